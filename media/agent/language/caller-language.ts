@@ -1,11 +1,29 @@
+import { wordsByLanguage } from './language-data.js'
 import { requestedLanguage } from './language-request.js'
-import { devanagariWord, latinWord, SHARED } from './language-words.js'
 import { plainWords } from './plain-words.js'
+import { wordSet } from './word-list.js'
 
 /*
  * Chooses the language of a call from the caller's turns. Pure. Indian callers mix languages: an English word
  * in a Hindi sentence counts as Hindi, and "okay" counts as nothing.
  */
+
+const SHARED = wordSet(({ sharedWords }) => sharedWords)
+const LATIN = setsOf(wordsByLanguage(({ ownWords }) => ownWords.latin))
+const NATIVE = setsOf(wordsByLanguage(({ ownWords }) => ownWords.native))
+
+function setsOf(lists: ReadonlyMap<string, readonly string[]>): ReadonlyMap<string, ReadonlySet<string>> {
+  return new Map([...lists].map(([tag, words]) => [tag, new Set(plainWords(words.join(' ')))]))
+}
+
+/** Returns the languages that have the word as their own. */
+function ownersOf(
+  word: string,
+  sets: ReadonlyMap<string, ReadonlySet<string>>,
+  languages: readonly string[],
+): readonly string[] {
+  return languages.filter((tag) => sets.get(tag)?.has(word) === true)
+}
 
 export interface LanguageState {
   readonly current: string
@@ -86,12 +104,12 @@ export function detectLanguage(
     if (/^\p{N}+$/u.test(word) || SHARED.has(word)) continue
     const script = translated ? 'latin' : scriptOf(word)
     if (script === 'latin') {
-      const known = translated ? [] : latinWord(word, languages)
+      const known = translated ? [] : ownersOf(word, LATIN, languages)
       // A word of two languages proves nothing. An unknown word counts for the detected language.
       if (known.length === 1) count(known[0])
       else if (known.length === 0 && heard !== null) count(heard)
     } else if (script === 'devanagari') {
-      const known = devanagariWord(word, languages)
+      const known = ownersOf(word, NATIVE, languages)
       if (known.length === 1) count(known[0])
       else devanagari++
     } else if (script !== null && languages.includes(script)) count(script)

@@ -1,20 +1,38 @@
-import {
-  ADDRESS,
-  ADDRESS_AT,
-  ADDRESS_GOES_ON,
-  ANY_NUMBER,
-  ASKS_FOR_MORE,
-  CONTINUES,
-  DIGITS,
-  FILLERS,
-  LETTERS,
-  NUMBERS,
-  REPEATS,
-  TIME_OR_AMOUNT,
-  wordsOf,
-} from './completeness-words.js'
+import type { LanguageData } from './language-data.js'
+import { plainWords } from './plain-words.js'
+import { anyPattern, WordList, wordSet } from './word-list.js'
 
 /* Judges from the words whether a caller who fell silent has finished. */
+
+/** Normalises words. Unicode writes some letters in two ways, so they are composed first. */
+function wordsOf(text: string): string[] {
+  return plainWords(text.normalize('NFC'))
+}
+
+const CONTINUES = new WordList(({ continues }) => continues, wordsOf)
+const FILLERS = wordSet(({ fillers }) => fillers, wordsOf)
+const DIGITS = new WordList(({ digits }) => digits, wordsOf)
+const DOUBLE = wordSet(({ double }) => double, wordsOf)
+const TRIPLE = wordSet(({ triple }) => triple, wordsOf)
+const LETTERS = wordSet(({ letters }) => letters, wordsOf)
+const EMAIL = anyPattern(({ email }) => email.announced, 'i')
+const EMAIL_AT = wordSet(({ email }) => email.at, wordsOf)
+const EMAIL_CONTINUES = wordSet(({ email }) => email.continues, wordsOf)
+const ASKS_FOR_MORE = anyPattern(({ asksForMore }) => asksForMore)
+const TIME_OR_AMOUNT = anyPattern(({ timeOrAmount }) => timeOrAmount, 'i')
+const OTHER_NUMBER = anyPattern(({ numbers }) => numbers.other, 'i')
+
+/** Announced kinds of numbers, and how many digits each has. */
+const NUMBERS: readonly (readonly [RegExp, ReadonlySet<number>])[] = [
+  [numberPattern('card'), new Set([16])],
+  [numberPattern('aadhaar'), new Set([12])],
+  [numberPattern('code'), new Set([4, 6])],
+  [numberPattern('phone'), new Set([10, 12])],
+]
+
+function numberPattern(kind: keyof LanguageData['numbers']): RegExp {
+  return anyPattern(({ numbers }) => numbers[kind], 'i')
+}
 
 /** Likelihood that the caller goes on. */
 export type Openness = 'closed' | 'open' | 'spelling'
@@ -41,7 +59,7 @@ export function openness(text: string, language: string | null = null): Openness
   const last = words.at(-1)
   if (last === undefined) return 'closed'
   // A recogniser's full stop after "and" ends nothing.
-  if (CONTINUES.has(last, language) || FILLERS.has(last, language)) return 'open'
+  if (CONTINUES.has(last, language) || FILLERS.has(last)) return 'open'
   return ASKS_FOR_MORE.test(
     trimmed
       .toLowerCase()
@@ -58,7 +76,7 @@ function inNumber(text: string, words: readonly string[], language: string | nul
   let repeat = 0
   for (let i = words.length - 1; i >= 0; i--) {
     const word = words[i] as string
-    const times = REPEATS.get(word)
+    const times = DOUBLE.has(word) ? 1 : TRIPLE.has(word) ? 2 : undefined
     if (times !== undefined) {
       // "Double" without a digit waits for it. Before a digit it adds one more.
       if (digits === 0) repeat = times
@@ -77,7 +95,7 @@ function inNumber(text: string, words: readonly string[], language: string | nul
   // Times and amounts ("at 5 30", "for 250") are not spelled.
   if (TIME_OR_AMOUNT.test(before)) return false
   // A single numeral is an ordinary number, unless the words announce one.
-  return words.length - from > 1 || (before === '' ? digits > 2 : ANY_NUMBER.test(before))
+  return words.length - from > 1 || (before === '' ? digits > 2 : OTHER_NUMBER.test(before))
 }
 
 /** Returns whether an address is unfinished: "anita at", "a dot rao at gmail". */
@@ -85,8 +103,8 @@ function inAddress(text: string, words: readonly string[]): boolean {
   if (/@[\w-]*\.?$/.test(text)) return true
   const last = words.at(-1) ?? ''
   const tail = words.slice(-ADDRESS_WORDS)
-  if (!ADDRESS_GOES_ON.has(last)) return false
-  return tail.some((word) => ADDRESS_AT.has(word)) || ADDRESS.test(text) || last === 'underscore'
+  if (!EMAIL_CONTINUES.has(last)) return false
+  return tail.some((word) => EMAIL_AT.has(word)) || EMAIL.test(text) || last === 'underscore'
 }
 
 function inLetters(words: readonly string[]): boolean {

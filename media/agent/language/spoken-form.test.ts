@@ -1,6 +1,6 @@
 import t from 'tap'
+import { languageData } from './language-data.js'
 import { spokenForm } from './spoken-form.js'
-import { spokenWords } from './spoken-form-words.js'
 
 const CASES: readonly (readonly [language: string, written: string, spoken: string])[] = [
   ['en-IN', 'It costs ₹1,25,000 in all.', 'It costs 1 lakh 25 thousand rupees in all.'],
@@ -44,11 +44,11 @@ t.test('said twice is said the same', async (t) => {
 
 t.test('every language has all its words and twelve months', async (t) => {
   const tags = ['en', 'hi', 'bn', 'ta', 'te', 'kn', 'ml', 'mr', 'gu', 'pa', 'od'].map((tag) => `${tag}-IN`)
-  const lakhs = tags.map((tag) => spokenWords(tag).lakh)
+  const lakhs = tags.map((tag) => languageData(tag).spokenForm.lakh)
   t.equal(new Set(lakhs).size >= 9, true, 'each its own')
   for (const tag of tags) {
-    t.equal(spokenWords(tag).months.length, 12, tag)
-    for (const word of Object.values(spokenWords(tag)).flat()) t.not(word, '', tag)
+    t.equal(languageData(tag).spokenForm.months.length, 12, tag)
+    for (const word of Object.values(languageData(tag).spokenForm).flat()) t.not(word, '', tag)
   }
-  t.same(spokenWords('xx-XX'), spokenWords('en-IN'))
+  t.same(languageData('xx-XX').spokenForm, languageData('en-IN').spokenForm)
 })

@@ -1,4 +1,6 @@
-import { type SpokenWords, spokenWords } from './spoken-form-words.js'
+import { type LanguageData, languageData } from './language-data.js'
+
+type SpokenWords = LanguageData['spokenForm']
 
 const EMAIL = /[A-Za-z0-9](?:[\w.+-]*[A-Za-z0-9])?@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+/g
 const DOMAIN = /\b(?:www\.)?[A-Za-z0-9-]+\.(?:com|in|org|net|co\.in|gov\.in|io)\b(?:\/[\w/-]*)?/g
@@ -40,7 +42,7 @@ const ENGLISH_FORMS: readonly (readonly [RegExp, string])[] = [
  */
 export function spokenForm(text: string, language: string): string {
   if (!/[\d@&.]/.test(text)) return text
-  const words = spokenWords(language)
+  const words = languageData(language).spokenForm
   let spoken = text
     .replace(EMAIL, (address) => addressed(address, words))
     .replace(DOMAIN, (name) => addressed(name, words))

@@ -1,23 +1,47 @@
+import { allWords, type LanguageData, wordsByLanguage } from './language-data.js'
 import { plainWords } from './plain-words.js'
 
+/** Normalises words for comparison with a list. */
+export type Normalise = (text: string) => string[]
+
+interface Scoped {
+  readonly everywhere: readonly string[]
+  readonly thisLanguage: readonly string[]
+}
+
 /**
- * A word list of several languages. Words in Indian scripts and English words apply everywhere. Romanised
+ * A word list of all languages. Words in Indian scripts and English words apply everywhere. Most romanised
  * words apply only in the call's language because they may mean something else in another.
  */
 export class WordList {
   readonly #everywhere: ReadonlySet<string>
-  readonly #latin: ReadonlyMap<string, ReadonlySet<string>>
+  readonly #own: ReadonlyMap<string, ReadonlySet<string>>
 
-  constructor(everywhere: string, latin: Readonly<Record<string, string>> = {}) {
-    this.#everywhere = new Set(plainWords(everywhere))
-    this.#latin = new Map(Object.entries(latin).map(([tag, list]) => [tag, new Set(plainWords(list))]))
+  constructor(list: (data: LanguageData) => Scoped, normalise: Normalise = plainWords) {
+    this.#everywhere = wordSet((data) => list(data).everywhere, normalise)
+    const own = wordsByLanguage((data) => list(data).thisLanguage)
+    this.#own = new Map([...own].map(([tag, words]) => [tag, new Set(normalise(words.join(' ')))]))
   }
 
-  /** `word` is normalised (plain-words.ts). With `language` null, words of any language match. */
+  /** `word` is normalised. With `language` null, words of any language match. */
   has(word: string, language: string | null): boolean {
     if (this.#everywhere.has(word)) return true
-    if (language !== null) return this.#latin.get(language)?.has(word) === true
-    for (const list of this.#latin.values()) if (list.has(word)) return true
+    if (language !== null) return this.#own.get(language)?.has(word) === true
+    for (const words of this.#own.values()) if (words.has(word)) return true
     return false
   }
+}
+
+/** Returns the normalised words of a list in all languages. */
+export function wordSet(
+  list: (data: LanguageData) => readonly string[],
+  normalise: Normalise = plainWords,
+): ReadonlySet<string> {
+  return new Set(normalise(allWords(list).join(' ')))
+}
+
+/** Returns an expression that matches any of the patterns in all languages. */
+export function anyPattern(list: (data: LanguageData) => readonly string[], flags = ''): RegExp {
+  const patterns = allWords(list)
+  return patterns.length === 0 ? /(?!)/ : new RegExp(patterns.map((one) => `(?:${one})`).join('|'), flags)
 }

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { projectRoot } from '../../base/project-root.js'
+import { LANGUAGE_TAGS, languageData, parseLanguageData } from './language-data.js'
+
+function file(tag: string): Record<string, unknown> {
+  const path = join(projectRoot, 'media', 'agent', 'language', 'data', `${tag}.json`)
+  return JSON.parse(readFileSync(path, 'utf8'))
+}
+
+t.test('every language has its own data', async (t) => {
+  for (const tag of LANGUAGE_TAGS) {
+    t.ok(languageData(tag).phrases.goodbye.length > 0, tag)
+    t.equal(languageData(tag).spokenForm.months.length, 12, tag)
+    t.ok(languageData(tag).languageNames[tag].length > 0, `${tag} names itself`)
+  }
+  t.equal(languageData('xx-XX'), languageData('en-IN'), 'an unknown language is English')
+})
+
+t.test('words may share a string', async (t) => {
+  const { fillers } = parseLanguageData({ ...file('en-IN'), fillers: ['um uh', ' er '] })
+  t.same(fillers, ['um', 'uh', 'er'])
+})
+
+t.test('a wrong file is refused with the name of the field', async (t) => {
+  const wrong: Readonly<Record<string, readonly [Record<string, unknown>, RegExp]>> = {
+    missing: [{ fillers: undefined }, /^fillers: an array of strings is required$/],
+    unknown: [{ filler: [] }, /^filler: there is no such field$/],
+    pattern: [{ asksForMore: ['('] }, /^asksForMore: \( is no regular expression$/],
+    text: [
+      { phrases: { ...languageData('en-IN').phrases, wait: ' ' } },
+      /^phrases.wait: a text is required$/,
+    ],
+    object: [{ digits: [] }, /^digits: an object is required$/],
+    item: [{ letters: [1] }, /^letters: an array of strings is required$/],
+  }
+  for (const [name, [change, message]] of Object.entries(wrong)) {
+    t.throws(() => parseLanguageData({ ...file('en-IN'), ...change }), { message }, name)
+  }
+})

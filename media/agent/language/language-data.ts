@@ -1,0 +1,193 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { projectRoot } from '../../base/project-root.js'
+
+/*
+ * The word lists of each language, from language/data/<tag>.json. A speaker of a language can edit its file
+ * without a build; a wrong file stops the start of the service with an error that names the field.
+ */
+
+/** A list of words. Each string of the JSON array holds one or more words, separated by blanks. */
+const WORDS = 'words'
+/** Regular expressions. A text matches the list when it matches any of them. */
+const PATTERNS = 'patterns'
+const TEXT = 'text'
+
+/** Words that count in every call, and words that count only in calls of this language. */
+const SCOPED = { everywhere: WORDS, thisLanguage: WORDS } as const
+
+export const LANGUAGE_TAGS = [
+  'en-IN',
+  'hi-IN',
+  'bn-IN',
+  'ta-IN',
+  'te-IN',
+  'kn-IN',
+  'ml-IN',
+  'mr-IN',
+  'gu-IN',
+  'pa-IN',
+  'od-IN',
+] as const
+
+const SHAPE = {
+  /** Sounds of listening, which do not interrupt the agent. */
+  backchannels: SCOPED,
+  /** Said into a new call. They do not interrupt an opening line. */
+  greetings: WORDS,
+  /** Last words of an unfinished sentence. */
+  continues: SCOPED,
+  /** Ends of two or more words that require an object. */
+  asksForMore: PATTERNS,
+  /** Sounds of thinking. */
+  fillers: WORDS,
+  /** Digits as words. */
+  digits: SCOPED,
+  /** Words that repeat the following digit once or twice. */
+  double: WORDS,
+  triple: WORDS,
+  /** Announcements of a number, by its kind. */
+  numbers: { card: PATTERNS, aadhaar: PATTERNS, code: PATTERNS, phone: PATTERNS, other: PATTERNS },
+  /** Words before numerals that are a time or an amount. */
+  timeOrAmount: PATTERNS,
+  /** Names of letters. */
+  letters: WORDS,
+  /** Email addresses said aloud: their announcement, the "at", and words that another one follows. */
+  email: { announced: PATTERNS, at: WORDS, continues: WORDS },
+  /** Words that callers of every language use, so that they tell no language. */
+  sharedWords: WORDS,
+  /** Words that only this language has, in its own script and in Latin letters. */
+  ownWords: { native: WORDS, latin: WORDS },
+  /** Beginnings of the names of all languages in this language. Latin names must match completely. */
+  languageNames: record(WORDS),
+  /**
+   * Requests for another language: verbs, beginnings of verbs in native script, words that may stand beside
+   * a name without a verb, negations before, after and at the end of a word, subjects of talk about a
+   * language, and conjunctions between clauses.
+   */
+  languageRequest: {
+    verbs: WORDS,
+    verbStems: WORDS,
+    beside: WORDS,
+    notBefore: WORDS,
+    notAfter: WORDS,
+    notEndings: WORDS,
+    subjects: WORDS,
+    conjunctions: WORDS,
+  },
+  /** Phrases that machines say and people do not. */
+  machines: { screening: PATTERNS, voicemail: PATTERNS, nameRequest: PATTERNS, menu: PATTERNS },
+  /** Words for amounts, symbols and months. */
+  spokenForm: {
+    rupee: TEXT,
+    rupees: TEXT,
+    paise: TEXT,
+    thousand: TEXT,
+    lakh: TEXT,
+    crore: TEXT,
+    percent: TEXT,
+    at: TEXT,
+    dot: TEXT,
+    dash: TEXT,
+    underscore: TEXT,
+    slash: TEXT,
+    months: WORDS,
+  },
+  /** Phrases that the agent speaks without the model (tts/phrases.ts). */
+  phrases: {
+    /** A provider failed and is tried again. */
+    failure: TEXT,
+    /** A tool takes time, then takes even longer. */
+    wait: TEXT,
+    stillWaiting: TEXT,
+    /** The caller spoke and no text arrived. */
+    repeat: TEXT,
+    /** The caller is silent. Replaces an agent's nudge that is written in another language. */
+    stillThere: TEXT,
+    /** No recogniser is available. */
+    digitsOnly: TEXT,
+    /** The call ends because a provider failed. */
+    goodbye: TEXT,
+  },
+} as const
+
+type Of<S> = S extends typeof TEXT
+  ? string
+  : S extends string
+    ? readonly string[]
+    : { readonly [K in keyof S]: Of<S[K]> }
+export type LanguageData = Of<typeof SHAPE>
+type Shape = string | { readonly [field: string]: Shape }
+
+/** Parses the content of a language file. Throws an error that names the field when it is invalid. */
+export function parseLanguageData(value: unknown): LanguageData {
+  return parse(value, SHAPE, '') as LanguageData
+}
+
+function parse(value: unknown, shape: Shape, field: string): unknown {
+  if (shape === TEXT) {
+    if (typeof value !== 'string' || value.trim() === '') throw new Error(`${field}: a text is required`)
+    return value
+  }
+  if (typeof shape === 'string') {
+    if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) {
+      throw new Error(`${field}: an array of strings is required`)
+    }
+    if (shape === WORDS) return (value as string[]).flatMap((item) => item.split(/\s+/).filter(Boolean))
+    for (const pattern of value as string[]) {
+      try {
+        new RegExp(pattern)
+      } catch {
+        throw new Error(`${field}: ${pattern} is no regular expression`)
+      }
+    }
+    return value
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Error(`${field}: an object is required`)
+  }
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(shape, name))
+  if (unknown !== undefined) throw new Error(`${field}.${unknown}: there is no such field`.replace(/^\./, ''))
+  return Object.fromEntries(
+    Object.entries(shape).map(([name, of]) => {
+      const path = field === '' ? name : `${field}.${name}`
+      return [name, parse((value as Record<string, unknown>)[name], of, path)]
+    }),
+  )
+}
+
+function record<S extends Shape>(of: S): Record<(typeof LANGUAGE_TAGS)[number], S> {
+  return Object.fromEntries(LANGUAGE_TAGS.map((tag) => [tag, of])) as Record<
+    (typeof LANGUAGE_TAGS)[number],
+    S
+  >
+}
+
+function read(tag: string): LanguageData {
+  const file = join(projectRoot, 'media', 'agent', 'language', 'data', `${tag}.json`)
+  try {
+    return parseLanguageData(JSON.parse(readFileSync(file, 'utf8')))
+  } catch (error) {
+    throw new Error(`${file}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+}
+
+const DATA: ReadonlyMap<string, LanguageData> = new Map(LANGUAGE_TAGS.map((tag) => [tag, read(tag)]))
+const ENGLISH = DATA.get('en-IN') as LanguageData
+
+/** Returns the data of a language, English when the language is unknown. */
+export function languageData(tag: string): LanguageData {
+  return DATA.get(tag) ?? ENGLISH
+}
+
+/** Returns the words of a list in all languages. */
+export function allWords(list: (data: LanguageData) => readonly string[]): readonly string[] {
+  return [...DATA.values()].flatMap(list)
+}
+
+/** Returns a list of each language by its tag. */
+export function wordsByLanguage(
+  list: (data: LanguageData) => readonly string[],
+): ReadonlyMap<string, readonly string[]> {
+  return new Map([...DATA].map(([tag, data]) => [tag, list(data)]))
+}
