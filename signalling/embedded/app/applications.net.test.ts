@@ -20,7 +20,7 @@ import {
 } from '../../../fixtures/rigs/embedded-rig.js'
 
 /*
- * Whole drachtio-srf applications as people write them: back-to-back calls, clients with
+ * Complete drachtio-srf applications: back-to-back calls, clients with
  * credentials, several at once.
  */
 
@@ -47,7 +47,7 @@ const tagged = (message: RawSipMessage, tag: string) => `${message.header('To')}
 const final = (cseq: string) => (message: RawSipMessage) =>
   message.header('CSeq') === cseq && !message.start.startsWith('SIP/2.0 1')
 
-/** An application that connects every caller to bob. */
+/** An application that connects every caller with bob. */
 async function b2b(t: Parameters<typeof openRig>[0], options: object = {}): Promise<B2b> {
   const rig = await openRig(t)
   const app = (await rig.app()) as B2bApp
@@ -167,29 +167,32 @@ t.test('REGISTER, PUBLISH and SUBSCRIBE with credentials: MD5 and a second chall
   }
 })
 
-t.test('applications that come and go: only their verbs, and their calls end with them', async (t) => {
-  const rig = await openRig(t)
-  const peer = await rig.udpPeer()
-  const [calls, messages] = [await rig.app(), await rig.app()]
-  calls.use('invite', (_req, res) => res.send(183, { body: SDP_B }))
-  messages.use('message', (_req, res) => res.send(202))
-  await Promise.all([rig.routed(calls), rig.routed(messages)])
-  peer.send(request('MESSAGE', peer, {}, 'hello'))
-  await peer.next('SIP/2.0 202')
-  peer.send(request('INVITE', peer, {}, SDP_A))
-  await peer.next('SIP/2.0 183')
-  calls.disconnect()
-  await peer.next('SIP/2.0 503')
-  peer.send(request('INVITE', peer, {}, SDP_A))
-  await peer.next((m) => m.start.includes('503') && m.header('Retry-After') === '')
-  const again = await rig.app()
-  again.use('invite', (_req, res) => res.send(486))
-  await rig.routed(again)
-  peer.send(request('INVITE', peer, {}, SDP_A))
-  await peer.next('SIP/2.0 486')
-})
+t.test(
+  'applications that connect and disconnect: requests go to their verbs, and their calls end with them',
+  async (t) => {
+    const rig = await openRig(t)
+    const peer = await rig.udpPeer()
+    const [calls, messages] = [await rig.app(), await rig.app()]
+    calls.use('invite', (_req, res) => res.send(183, { body: SDP_B }))
+    messages.use('message', (_req, res) => res.send(202))
+    await Promise.all([rig.routed(calls), rig.routed(messages)])
+    peer.send(request('MESSAGE', peer, {}, 'hello'))
+    await peer.next('SIP/2.0 202')
+    peer.send(request('INVITE', peer, {}, SDP_A))
+    await peer.next('SIP/2.0 183')
+    calls.disconnect()
+    await peer.next('SIP/2.0 503')
+    peer.send(request('INVITE', peer, {}, SDP_A))
+    await peer.next((m) => m.start.includes('503') && m.header('Retry-After') === '')
+    const again = await rig.app()
+    again.use('invite', (_req, res) => res.send(486))
+    await rig.routed(again)
+    peer.send(request('INVITE', peer, {}, SDP_A))
+    await peer.next('SIP/2.0 486')
+  },
+)
 
-t.test('a 2xx without a Contact cannot be a call for the application', async (t) => {
+t.test('a 2xx without a Contact makes no call for the application', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()
@@ -200,7 +203,7 @@ t.test('a 2xx without a Contact cannot be a call for the application', async (t)
   t.equal(rig.server.stats().dialogs, 0)
 })
 
-t.test('callers on the spammer list: 603, or nothing at all', async (t) => {
+t.test('callers on the spammer list get 603 or no response', async (t) => {
   for (const action of ['reject', 'discard'] as const) {
     const rig = await openRig(t, { spammers: { words: ['friendly-scanner', 'sipvicious'], action } })
     const app = await rig.app()
@@ -216,7 +219,7 @@ t.test('callers on the spammer list: 603, or nothing at all', async (t) => {
   }
 })
 
-t.test('a call in which the application knows nothing of a dropped ACK still ends well', async (t) => {
+t.test('a call ends cleanly although the application does not see a dropped ACK', async (t) => {
   const { alice, bob, outcome } = await b2b(t)
   const invite = request('INVITE', alice, {}, SDP_A)
   alice.send(invite)

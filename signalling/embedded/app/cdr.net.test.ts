@@ -12,7 +12,7 @@ import {
   type TestRequest,
 } from '../../../fixtures/rigs/embedded-rig.js'
 
-t.test('an application that asks for them gets the events of all calls', async (t) => {
+t.test('an application that requests CDR events gets those of all calls', async (t) => {
   const rig = await openRig(t)
   const [caller, accountant] = [await rig.app(), await rig.app()]
   const peer = await rig.udpPeer()

@@ -39,7 +39,7 @@ t.test('a large frame in many segments, one byte at a time at the end', async (t
   t.equal(payloads[0]?.length, text.length)
 })
 
-t.test('payloads handed out stay what they were', async (t) => {
+t.test('payloads passed on are not overwritten', async (t) => {
   const kept: Buffer[] = []
   const frames = new FrameReader(1000, (payload) => kept.push(payload))
   // Each chunk ends one frame and begins the next.
@@ -60,7 +60,7 @@ t.test('bad lengths end the stream for good', async (t) => {
   }
 })
 
-t.test('a payload that is too long is skipped, its beginning told; split at every byte', async (t) => {
+t.test('an oversized payload is skipped and its beginning reported, split at every byte', async (t) => {
   const stream = Buffer.from(`3#abc1500#${'y'.repeat(1500)}4#last`)
   for (const size of [1, 7, 600, stream.length]) {
     const payloads: string[] = []
@@ -115,7 +115,7 @@ t.test('SIP streams: merged, split at every byte, keep-alives between', async (t
   }
 })
 
-t.test('SIP streams: what cannot be framed', async (t) => {
+t.test('SIP streams: framing errors', async (t) => {
   const bad = (text: string, expected: string, limits = DEFAULT_LIMITS) => {
     const { events, stream } = framer(limits)
     stream.push(Buffer.from(text))

@@ -43,7 +43,7 @@ function ringing(
   return response(invite, status, headers, SDP_B)
 }
 
-t.test('a reliable 183 is repeated until its PRACK, which the application sees', async (t) => {
+t.test('a reliable 183 is retransmitted until its PRACK, which the application receives', async (t) => {
   const { rig, app, peer } = await open(t)
   const made: Promise<TestDialog>[] = []
   app.use('invite', (req, res) => {
@@ -89,7 +89,7 @@ t.test('a reliable 183 is repeated until its PRACK, which the application sees',
   await once(dialog, 'destroy')
 })
 
-t.test('a PRACK that crosses the 200 is answered, and is no ACK', async (t) => {
+t.test('a PRACK that crosses the 200 is answered and not taken for the ACK', async (t) => {
   const { rig, app, peer } = await open(t)
   const made: Promise<TestDialog>[] = []
   app.use('invite', (req, res) => {
@@ -136,7 +136,7 @@ t.test('a second reliable response waits for the PRACK of the first', async (t) 
   t.same(echoes, [first.header('RSeq'), second.header('RSeq')])
 })
 
-t.test('no PRACK at all: 503, and the application learns it as a CANCEL', async (t) => {
+t.test('without a PRACK the INVITE ends with 503, and the application receives a CANCEL', async (t) => {
   const { rig, app, peer } = await open(t)
   app.use('invite', (req, res) => {
     req.on('cancel', () => app.emit('test:cancelled'))
@@ -150,17 +150,20 @@ t.test('no PRACK at all: 503, and the application learns it as a CANCEL', async 
   t.equal(rig.server.stats().unanswered, 0)
 })
 
-t.test('a caller that requires 100rel gets reliable responses even if nobody asked for them', async (t) => {
-  const { rig, app, peer } = await open(t)
-  app.use('invite', (_req, res) => res.send(180))
-  await rig.routed(app)
-  peer.send(request('INVITE', peer, { Require: '100rel' }, SDP_A))
-  const provisional = await peer.next('SIP/2.0 180')
-  t.match(provisional.header('RSeq'), /\d+/)
-  t.equal(provisional.header('Require'), '100rel')
-})
+t.test(
+  'a caller that requires 100rel gets reliable responses even if the application did not ask for them',
+  async (t) => {
+    const { rig, app, peer } = await open(t)
+    app.use('invite', (_req, res) => res.send(180))
+    await rig.routed(app)
+    peer.send(request('INVITE', peer, { Require: '100rel' }, SDP_A))
+    const provisional = await peer.next('SIP/2.0 180')
+    t.match(provisional.header('RSeq'), /\d+/)
+    t.equal(provisional.header('Require'), '100rel')
+  },
+)
 
-t.test('as caller: PRACK to the fork that rang, in order, repetitions dropped', async (t) => {
+t.test('as caller: PRACK to the fork that rang, in order, retransmissions dropped', async (t) => {
   const { app, peer } = await open(t)
   const statuses: string[] = []
   const calling = app.createUAC(
@@ -186,7 +189,7 @@ t.test('as caller: PRACK to the fork that rang, in order, repetitions dropped', 
   t.equal(second.header('RAck'), `901 ${invite.header('CSeq')}`)
   t.equal(second.header('CSeq'), `${next + 1} PRACK`)
   peer.send(response(second, '200 OK'))
-  // Another fork counts for itself.
+  // Another fork has its own sequence.
   peer.send(ringing(invite, peer, 'two', 7))
   const third = await peer.next('PRACK')
   t.equal(third.header('RAck'), `7 ${invite.header('CSeq')}`)
@@ -206,7 +209,7 @@ t.test('as caller: PRACK to the fork that rang, in order, repetitions dropped', 
   await ending
 })
 
-t.test('UPDATE of the caller before the answer; a second one has to wait', async (t) => {
+t.test('UPDATE of the caller before the answer; a second one is rejected', async (t) => {
   const { rig, app, peer } = await open(t)
   const pending: TestResponse[] = []
   const bodies: string[] = []

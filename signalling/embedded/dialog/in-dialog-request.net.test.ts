@@ -60,7 +60,7 @@ async function inbound(
 const of = (cseq: string) => (message: RawSipMessage) =>
   message.header('CSeq') === cseq && !message.start.includes(' 100 ')
 
-t.test('re-INVITE of the peer: 100, answer, repeated until its ACK', async (t) => {
+t.test('re-INVITE of the peer: 100, answer, retransmitted until its ACK', async (t) => {
   const call = await inbound(t)
   const { dialog, peer } = call
   dialog.on('modify', (req: TestRequest, res: TestResponse) => {
@@ -97,7 +97,7 @@ t.test('re-INVITE of the application: Contact, ACK with its CSeq, target refresh
   await ending
 })
 
-t.test('a refused re-INVITE leaves the call up; its ACK is not sent twice', async (t) => {
+t.test('a rejected re-INVITE leaves the call established; its ACK is not sent twice', async (t) => {
   const call = await inbound(t)
   const { dialog, peer } = call
   const modifying = dialog.modify(SDP_B)
@@ -113,7 +113,7 @@ t.test('a refused re-INVITE leaves the call up; its ACK is not sent twice', asyn
   t.equal(peer.seen.filter((m) => m.start.startsWith('ACK')).length, 1)
 })
 
-t.test('glare: 491 while ours is open, 500 while theirs is', async (t) => {
+t.test('glare: 491 while our re-INVITE is open, 500 while that of the peer is', async (t) => {
   const call = await inbound(t)
   const { dialog, peer } = call
   const modifying = dialog.modify(SDP_B)
@@ -142,7 +142,7 @@ t.test('glare: 491 while ours is open, 500 while theirs is', async (t) => {
   call.ask('ACK', 3, { Contact: null })
 })
 
-t.test('an old CSeq is refused, a request after the end too', async (t) => {
+t.test('an old CSeq and a request after the end are rejected', async (t) => {
   const call = await inbound(t)
   const { peer, dialog } = call
   dialog.on('info', (_req: TestRequest, res: TestResponse) => res.send(200))
@@ -156,7 +156,7 @@ t.test('an old CSeq is refused, a request after the end too', async (t) => {
   t.match((await peer.next(of('11 INFO'))).start, '481')
 })
 
-t.test('a BYE of the peer ends what is still unanswered with 487', async (t) => {
+t.test('a BYE of the peer ends unanswered requests with 487', async (t) => {
   const call = await inbound(t)
   const { peer, dialog } = call
   const asked = once(dialog, 'modify')
@@ -167,7 +167,7 @@ t.test('a BYE of the peer ends what is still unanswered with 487', async (t) => 
   t.match((await peer.next(of('2 INVITE'))).start, '487')
 })
 
-t.test('a BYE that nobody answers ends the dialog all the same', async (t) => {
+t.test('an unanswered BYE still ends the dialog', async (t) => {
   const call = await inbound(t)
   const began = performance.now()
   await call.dialog.destroy()
@@ -190,7 +190,7 @@ t.test('a challenged BYE keeps the dialog for the second one', async (t) => {
   t.equal(rig.server.stats().dialogs, 0)
 })
 
-t.test('a dialog that does not exist: the library sees ENODIALOG', async (t) => {
+t.test('an unknown dialog: the library reports ENODIALOG', async (t) => {
   const call = await inbound(t)
   const { dialog, peer } = call
   call.ask('BYE', 2)
@@ -200,7 +200,7 @@ t.test('a dialog that does not exist: the library sees ENODIALOG', async (t) => 
   t.match(await failureOf(dialog.request({ method: 'INFO' })), { code: 'ENODIALOG' })
 })
 
-t.test('behind a NAT requests go where the INVITE came from', async (t) => {
+t.test('behind a NAT requests go to the source address of the INVITE', async (t) => {
   const call = await inbound(t, { Contact: '<sip:peer@10.1.2.3:5062>' })
   const asking = call.dialog.request({ method: 'INFO' })
   const info = await call.peer.next('INFO')
@@ -236,7 +236,7 @@ t.test('Record-Route: the first route is the next hop; strict routers get the ta
     const callId = (await peer.next('SIP/2.0 20')).header('Call-ID')
     const dialog = await (made[0] as Promise<TestDialog>)
     const asking = dialog.request({ method: 'INFO' })
-    // A late host repeats the one of the dialog before.
+    // A slow host may retransmit the one of the previous dialog.
     const info = await router.next((m) => m.start.startsWith('INFO') && m.header('Call-ID') === callId)
     t.equal(info.start, `INFO ${start} SIP/2.0`)
     t.equal(info.all('Route').at(-1), last)

@@ -16,7 +16,7 @@ import {
 import { STANDARD_TIMERS } from '../transaction/timers.js'
 
 /*
- * RFC 4028 by a clock that only the test moves: the intervals are the real ones.
+ * RFC 4028 with a virtual clock, so the intervals are the real ones.
  */
 
 type Options = Record<string, string>
@@ -27,7 +27,7 @@ async function open(t: Parameters<typeof openRig>[0]) {
   return { clock, rig, app: await rig.app(), peer: await rig.udpPeer() }
 }
 
-/** Moves time in small steps until the peer has seen such a message; fails after `maxS` seconds. */
+/** Advances the clock in small steps until the peer receives such a message; fails after `maxS` seconds. */
 async function reach(
   clock: VirtualClock,
   peer: TestPeer,
@@ -45,7 +45,7 @@ async function reach(
   throw new Error(`no ${start} within ${maxS} s`)
 }
 
-/** A call the peer began, acknowledged. */
+/** An acknowledged call from the peer. */
 async function inbound(t: Parameters<typeof openRig>[0], headers: Options, answer: Options = {}) {
   const opened = await open(t)
   const { rig, app, peer } = opened
@@ -64,7 +64,7 @@ async function inbound(t: Parameters<typeof openRig>[0], headers: Options, answe
   return { ...opened, invite, ok, dialog }
 }
 
-/** A call of the application, answered with those headers. */
+/** A call of the application, answered with these headers. */
 async function outbound(t: Parameters<typeof openRig>[0], headers: Options) {
   const opened = await open(t)
   const { app, peer } = opened
@@ -78,7 +78,7 @@ async function outbound(t: Parameters<typeof openRig>[0], headers: Options) {
   return { ...opened, invite, dialog, To, contact }
 }
 
-t.test('the answer agrees to what the caller asks, raised to the minimum', async (t) => {
+t.test('the answer accepts the interval of the caller, raised to the minimum', async (t) => {
   const cases: [Options, Options, string, string][] = [
     [{ 'Session-Expires': '1800;refresher=uac', Supported: 'timer' }, {}, '1800;refresher=uac', 'timer'],
     [{ 'Session-Expires': '90;refresher=uas' }, {}, '90;refresher=uas', ''],
@@ -135,7 +135,7 @@ t.test('an INVITE that asks for less than the minimum gets 422 and may ask again
   t.same(asked, ['90;refresher=uac', '90;refresher=uac'], 'the application sees the second ones only')
 })
 
-t.test('a caller that does not refresh in time is hung up on', async (t) => {
+t.test('a caller that does not refresh in time gets a BYE', async (t) => {
   const { clock, peer, dialog } = await inbound(t, { 'Session-Expires': '90;refresher=uac' })
   const destroyed = once(dialog, 'destroy')
   const { message, seconds } = await reach(clock, peer, 'BYE', 100)
@@ -160,27 +160,30 @@ t.test('a refresh of the caller starts the interval again; too short a one gets 
   t.ok(seconds >= 89, `${seconds} s after the refresh`)
 })
 
-t.test('we refresh at half the interval, again and again, unseen by the application', async (t) => {
-  const { clock, peer, dialog, invite, To, contact } = await outbound(t, { 'Session-Expires': '90' })
-  dialog.on('modify', () => t.fail('the application must not see it'))
-  let cseq = Number.parseInt(invite.header('CSeq'), 10)
-  for (let round = 0; round < 2; round++) {
-    const { message, seconds } = await reach(clock, peer, 'INVITE', 60)
-    t.ok(seconds >= 39 && seconds <= 52, `${seconds} s`)
-    cseq += 1
-    t.equal(message.header('CSeq'), `${cseq} INVITE`)
-    t.equal(message.header('Session-Expires'), '90;refresher=uac')
-    t.equal(message.header('Min-SE'), '90')
-    t.equal(message.body, SDP_A)
-    t.equal(message.header('To'), To)
-    const answer = { 'Session-Expires': '90;refresher=uac', Contact: contact }
-    peer.send(response(message, '200 OK', answer, SDP_B))
-    const ack = await peer.next((m) => m.header('CSeq') === `${cseq} ACK`)
-    t.equal(ack.body, '')
-  }
-})
+t.test(
+  'this side refreshes at half the interval every time, without notifying the application',
+  async (t) => {
+    const { clock, peer, dialog, invite, To, contact } = await outbound(t, { 'Session-Expires': '90' })
+    dialog.on('modify', () => t.fail('the application must not see it'))
+    let cseq = Number.parseInt(invite.header('CSeq'), 10)
+    for (let round = 0; round < 2; round++) {
+      const { message, seconds } = await reach(clock, peer, 'INVITE', 60)
+      t.ok(seconds >= 39 && seconds <= 52, `${seconds} s`)
+      cseq += 1
+      t.equal(message.header('CSeq'), `${cseq} INVITE`)
+      t.equal(message.header('Session-Expires'), '90;refresher=uac')
+      t.equal(message.header('Min-SE'), '90')
+      t.equal(message.body, SDP_A)
+      t.equal(message.header('To'), To)
+      const answer = { 'Session-Expires': '90;refresher=uac', Contact: contact }
+      peer.send(response(message, '200 OK', answer, SDP_B))
+      const ack = await peer.next((m) => m.header('CSeq') === `${cseq} ACK`)
+      t.equal(ack.body, '')
+    }
+  },
+)
 
-t.test('a refresh that crosses another comes again after a while; 422 raises the interval', async (t) => {
+t.test('a refresh is retried after a 491; a 422 raises the interval', async (t) => {
   const { clock, peer, contact } = await outbound(t, { 'Session-Expires': '90' })
   const first = await reach(clock, peer, 'INVITE', 60)
   peer.send(response(first.message, '491 Request Pending'))
@@ -208,7 +211,7 @@ t.test('a refresh that fails ends the call', async (t) => {
   t.equal((await destroyed)[1], 'Session timer expired')
 })
 
-t.test('a change by the application carries the timer on', async (t) => {
+t.test('a re-INVITE of the application renews the timer', async (t) => {
   const { peer, dialog, contact } = await outbound(t, { 'Session-Expires': '120;refresher=uas' })
   const changing = dialog.modify(SDP_B)
   const change = await peer.next('INVITE')

@@ -16,7 +16,7 @@ import { STANDARD_TIMERS } from '../transaction/timers.js'
 
 const EVENT = { Event: 'dialog', Expires: '60' }
 
-/** SUBSCRIBE of an application; resolves with what drachtio-srf makes of the answer. */
+/** Sends a SUBSCRIBE of an application; resolves with the result of drachtio-srf. */
 function subscribe(app: TestApp, peer: TestPeer, seen = () => {}): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     const options = { method: 'SUBSCRIBE', headers: EVENT }
@@ -43,7 +43,7 @@ function notify(peer: TestPeer, to: RawSipMessage, cseq: number, state: string):
   })
 }
 
-t.test('a NOTIFY that overtakes the 202 waits for it', async (t) => {
+t.test('a NOTIFY that arrives before the 202 is held until it', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()
@@ -71,7 +71,7 @@ t.test('a NOTIFY that overtakes the 202 waits for it', async (t) => {
   t.equal(rig.server.stats().dialogs, 0)
 })
 
-t.test('a SUBSCRIBE that fails takes the early NOTIFYs with it', async (t) => {
+t.test('a failed SUBSCRIBE rejects the held NOTIFYs', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()
@@ -83,7 +83,7 @@ t.test('a SUBSCRIBE that fails takes the early NOTIFYs with it', async (t) => {
   await peer.next('SIP/2.0 481')
 })
 
-t.test('a subscription nobody refreshes ends by itself, in either role', async (t) => {
+t.test('a subscription that is not refreshed ends by itself, in either role', async (t) => {
   const clock = new VirtualClock()
   const rig = await openRig(t, { clock, timers: STANDARD_TIMERS })
   const app = await rig.app()

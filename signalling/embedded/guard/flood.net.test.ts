@@ -11,7 +11,7 @@ import { until } from '../../../fixtures/rigs/signalling-rig.js'
 
 const GUARD = { exempt: [] }
 
-/** A TCP connection from one address of 127.0.0.0/8, each a source of its own; `closed` once the server ends it. */
+/** A TCP connection from an address of 127.0.0.0/8, which counts as a source of its own; `closed` once the server ends it. */
 function dial(t: LeakTest, port: number, localAddress: string, host = '127.0.0.1') {
   const socket = connect({ host, port, localAddress })
   const state = { socket, closed: false, received: '' }
@@ -28,7 +28,7 @@ function dial(t: LeakTest, port: number, localAddress: string, host = '127.0.0.1
   return state
 }
 
-/** Whether the server keeps it: a message of it is answered, or else the connection ended. */
+/** Returns whether the server keeps the connection: it answers a message, or closes the connection. */
 async function kept(peer: ReturnType<typeof dial>, text: string): Promise<boolean> {
   peer.socket.write(text)
   await until(() => peer.closed || peer.received !== '')
@@ -70,7 +70,7 @@ for (const transport of ['tcp', 'ws'] as const) {
   )
 }
 
-t.test('oversize streams ban their source, and nobody else', async (t) => {
+t.test('oversized streams ban their source only', async (t) => {
   const rig = await openRig(t, {
     guard: GUARD,
     listen: [{ transport: 'tcp', address: '127.0.0.1', port: 0 }],
@@ -93,7 +93,7 @@ const HAS_IPV6 = Object.values(networkInterfaces()).some((list) =>
 const skip = HAS_IPV6 ? false : 'this machine has no IPv6 loopback'
 
 t.test(
-  'IPv6: a ban is for the /64, over UDP and TCP, and the call that is up goes on',
+  'IPv6: a ban covers the /64, over UDP and TCP, and an established call continues',
   { skip },
   async (t) => {
     const rig = await openRig(t, {
@@ -141,48 +141,45 @@ t.test(
   },
 )
 
-t.test(
-  'INVITEs of many sources that nobody answers: every table keeps its size, and is empty in the end',
-  async (t) => {
-    const rig = await openRig(t, {
-      guard: { ...GUARD, maxSources: 10 },
-      limits: { transactions: 60, pendingPerSource: 4 },
+t.test('unanswered INVITEs of many sources: every table stays bounded and is empty in the end', async (t) => {
+  const rig = await openRig(t, {
+    guard: { ...GUARD, maxSources: 10 },
+    limits: { transactions: 60, pendingPerSource: 4 },
+  })
+  const app = await rig.app()
+  app.use('invite', () => {})
+  await rig.routed(app)
+  const sockets = await Promise.all(
+    Array.from({ length: 40 }, async (_, at) => {
+      const socket = createSocket('udp4')
+      socket.bind(0, `127.0.8.${at + 1}`)
+      await once(socket, 'listening')
+      t.teardown(() => new Promise<void>((resolve) => socket.close(() => resolve())))
+      return socket
+    }),
+  )
+  let refused = 0
+  for (const socket of sockets) {
+    socket.on('message', (bytes) => {
+      if (bytes.toString('latin1').startsWith('SIP/2.0 503')) refused += 1
     })
-    const app = await rig.app()
-    app.use('invite', () => {})
+  }
+  for (let round = 0; round < 25; round++) {
+    for (const socket of sockets) socket.send(tiny('INVITE', socket.address().port), rig.port, '127.0.0.1')
     await rig.routed(app)
-    const sockets = await Promise.all(
-      Array.from({ length: 40 }, async (_, at) => {
-        const socket = createSocket('udp4')
-        socket.bind(0, `127.0.8.${at + 1}`)
-        await once(socket, 'listening')
-        t.teardown(() => new Promise<void>((resolve) => socket.close(() => resolve())))
-        return socket
-      }),
-    )
-    let refused = 0
-    for (const socket of sockets) {
-      socket.on('message', (bytes) => {
-        if (bytes.toString('latin1').startsWith('SIP/2.0 503')) refused += 1
-      })
+    const { serverTransactions, unanswered, guard } = rig.server.stats()
+    if (serverTransactions > 60 || unanswered > 60 || guard.sources > 10) {
+      t.fail(`${serverTransactions} transactions, ${unanswered} unanswered, ${guard.sources} sources`)
     }
-    for (let round = 0; round < 25; round++) {
-      for (const socket of sockets) socket.send(tiny('INVITE', socket.address().port), rig.port, '127.0.0.1')
-      await rig.routed(app)
-      const { serverTransactions, unanswered, guard } = rig.server.stats()
-      if (serverTransactions > 60 || unanswered > 60 || guard.sources > 10) {
-        t.fail(`${serverTransactions} transactions, ${unanswered} unanswered, ${guard.sources} sources`)
-      }
-    }
-    await until(() => refused > 0)
-    // The application's time is over after 128 T1, and the transactions 64 T1 later.
-    await until(() => rig.server.stats().unanswered === 0)
-    await until(() => rig.server.stats().serverTransactions === 0)
-    t.equal(rig.server.stats().dialogs, 0)
-  },
-)
+  }
+  await until(() => refused > 0)
+  // The response timer of the application ends after 128 T1, the transactions 64 T1 later.
+  await until(() => rig.server.stats().unanswered === 0)
+  await until(() => rig.server.stats().serverTransactions === 0)
+  t.equal(rig.server.stats().dialogs, 0)
+})
 
-t.test('a refused stranger is never sent more than three bytes for one', async (t) => {
+t.test('an unknown source never gets more than three bytes for one', async (t) => {
   const rig = await openRig(t, {
     guard: { ...GUARD, invitesPerSecond: 1, requestsPerSecond: 1, burstSeconds: 1, refusalsPerSecond: 1000 },
   })
@@ -216,7 +213,7 @@ t.test('a refused stranger is never sent more than three bytes for one', async (
       socket.send(message, rig.port, '127.0.0.1')
     }
     while (received === 0) await once(socket, 'message')
-    // All repetitions are over when no transaction is left (64 T1 are 1.28 s here).
+    // All retransmissions have ended when no transaction is left (64 T1 are 1.28 s here).
     while (rig.server.stats().serverTransactions > 0) await new Promise((resolve) => setTimeout(resolve, 20))
     await rig.routed(app)
     t.ok(received <= 3 * sent, `${what}: ${received} for ${sent}`)

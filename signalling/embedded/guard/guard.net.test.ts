@@ -20,8 +20,8 @@ import { parseSip } from '../message/sip-parser.js'
 import { DEFAULT_GUARD, Guard, type GuardSettings, sourceKey } from './guard.js'
 import { isScanner } from './scanners.js'
 
-/** Loopback is the only network there is here: it has to be guarded too. */
-const NOBODY_EXEMPT = { exempt: [] }
+/** The tests only have loopback, which therefore must not be exempt. */
+const NO_EXEMPTIONS = { exempt: [] }
 const BOTH = [
   { transport: 'udp', address: '127.0.0.1', port: 0 },
   { transport: 'tcp', address: '127.0.0.1', port: 0 },
@@ -31,10 +31,10 @@ function asked(method: string, headers: Readonly<Record<string, string>> = {}, u
   const text = request(method, { port: 5060 }, headers, '', uri === undefined ? {} : { uri })
   const parsed = parseSip(Buffer.from(text), DEFAULT_LIMITS)
   if (!parsed.ok || parsed.message.kind !== 'request') throw new Error('not a request')
-  const screened = validateMessage(parsed.message)
-  if (!screened.ok) throw new Error(screened.reason)
+  const validated = validateMessage(parsed.message)
+  if (!validated.ok) throw new Error(validated.reason)
   const message: SipRequest = parsed.message
-  return [message, screened.essentials] as const
+  return [message, validated.essentials] as const
 }
 
 function guarded(settings: Partial<GuardSettings> = {}) {
@@ -44,31 +44,28 @@ function guarded(settings: Partial<GuardSettings> = {}) {
   return { clock, lines, guard: new Guard({ ...DEFAULT_GUARD, ...settings }, clock, log) }
 }
 
-t.test(
-  'the rate of one source: a burst, then its rate, few refusals, silence, a ban in the end',
-  async (t) => {
-    const { clock, guard, lines } = guarded({ invitesPerSecond: 10, refusalsPerSecond: 2 })
-    const invite = asked('INVITE')
-    const ask = (count: number, from = '192.0.2.1') => {
-      const verdicts = { serve: 0, refuse: 0, ignore: 0 }
-      for (let n = 0; n < count; n++) verdicts[guard.checkRequest(from, ...invite)] += 1
-      return verdicts
-    }
-    t.same(ask(100), { serve: 30, refuse: 6, ignore: 64 })
-    t.same(ask(1, '192.0.2.2'), { serve: 1, refuse: 0, ignore: 0 }, 'others are not concerned')
-    clock.advance(1000)
-    t.same(ask(100), { serve: 10, refuse: 2, ignore: 88 })
-    t.equal(guard.isBanned('192.0.2.1'), false, 'too much is no reason at once')
-    ask(1200)
-    t.equal(guard.isBanned('192.0.2.1'), true)
-    t.match(lines, [{ source: '192.0.2.1', offence: 'flood', seconds: 300 }])
-    clock.advance(299_000)
-    t.same(ask(50), { serve: 0, refuse: 0, ignore: 50 })
-    clock.advance(1_001)
-    t.equal(ask(1).serve, 1, 'a ban is not prolonged by what comes during it')
-    t.same(guard.stats().bans, { scanner: 0, oversize: 0, authentication: 0, malformed: 0, flood: 1 })
-  },
-)
+t.test('the rate of one source: a burst, then its rate, few refusals, silence, finally a ban', async (t) => {
+  const { clock, guard, lines } = guarded({ invitesPerSecond: 10, refusalsPerSecond: 2 })
+  const invite = asked('INVITE')
+  const ask = (count: number, from = '192.0.2.1') => {
+    const verdicts = { serve: 0, refuse: 0, ignore: 0 }
+    for (let n = 0; n < count; n++) verdicts[guard.checkRequest(from, ...invite)] += 1
+    return verdicts
+  }
+  t.same(ask(100), { serve: 30, refuse: 6, ignore: 64 })
+  t.same(ask(1, '192.0.2.2'), { serve: 1, refuse: 0, ignore: 0 }, 'others are not concerned')
+  clock.advance(1000)
+  t.same(ask(100), { serve: 10, refuse: 2, ignore: 88 })
+  t.equal(guard.isBanned('192.0.2.1'), false, 'exceeding the rate does not ban at once')
+  ask(1200)
+  t.equal(guard.isBanned('192.0.2.1'), true)
+  t.match(lines, [{ source: '192.0.2.1', offence: 'flood', seconds: 300 }])
+  clock.advance(299_000)
+  t.same(ask(50), { serve: 0, refuse: 0, ignore: 50 })
+  clock.advance(1_001)
+  t.equal(ask(1).serve, 1, 'a ban is not prolonged by what comes during it')
+  t.same(guard.stats().bans, { scanner: 0, oversize: 0, authentication: 0, malformed: 0, flood: 1 })
+})
 
 t.test('wrong credentials: ten in a row ban, one every 20 seconds does not; bans double', async (t) => {
   const { clock, guard, lines } = guarded()
@@ -85,7 +82,7 @@ t.test('wrong credentials: ten in a row ban, one every 20 seconds does not; bans
   t.match(lines.at(-1), { seconds: 600 })
 })
 
-t.test('the exempt are never limited; a /64 is one source', async (t) => {
+t.test('exempt sources are never limited; a /64 is one source', async (t) => {
   const { guard } = guarded({ exempt: ['192.0.2.0/24'] })
   const invite = asked('INVITE', { 'User-Agent': 'friendly-scanner' })
   for (let n = 0; n < 2000; n++) {
@@ -102,7 +99,7 @@ t.test('the exempt are never limited; a /64 is one source', async (t) => {
 })
 
 t.test(
-  'the trusted are never banned but limited, ten times as widely; also who was banned before',
+  'trusted sources are never banned, even if banned before, and have ten times the limits',
   async (t) => {
     const { guard } = guarded({ invitesPerSecond: 10, refusalsPerSecond: 2 })
     const scan = asked('OPTIONS', { 'User-Agent': 'friendly-scanner' })
@@ -129,28 +126,24 @@ t.test(
     t.equal(guard.isBanned('192.0.2.15'), false)
     t.equal(guard.isBanned('192.0.2.16'), true)
     guard.setTrustedNetworks([])
-    t.equal(guard.isBanned('2001:db8::7'), true, 'what was done before the trust counts again after it')
+    t.equal(guard.isBanned('2001:db8::7'), true, 'the earlier ban applies again without the trust')
   },
 )
 
-t.test(
-  'both tables have a size; a flood of sources frees nobody from a ban, nor fills the log',
-  async (t) => {
-    const { guard, lines } = guarded({ maxSources: 1000 })
-    const scan = asked('OPTIONS', {}, 'sip:nm')
-    const invite = asked('INVITE')
-    guard.checkRequest('192.0.2.1', ...scan)
-    for (let n = 0; n < 50_000; n++)
-      guard.checkRequest(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, ...invite)
-    t.equal(guard.stats().sources, 1000)
-    t.equal(guard.isBanned('192.0.2.1'), true)
-    for (let n = 0; n < 5000; n++) guard.checkRequest(`11.0.${(n >> 8) & 255}.${n & 255}`, ...scan)
-    t.equal(guard.stats().banned, 1000)
-    t.ok(lines.length <= 20, `${lines.length} lines`)
-  },
-)
+t.test('both tables are bounded; a flood of sources neither lifts a ban nor fills the log', async (t) => {
+  const { guard, lines } = guarded({ maxSources: 1000 })
+  const scan = asked('OPTIONS', {}, 'sip:nm')
+  const invite = asked('INVITE')
+  guard.checkRequest('192.0.2.1', ...scan)
+  for (let n = 0; n < 50_000; n++) guard.checkRequest(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, ...invite)
+  t.equal(guard.stats().sources, 1000)
+  t.equal(guard.isBanned('192.0.2.1'), true)
+  for (let n = 0; n < 5000; n++) guard.checkRequest(`11.0.${(n >> 8) & 255}.${n & 255}`, ...scan)
+  t.equal(guard.stats().banned, 1000)
+  t.ok(lines.length <= 20, `${lines.length} lines`)
+})
 
-t.test('marks of scanners', async (t) => {
+t.test('scanner signatures', async (t) => {
   for (const agent of ['friendly-scanner', 'sipcli/v1.8', 'SIPVicious', 'VaxSIPUserAgent/3.1', 'sundayddr']) {
     t.equal(isScanner(...asked('OPTIONS', { 'User-Agent': agent })), true, agent)
   }
@@ -164,7 +157,7 @@ interface Teardown {
   teardown(run: () => Promise<void>): void
 }
 
-/** A UDP socket on an address of 127.0.0.0/8: each is a source of its own. */
+/** A UDP socket on an address of 127.0.0.0/8, which counts as a source of its own. */
 async function sourceAt(t: Teardown, address: string) {
   const socket: Socket = createSocket('udp4')
   const got: Buffer[] = []
@@ -179,7 +172,7 @@ async function sourceAt(t: Teardown, address: string) {
 }
 type Source = Awaited<ReturnType<typeof sourceAt>>
 
-/** Sends and waits until the server has handled it: it answers requests inside calls even when full. */
+/** Sends the messages one after the other. */
 async function sendAll(rig: Rig, source: Source, messages: readonly string[]): Promise<void> {
   for (const message of messages) {
     await new Promise<void>((resolve) => {
@@ -196,8 +189,8 @@ const fromSource = (source: Source, method: string, headers: Readonly<Record<str
   })
 }
 
-t.test('a flood from many sources: bounded, answered 503, and the live call goes on', async (t) => {
-  const rig = await openRig(t, { guard: NOBODY_EXEMPT, limits: { transactions: 100 }, listen: BOTH })
+t.test('a flood from many sources: bounded, answered 503, and the live call continues', async (t) => {
+  const rig = await openRig(t, { guard: NO_EXEMPTIONS, limits: { transactions: 100 }, listen: BOTH })
   const app = await rig.app()
   const dialogs: TestDialog[] = []
   app.use('invite', (req, res) => {
@@ -235,8 +228,8 @@ t.test('a flood from many sources: bounded, answered 503, and the live call goes
   t.equal(rig.server.stats().dialogs, 0)
 })
 
-t.test('a banned source hears nothing more, except about its call', async (t) => {
-  const rig = await openRig(t, { guard: NOBODY_EXEMPT, listen: BOTH })
+t.test('a banned source gets no responses except in its call', async (t) => {
+  const rig = await openRig(t, { guard: NO_EXEMPTIONS, listen: BOTH })
   const app = await rig.app()
   let invites = 0
   app.use('invite', (req, res) => {
@@ -269,8 +262,8 @@ t.test('a banned source hears nothing more, except about its call', async (t) =>
   t.pass('no new connections either')
 })
 
-t.test('malformed floods and wrong credentials ban their source alone', async (t) => {
-  const rig = await openRig(t, { guard: NOBODY_EXEMPT })
+t.test('malformed floods and wrong credentials ban their source only', async (t) => {
+  const rig = await openRig(t, { guard: NO_EXEMPTIONS })
   const app = await rig.app()
   app.use('register', (req, res) => {
     const stale = req.get('Authorization')?.includes('old')
@@ -306,24 +299,21 @@ t.test('malformed floods and wrong credentials ban their source alone', async (t
   if (quiet.got.length === 0) await once(quiet.socket, 'test:got', { signal: AbortSignal.timeout(30_000) })
   t.match(rig.server.stats().guard, { banned: 2, bans: { malformed: 1, authentication: 1 } })
   t.equal(guessing.got.length, 11)
-  t.equal(stale.got.length, 12, 'a nonce that is too old is no offence')
+  t.equal(stale.got.length, 12, 'a stale nonce is no offence')
 })
 
-t.test(
-  'no amplification: a refused INVITE of a stranger is not repeated beyond three bytes for one',
-  async (t) => {
-    const rig = await openRig(t, { guard: NOBODY_EXEMPT })
-    const app = await rig.app()
-    app.use('invite', (_req, res) => res.send(486))
-    await rig.routed(app)
-    const source = await sourceAt(t, '127.0.8.1')
-    const invite = fromSource(source, 'INVITE')
-    await sendAll(rig, source, [invite])
-    await once(source.socket, 'test:got', { signal: AbortSignal.timeout(30_000) })
-    // 64 T1: all repetitions are over.
-    while (rig.server.stats().serverTransactions > 0) await new Promise((resolve) => setTimeout(resolve, 50))
-    const bytes = source.got.reduce((sum, answer) => sum + answer.length, 0)
-    t.ok(bytes <= 3 * invite.length, `${bytes} for ${invite.length}`)
-    t.ok(source.got.length >= 3, 'repeated all the same: 100, 486, 486')
-  },
-)
+t.test('no amplification: at most three bytes for one to an unknown source', async (t) => {
+  const rig = await openRig(t, { guard: NO_EXEMPTIONS })
+  const app = await rig.app()
+  app.use('invite', (_req, res) => res.send(486))
+  await rig.routed(app)
+  const source = await sourceAt(t, '127.0.8.1')
+  const invite = fromSource(source, 'INVITE')
+  await sendAll(rig, source, [invite])
+  await once(source.socket, 'test:got', { signal: AbortSignal.timeout(30_000) })
+  // 64 T1: all retransmissions have ended.
+  while (rig.server.stats().serverTransactions > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+  const bytes = source.got.reduce((sum, answer) => sum + answer.length, 0)
+  t.ok(bytes <= 3 * invite.length, `${bytes} for ${invite.length}`)
+  t.ok(source.got.length >= 3, 'repeated all the same: 100, 486, 486')
+})

@@ -4,7 +4,7 @@ import { openRig, type TestDialog } from '../../../fixtures/rigs/embedded-rig.js
 import { baresipInstalled, startBaresip } from '../../../fixtures/sip/baresip.js'
 import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 
-/* Debian's baresip over TLS: a second stack for the whole way from the handshake to the BYE. */
+/* Debian's baresip over TLS: a second SIP stack from the handshake to the BYE. */
 
 const skip = baresipInstalled ? false : 'baresip is not installed (Debian: baresip-core)'
 const TIMERS = { T1: 100, T2: 800, T4: 1000 }
@@ -18,7 +18,7 @@ const SDP = [
   '',
 ].join('\r\n')
 
-t.test('registers over TLS, is called over that connection, hangs up when told', { skip }, async (t) => {
+t.test('registers over TLS, is called over that connection, hangs up on command', { skip }, async (t) => {
   const authority = makeAuthority(t)
   const rig = await openRig(t, {
     listen: [{ transport: 'tls', address: '127.0.0.1', port: 0 }],
@@ -78,7 +78,7 @@ t.test('calls in over TLS, and hangs up when it ends', { skip }, async (t) => {
   t.equal(rig.server.stats().dialogs, 0)
 })
 
-/** What a promise gives, or what baresip said until then. */
+/** Returns the result of a promise; on a timeout fails with the output of baresip. */
 async function within<T>(promise: Promise<T>, output: () => string): Promise<T> {
   const signal = AbortSignal.timeout(30_000)
   const late = () => new Error(`not in time; baresip says:\n${output()}`)

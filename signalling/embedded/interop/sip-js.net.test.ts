@@ -24,7 +24,7 @@ const openWs = (t: LeakTest): Promise<Rig> =>
     timers: { T1: 40, T2: 160, T4: 200 },
   })
 
-/** A registrar as an application writes one: digest, and the Contact of each user. */
+/** A registrar as an application: digest, and the Contact of each user. */
 function registrar(app: TestApp): Map<string, string> {
   const contacts = new Map<string, string>()
   const nonce = 'b5a2'
@@ -53,7 +53,7 @@ function registrar(app: TestApp): Map<string, string> {
   return contacts
 }
 
-t.test('registers with digest, refused with a wrong password, and leaves', async (t) => {
+t.test('registers with digest, is rejected with a wrong password, and unregisters', async (t) => {
   const rig = await openWs(t)
   const app = await rig.app()
   const contacts = registrar(app)
@@ -71,7 +71,7 @@ t.test('registers with digest, refused with a wrong password, and leaves', async
   t.notOk(contacts.has('alice'))
 })
 
-t.test('calls in, and hangs up; a refusal arrives as it was given', async (t) => {
+t.test('calls in and hangs up; a rejection arrives unchanged', async (t) => {
   const rig = await openWs(t)
   const app = await rig.app()
   const made: Promise<TestDialog>[] = []
@@ -116,7 +116,7 @@ t.test('is called over the WebSocket it registered on, renegotiates, and is hung
   await invitation.accept()
   const dialog = await calling
   t.equal(dialog.remote.sdp, SDP_B)
-  // sip.js takes a moment over the first ACK and refuses offers meanwhile; this round trip is longer.
+  // sip.js handles the first ACK with a delay and rejects offers until then; this round trip takes longer.
   await dialog.request({ method: 'INFO', body: 'x', headers: { 'Content-Type': 'text/plain' } })
   t.equal(await dialog.modify(SDP_A.replace('o=a 1 1', 'o=a 1 2')), SDP_B)
   t.equal(phone.descriptions.length, 2)
@@ -130,7 +130,7 @@ t.test('is called over the WebSocket it registered on, renegotiates, and is hung
   t.equal(rig.server.stats().dialogs, 0)
 })
 
-t.test('gives up before we answer: the application hears of the CANCEL', async (t) => {
+t.test('cancels before the answer: the application is notified of the CANCEL', async (t) => {
   const rig = await openWs(t)
   const app = await rig.app()
   const cancelled = new Promise<void>((resolve) => {

@@ -101,7 +101,7 @@ for (const transport of ['udp', 'tcp'] as const) {
     }
     app.use('invite', (req, res) => {
       reached += 1
-      // Some of what gets through cannot make a dialog: that is the application's business.
+      // Some mutated messages cannot create a dialog, which the application has to handle.
       app.createUAS(req, res, { localSdp: SDP_B }).catch(() => {})
     })
     await rig.routed(app)
@@ -136,7 +136,7 @@ for (const transport of ['udp', 'tcp'] as const) {
           })
         }
       } else {
-        // A stream that lost its framing is closed: few on each.
+        // A stream that lost its framing is closed, so each stream carries few messages.
         for (let at = 0; at < messages.length; at += 10) {
           const stream = await rig.tcpPeer()
           for (const message of messages.slice(at, at + 10)) {

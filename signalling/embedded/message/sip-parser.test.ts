@@ -7,10 +7,10 @@ import { announcedLength, parseSip } from './sip-parser.js'
 
 const parse = (text: string, limits = DEFAULT_LIMITS) => parseSip(Buffer.from(text, 'latin1'), limits)
 
-/** `text` with CRLF line ends, as it stands on the wire. */
+/** Returns `text` with CRLF line ends. */
 const wire = (text: string) => text.replaceAll('\n', '\r\n')
 
-/** A whole OPTIONS with the lines given added or put in place of the usual ones. */
+/** Returns a complete OPTIONS with the given headers added or replaced. */
 function options(
   change: Readonly<Record<string, string | null>> = {},
   start = 'OPTIONS sip:a@b SIP/2.0',
@@ -69,8 +69,8 @@ m:"Quoted string \\"\\"" <sip:jdrosen@example.com> ; newparam =
   t.equal(headerOf(message, 'Subject'), '')
   t.equal(headersOf(message, 'Via').length, 2)
   t.equal(message.body.toString(), body)
-  const screened = validateMessage(message)
-  t.match(screened, {
+  const validated = validateMessage(message)
+  t.match(validated, {
     ok: true,
     essentials: {
       via: { transport: 'UDP', host: '192.0.2.2', port: null, branch: '390skdjuw' },
@@ -107,7 +107,7 @@ t.test('RFC 4475: valid messages that look odd', async (t) => {
   t.match(spaced, { ok: true, message: { method: 'OPTIONS', uri: 'sip:a@b' } }, 'blanks in the start line')
 })
 
-t.test('broken requests: what they are answered with', async (t) => {
+t.test('malformed requests and their responses', async (t) => {
   const refused = (text: string, status: number, reason: string) => {
     const parsed = parse(text)
     if (!parsed.ok) {
@@ -115,8 +115,8 @@ t.test('broken requests: what they are answered with', async (t) => {
       t.ok(parsed.request, 'can be answered')
       return
     }
-    const screened = validateMessage(parsed.message)
-    t.match(screened, { ok: false, reason })
+    const validated = validateMessage(parsed.message)
+    t.match(validated, { ok: false, reason })
     t.equal(status, 400)
   }
   refused(options({}, 'OPTIONS sip:a@b SIP/7.0'), 505, 'SIP Version Not Supported')
@@ -143,7 +143,7 @@ t.test('broken requests: what they are answered with', async (t) => {
   refused(options({ CSeq: '1 INVITE' }, 'INVITE sip:a@b SIP/2.0'), 400, 'Missing Contact Header')
 })
 
-t.test('what is no message at all is dropped', async (t) => {
+t.test('text that is no SIP message is dropped', async (t) => {
   for (const text of [
     '',
     '\r\n\r\n',
@@ -177,7 +177,7 @@ t.test('limits', async (t) => {
   t.match(parse(options(many), limits), { ok: false, status: 400, reason: 'Too Many Headers' })
 })
 
-t.test('bodies: cut at Content-Length, whole without one', async (t) => {
+t.test('bodies are cut at Content-Length, complete without one', async (t) => {
   const short = parse(`${options({ 'Content-Length': '3' })}abcdef`)
   t.equal(short.ok && short.message.body.toString(), 'abc')
   const whole = parse(`${options()}abcdef`)

@@ -97,7 +97,7 @@ t.test('a proxied call: Record-Route, later requests pass without the applicatio
   await bob.next('SIP/2.0 481')
 })
 
-t.test('a lost ACK: the 2xx is repeated through the proxy', async (t) => {
+t.test('a lost ACK: the 2xx is retransmitted through the proxy', async (t) => {
   const { rig, app, caller, bob, uri } = await open(t)
   void proxying(app, [at(bob)])
   await rig.routed(app)
@@ -110,7 +110,7 @@ t.test('a lost ACK: the 2xx is repeated through the proxy', async (t) => {
   t.equal((await caller.next('SIP/2.0 200')).text, first.text)
 })
 
-t.test('one after the other: a failure leads to the next; the best one goes back', async (t) => {
+t.test('in sequence: a failure leads to the next destination; the best failure goes back', async (t) => {
   const { rig, app, caller, bob, carol, uri } = await open(t)
   const done = proxying(app, [at(bob), at(carol)])
   await rig.routed(app)
@@ -129,7 +129,7 @@ t.test('one after the other: a failure leads to the next; the best one goes back
 })
 
 t.test(
-  'reliable responses of one destination after the other: one numbering to the caller, PRACKs find their way back',
+  'reliable responses of destinations in sequence: one RSeq sequence to the caller, PRACKs reach their destination',
   async (t) => {
     const { rig, app, caller, bob, carol, uri } = await open(t)
     void proxying(app, [at(bob), at(carol)])
@@ -172,7 +172,7 @@ t.test(
   },
 )
 
-t.test('all at once: the first 2xx wins, the others are cancelled', async (t) => {
+t.test('in parallel: the first 2xx wins, the others are cancelled', async (t) => {
   const { rig, app, caller, bob, carol, uri } = await open(t)
   const done = proxying(app, [at(bob), at(carol)], { forking: 'simultaneous' })
   await rig.routed(app)
@@ -194,7 +194,7 @@ t.test('all at once: the first 2xx wins, the others are cancelled', async (t) =>
   t.notOk(caller.seen.some((m) => m.start.includes('487')))
 })
 
-t.test('a destination that says nothing is left after the provisional timeout', async (t) => {
+t.test('a silent destination is abandoned after the provisional timeout', async (t) => {
   const clock = new VirtualClock()
   const { rig, app, caller, bob, carol, uri } = await open(t, { clock, timers: STANDARD_TIMERS })
   void proxying(app, [at(bob), at(carol)], { provisionalTimeout: '1500ms' })
@@ -214,7 +214,7 @@ t.test('a destination that says nothing is left after the provisional timeout', 
   await caller.next('SIP/2.0 200')
 })
 
-t.test('redirections are followed when asked for, else passed on', async (t) => {
+t.test('redirections are followed on request, else passed on', async (t) => {
   const { rig, app, caller, bob, carol, uri } = await open(t)
   void proxying(app, [at(bob)], { followRedirects: true })
   await rig.routed(app)
@@ -246,7 +246,7 @@ t.test('CANCEL of the caller cancels the branch; its 487 goes back', async (t) =
   t.match(await done, { connected: false })
 })
 
-t.test('the Request-URI of somebody else stays, the destination is the next hop', async (t) => {
+t.test('a foreign Request-URI is kept, the destination is the next hop', async (t) => {
   const { rig, app, caller, bob } = await open(t)
   void proxying(app, [at(bob)], { remainInDialog: false })
   await rig.routed(app)
@@ -256,7 +256,7 @@ t.test('the Request-URI of somebody else stays, the destination is the next hop'
   t.equal(forwarded.header('Record-Route'), '')
 })
 
-t.test('what cannot be proxied: no hops left, foreign extension, unreachable', async (t) => {
+t.test('not proxied: Max-Forwards exhausted, unknown extension, unreachable', async (t) => {
   const { rig, app, caller, bob, uri } = await open(t)
   const outcomes: unknown[] = []
   app.use('invite', (req) => {
@@ -303,7 +303,7 @@ t.test('REGISTER: Path instead of Record-Route; other requests pass as well', as
   await caller.next('SIP/2.0 202')
 })
 
-t.test('a copy that comes back on another path while one is unanswered: 482', async (t) => {
+t.test('a copy that arrives on another path while the first is unanswered gets 482', async (t) => {
   const { rig, app, caller } = await open(t)
   app.use('invite', () => {})
   await rig.routed(app)
@@ -314,7 +314,7 @@ t.test('a copy that comes back on another path while one is unanswered: 482', as
   await caller.next('SIP/2.0 482')
 })
 
-t.test('after a refusal the same request may come again, even with its old CSeq', async (t) => {
+t.test('after a rejection the same request may be repeated, even with its old CSeq', async (t) => {
   const { rig, app, caller } = await open(t)
   const statuses = [401, 200]
   app.use('register', (_req, res) => res.send(statuses.shift() ?? 500))
@@ -328,7 +328,7 @@ t.test('after a refusal the same request may come again, even with its old CSeq'
   await caller.next('SIP/2.0 482')
 })
 
-t.test('nobody else is forwarded for: a Route to us without a proxied call gets 481', async (t) => {
+t.test('no open relay: a Route to us without a proxied call gets 481', async (t) => {
   const { rig, caller, bob } = await open(t)
   const headers = { Route: `<sip:127.0.0.1:${rig.port};lr>`, To: '<sip:x@y>;tag=1' }
   caller.send(request('BYE', caller, headers, '', { uri: at(bob) }))
@@ -336,7 +336,7 @@ t.test('nobody else is forwarded for: a Route to us without a proxied call gets 
   t.equal(bob.seen.length, 0)
 })
 
-t.test('from TCP to UDP: a Record-Route for each side, both gone on the way through', async (t) => {
+t.test('from TCP to UDP: a Record-Route for each side, both removed from later requests', async (t) => {
   const rig = await openRig(t, {
     listen: [
       { transport: 'udp', address: '127.0.0.1', port: 0 },

@@ -19,12 +19,12 @@ import { type DnsRecord, openDnsServer } from '../../../fixtures/sip/dns-server.
 import type { EmbeddedServerSettings } from '../server.js'
 import { openDns } from './dns.js'
 
-/* Several servers behind one name, large requests, and what a server of several addresses says of itself. */
+/* Several servers behind one name, large requests, and a server with several addresses. */
 
 const UDP = { transport: 'udp', address: '127.0.0.1', port: 0 } as const
 const TCP = { transport: 'tcp', address: '127.0.0.1', port: 0 } as const
 
-/** For tests that count messages: no repetitions. */
+/** For tests that count messages: no retransmissions. */
 const SLOW = { T1: 250, T2: 2000, T4: 2500 }
 
 /** Sends OPTIONS and resolves with the status of the answer. */
@@ -58,7 +58,7 @@ async function openCluster(
   return { rig, app: await rig.app(), questions: server.questions }
 }
 
-/** The next OPTIONS that is no repetition of one taken before: a busy machine makes T1 run out. */
+/** Returns the next OPTIONS that is not a retransmission; on a busy machine T1 may expire. */
 async function nextOptions(peer: TestPeer): Promise<RawSipMessage> {
   const keyOf = (message: RawSipMessage) => `${peer.port} ${message.header('Call-ID')}`
   const message = await peer.next((one) => one.start.startsWith('OPTIONS') && !taken.has(keyOf(one)))
@@ -67,7 +67,7 @@ async function nextOptions(peer: TestPeer): Promise<RawSipMessage> {
 }
 const taken = new Set<string>()
 
-/** A port that was free a moment ago, with nobody on it. */
+/** Returns a port that was free a moment ago. */
 async function deadPort(): Promise<number> {
   const socket = createSocket('udp4')
   socket.bind(0, '127.0.0.1')
@@ -77,7 +77,7 @@ async function deadPort(): Promise<number> {
   return port
 }
 
-t.test('503 of one server: the next is asked, the first left alone as it wishes', async (t) => {
+t.test('503 of one server: the next is tried, the first is quarantined for its Retry-After', async (t) => {
   const peers = await openRig(t)
   const [first, second] = [await peers.udpPeer(), await peers.udpPeer()]
   const { app, questions } = await openCluster(t, [first.port, second.port], { timers: SLOW })
@@ -104,7 +104,7 @@ t.test('503 of one server: the next is asked, the first left alone as it wishes'
   t.equal(questions.filter((question) => question.startsWith('SRV')).length, 1, 'remembered')
 })
 
-t.test('a dead server costs one call its time, the next ones go round it', async (t) => {
+t.test('a dead server delays one call only; the next calls avoid it', async (t) => {
   const peers = await openRig(t)
   const live = await peers.udpPeer()
   const silent = await peers.udpPeer()
@@ -125,7 +125,7 @@ t.test('a dead server costs one call its time, the next ones go round it', async
   t.ok(performance.now() - started < 64 * FAST.T1, 'nobody was waited for in vain')
 })
 
-t.test('when all fail the last failure is told; a single server keeps its 503', async (t) => {
+t.test('when all fail the last failure is reported; a single server keeps its 503', async (t) => {
   const peers = await openRig(t)
   const only = await peers.udpPeer()
   const { app } = await openCluster(t, [await deadPort(), await deadPort()])
@@ -137,7 +137,7 @@ t.test('when all fail the last failure is told; a single server keeps its 503', 
   t.equal(await ask(app, 'sip:unknown.test'), 503)
 })
 
-t.test('too large for a datagram: TCP, and UDP for those who have none', async (t) => {
+t.test('too large for a datagram: TCP, and UDP for peers without TCP', async (t) => {
   const rig = await openRig(t, { listen: [UDP, TCP], timers: SLOW })
   const app = await rig.app()
   const large = { headers: { 'X-Filler': 'x'.repeat(1400) } }
@@ -166,7 +166,7 @@ t.test('too large for a datagram: TCP, and UDP for those who have none', async (
   t.equal(await insisted, 200)
 })
 
-t.test('who opened a connection keeps it alive', async (t) => {
+t.test('the side that opened a connection keeps it alive', async (t) => {
   const rig = await openRig(t, { listen: [TCP] })
   const app = await rig.app()
   const peer = await rig.tcpListener()
@@ -197,12 +197,12 @@ t.test('a connection that breaks is opened again', async (t) => {
     listener.send(response(came, '200 OK'))
     t.equal(await asked, 200)
     listener.drop()
-    // Our side hears of it a moment later; until then the old connection fails the request.
+    // Our side notices it a moment later; until then the old connection fails the request.
     while ((await ask(app, 'sip:x@127.0.0.1:1;transport=tcp')) !== 503) {}
   }
 })
 
-t.test('behind a NAT: the outside sees one address, the own network another', async (t) => {
+t.test('behind a NAT: outside peers see the advertised address, local ones the bound address', async (t) => {
   const advertise = '203.0.113.7'
   const outside = await openRig(t, { listen: [{ ...UDP, advertise }] })
   const inside = await openRig(t, { listen: [{ ...UDP, advertise, localNetwork: '127.0.0.0/8' }] })
@@ -229,7 +229,7 @@ t.test('behind a NAT: the outside sees one address, the own network another', as
   t.equal(outside.server.endpoints[0]?.address, '127.0.0.1', 'what is bound')
 })
 
-t.test('several addresses: the nearest one is used, a named network before all', async (t) => {
+t.test('several addresses: the nearest one is used, a local network takes precedence', async (t) => {
   const rig = await openRig(t, {
     listen: [
       { transport: 'udp', address: '127.0.0.1', port: 0, localNetwork: '127.9.0.0/16' },

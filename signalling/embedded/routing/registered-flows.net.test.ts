@@ -25,7 +25,7 @@ function ask(app: TestApp, uri: string, method: string): Promise<TestResponse> {
 }
 
 t.test(
-  'a client that registered over a connection is reached by it, wherever its Contact points',
+  'a client that registered over a connection is reached over it, regardless of its Contact',
   async (t) => {
     const rig = await openRig(t, { listen: BOTH })
     const app = await rig.app()
@@ -68,7 +68,7 @@ t.test('410 when the connection of a registered client has closed', async (t) =>
   t.match(await ask(app, WEB, 'OPTIONS'), { status: 410, reason: 'Gone' })
 })
 
-t.test('what nobody can support is refused with 420, known extensions are the application’s', async (t) => {
+t.test('unknown extensions are rejected with 420, known ones reach the application', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()

@@ -6,7 +6,7 @@ import { openRig, response, type TestApp, type TestPeer } from '../../../fixture
 import { STANDARD_TIMERS } from '../transaction/timers.js'
 import { bindingResponse, isBindingRequest } from '../transport/stun.js'
 
-/** Registers at the peer, which grants that many seconds. */
+/** Registers at the peer, which grants `granted` seconds. */
 async function register(app: TestApp, peer: TestPeer, callId: string, granted: number): Promise<void> {
   const contact = '<sip:pilot@127.0.0.1:5060>'
   const headers = { Contact: contact, Expires: String(granted), 'Call-ID': callId }
@@ -20,8 +20,8 @@ async function register(app: TestApp, peer: TestPeer, callId: string, granted: n
   await registered
 }
 
-/** Empty lines the peer gets while time passes in steps, and when. */
-async function beats(clock: VirtualClock, peer: TestPeer, seconds: number): Promise<number[]> {
+/** Advances the clock; returns the times (s) at which the peer receives keep-alives. */
+async function keepAliveTimes(clock: VirtualClock, peer: TestPeer, seconds: number): Promise<number[]> {
   const at: number[] = []
   let seen = peer.seen.length
   for (let second = 1; second <= seconds; second++) {
@@ -33,13 +33,13 @@ async function beats(clock: VirtualClock, peer: TestPeer, seconds: number): Prom
   return at
 }
 
-t.test('a registration over UDP is kept awake as long as it lasts', async (t) => {
+t.test('a registration over UDP has keep-alives until it expires', async (t) => {
   const clock = new VirtualClock()
   const rig = await openRig(t, { clock, timers: STANDARD_TIMERS })
   const app = await rig.app()
   const peer = await rig.udpPeer()
   await register(app, peer, 'one', 120)
-  const first = await beats(clock, peer, 110)
+  const first = await keepAliveTimes(clock, peer, 110)
   t.ok(first.length >= 3 && first.length <= 4, `at ${first.join()} s`)
   const gaps = first.map((second, at) => second - (first[at - 1] ?? 0))
   t.ok(
@@ -47,20 +47,20 @@ t.test('a registration over UDP is kept awake as long as it lasts', async (t) =>
     gaps.join(),
   )
   await register(app, peer, 'one', 120)
-  t.ok((await beats(clock, peer, 110)).length >= 3, 'refreshed')
-  t.equal((await beats(clock, peer, 100)).length <= 1, true, 'expired')
+  t.ok((await keepAliveTimes(clock, peer, 110)).length >= 3, 'refreshed')
+  t.equal((await keepAliveTimes(clock, peer, 100)).length <= 1, true, 'expired')
   await register(app, peer, 'two', 120)
   await register(app, peer, 'two', 0)
-  t.same(await beats(clock, peer, 100), [], 'removed')
+  t.same(await keepAliveTimes(clock, peer, 100), [], 'removed')
 })
 
-t.test('no keep-alives where no NAT is to be kept awake', async (t) => {
+t.test('no keep-alives without NAT support', async (t) => {
   const clock = new VirtualClock()
   const rig = await openRig(t, { clock, timers: STANDARD_TIMERS, nat: false })
   const app = await rig.app()
   const peer = await rig.udpPeer()
   await register(app, peer, 'one', 120)
-  t.same(await beats(clock, peer, 60), [])
+  t.same(await keepAliveTimes(clock, peer, 60), [])
 })
 
 t.test('STUN on the SIP port: the sender learns its address, and SIP goes on', async (t) => {
@@ -82,7 +82,7 @@ t.test('STUN on the SIP port: the sender learns its address, and SIP goes on', a
   ]) {
     t.equal(isBindingRequest(Buffer.from(other, 'hex')), false, other)
   }
-  // RFC 5769 2.3, without its attributes but the address: 2001:db8:1234:5678:11:2233:4455:6677 port 32853.
+  // RFC 5769 2.3, reduced to the address attribute: 2001:db8:1234:5678:11:2233:4455:6677 port 32853.
   const six = bindingResponse(request, { address: '2001:db8:1234:5678:11:2233:4455:6677', port: 32853 })
   t.equal(six.subarray(20).toString('hex'), '002000140002a1470113a9faa5d3f179bc25f4b5bed2b9d9')
 })

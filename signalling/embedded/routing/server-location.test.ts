@@ -6,7 +6,7 @@ import type { Dns, NaptrRecord, SrvRecord } from './dns.js'
 import { locateServers, orderSrv, serverAddresses } from './server-location.js'
 import { parseTarget } from './target.js'
 
-/* RFC 3263 by its tables: what is asked, and what becomes of the answers. */
+/* RFC 3263: the queries, and the server addresses from the answers. */
 
 const ALL: ReadonlySet<Protocol> = new Set(['udp', 'tcp', 'tls', 'ws', 'wss'])
 
@@ -67,7 +67,7 @@ t.test('URIs: transport, port and what SIPS makes of them', (t) => {
   t.end()
 })
 
-t.test('NAPTR decides the transport, in its order, as far as we have it', async (t) => {
+t.test('NAPTR decides among the supported transports, in its order', async (t) => {
   const dns = zone({
     naptr: {
       'example.com': [

@@ -20,7 +20,7 @@ import {
 
 const timers = deriveTimers()
 
-/** A flow that notes when it was asked to send. */
+/** A flow that records what is sent, and when. */
 function fakeFlow(clock: VirtualClock, reliable: boolean) {
   const sent: { at: number; text: string }[] = []
   const watchers = new Set<() => void>()
@@ -89,14 +89,14 @@ t.test('INVITE client over UDP: timer A doubles, timer B ends it', async (t) => 
   t.equal(c.watchers.size, 0)
 })
 
-t.test('INVITE client over TCP: no repetition', async (t) => {
+t.test('INVITE client over TCP: no retransmission', async (t) => {
   const c = client('INVITE', true)
   c.clock.advance(40_000)
   t.same(c.times(), [0])
   t.same(c.log, ['timeout at 32000', 'end at 32000'])
 })
 
-t.test('INVITE client: a provisional stops repetition and starts timer C anew each time', async (t) => {
+t.test('INVITE client: each provisional response stops retransmission and restarts timer C', async (t) => {
   const c = client('INVITE')
   c.respond(100)
   c.clock.advance(184_000)
@@ -112,7 +112,7 @@ t.test('INVITE client: a provisional stops repetition and starts timer C anew ea
   t.equal(c.clock.pending, 0)
 })
 
-t.test('INVITE client: failures are acknowledged each time for 32 s', async (t) => {
+t.test('INVITE client: every copy of a failure is acknowledged for 32 s', async (t) => {
   const c = client('INVITE')
   c.clock.advance(100)
   c.respond(486)
@@ -128,15 +128,18 @@ t.test('INVITE client: failures are acknowledged each time for 32 s', async (t) 
   t.same(c.log, ['486 at 100', 'end at 32100'], 'passed once, timer D')
 })
 
-t.test('INVITE client: 2xx are passed for 64 T1 and never acknowledged here (RFC 6026)', async (t) => {
-  const c = client('INVITE')
-  c.respond(200)
-  c.clock.advance(31_999)
-  c.respond(200)
-  c.clock.advance(1)
-  t.same(c.log, ['200 at 0', '200 at 31999', 'end at 32000'])
-  t.same(c.times(), [0])
-})
+t.test(
+  'INVITE client: 2xx are passed on for 64 T1 and not acknowledged by the transaction (RFC 6026)',
+  async (t) => {
+    const c = client('INVITE')
+    c.respond(200)
+    c.clock.advance(31_999)
+    c.respond(200)
+    c.clock.advance(1)
+    t.same(c.log, ['200 at 0', '200 at 31999', 'end at 32000'])
+    t.same(c.times(), [0])
+  },
+)
 
 t.test('an unreachable peer is reported while calling and ignored later', async (t) => {
   const c = client('INVITE')
@@ -154,26 +157,29 @@ t.test('an unreachable peer is reported while calling and ignored later', async 
   t.same(e.log, ['unreachable at 500', 'end at 500'], 'a send on a closed flow')
 })
 
-t.test('other clients: timer E doubles to T2, timer F ends it, K keeps it for repetitions', async (t) => {
-  const c = client('OPTIONS')
-  c.clock.advance(40_000)
-  t.same(c.times(), [0, 500, 1500, 3500, 7500, 11_500, 15_500, 19_500, 23_500, 27_500, 31_500])
-  t.same(c.log, ['timeout at 32000', 'end at 32000'])
+t.test(
+  'non-INVITE client: timer E doubles to T2, timer F ends it, timer K absorbs retransmissions',
+  async (t) => {
+    const c = client('OPTIONS')
+    c.clock.advance(40_000)
+    t.same(c.times(), [0, 500, 1500, 3500, 7500, 11_500, 15_500, 19_500, 23_500, 27_500, 31_500])
+    t.same(c.log, ['timeout at 32000', 'end at 32000'])
 
-  const d = client('OPTIONS')
-  d.respond(100)
-  d.clock.advance(5000)
-  t.same(d.times(), [0, 500, 4500], 'after a provisional every T2')
-  d.respond(200)
-  d.respond(200)
-  d.clock.advance(5000)
-  t.same(d.log, ['100 at 0', '200 at 5000', 'end at 10000'])
+    const d = client('OPTIONS')
+    d.respond(100)
+    d.clock.advance(5000)
+    t.same(d.times(), [0, 500, 4500], 'after a provisional every T2')
+    d.respond(200)
+    d.respond(200)
+    d.clock.advance(5000)
+    t.same(d.log, ['100 at 0', '200 at 5000', 'end at 10000'])
 
-  const e = client('OPTIONS', true)
-  e.respond(404)
-  e.clock.advance(0)
-  t.same(e.log, ['404 at 0', 'end at 0'])
-})
+    const e = client('OPTIONS', true)
+    e.respond(404)
+    e.clock.advance(0)
+    t.same(e.log, ['404 at 0', 'end at 0'])
+  },
+)
 
 function server(invite: boolean, reliable = false) {
   const clock = new VirtualClock()
@@ -188,7 +194,7 @@ function server(invite: boolean, reliable = false) {
   return { ...fake, clock, log, transaction, respond, texts }
 }
 
-t.test('INVITE server: failure repeated with timer G until the ACK, timer I', async (t) => {
+t.test('INVITE server: timer G retransmits a failure until the ACK, then timer I', async (t) => {
   const s = server(true)
   t.ok(s.respond(100))
   s.transaction.onRetransmission()
@@ -225,7 +231,7 @@ t.test('INVITE server: after a 2xx retransmissions are absorbed, timer L ends it
   t.same(s.log, ['end at 32000'])
 })
 
-t.test('other servers: silent while trying, then the last response, timer J', async (t) => {
+t.test('non-INVITE server: no response while trying, then the last response, timer J', async (t) => {
   const s = server(false)
   s.transaction.onRetransmission()
   t.equal(s.sent.length, 0)
@@ -240,7 +246,7 @@ t.test('other servers: silent while trying, then the last response, timer J', as
   t.notOk(closed.respond(200), 'the connection is gone')
 })
 
-t.test('a 2xx is repeated from T1 to T2 until stopped', async (t) => {
+t.test('a 2xx is retransmitted from T1 to T2 until stopped', async (t) => {
   const clock = new VirtualClock()
   const { flow, sent } = fakeFlow(clock, false)
   const lost: number[] = []
@@ -258,7 +264,7 @@ t.test('a 2xx is repeated from T1 to T2 until stopped', async (t) => {
   t.equal(clock.pending, 0)
 })
 
-t.test('every state meets every input: phases only move forward, the end is the end', async (t) => {
+t.test('every state with every input: phases only move forward, terminated is final', async (t) => {
   const phases: TransactionPhase[] = [
     'calling',
     'trying',

@@ -39,7 +39,7 @@ t.test('a call over TCP: one connection both ways, no rport, transport in the Co
   await ending
 })
 
-t.test('a lost ACK over TCP: the 200 is not repeated, the BYE comes all the same', async (t) => {
+t.test('a lost ACK over TCP: the 200 is not retransmitted, the BYE is sent nevertheless', async (t) => {
   const rig = await openRig(t, TCP)
   const app = await rig.app()
   const peer = await rig.tcpPeer()
@@ -113,7 +113,7 @@ t.test('streams: a bad Content-Length is answered 400 and ends the connection', 
   await wide.ended
 })
 
-t.test('a connection that says nothing is closed; one that has said something may be silent', async (t) => {
+t.test('a connection without a message is closed; after its first message it may be idle', async (t) => {
   const rig = await openRig(t, TCP)
   const speaking = await rig.tcpPeer()
   speaking.send(request('OPTIONS', speaking, {}, '', tcp))
@@ -127,7 +127,7 @@ t.test('a connection that says nothing is closed; one that has said something ma
   await speaking.next('SIP/2.0 503')
 })
 
-t.test('a response that no datagram can carry is refused, and the peer gets a 500 at once', async (t) => {
+t.test('a response too large for a datagram is rejected, and the peer gets a 500 at once', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const refusals: unknown[] = []
@@ -143,7 +143,7 @@ t.test('a response that no datagram can carry is refused, and the peer gets a 50
   t.match(refusals, [/too large for UDP/])
 })
 
-t.test('streams: a message that never ends ends the connection', async (t) => {
+t.test('streams: an incomplete message ends the connection after a timeout', async (t) => {
   const rig = await openRig(t, TCP)
   const peer = await rig.tcpPeer()
   peer.send('OPTIONS sip:a@b SIP/2.0\r\nVia: ')
@@ -151,7 +151,7 @@ t.test('streams: a message that never ends ends the connection', async (t) => {
   t.pass()
 })
 
-t.test('a response on a closed connection is refused', async (t) => {
+t.test('a response on a closed connection is rejected', async (t) => {
   const rig = await openRig(t, TCP)
   const app = await rig.app()
   const peer = await rig.tcpPeer()
@@ -171,7 +171,7 @@ t.test('a response on a closed connection is refused', async (t) => {
   t.equal(rig.server.stats().serverTransactions, 0)
 })
 
-t.test('garbage datagrams: dropped, or answered 400 when they say where they came from', async (t) => {
+t.test('garbage datagrams: dropped, or answered 400 if they have a Via', async (t) => {
   const rig = await openRig(t)
   const peer = await rig.udpPeer()
   for (const noise of [
@@ -209,7 +209,7 @@ t.test('both transports at once: UDP unless the URI says TCP', async (t) => {
   t.match((await peer.next('OPTIONS')).header('Via'), 'SIP/2.0/UDP')
 })
 
-t.test('a full server asks to come back', async (t) => {
+t.test('an overloaded server answers 503 with Retry-After', async (t) => {
   const rig = await openRig(t, { limits: { transactions: 3 } })
   const app = await rig.app()
   const peer = await rig.udpPeer()
@@ -223,7 +223,7 @@ t.test('a full server asks to come back', async (t) => {
   t.equal((await peer.next('SIP/2.0 503')).header('Retry-After'), '5')
 })
 
-t.test('one source cannot take all the room', async (t) => {
+t.test('one source cannot use all transactions', async (t) => {
   const rig = await openRig(t, { limits: { pendingPerSource: 2 } })
   const app = await rig.app()
   const peer = await rig.udpPeer()
@@ -237,7 +237,7 @@ t.test('one source cannot take all the room', async (t) => {
   t.equal((await peer.next('SIP/2.0 503')).header('Retry-After'), '5')
 })
 
-t.test('closing in the middle of calls leaves nothing', async (t) => {
+t.test('closing during calls leaves nothing open', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()

@@ -20,7 +20,7 @@ import { openTlsListener, openTlsPeer } from '../../../fixtures/sip/tls-peer.js'
 import type { Dns } from '../routing/dns.js'
 import type { TlsSettings } from './tls-context.js'
 
-/* TLS against peers of Node's own, each with a certificate made for the test. */
+/* TLS with peers on Node's tls module, each with a certificate made for the test. */
 
 const authority = makeAuthority(t)
 const stranger = makeAuthority(t, 'Stranger')
@@ -164,7 +164,7 @@ t.test('a server has to prove the name of the URI', async (t) => {
   t.equal(other.seen.length + foreign.seen.length, 0, 'not a byte of SIP')
 })
 
-t.test('verification can be switched off, for a peer that is known otherwise', async (t) => {
+t.test('verification can be turned off', async (t) => {
   const rig = await openTls(t, { verifyServers: false })
   const app = await rig.app()
   const peer = await openTlsListener(cert(stranger.issue('DNS:whoever')))
@@ -191,7 +191,7 @@ t.test('SIPS is never sent in the clear', async (t) => {
   }
 })
 
-t.test('a call that came in the clear with a SIPS Contact goes on over TLS', async (t) => {
+t.test('a call in clear text with a SIPS Contact continues over TLS', async (t) => {
   const rig = await openRig(t, {
     listen: [
       { transport: 'tcp', address: '127.0.0.1', port: 0 },
@@ -223,7 +223,7 @@ t.test('a call that came in the clear with a SIPS Contact goes on over TLS', asy
   t.notOk(peer.seen.some((message) => message.start.startsWith('BYE')))
 })
 
-t.test('old TLS, no TLS and strangers are turned away', async (t) => {
+t.test('old TLS versions, clear text and unknown clients are rejected', async (t) => {
   const rig = await openTls(t, { verifyClients: true })
   const trusted = { ca: authority.certificate, servername: 'sip.parley.test' }
   await t.rejects(
@@ -245,7 +245,7 @@ t.test('old TLS, no TLS and strangers are turned away', async (t) => {
   await once(silent, 'close')
   t.pass('a handshake that never begins ends')
 
-  // TLS 1.3: the client learns of it with its first read.
+  // TLS 1.3: the client notices it with its first read.
   const stray = await openTlsPeer(rig.port, { ...trusted, ...cert(stranger.issue('DNS:c')) })
   stray.socket.on('error', () => {})
   await once(stray.socket, 'close')
@@ -257,7 +257,7 @@ t.test('old TLS, no TLS and strangers are turned away', async (t) => {
   await friend.next('SIP/2.0 503')
 })
 
-t.test('certificates that cannot be used are refused at start', async (t) => {
+t.test('unusable certificates prevent the start', async (t) => {
   const listen = [{ transport: 'tls', address: '127.0.0.1', port: 0 }] as const
   await t.rejects(openRig(t, { listen }), { code: 'config_invalid', message: /needs a certificate/ })
   const mixed = { certificate: ours.certificate, key: stranger.key }

@@ -17,13 +17,13 @@ import {
 import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 import { openWsPeer } from '../../../fixtures/sip/ws-peer.js'
 
-/* SIP over WebSocket (RFC 7118) against raw peers: the rules of framing, and clients nobody else reaches. */
+/* SIP over WebSocket (RFC 7118) with raw peers: framing, and clients that are only reachable over their connection. */
 
 const WS = { listen: [{ transport: 'ws', address: '127.0.0.1', port: 0 }] } as const
 const HOST = 'df7jal23ls0d.invalid'
 const via = { transport: 'WS' }
 
-/** What a browser's stack writes: a host that means nothing outside its connection. */
+/** As a SIP stack in a browser writes it: a host name that only has a meaning on its connection. */
 const fromBrowser = (branch: string) => ({
   Via: `SIP/2.0/WS ${HOST};branch=z9hG4bK${branch}`,
   Contact: `<sip:alice@${HOST};transport=ws>`,
@@ -58,7 +58,7 @@ t.test('a call in over one WebSocket', async (t) => {
   await ending
 })
 
-t.test('a registered client is called over its connection, and gone with it', async (t) => {
+t.test('a registered client is called over its connection, and unreachable without it', async (t) => {
   const rig = await openRig(t, WS)
   const app = await rig.app()
   const peer = await openWsPeer(`ws://127.0.0.1:${rig.port}`)
@@ -76,7 +76,7 @@ t.test('a registered client is called over its connection, and gone with it', as
   const dialog = await calling
   await peer.next('ACK')
 
-  // The browser reconnects: the call goes on over the new connection.
+  // The browser reconnects: the call continues over the new connection.
   await peer.close()
   await until(() => rig.server.stats().clientTransactions === 0)
   const again = await openWsPeer(`ws://127.0.0.1:${rig.port}`)
@@ -87,7 +87,7 @@ t.test('a registered client is called over its connection, and gone with it', as
   await ending
   await again.close()
 
-  // The server sees the end a moment after its peer.
+  // The server notices the end a moment after its peer.
   let status = 0
   while (status !== 410) {
     status = await new Promise<number>((resolve) => {
@@ -100,7 +100,7 @@ t.test('a registered client is called over its connection, and gone with it', as
   t.equal(status, 410)
 })
 
-t.test('without the subprotocol there is no WebSocket, without an upgrade no page', async (t) => {
+t.test('requests without the subprotocol or without an upgrade are rejected', async (t) => {
   const rig = await openRig(t, WS)
   const url = `ws://127.0.0.1:${rig.port}`
   await t.rejects(openWsPeer(url, { protocols: [] }), /400/)
@@ -115,7 +115,7 @@ t.test('without the subprotocol there is no WebSocket, without an upgrade no pag
   await once(answer, 'end')
 })
 
-t.test('keep-alives of both kinds, and a peer that stops answering them', async (t) => {
+t.test('CRLF and ping keep-alives, and a peer that stops answering them', async (t) => {
   const rig = await openRig(t, WS)
   const url = `ws://127.0.0.1:${rig.port}`
   const peer = await openWsPeer(url)
@@ -131,28 +131,25 @@ t.test('keep-alives of both kinds, and a peer that stops answering them', async 
   t.equal(peer.socket.readyState, peer.socket.OPEN)
 })
 
-t.test(
-  'one message a frame: too large closes, garbage is dropped, half a message is not waited for',
-  async (t) => {
-    const rig = await openRig(t, { ...WS, limits: { messageBytes: 4000 } })
-    const url = `ws://127.0.0.1:${rig.port}`
-    const peer = await openWsPeer(url)
-    t.teardown(() => peer.close())
-    const whole = request('OPTIONS', peer, {}, '', via)
-    peer.send('nonsense')
-    peer.send(whole.slice(0, 60))
-    peer.send(whole)
-    await peer.next('SIP/2.0 503')
-    // RFC 7118 5: the frame is the message, Content-Length is not needed.
-    peer.send(request('OPTIONS', peer, {}, '', via).replace(/Content-Length.*\r\n/, ''))
-    await peer.next('SIP/2.0 503')
-    t.equal(peer.seen.length, 2)
-    peer.send(request('OPTIONS', peer, {}, 'x'.repeat(5000), via))
-    t.equal(await peer.ended, 1009)
-  },
-)
+t.test('one message per frame: too large closes, garbage and incomplete messages are dropped', async (t) => {
+  const rig = await openRig(t, { ...WS, limits: { messageBytes: 4000 } })
+  const url = `ws://127.0.0.1:${rig.port}`
+  const peer = await openWsPeer(url)
+  t.teardown(() => peer.close())
+  const whole = request('OPTIONS', peer, {}, '', via)
+  peer.send('nonsense')
+  peer.send(whole.slice(0, 60))
+  peer.send(whole)
+  await peer.next('SIP/2.0 503')
+  // RFC 7118 5: the frame is the message, Content-Length is not needed.
+  peer.send(request('OPTIONS', peer, {}, '', via).replace(/Content-Length.*\r\n/, ''))
+  await peer.next('SIP/2.0 503')
+  t.equal(peer.seen.length, 2)
+  peer.send(request('OPTIONS', peer, {}, 'x'.repeat(5000), via))
+  t.equal(await peer.ended, 1009)
+})
 
-t.test('connections are counted, upgrades that never come end with the server', async (t) => {
+t.test('connections are limited; connections without an upgrade end with the server', async (t) => {
   const rig = await openRig(t, { ...WS, limits: { connections: 2 } })
   const url = `ws://127.0.0.1:${rig.port}`
   const first = await openWsPeer(url)

@@ -50,17 +50,17 @@ export function receive(core: Core, bytes: Buffer, flow: Flow): void {
     return
   }
   const { message } = parsed
-  const screened = validateMessage(message)
+  const validated = validateMessage(message)
   if (message.kind === 'response') {
-    if (screened.ok) receiveResponse(core, message, screened.essentials, flow)
+    if (validated.ok) receiveResponse(core, message, validated.essentials, flow)
     return
   }
-  if (!screened.ok) {
+  if (!validated.ok) {
     if (core.guard.checkMalformed(flow.remote.address, 'malformed') !== 'refuse') return
-    answerInvalid(core, message, flow, screened.status, screened.reason)
+    answerInvalid(core, message, flow, validated.status, validated.reason)
     return
   }
-  const { essentials } = screened
+  const { essentials } = validated
   receiveRequest(core, withSource(message, essentials, flow), essentials, flow, bytes.length)
 }
 

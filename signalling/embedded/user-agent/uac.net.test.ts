@@ -23,7 +23,7 @@ async function start(t: Parameters<typeof openRig>[0]): Promise<{ rig: Rig; app:
   return { rig, app: await rig.app(), peer: await rig.udpPeer() }
 }
 
-/** The final response to a request outside a dialog; rejects when it was refused. */
+/** Resolves with the final response to a request outside a dialog; rejects when the command is rejected. */
 function ask(app: TestApp, uri: string, options: object): Promise<TestResponse> {
   return new Promise((resolve, reject) => {
     app.request(uri, options, (error, sent) => {
@@ -33,7 +33,7 @@ function ask(app: TestApp, uri: string, options: object): Promise<TestResponse> 
   })
 }
 
-t.test('a call: what goes out, provisionals, dialog, ACK, BYE', async (t) => {
+t.test('a call: INVITE, provisional responses, dialog, ACK, BYE', async (t) => {
   const { rig, app, peer } = await start(t)
   const provisionals: number[] = []
   const headers = { From: '"Zo\u00eb" <sip:zoe@localhost>', 'X-Trace-ID': '7', 'subject-of-call': 'tea' }
@@ -86,7 +86,7 @@ t.test('a call: what goes out, provisionals, dialog, ACK, BYE', async (t) => {
   t.equal(rig.server.stats().dialogs, 0)
 })
 
-t.test('an INVITE without answer is repeated and ends with 408', async (t) => {
+t.test('an INVITE without a response is retransmitted and ends with 408', async (t) => {
   const { app, peer } = await start(t)
   const calling = app.createUAC(uriOf(peer), { localSdp: SDP_A })
   const first = await peer.next('INVITE')
@@ -94,7 +94,7 @@ t.test('an INVITE without answer is repeated and ends with 408', async (t) => {
   t.match(await failureOf(calling), { status: 408, reason: 'Request Timeout' })
 })
 
-t.test('a repeated 2xx gets the ACK again; the application sees one', async (t) => {
+t.test('a retransmitted 2xx gets the ACK again; the application sees one', async (t) => {
   const { app, peer } = await start(t)
   const calling = app.createUAC(uriOf(peer), { localSdp: SDP_A })
   const invite = await peer.next('INVITE')
@@ -106,7 +106,7 @@ t.test('a repeated 2xx gets the ACK again; the application sees one', async (t) 
   t.equal((await peer.next('ACK')).text, first.text)
 })
 
-t.test('a second fork that answers is acknowledged and ended', async (t) => {
+t.test('the 2xx of a second fork gets ACK and BYE', async (t) => {
   const { rig, app, peer } = await start(t)
   const calling = app.createUAC(uriOf(peer), { localSdp: SDP_A })
   const invite = await peer.next('INVITE')
@@ -128,7 +128,7 @@ t.test('a second fork that answers is acknowledged and ended', async (t) => {
   t.equal(new Set(byes.map((m) => m.header('Via'))).size, 1, 'one BYE')
 })
 
-t.test('a refusal is acknowledged by the server, also when repeated', async (t) => {
+t.test('the server acknowledges a rejection, also when retransmitted', async (t) => {
   const { rig, app, peer } = await start(t)
   const calling = app.createUAC(uriOf(peer), { localSdp: SDP_A })
   const invite = await peer.next('INVITE')
@@ -142,7 +142,7 @@ t.test('a refusal is acknowledged by the server, also when repeated', async (t) 
   t.equal(rig.server.stats().dialogs, 0)
 })
 
-t.test('digest: the repeated INVITE keeps Call-ID and tag and counts on', async (t) => {
+t.test('digest: the second INVITE keeps Call-ID and tag and increments CSeq', async (t) => {
   const { app, peer } = await start(t)
   const auth = { username: 'foo', password: 'bar' }
   const calling = app.createUAC(uriOf(peer), { localSdp: SDP_A, auth })
@@ -188,7 +188,7 @@ t.test('CANCEL waits for a provisional response, then 487', async (t) => {
   await peer.next('ACK')
 })
 
-t.test('CANCEL that loses against the 200: ACK, then BYE', async (t) => {
+t.test('CANCEL that crosses the 200: ACK, then BYE', async (t) => {
   const { rig, app, peer } = await start(t)
   let sent: TestRequest | undefined
   const progress = { cbRequest: (_error: unknown, req: TestRequest) => (sent = req) }
@@ -221,7 +221,7 @@ t.test('a cancelled INVITE without any final response ends as 487', async (t) =>
   t.match(await failureOf(calling), { status: 487 })
 })
 
-t.test('nobody there: ICMP and refused connections are a 503 at once', async (t) => {
+t.test('unreachable: ICMP errors and refused connections are a 503 at once', async (t) => {
   const { app } = await start(t)
   const udp = createSocket('udp4')
   udp.bind(0, '127.0.0.1')
@@ -258,7 +258,7 @@ t.test('a name that resolves is called', async (t) => {
   t.equal((await asking).status, 200)
 })
 
-t.test('refusals before anything is sent', async (t) => {
+t.test('commands rejected before anything is sent', async (t) => {
   const { rig, app, peer } = await start(t)
   const refused = async (uri: string, options: object, why: RegExp) =>
     t.match(await failureOf(ask(app, uri, options)), { code: 'EDRACHTIO', message: why }, String(why))

@@ -13,7 +13,7 @@ import {
   type TestPeer,
 } from '../../../fixtures/rigs/embedded-rig.js'
 
-/** An application that answers every INVITE; resolves with its dialogs as they come. */
+/** An application that answers every INVITE and emits its dialogs. */
 function answering(app: TestApp): () => Promise<TestDialog> {
   const dialogs: TestDialog[] = []
   app.use('invite', (req, res) => {
@@ -67,7 +67,7 @@ t.test('a call: 100 at once, 180, 200, ACK, BYE of the peer', async (t) => {
   t.notMatch(trying.header('To'), /tag=/)
   const ringing = await peer.next('SIP/2.0 180')
   t.equal(ringing.header('X-Mood'), 'fine')
-  // RFC 3261 12.1.1: a 180 makes an early dialog; sip.js drops one without.
+  // RFC 3261 12.1.1: a 180 creates an early dialog; sip.js drops one without a Contact.
   t.equal(ringing.header('Contact'), `<sip:127.0.0.1:${rig.port}>`)
   t.equal(ringing.header('Record-Route'), '<sip:127.0.0.1:1;lr>')
   const ok = await peer.next('SIP/2.0 200')
@@ -112,7 +112,7 @@ t.test('a retransmitted INVITE is absorbed and the 100 repeated', async (t) => {
   t.equal(calls, 1)
 })
 
-t.test('a lost 200 is repeated until the ACK', async (t) => {
+t.test('a lost 200 is retransmitted until the ACK', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()
@@ -135,7 +135,7 @@ t.test('a lost 200 is repeated until the ACK', async (t) => {
   peer.send(ack)
   peer.send(ack)
   await acked
-  // What was on its way is here after one round trip; nothing comes before the end of the next.
+  // Retransmissions in flight have arrived after one round trip; none may follow before the end of the next.
   peer.send(request('OPTIONS', peer, inCall(invite, first, 2, 'OPTIONS')))
   await peer.next((message) => message.header('CSeq') === '2 OPTIONS')
   const count = peer.seen.length
@@ -145,7 +145,7 @@ t.test('a lost 200 is repeated until the ACK', async (t) => {
   t.equal(acks, 1, 'its repetition is not passed on')
 })
 
-t.test('no ACK at all: BYE to the peer, ACK timeout to the application', async (t) => {
+t.test('without an ACK: BYE to the peer, ACK timeout to the application', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()
@@ -204,7 +204,7 @@ t.test('CANCEL: 200 to it, 487 to the INVITE, cancel to the application', async 
   t.equal(rig.server.stats().unanswered, 0)
 })
 
-t.test('CANCEL after the 200 gets its 200 and changes nothing', async (t) => {
+t.test('CANCEL after the 200 gets a 200 and has no effect', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()
@@ -227,39 +227,42 @@ t.test('CANCEL after the 200 gets its 200 and changes nothing', async (t) => {
   t.equal(reason, 'normal release')
 })
 
-t.test('CANCEL for nothing: 481', async (t) => {
+t.test('CANCEL without a transaction: 481', async (t) => {
   const rig = await openRig(t)
   const peer = await rig.udpPeer()
   peer.send(request('CANCEL', peer, { Contact: null }))
   await peer.next('SIP/2.0 481')
 })
 
-t.test('a refused INVITE: the failure is repeated until its ACK, which stays in the server', async (t) => {
-  const rig = await openRig(t)
-  const app = await rig.app()
-  const peer = await rig.udpPeer()
-  app.use('invite', (_req, res) => res.send(486))
-  await rig.routed(app)
-  const invite = request('INVITE', peer, {}, SDP_A)
-  peer.send(invite)
-  const busy = await peer.next('SIP/2.0 486')
-  await peer.next('SIP/2.0 486')
-  peer.send(
-    request('ACK', peer, {
-      ...inCall(invite, busy, 1, 'ACK'),
-      Via: readRawSipMessage(invite).header('Via'),
-      Contact: null,
-    }),
-  )
-  peer.send(request('OPTIONS', peer))
-  await peer.next('SIP/2.0 503')
-  const count = peer.seen.filter((message) => message.start.includes('486')).length
-  peer.send(request('OPTIONS', peer))
-  await peer.next('SIP/2.0 503')
-  t.equal(peer.seen.filter((message) => message.start.includes('486')).length, count)
-})
+t.test(
+  'a rejected INVITE: the failure is retransmitted until its ACK, which the application does not see',
+  async (t) => {
+    const rig = await openRig(t)
+    const app = await rig.app()
+    const peer = await rig.udpPeer()
+    app.use('invite', (_req, res) => res.send(486))
+    await rig.routed(app)
+    const invite = request('INVITE', peer, {}, SDP_A)
+    peer.send(invite)
+    const busy = await peer.next('SIP/2.0 486')
+    await peer.next('SIP/2.0 486')
+    peer.send(
+      request('ACK', peer, {
+        ...inCall(invite, busy, 1, 'ACK'),
+        Via: readRawSipMessage(invite).header('Via'),
+        Contact: null,
+      }),
+    )
+    peer.send(request('OPTIONS', peer))
+    await peer.next('SIP/2.0 503')
+    const count = peer.seen.filter((message) => message.start.includes('486')).length
+    peer.send(request('OPTIONS', peer))
+    await peer.next('SIP/2.0 503')
+    t.equal(peer.seen.filter((message) => message.start.includes('486')).length, count)
+  },
+)
 
-t.test('nobody wants it: 503; inside unknown dialogs 481; odd methods 501 and 405', async (t) => {
+t.test('without an application 503; in unknown dialogs 481; unknown methods 501, REFER 405', async (t) => {
   const rig = await openRig(t)
   const peer = await rig.udpPeer()
   const expect = async (text: string, status: string) => {
