@@ -18,7 +18,8 @@ import {
   type SipResponse,
   serialise,
 } from '../message/sip-message.js'
-import { destinationInDialog, openFlow, resolveNextHops } from '../routing/next-hop.js'
+import { destinationInDialog, resolveNextHops } from '../routing/destination.js'
+import { openFlow } from '../routing/next-hop.js'
 import type { Flow, Transport } from '../transport/transport.js'
 import { OutgoingRequest } from '../user-agent/outgoing-request.js'
 import { contactOf, isSips, substituteLocalhost, viaOf } from '../user-agent/own-headers.js'

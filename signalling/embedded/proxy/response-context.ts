@@ -9,7 +9,7 @@ import {
   type SipResponse,
   serialise,
 } from '../message/sip-message.js'
-import type { Destination } from '../routing/next-hop.js'
+import type { Destination } from '../routing/destination.js'
 import { parseTarget } from '../routing/target.js'
 import type { Flow, Transport } from '../transport/transport.js'
 import { OutgoingRequest } from '../user-agent/outgoing-request.js'

@@ -13,14 +13,8 @@ import {
   type SipResponse,
   serialise,
 } from '../message/sip-message.js'
-import {
-  type Destination,
-  type NextHop,
-  type NextHops,
-  nextHopKey,
-  openFlow,
-  resolveNextHops,
-} from '../routing/next-hop.js'
+import { type Destination, type NextHops, resolveNextHops } from '../routing/destination.js'
+import { type NextHop, nextHopKey, openFlow } from '../routing/next-hop.js'
 import {
   ClientTransaction,
   clientTransactionKey,

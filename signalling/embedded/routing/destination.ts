@@ -1,0 +1,98 @@
+import type { Core } from '../core.js'
+import type { Dialog } from '../dialog/dialog.js'
+import { type Flow, isSecure, type Protocol, type Transport } from '../transport/transport.js'
+import { chooseTransport, type NextHop, nextHopAt, nextHopKey } from './next-hop.js'
+import type { ServerAddress } from './server-location.js'
+import { parseTarget, type Target } from './target.js'
+
+/*
+ * Routing of requests in three steps: a URI names a target, RFC 3263 resolves the target to next hops, and
+ * a next hop opens a flow (RFC 5626).
+ */
+
+/** The destination of a request (RFC 3261 8.1.2). */
+export type Destination =
+  | { readonly kind: 'flow'; readonly flow: Flow }
+  | { readonly kind: 'nextHop'; readonly nextHop: NextHop }
+  | { readonly kind: 'target'; readonly target: Target }
+
+/** The outcome of resolving a destination. */
+export type NextHops =
+  /** At least one next hop, in order of preference. */
+  | { readonly kind: 'found'; readonly nextHops: readonly NextHop[] }
+  /** The name has no address; `transport` would have been used. */
+  | { readonly kind: 'no address'; readonly transport: Transport }
+  | { readonly kind: 'no transport' }
+  | { readonly kind: 'flow closed'; readonly transport: Transport }
+
+/** Resolves a destination. Calls `done` synchronously unless a host name has to be looked up. */
+export function resolveNextHops(
+  core: Core,
+  destination: Destination,
+  done: (result: NextHops) => void,
+): void {
+  switch (destination.kind) {
+    case 'flow': {
+      const { flow } = destination
+      const { transport, remote } = flow
+      if (flow.open) done({ kind: 'found', nextHops: [nextHopAt(transport, remote, { flow })] })
+      else done({ kind: 'flow closed', transport })
+      break
+    }
+    case 'nextHop':
+      done({ kind: 'found', nextHops: [destination.nextHop] })
+      break
+    case 'target':
+      resolveTarget(core, destination.target, done)
+  }
+}
+
+function resolveTarget(core: Core, target: Target, done: (result: NextHops) => void): void {
+  const { protocol, secure } = target
+  const candidates = core.transports.filter(
+    (transport) =>
+      (protocol ?? transport.protocol) === transport.protocol && (!secure || isSecure(transport.protocol)),
+  )
+  const [first] = candidates
+  if (first === undefined) {
+    done({ kind: 'no transport' })
+    return
+  }
+  const supported = new Set(candidates.map((transport) => transport.protocol))
+  core.locations.find(target, supported, ({ addresses, fromSrv }) => {
+    const nextHops = addresses.flatMap((address) => nextHopsTo(core, target, address, fromSrv))
+    if (nextHops.length > 0) done({ kind: 'found', nextHops: core.quarantine.sort(nextHops, nextHopKey) })
+    else if (addresses.length > 0) done({ kind: 'no transport' })
+    else done({ kind: 'no address', transport: first })
+  })
+}
+
+/** Returns the next hop for a server address; empty when no transport of this server reaches it. */
+function nextHopsTo(
+  core: Core,
+  target: Target,
+  { protocol, address, port }: ServerAddress,
+  fromSrv: boolean,
+): readonly NextHop[] {
+  const over = (wanted: Protocol, overTcp: NextHop | null): NextHop | null => {
+    const transport = chooseTransport(core.transports, wanted, address)
+    return transport && nextHopAt(transport, { address, port }, { name: target.host, fromSrv, overTcp })
+  }
+  const anyProtocol = protocol === 'udp' && target.protocol === null
+  const nextHop = over(protocol, anyProtocol ? over('tcp', null) : null)
+  return nextHop === null ? [] : [nextHop]
+}
+
+/** Returns the destination of a request inside a dialog, or null when its route is unusable. */
+export function destinationInDialog(core: Core, dialog: Dialog, uri: string): Destination | null {
+  const target = parseTarget(uri)
+  // A SIPS target requires TLS, whatever transport the peer used before.
+  const allows = (protocol: Protocol) => target?.secure !== true || isSecure(protocol)
+  const { natNextHop, connection } = dialog
+  if (natNextHop && allows(natNextHop.transport.protocol)) return { kind: 'nextHop', nextHop: natNextHop }
+  if (connection?.open && allows(connection.protocol)) return { kind: 'flow', flow: connection }
+  // A client that lost its connection and registered again is reached over the new one.
+  const registered = core.registeredFlows.find('INVITE', uri)
+  if (registered?.open) return { kind: 'flow', flow: registered }
+  return target === null ? null : { kind: 'target', target }
+}
