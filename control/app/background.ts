@@ -1,13 +1,6 @@
 import type { LanguageModel } from '../../media/agent/vendor-ports.js'
-import {
-  findLanguageModel,
-  OPENAI,
-  OPENAI_REALTIME,
-  SARVAM,
-  SECOND_CHAT,
-} from '../../media/vendors/catalogue.js'
-import { openAiLanguageModel } from '../../media/vendors/openai/llm.js'
-import { sarvamLanguageModel } from '../../media/vendors/sarvam/llm.js'
+import { EMBEDDED, findLanguageModel, OPENAI, OPENAI_REALTIME } from '../../media/vendors/catalogue.js'
+import { openVendors } from '../../media/vendors/open-vendors.js'
 import type { Deps } from '../api/deps.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
 import { type JobRunner, openJobRunner } from '../jobs/runner.js'
@@ -44,21 +37,21 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
   })
 }
 
-/** The models that can be asked about calls: those of agents, where they are more than rules. */
+/** Returns the language models that can be asked about calls, by the agent's model; none for the embedded one. */
 function analysts({ settings, clock, log }: BackgroundDeps): (name: string) => LanguageModel | null {
-  const { openai, sarvam, secondChat } = settings.providers
-  const models = new Map<string, LanguageModel>()
-  if (openai) {
-    const model = openAiLanguageModel(openai, { clock, log })
-    models.set(OPENAI, model)
-    // A model that speaks is not asked in writing: the chat model of its vendor is.
-    models.set(OPENAI_REALTIME, {
+  const { providers } = settings
+  const synthesis = { synthesize: () => Promise.reject(new Error('no speech is synthesized here')) }
+  const vendors = openVendors({ providers, clock, log, synthesis })
+  return (name) => {
+    const vendor = findLanguageModel(name, providers)?.vendor ?? EMBEDDED
+    if (vendor === EMBEDDED) return null
+    if (vendor !== OPENAI_REALTIME) return vendors.languageModel(vendor)
+    // A speech-to-speech model has no text API; the chat model of its vendor is asked.
+    const model = vendors.languageModel(OPENAI)
+    const chatModel = providers.openai?.chatModel ?? name
+    return {
       ...model,
-      generate: (request, events) => model.generate({ ...request, model: openai.chatModel }, events),
-    })
+      generate: (request, events) => model.generate({ ...request, model: chatModel }, events),
+    }
   }
-  if (sarvam) models.set(SARVAM, sarvamLanguageModel(sarvam, { clock, log }))
-  if (secondChat)
-    models.set(SECOND_CHAT, openAiLanguageModel(secondChat, { clock, log }, { id: SECOND_CHAT }))
-  return (name) => models.get(findLanguageModel(name, settings.providers)?.vendor ?? '') ?? null
 }

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { EngineError, errorText } from '../../media/base/errors.js'
+import type { Variable } from '../../media/vendors/vendor-module.js'
 import type { ProviderSettings } from '../../workers/channel/protocol.js'
 import { FALLBACK_VARIABLES, readFallbacks } from './fallbacks.js'
 import {
@@ -19,7 +20,6 @@ import {
   ipAddress,
   longSecret,
   mailAddress,
-  modelNames,
   networks,
   onnxFile,
   type Parsed,
@@ -27,7 +27,6 @@ import {
   type SipAddress,
   sipAddresses,
   smtpUrl,
-  text,
 } from './parsers.js'
 import type { TlsFiles } from './tls-files.js'
 import { readTrunkFile, type TrunkFile } from './trunk-file.js'
@@ -90,17 +89,7 @@ export interface Settings {
   readonly providers: ProviderSettings
 }
 
-export interface Variable {
-  readonly name: string
-  /** As an operator reads it; empty when there is none. */
-  readonly default: string
-  readonly description: string
-  /** Its value is never printed. */
-  readonly secret?: true
-}
-
-/** Every variable, in the order `parley --help` and docs/settings.md show them. */
-export const VARIABLES = [
+const SERVICE_VARIABLES = [
   { name: 'PARLEY_HTTP_PORT', default: '8080', description: 'Port of the API; 0 takes any free one' },
   { name: 'PARLEY_HTTP_ADDRESS', default: '127.0.0.1', description: 'Address the API listens on' },
   {
@@ -248,51 +237,16 @@ export const VARIABLES = [
     default: '',
     description: 'OTLP/HTTP collector for traces, for example http://127.0.0.1:4318; empty sends none',
   },
-  {
-    name: 'PARLEY_OPENAI_BASE_URL',
-    default: 'https://api.openai.com/v1 when a key is set',
-    description: 'Any OpenAI-compatible endpoint, local or hosted',
-  },
-  {
-    name: 'PARLEY_OPENAI_API_KEY',
-    default: '',
-    description: 'Its key; local endpoints may need none',
-    secret: true,
-  },
-  { name: 'PARLEY_OPENAI_CHAT_MODEL', default: 'gpt-4o-mini', description: 'Chat completions model' },
-  {
-    name: 'PARLEY_OPENAI_CHAT_WINDOW',
-    default: '',
-    description: 'Tokens it takes, prompt and answer together; empty: by its name, else 32768',
-  },
-  {
-    name: 'PARLEY_OPENAI_TRANSCRIPTION_MODEL',
-    default: 'gpt-4o-mini-transcribe',
-    description: 'Transcription model',
-  },
-  { name: 'PARLEY_OPENAI_SPEECH_MODEL', default: 'gpt-4o-mini-tts', description: 'Speech model' },
-  { name: 'PARLEY_OPENAI_SPEECH_VOICE', default: 'alloy', description: 'Voice of the speech model' },
-  {
-    name: 'PARLEY_OPENAI_SPEECH_RATE',
-    default: '24000',
-    description: 'Sample rate of its raw PCM: 8000, 16000, 24000 or 48000',
-  },
-  {
-    name: 'PARLEY_OPENAI_REALTIME_MODELS',
-    default: 'gpt-realtime,gpt-realtime-mini with OpenAI itself',
-    description: 'Speech-to-speech models of that endpoint, comma-separated; none offers none',
-  },
-  {
-    name: 'PARLEY_OPENAI_REALTIME_TURNS',
-    default: 'semantic',
-    description:
-      'Who ends the turn of a caller to them: semantic, server (by silence) or ours (our detector)',
-  },
-  ...VENDOR_VARIABLES,
-  ...FALLBACK_VARIABLES,
 ] as const satisfies readonly Variable[]
 
-type VariableName = (typeof VARIABLES)[number]['name']
+/** Every variable, in the order `parley --help` and docs/settings.md show them. */
+export const VARIABLES: readonly Variable[] = [
+  ...SERVICE_VARIABLES,
+  ...VENDOR_VARIABLES,
+  ...FALLBACK_VARIABLES,
+]
+
+type VariableName = (typeof SERVICE_VARIABLES)[number]['name']
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
@@ -321,11 +275,11 @@ export function unknownVariables(environment: Environment): string[] {
  */
 export function readSettings(environment: Environment, folderPath: string): Settings {
   const wrong: string[] = []
-  const given = (name: VariableName): string | null => {
+  const given = (name: string): string | null => {
     const value = environment[name]?.trim()
     return value === undefined || value === '' ? null : value
   }
-  const read = <T>(name: VariableName, fallback: string, parse: (value: string) => Parsed<T>): T | null => {
+  const read = <T>(name: string, fallback: string, parse: (value: string) => Parsed<T>): T | null => {
     const value = given(name) ?? fallback
     const parsed = parse(value)
     if (parsed.ok) return parsed.value
@@ -337,7 +291,7 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     given(name) === null ? null : read(name, '', parse)
 
   const dataFolder = read('PARLEY_DATA', '.data', folder(folderPath))
-  const providers = { openai: readOpenai(given, read), ...readVendors(given, read) }
+  const providers = readVendors(given, read)
   const partial = {
     httpAddress: read('PARLEY_HTTP_ADDRESS', '127.0.0.1', ipAddress),
     httpPort: read('PARLEY_HTTP_PORT', '8080', integer(0, 65_535)),
@@ -424,43 +378,3 @@ function trunkFile(
     }
   }
 }
-
-function readOpenai(
-  given: (name: VariableName) => string | null,
-  read: <T>(name: VariableName, fallback: string, parse: (value: string) => Parsed<T>) => T | null,
-): ProviderSettings['openai'] {
-  const apiKey = given('PARLEY_OPENAI_API_KEY')
-  if (apiKey === null && given('PARLEY_OPENAI_BASE_URL') === null) {
-    const stray = VARIABLES.map((variable) => variable.name).find(
-      (name) => name.startsWith('PARLEY_OPENAI_') && given(name) !== null,
-    )
-    if (stray !== undefined) {
-      read(stray, '', () => invalid('also set PARLEY_OPENAI_BASE_URL or PARLEY_OPENAI_API_KEY, or remove it'))
-    }
-    return null
-  }
-  const rate = read('PARLEY_OPENAI_SPEECH_RATE', '24000', choice('8000', '16000', '24000', '48000'))
-  const baseUrl = read('PARLEY_OPENAI_BASE_URL', OPENAI_ITSELF, httpUrl) ?? ''
-  const transcriptionModel = read('PARLEY_OPENAI_TRANSCRIPTION_MODEL', 'gpt-4o-mini-transcribe', text) ?? ''
-  // Few of the compatible endpoints have the realtime socket.
-  const offered = baseUrl === OPENAI_ITSELF ? 'gpt-realtime,gpt-realtime-mini' : 'none'
-  const models = read('PARLEY_OPENAI_REALTIME_MODELS', offered, modelNames) ?? []
-  const turns = read('PARLEY_OPENAI_REALTIME_TURNS', 'semantic', choice('semantic', 'server', 'ours'))
-  return {
-    baseUrl,
-    apiKey,
-    chatModel: read('PARLEY_OPENAI_CHAT_MODEL', 'gpt-4o-mini', text) ?? '',
-    ...(given('PARLEY_OPENAI_CHAT_WINDOW') === null
-      ? {}
-      : { chatWindowTokens: read('PARLEY_OPENAI_CHAT_WINDOW', '', integer(2048, 10_000_000)) ?? null }),
-    transcriptionModel,
-    speechModel: read('PARLEY_OPENAI_SPEECH_MODEL', 'gpt-4o-mini-tts', text) ?? '',
-    speechVoice: read('PARLEY_OPENAI_SPEECH_VOICE', 'alloy', text) ?? '',
-    speechRate: SPEECH_RATES[rate ?? '24000'],
-    realtime: models.length === 0 ? null : { models, transcriptionModel, turns: turns ?? 'semantic' },
-  }
-}
-
-const OPENAI_ITSELF = 'https://api.openai.com/v1'
-
-const SPEECH_RATES = { '8000': 8000, '16000': 16000, '24000': 24000, '48000': 48000 } as const

@@ -1,106 +1,63 @@
-import type { ProviderSettings } from '../../workers/channel/protocol.js'
-import { choice, invalid, type Parsed, socketUrl, text, voiceNames } from './parsers.js'
+import { type ProviderSettings, VENDOR_MODULES, type VendorSettings } from '../../media/vendors/registry.js'
+import type { SettingsReader, Variable, VendorModule } from '../../media/vendors/vendor-module.js'
+import {
+  choice,
+  httpUrl,
+  integer,
+  invalid,
+  modelNames,
+  type Parsed,
+  socketUrl,
+  text,
+  voiceNames,
+} from './parsers.js'
 
-/** The speech vendors' variables; each vendor is there when its key is set. */
-export const VENDOR_VARIABLES = [
-  { name: 'PARLEY_DEEPGRAM_API_KEY', default: '', description: 'Deepgram recognition', secret: true },
-  {
-    name: 'PARLEY_DEEPGRAM_URL',
-    default: 'wss://api.deepgram.com',
-    description: 'Its host; wss://api.in.deepgram.com is in India',
-  },
-  {
-    name: 'PARLEY_SARVAM_API_KEY',
-    default: '',
-    description: 'Sarvam recognition and synthesis',
-    secret: true,
-  },
-  { name: 'PARLEY_SARVAM_URL', default: 'wss://api.sarvam.ai', description: 'Its host' },
-  {
-    name: 'PARLEY_SARVAM_LANGUAGE_FIELD',
-    default: 'target_language_code',
-    description: 'Name of the language field of its synthesis: target_language_code or language_code',
-  },
-  { name: 'PARLEY_ELEVENLABS_API_KEY', default: '', description: 'ElevenLabs synthesis', secret: true },
-  {
-    name: 'PARLEY_ELEVENLABS_URL',
-    default: 'wss://api.elevenlabs.io',
-    description: 'Its host; wss://api.in.residency.elevenlabs.io is in India',
-  },
-  {
-    name: 'PARLEY_ELEVENLABS_VOICES',
-    default: '',
-    description: 'Its voices as agents name them: name=voice-id, comma-separated',
-  },
-  { name: 'PARLEY_CARTESIA_API_KEY', default: '', description: 'Cartesia synthesis', secret: true },
-  { name: 'PARLEY_CARTESIA_URL', default: 'wss://api.cartesia.ai', description: 'Its host' },
-  { name: 'PARLEY_CARTESIA_VERSION', default: '2026-03-01', description: 'Version of its API' },
-  {
-    name: 'PARLEY_CARTESIA_VOICES',
-    default: '',
-    description: 'Its voices as agents name them: name=voice-id, comma-separated',
-  },
-] as const
+/** The variables of all vendors. */
+export const VENDOR_VARIABLES: readonly Variable[] = VENDOR_MODULES.flatMap(
+  ({ variables }: VendorModule) => variables,
+)
 
-type Name = (typeof VENDOR_VARIABLES)[number]['name']
-type Read = <T>(name: Name, fallback: string, parse: (value: string) => Parsed<T>) => T | null
+type Given = (name: string) => string | null
+type Read = <T>(name: string, fallback: string, parse: (value: string) => Parsed<T>) => T | null
 
-/** Null for each vendor without a key; its other variables are refused then. */
+/**
+ * Reads the settings of each vendor; null for a vendor that is not enabled, whose variables are rejected
+ * then.
+ */
 export function readVendors(
-  given: (name: Name) => string | null,
+  given: Given,
   read: Read,
-): Required<Pick<ProviderSettings, 'deepgram' | 'sarvam' | 'elevenlabs' | 'cartesia'>> {
-  const key = (vendor: 'DEEPGRAM' | 'SARVAM' | 'ELEVENLABS' | 'CARTESIA'): string | null => {
-    const name = `PARLEY_${vendor}_API_KEY` as const
-    const stray = VENDOR_VARIABLES.map((variable) => variable.name).find(
-      (other) => other !== name && other.startsWith(`PARLEY_${vendor}_`) && given(other) !== null,
-    )
-    if (given(name) === null && stray !== undefined)
-      read(stray, '', () => invalid(`also set ${name}, or remove it`))
-    return given(name)
+  modules: readonly VendorModule[] = VENDOR_MODULES,
+): VendorSettings & Pick<ProviderSettings, 'openai'> {
+  const settings: Record<string, object | null> = {}
+  for (const module of modules) {
+    const { id, variables, requires } = module
+    if (requires.length === 0 || module.readSettings === undefined) continue
+    const enabled = requires.some((name) => given(name) !== null)
+    settings[id] = enabled ? module.readSettings(settingsReader(variables, given, read)) : null
+    const stray = enabled ? undefined : variables.find(({ name }) => given(name) !== null)
+    if (stray !== undefined) {
+      read(stray.name, '', () => invalid(`also set ${requires.join(' or ')}, or remove it`))
+    }
   }
-  const address = (name: Name, fallback: string): string => read(name, fallback, socketUrl) ?? ''
-  const voices = (name: Name): readonly { readonly name: string; readonly id: string }[] =>
-    given(name) === null ? [] : (read(name, '', voiceNames) ?? [])
+  return settings as VendorSettings
+}
 
-  const deepgram = key('DEEPGRAM')
-  const sarvam = key('SARVAM')
-  const elevenlabs = key('ELEVENLABS')
-  const cartesia = key('CARTESIA')
+function settingsReader(variables: readonly Variable[], given: Given, read: Read): SettingsReader {
+  const byDefault = (name: string) => variables.find((variable) => variable.name === name)?.default ?? ''
+  // An invalid value has been reported and stops the start, so the placeholder is never used.
   return {
-    deepgram:
-      deepgram === null
-        ? null
-        : { apiKey: deepgram, baseUrl: address('PARLEY_DEEPGRAM_URL', 'wss://api.deepgram.com') },
-    sarvam:
-      sarvam === null
-        ? null
-        : {
-            apiKey: sarvam,
-            baseUrl: address('PARLEY_SARVAM_URL', 'wss://api.sarvam.ai'),
-            languageField:
-              read(
-                'PARLEY_SARVAM_LANGUAGE_FIELD',
-                'target_language_code',
-                choice('target_language_code', 'language_code'),
-              ) ?? 'target_language_code',
-          },
-    elevenlabs:
-      elevenlabs === null
-        ? null
-        : {
-            apiKey: elevenlabs,
-            baseUrl: address('PARLEY_ELEVENLABS_URL', 'wss://api.elevenlabs.io'),
-            voices: voices('PARLEY_ELEVENLABS_VOICES'),
-          },
-    cartesia:
-      cartesia === null
-        ? null
-        : {
-            apiKey: cartesia,
-            baseUrl: address('PARLEY_CARTESIA_URL', 'wss://api.cartesia.ai'),
-            version: read('PARLEY_CARTESIA_VERSION', '2026-03-01', text) ?? '',
-            voices: voices('PARLEY_CARTESIA_VOICES'),
-          },
+    given,
+    text: (name) => read(name, byDefault(name), text) ?? '',
+    httpUrl: (name, otherwise = byDefault(name)) => read(name, otherwise, httpUrl) ?? '',
+    socketUrl: (name) => read(name, byDefault(name), socketUrl) ?? '',
+    choice: (name, ...values) => {
+      const [first] = values
+      if (first === undefined) throw new TypeError('a choice needs values')
+      return read(name, byDefault(name), choice(...values)) ?? first
+    },
+    integer: (name, min, max) => read(name, byDefault(name), integer(min, max)) ?? min,
+    modelNames: (name, otherwise = byDefault(name)) => read(name, otherwise, modelNames) ?? [],
+    voices: (name) => (given(name) === null ? [] : (read(name, '', voiceNames) ?? [])),
   }
 }

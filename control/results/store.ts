@@ -1,4 +1,4 @@
-import { EMBEDDED_LANGUAGE_MODEL } from '../../media/vendors/catalogue.js'
+import { EMBEDDED_LANGUAGE_MODEL } from '../../media/vendors/vendor-ids.js'
 import { AgentConfig } from '../agents/config.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'

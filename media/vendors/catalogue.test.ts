@@ -13,7 +13,7 @@ import {
   recognitionModels,
   voices,
 } from './catalogue.js'
-import { openVendors } from './registry.js'
+import { openVendors } from './open-vendors.js'
 
 const NONE = { openai: null }
 const OPENAI = {

@@ -1,357 +1,281 @@
 import type { ChosenModel, RecognitionMode } from '../agent/agent-spec.js'
-import { ESPEAK_PACE_MAX, ESPEAK_PACE_MIN, ESPEAK_VOICES, VOICE_LANGUAGES } from './espeak/voices.js'
-import { BULBUL_MODELS } from './sarvam/voices.js'
+import { type FallbackNames, VENDOR_MODULES } from './registry.js'
+import type {
+  CatalogueData,
+  Gender,
+  LanguageModelData,
+  Offer,
+  RecognitionData,
+  SpeechModelData,
+  VendorModule,
+} from './vendor-module.js'
+
+export type { FallbackNames } from './registry.js'
+export * from './vendor-ids.js'
 
 /*
- * What an agent can be configured with: voices, language models and recognition models, and the
- * vendor (id of `registry.ts`) behind each. Pure data; the control plane validates with it.
+ * The models and voices an agent can be configured with, and the vendor id behind each. They come from the
+ * vendors' `catalogue.json`, the operator's catalogue file and the names in the settings. A name that none
+ * of them lists is accepted when it matches a pattern of a configured vendor; its entry is `unlisted`.
  */
 
-/** The part of the provider settings that decides what is offered; `ProviderSettings` fits. */
+/** The settings that the catalogue depends on; `ProviderSettings` fits. */
 export interface CatalogueProviders {
-  readonly openai: {
-    readonly chatModel: string
-    /** Null or absent: as the model's name tells. */
-    readonly chatWindowTokens?: number | null
-    readonly transcriptionModel: string
-    readonly speechModel: string
-    readonly speechVoice: string
-    readonly realtime?: { readonly models: readonly string[] } | null
-  } | null
-  readonly deepgram?: object | null
-  readonly sarvam?: object | null
-  readonly elevenlabs?: { readonly voices: readonly { readonly name: string }[] } | null
-  readonly cartesia?: { readonly voices: readonly { readonly name: string }[] } | null
-  /** A second endpoint for chat completions, and the model asked there. */
-  readonly secondChat?: { readonly model: string } | null
+  readonly [module: string]: unknown
   readonly fallbacks?: FallbackNames | null
+  readonly catalogue?: CatalogueData | null
 }
 
-/** Who stands in when a vendor fails, in order; null: one of each other vendor that is configured. */
-export interface FallbackNames {
-  /** Models. */
-  readonly stt: readonly string[] | null
-  readonly llm: readonly string[] | null
-  /** `model/voice`, or a model alone. */
-  readonly tts: readonly string[] | null
-}
-
-export interface VoiceEntry {
+interface Entry {
   readonly vendor: string
+  /** Matched by a pattern only: neither a catalogue nor the settings name the model. */
+  readonly unlisted?: true
+}
+
+export interface VoiceEntry extends Entry {
   readonly ttsModel: string
   readonly ttsVoice: string
-  readonly gender: 'female' | 'male' | 'neutral'
+  readonly gender: Gender
   readonly languages: readonly string[]
-  /** Recognition models that go with it. */
+  /** STT models that can be combined with the voice. */
   readonly sttModels: readonly string[]
   readonly paceMin: number
   readonly paceMax: number
 }
 
-export interface LanguageModelEntry {
-  readonly vendor: string
+export interface LanguageModelEntry extends Entry {
   readonly llmModel: string
   readonly label: string
-  /** Tokens of a prompt and its answer together, as far as that is known; absent: what is usual. */
+  /** Context window in tokens (prompt and reply together), where it is known. */
   readonly windowTokens?: number
 }
 
-export interface RecognitionEntry {
-  readonly vendor: string
+export interface RecognitionEntry extends Entry {
   readonly sttModel: string
   readonly label: string
   readonly languages: readonly string[]
-  /** What it can write (`voice.sttMode`). */
+  /** Supported values of `voice.sttMode`. */
   readonly modes: readonly RecognitionMode[]
+  /** Another model of the vendor to fall back to first. */
+  readonly fallback?: string
 }
 
-export const EMBEDDED = 'embedded'
-export const OPENAI = 'openai'
-export const SECOND_CHAT = 'openai-second'
-/** Models that hear and speak by themselves: an agent with one has it for all three of its models. */
-export const OPENAI_REALTIME = 'openai-realtime'
-export const DEEPGRAM = 'deepgram'
-export const SARVAM = 'sarvam'
-export const ELEVENLABS = 'elevenlabs'
-export const CARTESIA = 'cartesia'
+type Modules = readonly VendorModule[]
 
-/** The models that need no account: what a fresh installation runs on. */
-export const EMBEDDED_LANGUAGE_MODEL = 'parley-rules-1'
-export const EMBEDDED_RECOGNITION_MODEL = 'parley-sandbox'
-export const EMBEDDED_SPEECH_MODEL = 'espeak-ng'
-export const EMBEDDED_VOICE = 'asha'
-
-/** Sarvam's model for voice agents. */
-const SARVAM_CHAT_MODEL = 'sarvam-105b-conversations'
-
-// The speech models of OpenAI itself have these; a clone's voices are any string, so that only the
-// configured one is known.
-const OPENAI_VOICES = [
-  'alloy',
-  'ash',
-  'ballad',
-  'coral',
-  'echo',
-  'fable',
-  'onyx',
-  'nova',
-  'sage',
-  'shimmer',
-  'verse',
-  'marin',
-  'cedar',
-]
-/** Those of them that its realtime models have. */
-const REALTIME_VOICES = [
-  'marin',
-  'cedar',
-  'alloy',
-  'ash',
-  'ballad',
-  'coral',
-  'echo',
-  'sage',
-  'shimmer',
-  'verse',
-]
-const OPENAI_OWN_MODEL = /^(gpt-4o-mini-tts|tts-1)/
-
-const DEEPGRAM_MODELS: readonly RecognitionEntry[] = [
-  {
-    vendor: DEEPGRAM,
-    sttModel: 'nova-3',
-    label: 'Deepgram Nova-3',
-    languages: ['en-IN', 'hi-IN', 'ta-IN'],
-    modes: ['transcribe'],
-  },
-  {
-    vendor: DEEPGRAM,
-    sttModel: 'flux-general-en',
-    label: 'Deepgram Flux, decides the end of turn itself',
-    languages: ['en-IN'],
-    modes: ['transcribe'],
-  },
-  {
-    vendor: DEEPGRAM,
-    sttModel: 'flux-general-multi',
-    label: 'Deepgram Flux, several languages',
-    languages: ['en-IN', 'hi-IN'],
-    modes: ['transcribe'],
-  },
-]
-
-const SARVAM_MODELS: readonly RecognitionEntry[] = [
-  {
-    vendor: SARVAM,
-    sttModel: 'saaras:v3-realtime',
-    label: 'Sarvam Saaras v3, with partial texts',
-    languages: VOICE_LANGUAGES,
-    modes: ['transcribe', 'translate', 'codemix'],
-  },
-  {
-    vendor: SARVAM,
-    sttModel: 'saaras:v3',
-    label: 'Sarvam Saaras v3',
-    languages: VOICE_LANGUAGES,
-    modes: ['transcribe', 'translate', 'codemix'],
-  },
-]
-
-const ELEVENLABS_MODELS = ['eleven_flash_v2_5', 'eleven_turbo_v2_5', 'eleven_multilingual_v2'] as const
-const CARTESIA_MODELS = ['sonic-3', 'sonic-3.5', 'sonic-latest'] as const
-/** The contract's languages that both vendors list: all but Odia. */
-const WITHOUT_ODIA = VOICE_LANGUAGES.filter((language) => language !== 'od-IN')
-
-export function recognitionModels(providers: CatalogueProviders): readonly RecognitionEntry[] {
-  const entries: RecognitionEntry[] = [
-    {
-      vendor: EMBEDDED,
-      sttModel: EMBEDDED_RECOGNITION_MODEL,
-      label: 'Sandbox recognition: hears when, knows what only of simulated speakers',
-      languages: VOICE_LANGUAGES,
-      // Of a simulated person it writes the script, whatever the mode.
-      modes: ['transcribe', 'translate', 'codemix'],
-    },
-  ]
-  if (providers.openai !== null) {
-    entries.push({
-      vendor: OPENAI,
-      sttModel: providers.openai.transcriptionModel,
-      label: 'OpenAI-compatible transcription',
-      languages: VOICE_LANGUAGES,
-      // OpenAI's own newer models have no translation; models of the whisper family do.
-      modes: /^gpt-4o/.test(providers.openai.transcriptionModel)
-        ? ['transcribe', 'codemix']
-        : ['transcribe', 'translate', 'codemix'],
-    })
-  }
-  for (const sttModel of realtimeModels(providers)) {
-    entries.push({
-      vendor: OPENAI_REALTIME,
-      sttModel,
-      label: `What ${sttModel} hears, written down beside it`,
-      languages: VOICE_LANGUAGES,
-      modes: ['transcribe'],
-    })
-  }
-  if (providers.deepgram) entries.push(...DEEPGRAM_MODELS)
-  if (providers.sarvam) entries.push(...SARVAM_MODELS)
-  return entries
+/** Returns the settings of a module, or null when it is not configured. */
+export function settingsOf(module: VendorModule, providers: CatalogueProviders): object | null {
+  if (module.requires.length === 0 && module.readSettings !== undefined) return {}
+  const settings = providers[module.id]
+  return typeof settings === 'object' ? settings : null
 }
 
-export function languageModels(providers: CatalogueProviders): readonly LanguageModelEntry[] {
-  const entries: LanguageModelEntry[] = [
-    { vendor: EMBEDDED, llmModel: EMBEDDED_LANGUAGE_MODEL, label: 'Sandbox receptionist (rules, no model)' },
-  ]
-  if (providers.openai !== null) {
-    entries.push({
-      vendor: OPENAI,
-      llmModel: providers.openai.chatModel,
-      label: 'OpenAI-compatible chat completions',
-      ...windowOf(providers.openai.chatModel, providers.openai.chatWindowTokens),
-    })
-  }
-  if (providers.secondChat) {
-    const { model } = providers.secondChat
-    entries.push({ vendor: SECOND_CHAT, llmModel: model, label: 'Second OpenAI-compatible endpoint' })
-  }
-  if (providers.sarvam) {
-    entries.push({ vendor: SARVAM, llmModel: SARVAM_CHAT_MODEL, label: 'Sarvam 105B for conversations' })
-  }
-  for (const llmModel of realtimeModels(providers)) {
-    entries.push({
-      vendor: OPENAI_REALTIME,
-      llmModel,
-      label: 'OpenAI Realtime, hears and speaks by itself: the same name is its ttsModel and sttModel',
-    })
-  }
-  return entries
+/** The data of one kind of model with everything that a configured vendor id offers of it. */
+interface Shelf<Data> {
+  readonly vendor: string
+  readonly data: readonly Data[]
+  readonly names: readonly string[]
+  readonly offer: Offer
 }
 
-function realtimeModels({ openai }: CatalogueProviders): readonly string[] {
-  return openai?.realtime?.models ?? []
-}
+const NAMES = {
+  recognitionModels: (offer: Offer) => offer.recognitionModels,
+  languageModels: (offer: Offer) => offer.languageModels,
+  speechModels: (offer: Offer) => offer.speechModels,
+} as const
 
-export function voices(providers: CatalogueProviders): readonly VoiceEntry[] {
-  // What a model that hears and speaks writes down goes with its own voices alone.
-  const sttModels = recognitionModels(providers)
-    .filter(({ vendor }) => vendor !== OPENAI_REALTIME)
-    .map((entry) => entry.sttModel)
-  const entries: VoiceEntry[] = ESPEAK_VOICES.map(({ voice, gender }) => ({
-    vendor: EMBEDDED,
-    ttsModel: EMBEDDED_SPEECH_MODEL,
-    ttsVoice: voice,
-    gender,
-    languages: VOICE_LANGUAGES,
-    sttModels,
-    paceMin: ESPEAK_PACE_MIN,
-    paceMax: ESPEAK_PACE_MAX,
-  }))
-  if (providers.openai !== null) {
-    const { speechModel, speechVoice } = providers.openai
-    const names = OPENAI_OWN_MODEL.test(speechModel) ? [speechVoice, ...OPENAI_VOICES] : [speechVoice]
-    for (const ttsVoice of new Set(names)) {
-      entries.push({
-        vendor: OPENAI,
-        ttsModel: speechModel,
-        ttsVoice,
-        gender: 'neutral',
-        languages: VOICE_LANGUAGES,
-        sttModels,
-        paceMin: 0.25,
-        paceMax: 4,
-      })
-    }
-  }
-  for (const ttsModel of realtimeModels(providers)) {
-    for (const ttsVoice of REALTIME_VOICES) {
-      entries.push({
-        vendor: OPENAI_REALTIME,
-        ttsModel,
-        ttsVoice,
-        gender: 'neutral',
-        languages: VOICE_LANGUAGES,
-        sttModels: [ttsModel],
-        paceMin: 0.25,
-        paceMax: 1.5,
-      })
-    }
-  }
-  return [...entries, ...hostedVoices(providers, sttModels)]
-}
-
-function hostedVoices(providers: CatalogueProviders, sttModels: readonly string[]): VoiceEntry[] {
-  const entries: VoiceEntry[] = []
-  for (const { model, pace, female, male, speakers } of providers.sarvam ? BULBUL_MODELS : []) {
-    for (const ttsVoice of speakers) {
-      entries.push({
-        vendor: SARVAM,
-        ttsModel: model,
-        ttsVoice,
-        gender: female.includes(ttsVoice) ? 'female' : male.includes(ttsVoice) ? 'male' : 'neutral',
-        languages: VOICE_LANGUAGES,
-        sttModels,
-        paceMin: pace[0],
-        paceMax: pace[1],
-      })
-    }
-  }
-  const named = [
-    { vendor: ELEVENLABS, of: providers.elevenlabs, models: ELEVENLABS_MODELS, pace: [0.7, 1.2] },
-    { vendor: CARTESIA, of: providers.cartesia, models: CARTESIA_MODELS, pace: [0.6, 1.5] },
-  ] as const
-  for (const { vendor, of, models, pace } of named) {
-    for (const { name } of of?.voices ?? []) {
-      for (const ttsModel of models) {
-        entries.push({
-          vendor,
-          ttsModel,
-          ttsVoice: name,
-          gender: 'neutral',
-          languages: WITHOUT_ODIA,
-          sttModels,
-          paceMin: pace[0],
-          paceMax: pace[1],
-        })
+function shelves<Data extends { readonly model?: string }>(
+  kind: keyof typeof NAMES,
+  providers: CatalogueProviders,
+  modules: Modules,
+): Shelf<Data>[] {
+  return modules.flatMap((module) => {
+    const settings = settingsOf(module, providers)
+    if (settings === null) return []
+    const offers = module.offers?.(settings) ?? [{ vendor: module.id }]
+    return offers.map((offer): Shelf<Data> => {
+      const own = (module.catalogue()[offer.vendor]?.[kind] ?? []) as unknown as readonly Data[]
+      const operator = (providers.catalogue?.[offer.vendor]?.[kind] ?? []) as unknown as readonly Data[]
+      const replaced = new Set(operator.map(({ model }) => model).filter((model) => model !== undefined))
+      // The operator's entries come first, so that their patterns win.
+      const data = [...operator, ...own.filter(({ model }) => model === undefined || !replaced.has(model))]
+      const listed = [...own, ...operator].flatMap(({ model }) => model ?? [])
+      return {
+        vendor: offer.vendor,
+        data,
+        names: [...new Set([...(NAMES[kind](offer) ?? []), ...listed])],
+        offer,
       }
-    }
-  }
-  return entries
+    })
+  })
 }
 
-/** The catalogue row of a (model, voice) pair, or null: such an agent is refused with 422. */
+const ANY = '.*'
+
+/** Returns the entry of a model: by its name, else by the first pattern that it matches. */
+function entryOf<Data extends { readonly model?: string; readonly pattern?: string }>(
+  data: readonly Data[],
+  name: string,
+): Data | undefined {
+  return (
+    data.find(({ model }) => model === name) ??
+    data.find(({ pattern }) => pattern !== undefined && new RegExp(pattern).test(name))
+  )
+}
+
+/**
+ * Finds a vendor for a name that nothing lists. A catch-all pattern counts only when no vendor has a more
+ * specific one.
+ */
+function unlisted<Data extends { readonly model?: string; readonly pattern?: string }>(
+  found: readonly Shelf<Data>[],
+  name: string,
+): { readonly shelf: Shelf<Data>; readonly entry: Data } | null {
+  const matches = found.flatMap((shelf) => {
+    const entry = entryOf(shelf.data, name)
+    return entry === undefined ? [] : [{ shelf, entry }]
+  })
+  return matches.find(({ entry }) => entry.pattern !== ANY) ?? matches[0] ?? null
+}
+
+function recognitionEntry(vendor: string, sttModel: string, data: RecognitionData): RecognitionEntry {
+  const { label = sttModel, languages, modes, fallback } = data
+  return {
+    vendor,
+    sttModel,
+    label: label.replace('{model}', sttModel),
+    languages,
+    modes,
+    ...(fallback === undefined ? {} : { fallback }),
+  }
+}
+
+/** Returns the listed STT models of the configured vendors. */
+export function recognitionModels(
+  providers: CatalogueProviders,
+  modules: Modules = VENDOR_MODULES,
+): readonly RecognitionEntry[] {
+  return shelves<RecognitionData>('recognitionModels', providers, modules).flatMap(
+    ({ vendor, data, names }) =>
+      names.flatMap((name) => {
+        const entry = entryOf(data, name)
+        return entry === undefined ? [] : [recognitionEntry(vendor, name, entry)]
+      }),
+  )
+}
+
+function languageModelEntry(
+  { vendor, offer }: Pick<Shelf<LanguageModelData>, 'vendor' | 'offer'>,
+  llmModel: string,
+  { label = llmModel, windowTokens }: LanguageModelData,
+): LanguageModelEntry {
+  const configured = offer.languageModels?.includes(llmModel) ? offer.windowTokens : null
+  const tokens = configured ?? windowTokens
+  return { vendor, llmModel, label, ...(tokens === undefined ? {} : { windowTokens: tokens }) }
+}
+
+/** Returns the listed language models of the configured vendors. */
+export function languageModels(
+  providers: CatalogueProviders,
+  modules: Modules = VENDOR_MODULES,
+): readonly LanguageModelEntry[] {
+  return shelves<LanguageModelData>('languageModels', providers, modules).flatMap((shelf) =>
+    shelf.names.flatMap((name) => {
+      const entry = entryOf(shelf.data, name)
+      return entry === undefined ? [] : [languageModelEntry(shelf, name, entry)]
+    }),
+  )
+}
+
+/** Returns the listed voices of the configured vendors. */
+export function voices(
+  providers: CatalogueProviders,
+  modules: Modules = VENDOR_MODULES,
+): readonly VoiceEntry[] {
+  const stt = pipelineModels(providers, modules)
+  return shelves<SpeechModelData>('speechModels', providers, modules).flatMap(
+    ({ vendor, data, names, offer }) =>
+      names.flatMap((name) => {
+        const entry = entryOf(data, name)
+        if (entry === undefined) return []
+        const known = new Map((entry.voices ?? []).map((voice) => [voice.name, voice.gender ?? 'neutral']))
+        const all = new Set([...(offer.voices ?? []), ...known.keys()])
+        return [...all].map((voice) => voiceEntry(vendor, name, voice, known.get(voice), entry, stt))
+      }),
+  )
+}
+
+function voiceEntry(
+  vendor: string,
+  ttsModel: string,
+  ttsVoice: string,
+  gender: Gender = 'neutral',
+  { languages, paceMin, paceMax, sttOfSameName }: SpeechModelData,
+  stt: readonly string[],
+): VoiceEntry {
+  const sttModels = sttOfSameName ? [ttsModel] : stt
+  return { vendor, ttsModel, ttsVoice, gender, languages, sttModels, paceMin, paceMax }
+}
+
+/** Returns the STT models that can be combined with any voice: not those of speech-to-speech models. */
+function pipelineModels(providers: CatalogueProviders, modules: Modules): readonly string[] {
+  const speechToSpeech = new Set(
+    shelves<SpeechModelData>('speechModels', providers, modules)
+      .filter(({ data }) => data.some(({ sttOfSameName }) => sttOfSameName))
+      .map(({ vendor }) => vendor),
+  )
+  return recognitionModels(providers, modules)
+    .filter(({ vendor }) => !speechToSpeech.has(vendor))
+    .map(({ sttModel }) => sttModel)
+}
+
+/**
+ * Finds a voice by model and name. A model that nothing lists may have any voice. Returns null when no
+ * configured vendor has such a voice.
+ */
 export function findVoice(
   ttsModel: string,
   ttsVoice: string,
   providers: CatalogueProviders,
+  modules: Modules = VENDOR_MODULES,
 ): VoiceEntry | null {
-  return voices(providers).find((entry) => entry.ttsModel === ttsModel && entry.ttsVoice === ttsVoice) ?? null
+  const rows = voices(providers, modules).filter((row) => row.ttsModel === ttsModel)
+  if (rows.length > 0) return rows.find((row) => row.ttsVoice === ttsVoice) ?? null
+  const found = unlisted(shelves<SpeechModelData>('speechModels', providers, modules), ttsModel)
+  if (found === null) return null
+  const stt = pipelineModels(providers, modules)
+  return {
+    ...voiceEntry(found.shelf.vendor, ttsModel, ttsVoice, 'neutral', found.entry, stt),
+    unlisted: true,
+  }
 }
 
-/** As a conversation runs it. */
-export function chosenModel({ vendor, llmModel, windowTokens }: LanguageModelEntry): ChosenModel {
-  return { vendor, model: llmModel, ...(windowTokens === undefined ? {} : { windowTokens }) }
-}
-
-/** OpenAI's own since 2024 take this or more. */
-const OPENAI_WINDOW_TOKENS = 128_000
-const OPENAI_OWN_CHAT = /^(chatgpt-|gpt-4o|gpt-4\.1|gpt-[5-9]|o[1-9](-|$))/
-
-function windowOf(model: string, configured: number | null = null): { readonly windowTokens?: number } {
-  if (configured !== null) return { windowTokens: configured }
-  return OPENAI_OWN_CHAT.test(model) ? { windowTokens: OPENAI_WINDOW_TOKENS } : {}
-}
-
+/** Finds a language model by name, or returns null when no configured vendor has it. */
 export function findLanguageModel(
   llmModel: string,
   providers: CatalogueProviders,
+  modules: Modules = VENDOR_MODULES,
 ): LanguageModelEntry | null {
-  return languageModels(providers).find((entry) => entry.llmModel === llmModel) ?? null
+  const listed = languageModels(providers, modules).find((entry) => entry.llmModel === llmModel)
+  if (listed !== undefined) return listed
+  const found = unlisted(shelves<LanguageModelData>('languageModels', providers, modules), llmModel)
+  return found === null ? null : { ...languageModelEntry(found.shelf, llmModel, found.entry), unlisted: true }
 }
 
+/** Finds an STT model by name, or returns null when no configured vendor has it. */
 export function findRecognitionModel(
   sttModel: string,
   providers: CatalogueProviders,
+  modules: Modules = VENDOR_MODULES,
 ): RecognitionEntry | null {
-  return recognitionModels(providers).find((entry) => entry.sttModel === sttModel) ?? null
+  const listed = recognitionModels(providers, modules).find((entry) => entry.sttModel === sttModel)
+  if (listed !== undefined) return listed
+  const found = unlisted(shelves<RecognitionData>('recognitionModels', providers, modules), sttModel)
+  return found === null
+    ? null
+    : { ...recognitionEntry(found.shelf.vendor, sttModel, found.entry), unlisted: true }
+}
+
+/** Returns the model as a conversation refers to it. */
+export function chosenModel({ vendor, llmModel, windowTokens }: LanguageModelEntry): ChosenModel {
+  return { vendor, model: llmModel, ...(windowTokens === undefined ? {} : { windowTokens }) }
 }

@@ -11,11 +11,9 @@ import {
   findLanguageModel,
   type LanguageModelEntry,
   languageModels,
-  OPENAI,
   OPENAI_REALTIME,
   type RecognitionEntry,
   recognitionModels,
-  SARVAM,
   type VoiceEntry,
   voices,
 } from './catalogue.js'
@@ -134,9 +132,9 @@ function sttFallbacks(primary: PrimaryVendors, providers: CatalogueProviders): r
     return some.filter((row) => known(row) === most).slice(0, 1)
   }
   const named = providers.fallbacks?.stt
-  // An API key may lack the realtime endpoint; every key can use the other one.
-  const realtime = recognition.vendor === SARVAM && recognition.sttModel.endsWith('-realtime')
-  const sameVendor = rows.filter(({ vendor }) => realtime && vendor === SARVAM)
+  const sameVendor = rows.filter(
+    ({ vendor, sttModel }) => vendor === recognition.vendor && sttModel === recognition.fallback,
+  )
   const chosen = named
     ? named.flatMap((name) => rows.filter((row) => row.sttModel === name))
     : [
@@ -159,8 +157,7 @@ function llmFallbacks(
         // The operator's endpoint may have models that the catalogue does not list.
         const row = rows.find(({ llmModel, vendor }) => llmModel === name && vendor !== primary.model.vendor)
         const found = row ?? findLanguageModel(name, providers)
-        if (found) return [chosenModel(found)]
-        return providers.openai === null ? [] : [{ vendor: OPENAI, model: name }]
+        return found === null ? [] : [chosenModel(found)]
       })
     : vendorsOf(rows, primary.model.vendor).flatMap((vendor) =>
         rows

@@ -1,115 +1,44 @@
-import type {
-  LanguageModel,
-  SpeechToSpeech,
-  SpeechToText,
-  TextToSpeech,
-  Vendors,
-} from '../agent/vendor-ports.js'
-import type { Clock } from '../base/clock.js'
-import { EngineError } from '../base/errors.js'
-import type { Log } from '../base/log.js'
-import type { CartesiaSettings } from './cartesia/settings.js'
-import { cartesiaTextToSpeech } from './cartesia/tts.js'
-import {
-  CARTESIA,
-  DEEPGRAM,
-  ELEVENLABS,
-  EMBEDDED,
-  OPENAI,
-  OPENAI_REALTIME,
-  SARVAM,
-  SECOND_CHAT,
-} from './catalogue.js'
-import type { DeepgramSettings } from './deepgram/settings.js'
-import { deepgramSpeechToText } from './deepgram/stt.js'
-import type { ElevenLabsSettings } from './elevenlabs/settings.js'
-import { elevenLabsTextToSpeech } from './elevenlabs/tts.js'
-import { rulesLanguageModel } from './embedded/llm.js'
-import { sandboxSpeechToText } from './embedded/stt.js'
-import type { SynthesisPort } from './espeak/synthesis-port.js'
-import { espeakTextToSpeech } from './espeak/tts.js'
-import { openAiLanguageModel } from './openai/llm.js'
-import { openAiSpeechToSpeech } from './openai/realtime.js'
-import type { OpenAiSettings } from './openai/settings.js'
-import { openAiSpeechToText } from './openai/stt.js'
-import { openAiTextToSpeech } from './openai/tts.js'
-import { sarvamLanguageModel } from './sarvam/llm.js'
-import type { SarvamSettings } from './sarvam/settings.js'
-import { sarvamSpeechToText } from './sarvam/stt.js'
-import { sarvamTextToSpeech } from './sarvam/tts.js'
+import { CARTESIA } from './cartesia/module.js'
+import { DEEPGRAM } from './deepgram/module.js'
+import { ELEVENLABS } from './elevenlabs/module.js'
+import { EMBEDDED_VENDOR } from './embedded/module.js'
+import { OPENAI_VENDOR } from './openai/module.js'
+import { SECOND_CHAT } from './openai/second-chat.js'
+import { SARVAM } from './sarvam/module.js'
+import type { CatalogueData, VendorModule } from './vendor-module.js'
 
-/** What one vendor offers. */
-interface Vendor {
-  readonly speechToText?: SpeechToText
-  readonly textToSpeech?: TextToSpeech
-  readonly languageModel?: LanguageModel
-  readonly speechToSpeech?: SpeechToSpeech
+/** Every vendor, in the order of the catalogue, of `parley --help` and of automatic fallbacks. */
+export const VENDOR_MODULES = [
+  EMBEDDED_VENDOR,
+  OPENAI_VENDOR,
+  SECOND_CHAT,
+  DEEPGRAM,
+  SARVAM,
+  ELEVENLABS,
+  CARTESIA,
+] as const satisfies readonly VendorModule[]
+
+type Module = (typeof VENDOR_MODULES)[number]
+
+/** Settings of the vendors by module id; absent or null: not configured. */
+export type VendorSettings = {
+  readonly [M in Module as M['id']]?:
+    | (M extends VendorModule<string, infer Settings> ? Settings : never)
+    | null
 }
 
-/**
- * The vendors of one media thread. Adding one is a folder and a line here. Asking for a vendor that
- * is not configured, or for what it does not offer, throws EngineError `config_invalid`.
- */
-export function openVendors(options: {
-  readonly providers: {
-    readonly openai: OpenAiSettings | null
-    readonly deepgram?: DeepgramSettings | null
-    readonly sarvam?: SarvamSettings | null
-    readonly elevenlabs?: ElevenLabsSettings | null
-    readonly cartesia?: CartesiaSettings | null
-    readonly secondChat?: Pick<OpenAiSettings, 'baseUrl' | 'apiKey'> | null
-  }
-  readonly synthesis: SynthesisPort
-  readonly clock: Clock
-  readonly log: Log
-}): Vendors {
-  const { providers, synthesis, clock, log } = options
-  const vendors = new Map<string, Vendor>()
-  vendors.set(EMBEDDED, {
-    speechToText: sandboxSpeechToText(),
-    textToSpeech: espeakTextToSpeech(synthesis),
-    languageModel: rulesLanguageModel(),
-  })
-  if (providers.openai !== null) {
-    vendors.set(OPENAI, {
-      speechToText: openAiSpeechToText(providers.openai, { clock, log }),
-      textToSpeech: openAiTextToSpeech(providers.openai, { clock, log }),
-      languageModel: openAiLanguageModel(providers.openai, { clock, log }),
-    })
-    const { realtime } = providers.openai
-    if (realtime) {
-      const speechToSpeech = openAiSpeechToSpeech(providers.openai, realtime, { clock, log })
-      vendors.set(OPENAI_REALTIME, { speechToSpeech })
-    }
-  }
-  const deps = { clock, log }
-  const { deepgram, sarvam, elevenlabs, cartesia, secondChat } = providers
-  if (secondChat) {
-    vendors.set(SECOND_CHAT, { languageModel: openAiLanguageModel(secondChat, deps, { id: SECOND_CHAT }) })
-  }
-  if (deepgram) vendors.set(DEEPGRAM, { speechToText: deepgramSpeechToText(deepgram, deps) })
-  if (sarvam) {
-    vendors.set(SARVAM, {
-      speechToText: sarvamSpeechToText(sarvam, deps),
-      textToSpeech: sarvamTextToSpeech(sarvam, deps),
-      languageModel: sarvamLanguageModel(sarvam, deps),
-    })
-  }
-  if (elevenlabs) vendors.set(ELEVENLABS, { textToSpeech: elevenLabsTextToSpeech(elevenlabs, deps) })
-  if (cartesia) vendors.set(CARTESIA, { textToSpeech: cartesiaTextToSpeech(cartesia, deps) })
-  const find = <K extends keyof Vendor>(id: string, part: K): NonNullable<Vendor[K]> => {
-    const found = vendors.get(id)?.[part]
-    if (!found) {
-      throw new EngineError('config_invalid', `${part} of vendor ${id} is not configured`, {
-        context: { vendor: id },
-      })
-    }
-    return found
-  }
-  return {
-    speechToText: (id) => find(id, 'speechToText'),
-    textToSpeech: (id) => find(id, 'textToSpeech'),
-    languageModel: (id) => find(id, 'languageModel'),
-    speechToSpeech: (id) => find(id, 'speechToSpeech'),
-  }
+/** Vendor settings and keys of the operator; passed to each media worker once, never logged. */
+export type ProviderSettings = VendorSettings & {
+  readonly fallbacks?: FallbackNames | null
+  /** Contents of the operator's catalogue file. */
+  readonly catalogue?: CatalogueData | null
+}
+
+/** Fallbacks of each part in their order; null: one of each other vendor that is configured. */
+export interface FallbackNames {
+  /** Names of models. */
+  readonly stt: readonly string[] | null
+  readonly llm: readonly string[] | null
+  /** `model/voice`, or a model alone. */
+  readonly tts: readonly string[] | null
 }

@@ -8,12 +8,9 @@ import type { RtpRemote } from '../../media/rtp/remote-description.js'
 import type { CloseReason, SessionStats } from '../../media/session/endpoint.js'
 import type { SpeechModelStats } from '../../media/vad/speech-model.js'
 import type { TurnDetectorStats } from '../../media/vad/turn-detector.js'
-import type { CartesiaSettings } from '../../media/vendors/cartesia/settings.js'
-import type { FallbackNames } from '../../media/vendors/catalogue.js'
-import type { DeepgramSettings } from '../../media/vendors/deepgram/settings.js'
-import type { ElevenLabsSettings } from '../../media/vendors/elevenlabs/settings.js'
-import type { RealtimeSettings } from '../../media/vendors/openai/settings.js'
-import type { SarvamSettings } from '../../media/vendors/sarvam/settings.js'
+import type { ProviderSettings } from '../../media/vendors/registry.js'
+
+export type { ProviderSettings }
 
 /*
  * The messages between the main thread and a media worker: one union per direction. Audio never crosses.
@@ -169,28 +166,6 @@ export type FromWorker =
       readonly fields: object
       readonly message: string
     }
-
-/** Vendor endpoints and keys of the operator; handed to a worker once, never logged. */
-export interface ProviderSettings {
-  readonly openai: {
-    readonly baseUrl: string
-    readonly apiKey: string | null
-    readonly chatModel: string
-    readonly chatWindowTokens?: number | null
-    readonly transcriptionModel: string
-    readonly speechModel: string
-    readonly speechVoice: string
-    readonly speechRate: 8000 | 16000 | 24000 | 48000
-    readonly realtime?: RealtimeSettings | null
-  } | null
-  readonly deepgram?: DeepgramSettings | null
-  readonly sarvam?: SarvamSettings | null
-  readonly elevenlabs?: ElevenLabsSettings | null
-  readonly cartesia?: CartesiaSettings | null
-  /** A second endpoint for chat completions. */
-  readonly secondChat?: { readonly baseUrl: string; readonly apiKey: string | null; readonly model: string }
-  readonly fallbacks?: FallbackNames
-}
 
 export interface WorkerSettings {
   readonly index: number

@@ -6,7 +6,7 @@ import type {
   ScriptedReply,
   ScriptedTranscript,
 } from '../../../fixtures/vendors/scripted-realtime-model.js'
-import { OPENAI_REALTIME } from '../../vendors/catalogue.js'
+import { OPENAI_REALTIME } from '../../vendors/vendor-ids.js'
 import type { ToolSpec } from '../agent-spec.js'
 import type { Turn } from '../conversation-events.js'
 import { openRealtimeConversation } from './realtime-conversation.js'

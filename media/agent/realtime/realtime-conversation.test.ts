@@ -5,7 +5,7 @@ import {
   openRealtimeRig,
   TEN_SECOND_ANSWER,
 } from '../../../fixtures/rigs/realtime-rig.js'
-import { OPENAI_REALTIME } from '../../vendors/catalogue.js'
+import { OPENAI_REALTIME } from '../../vendors/vendor-ids.js'
 import type { ToolSpec } from '../agent-spec.js'
 
 /* Conversations with a model that hears and speaks, on a virtual clock. */

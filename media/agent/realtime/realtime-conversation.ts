@@ -1,6 +1,6 @@
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import { OPENAI_REALTIME } from '../../vendors/catalogue.js'
+import { OPENAI_REALTIME } from '../../vendors/vendor-ids.js'
 import {
   type Conversation,
   type ConversationOptions,

@@ -1,5 +1,5 @@
-import { EMBEDDED, EMBEDDED_VOICE } from '../../vendors/catalogue.js'
 import { ESPEAK_VOICES } from '../../vendors/espeak/voices.js'
+import { EMBEDDED, EMBEDDED_VOICE } from '../../vendors/vendor-ids.js'
 import type { AgentSpec } from '../agent-spec.js'
 import type { Vendors } from '../vendor-ports.js'
 import type { VoiceChoice } from './synthesis.js'

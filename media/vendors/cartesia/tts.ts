@@ -3,7 +3,6 @@ import type { SpeakRequest, TextToSpeech } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import { CARTESIA } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
 import {
   type SynthesisDialect,
@@ -27,7 +26,7 @@ export function cartesiaTextToSpeech(
 }
 
 export class CartesiaDialect implements SynthesisDialect {
-  readonly vendor = CARTESIA
+  readonly vendor = 'cartesia'
   readonly firstAudioDeadlineMs = 900
   readonly headers: Readonly<Record<string, string>>
   readonly maxContexts = 32

@@ -3,7 +3,6 @@ import { heardTogether, vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import { DEEPGRAM } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
 import { pcmBytes } from '../shared/pcm-bytes.js'
 import {
@@ -28,7 +27,7 @@ export function deepgramSpeechToText(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): SpeechToText {
   return {
-    id: DEEPGRAM,
+    id: 'deepgram',
     open({ rate, language, languages = [language], model }, events) {
       const name = model ?? DEFAULT_MODEL
       const dialect = name.startsWith('flux')

@@ -3,7 +3,6 @@ import type { SpeakRequest, TextToSpeech } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import { ELEVENLABS } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
 import {
   type SynthesisDialect,
@@ -29,7 +28,7 @@ export function elevenLabsTextToSpeech(
 }
 
 export class ElevenLabsDialect implements SynthesisDialect {
-  readonly vendor = ELEVENLABS
+  readonly vendor = 'elevenlabs'
   readonly firstAudioDeadlineMs = 900
   readonly headers: Readonly<Record<string, string>>
   // The vendor allows five contexts; a closed one counts until its last message arrived.

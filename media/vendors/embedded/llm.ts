@@ -7,7 +7,7 @@ import type {
   ToolDeclaration,
 } from '../../agent/vendor-ports.js'
 import type { Clock, Timer } from '../../base/clock.js'
-import { EMBEDDED } from '../catalogue.js'
+import { EMBEDDED } from '../vendor-ids.js'
 import { digitsIn, type Intent, intentOf } from './intents.js'
 import {
   ACKNOWLEDGEMENT,

@@ -6,8 +6,8 @@ import type {
   SpeechToTextStream,
   Vendors,
 } from '../../agent/vendor-ports.js'
-import { EMBEDDED } from '../catalogue.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
+import { EMBEDDED } from '../vendor-ids.js'
 import { type AlignedUtterance, ScriptTimeline } from './script-timeline.js'
 
 /** Mean amplitude above which received audio is a sound: idle A-law decodes to 8, quiet speech to 300. */

@@ -1,6 +1,6 @@
 import type { SpeakEvents, SpeakRequest, TextToSpeech } from '../../agent/vendor-ports.js'
 import { EngineError, errorText } from '../../base/errors.js'
-import { EMBEDDED } from '../catalogue.js'
+import { EMBEDDED } from '../vendor-ids.js'
 import type { Synthesis, SynthesisPort } from './synthesis-port.js'
 
 /** Audio is delivered in chunks of this length (ms), each after the words that start in it. */

@@ -2,9 +2,9 @@ import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from
 import type { Clock } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import { OPENAI } from '../catalogue.js'
 import { type SseEvent, SseParser } from '../shared/sse.js'
 import { errorMessageOf, joinUrl, post, VendorHttpError, type VendorResponse } from '../shared/vendor-http.js'
+import { OPENAI } from '../vendor-ids.js'
 import type { OpenAiSettings } from './settings.js'
 import { isRecord, ToolCallAssembly } from './tool-calls.js'
 

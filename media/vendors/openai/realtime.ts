@@ -10,8 +10,8 @@ import type {
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import { OPENAI_REALTIME } from '../catalogue.js'
 import { VendorSocket } from '../shared/vendor-socket.js'
+import { OPENAI_REALTIME } from '../vendor-ids.js'
 import { openRealtimeAudio, type RealtimeAudio } from './realtime-audio.js'
 import {
   classifyClose,

@@ -1,7 +1,6 @@
 import type { LanguageModel } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import { SARVAM } from '../catalogue.js'
 import { openAiLanguageModel } from '../openai/llm.js'
 import type { SarvamSettings } from './settings.js'
 
@@ -16,5 +15,5 @@ export function sarvamLanguageModel(
   const baseUrl = `${settings.baseUrl.replace(/^ws/, 'http')}/v1`
   // Reasoning takes seconds and is on by default.
   const extra = { reasoning_effort: null }
-  return openAiLanguageModel({ baseUrl, apiKey: settings.apiKey }, deps, { id: SARVAM, extra })
+  return openAiLanguageModel({ baseUrl, apiKey: settings.apiKey }, deps, { id: 'sarvam', extra })
 }

@@ -4,7 +4,6 @@ import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-
 import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import { SARVAM } from '../catalogue.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { isRecord } from '../openai/tool-calls.js'
 import { pcmBase64 } from '../shared/pcm-bytes.js'
@@ -25,7 +24,7 @@ export function sarvamSpeechToText(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): SpeechToText {
   return {
-    id: SARVAM,
+    id: 'sarvam',
     open({ rate, language, languages = [language], model, mode }, events) {
       const name = model ?? DEFAULT_MODEL
       const stream = { rate, language, languages, model: name, mode }

@@ -2,20 +2,22 @@ import { vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeakRequest, TextToSpeech } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import { SARVAM } from '../catalogue.js'
 import { isRecord } from '../openai/tool-calls.js'
+import { catalogueFile } from '../shared/catalogue-file.js'
 import {
   type SynthesisDialect,
   type SynthesisReader,
   socketTextToSpeech,
 } from '../shared/synthesis-connections.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
+import type { CatalogueData, SpeechModelData } from '../vendor-module.js'
 import type { SarvamSettings } from './settings.js'
 import { legacyError } from './stt.js'
-import { findBulbulModel } from './voices.js'
 
 const DEFAULT_MODEL = 'bulbul:v3'
 const MAX_TEXT = 2500
+
+const builtIn = catalogueFile('sarvam')
 
 /**
  * Opens Sarvam's Bulbul TTS over its WebSocket: one text at a time, which only closing the connection can
@@ -23,13 +25,13 @@ const MAX_TEXT = 2500
  */
 export function sarvamTextToSpeech(
   settings: SarvamSettings,
-  deps: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly clock: Clock; readonly log: Log; readonly catalogue?: CatalogueData | null },
 ): TextToSpeech {
-  return socketTextToSpeech(new SarvamBulbulDialect(settings), deps)
+  return socketTextToSpeech(new SarvamBulbulDialect(settings, deps.catalogue), deps)
 }
 
 export class SarvamBulbulDialect implements SynthesisDialect {
-  readonly vendor = SARVAM
+  readonly vendor = 'sarvam'
   readonly firstAudioDeadlineMs = 1000
   readonly headers: Readonly<Record<string, string>>
   readonly maxContexts = 1
@@ -39,8 +41,10 @@ export class SarvamBulbulDialect implements SynthesisDialect {
   /** The alternative field name was tried. */
   #fieldChanged = false
   readonly #baseUrl: string
+  readonly #models: readonly SpeechModelData[]
 
-  constructor(settings: SarvamSettings) {
+  constructor(settings: SarvamSettings, operator: CatalogueData | null = null) {
+    this.#models = [operator, builtIn()].flatMap((data) => data?.sarvam?.speechModels ?? [])
     this.#languageField = settings.languageField
     this.#baseUrl = settings.baseUrl
     this.headers = { 'api-subscription-key': settings.apiKey }
@@ -59,20 +63,20 @@ export class SarvamBulbulDialect implements SynthesisDialect {
     // The vendor rejects these with an unspecific message.
     if (request.text.length > MAX_TEXT)
       return `a text of over ${MAX_TEXT} characters cannot be spoken at once`
-    const model = findBulbulModel(request.model ?? DEFAULT_MODEL)
-    if (model !== null && !model.speakers.includes(request.voice)) {
-      return `${request.voice} is no voice of ${request.model ?? DEFAULT_MODEL}`
+    const model = request.model ?? DEFAULT_MODEL
+    const voices = this.#find(model)?.voices
+    if (voices !== undefined && !voices.some(({ name }) => name === request.voice)) {
+      return `${request.voice} is no voice of ${model}`
     }
     return null
   }
 
   begin(_context: string, request: SpeakRequest): readonly string[] {
-    const model = findBulbulModel(request.model ?? DEFAULT_MODEL)
-    const [slowest, fastest] = model?.pace ?? [0.5, 2]
+    const { paceMin = 0.5, paceMax = 2 } = this.#find(request.model ?? DEFAULT_MODEL) ?? {}
     const config = {
       [this.#languageField]: vendorTag('sarvam', request.language),
       speaker: request.voice,
-      pace: Math.min(fastest, Math.max(slowest, request.pace)),
+      pace: Math.min(paceMax, Math.max(paceMin, request.pace)),
       speech_sample_rate: request.rate,
       output_audio_codec: 'linear16',
       min_buffer_size: 30,
@@ -106,6 +110,11 @@ export class SarvamBulbulDialect implements SynthesisDialect {
       // The vendor closes after most errors, so the connection is not reused.
       reader.failed(undefined, legacyError(data))
     }
+  }
+
+  /** Returns the catalogue entry of a listed model; a newer one is left to the vendor. */
+  #find(name: string): SpeechModelData | undefined {
+    return this.#models.find(({ model }) => model === name)
   }
 
   /**

@@ -1,0 +1,30 @@
+import { catalogueFile } from '../shared/catalogue-file.js'
+import type { VendorModule } from '../vendor-module.js'
+import type { ElevenLabsSettings } from './settings.js'
+import { elevenLabsTextToSpeech } from './tts.js'
+
+export const ELEVENLABS = {
+  id: 'elevenlabs',
+  variables: [
+    { name: 'PARLEY_ELEVENLABS_API_KEY', default: '', description: 'ElevenLabs synthesis', secret: true },
+    {
+      name: 'PARLEY_ELEVENLABS_URL',
+      default: 'wss://api.elevenlabs.io',
+      description: 'Its host; wss://api.in.residency.elevenlabs.io is in India',
+    },
+    {
+      name: 'PARLEY_ELEVENLABS_VOICES',
+      default: '',
+      description: 'Its voices as agents name them: name=voice-id, comma-separated',
+    },
+  ],
+  requires: ['PARLEY_ELEVENLABS_API_KEY'],
+  readSettings: (reader) => ({
+    apiKey: reader.text('PARLEY_ELEVENLABS_API_KEY'),
+    baseUrl: reader.socketUrl('PARLEY_ELEVENLABS_URL'),
+    voices: reader.voices('PARLEY_ELEVENLABS_VOICES'),
+  }),
+  catalogue: catalogueFile('elevenlabs'),
+  offers: ({ voices }) => [{ vendor: 'elevenlabs', voices: voices.map(({ name }) => name) }],
+  open: (settings, deps) => ({ elevenlabs: { textToSpeech: elevenLabsTextToSpeech(settings, deps) } }),
+} as const satisfies VendorModule<'elevenlabs', ElevenLabsSettings>
