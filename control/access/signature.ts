@@ -4,12 +4,15 @@ import { type Refusal, refuse } from '../api/problem.js'
 import { constantTimeEqual } from '../base/crypto.js'
 import type { Db } from '../db/database.js'
 
-/** Clock difference between the signer and us that is still believed. */
+/** Largest accepted clock difference between the signer and this service (ms). */
 export const MAX_SKEW_MS = 300_000
-/** How long an accepted signature is remembered: longer than its timestamp is believed. */
+/**
+ * Time for which an accepted signature is remembered against replay (ms). It exceeds the accepted clock
+ * difference.
+ */
 export const REPLAY_WINDOW_MS = 600_000
 
-/** A request of another service, as received. */
+/** A signed request of another service. */
 export interface SignedRequest {
   /** `x-svc-timestamp`: Unix seconds. */
   readonly timestamp: string | undefined
@@ -18,19 +21,23 @@ export interface SignedRequest {
   readonly body: Uint8Array
 }
 
-/** An accepted signature. `release` forgets it, so that the same request may be sent again. */
+/** An accepted signature. `release` forgets it, so that the same request can be sent again. */
 export interface AcceptedSignature {
   release(): Promise<void>
 }
 
-/** Hex HMAC-SHA256 over `<timestamp>.<raw body>`, keyed with the secret's UTF-8 (decisions 5, Webhook). */
+/**
+ * Returns hex HMAC-SHA256 over `<timestamp>.<raw body>`, keyed with the UTF-8 bytes of the secret. Webhooks
+ * are signed in the same way.
+ */
 export function signatureOf(secret: string, timestamp: string, body: Uint8Array): string {
   return createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex')
 }
 
 /**
- * Accepts a signed request once. Refuses with `invalid_signature`: no secret is set, another one was
- * used, the body was altered, the timestamp is more than `SKEW_MS` away, or the signature was used.
+ * Accepts a signed request once. Refuses with `invalid_signature` when no secret is set, the secret is
+ * another one, the body was altered, the timestamp differs by more than `MAX_SKEW_MS`, or the signature was
+ * used before.
  */
 export async function acceptSignedRequest(
   { db, clock }: { db: Db; clock: Clock },
@@ -47,7 +54,7 @@ export async function acceptSignedRequest(
     return wrong()
   }
   const expected = signatureOf(secret, timestamp, request.body)
-  // All are compared, so that the time taken does not say which one was nearly right.
+  // All signatures are compared, so that the time taken reveals nothing.
   const matches = signature.split(' ').filter((value) => constantTimeEqual(value, `v1=${expected}`))
   if (matches.length === 0) return wrong()
   const now = clock.wall()
@@ -66,7 +73,7 @@ export async function acceptSignedRequest(
   }
 }
 
-/** Forgets signatures whose timestamp nobody believes any more; returns how many. */
+/** Deletes signatures whose timestamp is no longer accepted. Returns their number. */
 export async function sweepSignatures(db: Db, now: number): Promise<number> {
   const swept = await db.deleteFrom('usedSignatures').where('expiresAt', '<=', now).executeTakeFirst()
   return Number(swept.numDeletedRows)

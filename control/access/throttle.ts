@@ -15,9 +15,9 @@ export interface ThrottleDeps {
 }
 
 /**
- * Counts one attempt of `what` and refuses with `rate_limited` above `perMinute` in the minute that
- * began with the first one. Shared by all processes of the database, because it bounds guessing.
- * Refused attempts count as well, but do not prolong the minute.
+ * Counts one attempt of `what`. Refuses with `rate_limited` above `perMinute` in the minute that began with
+ * the first attempt. All processes of the database share the count, because it limits guessing. Refused
+ * attempts are counted but do not extend the minute.
  */
 export async function throttle(
   { db, rootKey, clock }: ThrottleDeps,
@@ -51,8 +51,8 @@ export async function throttle(
 }
 
 /**
- * What is counted of a client's address: all of an IPv4 one, the first 64 bits of an IPv6 one, which
- * is what one subscriber has.
+ * Returns the part of a client's address that is counted: a whole IPv4 address, or the /64 prefix of an IPv6
+ * address, which one subscriber has.
  */
 export function addressGroup(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
@@ -60,7 +60,7 @@ export function addressGroup(address: string): string {
   const [head = '', tail = ''] = plain.split('::')
   const left = head === '' ? [] : head.split(':')
   const right = tail === '' ? [] : tail.split(':')
-  // An embedded IPv4 tail stands for two groups; it lies behind the first 64 bits all the same.
+  // An embedded IPv4 tail stands for two groups. It lies beyond the first 64 bits in any case.
   const missing = plain.includes('::') ? 8 - left.length - right.length : 0
   const groups = [...left, ...Array.from({ length: Math.max(0, missing) }, () => '0'), ...right]
   return groups
@@ -69,7 +69,7 @@ export function addressGroup(address: string): string {
     .join(':')
 }
 
-/** Forgets minutes that are over; returns how many. */
+/** Deletes counters whose minute is over. Returns their number. */
 export async function sweepThrottles(db: Db, now: number): Promise<number> {
   const swept = await db
     .deleteFrom('throttles')

@@ -37,7 +37,7 @@ const AgentPatch = z
   .strictObject({ name: Name.optional(), description: Description.optional(), ...configPatchShape })
   .refine((body) => Object.keys(body).length > 0, 'must hold at least one field')
 
-/** A PATCH that meets another one is applied to what that left, this often. */
+/** Attempts to apply a PATCH when other requests change the agent at the same time. */
 const PATCH_ATTEMPTS = 5
 
 export const createAgent = operation({
@@ -216,7 +216,7 @@ export const readAgentVersion = operation({
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
     const noVersion = () => refuse('not_found', 'There is no such version.')
-    // Like a malformed id, anything that is no version number names nothing.
+    // A path that holds no version number names nothing, like a malformed id.
     if (!/^[1-9]\d{0,8}$/.test(params.version)) return noVersion()
     if ((await findAgent(deps.db, actor.organizationId, params.id)) === null) return noVersion()
     const row = await findVersion(deps.db, actor.organizationId, params.id, Number(params.version))
@@ -224,7 +224,7 @@ export const readAgentVersion = operation({
   },
 })
 
-/** The configuration after a change, or why it cannot be saved. Resolves the names of tools' addresses. */
+/** Returns the changed configuration, or why it cannot be saved. Resolves the host names of tools' URLs. */
 async function configured(
   deps: Deps,
   organizationId: string,
@@ -250,7 +250,7 @@ async function configured(
   return refuse('not_found', `There is no such ${resource.replaceAll('_', ' ')}.`, { resource, path })
 }
 
-/** The first tool whose address is not a public https one. */
+/** Returns the first tool whose URL is not a public https URL. */
 async function addressIssue(
   { egress }: Deps,
   { tools }: AgentConfig,
@@ -266,7 +266,7 @@ async function addressIssue(
   return null
 }
 
-/** A secret or connection that was deleted after it had been found is a conflict, like any other. */
+/** A secret or connection that was deleted after the check is a conflict. */
 async function guarded<T>(run: () => Promise<T>): Promise<T | Refusal<'conflict'>> {
   try {
     return await run()

@@ -55,7 +55,7 @@ export const listModels = listOperation({
   paged: false,
   fails: [],
   run: ({ deps }) => ({
-    // What is not configured is not in the catalogue at all.
+    // Models that are not configured are not in the catalogue.
     items: languageModels(deps.settings.providers).map(({ llmModel, label }) => ({
       llmModel,
       label,

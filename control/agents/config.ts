@@ -8,8 +8,8 @@ import {
 import { VOICE_LANGUAGES } from '../../media/vendors/espeak/voices.js'
 
 /*
- * The configuration of an agent: every field, its bounds and its default, once. The whole schema
- * describes what is stored and shown; the patch schema is the same with every field optional.
+ * The configuration of an agent: every field with its limits and its default. The full schema describes what
+ * is stored and shown. The patch schema is the same with every field optional.
  */
 
 const VARIABLE_NAME = /^[a-zA-Z_][a-zA-Z0-9_]{0,49}$/
@@ -19,7 +19,7 @@ const text = (max: number) => z.string().max(max)
 const named = (max: number) => z.string().min(1).max(max)
 const Line = z.strictObject({ text: named(1_000) })
 
-/** The eleven languages; `or-IN` is taken as another name of `od-IN` (see `normalise`). */
+/** The eleven languages. `or-IN` is accepted as an alias of `od-IN` (see `normalise`). */
 export const Language = z.enum([...VOICE_LANGUAGES, 'or-IN'])
 
 const InputVariable = z.strictObject({
@@ -57,7 +57,7 @@ const ToolAuth = z.strictObject({
     .default(null),
 })
 
-// RFC 9110 5.1 and 5.5: a token, and text that cannot begin another line.
+// RFC 9110 5.1 and 5.5: a token as the name, and a value without line breaks.
 const HeaderName = z
   .string()
   .max(100)
@@ -167,7 +167,7 @@ const CallSettings = z.strictObject({
   transfer: Transfer.prefault({}),
 })
 
-/** The flat configuration fields of contract 2.6, as stored with a draft and with each version. */
+/** The flat configuration fields, as stored with a draft and with each version. */
 export const AgentConfig = z.strictObject({
   systemPrompt: text(32_000).default(''),
   llmModel: named(100).default(EMBEDDED_LANGUAGE_MODEL),
@@ -182,12 +182,12 @@ export const AgentConfig = z.strictObject({
 })
 export type AgentConfig = z.output<typeof AgentConfig>
 
-/** In a body a criterion may come without an id; it is given one. */
+/** A criterion in a request body may lack an id and then gets one. */
 const CriterionInput = Criterion.partial({ id: true })
 
 /**
- * Configuration as a body carries it: every field optional at every level, nothing filled in.
- * Objects merge into what is stored, arrays and string maps replace it whole.
+ * The configuration in a request body: every field is optional at every level, without defaults. Objects are
+ * merged into the stored configuration; arrays and string maps replace it.
  */
 export const configPatchShape = {
   systemPrompt: AgentConfig.shape.systemPrompt.unwrap().optional(),
@@ -255,10 +255,10 @@ export const configPatchShape = {
 const ConfigPatch = z.strictObject(configPatchShape)
 export type ConfigPatch = z.output<typeof ConfigPatch>
 
-/** What a new agent has before its body is applied. */
+/** The configuration of a new agent before its body is applied. */
 export const defaultConfig: AgentConfig = AgentConfig.parse({})
 
-/** A stored configuration; fields that later versions added take their defaults. */
+/** Parses a stored configuration. Fields that later releases added get their defaults. */
 export function readConfig(json: string): AgentConfig {
   return AgentConfig.parse(JSON.parse(json))
 }

@@ -43,7 +43,7 @@ export const rollbackAgent = operation({
       return refuse('not_found', 'There is no such version.', { resource: 'version', path: 'version' })
     }
     const config = readConfig(version.config)
-    // The catalogue and the organization's secrets may have changed since it was published.
+    // The catalogue and the organization's secrets may have changed since the version was published.
     const problem = publishProblem(deps, config)
     if (problem !== null) return problem
     const missing = await missingReference(deps.db, organizationId, config)
@@ -93,7 +93,7 @@ export const deleteAgent = operation({
   },
 })
 
-/** A change that meets another one is applied to what that left, this often. */
+/** Attempts to apply a change when other requests change the agent at the same time. */
 const ATTEMPTS = 5
 
 export const setAgentSenderClassification = operation({

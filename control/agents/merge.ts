@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { AgentConfig, type ConfigPatch } from './config.js'
 
 /**
- * The configuration after a PATCH: omitted fields stay, objects merge, arrays and string maps are
- * replaced. `or-IN` becomes `od-IN`, criteria without an id get one.
+ * Returns the configuration after a PATCH: omitted fields stay, objects are merged, arrays and string maps
+ * are replaced. `or-IN` becomes `od-IN`; criteria without an id get one.
  */
 export function mergeConfig(config: AgentConfig, patch: ConfigPatch): AgentConfig {
   return AgentConfig.parse(normalise(deepMerge(config, patch)))
@@ -17,7 +17,7 @@ function deepMerge(base: unknown, patch: unknown): unknown {
   return merged
 }
 
-/** One spelling of each language everywhere, and an id on every criterion. */
+/** Normalises language tags and gives every criterion an id. */
 function normalise(config: unknown): unknown {
   const oriya = JSON.parse(
     JSON.stringify(config, (key, value: unknown) =>

@@ -2,7 +2,10 @@ import type { AgentConfig } from './config.js'
 
 const PLACEHOLDER = /\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,49})\s*\}\}/g
 
-/** Values every call has without a declaration (docs/agents.md). A declared input variable of the name wins. */
+/**
+ * Variables that every call has without a declaration (docs/agents.md). A declared input variable of the same
+ * name takes precedence.
+ */
 export const BUILT_IN_VARIABLES = [
   'agentName',
   'businessName',
@@ -17,14 +20,14 @@ export type BuiltInVariable = (typeof BUILT_IN_VARIABLES)[number]
 
 export type VariableValues = Readonly<Record<string, string>>
 
-/** The text with every placeholder replaced; one without a value becomes nothing. */
+/** Replaces every placeholder. A placeholder without a value becomes the empty text. */
 export function fillPlaceholders(text: string, values: VariableValues): string {
   return text.replace(PLACEHOLDER, (_whole, name: string) =>
     Object.hasOwn(values, name) ? (values[name] ?? '') : '',
   )
 }
 
-/** Every text of an agent that may hold placeholders, by its path in the configuration. */
+/** Returns every text of an agent that may hold placeholders, with its path in the configuration. */
 function texts(config: AgentConfig): readonly (readonly [path: string, text: string])[] {
   const { callSettings, tools } = config
   const found: (readonly [string, string])[] = [['systemPrompt', config.systemPrompt]]
@@ -47,7 +50,9 @@ function texts(config: AgentConfig): readonly (readonly [path: string, text: str
   return found
 }
 
-/** The first text that uses an undeclared variable, with all such names in it; null when none does. */
+/**
+ * Returns the first text that uses undeclared variables, with their names. Returns null when there is none.
+ */
 export function findUndeclared(config: AgentConfig): { path: string; names: readonly string[] } | null {
   const known = new Set<string>([
     ...BUILT_IN_VARIABLES,
@@ -64,8 +69,8 @@ export function findUndeclared(config: AgentConfig): { path: string; names: read
 }
 
 /**
- * The values of a call's input variables: what was given, else the default. `missing` lists the
- * required ones that have neither. Values for undeclared names are kept aside, not refused.
+ * Resolves a call's input variables: the given value, else the default. `missing` lists required variables
+ * without either. Values of undeclared variables are ignored.
  */
 export function resolveVariables(
   config: AgentConfig,

@@ -4,7 +4,7 @@ import type { AgentConfig } from './config.js'
 import { findUndeclared } from './placeholders.js'
 import { catalogueProblem } from './rules.js'
 
-/** Why a configuration cannot become a version: a draft may be incomplete, a version not. */
+/** Returns why a configuration cannot be published, or null. A draft may be incomplete, a version may not. */
 export function publishProblem(
   deps: Pick<Deps, 'settings'>,
   config: AgentConfig,

@@ -6,7 +6,7 @@ import { setSecretUses, unknownSecrets } from '../secrets/store.js'
 import { type AgentConfig, readConfig } from './config.js'
 import { findVersion } from './store.js'
 
-/** Prefix of the ids of what a configuration can name. */
+/** Id prefixes of the resources that a configuration can name. */
 const PREFIX = {
   secret: 'sec',
   connection: 'cxn',
@@ -14,7 +14,7 @@ const PREFIX = {
   transfer_destination: 'tdst',
 } as const
 
-/** Something of the organization's that a configuration names. */
+/** A resource of the organization that a configuration names. */
 export interface Reference {
   readonly resource: keyof typeof PREFIX
   readonly id: string
@@ -52,7 +52,7 @@ function knowledgeReferences({ knowledgeBaseIds }: AgentConfig): readonly Refere
   }))
 }
 
-/** The default is one of the destinations. */
+/** `defaultDestinationId` is one of the destinations, so it is not listed again. */
 function transferReferences({ callSettings: { transfer } }: AgentConfig): readonly Reference[] {
   return transfer.destinations.flatMap(({ destinationId, fallbackDestinationId }, index) => {
     const at = `callSettings.transfer.destinations[${index}]`
@@ -65,7 +65,7 @@ function transferReferences({ callSettings: { transfer } }: AgentConfig): readon
   })
 }
 
-/** The first thing a configuration names that the organization does not have; null when it has all. */
+/** Returns the first named resource that the organization does not have, or null when it has all. */
 export async function missingReference(
   db: Db | Trx,
   organizationId: string,
@@ -76,7 +76,7 @@ export async function missingReference(
   const missing = new Set([
     ...(await unknownSecrets(db, organizationId, idsOf(references, 'secret'))),
     ...(await unknownConnections(db, organizationId, idsOf(references, 'connection'))),
-    // Nothing in this release makes one, so none exists.
+    // This release has no operation that creates one.
     ...idsOf(references, 'knowledge_base'),
     ...idsOf(references, 'transfer_destination'),
   ])
@@ -84,8 +84,8 @@ export async function missingReference(
 }
 
 /**
- * Records what an agent uses, by its draft and by its published version, so that it cannot be
- * deleted under it. Rejects with a foreign key violation for what is gone.
+ * Records the resources that an agent's draft and published version use, so that they cannot be deleted.
+ * Rejects with a foreign key violation when one is gone.
  */
 export async function recordUses(trx: Trx, agent: AgentRow): Promise<void> {
   const references = [...referencesOf(readConfig(agent.draft))]
@@ -97,7 +97,7 @@ export async function recordUses(trx: Trx, agent: AgentRow): Promise<void> {
   await setConnectionUses(trx, agent.id, idsOf(references, 'connection'))
 }
 
-/** A deleted agent uses nothing. */
+/** Clears the recorded uses of a deleted agent. */
 export async function clearUses(trx: Trx, agentId: string): Promise<void> {
   await setSecretUses(trx, { type: 'agent', id: agentId }, [])
   await setConnectionUses(trx, agentId, [])

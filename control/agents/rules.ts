@@ -14,7 +14,7 @@ export interface ConfigProblem {
   readonly message: string
 }
 
-/** The first entry of a list that repeats an earlier one: an ambiguous configuration. */
+/** Returns the first list entry that repeats an earlier one. */
 export function duplicateName(config: AgentConfig): ConfigProblem | null {
   const lists = [
     ['inputVariables', config.inputVariables.map((variable) => variable.name), 'name'],
@@ -42,7 +42,10 @@ export function duplicateName(config: AgentConfig): ConfigProblem | null {
   return null
 }
 
-/** They describe the connection and the body, which are ours to make (RFC 9110 7.2, 7.6.1; RFC 9112 6). */
+/**
+ * Headers that describe the connection or the body, which the service sets itself (RFC 9110 7.2, 7.6.1; RFC
+ * 9112 6).
+ */
 const CONNECTION_HEADERS = new Set([
   'connection',
   'content-length',
@@ -56,7 +59,7 @@ const CONNECTION_HEADERS = new Set([
   'upgrade',
 ])
 
-/** The first header of a tool that is not the customer's to set. */
+/** Returns the first header of a tool that customers may not set. */
 export function headerProblem({ tools }: AgentConfig): ConfigProblem | null {
   for (const [index, { http }] of tools.entries()) {
     const name = Object.keys(http?.headers ?? {}).find((name) => CONNECTION_HEADERS.has(name.toLowerCase()))
@@ -67,7 +70,7 @@ export function headerProblem({ tools }: AgentConfig): ConfigProblem | null {
   return null
 }
 
-/** What the voice and model catalogue says against a configuration. */
+/** Returns the first contradiction between a configuration and the catalogue of voices and models. */
 export function catalogueProblem(config: AgentConfig, providers: CatalogueProviders): ConfigProblem | null {
   const { voice, ttsOptions } = config
   const model = findLanguageModel(config.llmModel, providers)
@@ -79,7 +82,7 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
       ? { path: 'voice.ttsVoice', message: `The speech model ${voice.ttsModel} has no such voice.` }
       : { path: 'voice.ttsModel', message: 'There is no such speech model.' }
   }
-  // A model that hears and speaks by itself is all three.
+  // A speech-to-speech model is recogniser, language model and voice in one.
   const whole = model.vendor === OPENAI_REALTIME
   if (whole !== (row.vendor === OPENAI_REALTIME) || (whole && row.ttsModel !== config.llmModel)) {
     const needed = whole ? config.llmModel : 'of another vendor'
@@ -105,7 +108,7 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
   return null
 }
 
-/** The first part of the transfer settings that contradicts another. */
+/** Returns the first contradiction in the transfer settings. */
 export function transferProblem({ callSettings: { transfer } }: AgentConfig): ConfigProblem | null {
   const at = 'callSettings.transfer'
   const offered = new Set(transfer.destinations.map(({ destinationId }) => destinationId))
@@ -120,7 +123,7 @@ export function transferProblem({ callSettings: { transfer } }: AgentConfig): Co
   }
 }
 
-/** The first tool whose parts contradict each other or lack what they need. */
+/** Returns the first tool whose fields contradict each other or are incomplete. */
 export function toolProblem(config: AgentConfig): ConfigProblem | null {
   for (const [index, tool] of config.tools.entries()) {
     const at = `tools[${index}]`
@@ -136,7 +139,7 @@ export function toolProblem(config: AgentConfig): ConfigProblem | null {
     }
     const auth = tool.http?.auth ?? null
     if (auth === null) continue
-    // With a connection, its secret is sent.
+    // With a connection, the connection's secret is sent.
     if (auth.type !== 'none' && auth.secretId === null && tool.connectionId === null) {
       return { path: `${at}.http.auth.secretId`, message: `Authentication by ${auth.type} needs a secret.` }
     }

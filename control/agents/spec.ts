@@ -25,13 +25,13 @@ export interface SpecInput {
   readonly to: string
   /** Resolved input variables (placeholders.ts). */
   readonly variables: VariableValues
-  /** Unix ms: what the agent takes for now. */
+  /** Current time for the agent (Unix ms). */
   readonly now: number
 }
 
 /**
- * One agent version as a conversation runs it: placeholders filled, vendors looked up. Null when a
- * model or voice has left the catalogue since the version was published.
+ * Builds the spec of one agent version: fills placeholders and looks up vendors. Returns null when a model or
+ * voice has left the catalogue since the version was published.
  */
 export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders): AgentSpec | null {
   const { config, direction } = input
@@ -75,7 +75,7 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
       languages: speech.languages,
     },
     languageModel: chosenModel(model),
-    // Knowledge bases cannot be attached yet: an agent that names one is not saved (references.ts).
+    // Knowledge bases cannot be attached yet: references.ts refuses agents that name one.
     knowledge: [],
     tools: config.tools.flatMap((tool) => toolSpec(tool, values)),
     nudges: {
@@ -87,7 +87,7 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
       })),
     },
     background: callSettings.background,
-    // Who calls us is a person, or wants to be taken for one.
+    // An inbound caller is taken for a person, so voicemail detection is for outbound calls only.
     voicemail: {
       ...callSettings.voicemail,
       enabled: direction === 'outbound' && callSettings.voicemail.enabled,
@@ -112,7 +112,7 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
   }
 }
 
-/** Empty for a tool that could do nothing; rules.ts lets none be saved. */
+/** Returns nothing for a tool without an action. rules.ts refuses such tools on save. */
 function toolSpec(tool: AgentConfig['tools'][number], values: VariableValues): readonly ToolSpec[] {
   const action = actionOf(tool, values)
   if (action === null) return []
@@ -123,7 +123,7 @@ function toolSpec(tool: AgentConfig['tools'][number], values: VariableValues): r
   return [{ name, description: fillPlaceholders(tool.description, values), parameters, speech, action }]
 }
 
-/** A mock stands in for whatever the tool would do. */
+/** A mock replaces the tool's action. */
 function actionOf(tool: AgentConfig['tools'][number], values: VariableValues): ToolAction | null {
   if (tool.mock?.enabled) return { kind: 'mock', response: fillPlaceholders(tool.mock.response, values) }
   if (tool.preset !== null) return { kind: tool.preset }

@@ -7,7 +7,7 @@ import type { Db, Trx } from '../db/database.js'
 import type { AgentRow, AgentVersionRow } from '../db/tables/calling.js'
 import type { AgentConfig } from './config.js'
 
-/** An agent with the numbers of one environment that it answers. */
+/** An agent with the numbers that it answers in one environment. */
 export interface AgentWithNumbers {
   readonly row: AgentRow
   readonly numberIds: readonly string[]
@@ -49,18 +49,18 @@ export async function createAgent(
     .executeTakeFirstOrThrow()
 }
 
-/** An agent that is not deleted, or null. */
+/** Returns an agent that is not deleted, or null. */
 export async function findAgent(db: Db | Trx, organizationId: string, id: string): Promise<AgentRow | null> {
   const row = await present(db, organizationId).where('id', '=', id).executeTakeFirst()
   return row ?? null
 }
 
-/** Newest first. */
+/** Lists agents, newest first. */
 export async function listAgents(db: Db, organizationId: string, page: PageRequest): Promise<Page<AgentRow>> {
   return newestFirst(present(db, organizationId), page)
 }
 
-/** The numbers of one environment bound to each of the agents. */
+/** Returns the numbers of one environment that are bound to each of the agents. */
 export async function numbersOf(
   db: Db | Trx,
   organizationId: string,
@@ -85,8 +85,8 @@ export async function numbersOf(
 }
 
 /**
- * Writes a changed draft, if the agent still is at `seen.revision`; null when somebody else was
- * faster or it is gone.
+ * Writes a changed draft if the agent is still at `seen.revision`. Returns null when it was changed or
+ * deleted.
  */
 export async function updateDraft(
   db: Db | Trx,
@@ -114,10 +114,7 @@ export async function updateDraft(
   return row ?? null
 }
 
-/**
- * Makes the draft that was `seen` the next version, and that version the published one; null when
- * the agent changed meanwhile.
- */
+/** Publishes the draft that was `seen` as the next version. Returns null when the agent changed meanwhile. */
 export async function publishDraft(
   trx: Trx,
   seen: AgentRow,
@@ -159,7 +156,7 @@ export async function publishDraft(
 }
 
 /**
- * Publishes a copy of an earlier version with the agent's present purpose, and makes it the draft;
+ * Publishes a copy of an earlier version with the agent's current purpose and makes it the draft. Returns
  * null when the agent changed since it was `seen`.
  */
 export async function rollBack(
@@ -205,7 +202,7 @@ export async function rollBack(
   return { agent, version }
 }
 
-/** Changes the purpose in the draft; null when the agent changed since it was `seen`. */
+/** Changes the purpose of the draft. Returns null when the agent changed since it was `seen`. */
 export async function setPurpose(
   trx: Trx,
   seen: AgentRow,
@@ -229,7 +226,7 @@ export async function setPurpose(
   return row ?? null
 }
 
-/** Marks an agent as deleted unless it is on a call, and unbinds its numbers of both environments. */
+/** Marks an agent as deleted unless it is on a call, and unbinds its numbers in both environments. */
 export async function deleteAgent(
   trx: Trx,
   organizationId: string,
@@ -280,7 +277,7 @@ export async function findVersion(
   return row ?? null
 }
 
-/** Newest first. */
+/** Lists versions, newest first. */
 export async function listVersions(
   db: Db,
   organizationId: string,
@@ -292,7 +289,7 @@ export async function listVersions(
     .selectAll()
     .where('organizationId', '=', organizationId)
     .where('agentId', '=', agentId)
-  // Numbered without gaps, so the version alone is the position.
+  // Versions are numbered without gaps, so the number alone is the position.
   if (page.after !== null) query = query.where('version', '<', Number(page.after.key))
   const rows = await query
     .orderBy('version', 'desc')
@@ -306,7 +303,7 @@ export async function listVersions(
   )
 }
 
-/** The organization's sender classification (decisions 1, row 15). */
+/** Returns the organization's sender classification, the initial purpose of its agents. */
 async function classification(db: Db | Trx, organizationId: string): Promise<Purpose> {
   const row = await db
     .selectFrom('organizations')
@@ -316,7 +313,7 @@ async function classification(db: Db | Trx, organizationId: string): Promise<Pur
   return asPurpose(row?.senderClassification ?? null)
 }
 
-/** An unset or unknown classification is treated as the strictest. */
+/** Parses a purpose. An unset or unknown one is treated as the strictest. */
 export function asPurpose(text: string | null): Purpose {
   return text === 'service' || text === 'transactional' || text === 'collections' ? text : 'promotional'
 }

@@ -40,7 +40,7 @@ export const noAgent = () => refuse('not_found', 'There is no such agent.')
 export const changedMeanwhile = () =>
   refuse('conflict', 'The agent was changed by another request at the same time; read it and try again.')
 
-/** An agent with the numbers of the actor's environment that it answers. */
+/** Returns an agent with the numbers that it answers in the actor's environment. */
 export async function withNumbers(db: Db | Trx, actor: Actor, row: AgentRow): Promise<z.input<typeof Agent>> {
   const numbers = await numbersOf(db, actor.organizationId, actor.environment, [row.id])
   return agentView(row, numbers.get(row.id) ?? [])

@@ -9,7 +9,7 @@ import type { Egress } from '../net/egress.js'
 import type { Telemetry } from '../observe/telemetry.js'
 import type { RateLimiter } from './request-budget.js'
 
-/** Makes the permits without which signalling dials nothing. */
+/** Makes the permits that signalling requires to dial. */
 export interface PermitIssuer {
   /**
    * Makes a permit for one dial. Call it only after the sealed gate record of that call is committed;
@@ -19,13 +19,13 @@ export interface PermitIssuer {
 }
 
 export interface Backlog {
-  /** Call events that are not stored yet. */
+  /** Number of call events that are not stored yet. */
   readonly callEvents: number
-  /** How long ago the job runner last looked for due jobs, in ms; null before it runs. */
+  /** Time since the job runner last looked for due jobs (ms). Null before its first look. */
   readonly jobsIdleMs: number | null
 }
 
-/** What operations work with; made once in main. */
+/** Everything that operations work with. The composition root (`app/service.ts`) makes it once. */
 export interface Deps {
   readonly db: Db
   readonly clock: Clock
@@ -35,22 +35,22 @@ export interface Deps {
   readonly calls: CallControl
   readonly ringer: SandboxCaller
   readonly settings: Settings
-  /** This process among those that share the database; the same after a restart. */
+  /** Id of this process among those that share the database. It survives restarts. */
   readonly nodeId: string
-  /** Given to signalling as its `DialGate`. */
+  /** Signalling receives the same book as its `DialGate`. */
   readonly permits: PermitIssuer
-  /** What is counted and traced. */
+  /** Metrics and traces. */
   readonly telemetry: Telemetry
-  /** Request budgets of keys. */
+  /** Request budgets of API keys. */
   readonly requests: RateLimiter
-  /** The one way to targets that customers name. */
+  /** The only route to URLs and addresses that customers name. */
   readonly egress: Egress
-  /** Wake it when mail was queued. */
+  /** Call `wake` after queueing a mail. */
   readonly mail: { wake(): void }
-  /** Next hop of test-environment calls: the simulated carrier. */
+  /** Next hop of calls in the test environment: the simulated carrier. */
   readonly sandboxGateway: Gateway
-  /** What waits to be done later, and whether anybody looks at it. */
+  /** Returns the amount of work that waits and the time since the job runner last ran. */
   backlog(): Backlog
-  /** Base of the absolute addresses handed out, no slash at the end. Known once the server listens. */
+  /** Returns the base URL of absolute addresses, without a trailing slash. */
   publicUrl(): string
 }

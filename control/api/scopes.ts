@@ -2,7 +2,7 @@ import type { Role } from '../db/tables/identity.js'
 import type { Scope } from './operation.js'
 import { type Refusal, refuse } from './problem.js'
 
-/** Lowest first; each implies those before it. */
+/** Scopes, lowest first. Each scope implies the ones before it. */
 export const SCOPES: readonly Scope[] = ['read', 'write', 'admin']
 
 const CEILING: Readonly<Record<Role, Scope>> = {
@@ -13,40 +13,46 @@ const CEILING: Readonly<Record<Role, Scope>> = {
   billing: 'read',
 }
 
-/** A scope with all it implies: `write` is `[read, write]`. */
+/** Returns a scope with all that it implies: for `write`, `[read, write]`. */
 export function impliedScopes(scope: Scope): readonly Scope[] {
   return SCOPES.slice(0, SCOPES.indexOf(scope) + 1)
 }
 
-/** All that a set of scopes grants, without repetition, lowest first. */
+/** Returns everything that a set of scopes grants, lowest first and without repetition. */
 export function expandScopes(scopes: readonly Scope[]): readonly Scope[] {
   return SCOPES.filter((scope) => scopes.some((held) => impliedScopes(held).includes(scope)))
 }
 
-/** All that a role may do through keys, and in a session. */
+/** Returns the scopes that a role has in a session, and the most that its API keys can have. */
 export function roleScopes(role: Role): readonly Scope[] {
   return impliedScopes(CEILING[role])
 }
 
-/** Roles that session operations are kept to (decisions 9). */
+/** Roles to which session operations can be restricted. */
 export const ADMIN_ROLES: readonly Role[] = ['owner', 'admin']
 export const DEVELOPER_ROLES: readonly Role[] = ['owner', 'admin', 'developer']
 export const BILLING_ROLES: readonly Role[] = ['owner', 'admin', 'billing']
 
-/** Admins neither make owners nor change them; null when the role reaches far enough. */
+/**
+ * Refuses when the actor may not manage members of `role`: only owners make owners or change them. Returns
+ * null when it may.
+ */
 export function refuseAboveRole(actor: { readonly role: Role }, role: Role): Refusal<'forbidden'> | null {
   if (role !== 'owner' || actor.role === 'owner') return null
   return refuse('forbidden', 'Only an owner may do this to an owner.')
 }
 
-/** Stored scopes under the creator's present role; none when the creator has left. */
+/**
+ * Returns the stored scopes limited to the creator's current role. Returns none when the creator has left the
+ * organization.
+ */
 export function effectiveScopes(stored: readonly Scope[], role: Role | null): readonly Scope[] {
   if (role === null) return []
   const ceiling = roleScopes(role)
   return expandScopes(stored).filter((scope) => ceiling.includes(scope))
 }
 
-/** The scopes column; an unreadable one grants nothing. */
+/** Parses the `scopes` column. An unreadable value grants nothing. */
 export function parseScopes(stored: string): readonly Scope[] {
   const value: unknown = JSON.parse(stored)
   return Array.isArray(value) ? SCOPES.filter((scope) => value.includes(scope)) : []

@@ -14,7 +14,7 @@ type BackgroundDeps = Pick<
   'db' | 'clock' | 'log' | 'rootKey' | 'egress' | 'publicUrl' | 'settings' | 'nodeId' | 'telemetry'
 >
 
-/** Everything that is done later than it was asked for. Later parts add their handlers here. */
+/** Opens the job runner with the handlers of all background jobs. */
 export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
   const { db, clock, log, nodeId } = deps
   await scheduleRetention(db, nodeId, clock.wall())

@@ -28,7 +28,7 @@ import { deliveryOperations } from '../webhooks/delivery-api.js'
 import { endpointOperations } from '../webhooks/endpoint-api.js'
 import { listEvents, readEvent } from '../webhooks/event-api.js'
 
-/** Everything the API can do. Routing, checks and the API description all come from this list. */
+/** All operations of the API. Routing, checks and the API description are built from this list. */
 export const operations: readonly Operation[] = [
   ...accessOperations,
   createAgent,

@@ -8,13 +8,13 @@ import { migrate } from '../db/migrate.js'
 import { dumpPostgres, restorePostgres } from './postgres.js'
 import { checkSqlite, copySqlite } from './sqlite.js'
 
-/** The owner only: a backup holds hashes, sealed secrets, and what people said. */
+/** A backup holds password hashes, encrypted secrets and transcripts: only its owner may read it. */
 const MODE = 0o600
 
 /**
- * Writes a consistent copy of the database to a new file while the service goes on, and returns its
- * size in bytes: an SQLite database for SQLite, an archive of pg_dump for PostgreSQL. The file appears
- * when it is complete. Throws EngineError `config_invalid` when it exists or the database does not,
+ * Writes a consistent copy of the database to a new file while the service runs. The copy is an SQLite
+ * database for SQLite and a pg_dump archive for PostgreSQL. The file appears when it is complete. Returns its
+ * size (bytes). Throws EngineError `config_invalid` when the file exists or the database does not,
  * `storage_failed` when the copy fails.
  */
 export async function backUp(databaseUrl: string, file: string): Promise<number> {
@@ -22,7 +22,7 @@ export async function backUp(databaseUrl: string, file: string): Promise<number>
   await mkdir(dirname(file), { recursive: true })
   const partial = beside(file)
   try {
-    // Made by us first, so that nobody else can read it while it grows.
+    // Created with its final mode before it is filled, so that no other user can read it meanwhile.
     await (await open(partial, 'wx', MODE)).close()
     const source = sqliteFile(databaseUrl)
     if (source === null) await dumpPostgres(databaseUrl, partial)
@@ -36,9 +36,9 @@ export async function backUp(databaseUrl: string, file: string): Promise<number>
 }
 
 /**
- * Fills an empty database from a file of `backUp` and brings its schema up to date. Changes nothing
- * that exists: throws EngineError `config_invalid` when the database is there already or the file is
- * not a backup of this kind of database.
+ * Restores an empty database from a file of `backUp` and brings its schema up to date. Never changes existing
+ * data. Throws EngineError `config_invalid` when the database exists or the file is not a backup of this kind
+ * of database.
  */
 export async function restore(databaseUrl: string, file: string): Promise<void> {
   const target = sqliteFile(databaseUrl)
@@ -65,7 +65,7 @@ export async function restore(databaseUrl: string, file: string): Promise<void> 
   }
 }
 
-/** The file of an SQLite URL; null for PostgreSQL. */
+/** Returns the file of an SQLite URL, or null for a PostgreSQL URL. */
 function sqliteFile(databaseUrl: string): string | null {
   if (!databaseUrl.startsWith('sqlite:')) return null
   const file = databaseUrl.slice('sqlite:'.length)
@@ -83,7 +83,7 @@ async function refuseExisting(file: string): Promise<void> {
   if (there) throw new EngineError('config_invalid', `${file} exists already; it is never overwritten`)
 }
 
-/** Gives a finished file its name, unless that was taken meanwhile. */
+/** Moves a finished file to its name. Fails when the name was taken meanwhile. */
 async function appear(partial: string, file: string): Promise<void> {
   try {
     await link(partial, file)

@@ -5,12 +5,12 @@ import { silentLog } from '../../media/base/log.js'
 import { openDatabase } from '../db/database.js'
 
 /*
- * PostgreSQL's own tools: they know every type, index and trigger, and keep doing so with its next
- * version. `pg_dump` and `pg_restore` must be at least as new as the server.
+ * Uses PostgreSQL's own tools, which know every type, index and trigger of every version. `pg_dump` and
+ * `pg_restore` must be at least as new as the server.
  */
 
 const ERROR_CHARACTERS = 2000
-/** A schema change in progress may hold locks; then the backup fails instead of waiting for ever. */
+/** A schema change in progress may hold locks. The backup then fails instead of waiting forever. */
 const LOCK_WAIT = '30s'
 
 export async function dumpPostgres(databaseUrl: string, file: string): Promise<void> {
@@ -23,7 +23,10 @@ export async function dumpPostgres(databaseUrl: string, file: string): Promise<v
   ])
 }
 
-/** Into an empty database, all or nothing. Throws EngineError `config_invalid` when it is not empty. */
+/**
+ * Restores into an empty database in one transaction. Throws EngineError `config_invalid` when the database
+ * is not empty.
+ */
 export async function restorePostgres(databaseUrl: string, file: string): Promise<void> {
   const database = openDatabase(databaseUrl, silentLog)
   try {
@@ -46,7 +49,7 @@ export async function restorePostgres(databaseUrl: string, file: string): Promis
 async function run(tool: 'pg_dump' | 'pg_restore', databaseUrl: string, args: string[]): Promise<void> {
   const url = new URL(databaseUrl)
   const password = decodeURIComponent(url.password)
-  // Arguments of a process can be read by others on the machine; its environment cannot.
+  // Other users of the machine can read a process's arguments but not its environment.
   url.password = ''
   const child = spawn(tool, [`--dbname=${url.href}`, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,10 +1,10 @@
 import Sqlite from 'better-sqlite3'
 import { EngineError, errorText } from '../../media/base/errors.js'
 
-/** All pages in one step: a later step would start again whenever the service has written. */
+/** All pages in one step: a copy in several steps starts again after every write of the service. */
 const ALL_PAGES = 2 ** 31 - 1
 
-/** Copies a database that may be in use, with SQLite's online backup, and checks the copy. */
+/** Copies a database that may be in use with SQLite's online backup, and checks the copy. */
 export async function copySqlite(source: string, copy: string): Promise<void> {
   let database: Sqlite.Database
   try {
@@ -25,8 +25,8 @@ export async function copySqlite(source: string, copy: string): Promise<void> {
 }
 
 /**
- * Throws EngineError `config_invalid` unless a file is an intact database of this service; afterwards
- * it is one file, without a log beside it. `name` is what messages call it.
+ * Checks that a file is an intact database of this service and folds its write-ahead log into it. Throws
+ * EngineError `config_invalid` otherwise; messages call the file `name`.
  */
 export function checkSqlite(file: string, name: string): void {
   let database: Sqlite.Database | null = null

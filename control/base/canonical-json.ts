@@ -4,9 +4,9 @@ import { EngineError } from '../../media/base/errors.js'
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
 /**
- * RFC 8785 (JCS): one text for one value. Members sorted by UTF-16 code units, numbers and strings
- * as ECMAScript writes them; undefined members are left out. Throws EngineError `internal` for what
- * JSON cannot carry exactly: a number that is not finite, half of a surrogate pair.
+ * Serializes a value as canonical JSON (RFC 8785, JCS): members are sorted by UTF-16 code units, numbers and
+ * strings are written as ECMAScript does, undefined members are left out. Throws EngineError `internal` for
+ * values that JSON cannot carry exactly: numbers that are not finite and unpaired surrogates.
  */
 export function canonicalJson(value: Json): string {
   if (value === null || typeof value === 'boolean') return String(value)
@@ -29,7 +29,7 @@ function text(value: string): string {
   return JSON.stringify(value)
 }
 
-// Array.isArray does not narrow a readonly array.
+// Array.isArray does not narrow readonly arrays.
 function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value)
 }

@@ -4,19 +4,19 @@ import type { KeyPurpose, RootKey } from './root-key.js'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Uniform random characters of 0-9A-Za-z. */
+/** Returns uniformly random characters of 0-9A-Za-z. */
 export function randomBase62(length: number): string {
   let text = ''
   while (text.length < length) {
     for (const byte of randomBytes(length)) {
-      // 248 = 4 * 62: higher bytes would favour the first characters.
+      // 248 = 4 * 62. Higher bytes would favour the first characters.
       if (byte < 248 && text.length < length) text += BASE62.charAt(byte % 62)
     }
   }
   return text
 }
 
-/** A number below 62^width, padded with zeros in front. */
+/** Writes a number below 62^width in base 62, padded with leading zeros. */
 export function base62(value: number, width: number): string {
   let text = ''
   for (let rest = value, i = 0; i < width; i++, rest = Math.floor(rest / 62)) {
@@ -25,7 +25,7 @@ export function base62(value: number, width: number): string {
   return text
 }
 
-/** Compares without telling by its duration where the texts differ; lengths are no secret. */
+/** Compares two texts in constant time. Their lengths may leak. */
 export function constantTimeEqual(a: string, b: string): boolean {
   const left = Buffer.from(a)
   const right = Buffer.from(b)
@@ -35,7 +35,10 @@ export function constantTimeEqual(a: string, b: string): boolean {
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** AES-256-GCM with a random nonce, base64 of nonce, tag and ciphertext. `bound` must match on opening. */
+/**
+ * Encrypts a text with AES-256-GCM and a random nonce. Returns base64 of nonce, tag and ciphertext. `bound`
+ * is associated data, which must be the same on decryption.
+ */
 export function seal(key: Buffer, plain: string, bound: string): string {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(bound))
@@ -43,7 +46,10 @@ export function seal(key: Buffer, plain: string, bound: string): string {
   return Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64')
 }
 
-/** Throws EngineError `storage_failed` when the text was altered or sealed with another key. */
+/**
+ * Decrypts a text of `seal`. Throws EngineError `storage_failed` when it was altered or sealed with another
+ * key.
+ */
 export function unseal(key: Buffer, sealed: string, bound: string): string {
   const bytes = Buffer.from(sealed, 'base64')
   try {
@@ -62,8 +68,8 @@ export function unseal(key: Buffer, sealed: string, bound: string): string {
 }
 
 /**
- * Opens what was sealed with the subkey of the present root key or of an earlier one that is still
- * configured. Throws EngineError `storage_failed` when none of them opens it.
+ * Decrypts a text sealed with the subkey of the current root key or of an earlier one that is still
+ * configured. Throws EngineError `storage_failed` when no key fits.
  */
 export function unsealWithAnyKey(
   rootKey: RootKey,
@@ -75,7 +81,8 @@ export function unsealWithAnyKey(
     try {
       return unseal(earlier.subkey(purpose), sealed, bound)
     } catch {
-      // Sealed with another one, most likely the present key: what that says of it is thrown below.
+      // Sealed with another key, most likely the current one. If that fails as well, its error is thrown
+      // below.
     }
   }
   return unseal(rootKey.subkey(purpose), sealed, bound)

@@ -3,8 +3,8 @@ import { z } from 'zod'
 const DATE_TIME = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(:\d{2}(?:[.,]\d{1,9})?)?(Z|[+-]\d{2}(?::?\d{2})?)?$/i
 
 /**
- * Unix ms of an ISO 8601 date-time in extended format; without an offset it is UTC. Null for
- * anything else, a bare date and an impossible day included.
+ * Parses an ISO 8601 date-time in extended format. Returns Unix milliseconds; a time without offset is UTC.
+ * Returns null for anything else, including a bare date and an impossible day.
  */
 export function parseInstant(text: string): number | null {
   const match = DATE_TIME.exec(text)
@@ -18,7 +18,7 @@ export function parseInstant(text: string): number | null {
   return day.toISOString().startsWith(date ?? '') ? ms : null
 }
 
-/** A date-time in a query or body, as text; `parseInstant` reads it. */
+/** A date-time in a query or body, as text. `parseInstant` parses it. */
 export const Instant = z
   .string()
   .refine((text) => parseInstant(text) !== null, 'must be an ISO 8601 date-time')

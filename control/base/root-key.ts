@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, readFileSync, renameSync, statSync, unlinkSync, wr
 import { join } from 'node:path'
 import { EngineError } from '../../media/base/errors.js'
 
-/** What a derived key is for. One purpose, one key. */
+/** Purposes of derived keys. Each purpose has its own key. */
 export type KeyPurpose =
   | 'api-key-hash'
   | 'idempotency-encryption'
@@ -21,18 +21,18 @@ export type KeyPurpose =
   | 'throttle'
   | 'trunk-secrets'
 
-/** The one secret everything else is derived from; whoever has it can read all that is encrypted. */
+/** The secret from which all other keys are derived. It decrypts everything that is encrypted. */
 export interface RootKey {
-  /** 32 bytes, the same for the same purpose and context always. */
+  /** Derives 32 bytes. The same purpose and context always give the same key. */
   subkey(purpose: KeyPurpose, context?: string): Buffer
-  /** Earlier root keys: what they encrypted can still be read. Nothing new is made with them. */
+  /** Earlier root keys. They decrypt old data and are never used for new data. */
   readonly previous: readonly RootKey[]
 }
 
 const FILE = 'root.key'
 const FORMAT = /^[0-9a-f]{64}$/i
 
-/** From 32 bytes. */
+/** Makes a root key from 32 bytes. */
 export function rootKeyOf(secret: Uint8Array, previous: readonly RootKey[] = []): RootKey {
   if (secret.length !== 32) throw new EngineError('config_invalid', 'a root key has 32 bytes')
   const key = Buffer.from(secret)
@@ -41,7 +41,7 @@ export function rootKeyOf(secret: Uint8Array, previous: readonly RootKey[] = [])
     previous,
     subkey(purpose, context = '') {
       const info = `parley/1/${purpose}/${context}`
-      // Contexts name organizations: only the few purposes without one are remembered.
+      // Contexts name organizations, so only keys without a context are cached.
       const known = made.get(info)
       if (known !== undefined) return known
       const derived = Buffer.from(hkdfSync('sha256', key, '', info, 32))
@@ -52,9 +52,9 @@ export function rootKeyOf(secret: Uint8Array, previous: readonly RootKey[] = [])
 }
 
 /**
- * The root key: `configured` (variable PARLEY_ROOT_KEY) or else the file `root.key` of the data
- * folder, made on first use and readable by its owner only. Either holds 64 hex digits, and after
- * them, behind a comma or a line end, those of earlier root keys.
+ * Returns the root key: `configured` (PARLEY_ROOT_KEY), or the file `root.key` of the data folder, which is
+ * created on first use and readable by its owner only. Both hold 64 hex digits. Earlier root keys follow,
+ * separated by commas or line ends.
  */
 export function openRootKey(configured: string | null, dataFolder: string): RootKey {
   if (configured !== null) return parse(configured, 'PARLEY_ROOT_KEY')
@@ -63,8 +63,8 @@ export function openRootKey(configured: string | null, dataFolder: string): Root
 }
 
 /**
- * Puts a new key into the file `root.key`, before those it holds, and returns it. Throws EngineError
- * `config_invalid` when there is no file.
+ * Puts a new key at the front of the file `root.key` and returns it. Throws EngineError `config_invalid` when
+ * there is no file.
  */
 export function addRootKey(dataFolder: string): RootKey {
   const path = join(dataFolder, FILE)
@@ -86,7 +86,7 @@ function parse(text: string, where: string): RootKey {
       const fix = 'must hold 64 hexadecimal digits (openssl rand -hex 32)'
       throw new EngineError('config_invalid', `${where} ${fix}`)
     })
-  // Splitting gives one part at least.
+  // `split` returns at least one part.
   return rootKeyOf(
     current ?? Buffer.alloc(0),
     earlier.map((key) => rootKeyOf(key)),
@@ -111,7 +111,7 @@ function create(folder: string, path: string): string {
   const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   writeFileSync(temporary, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flush: true })
   try {
-    // A link fails when the file exists: of two processes starting at once both use the first's key.
+    // `link` fails when the file exists. Of two processes that start at once, both use the first one's key.
     linkSync(temporary, path)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error

@@ -1,7 +1,7 @@
 import { scrypt } from 'node:crypto'
 import { EngineError } from '../../media/base/errors.js'
 
-/** Cost of one derivation, as scrypt names it. */
+/** Cost parameters of scrypt. */
 export interface ScryptCost {
   readonly N: number
   readonly r: number
@@ -10,8 +10,8 @@ export interface ScryptCost {
 }
 
 /**
- * Runs at most `running` jobs at once and keeps at most `waiting` others, first come, first served.
- * Beyond that `run` throws EngineError `overloaded`.
+ * Runs at most `running` jobs at once and queues at most `waiting` more in order of arrival. `run` throws
+ * EngineError `overloaded` when the queue is full.
  */
 export class ConcurrencyLimiter {
   readonly #running: number
@@ -35,7 +35,7 @@ export class ConcurrencyLimiter {
       return await job()
     } finally {
       const [next] = this.#queue
-      // The place goes from hand to hand, so that nobody who comes now overtakes.
+      // The slot passes directly to the next job, so that a new job cannot overtake it.
       if (next === undefined) this.#busy--
       else {
         this.#queue.delete(next)
@@ -46,12 +46,12 @@ export class ConcurrencyLimiter {
 }
 
 /*
- * Node's thread pool has four threads for the whole process, and recordings are written through it.
- * Two derivations at a time leave it room however many people sign in.
+ * Node's thread pool has four threads for the whole process, and recordings are written through it. Two
+ * derivations at a time leave it room, however many people sign in.
  */
 const kdf = new ConcurrencyLimiter(2, 64)
 
-/** A key of `bytes` bytes from a password (RFC 7914), off the main thread. */
+/** Derives a key of `bytes` bytes from a password with scrypt (RFC 7914), off the main thread. */
 export function deriveKey(password: string, salt: Buffer, bytes: number, cost: ScryptCost): Promise<Buffer> {
   return kdf.run(
     () =>

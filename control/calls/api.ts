@@ -16,7 +16,7 @@ import { Call, callView } from './view.js'
 const CallPath = z.object({ id: idParam('call') })
 const noCall = () => refuse('not_found', 'There is no such call.')
 
-/** Bytes, not characters: one kilobyte a value (decisions 5). */
+/** A value holds at most 1,024 bytes, not characters. */
 const Value = z.string().refine((text) => Buffer.byteLength(text) <= 1_024, 'must be at most 1024 bytes')
 const texts = (max: number) =>
   z

@@ -3,8 +3,8 @@ import type { Owner } from '../numbers/store.js'
 import { type CallWithParts, findCall, requestHangup } from './store.js'
 
 /**
- * Ends a call of the owner, wherever it runs; on one that has ended nothing happens. The call as it is
- * then, or null when there is none.
+ * Ends a call of the owner on any node. A call that has ended is not changed. Returns the call as it is then,
+ * or null when there is none.
  */
 export async function hangUp(deps: Deps, owner: Owner, id: string): Promise<CallWithParts | null> {
   const call = await findCall(deps.db, owner, id)

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { RootKey } from '../base/root-key.js'
 
-/** How long a handed-out address works. */
+/** Lifetime of a download URL (ms). */
 export const MEDIA_LINK_MS = 10 * 60_000
 
-/** Names one recording until a moment. Whoever holds the token may fetch it: nothing else is asked. */
+/** Grants access to one recording until a moment. The token is the only credential that is checked. */
 export interface MediaGrant {
   readonly callId: string
   /** Unix ms. */
@@ -13,20 +13,20 @@ export interface MediaGrant {
 
 const MAC_BYTES = 32
 
-/** `base64url(HMAC-SHA256 || payload)`; nothing is stored. */
+/** Signs a grant: `base64url(HMAC-SHA256 || payload)`. Nothing is stored. */
 export function writeMediaToken(rootKey: RootKey, grant: MediaGrant): string {
   const payload = Buffer.from(JSON.stringify([grant.callId, grant.expiresAt]))
   return Buffer.concat([mac(rootKey, payload), payload]).toString('base64url')
 }
 
-/** The grant of a token of ours that has not expired at `now`; null for anything else. */
+/** Returns the grant of a token that this service signed and that has not expired at `now`, else null. */
 export function readMediaToken(rootKey: RootKey, token: string, now: number): MediaGrant | null {
   const bytes = Buffer.from(token, 'base64url')
-  // base64url has several spellings of the same bytes; only ours is a token.
+  // base64url has several spellings of the same bytes. Only the canonical one is accepted.
   if (bytes.length <= MAC_BYTES || bytes.toString('base64url') !== token) return null
   const payload = bytes.subarray(MAC_BYTES)
   if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(rootKey, payload))) return null
-  // Authentic, so it has the shape written above.
+  // The token is authentic, so it has the format written above.
   const [callId, expiresAt] = JSON.parse(payload.toString('utf8')) as [string, number]
   return expiresAt > now ? { callId, expiresAt } : null
 }

@@ -7,19 +7,19 @@ import { insertEvent } from '../events/store.js'
 import type { Owner } from '../numbers/store.js'
 import { LEASE_MS } from './lifecycle/leases.js'
 
-/** A call with what its view needs from other tables. */
+/** A call with the columns of other tables that its view shows. */
 export interface CallWithParts extends CallRow {
   readonly hasRecording: number
   readonly hasTranscript: number
-  /** Of its result; null without one. */
+  /** From the call's result. Null without one. */
   readonly summary: string | null
   readonly outputs: string | null
   readonly evaluation: string | null
-  /** What the event of a bot's figures holds, as JSON; null without one. */
+  /** The body of the bot's statistics event, as JSON. Null without one. */
   readonly botStats: string | null
 }
 
-/** What is known of a call when its row is made. */
+/** Fields of a call that are known when its row is made. */
 export type NewCall = Pick<
   CallRow,
   | 'id'
@@ -43,7 +43,7 @@ export type NewCall = Pick<
   readonly idempotencyId: string | null
 }
 
-/** Makes the row of a call and its `call.initiated` event. */
+/** Inserts the row of a call and its `call.initiated` event. */
 export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<void> {
   const { variables, metadata, ...rest } = call
   await trx
@@ -91,7 +91,7 @@ export async function findCall(db: Db | Trx, owner: Owner, id: string): Promise<
   return (await withParts(db, owner).where('calls.id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** The call that a request placed, for a retry of that request; null when it placed none. */
+/** Returns the call that a request placed, for a retry of that request. Returns null when it placed none. */
 export async function findPlacedCall(
   db: Db | Trx,
   owner: Owner,
@@ -102,7 +102,7 @@ export async function findPlacedCall(
 }
 
 export interface CallFilter {
-  /** Digits, see search.ts. */
+  /** Digits only, see digit-search.ts. */
   readonly digits: string | null
   readonly status: string | undefined
   readonly disposition: string | undefined
@@ -110,12 +110,12 @@ export interface CallFilter {
   readonly agentId: string | undefined
   readonly numberId: string | undefined
   readonly campaignId: string | undefined
-  /** Unix ms: the first inside, the second not. */
+  /** Unix ms. `startedAfter` is inclusive, `startedBefore` exclusive. */
   readonly startedAfter: number | undefined
   readonly startedBefore: number | undefined
 }
 
-/** Newest first; the first page carries the total. */
+/** Lists calls, newest first. The first page carries the total. */
 export async function listCalls(
   db: Db,
   owner: Owner,
@@ -128,7 +128,7 @@ export async function listCalls(
       .where('calls.organizationId', '=', owner.organizationId)
       .where('calls.environment', '=', owner.environment)
     if (filter.digits !== null) {
-      // Only digits: nothing in it means anything to LIKE.
+      // Digits have no special meaning in LIKE.
       const pattern = `%${filter.digits}%`
       query = query.where((column) =>
         column.or([column('calls.fromNumber', 'like', pattern), column('calls.toNumber', 'like', pattern)]),
@@ -148,7 +148,7 @@ export async function listCalls(
   })
 }
 
-/** Asks the call's owner, whichever node that is, to hang up at its next look (lease.ts). */
+/** Asks the node that runs the call to hang up the next time it checks (leases.ts). */
 export async function requestHangup(db: Db, owner: Owner, id: string, now: number): Promise<void> {
   await db
     .updateTable('calls')
@@ -171,7 +171,9 @@ export async function findRecording(db: Db, owner: Owner, callId: string): Promi
   return row ?? null
 }
 
-/** The segments of a call that the caller of this function has found to be the owner's, in order of time. */
+/**
+ * Lists the segments of a call in order of time. The caller has checked that the call belongs to the owner.
+ */
 export async function listSegments(db: Db, callId: string): Promise<readonly TranscriptSegmentRow[]> {
   return db
     .selectFrom('transcriptSegments')
@@ -182,7 +184,7 @@ export async function listSegments(db: Db, callId: string): Promise<readonly Tra
     .execute()
 }
 
-/** Price of a minute, frozen with the call: the agreed one or the list price. */
+/** Returns the price of a minute for the whole call: the agreed price or the list price. */
 async function agreedRate(
   trx: Trx,
   { organizationId, routingMode, numberId }: Pick<NewCall, 'organizationId' | 'routingMode' | 'numberId'>,
@@ -212,7 +214,7 @@ const parts = [
   resultOf('summary'),
   resultOf('outputs'),
   resultOf('evaluation'),
-  // Only such calls have one: the others are spared the look at their events.
+  // Only such calls have bot statistics; other calls skip the subquery.
   sql<
     string | null
   >`case when "calls"."routingMode" = 'byo_ws' then (select "callEvents"."body" from "callEvents"

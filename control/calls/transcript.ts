@@ -25,8 +25,8 @@ export const Transcript = z.object({
 const ROLES = { agent: 'agent', caller: 'caller', human: 'human_agent' } as const
 
 /**
- * The transcript line of a call event; null for those that have none. An agent's line holds what was
- * really heard: a sentence cut before its first sound leaves no line.
+ * Returns the transcript segment of a call event, or null when the event has none. A segment of the agent
+ * holds what was heard: a sentence that was cut before its first sound has no segment.
  */
 export function segmentOf(event: CallEvent): TranscriptSegmentRow | null {
   const { callId, seq } = event
@@ -73,7 +73,7 @@ export function segmentOf(event: CallEvent): TranscriptSegmentRow | null {
   }
 }
 
-/** A call's transcript from its segments in order of time. */
+/** Builds a call's transcript from its segments in order of time. */
 export function transcriptView(
   callId: string,
   rows: readonly TranscriptSegmentRow[],
@@ -96,15 +96,18 @@ export function transcriptView(
 }
 
 /**
- * A time as the transcript shows it. Times come from recognisers too, which may send anything that JSON
- * can hold: one that is none must not make the whole transcript unreadable.
+ * Rounds a time for the transcript. STT vendors supply some of the times and may send any JSON number; an
+ * invalid one must not make the whole transcript unreadable.
  */
 function wholeMs(ms: number): number {
   const whole = Math.round(ms)
   return Number.isSafeInteger(whole) ? whole : 0
 }
 
-/** The stored words; null when one of their times is none, as may have been stored once. */
+/**
+ * Parses the stored words. Returns null when one of their times is invalid, which older releases may have
+ * stored.
+ */
 function timesOf(text: string): z.infer<typeof Words> | null {
   return Words.safeParse(JSON.parse(text)).data ?? null
 }

@@ -10,9 +10,10 @@ import { budgetHeaders, rateLimited } from '../limits/rate-limiter.js'
 import { hangUp } from './hang-up.js'
 
 /*
- * How bots written against a carrier hang up: by that carrier's REST call. The same paths here, with an
- * API key where the carrier's token goes, so that such a bot needs another base address and nothing
- * else. They are outside the contract: answers and refusals have the carrier's shape.
+ * Hang-up requests as carriers define them. A bot written for a carrier hangs up through that carrier's REST
+ * call. The same paths are served here, with an API key in place of the carrier's token, so that the bot
+ * needs a new base URL only. These paths are not operations of the API: responses and refusals have the
+ * carrier's format.
  */
 
 const MAX_BODY = 4096
@@ -20,16 +21,16 @@ const MAX_BODY = 4096
 interface Vendor {
   readonly method: 'post' | 'delete'
   readonly paths: readonly string[]
-  /** The UUID in what the path names the call by. */
+  /** Returns the UUID of the call that the path names. */
   uuid(name: string): string
-  /** Null: the body asks for something else than an end. */
+  /** Returns whether the body asks to end the call. */
   readonly ends: (body: string) => boolean
   answer(response: Response, names: { readonly account: string; readonly call: string }): void
-  /** Body of a refusal. */
+  /** Returns the body of a refusal. */
   problem(refusal: Refusal, exchange: Exchange): object
 }
 
-/** What Twilio and Telnyx call errors of a status; the last is for any other. */
+/** Error codes of Twilio and Telnyx by HTTP status. */
 const TWILIO_CODES: Readonly<Record<number, number>> = { 401: 20003, 403: 20003, 404: 20404, 429: 20429 }
 const TELNYX_CODES: Readonly<Record<number, string>> = {
   401: '10009',
@@ -106,7 +107,7 @@ function serve(deps: Deps, keys: KeyVerifier, vendor: Vendor): RequestHandler {
   }
 }
 
-/** Null when the call is over, or was. */
+/** Ends the call. Returns null when the call has ended. */
 async function end(
   deps: Deps,
   keys: KeyVerifier,
@@ -131,7 +132,7 @@ async function end(
   return ended === null ? refuse('not_found', 'There is no such call.') : null
 }
 
-/** Where carriers want `account:token`, the token is the key. */
+/** Carriers expect `account:token` (HTTP Basic). The token is the API key. */
 function bearerOf(header: string | undefined): string | undefined {
   const basic = /^Basic +(\S+) *$/i.exec(header ?? '')?.[1]
   if (basic === undefined) return header

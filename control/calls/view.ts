@@ -84,7 +84,7 @@ export const Call = z.object({
 })
 export type CallView = z.input<typeof Call>
 
-/** A call as the API and its events show it. */
+/** Returns a call as the API and its events show it. */
 export function callView(row: CallWithParts): CallView {
   return {
     id: row.id,

@@ -4,7 +4,7 @@ import { recordingsFolder } from '../calls/lifecycle/settle.js'
 import type { Settings } from '../config/settings.js'
 import { parseOptions, UsageError } from './options.js'
 
-/** `parley backup --to FILE` and `parley restore --from FILE`; returns the exit status. */
+/** Runs `parley backup --to FILE` or `parley restore --from FILE`. Returns the exit status. */
 export async function backupCommand(
   command: 'backup' | 'restore',
   args: readonly string[],

@@ -17,8 +17,8 @@ import {
 import { oneOf, UsageError } from './options.js'
 
 /**
- * `parley bot-check URL`: calls a bot as the service would and prints what is to be said of it. Exit
- * status 0 when it would do, 1 when it would not. Throws UsageError.
+ * Runs `parley bot-check URL`: calls a bot as the service would and prints the findings. Returns exit status
+ * 0 when the bot is usable, else 1. Throws UsageError.
  */
 export async function botCheckCommand(args: readonly string[]): Promise<number> {
   const { spec, allowPrivate } = parsed(args)
@@ -43,7 +43,7 @@ interface Finding {
   readonly text: string
 }
 
-/** What people want to know of a report, worst things where they happened. */
+/** Lists the findings of a report in the order of the call. */
 export function findingsOf(report: BotReport): readonly Finding[] {
   const {
     unreachable,

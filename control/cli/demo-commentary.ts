@@ -1,14 +1,14 @@
 import type { TurnTrace } from '../../media/agent/conversation-events.js'
 import type { CallEvent } from '../../signalling/call/call-events.js'
 
-/** A line for the person at the terminal. */
+/** Prints a line to the terminal. */
 export const say = (line: string): void => {
   process.stdout.write(`${line}\n`)
 }
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1).padStart(5)} s`
 
-/** Where the time between the caller's last sound and the agent's first packet went. */
+/** Breaks down the time between the caller's last sound and the agent's first packet. */
 function latencyLine(trace: TurnTrace): string | null {
   if (trace.firstPacketMs === null) return null
   const total = trace.firstPacketMs - trace.speechEndMs
@@ -23,7 +23,7 @@ function latencyLine(trace: TurnTrace): string | null {
   return `reply after ${ms(total)} = detection ${ms(detection)} + model ${ms(model)} + synthesis ${ms(synthesis)} + engine ${ms(engine)}`
 }
 
-/** Prints a call's events as they come and remembers what the verdict needs. */
+/** Prints a call's events as they arrive and counts what the final checks need. */
 export class Commentary {
   readonly #callId: () => string | null
   #beforeCallId: CallEvent[] = []
@@ -40,7 +40,7 @@ export class Commentary {
     })
   }
 
-  /** The dial may be faster than the API's answer that names the call. */
+  /** Handles an event. Events may arrive before the API's response has named the call. */
   onEvent(event: CallEvent): void {
     const callId = this.#callId()
     if (callId === null) {

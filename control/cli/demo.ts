@@ -12,8 +12,8 @@ import { openLog } from '../observe/log.js'
 import { Commentary, say } from './demo-commentary.js'
 
 /*
- * `npm run demo`: the main job of the whole service, once, as a newcomer would do it. Everything it
- * asks for goes through the public REST API; only the live commentary listens to the call's events.
+ * `npm run demo`: one complete call, as a new user would make it. All requests go through the public REST
+ * API; only the live commentary listens to the call's events.
  */
 
 const HELP = `npm run demo [-- --keep] [-- --to NUMBER]
@@ -26,7 +26,7 @@ prints the conversation while it happens.
   --help        this text
 `
 
-/** The simulated person who interrupts the agent in the middle of its sentences. */
+/** The simulated person who interrupts the agent in mid-sentence. */
 const INTERRUPTER = '+919000000010'
 const CALL_DEADLINE_MS = 90_000
 const KEPT_RUNS = 5
@@ -63,7 +63,7 @@ const AGENT: CreateAgentBody = {
 }
 
 async function endedCall(client: ParleyClient, callId: string): Promise<Call> {
-  // The `ended` event is stored behind the ones before it; the API shows it once it is committed.
+  // The `ended` event is stored after the earlier ones. The API shows it once it is committed.
   const deadline = systemClock.now() + 5_000
   for (;;) {
     const call = await client.readCall({ id: callId })
@@ -163,7 +163,7 @@ function howToUse(parley: Parley, key: string, made: Made): void {
   say(`  curl -s ${parley.httpUrl}/v1/calls -H 'authorization: Bearer ${key}'`)
 }
 
-/** Runs the demo and returns the exit status. */
+/** Runs the demo. Returns the exit status. */
 async function demo(argv: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...argv],

@@ -9,12 +9,12 @@ import type { Settings } from '../config/settings.js'
 import type { Db } from '../db/database.js'
 import { UsageError } from './options.js'
 
-/** Pixels a second of the waveform: as many as the picture has. */
+/** Resolution of the waveform (pixels per second), the same as the drawing's. */
 const PEAKS_PER_SECOND = 50
 
 /**
- * Draws one call into an SVG file, and writes its waveform as JSON when asked. Throws UsageError for
- * wrong arguments, EngineError `storage_failed` when there is no such call or file.
+ * Runs `parley draw`: draws one call into an SVG file, and writes its waveform as JSON on request. Throws
+ * UsageError for wrong arguments, EngineError `storage_failed` when there is no such call or file.
  */
 export async function drawCommand(
   args: readonly string[],

@@ -126,7 +126,7 @@ function firstStartText(first: Bootstrap): string {
 async function start(): Promise<number> {
   const settings = settingsOrThrow()
   const log = openLog(settings.logLevel)
-  // Before anything is started, so that a signal during start-up is not lost.
+  // Created first, so that a signal during start-up is not lost.
   const signals = new Signals()
   try {
     const parley = await startParley(settings, { clock: systemClock, log })
@@ -213,7 +213,7 @@ async function resultsAgain(args: readonly string[]): Promise<number> {
   })
 }
 
-/** Runs one command on the service's database, brought up to date; exit status 0. */
+/** Runs one command on the service's database after migrating it. Returns exit status 0. */
 async function withDatabase(work: (db: Db, settings: Settings) => Promise<void>): Promise<number> {
   const settings = settingsOrThrow()
   const database = openDatabase(settings.databaseUrl, openLog('warn'))
@@ -226,7 +226,7 @@ async function withDatabase(work: (db: Db, settings: Settings) => Promise<void>)
   }
 }
 
-/** Runs one command line and returns the exit status. */
+/** Runs one command line. Returns the exit status. */
 export async function run(args: readonly string[]): Promise<number> {
   const [command, ...rest] = args
   if (command === 'sip-server') return sipServerCommand(rest)

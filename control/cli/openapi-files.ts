@@ -7,14 +7,14 @@ import { openApiDocument } from '../openapi/document.js'
 import { WEBHOOKS } from '../openapi/webhook-events.js'
 import { API_VERSION } from '../system/api.js'
 
-/** The committed description, and what it should hold. */
+/** Path of the committed API description. */
 export const OPENAPI_FILE = join(projectRoot, 'docs', 'openapi.json')
 
 export function openApiText(): string {
   return `${JSON.stringify(openApiDocument({ version: API_VERSION, operations, webhooks: WEBHOOKS }), null, 2)}\n`
 }
 
-/** The generated files of the TypeScript client, by path. */
+/** Returns the generated files of the TypeScript client by path. */
 export function clientFiles(): ReadonlyMap<string, string> {
   const files = Object.entries(generateClient(JSON.parse(openApiText())))
   return new Map(
@@ -22,7 +22,7 @@ export function clientFiles(): ReadonlyMap<string, string> {
   )
 }
 
-// Run as a program (npm run openapi) it writes the files; imported by its test it does not.
+// As a program (npm run openapi) it writes the files. Its test imports it and writes nothing.
 if (process.argv[1]?.endsWith('openapi-files.js')) {
   writeFileSync(OPENAPI_FILE, openApiText())
   for (const [path, text] of clientFiles()) writeFileSync(path, text)

@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util'
 import { errorText } from '../../media/base/errors.js'
 
-/** Wrong use of the command line: the message says what would be right. Exit status 2. */
+/** Wrong use of the command line. The message explains the correct use. Exit status 2. */
 export class UsageError extends Error {}
 
 type OptionSpecs = NonNullable<Parameters<typeof parseArgs>[0]>['options']
 
-/** `parseArgs` whose complaints are usage errors. */
+/** Parses options like `parseArgs`, but throws UsageError. */
 export function parseOptions<T extends OptionSpecs>(args: readonly string[], options: T) {
   try {
     return parseArgs({ args: [...args], options, strict: true })
@@ -15,14 +15,17 @@ export function parseOptions<T extends OptionSpecs>(args: readonly string[], opt
   }
 }
 
-/** The value as one of those allowed. */
+/** Returns the value if it is one of those allowed. Throws UsageError otherwise. */
 export function oneOf<T extends string>(option: string, value: string | undefined, allowed: readonly T[]): T {
   const found = allowed.find((candidate) => candidate === value)
   if (found === undefined) throw new UsageError(`${option} must be one of: ${allowed.join(', ')}`)
   return found
 }
 
-/** SIGTERM and SIGINT, counted. Open it before anything starts, so that none is lost. */
+/**
+ * Resolves on the first and the second SIGTERM or SIGINT. Create it before starting anything, so that no
+ * signal is missed.
+ */
 export class Signals {
   readonly first: Promise<NodeJS.Signals>
   readonly second: Promise<NodeJS.Signals>

@@ -69,7 +69,7 @@ const OPTIONS = {
 
 type Values = ReturnType<typeof parseOptions<typeof OPTIONS>>['values']
 
-/** Runs the server until a signal and returns the exit status. */
+/** Runs the server until a signal. Returns the exit status. */
 export async function sipServerCommand(args: readonly string[]): Promise<number> {
   const { values } = parseOptions(args, OPTIONS)
   if (values.help) {

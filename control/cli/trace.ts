@@ -14,7 +14,7 @@ import { UsageError } from './options.js'
 const WIDTH = 56
 
 /**
- * Prints what is kept of one call: its SIP messages, and the account of its conversation. Throws EngineError
+ * Runs `parley trace`: prints the stored SIP messages of one call and its turn report. Throws EngineError
  * `storage_failed` when there is neither.
  */
 export async function traceCommand(
@@ -40,7 +40,7 @@ export async function traceCommand(
   })
 }
 
-/** Null when there are none, or none any more. */
+/** Returns the stored messages, or null when there are none or they have expired. */
 async function readSip(path: string | null): Promise<SipTrace | null> {
   if (path === null) return null
   try {
@@ -70,7 +70,7 @@ function parsed(args: readonly string[]) {
   }
 }
 
-/** The messages in the order they passed, seconds since the first at the left. */
+/** Draws the messages in order, with the seconds since the first one on the left. */
 export function ladder(trace: SipTrace, full: boolean): string {
   const { callId, sipCallId, trunkId, messages, dropped } = trace
   const began = messages[0]?.at ?? 0
@@ -99,7 +99,7 @@ function arrow(message: TracedMessage): string {
     : `|<-${text.padEnd(WIDTH - 3, '-')}-|`
 }
 
-/** `INVITE sip:...` or `200 OK (INVITE)`, with a word on the body. */
+/** Returns `INVITE sip:...` or `200 OK (INVITE)`, with the type of the body. */
 function label({ startLine, headers, body }: TracedMessage): string {
   const cseq = headers.find(([name]) => /^cseq$/i.test(name))?.[1] ?? ''
   const answer = startLine.startsWith('SIP/2.0 ')
@@ -124,7 +124,7 @@ function whole({ startLine, headers, body }: TracedMessage): string[] {
   return [...indented.map((line) => `${''.padEnd(12)}${printable(line)}`.trimEnd()), '']
 }
 
-/** What peers wrote must not steer the terminal of whoever reads it. */
+/** Replaces control characters, so that text from peers cannot control the terminal. */
 function printable(text: string): string {
   return [...text].map((character) => (isControl(character) ? '?' : character)).join('')
 }

@@ -1,5 +1,5 @@
 /*
- * Calling hours. India has one zone and no daylight saving, so IST is UTC plus 330 minutes, always.
+ * Calling hours. India has one time zone and no daylight saving: IST is always UTC plus 330 minutes.
  */
 
 export type Purpose = 'promotional' | 'service' | 'transactional' | 'collections'
@@ -9,15 +9,18 @@ const DAY_MS = 1_440 * MINUTE_MS
 const IST_OFFSET_MS = 330 * MINUTE_MS
 
 export interface CallingWindow {
-  /** Minutes from midnight IST; the start is inside, the end is not. */
+  /** Minutes from midnight IST. The start is inclusive, the end exclusive. */
   readonly startMinute: number
   readonly endMinute: number
   readonly source: string
-  /** First day (IST, ISO date) the rule applies. */
+  /** First day on which the rule applies (IST, ISO date). */
   readonly effectiveFrom: string
 }
 
-/** Legal windows by purpose; null where no hour is forbidden. Configuration, not law in code. */
+/**
+ * Legal calling hours by purpose; null where the law sets none. They are configuration, passed to the gate as
+ * facts.
+ */
 export type WindowRules = Readonly<Record<Purpose, CallingWindow | null>>
 
 export const DEFAULT_WINDOWS: WindowRules = {
@@ -37,13 +40,13 @@ export const DEFAULT_WINDOWS: WindowRules = {
   transactional: null,
 }
 
-/** An organization's own narrower hours for commercial calls; minutes from midnight IST. */
+/** An organization's own narrower hours for commercial calls (minutes from midnight IST). */
 export interface WindowNarrowing {
   readonly startMinute: number
   readonly endMinute: number
 }
 
-/** The window that applies to a purpose, narrowed but never widened. */
+/** Returns the window of a purpose. An organization can narrow it but never widen it. */
 export function windowFor(
   purpose: Purpose,
   rules: WindowRules,
@@ -58,22 +61,22 @@ export function windowFor(
   }
 }
 
-/** Minutes and fraction from midnight IST. */
+/** Returns minutes from midnight IST, with their fraction. */
 export function istMinuteOfDay(unixMs: number): number {
   return positiveRest(unixMs + IST_OFFSET_MS, DAY_MS) / MINUTE_MS
 }
 
-/** Unix ms of the midnight IST that begins the day of `unixMs`. */
+/** Returns the midnight IST (Unix ms) at which the day of `unixMs` begins. */
 export function istMidnight(unixMs: number): number {
   return unixMs - positiveRest(unixMs + IST_OFFSET_MS, DAY_MS)
 }
 
-/** The calendar day in India, ISO. */
+/** Returns the calendar day in India (ISO date). */
 export function istDate(unixMs: number): string {
   return new Date(unixMs + IST_OFFSET_MS).toISOString().slice(0, 10)
 }
 
-/** Monday 0 to Sunday 6, by the IST day. */
+/** Returns the weekday in India: Monday is 0, Sunday is 6. */
 export function istWeekday(unixMs: number): number {
   // 1 January 1970 was a Thursday.
   return positiveRest(Math.floor((unixMs + IST_OFFSET_MS) / DAY_MS) + 3, 7)
@@ -86,8 +89,8 @@ export function isInside(window: CallingWindow | null, unixMs: number): boolean 
 }
 
 /**
- * The first instant, not before `unixMs`, at which the window is open; null when it never is
- * (a narrowing that leaves nothing).
+ * Returns the first instant (Unix ms), not before `unixMs`, at which the window is open. Returns null when it
+ * never opens because the narrowing leaves no time.
  */
 export function nextAllowedAt(window: CallingWindow | null, unixMs: number): number | null {
   if (!window || isInside(window, unixMs)) return unixMs

@@ -14,14 +14,14 @@ export interface GateRun {
   readonly at: number
 }
 
-/** One row per check of a run, in order. Returns the rows. */
+/** Inserts one row per check of a run, in order. Returns the rows. */
 export async function insertChecks(trx: Trx, run: GateRun): Promise<readonly CheckRow[]> {
   const rows = run.verdict.checks.map((check, position) => rowOf(run, check, position))
   await trx.insertInto('checks').values(rows).execute()
   return rows
 }
 
-/** The check as seen by one organization's key, or null. */
+/** Returns the check if it belongs to the organization and the environment, else null. */
 export async function findCheck(
   db: Db | Trx,
   organizationId: string,

@@ -24,7 +24,7 @@ export const ComplianceCheck = z.object({
   checkedAt: Timestamp,
 })
 
-/** A check as the API and its events show it. */
+/** Returns a check as the API and its events show it. */
 export function checkView(row: CheckRow): z.input<typeof ComplianceCheck> {
   return {
     id: row.id,

@@ -12,7 +12,7 @@ import { decide, type GateRequest, type GateVerdict } from './gate.js'
 export interface DialRequest {
   readonly organizationId: string
   readonly callId: string
-  /** The number shown to the called party. */
+  /** The caller ID shown to the called party. */
   readonly from: string
   readonly gate: GateRequest
   readonly agentId: string | null
@@ -33,10 +33,10 @@ export type Clearance =
     }
 
 /**
- * The only way to a permit. In one transaction: read the facts, decide, store every check, seal the
- * decision, and then either run `whenCleared` (the call's row and its event) or record the refusal
- * with its event. The permit is made after the commit, so nothing is dialled without its sealed
- * record, and nothing is dialled when `whenCleared` throws.
+ * Clears a call for dialling; no other function issues permits. One transaction reads the facts, decides,
+ * stores every check and seals the decision. It then runs `whenCleared` (the call's row and its event), or
+ * records the refusal with its event. The permit is issued after the commit, so that no call is dialled
+ * without its sealed record or after `whenCleared` has thrown.
  */
 export async function clearDial(
   deps: Pick<Deps, 'db' | 'clock' | 'rootKey' | 'permits'>,
@@ -51,7 +51,7 @@ export async function clearDial(
   const verdict = await deps.db.transaction().execute(async (trx) => {
     const facts = await gateFacts(trx, organizationId)
     const decided = decide(gate, facts, now)
-    // A refused dial has no call row: its records name none.
+    // A refused call has no row, so its records reference none.
     const recordedCall = decided.allow ? callId : null
     const checks = await insertChecks(trx, {
       runId,

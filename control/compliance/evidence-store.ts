@@ -7,7 +7,7 @@ import { type ChainVerdict, type EvidenceKeys, GENESIS_HASH, sealRecord, verifyC
 
 type Environment = 'test' | 'live'
 
-/** What a gate decision says, before it gets its place in the chain. */
+/** A gate decision before it becomes a link of the chain. */
 export interface GateEvidence {
   readonly organizationId: string
   readonly environment: Environment
@@ -24,8 +24,8 @@ export interface GateEvidence {
 }
 
 /**
- * Seals a gate decision at the end of its chain. Runs inside the transaction that stores the check
- * rows; the head's row stays locked until that commits, so numbers have no gap and no fork.
+ * Appends a sealed gate decision to its chain. Runs in the transaction that stores the check rows. The row of
+ * the chain's head stays locked until the commit, so that numbers have no gap and the chain no fork.
  */
 export async function appendGateEvidence(
   trx: Trx,
@@ -84,7 +84,7 @@ export async function verifyStoredChain(
   environment: Environment,
   keys: EvidenceKeys,
 ): Promise<ChainVerdict> {
-  // The head first: links appended meanwhile are beyond it and not missed.
+  // Reads the head first. Links appended meanwhile lie beyond it and are not expected.
   const head = await db
     .selectFrom('evidenceHeads')
     .select(['seq', 'hash'])

@@ -11,10 +11,10 @@ import { canonicalJson, type Json } from '../base/canonical-json.js'
 import type { RootKey } from '../base/root-key.js'
 
 /*
- * Sealed records: a hash chain per organization and environment, each link signed. What is sealed is
- * the record as canonical JSON; `hash` = SHA-256 over the UTF-8 text `prevHash` + that JSON, and the
- * signature is Ed25519 over the 32 bytes of the hash. The sealed part names the person by a keyed
- * pseudonym, so that erasing the number from the row breaks nothing.
+ * Sealed records: a hash chain per organization and environment, with a signature on each link. The sealed
+ * part is the record as canonical JSON. `hash` is SHA-256 over the UTF-8 text `prevHash` + that JSON; the
+ * signature is Ed25519 over the 32 bytes of the hash. The sealed part identifies the person by a keyed
+ * pseudonym, so that erasing the phone number from the row leaves the chain valid.
  */
 
 export const GENESIS_HASH = '0'.repeat(64)
@@ -24,10 +24,13 @@ export interface EvidenceKeys {
   /** First 16 hex digits of SHA-256 over the raw public key. */
   readonly keyId: string
   readonly publicKey: KeyObject
-  /** It, and those of earlier root keys: what may have signed a record. */
+  /** The public keys of the current and of earlier root keys, any of which may have signed a record. */
   readonly verifyingKeys: readonly KeyObject[]
   sign(hash: string): string
-  /** Stable per organization: two records of one person match, two organizations' do not. */
+  /**
+   * Returns a pseudonym of a phone number. It is stable within an organization and differs between
+   * organizations.
+   */
   pseudonym(organizationId: string, e164: string): string
 }
 
@@ -39,7 +42,7 @@ export interface SealedRecord {
   readonly signature: string
 }
 
-/** A link of the chain as stored. */
+/** A link of the chain as it is stored. */
 export interface ChainLink extends SealedRecord {
   readonly seq: number
   readonly prevHash: string
@@ -70,7 +73,9 @@ function signingKey(rootKey: RootKey): KeyObject {
   })
 }
 
-/** Seals a record behind `prevHash`; `seq`, `prevHash`, `alg` and `keyId` are part of what is sealed. */
+/**
+ * Seals a record that follows `prevHash`. `seq`, `prevHash`, `alg` and `keyId` are part of the sealed text.
+ */
 export function sealRecord(
   part: { readonly [key: string]: Json },
   link: { readonly seq: number; readonly prevHash: string },
@@ -86,8 +91,8 @@ export type ChainVerdict =
   | { readonly valid: false; readonly brokenAt: number; readonly why: string }
 
 /**
- * Walks links in order of `seq` and checks number, linkage, hash and signature of each. `from` is
- * where the walk starts: the genesis, or a link verified before.
+ * Verifies links in order of `seq`: number, linkage, hash and signature. `from` is the starting point: the
+ * genesis, or a link verified before.
  */
 export function verifyChain(
   links: Iterable<ChainLink>,

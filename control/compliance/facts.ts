@@ -2,10 +2,10 @@ import type { Db, Trx } from '../db/database.js'
 import { DEFAULT_WINDOWS } from './calling-hours.js'
 import type { GateFacts } from './gate.js'
 
-/** Named in every sealed record; changed whenever a check or a window changes its meaning. */
+/** Stored in every sealed record. Change it whenever a check or a window changes its meaning. */
 export const POLICY_VERSION = '2026-1'
 
-/** Reads what the gate may know of an organization. */
+/** Reads the gate's facts about an organization. */
 export async function gateFacts(db: Db | Trx, organizationId: string): Promise<GateFacts> {
   const profile = await db
     .selectFrom('callingProfiles')
@@ -26,7 +26,10 @@ export async function gateFacts(db: Db | Trx, organizationId: string): Promise<G
   }
 }
 
-/** Whether the operator's kill switch is set. Also asked for inbound calls, which have no gate. */
+/**
+ * Returns whether the operator has blocked the organization. Inbound calls, which have no gate, ask for it
+ * too.
+ */
 export async function isCallingBlocked(db: Db | Trx, organizationId: string): Promise<boolean> {
   return (await gateFacts(db, organizationId)).enforcement.blocked
 }

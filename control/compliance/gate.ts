@@ -9,8 +9,8 @@ import {
 import { classifyNumber } from './numbering.js'
 
 /*
- * The pre-dial gate as a pure rule: what is asked, what is known, what time it is -> a verdict with
- * every check it made. Whoever calls it reads the facts and stores the rows.
+ * The pre-dial compliance gate as a pure function of the request, the known facts and the time. It returns a
+ * verdict with every check it made. Its caller reads the facts and stores the rows.
  */
 
 export type Environment = 'test' | 'live'
@@ -46,27 +46,27 @@ export interface GateRequest {
   readonly trigger: GateTrigger
 }
 
-/** All the gate may know. A later check adds its facts here and its function to `CHECKS`. */
+/** Facts that the checks may use. To add a check, add its facts here and its function to `CHECKS`. */
 export interface GateFacts {
   readonly policyVersion: string
   readonly windows: WindowRules
   readonly windowNarrowing: WindowNarrowing | null
   readonly extraMobilePrefixes: readonly string[]
-  /** The operator's kill switch for this organization. */
+  /** The operator's block of this organization. */
   readonly enforcement: { readonly blocked: boolean; readonly reason: string | null }
 }
 
 export interface Check {
   readonly type: CheckType
   readonly outcome: CheckOutcome
-  /** The error code a dial stopped by this check is refused with; null unless it blocks. */
+  /** The error code that refuses the call; null unless the check blocks. */
   readonly code: BlockCode | null
-  /** Slug for machines. */
+  /** Machine-readable slug. */
   readonly reason: string
   readonly message: string
   readonly source: string | null
   readonly details: Readonly<Record<string, unknown>>
-  /** Unix ms from which this check would pass; null when time does not help. */
+  /** Unix ms from which this check would pass. Null when waiting does not help. */
   readonly nextAllowedAt: number | null
 }
 
@@ -75,7 +75,7 @@ export type GateVerdict =
   | {
       readonly allow: false
       readonly code: BlockCode
-      /** The first check that blocked: it decides the code. */
+      /** The first check that blocked. It determines the code. */
       readonly deciding: Check
       readonly nextAllowedAt: number | null
       readonly checks: readonly Check[]
@@ -91,7 +91,7 @@ const CODE_OF: Readonly<Record<CheckType, BlockCode>> = {
   verification: 'blocked_opt_out',
   calling_window: 'blocked_opt_out',
   dnd_register: 'blocked_dnd',
-  // Never blocks; listed so that the table is total.
+  // Never blocks. Listed to keep the table complete.
   consent: 'blocked_opt_out',
   frequency_cap: 'blocked_opt_out',
   robocall_declaration: 'blocked_dlt_invalid',
@@ -99,7 +99,7 @@ const CODE_OF: Readonly<Record<CheckType, BlockCode>> = {
   wallet: 'insufficient_funds',
 }
 
-/** Checks whose answer costs money: not asked once something has blocked. */
+/** Checks that cost money. They are skipped once another check has blocked. */
 const PAID: ReadonlySet<CheckType> = new Set(['dnd_register', 'wallet'])
 
 const CHECKS: Partial<Readonly<Record<CheckType, CheckRule>>> = {
@@ -146,8 +146,8 @@ const CHECKS: Partial<Readonly<Record<CheckType, CheckRule>>> = {
 }
 
 /**
- * Runs every check in the fixed order. Nothing stops at the first block (each check is evidence),
- * but a check that costs money is `skipped` once one has blocked.
+ * Runs every check in the fixed order. All checks run even after a block, because each one is evidence;
+ * checks that cost money are then `skipped`.
  */
 export function decide(request: GateRequest, facts: GateFacts, now: number): GateVerdict {
   const checks: Check[] = []
@@ -167,12 +167,12 @@ export function decide(request: GateRequest, facts: GateFacts, now: number): Gat
   return { allow: false, code: CODE_OF[deciding.type], deciding, nextAllowedAt: latest(checks), checks }
 }
 
-/** The checks this build makes. A gate that lacks one may not let live calls out. */
+/** The checks that this build implements. Live calls require all of them. */
 export const IMPLEMENTED_CHECKS: ReadonlySet<CheckType> = new Set(
   CHECK_TYPES.filter((type) => CHECKS[type] !== undefined),
 )
 
-/** When all blocks are gone: null if one of them does not end by itself. */
+/** Returns the time at which all blocks have passed (Unix ms), or null when one of them does not expire. */
 function latest(checks: readonly Check[]): number | null {
   let at = 0
   for (const check of checks) {

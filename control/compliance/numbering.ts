@@ -4,7 +4,7 @@ export type LineType = 'mobile' | 'landline' | 'unknown'
 
 export type NumberClass =
   | { readonly kind: 'subscriber'; readonly e164: string; readonly lineType: LineType }
-  /** Well-formed, but nothing an agent may ring: series for senders, toll-free, special services. */
+  /** Well-formed, but not for agents to call: sender series, toll-free numbers, special services. */
   | { readonly kind: 'promotional_series' | 'service_series' | 'special' }
   | { readonly kind: 'foreign' }
   | { readonly kind: 'invalid' }
@@ -12,7 +12,7 @@ export type NumberClass =
 const E164 = /^\+[1-9]\d{6,14}$/
 const INDIAN = /^\+91([1-9]\d*)$/
 
-/** Canonical E.164: a plus sign and digits, nothing else. Says nothing about the number being in use. */
+/** Returns whether the text is canonical E.164: a plus sign and digits only. The number may be unassigned. */
 export function isE164(text: string): boolean {
   return E164.test(text)
 }
@@ -47,22 +47,22 @@ export function classifyNumber(text: string, extraMobilePrefixes: readonly strin
     case 'FIXED_LINE':
       return { kind: 'subscriber', e164: text, lineType: 'landline' }
     case 'FIXED_LINE_OR_MOBILE':
-      // Large 6xx, 7xx and 8xx blocks: landline codes and mobile ranges overlap there.
+      // In the large 6xx, 7xx and 8xx blocks landline codes and mobile ranges overlap.
       return { kind: 'subscriber', e164: text, lineType: 'unknown' }
     default:
       return { kind: 'special' }
   }
 }
 
-/** Whether an agent may ring the number at all: a +91 mobile or landline. */
+/** Returns whether an agent may call the number: a +91 mobile or landline. */
 export function isDialable(text: string): boolean {
   return classifyNumber(text).kind === 'subscriber'
 }
 
 /**
- * The E.164 number that a called or calling party of a SIP message means, as carriers and softphones
- * write it: with or without plus, national, with trunk zero. Null when it is none. For signalling
- * only; the API takes E.164 and nothing else.
+ * Converts a number of a SIP message to E.164, as carriers and softphones write it: with or without plus,
+ * national, with trunk zero. Returns null when it is not a number. Only signalling uses it; the API accepts
+ * E.164 only.
  */
 export function dialledToE164(user: string): string | null {
   const digits = user.replace(/[\s().-]/g, '')

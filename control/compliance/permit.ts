@@ -5,12 +5,12 @@ import type { PermitIssuer } from '../api/deps.js'
 /** Issues permits to the gate and takes them back when signalling dials. */
 export type PermitBook = DialGate & PermitIssuer
 
-/** A dial starts within milliseconds of its gate; a permit still unused after this is stale. */
+/** Lifetime of an unused permit (ms). A dial starts within milliseconds of its gate. */
 export const PERMIT_LIFE_MS = 10_000
 
 /**
- * Issues and spends permits. Genuineness is identity: a permit is known by being this very object,
- * so a copy, a cast or a forged literal spends nothing, and spending twice fails.
+ * Opens a book of permits. A permit is genuine by object identity: a copy, a cast or a forged literal cannot
+ * be spent, and neither can a spent permit.
  */
 export function openPermitBook(clock: Pick<Clock, 'wall'>): PermitBook {
   const unspent = new WeakSet<Permit>()
@@ -21,7 +21,7 @@ export function openPermitBook(clock: Pick<Clock, 'wall'>): PermitBook {
       return permit
     },
     spend(permit) {
-      // Deleted first: an expired permit is as used up as a spent one.
+      // Deleted first, so that an expired permit counts as spent.
       return unspent.delete(permit) && permit.expiresAt > clock.wall()
     },
   }

@@ -6,7 +6,7 @@ import {
 } from '../../media/vendors/catalogue.js'
 import { httpUrl, invalid, type Parsed, valid } from './parsers.js'
 
-/** Who stands in when a vendor fails. */
+/** Variables that name the fallback of each kind of vendor. */
 export const FALLBACK_VARIABLES = [
   {
     name: 'PARLEY_STT_FALLBACK',
@@ -40,7 +40,7 @@ export interface FallbackSettings {
   readonly secondChat?: { readonly baseUrl: string; readonly apiKey: string | null; readonly model: string }
 }
 
-/** Nothing of what is not set. */
+/** Reads the fallback settings. Variables that are not set leave their fields out. */
 export function readFallbacks(
   given: (name: Name) => string | null,
   read: Read,

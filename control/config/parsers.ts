@@ -5,7 +5,7 @@ import { resolve } from 'node:path'
 export interface SipAddress {
   readonly transport: 'udp' | 'tcp' | 'tls' | 'ws' | 'wss'
   readonly address: string
-  /** 0 takes any free port. */
+  /** 0 binds any free port. */
   readonly port: number
 }
 
@@ -15,7 +15,7 @@ export interface DrachtioServer {
   readonly secret: string
 }
 
-/** A value, or how to put it right. */
+/** A parsed value, or advice on how to correct it. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly fix: string }
@@ -57,7 +57,7 @@ export function folder(base: string): (value: string) => Parsed<string> {
   return (value) => valid(resolve(base, value))
 }
 
-/** A readable file, and the optional package that runs it. */
+/** Parses the path of an ONNX file. The file and the optional package that runs it must exist. */
 export function onnxFile(base: string): (value: string) => Parsed<string> {
   return (value) => {
     const path = resolve(base, value)
@@ -83,7 +83,7 @@ export function httpUrl(value: string): Parsed<string> {
   return valid(value.replace(/\/+$/, ''))
 }
 
-/** Comma-separated names, or `none`. */
+/** Parses comma-separated names, or `none`. */
 export function modelNames(value: string): Parsed<readonly string[]> {
   if (value === 'none') return valid([])
   const names = value.split(',').map((name) => name.trim())
@@ -93,7 +93,7 @@ export function modelNames(value: string): Parsed<readonly string[]> {
     : invalid('set names of models, comma-separated, each once, or none')
 }
 
-/** A WebSocket address without query. */
+/** Parses a WebSocket URL without query. */
 export function socketUrl(value: string): Parsed<string> {
   const fix = invalid('set a wss:// or ws:// address without query, for example wss://api.example.com')
   if (!URL.canParse(value)) return fix
@@ -102,7 +102,7 @@ export function socketUrl(value: string): Parsed<string> {
   return valid(value.replace(/\/+$/, ''))
 }
 
-/** `asha=21m00Tcm4Tl,ravi=f91b...`: names for agents, the vendor's ids. */
+/** Parses `asha=21m00Tcm4Tl,ravi=f91b...`: names for agents and the vendor's voice ids. */
 export function voiceNames(value: string): Parsed<readonly { readonly name: string; readonly id: string }[]> {
   const voices: { name: string; id: string }[] = []
   for (const part of value.split(',')) {
@@ -115,7 +115,7 @@ export function voiceNames(value: string): Parsed<readonly { readonly name: stri
   return valid(voices)
 }
 
-/** `smtp://user:password@host:587` or `smtps://...`. */
+/** Parses `smtp://user:password@host:587` or `smtps://...`. */
 export function smtpUrl(value: string): Parsed<string> {
   const fix = invalid('set smtp://host:port or smtps://user:password@host:port')
   if (!URL.canParse(value)) return fix
@@ -123,18 +123,18 @@ export function smtpUrl(value: string): Parsed<string> {
   return /^smtps?:$/.test(url.protocol) && url.hostname !== '' ? valid(value) : fix
 }
 
-/** `Parley <parley@example.com>` or the address alone. */
+/** Parses `Parley <parley@example.com>` or a bare address. */
 export function mailAddress(value: string): Parsed<string> {
   const found = /^(?:[^<>\r\n"]*<)?[^\s<>@,;]+@[^\s<>@,;]+>?$/.test(value)
   return found ? valid(value) : invalid('set an address, for example Parley <parley@example.com>')
 }
 
-/** A secret that cannot be guessed: it is the only proof of who sends. */
+/** Parses a shared secret. The secret is the only proof of the sender, so it must be long. */
 export function longSecret(value: string): Parsed<string> {
   return value.length >= 32 ? valid(value) : invalid('set at least 32 characters')
 }
 
-/** `10.0.0.5,10.1.0.0/16`. */
+/** Parses `10.0.0.5,10.1.0.0/16`. */
 export function networks(value: string): Parsed<readonly string[]> {
   const parts = value.split(',').map((part) => part.trim())
   const all = parts.every((part) => {
@@ -162,14 +162,14 @@ export function databaseUrl(base: string): (value: string) => Parsed<string> {
   }
 }
 
-/** A key, and after commas earlier ones. */
+/** Parses a key and, after commas, earlier keys. */
 export function hexKey(value: string): Parsed<string> {
   return /^[0-9a-f]{64}(,[0-9a-f]{64})*$/i.test(value)
     ? valid(value)
     : invalid('set 64 hexadecimal digits, for example the output of: openssl rand -hex 32')
 }
 
-/** `udp:127.0.0.1:5060,tls:[::1]:5061`. */
+/** Parses `udp:127.0.0.1:5060,tls:[::1]:5061`. */
 export function sipAddresses(value: string): Parsed<readonly SipAddress[]> {
   const fix = invalid('set a comma-separated list of transport:address:port; udp, tcp, tls, ws or wss')
   const addresses: SipAddress[] = []
@@ -186,7 +186,7 @@ export function sipAddresses(value: string): Parsed<readonly SipAddress[]> {
 
 const SIP_TRANSPORTS = ['udp', 'tcp', 'tls', 'ws', 'wss'] as const
 
-/** `20000-29999`, or `any`. Each call takes one even port, so a range holds at least two. */
+/** Parses `20000-29999`, or `any`. Each call uses one even port, so a range holds at least two ports. */
 export function portRange(value: string): Parsed<{ first: number; last: number }> {
   if (value === 'any') return valid({ first: 0, last: 0 })
   const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(value)?.map(Number) ?? []
@@ -196,7 +196,7 @@ export function portRange(value: string): Parsed<{ first: number; last: number }
   return valid({ first, last })
 }
 
-/** `tcp://:secret@host:9022`. */
+/** Parses `tcp://:secret@host:9022`. */
 export function drachtioUrl(value: string): Parsed<DrachtioServer> {
   const fix = invalid('set tcp://:<secret>@<host>:<port>, for example tcp://:cymru@10.0.0.5:9022')
   if (!URL.canParse(value)) return fix

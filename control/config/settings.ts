@@ -34,57 +34,60 @@ import { readVendors, VENDOR_VARIABLES } from './vendors.js'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
-/** Everything an operator can set, read once at start. */
+/** All settings of the service, read once at start. */
 export interface Settings {
   readonly httpAddress: string
-  /** 0 takes any free port. */
+  /** 0 binds any free port. */
   readonly httpPort: number
-  /** Base of the absolute addresses that the API hands out, no slash at the end; null: the bound port's. */
+  /**
+   * Base URL of the absolute addresses that the API returns, without a trailing slash. Null uses the bound
+   * address.
+   */
   readonly publicUrl: string | null
   readonly databaseUrl: string
-  /** Absolute path of the folder for the database, recordings and the root key. */
+  /** Absolute path of the folder for the database, the recordings and the root key. */
   readonly dataFolder: string
   readonly sipListen: readonly SipAddress[]
-  /** What peers outside a NAT see; null: the bound address. */
+  /** Address that peers outside a NAT see. Null uses the bound address. */
   readonly sipAdvertise: string | null
   /** Networks that are never banned as SIP sources, besides those of the trunks. */
   readonly sipExempt: readonly string[]
-  /** Files; null without TLS. */
+  /** PEM files. Null without TLS. */
   readonly sipTls: TlsFiles | null
   readonly rtpAddress: string
-  /** Inclusive; 0 and 0 take any free ports. */
+  /** Inclusive port range. 0 and 0 use any free ports. */
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly mediaWorkers: number
-  /** An external drachtio-server; null runs the embedded one. */
+  /** An external drachtio-server. Null runs the embedded SIP server. */
   readonly drachtio: DrachtioServer | null
-  /** The operator's own trunks, and the path of the file they come from. */
+  /** The operator's own trunks and the path of the file that defines them. */
   readonly trunkFile: { readonly path: string; readonly file: TrunkFile } | null
-  /** Development: customer-given URLs may be private and plain. */
+  /** For development: URLs given by customers may be private and unencrypted. */
   readonly allowPrivateUrls: boolean
-  /** How long live calls may go on after SIGTERM before they are ended. */
+  /** Time that live calls may continue after SIGTERM before they are ended (s). */
   readonly drainSeconds: number
-  /** How long SIP messages of calls are kept; 0: not at all. */
+  /** Time that the SIP messages of calls are kept (h). 0 keeps none. */
   readonly sipTraceHours: number
-  /** Make an Opus copy beside each recording. */
+  /** Writes an Opus copy beside each recording. */
   readonly compressRecordings: boolean
-  /** ONNX file of a neural voice detector; null for the built-in one alone. */
+  /** ONNX file of a neural voice detector. Null uses the built-in detector alone. */
   readonly vadModel: string | null
   readonly turnModel: string | null
   readonly speculate: boolean
   readonly logLevel: LogLevel
   readonly rootKey: string | null
-  /** What GET /v1/metrics takes as Bearer token; null: nobody may read it. */
+  /** Bearer token of GET /v1/metrics. Null refuses all requests. */
   readonly opsToken: string | null
-  /** Base of an OTLP/HTTP collector; null: no traces. */
+  /** Base URL of an OTLP/HTTP collector. Null sends no traces. */
   readonly otlpEndpoint: string | null
-  /** Where people see the service, no slash at the end; null: the public URL. */
+  /** URL at which people use the service, without a trailing slash. Null uses the public URL. */
   readonly dashboardUrl: string | null
-  /** Addresses and networks whose `X-Forwarded-For` is believed. */
+  /** Addresses and networks whose `X-Forwarded-For` header is trusted. */
   readonly trustedProxies: readonly string[]
-  /** `smtp(s)://...`; null writes mail to files of the data folder. */
+  /** `smtp(s)://...`. Null writes mail to files in the data folder. */
   readonly smtpUrl: string | null
   readonly mailFrom: string
-  /** Signs reports of leaked keys; null refuses them all. */
+  /** Secret that signs reports of leaked keys. Null refuses all reports. */
   readonly secretScanningSecret: string | null
   readonly providers: ProviderSettings
 }
@@ -250,8 +253,8 @@ type VariableName = (typeof SERVICE_VARIABLES)[number]['name']
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * The process environment over the `.env` file of `folder` (a variable set in both is the
- * environment's). Throws EngineError `config_invalid` when the file cannot be read.
+ * Merges the process environment with the `.env` file of `folder`; the environment takes precedence. Throws
+ * EngineError `config_invalid` when the file cannot be read.
  */
 export function readEnvironment(folderPath: string, environment: Environment = process.env): Environment {
   const path = join(folderPath, '.env')
@@ -263,15 +266,15 @@ export function readEnvironment(folderPath: string, environment: Environment = p
   }
 }
 
-/** Names that start with PARLEY_ but mean nothing: most likely misspelled. */
+/** Returns the names that start with PARLEY_ but are no setting. Most are misspelled. */
 export function unknownVariables(environment: Environment): string[] {
   const known = new Set<string>(VARIABLES.map((variable) => variable.name))
   return Object.keys(environment).filter((name) => name.startsWith('PARLEY_') && !known.has(name))
 }
 
 /**
- * Reads the settings; relative paths are below `folder`. Throws EngineError `config_invalid` whose
- * message has one line per wrong variable: its name, what is wrong and what would be right.
+ * Reads the settings. Relative paths are relative to `folder`. Throws EngineError `config_invalid` whose
+ * message has one line per invalid variable: its name, the problem and the remedy.
  */
 export function readSettings(environment: Environment, folderPath: string): Settings {
   const wrong: string[] = []
@@ -334,11 +337,11 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     providers: { ...providers, ...readFallbacks(given, read, providers) },
   }
   if (wrong.length > 0) throw new EngineError('config_invalid', wrong.join('\n'))
-  // Every required value is set now: `read` returned null only together with a complaint.
+  // All required values are set here: `read` returns null only when it also records a problem.
   return partial as Settings
 }
 
-/** Certificate and key come together, and wherever TLS is listened for. */
+/** Certificate and key require each other, and a TLS listener requires both. */
 function readSipTls(
   folderPath: string,
   given: (name: VariableName) => string | null,

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { TlsSettings } from '../../signalling/embedded/transport/tls-context.js'
 
-/** PEM files of the SIP server's certificate, its key, and the authorities it trusts. */
+/** PEM files of the SIP server: its certificate, its key and the authorities it trusts. */
 export interface TlsFiles {
   readonly certificate: string
   readonly key: string
   readonly authorities: string | null
 }
 
-/** Throws EngineError `config_invalid` naming the file that cannot be read. */
+/** Reads the files. Throws EngineError `config_invalid` naming a file that cannot be read. */
 export function readTls({ certificate, key, authorities }: TlsFiles): TlsSettings {
   return {
     certificate: read(certificate),

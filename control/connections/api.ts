@@ -250,11 +250,11 @@ async function credentials(deps: Deps, row: ConnectionRow): Promise<Record<strin
   if (row.secretId === null) return {}
   const vault = openVault(deps.rootKey, 'secret-encryption')
   const value = await readSecretValue(deps.db, vault, row.organizationId, row.secretId)
-  // It was deleted with the connection between the two reads: the test then fails as it should.
+  // The secret was deleted with the connection between the two reads. The test then fails, as it should.
   return value === null ? {} : { authorization: `Bearer ${value}` }
 }
 
-/** Why the address or the secret cannot be saved. Resolves the name, contacts nothing. */
+/** Returns why the URL or the secret cannot be saved. Resolves the host name but contacts no server. */
 async function targetProblem(
   deps: Deps,
   organizationId: string,
@@ -275,7 +275,7 @@ async function targetProblem(
   return known ? null : noSecret()
 }
 
-/** What the constraints refuse, as an answer: a secret deleted or a name taken meanwhile. */
+/** Turns constraint violations into refusals: the secret was deleted or the name taken meanwhile. */
 async function guarded<T>(run: () => Promise<T>): Promise<T | Refusal<'not_found' | 'conflict'>> {
   try {
     return await run()

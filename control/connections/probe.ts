@@ -22,13 +22,13 @@ export interface Probe {
   readonly durationMs: number
 }
 
-/** For all of it: name, connection, and both requests if two are needed. */
+/** Time limit of the whole probe: DNS lookup, connection, and both requests (ms). */
 export const PROBE_MS = 5_000
 
 /**
- * Asks a base URL whether it is there and takes the credential: HEAD, and GET where HEAD is not
- * served. Nothing of an answer's body is read and no redirect is followed. Any answer below 500
- * that does not refuse the credential is good: a base URL need not name a resource. Never throws.
+ * Tests whether a base URL answers and accepts the credential: HEAD, then GET where HEAD is not supported.
+ * Reads no response body and follows no redirect. Any status below 500 that does not reject the credential is
+ * a success, because a base URL need not name a resource. Never throws.
  */
 export async function probe(options: {
   readonly egress: Egress
@@ -70,14 +70,14 @@ function ask(
       resolve('timeout')
       request.destroy()
     })
-    // Stays for good: a destroyed request may still report an error.
+    // This listener stays: a destroyed request may still report an error.
     request.on('error', (error) => {
       timer.cancel()
       resolve(errorOf(error))
     })
     request.on('response', (response) => {
       timer.cancel()
-      // The connection goes with the body nobody wants.
+      // Destroys the connection with its unread body.
       response.on('error', () => {}).destroy()
       resolve(response.statusCode ?? 0)
     })

@@ -11,7 +11,7 @@ export interface NewConnection {
   readonly secretId: string | null
 }
 
-/** Null when the organization has a connection of that name. */
+/** Inserts a connection. Returns null when the organization has a connection of that name. */
 export async function insertConnection(
   trx: Trx,
   connection: NewConnection,
@@ -51,8 +51,8 @@ export async function findConnection(
 export type ConnectionChange = Partial<Pick<ConnectionRow, 'name' | 'baseUrl' | 'secretId'>>
 
 /**
- * Null when there is none. Another address or credential is untested. Rejects with a unique
- * violation for a name that is taken.
+ * Updates a connection. Returns null when there is none. A new URL or secret resets its status to untested.
+ * Rejects with a unique violation for a name that is taken.
  */
 export async function updateConnection(
   trx: Trx,
@@ -77,7 +77,7 @@ export async function updateConnection(
   return row ?? null
 }
 
-/** Stores what a test of the connection as it was `seen` found, unless it was changed meanwhile. */
+/** Stores the test result of the connection that was `seen`, unless the connection changed meanwhile. */
 export async function recordTest(
   db: Db | Trx,
   seen: ConnectionRow,
@@ -93,7 +93,10 @@ export async function recordTest(
     .execute()
 }
 
-/** Null when there is none. Rejects with a foreign key violation while an agent uses it. */
+/**
+ * Deletes a connection. Returns null when there is none. Rejects with a foreign key violation while an agent
+ * uses it.
+ */
 export async function deleteConnection(
   trx: Trx,
   organizationId: string,
@@ -108,7 +111,7 @@ export async function deleteConnection(
   return row ?? null
 }
 
-/** Newest first. */
+/** Lists connections, newest first. */
 export async function listConnections(
   db: Db,
   organizationId: string,
@@ -120,7 +123,7 @@ export async function listConnections(
   )
 }
 
-/** Those of the ids that are no connection of the organization. */
+/** Returns the ids that are no connection of the organization. */
 export async function unknownConnections(
   db: Db | Trx,
   organizationId: string,
@@ -137,7 +140,7 @@ export async function unknownConnections(
   return ids.filter((id) => !known.has(id))
 }
 
-/** The agents that use a connection. */
+/** Returns the agents that use a connection. */
 export async function agentsUsing(db: Db | Trx, connectionId: string): Promise<readonly string[]> {
   const rows = await db
     .selectFrom('connectionUses')
@@ -148,10 +151,7 @@ export async function agentsUsing(db: Db | Trx, connectionId: string): Promise<r
   return rows.map((row) => row.agentId)
 }
 
-/**
- * Records all the connections an agent uses, instead of what was recorded before. Rejects with a
- * foreign key violation for one that is gone.
- */
+/** Replaces the recorded connections of an agent. Rejects with a foreign key violation when one is gone. */
 export async function setConnectionUses(
   trx: Trx,
   agentId: string,
@@ -164,7 +164,7 @@ export async function setConnectionUses(
     .execute()
   const known = before.map((row) => row.connectionId)
   const gone = known.filter((id) => !connectionIds.includes(id))
-  // Rows that stay are not touched: others may wait for them.
+  // Unchanged rows are not touched, because other transactions may wait for them.
   const added = connectionIds.filter((id) => !known.includes(id))
   if (gone.length > 0) {
     await trx

@@ -7,29 +7,29 @@ import { isPublicAddress, openSafeResolver, type Resolver } from '../../media/ba
 import { URL_SCHEMES as BOT_SCHEMES, type BotTransport } from '../../media/byo/bot-spec.js'
 
 export interface EgressOptions {
-  /** Development: loopback and private addresses, and plain http, ws and tcp. */
+  /** For development: allows loopback and private addresses, and plain http, ws and tcp. */
   readonly allowPrivate: boolean
   readonly resolve?: Resolver
 }
 
-/** Why a URL may not be used; for the issue's `reason`. */
+/** The problem of a URL, for the `reason` of a validation issue. */
 export interface UrlProblem {
   readonly reason: string
 }
 
 /**
- * The one way to customer-given targets. A URL is checked when it is saved (`check`) and again
- * when it is used: the agents resolve the name themselves, refuse any address that is not public,
- * and connect to exactly the address they looked at, so that a name cannot change in between.
- * Requests made with the agents must not follow redirects.
+ * The only route to URLs that customers give. A URL is checked when it is saved (`check`) and again when it
+ * is used: the agents resolve the name themselves, refuse every address that is not public, and connect to
+ * exactly the address they checked, so that a DNS change in between has no effect. Requests through the
+ * agents must not follow redirects.
  */
 export interface Egress {
-  /** Null when the URL may be used now. Resolves the name, contacts nothing. */
+  /** Returns null when the URL may be used now. Resolves the name but contacts no server. */
   check(url: string, kind: UrlKind): Promise<UrlProblem | null>
   /**
-   * The same without a name lookup: form, scheme, credentials and literal addresses. Throws
-   * EngineError `egress_refused`. Call it before using `lookup` with anything but the two agents:
-   * a socket to a literal address never asks a lookup.
+   * Checks form, scheme, credentials and literal addresses without a DNS lookup. Throws EngineError
+   * `egress_refused`. Call it before using `lookup` with anything but the two agents: a socket to a literal
+   * address never calls a lookup.
    */
   permit(url: string, kind: UrlKind): URL
   readonly http: HttpAgent
@@ -60,7 +60,7 @@ export function openEgress(options: EgressOptions): Egress {
     if (parsed.username !== '' || parsed.password !== '') return { reason: 'must not hold user or password' }
     const host = hostOf(parsed)
     if (host === '') return { reason: 'names no host' }
-    // A socket has no place in a document.
+    // RFC 6455 3: WebSocket URLs have no fragment.
     if (kind === 'websocket' && parsed.hash !== '') return { reason: 'must not have a fragment' }
     if (kind === 'tcp' && parsed.port === '') return { reason: 'names no port' }
     if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host))
@@ -102,14 +102,14 @@ export function openEgress(options: EgressOptions): Egress {
 type Connected = (error: Error | null, stream: Duplex) => void
 type Opened = Duplex | null | undefined
 
-/** Whether a connection may go to that host, so far as a lookup will not decide it. */
+/** Returns the error for a literal address that is refused. Host names are checked by the lookup. */
 function literalProblem(host: string | null | undefined, allowPrivate: boolean): EngineError | null {
   const address = (host ?? '').replace(/^\[|\]$/g, '')
   const safe = allowPrivate || isIP(address) === 0 || isPublicAddress(address)
   return safe ? null : refused('is not a public address')
 }
 
-/** Literal addresses never reach the lookup, so the agents look at them when they connect. */
+/** Literal addresses never reach the lookup, so the agents check them when they connect. */
 class SafeHttpAgent extends HttpAgent {
   readonly #allowPrivate: boolean
 
@@ -140,7 +140,7 @@ class SafeHttpsAgent extends HttpsAgent {
   }
 }
 
-/** Node reports a connection that never was through the callback's error alone. */
+/** Node reports a connection that was never made through the callback's error only. */
 function fail(problem: EngineError, connected: Connected | undefined): undefined {
   if (connected === undefined) throw problem
   const reject = connected as (error: Error) => void

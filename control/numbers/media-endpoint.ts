@@ -15,17 +15,19 @@ import { openEnum } from '../base/schemas.js'
 import type { Db, Trx } from '../db/database.js'
 import { unknownSecrets } from '../secrets/store.js'
 
-/** Names of parameters travel in headers, queries and JSON of other makers: plain characters only. */
+/**
+ * Parameter names travel in headers, queries and JSON of other vendors, so they use plain characters only.
+ */
 const PARAMETER = /^[A-Za-z0-9_.-]{1,64}$/
 const MAX_PARAMETERS = 30
 
-/** Bytes, not characters; no `;`, which separates parameters where one type writes them in a line. */
+/** At most 512 bytes, not characters. `;` is excluded because one bot type separates parameters with it. */
 const ParameterValue = z
   .string()
   .refine((text) => Buffer.byteLength(text) <= 512, 'must be at most 512 bytes')
   .regex(/^[^\p{Cc};]*$/u, 'must have no control characters and no semicolon')
 
-/** As it is written in a request: what is left out is as it was. */
+/** The endpoint in a request. Omitted fields keep their value. */
 export const MediaEndpointInput = z.strictObject({
   type: z.enum(BOT_TYPES).optional(),
   url: z.string().min(1).max(2048).optional(),
@@ -38,7 +40,7 @@ export const MediaEndpointInput = z.strictObject({
     .optional(),
 })
 
-/** As it is shown. */
+/** The endpoint in a response. */
 export const MediaEndpoint = z
   .object({
     type: openEnum(...BOT_TYPES),
@@ -60,21 +62,20 @@ const StoredEndpoint = z.object({
 })
 export type StoredEndpoint = z.output<typeof StoredEndpoint>
 
-/** The stored text of a number. */
+/** Parses the endpoint that is stored with a number. */
 export function readEndpoint(text: string | null): StoredEndpoint | null {
   return text === null ? null : StoredEndpoint.parse(JSON.parse(text))
 }
 
-/** An endpoint of which format and rate may still be the type's own. */
+/** An endpoint whose format and rate may still default to those of its type. */
 export type MergedEndpoint = Omit<StoredEndpoint, 'format' | 'sampleRate'> & {
   readonly format: BotFormat | undefined
   readonly sampleRate: number | undefined
 }
 
 /**
- * The endpoint after a PATCH: what it leaves out stays, parameters are replaced whole. Another type is
- * another endpoint, of which nothing stays; neither does the rate of another format. The name of a field
- * that is still missing, when one is.
+ * Returns the endpoint after a PATCH: omitted fields stay, parameters are replaced. A new type starts afresh;
+ * a new format drops the old rate. Returns the name of a required field that is missing.
  */
 export function mergeEndpoint(
   stored: StoredEndpoint | null,
@@ -95,8 +96,8 @@ export function mergeEndpoint(
 }
 
 /**
- * What a request asks for, with the type's own format and rate where it names none; or why it cannot
- * be. The address is looked up now and again at every call.
+ * Completes the endpoint with its type's default format and rate, or refuses it. The host name is resolved
+ * now and again for every call.
  */
 export async function checkEndpoint(
   { db, egress }: Pick<Deps, 'db' | 'egress'>,
@@ -153,7 +154,7 @@ export async function checkEndpoint(
   }
 }
 
-/** What a protocol without an opening request and without words has no place for. */
+/** Returns the first field that a protocol without handshake and parameters cannot carry, or null. */
 function unsayable(
   input: MergedEndpoint,
 ): { readonly field: 'url' | 'authSecretId' | 'customParameters'; readonly why: string } | null {

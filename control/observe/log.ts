@@ -2,19 +2,19 @@ import { pino } from 'pino'
 import type { Log } from '../../media/base/log.js'
 import type { LogLevel } from '../config/settings.js'
 
-/** JSON lines on standard output; `flush` before the process ends. */
+/** Writes JSON lines to standard output. Call `flush` before the process ends. */
 export interface ServiceLog extends Log {
   flush(): void
 }
 
-/** Where lines go; standard output unless a test wants to read them. */
+/** Destination of log lines. Standard output, except in tests. */
 export interface LogTarget {
   write(line: string): void
 }
 
 /**
- * The service's logger. Values under `personal` (numbers, digits, text people said, URLs) are
- * removed unless the level is `debug`, so that an ordinary log can be shared.
+ * Opens the service's logger. Fields under `personal` (phone numbers, digits, transcripts, URLs) are removed
+ * unless the level is `debug`, so that an ordinary log can be shared.
  */
 export function openLog(level: LogLevel, target?: LogTarget): ServiceLog {
   const options = {

@@ -10,7 +10,7 @@ import { type CreatedKey, createKey } from '../keys/api-keys.js'
 export interface Bootstrap {
   readonly organizationId: string
   readonly email: string
-  /** Shown once; only its scrypt hash is stored. */
+  /** Shown once. Only its scrypt hash is stored. */
   readonly password: string
   readonly testKey: string
   readonly liveKey: string
@@ -26,9 +26,9 @@ interface BootstrapDeps {
 const OWNER_EMAIL = 'owner@localhost'
 
 /**
- * On an empty database makes the first organization, its owner and one admin key per environment,
- * and returns what must be shown once; null when there is an organization already. `more` runs in
- * the same transaction (seed data of other parts).
+ * Makes the first organization in an empty database, with its owner and one admin key per environment.
+ * Returns what must be shown once, or null when an organization exists. `more` adds seed data in the same
+ * transaction.
  */
 export async function bootstrap(
   { db, rootKey, clock, passwords }: BootstrapDeps,
@@ -40,7 +40,7 @@ export async function bootstrap(
   return db.transaction().execute(async (trx) => {
     const now = clock.wall()
     const userId = newId('usr', now)
-    // Two processes may start on one empty database: the unique address lets one of them through.
+    // Two processes may start on one empty database. The unique address lets only one of them succeed.
     const owner = await trx
       .insertInto('users')
       .values({
@@ -58,7 +58,7 @@ export async function bootstrap(
     const organizationId = newId('org', now)
     await trx
       .insertInto('organizations')
-      // Decisions 10: so that a demo and a CI run at any hour pass the gate.
+      // `transactional` has no calling hours, so that a demo or a CI run passes the gate at any time.
       .values({
         id: organizationId,
         name: 'My workspace',
@@ -87,8 +87,8 @@ export async function bootstrap(
 }
 
 /**
- * A key for the operator's command line, made in the name of the first organization's first owner.
- * Null when the database is still empty.
+ * Creates a key for the command line in the name of the first organization's first owner. Returns null when
+ * the database is empty.
  */
 export async function createOperatorKey(
   db: Db,

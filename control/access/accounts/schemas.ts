@@ -2,17 +2,17 @@ import { z } from 'zod'
 import { openEnum, Timestamp } from '../../base/schemas.js'
 import { canonicalEmail } from './store.js'
 
-/** A new address: one that mail can reach. */
+/** The address of a new account. Mail must be able to reach it. */
 export const Email = z.email().max(254).transform(canonicalEmail)
 
-/** The address of an account there may be; the installation's first owner has a local one. */
+/** The address of an existing account. The installation's first owner has a local address. */
 export const KnownEmail = z.string().min(1).max(254).transform(canonicalEmail)
 
-/** At least 10 characters (decisions 2.2); the upper bound only keeps bodies small. */
+/** At least 10 characters. The upper limit only keeps bodies small. */
 export const NewPassword = z.string().min(10).max(200)
 export const Password = z.string().min(1).max(200)
 
-/** Names stand in mails to others: one line each. */
+/** Names appear in mails to other people, so they are a single line. */
 const oneLine = (max: number) =>
   z
     .string()
@@ -31,11 +31,11 @@ export const SessionRecord = z.object({
   organizations: z.array(z.object({ id: z.string(), name: z.string(), role: Role })),
   /** Send it as `x-svc-csrf` with every change. */
   csrfToken: z.string(),
-  /** The session ends then at the latest. */
+  /** The session ends at this time at the latest. */
   expiresAt: Timestamp,
 })
 
-/** The answer to what anybody may ask for: whether there is such an account stays unsaid. */
+/** The response to public requests. It does not reveal whether the account exists. */
 export const Accepted = z.object({ accepted: z.boolean() })
 
 export const RoleInput = z.enum(['owner', 'admin', 'developer', 'viewer', 'billing'])

@@ -6,13 +6,13 @@ import { insertUser } from './store.js'
 
 export interface StaffUser {
   readonly email: string
-  /** Shown once; only its scrypt hash is stored. */
+  /** Shown once. Only its scrypt hash is stored. */
   readonly password: string
 }
 
 /**
- * Makes an account of the service's staff, which belongs to no organization. The operator vouches for
- * the address. Null when it has an account already.
+ * Creates an account of the service's staff, which belongs to no organization. The operator vouches for the
+ * address. Returns null when the address has an account already.
  */
 export async function createStaffUser(
   { db, clock, passwords }: { readonly db: Db; readonly clock: Clock; readonly passwords: PasswordHasher },

@@ -13,7 +13,7 @@ export interface NewAccount {
   readonly passwordHash: string
 }
 
-/** Addresses are compared in lower case; nothing else about them is changed. */
+/** Addresses are compared in lower case and not changed otherwise. */
 export function canonicalEmail(email: string): string {
   return email.toLowerCase()
 }
@@ -22,7 +22,7 @@ export function findUserByEmail(db: Db | Trx, email: string): Promise<User | und
   return db.selectFrom('users').selectAll().where('email', '=', email).executeTakeFirst()
 }
 
-/** Null when the address has an account already. */
+/** Inserts a user. Returns null when the address has an account already. */
 export async function insertUser(
   trx: Db | Trx,
   now: number,
@@ -37,7 +37,7 @@ export async function insertUser(
   return made?.id ?? null
 }
 
-/** A new organization has no sender classification; the gate treats that as promotional. */
+/** Inserts an organization. It has no sender classification yet; the gate treats that as promotional. */
 export async function insertOrganization(
   trx: Trx,
   now: number,
@@ -57,8 +57,8 @@ export async function insertOrganization(
 }
 
 /**
- * Notes that an address was proved. The organizations that its owner signed up get their sandbox
- * number now and not before: there are only so many, and anybody can sign up.
+ * Records that the user's address is verified. The user's organizations now get their sandbox number; not
+ * earlier, because these numbers are few and anybody can sign up.
  */
 export async function markEmailVerified(trx: Trx, userId: string, now: number): Promise<void> {
   const first = await trx
@@ -90,14 +90,14 @@ export async function setPassword(trx: Db | Trx, userId: string, passwordHash: s
   await trx.updateTable('users').set({ passwordHash }).where('id', '=', userId).execute()
 }
 
-/** Nobody confirmed the address within this time: whoever it was can sign up again. */
+/** Time after which an unverified account is deleted and its address can sign up again (ms). */
 export const UNVERIFIED_KEPT_MS = 7 * 24 * 3_600_000
-/** Accounts looked at by one round. */
+/** Number of accounts per round. */
 const CHUNK = 100
 
 /**
- * Deletes accounts whose address was never confirmed, with the organizations they would have owned.
- * What staff or an invitation did with such an organization meanwhile keeps it, and the account.
+ * Deletes accounts that were never verified, with their organizations. An account is kept when staff or an
+ * invitation changed its organization meanwhile.
  */
 export async function sweepUnverifiedUsers(db: Db, now: number): Promise<boolean> {
   const accounts = await db
@@ -121,18 +121,21 @@ export async function sweepUnverifiedUsers(db: Db, now: number): Promise<boolean
     .execute()
   let deleted = 0
   for (const { id } of accounts) if (await deleteUnverified(db, id)) deleted++
-  // Accounts that cannot go must not make it look again for ever.
+  // Accounts that cannot be deleted must not repeat the round forever.
   return accounts.length === CHUNK && deleted > 0
 }
 
 /** Rolls the deletion back. */
 class Confirmed extends Error {}
 
-/** False, and nothing was deleted, when the address was confirmed meanwhile or something hangs on it. */
+/**
+ * Returns false, and deletes nothing, when the address was verified meanwhile or other rows reference the
+ * user.
+ */
 async function deleteUnverified(db: Db, userId: string): Promise<boolean> {
   try {
     return await db.transaction().execute(async (trx) => {
-      // In the order of a confirmation, which waits for this or was there first.
+      // Deletes in the same order as a verification locks, so that one waits for the other.
       await trx.deleteFrom('mailTokens').where('subjectId', '=', userId).execute()
       const still = await trx
         .updateTable('users')

@@ -12,7 +12,7 @@ import type { LastUsedWriter } from './last-used.js'
 
 export interface NewKey {
   readonly organizationId: string
-  /** The user whose role bounds what the key may do. */
+  /** The user whose role limits the key. */
   readonly createdBy: string
   readonly environment: Environment
   readonly name: string
@@ -22,12 +22,12 @@ export interface NewKey {
 
 export interface CreatedKey {
   readonly id: string
-  /** The full secret; not stored anywhere, so show it now. */
+  /** The full secret. It is not stored, so show it now. */
   readonly key: string
   readonly scopes: readonly Scope[]
 }
 
-/** Stores a new key. Scopes are stored as asked, with what they imply; the role bounds them on use. */
+/** Stores a new key with the requested scopes and those they imply. The creator's role limits them on use. */
 export async function createKey(
   db: Db | Trx,
   rootKey: RootKey,
@@ -58,7 +58,7 @@ export async function createKey(
   return { id, key, scopes }
 }
 
-/** What is needed to check a credential. */
+/** Dependencies of `authenticate`. */
 export interface KeyVerifier {
   readonly db: Db
   readonly rootKey: RootKey
@@ -69,8 +69,8 @@ export interface KeyVerifier {
 export type AuthFailure = Refusal<'unauthenticated' | 'invalid_credentials'>
 
 /**
- * Who sends `Authorization: <header>`. Unknown or malformed keys are `unauthenticated`; revoked and
- * expired ones `invalid_credentials`. A key whose creator has left authenticates with no scopes.
+ * Authenticates an `Authorization` header. Refuses unknown and malformed keys with `unauthenticated`, revoked
+ * and expired keys with `invalid_credentials`. A key whose creator has left the organization has no scopes.
  */
 export async function authenticate(
   verifier: KeyVerifier,
@@ -122,12 +122,12 @@ export async function authenticate(
   }
 }
 
-/** What may be stored for a key: under the present root key first, then under earlier ones. */
+/** Returns the hashes under which a key may be stored: of the current root key, then of earlier ones. */
 export function keyHashes(rootKey: RootKey, key: string): readonly string[] {
   return [rootKey, ...rootKey.previous].map((root) => keyHash(root.subkey('api-key-hash'), key))
 }
 
-/** A key found under an earlier root key is found under the present one from now on. */
+/** Replaces a hash of an earlier root key by one of the current root key. */
 async function renewHash(
   db: Db,
   row: Pick<ApiKeyRow, 'id' | 'hash'>,
@@ -142,7 +142,10 @@ async function renewHash(
     .execute()
 }
 
-/** When a key stops working: its own expiry or the end of its overlap after a roll; null means never. */
+/**
+ * Returns the time at which a key stops working: its expiry, or the end of its overlap after a roll. Returns
+ * null when it never does.
+ */
 export function keyExpiry(row: Pick<ApiKeyRow, 'expiresAt' | 'overlapUntil'>): number | null {
   if (row.expiresAt === null || row.overlapUntil === null) return row.expiresAt ?? row.overlapUntil
   return Math.min(row.expiresAt, row.overlapUntil)

@@ -19,7 +19,7 @@ const keyFields = {
   id: z.string(),
   name: z.string(),
   environment: openEnum('test', 'live'),
-  /** With all that they imply. */
+  /** Including the implied scopes. */
   scopes: z.array(openEnum('read', 'write', 'admin')),
   /** The first characters of the key. */
   start: z.string(),
@@ -30,7 +30,7 @@ const keyFields = {
 }
 
 const ApiKey = z.object(keyFields)
-/** `key` is the secret itself, shown this once. */
+/** `key` is the secret. It is shown only once. */
 const NewApiKey = z.object({ ...keyFields, key: z.string() })
 const RolledApiKey = z.object({ ...keyFields, key: z.string(), oldExpiresAt: Timestamp })
 
@@ -135,7 +135,7 @@ export const narrowApiKey = operation({
         await audit(trx, { actor, deps, requestId }, 'narrowed', narrowed.id, change)
         return narrowed
       })
-      // Null: somebody else narrowed or deleted it in between, so look again.
+      // Null means that another request narrowed or deleted the key meanwhile. Try again.
       if (row !== null) return keyView(row, deps)
     }
   },
@@ -168,7 +168,7 @@ export const rollApiKey = operation({
       if (old === null) return null
       const made = await createKey(trx, deps.rootKey, deps.clock, {
         organizationId: old.organizationId,
-        // Its role stays the ceiling: a roll must not lift a key above who made it.
+        // The new key keeps the creator of the old one, whose role stays its ceiling.
         createdBy: old.createdBy,
         environment: old.environment,
         name: old.name,
@@ -216,7 +216,7 @@ export const deleteApiKey = operation({
 
 export const keyOperations = [createApiKey, listApiKeys, readApiKey, narrowApiKey, rollApiKey, deleteApiKey]
 
-/** Adds to the organization's log what was done to a key; never the key itself. */
+/** Records the change of a key in the audit log, without the key itself. */
 function audit(
   trx: Trx,
   input: { readonly actor: Actor; readonly deps: Deps; readonly requestId: string },
@@ -239,7 +239,7 @@ function audit(
   )
 }
 
-/** The key, if the caller's scopes reach at least as far as the key's own. */
+/** Returns the key if the caller has at least the key's own scopes. */
 async function coveredKey(deps: Deps, actor: Actor, id: string): Promise<ApiKeyRow | Refusal> {
   const row = await findKey(deps.db, actor, id)
   if (row === null) return gone()

@@ -9,27 +9,28 @@ const START_LENGTH = 13
 const KEY = /^svc_(test|live)_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
 
 /**
- * A new secret key: `svc_test_` or `svc_live_`, 32 random base62 characters (190 bits) and 6 of
- * CRC-32 over everything before them, so that scanners and typing errors need no database.
+ * Returns a new secret key: `svc_test_` or `svc_live_`, 32 random base62 characters (190 bits), and 6
+ * characters of CRC-32 over all before them. Scanners can so recognise keys, and typing errors are found
+ * without the database.
  */
 export function newKey(environment: Environment): string {
   const body = `svc_${environment}_${randomBase62(RANDOM_LENGTH)}`
   return body + checkOf(body)
 }
 
-/** The environment a well-formed key names, else null. */
+/** Returns the environment of a well-formed key, else null. */
 export function keyEnvironment(key: string): Environment | null {
   const [, environment, , check] = KEY.exec(key) ?? []
   if (check === undefined || !constantTimeEqual(check, checkOf(key.slice(0, -CHECK_LENGTH)))) return null
   return environment === 'live' ? 'live' : 'test'
 }
 
-/** The part that may be shown again. */
+/** Returns the prefix that may be shown again. */
 export function keyStart(key: string): string {
   return key.slice(0, START_LENGTH)
 }
 
-/** What is stored instead of the key: HMAC-SHA256 under a key that is not in the database, hex. */
+/** Returns the stored hash: hex HMAC-SHA256 with a secret that is not in the database. */
 export function keyHash(pepper: Buffer, key: string): string {
   return createHmac('sha256', pepper).update(key).digest('hex')
 }

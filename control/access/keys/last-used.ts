@@ -6,8 +6,8 @@ import type { Db } from '../../db/database.js'
 const FLUSH_MS = 5000
 
 /**
- * `lastUsedAt` of keys, written in batches: a key that serves a thousand requests a second costs one
- * update every five seconds. `close` writes what is pending.
+ * Writes `lastUsedAt` of API keys in batches: a key with a thousand requests a second costs one update every
+ * five seconds. `close` writes the pending values.
  */
 export interface LastUsedWriter {
   record(keyId: string): void
@@ -31,7 +31,7 @@ export function openLastUsedWriter(db: Db, clock: Clock, log: Log): LastUsedWrit
           .execute()
       }
     } catch (error) {
-      // Only a convenience for people; the next use is written again.
+      // The value only informs people. The next use writes it again.
       log.warn({ error: errorText(error) }, 'last use of keys not stored')
     }
   }

@@ -10,13 +10,13 @@ import { keyEnvironment } from './key-format.js'
 const Report = z.strictObject({
   /** The text that looks like a key. */
   token: z.string().min(1).max(200),
-  /** Where it was found. */
+  /** Location of the text. */
   url: z.string().max(2048).optional(),
 })
 
 type Outcome = 'revoked' | 'already_revoked' | 'unknown'
 
-/** Both kinds of keys are revoked at once (decisions 1, row 4). */
+/** Both test and live keys are revoked at once. */
 export const reportLeakedKeys = operation({
   id: 'reportLeakedKeys',
   method: 'post',

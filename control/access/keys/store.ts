@@ -9,17 +9,17 @@ export interface KeyOwner {
   readonly environment: Environment
 }
 
-/** A key that was not deleted, in one environment, or null. */
+/** Returns a key of the environment that was not deleted, or null. */
 export async function findKey(db: Db | Trx, owner: KeyOwner, id: string): Promise<ApiKeyRow | null> {
   return (await kept(db, owner).where('id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** Newest first. */
+/** Lists keys, newest first. */
 export async function listKeys(db: Db, owner: KeyOwner, page: PageRequest): Promise<Page<ApiKeyRow>> {
   return newestFirst(kept(db, owner), page)
 }
 
-/** Replaces the scopes if they still are as `seen`; null when they are not. */
+/** Replaces the scopes if they are still as `seen`. Returns null when they are not. */
 export async function narrowKey(
   db: Db | Trx,
   owner: KeyOwner,
@@ -39,7 +39,7 @@ export async function narrowKey(
   return row ?? null
 }
 
-/** Ends a key at `until`, or earlier if it would have ended anyway. Null when it has ended already. */
+/** Ends a key at `until`, or earlier if it expires before. Returns null when it has ended already. */
 export async function expireKeyAt(
   trx: Trx,
   owner: KeyOwner,
@@ -63,7 +63,7 @@ export async function expireKeyAt(
   return row ?? null
 }
 
-/** Revokes a key at once; false when there is none. Its hash stays, so that its use is recognised. */
+/** Revokes a key at once. Returns false when there is none. Its hash stays, so that its use is recognised. */
 export async function revokeKey(db: Db | Trx, owner: KeyOwner, id: string, now: number): Promise<boolean> {
   const row = await db
     .updateTable('apiKeys')
@@ -77,7 +77,7 @@ export async function revokeKey(db: Db | Trx, owner: KeyOwner, id: string, now: 
   return row !== undefined
 }
 
-/** Whether a key works at `now`, whatever its creator's role. */
+/** Returns whether a key works at `now`, regardless of its creator's role. */
 export function isEnabled(row: ApiKeyRow, now: number): boolean {
   const end = keyExpiry(row)
   return row.revokedAt === null && (end === null || end > now)

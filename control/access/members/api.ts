@@ -93,8 +93,8 @@ export const removeMember = operation({
 export const memberOperations = [listMembers, changeMemberRole, removeMember]
 
 /**
- * Changes or removes (`role` null) a member while no other member changes. Only owners touch owners,
- * and one of them stays.
+ * Changes a member's role, or removes the member when `role` is null, under a lock. Only owners manage
+ * owners, and one owner always stays.
  */
 async function changeMember<T>(
   deps: Deps,
@@ -122,7 +122,7 @@ async function changeMember<T>(
   })
 }
 
-/** Adds to the organization's log what was done to a member. */
+/** Records the change of a member in the audit log. */
 function audit(
   trx: Trx,
   input: { readonly actor: SessionActor; readonly deps: Deps; readonly requestId: string },

@@ -20,7 +20,7 @@ import {
   insertInvitation,
 } from './store.js'
 
-/** Bounds what one organization can mail to strangers. */
+/** Limits the mail that one organization can send to strangers. */
 const INVITATIONS_PER_MINUTE = 30
 
 const Invitation = z.object({ email: z.string(), role: Role, createdAt: Timestamp, expiresAt: Timestamp })
@@ -117,16 +117,16 @@ async function accept(
   const read = await readMailToken(trx, rootKey, now, 'invitation', token)
   if (isRefusal(read)) return read
   const invitation = await findInvitation(trx, read.subjectId)
-  // A later invitation of the same address took its place.
+  // A later invitation of the same address has replaced this one.
   if (invitation === null) return refuse('invalid_token', 'The invitation was replaced by a later one.')
   const { email, organizationId, role } = invitation
   let user = await findUserByEmail(trx, email)
   if (user === undefined && account !== null) {
-    // Somebody may sign the address up at this moment: whichever row there is then is looked at below.
+    // The address may be signed up at this moment. The row that exists then is read below.
     await insertUser(trx, now, { email, ...account, emailVerifiedAt: null })
     user = await findUserByEmail(trx, email)
   }
-  // An account whose address nobody has proved may have been made by anybody: it starts anew.
+  // Anybody may have made an account with an unverified address. It is reset.
   const known = user !== undefined && user.emailVerifiedAt !== null
   if (user === undefined || (!known && account === null)) {
     return refuse('validation_error', 'A new account needs a name and a password.', {

@@ -19,14 +19,14 @@ export async function findMember(
   return row ?? null
 }
 
-/** Newest first. */
+/** Lists members, newest first. */
 export async function listMembers(db: Db, organizationId: string, page: PageRequest): Promise<Page<Member>> {
   return newestFirst(members(db, organizationId), page, { alias: 'm', id: 'userId' })
 }
 
 /**
- * Makes changes of an organization's members wait for one another until the transaction ends: two
- * owners that demote each other at once must not both succeed.
+ * Serializes changes of an organization's members until the transaction ends. Without it, two owners could
+ * demote each other at the same time.
  */
 export async function lockMembers(trx: Trx, organizationId: string): Promise<void> {
   await trx
@@ -36,7 +36,7 @@ export async function lockMembers(trx: Trx, organizationId: string): Promise<voi
     .execute()
 }
 
-/** Under `lockMembers`. */
+/** Call it under `lockMembers`. */
 export async function isLastOwner(trx: Trx, organizationId: string, userId: string): Promise<boolean> {
   const other = await trx
     .selectFrom('members')
@@ -57,7 +57,7 @@ export async function setRole(trx: Trx, organizationId: string, userId: string, 
     .execute()
 }
 
-/** Their keys keep working with no scopes at all. */
+/** Removes a member. The member's API keys keep working, with no scopes. */
 export async function removeMember(trx: Trx, organizationId: string, userId: string): Promise<void> {
   await trx
     .deleteFrom('members')
@@ -66,7 +66,7 @@ export async function removeMember(trx: Trx, organizationId: string, userId: str
     .execute()
 }
 
-/** Adds a member; one who is there already keeps the role. */
+/** Adds a member. An existing member keeps the role. */
 export async function addMember(trx: Trx, member: MemberRow): Promise<void> {
   await trx
     .insertInto('members')
@@ -82,7 +82,7 @@ export interface NewInvitation {
   readonly invitedBy: string
 }
 
-/** An earlier invitation of the same address is replaced, and its links become useless. */
+/** Inserts an invitation. It replaces an earlier one of the same address, whose links become invalid. */
 export async function insertInvitation(trx: Trx, wanted: NewInvitation, now: number): Promise<InvitationRow> {
   const values = {
     id: ulid(now),

@@ -18,7 +18,7 @@ import { throttle } from '../throttle.js'
 import { signInCookies, signOutCookies } from './cookies.js'
 import { createSession, csrfToken, endSession, endUserSessions } from './sessions.js'
 
-/** Guesses at one account's password, from wherever they come (decisions 2.1). */
+/** Login attempts per account and minute, over all addresses. */
 const GUESSES_PER_MINUTE = 10
 
 export const logIn = operation({
@@ -93,7 +93,7 @@ export const forgotPassword = operation({
   result: Accepted,
   fails: [],
   run: async ({ body, deps }) => {
-    // Whether there is such an account is found out when the mail is written, not while the client waits.
+    // The mail job looks the account up, so that the response time reveals nothing.
     await queueMail(deps.db, deps.clock.wall(), body.email, { kind: 'reset_password' })
     deps.mail.wake()
     return { accepted: true }
@@ -119,7 +119,7 @@ export const resetPassword = operation({
       const spent = await useMailToken(trx, deps.rootKey, now, 'reset_password', body.token)
       if (isRefusal(spent)) return spent
       await setPassword(trx, spent.subjectId, passwordHash)
-      // Whoever has the mail has the address.
+      // The link proves access to the mailbox, and so the address.
       await markEmailVerified(trx, spent.subjectId, now)
       await endUserSessions(trx, spent.subjectId, null)
       return undefined
@@ -158,8 +158,8 @@ export const changePassword = operation({
 export const sessionOperations = [logIn, logOut, readSession, forgotPassword, resetPassword, changePassword]
 
 /**
- * The account, if the password is its own. An unknown address costs the same time and gets the same
- * answer as a wrong password.
+ * Returns the account if the password is correct. An unknown address takes the same time and gets the same
+ * response as a wrong password.
  */
 async function checkPassword(
   deps: Deps,

@@ -4,7 +4,7 @@ import { SESSION_LIFE_MS } from './sessions.js'
 export const SESSION_COOKIE = 'svc_session'
 export const CSRF_COOKIE = 'svc_csrf'
 
-/** The value of a cookie in a `Cookie` header; the first one of that name, null without. */
+/** Returns the first cookie of that name in a `Cookie` header, or null. */
 export function readCookie(header: string | undefined, name: string): string | null {
   for (const pair of (header ?? '').split(';')) {
     const mark = pair.indexOf('=')
@@ -13,7 +13,7 @@ export function readCookie(header: string | undefined, name: string): string | n
   return null
 }
 
-/** Cookies of a new session. `svc_csrf` is readable by scripts, which send it back in `x-svc-csrf`. */
+/** Returns the cookies of a new session. Scripts can read `svc_csrf` and send it back in `x-svc-csrf`. */
 export function signInCookies(publicUrl: string, token: string, csrf: string): ResponseHeaders {
   const seconds = SESSION_LIFE_MS / 1000
   return {
@@ -24,7 +24,7 @@ export function signInCookies(publicUrl: string, token: string, csrf: string): R
   }
 }
 
-/** Makes the browser forget both. */
+/** Returns headers that delete both cookies. */
 export function signOutCookies(publicUrl: string): ResponseHeaders {
   return {
     'set-cookie': [

@@ -6,22 +6,22 @@ import type { Db } from '../../db/database.js'
 import { CSRF_COOKIE, readCookie, SESSION_COOKIE } from './cookies.js'
 import { csrfToken, findSession, type Session, type SessionDeps } from './sessions.js'
 
-/** What a request says about who is signed in. */
+/** The parts of a request that identify a session. */
 export interface SessionRequest {
-  /** Whether it changes anything. */
+  /** Whether the request changes data. */
   readonly mutates: boolean
   header(name: string): string | undefined
 }
 
 export interface SessionRules extends SessionDeps {
-  /** Origins that browsers may send changes from: the service's own, and the dashboard's. */
+  /** Origins from which browsers may send changes: the service's own and the dashboard's. */
   origins(): readonly string[]
 }
 
 /**
- * Who is signed in, acting for one organization and environment, or for none, as the audience asks.
- * Refuses with `unauthenticated` without a live session, with `forbidden` for a change that another
- * site could have caused and for people in the wrong place.
+ * Returns the signed-in user as the actor that the audience needs: for one organization and environment, or
+ * for none. Refuses with `unauthenticated` without a live session, and with `forbidden` for a change that
+ * another site may have caused or for a user without access.
  */
 export async function sessionActor(
   rules: SessionRules,
@@ -47,7 +47,10 @@ export async function sessionActor(
   return memberActor(rules.db, session, request)
 }
 
-/** Whether the change comes from our own pages: a token bound to the session, and the Origin. */
+/**
+ * Returns whether the change comes from our own pages: it carries the session's CSRF token and one of our
+ * origins.
+ */
 function isOwnDoing(rules: SessionRules, session: Session, request: SessionRequest): boolean {
   const expected = csrfToken(rules.rootKey, session.id)
   const sent = request.header('x-svc-csrf') ?? ''

@@ -7,7 +7,7 @@ import type { Db, Trx } from '../../db/database.js'
 
 export const SESSION_IDLE_MS = 12 * 3_600_000
 export const SESSION_LIFE_MS = 7 * 24 * 3_600_000
-/** How exactly the last activity is known. */
+/** Resolution of the last activity (ms). */
 const SEEN_MS = 60_000
 /** 43 characters of base62 hold 256 bits. */
 const TOKEN_LENGTH = 43
@@ -19,7 +19,7 @@ export interface SessionDeps {
   readonly clock: Clock
 }
 
-/** A person signed in. */
+/** A signed-in user. */
 export interface Session {
   readonly id: string
   readonly userId: string
@@ -30,7 +30,7 @@ export interface Session {
 
 export interface NewSession {
   readonly id: string
-  /** The cookie's value; not stored anywhere. */
+  /** The cookie's value. It is not stored. */
   readonly token: string
   readonly expiresAt: number
 }
@@ -51,7 +51,10 @@ export async function createSession(
   return { id, token, expiresAt }
 }
 
-/** Whose session a cookie is; null for an unknown, ended or malformed one. Notes the activity. */
+/**
+ * Returns the session of a cookie and records the activity. Returns null when the cookie is unknown, expired
+ * or malformed.
+ */
 export async function findSession(
   { db, rootKey, clock }: SessionDeps,
   token: string,
@@ -80,7 +83,7 @@ export async function findSession(
   return { id, userId, staff: row.staff === 1, createdAt, expiresAt }
 }
 
-/** What a mutation of this session must carry: bound to it, so that no other cookie can stand in. */
+/** Returns the CSRF token that every change in this session must carry. It is bound to the session. */
 export function csrfToken(rootKey: RootKey, sessionId: string): string {
   return createHmac('sha256', rootKey.subkey('session-csrf')).update(sessionId).digest('base64url')
 }
@@ -89,14 +92,14 @@ export async function endSession(db: Db | Trx, sessionId: string): Promise<void>
   await db.deleteFrom('sessions').where('id', '=', sessionId).execute()
 }
 
-/** Signs a person out everywhere, but for the session `except`. */
+/** Ends all sessions of a user, except the session `except`. */
 export async function endUserSessions(db: Db | Trx, userId: string, except: string | null): Promise<void> {
   let query = db.deleteFrom('sessions').where('userId', '=', userId)
   if (except !== null) query = query.where('id', '<>', except)
   await query.execute()
 }
 
-/** Deletes sessions that can never be used again; returns how many. */
+/** Deletes expired sessions. Returns their number. */
 export async function sweepSessions(db: Db, now: number): Promise<number> {
   const swept = await db
     .deleteFrom('sessions')

@@ -9,8 +9,8 @@ import { isTransient } from '../../db/transient-error.js'
 import { storeCallEvent } from './settle.js'
 
 /**
- * Events waiting for the database, over all calls. Past this, what only tells (turns, traces,
- * digits) is dropped and counted; what changes a call's state never is: there are four of those.
+ * Limit of events that wait for the database, over all calls. Above it, informational events (turns, traces,
+ * DTMF) are dropped and counted. The four events that change a call's state are never dropped.
  */
 const MAX_WAITING = 20_000
 const FIRST_RETRY_MS = 50
@@ -19,26 +19,25 @@ const LAST_RETRY_MS = 5_000
 const CHANGES_STATE: ReadonlySet<CallEvent['type']> = new Set(['dialing', 'ringing', 'answered', 'ended'])
 
 export interface CallEventWriter extends EventSink {
-  /** Events taken and not yet stored. */
+  /** Number of events received and not yet stored. */
   readonly waiting: number
-  /** Events lost: over the bound, or refused by the database for good. */
+  /** Number of events lost: over the limit, or refused by the database permanently. */
   readonly lost: number
-  /** Resolves when all that was published is stored, or after `ms`; true when it is. */
+  /** Resolves true when all published events are stored, or false after `ms`. */
   flush(ms: number): Promise<boolean>
-  /** Stops retrying. What waits is left to the next start-up's settling. Flush first. */
+  /** Stops retrying. The next start settles the calls of unstored events. Call `flush` first. */
   close(): Promise<void>
 }
 
 /**
- * Takes the events of calls as they happen and stores each, in order per call, with all it changes
- * in one transaction. Calls do not wait for each other; a database that is away for a while only
- * delays them.
+ * Stores the events of calls as they happen, in order per call, each with all its changes in one transaction.
+ * Calls do not wait for each other. A database outage only delays the events.
  */
 export function openCallEventWriter(options: {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
-  /** Where recordings are written. */
+  /** Folder of the recordings. */
   readonly folder: string
 }): CallEventWriter {
   const { db, clock, log, folder } = options
@@ -48,7 +47,7 @@ export function openCallEventWriter(options: {
   let waiting = 0
   let lost = 0
 
-  /** Resolves after `ms`, or at once when the bridge closes. */
+  /** Resolves after `ms`, or at once when the writer closes. */
   function pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const forget = scope.own(resolve)
@@ -82,7 +81,7 @@ export function openCallEventWriter(options: {
   }
 
   async function pump(callId: CallId, queue: CallEvent[]): Promise<void> {
-    // The array is swapped for an empty one: no shifting of long queues.
+    // Swaps the array for an empty one instead of shifting a long queue.
     for (let batch = queue.splice(0); batch.length > 0; batch = queue.splice(0)) {
       for (const event of batch) {
         await store(event)

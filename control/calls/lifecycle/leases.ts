@@ -5,10 +5,10 @@ import { Scope } from '../../../media/base/scope.js'
 import type { CallControl } from '../../../signalling/call/ports.js'
 import type { Db } from '../../db/database.js'
 
-/** A call whose node has not renewed for this long is nobody's: a start-up may settle it. */
+/** Lifetime of a lease (ms). When a node has not renewed it, any node may settle the call at start-up. */
 export const LEASE_MS = 60_000
 const RENEW_MS = 15_000
-/** How soon a hang-up asked for at another node takes effect, at most. */
+/** Longest delay before this node carries out a hang-up that another node requested (ms). */
 const LOOK_MS = 2_000
 
 export interface Leases {
@@ -16,8 +16,8 @@ export interface Leases {
 }
 
 /**
- * Keeps this node's live calls its own: renews their lease and carries out hang-ups that another
- * node, or a moment in which the call was not yet dialled, left in the database.
+ * Renews the leases of this node's live calls, and carries out hang-ups that the database holds: those
+ * requested through another node or before the call was dialled.
  */
 export function openLeases(options: {
   readonly db: Db

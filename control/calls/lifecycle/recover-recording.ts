@@ -2,8 +2,8 @@ import { finishRecording, recoverRecording } from '../../../media/recording/fini
 import type { RecordingFile } from '../../../workers/channel/protocol.js'
 
 /**
- * The recording a stopped process left, made whole: what is there can be played. Null when there is
- * none, or nothing in it. `names` are the files of its folder.
+ * Repairs the recording that a stopped process left, so that it can be played. Returns null when there is
+ * none or it is empty. `names` are the files of its folder.
  */
 export async function recoverCallRecording(
   path: string,

@@ -6,23 +6,23 @@ import type { Log } from '../../../media/base/log.js'
 import type { Db } from '../../db/database.js'
 
 const DAY_MS = 24 * 3_600_000
-/** How long after a call its recording and its transcript are kept. */
+/** Days after a call for which its recording and its transcript are kept. */
 export const RECORDING_DAYS = 90
 export const TRANSCRIPT_DAYS = 365
-/** Ids tell when a call began, or a little later; none is longer (the reaper sees to it). */
+/** An id contains the start of its call or a slightly later time. No call lasts longer (ms). */
 const LONGEST_CALL_MS = 2 * 3_600_000
-/** Calls whose rows are removed by one statement. */
+/** Number of calls whose rows one statement removes. */
 const CHUNK = 100
 
-/** Recording files are named after their call, whatever follows. */
+/** The name of a recording file begins with its call's id. */
 const CALL_OF_FILE = /^(call_[0-7][0-9A-HJKMNP-TV-Z]{25})[.-]/
 
-/** Whether a call is so long over that its transcript was deleted. */
+/** Returns whether the call's transcript has passed its retention time. */
 export function isTranscriptExpired(callId: string, now: number): boolean {
   return callId < endedBefore(now, TRANSCRIPT_DAYS)
 }
 
-/** Forgets recordings at the end of their time: the call says it has none, and its address answers 404. */
+/** Deletes the rows of expired recordings. Their calls then have no recording, and their URLs answer 404. */
 export async function sweepRecordings(db: Db, now: number): Promise<boolean> {
   const endedAt = now - RECORDING_DAYS * DAY_MS
   const gone = await db
@@ -31,7 +31,8 @@ export async function sweepRecordings(db: Db, now: number): Promise<boolean> {
       query
         .selectFrom('recordings')
         .select('callId')
-        // The first condition has the index, the second is exact: the row was made when the call ended.
+        // The first condition uses the index. The second is exact, because the row was made when the call
+        // ended.
         .where('callId', '<', minimumId('call', endedAt))
         .where('createdAt', '<=', endedAt)
         .limit(CHUNK),
@@ -57,7 +58,7 @@ export async function sweepTranscripts(db: Db, now: number): Promise<boolean> {
   return gone.length > 0
 }
 
-/** They hold what was said as well. */
+/** Deletes expired call events, which contain transcripts as well. */
 export async function sweepCallEvents(db: Db, now: number): Promise<boolean> {
   const gone = await db
     .deleteFrom('callEvents')
@@ -75,8 +76,8 @@ export async function sweepCallEvents(db: Db, now: number): Promise<boolean> {
 }
 
 /**
- * Deletes the files of recordings at the end of their time, also of those whose row never was. Goes by
- * their names, so that a folder of many files costs one reading of it.
+ * Deletes the files of expired recordings, also those without a row. The age comes from the file name, so
+ * that a large folder is read only once.
  */
 export async function sweepRecordingFiles(
   folder: string,
@@ -94,7 +95,7 @@ export async function sweepRecordingFiles(
       await unlink(join(folder, entry.name))
       deleted++
     } catch (error) {
-      // The others must go all the same; this one is tried again with the next sweep.
+      // The sweep continues with the other files and retries this one the next time.
       log.error({ file: entry.name, error: errorText(error) }, 'an old recording cannot be deleted')
     }
   }

@@ -16,7 +16,7 @@ import { segmentOf } from '../transcript.js'
 import { LEASE_MS } from './leases.js'
 import { recoverCallRecording } from './recover-recording.js'
 
-/** Where recordings lie below the data folder. */
+/** Returns the folder of recordings below the data folder. */
 export function recordingsFolder(dataFolder: string): string {
   return join(dataFolder, 'recordings')
 }
@@ -26,9 +26,9 @@ export function recordingPath(folder: string, callId: string): string {
 }
 
 /**
- * Stores one event of a call with all it changes: the call's state, its transcript, its bill and
- * recording, its slot, and the events customers see. Storing the same event twice changes nothing;
- * neither does one that the call's state no longer expects.
+ * Stores one event of a call and everything it changes: the call's state, transcript, bill, recording and
+ * slot, and the events that customers see. Storing an event twice changes nothing; neither does an event that
+ * does not fit the call's state.
  */
 export async function storeCallEvent(trx: Trx, event: CallEvent, folder: string): Promise<void> {
   const { callId, seq, type, at, ...body } = event
@@ -54,7 +54,7 @@ export async function storeCallEvent(trx: Trx, event: CallEvent, folder: string)
       const call = await move(trx, callId, ['queued', 'initiated', 'ringing'], {
         status: 'in_progress',
         answeredAt: at,
-        // Until it was heard.
+        // Until answering machine detection has decided.
         answeredBy: 'unknown',
       })
       if (call !== null) await announce(trx, call, 'call.answered', at)
@@ -75,7 +75,7 @@ export async function storeCallEvent(trx: Trx, event: CallEvent, folder: string)
   }
 }
 
-/** As the contract names who answered; it knows no menus and no fax machines. */
+/** Maps the detected party to the API's values, which have no menus and no fax machines. */
 function shownAnswerer(by: AnsweredBy): string {
   return by === 'human' || by === 'voicemail' || by === 'screening' ? by : 'unknown'
 }
@@ -139,8 +139,8 @@ async function end(trx: Trx, event: Ended, folder: string): Promise<void> {
 }
 
 /**
- * Ends the calls that this node, or one whose leases ran out, left behind when it stopped: nothing
- * carries them any more. To be run before the node takes new calls. Returns how many there were.
+ * Ends the calls that this node, or a node whose leases expired, left live when it stopped. Run it before the
+ * node accepts new calls. Returns the number of calls.
  */
 export async function settleAbandonedCalls(
   db: Db,
@@ -160,7 +160,7 @@ export async function settleAbandonedCalls(
       .select((column) => [column.fn.max('seq').as('seq'), column.fn.max('at').as('at')])
       .where('callId', '=', call.id)
       .executeTakeFirst()
-    // The last moment the call is known to have lived: nobody pays for the time nobody saw.
+    // The last moment at which the call is known to have been live. Time after it is not billed.
     const at = Math.min(now, Math.max(Number(last?.at ?? 0), call.createdAt, call.leaseUntil - LEASE_MS))
     const recording = await recoverCallRecording(recordingPath(folder, call.id), names)
     const ended: Ended = {
@@ -179,12 +179,12 @@ export async function settleAbandonedCalls(
     }
     await db.transaction().execute((trx) => storeCallEvent(trx, ended, folder))
   }
-  // Slots taken for calls whose row was never made.
+  // Releases slots of calls whose row was never made.
   await db.deleteFrom('callSlots').where('nodeId', '=', nodeId).execute()
   return calls.length
 }
 
-/** Changes a call that is in one of the states; null, and nothing happens, when it is in another. */
+/** Changes a call that is in one of the given states. Returns null, and changes nothing, when it is not. */
 async function move(
   trx: Trx,
   callId: string,
@@ -211,7 +211,7 @@ async function announce(
   await insertEvent(trx, { organizationId, environment, type, subject: { type: 'call', id } }, at)
 }
 
-/** `answered` is for people: not for a recorder that hung up by itself, nor for a fax machine. */
+/** Refines `answered`: a voicemail recorder and a fax machine are not a person who answered. */
 async function dispositionOf(trx: Trx, callId: string, disposition: Disposition): Promise<Disposition> {
   if (disposition !== 'answered') return disposition
   const last = await trx
@@ -247,7 +247,7 @@ async function latencyOf(trx: Trx, callId: string) {
   )
 }
 
-/** What went wrong, in words; null when nothing did. */
+/** Returns the error text of a failed call, or null when nothing failed. */
 function errorOf({ ending }: Ended): string | null {
   if (ending.fault === 'none') return null
   const note = ending.note ?? ending.cause

@@ -33,12 +33,12 @@ export interface AdmissionOptions {
   readonly rootKey: RootKey
 }
 
-/** What a caller may send as its number when it is no number: kept readable, bounded, storable. */
+/** Longest caller identity that is stored when it is not a phone number (characters). */
 const CALLER_MAX = 64
 
 /**
- * The only place that admits inbound calls: whose number it is, who answers it, whether there is
- * room. An admitted call has its row and its `call.initiated` event.
+ * Opens admission control for inbound calls: finds the number, who answers it, and a free slot. An admitted
+ * call has its row and its `call.initiated` event.
  */
 export function openAdmission(options: AdmissionOptions): AdmissionControl {
   const anyDigest = cachedRead(options.clock, LIST_CACHE_MS, () => hasDigestTrunk(options.db))
@@ -119,15 +119,15 @@ async function admit(
 
 type Refused = Extract<AdmissionDecision, { readonly admit: false }>
 
-/** Whose number is called, and over which trunk. */
+/** The called number and the trunk that the call came over; null for callers on this machine. */
 interface Reached {
   readonly number: NumberRow
   readonly trunk: SipTrunkRow | null
 }
 
 /**
- * Numbers of the test environment belong to the sandbox: callers on this machine reach them, without
- * credentials and also from an address that is a trunk's. Everyone else has to be a trunk, and is told
+ * Finds the called number. Callers on this machine reach the numbers of the test environment without
+ * credentials, also from an address that belongs to a trunk. All other callers must be a trunk; they learn
  * nothing about which numbers exist.
  */
 async function reach(
@@ -143,13 +143,13 @@ async function reach(
   if (invite.trunkId !== null) return overTrunk(db, dialled, number, invite)
   const refused =
     local && number === null ? no(404, 'no such number') : no(403, 'not reachable without a trunk')
-  // Somebody could have credentials: then the answer is to ask for them.
+  // Some trunk uses digest credentials, so the caller is challenged.
   return (await anyDigest()) ? { ...refused, challenge: true } : refused
 }
 
 /**
- * A trunk reaches the live numbers of its organization. Any other number would be an origination: a
- * call that the service dials out for the customer's telephone system.
+ * A trunk reaches the live numbers of its organization. A call to any other number would be an origination:
+ * the service would dial out for the customer's PBX.
  */
 async function overTrunk(
   db: Db,
@@ -162,7 +162,8 @@ async function overTrunk(
   const hosts = (row: NumberRow | null): row is NumberRow =>
     row?.organizationId === trunk.organizationId && row.environment === trunk.environment
   if (hosts(number)) return { number, trunk }
-  // A registered account is called by its name; which number is meant stands elsewhere, or is plain.
+  // A registered account is called by its user name. The called number is then in another header, or the
+  // trunk has only one number.
   if (to === trunk.outboundAuthUsername) {
     for (const also of alsoTo) {
       const e164 = dialledToE164(also)
@@ -175,11 +176,11 @@ async function overTrunk(
   if (trunk.allowOrigination !== 1 || dialled === null || !isDialable(dialled)) {
     return no(404, 'no such number')
   }
-  // As with POST /v1/calls: what the gate must know of a live call is not all there yet.
+  // The gate does not know enough about live calls yet, as with POST /v1/calls.
   return originationRefusal({ code: 'compliance_incomplete' })
 }
 
-/** Room in the pool and, over a trunk, one of its lines; what is missing, when something is. */
+/** Reserves a slot of the pool and, over a trunk, one of its channels. Returns what is missing, or null. */
 async function takeRoom(
   db: Db,
   number: NumberRow,
@@ -202,7 +203,7 @@ export function isLoopback(address: string): boolean {
   return isIP(plain) === 4 ? plain.startsWith('127.') : plain === '::1'
 }
 
-/** The bot or the published agent of the number, or the answer when there is none. */
+/** Returns the bot or the published agent of the number, or a refusal when there is none. */
 async function whoAnswers(
   { db, clock, log, providers, rootKey }: AdmissionOptions,
   number: NumberRow,
@@ -223,14 +224,14 @@ async function whoAnswers(
   const answerer = agentPartySpec({ agent, version }, ends, { variables: {}, providers, now: clock.wall() })
   if (answerer === null) return no(503, 'a voice or model of the agent is not available')
   const { missing } = answerer
-  // The caller knows nothing of variables: the agent speaks without those values.
+  // A caller cannot supply variables: the agent speaks without those values.
   if (missing.length > 0) log.warn({ agentId: agent.id, missing }, 'inbound call without required variables')
   return answerer
 }
 
 /**
- * The caller's number as E.164 where it is one, else what was sent, fit to be stored. Who is a trunk is
- * also believed the identity it asserts.
+ * Returns the caller's number as E.164 when it is one. Otherwise returns what was sent, cleaned for storage.
+ * The asserted identity (RFC 3325) is trusted from trunks only.
  */
 function callerOf({ from, assertedIdentity: asserted }: InboundInvite, trunk: SipTrunkRow | null): string {
   const number = dialledToE164(from) ?? (trunk === null ? null : dialledToE164(asserted ?? ''))

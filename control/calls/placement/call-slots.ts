@@ -3,13 +3,13 @@ import type { CallingProfileRow } from '../../db/tables/calling.js'
 import type { OrganizationProfileRow } from '../../db/tables/organization.js'
 import type { Owner } from '../../numbers/store.js'
 
-/** Calls running an agent of ours, and calls bridged to a customer's bot; neither borrows of the other. */
+/** The pool of agent calls and the pool of calls with a customer's bot. Each has its own limit. */
 export type SlotPool = 'agentCalls' | 'byoCalls'
 
-/** Limits of either pool when the operator set none. */
+/** Default limit of each pool. */
 const DEFAULT_LIMIT = { test: 5, live: 10 } as const
 
-/** How many calls each pool holds, by what the operator set. */
+/** Returns the limit of each pool: the operator's settings or the defaults. */
 export function slotLimits(
   set: {
     readonly calling: Pick<CallingProfileRow, 'agentCallsTest' | 'agentCallsLive'> | undefined
@@ -24,7 +24,7 @@ export function slotLimits(
     : { agentCalls: calling?.agentCallsLive ?? byDefault, byoCalls: profile?.byoCallsLive ?? byDefault }
 }
 
-/** A slot this old belongs to a call that cannot be live any more (contract 8). */
+/** A slot this old (ms) is stale: no call lasts longer than two hours. */
 export const SLOT_LIFE_MS = 2 * 3_600_000
 
 export interface PoolUse {
@@ -33,8 +33,8 @@ export interface PoolUse {
 }
 
 /**
- * Takes a free slot of the pool for a call, or tells how full it is. Slots are numbered rows: that
- * two calls cannot hold one number is the primary key's doing, whatever else runs at the same time.
+ * Reserves a free slot of the pool for a call. Returns null on success, else how full the pool is. Slots are
+ * numbered rows; their primary key prevents two calls from holding the same slot.
  */
 export async function takeSlot(
   db: Db,
@@ -46,7 +46,7 @@ export async function takeSlot(
   return takeNumbered(db, owner, pool, (await poolLimits(db, owner))[pool], holder, now)
 }
 
-/** The same for a line of a trunk, which both directions share. */
+/** Reserves a channel of a trunk, which both directions share. Returns null on success. */
 export function takeTrunkChannel(
   db: Db,
   trunk: Owner & { readonly id: string; readonly maxConcurrent: number },
@@ -106,12 +106,12 @@ async function takeNumbered(
   return { inUse: busy.size, limit }
 }
 
-/** Gives back what the call holds, if anything. */
+/** Releases the slots that the call holds, if any. */
 export async function releaseSlot(db: Db | Trx, callId: string): Promise<void> {
   await db.deleteFrom('callSlots').where('callId', '=', callId).execute()
 }
 
-/** What each pool holds now and may hold; calls too old to be live are not counted. */
+/** Returns the slots in use and the limit of each pool. Stale slots are not counted. */
 export async function readPoolUse(
   db: Db,
   owner: Owner,

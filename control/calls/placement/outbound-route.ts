@@ -6,21 +6,21 @@ import type { SipTrunkRow } from '../../db/tables/trunks.js'
 import { findTrunk } from '../../trunks/store.js'
 import { gatewayOf } from '../../trunks/trunk-route.js'
 
-/** How long it rings before nobody answered, where no trunk says otherwise. */
+/** Default ringing time after which a call counts as not answered (ms). */
 export const RING_TIMEOUT_MS = 45_000
 
-/** How calls from a number leave. */
+/** The route of calls from a number. */
 export interface OutboundRoute {
   readonly gateway: Gateway
-  /** Whose lines the call uses; null for the simulated carrier. */
+  /** The trunk whose channels the call uses. Null for the simulated carrier. */
   readonly trunk: SipTrunkRow | null
   readonly ringTimeoutMs: number
 }
 
 /**
- * Numbers of the test environment call the simulated carrier, whatever trunk they are on; a live number
- * calls over its trunk, which has to be active and to name a gateway. Throws EngineError
- * `storage_failed` when the trunk's password cannot be opened.
+ * Returns the route of calls from a number. Numbers of the test environment call the simulated carrier, also
+ * when they are on a trunk. A live number calls over its trunk, which must be active and have a gateway.
+ * Throws EngineError `storage_failed` when the trunk's password cannot be decrypted.
  */
 export async function outboundRoute(
   deps: Pick<Deps, 'db' | 'rootKey' | 'sandboxGateway'>,

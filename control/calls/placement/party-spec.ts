@@ -16,10 +16,10 @@ import { openVault } from '../../secrets/vault.js'
 import type { SlotPool } from './call-slots.js'
 
 /*
- * Who speaks on our side of a call: an agent of ours, or the customer's own bot.
+ * The party on our side of a call: one of our agents, or the customer's own bot.
  */
 
-/** What the call's row, its gate and its media need to know of it. */
+/** What a call's row, its compliance gate and its media session need to know about the party. */
 export interface PartySpec {
   readonly row: Pick<CallRow, 'agentId' | 'agentVersion' | 'agentVersionId' | 'routingMode'>
   readonly purpose: GateRequest['purpose']
@@ -28,17 +28,17 @@ export interface PartySpec {
   party(callId: string): CallParty
 }
 
-/** The two ends of the call, from the point of view of the caller. */
+/** Direction and numbers of a call. `from` is the caller. */
 export interface CallNumbers {
   readonly direction: 'inbound' | 'outbound'
   readonly from: string
   readonly to: string
 }
 
-/** `missing`: input variables without a value, for which placeholders are left empty. */
+/** `missing` lists input variables without a value; their placeholders are left empty. */
 export type AgentPartySpec = PartySpec & { readonly missing: readonly string[] }
 
-/** Null when a voice or model of the version has left the catalogue. */
+/** Builds the party of an agent. Returns null when a voice or model of the version has left the catalogue. */
 export function agentPartySpec(
   { agent, version }: { readonly agent: AgentRow; readonly version: AgentVersionRow },
   ends: CallNumbers,
@@ -78,12 +78,14 @@ export function agentPartySpec(
   }
 }
 
-/** Any call is over at two hours (decisions 4); the reaper comes two minutes after the bot's own limit. */
+/** No call lasts longer than two hours; the reaper ends it two minutes after the bot's own limit. */
 const MAX_BOT_SECONDS = 2 * 3600 - 120
 
 export type BotProblem = 'no_endpoint' | 'no_classification' | 'no_variables' | 'no_semicolons'
 
-/** The bot of a number in `byo_ws`, or what it lacks. Throws EngineError `storage_failed`. */
+/**
+ * Builds the party of a number in `byo_ws`, or returns what is missing. Throws EngineError `storage_failed`.
+ */
 export async function botPartySpec(
   deps: { readonly db: Db; readonly rootKey: RootKey },
   number: NumberRow,
@@ -93,16 +95,16 @@ export async function botPartySpec(
   const { db, rootKey } = deps
   const endpoint = readEndpoint(number.mediaEndpoint)
   if (endpoint === null) return 'no_endpoint'
-  // A protocol without words: what it was given would go nowhere.
+  // TCP protocols have no place for variables.
   if (transportOf(endpoint.type) === 'tcp' && Object.keys(variables).length > 0) return 'no_variables'
-  // Parameters in one line: these would make two of one.
+  // These protocols send parameters in one line, which `;` and `=` would break.
   const inLine = endpoint.type === 'plivo' || endpoint.type === 'vobiz'
   if (inLine && Object.entries(variables).some(([name, value]) => /[;=]/.test(name) || /;/.test(value))) {
     return 'no_semicolons'
   }
   const { organizationId } = number
   const classification = await classificationOf(db, organizationId)
-  // Whom we call has rights that hang on it; whoever calls us called by themselves.
+  // Sender classification is a legal requirement for outbound calls only.
   if (classification === null && ends.direction === 'outbound') return 'no_classification'
   const { authSecretId, customParameters, ...target } = endpoint
   const secret =

@@ -20,11 +20,11 @@ import { agentPartySpec, botPartySpec, type PartySpec } from './party-spec.js'
 export interface Placement {
   readonly to: string
   readonly numberId: string
-  /** Null takes the number's agent. */
+  /** Null uses the number's agent. */
   readonly agentId: string | null
   readonly variables: Readonly<Record<string, string>>
   readonly metadata: Readonly<Record<string, string>>
-  /** Stays the same over retries of one request: it places one call. */
+  /** The same for every retry of one request, so that the request places one call only. */
   readonly idempotencyId: string | null
 }
 
@@ -33,14 +33,14 @@ interface Target {
   readonly answerer: PartySpec
 }
 
-/** Why the release may not place calls in that environment yet; null when it may. */
+/** Returns why this release may not place calls in that environment, or null when it may. */
 type Readiness = (deps: Deps, owner: Owner) => Promise<Refusal | null>
 
 /**
- * Places an outbound call: the only place in the service that originates one. Looks up, checks the
- * state, takes a concurrency slot (and a line of the number's trunk), passes the gate, stores the call
- * with its event, dials. Whatever is refused leaves no slot behind; a gate that refuses leaves its rows
- * and its sealed record. `ready` is for tests of what the release keeps shut.
+ * Places an outbound call. This is the only function that originates calls. It looks up what the request
+ * names, checks the state, reserves a concurrency slot (and a channel of the number's trunk), passes the
+ * compliance gate, stores the call with its event, and dials. A refusal releases the slot. A refusal by the
+ * gate keeps its rows and its sealed record. Tests pass `ready` to open what the release keeps closed.
  */
 export async function placeCall(
   deps: Deps,
@@ -66,7 +66,7 @@ export async function placeCall(
   if (full !== null) return full
   const clearance = await clear(deps, owner, placement, target, way, callId).catch(async (error: unknown) => {
     await releaseSlot(deps.db, callId)
-    // The same request, retried on another process while this one still ran, was faster.
+    // Another process may have completed a retry of the same request meanwhile.
     const twin = await alreadyPlaced(deps, owner, placement)
     if (twin !== null) return twin
     throw error
@@ -94,7 +94,7 @@ export async function placeCall(
       )
   }
   const call = await findCall(deps.db, owner, callId)
-  // Its row was committed above and is never deleted.
+  // The call's row was committed above and is never deleted.
   return call ?? refuse('internal_error', 'The call was placed but cannot be read.')
 }
 
@@ -106,7 +106,7 @@ function alreadyPlaced(
   return idempotencyId === null ? Promise.resolve(null) : findPlacedCall(deps.db, owner, idempotencyId)
 }
 
-/** What the request names, in a state in which it can call. */
+/** Looks up what the request names and checks that it can make calls. */
 async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<Target | Refusal> {
   const { db } = deps
   const missing = (resource: string, path: string) =>
@@ -169,7 +169,7 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
   return { number, answerer }
 }
 
-/** A slot of the pool and, over a trunk, one of its lines, which inbound calls use as well. */
+/** Reserves a slot of the pool and, over a trunk, one of its channels, which inbound calls share. */
 async function takeRoom(
   deps: Deps,
   owner: Owner,
@@ -192,7 +192,7 @@ async function takeRoom(
   return noRoom('All lines of the trunk are in use.', 'sipTrunk', busy)
 }
 
-/** Live calls need checks this release does not make; until they exist nothing is dialled. */
+/** Live calls need checks that this release does not implement. Until then no live call is dialled. */
 async function gateReady(deps: Deps, owner: Owner): Promise<Refusal<'compliance_incomplete'> | null> {
   if (owner.environment === 'test') return null
   const missing = await missingForLive(deps.db, owner.organizationId, deps.clock.wall())

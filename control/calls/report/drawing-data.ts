@@ -4,13 +4,13 @@ import type { CallEvent } from '../../../signalling/call/call-events.js'
 import type { Db } from '../../db/database.js'
 import type { CallDrawing } from './drawing.js'
 
-/** The call to be drawn, without its waveform; the path of its recording beside it, null when there is none. */
+/** A call to draw, without its waveform, and the path of its recording; null when there is none. */
 export interface CallDrawingSource {
   readonly call: Omit<CallDrawing, 'peaks'>
   readonly recording: string | null
 }
 
-/** Null when there is no such call. */
+/** Reads a call to draw. Returns null when there is no such call. */
 export async function readCallDrawing(
   db: Db,
   folder: string,

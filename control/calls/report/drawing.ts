@@ -1,18 +1,18 @@
 import type { Peaks } from '../../../media/recording/peaks.js'
 
-/** What a picture of a call shows. Times are ms of session time (0 = media live). */
+/** Content of a call's drawing. Times are session time (ms; 0 = media connected). */
 export interface CallDrawing {
   readonly title: string
   readonly facts: readonly string[]
   readonly durationMs: number
-  /** Left caller, right our side; null draws the turns alone. */
+  /** Left channel: caller; right channel: our side. Null draws the turns without a waveform. */
   readonly peaks: Peaks | null
   readonly turns: readonly {
     readonly speaker: 'caller' | 'agent' | 'human'
     readonly text: string
     readonly startMs: number
     readonly endMs: number
-    /** Where the caller's interruption stopped it. */
+    /** Time at which the caller's interruption stopped the turn. */
     readonly cutAtMs: number | null
   }[]
   /** From the end of the caller's speech to the first packet of the reply. */
@@ -29,14 +29,14 @@ const MARGIN = 60
 const PLOT = WIDTH - 2 * MARGIN
 const HEAD = 96
 const ROW = 250
-/** A row shows this much of a call, or more of one that would need too many rows. */
+/** Time that one row shows (ms). Long calls get longer rows, so that there are at most `MAX_ROWS`. */
 const ROW_MS = 30_000
 const MAX_ROWS = 60
 /** Half the height of a waveform. */
 const WAVE = 30
 const LANES = { caller: 44, agent: 186, human: 186 } as const
 const BOX = 18
-/** Width of a letter of the turns' type, roughly. */
+/** Approximate width of a character in the turns' font. */
 const LETTER = 5.6
 const MAX_TEXT = 400
 
@@ -53,8 +53,9 @@ text { font: 10px system-ui, sans-serif; fill: #1f2933 }
 `
 
 /**
- * Draws a call as one self-contained SVG: rows of time, in each the caller's waveform above and ours
- * below, turns, interruptions, waiting times and keys. Whatever people said is only ever text in it.
+ * Draws a call as one self-contained SVG. Each row is a stretch of time: the caller's waveform above and ours
+ * below, with turns, interruptions, reply delays and DTMF digits. Transcripts are escaped: they only ever
+ * appear as text.
  */
 export function drawCall(call: CallDrawing): string {
   const rowMs = Math.max(ROW_MS, Math.ceil(call.durationMs / MAX_ROWS / 10_000) * 10_000)
@@ -69,7 +70,7 @@ export function drawCall(call: CallDrawing): string {
     `<text class="fact" x="${MARGIN}" y="50">${escaped(call.facts.join('   '))}</text>`,
     legend(),
   ]
-  // The loudest moment fills its lane: telephones are quiet.
+  // Scaled to the loudest moment, because telephone audio is quiet.
   const loudest = (call.peaks?.data ?? []).reduce((most, value) => Math.max(most, Math.abs(value)), 16)
   for (let row = 0; row < rows; row++) {
     parts.push(drawRow(call, row * rowMs, rowMs, HEAD + row * ROW, WAVE / loudest))
@@ -110,7 +111,7 @@ function drawRow(call: CallDrawing, fromMs: number, rowMs: number, top: number, 
     parts.push(wave(call.peaks, 1, fromMs, rowMs, LANES.agent - WAVE - 4, scale, 'agent'))
   }
   for (const turn of call.turns) {
-    // One that runs over the end of a row goes on in the next.
+    // A turn that crosses the end of a row continues in the next one.
     if (turn.endMs < fromMs || turn.startMs >= toMs || (turn.endMs === fromMs && turn.startMs < fromMs))
       continue
     const left = x(turn.startMs)
@@ -164,7 +165,7 @@ function axis(fromMs: number, rowMs: number, endMs: number, x: (ms: number) => n
   return parts.join('\n')
 }
 
-/** One channel of the waveform as a filled outline. */
+/** Draws one channel of the waveform as a filled outline. */
 function wave(
   peaks: Peaks,
   channel: number,
@@ -213,7 +214,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&apos;',
 }
 
-/** Text of XML 1.0: markup as entities, what no XML may hold (controls, lone surrogates) as a question mark. */
+/**
+ * Escapes text for XML 1.0: markup as entities; control characters and lone surrogates, which XML forbids, as
+ * question marks.
+ */
 function escaped(text: string): string {
   let out = ''
   for (const character of text) out += ENTITIES[character] ?? (isAllowed(character) ? character : '?')

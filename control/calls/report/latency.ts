@@ -2,14 +2,14 @@ import type { TurnTrace } from '../../../media/agent/conversation-events.js'
 import type { BotStats } from '../../../media/byo/bot-event.js'
 
 export interface CallLatency {
-  /** Media live to the agent's first sound. */
+  /** From connected media to the agent's first sound. */
   readonly firstAudioMs: number | null
-  /** End of the caller's speech to the first packet of the reply. */
+  /** From the end of the caller's speech to the first packet of the reply. */
   readonly turnP50Ms: number | null
   readonly turnP95Ms: number | null
 }
 
-/** What a caller waited for; null when the agent never said anything. */
+/** Returns the delays that the caller experienced. Returns null when the agent never spoke. */
 export function callLatency(traces: readonly TurnTrace[], firstAgentMs: number | null): CallLatency | null {
   return latencyOf(
     traces.flatMap((trace) =>
@@ -19,7 +19,7 @@ export function callLatency(traces: readonly TurnTrace[], firstAgentMs: number |
   )
 }
 
-/** The same of a customer's bot; null when it never said anything. */
+/** Returns the delays of a customer's bot. Returns null when the bot never sent audio. */
 export function botLatency({ replyMs, firstAudioMs }: BotStats): CallLatency | null {
   return latencyOf(replyMs, firstAudioMs)
 }
@@ -34,7 +34,7 @@ function latencyOf(unsorted: readonly number[], firstAgentMs: number | null): Ca
   }
 }
 
-/** Nearest rank of a sorted list; null when it is empty. */
+/** Returns the nearest-rank percentile of a sorted list, or null when the list is empty. */
 function percentile(sorted: readonly number[], share: number): number | null {
   const value = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)]
   return value === undefined ? null : Math.round(value)

@@ -2,14 +2,14 @@ import type { Usage } from '../../../media/agent/conversation/usage-meter.js'
 import type { TurnRecord } from '../../../media/agent/conversation-events.js'
 import type { Db } from '../../db/database.js'
 
-/** Where the time of a call's conversation went and what it used. It holds nothing that was said. */
+/** Timing and usage of a call's conversation. It contains no transcript. */
 export interface TurnReport {
   readonly turns: readonly TurnRecord[]
   /** Null while the conversation lasts, and when its process died. */
   readonly usage: Usage | null
 }
 
-/** Kept as long as the call's events; empty for a call without a conversation of ours. */
+/** Reads the report, which is kept as long as the call's events. It is empty for a call without an agent. */
 export async function readTurnReport(db: Db, callId: string): Promise<TurnReport> {
   const rows = await db
     .selectFrom('callEvents')

@@ -4,7 +4,10 @@ import type { TurnReport } from './turn-report.js'
 
 type Column = readonly [heading: string, cell: (record: TurnRecord) => string]
 
-/** Ms after the caller's last sound, or after the beginning of a line that nobody asked for. */
+/**
+ * Formats a moment in ms after the caller's last sound, or, for speech that answers no caller turn, after its
+ * decision.
+ */
 function after(moment: (record: TurnRecord) => number | null): (record: TurnRecord) => string {
   return (record) => {
     const at = moment(record)
@@ -35,7 +38,7 @@ const COLUMNS: readonly Column[] = [
   ['fails', ({ troubles }) => String(troubles)],
 ]
 
-/** The account as text: a line for each utterance of the agent, then what the call used in all. */
+/** Formats the report as text: one row per utterance of the agent, then the usage of the whole call. */
 export function turnTable({ turns, usage }: TurnReport): string {
   const rows = [
     COLUMNS.map(([heading]) => heading),

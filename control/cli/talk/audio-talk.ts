@@ -22,7 +22,7 @@ import { ConversationFile, type Recording, readRecording, toFrames } from './sou
 import { SpeakingCaller, scriptUtterance } from './speaking-caller.js'
 import { openTalkTools } from './tools.js'
 
-/** A conversation of recordings ends by then, whatever the agent's own limit is. */
+/** Longest conversation (ms), regardless of the agent's own limit. */
 const LONGEST_MS = 3_600_000
 
 export interface AudioTalkOptions {
@@ -30,19 +30,19 @@ export interface AudioTalkOptions {
   readonly out: string | null
   readonly agentOnly: boolean
   readonly ignoreAgent: boolean
-  /** The words of each input, for the embedded recogniser; empty: nobody knows them. */
+  /** The words of each input, for the embedded recogniser. Empty when unknown. */
   readonly said: readonly string[]
 }
 
-/** Reads all files first: a wrong one is told before anything is said. Throws UsageError. */
+/** Reads all files, so that errors show before the conversation starts. Throws UsageError. */
 export function readInputs(paths: readonly string[]): readonly Recording[] {
   return paths.map(readRecording)
 }
 
 /**
- * A conversation in sound: recordings of the caller into the agent's real ears, its real voice into a
- * file. In real time, or as fast as it goes when all of the agent is embedded. Exit status 0, or 1 when a
- * provider failed.
+ * Runs a conversation in audio: the agent's recogniser hears the recordings, and its voice is written to a
+ * file. Runs in real time, or as fast as possible when all vendors of the agent are embedded. Returns exit
+ * status 0, or 1 when a provider failed.
  */
 export async function talkInAudio(
   spec: AgentSpec,
@@ -123,7 +123,7 @@ export async function talkInAudio(
   return printer.hasFailed ? 1 : 0
 }
 
-/** Null for a recogniser that hears for itself. */
+/** Returns null for a recogniser that needs no script. */
 function scriptOf(
   spec: AgentSpec,
   { inputs, said }: AudioTalkOptions,
@@ -151,7 +151,7 @@ function scriptOf(
   }
 }
 
-/** Nothing of the agent is beyond this process, so that its time need not be the world's. */
+/** Returns whether all vendors of the agent are embedded, so that the session need not run in real time. */
 function isEmbedded(spec: AgentSpec): boolean {
   const vendors = [spec.speechToText.vendor, spec.textToSpeech.vendor, spec.languageModel.vendor]
   return (
@@ -159,7 +159,7 @@ function isEmbedded(spec: AgentSpec): boolean {
   )
 }
 
-/** Waits for the next beat; beats that were missed follow at once. */
+/** Waits for the next frame. Missed frames follow at once. */
 function realTime(): () => Promise<void> {
   let dueMs = systemClock.now()
   return () => {
@@ -168,7 +168,7 @@ function realTime(): () => Promise<void> {
   }
 }
 
-/** Moves time on when all that takes real time was waited for. */
+/** Advances the virtual time after all real work has finished. */
 function fast(clock: StepClock, synthesis: Awaited): () => Promise<void> {
   return async () => {
     clock.advance(FRAME_MS)
@@ -176,7 +176,7 @@ function fast(clock: StepClock, synthesis: Awaited): () => Promise<void> {
   }
 }
 
-/** Synthesis that can be waited for. */
+/** Synthesis whose completion can be awaited. */
 class Awaited implements SynthesisPort {
   readonly #port: SynthesisPort
   readonly #running = new Set<Promise<unknown>>()
@@ -193,7 +193,7 @@ class Awaited implements SynthesisPort {
     return work
   }
 
-  /** Resolves when nothing is being synthesised and what came of it was delivered. */
+  /** Resolves when no synthesis is running and its results were delivered. */
   async idle(): Promise<void> {
     do {
       await Promise.allSettled(this.#running)

@@ -28,7 +28,7 @@ import { printedVoice, TypedCaller } from './typed-talk.js'
 const RATE = 8000
 const TAIL_MS = 400
 
-/** Where the command reads and writes; a test brings its own. */
+/** Input and output of the command. Tests pass their own. */
 export interface TalkStreams {
   readonly input: NodeJS.ReadableStream
   write(text: string): void
@@ -59,8 +59,8 @@ Exit status 0; 1 when a provider failed; 2 for wrong options and files.
 `
 
 /**
- * `parley talk`: the agent's prompt, model, tools and turn-taking without telephony, by typing or in
- * sound. Ends with the conversation, or with the input. Exit status 0, or 1 when a provider failed.
+ * Runs `parley talk`: the agent's prompt, model, tools and turn-taking without telephony, in text or in
+ * audio. Ends with the conversation or with the input. Returns exit status 0, or 1 when a provider failed.
  */
 export async function talkCommand(
   args: readonly string[],
@@ -111,7 +111,7 @@ async function talk(
   const egress = scope.add(openEgress({ allowPrivate: settings.allowPrivateUrls }))
   const vendors = openVendors({
     providers: settings.providers,
-    // Nothing is synthesised here: the voice below takes its place.
+    // `printedVoice` below replaces the agent's voice, so nothing is synthesized.
     synthesis: { synthesize: () => Promise.reject(new EngineError('internal', 'nobody listens')) },
     clock,
     log: silentLog,
@@ -144,7 +144,7 @@ async function talk(
   scope.own(() => next.cancel())
   const reader = createInterface({ input: streams.input })
   scope.own(() => reader.close())
-  // From now on: lines that come before somebody iterates would be lost.
+  // Taken now: lines that arrive before the iteration starts would be lost.
   const lines = reader[Symbol.asyncIterator]()
   try {
     if (spec.openingLine !== null) await printer.nextAgentTurn()
@@ -153,7 +153,7 @@ async function talk(
       if (line.trim() === '') continue
       caller.say(line.trim())
       await printer.nextAgentTurn()
-      // An agent that hangs up does so a moment after its last word.
+      // An agent that hangs up does so shortly after its last word.
       await new Promise<void>((resolve) => clock.after(TAIL_MS, resolve))
       if (printer.ended) break
     }
@@ -164,7 +164,7 @@ async function talk(
   return printer.hasFailed ? 1 : 0
 }
 
-/** Null for a conversation by typing, which takes none of the options of sound. */
+/** Returns null for a conversation in text, which takes no audio options. */
 function soundOf(values: {
   readonly in?: string[]
   readonly out?: string
@@ -199,7 +199,10 @@ function variablesOf(given: readonly string[]): Readonly<Record<string, string>>
   )
 }
 
-/** The draft of an agent of the database, a JSON file like the body of POST /v1/agents, or a plain agent. */
+/**
+ * Returns the draft of a stored agent, the configuration of a JSON file like the body of POST /v1/agents, or
+ * a default agent.
+ */
 async function specOf(
   db: Db,
   settings: Settings,

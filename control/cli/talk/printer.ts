@@ -4,17 +4,17 @@ import { errorText } from '../../../media/base/errors.js'
 
 export interface PrinterOptions {
   write(text: string): void
-  /** Where the time of each reply went, as it goes. */
+  /** Prints the delays of each reply. */
   readonly trace: boolean
-  /** Seconds of the conversation before each line, and what was cut. */
+  /** Prints the session time (s) before each line, and what was interrupted. */
   readonly times: boolean
 }
 
-/** Prints what happens, and lets the caller wait for the agent's answer. */
+/** Prints a conversation's events and lets the caller wait for the agent's turns. */
 export class Printer {
   ended = false
   hasFailed = false
-  /** The account so far. */
+  /** Turns of the report so far. */
   readonly turns: TurnRecord[] = []
   usage: Usage | null = null
   readonly #options: PrinterOptions
@@ -24,7 +24,7 @@ export class Printer {
     this.#options = options
   }
 
-  /** Resolves with the agent's next complete turn, or the end of the conversation. */
+  /** Resolves with the agent's next complete turn or with the end of the conversation. */
   nextAgentTurn(): Promise<void> {
     return new Promise((resolve) => {
       if (this.ended) resolve()
@@ -85,7 +85,7 @@ export class Printer {
     this.#wake()
   }
 
-  /** `atMs`: session time of what is told. */
+  /** `atMs` is session time. */
   line(text: string, atMs: number | null = null): void {
     const at = !this.#options.times ? '' : atMs === null ? '         ' : `${seconds(atMs).padStart(7)}  `
     this.#options.write(`${at}${text}\n`)
@@ -98,7 +98,7 @@ export class Printer {
   }
 }
 
-/** What the caller waited for, counted from the end of the speech. */
+/** Formats the delays of a reply, counted from the end of the caller's speech. */
 function waited(trace: (ConversationEvent & { type: 'trace' })['trace']): string {
   const since = (ms: number | null): string =>
     ms === null ? '-' : `${Math.round(ms - trace.speechEndMs)} ms`

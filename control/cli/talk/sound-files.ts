@@ -7,19 +7,19 @@ import { parseWav } from '../../../media/vendors/shared/wav.js'
 import { UsageError } from '../options.js'
 
 const RATES: readonly number[] = [8000, 16000, 22050, 24000, 44100, 48000] satisfies InputRate[]
-/** Eleven minutes of stereo at 48 kHz, an hour and more of a telephone: nobody says so much at once. */
+/** Limit of an input file: eleven minutes of stereo at 48 kHz, or over an hour of telephone audio. */
 const MAX_BYTES = 128 * 1024 * 1024
-/** A second is written at a time. */
+/** Frames per write: one second. */
 const FLUSH_FRAMES = 50
 
-/** What one file holds of the caller: its first channel. */
+/** The first channel of an input file. */
 export interface Recording {
   readonly path: string
   readonly rate: InputRate
   readonly pcm: Int16Array
 }
 
-/** Reads a WAV file of 16-bit PCM. Throws UsageError, which names the file and what is wrong with it. */
+/** Reads a WAV file of 16-bit PCM. Throws UsageError that names the file and the problem. */
 export function readRecording(path: string): Recording {
   const bytes = bytesOf(path)
   const wrong = (what: string): UsageError => new UsageError(`${path}: ${what}`)
@@ -42,7 +42,7 @@ export function readRecording(path: string): Recording {
   return { path, rate: rate as InputRate, pcm }
 }
 
-/** As whole frames of the conversation; the last one is filled with silence. */
+/** Converts to whole frames of the session's rate. The last frame is padded with silence. */
 export function toFrames({ pcm, rate }: Recording, to: SessionRate): Int16Array {
   const converted = resample(pcm, rate, to)
   const frame = (to / 1000) * FRAME_MS
@@ -61,7 +61,7 @@ function bytesOf(path: string): Uint8Array {
   }
 }
 
-/** Writes a conversation: the caller left and the agent right, or the agent alone. */
+/** Writes a conversation: caller left and agent right, or the agent alone. */
 export class ConversationFile {
   readonly #file: number
   readonly #path: string
@@ -71,7 +71,7 @@ export class ConversationFile {
   #filled = 0
   #bytes = 0
 
-  /** An existing file is replaced, unless it is one of `inputs`. Throws UsageError. */
+  /** Replaces an existing file, unless it is one of `inputs`. Throws UsageError. */
   constructor(path: string, rate: SessionRate, agentOnly: boolean, inputs: readonly string[]) {
     this.#path = path
     this.#rate = rate
@@ -88,7 +88,7 @@ export class ConversationFile {
     }
   }
 
-  /** One frame of both. */
+  /** Adds one frame of both sides. */
   add(caller: Int16Array, agent: Int16Array): void {
     for (let i = 0; i < agent.length; i++) {
       if (this.#channels === 2) this.#batch[this.#filled++] = caller[i] ?? 0
@@ -97,7 +97,7 @@ export class ConversationFile {
     if (this.#filled === this.#batch.length) this.#flush()
   }
 
-  /** Returns the seconds that were written. */
+  /** Completes the file. Returns its length (s). */
   close(): number {
     this.#flush()
     const header = wavHeader({ rate: this.#rate, channels: this.#channels }, this.#bytes)

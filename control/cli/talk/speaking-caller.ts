@@ -3,24 +3,24 @@ import { VAD_START_MS, VAD_STOP_MS } from '../../../media/agent/turn/turn-policy
 import { FRAME_MS, type SessionRate } from '../../../media/base/frame.js'
 import type { VadFactory } from '../../../media/vad/vad.js'
 
-/** The agent is heard out for this long before the caller speaks. */
+/** Silence of the agent before the caller speaks (ms). */
 const LISTEN_MS = 600
-/** An agent that says nothing is not waited for longer. */
+/** Longest wait for an agent that stays silent (ms). */
 const PATIENCE_MS = 15_000
-/** After the last answer: an agent that hangs up does so by then. */
+/** Time after the last answer in which the agent can hang up (ms). */
 const TAIL_MS = 2_000
 
-/** A caller who says recordings, one at a time. */
+/** A caller who plays recordings one after the other. */
 export class SpeakingCaller {
   readonly #recordings: readonly Int16Array[]
   readonly #frame: number
-  /** Says everything at once, whatever the agent does. */
+  /** Plays everything at once, regardless of the agent. */
   readonly #ignoresAgent: boolean
   #next = 0
-  /** Samples said of the present recording, or -1. */
+  /** Samples played of the current recording, or -1. */
   #at = -1
   #agentSpoke = false
-  /** Session ms since when the agent is silent and the caller too. */
+  /** Session time (ms) since which both agent and caller have been silent. */
   #quietSinceMs = 0
 
   /** `recordings` are whole frames at the session's rate. */
@@ -35,18 +35,18 @@ export class SpeakingCaller {
     this.#recordings = recordings
     this.#frame = (rate / 1000) * FRAME_MS
     this.#ignoresAgent = ignoreAgent
-    // Where nobody greets, the caller begins.
+    // Without a greeting the caller begins.
     this.#agentSpoke = !greeted
   }
 
-  /** Nothing is left to say, and the agent had its time to answer. */
+  /** Returns whether all recordings were played and the agent had time to answer. */
   done(atMs: number): boolean {
     if (this.#next < this.#recordings.length || this.#at >= 0) return false
     const quietMs = atMs - this.#quietSinceMs
     return quietMs >= (this.#agentSpoke ? TAIL_MS : PATIENCE_MS)
   }
 
-  /** Fills the caller's next frame. `agentSounds`: the agent was heard in this one. */
+  /** Fills the caller's next frame. `agentSounds` tells whether the agent was audible in this frame. */
   speak(into: Int16Array, atMs: number, agentSounds: boolean): void {
     if (agentSounds) {
       this.#agentSpoke = true
@@ -75,8 +75,8 @@ export class SpeakingCaller {
 }
 
 /**
- * What is said in a recording, for the embedded recogniser, which knows words only from a script. The
- * words lie over the voiced part by their length. Null when no speech is found.
+ * Builds the script of a recording for the embedded recogniser, which knows words only from a script. The
+ * words are spread over the voiced part by their length. Returns null when no speech is found.
  */
 export function scriptUtterance(
   pcm: Int16Array,

@@ -7,7 +7,7 @@ import { buildRequest } from '../../tools/http-request.js'
 import { sendToolRequest } from '../../tools/send-request.js'
 import type { Printer } from './printer.js'
 
-/** HTTP tools are sent without their credentials: this command may read the agent, not its secrets. */
+/** HTTP tools are sent without credentials: this command may read the agent but not its secrets. */
 export function openTalkTools(
   spec: AgentSpec,
   {

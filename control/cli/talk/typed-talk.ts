@@ -2,23 +2,20 @@ import type { SpeechToText, SpeechToTextEvents, TextToSpeech } from '../../../me
 import { FRAME_MS } from '../../../media/base/frame.js'
 import type { Vad, VadFactory } from '../../../media/vad/vad.js'
 
-/** Spoken at once: the words are read, not heard. */
+/** Pretends to be spoken instantly: the words are read, not heard. */
 const SPOKEN_MS = FRAME_MS
 
-/**
- * A caller who types: stands in for the ears of a conversation. What is typed is heard as one
- * utterance, and is complete at once.
- */
+/** A caller who types. It replaces VAD and STT: each line is one complete utterance. */
 export class TypedCaller {
   readonly #lines: string[] = []
   readonly #streams = new Set<SpeechToTextEvents>()
 
-  /** The caller says this next. */
+  /** Queues the caller's next line. */
   say(line: string): void {
     this.#lines.push(line)
   }
 
-  /** Speech begins with the first frame after a line was typed and ends with the next. */
+  /** Speech starts with the first frame after a line was typed and ends with the next frame. */
   readonly vad: VadFactory = { open: () => new TypedDetector(() => this.#lines.length > 0) }
 
   readonly recogniser: SpeechToText = {
@@ -47,7 +44,7 @@ export class TypedCaller {
   }
 }
 
-/** A voice that takes no time: the text shows in the turns of the conversation. */
+/** A voice that takes no time. The conversation's turns hold its text. */
 export const printedVoice: TextToSpeech = {
   id: 'printed',
   firstAudioDeadlineMs: 1000,
@@ -55,7 +52,7 @@ export const printedVoice: TextToSpeech = {
     let cancelled = false
     queueMicrotask(() => {
       if (cancelled) return
-      // Not silence: that would be trimmed, and nothing would have been said.
+      // Not silence: the lead trim would remove it, and nothing would count as spoken.
       events.audio(new Int16Array((rate / 1000) * SPOKEN_MS).fill(8000), rate)
       if (!cancelled) events.done()
     })
