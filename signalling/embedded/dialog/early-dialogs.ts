@@ -27,11 +27,11 @@ export class EarlyDialogTable {
 
   /** Returns the early dialog of a received request, or null. */
   match(callId: string, fromTag: string, toTag: string): EarlyDialog | null {
-    const fits = (tags: string, local: string, remote: string): EarlyDialog | null =>
+    const find = (tags: string, local: string, remote: string): EarlyDialog | null =>
       this.findAll(dialogId(callId, tags)).find(
         ({ dialog }) => dialog.localTag === local && dialog.remoteTag === remote,
       ) ?? null
-    return fits(fromTag, toTag, fromTag) ?? fits(toTag, toTag, fromTag)
+    return find(fromTag, toTag, fromTag) ?? find(toTag, toTag, fromTag)
   }
 
   add(early: EarlyDialog): void {

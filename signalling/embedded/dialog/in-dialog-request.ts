@@ -101,8 +101,8 @@ function earlyDialog(core: Core, id: string, message: SipRequest): Dialog | null
 function endDialogIfFinal(core: Core, dialog: Dialog, message: SipRequest, status: number): void {
   // The application repeats a challenged request with credentials.
   if (status < 200 || status === 401 || status === 407) return
-  const last = message.method === 'NOTIFY' && dialog.method === 'SUBSCRIBE' && endsSubscription(message)
-  if (message.method === 'BYE' || last) core.dialogs.remove(dialog)
+  const endsDialog = message.method === 'NOTIFY' && dialog.method === 'SUBSCRIBE' && endsSubscription(message)
+  if (message.method === 'BYE' || endsDialog) core.dialogs.remove(dialog)
 }
 
 export interface InDialogHooks {
@@ -125,8 +125,8 @@ export function sendRequestInDialog(
   const destination = destinationInDialog(core, dialog, route.nextHop)
   if (destination === null) return null
   const { app } = hooks
-  const offers = message.body.length > 0
-  const updates = message.method === 'UPDATE' && offers
+  const hasOffer = message.body.length > 0
+  const isOfferUpdate = message.method === 'UPDATE' && hasOffer
   const passOn = (response: SipResponse, bytes: Buffer, flow: Flow) => {
     hooks.onResponse(response)
     if (app) notifyResponse(core, app, bytes, flow, outgoing.id, dialog.id)
@@ -136,18 +136,18 @@ export function sendRequestInDialog(
     destination,
     cseq,
     dialogId: dialog.id,
-    hasOffer: offers,
+    hasOffer,
     compose: ({ transport, peer }) => compose(dialog, message, route, cseq, transport, peer),
     onSent: (bytes, flow) => hooks.onSent(bytes, flow, outgoing.id),
     onRefused: (reason) => {
-      if (updates) dialog.pendingLocalUpdates -= 1
+      if (isOfferUpdate) dialog.pendingLocalUpdates -= 1
       hooks.onRefused(reason)
     },
     onResponse: (response, _essentials, flow) => {
       const { status } = response
       const success = status >= 200 && status < 300
       if (status < 200 && message.method === 'INVITE' && !acceptProvisional(dialog, response, cseq)) return
-      if (updates && status >= 200) dialog.pendingLocalUpdates -= 1
+      if (isOfferUpdate && status >= 200) dialog.pendingLocalUpdates -= 1
       if (message.method === 'INVITE' && success) {
         if (!acceptReinvite(dialog, outgoing, response, flow)) return
       } else if (success) {
@@ -162,7 +162,7 @@ export function sendRequestInDialog(
       }
     },
     onFailure: (response, protocol) => {
-      if (updates) dialog.pendingLocalUpdates -= 1
+      if (isOfferUpdate) dialog.pendingLocalUpdates -= 1
       hooks.onResponse(response)
       if (app) notifyFailure(core, app, serialise(response), protocol, outgoing.id, dialog.id)
     },
@@ -171,7 +171,7 @@ export function sendRequestInDialog(
     dialog.localInvite = outgoing
     dialog.lastRseq = null
   }
-  if (updates) dialog.pendingLocalUpdates += 1
+  if (isOfferUpdate) dialog.pendingLocalUpdates += 1
   outgoing.start()
   return outgoing
 }
@@ -231,7 +231,7 @@ function compose(
 
 /** Every refresh has to renew a running session timer (RFC 4028 7.4). */
 function sessionHeaders(dialog: Dialog, message: SipRequest): readonly Header[] {
-  const { sessionTimer: session } = dialog
+  const session = dialog.sessionTimer
   if (session === null || (message.method !== 'INVITE' && message.method !== 'UPDATE')) return []
   if (headerOf(message, 'Session-Expires') !== null) return []
   const refresher = session.weRefresh ? 'uac' : 'uas'

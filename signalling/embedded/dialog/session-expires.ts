@@ -34,8 +34,8 @@ export function parseSessionExpires(message: { readonly headers: readonly Header
 /** Returns whether a request asks for less than the minimum interval, which gets a 422. */
 export function isIntervalTooSmall(request: SipRequest): boolean {
   if (request.method !== 'INVITE' && request.method !== 'UPDATE') return false
-  const asked = parseSessionExpires(request)
-  return asked !== null && asked.seconds < MIN_SE_S
+  const requested = parseSessionExpires(request)
+  return requested !== null && requested.seconds < MIN_SE_S
 }
 
 /** Returns whether a list header (Supported, Require) names an option tag. */
@@ -55,14 +55,14 @@ export function sessionTimerHeaders(
   preference: 'none' | 'uac' | 'uas',
 ): readonly Header[] {
   const chosen = parseSessionExpires({ headers: given })
-  const asked = parseSessionExpires(request)
+  const requested = parseSessionExpires(request)
   const headers: Header[] = []
   let refresher = chosen?.refresher ?? null
   if (chosen === null) {
-    if (asked === null) return []
-    refresher = asked.refresher ?? (preference === 'none' ? null : preference)
+    if (requested === null) return []
+    refresher = requested.refresher ?? (preference === 'none' ? null : preference)
     if (refresher === null) return []
-    const seconds = Math.max(MIN_SE_S, asked.seconds)
+    const seconds = Math.max(MIN_SE_S, requested.seconds)
     headers.push({ name: 'Session-Expires', value: `${seconds};refresher=${refresher}` })
   }
   // RFC 4028 9: a caller that has to refresh must find `timer` in Require.

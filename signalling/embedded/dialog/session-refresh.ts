@@ -15,7 +15,7 @@ const EXPIRED = 'Session timer expired'
 const BUSY_MS = 2_000
 
 export function onSessionTimer(core: Core, dialog: Dialog, what: 'refresh' | 'expired'): void {
-  const { sessionTimer: session } = dialog
+  const session = dialog.sessionTimer
   if (dialog.ended || session === null) return
   if (what === 'expired') {
     hangUp(core, dialog, EXPIRED)
@@ -77,9 +77,9 @@ function onResponse(
     startSessionTimer(core, dialog, session.intervalS, true, glareDelayMs(dialog))
     return
   }
-  const asked = parseInteger(headerOf(response, 'Min-SE') ?? '', 2 ** 31)
-  if (status === 422 && asked !== null && asked > session.intervalS) {
-    refresh(core, dialog, { ...session, intervalS: asked }, asked, asked)
+  const minimumS = parseInteger(headerOf(response, 'Min-SE') ?? '', 2 ** 31)
+  if (status === 422 && minimumS !== null && minimumS > session.intervalS) {
+    refresh(core, dialog, { ...session, intervalS: minimumS }, minimumS, minimumS)
     return
   }
   hangUp(core, dialog, EXPIRED)

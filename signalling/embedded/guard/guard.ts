@@ -107,7 +107,7 @@ export class Guard {
     return family === 0 || this.#exempt.some((list) => list.check(address, family === 6 ? 'ipv6' : 'ipv4'))
   }
 
-  /** Replaces the trusted networks. This also lifts a ban. */
+  /** Replaces the trusted networks. A ban has no effect while its source is trusted. */
   setTrustedNetworks(networks: readonly string[]): void {
     this.#trusted = networkSet(networks)
   }

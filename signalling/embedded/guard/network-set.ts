@@ -1,13 +1,16 @@
 import { addressKey, parseCidr } from '../../trunk/cidr.js'
 
-/** Networks of both families, asked for every new request: sorted, without overlaps, searched by halves. */
+/**
+ * A set of networks of both families, queried for every new request: sorted, merged, binary search. Node's
+ * `BlockList` scans its rules one by one, about 1.3 ms per query with 20,000 networks.
+ */
 export interface NetworkSet {
-  /** Disjoint ranges after merging. */
+  /** Number of disjoint ranges after merging. */
   readonly size: number
   has(address: string): boolean
 }
 
-/** Takes addresses and networks (`203.0.113.7`, `2001:db8::/48`); what is neither is left out. */
+/** Builds a set of addresses and networks (`203.0.113.7`, `2001:db8::/48`). Other text is ignored. */
 export function networkSet(texts: readonly string[]): NetworkSet {
   const ranges = texts
     .flatMap((text) => parseCidr(text) ?? [])

@@ -120,6 +120,6 @@ function composed(
       inserted.push({ name: 'Record-Route', value })
     }
   }
-  const { uri: target, routes } = rest.routes.length > 0 ? resolveRoute({ ...rest, uri }) : { ...rest, uri }
-  return forwardedRequest(request, { uri: target, routes }, maxForwards, inserted, added)
+  const route = rest.routes.length > 0 ? resolveRoute({ ...rest, uri }) : { ...rest, uri }
+  return forwardedRequest(request, route, maxForwards, inserted, added)
 }

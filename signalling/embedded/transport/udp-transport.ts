@@ -111,12 +111,12 @@ class UdpTransport implements Transport {
 
   /** Closes the connected socket that was idle longest. Returns false when all are in use. */
   #evict(): boolean {
-    let idlest: ConnectedUdpFlow | null = null
+    let longestIdle: ConnectedUdpFlow | null = null
     for (const flow of this.#connectedFlows.values()) {
-      if (!flow.busy && (idlest === null || flow.usedAt < idlest.usedAt)) idlest = flow
+      if (!flow.busy && (longestIdle === null || flow.usedAt < longestIdle.usedAt)) longestIdle = flow
     }
-    idlest?.drop()
-    return idlest !== null
+    longestIdle?.drop()
+    return longestIdle !== null
   }
 
   /** Connected sockets receive part of the traffic, so all sockets feed the same handler. */

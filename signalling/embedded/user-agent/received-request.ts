@@ -135,10 +135,10 @@ export function receiveInDialog(core: Core, received: ReceivedRequest, toTag: st
     }
   }
   if (method === 'PRACK') {
-    const fits = acceptPrack(dialog, request)
-    if (!fits || request.body.length === 0) {
+    const matches = acceptPrack(dialog, request)
+    if (!matches || request.body.length === 0) {
       // The PRACK crossed the 2xx. drachtio-srf would mistake it for the ACK, and does not answer it.
-      reject(core, received, fits ? 200 : 481)
+      reject(core, received, matches ? 200 : 481)
       return
     }
   }
