@@ -4,7 +4,7 @@ import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
 import type { CallEvent } from '../../signalling/call/call-events.js'
-import { openCallManager } from '../../signalling/call/call-manager.js'
+import { CallManager } from '../../signalling/call/call-manager.js'
 import { openSandboxCarrier } from '../../signalling/sandbox/carrier.js'
 import { SpeakerScripts } from '../../signalling/sandbox/speaker-scripts.js'
 import { SipTraceStore } from '../../signalling/trace/sip-trace.js'
@@ -181,7 +181,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const egress = openEgress({ allowPrivate: settings.allowPrivateUrls })
   scope.add(egress)
   const permits = openPermitBook(clock)
-  const callManager = await openCallManager({
+  const callManager = new CallManager({
     sip,
     pool,
     trunkAuthenticator: new TrunkAuthenticator({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),

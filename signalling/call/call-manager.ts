@@ -49,23 +49,14 @@ export interface CallManagerOptions {
   readonly onCall?: (callId: CallId, sipCallId: string, trunkId: string | null) => void
 }
 
-export interface CallManager extends CallControl {
-  /** Refuses new calls, ends the live ones and detaches from the SIP server. Idempotent. */
-  close(): Promise<void>
-}
-
 /** Seconds after which a caller may try again (RFC 3261 21.5.4). */
 const RETRY_AFTER = { 'Retry-After': '10' }
 
 /** Routes INVITEs to calls, places calls under permits and keeps every live call. */
-export async function openCallManager(options: CallManagerOptions): Promise<CallManager> {
-  return new LiveCallManager(options)
-}
-
-class LiveCallManager implements CallManager {
+export class CallManager implements CallControl {
   readonly #options: CallManagerOptions
   readonly #calls = new Map<CallId, Call>()
-  readonly #meter: TrunkLimiter
+  readonly #limiter: TrunkLimiter
   /** Number of INVITEs waiting for their admission decision. */
   #admitting = 0
   #draining = false
@@ -75,7 +66,7 @@ class LiveCallManager implements CallManager {
 
   constructor(options: CallManagerOptions) {
     this.#options = options
-    this.#meter = new TrunkLimiter(options.clock)
+    this.#limiter = new TrunkLimiter(options.clock)
     options.sip.onInvite((invite) => {
       this.#invited(invite).catch((error: unknown) => {
         options.log.error({ error: errorText(error) }, 'invite.handling_failed')
@@ -102,7 +93,7 @@ class LiveCallManager implements CallManager {
     if (!gate.spend(permit)) throw new EngineError('permit_invalid', 'dialling requires an unspent permit')
     const { trunk } = plan.gateway
     if (trunk !== undefined) {
-      const refusal = this.#meter.admitOutbound(trunk.trunkId, trunk.limits, permit.callId, permit.to)
+      const refusal = this.#limiter.admitOutbound(trunk.trunkId, trunk.limits, permit.callId, permit.to)
       if (refusal !== null) {
         log.warn({ callId: permit.callId, trunkId: trunk.trunkId, refusal }, 'call.refused_by_trunk')
         this.#neverBegan(permit.callId, endingOfTrunk(refusal))
@@ -123,7 +114,7 @@ class LiveCallManager implements CallManager {
         timers: callTimers(plan.ringTimeoutMs, maxSecondsOf(plan.party)),
         onEnded: () => {
           scripts.forget(sipCallId)
-          this.#gone(permit.callId, trunk?.trunkId ?? null)
+          this.#ended(permit.callId, trunk?.trunkId ?? null)
         },
       },
       (events) => new OutboundLeg(sip, target, events, log),
@@ -147,19 +138,20 @@ class LiveCallManager implements CallManager {
 
   async drain(ms: number): Promise<void> {
     this.#draining = true
-    if (await this.#empty(ms)) return
+    if (await this.#whenIdle(ms)) return
     for (const call of this.#calls.values()) call.finish(SHUTDOWN)
     // Every call has its own watchdog, so this resolves.
-    await this.#empty(null)
+    await this.#whenIdle(null)
   }
 
+  /** Refuses new calls, ends the live ones and detaches from the SIP server. Idempotent. */
   close(): Promise<void> {
     this.#closed ??= this.drain(0).then(() => this.#options.sip.onInvite(null))
     return this.#closed
   }
 
   async #invited(invite: IncomingInvite): Promise<void> {
-    const { admissionControl: directory, log, trunkAuthenticator: edge } = this.#options
+    const { admissionControl, log, trunkAuthenticator } = this.#options
     if (this.#draining) {
       invite.refuse(503, RETRY_AFTER)
       return
@@ -181,13 +173,13 @@ class LiveCallManager implements CallManager {
     let admission: AdmissionDecision
     let trunk: InboundTrunk | null = null
     try {
-      const caller: InviteSource = (await edge?.identify(invite)) ?? { kind: 'stranger' }
+      const caller: InviteSource = (await trunkAuthenticator?.identify(invite)) ?? { kind: 'stranger' }
       if (caller.kind === 'challenged') {
         invite.refuse(401, { 'WWW-Authenticate': caller.challenge })
         return
       }
       trunk = caller.kind === 'trunk' ? caller.trunk : null
-      admission = await directory.admit({
+      admission = await admissionControl.admit({
         sipCallId: invite.callId,
         to: invite.to,
         from: invite.from,
@@ -197,8 +189,8 @@ class LiveCallManager implements CallManager {
         trunkId: trunk?.id ?? null,
         ...furtherParties(invite),
       })
-      if (!admission.admit && admission.challenge && edge && trunk === null) {
-        invite.refuse(401, { 'WWW-Authenticate': await edge.challenge(invite) })
+      if (!admission.admit && admission.challenge && trunkAuthenticator && trunk === null) {
+        invite.refuse(401, { 'WWW-Authenticate': await trunkAuthenticator.challenge(invite) })
         return
       }
     } catch (error) {
@@ -207,7 +199,7 @@ class LiveCallManager implements CallManager {
       return
     } finally {
       this.#admitting--
-      this.#signal()
+      this.#resolveIdle()
     }
     if (!admission.admit) {
       const { sip, reason, headers = {} } = admission
@@ -222,7 +214,8 @@ class LiveCallManager implements CallManager {
       this.#neverBegan(admission.callId, withdrawn ?? SHUTDOWN)
       return
     }
-    const refusal = trunk === null ? null : this.#meter.admitInbound(trunk.id, trunk.limits, admission.callId)
+    const refusal =
+      trunk === null ? null : this.#limiter.admitInbound(trunk.id, trunk.limits, admission.callId)
     if (refusal !== null) {
       log.info({ callId: admission.callId, trunkId: trunk?.id ?? null, refusal }, 'invite.refused')
       invite.refuse(486, RETRY_AFTER)
@@ -251,7 +244,7 @@ class LiveCallManager implements CallManager {
         recordTo,
         rate: sessionRateOf(codecs, invite.body),
         timers: callTimers(0, maxSecondsOf(party)),
-        onEnded: () => this.#gone(callId, trunkId),
+        onEnded: () => this.#ended(callId, trunkId),
       },
       (events) => new InboundLeg(invite, { ...admission, codecs }, events, log),
     )
@@ -265,19 +258,19 @@ class LiveCallManager implements CallManager {
     this.#options.events.publish(callNeverBegan(callId, ending, this.#options.clock.wall()))
   }
 
-  #gone(callId: CallId, trunkId: string | null): void {
+  #ended(callId: CallId, trunkId: string | null): void {
     this.#calls.delete(callId)
-    if (trunkId !== null) this.#meter.release(trunkId, callId)
-    this.#signal()
+    if (trunkId !== null) this.#limiter.release(trunkId, callId)
+    this.#resolveIdle()
   }
 
-  #signal(): void {
+  #resolveIdle(): void {
     if (this.#calls.size > 0 || this.#admitting > 0) return
     for (const resolve of this.#idle) resolve()
   }
 
   /** Resolves with true when no call is left, with false after `ms`; null waits without limit. */
-  #empty(ms: number | null): Promise<boolean> {
+  #whenIdle(ms: number | null): Promise<boolean> {
     if (this.#calls.size === 0 && this.#admitting === 0) return Promise.resolve(true)
     return new Promise((resolve) => {
       const done = (empty: boolean) => {

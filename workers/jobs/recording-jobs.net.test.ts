@@ -5,7 +5,7 @@ import { tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { readWav, writeWav } from '../../fixtures/audio/wav.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { type Log, silentLog } from '../../media/base/log.js'
-import { openRecordingJobs } from './recording-jobs.js'
+import { RecordingJobs } from './recording-jobs.js'
 
 assertNothingLeft(t)
 
@@ -33,7 +33,7 @@ t.test('recordings are finished in another thread, copies come after', async (t)
   const person = join(folder, 'two.person-8000.wav')
   await writeFile(person, writeWav({ rate: 8000, channels: [tone(900, 1000)] }))
   const { log, lines } = logged()
-  const jobs = openRecordingJobs({ compress: true, log })
+  const jobs = new RecordingJobs({ compress: true, log })
   const files = await Promise.all(
     paths.map((path, i) => jobs.finish({ path, persons: i === 1 ? [{ path: person, start: 8000 }] : [] })),
   )
@@ -68,7 +68,7 @@ t.test('a disk that fails is told, and the next recording is finished', async (t
   await writeFile(path, writeWav({ rate: 8000, channels: [tone(500, 1000), tone(500, 1000)] }))
   const other = join(folder, 'other.wav')
   await copyFile(path, other)
-  const jobs = openRecordingJobs({ compress: false, log: silentLog })
+  const jobs = new RecordingJobs({ compress: false, log: silentLog })
   await t.rejects(jobs.finish({ path: join(folder, 'gone.wav'), persons: [] }), { code: 'storage_failed' })
   t.equal((await jobs.finish({ path, persons: [] }))?.durationMs, 1000)
   const closing = jobs.close()
@@ -81,7 +81,7 @@ t.test('what comes after closing is finished here, and said so', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   await writeFile(path, writeWav({ rate: 8000, channels: [tone(500, 1000), tone(500, 1000)] }))
   const { log, lines } = logged()
-  const jobs = openRecordingJobs({ compress: true, log })
+  const jobs = new RecordingJobs({ compress: true, log })
   await jobs.close()
   t.equal((await jobs.finish({ path, persons: [] }))?.durationMs, 1000)
   t.strictSame(lines, ['recording.thread_fallback', 'recording.copy_skipped'])

@@ -16,27 +16,13 @@ const MAX_WAITING = 256
 const FINISH_LIMIT_MS = 10_000
 const COMPRESS_LIMIT_MS = 600_000
 
-export interface RecordingJobs {
-  /**
-   * Makes the final file of a recording in another thread; on this thread, in small slices, when the other
-   * one does not answer or its queue is full. Rejects when the disk fails.
-   */
-  finish(raw: RawRecording): Promise<RecordedFile | null>
-  /** Finishes running jobs; skips waiting copies. Idempotent. */
-  close(): Promise<void>
-}
-
 type Pool = StaticPool<(job: RecordingJob) => RecordingReply>
 
 /**
- * Opens the recording thread of a media worker, which starts with the first recording. With `compress`, a
- * second thread makes an Opus copy of each, after the end of the call was reported.
+ * The recording thread of a media worker, which starts with the first recording. With `compress`, a second
+ * thread makes an Opus copy of each, after the end of the call was reported.
  */
-export function openRecordingJobs(options: { readonly compress: boolean; readonly log: Log }): RecordingJobs {
-  return new JobThread(options)
-}
-
-class JobThread implements RecordingJobs {
+export class RecordingJobs {
   readonly #compress: boolean
   readonly #log: Log
   readonly #running = new Set<Promise<unknown>>()
@@ -50,12 +36,17 @@ class JobThread implements RecordingJobs {
     this.#log = log
   }
 
+  /**
+   * Makes the final file of a recording in another thread; on this thread, in small slices, when the other
+   * one does not answer or its queue is full. Rejects when the disk fails.
+   */
   async finish(raw: RawRecording): Promise<RecordedFile | null> {
     const file = await this.#finished(raw)
     if (file !== null && this.#compress) this.#copyLater(file.path)
     return file
   }
 
+  /** Finishes running jobs; skips waiting copies. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#finishAll()
     return this.#closing

@@ -4,7 +4,7 @@ import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import type { SynthesisRequest } from '../../media/vendors/espeak/synthesis-port.js'
-import { openSynthesisJobs, type SynthesisJobs } from './synthesis-jobs.js'
+import { SynthesisJobs } from './synthesis-jobs.js'
 
 const LONG = 'This sentence is said again and again, so that it takes its time. '.repeat(55)
 
@@ -18,7 +18,7 @@ function setUp(
 ): SynthesisJobs {
   assertNothingLeft(t)
   // A busy machine may take its time: only what is about deadlines has a short one.
-  const jobs = openSynthesisJobs({ clock: systemClock, log: silentLog, deadlineMs: 60_000, ...options })
+  const jobs = new SynthesisJobs({ clock: systemClock, log: silentLog, deadlineMs: 60_000, ...options })
   t.teardown(() => jobs.close())
   return jobs
 }

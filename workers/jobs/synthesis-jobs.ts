@@ -7,15 +7,6 @@ import type { Synthesis, SynthesisPort, SynthesisRequest } from '../../media/ven
 import { logThreadErrors } from './job-errors.js'
 import type { SynthesisJob, SynthesisReply } from './synthesis-thread.js'
 
-export interface SynthesisJobs extends SynthesisPort {
-  /** Number of jobs waiting or running. */
-  readonly pending: number
-  /**
-   * Rejects waiting jobs with `closed`, lets running ones end (bounded) and stops the threads. Idempotent.
-   */
-  close(): Promise<void>
-}
-
 /** One text to synthesise, shared by all requests that arrive while it waits or runs. */
 interface Job {
   readonly key: string
@@ -33,22 +24,20 @@ interface Waiter {
 
 type JobPool = StaticPool<(job: SynthesisJob) => SynthesisReply>
 
-/**
- * Opens synthesis outside of the media thread: `threads` eSpeak threads behind a bounded queue. The deadline
- * counts from submission, so that every request is answered within `deadlineMs`. Simultaneous requests for
- * the same text (the opening line of a campaign) share one job.
- */
-export function openSynthesisJobs(options: {
+export interface SynthesisJobsOptions {
   readonly threads?: number
   readonly maxQueued?: number
   readonly deadlineMs?: number
   readonly clock: Clock
   readonly log: Log
-}): SynthesisJobs {
-  return new JobQueue(options)
 }
 
-class JobQueue implements SynthesisJobs {
+/**
+ * Synthesis outside of the media thread: `threads` eSpeak threads behind a bounded queue. The deadline counts
+ * from submission, so that every request is answered within `deadlineMs`. Simultaneous requests for the same
+ * text (the opening line of a campaign) share one job.
+ */
+export class SynthesisJobs implements SynthesisPort {
   readonly #pool: JobPool
   readonly #threads: number
   readonly #maxQueued: number
@@ -59,7 +48,7 @@ class JobQueue implements SynthesisJobs {
   readonly #running = new Set<Promise<void>>()
   #closing: Promise<void> | undefined
 
-  constructor(options: Parameters<typeof openSynthesisJobs>[0]) {
+  constructor(options: SynthesisJobsOptions) {
     const { threads = 1, maxQueued = 128, deadlineMs = 5000, clock, log } = options
     this.#threads = threads
     this.#maxQueued = maxQueued
@@ -72,6 +61,7 @@ class JobQueue implements SynthesisJobs {
     logThreadErrors(this.#pool, 'synthesis', log)
   }
 
+  /** Number of jobs waiting or running. */
   get pending(): number {
     return this.#queue.length + this.#running.size
   }
@@ -97,6 +87,7 @@ class JobQueue implements SynthesisJobs {
     return result
   }
 
+  /** Rejects waiting jobs with `closed`, lets running ones end (bounded) and stops the threads. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#finish()
     return this.#closing

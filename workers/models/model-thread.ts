@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { ModelSpec, StartedModel, StartModel } from './model-host.js'
+import { type ModelSpec, type StartedModel, type StartModel, startModel } from './model-host.js'
 import { END, type FromModelThread } from './onnx.js'
 
 const START_MS = 20_000
@@ -13,12 +13,22 @@ const RESTART_MAX_MS = 30_000
 /** Time limit (ms); a thread that has not ended by then is abandoned, and ends when its run ends. */
 const END_MS = 3000
 
-export interface ModelThreadOptions<Answer> {
-  /** The model to run; errors use its name. */
-  readonly model: ModelSpec
-  readonly start: StartModel
+export interface OnnxModelOptions {
+  /** Path of an ONNX file; the entry file of the model's thread describes its format. */
+  readonly path: string
   readonly clock: Clock
   readonly log: Log
+  /** The package that runs the model. Default: onnxruntime-node. */
+  readonly runtime?: string
+  /** Starts the model's thread; by default as a child of this thread. */
+  readonly start?: StartModel
+}
+
+/** What differs between models. */
+export interface ModelUse<Answer> {
+  readonly name: ModelSpec['name']
+  /** The setting that names the file, for error messages. */
+  readonly setting: string
   /** Log text: what replaces the model meanwhile. */
   readonly withoutModel: string
   onAnswer(answer: Answer): void
@@ -39,7 +49,8 @@ interface Thread {
  * replaced when it hangs or fails, with an increasing delay.
  */
 export class ModelThread<Ready, Question, Answer> {
-  readonly #options: ModelThreadOptions<Answer>
+  readonly #options: OnnxModelOptions
+  readonly #use: ModelUse<Answer>
   #thread: Thread | null = null
   #busy = false
   #hung: Timer | null = null
@@ -48,8 +59,9 @@ export class ModelThread<Ready, Question, Answer> {
   #restarts = 0
   #closing = false
 
-  constructor(options: ModelThreadOptions<Answer>) {
+  constructor(options: OnnxModelOptions, use: ModelUse<Answer>) {
     this.#options = options
+    this.#use = use
   }
 
   get restarts(): number {
@@ -71,10 +83,11 @@ export class ModelThread<Ready, Question, Answer> {
    * `config_invalid` with the reason.
    */
   async start(): Promise<Ready | null> {
-    const { model: order, start, clock } = this.#options
+    const { path, runtime = 'onnxruntime-node', start = startModel, clock } = this.#options
+    const { name, setting } = this.#use
     const { port1: port, port2 } = new MessageChannel()
     const closed = new Promise<void>((resolve) => port.once('close', resolve))
-    const started = start(order, port2)
+    const started = start({ name, data: { path, runtime, setting } }, port2)
     const ended = Promise.all([started.exited, closed]).then(([why]) => why)
     const thread: Thread = { port, started, ended }
     const first = await new Promise<FromModelThread<Ready, Answer>>((resolve) => {
@@ -89,13 +102,12 @@ export class ModelThread<Ready, Question, Answer> {
     if (first.type !== 'ready' || this.#closing) {
       await this.#end(thread)
       if (first.type === 'failed') {
-        const { name, data } = order
-        throw new EngineError('config_invalid', `the ${name} ${data.path} cannot be used: ${first.message}`)
+        throw new EngineError('config_invalid', `the ${name} ${path} cannot be used: ${first.message}`)
       }
       return null
     }
     this.#thread = thread
-    port.on('message', (message: FromModelThread<Ready, Answer>) => this.#heard(thread, message))
+    port.on('message', (message: FromModelThread<Ready, Answer>) => this.#received(thread, message))
     void ended.then((why) => this.#lost(thread, why))
     return first.ready
   }
@@ -121,19 +133,19 @@ export class ModelThread<Ready, Question, Answer> {
 
   /** Resolves when the thread has ended or was abandoned. */
   async #end({ port, started, ended }: Thread): Promise<void> {
-    const { clock, log, model: order } = this.#options
+    const { clock, log } = this.#options
     port.postMessage(END)
     const late = new Promise<null>((resolve) => {
       const limit = clock.after(END_MS, () => resolve(null))
       void ended.then(() => limit.cancel())
     })
     if ((await Promise.race([ended, late])) !== null) return
-    log.warn({ model: order.name }, 'model.abandoned')
+    log.warn({ model: this.#use.name }, 'model.abandoned')
     port.close()
     started.abandon()
   }
 
-  #heard(thread: Thread, message: FromModelThread<Ready, Answer>): void {
+  #received(thread: Thread, message: FromModelThread<Ready, Answer>): void {
     if (thread !== this.#thread) return
     if (message.type === 'failed') {
       this.#lost(thread, message.message)
@@ -143,18 +155,19 @@ export class ModelThread<Ready, Question, Answer> {
     this.#busy = false
     this.#hung?.cancel()
     this.#pauseMs = RESTART_MIN_MS
-    this.#options.onAnswer(message.answer)
+    this.#use.onAnswer(message.answer)
   }
 
   /** Ends a failed thread; another one follows. */
   #lost(thread: Thread, why: string): void {
     if (thread !== this.#thread) return
-    const { log, model: order, withoutModel: meanwhile, onLost: lost } = this.#options
+    const { log } = this.#options
+    const { name: model, withoutModel } = this.#use
     this.#thread = null
     this.#busy = false
     this.#hung?.cancel()
-    lost()
-    log.error({ model: order.name, why, meanwhile, pauseMs: this.#pauseMs }, 'model.failed')
+    this.#use.onLost()
+    log.error({ model, why, withoutModel, pauseMs: this.#pauseMs }, 'model.failed')
     this.#end(thread).catch((error: unknown) =>
       log.warn({ error: errorText(error) }, 'model.thread_not_ended'),
     )
@@ -163,12 +176,12 @@ export class ModelThread<Ready, Question, Answer> {
 
   #again(): void {
     if (this.#closing) return
-    const { clock, log, model: order } = this.#options
+    const { clock, log } = this.#options
     this.#restart = clock.after(this.#pauseMs, () => {
       this.#pauseMs = Math.min(this.#pauseMs * 2, RESTART_MAX_MS)
       this.#restarts++
       this.start().catch((error: unknown) => {
-        log.error({ model: order.name, error: errorText(error) }, 'model.restart_failed')
+        log.error({ model: this.#use.name, error: errorText(error) }, 'model.restart_failed')
         this.#again()
       })
     })

@@ -9,7 +9,7 @@ import { systemClock } from '../../media/base/clock.js'
 import { type Log, silentLog } from '../../media/base/log.js'
 import { loadVad } from '../../media/vad/vad.js'
 import { openMediaPool } from '../pool/media-pool.js'
-import { openSpeechModel, type RunningSpeechModel } from './speech-model.js'
+import { type OnnxSpeechModel, openSpeechModel } from './speech-model.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-model-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -25,7 +25,7 @@ function installed(): boolean {
 
 const skip = installed() ? false : 'onnxruntime-node, an optional dependency, is not installed'
 
-async function running(t: Test, network: Uint8Array, log: Log = silentLog): Promise<RunningSpeechModel> {
+async function running(t: Test, network: Uint8Array, log: Log = silentLog): Promise<OnnxSpeechModel> {
   const path = join(folder, `${t.name.replaceAll(/\W/g, '-').slice(0, 40)}.onnx`)
   writeFileSync(path, network)
   const model = await openSpeechModel({ path, clock: systemClock, log })
@@ -108,7 +108,7 @@ t.test('recurrent state belongs to its call, also when others come and go', { sk
 
 t.test('in the detector the model decides; without it the built-in one does', { skip }, async (t) => {
   const clip = joined(new Int16Array(8000), readClip(findClip('tell-me-more')), new Int16Array(8000))
-  const listen = async (model: RunningSpeechModel, together: boolean) => {
+  const listen = async (model: OnnxSpeechModel, together: boolean) => {
     const vad = (await loadVad(model)).open({ rate: 8000, startMs: 60, stopMs: 300 })
     let onsets = 0
     for (let at = 0; at + 160 <= clip.length; at += 160) {

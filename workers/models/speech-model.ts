@@ -1,26 +1,7 @@
-import type { Clock } from '../../media/base/clock.js'
 import { FRAME_MS, type SessionRate } from '../../media/base/frame.js'
-import type { Log } from '../../media/base/log.js'
 import type { SpeechModel, SpeechModelStats, SpeechModelStream } from '../../media/vad/speech-model.js'
-import { type StartModel, startModel } from './model-host.js'
-import { ModelThread } from './model-thread.js'
+import { ModelThread, type OnnxModelOptions } from './model-thread.js'
 import type { SpeechBatch, SpeechScores, SpeechWindowSizes } from './speech-model-batch.js'
-
-export interface RunningSpeechModel extends SpeechModel {
-  stats(): SpeechModelStats
-  /** Ends the thread. Idempotent. */
-  close(): Promise<void>
-}
-
-export interface SpeechModelOptions {
-  /** Path of an ONNX file; `speech-model-thread.ts` describes its format. */
-  readonly path: string
-  readonly clock: Clock
-  readonly log: Log
-  readonly runtime?: string
-  /** Starts its thread; by default as a child of this thread. */
-  readonly start?: StartModel
-}
 
 /** Age (ms), beyond one window, after which a judgement is too old to use. */
 const DEADLINE_MS = 60
@@ -32,13 +13,14 @@ const RATES = [8000, 16000] as const
  * Starts the thread and loads the model. Throws EngineError `config_invalid` with the reason when that fails.
  * After later failures the built-in detector decides until a new thread is ready.
  */
-export async function openSpeechModel(options: SpeechModelOptions): Promise<RunningSpeechModel> {
-  const model = new ThreadModel(options)
+export async function openSpeechModel(options: OnnxModelOptions): Promise<OnnxSpeechModel> {
+  const model = new OnnxSpeechModel(options)
   await model.start()
   return model
 }
 
-class ThreadModel implements RunningSpeechModel {
+/** A VAD model of ONNX format in a thread of its own. */
+export class OnnxSpeechModel implements SpeechModel {
   readonly #thread: ModelThread<SpeechWindowSizes, SpeechBatch, SpeechScores>
   readonly #streams = new Map<number, WindowStream>()
   /** Streams with a full window, by rate. */
@@ -51,12 +33,10 @@ class ThreadModel implements RunningSpeechModel {
   #judged = 0
   #fallbackFrames = 0
 
-  constructor({ path, runtime = 'onnxruntime-node', clock, log, start = startModel }: SpeechModelOptions) {
-    this.#thread = new ModelThread({
-      model: { name: 'speech model', data: { path, runtime, setting: 'PARLEY_VAD_MODEL' } },
-      start,
-      clock,
-      log,
+  constructor(options: OnnxModelOptions) {
+    this.#thread = new ModelThread(options, {
+      name: 'speech model',
+      setting: 'PARLEY_VAD_MODEL',
       withoutModel: 'the built-in detector decides',
       onAnswer: ({ streams, probabilities: likely }) => {
         this.#judged += streams.length
@@ -98,6 +78,7 @@ class ThreadModel implements RunningSpeechModel {
     }
   }
 
+  /** Ends the thread. Idempotent. */
   close(): Promise<void> {
     return this.#thread.close()
   }

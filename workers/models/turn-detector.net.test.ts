@@ -15,7 +15,7 @@ import { type Clock, systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import type { TurnDetectorStream } from '../../media/vad/turn-detector.js'
 import { openMediaPool } from '../pool/media-pool.js'
-import { openTurnDetector, type RunningTurnDetector, TURN_DETECTOR_DEADLINE_MS } from './turn-detector.js'
+import { type OnnxTurnDetector, openTurnDetector, TURN_DETECTOR_DEADLINE_MS } from './turn-detector.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-ending-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -48,7 +48,7 @@ async function running(
   name: string,
   network: Uint8Array,
   clock = patient(),
-): Promise<RunningTurnDetector> {
+): Promise<OnnxTurnDetector> {
   const model = await openTurnDetector({ path: file(name, network), clock, log: silentLog })
   t.teardown(() => model.close())
   return model
@@ -164,7 +164,7 @@ t.test('late answers are not told, and too many questions are put aside', { skip
 
 t.test('in a conversation its answer decides how long a caller is waited for', { skip }, async (t) => {
   /** From the caller's last sound to the question to the language model. */
-  const waited = async (model: RunningTurnDetector): Promise<number> => {
+  const waited = async (model: OnnxTurnDetector): Promise<number> => {
     const rig = new ConversationRig({ turnDetector: model })
     await rig.start()
     const { asked, answered } = model.stats()

@@ -1,31 +1,13 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { SessionRate } from '../../media/base/frame.js'
-import type { Log } from '../../media/base/log.js'
 import {
   TURN_DETECTOR_MS,
   type TurnDetector,
   type TurnDetectorStats,
   type TurnDetectorStream,
 } from '../../media/vad/turn-detector.js'
-import { type StartModel, startModel } from './model-host.js'
-import { ModelThread } from './model-thread.js'
+import { ModelThread, type OnnxModelOptions } from './model-thread.js'
 import type { TurnDetectorRequest, TurnDetectorResult } from './turn-detector-question.js'
-
-export interface RunningTurnDetector extends TurnDetector {
-  stats(): TurnDetectorStats
-  /** Ends the thread. Idempotent. */
-  close(): Promise<void>
-}
-
-export interface TurnDetectorOptions {
-  /** Path of an ONNX file; `turn-detector-thread.ts` describes its format. */
-  readonly path: string
-  readonly clock: Clock
-  readonly log: Log
-  readonly runtime?: string
-  /** Starts its thread; by default as a child of this thread. */
-  readonly start?: StartModel
-}
 
 /**
  * Time limit (ms) from question to answer. A pause is asked about 100 ms before the VAD calls it the end of
@@ -41,8 +23,8 @@ const RING_MS = TURN_DETECTOR_MS + 1000
  * Starts the thread and loads the model. Throws EngineError `config_invalid` with the reason when that fails.
  * After later failures only the words of a caller's pause decide until a new thread is ready.
  */
-export async function openTurnDetector(options: TurnDetectorOptions): Promise<RunningTurnDetector> {
-  const model = new ThreadModel(options)
+export async function openTurnDetector(options: OnnxModelOptions): Promise<OnnxTurnDetector> {
+  const model = new OnnxTurnDetector(options)
   await model.start()
   return model
 }
@@ -53,7 +35,8 @@ interface Waiting {
   readonly stream: RingStream
 }
 
-class ThreadModel implements RunningTurnDetector {
+/** A turn detector of ONNX format in a thread of its own. */
+export class OnnxTurnDetector implements TurnDetector {
   readonly #thread: ModelThread<null, TurnDetectorRequest, TurnDetectorResult>
   readonly #clock: Clock
   readonly #waiting: Waiting[] = []
@@ -64,13 +47,11 @@ class ThreadModel implements RunningTurnDetector {
   #late = 0
   #refused = 0
 
-  constructor({ path, runtime = 'onnxruntime-node', clock, log, start = startModel }: TurnDetectorOptions) {
-    this.#clock = clock
-    this.#thread = new ModelThread({
-      model: { name: 'turn model', data: { path, runtime, setting: 'PARLEY_TURN_MODEL' } },
-      start,
-      clock,
-      log,
+  constructor(options: OnnxModelOptions) {
+    this.#clock = options.clock
+    this.#thread = new ModelThread(options, {
+      name: 'turn model',
+      setting: 'PARLEY_TURN_MODEL',
       withoutModel: 'the words alone decide',
       onAnswer: (answer) => this.#heard(answer),
       onLost: () => {
@@ -103,6 +84,7 @@ class ThreadModel implements RunningTurnDetector {
     }
   }
 
+  /** Ends the thread. Idempotent. */
   close(): Promise<void> {
     return this.#thread.close()
   }

@@ -18,7 +18,7 @@ import { RtpPorts } from '../../media/rtp/port.js'
 import { type FrameClockMember, startFrameClock } from '../../media/session/frame-clock.js'
 import type { SessionEvent } from '../channel/protocol.js'
 import { DUPLICATE_WAIT_MS } from './dtmf-merger.js'
-import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
+import { HostedSession, type SessionHost } from './hosted-session.js'
 import { openSoundLibrary } from './sound-library.js'
 
 /** What the recogniser of each session does with a frame, and how the test speaks through it. */
@@ -102,7 +102,7 @@ async function thread(t: Test) {
     lookup: openSafeResolver(false).lookup,
     clips: { load: async () => new Int16Array(0) },
     sounds: openSoundLibrary({ holdMusic: null }),
-    recordings: { finish: finishRecording, close: async () => {} },
+    recordings: { finish: finishRecording },
     ports: new RtpPorts(clock),
     frameClock: beat,
     clock,
@@ -120,7 +120,7 @@ async function thread(t: Test) {
   const open = async (dtmfPayloadType: number | null = 101): Promise<Call> => {
     const peer = await openRtpPeer({ codec: 'PCMA' })
     const order = { faults: 0, emit: (_event: SessionEvent): void => {} }
-    const hosted = await hostSession(host, {
+    const hosted = await HostedSession.open(host, {
       party: { kind: 'agent', agent: DEFAULT_SPEC },
       recordTo: null,
       rate: 8000,

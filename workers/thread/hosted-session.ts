@@ -39,7 +39,7 @@ import { ToolRequests } from './tool-requests.js'
 const LEG = 'leg'
 const PARTY = 'party'
 /** A frame that is due later than this (ms) may be sent early; no jitter buffer is shorter. */
-const SOON_MS = FRAME_MS / 2
+const EARLY_FRAME_MS = FRAME_MS / 2
 
 /** Shared by the sessions of one thread. */
 export interface SessionHost {
@@ -51,7 +51,7 @@ export interface SessionHost {
   readonly turnDetector: TurnDetector | null
   readonly clips: SpeechClips
   readonly sounds: SoundLibrary
-  readonly recordings: RecordingJobs
+  readonly recordings: Pick<RecordingJobs, 'finish'>
   /** Resolves the host names of customers' bots; see `openSafeNames`. */
   readonly lookup: LookupFunction
   readonly ports: RtpPorts
@@ -71,118 +71,102 @@ export interface HostedSessionOptions extends OpenSessionOptions {
   readonly onFault: () => void
 }
 
-export interface HostedSession {
-  readonly opened: OpenedSession
-  setRemote(setRemote: RemoteMedia): void
-  /** Media is live. A second start does nothing. `sipCallId` is that of the leg. */
-  start(sipCallId: string | null): void
-  /** Sets the script that the sandbox recogniser reads for a simulated caller; before `start`. */
-  setSandboxScript(script: SpeakerScript): void
-  press(digits: readonly Digit[]): void
-  /** Delivers the result of a tool that the main thread ran. */
-  toolResult(request: number, result: string): void
-  /** Takes a digit of the far side that arrived by INFO. */
-  digit(digit: Digit, durationMs: number): void
-  /** Reports the progress of a transfer that the bot asked for. */
-  transferUpdate(update: TransferUpdate): void
-  /** Closes the session. Idempotent. */
-  close(why: CloseReason): Promise<ClosedSession>
-}
-
 /** The party on our side. */
 interface HostedParty {
-  readonly end: Endpoint
+  readonly endpoint: Endpoint
   prepare(): Promise<void>
   start(sipCallId: string | null): void
   transferUpdate?(update: TransferUpdate): void
   /** Takes a detector event of the far side. */
-  heard?(event: DetectorEvent): void
+  detected?(event: DetectorEvent): void
   /** See `FrameClockMember.ready`. */
   ready?(): boolean
 }
 
-/**
- * Opens one call leg with our party behind it: an RTP endpoint and an agent, bot or persona, which hear each
- * other. Throws EngineError `port_unavailable`, or an error of the party's preparation; nothing stays open
- * then.
- */
-export async function hostSession(host: SessionHost, order: HostedSessionOptions): Promise<HostedSession> {
-  const { settings, clock, log } = host
-  const session = openSession({
-    rate: order.rate,
-    clock,
-    recordTo: order.recordTo,
-    finish: (raw) => host.recordings.finish(raw),
-    onRecordingFailed: (message) => order.emit({ type: 'recording_failed', message }),
-  })
-  try {
-    let heard = (): void => {}
-    let fault = (_error: unknown): void => {}
-    const leg = await openRtpEndpoint({
-      id: LEG,
-      address: settings.rtpAddress,
-      ports: host.ports,
-      portRange: portsOf(settings),
-      rate: order.rate,
-      clock,
-      log,
-      onDigit: () => heard(),
-      onTimeout: () => order.emit({ type: 'media_timeout' }),
-      mediaTimeoutMs: settings.mediaTimeoutMs,
-      onFault: (error) => fault(error),
-    })
-    session.add(leg)
-    const hosted = new LegSession(host, order, session, leg)
-    heard = () => hosted.heard()
-    fault = (error) => hosted.fault(error)
-    await hosted.prepare()
-    return hosted
-  } catch (error) {
-    await session.close('error')
-    throw error
-  }
-}
-
-class LegSession implements HostedSession {
+/** One call leg with our party behind it: an RTP endpoint and an agent, bot or persona, which hear each other. */
+export class HostedSession {
   readonly opened: OpenedSession
   readonly #host: SessionHost
-  readonly #order: HostedSessionOptions
+  readonly #options: HostedSessionOptions
   readonly #session: Session
   readonly #leg: RtpEndpoint
   readonly #party: HostedParty
   readonly #member: FrameClockMember
-  readonly #ear: LegDetectors
+  readonly #detectors: LegDetectors
   readonly #sounds: CallSounds
   readonly #tools: ToolRequests
   #remote: RemoteMedia | null = null
   #sandboxScript: SpeakerScript | null = null
   /** True after a persona stopped its media: it sends nothing any more, whatever SDP says. */
-  #mute = false
+  #mediaStopped = false
   #faulty = false
-  #leave: (() => void) | null = null
+  #leaveClock: (() => void) | null = null
   #closed: Promise<ClosedSession> | null = null
 
-  constructor(host: SessionHost, order: HostedSessionOptions, session: Session, leg: RtpEndpoint) {
+  /**
+   * Opens a session. Throws EngineError `port_unavailable`, or an error of the party's preparation; nothing
+   * stays open then.
+   */
+  static async open(host: SessionHost, options: HostedSessionOptions): Promise<HostedSession> {
+    const { settings, clock, log } = host
+    const { rate, recordTo, emit } = options
+    const session = openSession({
+      rate,
+      clock,
+      recordTo,
+      finish: (raw) => host.recordings.finish(raw),
+      onRecordingFailed: (message) => emit({ type: 'recording_failed', message }),
+    })
+    try {
+      let hosted: HostedSession | null = null
+      const leg = await openRtpEndpoint({
+        id: LEG,
+        address: settings.rtpAddress,
+        ports: host.ports,
+        portRange: portsOf(settings),
+        rate,
+        clock,
+        log,
+        onDigit: () => {
+          if (hosted !== null) hosted.#detectors.onRtpDigit()
+        },
+        onTimeout: () => emit({ type: 'media_timeout' }),
+        mediaTimeoutMs: settings.mediaTimeoutMs,
+        onFault: (error) => {
+          if (hosted !== null) hosted.#fail(error)
+        },
+      })
+      session.add(leg)
+      hosted = new HostedSession(host, options, session, leg)
+      await Promise.all([hosted.#party.prepare(), hosted.#addBackgroundSound()])
+      return hosted
+    } catch (error) {
+      await session.close('error')
+      throw error
+    }
+  }
+
+  private constructor(host: SessionHost, options: HostedSessionOptions, session: Session, leg: RtpEndpoint) {
     this.#host = host
-    this.#order = order
+    this.#options = options
     this.#session = session
     this.#leg = leg
     this.opened = { address: leg.address, port: leg.port, rtcpPort: leg.rtcpPort }
-    this.#tools = new ToolRequests(host.clock, order.emit)
-    this.#party = this.#open(order.party)
-    session.add(this.#party.end)
-    this.#sounds = new CallSounds(session, order.rate, LEG, PARTY)
-    const { emit } = order
-    this.#ear = new LegDetectors({
-      rate: order.rate,
+    this.#tools = new ToolRequests(host.clock, options.emit)
+    this.#party = this.#open(options.party)
+    session.add(this.#party.endpoint)
+    this.#sounds = new CallSounds(session, options.rate, LEG, PARTY)
+    const { emit } = options
+    this.#detectors = new LegDetectors({
+      rate: options.rate,
       clock: host.clock,
-      onDigit: this.#party.end.dtmf === undefined ? null : (digit, ms) => session.press(LEG, digit, ms),
+      onDigit: this.#party.endpoint.dtmf === undefined ? null : (digit, ms) => session.press(LEG, digit, ms),
       onEvent:
-        order.party.kind === 'persona'
+        options.party.kind === 'persona'
           ? null
           : (event) => {
               emit({ type: 'detected', event })
-              this.#party.heard?.(event)
+              this.#party.detected?.(event)
             },
       telephoneEventNegotiated: () => (this.#remote?.dtmfPayloadType ?? null) !== null,
       traffic: () => {
@@ -191,7 +175,7 @@ class LegSession implements HostedSession {
         return { sent: packetsSent, received: packetsReceived, expected: send && receive }
       },
     })
-    session.observe(LEG, (frame) => this.#ear.process(frame))
+    session.observe(LEG, (frame) => this.#detectors.process(frame))
     this.#member = {
       tick: (idealMs) => session.tick(idealMs),
       skip: (frames) => session.skip(frames),
@@ -199,69 +183,68 @@ class LegSession implements HostedSession {
     }
   }
 
-  async prepare(): Promise<void> {
-    await Promise.all([this.#party.prepare(), this.#surround()])
-  }
-
+  /** Sets the far side as SDP negotiated it. */
   setRemote(remote: RemoteMedia): void {
     this.#remote = remote
-    this.#leg.setRemote(this.#mute ? { ...remote, send: false } : remote)
+    this.#leg.setRemote(this.#mediaStopped ? { ...remote, send: false } : remote)
   }
 
+  /** Starts the session: media is live. A second start does nothing. `sipCallId` is that of the leg. */
   start(sipCallId: string | null): void {
-    if (this.#leave !== null || this.#closed !== null) return
-    const { frameClock: beat, members } = this.#host
+    if (this.#leaveClock !== null || this.#closed !== null) return
+    const { frameClock, members } = this.#host
     const member = this.#member
     this.#session.start()
     this.#party.start(sipCallId)
-    members.set(member, () => this.#lost())
-    const leave = beat.add(member)
-    this.#leave = () => {
+    members.set(member, () => this.#reportFault())
+    const leave = frameClock.add(member)
+    this.#leaveClock = () => {
       leave()
       members.delete(member)
     }
   }
 
+  /** Sets the script that the sandbox recogniser reads for a simulated caller; before `start`. */
   setSandboxScript(script: SpeakerScript): void {
     this.#sandboxScript = script
   }
 
+  /** Delivers the result of a tool that the main thread ran. */
   toolResult(request: number, result: string): void {
     this.#tools.result(request, result)
   }
 
+  /** Sends digits to the far side. Throws EngineError `overloaded` when too many are pending. */
   press(digits: readonly Digit[]): void {
-    if (!this.#pressed(digits)) {
+    if (!this.#sendDigits(digits)) {
       throw new EngineError('overloaded', 'too many digits are pending', { retryable: true })
     }
   }
 
+  /** Takes a digit of the far side that arrived by INFO. */
   digit(digit: Digit, durationMs: number): void {
-    if (this.#leave === null || this.#closed !== null) return
-    this.#ear.onInfoDigit(digit, durationMs)
+    if (this.#leaveClock === null || this.#closed !== null) return
+    this.#detectors.onInfoDigit(digit, durationMs)
   }
 
+  /** Reports the progress of a transfer that the bot asked for. */
   transferUpdate(update: TransferUpdate): void {
     this.#party.transferUpdate?.(update)
   }
 
-  /** Notes a digit that arrived as RTP event. */
-  heard(): void {
-    this.#ear.onRtpDigit()
-  }
-
   /** Ends the session after an uncaught error, which would otherwise end the thread. */
-  fault(error: unknown): void {
+  #fail(error: unknown): void {
     const stack = error instanceof Error ? error.stack : undefined
     this.#host.log.error({ error: errorText(error), stack }, 'session.failed')
-    this.#lost()
+    this.#reportFault()
   }
 
+  /** Closes the session. Idempotent. */
   close(why: CloseReason): Promise<ClosedSession> {
     if (this.#closed === null) {
-      this.#ear.close()
+      this.#detectors.close()
       this.#tools.close()
-      this.#leave?.()
+      this.#leaveClock?.()
       this.#closed = this.#session.close(why)
     }
     return this.#closed
@@ -270,29 +253,29 @@ class LegSession implements HostedSession {
   /**
    * Advances the clock phase of this session; called within a frame. Returns false when that is not possible.
    */
-  #sooner(ms: number): boolean {
+  #advancePhase(ms: number): boolean {
     if (!this.#host.frameClock.advancePhase(this.#member, ms / PHASE_MS)) return false
     this.#session.advancePlayout(ms)
     return true
   }
 
   /** Sends the last frame of an interrupted agent at once, instead of most of a frame later. */
-  #soon(): void {
+  #flushEarly(): void {
     // Deferred, because the caller may be handling a packet or a frame of this session.
-    queueMicrotask(() => this.#host.frameClock.flushEarly(this.#member, SOON_MS))
+    queueMicrotask(() => this.#host.frameClock.flushEarly(this.#member, EARLY_FRAME_MS))
   }
 
   /** Sends digits as RTP events when the far side supports them, else as tones in the audio. */
-  #pressed(digits: readonly Digit[], timing?: DtmfTiming): boolean {
-    if (this.#remote === null || this.#leave === null) return false
+  #sendDigits(digits: readonly Digit[], timing?: DtmfTiming): boolean {
+    if (this.#remote === null || this.#leaveClock === null) return false
     if (this.#remote.dtmfPayloadType !== null) return this.#leg.press(digits, timing)
-    this.#ear.onTonesSent(digits.length, timing)
+    this.#detectors.onTonesSent(digits.length, timing)
     return this.#sounds.press(digits, timing)
   }
 
   /** Adds the background sound. The call continues without it when that fails. */
-  async #surround(): Promise<void> {
-    const { party } = this.#order
+  async #addBackgroundSound(): Promise<void> {
+    const { party } = this.#options
     if (party.kind !== 'agent') return
     const { sound, volume } = party.agent.background
     if (sound === 'none' || volume === 0) return
@@ -303,10 +286,10 @@ class LegSession implements HostedSession {
     }
   }
 
-  #lost(): void {
+  #reportFault(): void {
     if (this.#faulty || this.#closed !== null) return
     this.#faulty = true
-    this.#order.onFault()
+    this.#options.onFault()
   }
 
   #open(party: Party): HostedParty {
@@ -322,60 +305,60 @@ class LegSession implements HostedSession {
 
   #bot({ bot }: Extract<Party, { kind: 'bot' }>): HostedParty {
     const { clock, log, lookup, settings } = this.#host
-    const end: BotEndpoint = openBotEndpoint({
+    const endpoint: BotEndpoint = openBotEndpoint({
       id: PARTY,
       spec: bot,
-      rate: this.#order.rate,
+      rate: this.#options.rate,
       clock,
       log,
       lookup,
       allowPrivate: settings.allowPrivateUrls,
-      emit: this.#order.emit,
-      sendDigits: (digits, timing) => this.#pressed(digits, timing),
-      advancePhase: (ms) => this.#sooner(ms),
+      emit: this.#options.emit,
+      sendDigits: (digits, timing) => this.#sendDigits(digits, timing),
+      advancePhase: (ms) => this.#advancePhase(ms),
       audioReady: () => this.#host.frameClock.audioReady(this.#member),
-      onFault: (error) => this.fault(error),
+      onFault: (error) => this.#fail(error),
     })
     return {
-      end,
+      endpoint,
       // Inbound: connect to the bot before answering. Outbound: connect only once the callee answers.
       prepare: async () => {
-        if (bot.direction === 'inbound' && !(await end.connect())) {
+        if (bot.direction === 'inbound' && !(await endpoint.connect())) {
           throw new EngineError('vendor_unreachable', 'the bot is unreachable')
         }
       },
-      start: (sipCallId) => end.start(sipCallId),
-      transferUpdate: (update) => end.transferUpdate(update),
-      ready: () => end.ready(),
+      start: (sipCallId) => endpoint.start(sipCallId),
+      transferUpdate: (update) => endpoint.transferUpdate(update),
+      ready: () => endpoint.ready(),
     }
   }
 
   #agent(party: Extract<Party, { kind: 'agent' }>): HostedParty {
-    const { vendors, breakers, phrases, vad, turnDetector: ending, clock, log, settings } = this.#host
+    const { vendors, breakers, phrases, vad, turnDetector, clock, log, settings } = this.#host
     const conversation = openAgent({
       id: PARTY,
       spec: party.agent,
-      rate: this.#order.rate,
+      rate: this.#options.rate,
       vendors: withSandboxScript(vendors, () => this.#sandboxScript),
       breakers,
       phrases,
       vad,
-      turnDetector: ending,
+      turnDetector,
       speculate: settings.speculate,
       clock,
-      emit: this.#order.emit,
+      emit: this.#options.emit,
       log,
-      flushEarly: () => this.#soon(),
+      flushEarly: () => this.#flushEarly(),
       tools: {
         run: (request, done) => this.#tools.run(request, done),
         serve: (request, done) => this.#tools.run(request, done),
-        press: (digits) => this.#pressed([...digits] as Digit[]),
+        press: (digits) => this.#sendDigits([...digits] as Digit[]),
       },
-      onFault: (error) => this.fault(error),
+      onFault: (error) => this.#fail(error),
     })
     return {
-      end: conversation,
-      heard: (event) => conversation.detected(event),
+      endpoint: conversation,
+      detected: (event) => conversation.detected(event),
       prepare: () => conversation.prepare(),
       start: () => conversation.start(),
     }
@@ -386,19 +369,19 @@ class LegSession implements HostedSession {
     const persona = openPersona({
       id: PARTY,
       spec: party.persona,
-      rate: this.#order.rate,
+      rate: this.#options.rate,
       vad,
-      loadClip: (name) => clips.load(name, this.#order.rate),
+      loadClip: (name) => clips.load(name, this.#options.rate),
       // A digit that cannot be sent is lost, as with a real telephone.
-      press: (digits) => void this.#pressed(digits),
-      hangUp: () => this.#order.emit({ type: 'hang_up' }),
+      press: (digits) => void this.#sendDigits(digits),
+      hangUp: () => this.#options.emit({ type: 'hang_up' }),
       stopMedia: () => {
-        this.#mute = true
+        this.#mediaStopped = true
         if (this.#remote !== null) this.setRemote(this.#remote)
       },
     })
     return {
-      end: persona,
+      endpoint: persona,
       prepare: () => persona.prepare(),
       start: () => persona.start(),
     }

@@ -18,12 +18,12 @@ import { EMBEDDED_VOICE } from '../../media/vendors/vendor-ids.js'
 import { Outbox } from '../channel/outbox.js'
 import type { FromWorker, SessionId, WorkerLoad, WorkerRequest, WorkerSettings } from '../channel/protocol.js'
 import { serveRequests } from '../channel/request-channel.js'
-import { openRecordingJobs } from '../jobs/recording-jobs.js'
-import { openSynthesisJobs } from '../jobs/synthesis-jobs.js'
+import { RecordingJobs } from '../jobs/recording-jobs.js'
+import { SynthesisJobs } from '../jobs/synthesis-jobs.js'
 import { remoteModelStarter } from '../models/model-host.js'
 import { openSpeechModel } from '../models/speech-model.js'
 import { openTurnDetector } from '../models/turn-detector.js'
-import { type HostedSession, hostSession, type SessionHost } from './hosted-session.js'
+import { HostedSession, type SessionHost } from './hosted-session.js'
 import { openSoundLibrary } from './sound-library.js'
 import { openSpeechClips } from './speech-clips.js'
 import { threadLog } from './thread-log.js'
@@ -43,8 +43,8 @@ const beat = startFrameClock(clock, (member, error) => {
   log.error({ error: errorText(error), stack }, 'session.frame_failed')
   members.get(member)?.()
 })
-const jobs = openSynthesisJobs({ clock, log })
-const recordings = openRecordingJobs({ compress: settings.compressRecordings, log })
+const jobs = new SynthesisJobs({ clock, log })
+const recordings = new RecordingJobs({ compress: settings.compressRecordings, log })
 const speechModel =
   settings.vadModel === null ? null : await openSpeechModel({ path: settings.vadModel, clock, log, start })
 const endingModel =
@@ -89,7 +89,7 @@ async function open(request: Extract<WorkerRequest, { type: 'open' }>): Promise<
   if (sessions.has(session)) {
     throw new EngineError('internal', 'the session id is already in use', { context: { session } })
   }
-  const hosting = hostSession(host, {
+  const hosting = HostedSession.open(host, {
     ...order,
     emit: (event) => port.postMessage({ type: 'event', session, event }),
     onFault: () => lose(session),

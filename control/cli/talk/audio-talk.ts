@@ -12,7 +12,7 @@ import { EMBEDDED } from '../../../media/vendors/catalogue.js'
 import { withSandboxScript } from '../../../media/vendors/embedded/stt.js'
 import type { SynthesisPort } from '../../../media/vendors/espeak/synthesis-port.js'
 import { openVendors } from '../../../media/vendors/open-vendors.js'
-import { openSynthesisJobs } from '../../../workers/jobs/synthesis-jobs.js'
+import { SynthesisJobs } from '../../../workers/jobs/synthesis-jobs.js'
 import { turnTable } from '../../calls/report/turn-table.js'
 import type { Settings } from '../../config/settings.js'
 import { openEgress } from '../../net/egress.js'
@@ -71,7 +71,7 @@ export async function talkInAudio(
             options.agentOnly,
             options.inputs.map(({ path }) => path),
           )
-    const jobs = openSynthesisJobs({ clock: systemClock, log: silentLog })
+    const jobs = new SynthesisJobs({ clock: systemClock, log: silentLog })
     scope.own(() => jobs.close())
     const synthesis = new Awaited(jobs)
     const steps = isEmbedded(spec) ? new StepClock(systemClock.wall()) : null
