@@ -360,7 +360,7 @@ t.test('probes', async (t) => {
   await rig.sip.close()
   t.match(await probeTrunk(tools, { ...place, credentials: null }, 'options'), {
     ok: false,
-    error: /not connected/,
+    error: /no connection/,
   })
 })
 

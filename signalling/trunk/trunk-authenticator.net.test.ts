@@ -251,9 +251,9 @@ t.test('called and calling party beside Request-URI and From', async (t) => {
   await rig.invite('pilot', [asserted, ['Privacy', 'id;critical']])
   await rig.invite('pilot')
   t.match(rig.invites, [
-    { to: 'pilot', alsoTo: ['+911171366901'], asserted: '+919876500000' },
-    { alsoTo: [], asserted: null },
-    { alsoTo: [], asserted: null },
+    { to: 'pilot', alternateTo: ['+911171366901'], assertedIdentity: '+919876500000' },
+    { alternateTo: [], assertedIdentity: null },
+    { alternateTo: [], assertedIdentity: null },
   ])
 })
 
