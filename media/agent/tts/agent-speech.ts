@@ -1,7 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { DTMF_TIMING } from '../../rtp/telephone-event.js'
-import { Playout } from '../../session/playout.js'
 import type { AgentSpec } from '../agent-spec.js'
 import type { CircuitBreakers } from '../circuit-breaker.js'
 import type { TurnId } from '../conversation-events.js'
@@ -13,8 +12,6 @@ import { phraseText } from './phrases.js'
 import { Speaker, type SpokenUtterance, type StreamedAudio, type StreamedSentence } from './speaker.js'
 import { type OnVoiceFailure, Synthesiser, type VoiceChoice } from './synthesis.js'
 
-/** Audio buffered for playout. More audio stays in the speaker's backlog. */
-const PLAYOUT_MS = 5000
 const KEY_MS = DTMF_TIMING.toneMs + DTMF_TIMING.gapMs
 /** Upper bound (ms) on speech held back for DTMF. More would be dead air. */
 const MAX_HOLD_MS = 3200
@@ -48,11 +45,8 @@ export class AgentSpeech {
   readonly #spec: AgentSpec
   readonly #rate: SessionRate
   readonly #options: AgentSpeechOptions
-  readonly #playout: Playout
   readonly #speaker: Speaker
   readonly #phrases: PhrasePreparation
-  #firstSampleOf: TurnId | null = null
-  #drainedOf: TurnId | null = null
   /** The last frame of the utterance carried audio. */
   #flowing = false
   #heldFrames = 0
@@ -69,14 +63,7 @@ export class AgentSpeech {
       breakers,
       onFailure: options.onFailure,
     })
-    this.#playout = new Playout(rate, PLAYOUT_MS)
-    this.#playout.onFirstSample = (turn) => {
-      this.#firstSampleOf = turn
-    }
-    this.#playout.onDrained = (turn) => {
-      this.#drainedOf = turn
-    }
-    this.#speaker = new Speaker(this.#playout, rate, synthesiser, {
+    this.#speaker = new Speaker(rate, synthesiser, {
       requested: options.requested,
       firstAudio: options.firstAudio,
       synthesisLost: (turn) => turnContext.feed({ type: 'synthesisFailed', turn, atMs: turnContext.now() }),
@@ -124,12 +111,11 @@ export class AgentSpeech {
   }
 
   pause(): void {
-    this.#playout.pause()
-    if (this.#playout.fading) this.#options.flushEarly()
+    if (this.#speaker.pause()) this.#options.flushEarly()
   }
 
   resume(): void {
-    this.#playout.resume()
+    this.#speaker.resume()
   }
 
   /**
@@ -142,9 +128,7 @@ export class AgentSpeech {
   /** Discards unsent audio. Returns the spoken part of the utterance, or null when there was none. */
   stop(turn: TurnId): SpokenUtterance | null {
     const spoken = this.#speaker.stop(turn)
-    // Playout is flushed even without an utterance because its pause ends with the reply.
-    this.#playout.flush()
-    if (this.#playout.fading) this.#options.flushEarly()
+    if (this.#speaker.fading) this.#options.flushEarly()
     return spoken
   }
 
@@ -157,27 +141,19 @@ export class AgentSpeech {
       return false
     }
     const turn = this.#speaker.current
-    const sentBefore = turn === null ? 0 : this.#playout.sentSamples(turn)
-    const audio = this.#playout.pull(into)
+    const { audio, first, drained } = this.#speaker.pull(into, (at * 1000) / this.#rate)
     if (audio) this.#options.audioSent(into, at)
-    if (turn !== null) this.#speaker.pulled(turn, sentBefore, (at * 1000) / this.#rate, FRAME_MS)
-    const first = this.#firstSampleOf
-    const drained = this.#drainedOf
-    this.#firstSampleOf = null
-    this.#drainedOf = null
     if (first !== null) {
       this.#options.firstPacket(first)
       turnContext.feed({ type: 'firstSample', turn: first, atMs: turnContext.now() })
     }
     if (drained !== null) turnContext.feed({ type: 'drained', turn: drained, atMs: turnContext.now() })
-    else if (turn !== null && audio !== this.#flowing && !this.#playout.paused) this.#reportFlow(turn, audio)
+    else if (turn !== null && audio !== this.#flowing && !this.#speaker.paused) this.#reportFlow(turn, audio)
     return audio
   }
 
   close(): void {
-    const turn = this.#speaker.current
-    if (turn !== null) this.#speaker.stop(turn)
-    this.#playout.flush()
+    this.#speaker.close()
     this.#phrases.close()
   }
 

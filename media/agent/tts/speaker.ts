@@ -1,5 +1,5 @@
-import type { SessionRate } from '../../base/frame.js'
-import type { Playout } from '../../session/playout.js'
+import { FRAME_MS, type SessionRate } from '../../base/frame.js'
+import { Playout } from '../../session/playout.js'
 import type { TimedWord } from '../agent-spec.js'
 import type { TurnId } from '../conversation-events.js'
 import type { Cancellable } from '../vendor-ports.js'
@@ -7,6 +7,9 @@ import { heardText, heardWords, type SpokenSentence, type SpokenWord } from './h
 import { AUDIBLE_LEVEL } from './leading-silence.js'
 import type { PreparedPhrase } from './phrase-cache.js'
 import type { SynthesisEvents, Synthesiser, VoiceChoice } from './synthesis.js'
+
+/** Audio buffered for playout. More audio stays in the backlog. */
+const PLAYOUT_MS = 5000
 
 export interface SpeakerEvents {
   /** Text of the utterance is sent to a vendor. */
@@ -25,6 +28,15 @@ export interface SpokenUtterance {
   readonly startMs: number
   readonly endMs: number
   readonly words: readonly TimedWord[] | null
+}
+
+/** Outcome of a pull. */
+export interface PulledFrame {
+  /** False when there is nothing to send. */
+  readonly audio: boolean
+  /** The utterance whose first or last sample is in the frame. */
+  readonly first: TurnId | null
+  readonly drained: TurnId | null
 }
 
 /** A sentence of a speech-to-speech model, whose words arrive with its audio. */
@@ -78,9 +90,21 @@ export class Speaker {
   readonly #synthesiser: Synthesiser
   readonly #events: SpeakerEvents
   #current: Utterance | null = null
+  /** Returned by each `pull`, so that a frame allocates nothing. */
+  readonly #pulled: { -readonly [K in keyof PulledFrame]: PulledFrame[K] } = {
+    audio: false,
+    first: null,
+    drained: null,
+  }
 
-  constructor(playout: Playout, rate: SessionRate, synthesiser: Synthesiser, events: SpeakerEvents) {
-    this.#playout = playout
+  constructor(rate: SessionRate, synthesiser: Synthesiser, events: SpeakerEvents) {
+    this.#playout = new Playout(rate, PLAYOUT_MS)
+    this.#playout.onFirstSample = (turn) => {
+      this.#pulled.first = turn
+    }
+    this.#playout.onDrained = (turn) => {
+      this.#pulled.drained = turn
+    }
     this.#rate = rate
     this.#synthesiser = synthesiser
     this.#events = events
@@ -113,13 +137,36 @@ export class Speaker {
     this.#pump(utterance)
   }
 
+  /** Pauses playout with a fade. Returns whether the next frame holds only the fade-out. */
+  pause(): boolean {
+    this.#playout.pause()
+    return this.#playout.fading
+  }
+
+  resume(): void {
+    this.#playout.resume()
+  }
+
+  get paused(): boolean {
+    return this.#playout.paused
+  }
+
+  /** Whether the next frame holds only the fade-out of stopped audio. */
+  get fading(): boolean {
+    return this.#playout.fading
+  }
+
   /**
-   * Stops synthesis and discards unsent audio. Returns the spoken part, or null when `id` is not the current
-   * utterance.
+   * Stops synthesis, discards unsent audio and ends a pause. Returns the spoken part, or null when `id` is not
+   * the current utterance.
    */
   stop(id: TurnId): SpokenUtterance | null {
     const utterance = this.#current
-    if (utterance?.id !== id) return null
+    if (utterance?.id !== id) {
+      // A pause ends with its reply, also when the reply has no audio yet.
+      this.#playout.flush()
+      return null
+    }
     utterance.job?.cancel()
     const spoken = this.#spoken(utterance)
     this.#playout.flush()
@@ -127,22 +174,39 @@ export class Speaker {
     return spoken
   }
 
-  /** Updates the utterance after a pull. `sentBefore` is the number of samples sent before it. */
-  pulled(id: TurnId, sentBefore: number, atMs: number, frameMs: number): void {
+  /** Stops synthesis and discards all audio. */
+  close(): void {
+    this.#current?.job?.cancel()
+    this.#current = null
+    this.#playout.flush()
+  }
+
+  /** Writes the next frame, which is sent at `atMs`. The result is valid until the next pull. */
+  pull(into: Int16Array, atMs: number): PulledFrame {
     const utterance = this.#current
-    if (utterance?.id !== id) return
-    const sent = this.#playout.sentSamples(id)
-    if (sent > sentBefore) {
-      if (utterance.segments.length === 0 || utterance.segmentEndMs !== atMs) {
-        utterance.segments.push({ sample: sentBefore, atMs })
-      }
-      utterance.segmentEndMs = atMs + frameMs
-    }
-    if (utterance.backlog.length > 0 || utterance.begun < utterance.sentences.length) this.#pump(utterance)
+    const pulled = this.#pulled
+    pulled.first = null
+    pulled.drained = null
+    const sentBefore = utterance === null ? 0 : this.#playout.sentSamples(utterance.id)
+    pulled.audio = this.#playout.pull(into)
+    if (utterance !== null) this.#sent(utterance, sentBefore, atMs)
+    return pulled
   }
 
   get current(): TurnId | null {
     return this.#current?.id ?? null
+  }
+
+  /** Records the audio sent by a pull and refills playout. */
+  #sent(utterance: Utterance, sentBefore: number, atMs: number): void {
+    const sent = this.#playout.sentSamples(utterance.id)
+    if (sent > sentBefore) {
+      if (utterance.segments.length === 0 || utterance.segmentEndMs !== atMs) {
+        utterance.segments.push({ sample: sentBefore, atMs })
+      }
+      utterance.segmentEndMs = atMs + FRAME_MS
+    }
+    if (utterance.backlog.length > 0 || utterance.begun < utterance.sentences.length) this.#pump(utterance)
   }
 
   #append(id: TurnId, sentence: Sentence): void {
