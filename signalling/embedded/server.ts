@@ -10,13 +10,13 @@ import { Core } from './core.js'
 import { onSessionTimer } from './dialog/session-refresh.js'
 import { ConnectionQuota } from './guard/connection-quota.js'
 import { DEFAULT_GUARD, Guard, type GuardSettings, type GuardStats } from './guard/guard.js'
+import { parseNetwork } from './guard/network-set.js'
 import type { SpammerList } from './guard/spammer-list.js'
 import { DEFAULT_LIMITS, type Limits } from './limits.js'
 import { hostText } from './message/sip-header.js'
 import { proxyRequest } from './proxy/proxy-command.js'
 import { type Dns, openDns } from './routing/dns.js'
 import { type BaseTimers, deriveTimers, STANDARD_TIMERS } from './transaction/timers.js'
-import { parseNetwork } from './transport/advertised-address.js'
 import { type ListenAddress, openTransport } from './transport/listen.js'
 import { type TlsSettings, tlsContext } from './transport/tls-context.js'
 import type { Protocol, Transport, TransportEvents } from './transport/transport.js'
@@ -94,10 +94,7 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
   const timers = deriveTimers(settings.timers ?? STANDARD_TIMERS)
   const scope = new Scope()
   const guard = new Guard(guardSettings(settings.guard), clock, log)
-  const quota = new ConnectionQuota(limits, {
-    isTrusted: (address) => guard.isExempt(address) || guard.isTrusted(address),
-    isBanned: (address) => guard.isBanned(address),
-  })
+  const quota = new ConnectionQuota(limits, guard)
   let control: ControlPort | null = null
   const core: Core = new Core({
     clock,

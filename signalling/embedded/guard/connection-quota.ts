@@ -1,26 +1,20 @@
 import type { Socket } from 'node:net'
 import type { Limits } from '../limits.js'
-import { sourceKey } from './guard.js'
+import { type Guard, sourceKey } from './guard.js'
 
 /** Share of the connections for unknown sources; the rest stays free for carriers during a flood. */
-const STRANGERS_SHARE = 0.75
-
-export interface QuotaRules {
-  /** Trusted networks are only limited by the total. */
-  isTrusted(address: string): boolean
-  isBanned(address: string): boolean
-}
+const UNKNOWN_SHARE = 0.75
 
 /** Limits the open connections of peers, per source and in total, over all transports. */
 export class ConnectionQuota {
   readonly #limits: Limits
-  readonly #rules: QuotaRules
+  readonly #guard: Guard
   readonly #bySource = new Map<string, number>()
   #total = 0
 
-  constructor(limits: Limits, rules: QuotaRules) {
+  constructor(limits: Limits, guard: Guard) {
     this.#limits = limits
-    this.#rules = rules
+    this.#guard = guard
   }
 
   /** Number of open connections, including those in their handshake. */
@@ -52,10 +46,11 @@ export class ConnectionQuota {
 
   #allows(address: string): boolean {
     const { connections, connectionsPerSource } = this.#limits
-    if (this.#rules.isTrusted(address)) return this.#total < connections
+    const known = this.#guard.isExempt(address) || this.#guard.isTrusted(address)
+    if (known) return this.#total < connections
     return (
-      !this.#rules.isBanned(address) &&
-      this.#total < connections * STRANGERS_SHARE &&
+      !this.#guard.isBanned(address) &&
+      this.#total < connections * UNKNOWN_SHARE &&
       (this.#bySource.get(sourceKey(address)) ?? 0) < connectionsPerSource
     )
   }

@@ -1,9 +1,8 @@
-import { type BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import type { Clock } from '../../../media/base/clock.js'
 import type { Log } from '../../../media/base/log.js'
 import type { Essentials } from '../message/message-validation.js'
 import type { SipRequest } from '../message/sip-message.js'
-import { parseNetwork } from '../transport/advertised-address.js'
 import { type NetworkSet, networkSet } from './network-set.js'
 import { isScanner } from './scanners.js'
 
@@ -83,7 +82,7 @@ export class Guard {
   readonly #settings: GuardSettings
   readonly #clock: Pick<Clock, 'now'>
   readonly #log: Log
-  readonly #exempt: readonly BlockList[]
+  readonly #exempt: NetworkSet
   #trusted: NetworkSet = networkSet([])
   /** In the order of the latest request. */
   readonly #sources = new Map<string, Source>()
@@ -99,12 +98,11 @@ export class Guard {
     this.#settings = settings
     this.#clock = clock
     this.#log = log
-    this.#exempt = settings.exempt.flatMap((text) => parseNetwork(text) ?? [])
+    this.#exempt = networkSet(settings.exempt)
   }
 
   isExempt(address: string): boolean {
-    const family = isIP(address)
-    return family === 0 || this.#exempt.some((list) => list.check(address, family === 6 ? 'ipv6' : 'ipv4'))
+    return isIP(address) === 0 || this.#exempt.has(address)
   }
 
   /** Replaces the trusted networks. A ban has no effect while its source is trusted. */

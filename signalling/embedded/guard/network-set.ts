@@ -39,3 +39,8 @@ export function networkSet(texts: readonly string[]): NetworkSet {
     },
   }
 }
+
+/** Parses `address/bits`. Returns null for anything else. */
+export function parseNetwork(text: string): NetworkSet | null {
+  return text.includes('/') && parseCidr(text) !== null ? networkSet([text]) : null
+}

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net'
+import { type NetworkSet, parseNetwork } from '../guard/network-set.js'
 import { bestAddress, interfaceAddresses, isLoopback, isWildcard } from './local-address.js'
 import type { SocketAddress } from './transport.js'
 
@@ -17,7 +17,7 @@ export class AdvertisedAddress {
   readonly #settings: AddressSettings
   readonly #port: number
   readonly #candidates: readonly string[]
-  readonly #network: BlockList | null
+  readonly #network: NetworkSet | null
 
   constructor(settings: AddressSettings, port: number) {
     this.#settings = settings
@@ -36,23 +36,11 @@ export class AdvertisedAddress {
 
   /** Returns whether the peer is in the local network of the listener. */
   inLocalNetwork(peer: string): boolean {
-    const family = isIP(peer)
-    return this.#network !== null && family !== 0 && this.#network.check(peer, family === 6 ? 'ipv6' : 'ipv4')
+    return this.#network?.has(peer) ?? false
   }
 
   /** A loopback peer of a wildcard listener is on this machine, so there is no NAT between. */
   #inside(peer: string): boolean {
     return this.inLocalNetwork(peer) || (this.#candidates.length > 0 && isLoopback(peer))
   }
-}
-
-/** Parses `address/bits`. Returns null for anything else. */
-export function parseNetwork(text: string): BlockList | null {
-  const [address = '', bits = '', more] = text.split('/')
-  const family = isIP(address)
-  const width = family === 4 ? 32 : 128
-  if (family === 0 || more !== undefined || !/^\d{1,3}$/.test(bits) || Number(bits) > width) return null
-  const list = new BlockList()
-  list.addSubnet(address, Number(bits), family === 6 ? 'ipv6' : 'ipv4')
-  return list
 }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { EngineError } from '../../../media/base/errors.js'
-import { parseNetwork } from './advertised-address.js'
+import { parseNetwork } from '../guard/network-set.js'
 import type { ConnectionSettings } from './connection.js'
 import { openStreamTransport } from './stream-transport.js'
 import type { TlsContext } from './tls-context.js'
