@@ -5,17 +5,17 @@ import type { AuditEntryRow } from '../db/tables/organization.js'
 import type { AnyActor } from './operation.js'
 import { newestFirst, type Page, type PageRequest } from './pagination.js'
 
-/** Fields of a thing as the log keeps them. Never a secret, not even a sealed one. */
+/** Fields of an object in the audit log. They never contain secrets, not even encrypted ones. */
 export type AuditFields = { readonly [field: string]: Json }
 
 export interface NewAuditEntry {
   readonly organizationId: string
-  /** Null: the service itself. `invited`: somebody who proved an invitation and is not signed in. */
+  /** Null for the service itself. `invited`: a person who proved an invitation and is not signed in. */
   readonly actor: AnyActor | { readonly kind: 'invited'; readonly userId: string } | null
-  /** Slug such as `organization.updated`. */
+  /** Name of the action, for example `organization.updated`. */
   readonly action: string
   readonly subject: { readonly type: string; readonly id: string }
-  /** Required of staff. */
+  /** Reason of the change. Required for staff. */
   readonly reason?: string
   readonly before?: AuditFields
   readonly after?: AuditFields
@@ -23,12 +23,13 @@ export interface NewAuditEntry {
 }
 
 /**
- * Adds to the audit log, in the transaction of what it tells of. Of `before` and `after`, where both
- * are given, only the fields that differ are kept. The database lets no entry be changed or removed.
+ * Inserts an entry into the audit log. Call it in the transaction of the change that it reports. If
+ * `before` and `after` are given, only the fields that differ are stored. The database rejects changes and
+ * removals of entries.
  */
 export async function recordAudit(db: Db | Trx, note: NewAuditEntry, now: number): Promise<void> {
   const { before, after } = differences(note.before, note.after)
-  const actor = nameOf(note.actor)
+  const actor = actorColumns(note.actor)
   await db
     .insertInto('auditEntries')
     .values({
@@ -48,7 +49,7 @@ export async function recordAudit(db: Db | Trx, note: NewAuditEntry, now: number
     .execute()
 }
 
-/** Newest first. */
+/** Returns a page of the audit log, newest first. */
 export async function listAudit(
   db: Db,
   organizationId: string,
@@ -60,7 +61,7 @@ export async function listAudit(
   )
 }
 
-function nameOf(actor: NewAuditEntry['actor']): { readonly type: string; readonly id: string } {
+function actorColumns(actor: NewAuditEntry['actor']): { readonly type: string; readonly id: string } {
   if (actor === null) return { type: 'system', id: 'parley' }
   if (actor.kind === 'key') return { type: 'key', id: actor.keyId }
   return { type: actor.kind === 'staff' ? 'staff' : 'user', id: actor.userId }

@@ -1,18 +1,21 @@
-/** Whose bucket: test and live never borrow from each other (contract 8). */
+/** Owner of a budget. Test and live have separate budgets. */
 export interface BudgetOwner {
   readonly organizationId: string
   readonly environment: 'test' | 'live'
 }
 
-/** What is left of a budget. */
+/** Remaining budget. */
 export interface Budget {
-  /** Requests a minute, and the most that can be saved up. */
+  /** Requests per minute, and the maximum that can accumulate. */
   readonly limit: number
-  /** Whole requests that may be sent at once. */
+  /** Requests that can be sent immediately. */
   readonly remaining: number
-  /** Whole seconds until one more may be sent, or, after a refusal, that one; 0 when full. */
+  /**
+   * Time until the next request is allowed (s), or after a refusal until the refused one is. 0 if the
+   * budget is full.
+   */
   readonly resetSeconds: number
-  /** Unix seconds at which nothing is spent any more. */
+  /** Unix time (s) at which the budget is full again. */
   readonly fullAt: number
 }
 
@@ -20,9 +23,9 @@ export interface RateLimitResult extends Budget {
   readonly allowed: boolean
 }
 
-/** Token buckets of this process: each process that shares a database keeps its own. */
+/** Token buckets in the memory of this process. Processes that share a database have separate buckets. */
 export interface RateLimiter {
-  /** Takes `cost` tokens, or none when there are fewer. */
+  /** Takes `cost` tokens, or none if there are not enough. */
   take(owner: BudgetOwner, cost: number): Promise<RateLimitResult>
   peek(owner: BudgetOwner): Promise<Budget>
 }

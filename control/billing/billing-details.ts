@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { gstinProblem, STATES, statesOfGstin } from './gstin.js'
 
-/** Whom invoices are made out to, and where that is for GST. */
+/** Billing details: the recipient of invoices and the place of supply for GST. */
 export interface Billing {
   readonly name: string | null
   readonly address: string | null
@@ -11,7 +11,7 @@ export interface Billing {
   readonly gstin: string | null
 }
 
-/** Six digits, the first not zero. */
+/** Schema of a PIN code: six digits, the first not zero. */
 export const Pincode = z.string().regex(/^[1-9]\d{5}$/, 'must be a PIN code of six digits')
 
 export const StateCode = z
@@ -19,7 +19,7 @@ export const StateCode = z
   .refine((code) => Object.hasOwn(STATES, code), 'must be the two-digit GST code of an Indian state')
   .meta({ examples: ['29'] })
 
-/** Valid by itself: form, state and check character. */
+/** Schema of a GSTIN with a valid format, state and check character. */
 export const Gstin = z
   .string()
   .superRefine((gstin, context) => {
@@ -28,7 +28,7 @@ export const Gstin = z
   })
   .meta({ examples: ['29AAGCB7383J1Z4'] })
 
-/** Billing data in a PATCH: what is left out stays, null clears. */
+/** Billing details in a PATCH. A missing field does not change, null clears it. */
 export const BillingPatch = z.strictObject({
   name: z.string().min(1).max(200).nullable().optional(),
   address: z.string().min(1).max(500).nullable().optional(),
@@ -43,7 +43,10 @@ export interface AddressProblem {
   readonly message: string
 }
 
-/** How a GSTIN and a state contradict each other; the place of supply would be in doubt. */
+/**
+ * Returns the contradiction between a GSTIN and a state, or null. With a contradiction the place of supply
+ * would be ambiguous.
+ */
 export function addressProblem(address: {
   readonly stateCode: string | null
   readonly gstin: string | null

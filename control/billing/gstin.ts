@@ -1,9 +1,9 @@
 /*
- * States as GST numbers them, and the identifier of a registered business. A calling circle is not a
- * tax state and never stands in for one.
+ * GST state codes and the identifier of a registered business (GSTIN). A telecom circle is not a tax state
+ * and must not be used as one.
  */
 
-/** Two-digit codes a billing address may carry today. */
+/** Two-digit codes that are valid in a billing address. */
 export const STATES: Readonly<Record<string, string>> = {
   '01': 'Jammu and Kashmir',
   '02': 'Himachal Pradesh',
@@ -45,13 +45,13 @@ export const STATES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Codes that only registrations from before a reorganization still carry, with the states those
- * businesses are in now.
+ * Codes of older registrations, from before states were reorganized, and the present states of those
+ * businesses.
  */
 const FORMER: Readonly<Record<string, readonly string[]>> = {
   // Daman and Diu, merged in 2020.
   '25': ['26'],
-  // Andhra Pradesh before it was divided in 2014.
+  // Andhra Pradesh before its division in 2014.
   '28': ['37', '36'],
 }
 
@@ -60,7 +60,7 @@ const PAN = /^[A-Z]{5}\d{4}[A-Z]$/
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 const BASE = ALPHABET.length
 
-/** What is wrong with a GSTIN by itself (form, state, check character); null when it is valid. */
+/** Returns the error in a GSTIN (format, state or check character), or null if it is valid. */
 export function gstinProblem(gstin: string): string | null {
   if (!GSTIN.test(gstin)) return 'is not a GSTIN: 15 characters such as 29AAGCB7383J1Z4'
   const state = gstin.slice(0, 2)
@@ -69,18 +69,18 @@ export function gstinProblem(gstin: string): string | null {
   return null
 }
 
-/** The states a business with this (valid) GSTIN may have its address in. */
+/** Returns the states in which a business with this valid GSTIN may have its address. */
 export function statesOfGstin(gstin: string): readonly string[] {
   const code = gstin.slice(0, 2)
   return FORMER[code] ?? [code]
 }
 
-/** The PAN that a (valid) GSTIN holds. */
+/** Returns the PAN in a valid GSTIN. */
 export function panOfGstin(gstin: string): string {
   return gstin.slice(2, 12)
 }
 
-/** Permanent account number: five letters, four digits, one letter. */
+/** Returns true for a permanent account number: five letters, four digits, one letter. */
 export function isPan(text: string): boolean {
   return PAN.test(text)
 }

@@ -1,8 +1,8 @@
 /*
- * What a call costs. Integer paise and whole seconds only; the rate is the one frozen at dial.
+ * Price of a call, in integer paise and whole seconds. The rate is fixed when the call is placed.
  */
 
-/** Paise per minute by who does what; an organization's agreed rate replaces `service`. */
+/** List prices (paise per minute). The agreed rate of an organization replaces `service`. */
 export const RATES = {
   service: 500,
   ownVoice: 200,
@@ -20,23 +20,23 @@ export interface Charge {
 }
 
 export interface RatedCall {
-  /** Unix ms; null when media never connected. */
+  /** Time at which the call was answered (Unix ms). Null if media was never connected. */
   readonly answeredAt: number | null
-  /** Unix ms at which a person took over; null when none did. */
+  /** Time at which a person took over (Unix ms). Null if none did. */
   readonly bridgedAt: number | null
   readonly endedAt: number
   readonly ratePaisePerMinute: number
   readonly personRatePaisePerMinute: number
 }
 
-/** Seconds, rounded up, of a stretch of time; never negative. */
+/** Returns a duration in seconds, rounded up and never negative. */
 export function billedSeconds(fromMs: number, toMs: number): number {
   return Math.max(0, Math.ceil((toMs - fromMs) / 1000))
 }
 
 /**
- * The lines of a call's bill, empty when it was not answered: the agent's part up to the bridge, and
- * from there on the person's part, never both at once. `billedPaise` is their sum.
+ * Returns the charges of a call, empty if it was not answered: the agent until the bridge, then the person,
+ * never both at the same time. `billedPaise` is the sum.
  */
 export function rateCall(call: RatedCall): {
   readonly charges: readonly Charge[]
@@ -44,13 +44,15 @@ export function rateCall(call: RatedCall): {
 } {
   if (call.answeredAt === null) return { charges: [], billedPaise: 0 }
   const agentUntil = call.bridgedAt ?? call.endedAt
-  const charges = [line('agent', billedSeconds(call.answeredAt, agentUntil), call.ratePaisePerMinute)]
+  const charges = [chargeFor('agent', billedSeconds(call.answeredAt, agentUntil), call.ratePaisePerMinute)]
   if (call.bridgedAt !== null) {
-    charges.push(line('human', billedSeconds(call.bridgedAt, call.endedAt), call.personRatePaisePerMinute))
+    charges.push(
+      chargeFor('human', billedSeconds(call.bridgedAt, call.endedAt), call.personRatePaisePerMinute),
+    )
   }
   return { charges, billedPaise: charges.reduce((sum, charge) => sum + charge.amountPaise, 0) }
 }
 
-function line(kind: Charge['kind'], seconds: number, ratePaisePerMinute: number): Charge {
+function chargeFor(kind: Charge['kind'], seconds: number, ratePaisePerMinute: number): Charge {
   return { kind, seconds, ratePaisePerMinute, amountPaise: Math.ceil((ratePaisePerMinute * seconds) / 60) }
 }

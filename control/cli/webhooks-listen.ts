@@ -5,17 +5,17 @@ import { postWebhook } from '../webhooks/delivery-attempt.js'
 import { webhookHeaders } from '../webhooks/signature.js'
 
 export interface ListenOptions {
-  /** Base of the API, no slash at the end. */
+  /** Base URL of the API, without a trailing slash. */
   readonly apiUrl: string
   readonly key: string
-  /** Where events go; the developer's own machine, so any address will do. */
+  /** URL to which events are forwarded. Any address is allowed, because it is the developer's own machine. */
   readonly forward: string
-  /** Types to forward; null for all. */
+  /** Event types to forward. Null for all. */
   readonly events: readonly string[] | null
-  /** Signs what is forwarded, like an endpoint's secret. */
+  /** Signs forwarded events, like the secret of an endpoint. */
   readonly secret: string
   readonly clock: Clock
-  /** One line per event, and what goes wrong. */
+  /** Prints one line per event and per error. */
   readonly print: (line: string) => void
   readonly signal: AbortSignal
 }
@@ -28,34 +28,34 @@ interface EventLine {
 
 const POLL_MS = 1_000
 const AFTER_FAILURE_MS = 5_000
-/** An event becomes visible when its transaction commits, which may be this long after its time. */
+/** Maximum delay between the time of an event and the commit that makes it visible (ms). */
 const LOOK_BACK_MS = 60_000
 const PAGE = 100
 
 /**
- * Forwards the events of the key's environment that happen from now on, oldest first, by asking the
- * public event log once a second. Runs until the signal is aborted. A refused key is thrown as
- * EngineError `config_invalid`; anything else is said and tried again.
+ * Forwards new events of the environment of the key, oldest first, by polling the public event log once a
+ * second. Runs until the signal is aborted. Throws EngineError `config_invalid` for a rejected key. Other
+ * errors are printed and retried.
  */
 export async function forwardEvents(options: ListenOptions): Promise<void> {
   const { clock, signal, print: say } = options
   const egress = openEgress({ allowPrivate: true })
-  /** Events that were there before, or are done with, and when they happened. */
+  /** Events that existed at start or are processed, with their times. */
   const seen = new Map<string, number>()
   let newest: number | null = null
 
-  /** Lines not seen yet, oldest first. */
-  async function fresh(): Promise<readonly EventLine[]> {
+  /** Returns new events, oldest first. */
+  async function readNewEvents(): Promise<readonly EventLine[]> {
     const found = new Map<string, EventLine>()
     const since = newest === null ? Number.NEGATIVE_INFINITY : newest - LOOK_BACK_MS
     for (let cursor = ''; ; ) {
-      const page = await ask(options, `/v1/events?limit=${PAGE}${cursor}`)
+      const page = await requestApi(options, `/v1/events?limit=${PAGE}${cursor}`)
       for (const line of page.data as readonly EventLine[]) {
         if (!seen.has(line.id)) found.set(line.id, line)
       }
       const last = (page.data as readonly EventLine[]).at(-1)
       const next = page.meta?.pagination.cursor ?? null
-      // The very first look needs no more than what later ones look back on.
+      // The first poll needs only as much as later polls look back on.
       const from = newest === null ? latest(found) - LOOK_BACK_MS : since
       if (last === undefined || next === null || Date.parse(last.createdAt) < from) break
       cursor = `&cursor=${next}`
@@ -70,7 +70,7 @@ export async function forwardEvents(options: ListenOptions): Promise<void> {
   }
 
   async function forward(line: EventLine): Promise<void> {
-    const { data } = await ask(options, `/v1/events/${line.id}`)
+    const { data } = await requestApi(options, `/v1/events/${line.id}`)
     const body = JSON.stringify((data as { readonly payload: unknown }).payload)
     const at = Math.floor(clock.wall() / 1000)
     const stamp = { type: line.type, eventId: line.id, attempt: 1, at }
@@ -86,13 +86,13 @@ export async function forwardEvents(options: ListenOptions): Promise<void> {
     while (!signal.aborted) {
       let waitMs = POLL_MS
       try {
-        for (const line of await fresh()) {
+        for (const line of await readNewEvents()) {
           if (signal.aborted) return
           const wanted = options.events === null || options.events.includes(line.type)
           if (!first && wanted) await forward(line)
           remember(line)
         }
-        // An empty log: from now on everything is news.
+        // The log is empty: every later event is new.
         newest ??= Number.NEGATIVE_INFINITY
         if (first) say('Listening.')
         first = false
@@ -100,7 +100,7 @@ export async function forwardEvents(options: ListenOptions): Promise<void> {
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof EngineError && !error.retryable) throw error
-        waitMs = error instanceof Busy ? error.waitMs : AFTER_FAILURE_MS
+        waitMs = error instanceof RateLimited ? error.waitMs : AFTER_FAILURE_MS
         say(`${errorText(error)}; trying again in ${Math.ceil(waitMs / 1000)} s`)
       }
       await pause(clock, waitMs, signal)
@@ -110,7 +110,7 @@ export async function forwardEvents(options: ListenOptions): Promise<void> {
   }
 }
 
-/** Old enough that no look back reaches it. */
+/** Removes entries that are older than the look-back. */
 function forget(seen: Map<string, number>, newest: number): void {
   for (const [id, at] of seen) if (at < newest - 2 * LOOK_BACK_MS) seen.delete(id)
 }
@@ -126,8 +126,8 @@ interface Answer {
   readonly meta?: { readonly pagination: { readonly cursor: string | null } }
 }
 
-/** The API asks for a pause. */
-class Busy extends EngineError {
+/** The API requests a pause. */
+class RateLimited extends EngineError {
   readonly waitMs: number
 
   constructor(seconds: number) {
@@ -136,14 +136,14 @@ class Busy extends EngineError {
   }
 }
 
-async function ask({ apiUrl, key, signal }: ListenOptions, path: string): Promise<Answer> {
+async function requestApi({ apiUrl, key, signal }: ListenOptions, path: string): Promise<Answer> {
   let response: Response
   try {
     response = await fetch(`${apiUrl}${path}`, { headers: { authorization: `Bearer ${key}` }, signal })
   } catch (error) {
     throw new EngineError('timeout', `${apiUrl} cannot be reached`, { retryable: true, cause: error })
   }
-  if (response.status === 429) throw new Busy(Number(response.headers.get('retry-after') ?? 1))
+  if (response.status === 429) throw new RateLimited(Number(response.headers.get('retry-after') ?? 1))
   if (response.ok) return (await response.json()) as Answer
   const text = (await response.text()).slice(0, 500)
   const refused = response.status < 500
@@ -156,13 +156,13 @@ async function ask({ apiUrl, key, signal }: ListenOptions, path: string): Promis
 
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const over = (): void => {
+    const finish = (): void => {
       timer.cancel()
-      signal.removeEventListener('abort', over)
+      signal.removeEventListener('abort', finish)
       resolve()
     }
-    const timer = clock.after(ms, over)
-    signal.addEventListener('abort', over, { once: true })
-    if (signal.aborted) over()
+    const timer = clock.after(ms, finish)
+    signal.addEventListener('abort', finish, { once: true })
+    if (signal.aborted) finish()
   })
 }

@@ -8,7 +8,7 @@ import { SERVICE_REALM } from '../../signalling/trunk/trunk-authenticator.js'
 import { E164 } from '../base/schemas.js'
 
 /*
- * PARLEY_TRUNKS_FILE: the operator's own trunks, in JSON. docs/sip-trunks.md describes it.
+ * Format of PARLEY_TRUNKS_FILE, the trunks of the operator in JSON. See docs/sip-trunks.md.
  */
 
 const HOST =
@@ -20,7 +20,7 @@ const Host = z
   .regex(HOST, 'must be a host name or an IP address')
   .transform((host) => host.replace(/^\[|\]$/g, ''))
 
-/** What stands in a SIP header as it is: no control characters, no white space around. */
+/** Schema of text in a SIP header: no control characters, no surrounding white space. */
 const Text = z
   .string()
   .min(1)
@@ -30,7 +30,7 @@ const Text = z
 
 const Codec = z.enum(CODEC_NAMES)
 
-/** A range, in canonical form. */
+/** Schema of an address range, converted to its canonical form. */
 const Range = z.string().transform((text, context) => {
   const range = parseCidr(text)
   if (range !== null) return range
@@ -47,12 +47,12 @@ const HeaderName = z
 const Gateway = z
   .strictObject({
     host: Host,
-    /** 5060, or 5061 with tls; `srv` asks DNS. */
+    /** Port. Default: 5060, or 5061 with TLS. `srv` means that DNS determines it. */
     port: z.union([z.int().min(1).max(65_535), z.literal('srv')]).optional(),
     transport: z.enum(['udp', 'tcp', 'tls']).default('udp'),
     username: Text.optional(),
     password: Text.optional(),
-    /** Of From and of the registered account. */
+    /** Domain in From and of the registered account. */
     domain: Host.optional(),
     register: z.boolean().default(false),
     registerSeconds: z.int().min(60).max(86_400).default(600),
@@ -99,7 +99,7 @@ const Inbound = z
 
 const HostedNumber = z.strictObject({
   e164: E164,
-  /** Id or name; absent leaves what the API has set. */
+  /** Id or name of the agent. If missing, the agent set with the API is kept. */
   agent: Text.optional(),
   label: Text.optional(),
   recordCalls: z.boolean().optional(),
@@ -107,7 +107,7 @@ const HostedNumber = z.strictObject({
 
 const Trunk = z.strictObject({
   name: Text.max(80),
-  /** The first one made, unless named. */
+  /** Organization of the trunk. Default: the oldest organization. */
   organization: z.string().optional(),
   enabled: z.boolean().default(true),
   gateway: Gateway.optional(),
@@ -154,9 +154,9 @@ export type FileTrunk = TrunkFile['trunks'][number]
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Reads the file; a string value `env:NAME` stands for that environment variable. Throws EngineError
- * `config_invalid` whose message has a line for each thing that is wrong, with its place in the file
- * and never a secret.
+ * Reads the trunk file. A string value `env:NAME` is replaced by the environment variable. Throws
+ * EngineError `config_invalid` with one line per error, which contains the location in the file and never a
+ * secret.
  */
 export function readTrunkFile(path: string, environment: Environment): TrunkFile {
   let text: string
@@ -173,7 +173,7 @@ export function parseTrunkFile(text: string, where: string, environment: Environ
   try {
     json = JSON.parse(text)
   } catch {
-    // The parser's own message may quote what stands around the fault: a password.
+    // The message of the JSON parser may quote text around the error, such as a password.
     throw new EngineError('config_invalid', `${where} is not JSON`)
   }
   const unset: string[] = []
@@ -188,18 +188,18 @@ export function parseTrunkFile(text: string, where: string, environment: Environ
   )
 }
 
-/** What is wrong with the file, with the place of each. */
+/** Returns an error with the location of each issue in the file. */
 export function invalidTrunkFile(
   where: string,
   issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
 ): EngineError {
-  const lines = issues.map(({ path, message }) => `${where}: ${placeOf(path)}: ${message}`)
+  const lines = issues.map(({ path, message }) => `${where}: ${locationOf(path)}: ${message}`)
   return new EngineError('config_invalid', lines.join('\n'))
 }
 
-function placeOf(path: readonly PropertyKey[]): string {
-  const place = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')
-  return place.replace(/^\./, '') || 'the file'
+function locationOf(path: readonly PropertyKey[]): string {
+  const location = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('')
+  return location.replace(/^\./, '') || 'the file'
 }
 
 function fillIn(
@@ -212,7 +212,7 @@ function fillIn(
     const name = value.slice('env:'.length)
     const found = environment[name]
     if (found !== undefined && found !== '') return found
-    unset.push(`${placeOf(path)}: the environment variable ${name} is not set`)
+    unset.push(`${locationOf(path)}: the environment variable ${name} is not set`)
     return value
   }
   if (Array.isArray(value)) return value.map((item, at) => fillIn(item, [...path, at], environment, unset))

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { Router } from 'express'
 import { errorsPage } from './errors-page.js'
 
-/** Nothing but our own files, and no scripts in the page itself. */
+/** Content security policy: only own files, no inline scripts. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -18,7 +18,10 @@ const POLICY = [
 const ASSETS = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'] as const
 const DAY_SECONDS = 86_400
 
-/** The pages for people: the reference at `/docs` and the error codes at `/docs/errors`. */
+/**
+ * Returns the router of the documentation: the API reference at `/docs` and the error codes at
+ * `/docs/errors`.
+ */
 export function docsPages(): Router {
   const router = Router({ caseSensitive: true, strict: true })
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
@@ -43,7 +46,7 @@ export function docsPages(): Router {
   return router
 }
 
-// Addresses are relative, so that the pages also work below a path of a proxy.
+// URLs are relative, so that the pages also work below a path prefix of a proxy.
 const REFERENCE_PAGE = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

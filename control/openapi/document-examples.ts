@@ -1,9 +1,9 @@
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** The ULID of every id in an example. */
+/** ULID in all example ids. */
 export const EXAMPLE_ULID = '01JZ0000000000000000000000'
 
-/** What fields are usually called by, and a value that says what they hold. */
+/** Example values by field name. */
 const BY_NAME: readonly (readonly [name: RegExp, value: unknown])[] = [
   [/^(e164|to|phone|recipient)$/i, '+919876543210'],
   [/^(from|number|callerId)$/i, '+918041234567'],
@@ -37,7 +37,7 @@ const BY_NAME: readonly (readonly [name: RegExp, value: unknown])[] = [
   [/reference$/i, 'REF-2026-0042'],
 ]
 
-/** Ids that fields of these names hold. */
+/** Id prefixes by field name. */
 const ID_PREFIX: Readonly<Record<string, string>> = {
   agent: 'agt',
   agentVersion: 'agv',
@@ -62,7 +62,7 @@ const ID_PREFIX: Readonly<Record<string, string>> = {
   knowledgeBase: 'kb',
 }
 
-/** Tried in turn for what a pattern or format asks for. */
+/** Candidates for a pattern or format, tried in order. */
 const CANDIDATES = [
   '+919876543210',
   '2026-11-20T10:00:00.000Z',
@@ -86,12 +86,12 @@ const CANDIDATES = [
 ]
 
 /**
- * A value that fits a JSON schema of this service and reads like a real one; `name` is what the value
- * is called. Deterministic. What no rule here can make is given per operation (example-bodies.ts).
+ * Returns a realistic example of a JSON schema of this service, chosen by `name`. The result is
+ * deterministic. Examples that these rules cannot create are in example-bodies.ts.
  */
 export function exampleOf(schema: JsonObject, name: string, idPrefix?: string): unknown {
   const given = schema.example ?? first(schema.examples)
-  // What is mostly empty is shown empty.
+  // Fields that are usually null are shown as null.
   if (/error$/i.test(name) && isNullable(schema)) return null
   if (given !== undefined) return given
   if (schema.const !== undefined) return schema.const
@@ -124,7 +124,7 @@ export function exampleOf(schema: JsonObject, name: string, idPrefix?: string): 
   }
 }
 
-/** An example of a request body: what is required, or one field when nothing is. */
+/** Returns an example of a request body: the required fields, or one field if none is required. */
 export function bodyExample(schema: JsonObject): unknown {
   if (typeOf(schema) !== 'object' || !isObject(schema.properties)) return exampleOf(schema, 'body')
   const required = Array.isArray(schema.required) ? schema.required : []
@@ -138,7 +138,7 @@ export function bodyExample(schema: JsonObject): unknown {
   )
 }
 
-/** Like `exampleOf`, but objects hold only what they must. */
+/** Like `exampleOf`, with only the required fields of objects. */
 function requiredOnly(schema: JsonObject, name: string): unknown {
   const plain = schema.examples === undefined && typeOf(schema) === 'object' && isObject(schema.properties)
   return plain ? bodyExample(schema) : exampleOf(schema, name)
@@ -206,7 +206,7 @@ function padded(schema: JsonObject): string {
   return typeof maxLength === 'number' ? long.slice(0, maxLength) : long
 }
 
-/** Of the variants the one that shows most: anything but null, objects before texts. */
+/** Returns the variant that shows most: not null, objects before text. */
 function fullest(variants: readonly unknown[]): JsonObject {
   const objects = variants.filter(isObject).filter((variant) => variant.type !== 'null')
   return objects.find((variant) => isObject(variant.properties)) ?? objects[0] ?? { type: 'null' }

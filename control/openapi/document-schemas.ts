@@ -4,22 +4,22 @@ import type { Operation } from '../api/operation.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** JSON Schema (2020-12) of what a client may send. */
+/** Returns the JSON Schema (2020-12) of a request. */
 export function inputSchema(schema: z.ZodType): JsonObject {
   return convert(schema, 'input')
 }
 
 /**
- * JSON Schema of what the service answers. Open, because answers grow: enumerations become
- * `x-known-values`, and no object refuses further members.
+ * Returns the JSON Schema of a response. It is open, because responses may get more fields and values:
+ * enumerations become `x-known-values`, and no object forbids additional members.
  */
 export function outputSchema(schema: z.ZodType): JsonObject {
   return open(convert(schema, 'output'))
 }
 
 /**
- * Component names of the results, each after the first operation that answers one: `createAgent`
- * gives `Agent`, which `readAgent` and `listAgents` then share.
+ * Returns the component names of the results, derived from the first operation that returns each:
+ * `createAgent` results in `Agent`, which `readAgent` and `listAgents` share.
  */
 export function nameResults(operations: readonly Operation[]): ReadonlyMap<z.ZodType, string> {
   const names = new Map<z.ZodType, string>()
@@ -45,11 +45,11 @@ function convert(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
   if (recursive.length > 0) {
     throw new EngineError('internal', 'recursive schemas other than z.json() have no description yet')
   }
-  // What z.json() allows is exactly what no schema at all allows.
+  // z.json() allows every value, as an empty schema does.
   return dropRefs(rest)
 }
 
-/** Whether a definition is that of `z.json()`: a scalar, or a list or record of itself. */
+/** Returns true for the definition of `z.json()`: a scalar, or a list or record of itself. */
 function isAnyJson(definition: unknown, name: string): boolean {
   const self = { $ref: `#/$defs/${name}` }
   const expected = [
@@ -79,7 +79,7 @@ function open(schema: JsonObject): JsonObject {
   )
 }
 
-/** Rewrites the members of an object with `change`, then every object below with `again`. */
+/** Rewrites the members of an object with `change`, then all nested objects with `again`. */
 function mapObject(
   object: JsonObject,
   change: (member: [string, unknown]) => [string, unknown][],

@@ -4,15 +4,15 @@ import { outputSchema } from './document-schemas.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** An event that is sent to customers. */
+/** Description of an event that is sent to webhook endpoints. */
 export interface WebhookDescription {
   readonly type: string
   readonly when: string
-  /** Members of the envelope's `data`. */
+  /** Members of `data` in the envelope. */
   readonly data: Readonly<Record<string, z.ZodType>>
 }
 
-/** The `webhooks` of the document; `results` names the schemas that are components already. */
+/** Returns the `webhooks` of the document. `results` contains the schemas that are components. */
 export function describeWebhooks(
   webhooks: readonly WebhookDescription[],
   results: ReadonlyMap<z.ZodType, string>,

@@ -17,8 +17,8 @@ export interface ApiInfo {
 }
 
 /**
- * The OpenAPI 3.1 description of a list of operations, from the very schemas that validate at run
- * time. The same list gives the same document, byte for byte.
+ * Returns the OpenAPI 3.1 description of operations, based on the schemas that validate requests. The same
+ * operations result in the same document, byte for byte.
  */
 export function openApiDocument({ version, operations, webhooks }: ApiInfo): JsonObject {
   const paths: Record<string, Record<string, unknown>> = {}
@@ -110,7 +110,7 @@ function describe(operation: Operation, results: Results): JsonObject {
 
 const SESSION = [{ session: [] }]
 
-/** Any of the listed credentials is enough. */
+/** One of the listed credentials is required. */
 const SECURITY: Readonly<Record<Audience, readonly JsonObject[]>> = {
   key: [{ apiKey: [] }, ...SESSION],
   session: SESSION,
@@ -174,7 +174,7 @@ function success(operation: Operation, results: Results): JsonObject {
   }
 }
 
-/** A whole answer, in its envelope. */
+/** Returns an example response with its envelope. */
 function resultExample({ id, path, reply }: Operation, schema: z.ZodType): unknown {
   const value = exampleOf(outputSchema(schema), id, idPrefixOf(path))
   if (reply === 'bare') return value
@@ -182,7 +182,7 @@ function resultExample({ id, path, reply }: Operation, schema: z.ZodType): unkno
   return { data: [value], meta: { pagination: { cursor: null, hasMore: false } } }
 }
 
-/** What ids of the resource at a path begin with, as far as paths tell. */
+/** Returns the id prefix of the resource at a path, or undefined if the path does not determine it. */
 function idPrefixOf(path: string): string | undefined {
   const resource = path.split('/').filter((segment) => !segment.startsWith(':'))[2]
   return resource === undefined ? undefined : ID_PREFIXES[resource]
@@ -242,7 +242,7 @@ function errorCodes(operation: Operation): ErrorCode[] {
 
 function failures(operation: Operation): JsonObject {
   const statuses = new Set(errorCodes(operation).map((code) => PROBLEMS[code].status))
-  // Declaring the fault every operation may have means answering `unavailable` (problem.ts).
+  // An operation that declares `internal_error` may return `unavailable` (problem.ts).
   if (operation.fails.includes('internal_error')) statuses.add(503)
   return Object.fromEntries(
     [...statuses].map((status) => [status, { $ref: `#/components/responses/Error${status}` }]),
@@ -321,14 +321,14 @@ const PAGINATION_SCHEMA: JsonObject = {
 
 const REQUEST_ID: JsonObject = { 'x-request-id': { $ref: '#/components/headers/RequestId' } }
 const RETRY_AFTER: JsonObject = { 'retry-after': { $ref: '#/components/headers/RetryAfter' } }
-/** Of refusals, by status. */
+/** Additional headers of errors, by status. */
 const EXTRA_HEADERS: Readonly<Record<number, JsonObject>> = {
   401: { 'www-authenticate': { $ref: '#/components/headers/WwwAuthenticate' } },
   429: RETRY_AFTER,
   503: RETRY_AFTER,
 }
 
-/** On every answer to a key, refusals included; spelled out where answers differ. */
+/** Headers of all responses to API keys, including errors. */
 const KEYED_HEADERS: JsonObject = {
   ...REQUEST_ID,
   'ratelimit-policy': { $ref: '#/components/headers/RateLimitPolicy' },

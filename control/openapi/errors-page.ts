@@ -1,6 +1,6 @@
 import { type ErrorCode, PROBLEMS } from '../api/problem.js'
 
-/** When a client should try again (contract 7.1); what is not listed is not worth repeating. */
+/** When a client should retry. Other codes are not worth a retry. */
 export const RETRIES: Readonly<Partial<Record<ErrorCode, string>>> = {
   rate_limited: 'Yes, after the seconds in Retry-After.',
   concurrent_call_limit_reached: 'Yes, but only once calls have ended.',
@@ -9,7 +9,7 @@ export const RETRIES: Readonly<Partial<Record<ErrorCode, string>>> = {
   internal_error: 'Yes, with backoff.',
 }
 
-/** What `details` hold, where there are any. */
+/** Content of `details`, for the codes that have any. */
 const DETAILS: Readonly<Partial<Record<ErrorCode, string>>> = {
   validation_error: 'issues[]: path and reason of each field',
   missing_variables: 'missing[]',
@@ -32,7 +32,7 @@ const DETAILS: Readonly<Partial<Record<ErrorCode, string>>> = {
   provider_quota_exhausted: 'provider',
 }
 
-/** The page every error's `doc_url` points into: one section per code of the catalogue. */
+/** Returns the HTML page that the `doc_url` of errors refers to, with one section per code. */
 export function errorsPage(): string {
   const codes = Object.keys(PROBLEMS) as ErrorCode[]
   return `<!doctype html>

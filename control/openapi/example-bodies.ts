@@ -1,8 +1,9 @@
 import { EXAMPLE_ULID } from './document-examples.js'
 
 /**
- * Request bodies by operation, for those whose meaning a schema cannot tell. A test checks each
- * against its schema, and the contract fuzzer sends them. Ids in them are of no resource.
+ * Example request bodies by operation id, for operations whose schema cannot generate a useful example. A
+ * test validates them against the schemas, and the contract fuzzer sends them. The ids in them do not
+ * exist.
  */
 export const EXAMPLE_BODIES: Readonly<Record<string, unknown>> = {
   createAgent: {

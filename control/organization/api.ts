@@ -39,7 +39,7 @@ const OrganizationPatch = patchBody({
 })
 type OrganizationPatch = z.output<typeof OrganizationPatch>
 
-// Both commercial purposes have hours; promotional calls may be made the latest in the day.
+// Both commercial purposes have calling hours. Those of promotional calls end latest.
 const WIDEST = DEFAULT_WINDOWS.promotional ?? { startMinute: 0, endMinute: 1440 }
 
 export const readOrganization = operation({
@@ -53,7 +53,7 @@ export const readOrganization = operation({
   status: 200,
   result: Organization,
   fails: [],
-  run: async ({ actor, deps }) => present(await readOrganizationView(deps.db, actor.organizationId)),
+  run: async ({ actor, deps }) => required(await readOrganizationView(deps.db, actor.organizationId)),
 })
 
 export const updateOrganization = operation({
@@ -73,10 +73,10 @@ export const updateOrganization = operation({
   run: ({ body, actor, deps, requestId }) => {
     const now = deps.clock.wall()
     return deps.db.transaction().execute(async (trx) => {
-      const before = present(await lockOrganization(trx, actor.organizationId, now))
+      const before = required(await lockOrganization(trx, actor.organizationId, now))
       const refusal = await change(trx, before, body)
       if (isRefusal(refusal)) return refusal
-      const after = present(await readOrganizationRows(trx, actor.organizationId))
+      const after = required(await readOrganizationRows(trx, actor.organizationId))
       await recordAudit(
         trx,
         {
@@ -112,7 +112,7 @@ export const setSenderClassification = operation({
     const now = deps.clock.wall()
     const { organizationId } = actor
     return deps.db.transaction().execute(async (trx) => {
-      const before = present(await lockOrganization(trx, organizationId, now))
+      const before = required(await lockOrganization(trx, organizationId, now))
       await updateOrganizationRow(trx, organizationId, body)
       await recordAudit(
         trx,
@@ -127,7 +127,7 @@ export const setSenderClassification = operation({
         },
         now,
       )
-      return present(await readOrganizationView(trx, organizationId))
+      return required(await readOrganizationView(trx, organizationId))
     })
   },
 })
@@ -169,7 +169,10 @@ export const organizationOperations = [
   listAuditLog,
 ]
 
-/** Applies a PATCH to what `lockOrganization` read, or tells what in it cannot be. */
+/**
+ * Applies a PATCH to the organization that `lockOrganization` read. Returns a refusal if the result would
+ * be contradictory.
+ */
 async function change(
   trx: Trx,
   { organization, profile, calling }: StoredOrganization,
@@ -180,9 +183,9 @@ async function change(
     stateCode: billing.stateCode === undefined ? profile.billingStateCode : billing.stateCode,
     gstin: billing.gstin === undefined ? profile.billingGstin : billing.gstin,
   }
-  const contradiction = addressProblem(address)
-  if (contradiction !== null) {
-    return refuse('unprocessable_entity', contradiction.message, { path: `billing.${contradiction.path}` })
+  const problem = addressProblem(address)
+  if (problem !== null) {
+    return refuse('unprocessable_entity', problem.message, { path: `billing.${problem.path}` })
   }
   const hours = windowNarrowing ? narrowCallingHours(narrowingOf(calling), windowNarrowing, WIDEST) : null
   if (hours !== null && 'message' in hours) {
@@ -214,14 +217,14 @@ function given<K extends string, V>(column: K, value: V | undefined): { [P in K]
   return value === undefined ? {} : ({ [column]: value } as { [P in K]?: V })
 }
 
-/** What of an organization the log keeps. */
+/** Returns the fields of an organization for the audit log. */
 function facts(stored: StoredOrganization): AuditFields {
   const { createdAt: _, verification: __, ...fields } = organizationView(stored, null)
   return fields as AuditFields
 }
 
-/** A session's organization exists: its membership refers to it. */
-function present<T>(found: T | null): T {
+/** The organization of a session exists, because its membership refers to it. */
+function required<T>(found: T | null): T {
   if (found === null) throw new EngineError('internal', 'the organization of a session does not exist')
   return found
 }

@@ -11,8 +11,8 @@ export interface NarrowingProblem {
 }
 
 /**
- * An organization's own hours after a change; a side that was never narrowed is that of `widest`.
- * They must lie within it and leave something: hours can be narrowed, never widened.
+ * Returns the calling hours of an organization after a change. A missing side is that of `widest`. Hours
+ * can be narrowed within `widest`, never widened, and must not be empty.
  */
 export function narrowCallingHours(
   current: WindowNarrowing | null,
@@ -24,14 +24,17 @@ export function narrowCallingHours(
   if (startMinute < widest.startMinute) {
     return {
       path: 'startMinute',
-      message: `Calls may not begin before minute ${widest.startMinute} of the day (IST).`,
+      message: `The calling hours must not start before minute ${widest.startMinute} of the day (IST).`,
     }
   }
   if (endMinute > widest.endMinute) {
-    return { path: 'endMinute', message: `Calls must end by minute ${widest.endMinute} of the day (IST).` }
+    return {
+      path: 'endMinute',
+      message: `The calling hours must not end after minute ${widest.endMinute} of the day (IST).`,
+    }
   }
   if (startMinute >= endMinute) {
-    return { path: 'endMinute', message: 'The hours must begin before they end.' }
+    return { path: 'endMinute', message: 'endMinute must be greater than startMinute.' }
   }
   return { startMinute, endMinute }
 }

@@ -3,14 +3,14 @@ import type { Db, Trx } from '../db/database.js'
 import { DEFAULT_ROBOCALL_MODE, readOrganizationRows } from './profile-store.js'
 import { latestVerification } from './verification-store.js'
 
-/** What the law or the contract asks of an organization before it calls people (decisions 3). */
+/** Requirements that an organization must meet before it may place live calls. */
 export type MissingRequirement =
   | 'organization_verification'
   | 'sender_classification'
   | 'billing_details'
   | 'robocall_declaration'
 
-/** What of that an organization lacks at `now` (Unix ms), in the order of the contract. */
+/** Returns the requirements that an organization does not meet at `now` (Unix ms), in a fixed order. */
 export async function missingForLive(
   db: Db | Trx,
   organizationId: string,
@@ -20,18 +20,18 @@ export async function missingForLive(
   const verification = await latestVerification(db, organizationId)
   const profile = stored?.profile ?? null
   const billed = [profile?.billingName, profile?.billingAddress, profile?.billingStateCode]
-  // Only `block` makes a declaration necessary; `warn` and `off` leave it to the organization.
+  // A declaration is required in the mode `block` only.
   const mode = profile?.robocallMode ?? DEFAULT_ROBOCALL_MODE
-  const declared = mode !== 'block' || (await hasDeclaration(db, organizationId, istDate(now)))
+  const declarationOk = mode !== 'block' || (await hasDeclaration(db, organizationId, istDate(now)))
   const missing: MissingRequirement[] = []
   if (verification?.status !== 'verified') missing.push('organization_verification')
   if ((stored?.organization.senderClassification ?? null) === null) missing.push('sender_classification')
   if (billed.some((field) => (field ?? null) === null)) missing.push('billing_details')
-  if (!declared) missing.push('robocall_declaration')
+  if (!declarationOk) missing.push('robocall_declaration')
   return missing
 }
 
-/** Whether a declaration is in force on an ISO day. */
+/** Returns true if a declaration is in force on an ISO day. */
 async function hasDeclaration(db: Db | Trx, organizationId: string, day: string): Promise<boolean> {
   const row = await db
     .selectFrom('robocallDeclarations')

@@ -4,14 +4,14 @@ import type { CallingProfileRow } from '../db/tables/calling.js'
 import type { OrganizationRow } from '../db/tables/identity.js'
 import type { OrganizationProfileRow } from '../db/tables/organization.js'
 
-/** Everything stored of an organization itself; parts without a row have their defaults. */
+/** Stored data of an organization. Parts without a row have their defaults. */
 export interface StoredOrganization {
   readonly organization: OrganizationRow
   readonly profile: OrganizationProfileRow
   readonly calling: CallingProfileRow
 }
 
-/** Decisions 5. */
+/** Defaults of the robocall mode and of the share of agent calls for campaigns (percent). */
 export const DEFAULT_ROBOCALL_MODE = 'block'
 export const DEFAULT_CAMPAIGN_SHARE = 70
 
@@ -43,8 +43,8 @@ export async function readOrganizationRows(
 }
 
 /**
- * The same, held until the transaction ends: whoever else changes this organization waits, so that
- * what is read here is what the change is applied to. Null when there is no such organization.
+ * Reads an organization and locks it until the end of the transaction, so that concurrent changes wait.
+ * Returns null if it does not exist.
  */
 export async function lockOrganization(
   trx: Trx,
@@ -72,7 +72,7 @@ export async function lockOrganization(
 
 export type ProfileChange = Partial<Omit<OrganizationProfileRow, 'organizationId' | 'revision' | 'updatedAt'>>
 
-/** Changes a profile that `lockOrganization` holds. */
+/** Updates the profile of an organization locked by `lockOrganization`. */
 export async function updateOrganizationProfile(
   trx: Trx,
   organizationId: string,
@@ -95,7 +95,7 @@ export async function updateOrganizationRow(
   await trx.updateTable('organizations').set(change).where('id', '=', organizationId).execute()
 }
 
-/** Changes what calling reads of an organization; makes the row when there is none. */
+/** Updates the calling profile of an organization, or inserts it. */
 export async function updateCallingProfile(
   trx: Trx,
   organizationId: string,
@@ -109,7 +109,7 @@ export async function updateCallingProfile(
     .execute()
 }
 
-/** The organization's own hours, or null. */
+/** Returns the calling hours set by the organization, or null. */
 export function narrowingOf(calling: CallingProfileRow): WindowNarrowing | null {
   const { windowStartMinute, windowEndMinute } = calling
   if (windowStartMinute === null || windowEndMinute === null) return null

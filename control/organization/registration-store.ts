@@ -46,7 +46,7 @@ export async function findDeclaration(
   return row ?? null
 }
 
-/** Withdraws a declaration that stands; null when it does not (any more). */
+/** Withdraws a declaration. Returns null if it is not in force. */
 export async function withdrawDeclaration(
   trx: Trx,
   organizationId: string,
@@ -64,7 +64,7 @@ export async function withdrawDeclaration(
   return row ?? null
 }
 
-/** Newest first. */
+/** Returns a page, newest first. */
 export async function listDeclarations(
   db: Db,
   organizationId: string,
@@ -85,7 +85,7 @@ export interface NewSenderId {
   readonly submittedBy: string
 }
 
-/** Null when the organization has asked for the number already, or holds it. */
+/** Inserts a sender id. Returns null if the organization already submitted or holds the number. */
 export async function insertSenderId(
   trx: Trx,
   sender: NewSenderId,
@@ -108,7 +108,7 @@ export async function insertSenderId(
   return row ?? null
 }
 
-/** Newest first. */
+/** Returns a page, newest first. */
 export async function listSenderIds(
   db: Db,
   organizationId: string,
@@ -120,7 +120,7 @@ export async function listSenderIds(
   )
 }
 
-/** Whoever's it is: for staff. */
+/** Returns a sender id of any organization, for staff. */
 export async function findSenderId(db: Db | Trx, id: string): Promise<SenderIdRow | null> {
   const row = await db.selectFrom('senderIds').selectAll().where('id', '=', id).executeTakeFirst()
   return row ?? null
@@ -128,7 +128,7 @@ export async function findSenderId(db: Db | Trx, id: string): Promise<SenderIdRo
 
 export type SenderDecision = 'approved' | 'rejected' | 'revoked'
 
-/** Which state each decision is taken in. */
+/** State required for each decision. */
 const DECIDED_FROM: Readonly<Record<SenderDecision, string>> = {
   approved: 'submitted',
   rejected: 'submitted',
@@ -136,7 +136,7 @@ const DECIDED_FROM: Readonly<Record<SenderDecision, string>> = {
 }
 
 /**
- * Null when the sender id is in another state. Rejects with a unique violation when another
+ * Decides a sender id. Returns null if it is in another state. Rejects with a unique violation if another
  * organization holds the number.
  */
 export async function decideSenderId(

@@ -77,7 +77,7 @@ export const declareRobocalls = operation({
   run: async ({ body, actor, deps, requestId }) => {
     const now = deps.clock.wall()
     if (body.declaredOn > istDate(now)) {
-      return refuse('validation_error', 'A declaration is recorded after it was made.', {
+      return refuse('validation_error', 'declaredOn must not be in the future.', {
         issues: [{ path: 'declaredOn', reason: 'must not be in the future' }],
       })
     }
@@ -122,8 +122,8 @@ export const withdrawRobocallDeclaration = operation({
       const row = await withdrawDeclaration(trx, organizationId, params.id, now)
       if (row === null) {
         const known = await findDeclaration(trx, organizationId, params.id)
-        if (known === null) return refuse('not_found', 'There is no such declaration.')
-        return refuse('conflict', 'The declaration was withdrawn already.', {
+        if (known === null) return refuse('not_found', 'The declaration does not exist.')
+        return refuse('conflict', 'The declaration is already withdrawn.', {
           withdrawnAt: timestampOrNull(known.withdrawnAt),
         })
       }
@@ -157,7 +157,7 @@ export const SenderId = z.object({
   createdAt: Timestamp,
 })
 
-/** What numbers of a series look like, and what calls they are for. 160x is data: it was re-cut before. */
+/** Number formats and categories of each series. The 160 series is data because it was redefined before. */
 const SERIES = {
   '140': { form: /^\+91140\d{7}$/, categories: ['promotional'] },
   '1600': { form: /^\+911600\d{6}$/, categories: ['service', 'transactional', 'government'] },
@@ -219,7 +219,8 @@ export const submitSenderId = operation({
     const { organizationId, userId } = actor
     return deps.db.transaction().execute(async (trx) => {
       const row = await insertSenderId(trx, { ...body, organizationId, submittedBy: userId }, now)
-      if (row === null) return refuse('conflict', 'This number was submitted already.', { e164: body.e164 })
+      if (row === null)
+        return refuse('conflict', 'The number is already submitted or approved.', { e164: body.e164 })
       await recordAudit(
         trx,
         {
@@ -260,7 +261,7 @@ function declarationView(row: RobocallDeclarationRow): z.input<typeof Declaratio
   }
 }
 
-/** A sender id as its organization and staff see it. */
+/** Returns the API view of a sender id, for its organization and staff. */
 export function senderIdView(row: SenderIdRow): z.input<typeof SenderId> {
   return {
     id: row.id,

@@ -23,7 +23,7 @@ const ENTITY_TYPES = [
   'other',
 ] as const
 
-/** Decisions 10. */
+/** Documents of each type of entity. */
 const Submission = z.strictObject({
   legalName: z.string().min(1).max(200),
   entityType: z.enum(ENTITY_TYPES),
@@ -43,7 +43,7 @@ const Submission = z.strictObject({
   documents: z.array(z.string().min(1).max(64)).max(20).default([]),
 })
 
-/** As it is shown; `entityType` is open there. */
+/** Submission as shown. `entityType` is an open enumeration. */
 export const ShownSubmission = z.object({
   legalName: z.string(),
   entityType: z.string().meta({ 'x-known-values': [...ENTITY_TYPES] }),
@@ -105,11 +105,13 @@ export const submitForVerification = operation({
       return refuse('unprocessable_entity', contradiction.message, { path: 'gstin' })
     }
     if (body.gstin !== null && body.pan !== null && panOfGstin(body.gstin) !== body.pan) {
-      return refuse('unprocessable_entity', 'The GSTIN was issued to another PAN.', { path: 'pan' })
+      return refuse('unprocessable_entity', 'The GSTIN belongs to another PAN. Correct gstin or pan.', {
+        path: 'pan',
+      })
     }
     if (body.documents.length > 0) {
-      // No operation of this release takes uploads that could be named here.
-      return refuse('not_found', 'There is no such upload.', { resource: 'upload', path: 'documents[0]' })
+      // This release has no uploads.
+      return refuse('not_found', 'The upload does not exist.', { resource: 'upload', path: 'documents[0]' })
     }
     const now = deps.clock.wall()
     const { organizationId, userId } = actor
@@ -118,7 +120,7 @@ export const submitForVerification = operation({
       const row = await submitVerification(trx, deps.rootKey, submission, now)
       if (row === null) {
         const open = await latestVerification(trx, organizationId)
-        return refuse('conflict', 'A verification waits for its decision, or was granted.', {
+        return refuse('conflict', 'A verification is already pending or granted.', {
           status: open?.status ?? 'submitted',
         })
       }

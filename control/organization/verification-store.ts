@@ -7,7 +7,7 @@ import type { OrganizationVerificationRow } from '../db/tables/organization.js'
 
 export type VerificationStatus = 'unverified' | 'submitted' | 'verified' | 'rejected'
 
-/** The newest submission of each of the organizations that has one. */
+/** Returns the latest submission of each organization that has one. */
 export async function latestVerifications(
   db: Db | Trx,
   organizationIds: readonly string[],
@@ -33,8 +33,8 @@ export async function latestVerification(
 }
 
 /**
- * Stores a submission, sealed; null when one waits or was granted already (of several at once, one
- * is stored).
+ * Stores an encrypted submission. Returns null if one is pending or granted. Of concurrent submissions one
+ * is stored.
  */
 export async function submitVerification(
   trx: Trx,
@@ -62,7 +62,7 @@ export async function submitVerification(
   return row ?? null
 }
 
-/** Decides the waiting submission; null when none waits. */
+/** Decides the pending submission. Returns null if none is pending. */
 export async function decideVerification(
   trx: Trx,
   organizationId: string,
@@ -88,7 +88,10 @@ export async function decideVerification(
   return row ?? null
 }
 
-/** What was submitted. Throws EngineError `storage_failed` when it was sealed with another root key. */
+/**
+ * Decrypts the submitted details. Throws EngineError `storage_failed` if they were encrypted with an
+ * unknown root key.
+ */
 export function unsealDetails(rootKey: RootKey, row: OrganizationVerificationRow): unknown {
   return JSON.parse(unsealWithAnyKey(rootKey, 'verification-encryption', row.details, row.id))
 }

@@ -50,7 +50,7 @@ export const organizationShape = {
 export const Organization = z.object(organizationShape)
 export type Organization = z.input<typeof Organization>
 
-/** An organization as the API shows it; null when there is none. */
+/** Returns the API view of an organization, or null if it does not exist. */
 export async function readOrganizationView(
   db: Db | Trx,
   organizationId: string,

@@ -3,10 +3,10 @@ import type { ChatMessage } from '../../media/agent/vendor-ports.js'
 import type { AgentConfig } from '../agents/config.js'
 import type { TranscriptSegmentRow } from '../db/tables/calling.js'
 
-/** What a call came to, as its record shows it. */
+/** Result of a call, as its record shows it. */
 export interface CallResult {
   readonly summary: string
-  /** By output variable; null where the call does not tell. */
+  /** Values by output variable. Null if the conversation does not contain the value. */
   readonly outputs: Readonly<Record<string, string | number | boolean | null>>
   readonly evaluation: readonly {
     readonly id: string
@@ -18,7 +18,7 @@ export interface CallResult {
 
 type Questions = Pick<AgentConfig, 'outputVariables' | 'evaluationCriteria'>
 
-/** Letters of transcript that are sent; of a longer one the middle is left out. */
+/** Maximum characters of the transcript in the prompt. The middle of a longer one is omitted. */
 const MAX_TRANSCRIPT = 60_000
 const MAX_SUMMARY = 2000
 const MAX_REASON = 1000
@@ -31,7 +31,7 @@ const INSTRUCTIONS =
   'the call does not tell), "evaluation" (an array of {"id", "passed": true or false, "reason": one ' +
   'sentence} for the criteria asked for).'
 
-/** What the model is asked about a call. */
+/** Returns the prompt that extracts the result of a call. */
 export function extractionMessages(
   config: Questions,
   segments: readonly Pick<TranscriptSegmentRow, 'role' | 'text'>[],
@@ -42,10 +42,10 @@ export function extractionMessages(
     type: type === 'enum' ? `one of ${enumValues.join(' | ')}` : type === 'date' ? 'YYYY-MM-DD' : type,
   }))
   const criteria = config.evaluationCriteria.map(({ id, name, prompt }) => ({ id, name, prompt }))
-  const asked = JSON.stringify({ outputs, criteria })
+  const request = JSON.stringify({ outputs, criteria })
   return [
     { role: 'system', content: INSTRUCTIONS },
-    { role: 'user', content: `Asked for: ${asked}\n\nTranscript:\n${transcriptText(segments)}` },
+    { role: 'user', content: `Asked for: ${request}\n\nTranscript:\n${transcriptText(segments)}` },
   ]
 }
 
@@ -65,8 +65,8 @@ const Answer = z.object({
 })
 
 /**
- * Reads the model's answer. Values of another type than the variable's, and enum values that do not
- * exist, are null; criteria that were not answered are left out. Null when it is no such answer.
+ * Parses the response of the model. Values of the wrong type and unknown enum values become null,
+ * unanswered criteria are omitted. Returns null if the response has the wrong form.
  */
 export function parseExtraction(text: string, config: Questions): CallResult | null {
   const parsed = Answer.safeParse(jsonIn(text))
@@ -86,7 +86,7 @@ export function parseExtraction(text: string, config: Questions): CallResult | n
   }
 }
 
-/** The JSON object in a text: models like to fence it, or to say a word before it. */
+/** Parses the JSON object in a text. Models often wrap it in a code fence or add words. */
 function jsonIn(text: string): unknown {
   const from = text.indexOf('{')
   const to = text.lastIndexOf('}')
@@ -94,7 +94,7 @@ function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text.slice(from, to + 1))
   } catch {
-    // No answer of the agreed form: the caller asks again.
+    // Not JSON: the caller retries.
     return null
   }
 }

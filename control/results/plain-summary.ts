@@ -3,8 +3,8 @@ import type { TranscriptSegmentRow } from '../db/tables/calling.js'
 const MAX_QUOTE = 160
 
 /**
- * The summary of a call whose language model cannot be asked for one (the embedded rules): what the
- * caller said first, and how it went on, in fixed words. Null when nobody said anything.
+ * Returns a summary in fixed words, for calls without a language model that can summarize (embedded rules):
+ * the first words of the caller and the number of turns. Returns null if nobody spoke.
  */
 export function plainSummary(
   segments: readonly Pick<TranscriptSegmentRow, 'role' | 'text'>[],

@@ -16,27 +16,30 @@ import {
 
 const ATTEMPTS = 3
 const RETRY_MS = 5000
-/** Three of them, with their pauses, within the wait of `call.completed`. */
+/** Timeout of the model (ms). Three attempts and their pauses take less than `RESULT_WAIT_MS`. */
 const ANSWER_MS = 25_000
 const MAX_ANSWER = 100_000
-/** Calls asked about at once, in all and of one organization. */
-const AT_ONCE = 8
-const AT_ONCE_EACH = 4
+/** Concurrent extractions, in total and per organization. */
+const MAX_CONCURRENT = 8
+const MAX_CONCURRENT_PER_ORGANIZATION = 4
 
-/** Asks a language model what ended calls came to, and tells customers of calls whose answer is late. */
+/**
+ * Returns the handlers that extract call results with a language model and announce `call.completed` when
+ * the result is late.
+ */
 export function resultHandlers(options: {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
-  /** The model by its name in agents; null when its vendor is not configured. */
+  /** Returns a model by its name in agents, or null if its vendor is not configured. */
   model(name: string): LanguageModel | null
 }): readonly JobHandler[] {
   const { db, clock, log } = options
   return [
     {
       kind: RESULT_JOB,
-      concurrency: AT_ONCE,
-      laneLimit: () => AT_ONCE_EACH,
+      concurrency: MAX_CONCURRENT,
+      laneLimit: () => MAX_CONCURRENT_PER_ORGANIZATION,
       async run(job) {
         const callId = job.payload
         const material = await readExtractionInput(db, callId)
@@ -65,13 +68,13 @@ export function resultHandlers(options: {
             return null
           }
         } catch (error) {
-          // The service stops: another run of the job asks.
+          // The service is stopping. Another run of the job repeats the extraction.
           if (job.signal.aborted) throw error
-          const again = job.attempts < ATTEMPTS && (!(error instanceof EngineError) || error.retryable)
+          const retry = job.attempts < ATTEMPTS && (!(error instanceof EngineError) || error.retryable)
           const text = errorText(error)
-          log.warn({ callId, attempt: job.attempts, error: text, again }, 'a call has no result')
+          log.warn({ callId, attempt: job.attempts, error: text, retry }, 'call_result.failed')
           return async (trx) => {
-            if (again) return clock.wall() + RETRY_MS
+            if (retry) return clock.wall() + RETRY_MS
             await storeResultFailure(trx, callId, text, clock.wall())
             return null
           }
@@ -91,7 +94,10 @@ export function resultHandlers(options: {
   ]
 }
 
-/** The whole answer; rejects with EngineError, also when it takes too long or is far too long. */
+/**
+ * Resolves with the complete response. Rejects with EngineError on failure, on timeout, and if the response
+ * is too long.
+ */
 function answerOf(
   model: LanguageModel,
   name: string,

@@ -7,14 +7,14 @@ import { addJobs } from '../jobs/store.js'
 import type { CallResult } from './extraction.js'
 import { plainSummary } from './plain-summary.js'
 
-/** An answered agent call is told to customers with its result, or this long after its end without. */
+/** Delay of `call.completed` after an answered agent call (ms), unless the result is available earlier. */
 export const RESULT_WAIT_MS = 90_000
 export const RESULT_JOB = 'call-results'
 export const COMPLETION_JOB = 'call-completion'
 
 /**
- * Begins to find out what an ended call came to. True when `call.completed` waits for that; false when
- * there is nothing to find out, or it is known at once, and the caller of this announces it.
+ * Starts the extraction of the result of an ended call. Returns true if `call.completed` waits for it.
+ * Returns false if there is no result or it is available at once; the caller then announces the event.
  */
 export async function startResultExtraction(trx: Trx, call: CallRow, now: number): Promise<boolean> {
   if (call.answeredAt === null || call.agentVersionId === null) return false
@@ -61,7 +61,7 @@ export async function startResultExtraction(trx: Trx, call: CallRow, now: number
   return true
 }
 
-/** The result of a call, whatever was there before. */
+/** Stores the result of a call and replaces an earlier one. */
 export async function storeResult(trx: Trx, callId: string, result: CallResult, now: number): Promise<void> {
   await trx
     .updateTable('callResults')
@@ -78,7 +78,7 @@ export async function storeResult(trx: Trx, callId: string, result: CallResult, 
   await announceCompleted(trx, callId, now)
 }
 
-/** There is no result, and no further attempt. */
+/** Stores that the extraction failed for good. */
 export async function storeResultFailure(
   trx: Trx,
   callId: string,
@@ -94,7 +94,7 @@ export async function storeResultFailure(
   await announceCompleted(trx, callId, now)
 }
 
-/** Records `call.completed`, unless that was done. */
+/** Records `call.completed` unless it was recorded before. */
 export async function announceCompleted(trx: Trx, callId: string, now: number): Promise<void> {
   const first = await trx
     .updateTable('callResults')
@@ -113,7 +113,7 @@ export async function announceCompleted(trx: Trx, callId: string, now: number): 
   await insertEvent(trx, { organizationId, environment, type: 'call.completed', subject }, now)
 }
 
-/** Asks again for the result of a call that has one, or failed to get one. False when there is none. */
+/** Repeats the extraction for a call that has a result or a failure. Returns false if it has neither. */
 export async function retryResult(db: Db, callId: string, now: number): Promise<boolean> {
   return await db.transaction().execute(async (trx) => {
     const row = await trx
@@ -129,7 +129,7 @@ export async function retryResult(db: Db, callId: string, now: number): Promise<
   })
 }
 
-/** What a call is asked about, and what was said in it; null when the call has no agent. */
+/** Returns the configuration and the transcript for the extraction, or null if the call has no agent. */
 export async function readExtractionInput(
   db: Db,
   callId: string,

@@ -27,7 +27,7 @@ const Secret = z.object({
   updatedAt: Timestamp,
 })
 
-// It is sent in a header, which takes visible characters and spaces inside (RFC 9110 5.5).
+// A secret is sent in a header: visible characters and inner spaces only (RFC 9110, 5.5).
 const Value = z
   .string()
   .max(8_192)
@@ -35,7 +35,7 @@ const Value = z
   .meta({ writeOnly: true })
 
 const SecretPath = z.object({ id: idParam('sec') })
-const noSecret = () => refuse('not_found', 'There is no such secret.')
+const noSecret = () => refuse('not_found', 'The secret does not exist.')
 
 export const listSecrets = listOperation({
   id: 'listSecrets',
@@ -75,7 +75,10 @@ export const createSecret = operation({
     const vault = openVault(deps.rootKey, 'secret-encryption')
     return deps.db.transaction().execute(async (trx) => {
       const row = await insertSecret(trx, vault, { ...body, organizationId, createdBy: userId }, now)
-      if (row === null) return refuse('conflict', 'There is a secret of that name.', { path: 'name' })
+      if (row === null)
+        return refuse('conflict', 'A secret with this name already exists. Choose another name.', {
+          path: 'name',
+        })
       await recordAudit(
         trx,
         {
@@ -168,7 +171,9 @@ export const deleteSecret = operation({
     } catch (error) {
       if (!isForeignKeyViolation(error)) throw error
       const users = await findSecretUsers(deps.db, [params.id])
-      return refuse('conflict', 'The secret is in use.', { usedBy: users.get(params.id) ?? [] })
+      return refuse('conflict', 'The secret is in use. Remove it from the objects in details.usedBy first.', {
+        usedBy: users.get(params.id) ?? [],
+      })
     }
   },
 })

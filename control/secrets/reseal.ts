@@ -4,19 +4,19 @@ import type { KeyPurpose, RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
 import { openVault } from './vault.js'
 
-/** A column of sealed texts, each bound to the id of its row. */
-interface Place {
+/** A column with encrypted text, bound to the id of its row. */
+interface SealedColumn {
   readonly table: string
   readonly column: string
   readonly purpose: KeyPurpose
-  /** Follows the id in what a text is bound to. */
+  /** Suffix of the bound text after the id. */
   readonly suffix?: string
-  /** Column that names the key of a vault. */
+  /** Column with the id of the encryption key. */
   readonly keyId?: string
 }
 
-/** Everything that stays encrypted for long. Answers kept for idempotency live a day: they are not here. */
-const PLACES: readonly Place[] = [
+/** All columns with long-lived encrypted text. Idempotent responses live for a day and are not included. */
+const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'secrets', column: 'sealed', purpose: 'secret-encryption', keyId: 'keyId' },
   { table: 'organizationVerifications', column: 'details', purpose: 'verification-encryption' },
   { table: 'webhookEndpoints', column: 'secret', purpose: 'webhook-secrets' },
@@ -26,40 +26,40 @@ const PLACES: readonly Place[] = [
 ]
 
 export interface Resealed {
-  /** Texts that an earlier root key had encrypted, and the present one does now. */
+  /** Number of texts that were encrypted with an earlier root key and now use the current one. */
   readonly changed: number
-  /** Texts that no configured root key opens. */
+  /** Number of texts that no configured root key can decrypt. */
   readonly unreadable: number
 }
 
 const PAGE = 200
 
 /**
- * Encrypts with the present root key what earlier ones encrypted. May be interrupted and run again;
- * a text that is replaced meanwhile is left as it is, its writer used a key of its own.
+ * Re-encrypts with the current root key what earlier root keys encrypted. Can be interrupted and repeated.
+ * Texts that are replaced in the meantime are skipped, because their writer used the current key.
  */
 export async function resealAll(db: Db, rootKey: RootKey): Promise<Resealed> {
   let changed = 0
   let unreadable = 0
-  for (const place of PLACES) {
+  for (const target of SEALED_COLUMNS) {
     for (let after = ''; ; ) {
-      const rows = await page(db, place, after)
+      const rows = await page(db, target, after)
       const last = rows.at(-1)
       if (last === undefined) break
       after = last.id
       for (const { id, sealed } of rows) {
-        const bound = `${id}${place.suffix ?? ''}`
-        if (opens(rootKey, place.purpose, sealed, bound)) continue
-        const plain = open(rootKey, place.purpose, sealed, bound)
+        const bound = `${id}${target.suffix ?? ''}`
+        if (opens(rootKey, target.purpose, sealed, bound)) continue
+        const plain = open(rootKey, target.purpose, sealed, bound)
         if (plain === null) unreadable++
-        else if (await replace(db, rootKey, place, { id, bound, sealed, plain })) changed++
+        else if (await replace(db, rootKey, target, { id, bound, sealed, plain })) changed++
       }
     }
   }
   return { changed, unreadable }
 }
 
-async function page(db: Db, { table, column }: Place, after: string) {
+async function page(db: Db, { table, column }: SealedColumn, after: string) {
   const { rows } = await sql<{ id: string; sealed: string }>`
     select "id", ${sql.ref(column)} as "sealed" from ${sql.table(table)}
     where ${sql.ref(column)} is not null and "id" > ${after} order by "id" limit ${PAGE}`.execute(db)
@@ -69,7 +69,7 @@ async function page(db: Db, { table, column }: Place, after: string) {
 async function replace(
   db: Db,
   rootKey: RootKey,
-  { table, column, purpose, keyId }: Place,
+  { table, column, purpose, keyId }: SealedColumn,
   row: { readonly id: string; readonly bound: string; readonly sealed: string; readonly plain: string },
 ): Promise<boolean> {
   const fresh = seal(rootKey.subkey(purpose), row.plain, row.bound)
@@ -85,12 +85,12 @@ function opens(rootKey: RootKey, purpose: KeyPurpose, sealed: string, bound: str
     unseal(rootKey.subkey(purpose), sealed, bound)
     return true
   } catch {
-    // What opens it, if anything, is asked next.
+    // The other keys are tried next.
     return false
   }
 }
 
-/** Null when no root key opens it: counted and reported, the rest goes on. */
+/** Decrypts a text. Returns null if no root key fits; the text is counted and the rest continues. */
 function open(rootKey: RootKey, purpose: KeyPurpose, sealed: string, bound: string): string | null {
   try {
     return unsealWithAnyKey(rootKey, purpose, sealed, bound)

@@ -4,16 +4,16 @@ import type { Db, Trx } from '../db/database.js'
 import type { SecretRow } from '../db/tables/organization.js'
 import type { Vault } from './vault.js'
 
-/** What refers to a secret and keeps it from being deleted. */
+/** Object that refers to a secret and prevents its deletion. */
 export interface SecretUser {
   readonly type: string
   readonly id: string
 }
 
-/** A value this short would be told by its last four characters. */
+/** Minimum length of values whose last four characters are shown. */
 const SHOWN_FROM = 12
 
-/** Null when the organization has a secret of that name. */
+/** Inserts a secret. Returns null if the name is taken. */
 export async function insertSecret(
   trx: Trx,
   vault: Vault,
@@ -54,7 +54,10 @@ export async function replaceSecret(
   return row ?? null
 }
 
-/** Null when there is none. Rejects with a foreign key violation while something uses it. */
+/**
+ * Deletes a secret. Returns null if it does not exist. Rejects with a foreign key violation while it is in
+ * use.
+ */
 export async function deleteSecret(trx: Trx, organizationId: string, id: string): Promise<SecretRow | null> {
   const row = await trx
     .deleteFrom('secrets')
@@ -65,7 +68,7 @@ export async function deleteSecret(trx: Trx, organizationId: string, id: string)
   return row ?? null
 }
 
-/** The value itself: for sending, never for showing. */
+/** Decrypts the value of a secret, for sending it. Never return it to clients. */
 export async function readSecretValue(
   db: Db | Trx,
   vault: Vault,
@@ -81,7 +84,7 @@ export async function readSecretValue(
   return row === undefined ? null : vault.open(row, id)
 }
 
-/** Those of the ids that are no secret of the organization. */
+/** Returns the ids that are not secrets of the organization. */
 export async function unknownSecrets(
   db: Db | Trx,
   organizationId: string,
@@ -98,7 +101,7 @@ export async function unknownSecrets(
   return ids.filter((id) => !known.has(id))
 }
 
-/** Newest first. */
+/** Returns a page of secrets, newest first. */
 export async function listSecrets(
   db: Db,
   organizationId: string,
@@ -107,7 +110,7 @@ export async function listSecrets(
   return newestFirst(db.selectFrom('secrets').selectAll().where('organizationId', '=', organizationId), page)
 }
 
-/** What uses each of the secrets: connections and agents. */
+/** Returns the objects that use each of the secrets. */
 export async function findSecretUsers(
   db: Db | Trx,
   secretIds: readonly string[],
@@ -135,8 +138,8 @@ export async function findSecretUsers(
 }
 
 /**
- * Records all the secrets something uses, instead of what was recorded before. Rejects with a
- * foreign key violation for a secret that is gone.
+ * Replaces the secrets that an object uses. Rejects with a foreign key violation if a secret does not
+ * exist.
  */
 export async function setSecretUses(trx: Trx, user: SecretUser, secretIds: readonly string[]): Promise<void> {
   const before = await trx
@@ -147,7 +150,7 @@ export async function setSecretUses(trx: Trx, user: SecretUser, secretIds: reado
     .execute()
   const known = before.map((row) => row.secretId)
   const gone = known.filter((id) => !secretIds.includes(id))
-  // Rows that stay are not touched: others may wait for them.
+  // Unchanged rows are not touched, because other transactions may wait for them.
   const added = secretIds.filter((id) => !known.includes(id))
   if (gone.length > 0) {
     await trx

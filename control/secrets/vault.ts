@@ -3,22 +3,25 @@ import { EngineError } from '../../media/base/errors.js'
 import { seal, unseal } from '../base/crypto.js'
 import type { KeyPurpose, RootKey } from '../base/root-key.js'
 
-/** A sealed text and which encryption key it needs. */
+/** Encrypted text and the id of its encryption key. */
 export interface SealedText {
   readonly sealed: string
   readonly keyId: string
 }
 
 /**
- * Texts under AES-256-GCM. New ones are sealed with the key of the present root key; those of an
- * earlier root key stay readable while that one is configured.
+ * Encrypts and decrypts text with AES-256-GCM. New text is encrypted with the current root key. Text of an
+ * earlier root key can be decrypted while that key is configured.
  */
 export interface Vault {
-  /** Of the key that new texts are sealed with. */
+  /** Id of the current encryption key. */
   readonly keyId: string
-  /** `bound` is the id of the row: a text moved to another row does not open. */
+  /** Encrypts text. `bound` is the id of the row: text that is copied to another row cannot be decrypted. */
   seal(plain: string, bound: string): SealedText
-  /** Throws EngineError `storage_failed` when its root key is not configured any more, or it was altered. */
+  /**
+   * Decrypts text. Throws EngineError `storage_failed` if its root key is not configured or the text was
+   * modified.
+   */
   open(stored: SealedText, bound: string): string
 }
 

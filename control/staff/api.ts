@@ -136,7 +136,7 @@ export const decideOrganizationVerification = operation({
     }),
 })
 
-/** Of one kind of limit; null is the default again. */
+/** Values per environment. Null restores the default. */
 const perEnvironment = (minimum: number, maximum: number) =>
   z
     .strictObject({
@@ -199,7 +199,7 @@ export const setOrganizationLimits = operation({
     }),
 })
 
-/** What the gate's check says of a call that the kill switch stops. */
+/** Reason code of calls that the kill switch blocks. */
 const KILL_SWITCH = 'kill_switch'
 
 export const setKillSwitch = operation({
@@ -219,7 +219,7 @@ export const setKillSwitch = operation({
     performStaffAction(input, params.id, async (trx, { calling }, now) => {
       const { enforcement, reason } = body
       await updateCallingProfile(trx, params.id, {
-        // Set again while it is set: the time of the first stays.
+        // If it is already set, the original time is kept.
         enforcedAt: enforcement ? (calling.enforcedAt ?? now) : null,
         enforcedReason: enforcement ? KILL_SWITCH : null,
       })
@@ -255,7 +255,7 @@ export const staffOperations = [
   decideSenderId,
 ]
 
-/** The part of an organization that `setOrganizationLimits` changes. */
+/** Returns the fields that `setOrganizationLimits` changes, for the audit log. */
 async function granted(deps: Deps, trx: Trx, organizationId: string): Promise<AuditFields> {
   const found = await readStaffOrganization(deps, trx, organizationId)
   if (found === null) return {}

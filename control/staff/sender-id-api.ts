@@ -51,7 +51,7 @@ export const decideSenderId = operation({
       })
     } catch (error) {
       if (!isUniqueViolation(error)) throw error
-      return refuse('conflict', 'Another organization holds this sender id.', { status: 'submitted' })
+      return refuse('conflict', 'Another organization holds this sender ID.', { status: 'submitted' })
     }
   },
 })

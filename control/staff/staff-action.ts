@@ -8,27 +8,27 @@ import { queueMailToAdmins } from '../mail/outbox.js'
 import { lockOrganization, type StoredOrganization } from '../organization/profile-store.js'
 import { readStaffOrganization, type StaffOrganization } from './view.js'
 
-/** Why staff do something: part of every body. */
+/** Reason of a staff action, required in every body. */
 export const Reason = z
   .string()
   .min(1)
   .max(500)
   .meta({ description: 'Reason of the change. Recorded in the audit log.' })
 
-export const organizationNotFound = () => refuse('not_found', 'There is no such organization.')
+export const organizationNotFound = () => refuse('not_found', 'The organization does not exist.')
 
-/** What staff did, for the log. */
+/** A staff action, for the audit log. */
 export interface StaffAction {
   readonly action: string
   readonly subject: { readonly type: string; readonly id: string }
   readonly reason: string
   readonly before: AuditFields
   readonly after: AuditFields
-  /** Mailed to owners and admins. */
+  /** Mail to owners and admins. */
   readonly notice?: { readonly subject: string; readonly text: string }
 }
 
-/** A staff action on an organization nobody else changes meanwhile, logged in the same transaction. */
+/** Runs a staff action on a locked organization and records it in the audit log in the same transaction. */
 export async function performStaffAction(
   input: { readonly actor: StaffActor; readonly deps: Deps; readonly requestId: string },
   organizationId: string,
@@ -39,9 +39,9 @@ export async function performStaffAction(
   const done = await deps.db.transaction().execute(async (trx) => {
     const stored = await lockOrganization(trx, organizationId, now)
     if (stored === null) return organizationNotFound()
-    const deed = await run(trx, stored, now)
-    if (isRefusal(deed)) return deed
-    const { notice, ...entry } = deed
+    const action = await run(trx, stored, now)
+    if (isRefusal(action)) return action
+    const { notice, ...entry } = action
     await recordAudit(trx, { organizationId, actor, requestId, ...entry }, now)
     if (notice !== undefined) await queueMailToAdmins(trx, now, organizationId, { kind: 'notice', ...notice })
     return (await readStaffOrganization(deps, trx, organizationId)) ?? organizationNotFound()

@@ -3,7 +3,7 @@ import type { Db } from '../db/database.js'
 import type { OrganizationRow } from '../db/tables/identity.js'
 import type { VerificationStatus } from '../organization/verification-store.js'
 
-/** Organizations of the whole platform, newest first; only those in a state of verification if given. */
+/** Returns a page of all organizations, newest first, optionally of one verification state. */
 export async function listOrganizations(
   db: Db,
   filter: { readonly verification: VerificationStatus | null },
@@ -30,7 +30,7 @@ export async function listOrganizations(
   return newestFirst(query, page, { alias: 'o' })
 }
 
-/** Which of the organizations the kill switch is set for. */
+/** Returns the organizations for which the kill switch is set. */
 export async function filterByKillSwitch(
   db: Db,
   organizationIds: readonly string[],

@@ -30,7 +30,7 @@ export const StaffOrganization = z.object({
 })
 export type StaffOrganization = z.input<typeof StaffOrganization>
 
-/** An organization with what only staff see and set; null when there is none. */
+/** Returns an organization with the fields visible to staff, or null if it does not exist. */
 export async function readStaffOrganization(
   deps: Pick<Deps, 'rootKey'>,
   db: Db | Trx,

@@ -8,13 +8,13 @@ import { openEnum } from '../base/schemas.js'
 import { openApiDocument } from '../openapi/document.js'
 import { WEBHOOKS } from '../openapi/webhook-events.js'
 
-/** Version of the API description; grows with every addition. */
+/** Version of the API description. Increases with every addition. */
 export const API_VERSION = '1.0.0'
 
 const PROBE_MS = 2000
-/** Due jobs are looked for every quarter of a second; this long without is a fault. */
+/** Time without a poll after which the job queue counts as stuck (ms). The poll interval is 250 ms. */
 const JOBS_IDLE_MS = 60_000
-/** Events of calls are stored at once; so many waiting means that the store does not keep up. */
+/** Number of unstored call events above which the store counts as behind. */
 const CALL_EVENTS_WAITING = 2_000
 
 export const health = operation({
@@ -44,19 +44,24 @@ export const ready = operation({
   result: z.object({ status: openEnum('ready'), checks: z.record(z.string(), openEnum('ok')) }),
   fails: ['internal_error'],
   run: async ({ deps }) => {
-    if (deps.calls.draining) return unavailable('Shutting down.', { checks: { calls: 'draining' } })
-    if (!(await databaseAnswers(deps))) return unavailable('Not ready.', { checks: { database: 'failed' } })
+    if (deps.calls.draining)
+      return unavailable('The service is shutting down.', { checks: { calls: 'draining' } })
+    if (!(await databaseAnswers(deps)))
+      return unavailable('The service is not ready.', { checks: { database: 'failed' } })
     const { callEvents, jobsIdleMs } = deps.backlog()
     const queue = jobsIdleMs === null ? 'starting' : jobsIdleMs > JOBS_IDLE_MS ? 'stuck' : 'ok'
     const events = callEvents > CALL_EVENTS_WAITING ? 'behind' : 'ok'
     if (queue !== 'ok' || events !== 'ok') {
-      return unavailable('Not ready.', { checks: { queue, callEvents: events } })
+      return unavailable('The service is not ready.', { checks: { queue, callEvents: events } })
     }
     return { status: 'ready', checks: { database: 'ok', calls: 'ok', queue, callEvents: events } }
   },
 })
 
-/** `list` is read when asked, because the description is itself one of the operations. */
+/**
+ * Returns the operation for the OpenAPI description. `list` is called per request because this operation is
+ * part of the list.
+ */
 export function openApi(list: () => readonly Operation[]): Operation {
   let document: Readonly<Record<string, unknown>> | undefined
   return operation({
@@ -79,14 +84,14 @@ export function openApi(list: () => readonly Operation[]): Operation {
 
 async function databaseAnswers(deps: Deps): Promise<boolean> {
   return new Promise((resolve) => {
-    // A store that hangs must not make the probe hang.
+    // A hanging database must not block the probe.
     const deadline = deps.clock.after(PROBE_MS, () => resolve(false))
     sql`select 1`
       .execute(deps.db)
       .then(
         () => resolve(true),
         (error: unknown) => {
-          deps.log.warn({ error: errorText(error) }, 'the database does not answer')
+          deps.log.warn({ error: errorText(error) }, 'database.unreachable')
           resolve(false)
         },
       )

@@ -30,24 +30,39 @@ export const callInToSandbox = operation({
     const number = isId('num', body.numberId) ? await findNumber(deps.db, actor, body.numberId) : null
     if (number === null) {
       return (await existsInOtherEnvironment(deps.db, actor, body.numberId))
-        ? refuse('environment_mismatch', 'The number belongs to the other environment.', { path: 'numberId' })
-        : refuse('not_found', 'There is no such number.', { resource: 'number', path: 'numberId' })
+        ? refuse(
+            'environment_mismatch',
+            'The number belongs to the live environment. Use a number of the test environment.',
+            { path: 'numberId' },
+          )
+        : refuse('not_found', 'The number does not exist. Set numberId to an existing number.', {
+            resource: 'number',
+            path: 'numberId',
+          })
     }
     const { personas } = deps.ringer
     const persona = body.persona ?? DEFAULT_PERSONA
     if (!personas.includes(persona)) {
-      return refuse('unprocessable_entity', `There is no such persona; there are ${personas.join(', ')}.`, {
-        path: 'persona',
-      })
+      return refuse(
+        'unprocessable_entity',
+        `The persona does not exist. Use one of: ${personas.join(', ')}.`,
+        {
+          path: 'persona',
+        },
+      )
     }
     try {
       await deps.ringer.callIn({ from: body.from, to: number.e164, persona })
     } catch (error) {
       if (!(error instanceof EngineError)) throw error
-      deps.log.warn({ code: error.code, error: error.message }, 'the simulated carrier could not call in')
-      return refuse('provider_unavailable', 'The simulated carrier cannot call now; try again.', {
-        provider: 'sandbox',
-      })
+      deps.log.warn({ code: error.code, error: error.message }, 'sandbox.inbound_call_failed')
+      return refuse(
+        'provider_unavailable',
+        'The simulated carrier cannot place the call now. Retry in a moment.',
+        {
+          provider: 'sandbox',
+        },
+      )
     }
     return { numberId: number.id, from: body.from, to: number.e164, persona }
   },

@@ -1,6 +1,6 @@
 import type { HttpToolAuth, HttpToolRequest } from '../../media/agent/agent-spec.js'
 
-/** The values of the secrets that a request names; null where it names none. */
+/** Values of the secrets of a request. Null if it has none. */
 export interface ToolSecrets {
   readonly primary: string | null
   readonly secondary: string | null
@@ -10,32 +10,32 @@ export interface BuiltRequest {
   readonly method: HttpToolRequest['method']
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** Null for methods whose arguments stand in the query. */
+  /** Body. Null for methods with arguments in the query. */
   readonly body: string | null
 }
 
 const IN_QUERY: ReadonlySet<HttpToolRequest['method']> = new Set(['GET', 'DELETE'])
 
 /**
- * The request of an HTTP tool with the model's arguments and its credentials (contract 2.6): in the
- * query for GET and DELETE, else in a JSON or form body, under `bodyRoot` when there is one.
+ * Returns the request of an HTTP tool with the arguments of the model and the credentials. The arguments
+ * are in the query for GET and DELETE, else in a JSON or form body, below `bodyRoot` if set.
  */
 export function buildRequest(
   request: HttpToolRequest,
-  given: Readonly<Record<string, unknown>>,
+  args: Readonly<Record<string, unknown>>,
   secrets: ToolSecrets,
 ): BuiltRequest {
   const url = new URL(request.url)
   const headers: Record<string, string> = { accept: 'application/json', 'user-agent': 'parley' }
   let body: string | null = null
   if (IN_QUERY.has(request.method)) {
-    for (const [name, value] of Object.entries(given)) url.searchParams.append(name, textOf(value))
+    for (const [name, value] of Object.entries(args)) url.searchParams.append(name, textOf(value))
   } else if (request.bodyFormat === 'form') {
     headers['content-type'] = 'application/x-www-form-urlencoded'
-    body = formOf(given, request.bodyRoot)
+    body = formOf(args, request.bodyRoot)
   } else {
     headers['content-type'] = 'application/json'
-    body = JSON.stringify(request.bodyRoot === null ? given : { [request.bodyRoot]: given })
+    body = JSON.stringify(request.bodyRoot === null ? args : { [request.bodyRoot]: args })
   }
   for (const [name, value] of Object.entries(request.headers)) headers[name.toLowerCase()] = value
   authenticate(request.auth, request.connectionId !== null, secrets, url, headers)
@@ -53,14 +53,15 @@ function authenticate(
     const type = auth?.type ?? (connected ? 'bearer' : 'none')
     if (type === 'bearer') headers[(auth?.header ?? 'authorization').toLowerCase()] = `Bearer ${primary}`
     else if (type === 'basic') headers.authorization = `Basic ${base64(auth?.name ?? null, primary)}`
-    else if (type === 'api_key') place(auth?.in ?? 'header', auth?.name ?? 'x-api-key', primary, url, headers)
+    else if (type === 'api_key')
+      setCredential(auth?.in ?? 'header', auth?.name ?? 'x-api-key', primary, url, headers)
   }
   if (auth?.secondary && secondary !== null) {
-    place(auth.secondary.in, auth.secondary.name, secondary, url, headers)
+    setCredential(auth.secondary.in, auth.secondary.name, secondary, url, headers)
   }
 }
 
-function place(
+function setCredential(
   where: 'header' | 'query',
   name: string,
   value: string,
@@ -71,14 +72,14 @@ function place(
   else headers[name.toLowerCase()] = value
 }
 
-/** Without a user name the secret holds both, as `user:password`. */
+/** Without a user name the secret contains `user:password`. */
 function base64(user: string | null, secret: string): string {
   return Buffer.from(user === null ? secret : `${user}:${secret}`, 'utf8').toString('base64')
 }
 
-function formOf(given: Readonly<Record<string, unknown>>, root: string | null): string {
+function formOf(args: Readonly<Record<string, unknown>>, root: string | null): string {
   const form = new URLSearchParams()
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(args)) {
     form.append(root === null ? name : `${root}[${name}]`, textOf(value))
   }
   return form.toString()

@@ -19,12 +19,12 @@ import { openVault } from '../secrets/vault.js'
 import { buildRequest } from './http-request.js'
 import { sendToolRequest } from './send-request.js'
 
-/** Requests of one call at once; an agent has 32 tools. */
-const MAX_AT_ONCE = 8
+/** Maximum concurrent requests of a call. An agent has up to 32 tools. */
+const MAX_CONCURRENT = 8
 
 /**
- * Carries out the HTTP tools of live calls, and has their presets carried out. Secrets are read for each request, so that a replaced one
- * counts at once, and never leave this thread.
+ * Runs the HTTP and preset tools of live calls. Secrets are read for each request, so that changes take
+ * effect immediately, and never leave this thread.
  */
 export function openAgentTools(deps: {
   readonly db: Db
@@ -41,10 +41,10 @@ export function openAgentTools(deps: {
   async function send(
     callId: string,
     tool: Parameters<AgentTools['run']>[1],
-    given: Readonly<Record<string, unknown>>,
+    args: Readonly<Record<string, unknown>>,
   ): Promise<string> {
     const { action } = tool
-    if (isService(action)) return await serve(callId, action.kind, given)
+    if (isService(action)) return await runPreset(callId, action.kind, args)
     if (action.kind !== 'http') return `Failed: ${tool.name} is no request to another system.`
     const { request } = action
     const call = await db
@@ -73,40 +73,40 @@ export function openAgentTools(deps: {
     const result = await sendToolRequest({
       egress,
       clock,
-      request: buildRequest(request, given, secrets),
+      request: buildRequest(request, args, secrets),
       timeoutMs: request.timeoutMs,
     })
     const ms = Math.round(clock.now() - startedAt)
-    log.info({ callId, tool: tool.name, ms, failed: result.startsWith('Failed') }, 'a tool was used')
+    log.info({ callId, tool: tool.name, ms, failed: result.startsWith('Failed') }, 'tool.finished')
     return result
   }
 
-  async function serve(
+  async function runPreset(
     callId: string,
     kind: ServiceKind,
-    given: Readonly<Record<string, unknown>>,
+    args: Readonly<Record<string, unknown>>,
   ): Promise<string> {
-    const request = serviceRequest(kind, given, clock.wall())
+    const request = serviceRequest(kind, args, clock.wall())
     if (typeof request === 'string') return request
     let answer: ServiceAnswer
     try {
       answer = await services.carryOut(callId, request)
     } catch (error) {
-      log.error({ callId, preset: kind, error: errorText(error) }, 'a preset failed')
+      log.error({ callId, preset: kind, error: errorText(error) }, 'preset_tool.failed')
       answer = { status: 'failed' }
     }
     const refusal = answer.status === 'refused' ? answer.refusal : undefined
-    log.info({ callId, preset: kind, status: answer.status, refusal }, 'a preset was used')
+    log.info({ callId, preset: kind, status: answer.status, refusal }, 'preset_tool.finished')
     return toolResultText(kind, answer)
   }
 
   return {
-    async run(callId, tool, given) {
+    async run(callId, tool, args) {
       const count = running.get(callId) ?? 0
-      if (count >= MAX_AT_ONCE) return 'Failed: too many requests are running. Nothing was sent.'
+      if (count >= MAX_CONCURRENT) return 'Failed: too many requests are running. Nothing was sent.'
       running.set(callId, count + 1)
       try {
-        return await send(callId, tool, given)
+        return await send(callId, tool, args)
       } finally {
         const left = (running.get(callId) ?? 1) - 1
         if (left === 0) running.delete(callId)

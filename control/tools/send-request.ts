@@ -5,16 +5,16 @@ import { EngineError } from '../../media/base/errors.js'
 import type { Egress } from '../net/egress.js'
 import type { BuiltRequest } from './http-request.js'
 
-/** Read of an answer; a model could not use more. */
+/** Maximum bytes read of a response. */
 const MAX_BYTES = 64 * 1024
-/** Told to the model. */
+/** Maximum characters passed to the model. */
 const MAX_RESULT = 8000
 const MAX_ERROR = 500
 const READABLE = /^(text\/|application\/([\w.+-]*\+)?(json|xml)|application\/x-www-form-urlencoded)/
 
 /**
- * Sends one request of a tool: once (it may not be repeatable), to public addresses only, following no
- * redirect, within `timeoutMs` for everything. Resolves with what the model is told; never rejects.
+ * Sends the request of a tool once (it may not be repeatable), only to public addresses, without following
+ * redirects, within `timeoutMs` in total. Resolves with the text for the model. Never rejects.
  */
 export function sendToolRequest(options: {
   readonly egress: Egress
@@ -27,7 +27,7 @@ export function sendToolRequest(options: {
   try {
     url = egress.permit(request.url, 'http')
   } catch (error) {
-    return Promise.resolve(refused(error))
+    return Promise.resolve(errorResult(error))
   }
   return new Promise((resolve) => {
     const secure = url.protocol === 'https:'
@@ -41,10 +41,10 @@ export function sendToolRequest(options: {
       resolve('Failed: the other system did not answer in time. The request may have been carried out.')
       outgoing.destroy()
     })
-    // Stays for good: a destroyed request may still report an error.
+    // Never removed: a destroyed request may still report an error.
     outgoing.on('error', (error) => {
       timer.cancel()
-      resolve(refused(error))
+      resolve(errorResult(error))
     })
     outgoing.on('response', (response) => {
       read(response, (text) => {
@@ -74,7 +74,7 @@ function read(response: IncomingMessage, done: (result: string) => void): void {
     response.destroy()
   })
   response.on('end', () => end(false))
-  // An answer that breaks off is told as far as it came.
+  // A truncated response is passed on as far as it was received.
   response.on('error', () => end(true))
   response.on('close', () => end(true))
 }
@@ -98,8 +98,8 @@ function shortened(text: string, most: number, cut: boolean): string {
 
 const NAMES = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'ENODATA'])
 
-/** Nothing of the address or the credentials: the model might say it. */
-function refused(error: unknown): string {
+/** Must not contain the address or the credentials, because the model might repeat them. */
+function errorResult(error: unknown): string {
   if (error instanceof EngineError && error.code === 'egress_refused') {
     return 'Failed: the address of this tool may not be used. Nothing was sent.'
   }

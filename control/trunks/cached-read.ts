@@ -1,9 +1,9 @@
 import type { Clock } from '../../media/base/clock.js'
 
 /**
- * What `read` gives, read again when the last reading is older than `ms`; those who ask meanwhile share
- * one reading. A failed one is not kept. For answers every stranger's INVITE needs: a flood of them must
- * not become a flood of queries.
+ * Returns a function that caches the result of `read` for `ms`. Concurrent callers share one read. A failed
+ * read is not cached. Used for data that every INVITE needs, so that a flood of them does not cause a flood
+ * of queries.
  */
 export function cachedRead<T>(
   clock: Pick<Clock, 'now'>,

@@ -9,7 +9,7 @@ import { findNumberByE164, insertNumber } from '../numbers/store.js'
 import { setSecretUses } from '../secrets/store.js'
 import { listTrunkNumbers } from './store.js'
 
-/** Where something in the file is wrong. */
+/** Error at a location in the trunk file. */
 export class TrunkFileError extends Error {
   readonly path: readonly PropertyKey[]
 
@@ -20,8 +20,8 @@ export class TrunkFileError extends Error {
 }
 
 /**
- * Puts the numbers of a trunk of the file on it, and releases those that are not there any more. Throws
- * `Misplaced`.
+ * Assigns the numbers of a trunk of the file to it, and releases numbers that are no longer in the file.
+ * Throws `TrunkFileError`.
  */
 export async function loadNumbers(
   trx: Trx,
@@ -33,10 +33,10 @@ export async function loadNumbers(
 ): Promise<void> {
   const before = await listTrunkNumbers(trx, row, row.id)
   for (const [at, wanted] of trunk.numbers.entries()) {
-    const place = [...path, 'numbers', at]
+    const location = [...path, 'numbers', at]
     const agentId =
-      wanted.agent === undefined ? undefined : await agentOf(trx, row, wanted.agent, [...place, 'agent'])
-    const number = await takeNumber(trx, row, wanted.e164, wanted.label, [...place, 'e164'], now)
+      wanted.agent === undefined ? undefined : await agentOf(trx, row, wanted.agent, [...location, 'agent'])
+    const number = await takeNumber(trx, row, wanted.e164, wanted.label, [...location, 'e164'], now)
     const change = {
       sipTrunkId: row.id,
       ...(agentId === undefined ? {} : { agentId }),
@@ -45,7 +45,7 @@ export async function loadNumbers(
     }
     await trx.updateTable('numbers').set(change).where('id', '=', number.id).execute()
     if ((change.agentId ?? number.agentId) === null && number.routingMode === 'svc_agent') {
-      log.warn({ trunkId: row.id, numberId: number.id }, 'a number of the trunk file has no agent yet')
+      log.warn({ trunkId: row.id, numberId: number.id }, 'trunk_file.number_without_agent')
     }
   }
   for (const number of before) {
@@ -53,7 +53,7 @@ export async function loadNumbers(
   }
 }
 
-/** The number's row: the one there is, if the organization has it, or a new one. */
+/** Returns the row of a number of the organization, or inserts it. */
 async function takeNumber(
   trx: Trx,
   row: SipTrunkRow,
@@ -66,7 +66,7 @@ async function takeNumber(
   if (held?.organizationId === row.organizationId && held.environment === 'live') return held
   const kind = classifyNumber(e164)
   const landline = kind.kind !== 'subscriber' || kind.lineType !== 'mobile'
-  const made =
+  const inserted =
     held === null
       ? await insertNumber(
           trx,
@@ -82,9 +82,9 @@ async function takeNumber(
           now,
         )
       : null
-  if (made === null)
-    throw new TrunkFileError(path, 'the number is held already, by another organization or the sandbox')
-  return made
+  if (inserted === null)
+    throw new TrunkFileError(path, 'the number already belongs to another organization or to the sandbox')
+  return inserted
 }
 
 async function agentOf(
@@ -103,17 +103,17 @@ async function agentOf(
     .execute()
   const [found, another] = rows
   if (found === undefined)
-    throw new TrunkFileError(path, 'there is no such agent; make it first, or leave it out')
-  if (another !== undefined) throw new TrunkFileError(path, 'several agents have this name; give the id')
+    throw new TrunkFileError(path, 'the agent does not exist; create it first, or remove the field')
+  if (another !== undefined) throw new TrunkFileError(path, 'several agents have this name; use the id')
   return found.id
 }
 
-/** All numbers of a trunk that is no longer in the file. */
+/** Releases all numbers of a trunk that is no longer in the file. */
 export async function releaseNumbers(trx: Trx, trunk: SipTrunkRow, now: number): Promise<void> {
   for (const number of await listTrunkNumbers(trx, trunk, trunk.id)) await release(trx, number, now)
 }
 
-/** Numbers of the file are the trunk's own: nobody else is told, no money moves. */
+/** Releases a number of the trunk file. There is no event and no refund. */
 async function release(trx: Trx, number: NumberRow, now: number): Promise<void> {
   const change = { releasedAt: now, status: 'released', agentId: null, mediaEndpoint: null }
   await trx.updateTable('numbers').set(change).where('id', '=', number.id).execute()

@@ -14,7 +14,7 @@ export interface LoadTrunksOptions {
   readonly rootKey: RootKey
   readonly clock: Pick<Clock, 'wall'>
   readonly log: Log
-  /** The file's path, for messages. */
+  /** Path of the file, for messages. */
   readonly filePath: string
 }
 
@@ -22,10 +22,10 @@ const REMOVED = 'removed from the trunk file'
 const SWITCHED_OFF = 'switched off in the trunk file'
 
 /**
- * Brings the tables in line with the file, all or nothing: its trunks, active and of the live
- * environment, and the numbers on them. Loading the same file again changes nothing; a trunk that is no
- * longer in it is disabled, a number that is no longer on its trunk is released. A trunk that staff
- * disabled stays so. Throws EngineError `config_invalid` naming the place in the file.
+ * Updates the database to match the file in one transaction: its trunks (active, live environment) and
+ * their numbers. Loading an unchanged file changes nothing. A trunk that is no longer in the file is
+ * disabled, a number that is no longer on its trunk is released. A trunk that staff disabled stays
+ * disabled. Throws EngineError `config_invalid` with the location in the file.
  */
 export async function loadTrunks(options: LoadTrunksOptions, file: TrunkFile): Promise<void> {
   const { db, clock, log, filePath: where } = options
@@ -37,25 +37,25 @@ export async function loadTrunks(options: LoadTrunksOptions, file: TrunkFile): P
         const row = await loadTrunk(trx, options, trunk, ['trunks', index], now)
         kept.push(row.id)
       }
-      for (const gone of await trunksOfFile(trx)) {
-        if (kept.includes(gone.id)) continue
-        await releaseNumbers(trx, gone, now)
-        if (gone.status === 'disabled') continue
+      for (const removed of await trunksOfFile(trx)) {
+        if (kept.includes(removed.id)) continue
+        await releaseNumbers(trx, removed, now)
+        if (removed.status === 'disabled') continue
         await updateTrunk(
           trx,
-          gone,
-          gone.id,
+          removed,
+          removed.id,
           { status: 'disabled', disabledReason: REMOVED, updatedAt: now },
           [],
         )
-        log.warn({ trunkId: gone.id, name: gone.name }, 'trunk disabled: it is no longer in the trunk file')
+        log.warn({ trunkId: removed.id, name: removed.name }, 'trunk.disabled_not_in_file')
       }
     })
   } catch (error) {
     if (error instanceof TrunkFileError) throw invalidTrunkFile(where, [error])
     throw error
   }
-  log.info({ file: where, trunks: file.trunks.length }, 'trunk file loaded')
+  log.info({ file: where, trunks: file.trunks.length }, 'trunk_file.loaded')
 }
 
 async function loadTrunk(
@@ -74,13 +74,13 @@ async function loadTrunk(
       `${overlap.range} belongs to a trunk of another organization`,
     )
   }
-  const known = (await trunksOfFile(trx)).find(
+  const existing = (await trunksOfFile(trx)).find(
     (row) => row.name === trunk.name && row.organizationId === organizationId,
   )
-  const id = known?.id ?? newId('trk', now)
-  const wanted = columnsOf(options.rootKey, trunk, id, known ?? null)
+  const id = existing?.id ?? newId('trk', now)
+  const wanted = columnsOf(options.rootKey, trunk, id, existing ?? null)
   const row =
-    known === undefined
+    existing === undefined
       ? await insertTrunk(
           trx,
           {
@@ -103,25 +103,25 @@ async function loadTrunk(
           },
           ranges,
         )
-      : await refresh(trx, known, { ...wanted, ...statusOf(trunk, known) }, trunk, now)
+      : await updateIfChanged(trx, existing, { ...wanted, ...statusOf(trunk, existing) }, trunk, now)
   if (row === null)
-    throw new TrunkFileError([...path, 'inbound', 'username'], 'another trunk has this user name')
+    throw new TrunkFileError([...path, 'inbound', 'username'], 'another trunk already has this user name')
   await loadNumbers(trx, options.log, row, trunk, path, now)
   return row
 }
 
-/** Writes only what is different, so that a start without a change leaves no trace. */
-async function refresh(
+/** Updates a trunk if it differs from the file, so that a restart without changes writes nothing. */
+async function updateIfChanged(
   trx: Trx,
-  known: SipTrunkRow,
+  existing: SipTrunkRow,
   change: TrunkChange,
   { inbound }: FileTrunk,
   now: number,
 ): Promise<SipTrunkRow | null> {
-  const stored: Readonly<Record<string, unknown>> = { ...known }
+  const stored: Readonly<Record<string, unknown>> = { ...existing }
   const different = Object.entries(change).some(([column, value]) => stored[column] !== value)
   const list = JSON.stringify(inbound.addresses.map(({ text }) => text))
-  if (!different && list === known.ipAcl) return known
+  if (!different && list === existing.ipAcl) return existing
   const { digestUsername } = change
   if (digestUsername !== undefined && digestUsername !== null) {
     const holder = await trx
@@ -129,14 +129,14 @@ async function refresh(
       .select('id')
       .where('digestUsername', '=', digestUsername)
       .where('deletedAt', 'is', null)
-      .where('id', '!=', known.id)
+      .where('id', '!=', existing.id)
       .executeTakeFirst()
     if (holder !== undefined) return null
   }
-  return updateTrunk(trx, known, known.id, { ...change, updatedAt: now }, inbound.addresses)
+  return updateTrunk(trx, existing, existing.id, { ...change, updatedAt: now }, inbound.addresses)
 }
 
-function columnsOf(rootKey: RootKey, trunk: FileTrunk, id: string, known: SipTrunkRow | null) {
+function columnsOf(rootKey: RootKey, trunk: FileTrunk, id: string, existing: SipTrunkRow | null) {
   const { inbound, gateway } = trunk
   return {
     callerIdPolicy: gateway?.callerIdPolicy ?? 'did',
@@ -145,7 +145,7 @@ function columnsOf(rootKey: RootKey, trunk: FileTrunk, id: string, known: SipTru
     srtp: trunk.srtp,
     customHeaders: JSON.stringify(gateway?.headers ?? {}),
     digestUsername: inbound.username ?? null,
-    digestPassword: sealed(rootKey, id, 'inbound', inbound.password, known?.digestPassword ?? null),
+    digestPassword: sealed(rootKey, id, 'inbound', inbound.password, existing?.digestPassword ?? null),
     digestAlgorithm: inbound.algorithm,
     realm: inbound.realm,
     inboundAuth: inbound.auth,
@@ -153,7 +153,7 @@ function columnsOf(rootKey: RootKey, trunk: FileTrunk, id: string, known: SipTru
     callsPerMinute: trunk.callsPerMinute,
     allowedPrefixes: JSON.stringify(trunk.allowedPrefixes),
     outboundAuthUsername: gateway?.username ?? null,
-    outboundPassword: sealed(rootKey, id, 'outbound', gateway?.password, known?.outboundPassword ?? null),
+    outboundPassword: sealed(rootKey, id, 'outbound', gateway?.password, existing?.outboundPassword ?? null),
     outboundHost: gateway?.host ?? null,
     outboundPort: portOf(gateway),
     outboundTransport: gateway?.transport ?? 'udp',
@@ -170,7 +170,10 @@ function portOf(gateway: FileTrunk['gateway']): number {
   return gateway?.port ?? (gateway?.transport === 'tls' ? 5061 : 5060)
 }
 
-/** What is stored already when it is the same password: each sealing looks different. */
+/**
+ * Returns the stored encrypted password if it is unchanged, because every encryption gives a different
+ * result.
+ */
 function sealed(
   rootKey: RootKey,
   id: string,
@@ -183,14 +186,17 @@ function sealed(
   return sealPassword(rootKey, id, which, password)
 }
 
-/** The file switches its own trunks on and off; what staff switched off it leaves. */
+/**
+ * Returns the status of a trunk. The file enables and disables its own trunks. A trunk that staff disabled
+ * stays disabled.
+ */
 function statusOf(
   { enabled }: FileTrunk,
-  known: SipTrunkRow | null,
+  existing: SipTrunkRow | null,
 ): Pick<SipTrunkRow, 'status' | 'disabledReason'> {
-  const byFile = known?.disabledReason === REMOVED || known?.disabledReason === SWITCHED_OFF
-  if (known?.status === 'disabled' && !byFile)
-    return { status: 'disabled', disabledReason: known.disabledReason }
+  const byFile = existing?.disabledReason === REMOVED || existing?.disabledReason === SWITCHED_OFF
+  if (existing?.status === 'disabled' && !byFile)
+    return { status: 'disabled', disabledReason: existing.disabledReason }
   return enabled
     ? { status: 'active', disabledReason: null }
     : { status: 'disabled', disabledReason: SWITCHED_OFF }
@@ -207,7 +213,7 @@ async function organizationOf(
     : all.where('id', '=', organization)
   ).executeTakeFirst()
   if (found === undefined)
-    throw new TrunkFileError([...path, 'organization'], 'there is no such organization')
+    throw new TrunkFileError([...path, 'organization'], 'the organization does not exist')
   return found.id
 }
 

@@ -1,18 +1,18 @@
 import type { AdmissionDecision } from '../../signalling/call/ports.js'
 
-/** A refusal to place a call, as the API words it. */
+/** Refusal to place a call, with its API error code. */
 export interface PlacementRefusal {
   readonly code: string
 }
 
 type Refused = Extract<AdmissionDecision, { readonly admit: false }>
 
-/** Read by the customer's telephone system or its operator. */
+/** Header with the API error code, for the PBX of the customer and its operator. */
 const CODE_HEADER = 'X-Svc-Code'
 
 /**
- * How a refused origination is answered on the trunk (decisions 10): the code of the API in a header,
- * 402 when money is short, 486 when a pool is full, 404 for what is no number, else 403.
+ * Returns the SIP response to a refused outbound call from a trunk, with the API error code in a header:
+ * 402 for insufficient funds, 486 for a full pool, 404 for an invalid number, 503 for failures, else 403.
  */
 export function originationRefusal({ code }: PlacementRefusal): Refused {
   const headers = { [CODE_HEADER]: code }

@@ -18,8 +18,8 @@ export interface ProbeOptions {
 }
 
 /**
- * Asks the trunk's gateway and keeps the result as `lastProbe`. Null when the trunk has gone
- * meanwhile. A trunk without an outbound side has nobody to ask: that is a result too.
+ * Tests the gateway of a trunk and stores the result as `lastProbe`. Returns null if the trunk was deleted
+ * in the meantime. A trunk without an outbound host gets a failed result.
  */
 export async function testTrunk(
   options: ProbeOptions,
@@ -30,8 +30,8 @@ export async function testTrunk(
 }
 
 /**
- * Tests the gateways of the trunk file once, in the background, so that the log says at start what
- * works. Nothing is stored after `close`.
+ * Tests the gateways of the trunk file once in the background and logs the results at start. Stores nothing
+ * after `close`.
  */
 export function testFileTrunks(options: ProbeOptions): { close(): void } {
   const { db, log } = options
@@ -51,14 +51,14 @@ export function testFileTrunks(options: ProbeOptions): { close(): void } {
         if (closed) return
         const { ok, sipStatus, latencyMs, error } = result
         const fields = { trunkId: trunk.id, name: trunk.name, sipStatus, latencyMs, error }
-        if (ok) log.info(fields, 'the gateway of a trunk answers')
-        else log.warn(fields, 'the gateway of a trunk does not answer as it should')
+        if (ok) log.info(fields, 'trunk.probe_succeeded')
+        else log.warn(fields, 'trunk.probe_failed')
         await storeProbe(db, trunk, trunk.id, result)
       }),
     )
   }
   run().catch((error: unknown) => {
-    if (!closed) log.error({ error: errorText(error) }, 'the trunks could not be tested')
+    if (!closed) log.error({ error: errorText(error) }, 'trunk.probe_aborted')
   })
   return {
     close() {

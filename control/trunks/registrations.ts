@@ -10,7 +10,7 @@ import { listRegisteringTrunks } from './store.js'
 import { registrationOf } from './trunk-route.js'
 
 export interface Registrations {
-  /** Null for a trunk that is not registered by this process. */
+  /** Returns the registration state of a trunk, or null if this process does not register it. */
   report(trunkId: string): RegistrationReport | null
   /** Removes the bindings. Idempotent. */
   close(): Promise<void>
@@ -24,36 +24,36 @@ export interface RegistrationsOptions {
   readonly log: Log
 }
 
-/** A trunk that was changed, disabled or given another password is followed this fast. */
-const LOOK_MS = 5_000
+/** Poll interval (ms): changes of trunks take effect within this time. */
+const POLL_MS = 5_000
 
-/** Keeps the trunks that ask for it registered at their carriers, following the tables. */
+/** Keeps trunks registered at their carriers, following changes in the database. */
 export function openRegistrations(options: RegistrationsOptions): Registrations {
   const { db, rootKey, clock, log } = options
   const registrar = new TrunkRegistrations(options)
   let timer: Timer | null = null
   let closed = false
-  let looking: Promise<void> = Promise.resolve()
+  let polling: Promise<void> = Promise.resolve()
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     try {
       const trunks = await listRegisteringTrunks(db)
       if (!closed) registrar.sync(trunks.flatMap((trunk) => registrationOf(trunk, rootKey) ?? []))
     } catch (error) {
-      log.error({ error: errorText(error) }, 'the trunks to register could not be read')
+      log.error({ error: errorText(error) }, 'registration.trunks_read_failed')
     }
-    if (!closed) timer = clock.after(LOOK_MS, again)
+    if (!closed) timer = clock.after(POLL_MS, startPoll)
   }
-  const again = (): void => {
-    looking = look()
+  const startPoll = (): void => {
+    polling = poll()
   }
-  again()
+  startPoll()
   return {
     report: (trunkId) => registrar.report(trunkId),
     async close() {
       closed = true
       timer?.cancel()
-      await looking
+      await polling
       await registrar.close()
     },
   }

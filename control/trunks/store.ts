@@ -6,7 +6,7 @@ import type { NumberRow } from '../db/tables/calling.js'
 import type { SipTrunkRow, TrunkTables } from '../db/tables/trunks.js'
 import type { Owner } from '../numbers/store.js'
 
-/** A trunk that was not deleted, in one environment, or null. */
+/** Returns a trunk of one environment, or null if it does not exist or was deleted. */
 export async function findTrunk(db: Db | Trx, owner: Owner, id: string): Promise<SipTrunkRow | null> {
   const row = await existing(db)
     .where('id', '=', id)
@@ -16,16 +16,16 @@ export async function findTrunk(db: Db | Trx, owner: Owner, id: string): Promise
   return row ?? null
 }
 
-/** The trunk a caller proved to be, whoever has it. */
+/** Returns the trunk of an authenticated caller, of any organization. */
 export async function findInboundTrunk(db: Db | Trx, id: string): Promise<SipTrunkRow | null> {
-  return (await calling(db).where('id', '=', id).executeTakeFirst()) ?? null
+  return (await receiving(db).where('id', '=', id).executeTakeFirst()) ?? null
 }
 
 export async function findTrunkByUsername(db: Db | Trx, username: string): Promise<SipTrunkRow | null> {
-  return (await calling(db).where('digestUsername', '=', username).executeTakeFirst()) ?? null
+  return (await receiving(db).where('digestUsername', '=', username).executeTakeFirst()) ?? null
 }
 
-/** Every realm of a trunk and what is asked for in it: of trunks that share one, the least. */
+/** Returns all realms with their digest algorithm. If trunks share a realm, the weakest algorithm applies. */
 export async function listRealms(db: Db | Trx): Promise<ReadonlyMap<string, SipTrunkRow['digestAlgorithm']>> {
   const rows = await db
     .selectFrom('sipTrunks')
@@ -39,8 +39,8 @@ export async function listRealms(db: Db | Trx): Promise<ReadonlyMap<string, SipT
 }
 
 /**
- * The address lists that prove something, as ranges of `addressKey`, narrowest first: trunks that are
- * reached by password alone have none.
+ * Returns the address ranges that authenticate callers, as ranges of `addressKey`, narrowest first. Trunks
+ * with password authentication only have none.
  */
 export function listCallerRanges(
   db: Db | Trx,
@@ -58,23 +58,23 @@ export function listCallerRanges(
     .execute()
 }
 
-/** Whether any caller could come with a password. */
+/** Returns true if any trunk uses password authentication. */
 export async function hasDigestTrunk(db: Db | Trx): Promise<boolean> {
-  const row = await calling(db).where('inboundAuth', '!=', 'ip_acl').limit(1).executeTakeFirst()
+  const row = await receiving(db).where('inboundAuth', '!=', 'ip_acl').limit(1).executeTakeFirst()
   return row !== undefined
 }
 
-/** Trunks that want to be registered at their carrier. */
+/** Returns the trunks that must be registered at their carrier. */
 export function listRegisteringTrunks(db: Db | Trx): Promise<SipTrunkRow[]> {
-  return calling(db).where('register', '=', 1).where('status', '=', 'active').orderBy('id').execute()
+  return receiving(db).where('register', '=', 1).where('status', '=', 'active').orderBy('id').execute()
 }
 
-/** Trunks that may carry calls now. */
+/** Returns the active trunks. */
 export function listActiveTrunks(db: Db | Trx): Promise<SipTrunkRow[]> {
-  return calling(db).where('status', '=', 'active').orderBy('id').execute()
+  return receiving(db).where('status', '=', 'active').orderBy('id').execute()
 }
 
-/** The trunk of another organization that some of the ranges belong to, and the range; null when free. */
+/** Returns a trunk of another organization that overlaps the ranges, with the overlapping range, or null. */
 export async function findOverlappingTrunk(
   db: Db | Trx,
   organizationId: string,
@@ -96,7 +96,7 @@ export async function findOverlappingTrunk(
   return null
 }
 
-/** Null when another trunk has the user name. `ranges` are those of `ipAcl`. */
+/** Inserts a trunk. Returns null if the user name is taken. `ranges` must match `ipAcl`. */
 export async function insertTrunk(
   trx: Trx,
   row: Insertable<TrunkTables['sipTrunks']>,
@@ -113,12 +113,12 @@ export async function insertTrunk(
   return made
 }
 
-/** What a change of a trunk may touch. */
+/** Fields of a trunk that may change. */
 export type TrunkChange = Partial<
   Omit<SipTrunkRow, 'id' | 'organizationId' | 'environment' | 'source' | 'createdAt' | 'ipAcl'>
 >
 
-/** Null when there is no such trunk. `ranges` replaces the address list; null leaves it. */
+/** Updates a trunk. Returns null if it does not exist. `ranges` replaces the address list; null keeps it. */
 export async function updateTrunk(
   trx: Trx,
   owner: Owner,
@@ -144,7 +144,7 @@ export async function updateTrunk(
   return row
 }
 
-/** A call came or went over the trunk. */
+/** Records the time of the last call over a trunk. */
 export async function recordTrunkUse(
   db: Db | Trx,
   owner: Owner,
@@ -161,7 +161,7 @@ export async function recordTrunkUse(
     .execute()
 }
 
-/** The row with its `lastProbe`; null when there is no such trunk. */
+/** Stores the result of a test and returns the row, or null if the trunk does not exist. */
 export async function storeProbe(
   db: Db | Trx,
   owner: Owner,
@@ -180,7 +180,7 @@ export async function storeProbe(
   return row ?? null
 }
 
-/** Numbers on the trunk, released ones excluded. */
+/** Returns the numbers of a trunk, without released ones. */
 export function listTrunkNumbers(db: Db | Trx, owner: Owner, trunkId: string): Promise<NumberRow[]> {
   return db
     .selectFrom('numbers')
@@ -205,7 +205,7 @@ function existing(db: Db | Trx) {
   return db.selectFrom('sipTrunks').selectAll().where('deletedAt', 'is', null)
 }
 
-/** Trunks of the test environment are simulated and carry nothing: nobody calls in over them. */
-function calling(db: Db | Trx) {
+/** Trunks of the test environment are simulated and receive no calls. */
+function receiving(db: Db | Trx) {
   return existing(db).where('environment', '=', 'live')
 }

@@ -9,10 +9,10 @@ import { cachedRead } from './cached-read.js'
 import { findInboundTrunk, findTrunkByUsername, listCallerRanges, listRealms } from './store.js'
 import { inboundTrunkOf } from './trunk-route.js'
 
-/** How long a changed address list or realm may go unnoticed; passwords are always read anew. */
+/** Cache time of address lists and realms (ms). Passwords are not cached. */
 export const LIST_CACHE_MS = 1_000
 
-/** Who may call in over a trunk, from the tables. Strangers cost no query. */
+/** Opens the directory of inbound trunks from the database. Unknown addresses cause no query. */
 export function openTrunkCallers(db: Db, rootKey: RootKey, clock: Pick<Clock, 'now'>): TrunkDirectory {
   const ranges = cachedRead(clock, LIST_CACHE_MS, () => listCallerRanges(db))
   const realms = cachedRead(clock, LIST_CACHE_MS, () => listRealms(db))
@@ -21,11 +21,11 @@ export function openTrunkCallers(db: Db, rootKey: RootKey, clock: Pick<Clock, 'n
       const key = addressKey(address)
       if (key === null) return null
       const covering = (await ranges()).filter(({ first, last }) => first <= key && key <= last)
-      const [narrowest] = covering
-      if (narrowest === undefined) return null
-      let { trunkId } = narrowest
+      const [firstMatch] = covering
+      if (firstMatch === undefined) return null
+      let { trunkId } = firstMatch
       if (covering.some((range) => range.trunkId !== trunkId)) {
-        // One telephone system may have several trunks: the number tells which one is meant.
+        // A PBX may have several trunks. The dialled number determines which one is used.
         const e164 = dialledToE164(dialled)
         const number = e164 === null ? null : await findNumberByE164(db, e164)
         trunkId = covering.find((range) => range.trunkId === number?.sipTrunkId)?.trunkId ?? trunkId
@@ -33,7 +33,7 @@ export function openTrunkCallers(db: Db, rootKey: RootKey, clock: Pick<Clock, 'n
       const trunk = await findInboundTrunk(db, trunkId)
       if (trunk === null || trunk.inboundAuth === 'digest') return null
       const found = inboundTrunkOf(trunk, rootKey)
-      // The list may be a second old; whether this one still holds is certain.
+      // The cached list may be outdated, so the range is checked again.
       return coveringPrefix(found.ranges, address) === null ? null : found
     },
     async byUsername(username) {

@@ -2,18 +2,18 @@ import { EngineError } from '../../media/base/errors.js'
 import { seal, unseal } from '../base/crypto.js'
 import type { RootKey } from '../base/root-key.js'
 
-/** Which of the two passwords of a trunk: of its calls to us, or of ours to the carrier. */
+/** Direction of a trunk password: inbound for calls to this service, outbound for calls to the carrier. */
 export type TrunkPassword = 'inbound' | 'outbound'
 
 /**
- * Digest needs the password itself (or what is worth as much), so it is kept encrypted and not as a
- * hash; bound to its trunk, so that a row's secret is of no use in another row.
+ * Encrypts a trunk password. Digest authentication needs the password itself, so it cannot be hashed. It is
+ * bound to its trunk and cannot be decrypted in another row.
  */
 export function sealPassword(rootKey: RootKey, trunkId: string, which: TrunkPassword, plain: string): string {
   return seal(rootKey.subkey('trunk-secrets'), plain, `${trunkId}:${which}`)
 }
 
-/** Throws EngineError `storage_failed` when no root key of ours opens it. */
+/** Decrypts a trunk password. Throws EngineError `storage_failed` if no root key fits. */
 export function unsealPassword(
   rootKey: RootKey,
   trunkId: string,

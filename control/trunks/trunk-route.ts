@@ -13,13 +13,13 @@ import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { unsealPassword } from './trunk-passwords.js'
 
 /*
- * A stored trunk as signalling needs it.
+ * Converts a stored trunk to the types of the signalling layer.
  */
 
 const Strings = z.array(z.string())
 const StringMap = z.record(z.string(), z.string())
 
-/** What may be spoken over the trunk, best first. It may name codecs that we do not speak: they are passed over. */
+/** Returns the codecs of a trunk, best first. Unknown codecs are ignored. */
 export function codecsOf(trunk: SipTrunkRow): readonly CodecName[] {
   const codecs = Strings.parse(JSON.parse(trunk.codecs)).filter(isCodecName)
   return codecs.length > 0 ? codecs : G711_CODECS
@@ -37,7 +37,7 @@ export function trunkLimitsOf(trunk: SipTrunkRow): TrunkLimits {
   }
 }
 
-/** Null for a trunk without an outbound side. Throws EngineError `storage_failed`. */
+/** Returns the gateway of a trunk, or null without an outbound host. Throws EngineError `storage_failed`. */
 export function gatewayOf(trunk: SipTrunkRow, rootKey: RootKey): (Gateway & { trunk: OutboundTrunk }) | null {
   if (trunk.outboundHost === null) return null
   return {
@@ -59,7 +59,7 @@ export function gatewayOf(trunk: SipTrunkRow, rootKey: RootKey): (Gateway & { tr
   }
 }
 
-/** Null for a trunk that cannot be asked: it has no outbound side. */
+/** Returns the probe target of a trunk, or null without an outbound host. */
 export function probeTargetOf(trunk: SipTrunkRow, rootKey: RootKey): ProbeTarget | null {
   if (trunk.outboundHost === null) return null
   return {
@@ -71,14 +71,14 @@ export function probeTargetOf(trunk: SipTrunkRow, rootKey: RootKey): ProbeTarget
   }
 }
 
-/** Null for a trunk that has nowhere, or nobody, to register. */
+/** Returns the registration of a trunk, or null without a registrar or credentials. */
 export function registrationOf(trunk: SipTrunkRow, rootKey: RootKey): RegistrationTarget | null {
-  const place = probeTargetOf(trunk, rootKey)
-  if (trunk.register !== 1 || place === null || place.credentials === null) return null
-  return { ...place, credentials: place.credentials, trunkId: trunk.id, expires: trunk.registerSeconds }
+  const target = probeTargetOf(trunk, rootKey)
+  if (trunk.register !== 1 || target === null || target.credentials === null) return null
+  return { ...target, credentials: target.credentials, trunkId: trunk.id, expires: trunk.registerSeconds }
 }
 
-/** As the callers of the trunk have to prove it. */
+/** Returns the inbound side of a trunk, with which callers are authenticated. */
 export function inboundTrunkOf(trunk: SipTrunkRow, rootKey: RootKey): InboundTrunk {
   const { id, inboundAuth, realm, digestAlgorithm, digestUsername, digestPassword } = trunk
   return {

@@ -286,9 +286,12 @@ await onEachDialect(t, async (t, open) => {
     const it = tools(calling)
     const refused = (file: unknown, message: RegExp) =>
       t.rejects(it.load(file), { code: 'config_invalid', message })
-    await refused(FILE, /trunks\[0\]\.numbers\[0\]\.agent: there is no such agent/)
+    await refused(FILE, /trunks\[0\]\.numbers\[0\]\.agent: the agent does not exist/)
     await refused(changed({ organization: 'org_none', numbers: [] }), /trunks\[0\]\.organization: /)
-    await refused(changed({ numbers: [{ e164: '+919000000100' }] }), /numbers\[0\]\.e164: the number is held/)
+    await refused(
+      changed({ numbers: [{ e164: '+919000000100' }] }),
+      /numbers\[0\]\.e164: the number already belongs/,
+    )
     t.strictSame(await it.db.selectFrom('sipTrunks').selectAll().execute(), [])
     await calling.publishAgent({ name: 'Front desk' })
     await calling.publishAgent({ name: 'Front desk' })

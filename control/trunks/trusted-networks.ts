@@ -13,31 +13,31 @@ export interface TrustedNetworksOptions {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
-  /** The operator's own list, in addition to the trunks. */
+  /** Networks configured by the operator, in addition to those of the trunks. */
   readonly configured: readonly string[]
-  /** Told the whole list whenever it has changed. */
+  /** Called with the complete list after every change. */
   readonly apply: (networks: readonly string[]) => void
-  /** Where names of gateways are looked up; closed at the end. */
+  /** DNS client for the names of gateways. Closed with this object. */
   readonly dns?: Dns
 }
 
-/** A trunk that was made, changed or disabled counts after this at the latest. */
+/** Poll interval (ms): changes of trunks take effect within this time. */
 export const TRUNK_POLL_MS = 2_000
-/** The addresses behind a name are asked for again that often. */
+/** Interval at which names are resolved again (ms). */
 export const RESOLVE_MS = 60_000
-/** Names asked for at once, so that many trunks are no flood of questions. */
+/** Maximum concurrent DNS lookups. */
 const NAMES_AT_ONCE = 64
 
 interface Named {
-  /** When it was last asked for, by the monotonic clock. */
+  /** Monotonic time of the last lookup (ms). */
   askedAt: number
-  /** What it last led to: kept while the DNS fails. */
+  /** Addresses of the last successful lookup, kept while DNS fails. */
   addresses: readonly string[]
 }
 
 /**
- * Follows the tables: the address lists and the gateways (registrars and probe targets are those too) of
- * active live trunks, by address or by what their names lead to. What comes from there bans nobody.
+ * Follows the address lists and the gateways of active live trunks, by address or resolved name. Sources in
+ * these networks are never banned.
  */
 export function openTrustedNetworks(options: TrustedNetworksOptions): { close(): Promise<void> } {
   const { db, clock, log, configured: further, apply } = options
@@ -47,7 +47,7 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
   let closed = false
   let applied = ''
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     try {
       const networks = new Set(further)
       const wanted = new Map<string, Target>()
@@ -62,24 +62,24 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
         }
       }
       for (const key of [...names.keys()]) if (!wanted.has(key)) names.delete(key)
-      // A slow DNS must not keep what is known already from counting.
-      tell(networks)
+      // Known networks apply before the names are resolved, because DNS may be slow.
+      applyIfChanged(networks)
       await resolve(wanted)
-      tell(networks)
+      applyIfChanged(networks)
     } catch (error) {
-      if (!closed) log.error({ error: errorText(error) }, 'the networks of the trunks could not be read')
+      if (!closed) log.error({ error: errorText(error) }, 'trusted_networks.read_failed')
     }
-    if (!closed) timer = clock.after(TRUNK_POLL_MS, again)
+    if (!closed) timer = clock.after(TRUNK_POLL_MS, startPoll)
   }
 
-  /** Once per change. */
-  const tell = (networks: ReadonlySet<string>): void => {
+  /** Calls `apply` if the list changed. */
+  const applyIfChanged = (networks: ReadonlySet<string>): void => {
     const named = [...names.values()].flatMap(({ addresses }) => addresses)
     const list = [...new Set([...networks, ...named])].sort()
     if (closed || list.join() === applied) return
     applied = list.join()
     apply(list)
-    log.info({ networks: list.length }, 'networks of trunks are exempt from SIP bans')
+    log.info({ networks: list.length }, 'trusted_networks.changed')
   }
 
   const resolve = async (wanted: ReadonlyMap<string, Target>): Promise<void> => {
@@ -107,20 +107,20 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
       })
     })
 
-  /** The locator drops what is asked when it closes. */
+  /** Pending lookups. The locator drops them when it closes. */
   const pending = new Set<(addresses: readonly string[]) => void>()
-  let looking = Promise.resolve()
-  const again = (): void => {
-    looking = look()
+  let polling = Promise.resolve()
+  const startPoll = (): void => {
+    polling = poll()
   }
-  again()
+  startPoll()
   return {
     async close() {
       closed = true
       timer?.cancel()
       locator.close()
       for (const done of pending) done([])
-      await looking
+      await polling
     },
   }
 }

@@ -108,9 +108,9 @@ const redeliverWebhook = operation({
   run: async ({ params, actor, deps }) => {
     const row = await findDelivery(deps.db, actor, params.deliveryId)
     if (row === null) return noDelivery()
-    const made = await again(deps, actor, row.eventId, row.endpointId)
-    if (isRefusal(made)) return made
-    const [delivery] = made
+    const deliveries = await redeliverEventTo(deps, actor, row.eventId, row.endpointId)
+    if (isRefusal(deliveries)) return deliveries
+    const [delivery] = deliveries
     return delivery === undefined ? noDelivery() : view(delivery)
   },
 })
@@ -131,12 +131,12 @@ const redeliverEvent = operation({
   result: z.object({ deliveries: z.array(WebhookDelivery) }),
   fails: ['not_found', 'conflict'],
   run: async ({ params, body, actor, deps }) => {
-    const made = await again(deps, actor, params.id, body?.endpointId ?? null)
-    return isRefusal(made) ? made : { deliveries: made.map(view) }
+    const deliveries = await redeliverEventTo(deps, actor, params.id, body?.endpointId ?? null)
+    return isRefusal(deliveries) ? deliveries : { deliveries: deliveries.map(view) }
   },
 })
 
-async function again(
+async function redeliverEventTo(
   deps: Deps,
   actor: Actor,
   eventId: string,
@@ -144,17 +144,17 @@ async function again(
 ): Promise<readonly WebhookDeliveryRow[] | Refusal<'not_found' | 'conflict'>> {
   const now = deps.clock.wall()
   const event = await findEvent(deps.db, actor, eventId, now)
-  if (event === null) return refuse('not_found', 'There is no such event, or it is older than 30 days.')
+  if (event === null) return refuse('not_found', 'The event does not exist or is older than 30 days.')
   const outcome = await redeliver(deps.db, event, endpointId, now)
   switch (outcome.kind) {
     case 'made':
       return outcome.deliveries
     case 'disabled':
-      return refuse('conflict', 'The endpoint is switched off.', { enabled: false })
+      return refuse('conflict', 'The endpoint is disabled. Enable it first.', { enabled: false })
     case 'no-endpoint':
       return endpointId === null
-        ? refuse('conflict', 'No enabled endpoint is subscribed to this type of event.', { type: event.type })
-        : refuse('not_found', 'There is no such webhook endpoint.', {
+        ? refuse('conflict', 'No enabled endpoint is subscribed to this event type.', { type: event.type })
+        : refuse('not_found', 'The webhook endpoint does not exist.', {
             resource: 'webhook_endpoint',
             path: 'endpointId',
           })
@@ -164,7 +164,7 @@ async function again(
 }
 
 function noDelivery(): Refusal<'not_found'> {
-  return refuse('not_found', 'There is no such delivery.')
+  return refuse('not_found', 'The delivery does not exist.')
 }
 
 export const deliveryOperations: readonly Operation[] = [

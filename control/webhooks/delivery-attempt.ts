@@ -5,7 +5,7 @@ import { EngineError } from '../../media/base/errors.js'
 import type { Egress } from '../net/egress.js'
 import { type AttemptResult, retryAfterMs } from './retry-schedule.js'
 
-/** Why an attempt failed, as the delivery log shows it; null when it did not. */
+/** Error of a failed attempt, as the delivery log shows it. */
 export type AttemptError =
   | 'timeout'
   | 'connection_failed'
@@ -14,7 +14,7 @@ export type AttemptError =
   | 'address_refused'
   | 'redirect'
   | 'status'
-  /** The service stopped while it waited; says nothing about the receiver. */
+  /** The service stopped during the attempt. Says nothing about the receiver. */
   | 'interrupted'
 
 export interface Attempt {
@@ -24,9 +24,9 @@ export interface Attempt {
   readonly durationMs: number
 }
 
-/** A 2xx must have come by then (contract 6.3). */
+/** Response timeout (ms). */
 export const RESPONSE_MS = 10_000
-/** What an answer's body may hold for its connection to be used again; it is ignored. */
+/** Maximum size of a response body. The connection of a longer one is closed. The body is ignored. */
 const MAX_ANSWER_BYTES = 64 * 1024
 
 interface PostOptions {
@@ -39,15 +39,15 @@ interface PostOptions {
 }
 
 /**
- * Sends one attempt to a customer's URL: only to public addresses, which are looked at again now,
- * never following a redirect, and with one deadline for everything. Never throws.
+ * Sends one attempt to the URL of a customer: only to public addresses, resolved again for each attempt,
+ * without following redirects, with one deadline for the whole attempt. Never throws.
  */
 export async function postWebhook(options: PostOptions): Promise<Attempt> {
   const { clock } = options
   const startedAt = clock.now()
   const deadline = startedAt + RESPONSE_MS
   let answer = await once(options, deadline)
-  // The receiver closed a kept connection just as it was used again: it has not seen the request.
+  // The receiver closed an idle connection just when it was reused, so it has not seen the request.
   if (answer.kind === 'stale') answer = await once(options, deadline)
   const durationMs = Math.round(clock.now() - startedAt)
   if (answer.kind === 'answered') {
@@ -96,7 +96,7 @@ function once(options: PostOptions, deadline: number): Promise<Answer> {
       request.destroy()
     })
     signal?.addEventListener('abort', interrupted, { once: true })
-    // Stays for good: a destroyed request may still report an error.
+    // Never removed: a destroyed request may still report an error.
     request.on('error', (error) => {
       const stale = request.reusedSocket && 'code' in error && STALE.has(String(error.code))
       settle(stale ? { kind: 'stale' } : { kind: 'failed', error: errorOf(error) })
@@ -113,7 +113,10 @@ function once(options: PostOptions, deadline: number): Promise<Answer> {
 const STALE = new Set(['ECONNRESET', 'EPIPE'])
 const DISCARD_MS = 2_000
 
-/** Reads a short answer to its end, so that the connection can be kept, and drops a long or slow one. */
+/**
+ * Reads a short response completely, so that the connection can be reused. Closes the connection of a long
+ * or slow one.
+ */
 function discard(response: IncomingMessage, clock: Clock): void {
   let bytes = 0
   const timer = clock.after(DISCARD_MS, () => response.destroy())

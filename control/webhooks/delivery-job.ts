@@ -21,29 +21,28 @@ export interface DeliveryOptions {
   readonly egress: Egress
   readonly publicUrl: () => string
   readonly onDisabled: DisabledNotice
-  /** Hears of every attempt; takes `seconds`. */
+  /** Called after every attempt with its duration (s). */
   readonly onAttempt?: (outcome: AttemptOutcome, seconds: number) => void
-  /** In [0, 1); for the jitter. */
+  /** Random number in [0, 1) for the jitter. */
   readonly random?: () => number
 }
 
-/** Sends under way at once in a process. */
+/** Maximum concurrent requests in a process. */
 const CONCURRENCY = 256
-/** Of them to one endpoint that answers well, and to one whose last attempt did not. */
+/** Maximum concurrent requests to one endpoint, and to one whose last attempt failed or was slow. */
 const PER_ENDPOINT = 16
 const PER_FAILING_ENDPOINT = 2
-/** An answer that took longer makes its endpoint give way to the others like a failing one. */
+/** Endpoints with a longer response time (ms) are treated like failing ones. */
 const SLOW_MS = 2_000
 
 /**
- * The handler of delivery jobs: one run is one attempt. An attempt is counted, and its bytes are
- * stored, before it is sent: a process that dies while sending leaves a delivery whose next attempt
- * has the next number and the same body.
+ * Returns the handler of delivery jobs. One run is one attempt. The attempt is counted, and its body is
+ * stored, before it is sent. After a crash the next attempt has the next number and the same body.
  */
 export function deliveryHandler(options: DeliveryOptions): JobHandler {
   const { db, clock, rootKey, egress } = options
   const random = options.random ?? Math.random
-  /** Endpoints whose last attempt from here failed or was slow: they must not hold all places. */
+  /** Endpoints whose last attempt from this process failed or was slow. They must not occupy all slots. */
   const failing = new Set<string>()
 
   async function run(job: ClaimedJob): Promise<JobOutcome> {
@@ -57,14 +56,14 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
     }
     const rendered = body
     const begun = await job.write((trx) => begin(trx, delivery.id, rendered, clock.wall()))
-    if (begun.do === 'end') return begun.outcome
+    if (begun.kind === 'end') return begun.outcome
     const at = Math.floor(clock.wall() / 1000)
-    const stamp = { type: delivery.type, eventId: delivery.eventId, attempt: begun.attempt, at }
+    const headerFields = { type: delivery.type, eventId: delivery.eventId, attempt: begun.attempt, at }
     const attempt = await postWebhook({
       egress,
       clock,
       url: endpoint.url,
-      headers: webhookHeaders(begun.body, activeSecrets(rootKey, endpoint, clock.wall()), stamp),
+      headers: webhookHeaders(begun.body, activeSecrets(rootKey, endpoint, clock.wall()), headerFields),
       body: begun.body,
       signal: job.signal,
     })
@@ -74,9 +73,9 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
     const now = clock.wall()
     const next: Next =
       attempt.error === 'interrupted'
-        ? { do: 'again', at: now }
+        ? { kind: 'repeat', at: now }
         : planNextAttempt(begun.attempt, attempt.result, now, random())
-    options.onAttempt?.(OUTCOMES[next.do], attempt.durationMs / 1000)
+    options.onAttempt?.(OUTCOMES[next.kind], attempt.durationMs / 1000)
     return (trx) => settle(trx, delivery, attempt, next, now)
   }
 
@@ -97,18 +96,18 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
       lastError: attempt.error,
       lastDurationMs: attempt.durationMs,
     }
-    if (next.do === 'again') {
+    if (next.kind === 'repeat') {
       await update(trx, delivery.id, { ...last, nextAttemptAt: next.at })
       return next.at
     }
-    if (next.do === 'delivered') {
+    if (next.kind === 'delivered') {
       await recordSuccess(trx, delivery.endpointId)
       const delivered = { status: 'delivered', nextAttemptAt: null, deliveredAt: now, body: null } as const
       await update(trx, delivery.id, { ...last, ...delivered })
       return null
     }
     const endpoint = await recordFailure(trx, delivery.endpointId, now, options.onDisabled)
-    if (next.do === 'give-up') {
+    if (next.kind === 'give-up') {
       await update(trx, delivery.id, { ...last, status: 'failed', nextAttemptAt: null, body: null })
       return null
     }
@@ -126,14 +125,17 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
   }
 }
 
-/** What follows an attempt; `again` at once says nothing about the receiver. */
-type Next = AttemptPlan | { readonly do: 'again'; readonly at: number }
+/**
+ * Next step after an attempt. `repeat` means that the attempt was interrupted and says nothing about the
+ * receiver.
+ */
+type Next = AttemptPlan | { readonly kind: 'repeat'; readonly at: number }
 
-const OUTCOMES: Readonly<Record<Next['do'], AttemptOutcome>> = {
+const OUTCOMES: Readonly<Record<Next['kind'], AttemptOutcome>> = {
   delivered: 'delivered',
   retry: 'retry',
   'give-up': 'failed',
-  again: 'interrupted',
+  repeat: 'interrupted',
 }
 
 interface Work {
@@ -141,7 +143,7 @@ interface Work {
   readonly endpoint: WebhookEndpointRow
 }
 
-/** What a job is to send; null when it was removed or settled. */
+/** Returns the delivery of a job and its endpoint, or null if it was removed or is finished. */
 async function findWork(db: Db, deliveryId: string): Promise<Work | null> {
   const delivery = await db
     .selectFrom('webhookDeliveries')
@@ -161,10 +163,10 @@ async function findWork(db: Db, deliveryId: string): Promise<Work | null> {
 }
 
 type Begun =
-  | { readonly do: 'send'; readonly attempt: number; readonly body: string }
-  | { readonly do: 'end'; readonly outcome: JobOutcome }
+  | { readonly kind: 'send'; readonly attempt: number; readonly body: string }
+  | { readonly kind: 'end'; readonly outcome: JobOutcome }
 
-/** Counts an attempt that is about to be made, unless the endpoint is off or it were one too many. */
+/** Counts an attempt that is about to start, unless the endpoint is disabled or no attempts are left. */
 async function begin(trx: Trx, deliveryId: string, body: string, now: number): Promise<Begun> {
   const row = await trx
     .selectFrom('webhookDeliveries as delivery')
@@ -172,13 +174,13 @@ async function begin(trx: Trx, deliveryId: string, body: string, now: number): P
     .select(['endpoint.id as endpointId', 'endpoint.enabled', 'delivery.attempts', 'delivery.status'])
     .where('delivery.id', '=', deliveryId)
     .executeTakeFirst()
-  if (row === undefined || row.status !== 'pending') return { do: 'end', outcome: async () => null }
+  if (row === undefined || row.status !== 'pending') return { kind: 'end', outcome: async () => null }
   if (row.enabled === 0) {
-    return { do: 'end', outcome: (later) => park(later, deliveryId, row.endpointId, now) }
+    return { kind: 'end', outcome: (later) => park(later, deliveryId, row.endpointId, now) }
   }
   if (row.attempts >= MAX_ATTEMPTS) {
-    // The last attempt was sent by a process that did not live to hear the answer.
-    return { do: 'end', outcome: (later) => fail(later, deliveryId, 'interrupted') }
+    // The last attempt was sent by a process that crashed before the response.
+    return { kind: 'end', outcome: (later) => fail(later, deliveryId, 'interrupted') }
   }
   const begun = await trx
     .updateTable('webhookDeliveries')
@@ -191,13 +193,13 @@ async function begin(trx: Trx, deliveryId: string, body: string, now: number): P
     .where('status', '=', 'pending')
     .returning(['attempts', 'body'])
     .executeTakeFirst()
-  if (begun === undefined) return { do: 'end', outcome: async () => null }
-  return { do: 'send', attempt: begun.attempts, body: begun.body ?? body }
+  if (begun === undefined) return { kind: 'end', outcome: async () => null }
+  return { kind: 'send', attempt: begun.attempts, body: begun.body ?? body }
 }
 
-/** Puts a delivery aside while its endpoint is off, or ends it when it was off for too long. */
+/** Parks a delivery while its endpoint is disabled, or ends it if the endpoint was disabled for too long. */
 async function park(trx: Trx, deliveryId: string, endpointId: string, now: number): Promise<number | null> {
-  // The row's lock decides between this and somebody who switches the endpoint on right now.
+  // The row lock orders this with a concurrent change that enables the endpoint.
   const off = await trx
     .updateTable('webhookEndpoints')
     .set((column) => ({ id: column.ref('id') }))
@@ -218,7 +220,7 @@ async function fail(trx: Trx, deliveryId: string, lastError: string): Promise<nu
   return null
 }
 
-/** Changes a delivery that is still pending; false when it is not. */
+/** Updates a pending delivery. Returns false if it is not pending. */
 async function update(trx: Trx, id: string, change: Partial<WebhookDeliveryRow>): Promise<boolean> {
   const row = await trx
     .updateTable('webhookDeliveries')

@@ -11,7 +11,7 @@ interface Owner {
   readonly environment: 'test' | 'live'
 }
 
-/** Deliveries of one environment and of events that concern both, newest first. */
+/** Returns a page of the deliveries of one environment and of events that concern both, newest first. */
 export async function listDeliveries(
   db: Db,
   owner: Owner,
@@ -41,8 +41,8 @@ export type Redelivery =
   | { readonly kind: 'disabled' }
 
 /**
- * Delivers an event once more: to the endpoint named, whatever it is subscribed to, or to all that
- * are enabled and want it now. Attempts start at 1 and the payload is rendered anew.
+ * Delivers an event again: to the given endpoint regardless of its subscriptions, or to all enabled and
+ * subscribed endpoints. Attempts start at 1, and the payload is rendered again.
  */
 export async function redeliver(
   db: Db,
@@ -75,7 +75,7 @@ export async function redeliver(
   })
 }
 
-/** Holds the rows, so that two redeliveries of one event follow one another. */
+/** Locks the endpoints, so that concurrent redeliveries of an event run one after the other. */
 async function lockEndpoints(
   trx: Trx,
   organizationId: string,
@@ -90,12 +90,14 @@ async function lockEndpoints(
   return query.returningAll().execute()
 }
 
-/** Removed by one statement. */
-const CHUNK = 500
+/** Rows removed by one statement. */
+const SWEEP_BATCH = 500
 
-/** Deliveries are shown as long as their events; one that still waits stays. */
+/**
+ * Removes deliveries after the retention of events, except pending ones. Returns true if there may be more.
+ */
 export async function sweepDeliveries(db: Db, now: number): Promise<boolean> {
-  const gone = await db
+  const removed = await db
     .deleteFrom('webhookDeliveries')
     .where('id', 'in', (query) =>
       query
@@ -103,9 +105,9 @@ export async function sweepDeliveries(db: Db, now: number): Promise<boolean> {
         .select('id')
         .where('createdAt', '<=', now - EVENT_RETENTION_MS)
         .where('status', '!=', 'pending')
-        .limit(CHUNK),
+        .limit(SWEEP_BATCH),
     )
     .returning('id')
     .execute()
-  return gone.length === CHUNK
+  return removed.length === SWEEP_BATCH
 }

@@ -23,7 +23,7 @@ import {
 import { webhookHeaders } from './signature.js'
 
 const TAG = 'Webhooks'
-/** Endpoints receive live events: only live admin keys manage them (contract 5.5). */
+/** Endpoints receive live events, so only live admin keys may manage them. */
 const MANAGE = { tag: TAG, audience: 'key', scope: 'admin', environment: 'live' } as const
 const EndpointPath = z.object({ id: idParam('whe') })
 
@@ -68,7 +68,7 @@ function view(row: WebhookEndpointRow): z.input<typeof WebhookEndpoint> {
   }
 }
 
-/** An entry of the organization's audit log about an endpoint; never a secret. */
+/** Returns the function that records a change of an endpoint in the audit log, without secrets. */
 function logged(
   input: { readonly actor: Actor; readonly deps: Deps; readonly requestId: string },
   what: 'created' | 'updated' | 'deleted' | 'secret_read' | 'secret_rolled',
@@ -91,13 +91,13 @@ function logged(
 }
 
 function noEndpoint(): Refusal<'not_found'> {
-  return refuse('not_found', 'There is no such webhook endpoint.')
+  return refuse('not_found', 'The webhook endpoint does not exist.')
 }
 
 async function urlProblem(deps: Deps, url: string): Promise<Refusal<'validation_error'> | null> {
   const problem = await deps.egress.check(url, 'http')
   if (problem === null) return null
-  return refuse('validation_error', 'The URL cannot be used.', {
+  return refuse('validation_error', 'The URL is not allowed. details.issues contains the reason.', {
     issues: [{ path: 'url', reason: problem.reason }],
   })
 }
@@ -126,9 +126,13 @@ const createWebhook = operation({
       logged({ actor, deps, requestId }, 'created', { after: fields }),
     )
     if (made === null) {
-      return refuse('conflict', `An organization has ${MAX_ENDPOINTS} endpoints at most.`, {
-        limit: MAX_ENDPOINTS,
-      })
+      return refuse(
+        'conflict',
+        `The limit of ${MAX_ENDPOINTS} endpoints per organization is reached. Delete one first.`,
+        {
+          limit: MAX_ENDPOINTS,
+        },
+      )
     }
     return { ...view(made.row), secret: made.secret }
   },
@@ -274,9 +278,13 @@ const rollWebhookSecret = operation({
     if (roll === null) return noEndpoint()
     const previousValidUntil = timestamp(roll.previousValidUntil)
     if (roll.kind === 'rolled') return { secret: roll.secret, previousValidUntil }
-    return refuse('conflict', `The secret was rolled already; the overlap ends at ${previousValidUntil}.`, {
-      previousValidUntil,
-    })
+    return refuse(
+      'conflict',
+      `The secret was replaced recently. Retry after ${previousValidUntil}, when the previous secret expires.`,
+      {
+        previousValidUntil,
+      },
+    )
   },
 })
 
@@ -338,7 +346,8 @@ const readOrganizationSecret = operation({
   status: 200,
   result: z.object({ secret: z.string() }),
   fails: ['not_found'],
-  run: () => refuse('not_found', 'Every endpoint of this organization has a signing secret of its own.'),
+  run: () =>
+    refuse('not_found', 'There is no shared signing secret. Use the signing secret of the endpoint.'),
 })
 
 export const endpointOperations: readonly Operation[] = [

@@ -3,16 +3,19 @@ import type { Trx } from '../db/database.js'
 import type { WebhookEndpointRow } from '../db/tables/webhooks.js'
 import { disableEndpoint } from './endpoint-store.js'
 
-/** Tells an organization's owners and admins, in the transaction that switched the endpoint off. */
+/** Notifies the owners and admins of an organization, in the transaction that disabled the endpoint. */
 export type DisabledNotice = (trx: Trx, endpoint: WebhookEndpointRow, now: number) => Promise<void>
 
-/** Failed attempts in a row that switch an endpoint off (contract 6.3) ... */
+/** Consecutive failed attempts after which an endpoint is disabled, ... */
 const LIMIT = 20
-/** ... when they are of that many deliveries and over that time, so that one burst does not. */
+/**
+ * ... if they belong to at least this many deliveries and span this time (ms), so that a short burst does
+ * not count.
+ */
 const LIMIT_DELIVERIES = 3
 const LIMIT_SPAN_MS = 60_000
 
-/** The slug of `disabledReason`. */
+/** Value of `disabledReason`. */
 export const TOO_MANY_FAILURES = 'consecutive_failures'
 
 export async function recordSuccess(trx: Trx, endpointId: string): Promise<void> {
@@ -24,7 +27,7 @@ export async function recordSuccess(trx: Trx, endpointId: string): Promise<void>
     .execute()
 }
 
-/** Counts a failed attempt and switches the endpoint off when it was one too many; returns it. */
+/** Counts a failed attempt and disables the endpoint if the limit is reached. Returns the endpoint. */
 export async function recordFailure(
   trx: Trx,
   endpointId: string,
@@ -58,5 +61,5 @@ export async function recordFailure(
   return disabled
 }
 
-/** `failingSince` is when an attempt ended; it began this long before at most. */
+/** Maximum duration of an attempt (ms). `failingSince` is the end of an attempt. */
 const ATTEMPT_MS = 15_000

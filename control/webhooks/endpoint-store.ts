@@ -10,14 +10,14 @@ import { DELIVERY_JOB } from '../events/delivery-outbox.js'
 import { makeLaneDue } from '../jobs/store.js'
 
 export const MAX_ENDPOINTS = 20
-/** How long the secret before a roll still signs. */
+/** Time for which a replaced secret stays valid (ms). */
 export const OVERLAP_MS = 24 * 3_600_000
-/** Deliveries of a disabled endpoint wait this long for it to be enabled again. */
+/** Time for which deliveries of a disabled endpoint are kept (ms). */
 export const PARK_MS = 24 * 3_600_000
 
-/** Adds to the audit log, in the transaction of the change. */
+/** Records a change in the audit log, in the transaction of the change. */
 export type AuditHook = (trx: Trx, endpointId: string) => Promise<void>
-const unlogged: AuditHook = async () => {}
+const noAudit: AuditHook = async () => {}
 
 export interface EndpointFields {
   readonly url: string
@@ -25,7 +25,7 @@ export interface EndpointFields {
   readonly events: readonly string[]
 }
 
-/** `whsec_` and 32 random bytes; the whole text is the HMAC key. */
+/** Returns a new secret: `whsec_` and 32 random bytes. The whole text is the HMAC key. */
 function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64url')}`
 }
@@ -34,12 +34,14 @@ function sealSecret(rootKey: RootKey, endpointId: string, secret: string): strin
   return seal(rootKey.subkey('webhook-secrets'), secret, endpointId)
 }
 
-/** The current secret of an endpoint. Throws EngineError `storage_failed` under another root key. */
+/**
+ * Decrypts the current secret of an endpoint. Throws EngineError `storage_failed` with an unknown root key.
+ */
 export function currentSecret(rootKey: RootKey, row: Pick<WebhookEndpointRow, 'id' | 'secret'>): string {
   return unsealWithAnyKey(rootKey, 'webhook-secrets', row.secret, row.id)
 }
 
-/** All secrets that sign now, the current one first. */
+/** Returns all valid secrets, the current one first. */
 export function activeSecrets(
   rootKey: RootKey,
   row: Pick<WebhookEndpointRow, 'id' | 'secret' | 'previousSecret' | 'previousValidUntil'>,
@@ -50,17 +52,17 @@ export function activeSecrets(
   return [current, unsealWithAnyKey(rootKey, 'webhook-secrets', row.previousSecret, row.id)]
 }
 
-/** A new endpoint and its secret; null when the organization has `MAX_ENDPOINTS` already. */
+/** Creates an endpoint with a secret. Returns null if the organization already has `MAX_ENDPOINTS`. */
 export async function createEndpoint(
   db: Db,
   rootKey: RootKey,
   organizationId: string,
   fields: EndpointFields,
   now: number,
-  logged: AuditHook = unlogged,
+  audit: AuditHook = noAudit,
 ): Promise<{ readonly row: WebhookEndpointRow; readonly secret: string } | null> {
   return db.transaction().execute(async (trx) => {
-    // Whoever else creates one waits here: the count below is still true when the row is made.
+    // Locks the organization, so that the count below stays valid until the insert.
     await trx
       .updateTable('organizations')
       .set((column) => ({ id: column.ref('id') }))
@@ -96,7 +98,7 @@ export async function createEndpoint(
       })
       .returningAll()
       .executeTakeFirstOrThrow()
-    await logged(trx, id)
+    await audit(trx, id)
     return { row, secret }
   })
 }
@@ -132,8 +134,8 @@ export async function findEndpoint(
 }
 
 /**
- * Changes an endpoint; null when there is none. Switching it off parks what waits for it, switching
- * it on sends that at once and starts the count of failures anew.
+ * Updates an endpoint. Returns null if it does not exist. Disabling parks its pending deliveries. Enabling
+ * sends them immediately and resets the failure count.
  */
 export async function updateEndpoint(
   db: Db,
@@ -141,11 +143,11 @@ export async function updateEndpoint(
   id: string,
   change: Partial<EndpointFields> & { readonly enabled?: boolean },
   now: number,
-  logged: AuditHook = unlogged,
+  audit: AuditHook = noAudit,
 ): Promise<WebhookEndpointRow | null> {
   const { enabled, events, ...rest } = change
   return retryTransaction(db, async (trx) => {
-    // Also the lock under which deliveries are parked and released.
+    // Also locks the endpoint, so that deliveries are parked and resumed consistently.
     let row = await trx
       .updateTable('webhookEndpoints')
       .set((column) => ({
@@ -161,7 +163,7 @@ export async function updateEndpoint(
     if (row === undefined) return null
     if (enabled === true && row.enabled === 0) row = await enableEndpoint(trx, id, now)
     if (enabled === false && row.enabled === 1) row = (await disableEndpoint(trx, id, null, now)) ?? row
-    await logged(trx, id)
+    await audit(trx, id)
     return row
   })
 }
@@ -190,8 +192,8 @@ async function enableEndpoint(trx: Trx, id: string, now: number): Promise<Webhoo
 }
 
 /**
- * Switches an endpoint off and parks its deliveries; null when it was off already. `reason` is null
- * when a person did it. Their jobs stay: each finds the endpoint off when it is due, and waits.
+ * Disables an endpoint and parks its deliveries. Returns null if it was already disabled. `reason` is null
+ * if a user did it. The jobs stay: each finds the endpoint disabled when it is due, and waits.
  */
 export async function disableEndpoint(
   trx: Trx,
@@ -216,14 +218,14 @@ export async function disableEndpoint(
   return row
 }
 
-/** Removes an endpoint for good, with its secrets; what waited for it fails. False: there was none. */
+/** Deletes an endpoint and its secrets. Pending deliveries fail. Returns false if it does not exist. */
 export async function deleteEndpoint(
   db: Db,
   rootKey: RootKey,
   organizationId: string,
   id: string,
   now: number,
-  logged: AuditHook = unlogged,
+  audit: AuditHook = noAudit,
 ): Promise<boolean> {
   return retryTransaction(db, async (trx) => {
     const row = await trx
@@ -247,23 +249,26 @@ export async function deleteEndpoint(
       .where('endpointId', '=', id)
       .where('status', '=', 'pending')
       .execute()
-    await logged(trx, id)
+    await audit(trx, id)
     return true
   })
 }
 
 export type SecretRoll =
   | { readonly kind: 'rolled'; readonly secret: string; readonly previousValidUntil: number }
-  | { readonly kind: 'open'; readonly previousValidUntil: number }
+  | { readonly kind: 'overlap'; readonly previousValidUntil: number }
 
-/** A new secret beside the present one, which signs for another `OVERLAP_MS`; null: no endpoint. */
+/**
+ * Replaces the secret. The previous one stays valid for `OVERLAP_MS`. Returns null if the endpoint does not
+ * exist.
+ */
 export async function rollSecret(
   db: Db,
   rootKey: RootKey,
   organizationId: string,
   id: string,
   now: number,
-  logged: AuditHook = unlogged,
+  audit: AuditHook = noAudit,
 ): Promise<SecretRoll | null> {
   const secret = newSecret()
   const previousValidUntil = now + OVERLAP_MS
@@ -283,16 +288,16 @@ export async function rollSecret(
       )
       .returning('id')
       .executeTakeFirst()
-    if (row !== undefined) await logged(trx, id)
+    if (row !== undefined) await audit(trx, id)
     return row
   })
   if (rolled !== undefined) return { kind: 'rolled', secret, previousValidUntil }
   const row = await findEndpoint(db, organizationId, id)
   if (row === null) return null
-  return { kind: 'open', previousValidUntil: row.previousValidUntil ?? previousValidUntil }
+  return { kind: 'overlap', previousValidUntil: row.previousValidUntil ?? previousValidUntil }
 }
 
-/** Forgets secrets whose time is over. */
+/** Removes expired secrets. */
 export async function clearExpiredSecrets(db: Db, now: number): Promise<void> {
   await db
     .updateTable('webhookEndpoints')

@@ -17,8 +17,8 @@ t.test('the whole schedule: 14 attempts, the last 24 h 15 min after the first', 
     cumulative.push((at - NOW) / MINUTE)
     // In the middle of the jitter nothing is added or taken.
     const next = planNextAttempt(attempt, FAILED, at, 0.5)
-    if (next.do !== 'retry') {
-      t.strictSame(next, { do: 'give-up' })
+    if (next.kind !== 'retry') {
+      t.strictSame(next, { kind: 'give-up' })
       break
     }
     at = next.at
@@ -31,7 +31,7 @@ t.test('jitter is a tenth either way', async (t) => {
   for (let attempt = 1; attempt < MAX_ATTEMPTS; attempt++) {
     const at = (random: number): number => {
       const next = planNextAttempt(attempt, FAILED, 0, random)
-      return next.do === 'retry' ? next.at : Number.NaN
+      return next.kind === 'retry' ? next.at : Number.NaN
     }
     t.equal(at(0), at(0.5) * 0.9, `attempt ${attempt}, shortest`)
     t.ok(at(0.999_999) <= at(0.5) * 1.1 && at(0.999_999) > at(0.5) * 1.09, `attempt ${attempt}, longest`)
@@ -40,23 +40,23 @@ t.test('jitter is a tenth either way', async (t) => {
 
 t.test('what every class of answer means', async (t) => {
   for (const status of [200, 201, 202, 204, 299]) {
-    t.equal(planNextAttempt(1, answered(status), NOW, 0.5).do, 'delivered', `${status}`)
+    t.equal(planNextAttempt(1, answered(status), NOW, 0.5).kind, 'delivered', `${status}`)
   }
   for (const status of [408, 429, 500, 502, 503, 504, 599]) {
-    t.equal(planNextAttempt(1, answered(status), NOW, 0.5).do, 'retry', `${status}`)
+    t.equal(planNextAttempt(1, answered(status), NOW, 0.5).kind, 'retry', `${status}`)
   }
   for (const status of [300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 409, 410, 422, 499]) {
-    t.equal(planNextAttempt(1, answered(status), NOW, 0.5).do, 'give-up', `${status}`)
+    t.equal(planNextAttempt(1, answered(status), NOW, 0.5).kind, 'give-up', `${status}`)
   }
-  t.equal(planNextAttempt(1, FAILED, NOW, 0.5).do, 'retry')
-  t.equal(planNextAttempt(14, answered(500), NOW, 0.5).do, 'give-up', 'after the last attempt')
-  t.equal(planNextAttempt(14, answered(200), NOW, 0.5).do, 'delivered', 'the last attempt may still do it')
+  t.equal(planNextAttempt(1, FAILED, NOW, 0.5).kind, 'retry')
+  t.equal(planNextAttempt(14, answered(500), NOW, 0.5).kind, 'give-up', 'after the last attempt')
+  t.equal(planNextAttempt(14, answered(200), NOW, 0.5).kind, 'delivered', 'the last attempt may still do it')
 })
 
 t.test('Retry-After is waited for when it is longer, four hours at most', async (t) => {
   const at = (result: AttemptResult, attempt = 1) => {
     const next = planNextAttempt(attempt, result, NOW, 0.5)
-    return next.do === 'retry' ? (next.at - NOW) / MINUTE : Number.NaN
+    return next.kind === 'retry' ? (next.at - NOW) / MINUTE : Number.NaN
   }
   t.equal(at(answered(429, 10 * MINUTE)), 10)
   t.equal(at(answered(503, 30_000)), 1, 'shorter than planned')

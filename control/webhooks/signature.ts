@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto'
 
 /**
- * One signature of a webhook body (contract 6.4): `v1=` and the hex HMAC-SHA256, keyed with the
- * UTF-8 of the whole secret, prefix included, over `<at>.<body>`. `at` is in Unix seconds.
+ * Returns one signature of a webhook body: `v1=` and the hex HMAC-SHA256 of `<at>.<body>`, keyed with the
+ * UTF-8 bytes of the whole secret, including the prefix. `at` is in Unix seconds.
  */
 export function sign(body: string, secret: string, at: number): string {
   return `v1=${createHmac('sha256', secret).update(`${at}.${body}`).digest('hex')}`
 }
 
-/** The `x-svc-signature` header: one signature per active secret, the current one first. */
+/** Returns the `x-svc-signature` header: one signature per valid secret, the current one first. */
 export function signatureHeader(body: string, secrets: readonly string[], at: number): string {
   return secrets.map((secret) => sign(body, secret, at)).join(' ')
 }
@@ -16,13 +16,13 @@ export function signatureHeader(body: string, secrets: readonly string[], at: nu
 export interface DeliveryStamp {
   readonly type: string
   readonly eventId: string
-  /** 1 for the first attempt of a delivery. */
+  /** Number of the attempt, starting at 1. */
   readonly attempt: number
-  /** Unix seconds. */
+  /** Unix time (s). */
   readonly at: number
 }
 
-/** All headers of one attempt (contract 6.3). */
+/** Returns all headers of one attempt. */
 export function webhookHeaders(
   body: string,
   secrets: readonly string[],

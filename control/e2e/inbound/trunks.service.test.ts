@@ -59,7 +59,7 @@ t.test('a carrier known by its address reaches the agent; the sandbox stays reac
   const log: Log = {
     ...silentLog,
     info: (fields, message) => {
-      if (message.includes('exempt from SIP bans')) lines.push(fields)
+      if (message.includes('trusted_networks.changed')) lines.push(fields)
     },
   }
   const service = await openWithTrunk(
