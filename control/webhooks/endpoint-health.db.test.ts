@@ -43,7 +43,7 @@ await onEachDialect(t, async (t, open) => {
       const mails = await rig.database.db.selectFrom('mails').select(['kind', 'fields']).execute()
       t.match(
         mails,
-        [{ kind: 'notice', fields: new RegExp(`switched off.*${id}`) }],
+        [{ kind: 'notice', fields: new RegExp(`was disabled.*${id}`) }],
         'owners and admins are told',
       )
       const requests = receiver.received.length
