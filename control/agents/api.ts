@@ -8,7 +8,14 @@ import { type AgentConfig, type ConfigPatch, configPatchShape, defaultConfig, re
 import { mergeConfig } from './merge.js'
 import { publishProblem } from './publishable.js'
 import { missingReference, recordUses } from './references.js'
-import { catalogueProblem, duplicateName, headerProblem, toolProblem, transferProblem } from './rules.js'
+import {
+  catalogueProblem,
+  duplicateName,
+  headerProblem,
+  toolProblem,
+  transferProblem,
+  unlistedModels,
+} from './rules.js'
 import {
   findAgent,
   findVersion,
@@ -244,6 +251,9 @@ async function configured(
   const problem =
     catalogueProblem(config, deps.settings.providers) ?? toolProblem(config) ?? transferProblem(config)
   if (problem !== null) return refuse('unprocessable_entity', problem.message, { path: problem.path })
+  for (const unlisted of unlistedModels(config, deps.settings.providers)) {
+    deps.log.warn({ organizationId, ...unlisted }, 'agent.unlisted_model')
+  }
   const missing = await missingReference(deps.db, organizationId, config)
   if (missing === null) return config
   const { resource, path } = missing

@@ -4,6 +4,8 @@ import {
   findRecognitionModel,
   findVoice,
   OPENAI_REALTIME,
+  type RecognitionEntry,
+  type VoiceEntry,
   voices,
 } from '../../media/vendors/catalogue.js'
 import type { AgentConfig } from './config.js'
@@ -89,7 +91,7 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
     return { path: 'voice.ttsModel', message: `With this language model the speech model is ${needed}.` }
   }
   const recognition = findRecognitionModel(voice.sttModel, providers)
-  if (recognition === null || !row.sttModels.includes(voice.sttModel)) {
+  if (recognition === null || !canCombine(row, recognition)) {
     return { path: 'voice.sttModel', message: 'There is no such recognition model for this voice.' }
   }
   if (!recognition.languages.includes(voice.sttLanguage)) {
@@ -106,6 +108,29 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
     return { path: 'ttsOptions.pace', message: `This voice speaks at ${row.paceMin} to ${row.paceMax}.` }
   }
   return null
+}
+
+function canCombine(voice: VoiceEntry, recognition: RecognitionEntry): boolean {
+  if (voice.sttModels.includes(recognition.sttModel)) return true
+  // Lists hold listed models only; a speech-to-speech model combines with nothing but itself.
+  return recognition.unlisted === true && ![voice.vendor, recognition.vendor].includes(OPENAI_REALTIME)
+}
+
+/** Returns the fields whose models are accepted although neither a catalogue nor a setting lists them. */
+export function unlistedModels(
+  { llmModel, voice }: AgentConfig,
+  providers: CatalogueProviders,
+): readonly { readonly path: string; readonly model: string }[] {
+  const fields = [
+    { path: 'llmModel', model: llmModel, entry: findLanguageModel(llmModel, providers) },
+    { path: 'voice.sttModel', model: voice.sttModel, entry: findRecognitionModel(voice.sttModel, providers) },
+    {
+      path: 'voice.ttsModel',
+      model: voice.ttsModel,
+      entry: findVoice(voice.ttsModel, voice.ttsVoice, providers),
+    },
+  ]
+  return fields.filter(({ entry }) => entry?.unlisted).map(({ path, model }) => ({ path, model }))
 }
 
 /** Returns the first contradiction in the transfer settings. */

@@ -5,6 +5,7 @@ import { parseEnv } from 'node:util'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Variable } from '../../media/vendors/vendor-module.js'
 import type { ProviderSettings } from '../../workers/channel/protocol.js'
+import { CATALOGUE_VARIABLES, catalogueFile } from './catalogue-file.js'
 import { FALLBACK_VARIABLES, readFallbacks } from './fallbacks.js'
 import {
   choice,
@@ -246,10 +247,11 @@ const SERVICE_VARIABLES = [
 export const VARIABLES: readonly Variable[] = [
   ...SERVICE_VARIABLES,
   ...VENDOR_VARIABLES,
+  ...CATALOGUE_VARIABLES,
   ...FALLBACK_VARIABLES,
 ]
 
-type VariableName = (typeof SERVICE_VARIABLES)[number]['name']
+type VariableName = (typeof SERVICE_VARIABLES | typeof CATALOGUE_VARIABLES)[number]['name']
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
@@ -294,7 +296,8 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     given(name) === null ? null : read(name, '', parse)
 
   const dataFolder = read('PARLEY_DATA', '.data', folder(folderPath))
-  const providers = readVendors(given, read)
+  const catalogue = optional('PARLEY_CATALOGUE_FILE', catalogueFile(folderPath))
+  const providers = { ...readVendors(given, read), ...(catalogue === null ? {} : { catalogue }) }
   const partial = {
     httpAddress: read('PARLEY_HTTP_ADDRESS', '127.0.0.1', ipAddress),
     httpPort: read('PARLEY_HTTP_PORT', '8080', integer(0, 65_535)),

@@ -15,7 +15,7 @@ export * from './vendor-ids.js'
 
 /*
  * The models and voices an agent can be configured with, and the vendor id behind each. They come from the
- * vendors' `catalogue.json`, the operator's catalogue file and the names in the settings. A name that none
+ * files in `catalogue/`, the operator's catalogue file and the names in the settings. A name that none
  * of them lists is accepted when it matches a pattern of a configured vendor; its entry is `unlisted`.
  */
 

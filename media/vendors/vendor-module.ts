@@ -6,7 +6,7 @@ import type { SynthesisPort } from './espeak/synthesis-port.js'
 
 /**
  * Everything the service knows of one vendor. To add a vendor, write a folder with such a value in its
- * `module.ts` and add a line to `registry.ts`.
+ * `module.ts`, its models in `catalogue/`, and a line in `registry.ts`.
  */
 export interface VendorModule<Id extends string = string, Settings extends object = object> {
   /** Name of the vendor's settings in the provider settings. */
@@ -80,7 +80,7 @@ export interface Offer {
   readonly voices?: readonly string[]
 }
 
-/** Models and voices by vendor id. Plain JSON: `catalogue.json` of each vendor, and the operator's file. */
+/** Models and voices by vendor id. Plain JSON: the files in `catalogue/`, and the operator's file. */
 export type CatalogueData = Readonly<Record<string, VendorCatalogue>>
 
 export interface VendorCatalogue {

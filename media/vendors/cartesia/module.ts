@@ -6,13 +6,13 @@ import { cartesiaTextToSpeech } from './tts.js'
 export const CARTESIA = {
   id: 'cartesia',
   variables: [
-    { name: 'PARLEY_CARTESIA_API_KEY', default: '', description: 'Cartesia synthesis', secret: true },
-    { name: 'PARLEY_CARTESIA_URL', default: 'wss://api.cartesia.ai', description: 'Its host' },
-    { name: 'PARLEY_CARTESIA_VERSION', default: '2026-03-01', description: 'Version of its API' },
+    { name: 'PARLEY_CARTESIA_API_KEY', default: '', description: 'Cartesia API key (TTS)', secret: true },
+    { name: 'PARLEY_CARTESIA_URL', default: 'wss://api.cartesia.ai', description: 'Cartesia URL' },
+    { name: 'PARLEY_CARTESIA_VERSION', default: '2026-03-01', description: 'Cartesia API version' },
     {
       name: 'PARLEY_CARTESIA_VOICES',
       default: '',
-      description: 'Its voices as agents name them: name=voice-id, comma-separated',
+      description: 'Cartesia voices by the names agents use: name=voice-id, comma-separated',
     },
   ],
   requires: ['PARLEY_CARTESIA_API_KEY'],

@@ -6,11 +6,11 @@ import { deepgramSpeechToText } from './stt.js'
 export const DEEPGRAM = {
   id: 'deepgram',
   variables: [
-    { name: 'PARLEY_DEEPGRAM_API_KEY', default: '', description: 'Deepgram recognition', secret: true },
+    { name: 'PARLEY_DEEPGRAM_API_KEY', default: '', description: 'Deepgram API key (STT)', secret: true },
     {
       name: 'PARLEY_DEEPGRAM_URL',
       default: 'wss://api.deepgram.com',
-      description: 'Its host; wss://api.in.deepgram.com is in India',
+      description: 'Deepgram URL; wss://api.in.deepgram.com is the region India',
     },
   ],
   requires: ['PARLEY_DEEPGRAM_API_KEY'],

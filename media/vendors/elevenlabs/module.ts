@@ -6,16 +6,16 @@ import { elevenLabsTextToSpeech } from './tts.js'
 export const ELEVENLABS = {
   id: 'elevenlabs',
   variables: [
-    { name: 'PARLEY_ELEVENLABS_API_KEY', default: '', description: 'ElevenLabs synthesis', secret: true },
+    { name: 'PARLEY_ELEVENLABS_API_KEY', default: '', description: 'ElevenLabs API key (TTS)', secret: true },
     {
       name: 'PARLEY_ELEVENLABS_URL',
       default: 'wss://api.elevenlabs.io',
-      description: 'Its host; wss://api.in.residency.elevenlabs.io is in India',
+      description: 'ElevenLabs URL; wss://api.in.residency.elevenlabs.io is the region India',
     },
     {
       name: 'PARLEY_ELEVENLABS_VOICES',
       default: '',
-      description: 'Its voices as agents name them: name=voice-id, comma-separated',
+      description: 'ElevenLabs voices by the names agents use: name=voice-id, comma-separated',
     },
   ],
   requires: ['PARLEY_ELEVENLABS_API_KEY'],

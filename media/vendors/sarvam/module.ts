@@ -11,14 +11,14 @@ export const SARVAM = {
     {
       name: 'PARLEY_SARVAM_API_KEY',
       default: '',
-      description: 'Sarvam recognition and synthesis',
+      description: 'Sarvam API key (STT, LLM, TTS)',
       secret: true,
     },
-    { name: 'PARLEY_SARVAM_URL', default: 'wss://api.sarvam.ai', description: 'Its host' },
+    { name: 'PARLEY_SARVAM_URL', default: 'wss://api.sarvam.ai', description: 'Sarvam URL' },
     {
       name: 'PARLEY_SARVAM_LANGUAGE_FIELD',
       default: 'target_language_code',
-      description: 'Name of the language field of its synthesis: target_language_code or language_code',
+      description: 'Name of the TTS language field: target_language_code or language_code',
     },
   ],
   requires: ['PARLEY_SARVAM_API_KEY'],
