@@ -173,7 +173,7 @@ export class CallManager implements CallControl {
     let admission: AdmissionDecision
     let trunk: InboundTrunk | null = null
     try {
-      const caller: InviteSource = (await trunkAuthenticator?.identify(invite)) ?? { kind: 'stranger' }
+      const caller: InviteSource = (await trunkAuthenticator?.identify(invite)) ?? { kind: 'unauthenticated' }
       if (caller.kind === 'challenged') {
         invite.refuse(401, { 'WWW-Authenticate': caller.challenge })
         return

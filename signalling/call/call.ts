@@ -68,7 +68,7 @@ export function callTimers(
 }
 
 /** An event without the fields that every event has. */
-type Happening = CallEvent extends infer E
+type CallEventBody = CallEvent extends infer E
   ? E extends CallEvent
     ? Omit<E, 'callId' | 'seq' | 'at'>
     : never
@@ -105,7 +105,7 @@ export class Call {
         this.#remote = remote
         this.#input({ type: 'legAnswered' })
       },
-      mediaChanged: (remote) => this.#changed(remote),
+      mediaChanged: (remote) => this.#mediaChanged(remote),
       digit: (key) => this.#digit(key),
       ended: (ending) => this.#input({ type: 'legEnded', ending }),
     })
@@ -248,7 +248,7 @@ export class Call {
     )
   }
 
-  async #changed(remote: RemoteMedia): Promise<void> {
+  async #mediaChanged(remote: RemoteMedia): Promise<void> {
     this.#remote = remote
     await this.#deps.pool.setRemote(this.callId, remote)
     this.#input({ type: 'hold', on: !remote.send })
@@ -284,7 +284,13 @@ export class Call {
     }
     const { transfers } = this.#deps
     if (transfers !== undefined) transfers.request(this.callId, request, report)
-    else report({ id: request.id, status: 'rejected', code: 'not_supported', message: 'no transfers here' })
+    else
+      report({
+        id: request.id,
+        status: 'rejected',
+        code: 'not_supported',
+        message: 'transfers are not supported',
+      })
   }
 
   #sessionEvent(event: SessionEvent): void {
@@ -315,7 +321,7 @@ export class Call {
           part: 'recording',
           code: 'storage_failed',
           message: event.message,
-          atMs: this.#mediaMs(),
+          atMs: this.#sinceAnswerMs(),
         })
         return
       default:
@@ -352,8 +358,8 @@ export class Call {
         type: 'trouble',
         part: 'media',
         code: 'one_way_audio',
-        message: 'no packet of the far side comes although we send',
-        atMs: this.#mediaMs(),
+        message: 'no packets arrive from the far side although we send',
+        atMs: this.#sinceAnswerMs(),
       })
     }
     if (event.type === 'clipping') {
@@ -361,29 +367,29 @@ export class Call {
         type: 'trouble',
         part: 'media',
         code: 'clipping',
-        message: 'the far side is so loud that its sound is cut off',
-        atMs: this.#mediaMs(),
+        message: 'the audio of the far side is clipped',
+        atMs: this.#sinceAnswerMs(),
       })
     }
   }
 
-  #mediaMs(): number {
+  #sinceAnswerMs(): number {
     return this.#answeredAt === null ? 0 : Math.round(this.#deps.clock.now() - this.#answeredAt)
   }
 
-  #publish(happening: Happening): void {
+  #publish(body: CallEventBody): void {
     this.#seq++
     const event = {
       callId: this.callId,
       seq: this.#seq,
       at: this.#deps.clock.wall(),
-      ...happening,
+      ...body,
     } as CallEvent
     try {
       this.#deps.events.publish(event)
     } catch (error) {
       this.#deps.log.error(
-        { callId: this.callId, type: happening.type, error: errorText(error) },
+        { callId: this.callId, type: body.type, error: errorText(error) },
         'call.event_rejected',
       )
     }

@@ -78,7 +78,7 @@ export class OutboundLeg implements Leg {
         failed: (error) => this.#failed(error),
         acknowledged: (body) => this.#media?.acknowledged(body),
         offered: (body, reply) => this.#offered(body, reply),
-        digit: (key) => this.#told(key),
+        digit: (key) => this.#digitReceived(key),
         ended: (why) => this.#endedByItself(endingOfDialog(why, 'callee')),
       },
     )
@@ -124,7 +124,7 @@ export class OutboundLeg implements Leg {
     else this.#media.offered(body, reply)
   }
 
-  #told(key: InfoDigit): void {
+  #digitReceived(key: InfoDigit): void {
     if (!this.#over) this.#events.digit(key)
   }
 

@@ -15,7 +15,7 @@ import { openEmbeddedServer } from '../embedded/server.js'
 import { G711_CODECS } from '../sdp/sdp-session.js'
 import type { IncomingInvite, SipServer } from '../sip/sip-port.js'
 import { openSipServer } from '../sip/sip-server.js'
-import { type ClipManifest, readClipManifest } from './clip-book.js'
+import { type ClipManifest, readClipManifest } from './clip-manifest.js'
 import { behaviourOf, isPersona, PERSONA_NAMES, type PersonaName, personaSpec } from './personas.js'
 import type { SpeakerScripts } from './speaker-scripts.js'
 
@@ -175,7 +175,7 @@ class Carrier implements SandboxCarrier {
     direction: 'inbound' | 'outbound',
     sipCallId: string,
     makeLeg: (events: LegEvents) => Leg,
-    told: { dialed?: () => void; ended?: () => void },
+    callbacks: { dialed?: () => void; ended?: () => void },
   ): void {
     const { pool, clock, log, scripts } = this.#options
     const spec = personaSpec(name, this.#clips)
@@ -189,7 +189,7 @@ class Carrier implements SandboxCarrier {
         log,
         events: {
           publish: (event) => {
-            if (event.type === 'dialing') told.dialed?.()
+            if (event.type === 'dialing') callbacks.dialed?.()
           },
         },
       },
@@ -203,7 +203,7 @@ class Carrier implements SandboxCarrier {
         onEnded: () => {
           this.#calls.delete(callId)
           if (direction === 'outbound') scripts.forget(sipCallId)
-          told.ended?.()
+          callbacks.ended?.()
           if (this.#calls.size === 0) for (const resolve of this.#idle) resolve()
         },
       },

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
-import { readClipManifest } from './clip-book.js'
+import { readClipManifest } from './clip-manifest.js'
 import { behaviourOf, isPersona, PERSONA_NAMES, personaSpec } from './personas.js'
 import { SpeakerScripts } from './speaker-scripts.js'
 

@@ -1,18 +1,18 @@
 import type { PersonaCue, PersonaSpec, ScriptedUtterance } from '../../media/agent/agent-spec.js'
 import { EngineError } from '../../media/base/errors.js'
-import type { ClipManifest } from './clip-book.js'
+import type { ClipManifest } from './clip-manifest.js'
 
 /*
  * The simulated people, as data.
  */
 
-type Step =
+type PersonaStep =
   | { readonly cue: PersonaCue; readonly say: string }
   | { readonly cue: PersonaCue; readonly press: string }
   | { readonly cue: PersonaCue; readonly act: 'stop_media' | 'hang_up' }
 
-interface Persona {
-  readonly steps: readonly Step[]
+interface PersonaScript {
+  readonly steps: readonly PersonaStep[]
   readonly loopFrom?: number
 }
 
@@ -33,8 +33,8 @@ const after = (ms: number): PersonaCue => ({ kind: 'after', ms })
 const TURN_MS = 900
 /** Time (ms) for the agent's own goodbye, which may also end the call first. */
 const FAREWELL_MS = 4000
-const hangUp = (cue: PersonaCue): Step => ({ cue, act: 'hang_up' })
-const POLITE: readonly Step[] = [
+const hangUp = (cue: PersonaCue): PersonaStep => ({ cue, act: 'hang_up' })
+const POLITE: readonly PersonaStep[] = [
   { cue: whenSilent(TURN_MS), say: 'hello' },
   { cue: whenSilent(TURN_MS), say: 'tell-me-more' },
   { cue: whenSilent(TURN_MS), say: 'book-tomorrow' },
@@ -107,7 +107,7 @@ const PERSONAS = {
       ...POLITE.slice(1),
     ],
   },
-} as const satisfies Record<string, Persona>
+} as const satisfies Record<string, PersonaScript>
 
 export type PersonaName = keyof typeof PERSONAS
 
@@ -146,7 +146,7 @@ export function behaviourOf(number: string): Behaviour {
  * missing.
  */
 export function personaSpec(name: PersonaName, clips: ClipManifest): PersonaSpec {
-  const persona: Persona = PERSONAS[name]
+  const persona: PersonaScript = PERSONAS[name]
   const utterances: ScriptedUtterance[] = []
   const steps = persona.steps.map((step): PersonaSpec['steps'][number] => {
     const { cue } = step

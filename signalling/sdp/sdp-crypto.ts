@@ -30,7 +30,7 @@ const LIFETIME = /^(?:2\^\d{1,2}|[1-9]\d{0,14})$/
 const MKI = /^(\d{1,80}):(\d{1,3})$/
 const MAX_MKI_BYTES = 128
 /** A window-size hint changes nothing, and a key derivation rate of zero is what we use. */
-const HARMLESS = /^(?:WSH=\d+|KDR=0)$/
+const IGNORED_PARAMETER = /^(?:WSH=\d+|KDR=0)$/
 
 /**
  * Parses one attribute. Returns null when it cannot be used: an unknown suite, a key of the wrong length,
@@ -47,7 +47,7 @@ export function parseCrypto(
   const inline = INLINE.exec(config)
   if (name === undefined || inline === null || !TAG.test(tag)) return null
   const parameters = session.split(' ').filter((parameter) => parameter !== '')
-  if (!parameters.every((parameter) => HARMLESS.test(parameter))) return null
+  if (!parameters.every((parameter) => IGNORED_PARAMETER.test(parameter))) return null
   const [, base64 = '', rest = ''] = inline
   const keyAndSalt = Buffer.from(base64, 'base64')
   const { keyBytes, saltBytes } = SRTP_SUITES[name]

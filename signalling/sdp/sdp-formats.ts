@@ -120,8 +120,8 @@ export class SdpFormats {
       (name) => peer.audio.find(({ codec }) => codec.name === name) ?? [],
     )
     const before = [...this.#ours]
-    for (const { codec, payloadType } of common) this.#keep(codec.name, payloadType)
-    for (const { clockRate, payloadType } of peer.events) this.#keep(`event/${clockRate}`, payloadType)
+    for (const { codec, payloadType } of common) this.#assign(codec.name, payloadType)
+    for (const { clockRate, payloadType } of peer.events) this.#assign(`event/${clockRate}`, payloadType)
     const agreed = this.#agree(peer, common)
     if (agreed !== null && agreed !== 'ptime') return agreed
     // A refused offer changes nothing.
@@ -182,7 +182,7 @@ export class SdpFormats {
         dtmfPayloadType: event?.payloadType ?? null,
         ...(event !== null && event.clockRate !== codec.clockRate && { dtmfClockRate: event.clockRate }),
         ...(noise !== null && { noisePayloadType: noise.payloadType }),
-        receiveFormats: this.#heard(peer, common),
+        receiveFormats: this.#receivable(peer, common),
       }
     }
     return tooShort ? 'ptime' : null
@@ -192,10 +192,10 @@ export class SdpFormats {
    * Lists the formats to accept: everything in common, under our payload type. Many peers wrongly use their
    * own number in both directions; that number is accepted too unless it has another meaning.
    */
-  #heard(peer: PeerFormats, common: readonly AudioFormat[]): ReceiveFormat[] {
-    const heard = new Map<number, ReceiveFormat>()
+  #receivable(peer: PeerFormats, common: readonly AudioFormat[]): ReceiveFormat[] {
+    const formats = new Map<number, ReceiveFormat>()
     const add = (format: ReceiveFormat) => {
-      if (!heard.has(format.payloadType)) heard.set(format.payloadType, format)
+      if (!formats.has(format.payloadType)) formats.set(format.payloadType, format)
     }
     for (const { codec } of common) {
       const payloadType = this.#ours.get(codec.name)
@@ -208,7 +208,7 @@ export class SdpFormats {
     for (const { payloadType } of peer.noises) add({ payloadType, kind: 'noise' })
     for (const { codec, payloadType } of common) add({ payloadType, kind: 'audio', codec: codec.name })
     for (const { clockRate, payloadType } of peer.events) add({ payloadType, kind: 'event', clockRate })
-    return [...heard.values()]
+    return [...formats.values()]
   }
 
   #write(
@@ -250,7 +250,7 @@ export class SdpFormats {
     return number
   }
 
-  #keep(format: string, payloadType: number): void {
+  #assign(format: string, payloadType: number): void {
     // When a peer renumbers its formats we follow: one number with two meanings would be worse.
     for (const [other, number] of this.#ours) if (number === payloadType) this.#ours.delete(other)
     this.#ours.set(format, payloadType)

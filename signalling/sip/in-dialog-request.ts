@@ -31,7 +31,7 @@ export function sendInDialogRequest(
           return
         }
         if (settled || response.status < 200) return
-        const credentials = digest === null ? null : answerTo(digest, request, response)
+        const credentials = digest === null ? null : credentialHeaders(digest, request, response)
         if (credentials !== null) {
           attempt(credentials)
           return
@@ -49,7 +49,7 @@ export function sendInDialogRequest(
 /**
  * Returns the headers that answer a challenge; null when there is no challenge or none that can be answered.
  */
-function answerTo(
+function credentialHeaders(
   digest: DigestClient,
   { method, body = '' }: { readonly method: string; readonly body?: string },
   response: RawResponse,

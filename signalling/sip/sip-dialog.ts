@@ -36,11 +36,11 @@ export class DialogHandle implements SipDialog {
   /** True while there is no connection. */
   #suspended = false
   /** Sends a BYE that is waiting for a connection. */
-  #farewell: (() => void) | null = null
+  #sendPendingBye: (() => void) | null = null
   /** Timer of our next session refresh. */
   #refresh: Timer | null = null
   /** Rejects our pending re-INVITE when the dialog ends. */
-  #modifying: ((error: EngineError) => void) | null = null
+  #rejectModify: ((error: EngineError) => void) | null = null
   /** Our re-INVITE crossed the peer's and waits for its next attempt. */
   #glare: { readonly timer: Timer; readonly reject: (error: EngineError) => void } | null = null
 
@@ -72,7 +72,7 @@ export class DialogHandle implements SipDialog {
       if (req.body) this.#offered(req, res)
       else res.send(200)
     })
-    raw.on('info', (req: RawRequest, res: RawResponse) => this.#told(req, res))
+    raw.on('info', (req: RawRequest, res: RawResponse) => this.#infoReceived(req, res))
     raw.on('refer', (_req: RawRequest, res: RawResponse) =>
       res.send(405, { headers: { Allow: ALLOWED_METHODS } }),
     )
@@ -109,15 +109,17 @@ export class DialogHandle implements SipDialog {
 
   lost(): void {
     this.#open.delete(this)
-    this.#farewell = null
+    this.#sendPendingBye = null
     if (this.#finish()) this.#handlers?.ended({ kind: 'lost' })
   }
 
   suspend(): void {
     this.#suspended = true
     this.#offerPending = false
-    this.#modifying?.(new EngineError('sip_failed', 'connection to the SIP server lost', { retryable: true }))
-    this.#modifying = null
+    this.#rejectModify?.(
+      new EngineError('sip_failed', 'connection to the SIP server lost', { retryable: true }),
+    )
+    this.#rejectModify = null
   }
 
   /** Continues over a new connection, if the server still has the dialog and the peer is still there. */
@@ -129,8 +131,8 @@ export class DialogHandle implements SipDialog {
     raw.agent = srf.app.client
     raw.req.socket = socket
     srf.addDialog(raw)
-    if (this.#farewell !== null) {
-      this.#farewell()
+    if (this.#sendPendingBye !== null) {
+      this.#sendPendingBye()
       return
     }
     sendInDialogRequest(raw, this.#digest, { method: 'OPTIONS' }, (error, response) => {
@@ -153,8 +155,8 @@ export class DialogHandle implements SipDialog {
       if (this.#suspended) {
         // Kept open: the server and the peer still consider the call to be up.
         this.#open.add(this)
-        this.#farewell = () => {
-          this.#farewell = null
+        this.#sendPendingBye = () => {
+          this.#sendPendingBye = null
           this.#open.delete(this)
           sendInDialogRequest(this.#raw, this.#digest, { method: 'BYE' }, done)
         }
@@ -182,7 +184,7 @@ export class DialogHandle implements SipDialog {
    */
   #reinvite(sdp: string, tries: number): Promise<string> {
     return new Promise((resolve, reject) => {
-      if (this.#over || this.#modifying || this.#glare || this.#suspended) {
+      if (this.#over || this.#rejectModify || this.#glare || this.#suspended) {
         reject(
           new EngineError('sip_failed', 'a re-INVITE is pending or the dialog is disconnected', {
             retryable: !this.#over,
@@ -190,10 +192,10 @@ export class DialogHandle implements SipDialog {
         )
         return
       }
-      this.#modifying = reject
+      this.#rejectModify = reject
       // `dialog.modify` would block for ever after one refusal.
       sendInDialogRequest(this.#raw, this.#digest, { method: 'INVITE', body: sdp }, (error, response) => {
-        this.#modifying = null
+        this.#rejectModify = null
         if (error || !response) reject(new EngineError('sip_failed', errorText(error), { cause: error }))
         else if (response.status >= 300) {
           const { status } = response
@@ -230,7 +232,7 @@ export class DialogHandle implements SipDialog {
     this.#glare = { timer, reject }
   }
 
-  #told(req: RawRequest, res: RawResponse): void {
+  #infoReceived(req: RawRequest, res: RawResponse): void {
     if (this.#over) {
       res.send(481)
       return
@@ -251,7 +253,7 @@ export class DialogHandle implements SipDialog {
       return
     }
     // RFC 3261 14.2: one negotiation at a time.
-    if (this.#modifying) {
+    if (this.#rejectModify) {
       res.send(491)
       return
     }
@@ -293,8 +295,8 @@ export class DialogHandle implements SipDialog {
     this.#refresh = null
     this.#open.delete(this)
     const over = new EngineError('sip_failed', 'the dialog is over')
-    this.#modifying?.(over)
-    this.#modifying = null
+    this.#rejectModify?.(over)
+    this.#rejectModify = null
     this.#glare?.timer.cancel()
     this.#glare?.reject(over)
     this.#glare = null

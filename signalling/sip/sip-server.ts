@@ -80,7 +80,7 @@ class DrachtioServer implements SipServer {
   #delayMs = RECONNECT_FIRST_MS
   #closed = false
   /** Timer that ends the wait for a lost server. */
-  #waiting: Timer | null = null
+  #graceTimer: Timer | null = null
   /** Settles the first connection. */
   #first: { resolve(): void; reject(error: EngineError): void } | null = null
 
@@ -164,7 +164,7 @@ class DrachtioServer implements SipServer {
     const srf = this.#srf
     if (srf === null) return null
     const { clock, log } = this.#options
-    return { srf, open: this.#open, clock, log, endLateDialog: (dialog) => this.#endCrossed(dialog) }
+    return { srf, open: this.#open, clock, log, endLateDialog: (dialog) => this.#endLateDialog(dialog) }
   }
 
   #connect(): void {
@@ -188,9 +188,9 @@ class DrachtioServer implements SipServer {
       this.#delayMs = RECONNECT_FIRST_MS
       log.info({ endpoints: this.#endpoints }, 'sip.connected')
       this.#first?.resolve()
-      this.#waiting?.cancel()
-      this.#waiting = null
-      if (this.#socket !== null) for (const thing of [...this.#open]) thing.resume?.(srf, this.#socket)
+      this.#graceTimer?.cancel()
+      this.#graceTimer = null
+      if (this.#socket !== null) for (const bound of [...this.#open]) bound.resume?.(srf, this.#socket)
       for (const listener of [...this.#listeners]) listener()
     })
     srf.on('error', (error: unknown) => {
@@ -205,7 +205,7 @@ class DrachtioServer implements SipServer {
       this.#scope.after(this.#options.clock, delayMs, () => this.#connect())
     })
     this.#route(srf)
-    this.#socket = capture(() => srf.connect({ host, port, secret, reconnect: { maxAttempts: 1 } }))
+    this.#socket = captureSocket(() => srf.connect({ host, port, secret, reconnect: { maxAttempts: 1 } }))
     const { onWire } = this.#options
     if (onWire !== undefined && this.#socket !== null) tapWire(this.#socket, onWire)
   }
@@ -213,24 +213,24 @@ class DrachtioServer implements SipServer {
   #disconnected(): void {
     this.#srf = null
     this.#endpoints = []
-    let waits = false
-    for (const thing of [...this.#open]) {
-      if (this.#closed || thing.suspend === undefined) {
-        this.#open.delete(thing)
-        thing.lost()
+    let suspended = false
+    for (const bound of [...this.#open]) {
+      if (this.#closed || bound.suspend === undefined) {
+        this.#open.delete(bound)
+        bound.lost()
       } else {
-        thing.suspend()
-        waits = true
+        bound.suspend()
+        suspended = true
       }
     }
     // Each failed attempt to connect arrives here too: one grace period covers all of them.
-    if (!waits || this.#waiting !== null) return
-    this.#waiting = this.#scope.after(
+    if (!suspended || this.#graceTimer !== null) return
+    this.#graceTimer = this.#scope.after(
       this.#options.clock,
       this.#options.reconnectGraceMs ?? RECLAIM_MS,
       () => {
-        this.#waiting = null
-        for (const thing of [...this.#open]) if (this.#srf === null) thing.lost()
+        this.#graceTimer = null
+        for (const bound of [...this.#open]) if (this.#srf === null) bound.lost()
       },
     )
   }
@@ -268,7 +268,7 @@ class DrachtioServer implements SipServer {
    * Ends a dialog whose 200 crossed our CANCEL. A server that saw the CANCEL sends the BYE itself; otherwise
    * we send it.
    */
-  #endCrossed(dialog: DialogHandle): void {
+  #endLateDialog(dialog: DialogHandle): void {
     const timer = this.#scope.after(this.#options.clock, RACE_BYE_MS, () => void dialog.bye())
     dialog.listen({
       acknowledged() {},
@@ -279,7 +279,7 @@ class DrachtioServer implements SipServer {
 }
 
 /** Returns the socket that `connect` creates; the library hides it until it is connected. */
-function capture(connect: () => void): Socket | null {
+function captureSocket(connect: () => void): Socket | null {
   let created: Socket | null = null
   const listener = (message: unknown) => {
     if (

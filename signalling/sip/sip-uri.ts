@@ -13,8 +13,8 @@ export interface SipUriParts {
 export function sipUri({ user, host, port, transport }: SipUriParts): string {
   const escaped = PLAIN_USER.test(user) ? user : encodeURIComponent(user)
   const where = host.includes(':') ? `[${host}]` : host
-  const place = port === 0 ? where : `${where}:${port}`
-  return `sip:${escaped}@${place}${transport === 'udp' ? '' : `;transport=${transport}`}`
+  const hostPort = port === 0 ? where : `${where}:${port}`
+  return `sip:${escaped}@${hostPort}${transport === 'udp' ? '' : `;transport=${transport}`}`
 }
 
 /**

@@ -34,7 +34,7 @@ export const TRACE_LIMITS: TraceLimits = {
   bytes: 64 * 1024 * 1024,
 }
 
-interface Kept {
+interface CallTrace {
   callId: string | null
   trunkId: string | null
   readonly sipCallId: string
@@ -50,9 +50,9 @@ interface Kept {
 export class SipTraceStore {
   readonly #clock: Pick<Clock, 'wall'>
   readonly #limits: TraceLimits
-  readonly #calls = new Map<string, Kept>()
-  readonly #strangers = new Map<string, Kept>()
-  readonly #byCall = new Map<string, Kept>()
+  readonly #calls = new Map<string, CallTrace>()
+  readonly #unassigned = new Map<string, CallTrace>()
+  readonly #byCall = new Map<string, CallTrace>()
   #bytes = 0
   /** Called after each message of an identified call. */
   onChange: ((callId: string) => void) | null = null
@@ -68,33 +68,33 @@ export class SipTraceStore {
 
   /** Adds a message. Messages outside of INVITE dialogs are not kept. */
   add(wire: WireMessage): void {
-    const { messageBytes, messagesPerCall, unassignedInvites: strangers, bytes } = this.#limits
+    const { messageBytes, messagesPerCall, unassignedInvites, bytes } = this.#limits
     const message = this.#read(wire, wire.text.slice(0, messageBytes))
     const sipCallId = headerOf(message, 'call-id', 'i')
     if (sipCallId === null) return
-    let kept = this.#calls.get(sipCallId) ?? this.#strangers.get(sipCallId)
-    if (kept === undefined) {
+    let trace = this.#calls.get(sipCallId) ?? this.#unassigned.get(sipCallId)
+    if (trace === undefined) {
       if (!message.startLine.startsWith('INVITE ')) return
-      kept = { callId: null, trunkId: null, sipCallId, messages: [], bytes: 0, dropped: 0 }
-      this.#strangers.set(sipCallId, kept)
-      if (this.#strangers.size > strangers) this.#dropOldest(this.#strangers)
+      trace = { callId: null, trunkId: null, sipCallId, messages: [], bytes: 0, dropped: 0 }
+      this.#unassigned.set(sipCallId, trace)
+      if (this.#unassigned.size > unassignedInvites) this.#dropOldest(this.#unassigned)
     }
-    if (kept.messages.length >= messagesPerCall) {
-      kept.dropped += 1
+    if (trace.messages.length >= messagesPerCall) {
+      trace.dropped += 1
     } else {
       const size = Math.min(wire.text.length, messageBytes)
-      kept.messages.push(message)
-      kept.bytes += size
+      trace.messages.push(message)
+      trace.bytes += size
       this.#bytes += size
-      while (this.#bytes > bytes && this.#strangers.size > 0) this.#dropOldest(this.#strangers)
+      while (this.#bytes > bytes && this.#unassigned.size > 0) this.#dropOldest(this.#unassigned)
       while (this.#bytes > bytes && this.#calls.size > 0) this.#dropOldest(this.#calls)
     }
-    if (kept.callId !== null) this.onChange?.(kept.callId)
+    if (trace.callId !== null) this.onChange?.(trace.callId)
   }
 
   /** Assigns the messages of a SIP Call-ID to a call, and to its trunk if there is one. */
   begin(callId: string, sipCallId: string, trunkId: string | null): void {
-    const kept = this.#strangers.get(sipCallId) ?? {
+    const trace = this.#unassigned.get(sipCallId) ?? {
       callId: null,
       trunkId: null,
       sipCallId,
@@ -102,41 +102,41 @@ export class SipTraceStore {
       bytes: 0,
       dropped: 0,
     }
-    this.#strangers.delete(sipCallId)
+    this.#unassigned.delete(sipCallId)
     // A caller may reuse a Call-ID: the later call keeps it.
     const former = this.#calls.get(sipCallId)
     if (former) this.#drop(this.#calls, former)
-    kept.callId = callId
-    kept.trunkId = trunkId
-    this.#calls.set(sipCallId, kept)
-    this.#byCall.set(callId, kept)
+    trace.callId = callId
+    trace.trunkId = trunkId
+    this.#calls.set(sipCallId, trace)
+    this.#byCall.set(callId, trace)
     if (this.#calls.size > this.#limits.calls) this.#dropOldest(this.#calls)
     this.onChange?.(callId)
   }
 
   get(callId: string): SipTrace | null {
-    const kept = this.#byCall.get(callId)
-    if (kept === undefined) return null
-    const { sipCallId, trunkId, messages, dropped } = kept
+    const trace = this.#byCall.get(callId)
+    if (trace === undefined) return null
+    const { sipCallId, trunkId, messages, dropped } = trace
     return { callId, sipCallId, trunkId, messages: [...messages], dropped }
   }
 
   forget(callId: string): void {
-    const kept = this.#byCall.get(callId)
-    if (kept !== undefined) this.#drop(this.#calls, kept)
+    const trace = this.#byCall.get(callId)
+    if (trace !== undefined) this.#drop(this.#calls, trace)
   }
 
-  #dropOldest(table: Map<string, Kept>): void {
-    for (const kept of table.values()) {
-      this.#drop(table, kept)
+  #dropOldest(table: Map<string, CallTrace>): void {
+    for (const trace of table.values()) {
+      this.#drop(table, trace)
       return
     }
   }
 
-  #drop(table: Map<string, Kept>, kept: Kept): void {
-    table.delete(kept.sipCallId)
-    if (kept.callId !== null) this.#byCall.delete(kept.callId)
-    this.#bytes -= kept.bytes
+  #drop(table: Map<string, CallTrace>, trace: CallTrace): void {
+    table.delete(trace.sipCallId)
+    if (trace.callId !== null) this.#byCall.delete(trace.callId)
+    this.#bytes -= trace.bytes
   }
 
   #read({ direction, transport, peer }: WireMessage, text: string): TracedMessage {

@@ -25,7 +25,7 @@ const KEYS = /^(\s*Signal\s*=)[^\r\n]*/gim
 /** Returns the message without its secrets. */
 export function maskSecrets(message: TracedMessage): TracedMessage {
   const headers = message.headers.map(([name, value]) =>
-    SECRET_HEADER.test(name) ? ([name, shown(value)] as const) : ([name, value] as const),
+    SECRET_HEADER.test(name) ? ([name, maskedCredentials(value)] as const) : ([name, value] as const),
   )
   const type = message.headers.find(([name]) => /^(?:content-type|c)$/i.test(name))?.[1] ?? ''
   const body = /^application\/dtmf\s*(?:;|$)/i.test(type)
@@ -39,7 +39,7 @@ export function maskSecrets(message: TracedMessage): TracedMessage {
 }
 
 /** Keeps scheme, user and realm of credentials, which are needed for diagnosis. */
-function shown(value: string): string {
+function maskedCredentials(value: string): string {
   const kept = [...value.matchAll(/\b(username|realm|algorithm|nc)\s*=\s*("[^"]*"|[^,\s]+)/gi)]
   const scheme = /^(Digest)\s/i.exec(value)?.[1]
   if (scheme === undefined) return MASK

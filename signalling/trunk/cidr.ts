@@ -1,13 +1,16 @@
 import { isIP } from 'node:net'
 
-/** A range of addresses, in canonical form. */
+/**
+ * A range of addresses in canonical form. Trunks store `first` and `last` in the database and query them as
+ * text, which node:net's BlockList cannot do.
+ */
 export interface Cidr {
   readonly family: 4 | 6
-  /** Network address with host bits zero, `203.0.113.0/24`; a single address has no `/32`, `/128`. */
+  /** Network address with host bits zero (`203.0.113.0/24`); a single address has no `/32` or `/128`. */
   readonly text: string
-  /** Bits of the network, of the family's own width. */
+  /** Prefix length (bits), counted in the address family's own width. */
   readonly prefix: number
-  /** First and last address as `addressKey` writes them: text order is address order. */
+  /** First and last address as returned by `addressKey`: their text order is the address order. */
   readonly first: string
   readonly last: string
 }
@@ -16,23 +19,26 @@ const V4_MAPPED = 0xffffn << 32n
 const WIDTH = { 4: 32, 6: 128 } as const
 
 /**
- * An address as 32 hexadecimal digits, IPv4 in its place within IPv6 (`::ffff:0:0/96`), so that both
- * families share one order and a mapped address is the IPv4 address. Null for anything else; brackets
- * are taken off, zones are refused.
+ * Returns an address as 32 hexadecimal digits, IPv4 mapped into IPv6 (`::ffff:0:0/96`), so that both families
+ * share one order and a mapped address equals its IPv4 address. Removes brackets. Returns null for anything
+ * else, and for addresses with a zone.
  */
 export function addressKey(address: string): string | null {
   const value = addressValue(address.replace(/^\[(.*)\]$/, '$1'))
   return value === null ? null : keyOf(value)
 }
 
-/** `203.0.113.7`, `203.0.113.0/24`, `2001:db8::/48`; null when it is none. Host bits are cleared. */
+/**
+ * Parses `203.0.113.7`, `203.0.113.0/24` or `2001:db8::/48` and clears the host bits. Returns null for
+ * anything else.
+ */
 export function parseCidr(text: string): Cidr | null {
   const [address = '', bits, more] = text.trim().split('/')
   const version = isIP(address)
   if (version === 0 || more !== undefined || (bits !== undefined && !/^\d{1,3}$/.test(bits))) return null
   const value = addressValue(address)
   if (value === null) return null
-  // A mapped address is an IPv4 one, and its prefix counts from the whole of IPv6.
+  // A mapped address is an IPv4 address whose prefix counts from the whole of IPv6.
   const mapped = value >> 32n === 0xffffn
   const family = mapped ? 4 : 6
   const width = WIDTH[family]
@@ -51,7 +57,7 @@ export function parseCidr(text: string): Cidr | null {
   }
 }
 
-/** The longest prefix among `ranges` that covers the address; null when none does. */
+/** Returns the longest prefix among `ranges` that covers the address; null when none does. */
 export function coveringPrefix(ranges: readonly Cidr[], address: string): number | null {
   const key = addressKey(address)
   if (key === null) return null
@@ -98,7 +104,7 @@ function dotted(value: bigint): string {
   return [24, 16, 8, 0].map((shift) => (low >>> shift) & 0xff).join('.')
 }
 
-/** RFC 5952, by the URL parser, which writes IPv6 so. */
+/** Returns the form of RFC 5952, which the URL parser writes. */
 function compressed(value: bigint): string {
   const groups = keyOf(value).match(/.{4}/g) ?? []
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)

@@ -69,10 +69,10 @@ export class DigestServer {
     this.#clock = options.clock
     this.#lifeMs = options.nonceLifeMs ?? NONCE_LIFE_MS
     this.#maxNonces = options.maxNonces ?? MAX_NONCES
-    const nobody = randomBytes(16).toString('hex')
+    const unknowable = randomBytes(16).toString('hex')
     this.#dummyKeys = {
-      MD5: digestKey('MD5', '', '', nobody),
-      'SHA-256': digestKey('SHA-256', '', '', nobody),
+      MD5: digestKey('MD5', '', '', unknowable),
+      'SHA-256': digestKey('SHA-256', '', '', unknowable),
     }
   }
 

@@ -13,7 +13,7 @@ export type RegistrationState =
   /** Waits after a failure. */
   | { readonly kind: 'waiting'; readonly expires: number; readonly failures: number }
   /** The REGISTER that removes the binding is pending. */
-  | { readonly kind: 'leaving' }
+  | { readonly kind: 'unregistering' }
   | { readonly kind: 'over' }
 
 export type RegistrationInput =
@@ -88,7 +88,7 @@ export function step(
       // The cause of the failure may have gone with the old route.
       if (input.type === 'renew') return send(state.expires, 0, false)
       return { next: state, ...SAME }
-    case 'leaving':
+    case 'unregistering':
       if (input.type === 'answered' || input.type === 'failed')
         return { next: { kind: 'over' }, effects: [{ type: 'finish' }] }
       return { next: state, ...SAME }
@@ -147,10 +147,10 @@ function stop(state: RegistrationState) {
     case 'registered':
     case 'registering':
       return {
-        next: { kind: 'leaving' } as const,
+        next: { kind: 'unregistering' } as const,
         effects: [{ type: 'cancelTimer' }, { type: 'send', expires: 0 }] as const,
       }
-    case 'leaving':
+    case 'unregistering':
     case 'over':
       return { next: state, ...SAME }
     default:

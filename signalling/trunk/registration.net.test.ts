@@ -31,7 +31,7 @@ t.test('every state takes every input', async (t) => {
     { kind: 'registering', expires: 600, failures: 0, bound: false },
     { kind: 'registered', expires: 600 },
     { kind: 'waiting', expires: 600, failures: 3 },
-    { kind: 'leaving' },
+    { kind: 'unregistering' },
     { kind: 'over' },
   ]
   const inputs: readonly RegistrationInput[] = [
@@ -59,11 +59,11 @@ t.test('every state takes every input', async (t) => {
       'waiting report startTimer',
       '-',
       '-',
-      'leaving cancelTimer send',
+      'unregistering cancelTimer send',
     ],
-    ['registered', '-', '-', '-', out, out, 'leaving cancelTimer send'],
+    ['registered', '-', '-', '-', out, out, 'unregistering cancelTimer send'],
     ['waiting', '-', '-', '-', out, out, 'over cancelTimer finish'],
-    ['leaving', '-', 'over finish', 'over finish', '-', '-', '-'],
+    ['unregistering', '-', 'over finish', 'over finish', '-', '-', '-'],
     ['over', '-', '-', '-', '-', '-', '-'],
   ])
 })

@@ -43,7 +43,7 @@ export interface RegistrationOptions {
 }
 
 /** Time limit (ms) for removing the binding. */
-const LEAVE_MS = 2_000
+const UNREGISTER_MS = 2_000
 
 /** Keeps one account registered at a carrier. Closing removes the binding, or gives up after two seconds. */
 export class Registration {
@@ -51,7 +51,7 @@ export class Registration {
   readonly #callId = randomUUID()
   #cseq = randomInt(1, 2 ** 20)
   readonly #digest: DigestClient
-  readonly #forget: () => void
+  readonly #unsubscribe: () => void
   #state: RegistrationState = { kind: 'idle' }
   #timer: Timer | null = null
   #last: RegistrationReport = { registered: false, sip: null }
@@ -66,7 +66,7 @@ export class Registration {
     this.#options = options
     this.#digest = new DigestClient(options.target.credentials)
     // A new connection to the SIP server may be a new server with other flows and addresses.
-    this.#forget = options.sip.onConnected(() => this.#input({ type: 'renew' }))
+    this.#unsubscribe = options.sip.onConnected(() => this.#input({ type: 'renew' }))
   }
 
   get target(): RegistrationTarget {
@@ -87,11 +87,11 @@ export class Registration {
 
   close(): Promise<void> {
     this.#closed ??= new Promise((resolve) => {
-      const deadline = this.#options.clock.after(LEAVE_MS, () => this.#finished())
+      const deadline = this.#options.clock.after(UNREGISTER_MS, () => this.#finished())
       this.#finished = () => {
         deadline.cancel()
         this.#timer?.cancel()
-        this.#forget()
+        this.#unsubscribe()
         resolve()
       }
       this.#input({ type: 'stop' })

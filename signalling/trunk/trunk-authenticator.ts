@@ -19,7 +19,7 @@ export interface TrunkAuthenticatorOptions {
 export type InviteSource =
   | { readonly kind: 'trunk'; readonly trunk: InboundTrunk }
   /** The caller sent no credentials and its address belongs to no trunk. */
-  | { readonly kind: 'stranger' }
+  | { readonly kind: 'unauthenticated' }
   /** The caller must send (other) credentials; `challenge` is the `WWW-Authenticate` of the 401. */
   | { readonly kind: 'challenged'; readonly challenge: string }
 
@@ -42,12 +42,12 @@ export class TrunkAuthenticator {
 
   async identify(invite: IncomingInvite): Promise<InviteSource> {
     const { trunks } = this.#options
-    const near = await trunks.byAddress(invite.sourceAddress, invite.to)
-    if (near?.inboundAuth === 'ip_acl') return { kind: 'trunk', trunk: near }
+    const byAddress = await trunks.byAddress(invite.sourceAddress, invite.to)
+    if (byAddress?.inboundAuth === 'ip_acl') return { kind: 'trunk', trunk: byAddress }
     const header = invite.header('Authorization')
-    if (header !== null) return this.#authenticate(invite, header, near)
+    if (header !== null) return this.#authenticate(invite, header, byAddress)
     // The address belongs to a trunk that also requires a password: challenge in its own realm.
-    return near === null ? { kind: 'stranger' } : this.#challenged(near, false)
+    return byAddress === null ? { kind: 'unauthenticated' } : this.#challenged(byAddress, false)
   }
 
   /** Returns the challenge for an unauthenticated caller that needs credentials to get in. */
@@ -59,12 +59,15 @@ export class TrunkAuthenticator {
   async #authenticate(
     invite: IncomingInvite,
     header: string,
-    near: InboundTrunk | null,
+    byAddress: InboundTrunk | null,
   ): Promise<InviteSource> {
-    const asked = near ?? (await this.#realmOf(invite))
-    const claim = this.#digest.claim(header, (claimed) => claimed === asked.realm || claimed === this.#realm)
+    const challengeRealm = byAddress ?? (await this.#realmOf(invite))
+    const claim = this.#digest.claim(
+      header,
+      (claimed) => claimed === challengeRealm.realm || claimed === this.#realm,
+    )
     // Credentials for another realm prove nothing here.
-    if (claim === null) return this.#challenged(asked, false)
+    if (claim === null) return this.#challenged(challengeRealm, false)
     const { trunk, verdict } = await this.#verify(claim, invite)
     if (verdict.ok && trunk !== null) return { kind: 'trunk', trunk }
     const stale = !verdict.ok && verdict.stale
@@ -74,7 +77,7 @@ export class TrunkAuthenticator {
         'trunk.wrong_credentials',
       )
     }
-    return this.#challenged(asked, stale)
+    return this.#challenged(challengeRealm, stale)
   }
 
   #challenged({ realm, algorithm }: Realm, stale: boolean): InviteSource {

@@ -57,8 +57,8 @@ export async function probeTrunk(
   if (method === 'register' && credentials === null)
     return failed('the trunk has no credentials to register with')
   const user = credentials === null ? null : encodeURIComponent(credentials.username).replaceAll('%2B', '+')
-  const place = domain ?? (host.includes(':') ? `[${host}]` : host)
-  const account = user === null ? null : `<sip:${user}@${place}>`
+  const accountHost = domain ?? (host.includes(':') ? `[${host}]` : host)
+  const account = user === null ? null : `<sip:${user}@${accountHost}>`
   let deadline = (): void => {}
   const late = new Promise<null>((resolve) => {
     const timer = clock.after(deadlineMs, () => resolve(null))

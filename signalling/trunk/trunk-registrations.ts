@@ -13,7 +13,7 @@ export interface TrunkRegistrationsOptions {
 export class TrunkRegistrations {
   readonly #options: TrunkRegistrationsOptions
   readonly #registrations = new Map<string, Registration>()
-  readonly #leaving = new Set<Promise<void>>()
+  readonly #unregistering = new Set<Promise<void>>()
   #closed = false
 
   constructor(options: TrunkRegistrationsOptions) {
@@ -28,7 +28,7 @@ export class TrunkRegistrations {
       left.delete(target.trunkId)
       const running = this.#registrations.get(target.trunkId)
       if (running !== undefined && JSON.stringify(running.target) === JSON.stringify(target)) continue
-      if (running !== undefined) this.#leave(running)
+      if (running !== undefined) this.#unregister(running)
       const registration = new Registration({ ...this.#options, target })
       this.#registrations.set(target.trunkId, registration)
       registration.start()
@@ -36,7 +36,7 @@ export class TrunkRegistrations {
     for (const trunkId of left) {
       const running = this.#registrations.get(trunkId)
       this.#registrations.delete(trunkId)
-      if (running !== undefined) this.#leave(running)
+      if (running !== undefined) this.#unregister(running)
     }
   }
 
@@ -48,13 +48,13 @@ export class TrunkRegistrations {
   /** Removes all bindings, or gives up after two seconds. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true
-    for (const registration of this.#registrations.values()) this.#leave(registration)
+    for (const registration of this.#registrations.values()) this.#unregister(registration)
     this.#registrations.clear()
-    await Promise.all(this.#leaving)
+    await Promise.all(this.#unregistering)
   }
 
-  #leave(registration: Registration): void {
-    const leaving = registration.close().finally(() => this.#leaving.delete(leaving))
-    this.#leaving.add(leaving)
+  #unregister(registration: Registration): void {
+    const unregistering = registration.close().finally(() => this.#unregistering.delete(unregistering))
+    this.#unregistering.add(unregistering)
   }
 }

@@ -1,11 +1,11 @@
 import type { FromWorker, Port, SessionId } from './protocol.js'
 
 /** Unread messages above which log lines are dropped. */
-const FEW = 2048
+const LOG_LIMIT = 2048
 /** Unread messages above which DTMF digits, detector events and failures are dropped. */
-const MANY = 4096
+const EVENT_LIMIT = 4096
 /** Unread messages above which a session that has an event to send is ended. About 20 MB. */
-const FULL = 16_384
+const SESSION_LIMIT = 16_384
 
 /** The main thread acknowledges after this number of messages. */
 export const READ_EVERY = 64
@@ -25,7 +25,7 @@ export class Outbox implements Port<FromWorker> {
   dropped = 0
   readonly #options: OutboxOptions
   #unread = 0
-  #told = 0
+  #reportedDrops = 0
 
   constructor(options: OutboxOptions) {
     this.#options = options
@@ -36,9 +36,9 @@ export class Outbox implements Port<FromWorker> {
   }
 
   postMessage(message: FromWorker): void {
-    if (this.#unread >= FEW && !this.#mayGo(message)) {
+    if (this.#unread >= LOG_LIMIT && !this.#hasRoom(message)) {
       this.dropped++
-      if (message.type === 'event' && !mayBeMissed(message)) this.#options.onFull(message.session)
+      if (message.type === 'event' && !isDroppable(message)) this.#options.onFull(message.session)
       return
     }
     this.#unread++
@@ -48,21 +48,21 @@ export class Outbox implements Port<FromWorker> {
   /** Records that the main thread read `count` messages. */
   read(count: number): void {
     this.#unread = Math.max(0, this.#unread - count)
-    if (this.dropped === this.#told || this.#unread >= FEW) return
-    const fields = { dropped: this.dropped - this.#told }
-    this.#told = this.dropped
+    if (this.dropped === this.#reportedDrops || this.#unread >= LOG_LIMIT) return
+    const fields = { dropped: this.dropped - this.#reportedDrops }
+    this.#reportedDrops = this.dropped
     const text = 'worker.messages_dropped'
     this.postMessage({ type: 'log', level: 'warn', fields, message: text })
   }
 
-  #mayGo(message: FromWorker): boolean {
+  #hasRoom(message: FromWorker): boolean {
     if (message.type === 'log') return false
     if (message.type !== 'event') return true
-    return this.#unread < (mayBeMissed(message) ? MANY : FULL)
+    return this.#unread < (isDroppable(message) ? EVENT_LIMIT : SESSION_LIMIT)
   }
 }
 
 /** Returns true for events that the far side can cause without limit. */
-function mayBeMissed({ event }: Extract<FromWorker, { type: 'event' }>): boolean {
+function isDroppable({ event }: Extract<FromWorker, { type: 'event' }>): boolean {
   return event.type === 'dtmf' || event.type === 'detected' || event.type === 'trouble'
 }

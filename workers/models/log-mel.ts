@@ -23,13 +23,13 @@ export class LogMel {
     { length: WINDOW },
     (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / WINDOW),
   )
-  readonly #sound: Float64Array
+  readonly #audio: Float64Array
   readonly #power = [new Float64Array(BINS), new Float64Array(BINS)] as const
 
   /** `samples` at 16 kHz, a multiple of 160. */
   constructor(samples: number) {
     this.frames = samples / MEL_HOP
-    this.#sound = new Float64Array(samples + WINDOW)
+    this.#audio = new Float64Array(samples + WINDOW)
   }
 
   /**
@@ -51,7 +51,7 @@ export class LogMel {
         }
         continue
       }
-      this.#fourier.powers(this.#sound, at * MEL_HOP, (at + 1) * MEL_HOP, this.#hann, first, second)
+      this.#fourier.powers(this.#audio, at * MEL_HOP, (at + 1) * MEL_HOP, this.#hann, first, second)
       this.#bands(first, features, at)
       if (at + 1 < frames) this.#bands(second, features, at + 1)
     }
@@ -72,12 +72,12 @@ export class LogMel {
     let squares = 0
     for (let i = 0; i < length; i++) squares += ((pcm[i] as number) - mean) ** 2
     const scale = 1 / Math.sqrt(squares / length + 1e-7)
-    const sound = this.#sound
+    const audio = this.#audio
     const half = WINDOW / 2
-    for (let i = 0; i < length; i++) sound[half + i] = ((pcm[i] as number) - mean) * scale
+    for (let i = 0; i < length; i++) audio[half + i] = ((pcm[i] as number) - mean) * scale
     for (let i = 1; i <= half; i++) {
-      sound[half - i] = sound[half + i] as number
-      sound[half + length - 1 + i] = sound[half + length - 1 - i] as number
+      audio[half - i] = audio[half + i] as number
+      audio[half + length - 1 + i] = audio[half + length - 1 - i] as number
     }
   }
 
@@ -137,7 +137,7 @@ class Fourier {
 
   /** Computes the squared magnitudes of the windows that begin at `a` and `b`. */
   powers(
-    sound: Float64Array,
+    audio: Float64Array,
     a: number,
     b: number,
     window: Float64Array,
@@ -146,8 +146,8 @@ class Fourier {
   ): void {
     const length = this.#length
     for (let i = 0; i < length; i++) {
-      this.#re[i] = (sound[a + i] as number) * (window[i] as number)
-      this.#im[i] = (sound[b + i] ?? 0) * (window[i] as number)
+      this.#re[i] = (audio[a + i] as number) * (window[i] as number)
+      this.#im[i] = (audio[b + i] ?? 0) * (window[i] as number)
     }
     this.#transform()
     const re = this.#re

@@ -83,20 +83,20 @@ class Model {
     const count = streams.length
     if (count === 0) return new Float32Array(0)
     const modelRate = this.#rate(rate)
-    const heard = this.window(rate)
-    const fresh = (heard * modelRate) / rate
+    const windowSamples = this.window(rate)
+    const fresh = (windowSamples * modelRate) / rate
     const context = this.#fixed === null ? (modelRate / 1000) * FREE_CONTEXT_MS : 0
     const length = context + fresh
-    const sound = new Float32Array(count * length)
+    const audio = new Float32Array(count * length)
     const memories = streams.map((stream) => this.#memoryOf(stream, context))
     memories.forEach((memory, i) => {
-      const window = windows.subarray(i * heard, (i + 1) * heard)
-      sound.set(memory.context, i * length)
-      sound.set(rate === modelRate ? window : this.#raised(streams[i] ?? 0, window), i * length + context)
-      memory.context.set(sound.subarray((i + 1) * length - context, (i + 1) * length))
+      const window = windows.subarray(i * windowSamples, (i + 1) * windowSamples)
+      audio.set(memory.context, i * length)
+      audio.set(rate === modelRate ? window : this.#raised(streams[i] ?? 0, window), i * length + context)
+      memory.context.set(audio.subarray((i + 1) * length - context, (i + 1) * length))
     })
     const { Tensor } = this.#runtime
-    const feeds: Record<string, Tensor> = { [this.#input]: new Tensor('float32', sound, [count, length]) }
+    const feeds: Record<string, Tensor> = { [this.#input]: new Tensor('float32', audio, [count, length]) }
     if (this.#takesRate) feeds.sr = new Tensor('int64', BigInt64Array.of(BigInt(modelRate)), [])
     this.#states.forEach((state, s) => {
       const joined = new Float32Array(state.outer * count * state.inner)
@@ -172,9 +172,9 @@ function copy(
 ): void {
   if (own === undefined || joined === undefined) return
   for (let o = 0; o < outer; o++) {
-    const place = (o * count + index) * inner
-    if (back) own.set(joined.subarray(place, place + inner), o * inner)
-    else joined.set(own.subarray(o * inner, (o + 1) * inner), place)
+    const offset = (o * count + index) * inner
+    if (back) own.set(joined.subarray(offset, offset + inner), o * inner)
+    else joined.set(own.subarray(o * inner, (o + 1) * inner), offset)
   }
 }
 

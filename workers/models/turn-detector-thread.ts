@@ -9,7 +9,7 @@ import { resample } from '../../media/codec/resampler.js'
 import { TURN_DETECTOR_MS } from '../../media/vad/turn-detector.js'
 import { LogMel, MEL_BANDS, MEL_HOP } from './log-mel.js'
 import { loadOnnx, type OnnxRuntime, type OnnxSession, serveModel } from './onnx.js'
-import type { TurnDetectorRequest, TurnDetectorResult } from './turn-detector-question.js'
+import type { TurnDetectorRequest, TurnDetectorResult } from './turn-detector-request.js'
 
 const MODEL_RATE = 16_000
 const LONGEST = (TURN_DETECTOR_MS / 1000) * MODEL_RATE
@@ -72,16 +72,16 @@ class Model {
 
   async judge(pcm: Int16Array): Promise<number> {
     const length = this.#samples
-    const heard = pcm.subarray(Math.max(0, pcm.length - length))
-    const silent = length - heard.length
-    const sound = new Float32Array(length)
-    for (let i = 0; i < heard.length; i++) sound[silent + i] = (heard[i] as number) / 32768
+    const audible = pcm.subarray(Math.max(0, pcm.length - length))
+    const silent = length - audible.length
+    const audio = new Float32Array(length)
+    for (let i = 0; i < audible.length; i++) audio[silent + i] = (audible[i] as number) / 32768
     const mel = this.#mel
     const { Tensor } = this.#ort
     const input =
       mel === null
-        ? new Tensor('float32', sound, [1, length])
-        : new Tensor('float32', mel.compute(sound, silent), [1, MEL_BANDS, mel.frames])
+        ? new Tensor('float32', audio, [1, length])
+        : new Tensor('float32', mel.compute(audio, silent), [1, MEL_BANDS, mel.frames])
     const results = await this.#session.run({ [this.#input]: input })
     const [likely, ...more] = results[this.#output]?.data ?? []
     if (likely === undefined || more.length > 0 || !(likely >= 0 && likely <= 1)) {

@@ -7,7 +7,7 @@ import {
   type TurnDetectorStream,
 } from '../../media/vad/turn-detector.js'
 import { ModelThread, type OnnxModelOptions } from './model-thread.js'
-import type { TurnDetectorRequest, TurnDetectorResult } from './turn-detector-question.js'
+import type { TurnDetectorRequest, TurnDetectorResult } from './turn-detector-request.js'
 
 /**
  * Time limit (ms) from question to answer. A pause is asked about 100 ms before the VAD calls it the end of
@@ -53,7 +53,7 @@ export class OnnxTurnDetector implements TurnDetector {
       name: 'turn model',
       setting: 'PARLEY_TURN_MODEL',
       withoutModel: 'the words alone decide',
-      onAnswer: (answer) => this.#heard(answer),
+      onAnswer: (answer) => this.#answerReceived(answer),
       onLost: () => {
         this.#late += this.#waiting.length + (this.#running === null ? 0 : 1)
         this.#waiting.length = 0
@@ -104,7 +104,7 @@ export class OnnxTurnDetector implements TurnDetector {
       const next = this.#waiting.shift()
       if (next === undefined) return
       const late = this.#clock.now() - next.atMs > TURN_DETECTOR_DEADLINE_MS
-      if (late || !next.stream.wants(next.question.id)) {
+      if (late || !next.stream.isPending(next.question.id)) {
         this.#late++
         continue
       }
@@ -113,15 +113,15 @@ export class OnnxTurnDetector implements TurnDetector {
     }
   }
 
-  #heard({ id, probability: likely }: TurnDetectorResult): void {
+  #answerReceived({ id, probability }: TurnDetectorResult): void {
     const running = this.#running
     this.#running = null
     if (running !== null && running.question.id === id) {
       const late = this.#clock.now() - running.atMs > TURN_DETECTOR_DEADLINE_MS
-      if (late || !running.stream.wants(id)) this.#late++
+      if (late || !running.stream.isPending(id)) this.#late++
       else {
         this.#answered++
-        running.stream.answered(likely)
+        running.stream.answered(probability)
       }
     }
     this.#send()
@@ -139,7 +139,7 @@ class RingStream implements TurnDetectorStream {
   readonly #questions: Questions
   readonly #ring: Int16Array
   #end = 0
-  #heard = 0
+  #filled = 0
   #asked = 0
   #answered: ((likely: number) => void) | null = null
   #closed = false
@@ -159,13 +159,13 @@ class RingStream implements TurnDetectorStream {
       if (end === ring.length) end = 0
     }
     this.#end = end
-    this.#heard = Math.min(ring.length, this.#heard + pcm.length)
+    this.#filled = Math.min(ring.length, this.#filled + pcm.length)
   }
 
   ask(ms: number, answered: (likely: number) => void): void {
     if (this.#closed) return
     const wanted = Math.floor((Math.min(ms, TURN_DETECTOR_MS) * this.rate) / 1000)
-    const samples = Math.max(0, Math.min(wanted, this.#heard))
+    const samples = Math.max(0, Math.min(wanted, this.#filled))
     const id = this.#questions.number()
     this.#answered = answered
     this.#asked = id
@@ -173,7 +173,7 @@ class RingStream implements TurnDetectorStream {
   }
 
   /** Returns whether the question is still pending. */
-  wants(id: number): boolean {
+  isPending(id: number): boolean {
     return !this.#closed && id === this.#asked && this.#answered !== null
   }
 

@@ -81,7 +81,7 @@ class ThreadPool implements RunningMediaPool {
   readonly #slots: readonly WorkerSlot[]
   readonly #log: Log
   readonly #entries = new Map<SessionId, Entry>()
-  readonly #lost: ((session: SessionId) => void)[] = []
+  readonly #lostListeners: ((session: SessionId) => void)[] = []
   readonly #sandboxScript: (sipCallId: string) => SpeakerScript | null
   #closing: Promise<void> | undefined
 
@@ -124,18 +124,18 @@ class ThreadPool implements RunningMediaPool {
 
   async open(
     session: SessionId,
-    order: OpenSessionOptions,
+    options: OpenSessionOptions,
     events: (event: SessionEvent) => void,
   ): Promise<OpenedSession & { readonly worker: number }> {
     if (this.#closing) throw new EngineError('closed', 'the media pool is closed')
     if (this.#entries.has(session)) {
       throw new EngineError('internal', 'the session id is already in use', { context: { session } })
     }
-    const slot = this.#place()
+    const slot = this.#chooseSlot()
     const entry: Entry = { slot, events, closing: null }
     this.#entries.set(session, entry)
     try {
-      const opened = await slot.request({ type: 'open', session, options: order }, OPEN_MS)
+      const opened = await slot.request({ type: 'open', session, options }, OPEN_MS)
       return { ...opened, worker: slot.index }
     } catch (error) {
       if (this.#entries.get(session) === entry) this.#entries.delete(session)
@@ -183,7 +183,7 @@ class ThreadPool implements RunningMediaPool {
   }
 
   onLost(listener: (session: SessionId) => void): void {
-    this.#lost.push(listener)
+    this.#lostListeners.push(listener)
   }
 
   async load(): Promise<readonly WorkerLoad[]> {
@@ -205,13 +205,13 @@ class ThreadPool implements RunningMediaPool {
   }
 
   /** Throws EngineError `overloaded` when no worker has room. */
-  #place(): WorkerSlot {
-    const places = this.#slots.map((slot) => ({
+  #chooseSlot(): WorkerSlot {
+    const workers = this.#slots.map((slot) => ({
       ready: slot.ready,
       sessions: this.#count(slot),
       p99Ms: slot.load?.p99Ms ?? 0,
     }))
-    const chosen = chooseWorker(places)
+    const chosen = chooseWorker(workers)
     const slot = chosen === null ? undefined : this.#slots[chosen]
     if (slot === undefined) {
       throw new EngineError('overloaded', 'no media worker has room', {
@@ -256,6 +256,6 @@ class ThreadPool implements RunningMediaPool {
     if (entry === undefined) return
     this.#entries.delete(session)
     // A session that is being closed is not reported as lost.
-    if (entry.closing === null) for (const listener of this.#lost) listener(session)
+    if (entry.closing === null) for (const listener of this.#lostListeners) listener(session)
   }
 }

@@ -18,12 +18,12 @@ export interface WorkerStatus {
  * Returns the index of the worker for the next session: the one with the fewest sessions that is in time; a
  * late one only while it has few sessions. Returns null when none has room: the call is refused.
  */
-export function chooseWorker(places: readonly WorkerStatus[]): number | null {
+export function chooseWorker(workers: readonly WorkerStatus[]): number | null {
   let best: number | null = null
   let bestScore = Number.POSITIVE_INFINITY
-  places.forEach(({ ready: up, sessions, p99Ms }, index) => {
+  workers.forEach(({ ready, sessions, p99Ms }, index) => {
     const late = p99Ms > LATE_MS
-    if (!up || sessions >= MAX_SESSIONS || (late && sessions >= FEW_SESSIONS)) return
+    if (!ready || sessions >= MAX_SESSIONS || (late && sessions >= FEW_SESSIONS)) return
     const score = sessions + (late ? FEW_SESSIONS : 0)
     if (score >= bestScore) return
     best = index

@@ -39,7 +39,7 @@ export interface WorkerSlotOptions {
 }
 
 /** One running thread with its resources. */
-interface Life {
+interface WorkerInstance {
   readonly thread: Worker
   readonly channel: RequestChannel
   readonly scope: Scope
@@ -56,8 +56,8 @@ export class WorkerSlot {
   readonly #options: WorkerSlotOptions
   readonly #scope = new Scope()
   readonly #models: ModelHost
-  #life: Life | null = null
-  #up = false
+  #instance: WorkerInstance | null = null
+  #ready = false
   #load: WorkerLoad | null = null
   #backoffMs = BACKOFF_MIN_MS
   #closing: Promise<void> | undefined
@@ -70,7 +70,7 @@ export class WorkerSlot {
 
   /** Accepts sessions. */
   get ready(): boolean {
-    return this.#up
+    return this.#ready
   }
 
   /** As of the last poll; null before the first. */
@@ -84,19 +84,19 @@ export class WorkerSlot {
   }
 
   request<R extends WorkerRequest>(request: R, timeoutMs: number): Promise<WorkerResult<R>> {
-    const life = this.#life
-    if (life === null) {
+    const instance = this.#instance
+    if (instance === null) {
       return Promise.reject(new EngineError('worker_lost', 'the media worker is gone', { retryable: true }))
     }
-    return life.channel.request(request, timeoutMs)
+    return instance.channel.request(request, timeoutMs)
   }
 
   /** Terminates the thread as a crash would; another one starts. Resolves when the old one has exited. */
   async terminate(): Promise<void> {
-    const life = this.#life
-    if (life === null) return
-    await life.thread.terminate()
-    await life.exited
+    const instance = this.#instance
+    if (instance === null) return
+    await instance.thread.terminate()
+    await instance.exited
   }
 
   /** Asks the thread to finish, then terminates it. Idempotent. */
@@ -106,17 +106,17 @@ export class WorkerSlot {
   }
 
   async #shutDown(): Promise<void> {
-    this.#up = false
+    this.#ready = false
     await this.#scope.close()
-    const life = this.#life
-    if (life !== null) {
+    const instance = this.#instance
+    if (instance !== null) {
       try {
-        await life.channel.request({ type: 'shutdown' }, SHUTDOWN_MS)
+        await instance.channel.request({ type: 'shutdown' }, SHUTDOWN_MS)
       } catch (error) {
         this.#options.log.warn({ worker: this.index, error: errorText(error) }, 'worker.shutdown_failed')
       }
-      await life.thread.terminate()
-      await life.exited
+      await instance.thread.terminate()
+      await instance.exited
     }
     await this.#models.close()
   }
@@ -133,12 +133,18 @@ export class WorkerSlot {
     const channel = new RequestChannel({ port: thread, clock, log, onEvent, onLost })
     const exited = new Promise<void>((resolve) => {
       thread.once('exit', (code) => {
-        this.#died(life, code)
+        this.#died(instance, code)
         resolve()
       })
     })
-    const life: Life = { thread, channel, scope: this.#scope.child(), bornMs: clock.now(), exited }
-    this.#life = life
+    const instance: WorkerInstance = {
+      thread,
+      channel,
+      scope: this.#scope.child(),
+      bornMs: clock.now(),
+      exited,
+    }
+    this.#instance = instance
     thread.on('message', (message: FromWorker) => channel.receive(message))
     thread.on('messageerror', (error) => {
       log.error({ worker: this.index, error: errorText(error) }, 'worker.message_lost')
@@ -155,39 +161,39 @@ export class WorkerSlot {
       throw error
     }
     if (this.#closing) return
-    this.#up = true
-    this.#poll(life)
+    this.#ready = true
+    this.#poll(instance)
   }
 
-  #poll(life: Life): void {
+  #poll(instance: WorkerInstance): void {
     const { clock, log } = this.#options
-    life.scope.after(clock, POLL_MS, () => {
-      life.channel.request({ type: 'load' }, HUNG_MS).then(
+    instance.scope.after(clock, POLL_MS, () => {
+      instance.channel.request({ type: 'load' }, HUNG_MS).then(
         (load) => {
           this.#load = load
-          this.#poll(life)
+          this.#poll(instance)
         },
         (error: unknown) => {
           if (!(error instanceof EngineError) || error.code !== 'timeout' || this.#closing) return
           log.error({ worker: this.index }, 'worker.hung')
-          void life.thread.terminate()
+          void instance.thread.terminate()
         },
       )
     })
   }
 
-  #died(life: Life, code: number): void {
-    this.#life = null
-    this.#up = false
+  #died(instance: WorkerInstance, code: number): void {
+    this.#instance = null
+    this.#ready = false
     this.#load = null
     const error = new EngineError('worker_lost', 'the media worker died', { retryable: true })
-    life.channel.close(error)
-    life.scope.close().catch((failure: unknown) => {
+    instance.channel.close(error)
+    instance.scope.close().catch((failure: unknown) => {
       this.#options.log.error({ error: errorText(failure) }, 'worker.cleanup_failed')
     })
     if (this.#closing) return
     const { clock, log } = this.#options
-    if (clock.now() - life.bornMs > HEALTHY_MS) this.#backoffMs = BACKOFF_MIN_MS
+    if (clock.now() - instance.bornMs > HEALTHY_MS) this.#backoffMs = BACKOFF_MIN_MS
     const pauseMs = this.#backoffMs
     this.#backoffMs = Math.min(BACKOFF_MAX_MS, this.#backoffMs * 2)
     log.error({ worker: this.index, code, pauseMs }, 'worker.died')

@@ -6,11 +6,11 @@ import type { Digit } from '../../media/base/frame.js'
  * than a key is held: a peer may send INFO at its start, RTP reports its end.
  */
 export const DUPLICATE_WAIT_MS = 600
-const MAX_SOUNDS = 16
+const MAX_TONE_DIGITS = 16
 
 interface Waiting {
   readonly digit: Digit
-  readonly by: 'info' | 'sound'
+  readonly source: 'info' | 'tone'
   readonly timer: Timer
 }
 
@@ -24,8 +24,8 @@ export class DtmfMerger {
   readonly #deliver: (digit: Digit, durationMs: number) => void
   readonly #waiting = new Set<Waiting>()
   /** Digits delivered from tones, in case an INFO follows. */
-  readonly #sounds: { readonly digit: Digit; readonly atMs: number }[] = []
-  #best: 'sound' | 'info' | 'rtp' = 'sound'
+  readonly #toneDigits: { readonly digit: Digit; readonly atMs: number }[] = []
+  #best: 'tone' | 'info' | 'rtp' = 'tone'
 
   constructor(clock: Clock, deliver: (digit: Digit, durationMs: number) => void) {
     this.#clock = clock
@@ -34,7 +34,7 @@ export class DtmfMerger {
 
   /** True while tone detection is useful. */
   get acceptsTones(): boolean {
-    return this.#best === 'sound'
+    return this.#best === 'tone'
   }
 
   /**
@@ -44,23 +44,23 @@ export class DtmfMerger {
   onInfo(digit: Digit, durationMs: number, negotiated: boolean): void {
     if (this.#best === 'rtp') return
     this.#best = 'info'
-    for (const waiting of this.#waiting) if (waiting.by === 'sound') this.#forget(waiting)
+    for (const waiting of this.#waiting) if (waiting.source === 'tone') this.#forget(waiting)
     const now = this.#clock.now()
-    const twin = this.#sounds.findIndex(
-      (sound) => sound.digit === digit && now - sound.atMs <= DUPLICATE_WAIT_MS,
+    const twin = this.#toneDigits.findIndex(
+      (tone) => tone.digit === digit && now - tone.atMs <= DUPLICATE_WAIT_MS,
     )
-    if (twin !== -1) this.#sounds.splice(0, twin + 1)
+    if (twin !== -1) this.#toneDigits.splice(0, twin + 1)
     else this.#take('info', digit, durationMs, negotiated)
   }
 
   /** Takes a digit detected in the audio. */
   onTone(digit: Digit, durationMs: number, negotiated: boolean): void {
-    if (this.#best !== 'sound') return
+    if (this.#best !== 'tone') return
     if (!negotiated) {
-      if (this.#sounds.length === MAX_SOUNDS) this.#sounds.shift()
-      this.#sounds.push({ digit, atMs: this.#clock.now() })
+      if (this.#toneDigits.length === MAX_TONE_DIGITS) this.#toneDigits.shift()
+      this.#toneDigits.push({ digit, atMs: this.#clock.now() })
     }
-    this.#take('sound', digit, durationMs, negotiated)
+    this.#take('tone', digit, durationMs, negotiated)
   }
 
   /** Notes a delivered RTP event: waiting digits are duplicates of it or of the next one. */
@@ -71,17 +71,17 @@ export class DtmfMerger {
 
   close(): void {
     for (const waiting of this.#waiting) this.#forget(waiting)
-    this.#sounds.length = 0
+    this.#toneDigits.length = 0
   }
 
-  #take(by: Waiting['by'], digit: Digit, durationMs: number, negotiated: boolean): void {
+  #take(source: Waiting['source'], digit: Digit, durationMs: number, negotiated: boolean): void {
     if (!negotiated) {
       this.#deliver(digit, durationMs)
       return
     }
     const waiting: Waiting = {
       digit,
-      by,
+      source,
       timer: this.#clock.after(DUPLICATE_WAIT_MS, () => {
         this.#waiting.delete(waiting)
         this.#deliver(digit, durationMs)

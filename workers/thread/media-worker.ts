@@ -38,36 +38,36 @@ const clock = systemClock
 const log = threadLog(port, settings.index)
 
 const members = new Map<FrameClockMember, () => void>()
-const beat = startFrameClock(clock, (member, error) => {
+const frameClock = startFrameClock(clock, (member, error) => {
   const stack = error instanceof Error ? error.stack : undefined
   log.error({ error: errorText(error), stack }, 'session.frame_failed')
   members.get(member)?.()
 })
-const jobs = new SynthesisJobs({ clock, log })
+const synthesis = new SynthesisJobs({ clock, log })
 const recordings = new RecordingJobs({ compress: settings.compressRecordings, log })
 const speechModel =
   settings.vadModel === null ? null : await openSpeechModel({ path: settings.vadModel, clock, log, start })
-const endingModel =
+const turnDetector =
   settings.turnModel === null ? null : await openTurnDetector({ path: settings.turnModel, clock, log, start })
 const host: SessionHost = {
   settings,
-  vendors: openVendors({ providers: settings.providers, synthesis: jobs, clock, log }),
+  vendors: openVendors({ providers: settings.providers, synthesis, clock, log }),
   breakers: new CircuitBreakers(clock),
   phrases: new PhraseCache(),
   vad: await loadVad(speechModel),
-  turnDetector: endingModel,
+  turnDetector,
   clips: openSpeechClips(),
   recordings,
   sounds: openSoundLibrary({ holdMusic: null }),
   lookup: openSafeResolver(settings.allowPrivateUrls).lookup,
   ports: new RtpPorts(clock),
-  frameClock: beat,
+  frameClock,
   clock,
   log,
   members,
 }
 // The first call must not wait for eSpeak to load. Without eSpeak, calls with other voices still work.
-await jobs
+await synthesis
   .synthesize({ text: 'Hello', voice: EMBEDDED_VOICE, language: 'en-IN', pace: 1, rate: 8000 })
   .catch((error: unknown) => log.error({ error: errorText(error) }, 'worker.synthesizer_failed'))
 // Raised only now: threads started before keep the usual priority.
@@ -84,13 +84,13 @@ async function find(session: SessionId): Promise<HostedSession> {
 }
 
 async function open(request: Extract<WorkerRequest, { type: 'open' }>): Promise<unknown> {
-  const { session, options: order } = request
+  const { session, options } = request
   if (shuttingDown) throw new EngineError('closed', 'the media worker is shutting down')
   if (sessions.has(session)) {
     throw new EngineError('internal', 'the session id is already in use', { context: { session } })
   }
   const hosting = HostedSession.open(host, {
-    ...order,
+    ...options,
     emit: (event) => port.postMessage({ type: 'event', session, event }),
     onFault: () => lose(session),
   })
@@ -123,7 +123,7 @@ async function close(
 }
 
 function load(): WorkerLoad {
-  const { p50Ms, p99Ms, maxMs, workP99Ms, workMaxMs, histogram, skippedFrames } = beat.load()
+  const { p50Ms, p99Ms, maxMs, workP99Ms, workMaxMs, histogram, skippedFrames } = frameClock.load()
   const heap = getHeapStatistics()
   const heapBytes = heap.used_heap_size + heap.external_memory
   return {
@@ -137,7 +137,7 @@ function load(): WorkerLoad {
     skippedFrames,
     heapBytes,
     speechModel: speechModel?.stats() ?? null,
-    turnDetector: endingModel?.stats() ?? null,
+    turnDetector: turnDetector?.stats() ?? null,
   }
 }
 
@@ -149,9 +149,9 @@ async function shutDown(): Promise<null> {
       log.warn({ error: errorText(outcome.reason) }, 'session.close_failed')
     }
   }
-  beat.close()
-  await Promise.all([speechModel?.close(), endingModel?.close()])
-  await Promise.all([jobs.close(), recordings.close()])
+  frameClock.close()
+  await Promise.all([speechModel?.close(), turnDetector?.close()])
+  await Promise.all([synthesis.close(), recordings.close()])
   return null
 }
 
