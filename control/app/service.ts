@@ -57,6 +57,8 @@ export interface ParleyOptions {
   readonly onCallEvent?: (event: CallEvent) => void
   /** Time without RTP from the far side that ends a call (ms); 15,000 unless a test sets it. */
   readonly mediaTimeoutMs?: number
+  /** Opens the media sessions; in threads of their own unless a test runs them in its thread. */
+  readonly openMediaPool?: typeof openMediaPool
 }
 
 /** The running service. */
@@ -126,7 +128,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     await callEvents.close()
   })
   const scripts = new SpeakerScripts(clock)
-  const pool = await openMediaPool({
+  const pool = await (options.openMediaPool ?? openMediaPool)({
     workers: settings.mediaWorkers,
     rtpAddress: settings.rtpAddress,
     rtpPorts: settings.rtpPorts,
