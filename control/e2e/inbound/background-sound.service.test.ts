@@ -8,6 +8,7 @@ import { openSoundLibrary } from '../../../workers/thread/sound-library.js'
 
 const VOLUME = 0.5
 const service = await openService(t, {
+  virtual: true,
   agent: { callSettings: { background: { sound: 'cafe', volume: VOLUME } } },
 })
 

@@ -14,15 +14,16 @@ const GREETING =
 
 async function callIn(t: Parameters<typeof openService>[0]) {
   const service = await openService(t, {
+    virtual: true,
     agent: { callSettings: { inboundOpeningLine: { text: GREETING }, hangupLine: null } },
   })
-  const peer = await openSipPeer()
+  const peer = await openSipPeer({ clock: service.clock })
   t.teardown(() => peer.close())
   const target = service.target('udp')
   const phone = await dial(peer, {
     uri: `sip:${service.number}@${target.address}:${target.port}`,
     target,
-    rtp: { codec: 'PCMU' },
+    rtp: { codec: 'PCMU', clock: service.clock },
   })
   t.teardown(() => phone.close())
   await service.until('the answer', () => service.events.some((event) => event.type === 'answered'))

@@ -32,6 +32,7 @@ vendor.setDefault('chat', ({ body }) => {
 })
 
 const service = await openService(t, {
+  virtual: true,
   mediaTimeoutMs: 3_000,
   env: { PARLEY_OPENAI_BASE_URL: vendor.baseUrl, PARLEY_ALLOW_PRIVATE_URLS: 'true' },
   agent: { llmModel: 'gpt-4o-mini', callSettings: { maxCallSeconds: 30 } },

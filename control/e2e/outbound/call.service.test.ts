@@ -66,7 +66,7 @@ t.test('each simulated person gives the right ending', { timeout: 250_000 }, asy
 })
 
 t.test('one Idempotency-Key gives one call', async (t) => {
-  const service = await openService(t)
+  const service = await openService(t, { virtual: true })
   const body = { to: `${PERSON}02`, numberId: service.numberId }
   const headers = { 'idempotency-key': 'once-only' }
   const first = await service.send('POST', '/v1/calls', body, headers)
@@ -86,6 +86,7 @@ t.test(
   { timeout: 150_000 },
   async (t) => {
     const service = await openService(t, {
+      virtual: true,
       agent: {
         callSettings: {
           openingLine: {
@@ -139,7 +140,7 @@ t.test(
 )
 
 t.test('an operator hangs up; afterwards there is nothing to hang up', async (t) => {
-  const service = await openService(t)
+  const service = await openService(t, { virtual: true })
   const callId = await service.call(`${PERSON}11`)
   await service.until('the answer', () => service.of(callId, 'answered').length > 0)
   await service.api('POST', `/v1/calls/${callId}/hangup`)
@@ -147,7 +148,7 @@ t.test('an operator hangs up; afterwards there is nothing to hang up', async (t)
 })
 
 t.test('a simulated person calls in', { timeout: 150_000 }, async (t) => {
-  const service = await openService(t)
+  const service = await openService(t, { virtual: true })
   await service.api('POST', '/v1/sandbox/inbound-calls', {
     numberId: service.numberId,
     from: '+919812345678',
@@ -162,7 +163,7 @@ t.test('a simulated person calls in', { timeout: 150_000 }, async (t) => {
 })
 
 t.test('a live key places no call', async (t) => {
-  const service = await openService(t)
+  const service = await openService(t, { virtual: true })
   const answer = await service.send(
     'POST',
     '/v1/calls',
