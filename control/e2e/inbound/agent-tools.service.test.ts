@@ -44,6 +44,7 @@ t.test('an order is looked up in another system; keys are pressed', { timeout: 1
     eventStream(chatFrames(['It arrives', ' tomorrow.'])),
   )
   const service = await openService(t, {
+    virtual: true,
     env: {
       PARLEY_ALLOW_PRIVATE_URLS: 'true',
       PARLEY_OPENAI_BASE_URL: fake.baseUrl,
@@ -74,14 +75,14 @@ t.test('an order is looked up in another system; keys are pressed', { timeout: 1
       ],
     },
   })
-  const peer = await openSipPeer()
+  const peer = await openSipPeer({ clock: service.clock })
   t.teardown(() => peer.close())
   const target = service.target('udp')
   const phone = await dial(peer, {
     uri: `sip:${service.number}@${target.address}:${target.port}`,
     target,
     from: '+919812345678',
-    rtp: { codec: 'PCMA' },
+    rtp: { codec: 'PCMA', clock: service.clock },
   })
   const turns = (speaker: string) =>
     service.events.flatMap((event) =>

@@ -9,6 +9,7 @@ import { openFakeSarvam } from '../../../fixtures/vendors/fake-sarvam.js'
 import { chatFrames, errorBody, pcmBytes } from '../../../fixtures/vendors/openai-frames.js'
 import { SARVAM_REALTIME } from '../../../fixtures/vendors/recognition-messages.js'
 import { SARVAM } from '../../../fixtures/vendors/speech-messages.js'
+import { TurnClock } from '../../../fixtures/virtual-call/turn-clock.js'
 
 /*
  * The whole service with two vendors on real sockets: one goes on where the other fails, and a caller who
@@ -20,14 +21,16 @@ const says = (text: string) => eventStream(chatFrames([text]))
 const heard = (text: string) => jsonReply(JSON.stringify({ text }))
 
 async function open(t: Parameters<typeof openService>[0]) {
-  const fake = await openFakeOpenAi()
-  const second = await openFakeOpenAi()
+  const clock = new TurnClock()
+  const fake = await openFakeOpenAi(clock)
+  const second = await openFakeOpenAi(clock)
   const sarvam = await openFakeSarvam(() => 'Heard by the other one.')
   t.teardown(async () => {
     await Promise.all([fake.close(), second.close(), sarvam.close()])
   })
   second.setDefault('chat', says('The second answers.'))
   const service = await openService(t, {
+    virtual: clock,
     env: {
       PARLEY_OPENAI_BASE_URL: fake.baseUrl,
       PARLEY_OPENAI_CHAT_MODEL: 'fake-chat',
@@ -52,9 +55,9 @@ async function open(t: Parameters<typeof openService>[0]) {
       callSettings: { inboundOpeningLine: { text: 'Hello there.' } },
     },
   })
-  const peer = await openSipPeer()
+  const peer = await openSipPeer({ clock })
   t.teardown(() => peer.close())
-  return { fake, second, sarvam, service, peer }
+  return { clock, fake, second, sarvam, service, peer }
 }
 
 const rig = await open(t)
@@ -74,7 +77,7 @@ async function call(t: Test) {
     uri: `sip:${service.number}@${target.address}:${target.port}`,
     target,
     from: '+919812345678',
-    rtp: { codec: 'PCMA' },
+    rtp: { codec: 'PCMA', clock: service.clock },
   })
   const turns = () => service.events.slice(from).filter((event) => event.type === 'turn')
   await service.until('the greeting', () => turns().length > 0)

@@ -19,6 +19,7 @@ import {
   ROLE_FRAME,
   textFrame,
 } from '../../../fixtures/vendors/openai-frames.js'
+import { TurnClock } from '../../../fixtures/virtual-call/turn-clock.js'
 
 /*
  * The whole service with an OpenAI-compatible vendor on a real socket: what a caller hears, what the
@@ -39,11 +40,13 @@ const says = (...words: string[]): FakeReply => eventStream(chatFrames(words))
 const heard = (text: string): FakeReply => jsonReply(JSON.stringify({ text }))
 
 async function open(t: Parameters<typeof openService>[0]) {
-  const fake = await openFakeOpenAi()
+  const clock = new TurnClock()
+  const fake = await openFakeOpenAi(clock)
   t.teardown(() => fake.close())
   fake.setDefault('speech', speechOf)
   fake.setDefault('transcriptions', heard('I have a question.'))
   const service = await openService(t, {
+    virtual: clock,
     env: {
       PARLEY_OPENAI_BASE_URL: fake.baseUrl,
       PARLEY_OPENAI_CHAT_MODEL: 'fake-chat',
@@ -59,9 +62,9 @@ async function open(t: Parameters<typeof openService>[0]) {
       callSettings: { inboundOpeningLine: { text: 'Hello there.' }, hangupLine: { text: 'Bye.' } },
     },
   })
-  const peer = await openSipPeer()
+  const peer = await openSipPeer({ clock })
   t.teardown(() => peer.close())
-  return { fake, service, peer }
+  return { clock, fake, service, peer }
 }
 
 type Rig = Awaited<ReturnType<typeof open>>
@@ -74,7 +77,7 @@ async function callIn({ service, peer }: Rig): Promise<{ phone: Phone; callId: s
     uri: `sip:${service.number}@${target.address}:${target.port}`,
     target,
     from: '+919812345678',
-    rtp: { codec: 'PCMA' },
+    rtp: { codec: 'PCMA', clock: service.clock },
   })
   const turns = () => service.events.slice(before).filter((event) => event.type === 'turn')
   await service.until('the greeting', () => turns().length > 0)
@@ -109,8 +112,6 @@ function longestSilence(phone: Phone, fromMs: number): number {
   return longest
 }
 
-const now = () => performance.timeOrigin + performance.now()
-
 t.test('a conversation over all three endpoints, with an interruption', { timeout: 150_000 }, async (t) => {
   const rig = await open(t)
   const { fake, service } = rig
@@ -127,7 +128,7 @@ t.test('a conversation over all three endpoints, with an interruption', { timeou
   const { phone, callId } = await callIn(rig)
   await speak(phone)
   await service.until('the reply', () => service.of(callId, 'trace').length > 0)
-  await fake.until(() => phone.rtp.loud().length > 100)
+  await service.until('two seconds of the reply', () => phone.rtp.loud().length > 100)
   await speak(phone)
   await service.until('two replies', () => agentTexts(service, callId).length >= 3)
 
@@ -180,7 +181,7 @@ for (const [name, replies, expected] of CHAT_FAULTS) {
     fake.enqueue('chat', ...replies)
     const { phone, callId } = await callIn(rig)
     await speak(phone)
-    const spokenAt = phone.rtp.sent.at(-1)?.atMs ?? now()
+    const spokenAt = phone.rtp.sent.at(-1)?.atMs ?? service.clock.now()
     await service.until('the reply', () => expected.test(agentTexts(service, callId).slice(1).join(' ')))
     t.ok(
       service.of(callId, 'trouble').some((event) => event.part === 'language_model'),
@@ -206,7 +207,7 @@ t.test('the voice is down: another one speaks', { timeout: 150_000 }, async (t) 
   const { phone, callId } = await callIn(rig)
   fake.setDefault('speech', jsonReply(errorBody('down'), 503))
   await speak(phone)
-  const spokenAt = phone.rtp.sent.at(-1)?.atMs ?? now()
+  const spokenAt = phone.rtp.sent.at(-1)?.atMs ?? service.clock.now()
   await service.until('the reply', () => agentTexts(service, callId).includes('Here I am.'))
   t.ok(service.of(callId, 'trouble').some((event) => event.part === 'text_to_speech'))
   const silentMs = longestSilence(phone, spokenAt)
@@ -225,7 +226,7 @@ t.test(
     fake.enqueue('transcriptions', jsonReply(errorBody('down'), 500), jsonReply(errorBody('down'), 500))
     const { phone, callId } = await callIn(rig)
     await speak(phone)
-    const spokenAt = phone.rtp.sent.at(-1)?.atMs ?? now()
+    const spokenAt = phone.rtp.sent.at(-1)?.atMs ?? service.clock.now()
     await service.until('a question', () => agentTexts(service, callId).length >= 2)
     t.ok(service.of(callId, 'trouble').some((event) => event.part === 'speech_to_text'))
     const silentMs = longestSilence(phone, spokenAt)
@@ -244,7 +245,7 @@ t.test('everything is down: the call ends with words, and says why', { timeout: 
   fake.setDefault('chat', jsonReply(errorBody('down'), 500))
   fake.setDefault('speech', jsonReply(errorBody('down'), 500))
   await speak(phone)
-  const spokenAt = phone.rtp.sent.at(-1)?.atMs ?? now()
+  const spokenAt = phone.rtp.sent.at(-1)?.atMs ?? service.clock.now()
   const call = await service.ended(callId)
   t.match(call, { status: 'ended', endedReason: 'internal' })
   t.match(agentTexts(service, callId).at(-1), /technical problem/)

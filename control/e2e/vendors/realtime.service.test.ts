@@ -6,6 +6,7 @@ import { dial } from '../../../fixtures/sip/phone.js'
 import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
 import { findClip, readClip } from '../../../fixtures/speech/manifest.js'
 import { FakeRealtime } from '../../../fixtures/vendors/fake-realtime.js'
+import { TurnClock } from '../../../fixtures/virtual-call/turn-clock.js'
 
 /*
  * A whole call to an agent whose model hears and speaks by itself: the service with real SIP and RTP on
@@ -45,9 +46,11 @@ const SUMMARY = JSON.stringify({
 })
 
 async function open(t: Parameters<typeof openService>[0], env: Readonly<Record<string, string>> = {}) {
-  const fake = await FakeRealtime.open()
+  const clock = new TurnClock()
+  const fake = await FakeRealtime.open(clock)
   t.teardown(() => fake.close())
   const service = await openService(t, {
+    virtual: clock,
     env: {
       PARLEY_OPENAI_BASE_URL: `${fake.socket.baseUrl.replace('ws:', 'http:')}/v1`,
       PARLEY_OPENAI_API_KEY: 'sk-realtime-secret',
@@ -56,9 +59,9 @@ async function open(t: Parameters<typeof openService>[0], env: Readonly<Record<s
     },
     agent: AGENT,
   })
-  const peer = await openSipPeer()
+  const peer = await openSipPeer({ clock })
   t.teardown(() => peer.close())
-  return { fake, service, peer }
+  return { clock, fake, service, peer }
 }
 
 t.test(
@@ -85,17 +88,17 @@ t.test(
       uri: `sip:${service.number}@${target.address}:${target.port}`,
       target,
       from: '+919812345678',
-      rtp: { codec: 'PCMA' },
+      rtp: { codec: 'PCMA', clock: service.clock },
     })
     await service.until('the greeting', () => service.events.some((event) => event.type === 'turn'))
     const callId = service.events[0]?.callId ?? ''
     const greetingMs = 'Hello there.'.length * 60 - 40
-    await fake.socket.until(() => phone.rtp.loud().length * 20 >= greetingMs, 'the greeting on the line')
+    await service.until('the greeting on the line', () => phone.rtp.loud().length * 20 >= greetingMs)
     const greeting = phone.rtp.loud().length
 
     await phone.rtp.say(readClip(findClip('interrupt-price'))).done
     await service.until('the answer', () => service.of(callId, 'trace').length > 0)
-    await fake.socket.until(() => phone.rtp.loud().length > greeting + 100, 'two seconds of the answer')
+    await service.until('two seconds of the answer', () => phone.rtp.loud().length > greeting + 100)
     await phone.rtp.say(readClip(findClip('interrupt-stop'))).done
     await service.until('the interruption', () => service.of(callId, 'interrupted').length > 0)
     await fake.socket.until(() => fake.truncated.length > 0, 'the truncation')
@@ -196,7 +199,7 @@ t.test(
     const phone = await dial(peer, {
       uri: `sip:${service.number}@${target.address}:${target.port}`,
       target,
-      rtp: { codec: 'PCMA' },
+      rtp: { codec: 'PCMA', clock: service.clock },
     })
     await service.until('the call', () => service.events.length > 0)
     const callId = service.events[0]?.callId ?? ''

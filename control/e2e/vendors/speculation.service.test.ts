@@ -8,6 +8,7 @@ import { eventStream, openFakeOpenAi, pcmReply } from '../../../fixtures/vendors
 import { openFakeVendorSocket } from '../../../fixtures/vendors/fake-vendor-socket.js'
 import { chatFrames, pcmBytes } from '../../../fixtures/vendors/openai-frames.js'
 import { DEEPGRAM_LISTEN } from '../../../fixtures/vendors/recognition-messages.js'
+import { TurnClock } from '../../../fixtures/virtual-call/turn-clock.js'
 
 /* A whole call on real sockets: the model is asked while the recogniser still owes its last word. */
 
@@ -16,7 +17,8 @@ const FINAL = 'What does it cost?'
 
 t.test('the recogniser waits for the model, and one request answers', { timeout: 150_000 }, async (t) => {
   const deepgram = await openFakeVendorSocket()
-  const fake = await openFakeOpenAi()
+  const clock = new TurnClock()
+  const fake = await openFakeOpenAi(clock)
   t.teardown(async () => {
     await Promise.all([deepgram.close(), fake.close()])
   })
@@ -46,6 +48,7 @@ t.test('the recogniser waits for the model, and one request answers', { timeout:
   })
   fake.setDefault('chat', eventStream(chatFrames(['Nine hundred rupees.'])))
   const service = await openService(t, {
+    virtual: clock,
     env: {
       PARLEY_DEEPGRAM_API_KEY: 'secret-key',
       PARLEY_DEEPGRAM_URL: deepgram.baseUrl,
@@ -62,14 +65,14 @@ t.test('the recogniser waits for the model, and one request answers', { timeout:
       callSettings: { inboundOpeningLine: { text: 'Hello there.' } },
     },
   })
-  const peer = await openSipPeer()
+  const peer = await openSipPeer({ clock })
   t.teardown(() => peer.close())
   const target = service.target('udp')
   const phone = await dial(peer, {
     uri: `sip:${service.number}@${target.address}:${target.port}`,
     target,
     from: '+919812345678',
-    rtp: { codec: 'PCMA' },
+    rtp: { codec: 'PCMA', clock },
   })
   const records = () =>
     service.events.flatMap((event) => (event.type === 'turn_record' ? [event.record] : []))
