@@ -2,37 +2,37 @@ import type { TurnId, TurnRecord } from '../conversation-events.js'
 import type { CallerInput } from '../stt/caller-input.js'
 import type { TurnContext } from '../turn/turn-context.js'
 import type { CallerTurn } from '../turn/turn-types.js'
-import { TurnTracer } from './turn-tracer.js'
+import type { TurnTracer } from './turn-tracer.js'
 
 /** Reports the latency and the vendor usage of a conversation. */
 export class ConversationAccount {
-  readonly tracer: TurnTracer
   readonly #turnContext: TurnContext
-  readonly #callerInput: () => CallerInput
+  readonly #tracer: TurnTracer
+  readonly #callerInput: CallerInput
   #closed = false
 
-  constructor(turnContext: TurnContext, callerInput: () => CallerInput) {
+  constructor(turnContext: TurnContext, tracer: TurnTracer, callerInput: CallerInput) {
     this.#turnContext = turnContext
+    this.#tracer = tracer
     this.#callerInput = callerInput
-    this.tracer = new TurnTracer(() => turnContext.now())
   }
 
   /** Starts the record of an agent utterance: a reply to `caller`, or a canned phrase. */
   beginTurn(turn: TurnId, kind: TurnRecord['kind'], caller: CallerTurn | null): void {
-    const { lastOffsetMs, lastFinalMs } = this.#callerInput()
+    const { lastOffsetMs, lastFinalMs } = this.#callerInput
     const words = caller && { startMs: caller.startMs, endMs: caller.endMs, lastOffsetMs, lastFinalMs }
-    this.tracer.begin(turn, kind, words)
+    this.#tracer.begin(turn, kind, words)
   }
 
   /** Emits the latency trace when the first packet of a reply was sent. */
   replyStarted(turn: TurnId): void {
-    const trace = this.tracer.traceOf(turn)
+    const trace = this.#tracer.traceOf(turn)
     if (trace) this.#turnContext.emit({ type: 'trace', trace })
   }
 
   endTurn(turn: TurnId, ending: TurnRecord['ending'], interruptedMs: number | null = null): void {
     this.#meterRecognition()
-    const record = this.tracer.end(turn, ending, interruptedMs)
+    const record = this.#tracer.end(turn, ending, interruptedMs)
     if (record) this.#turnContext.emit({ type: 'turn_record', record })
   }
 
@@ -41,11 +41,11 @@ export class ConversationAccount {
     if (this.#closed) return
     this.#closed = true
     this.#meterRecognition()
-    this.#turnContext.emit({ type: 'usage', usage: this.tracer.total() })
+    this.#turnContext.emit({ type: 'usage', usage: this.#tracer.total() })
   }
 
   #meterRecognition(): void {
-    for (const { vendor, model, ms } of this.#callerInput().takeAudioUsage())
-      this.tracer.audioRecognised(vendor, model, ms)
+    for (const { vendor, model, ms } of this.#callerInput.takeAudioUsage())
+      this.#tracer.audioRecognised(vendor, model, ms)
   }
 }

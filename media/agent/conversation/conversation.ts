@@ -23,7 +23,7 @@ import { policyFor, type TurnPolicy } from '../turn/turn-policy.js'
 import type { TurnEffect, TurnInput } from '../turn/turn-types.js'
 import type { SpeechToText, Vendors } from '../vendor-ports.js'
 import { ConversationAccount } from './conversation-account.js'
-import type { TurnTracer } from './turn-tracer.js'
+import { TurnTracer } from './turn-tracer.js'
 import { fallbackRecognisers, openModelChain } from './vendor-cascade.js'
 
 export interface ConversationOptions {
@@ -100,9 +100,9 @@ export type OpenReplyModel = (options: ConversationOptions, turnContext: TurnCon
  */
 export function openConversation(
   options: ConversationOptions,
-  openMind: OpenReplyModel = cascade,
+  openReplyModel: OpenReplyModel = cascade,
 ): Conversation {
-  return new AgentConversation(options, openMind)
+  return new AgentConversation(options, openReplyModel)
 }
 
 /** Connects STT to an LLM, and the LLM's sentences to TTS. */
@@ -129,47 +129,40 @@ class AgentConversation implements Conversation {
   readonly #spec: AgentSpec
   readonly #rate: SessionRate
   readonly #log: Log
-  readonly #emit: (event: ConversationEvent) => void
   readonly #replyModel: ReplyModel
-  readonly #language: CallLanguage
   readonly #speculate: boolean
   readonly #speech: AgentSpeech
   readonly #callerInput: CallerInput
   readonly #replies: ReplySource
   readonly #loop: TurnLoop
+  readonly #tracer: TurnTracer
   readonly #account: ConversationAccount
 
-  constructor(options: ConversationOptions, openMind: OpenReplyModel) {
-    const { id, spec, rate, vad, turnDetector: ending = null, clock, emit, log, onFault } = options
+  constructor(options: ConversationOptions, openReplyModel: OpenReplyModel) {
+    const { id, spec, rate, breakers, phrases, vad, turnDetector = null, clock, emit, log, onFault } = options
     this.id = id
     this.#spec = spec
     this.#rate = rate
     this.#speculate = options.speculate ?? false
     this.#log = log
-    this.#emit = emit
-    this.#language = new CallLanguage(spec.languages, spec.speechToText.mode === 'translate')
-    const turnContext = this.#turnContext()
-    this.#account = new ConversationAccount(turnContext, () => this.#callerInput)
-    const { tracer } = this.#account
-    const replyModel = openMind(options, turnContext)
+    const language = new CallLanguage(spec.languages, spec.speechToText.mode === 'translate')
+    this.#loop = new TurnLoop({ clock, language, emit, onFault })
+    const turnContext: TurnContext = this.#loop
+    const tracer = new TurnTracer(() => turnContext.now())
+    this.#tracer = tracer
+    const replyModel = openReplyModel(options, turnContext)
     this.#replyModel = replyModel
     this.#speech = new AgentSpeech({
       spec,
       rate,
-      breakers: options.breakers,
-      phrases: options.phrases,
+      breakers,
+      phrases,
       voices: replyModel.voices,
       clock,
       turnContext,
-      audible: () => this.#loop.audible,
-      audioSent: (pcm, at) => this.#callerInput.audioSent(pcm, at),
-      requested: (turn, { tts, model }, characters) =>
-        tracer.textSynthesised(turn, tts.id, model, characters),
-      firstAudio: (turn) => tracer.mark(turn, 'ttsFirstAudioMs'),
-      firstPacket: (turn) => tracer.sent(turn),
+      tracer,
       flushEarly: () => options.flushEarly?.(),
-      onFailure: ({ code, message }, vendor, instead) =>
-        this.#reportFailure('text_to_speech', code, message, vendor, instead),
+      onFailure: (error, vendor, instead) => this.#reportFailure('text_to_speech', error, vendor, instead),
     })
     const { model, mode, languages = null } = spec.speechToText
     this.#callerInput = new CallerInput({
@@ -179,27 +172,22 @@ class AgentConversation implements Conversation {
         { recogniser: replyModel.recogniser, model, mode, languages },
         ...(replyModel.fallbackRecognisers ?? []),
       ],
-      breakers: options.breakers,
+      breakers,
       vad,
-      turnDetector: ending,
+      turnDetector,
       clock,
       turnContext,
-      recogniserFailed: ({ code, message }, vendor, instead) =>
-        this.#reportFailure('speech_to_text', code, message, vendor, instead),
-      capabilitiesChanged: () => this.#loop.setPolicy(this.#policy()),
+      recogniserFailed: (error, vendor, instead) =>
+        this.#reportFailure('speech_to_text', error, vendor, instead),
     })
+    this.#account = new ConversationAccount(turnContext, tracer, this.#callerInput)
     this.#replies = replyModel.replies(this.#speech, tracer)
-    this.#loop = new TurnLoop({
-      clock,
-      policy: this.#policy(),
-      run: (effect) => this.#run(effect),
-      onFault,
-    })
-    this.#language.onChange((language) => {
-      log.info({ conversation: id, language }, 'conversation.language_changed')
-      this.#callerInput.setLanguage(language)
-      this.#speech.prepareFor(language)
-      this.#loop.setPolicy(this.#policy())
+    this.#loop.attach({ run: (effect) => this.#run(effect), policy: () => this.#policy() })
+    language.onChange((tag) => {
+      log.info({ conversation: id, language: tag }, 'conversation.language_changed')
+      this.#callerInput.setLanguage(tag)
+      this.#speech.prepareFor(tag)
+      this.#loop.policyChanged()
     })
   }
 
@@ -211,7 +199,7 @@ class AgentConversation implements Conversation {
     if (this.#loop.started || this.#loop.phase === 'ended') return
     this.#loop.begin()
     const failure = this.#callerInput.open()
-    this.#loop.setPolicy(this.#policy())
+    this.#loop.policyChanged()
     this.#feed({ type: 'start', opening: this.#spec.openingLine !== null, atMs: 0 })
     if (failure)
       this.#feed({ type: 'recognitionFailed', code: failure.code, message: failure.message, atMs: 0 })
@@ -223,12 +211,14 @@ class AgentConversation implements Conversation {
 
   pull(into: Int16Array, at: number): boolean {
     this.#loop.tick((at * 1000) / this.#rate)
-    return this.#speech.pull(into, at)
+    const audio = this.#speech.pull(into, at)
+    if (audio) this.#callerInput.audioSent(into, at)
+    return audio
   }
 
   dtmf(digit: Digit, durationMs: number): void {
     if (!this.#loop.started || this.#loop.phase === 'ended') return
-    this.#emit({ type: 'dtmf', digit, atMs: this.#loop.now(), durationMs })
+    this.#loop.emit({ type: 'dtmf', digit, atMs: this.#loop.now(), durationMs })
     this.#feed({ type: 'digit', digit, atMs: this.#loop.now() })
   }
 
@@ -245,30 +235,6 @@ class AgentConversation implements Conversation {
     this.#loop.feed(input)
   }
 
-  /**
-   * Returns the conversation as its parts see it. The parts exist before the loop does and must not feed it
-   * before it runs.
-   */
-  #turnContext(): TurnContext {
-    const loop = () => this.#loop
-    return {
-      now: () => this.#loop.now(),
-      get phase() {
-        return loop().phase
-      },
-      get callerStartMs() {
-        return loop().callerStartMs
-      },
-      language: this.#language,
-      feed: (input) => this.#loop.feed(input),
-      failed: (error) => this.#loop.failed(error),
-      emit: (event) => {
-        this.#emit(event)
-        if (event.type === 'answered_by') this.#replies.answeredBy(event.by)
-      },
-    }
-  }
-
   #policy(): TurnPolicy {
     const { finalDeadlineMs, understandsSpeech, partials } = this.#callerInput.capabilities
     const { firstTokenDeadlineMs, models = 1, policy } = this.#replyModel
@@ -281,7 +247,7 @@ class AgentConversation implements Conversation {
       models,
       speculates,
     }
-    return { ...policyFor(this.#spec, limits, this.#language.current), ...policy }
+    return { ...policyFor(this.#spec, limits, this.#loop.language.current), ...policy }
   }
 
   #run(effect: TurnEffect): void {
@@ -304,11 +270,11 @@ class AgentConversation implements Conversation {
         if (effect.pausedAtMs !== null) {
           const atMs = this.#loop.now()
           const pausedMs = atMs - effect.pausedAtMs
-          this.#emit({ type: 'resumed', turnId: effect.turn, atMs, pausedMs })
+          this.#loop.emit({ type: 'resumed', turnId: effect.turn, atMs, pausedMs })
         }
         return
       case 'interrupt':
-        this.#emit({ type: 'interrupted', turnId: effect.turn, atMs: effect.atMs })
+        this.#loop.emit({ type: 'interrupted', turnId: effect.turn, atMs: effect.atMs })
         this.#replies.commitAgent(effect.turn, effect.atMs)
         this.#account.endTurn(effect.turn, 'interrupted', effect.atMs)
         return
@@ -325,7 +291,7 @@ class AgentConversation implements Conversation {
         this.#account.endTurn(effect.turn, 'unheard')
         return
       case 'ask':
-        if (effect.caller) this.#language.callerSaid(effect.caller.id, effect.caller.text)
+        if (effect.caller) this.#loop.language.callerSaid(effect.caller.id, effect.caller.text)
         this.#account.beginTurn(effect.turn, 'reply', effect.caller)
         // In the last allowed round the model gets no tools, so it can only answer.
         this.#replies.ask(effect, effect.round < this.#loop.policy.toolRounds)
@@ -337,7 +303,7 @@ class AgentConversation implements Conversation {
         this.#replies.speculative?.drop()
         return
       case 'keepSpeculation':
-        this.#language.callerSaid(effect.caller.id, effect.caller.text)
+        this.#loop.language.callerSaid(effect.caller.id, effect.caller.text)
         this.#account.beginTurn(effect.turn, 'reply', effect.caller)
         if (!this.#replies.speculative?.keep(effect.turn)) {
           this.#replies.ask({ ...effect, type: 'ask', attempt: 1, round: 0 }, true)
@@ -369,8 +335,11 @@ class AgentConversation implements Conversation {
         this.#log.info({ conversation: this.id }, 'vad.noise_learned')
         this.#callerInput.learnNoise()
         return
+      case 'noteAnsweredBy':
+        this.#replies.answeredBy(effect.by)
+        return
       case 'finish':
-        this.#emit({ type: 'finished', why: effect.why })
+        this.#loop.emit({ type: 'finished', why: effect.why })
         return
       case 'stop':
         this.#release()
@@ -382,20 +351,19 @@ class AgentConversation implements Conversation {
 
   #reportTurnFailure({ part, code, message, again = false }: TurnEffect & { type: 'reportFailure' }): void {
     const model = part === 'language_model' ? this.#replies.modelFailed?.(code, again) : undefined
-    this.#reportFailure(part, code, message, model?.vendor, model?.instead)
+    this.#reportFailure(part, { code, message }, model?.vendor, model?.instead)
   }
 
   #reportFailure(
     part: 'speech_to_text' | 'text_to_speech' | 'language_model',
-    code: string,
-    message: string,
+    { code, message }: { readonly code: string; readonly message: string },
     vendor?: string,
     instead?: string | null,
   ): void {
     const who = { ...(vendor === undefined ? {} : { vendor }), ...(instead ? { instead } : {}) }
-    this.#account.tracer.providerFailure()
+    this.#tracer.providerFailure()
     this.#log.warn({ conversation: this.id, part, code, ...who }, 'provider.failed')
-    this.#emit({ type: 'trouble', part, code, message, ...who, atMs: this.#loop.now() })
+    this.#loop.emit({ type: 'trouble', part, code, message, ...who, atMs: this.#loop.now() })
   }
 
   #release(): void {

@@ -31,8 +31,6 @@ export interface CallerInputOptions {
   readonly turnContext: TurnContext
   /** A recogniser failed. `instead` is null when none takes over. */
   recogniserFailed(error: VendorFailure, vendor: string, instead: string | null): void
-  /** The recogniser's capabilities have changed. */
-  capabilitiesChanged(): void
 }
 
 /**
@@ -70,7 +68,7 @@ export class CallerInput {
       breakers,
       clock,
       recogniserFailed: options.recogniserFailed,
-      capabilitiesChanged: options.capabilitiesChanged,
+      capabilitiesChanged: () => turnContext.policyChanged(),
       partial: (text) => {
         turnContext.feed({ type: 'partial', text, atMs: turnContext.now() })
         this.#reportAnsweredBy(this.#answeringMachine?.words(text, turnContext.now()))
@@ -206,9 +204,6 @@ export class CallerInput {
     if (this.#answeringMachine?.settled) this.#answeringMachine = null
     if (!verdict || turnContext.phase === 'ended') return
     turnContext.emit({ type: 'answered_by', ...verdict, atMs: Math.round(turnContext.now()) })
-    if (verdict.by === 'voicemail')
-      turnContext.feed({ type: 'machineAnswered', why: 'voicemail', atMs: turnContext.now() })
-    else if (verdict.by === 'fax')
-      turnContext.feed({ type: 'machineAnswered', why: 'agent_hangup', atMs: turnContext.now() })
+    turnContext.feed({ type: 'answeredBy', by: verdict.by, atMs: turnContext.now() })
   }
 }

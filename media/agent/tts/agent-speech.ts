@@ -3,6 +3,7 @@ import { FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { DTMF_TIMING } from '../../rtp/telephone-event.js'
 import type { AgentSpec } from '../agent-spec.js'
 import type { CircuitBreakers } from '../circuit-breaker.js'
+import type { TurnTracer } from '../conversation/turn-tracer.js'
 import type { TurnId } from '../conversation-events.js'
 import type { TurnContext } from '../turn/turn-context.js'
 import type { Phrase } from '../turn/turn-types.js'
@@ -25,16 +26,7 @@ export interface AgentSpeechOptions {
   readonly voices: readonly VoiceChoice[]
   readonly clock: Clock
   readonly turnContext: TurnContext
-  /** Returns whether some of the reply was heard, so that gaps in its audio matter. */
-  audible(): boolean
-  /** A frame of audio is being sent. `at` is its first sample. */
-  audioSent(pcm: Int16Array, at: number): void
-  /** Text is sent to a vendor. `turn` is null for a phrase that is prepared. */
-  requested(turn: TurnId | null, choice: VoiceChoice, characters: number): void
-  /** Synthesis delivered the first audio of the utterance. */
-  firstAudio(turn: TurnId): void
-  /** Its first packet with audio is being sent. */
-  firstPacket(turn: TurnId): void
+  readonly tracer: TurnTracer
   /** Playout was stopped in mid-audio. Its last frame fades out and may be sent early. */
   flushEarly(): void
   readonly onFailure: OnVoiceFailure
@@ -52,7 +44,9 @@ export class AgentSpeech {
   #heldFrames = 0
 
   constructor(options: AgentSpeechOptions) {
-    const { spec, rate, breakers, voices, clock, turnContext } = options
+    const { spec, rate, breakers, voices, clock, turnContext, tracer } = options
+    const requested = (turn: TurnId | null, { tts, model }: VoiceChoice, characters: number) =>
+      tracer.textSynthesised(turn, tts.id, model, characters)
     this.#spec = spec
     this.#rate = rate
     this.#options = options
@@ -64,8 +58,8 @@ export class AgentSpeech {
       onFailure: options.onFailure,
     })
     this.#speaker = new Speaker(rate, synthesiser, {
-      requested: options.requested,
-      firstAudio: options.firstAudio,
+      requested,
+      firstAudio: (turn) => tracer.mark(turn, 'ttsFirstAudioMs'),
       synthesisLost: (turn) => turnContext.feed({ type: 'synthesisFailed', turn, atMs: turnContext.now() }),
     })
     this.#phrases = new PhrasePreparation({
@@ -74,7 +68,7 @@ export class AgentSpeech {
       cache: options.phrases,
       synthesiser,
       clock,
-      requested: (choice, characters) => options.requested(null, choice, characters),
+      requested: (choice, characters) => requested(null, choice, characters),
     })
   }
 
@@ -134,7 +128,7 @@ export class AgentSpeech {
 
   /** Writes the next frame. `at` is its first sample. Returns false when there is nothing to send. */
   pull(into: Int16Array, at: number): boolean {
-    const { turnContext } = this.#options
+    const { turnContext, tracer } = this.#options
     if (this.#heldFrames > 0) {
       this.#heldFrames--
       into.fill(0)
@@ -142,9 +136,8 @@ export class AgentSpeech {
     }
     const turn = this.#speaker.current
     const { audio, first, drained } = this.#speaker.pull(into, (at * 1000) / this.#rate)
-    if (audio) this.#options.audioSent(into, at)
     if (first !== null) {
-      this.#options.firstPacket(first)
+      tracer.sent(first)
       turnContext.feed({ type: 'firstSample', turn: first, atMs: turnContext.now() })
     }
     if (drained !== null) turnContext.feed({ type: 'drained', turn: drained, atMs: turnContext.now() })
@@ -159,8 +152,9 @@ export class AgentSpeech {
 
   /** Reports that the utterance ran out of audio, or has audio again. */
   #reportFlow(turn: TurnId, flowing: boolean): void {
-    const { turnContext, audible } = this.#options
+    const { turnContext } = this.#options
     this.#flowing = flowing
-    if (audible()) turnContext.feed({ type: 'audioFlow', turn, flowing, atMs: turnContext.now() })
+    // A gap matters only when some of the reply was heard.
+    if (turnContext.audible) turnContext.feed({ type: 'audioFlow', turn, flowing, atMs: turnContext.now() })
   }
 }

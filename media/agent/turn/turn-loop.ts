@@ -1,4 +1,7 @@
 import type { Clock } from '../../base/clock.js'
+import type { ConversationEvent } from '../conversation-events.js'
+import type { CallLanguage } from '../language/call-language.js'
+import type { TurnContext } from './turn-context.js'
 import { initialTurnState, step } from './turn-machine.js'
 import type { TurnPolicy } from './turn-policy.js'
 import { TurnTimers } from './turn-timers.js'
@@ -6,34 +9,50 @@ import type { Phase, TurnEffect, TurnInput, TurnState } from './turn-types.js'
 
 export interface TurnLoopOptions {
   readonly clock: Clock
-  readonly policy: TurnPolicy
-  run(effect: TurnEffect): void
+  readonly language: CallLanguage
+  emit(event: ConversationEvent): void
   /** Called once. Without it the error is thrown at its origin. */
   readonly onFault: ((error: unknown) => void) | undefined
 }
 
-/** Runs the turn machine of one conversation: its state, its timers and session time. */
-export class TurnLoop {
+/** The conversation as the loop sees it. */
+export interface TurnShell {
+  run(effect: TurnEffect): void
+  policy(): TurnPolicy
+}
+
+/**
+ * Runs the turn machine of one conversation: its input queue, state, timers and session time. The parts of the
+ * conversation feed the queue and only the loop consumes it.
+ */
+export class TurnLoop implements TurnContext {
+  readonly language: CallLanguage
+  readonly timers: TurnTimers
   readonly #clock: Clock
-  readonly #run: (effect: TurnEffect) => void
+  readonly #emit: (event: ConversationEvent) => void
   readonly #onFault: ((error: unknown) => void) | undefined
-  readonly #timers: TurnTimers
   readonly #inputs: TurnInput[] = []
-  #policy: TurnPolicy
+  #shell: TurnShell | null = null
+  #policy: TurnPolicy | null = null
   #state: TurnState = initialTurnState
   #stepping = false
   #faulty = false
   #startedAtMs: number | null = null
   #ticked = false
 
-  constructor({ clock, policy, run, onFault }: TurnLoopOptions) {
+  constructor({ clock, language, emit, onFault }: TurnLoopOptions) {
+    this.language = language
     this.#clock = clock
-    this.#policy = policy
-    this.#run = run
+    this.#emit = emit
     this.#onFault = onFault
-    this.#timers = new TurnTimers(clock, (turn, name) =>
+    this.timers = new TurnTimers(clock, (turn, name) =>
       this.feed({ type: 'timer', turn, name, atMs: this.now() }),
     )
+  }
+
+  /** Connects the conversation when all of its parts exist. Inputs are not allowed before. */
+  attach(shell: TurnShell): void {
+    this.#shell = shell
   }
 
   get started(): boolean {
@@ -49,20 +68,16 @@ export class TurnLoop {
   }
 
   get policy(): TurnPolicy {
+    this.#policy ??= this.#attached().policy()
     return this.#policy
   }
 
-  /** The reply's first sample was sent. */
   get audible(): boolean {
     return this.#state.reply?.audible ?? false
   }
 
   get faulty(): boolean {
     return this.#faulty
-  }
-
-  get timers(): TurnTimers {
-    return this.#timers
   }
 
   now(): number {
@@ -74,9 +89,12 @@ export class TurnLoop {
     this.#startedAtMs = this.#clock.now()
   }
 
-  /** Sets the policy after the vendors were opened or changed. */
-  setPolicy(policy: TurnPolicy): void {
-    this.#policy = policy
+  policyChanged(): void {
+    this.#policy = null
+  }
+
+  emit(event: ConversationEvent): void {
+    this.#emit(event)
   }
 
   /**
@@ -92,16 +110,16 @@ export class TurnLoop {
     this.#startedAtMs = zeroMs
   }
 
-  /** Queues an input. An effect may feed the next input before the current one is done. */
   feed(input: TurnInput): void {
     this.#inputs.push(input)
     if (this.#stepping) return
+    const shell = this.#attached()
     this.#stepping = true
     try {
       for (let next = this.#inputs.shift(); next; next = this.#inputs.shift()) {
-        const { next: state, effects } = step(this.#state, next, this.#policy)
+        const { next: state, effects } = step(this.#state, next, this.policy)
         this.#state = state
-        for (const effect of effects) this.#run(effect)
+        for (const effect of effects) shell.run(effect)
       }
     } catch (error) {
       this.failed(error)
@@ -110,14 +128,17 @@ export class TurnLoop {
     }
   }
 
-  /** Stops after an internal error. The owner closes the call. */
   failed(error: unknown): void {
     this.#inputs.length = 0
     this.#state = { ...this.#state, phase: 'ended' }
-    this.#timers.cancelAll()
+    this.timers.cancelAll()
     const before = this.#faulty
     this.#faulty = true
     if (this.#onFault === undefined) throw error
     if (!before) this.#onFault(error)
+  }
+  #attached(): TurnShell {
+    if (this.#shell === null) throw new Error('the conversation is not complete')
+    return this.#shell
   }
 }

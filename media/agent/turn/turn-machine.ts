@@ -149,8 +149,10 @@ function apply(t: TurnDraft, input: TurnInput): void {
     case 'timer':
       timer(t, input)
       return
-    case 'machineAnswered':
-      t.finish(input.why)
+    case 'answeredBy':
+      t.effects.push({ type: 'noteAnsweredBy', by: input.by })
+      if (input.by === 'voicemail') t.finish('voicemail')
+      else if (input.by === 'fax') t.finish('agent_hangup')
       return
     case 'close':
       t.clear()

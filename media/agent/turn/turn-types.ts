@@ -1,4 +1,5 @@
 import type { TimedWord } from '../agent-spec.js'
+import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
 import type { TurnId } from '../conversation-events.js'
 
 /*
@@ -211,8 +212,8 @@ export type TurnInput = { readonly atMs: number } & (
   /** No synthesis works any more. */
   | { readonly type: 'synthesisFailed'; readonly turn: TurnId }
   | { readonly type: 'timer'; readonly turn: TurnId; readonly name: TimerName }
-  /** A voicemail or a fax machine answered. */
-  | { readonly type: 'machineAnswered'; readonly why: FinishReason }
+  /** The result of answering-machine detection is new or has changed. */
+  | { readonly type: 'answeredBy'; readonly by: AnsweredBy }
   /** The far side or the operator ended the call. */
   | { readonly type: 'close' }
 )
@@ -276,6 +277,8 @@ export type TurnEffect =
   | { readonly type: 'reopenRecogniser' }
   /** Treats the sound that the VAD takes for speech as noise. */
   | { readonly type: 'learnNoise' }
+  /** Informs the model about the party that answered. */
+  | { readonly type: 'noteAnsweredBy'; readonly by: AnsweredBy }
   | { readonly type: 'finish'; readonly why: FinishReason }
   /** Ends all timers, jobs and audio of the conversation. */
   | { readonly type: 'stop' }
