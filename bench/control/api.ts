@@ -205,7 +205,7 @@ async function startOnce(folder: string): Promise<number> {
   const ready = new Promise<number>((resolve, reject) => {
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text
-      if (output.includes('"msg":"ready"')) resolve((performance.now() - startedAt) / 1000)
+      if (output.includes('"msg":"service.ready"')) resolve((performance.now() - startedAt) / 1000)
     })
     child.once('exit', (code) =>
       reject(new Error(`the service ended (${code}) before it was ready: ${output}`)),

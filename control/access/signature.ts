@@ -80,5 +80,5 @@ export async function sweepSignatures(db: Db, now: number): Promise<number> {
 }
 
 function wrong(): Refusal<'invalid_signature'> {
-  return refuse('invalid_signature', 'The signature is missing, wrong, too old or used already.')
+  return refuse('invalid_signature', 'The signature is missing, invalid, too old or already used.')
 }

@@ -176,7 +176,7 @@ export const publishAgent = operation({
     const seen = await findAgent(deps.db, actor.organizationId, params.id)
     if (seen === null) return noAgent()
     if (seen.draftHash === seen.publishedHash) {
-      return refuse('conflict', 'There is nothing to publish: the draft is the published version.')
+      return refuse('conflict', 'There is nothing to publish: the draft equals the published version.')
     }
     const problem = publishProblem(deps, readConfig(seen.draft))
     if (problem !== null) return problem

@@ -85,7 +85,7 @@ export const deleteAgent = operation({
       const deleted = await deleteAgentRow(trx, actor.organizationId, params.id, now)
       if (deleted === 'missing') return noAgent()
       if (deleted === 'on_call') {
-        return refuse('conflict', 'The agent is on a call; delete it when its calls have ended.')
+        return refuse('conflict', 'The agent is on a call. Delete it after its calls have ended.')
       }
       await clearUses(trx, params.id)
       return undefined

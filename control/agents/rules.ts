@@ -66,7 +66,7 @@ export function headerProblem({ tools }: AgentConfig): ConfigProblem | null {
   for (const [index, { http }] of tools.entries()) {
     const name = Object.keys(http?.headers ?? {}).find((name) => CONNECTION_HEADERS.has(name.toLowerCase()))
     if (name !== undefined) {
-      return { path: `tools[${index}].http.headers.${name}`, message: 'is set by the connection itself' }
+      return { path: `tools[${index}].http.headers.${name}`, message: 'is set by the service' }
     }
   }
   return null
@@ -95,17 +95,17 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
     return { path: 'voice.sttModel', message: 'There is no such recognition model for this voice.' }
   }
   if (!recognition.languages.includes(voice.sttLanguage)) {
-    return { path: 'voice.sttLanguage', message: 'The recognition model does not know this language.' }
+    return { path: 'voice.sttLanguage', message: 'The recognition model does not support this language.' }
   }
   if (!recognition.modes.includes(voice.sttMode)) {
     return { path: 'voice.sttMode', message: 'The recognition model does not have this mode.' }
   }
   const foreign = voice.languages.findIndex((language) => !row.languages.includes(language))
   if (foreign >= 0) {
-    return { path: `voice.languages[${foreign}]`, message: 'The voice does not speak this language.' }
+    return { path: `voice.languages[${foreign}]`, message: 'The voice does not support this language.' }
   }
   if (ttsOptions.pace < row.paceMin || ttsOptions.pace > row.paceMax) {
-    return { path: 'ttsOptions.pace', message: `This voice speaks at ${row.paceMin} to ${row.paceMax}.` }
+    return { path: 'ttsOptions.pace', message: `The pace of this voice is ${row.paceMin} to ${row.paceMax}.` }
   }
   return null
 }
@@ -138,13 +138,13 @@ export function transferProblem({ callSettings: { transfer } }: AgentConfig): Co
   const at = 'callSettings.transfer'
   const offered = new Set(transfer.destinations.map(({ destinationId }) => destinationId))
   if (transfer.defaultDestinationId !== null && !offered.has(transfer.defaultDestinationId)) {
-    return { path: `${at}.defaultDestinationId`, message: 'It is not one of the destinations.' }
+    return { path: `${at}.defaultDestinationId`, message: 'This is not one of the destinations.' }
   }
   const own = transfer.destinations.findIndex((row) => row.fallbackDestinationId === row.destinationId)
   if (own < 0) return null
   return {
     path: `${at}.destinations[${own}].fallbackDestinationId`,
-    message: 'A destination cannot stand in for itself.',
+    message: 'A destination cannot be its own fallback.',
   }
 }
 
@@ -156,11 +156,11 @@ export function toolProblem(config: AgentConfig): ConfigProblem | null {
       return { path: `${at}.http`, message: 'A tool is a preset or an HTTP request, not both.' }
     }
     if (tool.http === null && tool.preset === null && tool.mock?.enabled !== true) {
-      const message = 'The tool does nothing: it needs a preset, an HTTP request or an enabled mock.'
+      const message = 'The tool has no action: it needs a preset, an HTTP request or an enabled mock.'
       return { path: at, message }
     }
     if (tool.connectionId !== null && tool.http === null) {
-      return { path: `${at}.connectionId`, message: 'A connection needs the HTTP request that uses it.' }
+      return { path: `${at}.connectionId`, message: 'A connection requires an HTTP request.' }
     }
     const auth = tool.http?.auth ?? null
     if (auth === null) continue
@@ -169,7 +169,10 @@ export function toolProblem(config: AgentConfig): ConfigProblem | null {
       return { path: `${at}.http.auth.secretId`, message: `Authentication by ${auth.type} needs a secret.` }
     }
     if (auth.type === 'api_key' && auth.name === null) {
-      return { path: `${at}.http.auth.name`, message: 'An API key needs the name it is sent under.' }
+      return {
+        path: `${at}.http.auth.name`,
+        message: 'API key authentication needs the name of its header or parameter.',
+      }
     }
   }
   return null

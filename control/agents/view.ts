@@ -38,7 +38,7 @@ export const AgentPath = z.object({ id: idParam('agt') })
 
 export const noAgent = () => refuse('not_found', 'There is no such agent.')
 export const changedMeanwhile = () =>
-  refuse('conflict', 'The agent was changed by another request at the same time; read it and try again.')
+  refuse('conflict', 'Another request changed the agent at the same time. Read it and try again.')
 
 /** Returns an agent with the numbers that it answers in the actor's environment. */
 export async function withNumbers(db: Db | Trx, actor: Actor, row: AgentRow): Promise<z.input<typeof Agent>> {

@@ -39,7 +39,7 @@ export const BILLING_ROLES: readonly Role[] = ['owner', 'admin', 'billing']
  */
 export function refuseAboveRole(actor: { readonly role: Role }, role: Role): Refusal<'forbidden'> | null {
   if (role !== 'owner' || actor.role === 'owner') return null
-  return refuse('forbidden', 'Only an owner may do this to an owner.')
+  return refuse('forbidden', 'Only an owner can manage owners.')
 }
 
 /**

@@ -25,7 +25,7 @@ export function canonicalJson(value: Json): string {
 }
 
 function text(value: string): string {
-  if (/\p{Surrogate}/u.test(value)) throw new EngineError('internal', 'text holds half a surrogate pair')
+  if (/\p{Surrogate}/u.test(value)) throw new EngineError('internal', 'text holds an unpaired surrogate')
   return JSON.stringify(value)
 }
 

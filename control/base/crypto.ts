@@ -61,7 +61,7 @@ export function unseal(key: Buffer, sealed: string, bound: string): string {
       'utf8',
     )
   } catch (error) {
-    throw new EngineError('storage_failed', 'a stored secret cannot be opened with this root key', {
+    throw new EngineError('storage_failed', 'a stored secret cannot be decrypted with this root key', {
       cause: error,
     })
   }

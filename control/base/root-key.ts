@@ -34,7 +34,7 @@ const FORMAT = /^[0-9a-f]{64}$/i
 
 /** Makes a root key from 32 bytes. */
 export function rootKeyOf(secret: Uint8Array, previous: readonly RootKey[] = []): RootKey {
-  if (secret.length !== 32) throw new EngineError('config_invalid', 'a root key has 32 bytes')
+  if (secret.length !== 32) throw new EngineError('config_invalid', 'a root key must have 32 bytes')
   const key = Buffer.from(secret)
   const made = new Map<string, Buffer>()
   return {
@@ -83,7 +83,7 @@ function parse(text: string, where: string): RootKey {
     .split(/[\s,]+/)
     .map((key) => {
       if (FORMAT.test(key)) return Buffer.from(key, 'hex')
-      const fix = 'must hold 64 hexadecimal digits (openssl rand -hex 32)'
+      const fix = 'must contain 64 hexadecimal digits (openssl rand -hex 32)'
       throw new EngineError('config_invalid', `${where} ${fix}`)
     })
   // `split` returns at least one part.

@@ -159,7 +159,7 @@ export const readRecording = operation({
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
     const row = await findRecording(deps.db, actor, params.id)
-    if (row === null) return refuse('not_found', 'There is no recording of such a call.')
+    if (row === null) return refuse('not_found', 'There is no such call, or it has no recording.')
     const expiresAt = deps.clock.wall() + MEDIA_LINK_MS
     const token = writeMediaToken(deps.rootKey, { callId: row.callId, expiresAt })
     return {
@@ -192,7 +192,7 @@ export const readTranscript = operation({
     if (call === null) return noCall()
     const segments = await listSegments(deps.db, call.id)
     if (segments.length === 0 && isTranscriptExpired(call.id, deps.clock.wall())) {
-      return refuse('not_found', 'The transcript was deleted at the end of its 365 days.')
+      return refuse('not_found', 'The transcript was deleted after 365 days.')
     }
     return transcriptView(call.id, segments)
   },

@@ -16,7 +16,7 @@ export const downloadMedia = fileOperation({
   contentType: 'audio/wav',
   fails: ['not_found'],
   run: async ({ params, deps }) => {
-    const gone = () => refuse('not_found', 'There is nothing here, or the address has expired.')
+    const gone = () => refuse('not_found', 'The recording does not exist, or its URL has expired.')
     const grant = readMediaToken(deps.rootKey, params.token, deps.clock.wall())
     if (grant === null) return gone()
     const row = await deps.db

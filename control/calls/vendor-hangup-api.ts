@@ -121,12 +121,12 @@ async function end(
   response.set(budgetHeaders(spent))
   if (!spent.allowed) return rateLimited(spent)
   if (!actor.scopes.includes('write')) {
-    return refuse('insufficient_scope', 'Hanging up needs a key with the scope write.')
+    return refuse('insufficient_scope', 'Hanging up requires an API key with the scope write.')
   }
   const body = await readBytes(request, response, MAX_BODY)
   if (isRefusal(body)) return body
   if (!vendor.ends(body.toString()))
-    return refuse('bad_request', 'The only change of a call here is its end.')
+    return refuse('bad_request', 'Only a request to end the call is supported.')
   const id = idOfUuid('call', vendor.uuid(name))
   const ended = id === null ? null : await hangUp(deps, actor, id)
   return ended === null ? refuse('not_found', 'There is no such call.') : null

@@ -21,7 +21,7 @@ export async function backupCommand(
     const bytes = await backUp(databaseUrl, file)
     process.stdout.write(
       `${file}: ${bytes} bytes.\n` +
-        'It holds the database only. Also keep:\n' +
+        'It contains the database only. Also back up:\n' +
         `  ${key}, without which what is encrypted in it stays unreadable\n` +
         `  ${recordingsFolder(dataFolder)}, the recordings\n`,
     )
@@ -29,7 +29,7 @@ export async function backupCommand(
   }
   await restore(databaseUrl, file)
   process.stdout.write(
-    'The database is restored. It also needs, from the same time:\n' +
+    'The database is restored. It also needs these files of the same time:\n' +
       `  ${key}, without which what is encrypted in it stays unreadable\n` +
       `  ${recordingsFolder(dataFolder)}, the recordings\n`,
   )

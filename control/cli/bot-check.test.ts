@@ -29,22 +29,22 @@ const GOOD: BotReport = {
   closedWith: null,
 }
 
-t.test('what is said of each kind of bot, and whether it would do', async (t) => {
+t.test('the findings of each kind of bot, and whether it passes', async (t) => {
   const rows: readonly [Partial<BotReport>, 'ok' | 'note' | 'FAIL', RegExp][] = [
     [{}, 'ok', /answered 400 ms after/],
     [{ unreachable: 'the bot answered 401' }, 'FAIL', /cannot be reached: the bot answered 401/],
     [{ connectMs: 1_200 }, 'note', /connected in 1200 ms/],
-    [{ closedWith: 1000 }, 'note', /closed the socket itself with 1000: that hangs up/],
-    [{ closedWith: 1006 }, 'FAIL', /1006: that counts as lost/],
-    [{ violations: ['the payload is not base64'] }, 'FAIL', /not understood: the payload is not base64/],
-    [{ ignored: ['unknown event x'] }, 'note', /left unheeded: unknown event x/],
+    [{ closedWith: 1000 }, 'note', /closed the connection with 1000: this hangs up/],
+    [{ closedWith: 1006 }, 'FAIL', /1006: this counts as a lost/],
+    [{ violations: ['the payload is not base64'] }, 'FAIL', /invalid message: the payload is not base64/],
+    [{ ignored: ['unknown event x'] }, 'note', /ignored message: unknown event x/],
     [{ hungUpMs: 2_000 }, 'note', /hung up 2000 ms after the call began/],
-    [{ audioMs: 0, firstAudioMs: null, replyMs: [] }, 'FAIL', /sent no sound/],
-    [{ firstAudioMs: null, replyMs: [] }, 'note', /sent silence only/],
-    [{ replyMs: [] }, 'note', /said nothing new/],
+    [{ audioMs: 0, firstAudioMs: null, replyMs: [] }, 'FAIL', /sent no audio/],
+    [{ firstAudioMs: null, replyMs: [] }, 'note', /sent only silence/],
+    [{ replyMs: [] }, 'note', /did not react/],
     [{ replyMs: [2_000] }, 'note', /answered 2000 ms/],
     [{ underruns: 3 }, 'note', /too late 3 times/],
-    [{ maxQueuedMs: 4_000 }, 'note', /4000 ms waited .* clear/],
+    [{ maxQueuedMs: 4_000 }, 'note', /4000 ms of audio.* clear/],
   ]
   for (const [more, level, text] of rows) {
     const findings = findingsOf({ ...GOOD, ...more })

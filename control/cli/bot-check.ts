@@ -34,7 +34,7 @@ export async function botCheckCommand(args: readonly string[]): Promise<number> 
   const findings = findingsOf(report)
   for (const { level, text } of findings) process.stdout.write(`  ${level.padEnd(4)}  ${text}\n`)
   const failed = findings.some(({ level }) => level === 'FAIL')
-  process.stdout.write(failed ? 'This bot would not do.\n' : 'This bot would do.\n')
+  process.stdout.write(failed ? 'The bot failed the check.\n' : 'The bot passed the check.\n')
   return failed ? 1 : 0
 }
 
@@ -62,35 +62,32 @@ export function findingsOf(report: BotReport): readonly Finding[] {
   }
   const ms = (value: number): string => `${Math.round(value)} ms`
 
-  add(connectMs > 1_000 ? 'note' : 'ok', `connected in ${ms(connectMs)}; calls wait 5 s at most`)
+  add(connectMs > 1_000 ? 'note' : 'ok', `connected in ${ms(connectMs)}; the limit is 5 s`)
   if (closedWith !== null) {
     const goodbye = [1000, 1001, 1005].includes(closedWith)
     add(
       goodbye ? 'note' : 'FAIL',
-      `closed the socket itself with ${closedWith}: ${goodbye ? 'that hangs up' : 'that counts as lost'}`,
+      `closed the connection with ${closedWith}: ${goodbye ? 'this hangs up the call' : 'this counts as a lost connection'}`,
     )
   }
-  for (const fault of faults) add('FAIL', `a message was not understood: ${fault}`)
-  for (const what of report.ignored) add('note', `a message was left unheeded: ${what}`)
+  for (const fault of faults) add('FAIL', `invalid message: ${fault}`)
+  for (const what of report.ignored) add('note', `ignored message: ${what}`)
   if (report.hungUpMs !== null) add('note', `hung up ${ms(report.hungUpMs)} after the call began`)
   const asked = Object.entries(commands).filter(([name, count]) => count > 0 && name !== 'fault')
   add('ok', `messages: ${asked.map(([name, count]) => `${count} ${name}`).join(', ') || 'none'}`)
   if (firstSoundMs === null) {
-    add(audioMs > 0 ? 'note' : 'FAIL', audioMs > 0 ? 'sent silence only' : 'sent no sound')
+    add(audioMs > 0 ? 'note' : 'FAIL', audioMs > 0 ? 'sent only silence' : 'sent no audio')
   } else {
-    add(
-      'ok',
-      `sent ${(audioMs / 1000).toFixed(1)} s of sound, the first of it heard after ${ms(firstSoundMs)}`,
-    )
+    add('ok', `sent ${(audioMs / 1000).toFixed(1)} s of audio, the first sound after ${ms(firstSoundMs)}`)
   }
   const [reply] = replyMs
   if (reply !== undefined) {
     add(reply > 1_500 ? 'note' : 'ok', `answered ${ms(reply)} after the caller stopped speaking`)
-  } else if (firstSoundMs !== null) add('note', 'said nothing new after the caller spoke')
+  } else if (firstSoundMs !== null) add('note', 'did not react after the caller spoke')
   if (report.underruns > 0)
-    add('note', `its sound came too late ${report.underruns} times: speech with holes`)
+    add('note', `its audio arrived too late ${report.underruns} times: playout had gaps`)
   if (report.maxQueuedMs > 1_000) {
-    add('note', `${ms(report.maxQueuedMs)} waited to be played: use clear when the caller interrupts`)
+    add('note', `queued up to ${ms(report.maxQueuedMs)} of audio: send clear when the caller interrupts`)
   }
   return findings
 }
@@ -115,10 +112,10 @@ function parsed(args: readonly string[]): { readonly spec: BotSpec; readonly all
   const sampleRate = Number(values.rate ?? 8000) as BotRate
   if (!supportsAudio(type, { format, sampleRate })) {
     const offered = BOT_AUDIO[type].map(([name, hz]) => `${name} ${hz.join('|')}`).join(', ')
-    throw new UsageError(`bots of type ${type} speak ${offered}`)
+    throw new UsageError(`bots of type ${type} support ${offered}`)
   }
   if (transportOf(type) === 'tcp' && (values.secret ?? values.param) !== undefined) {
-    throw new UsageError(`bots of type ${type} can be told no --secret and no --param`)
+    throw new UsageError(`bots of type ${type} support neither --secret nor --param`)
   }
   return {
     allowPrivate: values.private,

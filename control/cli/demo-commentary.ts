@@ -65,7 +65,7 @@ export class Commentary {
         say('             -- ringing')
         break
       case 'answered':
-        say('             -- answered; media is live')
+        say('             -- answered; media connected')
         break
       case 'turn': {
         this.turns += 1
@@ -81,7 +81,7 @@ export class Commentary {
         break
       case 'resumed':
         say(
-          `  ${seconds(event.atMs)}  ------  no words: the agent goes on after ${Math.round(event.pausedMs)} ms`,
+          `  ${seconds(event.atMs)}  ------  no words: the agent continues after ${Math.round(event.pausedMs)} ms`,
         )
         break
       case 'trace': {
@@ -97,7 +97,7 @@ export class Commentary {
         break
       case 'trouble':
         this.failures.push(`${event.part}: ${event.message}`)
-        say(`  ${seconds(event.atMs)}  TROUBLE ${event.part}: ${event.message}`)
+        say(`  ${seconds(event.atMs)}  FAILURE ${event.part}: ${event.message}`)
         break
       case 'answered_by':
         say(`  ${seconds(event.atMs)}  -- answered by: ${event.by} (${event.evidence})`)

@@ -18,10 +18,10 @@ import { Commentary, say } from './demo-commentary.js'
 
 const HELP = `npm run demo [-- --keep] [-- --to NUMBER]
 
-Starts Parley on free loopback ports, makes an agent, places a call to a simulated person and
-prints the conversation while it happens.
+Starts Parley on free loopback ports, creates an agent, places a call to a simulated person and
+prints the conversation as it happens.
 
-  --keep        leave the service running afterwards and print how to use it
+  --keep        keeps the service running afterwards and prints how to use it
   --to NUMBER   sandbox number to call (default +919000000010, who interrupts the agent)
   --help        this text
 `
@@ -79,7 +79,7 @@ async function runDemo(
   commentary: Commentary,
   name: (id: string) => void,
 ): Promise<Made & { readonly wrong: readonly string[] }> {
-  say('3/5  making an agent through the API')
+  say('3/5  creating an agent through the API')
   const { id: agentId } = await client.createAgent({ body: AGENT })
   const { version } = await client.publishAgent({ id: agentId, body: { note: 'first' } })
   say(`     ${AGENT.name} (${agentId}), version ${version} published`)
@@ -114,7 +114,7 @@ async function runDemo(
   const wrong: string[] = []
   if (call.disposition !== 'answered') wrong.push(`the disposition is ${call.disposition}, not answered`)
   if (ended.ending.fault !== 'none') wrong.push(`the call ended with fault ${ended.ending.fault}`)
-  if (commentary.failures.length > 0) wrong.push(`trouble on the call: ${commentary.failures.join('; ')}`)
+  if (commentary.failures.length > 0) wrong.push(`failures on the call: ${commentary.failures.join('; ')}`)
   if (commentary.turns < 2) wrong.push('there was no conversation')
   if (to === INTERRUPTER && commentary.interruptions === 0)
     wrong.push('the caller never interrupted the agent')
@@ -123,7 +123,7 @@ async function runDemo(
   }
   if (segments.length === 0) wrong.push('the transcript is empty')
   else if (to === INTERRUPTER && !segments.some(({ interrupted }) => interrupted)) {
-    wrong.push('no line of the transcript is marked as interrupted')
+    wrong.push('no segment of the transcript is marked as interrupted')
   }
   return { wrong, numberId, from }
 }
@@ -148,12 +148,12 @@ async function runFolder(): Promise<string> {
 function howToUse(parley: Parley, key: string, made: Made): void {
   const sip = parley.sip.find((endpoint) => endpoint.transport === 'udp')
   say('')
-  say('The service stays up; Ctrl-C stops it.')
+  say('The service keeps running. Press Ctrl-C to stop it.')
   if (sip !== undefined) {
     say('Call in with a softphone on this machine (no account; PCMA or PCMU):')
     say(`  sip:${made.from}@${sip.address}:${sip.port}`)
-    say('  The sandbox does not understand a real voice; it says so and listens to key presses.')
-    say('  With an OpenAI-compatible endpoint it does: see docs/vendors.md.')
+    say('  The sandbox does not understand real speech. It says so and reacts to DTMF keys.')
+    say('  With an OpenAI-compatible endpoint it understands speech: see docs/vendors.md.')
   }
   say('Place another call:')
   say(`  curl -sX POST ${parley.httpUrl}/v1/calls \\`)
@@ -178,7 +178,7 @@ async function demo(argv: readonly string[]): Promise<number> {
     return 0
   }
   const folder = await runFolder()
-  say('1/5  starting the service on embedded defaults')
+  say('1/5  starting the service with embedded defaults')
   let callId: string | null = null
   const commentary = new Commentary(() => callId)
   const started = systemClock.now()
@@ -201,17 +201,17 @@ async function demo(argv: readonly string[]): Promise<number> {
     say(`     ready in ${((systemClock.now() - started) / 1000).toFixed(1)} s, API at ${parley.httpUrl}`)
     const first = parley.firstStart
     if (first === null) throw new Error(`${folder} was not empty`)
-    say(`2/5  workspace made; its test key starts with ${first.testKey.slice(0, 13)}`)
+    say(`2/5  workspace created; its test key starts with ${first.testKey.slice(0, 13)}`)
     const client = new ParleyClient({ baseUrl: parley.httpUrl, apiKey: first.testKey })
     const { wrong, ...made } = await runDemo(client, values.to, commentary, (id) => {
       callId = id
     })
     say('')
     if (wrong.length > 0) {
-      for (const line of wrong) process.stderr.write(`WRONG: ${line}\n`)
+      for (const line of wrong) process.stderr.write(`FAILED: ${line}\n`)
       return 1
     }
-    say('All went as it should.')
+    say('The demo succeeded.')
     if (values.keep) {
       howToUse(parley, first.testKey, made)
       await new Promise((resolve) => {

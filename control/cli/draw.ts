@@ -23,11 +23,12 @@ export async function drawCommand(
   const { callId, out, peaks: peaksFile } = parsed(args)
   return withDatabase(async (db, settings) => {
     const found = await readCallDrawing(db, recordingsFolder(settings.dataFolder), callId)
-    if (found === null) throw new EngineError('storage_failed', `no call ${callId}`)
+    if (found === null) throw new EngineError('storage_failed', `there is no call ${callId}`)
     const { call, recording } = found
     const peaks = recording === null ? null : await readPeaks(recording, PEAKS_PER_SECOND)
     if (peaksFile !== undefined) {
-      if (peaks === null) throw new EngineError('storage_failed', `no recording of ${callId} (any more)`)
+      if (peaks === null)
+        throw new EngineError('storage_failed', `there is no recording of ${callId}, or it was deleted`)
       await written(peaksFile, `${JSON.stringify(peaks)}\n`)
     }
     if (peaksFile === undefined || out !== undefined) {
@@ -54,7 +55,8 @@ function parsed(args: readonly string[]) {
     })
     const [callId, more] = positionals
     if (callId === undefined || more !== undefined) throw new UsageError('parley draw CALL_ID')
-    if (!/^[A-Za-z0-9_-]{1,64}$/.test(callId)) throw new UsageError('a call id is letters, digits, _ and -')
+    if (!/^[A-Za-z0-9_-]{1,64}$/.test(callId))
+      throw new UsageError('a call id consists of letters, digits, _ and -')
     return { callId, ...values }
   } catch (error) {
     throw new UsageError(errorText(error))

@@ -36,54 +36,56 @@ import { traceCommand } from './trace.js'
 import { listenForWebhooks } from './webhooks-listen-command.js'
 
 const COMMANDS = `parley start
-    Runs the service until SIGTERM or SIGINT. Then it takes no new calls, lets the live ones
-    finish for PARLEY_DRAIN_SECONDS at most, and exits 0. A second signal ends it at once.
+    Runs the service until SIGTERM or SIGINT. It then refuses new calls, lets live calls continue for
+    PARLEY_DRAIN_SECONDS at most, and exits with status 0. A second signal ends it at once.
 
 parley keys create --environment test|live [--scopes read|write|admin] [--name NAME] [--expires TIME]
-    Makes an API key for the first organization and prints it once.
-    --scopes defaults to read; each scope includes the ones before it. --expires is ISO 8601.
+    Creates an API key for the first organization and prints it once.
+    --scopes is read by default; each scope includes the ones before it. --expires is an ISO 8601 time.
 
 parley keys rotate-root
-    Stop the service first. Puts a new root key before those of root.key and encrypts again what the
-    earlier ones encrypted. With PARLEY_ROOT_KEY set: put the new key first there, then run this.
+    Stop the service first. Adds a new root key at the front of root.key and re-encrypts all secrets of
+    the earlier keys. With PARLEY_ROOT_KEY, put the new key at its front first and then run this command.
 
 parley staff create --email ADDRESS
-    Makes an account of the service's staff and prints its password once. Staff sign in like everybody,
-    may call the operations under /v1/staff only, and belong to no organization.
+    Creates a staff account and prints its password once. Staff sign in like other users, may call the
+    operations under /v1/staff only, and belong to no organization.
 
 parley backup --to FILE
 parley restore --from FILE
-    Copies the database to a new file while the service runs, and back into an empty database before it
-    runs. PostgreSQL needs its pg_dump and pg_restore. Recordings and the root key are named, not copied.
+    Copies the database to a new file while the service runs; restores it into an empty database before
+    the service starts. PostgreSQL requires pg_dump and pg_restore. Recordings and the root key are not
+    copied; the command names their locations.
 
 parley trace CALL_ID [--full|--json]
-    The SIP messages of a call as a ladder, while it lives and PARLEY_SIP_TRACE_HOURS after; --full adds
-    headers and bodies. Secrets are masked, phone numbers are not. Then a line for each utterance of the
-    agent: where its time went, tokens, characters, sound recognised; kept as long as the transcript.
+    Prints the SIP messages of a call as a ladder, during the call and PARLEY_SIP_TRACE_HOURS after it;
+    --full adds headers and bodies. Secrets are masked, phone numbers are not. Then prints one row per
+    utterance of the agent with its delays, tokens, characters and recognised audio. The rows are kept as
+    long as the transcript.
 
 parley talk [--agent FILE_OR_ID] [--variable NAME=VALUE ...] [--trace] [--in FILE.wav ... --out FILE.wav]
-    Talk to an agent without telephony: its prompt, model, tools and turn-taking are the real ones. By
-    typing, where nothing is recognised or synthesised, or with recordings of a caller, which the agent
-    hears and answers in its voice. FILE holds JSON like the body of POST /v1/agents. Lines come from
-    standard input, so that a conversation can be kept in a file. parley talk --help lists the options.
+    Talks to an agent without telephony, with its real prompt, model, tools and turn-taking: in text,
+    without STT and TTS, or in audio, with recordings of a caller as input. FILE contains JSON like the
+    body of POST /v1/agents. Lines come from standard input. parley talk --help lists the options.
 
 parley results again CALL_ID
-    Asks the language model once more what an ended call came to: summary, outputs, evaluation.
+    Asks the language model again for the results of an ended call: summary, outputs, evaluation.
 
 parley draw CALL_ID [--out FILE.svg] [--peaks FILE.json]
-    A picture of a call: both voices, turns, interruptions, waiting times, keys. --peaks writes the
-    waveform as JSON (audiowaveform, version 2), alone unless --out is there too.
+    Draws a call: both waveforms, turns, interruptions, delays and DTMF digits. --peaks writes the
+    waveform as JSON (audiowaveform, version 2), without the drawing unless --out is given.
 
 parley bot-check URL [--type TYPE] [--format FORMAT] [--rate HZ] [--secret SECRET] [--param NAME=VALUE] [--private]
-    Calls a bot on a WebSocket as the service would, with a caller of 8 s, and prints what is to be said
-    of its protocol, delays and sound. --private allows ws and addresses of this network. docs/byo.md.
+    Calls a WebSocket bot as the service would, with a simulated caller of 8 s, and prints findings about
+    its protocol, delays and audio. --private allows ws and addresses of this network. See docs/byo.md.
 
 parley sip-server --secret SECRET [options]
-    The SIP server alone, for any drachtio-srf application; parley sip-server --help lists the options.
+    Runs the SIP server alone, for any drachtio-srf application. parley sip-server --help lists the
+    options.
 
 parley webhooks listen --forward URL --key KEY [--events TYPE,TYPE] [--api URL] [--secret SECRET]
-    Forwards the events of the key's environment to a program on this machine, signed like webhooks,
-    and prints them. Needs no endpoint. --api is the running service, by default the one set up here.
+    Prints the events of the key's environment and forwards them to a local program, signed like
+    webhooks. No endpoint is needed. --api is the running service, by default the one configured here.
 
 parley --help | --version
 `
@@ -103,7 +105,7 @@ function settingsOrThrow(): Settings {
   if (unknown.length > 0) {
     throw new EngineError(
       'config_invalid',
-      unknown.map((name) => `${name}: no such setting; see parley --help for the names`).join('\n'),
+      unknown.map((name) => `${name}: there is no such setting; parley --help lists them`).join('\n'),
     )
   }
   return readSettings(environment, process.cwd())
@@ -132,15 +134,15 @@ async function start(): Promise<number> {
     const parley = await startParley(settings, { clock: systemClock, log })
     if (parley.firstStart !== null) process.stderr.write(firstStartText(parley.firstStart))
     const sip = parley.sip.map(({ transport, address, port }) => `${transport}:${address}:${port}`)
-    log.info({ api: parley.httpUrl, sip }, 'ready')
+    log.info({ api: parley.httpUrl, sip }, 'service.ready')
     try {
       const signal = await signals.first
-      log.info({ signal, live: parley.live, seconds: settings.drainSeconds }, 'shutting down: no new calls')
+      log.info({ signal, live: parley.live, seconds: settings.drainSeconds }, 'service.draining')
       await Promise.race([parley.drain(), signals.second])
     } finally {
       await parley.close()
     }
-    log.info({}, 'stopped')
+    log.info({}, 'service.stopped')
     return 0
   } finally {
     signals.close()
@@ -177,12 +179,14 @@ async function rotateRoot(args: readonly string[]): Promise<number> {
     const { rootKey: configured, dataFolder } = settings
     const rootKey = configured === null ? addRootKey(dataFolder) : openRootKey(configured, dataFolder)
     if (rootKey.previous.length === 0) {
-      throw new UsageError('PARLEY_ROOT_KEY holds one key: set it to the new key, a comma and that one')
+      throw new UsageError(
+        'PARLEY_ROOT_KEY contains one key: set it to the new key, a comma and the current key',
+      )
     }
     const { changed, unreadable } = await resealAll(db, rootKey)
-    process.stdout.write(`${changed} texts encrypted with the new root key\n`)
+    process.stdout.write(`${changed} secrets encrypted with the new root key\n`)
     if (unreadable > 0) {
-      throw new EngineError('storage_failed', `${unreadable} texts need a root key that is not configured`)
+      throw new EngineError('storage_failed', `${unreadable} secrets need a root key that is not configured`)
     }
   })
 }
@@ -190,7 +194,7 @@ async function rotateRoot(args: readonly string[]): Promise<number> {
 async function createStaff(args: readonly string[]): Promise<number> {
   const { values } = parseOptions(args, { email: { type: 'string' } })
   const email = Email.safeParse(values.email ?? '')
-  if (!email.success) throw new UsageError('--email must be a mail address')
+  if (!email.success) throw new UsageError('--email must be an email address')
   return withDatabase(async (db) => {
     const made = await createStaffUser(
       { db, clock: systemClock, passwords: openPasswordHasher() },
@@ -204,12 +208,12 @@ async function createStaff(args: readonly string[]): Promise<number> {
 async function resultsAgain(args: readonly string[]): Promise<number> {
   const [callId, ...more] = args
   if (callId === undefined || more.length > 0)
-    throw new UsageError('name one call: parley results again CALL_ID')
+    throw new UsageError('give one call id: parley results again CALL_ID')
   return withDatabase(async (db) => {
     if (!(await retryResult(db, callId, systemClock.wall()))) {
-      throw new UsageError(`${callId}: no such call, or one that had no conversation to ask about`)
+      throw new UsageError(`${callId}: there is no such call, or it had no conversation`)
     }
-    process.stdout.write('The running service asks within a second; GET the call to see the result.\n')
+    process.stdout.write('The running service asks within a second. Read the call to see the result.\n')
   })
 }
 

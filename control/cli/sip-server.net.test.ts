@@ -59,9 +59,9 @@ t.test('help, and wrong use', beside(), async (t) => {
   for (const [args, message] of [
     [[...ANY, '--listen', 'sctp:127.0.0.1:5060'], /--listen: set a comma-separated list/],
     [[...ANY, '--advertise', 'example.com'], /--advertise must be an IP address/],
-    [[...ANY, '--tls-cert', 'x.pem'], /--tls-cert and --tls-key belong together/],
+    [[...ANY, '--tls-cert', 'x.pem'], /--tls-cert and --tls-key require each other/],
     [[...ANY, '--local-network', '10.0.0.0'], /--local-network must be a network/],
-    [['--secret', 'a|b'], /the secret must be a line without/],
+    [['--secret', 'a|b'], /the secret must be one line without/],
     [[...ANY, '--t1', 'soon'], /--t1: set a whole number/],
     [[...ANY, '--colour'], /--colour/],
   ] as const) {

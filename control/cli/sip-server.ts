@@ -20,28 +20,29 @@ const T4_FACTOR = 10
 
 export const SIP_SERVER_HELP = `parley sip-server --secret SECRET [options]
 
-    The SIP server alone, for any drachtio-srf application: it speaks the application protocol of
-    drachtio-server. Prints one line when it is ready; its log goes to standard error. SIGTERM or
-    SIGINT: new calls get 503, live ones may finish, then it ends; a second signal ends it at once.
+    Runs the SIP server alone, for any drachtio-srf application: it speaks the application protocol of
+    drachtio-server. Prints one line when it is ready and logs to standard error. On SIGTERM or SIGINT
+    it answers new calls with 503 and exits when live calls have ended; a second signal ends it at once.
 
-    --listen TRANSPORT:ADDRESS:PORT   where SIP is taken, several times or comma-separated; udp, tcp,
-                                      tls, ws or wss; IPv6 in brackets; port 0 takes any free one
+    --listen TRANSPORT:ADDRESS:PORT   SIP addresses, repeated or comma-separated; udp, tcp, tls, ws or
+                                      wss; IPv6 in brackets; port 0 binds any free port
                                       [udp:127.0.0.1:5060,tcp:127.0.0.1:5060]
-    --control ADDRESS:PORT            where applications connect; a loopback address [127.0.0.1:9022]
-    --secret SECRET                   what they have to know; or
-    --secret-file FILE                the same from a file, out of the process list
+    --control ADDRESS:PORT            loopback address for applications [127.0.0.1:9022]
+    --secret SECRET                   shared secret of applications; or
+    --secret-file FILE                a file that contains it, which keeps it out of the process list
     --advertise ADDRESS               address in Via and Contact, for a server behind a NAT
-    --local-network ADDRESS/BITS      peers on this side of that NAT: they see the real address
-    --tls-cert FILE --tls-key FILE    PEM; certificate (with its chain) and key of tls and wss
+    --local-network ADDRESS/BITS      network behind the same NAT: its peers see the real address
+    --tls-cert FILE --tls-key FILE    PEM files with the certificate chain and the key for tls and wss
     --tls-ca FILE                     authorities to trust instead of the system's
-    --tls-require-client-cert         clients have to show a certificate of those authorities
+    --tls-require-client-cert         require client certificates of those authorities
     --tls-accept-any-server           connect to servers whose certificate cannot be verified
-    --dns ADDRESS[:PORT]              ask this DNS server instead of the system's; several times
-    --session-refresher none|uac|uas  who refreshes a session when the caller leaves it open [none]
-    --no-nat                          believe the addresses peers write, not where they send from
-    --exempt ADDRESS/BITS             peers that are never limited or banned, besides loopback; several times
-    --t1 MS                           base of all timers of RFC 3261 [500]
-    --drain SECONDS                   how long live calls may go on after a signal [60]
+    --dns ADDRESS[:PORT]              DNS server to use instead of the system's; may be repeated
+    --session-refresher none|uac|uas  session refresher when the caller names none [none]
+    --no-nat                          trust the addresses that peers write instead of their source address
+    --exempt ADDRESS/BITS             peers that are never limited or banned, besides loopback; may be
+                                      repeated
+    --t1 MS                           T1, the base of all timers of RFC 3261 [500]
+    --drain SECONDS                   time that live calls may continue after a signal [60]
     --log-level LEVEL                 debug, info, warn, error or silent [warn]
 `
 
@@ -135,10 +136,10 @@ function settingsOf(values: Values): EmbeddedServerSettings {
 function secretOf(values: Values): string {
   const { secret, 'secret-file': file } = values
   if ((secret === undefined) === (file === undefined)) {
-    throw new UsageError('give the secret of applications: --secret SECRET or --secret-file FILE')
+    throw new UsageError('give the secret for applications: --secret SECRET or --secret-file FILE')
   }
   const found = secret ?? readSecret(file ?? '')
-  if (found === '' || /[|\r\n]/.test(found)) throw new UsageError('the secret must be a line without |')
+  if (found === '' || /[|\r\n]/.test(found)) throw new UsageError('the secret must be one line without |')
   return found
 }
 
@@ -153,7 +154,7 @@ function readSecret(file: string): string {
 function tlsOf(values: Values): Pick<EmbeddedServerSettings, 'tls'> {
   const { 'tls-cert': certificate, 'tls-key': key, 'tls-ca': authorities } = values
   if ((certificate === undefined) !== (key === undefined)) {
-    throw new UsageError('--tls-cert and --tls-key belong together')
+    throw new UsageError('--tls-cert and --tls-key require each other')
   }
   if (certificate === undefined || key === undefined) return {}
   return {

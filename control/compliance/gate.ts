@@ -106,11 +106,11 @@ const CHECKS: Partial<Readonly<Record<CheckType, CheckRule>>> = {
   number_format: (request, facts) => {
     const found = classifyNumber(request.to, facts.extraMobilePrefixes)
     if (found.kind === 'subscriber') {
-      return plain('pass', 'dialable', 'The number is a dialable Indian number.', {
+      return plain('pass', 'dialable', 'The number is an Indian number that can be called.', {
         lineType: found.lineType,
       })
     }
-    return plain('block', `number_${found.kind}`, 'The number cannot be dialled.', { class: found.kind })
+    return plain('block', `number_${found.kind}`, 'The number cannot be called.', { class: found.kind })
   },
 
   enforcement: (_request, facts) =>
@@ -118,7 +118,7 @@ const CHECKS: Partial<Readonly<Record<CheckType, CheckRule>>> = {
       ? plain(
           'block',
           facts.enforcement.reason ?? 'organization_blocked',
-          'Calling is switched off for this organization.',
+          'Calling is blocked for this organization.',
         )
       : plain('pass', 'not_restricted', 'No restriction is set on this organization.'),
 
@@ -157,7 +157,7 @@ export function decide(request: GateRequest, facts: GateFacts, now: number): Gat
     if (!rule) continue
     const finding =
       deciding && PAID.has(type)
-        ? plain('skipped', 'already_blocked', 'Not asked: an earlier check blocked the call.')
+        ? plain('skipped', 'already_blocked', 'Skipped: an earlier check blocked the call.')
         : rule(request, facts, now)
     const check: Check = { type, code: finding.outcome === 'block' ? CODE_OF[type] : null, ...finding }
     checks.push(check)

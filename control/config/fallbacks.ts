@@ -11,24 +11,24 @@ export const FALLBACK_VARIABLES = [
   {
     name: 'PARLEY_STT_FALLBACK',
     default: 'one of each other vendor',
-    description: "Recognition models that stand in when an agent's own fails, comma-separated, or none",
+    description: "Recognition models to use when an agent's own fails, comma-separated, or none",
   },
   {
     name: 'PARLEY_LLM_FALLBACK',
     default: 'one of each other vendor',
-    description: 'The same for language models',
+    description: "Language models to use when an agent's own fails, comma-separated, or none",
   },
   {
     name: 'PARLEY_LLM_FALLBACK_URL',
     default: '',
-    description: 'Another OpenAI-compatible endpoint; PARLEY_LLM_FALLBACK then begins with its model',
+    description: 'A second OpenAI-compatible endpoint; PARLEY_LLM_FALLBACK must then begin with its model',
   },
-  { name: 'PARLEY_LLM_FALLBACK_API_KEY', default: '', description: 'Its key', secret: true },
+  { name: 'PARLEY_LLM_FALLBACK_API_KEY', default: '', description: 'API key of that endpoint', secret: true },
   {
     name: 'PARLEY_TTS_FALLBACK',
     default: 'one of each other vendor',
     description:
-      'The same for voices, as model/voice or a model alone; the embedded voice comes last by itself',
+      "Voices to use when an agent's own fails, as model/voice or model; the embedded voice is always last",
   },
 ] as const
 
@@ -79,7 +79,9 @@ function readSecondChat(
     return null
   }
   const baseUrl = read('PARLEY_LLM_FALLBACK_URL', '', (value) =>
-    model === undefined ? invalid('also set PARLEY_LLM_FALLBACK to a model of it') : httpUrl(value),
+    model === undefined
+      ? invalid('also set PARLEY_LLM_FALLBACK to a model of this endpoint')
+      : httpUrl(value),
   )
   return baseUrl === null || model === undefined ? null : { baseUrl, apiKey, model }
 }
@@ -90,7 +92,7 @@ function names(known: (entry: string) => boolean): (value: string) => Parsed<rea
     const entries = value.split(',').map((entry) => entry.trim())
     const strange = entries.find((entry) => entry === '' || !known(entry))
     if (strange !== undefined)
-      return invalid(`${strange || 'an empty name'} is not offered by what is configured`)
+      return invalid(`${strange || 'an empty name'} is not offered by a configured vendor`)
     return new Set(entries).size === entries.length ? valid(entries) : invalid('name each once')
   }
 }

@@ -94,12 +94,12 @@ export interface Settings {
 }
 
 const SERVICE_VARIABLES = [
-  { name: 'PARLEY_HTTP_PORT', default: '8080', description: 'Port of the API; 0 takes any free one' },
-  { name: 'PARLEY_HTTP_ADDRESS', default: '127.0.0.1', description: 'Address the API listens on' },
+  { name: 'PARLEY_HTTP_PORT', default: '8080', description: 'Port of the API; 0 binds any free port' },
+  { name: 'PARLEY_HTTP_ADDRESS', default: '127.0.0.1', description: 'Address on which the API listens' },
   {
     name: 'PARLEY_PUBLIC_URL',
     default: 'http://<address>:<port>',
-    description: 'Base of the absolute addresses the API hands out',
+    description: 'Base URL of the absolute addresses that the API returns',
   },
   { name: 'PARLEY_DATA', default: '.data', description: 'Folder for the database, recordings and root key' },
   {
@@ -116,27 +116,32 @@ const SERVICE_VARIABLES = [
   {
     name: 'PARLEY_SIP_ADVERTISE',
     default: '',
-    description: 'Address in Via and Contact of SIP messages, when the machine is behind a NAT',
+    description: 'Address in Via and Contact of SIP messages when the machine is behind a NAT',
   },
   {
     name: 'PARLEY_SIP_EXEMPT',
     default: '',
     description:
-      "Addresses and networks the embedded SIP server never bans, besides loopback and the trunks'",
+      "Addresses and networks that the embedded SIP server never bans, besides loopback and the trunks'",
   },
   {
     name: 'PARLEY_SIP_TLS_CERT',
     default: '',
     description:
-      'PEM file with the certificate, and its chain, of tls and wss addresses and towards TLS servers',
+      'PEM file with the certificate chain for tls and wss addresses and for connections to TLS servers',
   },
-  { name: 'PARLEY_SIP_TLS_KEY', default: '', description: 'PEM file with its key' },
+  {
+    name: 'PARLEY_SIP_TLS_KEY',
+    default: '',
+    description: 'PEM file with the private key of that certificate',
+  },
   {
     name: 'PARLEY_SIP_TLS_CA',
     default: '',
-    description: "PEM file with the authorities peers' certificates must come from; empty: the system's",
+    description:
+      "PEM file with the authorities that peers' certificates must come from; empty uses the system's",
   },
-  { name: 'PARLEY_RTP_ADDRESS', default: '127.0.0.1', description: 'Address media is received on' },
+  { name: 'PARLEY_RTP_ADDRESS', default: '127.0.0.1', description: 'Address on which media is received' },
   {
     name: 'PARLEY_RTP_PORTS',
     default: '20000-29999',
@@ -155,8 +160,7 @@ const SERVICE_VARIABLES = [
   {
     name: 'PARLEY_TURN_MODEL',
     default: '',
-    description:
-      'ONNX file of a model that hears the end of a turn (docs/turn-taking.md); empty goes by the words',
+    description: 'ONNX file of a turn detection model (docs/turn-taking.md); empty decides by the words',
   },
   {
     name: 'PARLEY_DRACHTIO_URL',
@@ -172,51 +176,51 @@ const SERVICE_VARIABLES = [
   {
     name: 'PARLEY_ALLOW_PRIVATE_URLS',
     default: 'false',
-    description: 'Development: customer-given URLs may be private addresses and plain http or ws',
+    description: 'For development: URLs given by customers may use private addresses and plain http or ws',
   },
   {
     name: 'PARLEY_DRAIN_SECONDS',
     default: '60',
-    description: 'After SIGTERM, seconds live calls may go on before they are ended',
+    description: 'Seconds that live calls may continue after SIGTERM before they are ended',
   },
   {
     name: 'PARLEY_SIP_TRACE_HOURS',
     default: '24',
-    description: 'How long the SIP messages of a call are kept for parley trace; 0 keeps none',
+    description: 'Hours that the SIP messages of a call are kept for parley trace; 0 keeps none',
   },
   {
     name: 'PARLEY_SPECULATE',
     default: 'true',
     description:
-      'Ask the language model before the caller has surely finished; false saves requests, costs time',
+      'Ask the language model before the end of the turn is certain; false saves requests but answers later',
   },
   {
     name: 'PARLEY_RECORDING_OPUS',
     default: 'false',
-    description: 'Make an Opus copy (.opus) beside each recording in the data folder',
+    description: 'Write an Opus copy (.opus) beside each recording in the data folder',
   },
   { name: 'PARLEY_LOG_LEVEL', default: 'info', description: 'debug, info, warn, error or silent' },
   {
     name: 'PARLEY_ROOT_KEY',
     default: '<data>/root.key',
     description:
-      '64 hexadecimal digits everything encrypted or signed derives from; after commas, earlier ones',
+      '64 hexadecimal digits from which all encryption and signing keys are derived; earlier keys follow after commas',
     secret: true,
   },
   {
     name: 'PARLEY_DASHBOARD_URL',
     default: '<public URL>',
-    description: 'Where people see the service: mails link there, and its pages may use sessions',
+    description: 'URL of the dashboard: mails link to it, and its pages may use sessions',
   },
   {
     name: 'PARLEY_TRUSTED_PROXIES',
     default: '',
-    description: 'Addresses and networks of reverse proxies whose X-Forwarded-For is believed',
+    description: 'Addresses and networks of reverse proxies whose X-Forwarded-For header is trusted',
   },
   {
     name: 'PARLEY_SMTP_URL',
     default: '',
-    description: 'smtp://user:password@host:587 for mail; empty writes it to <data>/mail',
+    description: 'smtp://user:password@host:587 for mail; empty writes mail to <data>/mail',
     secret: true,
   },
   {
@@ -227,13 +231,14 @@ const SERVICE_VARIABLES = [
   {
     name: 'PARLEY_SECRET_SCANNING_SECRET',
     default: '',
-    description: 'Signs reports of leaked API keys, 32 characters or more; empty refuses them',
+    description:
+      'Secret that signs reports of leaked API keys, 32 characters or more; empty refuses all reports',
     secret: true,
   },
   {
     name: 'PARLEY_OPS_TOKEN',
     default: '',
-    description: 'Bearer token of GET /v1/metrics, 32 characters or more; empty closes it',
+    description: 'Bearer token of GET /v1/metrics, 32 characters or more; empty refuses all requests',
     secret: true,
   },
   {

@@ -39,7 +39,7 @@ const SecretId = z.string().max(64).nullable()
 
 const ConnectionPath = z.object({ id: idParam('cxn') })
 const noConnection = () => refuse('not_found', 'There is no such connection.')
-const nameTaken = () => refuse('conflict', 'There is a connection of that name.', { path: 'name' })
+const nameTaken = () => refuse('conflict', 'A connection with this name exists.', { path: 'name' })
 const noSecret = () =>
   refuse('not_found', 'There is no such secret.', { resource: 'secret', path: 'secretId' })
 
@@ -187,7 +187,7 @@ export const deleteConnection = operation({
       })
     } catch (error) {
       if (!isForeignKeyViolation(error)) throw error
-      return refuse('conflict', 'Agents use the connection.', {
+      return refuse('conflict', 'The connection is used by agents.', {
         agentIds: await agentsUsing(deps.db, params.id),
       })
     }

@@ -57,12 +57,13 @@ export function openEgress(options: EgressOptions): Egress {
     if (parsed.protocol !== safe && !(allowPrivate && parsed.protocol === plain)) {
       return { reason: `must start with ${safe}//` }
     }
-    if (parsed.username !== '' || parsed.password !== '') return { reason: 'must not hold user or password' }
+    if (parsed.username !== '' || parsed.password !== '')
+      return { reason: 'must not contain a user or password' }
     const host = hostOf(parsed)
-    if (host === '') return { reason: 'names no host' }
+    if (host === '') return { reason: 'has no host' }
     // RFC 6455 3: WebSocket URLs have no fragment.
     if (kind === 'websocket' && parsed.hash !== '') return { reason: 'must not have a fragment' }
-    if (kind === 'tcp' && parsed.port === '') return { reason: 'names no port' }
+    if (kind === 'tcp' && parsed.port === '') return { reason: 'has no port' }
     if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host))
       return { reason: 'is not a public address' }
     return parsed

@@ -109,31 +109,31 @@ export async function checkEndpoint(
 
   const transport = transportOf(input.type)
   const problem = await egress.check(input.url, transport)
-  if (problem !== null) return contradiction(`The address ${problem.reason}.`, 'url')
+  if (problem !== null) return contradiction(`The URL ${problem.reason}.`, 'url')
   if (transport === 'tcp') {
     const unsaid = unsayable(input)
     if (unsaid !== null) {
-      return contradiction(`Bots of type ${input.type} cannot be told this: ${unsaid.why}.`, unsaid.field)
+      return contradiction(`Not supported for bots of type ${input.type}: ${unsaid.why}.`, unsaid.field)
     }
   }
   if (input.type === 'twilio' && new URL(input.url).search !== '') {
-    return contradiction('Bots of this type take no query; use customParameters.', 'url')
+    return contradiction('URLs of this bot type must not have a query. Use customParameters.', 'url')
   }
   const offered = BOT_AUDIO[input.type]
   const chosen = offered.find(([format]) => input.format === undefined || format === input.format)
   if (chosen === undefined) {
     const formats = offered.map(([format]) => format).join(', ')
-    return contradiction(`Bots of type ${input.type} speak ${formats}.`, 'format')
+    return contradiction(`Bots of type ${input.type} support ${formats}.`, 'format')
   }
   const [format, rates] = chosen
   const named = input.type === 'exotel' ? new URL(input.url).searchParams.get('sample-rate') : null
   const sampleRate = (input.sampleRate ?? (named === null ? rates[0] : Number(named))) as BotRate
   if (named !== null && Number(named) !== sampleRate) {
-    return contradiction(`The address asks for ${named} Hz.`, 'sampleRate')
+    return contradiction(`The URL requests ${named} Hz.`, 'sampleRate')
   }
   if (!supportsAudio(input.type, { format, sampleRate })) {
     return contradiction(
-      `Bots of type ${input.type} speak ${format} at ${rates.join(', ')} Hz.`,
+      `Bots of type ${input.type} support ${format} at ${rates.join(', ')} Hz.`,
       'sampleRate',
     )
   }
@@ -160,13 +160,13 @@ function unsayable(
 ): { readonly field: 'url' | 'authSecretId' | 'customParameters'; readonly why: string } | null {
   const { pathname, search, hash } = new URL(input.url)
   if (!['', '/'].includes(pathname) || search !== '' || hash !== '') {
-    return { field: 'url', why: 'the address is host and port only' }
+    return { field: 'url', why: 'the URL consists of host and port only' }
   }
   if (input.authSecretId !== null) {
-    return { field: 'authSecretId', why: 'the protocol has no place for a secret' }
+    return { field: 'authSecretId', why: 'the protocol has no secret' }
   }
   if (Object.keys(input.customParameters).length > 0) {
-    return { field: 'customParameters', why: 'the protocol has no place for parameters' }
+    return { field: 'customParameters', why: 'the protocol has no parameters' }
   }
   return null
 }

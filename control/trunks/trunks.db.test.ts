@@ -415,7 +415,7 @@ await onEachDialect(t, async (t, open) => {
       admit: false,
       sip: 486,
       cause: 'pool_full',
-      reason: 'no free line of the trunk',
+      reason: 'no free channel of the trunk',
     })
     await calling.emitCallEvent(admission.callId, {
       type: 'ended',

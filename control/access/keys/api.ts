@@ -55,7 +55,7 @@ export const createApiKey = operation({
   run: async ({ actor, body, deps, requestId }) => {
     const expiresAt = body.expiresAt === undefined ? null : parseInstant(body.expiresAt)
     if (expiresAt !== null && expiresAt <= deps.clock.wall())
-      return invalid('expiresAt', 'must lie in the future')
+      return invalid('expiresAt', 'must be in the future')
     const { organizationId, userId } = actor
     const { environment, name } = body
     const scopes = expandScopes(body.scopes).filter((scope) => actor.scopes.includes(scope))
@@ -182,7 +182,7 @@ export const rollApiKey = operation({
       const row = await findKey(trx, actor, made.id)
       return row === null ? null : { row, key: made.key, oldExpiresAt }
     })
-    if (rolled === null) return refuse('conflict', 'The key has expired: make a new one.')
+    if (rolled === null) return refuse('conflict', 'The key has expired: create a new one.')
     return {
       ...keyView(rolled.row, deps),
       key: rolled.key,
@@ -246,8 +246,8 @@ async function coveredKey(deps: Deps, actor: Actor, id: string): Promise<ApiKeyR
   const required = parseScopes(row.scopes).filter((scope) => !actor.scopes.includes(scope))
   if (required.length === 0) return row
   if (actor.kind === 'session')
-    return refuse('forbidden', `Your role ${actor.role} does not reach as far as this key.`)
-  return refuse('insufficient_scope', 'The key you use has fewer scopes than this one.', {
+    return refuse('forbidden', `Your role ${actor.role} has fewer scopes than this key.`)
+  return refuse('insufficient_scope', 'Your key has fewer scopes than this key.', {
     required: required.at(-1),
     granted: actor.scopes,
   })

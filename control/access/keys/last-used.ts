@@ -32,7 +32,7 @@ export function openLastUsedWriter(db: Db, clock: Clock, log: Log): LastUsedWrit
       }
     } catch (error) {
       // The value only informs people. The next use writes it again.
-      log.warn({ error: errorText(error) }, 'last use of keys not stored')
+      log.warn({ error: errorText(error) }, 'key_last_use.store_failed')
     }
   }
 

@@ -111,12 +111,12 @@ async function changeMember<T>(
     if (member === null) return refuse('not_found', 'There is no such member.')
     // Read again under the lock: the actor may have been demoted since the request was admitted.
     if (acting === null || !ADMIN_ROLES.includes(acting.role))
-      return refuse('forbidden', 'Your role was changed.')
+      return refuse('forbidden', 'Your role has changed.')
     const denied =
       refuseAboveRole(acting, member.role) ?? (role === null ? null : refuseAboveRole(acting, role))
     if (denied !== null) return denied
     if (member.role === 'owner' && role !== 'owner' && (await isLastOwner(trx, organizationId, userId))) {
-      return refuse('conflict', 'An organization keeps at least one owner: make somebody else owner first.')
+      return refuse('conflict', 'An organization needs at least one owner: make another member owner first.')
     }
     return change(trx, member)
   })

@@ -46,7 +46,7 @@ export const inviteMember = operation({
     if (limited !== null) return limited
     const user = await findUserByEmail(deps.db, body.email)
     if (user !== undefined && (await findMember(deps.db, organizationId, user.id)) !== null) {
-      return refuse('conflict', 'This address belongs to a member already.')
+      return refuse('conflict', 'This address already belongs to a member.')
     }
     const now = deps.clock.wall()
     const invitation = await deps.db.transaction().execute(async (trx) => {
@@ -133,7 +133,7 @@ async function accept(
       issues: ['name', 'password'].map((path) => ({ path, reason: 'required for a new account' })),
     })
   }
-  if (user.staff === 1) return refuse('conflict', 'Accounts of the staff belong to no organization.')
+  if (user.staff === 1) return refuse('conflict', 'Staff accounts cannot belong to an organization.')
   const spent = await useMailToken(trx, rootKey, now, 'invitation', token)
   if (isRefusal(spent)) return spent
   const userId = user.id

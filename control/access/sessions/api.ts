@@ -38,7 +38,10 @@ export const logIn = operation({
     const user = await checkPassword(deps, body.email, body.password)
     if (isRefusal(user)) return user
     if (user.emailVerifiedAt === null) {
-      return refuse('email_not_verified', 'Confirm your address first, with the link that was mailed to it.')
+      return refuse(
+        'email_not_verified',
+        'Verify your email address first, with the link that was mailed to you.',
+      )
     }
     const session = await createSession(deps.db, deps, user.id)
     const record = await sessionRecord(deps, user, session.id, session.expiresAt)

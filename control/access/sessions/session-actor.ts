@@ -31,7 +31,7 @@ export async function sessionActor(
   const token = readCookie(request.header('cookie'), SESSION_COOKIE)
   const session = token === null ? null : await findSession(rules, token)
   if (session === null)
-    return refuse('unauthenticated', 'Sign in first: there is no session, or it has ended.')
+    return refuse('unauthenticated', 'Sign in first: there is no session, or it has expired.')
   if (request.mutates && !isOwnDoing(rules, session, request)) {
     return refuse(
       'forbidden',
@@ -41,9 +41,11 @@ export async function sessionActor(
   const { id: sessionId, userId, staff, expiresAt: sessionEndsAt } = session
   if (audience === 'account') return { kind: 'account', sessionId, sessionEndsAt, userId, staff }
   if (audience === 'staff') {
-    return staff ? { kind: 'staff', sessionId, userId } : refuse('forbidden', 'This is for the staff only.')
+    return staff
+      ? { kind: 'staff', sessionId, userId }
+      : refuse('forbidden', 'This operation is for staff only.')
   }
-  if (staff) return refuse('forbidden', 'Staff act through the staff operations only.')
+  if (staff) return refuse('forbidden', 'Staff can use the staff operations only.')
   return memberActor(rules.db, session, request)
 }
 

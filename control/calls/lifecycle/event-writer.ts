@@ -67,14 +67,14 @@ export function openCallEventWriter(options: {
         const fields = { callId: event.callId, seq: event.seq, type: event.type, error: errorText(error) }
         if (!isTransient(error)) {
           lost++
-          log.error(fields, 'call event not stored')
+          log.error(fields, 'call_event.store_failed')
           return
         }
         if (scope.closed) {
-          log.warn(fields, 'call event not stored before closing')
+          log.warn(fields, 'call_event.unstored_at_close')
           return
         }
-        log.warn(fields, 'database not available; trying again')
+        log.warn(fields, 'call_event.store_retried')
         await pause(waitMs)
       }
     }
@@ -101,7 +101,7 @@ export function openCallEventWriter(options: {
     publish(event) {
       if (waiting >= MAX_WAITING && !CHANGES_STATE.has(event.type)) {
         lost++
-        log.warn({ callId: event.callId, type: event.type }, 'too many call events wait; one was dropped')
+        log.warn({ callId: event.callId, type: event.type }, 'call_event.dropped')
         return
       }
       waiting++

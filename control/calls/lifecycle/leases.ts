@@ -56,7 +56,7 @@ export function openLeases(options: {
     scope.after(clock, LOOK_MS, () => {
       running = look()
         .catch((error: unknown) => {
-          log.warn({ error: errorText(error) }, 'leases of live calls not renewed; trying again')
+          log.warn({ error: errorText(error) }, 'leases.renew_failed')
         })
         .finally(() => {
           if (!scope.closed) again()

@@ -96,10 +96,10 @@ export async function sweepRecordingFiles(
       deleted++
     } catch (error) {
       // The sweep continues with the other files and retries this one the next time.
-      log.error({ file: entry.name, error: errorText(error) }, 'an old recording cannot be deleted')
+      log.error({ file: entry.name, error: errorText(error) }, 'recording.delete_failed')
     }
   }
-  if (deleted > 0) log.info({ deleted }, 'old recordings deleted')
+  if (deleted > 0) log.info({ deleted }, 'recordings.deleted')
 }
 
 function endedBefore(now: number, days: number): string {

@@ -56,10 +56,10 @@ async function admit(
   if ('admit' in reached) return reached
   const { number, trunk } = reached
   if (number.status !== 'active' || number.inbound !== 'ready') {
-    return no(404, 'the number takes no calls')
+    return no(404, 'the number does not accept calls')
   }
   if (await isCallingBlocked(db, number.organizationId)) {
-    return { ...no(403, 'calling is switched off'), headers: { 'X-Svc-Code': 'blocked_opt_out' } }
+    return { ...no(403, 'calling is blocked'), headers: { 'X-Svc-Code': 'blocked_opt_out' } }
   }
   const from = callerOf(invite, trunk)
   const answerer = await whoAnswers(options, number, from)
@@ -195,7 +195,7 @@ async function takeRoom(
   if (trunk === null) return null
   if ((await takeTrunkChannel(db, trunk, holder, now)) === null) return null
   await releaseSlot(db, holder.callId)
-  return 'no free line of the trunk'
+  return 'no free channel of the trunk'
 }
 
 export function isLoopback(address: string): boolean {
@@ -214,7 +214,7 @@ async function whoAnswers(
     const bot = await botPartySpec({ db, rootKey }, number, ends, {})
     return typeof bot === 'string' ? no(404, 'the number has no media endpoint') : bot
   }
-  if (number.routingMode !== 'svc_agent') return no(404, 'the number takes no calls')
+  if (number.routingMode !== 'svc_agent') return no(404, 'the number does not accept calls')
   const nobody = no(404, 'no published agent answers the number')
   if (number.agentId === null) return nobody
   const agent = await findAgent(db, number.organizationId, number.agentId)
@@ -225,7 +225,7 @@ async function whoAnswers(
   if (answerer === null) return no(503, 'a voice or model of the agent is not available')
   const { missing } = answerer
   // A caller cannot supply variables: the agent speaks without those values.
-  if (missing.length > 0) log.warn({ agentId: agent.id, missing }, 'inbound call without required variables')
+  if (missing.length > 0) log.warn({ agentId: agent.id, missing }, 'call.variables_missing')
   return answerer
 }
 

@@ -31,7 +31,7 @@ export async function outboundRoute(
   }
   const trunk = number.sipTrunkId === null ? null : await findTrunk(deps.db, number, number.sipTrunkId)
   if (trunk === null) {
-    return refuse('provider_unavailable', 'No carrier of this installation dials from the number.', {
+    return refuse('provider_unavailable', 'The number has no SIP trunk to call over.', {
       provider: number.provider,
     })
   }
@@ -40,7 +40,7 @@ export async function outboundRoute(
   }
   const gateway = gatewayOf(trunk, deps.rootKey)
   if (gateway === null) {
-    return refuse('unprocessable_entity', 'The trunk of the number has no gateway to dial over.', {
+    return refuse('unprocessable_entity', 'The trunk of the number has no gateway.', {
       path: 'numberId',
     })
   }

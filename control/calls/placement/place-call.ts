@@ -59,7 +59,7 @@ export async function placeCall(
   const way = await outboundRoute(deps, number)
   if (isRefusal(way)) return way
 
-  if (deps.calls.draining) return unavailable('The service is shutting down and takes no new calls.', {})
+  if (deps.calls.draining) return unavailable('The service is shutting down and accepts no new calls.', {})
 
   const callId = newId('call', deps.clock.wall())
   const full = await takeRoom(deps, owner, answerer.pool, way, callId)
@@ -86,7 +86,7 @@ export async function placeCall(
       recordTo: number.recordCalls === 1 ? recordingPath(folder, callId) : null,
     })
   } catch (error) {
-    deps.log.error({ callId, error: errorText(error) }, 'call not dialled')
+    deps.log.error({ callId, error: errorText(error) }, 'call.dial_failed')
     await deps.db
       .transaction()
       .execute((trx) =>
@@ -123,25 +123,25 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
   const ends = { direction: 'outbound', from: number.e164, to: placement.to } as const
   if (number.routingMode === 'byo_ws') {
     if (placement.agentId !== null) {
-      return contradiction('The number is routed to a media socket; no agent speaks on it.', 'agentId')
+      return contradiction('The number is routed to a media endpoint and has no agent.', 'agentId')
     }
     if (number.status !== 'active') return contradiction('The number is not active.', 'numberId')
     const answerer = await botPartySpec(deps, number, ends, placement.variables)
     if (answerer === 'no_endpoint') return contradiction('The number has no media endpoint.', 'numberId')
     if (answerer === 'no_variables') {
-      return contradiction('The bot of this number cannot be told variables.', 'variables')
+      return contradiction('Bots of this type do not accept variables.', 'variables')
     }
     if (answerer === 'no_semicolons') {
-      return contradiction('The bot of this number cannot be told a semicolon, nor = in a name.', 'variables')
+      return contradiction('Variables for this bot type must not contain ";", nor "=" in names.', 'variables')
     }
     if (answerer === 'no_classification') {
-      return contradiction('The sender classification of the organization has to be set first.', 'numberId')
+      return contradiction('Set the sender classification of the organization first.', 'numberId')
     }
     return { number, answerer }
   }
   const agentId = placement.agentId ?? number.agentId
   if (agentId === null) {
-    return contradiction('The number has no agent; name one in agentId or bind one to the number.', 'agentId')
+    return contradiction('The number has no agent. Set agentId, or bind an agent to the number.', 'agentId')
   }
   const agent = isId('agt', agentId) ? await findAgent(db, owner.organizationId, agentId) : null
   if (agent === null) return missing('agent', placement.agentId === null ? 'numberId' : 'agentId')
@@ -183,13 +183,13 @@ async function takeRoom(
     refuse('concurrent_call_limit_reached', message, { pool: where, ...full })
   const full = await takeSlot(db, owner, pool, holder, clock.wall())
   if (full !== null) {
-    const what = pool === 'agentCalls' ? 'agent calls' : 'calls of media sockets'
-    return noRoom(`All concurrent ${what} are in use.`, pool, full)
+    const what = pool === 'agentCalls' ? 'agent calls' : 'calls with media endpoints'
+    return noRoom(`The limit of concurrent ${what} is reached.`, pool, full)
   }
   const busy = trunk === null ? null : await takeTrunkChannel(db, trunk, holder, clock.wall())
   if (busy === null) return null
   await releaseSlot(db, callId)
-  return noRoom('All lines of the trunk are in use.', 'sipTrunk', busy)
+  return noRoom('All channels of the trunk are in use.', 'sipTrunk', busy)
 }
 
 /** Live calls need checks that this release does not implement. Until then no live call is dialled. */
@@ -198,8 +198,8 @@ async function gateReady(deps: Deps, owner: Owner): Promise<Refusal<'compliance_
   const missing = await missingForLive(deps.db, owner.organizationId, deps.clock.wall())
   const message =
     missing.length === 0
-      ? 'The gate of this release does not make all checks that live calls need; test keys can call.'
-      : `Live outbound calls need first: ${missing.join(', ')}. Test keys can call.`
+      ? 'This release does not implement all checks that live calls require. Test keys can call.'
+      : `Live outbound calls first require: ${missing.join(', ')}. Test keys can call.`
   return refuse('compliance_incomplete', message, { missing })
 }
 

@@ -50,7 +50,7 @@ export function turnTable({ turns, usage }: TurnReport): string {
     ...lines,
     '',
     'onset, offset, cut, end, heard in seconds; vad to packet in ms after the offset; tokens in+out',
-    ...(usage === null ? ['no totals: the conversation did not end here'] : totals(usage)),
+    ...(usage === null ? ['no totals: the conversation has not ended normally'] : totals(usage)),
   ].join('\n')}\n`
 }
 

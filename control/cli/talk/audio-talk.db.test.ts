@@ -122,14 +122,14 @@ t.test('with a vendor that hears: in real time, through its protocol', async (t)
   t.match(printed, /you {4}Namaste\n.*\n.*agent {2}Namaste\. How can I help you\?/)
   t.match(printed, /openai fake-hear: heard/)
   await t.rejects(talk(['--agent', agent, '--in', clip(HELLO), '--said', 'Hello'], env), {
-    message: '--said is for parley-sandbox; fake-hear hears for itself',
+    message: '--said is for parley-sandbox; fake-hear recognises speech itself',
   })
 })
 
 t.test('an agent that cannot understand says so, and the command tells why', async (t) => {
   const { status, printed } = await talk(['--in', clip(HELLO)])
   t.equal(status, 0)
-  t.match(printed, /understands no recording: tell the words with --said/)
+  t.match(printed, /cannot understand recordings: give the words with --said/)
 })
 
 t.test('wrong files and options are named', async (t) => {
@@ -150,9 +150,9 @@ t.test('wrong files and options are named', async (t) => {
     [join(folder, 'none.wav'), /none\.wav cannot be read: .*no such file/],
     [folder, /cannot be read/],
     [file('text.wav', 'This is no sound at all.'), /text\.wav: not a WAV file/],
-    [file('empty.wav', ''), /empty\.wav: it ends before its samples/],
-    [file('cut.wav', good.subarray(0, 30)), /cut\.wav: it ends before its samples/],
-    [file('silent.wav', good.subarray(0, 44)), /silent\.wav: there is no sound in it/],
+    [file('empty.wav', ''), /empty\.wav: it ends before the samples/],
+    [file('cut.wav', good.subarray(0, 30)), /cut\.wav: it ends before the samples/],
+    [file('silent.wav', good.subarray(0, 44)), /silent\.wav: it contains no audio/],
     [
       file(
         'eight.wav',
@@ -177,10 +177,10 @@ t.test('wrong files and options are named', async (t) => {
     message: '--said was given 2 times, --in 1 times',
   })
   const quiet = file('quiet.wav', writeWav({ rate: 8000, channels: [new Int16Array(8000)] }))
-  await t.rejects(talk(['--in', quiet, '--said', 'a']), { message: /quiet\.wav: no speech is heard in it/ })
-  await t.rejects(talk(['--out', 'x.wav']), { message: /go with --in/ })
-  await t.rejects(talk(['--said', 'a']), { message: /go with --in/ })
-  await t.rejects(talk(['--in', hello, '--agent-only']), { message: /goes with --out/ })
+  await t.rejects(talk(['--in', quiet, '--said', 'a']), { message: /quiet\.wav: no speech was found in it/ })
+  await t.rejects(talk(['--out', 'x.wav']), { message: /require --in/ })
+  await t.rejects(talk(['--said', 'a']), { message: /require --in/ })
+  await t.rejects(talk(['--in', hello, '--agent-only']), { message: /requires --out/ })
   const copy = file('copy.wav', good)
   await t.rejects(talk(['--in', copy, '--out', join(folder, '.', 'copy.wav')]), {
     message: /one of the files/,

@@ -57,7 +57,7 @@ export async function talkInAudio(
   const printer = new Printer({ write, trace: true, times: true })
   if (script === null && spec.speechToText.vendor === EMBEDDED) {
     printer.line(
-      '!      parley-sandbox understands no recording: tell the words with --said, once for each --in',
+      '!      parley-sandbox cannot understand recordings: give the words with --said, once for each --in',
     )
   }
   const scope = new Scope()
@@ -134,7 +134,7 @@ function scriptOf(
   if (said.length === 0) return null
   if (spec.speechToText.vendor !== EMBEDDED) {
     throw new UsageError(
-      `--said is for parley-sandbox; ${spec.speechToText.model ?? 'this model'} hears for itself`,
+      `--said is for parley-sandbox; ${spec.speechToText.model ?? 'this model'} recognises speech itself`,
     )
   }
   if (said.length !== inputs.length) {
@@ -145,7 +145,7 @@ function scriptOf(
       const clip = inputs[i]?.path ?? ''
       const text = said[i] ?? ''
       const utterance = scriptUtterance(pcm, { clip, text, language: spec.speechToText.language }, rate, vad)
-      if (utterance === null) throw new UsageError(`${clip}: no speech is heard in it`)
+      if (utterance === null) throw new UsageError(`${clip}: no speech was found in it`)
       return utterance
     }),
   }

@@ -37,25 +37,26 @@ export interface TalkStreams {
 const HELP = `parley talk [--agent FILE_OR_ID] [--variable NAME=VALUE ...] [--trace]
 parley talk [--agent FILE_OR_ID] [--variable NAME=VALUE ...] --in FILE.wav ... [options]
 
-Talks to an agent without telephony: its prompt, model, tools and turn-taking are the real ones.
+Talks to an agent without telephony, with its real prompt, model, tools and turn-taking.
 
-By typing: nothing is recognised or synthesised. Lines come from standard input.
+Without --in the conversation is in text, without STT and TTS. Lines come from standard input.
 
-With --in in sound: the agent's recogniser hears the recordings and its voice answers, in real time, or
-as fast as it goes when all of the agent is embedded. Transcript, waiting times and usage are printed.
+With --in it is in audio: the agent's STT hears the recordings and its TTS answers, in real time, or as
+fast as possible when all vendors of the agent are embedded. Prints transcript, delays and usage.
 
-  --agent FILE_OR_ID   a JSON file like the body of POST /v1/agents, or the draft of an agent
-  --variable NAME=VALUE  a value of {{NAME}}, repeated
-  --trace              also when typing: where the time of each reply went
-  --in FILE.wav        what the caller says, repeated: each when the agent has answered the one before.
-                       16-bit PCM of 8, 16, 22.05, 24, 44.1 or 48 kHz; of a stereo file the left channel
-  --out FILE.wav       the conversation: caller left, agent right; replaced when it exists
-  --agent-only         --out holds the agent alone, mono
-  --at-once            the recordings follow each other from the first moment, over whatever the agent
-                       says: for interruptions
-  --said TEXT          once for each --in: its words, for parley-sandbox, which cannot listen
+  --agent FILE_OR_ID   a JSON file like the body of POST /v1/agents, or the draft of a stored agent
+  --variable NAME=VALUE  the value of {{NAME}}; may be repeated
+  --trace              prints the delays of each reply, in text as well
+  --in FILE.wav        what the caller says; may be repeated. Each file plays after the agent has answered
+                       the one before. 16-bit PCM of 8, 16, 22.05, 24, 44.1 or 48 kHz; the left channel
+                       of a stereo file
+  --out FILE.wav       writes the conversation: caller left, agent right. Replaces an existing file
+  --agent-only         writes only the agent to --out, in mono
+  --at-once            plays the recordings one after the other from the start, without waiting for the
+                       agent: for interruptions
+  --said TEXT          the words of each --in, for parley-sandbox, which cannot recognise speech
 
-Exit status 0; 1 when a provider failed; 2 for wrong options and files.
+Exit status 0; 1 when a provider failed; 2 for wrong options or files.
 `
 
 /**
@@ -87,9 +88,7 @@ export async function talkCommand(
   await withDatabase(async (db, settings) => {
     const spec = await specOf(db, settings, values.agent, variablesOf(values.variable ?? []))
     if (sound === null && spec.languageModel.vendor === OPENAI_REALTIME) {
-      throw new UsageError(
-        'the model of this agent hears and speaks by itself: it cannot be talked to in writing, but with --in',
-      )
+      throw new UsageError('the model of this agent works on audio only: use --in')
     }
     status =
       sound === null
@@ -112,7 +111,9 @@ async function talk(
   const vendors = openVendors({
     providers: settings.providers,
     // `printedVoice` below replaces the agent's voice, so nothing is synthesized.
-    synthesis: { synthesize: () => Promise.reject(new EngineError('internal', 'nobody listens')) },
+    synthesis: {
+      synthesize: () => Promise.reject(new EngineError('internal', 'no speech is synthesized here')),
+    },
     clock,
     log: silentLog,
   })
@@ -181,11 +182,11 @@ function soundOf(values: {
   }
   if (paths.length === 0) {
     if (given.out !== null || given.agentOnly || given.ignoreAgent || given.said.length > 0) {
-      throw new UsageError('--out, --agent-only, --at-once and --said go with --in')
+      throw new UsageError('--out, --agent-only, --at-once and --said require --in')
     }
     return null
   }
-  if (given.agentOnly && given.out === null) throw new UsageError('--agent-only goes with --out')
+  if (given.agentOnly && given.out === null) throw new UsageError('--agent-only requires --out')
   return { ...given, inputs: readInputs(paths) }
 }
 
@@ -253,7 +254,8 @@ function fromFile(path: string): { readonly name: string; readonly config: Agent
   } catch (error) {
     throw new UsageError(`${path} cannot be read: ${errorText(error)}`)
   }
-  if (typeof body !== 'object' || body === null) throw new UsageError(`${path} holds no JSON object`)
+  if (typeof body !== 'object' || body === null)
+    throw new UsageError(`${path} does not contain a JSON object`)
   const { name, description: _description, purpose: _purpose, ...config } = body as Record<string, unknown>
   try {
     const merged = mergeConfig(AgentConfig.parse({}), config as ConfigPatch)

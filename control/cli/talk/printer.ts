@@ -49,7 +49,7 @@ export class Printer {
         return
       case 'resumed':
         if (this.#options.times) {
-          this.line(`       went on after ${Math.round(event.pausedMs)} ms: no interruption`, event.atMs)
+          this.line(`       continued after ${Math.round(event.pausedMs)} ms: no interruption`, event.atMs)
         }
         return
       case 'trace':

@@ -29,14 +29,14 @@ export function readRecording(path: string): Recording {
   } catch (error) {
     throw wrong(errorText(error))
   }
-  if (format === null) throw wrong('it ends before its samples')
+  if (format === null) throw wrong('it ends before the samples')
   const rate = RATES.find((known) => known === format.rate)
   if (rate === undefined) throw wrong(`${format.rate} Hz; it must be ${RATES.join(', ')} Hz`)
   if (format.channels > 2) throw wrong(`${format.channels} channels; it must be mono or stereo`)
   const samples = bytes.subarray(format.dataOffset)
   const length = Math.min(format.dataBytes ?? samples.length, samples.length)
   const frames = Math.floor(length / (2 * format.channels))
-  if (frames === 0) throw wrong('there is no sound in it')
+  if (frames === 0) throw wrong('it contains no audio')
   const view = new DataView(samples.buffer, samples.byteOffset, samples.byteLength)
   const pcm = Int16Array.from({ length: frames }, (_, i) => view.getInt16(2 * i * format.channels, true))
   return { path, rate: rate as InputRate, pcm }

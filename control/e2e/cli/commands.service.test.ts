@@ -54,7 +54,7 @@ t.test('wrong configuration stops it at once and names every variable', beside()
 
   const misspelled = runCli(t, folder, ['start'], { ...START_ENV, PARLEY_HTTP_PROT: '80' })
   t.equal(await misspelled.exit(), 1)
-  t.match(misspelled.stderr, /PARLEY_HTTP_PROT: no such setting/)
+  t.match(misspelled.stderr, /PARLEY_HTTP_PROT: there is no such setting/)
 })
 
 t.test('the root key is rotated, and everything goes on', beside(), async (t) => {
@@ -64,11 +64,11 @@ t.test('the root key is rotated, and everything goes on', beside(), async (t) =>
   t.match(early.stderr, /root\.key does not exist/)
   const fixed = runCli(t, folder, ['keys', 'rotate-root'], { PARLEY_ROOT_KEY: 'ab'.repeat(32) })
   t.equal(await fixed.exit(), 2)
-  t.match(fixed.stderr, /PARLEY_ROOT_KEY holds one key/)
+  t.match(fixed.stderr, /PARLEY_ROOT_KEY contains one key/)
   openRootKey(null, join(folder, '.data'))
   const rotated = runCli(t, folder, ['keys', 'rotate-root'])
   t.equal(await rotated.exit(), 0)
-  t.equal(rotated.stdout, '0 texts encrypted with the new root key\n')
+  t.equal(rotated.stdout, '0 secrets encrypted with the new root key\n')
   t.equal(openRootKey(null, join(folder, '.data')).previous.length, 1)
 })
 

@@ -106,7 +106,7 @@ t.test('what peers wrote does not steer the terminal', async (t) => {
     true,
   )
   t.notMatch(text.replaceAll('\n', ''), /\p{Cc}/u)
-  t.match(text, /4 more messages were not kept/)
+  t.match(text, /4 more messages were not stored/)
 })
 
 t.test('files are written late and once, and leave when their time is over', async (t) => {

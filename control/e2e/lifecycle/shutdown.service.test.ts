@@ -32,7 +32,7 @@ t.test('SIGTERM: no new calls, the live one goes on until its end, then exit 0',
   const caller = await answered(t, service)
   const callId = await caller.callId()
   service.cli.process.kill('SIGTERM')
-  t.match(await service.cli.logged('shutting down: no new calls'), {
+  t.match(await service.cli.logged('service.draining'), {
     signal: 'SIGTERM',
     live: 1,
     seconds: 40,
@@ -51,7 +51,7 @@ t.test('SIGTERM: no new calls, the live one goes on until its end, then exit 0',
   t.match(await service.api('GET', `/v1/calls/${callId}`), { status: 'in_progress' })
   await caller.hangUp()
   t.equal(await service.cli.exit(), 0)
-  await service.cli.logged('stopped').catch(() => t.fail('it does not say that it stopped'))
+  await service.cli.logged('service.stopped').catch(() => t.fail('it does not say that it stopped'))
 
   const again = await startService(t, folder, { key: service.key })
   t.match(await again.api('GET', `/v1/calls/${callId}`), {
@@ -81,7 +81,7 @@ t.test('a second signal ends it at once, the caller gets a BYE all the same', be
   const service = await startService(t, folder, { env: { PARLEY_DRAIN_SECONDS: '600' } })
   const caller = await answered(t, service)
   service.cli.process.kill('SIGINT')
-  await service.cli.logged('shutting down: no new calls')
+  await service.cli.logged('service.draining')
   service.cli.process.kill('SIGINT')
   await caller.dialog.ended()
   t.equal(caller.dialog.endedBy, 'remote')

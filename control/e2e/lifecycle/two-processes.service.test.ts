@@ -24,7 +24,7 @@ t.test('two processes on one PostgreSQL', async (t) => {
       })
     }),
   )
-  const ready = await Promise.all(clis.map((cli) => cli.logged('ready')))
+  const ready = await Promise.all(clis.map((cli) => cli.logged('service.ready')))
   const bases = ready.map(({ api }) => String(api))
   const first = clis.filter(({ stderr }) => stderr.includes('First start'))
   t.equal(first.length, 1, 'one of them made the workspace')
