@@ -2,40 +2,40 @@ import { FRAME_MS, type SessionRate } from '../base/frame.js'
 import { openResampler, type Resampler } from '../codec/resampler.js'
 
 /*
- * Comfort noise of RFC 3389: a level in dB below overload, and reflection coefficients of the noise's
- * spectrum as far as the sender cares.
+ * Comfort noise of RFC 3389: a level in dB below overload, optionally followed by reflection coefficients of
+ * the spectrum of the noise.
  */
 
-/** More coefficients than this are passed over; the RFC's own example has ten (section 3.2). */
+/** Further coefficients are ignored. The example in the RFC has ten (section 3.2). */
 const MAX_ORDER = 12
 const OVERLOAD = 32_767
 const MAX_LEVEL = 127
 
-/** Level of the noise that we send: what `comfortFrames` sounds like. */
+/** Level of the noise that Parley sends, which is that of `idleNoiseFrames`. */
 const OWN_LEVEL_DB = 71
-/** Bytes of our payload: the level alone means white noise. */
+/** Length of the payloads that Parley sends: a level without coefficients means white noise. */
 export const COMFORT_NOISE_PAYLOAD_BYTES = 1
 
-/** Writes the payload that stands for our comfort silence. */
+/** Writes the payload that stands for a silent frame of Parley. */
 export function writeComfortNoise(into: Uint8Array, offset: number): void {
   into[offset] = OWN_LEVEL_DB
 }
 
-/** Plays the comfort noise that the far side describes, while it says nothing. Allocates nothing. */
+/** Generates the comfort noise that the peer describes while it is silent. Allocates nothing. */
 export class ComfortNoiseGenerator {
-  /** Between the first description and `stop`. */
+  /** True between the first description and `stop`. */
   active = false
   readonly #rate: SessionRate
   readonly #resampler: Resampler | null
   readonly #narrow: Int16Array
-  /** Reflection coefficients, and the delay line of the lattice. */
+  /** Reflection coefficients and delay line of the lattice filter. */
   readonly #k = new Float64Array(MAX_ORDER)
   readonly #delayed = new Float64Array(MAX_ORDER + 1)
   #order = 0
   #amplitude = 0
   #state = 0x1234567
 
-  /** `noise`: sample rate that the coefficients are for, which is the codec's. */
+  /** @param noise sample rate of the coefficients, which is that of the codec (Hz) */
   constructor(session: SessionRate, noise: SessionRate) {
     this.#rate = noise
     this.#resampler = noise === session ? null : openResampler(noise, session)
@@ -46,19 +46,19 @@ export class ComfortNoiseGenerator {
     return this.#rate
   }
 
-  /** A payload; one without a level changes nothing. */
+  /** Takes a comfort noise payload. A payload without a level is ignored. */
   update(data: Uint8Array, offset: number, length: number): void {
     if (length < 1) return
     this.active = true
     this.#order = Math.min(length - 1, MAX_ORDER)
-    // What the filter adds to the power of its input is taken from that.
+    // Reduces the power of the input by the gain of the filter.
     let power = (OVERLOAD * 10 ** (-Math.min(data[offset] as number, MAX_LEVEL) / 20)) ** 2
     for (let i = 0; i < this.#order; i++) {
       const k = (258 * ((data[offset + 1 + i] as number) - 127)) / 32_768
       this.#k[i] = Math.max(-0.98, Math.min(0.98, k))
       power *= 1 - (this.#k[i] as number) ** 2
     }
-    // A uniform distribution of that power.
+    // The amplitude of a uniform distribution with that power.
     this.#amplitude = Math.sqrt(3 * power)
   }
 
@@ -67,7 +67,7 @@ export class ComfortNoiseGenerator {
     this.#delayed.fill(0)
   }
 
-  /** The next 20 ms at the session's rate. */
+  /** Writes the next 20 ms at the session rate. */
   pull(into: Int16Array): void {
     const out = this.#resampler === null ? into : this.#narrow
     for (let i = 0; i < out.length; i++) {
@@ -78,7 +78,7 @@ export class ComfortNoiseGenerator {
     if (this.#resampler !== null) into.set(this.#resampler.process(out))
   }
 
-  /** The all-pole lattice of the reflection coefficients. */
+  /** Applies the all-pole lattice filter of the reflection coefficients. */
   #shape(input: number): number {
     const delayed = this.#delayed
     let forward = input

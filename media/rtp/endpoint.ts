@@ -21,49 +21,60 @@ export interface RtpEndpointOptions {
   readonly ports: RtpPorts
   /** Even ports of this range; null takes any free port. */
   readonly portRange: PortRange | null
-  /** Of the session. The wire has the codec's. */
+  /** Sample rate of the session (Hz). The codec determines the rate in the packets. */
   readonly rate: SessionRate
   readonly clock: Clock
   readonly log: Log
   /**
-   * An observer's copy of each digit heard. The session already hands digits to the ends this one is
-   * routed to (`End.dtmf`): do not hand them on from here.
+   * Observes each received digit. The session already delivers digits to the endpoints that this one is
+   * routed to (`Endpoint.dtmf`), so the observer must not forward them.
    */
   readonly onDigit: ((digit: Digit, durationMs: number) => void) | null
-  /** Once for each silence: nothing valid came for `mediaTimeoutMs` although it should. */
+  /**
+   * Called once per silence, when no valid packet arrived for `mediaTimeoutMs` although the peer should send.
+   */
   readonly onTimeout: (silentMs: number) => void
   readonly mediaTimeoutMs: number
   /**
-   * Once: a listener, or what it calls, threw at a packet; nothing is heard from then on. Without it
-   * the error is the thread's.
+   * Called once when a listener throws at a packet. Nothing is received afterwards. Without this callback the
+   * error is thrown in the socket's callback.
    */
   readonly onFault?: (error: unknown) => void
 }
 
 export interface RtpEndpointStats extends RtpStats {
   readonly sendErrors: number
-  /** RTCP packets taken, and sent. */
+  /** RTCP packets received and sent. */
   readonly rtcp: number
   readonly rtcpSent: number
-  /** Among the refused: of other places or streams, not genuine (SRTP), other protocols (RFC 7983). */
+  /**
+   * Parts of `refused`: from other addresses or streams, failed SRTP authentication, other protocols (RFC
+   * 7983).
+   */
   readonly unknownSources: number
   readonly authFailures: number
   readonly otherProtocols: number
-  /** More of the stream's own place than can be; and floods of others that the system keeps away. */
+  /**
+   * Datagrams of the stream's own address beyond the possible packet rate, and floods from other addresses
+   * that the system was asked to drop.
+   */
   readonly floodDropped: number
   readonly filterActivations: number
-  /** How often the place to send to was set by packets, the first time included. */
+  /** Number of times the address to send to was set by received packets, including the first time. */
   readonly latches: number
 }
 
 export interface RtpEndpoint extends NetworkEndpoint {
   readonly address: string
   readonly port: number
-  /** For RTCP that does not come on `port`. */
+  /** Port for RTCP that is not multiplexed on `port`. */
   readonly rtcpPort: number
-  /** What SDP says, at first and after every re-INVITE. */
+  /** Applies the peer's SDP, initially and after every re-INVITE. */
   setRemote(remote: RtpRemote): void
-  /** Sends digits as RFC 4733 events; false when not negotiated, not live, or too many are waiting. */
+  /**
+   * Sends digits as RFC 4733 events. Returns false when events were not negotiated, the leg is not live, or
+   * the queue is full.
+   */
   press(digits: readonly Digit[], timing?: DtmfTiming): boolean
   stats(): RtpEndpointStats
 }
@@ -122,7 +133,7 @@ class UdpRtpEndpoint implements RtpEndpoint {
       latch,
       reception: this.#receiver.reception,
       ssrc: this.#sender.ssrc,
-      // RFC 7022 section 4.2: random, for this call only.
+      // RFC 7022 section 4.2: random for each call.
       cname: Buffer.from(randomBytes(12).toString('base64')),
       random: Math.random,
     })
@@ -140,7 +151,7 @@ class UdpRtpEndpoint implements RtpEndpoint {
     return this.#ports?.rtcp.port ?? 0
   }
 
-  /** What listens on the RTCP port. */
+  /** Handles datagrams of the RTCP port. */
   readonly rtcpListener: DatagramListener = {
     onDatagram: (data, from) => {
       if (this.#listener === null || this.#closed || this.#failed) return
@@ -148,7 +159,7 @@ class UdpRtpEndpoint implements RtpEndpoint {
     },
   }
 
-  /** The sockets that feed `datagram` and `control`; once. */
+  /** Sets the sockets. Call it once. */
   bind(ports: RtpPortPair): void {
     this.#ports = ports
     this.#transport.bind(ports)
@@ -181,7 +192,7 @@ class UdpRtpEndpoint implements RtpEndpoint {
       this.#transport.accepted(nowMs)
     } catch (error) {
       if (this.#onFault === undefined) throw error
-      // The socket's callback belongs to the thread: other calls must not pay for this one.
+      // All calls of the thread share the socket callbacks, so one failed leg must not throw there.
       this.#failed = true
       this.#onFault(error)
       return
@@ -214,26 +225,26 @@ class UdpRtpEndpoint implements RtpEndpoint {
 
   stats(): RtpEndpointStats {
     const receiver = this.#receiver
-    const wire = this.#transport
+    const transport = this.#transport
     return {
       packetsSent: this.#sender.packetsSent,
       packetsReceived: receiver.packetsReceived,
       lost: receiver.lost,
       late: receiver.late,
       duplicates: receiver.duplicates,
-      refused: receiver.refused + wire.refused,
+      refused: receiver.refused + transport.refused,
       concealedFrames: receiver.concealedFrames,
       jitterMs: receiver.jitterMs,
-      rtcp: wire.rtcp.received,
-      rtcpSent: wire.rtcp.sent,
+      rtcp: transport.rtcp.received,
+      rtcpSent: transport.rtcp.sent,
       sendErrors: (this.#ports?.rtp.sendErrors ?? 0) + (this.#ports?.rtcp.sendErrors ?? 0),
-      unknownSources: wire.unknownSources + wire.latch.unknownSources,
-      authFailures: wire.authFailures,
-      otherProtocols: wire.stun + wire.dtls + wire.otherProtocols,
-      floodDropped: wire.floodDropped,
-      filterActivations: wire.filterActivations,
-      latches: wire.latch.latches,
-      quality: callQuality(receiver.reception, wire.rtcp, receiver.jitterMs, receiver.playoutMs),
+      unknownSources: transport.unknownSources + transport.latch.unknownSources,
+      authFailures: transport.authFailures,
+      otherProtocols: transport.stun + transport.dtls + transport.otherProtocols,
+      floodDropped: transport.floodDropped,
+      filterActivations: transport.filterActivations,
+      latches: transport.latch.latches,
+      quality: callQuality(receiver.reception, transport.rtcp, receiver.jitterMs, receiver.playoutMs),
       playout: receiver.playout(),
     }
   }
@@ -254,7 +265,7 @@ class UdpRtpEndpoint implements RtpEndpoint {
 
   #checkTimeout(nowMs: number): void {
     if (this.#timedOut || this.#remote?.receive !== true) return
-    // A peer that is muted or suppresses silence still reports (RFC 3550 section 6).
+    // A muted peer, or one with silence suppression, still sends RTCP (RFC 3550 section 6).
     const silentMs = nowMs - Math.max(this.#lastHeardMs, this.#transport.lastRtcpMs)
     if (silentMs < this.#mediaTimeoutMs) return
     this.#timedOut = true

@@ -24,7 +24,7 @@ const CSRC_COUNT = 0x0f
 const MARKER = 0x80
 const PAYLOAD_TYPE = 0x7f
 
-/** A parsed header, made once and filled for every packet. The payload stays in the datagram. */
+/** A parsed header. One instance is reused for all packets. The payload stays in the datagram. */
 export class RtpPacket {
   marker = false
   payloadType = 0
@@ -35,8 +35,8 @@ export class RtpPacket {
   payloadLength = 0
 
   /**
-   * Reads a datagram; false (and the fields are meaningless) when it is no RTP version 2 packet or its
-   * lengths do not fit. Never throws, whatever the bytes.
+   * Parses a datagram. Returns false, with undefined fields, when it is not an RTP version 2 packet or its
+   * lengths do not fit. Never throws.
    */
   parse(data: Uint8Array): boolean {
     const length = data.length
@@ -68,8 +68,8 @@ export class RtpPacket {
 }
 
 /**
- * Length of the header with CSRC list and extension; -1 when it is no RTP version 2 packet or does not
- * fit. Unlike `parse` it may be asked of an encrypted packet, whose padding cannot be read.
+ * Returns the length of the header with CSRC list and extension, or -1 when the data is not an RTP version 2
+ * packet or does not fit. Unlike `parse` it also works on an encrypted packet, whose padding cannot be read.
  */
 export function rtpHeaderBytes(data: Uint8Array, length: number): number {
   if (length < RTP_HEADER_BYTES || ((data[0] as number) & 0xc0) !== VERSION_2) return -1
@@ -83,8 +83,8 @@ export function rtpHeaderBytes(data: Uint8Array, length: number): number {
 }
 
 /**
- * Whether a datagram on an RTP port is RTCP: its packet type lies where RTP with a marker and payload
- * types 64 to 95 would, which are therefore never used (RFC 5761, section 4).
+ * Returns true when a datagram on an RTP port is RTCP. The RTCP packet types coincide with a marker bit and
+ * payload types 64 to 95, which RTP therefore does not use (RFC 5761 section 4).
  */
 export function isRtcp(data: Uint8Array): boolean {
   if (data.length < 8 || ((data[0] as number) & 0xc0) !== VERSION_2) return false
@@ -92,7 +92,7 @@ export function isRtcp(data: Uint8Array): boolean {
   return type >= 192 && type <= 223
 }
 
-/** Writes the 12 bytes of a header without CSRC, extension or padding to the start of `into`. */
+/** Writes a header of 12 bytes, without CSRC, extension or padding, to the start of `into`. */
 export function writeRtpHeader(
   into: Uint8Array,
   payloadType: number,

@@ -3,16 +3,18 @@ import { createSocket, type Socket } from 'node:dgram'
 import type { Clock } from '../base/clock.js'
 import { EngineError } from '../base/errors.js'
 
-/** The kernel's own default drops packets when the thread stalls for some tens of milliseconds. */
+/**
+ * Receive buffer. The default of Linux drops packets when the thread stalls for some tens of milliseconds.
+ */
 const RECEIVE_BUFFER_BYTES = 256 * 1024
-/** Where systems take their ephemeral ports from; without a range ours lie there too. */
+/** The range of ephemeral ports, used when no range is configured. */
 const ANY: PortRange = { first: 32_768, last: 60_998 }
 const TRIES = 100
-/** Peers go on sending for a while after a call: their packets must not reach the next one. */
+/** Time during which a closed port is not reused (ms), because peers may still send to it after a call. */
 const QUARANTINE_MS = 30_000
 
 export interface PortRange {
-  /** Inclusive; RTP takes even ports and RTCP the odd ones after them (RFC 3550 section 11). */
+  /** Inclusive. RTP uses even ports, RTCP the odd port after each (RFC 3550 section 11). */
   readonly first: number
   readonly last: number
 }
@@ -65,7 +67,7 @@ export interface RtpPortPair {
 export class RtpPorts {
   readonly #clock: Clock
   readonly #bindPort: BindRtpPort
-  /** `address:port` to the clock time from which it may be used again. */
+  /** Clock time until which `address:port` stays in quarantine. */
   readonly #quarantined = new Map<string, number>()
   #last = 0
 
@@ -76,9 +78,9 @@ export class RtpPorts {
   }
 
   /**
-   * Binds two sockets: in the range the next free even port and the odd one after it, without a range
-   * a random pair. Throws EngineError `port_unavailable` when the address cannot be bound or every pair is
-   * taken or at rest.
+   * Binds two sockets: the next free even port of the range and the port after it, or a random pair without a
+   * range. Rejects with EngineError `port_unavailable` when the address cannot be bound, or when every pair
+   * is in use or in quarantine.
    */
   async open(
     address: string,
@@ -102,8 +104,8 @@ export class RtpPorts {
   }
 
   async #openAny(address: string, rtp: DatagramListener, rtcp: DatagramListener): Promise<RtpPortPair> {
-    // Chosen here and not by the system: it would take back a port that it chose itself when `anyone`
-    // follows `only`.
+    // Parley chooses the port itself, because Linux releases a port that it chose when `disconnect` follows
+    // `connect`.
     for (let i = 0; i < TRIES; i++) {
       const port = ANY.first + 2 * randomInt((ANY.last - ANY.first) / 2)
       const pair = await this.#tryPair(address, port, this.#clock.now(), rtp, rtcp)
@@ -112,7 +114,7 @@ export class RtpPorts {
     throw noneFree(address, ANY)
   }
 
-  /** Null when one of the two is taken or at rest. */
+  /** Returns null when one of the two ports is in use or in quarantine. */
   async #tryPair(
     address: string,
     port: number,
@@ -143,7 +145,7 @@ export class RtpPorts {
       return { rtp: first, rtcp: await this.#bindSocket(address, port + 1, rtcp) }
     } catch (error) {
       first.close()
-      // Not ours, but another's RTCP port: it was never used.
+      // The RTP port is free: only its RTCP port is in use by another program.
       this.#quarantined.delete(`${address}:${first.port}`)
       throw error
     }
@@ -196,7 +198,7 @@ class UdpPort implements RtpPort {
   readonly #socket: Socket
   readonly #onClosed: () => void
   #open = true
-  /** The place that alone is let in, while there is one. */
+  /** The only address that the system lets through, while the filter is set. */
   #peer: { readonly port: number; readonly address: string } | null = null
 
   constructor(socket: Socket, listener: DatagramListener, onClosed: () => void) {
@@ -206,7 +208,7 @@ class UdpPort implements RtpPort {
     this.#socket = socket
     this.#onClosed = onClosed
     socket.on('message', (data, from) => listener.onDatagram(data, from))
-    // An ICMP refusal or a full queue loses a packet, never the call.
+    // An ICMP error or a full queue loses a packet, but never ends the call.
     socket.on('error', () => {
       this.sendErrors++
     })
@@ -231,7 +233,7 @@ class UdpPort implements RtpPort {
     try {
       this.#socket.remoteAddress()
     } catch {
-      // No route to it right now: then everyone is let in as before. The error event is counted.
+      // There is no route to the address right now, so the filter is not set. The error event is counted.
       return
     }
     this.#peer = { port, address }

@@ -1,35 +1,35 @@
 import type { CodecName, CodecParameters, Ptime } from '../codec/codec.js'
 import type { RtcpRemote, SrtpKeys } from './srtp/keying.js'
 
-/** A payload type that may come, under our number for it. */
+/** A payload type that the peer may send, by Parley's number for it. */
 export type ReceiveFormat =
   | { readonly payloadType: number; readonly kind: 'audio'; readonly codec: CodecName }
   | { readonly payloadType: number; readonly kind: 'event'; readonly clockRate: number }
   | { readonly payloadType: number; readonly kind: 'noise' }
 
-/** The far side as SDP negotiated it. */
+/** The peer's media description as negotiated by SDP. */
 export interface RtpRemote {
   readonly address: string
   readonly port: number
-  /** What we send, under the peer's number for it. */
+  /** The codec that Parley sends, and the peer's payload type for it. */
   readonly codec: CodecName
   readonly payloadType: number
-  /** What the peer's `a=fmtp` wants of what we send. */
+  /** The peer's `a=fmtp` for the audio that Parley sends. */
   readonly parameters?: CodecParameters
-  /** Length of the packets we send; 20 ms when absent. */
+  /** Length of sent packets (ms); 20 when absent. */
   readonly ptime?: Ptime
-  /** The peer's number for telephone-event; null when it was not negotiated. */
+  /** The peer's payload type for telephone-event; null when it was not negotiated. */
   readonly dtmfPayloadType: number | null
-  /** Clock of the events we send; the codec's when absent. */
+  /** Clock rate of sent events; that of the codec when absent. */
   readonly dtmfClockRate?: number
-  /** The peer's number for comfort noise (RFC 3389): silence is sent as that. Absent: as sound. */
+  /** The peer's payload type for comfort noise (RFC 3389). Without it silence is sent as audio. */
   readonly noisePayloadType?: number
-  /** What may come; absent: what we send, under the same numbers. */
+  /** The payload types that the peer may send. When absent, the sent ones with the same numbers. */
   readonly receiveFormats?: readonly ReceiveFormat[]
   readonly send: boolean
   readonly receive: boolean
-  /** Absent: no RTCP is exchanged. */
+  /** Where the peer receives RTCP. Without it no RTCP is exchanged. */
   readonly rtcp?: RtcpRemote
-  /** Absent: RTP and RTCP in the clear. */
+  /** SRTP keys. Without them RTP and RTCP are not encrypted. */
   readonly srtp?: SrtpKeys
 }

@@ -8,24 +8,26 @@ import type { SourceLatch } from './receive/source-latch.js'
 import type { RtpRemote } from './remote-description.js'
 import { DTMF_PAYLOAD_BYTES, DtmfSender } from './telephone-event.js'
 
-/** dgram keeps a packet until the system took it, at worst a few beats on a full socket. */
+/**
+ * Buffers in rotation. dgram keeps a packet until the system took it, at worst a few ticks on a full socket.
+ */
 const RING = 8
 const PTIME = 20
 const NO_PARAMETERS: CodecParameters = {}
-/** In silence comfort noise is described again this often, for NATs and for who missed it. */
+/** During silence comfort noise is repeated at this interval, for NATs and for lost packets. */
 const NOISE_EVERY_FRAMES = 10
-/** A packet on its way; cut to its length, which seldom changes. */
+/** A packet buffer, and its view with the length of the packet, which rarely changes. */
 interface PacketBuffer {
   readonly whole: Buffer
   packet: Buffer
 }
 
-/** Takes packets; each stays unchanged for the next few. */
+/** Sends packets. The bytes of each packet stay unchanged for the next few packets. */
 export interface PacketSink {
   send(packet: Uint8Array, port: number, address: string): void
 }
 
-/** The speaking half of a network leg: a packet every `ptime`. No clock. */
+/** The sending half of a network leg: one packet per `ptime`. It has no clock. */
 export class RtpSender {
   packetsSent = 0
   #audio: readonly PacketBuffer[] = []
@@ -44,18 +46,20 @@ export class RtpSender {
   readonly #firstTimestamp: number
   #remote: RtpRemote | null = null
   #encoder: EncoderPipeline | null = null
-  /** Ticks of the RTP clock per session sample. */
+  /** RTP timestamp ticks per session sample. */
   #ticks = 1
   #sequence: number
   #ring = 0
   #hasFrame = false
-  /** Frames since comfort noise was described; 0 in speech. */
+  /** Silent frames since comfort noise was sent; 0 during speech. */
   #silentFrames = 0
-  /** The last packet carried sound: the next sound is no start of a talk spurt. */
+  /** The last packet carried audio, so the next one does not start a talk spurt. */
   #inTalkSpurt = false
   #eventTimestamp = 0
 
-  /** @param random ten bytes: SSRC, first timestamp and first sequence number (RFC 3550, 5.1). */
+  /**
+   * @param random ten random bytes: SSRC, first timestamp and first sequence number (RFC 3550 section 5.1)
+   */
   constructor(rate: SessionRate, random: Buffer) {
     this.#rate = rate
     this.#samples = (rate / 1000) * FRAME_MS
@@ -89,53 +93,56 @@ export class RtpSender {
     return this.#dtmf.press(digits, timing)
   }
 
-  /** The sound of this beat, copied. */
+  /** Takes a copy of the audio of this tick. */
   push(pcm: Int16Array): void {
     if (this.#remote === null) return
     this.#frame.set(pcm)
     this.#hasFrame = true
   }
 
-  /** Sends the packets of this beat; true when the pushed sound is in them, or waits for the next one. */
+  /**
+   * Sends the packets of this tick. Returns true when the pushed audio is in them, or is pending for the next
+   * one.
+   */
   flush(at: number, port: PacketSink, to: SourceLatch): boolean {
     const pushed = this.#hasFrame
     this.#hasFrame = false
     const remote = this.#remote
-    const line = this.#encoder
-    if (remote === null || line === null) return false
+    const encoder = this.#encoder
+    if (remote === null || encoder === null) return false
     if (!remote.send || to.port === 0) {
       this.#inTalkSpurt = false
-      line.clear()
+      encoder.clear()
       return false
     }
     if (this.#sendEvent(remote, at, port, to)) {
-      line.clear()
+      encoder.clear()
       return false
     }
-    if (!pushed && line.empty && remote.noisePayloadType !== undefined) {
+    if (!pushed && encoder.empty && remote.noisePayloadType !== undefined) {
       this.#sendNoise(remote.noisePayloadType, at, port, to)
       return false
     }
     this.#silentFrames = 0
     const silence = this.#silence[(at / this.#samples) % this.#silence.length] as Int16Array
-    line.push(pushed ? this.#frame : silence, at, pushed)
-    while (line.ready) this.#sendAudio(line, remote.payloadType, port, to)
+    encoder.push(pushed ? this.#frame : silence, at, pushed)
+    while (encoder.ready) this.#sendAudio(encoder, remote.payloadType, port, to)
     return pushed
   }
 
-  #sendAudio(line: EncoderPipeline, payloadType: number, port: PacketSink, to: SourceLatch): void {
+  #sendAudio(encoder: EncoderPipeline, payloadType: number, port: PacketSink, to: SourceLatch): void {
     const slot = this.#audio[this.#ring] as PacketBuffer
-    const at = line.at
-    const sounding = line.hasAudio
-    const bytes = line.take(slot.whole, RTP_HEADER_BYTES)
+    const at = encoder.at
+    const hasAudio = encoder.hasAudio
+    const bytes = encoder.take(slot.whole, RTP_HEADER_BYTES)
     if (bytes === 0) {
       this.#inTalkSpurt = false
       return
     }
     const length = RTP_HEADER_BYTES + bytes
     if (slot.packet.length !== length) slot.packet = slot.whole.subarray(0, length)
-    const marker = sounding && !this.#inTalkSpurt
-    this.#inTalkSpurt = sounding
+    const marker = hasAudio && !this.#inTalkSpurt
+    this.#inTalkSpurt = hasAudio
     this.#send(slot.packet, payloadType, marker, this.#timestamp(at), port, to)
   }
 
@@ -150,7 +157,7 @@ export class RtpSender {
   #sendEvent(remote: RtpRemote, at: number, port: PacketSink, to: SourceLatch): boolean {
     const event = this.#dtmf.next(remote.dtmfClockRate ?? this.#ticks * this.#rate)
     if (event === null || remote.dtmfPayloadType === null) return false
-    // All packets of an event carry the timestamp of its beginning.
+    // All packets of an event carry the timestamp of its start (RFC 4733).
     if (event.marker) this.#eventTimestamp = this.#timestamp(at)
     const buffer = this.#events[this.#ring] as Buffer
     buffer.set(event.payload, RTP_HEADER_BYTES)

@@ -32,12 +32,12 @@ const DIGITS: readonly Digit[] = [
   'D',
 ]
 const END = 0x80
-/** An event of which nothing more arrives, its end packets lost, ends after this long. */
+/** An event whose end packets were lost ends after this silence (ms). */
 const SILENCE_MS = 200
-/** A duration field that is full continues as a new event right behind it (section 2.5.1.3). */
+/** An event that fills the duration field continues as a new event directly behind it (section 2.5.1.3). */
 const MAX_DURATION = 0xffff
 
-/** Hears digits in telephone-event packets, each once, whatever is lost, doubled or out of order. */
+/** Receives digits in telephone-event packets, each once, in spite of loss, duplicates and reordering. */
 export class DtmfReceiver {
   readonly #onDigit: (digit: Digit, durationMs: number) => void
   #active = false
@@ -45,10 +45,10 @@ export class DtmfReceiver {
   #timestamp = 0
   #duration = 0
   #perMs = 8
-  /** Duration of earlier segments of the same long press. */
+  /** Duration of the earlier segments of a long event. */
   #earlierSegments = 0
   #lastMs = 0
-  /** Timestamp of the last event told: it and all before it are over. */
+  /** Timestamp of the last reported event. This event and all earlier ones are over. */
   #lastTimestamp = 0
   #hasEmitted = false
 
@@ -57,8 +57,8 @@ export class DtmfReceiver {
   }
 
   /**
-   * A telephone-event payload, its duration in ticks of `clockRate`; false when it is malformed or no
-   * DTMF digit (events above 15).
+   * Takes a telephone-event payload with a duration in ticks of `clockRate`. Returns false when it is
+   * malformed, or not a DTMF digit (events above 15).
    */
   packet(
     data: Uint8Array,
@@ -75,7 +75,7 @@ export class DtmfReceiver {
     const duration = ((data[offset + 2] as number) << 8) | (data[offset + 3] as number)
     if (this.#hasEmitted && timestampDelta(timestamp, this.#lastTimestamp) <= 0) return true
     if (this.#active && timestamp !== this.#timestamp) {
-      // The timestamp, not the marker bit, names an event: the marker packet may be lost.
+      // The timestamp identifies an event, not the marker bit, because the marked packet may be lost.
       if (timestampDelta(timestamp, this.#timestamp) < 0) return true
       if (this.#continues(event, timestamp)) {
         this.#earlierSegments += MAX_DURATION
@@ -99,12 +99,12 @@ export class DtmfReceiver {
     return true
   }
 
-  /** On the beat: ends an event whose end packets were lost. */
+  /** Ends an event whose end packets were lost. Call it on every tick. */
   tick(nowMs: number): void {
     if (this.#active && nowMs - this.#lastMs >= SILENCE_MS) this.#emitDigit()
   }
 
-  /** A new stream: its timestamps have nothing to do with the old ones. */
+  /** Begins a new stream, whose timestamps are unrelated to the old ones. */
   restart(): void {
     if (this.#active) this.#emitDigit()
     this.#hasEmitted = false
@@ -129,16 +129,16 @@ export class DtmfReceiver {
   }
 }
 
-/** What a beat of a digit being sent is: `payload` belongs to the sender until the next `next`. */
+/** One packet of a digit. `payload` belongs to the sender until the next call of `next`. */
 export interface DtmfPacket {
   readonly payload: Uint8Array
-  /** Set on the first packet of an event only; its timestamp is that of the whole event. */
+  /** Set only on the first packet of an event, whose timestamp is used for the whole event. */
   readonly marker: boolean
 }
 
 /**
- * Well above the 40 ms each of ITU-T Q.24, for slow receivers, and short enough to type an extension.
- * The end packet and its two repetitions (section 2.5.1.4) are sent in the pause.
+ * Well above the 40 ms of ITU-T Q.24, for slow receivers, and short enough to enter an extension. The end
+ * packet and its two repetitions (section 2.5.1.4) are sent during the pause.
  */
 export const DTMF_TIMING: DtmfTiming = { toneMs: 160, gapMs: 160 }
 const END_FRAMES = 3
@@ -146,19 +146,19 @@ const MAX_QUEUED = 64
 /** -10 dBm0, the usual level. */
 const VOLUME = 10
 
-/** Sends queued digits, one packet a beat in the place of audio. */
+/** Sends queued digits, one packet per tick instead of audio. */
 export class DtmfSender {
   readonly #queue = new Uint8Array(MAX_QUEUED)
-  /** Of each digit of the queue, in frames. */
+  /** Tone and pause of each queued digit (frames). */
   readonly #tones = new Uint8Array(MAX_QUEUED)
   readonly #gaps = new Uint8Array(MAX_QUEUED)
   readonly #packet = { payload: new Uint8Array(DTMF_PAYLOAD_BYTES), marker: false }
   #size = 0
   #read = 0
-  /** Frames since the start of the digit being sent; -1 while none is. */
+  /** Frames since the start of the current digit; -1 without one. */
   #frame = -1
 
-  /** Queues digits; false, and none queued, when they do not fit. */
+  /** Queues digits. Returns false, and queues none, when they do not all fit. */
   press(digits: readonly Digit[], { toneMs, gapMs } = DTMF_TIMING): boolean {
     if (this.#size + digits.length > MAX_QUEUED) return false
     for (const digit of digits) {
@@ -175,7 +175,7 @@ export class DtmfSender {
     return this.#frame >= 0 || this.#size > 0
   }
 
-  /** What to send on this beat in the place of audio, in ticks of that clock; null when no digit is being sent. */
+  /** Returns the packet to send on this tick instead of audio, or null when no digit is being sent. */
   next(clockRate = 8000): DtmfPacket | null {
     if (this.#frame === -1) {
       if (this.#size === 0) return null

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.js'
 import { isRtcp, RTP_HEADER_BYTES } from './packet.js'
-import type { RtpPortPair } from './port.js'
+import type { RtpPortPair, SocketAddress } from './port.js'
 import type { ReceptionStatistics } from './receive/reception.js'
 import type { SourceLatch } from './receive/source-latch.js'
 import type { RtpRemote } from './remote-description.js'
@@ -9,56 +9,56 @@ import type { SrtpKey, SrtpKeys } from './srtp/keying.js'
 import { SrtpReceiver, SrtpSender } from './srtp/srtp.js'
 import { MAX_SRTP_OVERHEAD, readUint32 } from './srtp/transform.js'
 
-/** dgram keeps a packet until the system took it, at worst a few beats on a full socket. */
+/**
+ * Buffers in rotation. dgram keeps a packet until the system took it, at worst a few ticks on a full socket.
+ */
 const RING = 8
 
-/** More than a peer sends in a beat, also after a second of standstill: the rest is dropped unread. */
+/**
+ * More datagrams than a peer sends in one tick, even after a stall of a second. Further ones are dropped
+ * unread.
+ */
 const MAX_BURST = 64
-/** So many datagrams of others in one beat are a flood: the system shall drop them. */
+/** This many datagrams from other addresses in one tick are a flood, which the system is asked to drop. */
 const FLOOD = 50
-/** Behind a closed door nobody could take the stream over: it opens when the peer is this silent. */
+/**
+ * The filter keeps a legitimate new source out, so it is removed when the peer is silent for this long (ms).
+ */
 const REOPEN_MS = 500
-
-/** Where a datagram came from. */
-export interface SourceAddress {
-  readonly address: string
-  readonly port: number
-}
 
 export interface RtpTransportOptions {
   readonly clock: Clock
   readonly latch: SourceLatch
   readonly reception: ReceptionStatistics
-  /** Of the stream we send. */
+  /** SSRC of the sent stream. */
   readonly ssrc: number
   readonly cname: Uint8Array
-  /** In [0, 1): spreads the reports of many legs. */
+  /** Returns random numbers in [0, 1), which spread the reports of many legs. */
   readonly random: () => number
 }
 
 /**
- * What lies between a leg and its two sockets: tells RTP from everything else that comes (RFC 7983),
- * protects and opens it, exchanges RTCP. Allocates nothing per packet in the clear; SRTP has what
- * `node:crypto` allocates.
+ * Connects a leg with its two sockets: separates RTP from other protocols (RFC 7983), encrypts and decrypts
+ * SRTP, and exchanges RTCP. Allocates nothing per unencrypted packet; SRTP allocates what `node:crypto` does.
  */
 export class RtpTransport {
   readonly latch: SourceLatch
   readonly rtcp: RtcpSession
-  /** Datagrams for which there is nobody here. */
+  /** Datagrams of protocols that are not handled here. */
   stun = 0
   dtls = 0
   otherProtocols = 0
-  /** SRTP that is not genuine, or came before. */
+  /** SRTP packets that failed authentication, or that are replays. */
   authFailures = 0
-  /** RTCP from elsewhere than the stream. */
+  /** RTCP packets that do not come from the address of the stream. */
   unknownSources = 0
-  /** Of the stream's own place, more than can be. */
+  /** Datagrams from the address of the stream beyond the possible packet rate. */
   floodDropped = 0
-  /** How often the system was asked to drop what comes from elsewhere. */
+  /** Number of times the system was asked to drop datagrams from other addresses. */
   filterActivations = 0
-  /** All of these together. */
+  /** The sum of the counters above. */
   refused = 0
-  /** When RTCP last proved that the far side is there. */
+  /** Clock time of the last valid RTCP packet (ms). */
   lastRtcpMs = Number.NEGATIVE_INFINITY
   readonly #clock: Clock
   readonly #rtcpRemote: { address: string; port: number } = { address: '', port: 0 }
@@ -69,7 +69,7 @@ export class RtpTransport {
   #in: SrtpReceiver | null = null
   readonly #ring: Buffer[] = Array.from({ length: RING }, () => Buffer.alloc(0))
   #next = 0
-  /** Datagrams in this beat: of the stream's place, and of others on each port. */
+  /** Datagrams in this tick: from the address of the stream, and from others on each port. */
   #streamDatagrams = 0
   #otherDatagrams = 0
   #otherRtcp = 0
@@ -87,7 +87,7 @@ export class RtpTransport {
     this.#ports = ports
   }
 
-  /** What SDP says; `clockRate` of the codec in use. */
+  /** Applies the peer's SDP. `clockRate` is that of the codec. */
   setRemote(remote: RtpRemote, clockRate: number): void {
     this.#remote = remote
     this.rtcp.setClockRate(clockRate)
@@ -100,7 +100,7 @@ export class RtpTransport {
     this.#rekey(remote.srtp ?? null)
   }
 
-  /** Sends an RTP packet of the stream; it must stay unchanged for the next few. */
+  /** Sends an RTP packet of the stream. Its bytes must stay unchanged for the next few packets. */
   send(packet: Uint8Array, port: number, address: string): void {
     this.rtcp.packetSent(packet, packet.length - RTP_HEADER_BYTES, this.#clock.now())
     const ports = this.#ports
@@ -115,10 +115,10 @@ export class RtpTransport {
   }
 
   /**
-   * A datagram of the RTP port: the RTP packet in the clear, which is valid until this returns to the
-   * socket, or null when it was something else and is dealt with.
+   * Takes a datagram of the RTP port. Returns the decrypted RTP packet, valid until the socket callback
+   * returns, or null when the datagram was refused or was not RTP.
    */
-  receive(data: Uint8Array, from: SourceAddress, nowMs: number): Uint8Array | null {
+  receive(data: Uint8Array, from: SocketAddress, nowMs: number): Uint8Array | null {
     if (from.port !== this.latch.port || from.address !== this.latch.address) this.#otherDatagrams++
     else if (++this.#streamDatagrams > MAX_BURST) {
       this.floodDropped++
@@ -138,7 +138,7 @@ export class RtpTransport {
       return null
     }
     if (this.#in === null || data.length < RTP_HEADER_BYTES) return data
-    // Who is not let in is not worth an HMAC.
+    // A cheap check of the source comes before the HMAC.
     if (this.latch.wouldRefuse(from.address, from.port, readUint32(data, 8), nowMs)) {
       this.latch.unknownSources++
       this.refused++
@@ -156,8 +156,8 @@ export class RtpTransport {
     this.#lastHeardMs = nowMs
   }
 
-  /** A datagram of the RTCP port. */
-  receiveRtcp(data: Uint8Array, from: SourceAddress, nowMs: number): void {
+  /** Takes a datagram of the RTCP port. */
+  receiveRtcp(data: Uint8Array, from: SocketAddress, nowMs: number): void {
     if (from.port !== this.#rtcpRemote.port || from.address !== this.#rtcpRemote.address) this.#otherRtcp++
     else if (++this.#streamDatagrams > MAX_BURST) {
       this.floodDropped++
@@ -172,20 +172,23 @@ export class RtpTransport {
     this.refused++
   }
 
-  /** Once a beat: sends the reports that are due. */
+  /** Sends the RTCP reports that are due. Call it on every tick. */
   tick(nowMs: number): void {
     this.#limitFlood(nowMs)
     const reports = this.#remote?.rtcp === undefined ? null : this.rtcp.tick(nowMs)
     if (reports !== null) this.#sendRtcp(reports)
   }
 
-  /** Says goodbye; the ports are the caller's to close. */
+  /** Sends an RTCP BYE. The caller closes the ports. */
   close(nowMs: number): void {
     const reports = this.#remote?.rtcp === undefined ? null : this.rtcp.bye(nowMs)
     if (reports !== null) this.#sendRtcp(reports)
   }
 
-  /** Lets the system keep a flood away while the stream lives; opens again for whoever may replace it. */
+  /**
+   * Makes the system drop a flood while the stream is alive, and removes the filter when another source may
+   * take over.
+   */
   #limitFlood(nowMs: number): void {
     const ports = this.#ports
     const { address, port } = this.latch
@@ -213,7 +216,7 @@ export class RtpTransport {
     this.#isRtcpFiltered = false
   }
 
-  #takeRtcp(data: Uint8Array, from: SourceAddress, nowMs: number, onRtpPort: boolean): void {
+  #takeRtcp(data: Uint8Array, from: SocketAddress, nowMs: number, onRtpPort: boolean): void {
     if (!this.#isRtcpSource(from, onRtpPort)) {
       this.unknownSources++
       this.refused++
@@ -235,13 +238,16 @@ export class RtpTransport {
     }
     this.lastRtcpMs = nowMs
     if (onRtpPort) return
-    // Symmetric, as for RTP: a NAT may have mapped its port.
+    // Symmetric like RTP, because a NAT may have mapped the port.
     this.#rtcpRemote.address = from.address
     this.#rtcpRemote.port = from.port
   }
 
-  /** RTCP counts from where the stream comes from; on a port of its own that is the same machine. */
-  #isRtcpSource({ address, port }: SourceAddress, onRtpPort: boolean): boolean {
+  /**
+   * On the RTP port RTCP must come from the address of the stream. On its own port it must come from the same
+   * host.
+   */
+  #isRtcpSource({ address, port }: SocketAddress, onRtpPort: boolean): boolean {
     if (this.#remote === null) return false
     if (onRtpPort) return address === this.latch.address && port === this.latch.port
     return address === this.latch.address || address === this.#remote.rtcp?.address
@@ -260,7 +266,7 @@ export class RtpTransport {
     socket.send(slot.subarray(0, length), to.port, to.address)
   }
 
-  /** Roll-over counters and windows live as long as their key. */
+  /** Keeps roll-over counters and replay windows as long as their key is unchanged. */
   #rekey(keys: SrtpKeys | null): void {
     const before = this.#keys
     this.#keys = keys

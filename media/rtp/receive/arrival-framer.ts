@@ -3,13 +3,13 @@ import { MAX_PACKET_MS } from '../../codec/decoder-pipeline.js'
 import { Concealer } from '../../jitter/concealer.js'
 
 const SLOTS = 4
-/** A missing packet is waited for until this many later ones are here ... */
+/** A missing packet is awaited until this many later ones have arrived ... */
 const MAX_HELD = 2
-/** ... or this long, when the stream stops just then. */
+/** ... or for this long (ms), when the stream stops just then. */
 const MAX_HELD_MS = 60
-/** Our time line and the stream's may differ by 5 ms before the place of a frame is corrected. */
+/** The frames follow a shift of the stream's time line only when it exceeds this (ms). */
 const SLACK_MS = 5
-/** A gap longer than a second is not filled: time simply goes on. */
+/** A longer gap than one second is not filled: the position simply jumps. */
 const MAX_FILL_FRAMES = 50
 
 /** Takes frames of 20 ms. A frame is borrowed until the call returns. */
@@ -30,14 +30,14 @@ interface BorrowedFrame extends AudioFrame {
 }
 
 /**
- * Turns packets into consecutive 20 ms frames as they arrive, for those who listen rather than play:
- * no jitter delay, only order. For missing packets listeners get what one who plays the stream gets:
- * sound made up from both sides of the gap, faded to silence after 60 ms; a hole would be an offset to a
- * detector and a click to a recogniser. Silence of the sender is silence.
- * Positions are samples of the session's rate since its start; nothing is allocated per packet.
+ * Turns packets into consecutive 20 ms frames as they arrive, in order but without the delay of the jitter
+ * buffer. Lost packets are concealed as in the jitter buffer, from both sides of the gap and fading to
+ * silence after 60 ms, because a hole would look like the end of speech to a detector and like a click to a
+ * recogniser. Silence of the sender becomes silent frames. Positions are samples at the session rate since
+ * session start. Allocates nothing per packet.
  */
 export class ArrivalFramer {
-  /** Packets that came after a later one had been handed out. */
+  /** Packets that arrived after a later one was delivered. */
   late = 0
   #listener: FrameListener | null = null
   readonly #samples: number
@@ -50,9 +50,9 @@ export class ArrivalFramer {
   #held = 0
   #heldSince = 0
   #next = -1
-  /** When a packet last came. */
+  /** Position at which the last packet arrived. */
   #lastArrival = Number.NEGATIVE_INFINITY
-  /** Where the next sample belongs. */
+  /** Position of the next sample. */
   #cursor = 0
   #filled = 0
 
@@ -77,7 +77,10 @@ export class ArrivalFramer {
     this.#listener = listener
   }
 
-  /** A packet, once: its unwrapped sequence number, the place of its first sample, and the time now. */
+  /**
+   * Takes a packet once: its unwrapped sequence number, the position of its first sample, and the current
+   * position.
+   */
   put(sequence: number, position: number, pcm: Int16Array, length: number, now: number): void {
     this.#lastArrival = now
     if (this.#next === -1) this.#next = sequence
@@ -108,7 +111,7 @@ export class ArrivalFramer {
     if (this.#held > MAX_HELD) this.#release(1)
   }
 
-  /** A packet that carries no audio (an event, comfort noise): not lost, nothing to hear. */
+  /** Takes note of a packet without audio (an event or comfort noise), which is therefore not lost. */
   skip(sequence: number): void {
     if (this.#next !== sequence) return
     this.#next++
@@ -116,8 +119,8 @@ export class ArrivalFramer {
   }
 
   /**
-   * On the beat: gives up waiting, and fills with silence what is `behind` samples overdue. A stream that
-   * comes late, but comes, has its silence already: more of it between its packets would tear up words.
+   * Ends waiting for lost packets, and adds silence that is `behind` samples overdue. Call it on every tick.
+   * A stream that is late but still arriving needs no further silence, which would tear words apart.
    */
   tick(now: number, behind: number): void {
     if (this.#held > 0 && now - this.#heldSince > this.#maxHeld) this.#release(SLOTS)
@@ -126,13 +129,13 @@ export class ArrivalFramer {
     while (this.#cursor + this.#samples + behind <= now) this.#emitSilence()
   }
 
-  /** A new stream: what is held is handed out, order starts anew, time goes on. */
+  /** Begins a new stream: delivers held packets and restarts the order. Positions continue. */
   restart(): void {
     this.#release(SLOTS)
     this.#next = -1
   }
 
-  /** Hands out held packets that are next, and gives up on as many `gaps` between them. */
+  /** Delivers held packets that are next in order, and skips up to `gaps` gaps between them. */
   #release(gaps: number): void {
     let maySkip = gaps
     while (this.#held > 0) {
@@ -154,7 +157,7 @@ export class ArrivalFramer {
   #appendPacket(position: number, pcm: Int16Array, length: number, lost: boolean): void {
     const slack = this.#slack
     const gap = position - this.#cursor - this.#filled
-    // By whole packets: frames go on beginning where packets do.
+    // A multiple of the packet length, so that frames still begin where packets do.
     const missing = lost ? Math.round(gap / length) * length : 0
     if (missing > 0 && missing <= MAX_FILL_FRAMES * this.#samples) {
       this.#concealGap(missing, pcm, length)
@@ -170,7 +173,7 @@ export class ArrivalFramer {
     this.#append(pcm, length)
   }
 
-  /** Makes up `count` samples before those of `after`. */
+  /** Conceals `count` samples before those of `after`. */
   #concealGap(count: number, after: Int16Array, known: number): void {
     const frame = this.#pcm
     for (let left = count; left > 0; ) {
@@ -197,7 +200,7 @@ export class ArrivalFramer {
     }
   }
 
-  /** Completes the frame at hand, usually an empty one, with silence. */
+  /** Fills the rest of the current frame, usually all of it, with silence. */
   #emitSilence(): void {
     this.#pcm.fill(0, this.#filled)
     this.#emitFrame()

@@ -1,12 +1,12 @@
-/** The quickest packet of every 5 s counts, of the last two minutes. */
+/** The meter uses the fastest packet of every 5 s, over the last two minutes. */
 const BIN_S = 5
 const BINS = 24
-/** A line through less than half a minute says nothing. */
+/** A line through less than half a minute is not reliable. */
 const FEWEST = 6
 
 /**
- * How fast the sender's clock runs against ours, from how the transit of the quickest packets creeps.
- * Good to some 10 ppm on a line with jitter.
+ * Measures the drift of the sender's clock against ours from the transit of the fastest packets. Accurate to
+ * about 10 ppm under jitter.
  */
 export class DriftMeter {
   readonly #bin: number
@@ -16,12 +16,12 @@ export class DriftMeter {
   #current = -1
   #minimum = 0
 
-  /** `rate` is the unit of the values: samples a second. */
+  /** @param rate unit of the values (samples per second) */
   constructor(rate: number) {
     this.#bin = rate * BIN_S
   }
 
-  /** A packet's transit (arrival less its place in the stream) and arrival. */
+  /** Takes a packet's transit (arrival less position in the stream) and arrival. */
   observe(transit: number, arrival: number): void {
     const bin = Math.floor(arrival / this.#bin)
     if (bin === this.#current) {
@@ -30,21 +30,21 @@ export class DriftMeter {
     }
     if (this.#current !== -1) {
       this.#keep()
-      // A bin without packets would bend the line.
+      // An empty bin would bend the line.
       if (bin !== this.#current + 1) this.restart()
     }
     this.#current = bin
     this.#minimum = transit
   }
 
-  /** Another stream. */
+  /** Begins another stream. */
   restart(): void {
     this.#first = 0
     this.#count = 0
     this.#current = -1
   }
 
-  /** Positive when the sender's clock is fast; 0 while unknown. Least squares through the minima. */
+  /** Drift, positive when the sender's clock is fast; 0 while unknown. Least squares through the minima. */
   get ppm(): number {
     const count = this.#count
     if (count < FEWEST) return 0

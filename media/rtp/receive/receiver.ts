@@ -13,19 +13,27 @@ import { type QueuedPacket, ReorderBuffer } from './reorder-buffer.js'
 import type { SourceLatch } from './source-latch.js'
 import { RtpTimeline } from './timeline.js'
 
-/** A stream this late, for that long, is not delayed: its timestamps stood still. */
+/** A stream this late for this long is not delayed: the sender's timestamps stood still. */
 const STANDING_DELAY_MS = 200
 const STANDING_FOR_MS = 400
-/** The ear calls it silence when nothing came for the usual jitter and two packets more, at least 60 ms. */
+/**
+ * Silence is delivered when no packet arrived for the usual jitter and two more packets, at least this long
+ * (ms).
+ */
 const MIN_BEHIND_MS = 60
 const MAX_JITTER_MARGIN_MS = 120
-/** A packet held for the sake of order is given up waiting for after this long. */
+/** Longest wait of a packet in the reorder buffer (ms). */
 const HELD_MS = 40
-/** RFC 3389: tells that the far side is silent. Its static number is taken from peers that never agreed to it. */
+/**
+ * RFC 3389 comfort noise: the peer is silent. Its static payload type is accepted even if it was not
+ * negotiated.
+ */
 const COMFORT_NOISE = 13
 const NOISE: ReceiveFormat = { payloadType: COMFORT_NOISE, kind: 'noise' }
 
-/** The listening half of a network leg: from datagrams to frames and digits. No socket, no clock. */
+/**
+ * The receiving half of a network leg: turns datagrams into frames and digits. It has no socket and no clock.
+ */
 export class RtpReceiver {
   packetsReceived = 0
   refused = 0
@@ -39,12 +47,12 @@ export class RtpReceiver {
   readonly #reorder: ReorderBuffer
   readonly #rate: SessionRate
   readonly #perMs: number
-  /** What each payload type is; null refuses it. */
+  /** Formats by payload type; null refuses a packet. */
   readonly #formats: (ReceiveFormat | null)[] = new Array(128).fill(null)
   /** Decoders by payload type. */
   readonly #decoders: (DecoderPipeline | null)[] = new Array(128).fill(null)
   #comfortNoise: ComfortNoiseGenerator
-  /** The far side said last that it says nothing. */
+  /** The last packet was comfort noise. */
   #silent = false
   #remote: RtpRemote | null = null
   #standingSince = -1
@@ -87,7 +95,7 @@ export class RtpReceiver {
     return this.#timeline.jitter / this.#perMs
   }
 
-  /** The delay that smooth playout adds. */
+  /** Playout delay of the jitter buffer (ms). */
   get playoutMs(): number {
     return this.#jitter.targetMs
   }
@@ -109,13 +117,16 @@ export class RtpReceiver {
     for (const format of remote.receiveFormats ?? formatsOf(remote)) {
       this.#formats[format.payloadType] = format
       if (format.kind !== 'audio') continue
-      // A decoder that goes on keeps what it has learned.
-      const kept = before.find((line) => line?.codec === format.codec)
+      // A decoder that is still in use keeps its state.
+      const kept = before.find((decoder) => decoder?.codec === format.codec)
       this.#decoders[format.payloadType] = kept ?? new DecoderPipeline(format.codec, this.#rate)
     }
   }
 
-  /** `now` is the session position in samples. False when the datagram is not this leg's. */
+  /**
+   * Takes a datagram. `now` is the session position (samples). Returns false when the datagram does not
+   * belong to this leg.
+   */
   receive(data: Uint8Array, address: string, port: number, nowMs: number, now: number): boolean {
     const remote = this.#remote
     const packet = this.#packet
@@ -158,7 +169,10 @@ export class RtpReceiver {
     return true
   }
 
-  /** The next 20 ms after the jitter delay, at the session rate: sound, or the noise the far side asks for. */
+  /**
+   * Writes the next 20 ms after the jitter delay, at the session rate: audio, or the comfort noise of the
+   * peer.
+   */
   pull(into: Int16Array, at: number): boolean {
     const noise = this.#comfortNoise
     if (this.#jitter.pull(into, Math.round(this.#timeline.timestampAt(at)))) {
@@ -179,13 +193,13 @@ export class RtpReceiver {
 
   #receiveAudio(data: Uint8Array, packet: QueuedPacket): void {
     const { now, sequence } = packet
-    const line = this.#decoders[packet.payloadType]
-    // It waited, and meanwhile its format was negotiated away.
-    if (line === null || line === undefined) return
-    if (this.#timeline.setClock(codecOf(line.codec).clockRate)) this.#restartTime()
-    const length = line.decode(data, packet.payloadOffset, packet.payloadLength)
+    const decoder = this.#decoders[packet.payloadType]
+    // The packet was held while a re-INVITE removed its format.
+    if (decoder === null || decoder === undefined) return
+    if (this.#timeline.setClock(codecOf(decoder.codec).clockRate)) this.#restartTime()
+    const length = decoder.decode(data, packet.payloadOffset, packet.payloadLength)
     if (length === 0) {
-      // Nothing to hear, but not lost either: keep-alives are empty (RFC 6263 section 4.6).
+      // The packet has no audio, but is not lost: keep-alives are empty (RFC 6263 section 4.6).
       this.#framer.skip(sequence)
       return
     }
@@ -196,14 +210,14 @@ export class RtpReceiver {
     }
     this.reception.jitter = this.#timeline.jitterTicks
     this.#silent = false
-    const { pcm } = line
-    // On hold the stream is followed, so that it goes on smoothly, but nothing of it is heard.
+    const { pcm } = decoder
+    // On hold the stream is tracked, so that it resumes smoothly, but it is silenced.
     if (this.#remote?.receive !== true) pcm.fill(0, 0, length)
     const played = this.#jitter.put(ts, pcm, length, Math.round(this.#timeline.timestampAt(now)))
     if (!played) this.reception.discard(sequence)
-    // A packet leaves when its last sample was spoken: its first one is as old as the packet is long.
-    const spoken = this.#timeline.position(ts) - length
-    this.#framer.put(sequence, spoken, pcm, length, now)
+    // A packet leaves after its last sample was spoken, so its first sample is as old as the packet is long.
+    const firstSample = this.#timeline.position(ts) - length
+    this.#framer.put(sequence, firstSample, pcm, length, now)
   }
 
   #isStalled(now: number): boolean {
@@ -232,7 +246,7 @@ export class RtpReceiver {
   }
 }
 
-/** Without a list of its own a peer sends what it wants to receive, under the same numbers. */
+/** Without a list the peer sends what it wants to receive, under the same payload types. */
 function formatsOf(remote: RtpRemote): readonly ReceiveFormat[] {
   const { codec, payloadType, dtmfPayloadType, dtmfClockRate = codecOf(codec).clockRate } = remote
   const audio: ReceiveFormat = { payloadType, kind: 'audio', codec }

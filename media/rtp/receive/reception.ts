@@ -5,7 +5,7 @@ import { sequenceDelta } from './sequence.js'
 /** A packet of the stream that was not received before. */
 export const FRESH = 0
 export const DUPLICATE = 1
-/** Behind by more than the window, so that it cannot be told from a duplicate. */
+/** Behind by more than the window, so that it may be a duplicate. */
 export const STALE = 2
 /** The sequence numbers jumped: the sender restarted, and counting starts over. */
 export const RESTART = 3

@@ -1,11 +1,11 @@
 import type { RtpPacket } from '../packet.js'
 
-/** No datagram is longer on a network that RTP crosses. */
+/** No datagram is longer on networks that carry RTP. */
 const MAX_BYTES = 1500
-/** A stream that came out of order once is taken for one that may again, for 5 s of packets. */
+/** A stream that was out of order once may be again within 250 packets, which is 5 s. */
 const WARY_FOR = 250
 
-/** Where and when a packet belongs; the fields of `RtpPacket`, apart from it. */
+/** The fields of `RtpPacket` that a held packet needs. */
 export interface QueuedPacket {
   payloadType: number
   payloadOffset: number
@@ -13,14 +13,14 @@ export interface QueuedPacket {
   timestamp: number
   /** Unwrapped. */
   sequence: number
-  /** Position at which it came, in samples of the session. */
+  /** Position at which the packet arrived (session samples). */
   now: number
 }
 
 /**
- * Gives packets to a decoder that adapts to what it decodes in the order in which they were sent. Loss is
- * by far more frequent than a swapped pair, and must delay nothing: only on a stream that was seen to
- * swap, the packet behind a gap waits for one more. One is held at most, in memory taken once.
+ * Restores the order of packets for decoders with state. Loss is far more frequent than reordering and must
+ * not cause delay. So only on a stream that was out of order before, the packet after a gap waits for one
+ * more packet. At most one packet is held, in preallocated memory.
  */
 export class ReorderBuffer {
   readonly #onPacket: (data: Uint8Array, arrival: QueuedPacket) => void
@@ -35,7 +35,10 @@ export class ReorderBuffer {
     this.#onPacket = out
   }
 
-  /** A packet, once: its unwrapped sequence number, the position now, and whether its decoder cares. */
+  /**
+   * Takes a packet once: its unwrapped sequence number, the current position, and whether its decoder has
+   * state.
+   */
   put(data: Uint8Array, packet: RtpPacket, sequence: number, now: number, adapts: boolean): void {
     if (this.#next !== -1 && sequence < this.#next) this.#reorderedUntil = sequence + WARY_FOR
     const gap = this.#next !== -1 && sequence > this.#next
@@ -46,25 +49,25 @@ export class ReorderBuffer {
       this.#isHolding = true
       return
     }
-    // Behind what is held, the gap stayed: give it up.
+    // The gap before the held packet was not filled: stop waiting.
     if (this.#isHolding && sequence > this.#held.sequence) this.release()
     fill(this.#direct, packet, sequence, now)
     this.#onPacket(data, this.#direct)
     this.skip(sequence)
   }
 
-  /** That packet was seen and needs no decoding. */
+  /** Takes note of a packet that needs no decoding. */
   skip(sequence: number): void {
     if (sequence >= this.#next) this.#next = sequence + 1
     if (this.#isHolding && this.#held.sequence <= this.#next) this.release()
   }
 
-  /** On the beat: what has waited since before `since` waits no longer. */
+  /** Releases a packet that has waited since before `since`. Call it on every tick. */
   tick(since: number): void {
     if (this.#isHolding && this.#held.now <= since) this.release()
   }
 
-  /** Gives out what is held. */
+  /** Releases the held packet. */
   release(): void {
     if (!this.#isHolding) return
     this.#isHolding = false
@@ -72,7 +75,7 @@ export class ReorderBuffer {
     this.#onPacket(this.#bytes, this.#held)
   }
 
-  /** Another stream, with another order; what is held belongs to the old one. */
+  /** Begins another stream with its own order, and drops the held packet. */
   restart(): void {
     this.#isHolding = false
     this.#next = -1

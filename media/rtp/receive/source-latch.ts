@@ -1,13 +1,13 @@
-/** A source that fell silent for this long may be replaced by any other. */
+/** Any other source may replace one that is silent for this long (ms). */
 const TAKE_OVER_MS = 1000
 /**
- * Sooner, when one half of what tells the source stays: the same address with a new SSRC (a switch
- * behind it changed the sender), or the SSRC from another address (a NAT changed the port).
+ * This silence (ms) is enough when half of the identity stays: the same address with a new SSRC (a switch
+ * behind it changed the sender), or the same SSRC from another address (a NAT changed the port).
  */
 const HALF_KNOWN_MS = 100
-/** The address of the SDP takes the stream back from whoever was first, for this long. */
+/** For this long (ms) a source that is closer to the SDP address replaces the first one. */
 const PREFER_SDP_MS = 3000
-/** Whoever was replaced for being silent takes it back when it speaks again this soon. */
+/** A source that was replaced because of its silence may return within this time (ms). */
 const RETURN_MS = 30_000
 
 interface SocketAddress {
@@ -16,14 +16,15 @@ interface SocketAddress {
 }
 
 /**
- * Decides whose packets are this leg's. Sends go to the SDP address until the first valid packet, then
- * to where that came from (symmetric RTP, for peers behind NAT). Nobody else gets in while it lives.
+ * Decides which source's packets belong to this leg. Parley sends to the SDP address until the first valid
+ * packet, and then to the address of that packet (symmetric RTP, for peers behind NAT). No other source is
+ * accepted while the current one is alive.
  */
 export class SourceLatch {
-  /** Where to send; the address is empty before the SDP is known. */
+  /** The address to send to; empty before the SDP is known. */
   address = ''
   port = 0
-  /** How often the place changed, the first time included, and packets of others. */
+  /** Number of address changes, including the first one, and number of packets from other sources. */
   latches = 0
   unknownSources = 0
   readonly #sdp: SocketAddress = { address: '', port: 0 }
@@ -33,7 +34,7 @@ export class SourceLatch {
   #ssrc = 0
   #lastMs = 0
 
-  /** The address in the SDP. A changed one starts over; the same one changes nothing. */
+  /** Sets the address of the SDP. A changed address starts over, the same one changes nothing. */
   setSdpAddress(address: string, port: number): void {
     if (address === this.#sdp.address && port === this.#sdp.port) return
     this.#sdp.address = address
@@ -44,22 +45,25 @@ export class SourceLatch {
     this.#latched = false
   }
 
-  /** Whether `accept` would refuse it. For what is dear to check otherwise. */
+  /** Returns true when `accept` would refuse the packet. It is a cheap check before SRTP authentication. */
   wouldRefuse(address: string, port: number, ssrc: number, nowMs: number): boolean {
     if (!this.#latched) return false
-    const here = address === this.address && port === this.port
-    return !(here && ssrc === this.#ssrc) && !this.#mayReplace(here, address, port, ssrc, nowMs)
+    const sameAddress = address === this.address && port === this.port
+    return !(sameAddress && ssrc === this.#ssrc) && !this.#mayReplace(sameAddress, address, port, ssrc, nowMs)
   }
 
-  /** A valid packet: `refused`, `same` stream as before, or the first of a `new` one. */
+  /**
+   * Takes a valid packet. Returns `same` for the current stream, `new` for the first packet of another
+   * stream, or `refused`.
+   */
   accept(address: string, port: number, ssrc: number, nowMs: number): 'refused' | 'same' | 'new' {
     if (this.wouldRefuse(address, port, ssrc, nowMs)) {
       this.unknownSources++
       return 'refused'
     }
     const before = this.#latched && ssrc === this.#ssrc
-    const here = address === this.address && port === this.port
-    if (!this.#latched || !here) this.#latch(address, port, nowMs)
+    const sameAddress = address === this.address && port === this.port
+    if (!this.#latched || !sameAddress) this.#latch(address, port, nowMs)
     this.#latched = true
     this.#ssrc = ssrc
     this.#lastMs = nowMs
@@ -68,7 +72,7 @@ export class SourceLatch {
 
   #latch(address: string, port: number, nowMs: number): void {
     this.latches++
-    // Who lost it for being less like the SDP, or to one that returned, has no claim.
+    // A source that was replaced by one closer to the SDP, or by a returning one, may not return.
     const claims = this.#latched && nowMs - this.#lastMs >= HALF_KNOWN_MS
     this.#previous.address = claims ? this.address : ''
     this.#previous.port = claims ? this.port : 0
@@ -77,10 +81,10 @@ export class SourceLatch {
     this.port = port
   }
 
-  #mayReplace(here: boolean, address: string, port: number, ssrc: number, nowMs: number): boolean {
+  #mayReplace(sameAddress: boolean, address: string, port: number, ssrc: number, nowMs: number): boolean {
     const silentMs = nowMs - this.#lastMs
-    if ((here || ssrc === this.#ssrc) && silentMs >= HALF_KNOWN_MS) return true
-    if (here) return false
+    if ((sameAddress || ssrc === this.#ssrc) && silentMs >= HALF_KNOWN_MS) return true
+    if (sameAddress) return false
     const sinceMs = nowMs - this.#latchedMs
     if (sinceMs < PREFER_SDP_MS && this.#sdpMatch(address, port) > this.#sdpMatch(this.address, this.port)) {
       return true
@@ -90,7 +94,7 @@ export class SourceLatch {
     return silentMs >= TAKE_OVER_MS
   }
 
-  /** How much a place is like the one of the SDP. */
+  /** Returns how closely an address matches the SDP. */
   #sdpMatch(address: string, port: number): number {
     if (address !== this.#sdp.address) return 0
     return port === this.#sdp.port ? 2 : 1

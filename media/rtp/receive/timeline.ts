@@ -2,26 +2,29 @@ import type { SessionRate } from '../../base/frame.js'
 import { DriftMeter } from './clock-drift.js'
 import { timestampDelta } from './sequence.js'
 
-/** The quickest packet of the last 8 s is taken for undelayed; drift of the sender's clock follows. */
+/**
+ * The fastest packet of the last 8 s counts as undelayed, so the time line follows the drift of the sender's
+ * clock.
+ */
 const BUCKETS = 8
 /**
- * A packet this much earlier than any before it comes from a jump of its timestamps, not from the
- * network: nothing arrives before it was sent.
+ * A packet this much earlier (s) than all before it is due to a jump of its timestamps: no packet arrives
+ * before it was sent.
  */
 const MAX_EARLY_S = 0.2
 
-/** Place of a stream's first packet: far from zero, so that those from before it stay positive. */
+/** Stream position of the first packet: far from zero, so that earlier packets stay positive. */
 const BASE = 2 ** 32
 
 /**
- * Puts the timestamps of one RTP stream on our own time line: position = timestamp + smallest transit
- * seen lately, which takes the jitter of the network out. Everything but the timestamps that go in is in
- * samples of the session's rate; arrival is counted from session start.
+ * Maps the timestamps of one RTP stream to session time: position = timestamp + smallest recent transit,
+ * which removes the jitter of the network. All values except RTP timestamps are samples at the session rate.
+ * Arrival is counted from session start.
  */
 export class RtpTimeline {
-  /** Samples by which the last observed packet came later than the quickest ones. */
+  /** Lateness of the last packet compared with the fastest ones (samples). */
   delay = 0
-  /** RFC 3550 interarrival jitter (appendix A.8), in samples. */
+  /** Interarrival jitter of RFC 3550 appendix A.8 (samples). */
   jitter = 0
   readonly #rate: SessionRate
   readonly #maxEarly: number
@@ -32,7 +35,7 @@ export class RtpTimeline {
   #bucket = 0
   #offset = 0
   #lastTransit = 0
-  /** Unwrapped, in ticks of the RTP clock. */
+  /** Unwrapped timestamps (ticks of the RTP clock). */
   #last = 0
   #first = 0
   #started = false
@@ -44,7 +47,7 @@ export class RtpTimeline {
     this.#scale = rate / 8000
   }
 
-  /** How fast the sender's clock runs against ours; 0 while unknown. */
+  /** Drift of the sender's clock, positive when it is fast; 0 while unknown. */
   get driftPpm(): number {
     return this.#drift.ppm
   }
@@ -58,14 +61,17 @@ export class RtpTimeline {
     return this.#started
   }
 
-  /** How fast the timestamps that come count; true when that changed, which is another stream. */
+  /** Sets the clock rate of the timestamps. Returns true when it changed, which means another stream. */
   setClock(clockRate: number): boolean {
     if (this.#rate / clockRate === this.#scale) return false
     this.#scale = this.#rate / clockRate
     return true
   }
 
-  /** Takes a packet; its place in the stream, or -1 when its timestamps jumped: start anew. */
+  /**
+   * Takes a packet. Returns its stream position, or -1 when its timestamps jumped and the caller must
+   * restart.
+   */
   observe(timestamp: number, arrival: number): number {
     if (!this.#started) {
       this.#started = true
@@ -76,8 +82,8 @@ export class RtpTimeline {
       this.#offset = this.#lastTransit
     }
     const extended = this.#last + timestampDelta(timestamp, this.#last % 2 ** 32)
-    const place = BASE + Math.round((extended - this.#first) * this.#scale)
-    const transit = arrival - place
+    const streamPosition = BASE + Math.round((extended - this.#first) * this.#scale)
+    const transit = arrival - streamPosition
     if (transit < this.#offset - this.#maxEarly) return -1
     if (extended > this.#last) this.#last = extended
     this.#rotate(arrival)
@@ -88,20 +94,20 @@ export class RtpTimeline {
     this.jitter += (Math.abs(transit - this.#lastTransit) - this.jitter) / 16
     this.#lastTransit = transit
     this.#drift.observe(transit, arrival)
-    return place
+    return streamPosition
   }
 
-  /** Where on our time line a place in the stream belongs. */
-  position(place: number): number {
-    return place + this.#offset
+  /** Converts a stream position to a session position. */
+  position(streamPosition: number): number {
+    return streamPosition + this.#offset
   }
 
-  /** The place in the stream that an undelayed packet arriving at this position has. */
+  /** Returns the stream position of an undelayed packet that arrives at this session position. */
   timestampAt(position: number): number {
     return position - this.#offset
   }
 
-  /** Forgets the stream, keeps the jitter figure. */
+  /** Forgets the stream, but keeps the jitter. */
   restart(): void {
     this.#started = false
     this.#minima.fill(Number.POSITIVE_INFINITY)

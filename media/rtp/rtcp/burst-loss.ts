@@ -1,30 +1,30 @@
-/** RFC 3611 section 4.7.2: this many packets in a row without loss end a burst. */
+/** This many consecutive packets without loss end a burst (RFC 3611 section 4.7.2). */
 const GAP_MIN = 16
-/** Judgement waits for this many later packets: what was reordered is not lost. */
+/** A packet is classified after this many later ones, so that a reordered packet does not count as lost. */
 const WINDOW = 64
 
 const MISSING = 0
 const HEARD = 1
 const DISCARDED = 2
 
-/** Where losses lie, as RTCP XR tells it. Shares are of packets, 0 to 1. */
+/** Distribution of losses as in RTCP XR. Shares are of packets, 0 to 1. */
 export interface BurstLoss {
-  /** Share lost or discarded inside bursts, and between them. */
+  /** Share of packets lost or discarded inside bursts, and between them. */
   readonly burstDensity: number
   readonly gapDensity: number
-  /** Losses in a row, over what chance alone would give: 1 is random, 2 is bursty (ITU-T G.107). */
+  /** Consecutive losses relative to random loss: 1 is random, 2 is bursty (ITU-T G.107). */
   readonly ratio: number
-  /** Packets that came too late. */
+  /** Packets that were too late for playout. */
   readonly discarded: number
 }
 
 /**
- * The four-state count of RFC 3611 appendix A.2 over the packets of one stream in order of their
- * sequence numbers, with a window for those that come late. Plain numbers, nothing is allocated.
+ * Counts with the four-state model of RFC 3611 appendix A.2 over the packets of one stream in sequence order,
+ * with a window for reordered packets. Allocates nothing.
  */
 export class BurstCounter {
   readonly #window = new Uint8Array(WINDOW)
-  /** The next sequence number to be judged; -1 before the first packet. */
+  /** The next sequence number to classify; -1 before the first packet. */
   #next = -1
   #highest = -1
   /** Good packets since the last bad one, and bad ones since the last gap. */
@@ -42,7 +42,7 @@ export class BurstCounter {
   #runs = 0
   #inRun = false
 
-  /** A packet by its unwrapped number; `discarded` when it came too late to be played. */
+  /** Takes a packet by its unwrapped sequence number. `discarded` marks one that was too late for playout. */
   packet(extended: number, discarded: boolean): void {
     if (this.#next === -1) {
       this.#next = extended
@@ -50,14 +50,14 @@ export class BurstCounter {
     }
     if (extended < this.#next) return
     if (extended > this.#highest) {
-      // After a long gap only as many losses as the window holds are gone through one by one.
+      // After a long gap at most a window of losses is classified one by one.
       while (extended - this.#next >= WINDOW) this.#classifyNext()
       this.#highest = extended
     }
     this.#window[extended % WINDOW] = discarded ? DISCARDED : HEARD
   }
 
-  /** The numbers start anew; what was counted stays. */
+  /** Restarts the sequence numbers. The counts stay. */
   restart(): void {
     while (this.#next !== -1 && this.#next <= this.#highest) this.#classifyNext()
     this.#next = -1
@@ -77,7 +77,7 @@ export class BurstCounter {
   }
 
   #densities(): { readonly burst: number; readonly gap: number } {
-    // What lies behind the last gap is counted when the next loss comes: here it has come.
+    // The model counts a gap at the next loss. The snapshot counts the current gap as if a loss followed.
     const over = this.#good >= GAP_MIN
     const c14 = this.#c14 + (over && this.#bad === 1 ? 1 : 0)
     const c31 = this.#c13 + (over && this.#bad > 1 ? 1 : 0)

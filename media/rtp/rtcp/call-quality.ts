@@ -3,28 +3,27 @@ import type { CallQuality, DirectionQuality } from '../stats.js'
 import type { RtcpSession } from './session.js'
 
 /**
- * How sound takes losses, by ITU-T G.113 appendix I: the values of G.711 with concealment. The other
- * codecs here have none on this (narrowband) scale; they lose nothing to G.711 and are concealed the
- * same way.
+ * Robustness of a codec against loss (ITU-T G.113 appendix I): the values of G.711 with concealment. The
+ * other codecs have no values on this narrowband scale; they are no worse and use the same concealment.
  */
 const IE = 0
 const BPL = 25.1
 
-/** G.107 with all other parameters at their defaults. */
+/** Rating of G.107 with all other parameters at their defaults. */
 const BEST_R = 93.2
 
 export interface LossConditions {
-  /** Share of packets not played, 0 to 1. */
+  /** Share of packets that were not played, 0 to 1. */
   readonly loss: number
-  /** 1 for random loss, above for bursts. */
+  /** 1 for random loss, larger for bursts. */
   readonly burstRatio: number
-  /** Mouth to ear, one way. */
+  /** One-way delay from mouth to ear (ms). */
   readonly delayMs: number
 }
 
 /**
- * An estimate of what people would say of this sound, 1 to 4.5 (MOS-CQE): the E-model of ITU-T G.107
- * with the delay impairment simplified to two lines, as for a connection without echo.
+ * Estimates the mean opinion score, 1 to 4.5 (MOS-CQE), by the E-model of ITU-T G.107. The delay impairment
+ * is simplified to two linear pieces, for a connection without echo.
  */
 export function estimateMos({ loss, burstRatio, delayMs }: LossConditions): number {
   const percent = loss * 100
@@ -33,17 +32,20 @@ export function estimateMos({ loss, burstRatio, delayMs }: LossConditions): numb
   return mosOf(BEST_R - equipment - delay)
 }
 
-/** G.107 annex B. */
+/** Converts a rating to a mean opinion score (G.107 annex B). */
 function mosOf(r: number): number {
   if (r <= 0) return 1
   if (r >= 100) return 4.5
   return Math.max(1, 1 + 0.035 * r + r * (r - 60) * (100 - r) * 7e-6)
 }
 
-/** A packet and a beat on each side, beside the network and the playout buffer. */
+/** A packet and a tick on each side (ms), in addition to the network and the playout buffer. */
 const OWN_DELAY_MS = 60
 
-/** Both directions of a leg so far. `playoutMs`: what our playout buffer adds. */
+/**
+ * Returns the quality of both directions of a leg so far. `playoutMs` is the delay of Parley's playout
+ * buffer.
+ */
 export function callQuality(
   reception: ReceptionStatistics,
   { rttMs, remoteReport: far }: RtcpSession,
@@ -72,7 +74,7 @@ export function callQuality(
   }
 }
 
-/** Of the far side's buffer nothing is known: it must hold its jitter, about twice the mean. */
+/** The peer's buffer is unknown. It must hold its jitter, about twice the mean. */
 function sentQuality(loss: number, jitterMs: number, wayMs: number): DirectionQuality {
   return { loss, jitterMs, mos: estimateMos({ loss, burstRatio: 1, delayMs: wayMs + 2 * jitterMs }) }
 }

@@ -7,34 +7,37 @@
 const SENDER_REPORT = 200
 const RECEIVER_REPORT = 201
 const BYE = 203
-/** The types that RFC 5761 section 4 keeps free of RTP: 192 to 223. */
+/** The packet types 192 to 223, which RFC 5761 section 4 keeps free of RTP. */
 const FIRST_TYPE = 192
 const LAST_TYPE = 223
 
 const SENDER_INFO_BYTES = 20
 const REPORT_BYTES = 24
 
-/** What a peer says of itself as a sender. */
+/** Sender information of a peer. */
 export interface SenderInfo {
   readonly ssrc: number
-  /** The middle 32 bits of its NTP time: what we give back as LSR. */
+  /** The middle 32 bits of the NTP time, which a report returns as LSR. */
   readonly ntpMiddle: number
   readonly packets: number
   readonly octets: number
 }
 
-/** What a peer says of one source it hears. */
+/** A peer's report about one source. */
 export interface ReceptionReport {
   readonly reporter: number
   readonly ssrc: number
-  /** Since its last report, in 1/256. */
+  /** Since the previous report, in 1/256. */
   readonly fractionLost: number
-  /** Signed: duplicates make it negative. */
+  /** Signed: duplicates can make it negative. */
   readonly lost: number
   readonly highestSequence: number
   /** In timestamp units. */
   readonly jitter: number
-  /** The middle of the NTP time of our last report it got, 0 for none; and 1/65536 s since then. */
+  /**
+   * The middle 32 bits of the NTP time of the last sender report from Parley (0 for none), and the time since
+   * its arrival in 1/65536 s.
+   */
   readonly lastReport: number
   readonly delaySinceLastReport: number
 }
@@ -46,9 +49,9 @@ export interface RtcpListener {
 }
 
 /**
- * Whether these bytes are RTCP all through: every block has version 2, an RTCP type, a length that
- * fits and room for what its count promises; only the last one is padded. Reduced-size packets
- * (RFC 5506), which do not begin with a report, are taken too. Never throws.
+ * Returns true for a valid compound packet: every block has version 2, an RTCP type, a length that fits, and
+ * room for its count, and only the last one is padded. Reduced-size packets without a leading report (RFC
+ * 5506) are valid too. Never throws.
  */
 export function isValidRtcp(data: Uint8Array): boolean {
   let at = 0
@@ -67,8 +70,8 @@ export function isValidRtcp(data: Uint8Array): boolean {
 }
 
 /**
- * Tells what the blocks say, in order; what is of no use here (SDES, APP, feedback, XR, types unknown)
- * is skipped by its length. False, and nothing told, when the packet is not valid.
+ * Reports the blocks to the listener in order. Skips SDES, APP, feedback, XR and unknown types. Returns
+ * false, and reports nothing, when the packet is invalid.
  */
 export function readRtcp(data: Uint8Array, listener: RtcpListener): boolean {
   if (!isValidRtcp(data)) return false
@@ -87,7 +90,7 @@ export function readRtcp(data: Uint8Array, listener: RtcpListener): boolean {
   return true
 }
 
-/** Bytes after the header that a block of this type and count must have at least. */
+/** Returns the least number of bytes after the header for a block of this type and count. */
 function needed(type: number, count: number): number {
   if (type === SENDER_REPORT) return 4 + SENDER_INFO_BYTES + count * REPORT_BYTES
   if (type === RECEIVER_REPORT) return 4 + count * REPORT_BYTES
@@ -95,7 +98,7 @@ function needed(type: number, count: number): number {
   return 0
 }
 
-/** Bytes of padding of a block; -1 when its number cannot be. */
+/** Returns the padding of a block (bytes), or -1 for an impossible value. */
 function paddingOf(data: Uint8Array, first: number, at: number, end: number): number {
   if ((first & 0x20) === 0) return 0
   const padding = data[end - 1] as number

@@ -5,25 +5,28 @@ import { readUint32 } from '../srtp/transform.js'
 import { type ReceptionReport, readRtcp, type SenderInfo } from './parser.js'
 import { type OwnSenderInfo, writeBye, writeCname, writeReport } from './writer.js'
 
-/** RFC 3550, section 6.2: with two parties the bandwidth share allows more, this least time rules. */
+/**
+ * Minimum interval of RFC 3550 section 6.2. With two parties the bandwidth share would allow more reports.
+ */
 const INTERVAL_MS = 5000
-/** Section 6.3.1: makes up for timer reconsideration. */
+/** Compensation for timer reconsideration (section 6.3.1). */
 const COMPENSATION = Math.E - 1.5
-/** From the NTP era of 1900 to that of Unix. */
+/** From the NTP epoch of 1900 to the Unix epoch. */
 const NTP_EPOCH_SECONDS = 2_208_988_800
 const MAX_BYTES = 256
 
-/** What the far side reports of the sound we sent. */
+/** The peer's report about the audio that Parley sent. */
 export interface RemoteReport {
-  /** Share lost on the way, of all packets and since its report before; 0 to 1. */
+  /** Share of all packets lost, and of those since the previous report; 0 to 1. */
   readonly loss: number
   readonly recentLoss: number
   readonly jitterMs: number
 }
 
 /**
- * The RTCP side of one stream each way: reports every five seconds (randomised, the first sooner), what
- * the peer reports of us, round trip. Driven by the beat; no socket, no timer.
+ * The RTCP session of one stream in each direction: sends a report every five seconds (randomised, the first
+ * one sooner), and keeps the peer's reports and the round-trip time. The tick drives it; it has no socket and
+ * no timer.
  */
 export class RtcpSession {
   received = 0
@@ -36,7 +39,10 @@ export class RtcpSession {
   readonly #reception: ReceptionStatistics
   readonly #random: () => number
   readonly #cname: Uint8Array
-  /** Unix ms when the monotonic clock was 0: a step of the wall clock must not bend round trips. */
+  /**
+   * Unix time when the monotonic clock was 0 (ms), so that a step of the wall clock does not affect
+   * round-trip times.
+   */
   readonly #wallAtZero: number
   readonly #out = Buffer.alloc(MAX_BYTES)
   #clockRate = 8000
@@ -44,12 +50,12 @@ export class RtcpSession {
   #octets = 0
   #timestamp = 0
   #timestampAtMs = 0
-  /** Sent since the last report, and in the interval before it. */
+  /** Packets were sent since the last report, and in the interval before it. */
   #isSender = false
   #wasSender = false
   #dueMs = -1
 
-  /** @param cname 1 to 64 bytes that tell nothing of people or machines (RFC 7022). */
+  /** @param cname 1 to 64 bytes that identify neither persons nor hosts (RFC 7022) */
   constructor(
     clock: Clock,
     ssrc: number,
@@ -68,7 +74,7 @@ export class RtcpSession {
     this.#clockRate = rate
   }
 
-  /** An RTP packet of ours leaves, in the clear. */
+  /** Takes note of a sent RTP packet, before encryption. */
   packetSent(packet: Uint8Array, payloadBytes: number, nowMs: number): void {
     this.#timestamp = readUint32(packet, 4)
     this.#timestampAtMs = nowMs
@@ -77,7 +83,7 @@ export class RtcpSession {
     this.#isSender = true
   }
 
-  /** A compound packet of the peer, in the clear. False when it is none. */
+  /** Takes a decrypted compound packet of the peer. Returns false when it is invalid. */
   receive(data: Uint8Array, nowMs: number): boolean {
     const valid = readRtcp(data, {
       onSenderReport: (info) => this.#senderReport(info, nowMs),
@@ -91,7 +97,7 @@ export class RtcpSession {
     return valid
   }
 
-  /** The reports that are due, or null. Borrowed until the next call. */
+  /** Returns the reports that are due, or null. Borrowed until the next call. */
   tick(nowMs: number): Buffer | null {
     if (this.#dueMs === -1) this.#dueMs = nowMs + this.#interval() / 2
     if (nowMs < this.#dueMs || this.#packets + this.#reception.expected === 0) return null
@@ -99,7 +105,7 @@ export class RtcpSession {
     return this.#compound(nowMs, false)
   }
 
-  /** The last reports, with a BYE; null when nothing was ever sent by us. Borrowed. */
+  /** Returns the last reports with a BYE, or null when Parley sent nothing. Borrowed. */
   bye(nowMs: number): Buffer | null {
     return this.#packets + this.sent === 0 ? null : this.#compound(nowMs, true)
   }
@@ -140,12 +146,12 @@ export class RtcpSession {
     }
     if (report.lastReport === 0) return
     const elapsed = timestampDelta(this.#ntpMiddle(nowMs), report.lastReport) - report.delaySinceLastReport
-    // A peer that tells nonsense (or another stream's report) must not make a round trip of days.
-    // Two ends that round can disagree by a millisecond.
+    // Refuses an absurd round-trip time, for example from another stream's report. Rounding on both sides may
+    // make it negative by up to a millisecond.
     if (elapsed > -66 && elapsed < 60 * 65_536) this.rttMs = Math.max(0, elapsed / 65.536)
   }
 
-  /** The middle 32 bits of NTP time. */
+  /** Returns the middle 32 bits of the NTP time. */
   #ntpMiddle(nowMs: number): number {
     const unixMs = this.#wallAtZero + nowMs
     return Math.floor((unixMs / 1000 + NTP_EPOCH_SECONDS) * 65_536) % 2 ** 32

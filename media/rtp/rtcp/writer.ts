@@ -1,6 +1,6 @@
 /*
- * The blocks of RFC 3550 section 6 that we send. Each function writes at `at` and returns the place
- * after what it wrote; the buffer must have the room.
+ * The RTCP blocks of RFC 3550 section 6 that Parley sends. Each function writes at `at` and returns the
+ * offset after its output. The buffer must have room.
  */
 
 const VERSION_2 = 0x80
@@ -11,10 +11,10 @@ const BYE = 203
 const CNAME = 1
 
 export interface OwnSenderInfo {
-  /** NTP time: seconds since 1900 and 2^-32 of a second. */
+  /** NTP time: seconds since 1900, and 2^-32 of a second. */
   readonly ntpSeconds: number
   readonly ntpFraction: number
-  /** The same moment on the stream's RTP clock. */
+  /** The same moment on the RTP clock of the stream. */
   readonly timestamp: number
   readonly packets: number
   readonly octets: number
@@ -23,7 +23,7 @@ export interface OwnSenderInfo {
 export interface OwnReport {
   readonly ssrc: number
   readonly fractionLost: number
-  /** Signed; is held within 24 bits. */
+  /** Signed, clamped to 24 bits. */
   readonly lost: number
   readonly highestSequence: number
   readonly jitter: number
@@ -31,13 +31,13 @@ export interface OwnReport {
   readonly delaySinceLastReport: number
 }
 
-/** SR when there is something sent to tell of, else RR; with one report or none. */
+/** Writes a sender report, or a receiver report when nothing was sent, with at most one report block. */
 export function writeReport(
   into: Buffer,
   at: number,
   ssrc: number,
   sent: OwnSenderInfo | null,
-  heard: OwnReport | null,
+  received: OwnReport | null,
 ): number {
   const begin = at
   at = into.writeUInt32BE(ssrc, at + 4)
@@ -48,19 +48,19 @@ export function writeReport(
     at = into.writeUInt32BE(sent.packets >>> 0, at)
     at = into.writeUInt32BE(sent.octets >>> 0, at)
   }
-  if (heard !== null) {
-    at = into.writeUInt32BE(heard.ssrc, at)
-    at = into.writeUInt8(heard.fractionLost, at)
-    at = into.writeIntBE(Math.max(-0x800000, Math.min(0x7fffff, heard.lost)), at, 3)
-    at = into.writeUInt32BE(heard.highestSequence >>> 0, at)
-    at = into.writeUInt32BE(heard.jitter >>> 0, at)
-    at = into.writeUInt32BE(heard.lastReport, at)
-    at = into.writeUInt32BE(heard.delaySinceLastReport >>> 0, at)
+  if (received !== null) {
+    at = into.writeUInt32BE(received.ssrc, at)
+    at = into.writeUInt8(received.fractionLost, at)
+    at = into.writeIntBE(Math.max(-0x800000, Math.min(0x7fffff, received.lost)), at, 3)
+    at = into.writeUInt32BE(received.highestSequence >>> 0, at)
+    at = into.writeUInt32BE(received.jitter >>> 0, at)
+    at = into.writeUInt32BE(received.lastReport, at)
+    at = into.writeUInt32BE(received.delaySinceLastReport >>> 0, at)
   }
-  return header(into, begin, at, sent === null ? RECEIVER_REPORT : SENDER_REPORT, heard === null ? 0 : 1)
+  return header(into, begin, at, sent === null ? RECEIVER_REPORT : SENDER_REPORT, received === null ? 0 : 1)
 }
 
-/** SDES with one chunk, whose only item is the CNAME: 1 to 255 bytes. */
+/** Writes an SDES block with one chunk that contains only the CNAME (1 to 255 bytes). */
 export function writeCname(into: Buffer, at: number, ssrc: number, cname: Uint8Array): number {
   const begin = at
   at = into.writeUInt32BE(ssrc, at + 4)
@@ -68,7 +68,7 @@ export function writeCname(into: Buffer, at: number, ssrc: number, cname: Uint8A
   at = into.writeUInt8(cname.length, at)
   into.set(cname, at)
   at += cname.length
-  // One zero ends the list, more fill the word.
+  // One zero ends the list, further zeros pad to a word.
   do at = into.writeUInt8(0, at)
   while ((at - begin) % 4 !== 0)
   return header(into, begin, at, SOURCE_DESCRIPTION, 1)

@@ -15,7 +15,10 @@ const TAG_LENGTH = { authTagLength: TAG }
 
 type Aead = 'aes-128-gcm' | 'aes-256-gcm'
 
-/** AES-GCM (RFC 7714). The vector changes with every packet, so each has a cipher object of its own. */
+/**
+ * AES-GCM (RFC 7714). The initialization vector changes with every packet, so each packet needs a cipher
+ * object.
+ */
 export class GcmTransform implements SrtpTransform {
   readonly #aead: Aead
   readonly #rtp: SessionKeys
@@ -65,7 +68,7 @@ export class GcmTransform implements SrtpTransform {
     if (word >= ENCRYPTED) {
       return this.#open(key, this.#additionalData(packet, word), packet, RTCP_CLEAR_BYTES, at)
     }
-    // Section 9.3: only authenticated, all of it is additional data.
+    // Section 9.3: an unencrypted packet is authenticated as additional data.
     const additional = Buffer.concat([packet.subarray(0, at - TAG), packet.subarray(at, at + 4)])
     return this.#open(key, additional, packet, at - TAG, at)
   }
@@ -75,7 +78,7 @@ export class GcmTransform implements SrtpTransform {
     return at - TAG < RTCP_CLEAR_BYTES ? -1 : readUint32(packet, at) & ~ENCRYPTED
   }
 
-  /** Sections 8.1 and 9.1: zeros, SSRC and index under the salt. */
+  /** Sets the initialization vector (sections 8.1 and 9.1): zeros, SSRC and index, XOR the salt. */
   #setIv(salt: Buffer, ssrc: number, high: number, low: number): void {
     const vector = this.#iv
     vector[0] = 0
@@ -102,7 +105,7 @@ export class GcmTransform implements SrtpTransform {
     return end + TAG
   }
 
-  /** `end` is behind the tag. */
+  /** `end` is the offset after the tag. */
   #open(key: Buffer, additional: Uint8Array, packet: Uint8Array, begin: number, end: number): number {
     const cipher = createDecipheriv(this.#aead, key, this.#iv, TAG_LENGTH)
     cipher.setAAD(additional)
@@ -111,7 +114,7 @@ export class GcmTransform implements SrtpTransform {
     try {
       cipher.final()
     } catch {
-      // The only failure of `final` here: the tag does not fit.
+      // `final` throws only when the tag does not match.
       return -1
     }
     packet.set(plain, begin)

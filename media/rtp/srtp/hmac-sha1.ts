@@ -1,26 +1,30 @@
 const BLOCK = 64
 const INIT = [0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0] as const
 
-// The message schedule and the padded end of a message: one thread computes one hash at a time.
+// The message schedule and the padded end of a message. A thread computes only one hash at a time, so all
+// instances share them.
 const w = new Int32Array(80)
 const tail = new Uint8Array(2 * BLOCK)
 
 /**
- * HMAC-SHA1 (RFC 2104) with the key's two blocks hashed once: a packet of 172 bytes then costs five
- * blocks and no object. `node:crypto` makes two native objects for every packet.
+ * HMAC-SHA1 (RFC 2104) that hashes the two blocks of the key only once. A packet of 172 bytes then costs five
+ * blocks and no object, while `node:crypto` creates two native objects per packet.
  */
 export class HmacSha1 {
   readonly #inner = new Int32Array(5)
   readonly #outer = new Int32Array(5)
   readonly #state = new Int32Array(5)
 
-  /** @param key at most 64 bytes. */
+  /** @param key at most 64 bytes */
   constructor(key: Uint8Array) {
     this.#begin(this.#inner, key, 0x36)
     this.#begin(this.#outer, key, 0x5c)
   }
 
-  /** Of the first `length` bytes of `data`, and of `suffix` after them as four bytes when it is not null. */
+  /**
+   * Computes the digest of the first `length` bytes of `data`, followed by `suffix` as four bytes unless it
+   * is null.
+   */
   digest(data: Uint8Array, length: number, suffix: number | null, into: Uint8Array): void {
     const state = this.#state
     state.set(this.#inner)
@@ -52,7 +56,7 @@ function finish(state: Int32Array, rest: number, totalBytes: number): void {
   const end = rest + 9 <= BLOCK ? BLOCK : 2 * BLOCK
   tail.fill(0, rest, end)
   tail[rest] = 0x80
-  // Packets are far from 2^29 bytes: the upper word of the length in bits stays zero.
+  // Packets are much shorter than 2^29 bytes, so the upper word of the bit length stays zero.
   putInt32(tail, end - 4, totalBytes * 8)
   compress(state, tail, 0)
   if (end > BLOCK) compress(state, tail, BLOCK)

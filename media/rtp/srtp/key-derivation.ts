@@ -1,13 +1,13 @@
 import { createCipheriv } from 'node:crypto'
 import type { SrtpSuiteName } from './keying.js'
 
-/** What a suite is made of, in bytes (RFC 4568 section 6.2, RFC 7714 section 12). */
+/** Parameters of a suite in bytes (RFC 4568 section 6.2, RFC 7714 section 12). */
 export interface SrtpSuite {
   readonly keyBytes: number
   readonly saltBytes: number
-  /** Authentication key of HMAC-SHA1; 0 for AEAD. */
+  /** Length of the HMAC-SHA1 key; 0 for AEAD. */
   readonly authBytes: number
-  /** Authentication tags of SRTP and of SRTCP. */
+  /** Lengths of the authentication tags of SRTP and SRTCP. */
   readonly tagBytes: number
   readonly rtcpTagBytes: number
   readonly aead: 'aes-128-gcm' | 'aes-256-gcm' | null
@@ -17,11 +17,11 @@ export const SRTP_SUITES: Readonly<Record<SrtpSuiteName, SrtpSuite>> = {
   AEAD_AES_256_GCM: gcm(32, 'aes-256-gcm'),
   AEAD_AES_128_GCM: gcm(16, 'aes-128-gcm'),
   AES_CM_128_HMAC_SHA1_80: { ...counterMode(), tagBytes: 10 },
-  // RFC 4568 section 6.2.2: only the tag of SRTP is short.
+  // Only the SRTP tag is short (RFC 4568 section 6.2.2).
   AES_CM_128_HMAC_SHA1_32: { ...counterMode(), tagBytes: 4 },
 }
 
-/** The keys of one direction for SRTP, or for SRTCP. */
+/** The session keys of one direction, for SRTP or for SRTCP. */
 export interface SessionKeys {
   readonly encryption: Buffer
   readonly authentication: Buffer
@@ -40,8 +40,8 @@ export function deriveKeys(suite: SrtpSuite, keyAndSalt: Uint8Array, use: 'rtp' 
 }
 
 /**
- * RFC 3711 section 4.3 with a derivation rate of zero: the key stream of AES in counter mode that
- * begins at salt XOR label. A shorter salt is filled with zeros (RFC 7714 section 11).
+ * Derives a session key by RFC 3711 section 4.3 with a derivation rate of zero: the AES counter mode key
+ * stream that starts at salt XOR label. A shorter salt is padded with zeros (RFC 7714 section 11).
  */
 export function derive(master: Uint8Array, salt: Uint8Array, label: number, bytes: number): Buffer {
   const start = Buffer.alloc(16)

@@ -1,28 +1,28 @@
-/** Protection of a media stream, by its name in `a=crypto` (RFC 4568 section 6.2, RFC 7714 section 14.1). */
+/** Names of SRTP crypto suites in `a=crypto` (RFC 4568 section 6.2, RFC 7714 section 14.1). */
 export type SrtpSuiteName =
   | 'AEAD_AES_256_GCM'
   | 'AEAD_AES_128_GCM'
   | 'AES_CM_128_HMAC_SHA1_80'
   | 'AES_CM_128_HMAC_SHA1_32'
 
-/** The master key of one direction. A secret: never logged. */
+/** The master key of one direction. It is a secret and must not be logged. */
 export interface SrtpKey {
-  /** Master key, then master salt. */
+  /** The master key, followed by the master salt. */
   readonly keyAndSalt: Uint8Array
-  /** Master key identifier that follows every packet; null when none was agreed. */
+  /** Master key identifier at the end of every packet; null when none was negotiated. */
   readonly mki: Uint8Array | null
 }
 
-/** What SDES agreed on for one media stream. */
+/** The result of the SDES negotiation for one media stream. */
 export interface SrtpKeys {
   readonly suite: SrtpSuiteName
   readonly send: SrtpKey
   readonly receive: SrtpKey
 }
 
-/** Where the far side takes RTCP. */
+/** Where the peer receives RTCP. */
 export interface RtcpRemote {
-  /** On the port of RTP (RFC 5761); else on `address` and `port`. */
+  /** True for RTCP on the RTP port (RFC 5761); otherwise it goes to `address` and `port`. */
   readonly mux: boolean
   readonly address: string
   readonly port: number

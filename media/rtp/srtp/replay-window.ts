@@ -1,17 +1,17 @@
-/** RFC 3711 section 3.3.2 asks for 64 at least. */
+/** Packets in the window. RFC 3711 section 3.3.2 requires at least 64. */
 const WINDOW = 128
 
-/** Which packet indices of one stream were there already. Indices up to 2^48 are exact. */
+/** The packet indices of one stream that were already received. Exact for indices up to 2^48. */
 export class ReplayWindow {
   readonly #seen = new Float64Array(WINDOW).fill(-1)
   #highest = -1
 
-  /** Not seen, and not too old to tell. */
+  /** Returns true when the index is new and inside the window. */
   isFresh(index: number): boolean {
     return index > this.#highest - WINDOW && this.#seen[index % WINDOW] !== index
   }
 
-  /** Only after the packet was found genuine. */
+  /** Adds an index. Call it only after authentication. */
   add(index: number): void {
     this.#seen[index % WINDOW] = index
     if (index > this.#highest) this.#highest = index

@@ -6,17 +6,20 @@ import type { SrtpKey, SrtpSuiteName } from './keying.js'
 import { ReplayWindow } from './replay-window.js'
 import { type PacketIndex, RTCP_CLEAR_BYTES, readUint32, type SrtpTransform } from './transform.js'
 
-/** Not the length of a packet, but why there is none. */
+/** Results instead of a length: the reason for a refusal. */
 export const MALFORMED = -1
 export const REPLAYED = -2
 export const FORGED = -3
 
-/** A peer changes its SSRC a few times in a call; the one not heard for longest makes room. */
+/**
+ * Most streams per peer. A peer changes its SSRC a few times per call; the stream unused for longest is
+ * dropped.
+ */
 const MAX_STREAMS = 8
 const HALF = 0x8000
 
 /**
- * Protects what we send under one master key: one stream, packets in order. In place; buffers have
+ * Protects sent packets with one master key: one stream, packets in order, in place. Buffers have
  * MAX_SRTP_OVERHEAD bytes of room behind the packet.
  */
 export class SrtpSender {
@@ -29,7 +32,7 @@ export class SrtpSender {
     this.#transform = transformOf(suite, key)
   }
 
-  /** The new length. */
+  /** Returns the new length. */
   protectRtp(packet: Uint8Array, length: number): number {
     const sequence = ((packet[2] as number) << 8) | (packet[3] as number)
     const index = this.#index
@@ -55,16 +58,16 @@ export class SrtpSender {
 interface SrtpStream {
   readonly ssrc: number
   readonly replay: ReplayWindow
-  /** The highest packet so far (RFC 3711 section 3.3.1). */
+  /** The highest packet index so far (RFC 3711 section 3.3.1). */
   rollOver: number
   highest: number
   lastUsed: number
 }
 
 /**
- * Opens what a peer sends under one master key: the roll-over counter is guessed from the sequence
- * number, then the window against replay, then authentication, and only then anything is decrypted or
- * remembered. In place. Gives the length of the plain packet, or MALFORMED, REPLAYED or FORGED.
+ * Unprotects received packets with one master key, in place: estimates the roll-over counter from the
+ * sequence number, checks the replay window, then authenticates. Only after that it decrypts and updates its
+ * state. Returns the length of the plain packet, or MALFORMED, REPLAYED or FORGED.
  */
 export class SrtpReceiver {
   readonly #transform: SrtpTransform
@@ -147,7 +150,10 @@ export class SrtpReceiver {
   }
 }
 
-/** RFC 3711, appendix A: which roll-over counter makes the sequence number nearest to the highest one. */
+/**
+ * Estimates the roll-over counter that puts the sequence number closest to the highest one (RFC 3711 appendix
+ * A).
+ */
 function guess({ rollOver, highest }: SrtpStream, sequence: number): number {
   if (highest < HALF) return sequence - highest > HALF ? rollOver - 1 : rollOver
   return highest - HALF > sequence ? rollOver + 1 : rollOver
