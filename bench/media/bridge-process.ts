@@ -4,7 +4,7 @@ import { errorText } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
 import { openRtpEndpoint } from '../../media/rtp/endpoint.js'
 import { RtpPorts } from '../../media/rtp/port.js'
-import { startFrameClock } from '../../media/session/frame-clock.js'
+import { FrameClock } from '../../media/session/frame-clock.js'
 import { openSession, type Session } from '../../media/session/session.js'
 import type { FromBridges, Ports, ToBridges } from './job.js'
 import { PAYLOAD_TYPES } from './job.js'
@@ -16,7 +16,7 @@ import { PAYLOAD_TYPES } from './job.js'
 
 const TIMEOUT_MS = 60_000
 const sessions: Session[] = []
-const beat = startFrameClock(systemClock, (_member, error) => fail(error))
+const beat = new FrameClock(systemClock, (_member, error) => fail(error))
 let setting: Extract<ToBridges, { type: 'open' }> | null = null
 
 function send(message: FromBridges): void {

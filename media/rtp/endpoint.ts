@@ -64,33 +64,19 @@ export interface RtpEndpointStats extends RtpStats {
   readonly latches: number
 }
 
-export interface RtpEndpoint extends NetworkEndpoint {
-  readonly address: string
-  readonly port: number
-  /** Port for RTCP that is not multiplexed on `port`. */
-  readonly rtcpPort: number
-  /** Applies the peer's SDP, initially and after every re-INVITE. */
-  setRemote(remote: RtpRemote): void
-  /**
-   * Sends digits as RFC 4733 events. Returns false when events were not negotiated, the leg is not live, or
-   * the queue is full.
-   */
-  press(digits: readonly Digit[], timing?: DtmfTiming): boolean
-  stats(): RtpEndpointStats
-}
-
 /**
  * Opens a network leg: symmetric RTP on one socket, one packet per tick from `start` to `close`. Rejects
  * with EngineError `port_unavailable` when no port is free.
  */
 export async function openRtpEndpoint(options: RtpEndpointOptions): Promise<RtpEndpoint> {
-  const endpoint = new UdpRtpEndpoint(options)
+  const endpoint = new RtpEndpoint(options)
   const { ports, address, portRange } = options
   endpoint.bind(await ports.open(address, portRange, endpoint, endpoint.rtcpListener))
   return endpoint
 }
 
-class UdpRtpEndpoint implements RtpEndpoint {
+/** A network leg: RTP and RTCP on their sockets, until `close`. Opened by `openRtpEndpoint`. */
+export class RtpEndpoint implements NetworkEndpoint {
   readonly id: EndpointId
   readonly kind = 'rtp'
   readonly delivery = 'tick'
@@ -147,6 +133,7 @@ class UdpRtpEndpoint implements RtpEndpoint {
     return this.#ports?.rtp.port ?? 0
   }
 
+  /** Port for RTCP that is not multiplexed on `port`. */
   get rtcpPort(): number {
     return this.#ports?.rtcp.port ?? 0
   }
@@ -165,6 +152,7 @@ class UdpRtpEndpoint implements RtpEndpoint {
     this.#transport.bind(ports)
   }
 
+  /** Applies the peer's SDP, initially and after every re-INVITE. */
   setRemote(remote: RtpRemote): void {
     this.#remote = remote
     this.#transport.setRemote(remote, codecOf(remote.codec).clockRate)

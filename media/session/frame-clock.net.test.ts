@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { type Clock, systemClock } from '../base/clock.js'
-import { type FrameClockMember, LATENESS_BOUNDS_MS, startFrameClock } from './frame-clock.js'
+import { FrameClock, type FrameClockMember, LATENESS_BOUNDS_MS } from './frame-clock.js'
 
 interface Recorded extends FrameClockMember {
   readonly ticks: number[]
@@ -60,7 +60,7 @@ function waiting(ready: number): Recorded & { ready: () => boolean; has: number 
 
 t.test('a frame that is not ready is given when it came, and the next one on time', (t) => {
   const clock = new VirtualClock({ nowMs: 1000 })
-  const beat = startFrameClock(clock, noFault)
+  const beat = new FrameClock(clock, noFault)
   const waiter = waiting(2)
   const other = member()
   const times: number[] = []
@@ -101,7 +101,7 @@ t.test('a frame that is not ready is given when it came, and the next one on tim
 
 t.test('nobody waits for longer than three phases', (t) => {
   const clock = new VirtualClock({ nowMs: 1000 })
-  const beat = startFrameClock(clock, noFault)
+  const beat = new FrameClock(clock, noFault)
   const waiter = waiting(0)
   const times: number[] = []
   waiter.tick = () => times.push(clock.now())
@@ -123,7 +123,7 @@ t.test('nobody waits for longer than three phases', (t) => {
 
 t.test('after a stall what came late is given one by one, within the patience', (t) => {
   const clock = new StallingClock()
-  const beat = startFrameClock(clock, noFault)
+  const beat = new FrameClock(clock, noFault)
   const waiter = waiting(3)
   const lengths: number[] = []
   beat.add(waiter)
@@ -153,7 +153,7 @@ t.test('after a stall what came late is given one by one, within the patience', 
 t.test('a member that throws at what it waited for is removed', (t) => {
   const clock = new VirtualClock()
   const faults: FrameClockMember[] = []
-  const beat = startFrameClock(clock, (member) => faults.push(member))
+  const beat = new FrameClock(clock, (member) => faults.push(member))
   const waiter = waiting(0)
   waiter.tick = () => {
     throw new Error('broken')
@@ -173,7 +173,7 @@ t.test('a member that throws at what it waited for is removed', (t) => {
 
 t.test('every member runs every 20 ms, spread over the phases', (t) => {
   const clock = new VirtualClock({ nowMs: 1000 })
-  const beat = startFrameClock(clock, noFault)
+  const beat = new FrameClock(clock, noFault)
   const members = Array.from({ length: 8 }, () => member())
   for (const each of members) beat.add(each)
   clock.advance(1000)
@@ -195,7 +195,7 @@ t.test('every member runs every 20 ms, spread over the phases', (t) => {
 
 t.test('no timer while nobody is there', (t) => {
   const clock = new VirtualClock()
-  const beat = startFrameClock(clock, noFault)
+  const beat = new FrameClock(clock, noFault)
   t.equal(clock.pending, 0)
   const leave = beat.add(member())
   t.equal(clock.pending, 1)
@@ -217,7 +217,7 @@ t.test('no timer while nobody is there', (t) => {
 
 t.test('a short stall is caught up in full', (t) => {
   const clock = new StallingClock()
-  const beat = startFrameClock(clock, noFault)
+  const beat = new FrameClock(clock, noFault)
   const one = member()
   beat.add(one)
   clock.advance(100)
@@ -236,7 +236,7 @@ t.test('a short stall is caught up in full', (t) => {
 
 t.test('after a long stall three frames are caught up and the rest skipped and counted', (t) => {
   const clock = new StallingClock()
-  const beat = startFrameClock(clock, noFault)
+  const beat = new FrameClock(clock, noFault)
   const four = Array.from({ length: 4 }, () => member())
   for (const each of four) beat.add(each)
   clock.advance(100)
@@ -275,7 +275,7 @@ t.test('after a stall sockets are read before frames are made', async (t) => {
   const order: string[] = []
   let stalled = false
   receiver.on('message', () => order.push('datagram'))
-  const beat = startFrameClock(systemClock, noFault)
+  const beat = new FrameClock(systemClock, noFault)
   const done = new Promise<void>((resolve) => {
     beat.add(
       member(() => {
@@ -298,7 +298,7 @@ t.test('after a stall sockets are read before frames are made', async (t) => {
 
 t.test('lateness: window figures forget, the histogram does not', (t) => {
   const clock = new StallingClock()
-  const beat = startFrameClock(clock, noFault)
+  const beat = new FrameClock(clock, noFault)
   const one = member()
   beat.add(one)
   clock.advance(2000)
@@ -326,7 +326,7 @@ t.test('lateness: window figures forget, the histogram does not', (t) => {
 
 t.test('work is what the frames of a phase took, lateness what came before as well', (t) => {
   const clock = new StallingClock()
-  const beat = startFrameClock(clock, noFault)
+  const beat = new FrameClock(clock, noFault)
   beat.add(member(() => clock.stall(2)))
   clock.advance(2000)
   const { workP99Ms, workMaxMs, maxMs } = beat.load()
@@ -344,7 +344,7 @@ t.test('work is what the frames of a phase took, lateness what came before as we
 t.test('a member that throws leaves; the others go on', (t) => {
   const clock = new VirtualClock()
   const faults: [FrameClockMember, unknown][] = []
-  const beat = startFrameClock(clock, (...fault) => faults.push(fault))
+  const beat = new FrameClock(clock, (...fault) => faults.push(fault))
   const problem = new Error('broken')
   const bad = member((idealMs) => {
     if (idealMs > 50) throw problem
@@ -363,7 +363,7 @@ t.test('a member that throws leaves; the others go on', (t) => {
 
 t.test('joining and leaving from inside a tick', (t) => {
   const clock = new VirtualClock()
-  const beat = startFrameClock(clock, noFault)
+  const beat = new FrameClock(clock, noFault)
   const late = member()
   let leave: () => void = () => {}
   const one = member(() => {
@@ -382,7 +382,7 @@ t.test('joining and leaving from inside a tick', (t) => {
 t.test('a member moves to an earlier phase: one shorter wait, then every 20 ms', (t) => {
   for (const phases of [1, 2, 3]) {
     const clock = new VirtualClock()
-    const beat = startFrameClock(clock, noFault)
+    const beat = new FrameClock(clock, noFault)
     const moved: boolean[] = []
     const mover: Recorded = member(() => {
       if (mover.ticks.length === 3) moved.push(beat.advancePhase(mover, phases))
@@ -409,7 +409,7 @@ t.test('a member moves to an earlier phase: one shorter wait, then every 20 ms',
 
 t.test('no phase gets more than its share by moving', (t) => {
   const clock = new VirtualClock()
-  const beat = startFrameClock(clock, noFault)
+  const beat = new FrameClock(clock, noFault)
   const members: Recorded[] = Array.from({ length: 120 }, () => {
     const each: Recorded = member((idealMs) => {
       const phase = (idealMs / 5) % 4
@@ -428,7 +428,7 @@ t.test('no phase gets more than its share by moving', (t) => {
 
 t.test('a frame run early is not run again in its time, and the beat goes on as before', (t) => {
   const clock = new VirtualClock()
-  const beat = startFrameClock(clock, noFault)
+  const beat = new FrameClock(clock, noFault)
   const at: number[] = []
   const one = member(() => at.push(clock.now()))
   const other = member()
@@ -467,7 +467,7 @@ t.test(
   (t) => {
     const clock = new StallingClock()
     const faults: FrameClockMember[] = []
-    const beat = startFrameClock(clock, (member) => faults.push(member))
+    const beat = new FrameClock(clock, (member) => faults.push(member))
     const one = member()
     const other = member()
     const bad: Recorded = member(() => {

@@ -71,39 +71,12 @@ export interface FrameClockLoad {
   readonly skippedFrames: number
 }
 
-export interface FrameClock {
-  /** Adds a member to the emptiest phase. The returned function removes it. Both are safe inside `tick`. */
-  add(member: FrameClockMember): () => void
-  /**
-   * Moves the next frame of a member and all later ones `phases` (1 to 3) times 5 ms earlier. Call it only
-   * from the member's `tick`. Returns false, and changes nothing, when that phase is full.
-   */
-  advancePhase(member: FrameClockMember, phases: number): boolean
-  /**
-   * Runs the member's next frame now when it is due more than `leastMs` from now, and skips it when it is
-   * due. Never call it from a tick. Returns false when the frame is due sooner or already ran.
-   */
-  flushEarly(member: FrameClockMember, leastMs: number): boolean
-  /** Runs the deferred frames of a member while it is ready. Never call it from a tick. */
-  audioReady(member: FrameClockMember): void
-  load(): FrameClockLoad
-  /** Removes all members. Idempotent. */
-  close(): void
-}
-
 /**
- * Starts the 20 ms clock of a thread: one timer with absolute deadlines every 5 ms, and members spread over
+ * The 20 ms clock of a thread: one timer with absolute deadlines every 5 ms, and members spread over
  * four phases. Without members no timer runs. A member that throws is removed and passed to `onFault`; the
  * others continue.
  */
-export function startFrameClock(
-  clock: Clock,
-  onFault: (member: FrameClockMember, error: unknown) => void,
-): FrameClock {
-  return new PhasedFrameClock(clock, onFault)
-}
-
-class PhasedFrameClock implements FrameClock {
+export class FrameClock {
   readonly #clock: Clock
   readonly #onFault: (member: FrameClockMember, error: unknown) => void
   readonly #phases: (Slot | null)[][] = Array.from({ length: PHASES }, () => [])
@@ -131,6 +104,7 @@ class PhasedFrameClock implements FrameClock {
     this.#work = new Lateness(clock.now())
   }
 
+  /** Adds a member to the emptiest phase. The returned function removes it. Both are safe inside `tick`. */
   add(member: FrameClockMember): () => void {
     if (this.#closed) return () => {}
     if (this.#members === 0 && !this.#running) {
@@ -150,6 +124,10 @@ class PhasedFrameClock implements FrameClock {
     return () => this.#remove(member)
   }
 
+  /**
+   * Moves the next frame of a member and all later ones `phases` (1 to 3) times 5 ms earlier. Call it only
+   * from the member's `tick`. Returns false, and changes nothing, when that phase is full.
+   */
   advancePhase(member: FrameClockMember, phases: number): boolean {
     // The running phase is the one before the next.
     const here = (this.#next + PHASES - 1) % PHASES
@@ -164,6 +142,10 @@ class PhasedFrameClock implements FrameClock {
     return true
   }
 
+  /**
+   * Runs the member's next frame now when it is due more than `leastMs` from now, and skips it when it is
+   * due. Never call it from a tick. Returns false when the frame is due sooner or already ran.
+   */
   flushEarly(member: FrameClockMember, leastMs: number): boolean {
     const seat = this.#slots.get(member)
     if (this.#running || seat === undefined || seat.flushedEarly || seat.pending > 0) return false
@@ -181,6 +163,7 @@ class PhasedFrameClock implements FrameClock {
     return true
   }
 
+  /** Runs the deferred frames of a member while it is ready. Never call it from a tick. */
   audioReady(member: FrameClockMember): void {
     const seat = this.#slots.get(member)
     if (seat === undefined || this.#running) return
@@ -194,6 +177,7 @@ class PhasedFrameClock implements FrameClock {
     return { ...late, members: this.#members, workP99Ms: work.p99Ms, workMaxMs: work.maxMs }
   }
 
+  /** Removes all members. Idempotent. */
   close(): void {
     this.#closed = true
     this.#disarm()

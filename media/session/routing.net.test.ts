@@ -13,7 +13,7 @@ import { RtpPorts } from '../rtp/port.js'
 import type { RtpRemote } from '../rtp/remote-description.js'
 import { LoopEndpoint } from '../sounds/endpoints.js'
 import type { Endpoint } from './endpoint.js'
-import { PHASE_MS, startFrameClock } from './frame-clock.js'
+import { FrameClock, PHASE_MS } from './frame-clock.js'
 import { applyRouting, type CallParties, type RoutingMode, routesFor } from './routing.js'
 import { openSession, type Session } from './session.js'
 
@@ -179,7 +179,7 @@ function openLeg({ clock }: Time, id: string, rate: SessionRate): Promise<RtpEnd
 /** Time that the test moves, and the beat in it: nothing that is heard depends on the machine. */
 interface Time {
   readonly clock: VirtualClock
-  readonly beat: ReturnType<typeof startFrameClock>
+  readonly beat: FrameClock
 }
 
 async function openRig(
@@ -189,7 +189,7 @@ async function openRig(
   codecs: { readonly caller: CodecName; readonly human: CodecName },
 ): Promise<Rig> {
   const clock = new VirtualClock()
-  const beat = startFrameClock(clock, (_, error) => {
+  const beat = new FrameClock(clock, (_, error) => {
     throw error
   })
   const time = { clock, beat }

@@ -11,7 +11,7 @@ import { systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { openRtpEndpoint } from '../../media/rtp/endpoint.js'
 import { RtpPorts } from '../../media/rtp/port.js'
-import { startFrameClock } from '../../media/session/frame-clock.js'
+import { FrameClock } from '../../media/session/frame-clock.js'
 import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { SrtpPolicy } from './sdp-crypto.js'
 import { SdpSession } from './sdp-session.js'
@@ -39,7 +39,7 @@ async function openLeg(t: Test, srtp: SrtpPolicy) {
     onTimeout: () => {},
     mediaTimeoutMs: 60_000,
   })
-  const beat = startFrameClock(systemClock, (_member, error) => t.error(error))
+  const beat = new FrameClock(systemClock, (_member, error) => t.error(error))
   t.teardown(() => {
     beat.close()
     end.close('hangup')

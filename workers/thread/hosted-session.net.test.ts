@@ -15,7 +15,7 @@ import { openSafeResolver } from '../../media/base/public-address.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { finishRecording } from '../../media/recording/finish.js'
 import { RtpPorts } from '../../media/rtp/port.js'
-import { type FrameClockMember, startFrameClock } from '../../media/session/frame-clock.js'
+import { FrameClock, type FrameClockMember } from '../../media/session/frame-clock.js'
 import type { SessionEvent } from '../channel/protocol.js'
 import { DUPLICATE_WAIT_MS } from './dtmf-merger.js'
 import { HostedSession, type SessionHost } from './hosted-session.js'
@@ -76,7 +76,7 @@ async function thread(t: Test) {
     },
   }
   const members = new Map<FrameClockMember, () => void>()
-  const beat = startFrameClock(clock, (member, error) => {
+  const beat = new FrameClock(clock, (member, error) => {
     errors.push(String(error))
     members.get(member)?.()
   })

@@ -11,7 +11,7 @@ import { systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { openSafeResolver } from '../../media/base/public-address.js'
 import { RtpPorts } from '../../media/rtp/port.js'
-import { type FrameClockMember, startFrameClock } from '../../media/session/frame-clock.js'
+import { FrameClock, type FrameClockMember } from '../../media/session/frame-clock.js'
 import { loadVad } from '../../media/vad/vad.js'
 import { openVendors } from '../../media/vendors/open-vendors.js'
 import { EMBEDDED_VOICE } from '../../media/vendors/vendor-ids.js'
@@ -38,7 +38,7 @@ const clock = systemClock
 const log = threadLog(port, settings.index)
 
 const members = new Map<FrameClockMember, () => void>()
-const frameClock = startFrameClock(clock, (member, error) => {
+const frameClock = new FrameClock(clock, (member, error) => {
   const stack = error instanceof Error ? error.stack : undefined
   log.error({ error: errorText(error), stack }, 'session.frame_failed')
   members.get(member)?.()
