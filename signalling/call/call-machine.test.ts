@@ -39,7 +39,7 @@ const inputs: Readonly<Record<string, CallInput>> = {
   closing: { type: 'timer', name: 'closing' },
 }
 
-/** `state input`: what follows, as `next | effects`. Every pair that is not listed changes nothing. */
+/** Maps `state input` to `next | effects`. Unlisted pairs change nothing. */
 const table: Readonly<Record<string, string>> = {
   'queuedIn begin': 'queued inbound | startTimer:guard ring publishRinging:180 openMedia',
   'queuedOut begin': 'queued outbound | startTimer:guard openMedia',
@@ -128,7 +128,7 @@ t.test('every state x input', async (t) => {
   t.equal(seen.size, Object.keys(table).length, 'every row of the table was met')
 })
 
-t.test('whatever happens, a call that is told to end publishes its end exactly once, last', async (t) => {
+t.test('a finished call publishes its end exactly once, last, in every sequence of inputs', async (t) => {
   const all = Object.values(inputs)
   // Every sequence of three inputs from every state, then the end.
   for (const start of Object.values(states)) {

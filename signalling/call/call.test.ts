@@ -127,7 +127,7 @@ function rig(direction: CallDirection, faults: Faults = {}) {
       return told
     },
     types: () => events.map((event) => event.type),
-    /** One end, last, seq without gaps, no timer left. */
+    /** Checks that there is one end, last, with gapless seq and no timer left. */
     checkOver(t: Assert, cause: string) {
       t.equal(call.state, 'ended')
       t.equal(endings, 1)
@@ -171,7 +171,7 @@ t.test('an outbound call from beginning to end', async (t) => {
   t.match(it.checkOver(t, 'agent_hangup'), { rtp, recording: { path: 'a.wav' } })
 })
 
-t.test('an inbound call: rings while media is made, media starts with the ACK', async (t) => {
+t.test('an inbound call rings while media opens; media starts with the ACK', async (t) => {
   const it = rig('inbound')
   t.strictSame(it.done, ['ring', 'open'])
   await settle()
@@ -185,7 +185,7 @@ t.test('an inbound call: rings while media is made, media starts with the ACK', 
   it.checkOver(t, 'caller_hangup')
 })
 
-t.test('what the session says while it closes comes before the end, and nothing after', async (t) => {
+t.test('events of a closing session precede the end; none follows it', async (t) => {
   let close: (session: ClosedSession) => void = () => {}
   const it = await live('inbound', {
     close: () =>
@@ -217,7 +217,7 @@ t.test('hold and resume follow the leg', async (t) => {
   it.checkOver(t, 'carrier_error')
 })
 
-t.test('a hold that comes while media is connected is not lost', async (t) => {
+t.test('a hold received while media is being connected is not lost', async (t) => {
   const it = rig('inbound')
   await settle()
   it.leg.answered(remote)
@@ -229,7 +229,7 @@ t.test('a hold that comes while media is connected is not lost', async (t) => {
   it.checkOver(t, 'caller_hangup')
 })
 
-t.test('everything that may fail ends the call once, with the right verdict', async (t) => {
+t.test('every failure ends the call once, with the right ending', async (t) => {
   const failed =
     (code: 'overloaded' | 'worker_lost') =>
     <T>() =>
@@ -241,7 +241,7 @@ t.test('everything that may fail ends the call once, with the right verdict', as
     t.strictSame(it.done, ['open', 'end:pool_full'], 'nothing to close, no INVITE')
     t.match(it.checkOver(t, 'pool_full'), { rtp: null, recording: null })
   })
-  t.test('the session does not take the far side', async (t) => {
+  t.test('the session rejects the remote address', async (t) => {
     const it = await live('outbound', { remote: failed('worker_lost') })
     await settle()
     t.match(it.checkOver(t, 'internal'), { ending: { fault: 'ours' } })
@@ -259,7 +259,7 @@ t.test('everything that may fail ends the call once, with the right verdict', as
     await settle()
     t.match(it.checkOver(t, 'caller_hangup'), { recording: null })
   })
-  t.test('neither leg nor session ever close: the watchdog', async (t) => {
+  t.test('the watchdog ends a call whose leg and session never close', async (t) => {
     const it = await live('inbound', { close: () => never, legEnd: () => never })
     it.call.finish({ by: 'operator', cause: 'api_hangup', fault: 'none' })
     await settle()
@@ -267,7 +267,7 @@ t.test('everything that may fail ends the call once, with the right verdict', as
     it.clock.advance(20_000)
     it.checkOver(t, 'api_hangup')
   })
-  t.test('the session is never made, and closed when it comes after all', async (t) => {
+  t.test('a session that opens after the call ended is closed', async (t) => {
     let open: (media: { address: string; port: number; worker: number }) => void = () => {}
     const it = rig('outbound', {
       open: () =>
@@ -283,7 +283,7 @@ t.test('everything that may fail ends the call once, with the right verdict', as
     await settle()
     t.equal(it.done.at(-1), 'close:api_hangup')
   })
-  t.test('nobody answers', async (t) => {
+  t.test('no answer before the ring timeout', async (t) => {
     const it = rig('outbound')
     await settle()
     it.leg.progress(180)
@@ -294,36 +294,39 @@ t.test('everything that may fail ends the call once, with the right verdict', as
     t.equal(it.done.at(-2), 'end:no_answer')
     it.checkOver(t, 'no_answer')
   })
-  t.test('the ACK never comes', async (t) => {
+  t.test('the ACK never arrives', async (t) => {
     const it = rig('inbound')
     await settle()
     it.clock.advance(35_000)
     await settle()
     it.checkOver(t, 'carrier_error')
   })
-  t.test('the call outlives its limit', async (t) => {
+  t.test('the call exceeds its maximum duration', async (t) => {
     const it = await live('outbound')
     it.clock.advance(720_000)
     await settle()
     t.match(it.checkOver(t, 'internal'), { ending: { fault: 'ours' } })
   })
-  t.test('sounds of the far side are told; one-way audio is trouble when it begins', async (t) => {
-    const it = await live('outbound')
-    const heard = (event: DetectorEvent) => it.say({ type: 'detected', event })
-    heard({ type: 'beep', hertz: 1000, startMs: 400, durationMs: 300 })
-    t.match(it.events.at(-1), { type: 'detected', event: { type: 'beep', hertz: 1000 } })
-    it.clock.advance(3000)
-    const oneWay = { type: 'one_way', what: 'nothing_comes', startMs: 0 } as const
-    heard({ ...oneWay, over: false })
-    t.match(it.events.at(-1), { type: 'trouble', part: 'media', code: 'one_way_audio', atMs: 3000 })
-    heard({ ...oneWay, over: true })
-    t.match(it.events.at(-1), { type: 'detected' }, 'its end is not')
-    t.equal(it.events.filter(({ type }) => type === 'trouble').length, 1)
-    it.call.finish(byCaller)
-    await settle()
-    it.checkOver(t, 'caller_hangup')
-  })
-  t.test('the recording breaks: the call goes on', async (t) => {
+  t.test(
+    'detector events are published; one-way audio is reported as a failure when it begins',
+    async (t) => {
+      const it = await live('outbound')
+      const heard = (event: DetectorEvent) => it.say({ type: 'detected', event })
+      heard({ type: 'beep', hertz: 1000, startMs: 400, durationMs: 300 })
+      t.match(it.events.at(-1), { type: 'detected', event: { type: 'beep', hertz: 1000 } })
+      it.clock.advance(3000)
+      const oneWay = { type: 'one_way', what: 'nothing_comes', startMs: 0 } as const
+      heard({ ...oneWay, over: false })
+      t.match(it.events.at(-1), { type: 'trouble', part: 'media', code: 'one_way_audio', atMs: 3000 })
+      heard({ ...oneWay, over: true })
+      t.match(it.events.at(-1), { type: 'detected' }, 'its end is not')
+      t.equal(it.events.filter(({ type }) => type === 'trouble').length, 1)
+      it.call.finish(byCaller)
+      await settle()
+      it.checkOver(t, 'caller_hangup')
+    },
+  )
+  t.test('the recording fails and the call continues', async (t) => {
     const it = await live('outbound')
     it.clock.advance(1500)
     it.say({ type: 'recording_failed', message: 'disk full' })
@@ -335,7 +338,7 @@ t.test('everything that may fail ends the call once, with the right verdict', as
   })
 })
 
-t.test('the sink and the leg may throw', async (t) => {
+t.test('errors thrown by the event sink and the leg are contained', async (t) => {
   const clock = new VirtualClock()
   let published = 0
   let ended = 0

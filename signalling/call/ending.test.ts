@@ -13,7 +13,7 @@ import {
 
 const base: Ending = { by: 'engine', cause: 'internal', fault: 'ours' }
 
-t.test('every cause has its disposition before and after the answer, and its SIP answer', async (t) => {
+t.test('every cause has its disposition before and after the answer, and its SIP response', async (t) => {
   const table: readonly [Cause, Disposition, Disposition, number][] = [
     ['caller_hangup', 'no_answer', 'answered', 487],
     ['agent_hangup', 'failed', 'answered', 480],
@@ -42,7 +42,7 @@ t.test('every cause has its disposition before and after the answer, and its SIP
   }
 })
 
-t.test('final answers to our INVITE', async (t) => {
+t.test('final responses to our INVITE', async (t) => {
   const table: readonly [number, Cause, Ending['by'], Ending['fault']][] = [
     [486, 'busy', 'callee', 'none'],
     [600, 'busy', 'callee', 'none'],
@@ -92,7 +92,7 @@ t.test('errors', async (t) => {
   t.equal(endingOfError(new Error('the text')).note, 'the text')
 })
 
-t.test('conversations and the server itself', async (t) => {
+t.test('endings of conversations and of the SIP server', async (t) => {
   t.strictSame(endingOfConversation('agent_hangup'), { by: 'agent', cause: 'agent_hangup', fault: 'none' })
   t.strictSame(endingOfConversation('max_duration'), { by: 'agent', cause: 'max_duration', fault: 'none' })
   t.strictSame(endingOfConversation('silence'), { by: 'agent', cause: 'silence', fault: 'none' })

@@ -6,11 +6,11 @@ import { EXTERNAL } from '../../fixtures/rigs/signalling-rig.js'
 import { runCli, temporaryFolder } from '../../fixtures/service/cli.js'
 
 /*
- * The signalling tests once more, on a SIP server in a process of its own: what a drachtio-server of
- * an operator is to the service. Setting PARLEY_DRACHTIO_URL runs them on any other one.
+ * Runs the signalling tests again on a SIP server in a separate process, as an operator's drachtio-server
+ * would be. Setting PARLEY_DRACHTIO_URL runs them on any other server.
  */
 
-/** 64 T1, which two of the tests wait for, is then 3.2 s. */
+/** 64 T1, which two of the tests wait for, then takes 3.2 s. */
 const T1_MS = 50
 
 t.test('inbound and outbound on a separate parley sip-server', { skip: EXTERNAL !== null }, async (t) => {

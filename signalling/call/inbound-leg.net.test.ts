@@ -60,7 +60,7 @@ for (const transport of ['udp', 'tcp'] as const) {
   t.test(`${transport}: the caller gives up while it rings`, async (t) => {
     let release = () => {}
     const rig = await rigFor(t)
-    // The session is not there before the CANCEL is.
+    // The session opens only after the CANCEL.
     const open = rig.pool.open.bind(rig.pool)
     rig.pool.open = async (...args) => {
       await new Promise<void>((resolve) => {
@@ -139,7 +139,7 @@ t.test('other methods', async (t) => {
   t.pass('200 and 405')
 })
 
-t.test('a re-INVITE without common codec is refused and changes nothing', async (t) => {
+t.test('a re-INVITE without a common codec is refused and changes nothing', async (t) => {
   const rig = await rigFor(t)
   await runSipp({ scenario: 'reinvite-refused', ...rig.target('udp') })
   t.match((await rig.ended()).ending, { cause: 'caller_hangup' })
@@ -153,7 +153,7 @@ t.test('a re-INVITE without SDP gets our offer', async (t) => {
   t.strictSame(rig.types(), ['ringing', 'answered', 'held', 'ended'])
 })
 
-t.test('a delayed offer that is never answered ends with our BYE', async (t) => {
+t.test('a delayed offer without an answer ends with our BYE', async (t) => {
   const rig = await rigFor(t)
   await runSipp({ scenario: 'delayed-unanswered', ...rig.target('udp') })
   t.match((await rig.ended()).ending, { cause: 'carrier_error', fault: 'carrier', sip: 400 })
@@ -172,7 +172,7 @@ t.test('a lost ACK: the 200 is repeated, then the call ends', async (t) => {
   t.notOk(rig.pool.only().started, 'no media before the ACK')
 })
 
-t.test('a hang-up from outside ends the caller’s side too', async (t) => {
+t.test('a hang-up through the API sends BYE to the caller', async (t) => {
   const rig = await rigFor(t)
   const sipp = await startSipp({ scenario: 'call-byed', ...rig.target('udp') })
   await until(() => rig.types().includes('answered'))

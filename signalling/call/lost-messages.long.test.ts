@@ -5,14 +5,14 @@ import { startSipp } from '../../fixtures/sip/sipp.js'
 import { type DatagramHandling, openUdpRelay } from '../../fixtures/sip/udp-relay.js'
 
 /*
- * A basic call over UDP with each of its messages lost, repeated, or overtaken by the next one: sipp at
- * one end, the service at the other, a path between them that misbehaves exactly once. RFC 3261 17 repairs
- * all of it within a second or two; nobody may notice.
+ * A basic call over UDP in which each message in turn is lost, repeated, or overtaken by the next one: SIPp
+ * at one end, the service at the other, and a relay between them that misbehaves exactly once. RFC 3261 17
+ * repairs each case within a second or two, and the call must end as usual.
  */
 
 assertNothingLeft(t)
 
-/** A message of the call, by its first line and, for responses, its CSeq. */
+/** Identifies a message of the call by its first line and, for responses, its CSeq. */
 interface Wanted {
   readonly what: string
   readonly start: string
@@ -25,7 +25,7 @@ const m = (start: string, method?: string): Wanted => ({
   ...(method === undefined ? {} : { method }),
 })
 
-/** The fate for the first message that is meant, `pass` for everything else. */
+/** Returns the fate for the first message that matches, `pass` for all others. */
 function once(wanted: Wanted, fate: DatagramHandling): { (text: string): DatagramHandling; met: boolean } {
   const decide = (text: string): DatagramHandling => {
     const cseq = /^CSeq: *\d+ +(\w+)/im.exec(text)?.[1]
@@ -55,7 +55,10 @@ const cases = (
 const CALL_IN = [m('INVITE'), m('100'), m('180'), m('200', 'INVITE'), m('ACK'), m('BYE'), m('200', 'BYE')]
 const CALL_OUT = [m('INVITE'), m('183'), m('200', 'INVITE'), m('ACK'), m('BYE'), m('200', 'BYE')]
 
-/** What sipp itself cannot cope with (a 180 after the 200, a 487 before the 200 to its CANCEL) is left out. */
+/**
+ * Leaves out the cases that SIPp itself does not support: a 180 after the 200, and a 487 before the 200 to
+ * its CANCEL.
+ */
 const CASES: readonly Case[] = [
   ...cases('in', 'call-bye', 'drop', ...CALL_IN),
   ...cases('in', 'call-bye', 'twice', ...CALL_IN),
@@ -68,7 +71,7 @@ const CASES: readonly Case[] = [
   ...cases('out', 'answer-cancelled', 'drop', m('CANCEL'), m('200', 'CANCEL'), m('487'), m('ACK')),
 ]
 
-/** Long enough for the second ACK, where the first is missed, and for a third. */
+/** Long enough for a second and a third ACK. */
 const TALK_MS = '2000'
 
 const FATES = { drop: 'lost', twice: 'sent twice', hold: 'overtaken', pass: '' }
@@ -90,7 +93,7 @@ for (const { direction, scenario, wanted, fate } of CASES) {
     if (direction === 'in') {
       relay.target = rig.udp
       const target = { host: '127.0.0.1', port: relay.port }
-      // Rings as long as media is being made: until the caller has cancelled.
+      // Media opens only after the caller has cancelled, so the call keeps ringing.
       const make = rig.pool.open.bind(rig.pool)
       let release = () => {}
       const released = new Promise<void>((resolve) => {

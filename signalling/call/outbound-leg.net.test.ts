@@ -89,7 +89,7 @@ t.test('refusals', async (t) => {
   }
 })
 
-t.test('an answer that cannot be used is acknowledged and ended', async (t) => {
+t.test('an unusable SDP answer is acknowledged and ended', async (t) => {
   const rig = await rigFor(t)
   const sipp = await rig.dial({ scenario: 'answer-unusable' })
   await sipp.done
@@ -97,7 +97,7 @@ t.test('an answer that cannot be used is acknowledged and ended', async (t) => {
   t.notOk(rig.pool.only().started)
 })
 
-t.test('nobody answers: CANCEL at the ring timeout', async (t) => {
+t.test('no answer: CANCEL at the ring timeout', async (t) => {
   const rig = await rigFor(t)
   const sipp = await startSipp({ scenario: 'answer-cancelled' })
   t.teardown(() => sipp.stop())
@@ -109,7 +109,7 @@ t.test('nobody answers: CANCEL at the ring timeout', async (t) => {
   t.match((await rig.ended()).ending, { by: 'engine', cause: 'no_answer', fault: 'none' })
 })
 
-t.test('nobody is there at all', async (t) => {
+t.test('the destination does not respond', async (t) => {
   const rig = await rigFor(t, { timers: { T1: 20, T2: 160, T4: 200 } })
   const socket = createSocket('udp4').bind(0, '127.0.0.1')
   await once(socket, 'listening')

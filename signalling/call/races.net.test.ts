@@ -4,7 +4,9 @@ import { openSignallingRig, TEST_NUMBER, until } from '../../fixtures/rigs/signa
 import { cseqOf, type SipMessage } from '../../fixtures/sip/sip-message.js'
 import { type Interceptor, openSipPeer } from '../../fixtures/sip/sip-peer.js'
 
-/* Messages that are lost, late or cross each other, against a user agent that shares no code with us. */
+/*
+ * Lost, late and crossing messages, against a user agent that shares no code with the service.
+ */
 
 assertNothingLeft(t)
 
@@ -35,7 +37,7 @@ async function rigFor(t: Pick<typeof import('tap').default, 'teardown'>, interce
         target: { address: '127.0.0.1', port: rig.udp },
         sdp: body,
       }),
-    /** Requests of ours that reached the peer. */
+    /** Requests of the service that reached the peer. */
     received: () =>
       peer.log.flatMap(({ direction, message }) =>
         direction === 'in' && message.method ? [message.method] : [],
@@ -91,7 +93,7 @@ t.test('a CANCEL that comes after the 200 changes nothing', async (t) => {
   t.match((await rig.ended()).ending, { cause: 'caller_hangup' })
 })
 
-t.test('CANCEL and 200 cross: whoever was first, the call ends once and no dialog is left', async (t) => {
+t.test('CANCEL and 200 cross: in either order the call ends once and no dialog is left', async (t) => {
   for (const delayMs of [0, 1, 2, 3, 5, 8]) {
     await t.test(`CANCEL ${delayMs} ms after the INVITE`, async (t) => {
       const rig = await rigFor(t)
@@ -109,7 +111,7 @@ t.test('CANCEL and 200 cross: whoever was first, the call ends once and no dialo
   }
 })
 
-t.test('a hang-up of ours between 200 and ACK waits for the ACK (RFC 3261 15)', async (t) => {
+t.test('our hang-up between 200 and ACK waits for the ACK (RFC 3261 15)', async (t) => {
   const rig = await rigFor(t)
   const call = rig.call()
   call.autoAck = false
@@ -124,7 +126,7 @@ t.test('a hang-up of ours between 200 and ACK waits for the ACK (RFC 3261 15)', 
   t.notOk(rig.pool.only().started, 'no greeting for a call that is over')
 })
 
-t.test('the caller hangs up before its ACK came', async (t) => {
+t.test('the caller hangs up before its ACK arrives', async (t) => {
   const rig = await rigFor(t)
   const call = rig.call()
   call.autoAck = false
@@ -145,7 +147,7 @@ t.test('both hang up at once', async (t) => {
   await until(() => rig.server.stats().dialogs === 0)
 })
 
-t.test('a re-INVITE right behind the ACK, UPDATE, and requests we do not take', async (t) => {
+t.test('a re-INVITE right after the ACK, an UPDATE, and unsupported requests', async (t) => {
   const rig = await rigFor(t)
   const call = rig.call()
   t.equal(await call.final(), 200)
@@ -178,7 +180,7 @@ t.test('a re-INVITE right behind the ACK, UPDATE, and requests we do not take', 
   t.match((await rig.ended()).ending, { cause: 'caller_hangup' })
 })
 
-t.test('two INVITEs of one caller are two calls', async (t) => {
+t.test('two INVITEs of one caller make two calls', async (t) => {
   const rig = await rigFor(t)
   const one = rig.call()
   const two = rig.call()

@@ -7,7 +7,7 @@ import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
 import { parseInfoDtmf } from '../sip/info-dtmf.js'
 
 /*
- * What carriers and telephone systems do with a call that is up, and which must not end it.
+ * Requests of carriers and telephone systems during a call, which must not end it.
  */
 
 assertNothingLeft(t)
@@ -58,7 +58,7 @@ async function answered(t: Assert, transport: 'udp' | 'tcp' = 'udp') {
     ...rig,
     peer,
     call,
-    /** A re-INVITE; its answer's body once it is there. */
+    /** Sends a re-INVITE and resolves with the body of its response. */
     async renegotiate(body: string | null) {
       call.reinvite(body)
       const status = await call.final()
@@ -69,7 +69,7 @@ async function answered(t: Assert, transport: 'udp' | 'tcp' = 'udp') {
       call.bye()
       return (await rig.ended()).ending
     },
-    /** The final answer to the last request of that method. */
+    /** Resolves with the final response to the last request of that method. */
     async answerTo(method: string) {
       const answer = await peer.waitFor(
         (message, direction) =>
@@ -113,7 +113,7 @@ for (const transport of ['udp', 'tcp'] as const) {
   })
 }
 
-t.test('other codec, other address, other port, keys gone and back', async (t) => {
+t.test('a re-INVITE changes codec, address, port, and removes and restores telephone-event', async (t) => {
   const it = await answered(t)
   const changes: readonly [Media, object][] = [
     [{ payloads: '0 101' }, { codec: 'PCMU', payloadType: 0, dtmfPayloadType: 101 }],
@@ -151,7 +151,7 @@ t.test('refreshes change nothing, by re-INVITE, by UPDATE with and without SDP',
   t.strictSame(it.types(), ['ringing', 'answered', 'ended'])
 })
 
-t.test('an unusable re-INVITE is refused; the call goes on as it was', async (t) => {
+t.test('an unusable re-INVITE is refused and the call continues unchanged', async (t) => {
   const it = await answered(t)
   for (const body of [sdp({ payloads: '18' }), sdp({ port: 0 }), 'nonsense']) {
     it.call.reinvite(body)
@@ -163,7 +163,7 @@ t.test('an unusable re-INVITE is refused; the call goes on as it was', async (t)
   t.match(await it.bye(), { cause: 'caller_hangup' })
 })
 
-t.test('keys by INFO', async (t) => {
+t.test('DTMF digits by INFO', async (t) => {
   const it = await answered(t)
   const info = async (type: string, body: string) => {
     it.call.request('INFO', type === '' ? [] : [['Content-Type', type]], body === '' ? null : body)
@@ -182,7 +182,7 @@ t.test('keys by INFO', async (t) => {
   t.match(await it.bye(), { cause: 'caller_hangup' })
 })
 
-t.test('the forms of a key', async (t) => {
+t.test('the formats of a DTMF digit in INFO', async (t) => {
   t.strictSame(parseInfoDtmf('application/dtmf-relay', 'Signal=D\nDuration=99999'), {
     digit: 'D',
     durationMs: 10_000,

@@ -5,7 +5,9 @@ import type { SipDialog } from '../../fixtures/sip/sip-dialog.js'
 import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
 import type { SrtpPolicy } from '../sdp/sdp-crypto.js'
 
-/* What `srtp` of a trunk does to the calls over it, on the wire. */
+/*
+ * The effect of a trunk's `srtp` setting on the wire.
+ */
 
 assertNothingLeft(t)
 
@@ -41,30 +43,33 @@ async function inbound(t: Assert, srtp: SrtpPolicy, offer: string) {
   return { ...rig, call, status: await call.final() }
 }
 
-t.test('inbound, required: no keys, no call; with keys it is answered by RTP/SAVP', async (t) => {
-  const refused = await inbound(t, 'required', sdp('RTP/AVP'))
-  t.equal(refused.status, 488)
-  t.match((await refused.ended()).ending, { cause: 'carrier_error', fault: 'carrier', sip: 488 })
-  t.notOk(refused.pool.only().started)
+t.test(
+  'inbound, SRTP required: an offer without keys is refused, one with keys is answered with RTP/SAVP',
+  async (t) => {
+    const refused = await inbound(t, 'required', sdp('RTP/AVP'))
+    t.equal(refused.status, 488)
+    t.match((await refused.ended()).ending, { cause: 'carrier_error', fault: 'carrier', sip: 488 })
+    t.notOk(refused.pool.only().started)
 
-  const served = await inbound(t, 'required', sdp('RTP/SAVP', crypto(7)))
-  t.equal(served.status, 200)
-  t.match(
-    served.call.remoteSdp,
-    /m=audio \d+ RTP\/SAVP 8\r\n(?:.*\r\n)*a=crypto:7 AES_CM_128_HMAC_SHA1_80 inline:/,
-  )
-  await until(() => served.types().includes('answered'))
-  t.match(served.pool.only().remotes, [
-    {
-      srtp: {
-        suite: 'AES_CM_128_HMAC_SHA1_80',
-        receive: { keyAndSalt: Buffer.from(KEYS[0] ?? '', 'base64') },
+    const served = await inbound(t, 'required', sdp('RTP/SAVP', crypto(7)))
+    t.equal(served.status, 200)
+    t.match(
+      served.call.remoteSdp,
+      /m=audio \d+ RTP\/SAVP 8\r\n(?:.*\r\n)*a=crypto:7 AES_CM_128_HMAC_SHA1_80 inline:/,
+    )
+    await until(() => served.types().includes('answered'))
+    t.match(served.pool.only().remotes, [
+      {
+        srtp: {
+          suite: 'AES_CM_128_HMAC_SHA1_80',
+          receive: { keyAndSalt: Buffer.from(KEYS[0] ?? '', 'base64') },
+        },
       },
-    },
-  ])
-})
+    ])
+  },
+)
 
-t.test('inbound, off: keys are not taken, and what insists on them is refused', async (t) => {
+t.test('inbound, SRTP off: optional keys are ignored, an offer that requires SRTP is refused', async (t) => {
   const clear = await inbound(t, 'off', sdp('RTP/AVP', crypto(1)))
   t.equal(clear.status, 200)
   t.notMatch(clear.call.remoteSdp, /crypto/)

@@ -33,7 +33,7 @@ async function rigFor(t: Pick<typeof import('tap').default, 'teardown'>) {
   }
 }
 
-t.test('a person answers, and the media session learns what they will say', async (t) => {
+t.test('a simulated person answers, and the media session gets the script', async (t) => {
   const rig = await rigFor(t)
   rig.dial('+919000000010')
   await until(() => rig.types().includes('answered'))
@@ -80,7 +80,7 @@ t.test('numbers that do not answer', async (t) => {
   }
 })
 
-t.test('hung up while it rings', async (t) => {
+t.test('a call that is hung up while it rings', async (t) => {
   const rig = await rigFor(t)
   rig.dial('+919812345678')
   await until(() => rig.types().includes('ringing'))
@@ -102,7 +102,7 @@ t.test('a simulated person calls in', async (t) => {
   t.ok(rig.carrier.personas.includes('polite'))
 })
 
-t.test('nobody but the service may call the sandbox', async (t) => {
+t.test('only the service may call the sandbox', async (t) => {
   const rig = await rigFor(t)
   await runSipp({
     scenario: 'refused',

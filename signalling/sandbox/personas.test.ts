@@ -6,7 +6,7 @@ import { readClipManifest } from './clip-manifest.js'
 import { behaviourOf, isPersona, PERSONA_NAMES, personaSpec } from './personas.js'
 import { SpeakerScripts } from './speaker-scripts.js'
 
-t.test('the numbers of the contract', async (t) => {
+t.test('the behaviour of each test number', async (t) => {
   t.strictSame(behaviourOf('+919000000002'), { kind: 'refuse', status: 486 })
   t.strictSame(behaviourOf('919000000002'), { kind: 'refuse', status: 486 })
   t.strictSame(behaviourOf('+919000000003'), { kind: 'ring' })
@@ -30,7 +30,7 @@ t.test('the numbers of the contract', async (t) => {
   t.strictSame(behaviourOf('+14155550123'), { kind: 'answer', persona: 'polite' })
 })
 
-t.test('every persona is playable with the clips that are there', async (t) => {
+t.test('every persona can be played with the existing clips', async (t) => {
   const clips = readClipManifest()
   for (const name of PERSONA_NAMES) {
     t.ok(isPersona(name))
@@ -52,7 +52,7 @@ t.test('every persona is playable with the clips that are there', async (t) => {
   t.throws(() => personaSpec('polite', new Map()), { code: 'storage_failed' })
 })
 
-t.test('only clips of the sandbox set are taken, and a broken manifest is said', async (t) => {
+t.test('only clips of the sandbox set are read, and a malformed manifest is reported', async (t) => {
   t.notOk([...readClipManifest().keys()].some((name) => /^(test|tuning)-/.test(name)))
   const folder = t.testdir()
   const file = join(folder, 'manifest.json')

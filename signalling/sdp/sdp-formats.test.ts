@@ -11,7 +11,7 @@ function sdp(formats: string, ...attributes: readonly string[]): string {
   return [...head, `m=audio 30000 RTP/AVP ${formats}`, ...attributes, ''].join('\r\n')
 }
 
-/** What a softphone offers. */
+/** The offer of a softphone. */
 const SOFTPHONE = sdp(
   '96 9 8 0 13 97 98',
   'a=rtpmap:96 opus/48000/2',
@@ -49,7 +49,7 @@ t.test('an offer of everything', async (t) => {
   ])
 })
 
-t.test('an answer repeats the numbers of the offer and reads what it wants', async (t) => {
+t.test('an answer repeats the payload types of the offer and honours its parameters', async (t) => {
   const opus = answered(['OPUS', 'PCMA'], SOFTPHONE)
   t.match(opus.remote, {
     codec: 'OPUS',
@@ -74,7 +74,7 @@ t.test('an answer repeats the numbers of the offer and reads what it wants', asy
   t.match(g722.lines, [/RTP\/AVP 9 13 97$/, 'a=rtpmap:9 G722/8000', 'a=rtpmap:13 CN/8000'])
 })
 
-t.test('what is in common may come at any time, nothing else', async (t) => {
+t.test('all common formats are accepted, no others', async (t) => {
   t.strictSame(answered(['PCMA', 'OPUS'], SOFTPHONE).remote.receiveFormats, [
     { payloadType: 8, kind: 'audio', codec: 'PCMA' },
     { payloadType: 96, kind: 'audio', codec: 'OPUS' },
@@ -84,7 +84,7 @@ t.test('what is in common may come at any time, nothing else', async (t) => {
   ])
 })
 
-t.test('answers to our offer: sent by their numbers, heard by ours', async (t) => {
+t.test('answers to our offer: we send with their payload types and receive with ours', async (t) => {
   const one = session(['OPUS', 'L16', 'PCMU'])
   t.match(one.offer(), /RTP\/AVP 111 98 0 101 96 97\r\n/)
   const result = one.accept(
@@ -151,7 +151,7 @@ t.test('packet lengths', async (t) => {
   t.match(session(['PCMA']).answer(sdp('8', 'a=maxptime:9')), { ok: false, sip: 488 })
 })
 
-t.test('what looks like a codec of ours and is none', async (t) => {
+t.test('formats that resemble a supported codec', async (t) => {
   const cases: readonly (readonly [CodecName, string])[] = [
     ['G722', 'a=rtpmap:96 G722/16000'],
     ['OPUS', 'a=rtpmap:96 opus/48000'],

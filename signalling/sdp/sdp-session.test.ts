@@ -54,7 +54,7 @@ t.test('dynamic payload types are kept, a static number without rtpmap is unders
   t.match(result, { sdp: /RTP\/AVP 97 98\r\na=rtpmap:97 PCMA\/8000\r\na=rtpmap:98 telephone-event\/8000/ })
   t.match(session().answer(sdp(audio('8'))), { remote: { codec: 'PCMA', dtmfPayloadType: null } })
   t.match(session().answer(sdp(audio('96', 'a=rtpmap:96 pcmu/8000'))), { remote: { codec: 'PCMU' } })
-  // telephone-event at another rate than the audio's cannot be used (RFC 4733 section 2.1)
+  // telephone-event at a clock rate other than the audio's cannot be used (RFC 4733 2.1)
   t.match(session().answer(sdp(audio('8 101', 'a=rtpmap:101 telephone-event/16000'))), {
     remote: { dtmfPayloadType: null },
   })

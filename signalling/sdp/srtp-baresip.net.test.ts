@@ -16,16 +16,18 @@ import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { SrtpPolicy } from './sdp-crypto.js'
 import { SdpSession } from './sdp-session.js'
 
-/* SRTP and SRTCP with keys in SDP against another stack: Debian's baresip, over TLS. */
+/*
+ * SRTP and SRTCP with keys in SDP against another implementation: Debian's baresip, over TLS.
+ */
 
 const skip = baresipInstalled ? false : 'baresip is not installed (Debian: baresip-core)'
 const TIMERS = { T1: 100, T2: 800, T4: 1000 }
-/** Long enough for reports of both sides. */
+/** Long enough for RTCP reports of both sides. */
 const SPEAK_FRAMES = 50 * 6
 const OURS_HZ = 1000
 const THEIRS_HZ = 440
 
-/** A leg that says a tone on the beat of the real clock, and keeps what it hears. */
+/** Opens a leg that sends a tone in real time and keeps the received audio. */
 async function openLeg(t: Test, srtp: SrtpPolicy) {
   const end = await openRtpEndpoint({
     id: 'leg',
@@ -85,7 +87,7 @@ async function openLeg(t: Test, srtp: SrtpPolicy) {
 interface Scene {
   readonly rig: Awaited<ReturnType<typeof openRig>>
   readonly authorities: string
-  /** What baresip says, and where it writes what it hears. */
+  /** The file baresip plays, and the file it records to. */
   readonly says: string
   readonly hearsInto: string
 }
@@ -104,7 +106,7 @@ async function scene(t: Test): Promise<Scene> {
   return { rig, authorities: authority.certificateFile, says, hearsInto }
 }
 
-/** What baresip decoded, once it has written it. */
+/** Resolves with the audio that baresip recorded. */
 async function baresipHeard(folder: string): Promise<Int16Array> {
   const names = await readdir(folder)
   const name = names.find((one) => one.endsWith('dec.wav'))
@@ -113,7 +115,7 @@ async function baresipHeard(folder: string): Promise<Int16Array> {
   return readWav(bytes).channels[0] ?? new Int16Array(0)
 }
 
-/** The median over tenths of a second from the second second on. */
+/** Returns the median level over tenths of a second, from the second second on. */
 function usualLevel(pcm: Int16Array, hz: number): number {
   const levels: number[] = []
   for (let at = 8_000; at + 800 <= 40_000; at += 800) levels.push(toneLevel(pcm.subarray(at, at + 800), hz))
@@ -197,7 +199,7 @@ t.test('offers keys without insisting: both hear each other, and both report', {
   verify(t, leg, await baresipHeard(hearsInto))
 })
 
-/** Waits until baresip has closed the file of what it heard: then its header tells the length. */
+/** Waits until baresip has closed its recording, whose header then gives the length. */
 async function written(folder: string, phone: Baresip): Promise<void> {
   const begin = performance.now()
   while (performance.now() - begin < 30_000) {
@@ -208,7 +210,7 @@ async function written(folder: string, phone: Baresip): Promise<void> {
   throw new Error(`baresip wrote too little; it says:\n${phone.output()}`)
 }
 
-/** What a promise gives, or what baresip said until then. */
+/** Resolves as the promise does; a timeout reports baresip's output. */
 async function within<T>(promise: Promise<T>, phone: Baresip): Promise<T> {
   const signal = AbortSignal.timeout(30_000)
   return new Promise((resolve, reject) => {

@@ -53,7 +53,7 @@ const challenge = (status: 401 | 407, algorithm: string, nonce: string) => {
   return { [name]: `Digest realm="carrier", nonce="${nonce}", algorithm=${algorithm}, qop="auth"` }
 }
 
-/** Whether a request proves the password, by a calculation of the test's own. */
+/** Returns whether a request proves the password, calculated independently of the product. */
 function proves(sent: RawSipMessage, status: 401 | 407, algorithm: string, nonce: string): boolean {
   const given = sent.header(status === 407 ? 'Proxy-Authorization' : 'Authorization')
   const field = (name: string) => new RegExp(`[ ,]${name}="?([^",]*)"?`).exec(given)?.[1] ?? ''
@@ -77,7 +77,7 @@ async function challenged(peer: Peer, method: string, status: 401 | 407, algorit
   return { first, again, proven: proves(again, status, algorithm, nonce) }
 }
 
-/** A call out, answered after a challenge of the first INVITE. */
+/** Places a call whose first INVITE is challenged, then answered. */
 async function calling(
   opened: Awaited<ReturnType<typeof open>>,
   algorithm: string,
@@ -185,7 +185,7 @@ t.test(
     const opened = await open(t, clock)
     const { peer } = opened
     const { dialog, contact } = await calling(opened, 'MD5')
-    // The deadline of the first connection is over.
+    // Passes the deadline of the first connection.
     clock.advance(11_000)
     const crossed = async (start: string) => {
       const sent = await peer.next((m) => m.start.startsWith('INVITE') && m.body === SDP_B)

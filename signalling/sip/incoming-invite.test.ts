@@ -6,7 +6,7 @@ import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import { IncomingInviteHandle } from './incoming-invite.js'
 
 /*
- * Moments between the application and the SIP server that no test on sockets can hit every time.
+ * Races between the application and the SIP server that a test with sockets cannot hit reliably.
  */
 
 /** The library up to the 200, which the server refuses with `refusal`. */

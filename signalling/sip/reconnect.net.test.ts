@@ -12,8 +12,8 @@ import {
 import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
 
 /*
- * The connection between the service and its SIP server breaks; the server itself goes on. Calls that are
- * up have to as well.
+ * The connection between the service and its SIP server breaks while the server keeps running. Live calls
+ * must continue.
  */
 
 assertNothingLeft(t)
@@ -23,7 +23,7 @@ type Assert = Pick<typeof t, 'teardown'>
 const SDP =
   'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 8\r\n'
 
-/** A TCP relay in front of the control port that can be cut and shut. */
+/** Opens a TCP relay in front of the control port that can cut the connection and refuse new ones. */
 async function relayFor(t: Assert) {
   const sockets = new Set<Socket>()
   const state = { target: 0, shut: false, connections: 0 }
@@ -85,7 +85,7 @@ async function rigFor(t: Assert, options: RigOptions = {}) {
       await until(() => rig.types().includes('answered'))
       return call
     },
-    /** Cuts the connection and waits until the next one stands. */
+    /** Cuts the connection and waits for the next one. */
     async reconnected(meanwhile: () => Promise<void> = async () => {}) {
       const before = relay.state.connections
       relay.state.shut = true
@@ -98,7 +98,7 @@ async function rigFor(t: Assert, options: RigOptions = {}) {
   }
 }
 
-/** The server has handled everything the application sent so far: the probe was answered. */
+/** Resolves when the server has handled everything sent so far: it answered the probe. */
 const probed = (rig: Awaited<ReturnType<typeof rigFor>>) =>
   until(() =>
     rig.peer.log.some(({ direction, message }) => direction === 'in' && message.method === 'OPTIONS'),
@@ -135,7 +135,7 @@ t.test('a call out goes on, twice over, and ends by our BYE', async (t) => {
   await until(() => rig.peer.log.some(({ message }) => message.method === 'BYE'))
 })
 
-t.test('a hang-up while the connection is away reaches the caller with the next one', async (t) => {
+t.test('a hang-up while disconnected reaches the caller after the reconnection', async (t) => {
   const rig = await rigFor(t)
   const call = await rig.callIn()
   const [{ callId } = { callId: '' }] = rig.events
@@ -146,7 +146,7 @@ t.test('a hang-up while the connection is away reaches the caller with the next 
   t.match((await rig.ended()).ending, { by: 'operator' })
 })
 
-t.test('a caller who hung up meanwhile: found out with the next connection', async (t) => {
+t.test('a caller that hung up while disconnected is detected after the reconnection', async (t) => {
   const rig = await rigFor(t)
   const call = await rig.callIn()
   await rig.reconnected(async () => {
@@ -156,7 +156,7 @@ t.test('a caller who hung up meanwhile: found out with the next connection', asy
   t.match((await rig.ended()).ending, { cause: 'internal', fault: 'ours' })
 })
 
-t.test('a server that does not come back ends the calls after a while', async (t) => {
+t.test('calls end when the server does not return in time', async (t) => {
   const rig = await rigFor(t, { reclaimMs: 1_000 })
   await rig.callIn()
   rig.relay.state.shut = true

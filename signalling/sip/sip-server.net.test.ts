@@ -20,7 +20,7 @@ const embedded = (port: number, secret = 'right') =>
     log,
   })
 
-t.test('connects, knows the addresses, and leaves nothing behind', async (t) => {
+t.test('connects, reports the addresses, and leaves nothing open', async (t) => {
   const server = await embedded(0)
   const sip = await openSipServer({
     host: '127.0.0.1',
@@ -37,7 +37,7 @@ t.test('connects, knows the addresses, and leaves nothing behind', async (t) => 
   await server.close()
 })
 
-t.test('a wrong secret is said at once', async (t) => {
+t.test('a wrong secret is reported at once', async (t) => {
   const server = await embedded(0)
   await t.rejects(
     openSipServer({ host: '127.0.0.1', port: server.controlPort, secret: 'wrong', clock, log }),
@@ -46,7 +46,7 @@ t.test('a wrong secret is said at once', async (t) => {
   await server.close()
 })
 
-t.test('nobody there: gives up at the deadline', async (t) => {
+t.test('without a server, connecting fails at the deadline', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
@@ -58,7 +58,7 @@ t.test('nobody there: gives up at the deadline', async (t) => {
   )
 })
 
-t.test('a server that accepts and says nothing', async (t) => {
+t.test('a server that accepts the connection and never answers', async (t) => {
   const server = createServer((socket) => socket.resume()).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()
@@ -70,7 +70,7 @@ t.test('a server that accepts and says nothing', async (t) => {
   server.close()
 })
 
-t.test('the server restarts: the connection comes back, what was open is lost', async (t) => {
+t.test('after a server restart the connection returns; open INVITEs are lost', async (t) => {
   let server = await embedded(0)
   const port = server.controlPort
   const sip = await openSipServer({ host: '127.0.0.1', port, secret: 'right', clock, log })
@@ -100,7 +100,7 @@ t.test('the server restarts: the connection comes back, what was open is lost', 
   await server.close()
 })
 
-t.test('an INVITE without an answer is reported lost with the connection', async (t) => {
+t.test('an unanswered INVITE is reported lost with the connection', async (t) => {
   const server = await embedded(0)
   const sip = await openSipServer({
     host: '127.0.0.1',

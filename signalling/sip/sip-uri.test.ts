@@ -1,7 +1,7 @@
 import t from 'tap'
 import { sipUri, uriUser } from './sip-uri.js'
 
-t.test('user parts as peers write them', async (t) => {
+t.test('user parts in the forms that peers send', async (t) => {
   const cases: readonly [string, string][] = [
     ['sip:+919000000010@127.0.0.1:5060', '+919000000010'],
     ['sip:+919000000010@host;user=phone', '+919000000010'],
@@ -19,7 +19,7 @@ t.test('user parts as peers write them', async (t) => {
   for (const [value, user] of cases) t.equal(uriUser(value), user, value)
 })
 
-t.test('URIs we write', async (t) => {
+t.test('formatted URIs', async (t) => {
   t.equal(
     sipUri({ user: '+91900', host: '127.0.0.1', port: 5060, transport: 'udp' }),
     'sip:+91900@127.0.0.1:5060',

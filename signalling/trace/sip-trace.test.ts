@@ -17,7 +17,7 @@ function opened(limits: Partial<TraceLimits> = {}) {
   return { clock, traces: new SipTraceStore(clock, { ...TRACE_LIMITS, ...limits }) }
 }
 
-t.test('a call has its messages, before and after it got its name', async (t) => {
+t.test('a call gets the messages from before and after it was identified', async (t) => {
   const { clock, traces } = opened()
   const changed: string[] = []
   traces.onChange = (callId) => changed.push(callId)
@@ -42,7 +42,7 @@ t.test('a call has its messages, before and after it got its name', async (t) =>
   t.equal(traces.bytes, 0)
 })
 
-t.test('secrets do not get in', async (t) => {
+t.test('secrets are masked', async (t) => {
   const { traces } = opened()
   const headers = [
     'Authorization: Digest username="asha", realm="parley", nonce="NONCE", response="RESPONSE", cnonce="CN"',
@@ -82,7 +82,7 @@ t.test('secrets do not get in', async (t) => {
   t.equal(digit.body, '***')
 })
 
-t.test('bounded: strangers, calls, messages of a call, bytes of a message and of all', async (t) => {
+t.test('limits: unassigned INVITEs, calls, messages per call, bytes per message and in total', async (t) => {
   const { traces } = opened({
     unassignedInvites: 10,
     calls: 5,

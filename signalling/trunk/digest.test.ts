@@ -28,7 +28,7 @@ t.test('the examples of RFC 7616 3.9.1 and RFC 2617 3.5', async (t) => {
   t.equal(digestResponse('MD5', old, input), '6629fae49393a05397450978507c4ef1')
 })
 
-t.test('challenges as servers write them', async (t) => {
+t.test('challenges in the forms that servers send', async (t) => {
   t.strictSame(
     parseDigests(
       'Digest realm="a, b", nonce="n\\"1", qop="auth,auth-int",Digest realm=x,nonce="2" , algorithm=MD5',
@@ -61,7 +61,7 @@ function rig(options: Partial<ConstructorParameters<typeof DigestServer>[0]> = {
   return { clock, server: new DigestServer({ clock, ...options }) }
 }
 
-/** What `client` sends after having been challenged by `server`. */
+/** Returns the headers that `client` sends after a challenge by `server`. */
 function answer(
   server: DigestServer,
   client: DigestClient,
@@ -100,7 +100,7 @@ t.test('client and server agree, with every algorithm', async (t) => {
   t.match(choosing.headers(REQUEST)[0]?.value, 'algorithm=SHA-256', 'the better one is chosen')
 })
 
-t.test('what is refused', async (t) => {
+t.test('refused credentials', async (t) => {
   const { server, clock } = rig()
   const wrong = { ok: false, stale: false }
   const stale = { ok: false, stale: true }
@@ -125,7 +125,7 @@ t.test('what is refused', async (t) => {
   t.strictSame(verify(server, header().replace(/response="[^"]*"/, 'response=""')), wrong)
 })
 
-t.test('each nonce count counts once, in any order within a window', async (t) => {
+t.test('each nonce count is accepted once, in any order within a window', async (t) => {
   const { server } = rig()
   const client = new DigestClient(who)
   const first = answer(server, client)
@@ -140,7 +140,7 @@ t.test('each nonce count counts once, in any order within a window', async (t) =
   t.strictSame(verify(server, first), { ok: false, stale: true })
 })
 
-t.test('credentials without qop are taken once per nonce', async (t) => {
+t.test('credentials without qop are accepted once per nonce', async (t) => {
   const { server } = rig()
   const client = new DigestClient(who)
   const challenge = server.challenge('parley', 'SHA-256', false)
@@ -151,7 +151,7 @@ t.test('credentials without qop are taken once per nonce', async (t) => {
   t.strictSame(verify(server, header), { ok: false, stale: true })
 })
 
-t.test('a bounded memory forgets safely, and failures use none', async (t) => {
+t.test('the nonce memory is bounded and forgets safely; failures use no memory', async (t) => {
   const { server, clock } = rig({ maxNonces: 10 })
   for (let i = 0; i < 50; i++) verify(server, answer(server, new DigestClient(who)), 'wrong')
   t.equal(server.size, 0)
@@ -170,7 +170,7 @@ t.test('a bounded memory forgets safely, and failures use none', async (t) => {
   t.equal(server.size, 1)
 })
 
-t.test('the client: stale once more, a refused password never', async (t) => {
+t.test('the client retries after stale, never after a refused password', async (t) => {
   const { server } = rig()
   const client = new DigestClient(who, () => 'cn')
   t.strictSame(client.headers(REQUEST), [], 'nothing before the first challenge')

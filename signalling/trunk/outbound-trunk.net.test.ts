@@ -43,7 +43,7 @@ interface Carrier {
   readonly answer?: (call: PeerDialog) => void
 }
 
-/** The service and a carrier that answers what its guard lets through. */
+/** Opens the service and a carrier that answers authenticated requests. */
 async function rigFor(t: Assert, carrier: Carrier = {}) {
   const rig = await openSignallingRig()
   t.teardown(() => rig.close())
@@ -120,7 +120,7 @@ for (const transport of ['udp', 'tcp'] as const) {
   }
 }
 
-t.test('a wrong password ends the call after one try; without credentials none is made', async (t) => {
+t.test('a wrong password ends the call after one attempt; without credentials there is none', async (t) => {
   const rig = await rigFor(t, { guard: account })
   t.match(await rig.endOf(rig.dial({ credentials: { ...account, password: 'x' } })), {
     sip: 403,
@@ -131,13 +131,13 @@ t.test('a wrong password ends the call after one try; without credentials none i
   t.equal(rig.invites.length, 3)
 })
 
-t.test('a nonce that is stale at once is asked for again', async (t) => {
+t.test('a nonce that is stale at once is renewed', async (t) => {
   const rig = await rigFor(t, { guard: { ...account, uses: 0 } })
   t.match(await rig.endOf(rig.dial({ credentials: account })), { sip: 401 })
   t.equal(rig.invites.length, 5, 'not for ever: four answers')
 })
 
-t.test('cancelled while the challenge is on its way: no second INVITE', async (t) => {
+t.test('a cancel during the challenge prevents the second INVITE', async (t) => {
   const rig = await rigFor(t, { guard: account })
   rig.peer.intercept = ({ status }, direction) =>
     direction === 'out' && status === 401 ? { delayMs: 150 } : 'pass'
@@ -149,7 +149,7 @@ t.test('cancelled while the challenge is on its way: no second INVITE', async (t
   t.equal(rig.invites.length, 1)
 })
 
-t.test('numbers, identity and headers as the trunk wants them', async (t) => {
+t.test("numbers, identity and headers follow the trunk's settings", async (t) => {
   const rig = await rigFor(t)
   const seen = async (trunk: Partial<OutboundTrunk>) => {
     const before = rig.invites.length
@@ -198,7 +198,7 @@ t.test('numbers, identity and headers as the trunk wants them', async (t) => {
   })
 })
 
-t.test('the limits of the trunk keep calls from the wire', async (t) => {
+t.test("the trunk's limits prevent INVITEs", async (t) => {
   const rig = await rigFor(t)
   const limits = { maxConcurrent: 2, callsPerMinute: 3, allowedPrefixes: ['+91'] }
   const abroad = rig.dial({ limits }, '+14155550100')
@@ -230,7 +230,7 @@ t.test('the limits of the trunk keep calls from the wire', async (t) => {
   await rig.endOf(other)
 })
 
-t.test('ringing in every form is no answer', async (t) => {
+t.test('no form of ringing counts as an answer', async (t) => {
   const forms: readonly [string, readonly [number, string, string | null][]][] = [
     ['180', [[180, 'Ringing', null]]],
     ['183 with early media', [[183, 'Session Progress', SDP()]]],

@@ -101,7 +101,7 @@ t.test('times', async (t) => {
   )
 })
 
-t.test('the answer of a registrar', async (t) => {
+t.test('the response of a registrar', async (t) => {
   const read = (headers: Record<string, string>) =>
     readRegistrarResponse({ status: 200, header: (name) => headers[name] ?? null }, '%2B91')
   t.match(read({ Contact: '<sip:%2B91@10.0.0.1>;expires=300', Expires: '900' }), { expires: 300 })
@@ -117,7 +117,7 @@ t.test('the answer of a registrar', async (t) => {
   })
 })
 
-/** A carrier that takes registrations. */
+/** Opens a carrier that accepts registrations. */
 async function openCarrier(options: DigestGuardOptions & { transport?: 'udp' | 'tcp'; expires?: number }) {
   const guard = new DigestGuard(options)
   const requests: SipMessage[] = []
@@ -194,7 +194,7 @@ for (const transport of ['udp', 'tcp'] as const) {
   }
 }
 
-t.test('refresh, a nonce that grew old, 423, a failure and its back-off', async (t) => {
+t.test('refresh, an expired nonce, 423, and back-off after a failure', async (t) => {
   const rig = await openSignallingRig()
   t.teardown(() => rig.close())
   const carrier = await openCarrier({ ...account, uses: 2, expires: 3600 })
@@ -254,7 +254,7 @@ t.test('a wrong password is tried once, then not for two minutes', async (t) => 
 })
 
 t.test(
-  'a new connection to the SIP server registers again; a change replaces; a dead registrar is left in 2 s',
+  'a new connection registers again; a change replaces the registration; closing gives up on a dead registrar after 2 s',
   async (t) => {
     const sent: OutOfDialogRequest[] = []
     let connected = (): void => {}

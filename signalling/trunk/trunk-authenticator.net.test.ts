@@ -46,7 +46,7 @@ async function rigFor(t: Assert, trunks: readonly InboundTrunk[], options: RigOp
   const peer = await openSipPeer()
   t.teardown(() => peer.close())
   const far = { transport: 'udp', address: '127.0.0.1', port: rig.udp } as const
-  /** An INVITE of the peer, and its final answer. */
+  /** Sends an INVITE as the peer and resolves with its final response. */
   const invite = async (
     to = TEST_NUMBER,
     headers: readonly (readonly [string, string])[] = [],
@@ -61,7 +61,7 @@ async function rigFor(t: Assert, trunks: readonly InboundTrunk[], options: RigOp
     )?.message as SipMessage
     return { call, status, answer, uri }
   }
-  /** The same with credentials for the challenge of a first one. */
+  /** Sends an INVITE, and again with credentials for the challenge of the first. */
   const withCredentials = async (
     credentials: { username: string; password: string },
     { to = TEST_NUMBER, host = '127.0.0.1' } = {},
@@ -93,7 +93,7 @@ for (const transport of ['udp', 'tcp'] as const) {
   })
 }
 
-t.test('strangers are asked for credentials, whatever they call', async (t) => {
+t.test('unauthenticated callers are challenged, whichever number they call', async (t) => {
   const rig = await rigFor(t, [trunk()])
   const shapes = new Set<string>()
   for (const to of [TEST_NUMBER, '+911140009999', '+911140000002', 'alice']) {
@@ -109,7 +109,7 @@ t.test('strangers are asked for credentials, whatever they call', async (t) => {
   t.equal(rig.events.length, 0)
 })
 
-t.test('whoever and whatever is asked for, a stranger gets the same bytes', async (t) => {
+t.test('an unauthenticated caller gets the same response for every user and number', async (t) => {
   const rig = await rigFor(t, [trunk({ realm: 'acme.example' })], { guard: { exempt: [] } })
   const raw = await openUdpPeer(rig.udp)
   t.teardown(() => raw.close())
@@ -146,7 +146,7 @@ t.test('whoever and whatever is asked for, a stranger gets the same bytes', asyn
   t.equal(guesses.size, 1, 'and wrong credentials of somebody are those of nobody')
 })
 
-t.test('credentials: right, wrong, of nobody; the same answer to both wrongs', async (t) => {
+t.test('a wrong password and an unknown user get the same response', async (t) => {
   const rig = await rigFor(t, [trunk()])
   const right = await rig.withCredentials({ username: 'acme', password: 'first-secret' })
   t.equal(right.status, 200)
@@ -164,7 +164,7 @@ t.test('credentials: right, wrong, of nobody; the same answer to both wrongs', a
   t.notMatch(header(wrong.answer, 'www-authenticate'), /stale/)
 })
 
-t.test('the realm of a trunk, when the caller names it', async (t) => {
+t.test("a caller that names a trunk's realm is challenged in it", async (t) => {
   const rig = await rigFor(t, [trunk()])
   const byUri = await rig.invite(TEST_NUMBER, [], 'acme.example')
   t.match(header(byUri.answer, 'www-authenticate'), /realm="acme.example"/)
@@ -177,7 +177,7 @@ t.test('the realm of a trunk, when the caller names it', async (t) => {
   await until(() => rig.callManager.live === 0)
 })
 
-t.test('a trunk that wants SHA-256 takes nothing less', async (t) => {
+t.test('a trunk with SHA-256 refuses MD5', async (t) => {
   const rig = await rigFor(t, [trunk({ algorithm: 'SHA-256' })])
   const account = { username: 'acme', password: 'first-secret' }
   t.equal((await rig.withCredentials(account)).status, 401, 'the realm of all asks for MD5')
@@ -211,7 +211,7 @@ t.test('a replayed nonce count is refused as stale', async (t) => {
   await until(() => rig.callManager.live === 0)
 })
 
-t.test('both: the password counts from its addresses only', async (t) => {
+t.test("with both, the password is valid only from the trunk's addresses", async (t) => {
   const trunks = [trunk({ inboundAuth: 'both', ranges: ranges('127.0.0.1') })]
   const rig = await rigFor(t, trunks)
   const asked = await rig.invite()
@@ -230,7 +230,7 @@ t.test('both: the password counts from its addresses only', async (t) => {
 })
 
 t.test(
-  'a trunk by address takes no password from elsewhere; a rotated password counts at once',
+  'a trunk authenticated by address accepts no password from elsewhere; a rotated password takes effect at once',
   async (t) => {
     const trunks = [trunk({ inboundAuth: 'ip_acl', ranges: ranges('203.0.113.0/24') })]
     const rig = await rigFor(t, trunks)
@@ -244,7 +244,7 @@ t.test(
   },
 )
 
-t.test('called and calling party beside Request-URI and From', async (t) => {
+t.test('called and calling party in headers beside Request-URI and From', async (t) => {
   const rig = await rigFor(t, [trunk({ inboundAuth: 'ip_acl', ranges: ranges('127.0.0.1') })])
   const asserted = ['P-Asserted-Identity', '"A" <sip:+919876500000@carrier;user=phone>'] as const
   await rig.invite('pilot', [['P-Called-Party-ID', '<sip:+911171366901@carrier>'], asserted])
@@ -257,7 +257,7 @@ t.test('called and calling party beside Request-URI and From', async (t) => {
   ])
 })
 
-t.test('refusals of the directory reach the caller with their headers', async (t) => {
+t.test('admission refusals reach the caller with their headers', async (t) => {
   const refusals = {
     '+911140000010': { sip: 403, headers: { 'X-Svc-Code': 'compliance_incomplete' } },
     '+911140000011': { sip: 402, headers: { 'X-Svc-Code': 'insufficient_funds' } },
@@ -326,7 +326,7 @@ t.test('calls of both directions share the trunk', async (t) => {
 })
 
 t.test(
-  'wrong passwords ban their source; a trusted network is banned by nothing, from one call to the next',
+  'wrong passwords ban their source; a trusted network is never banned, from the next call on',
   async (t) => {
     const rig = await rigFor(t, [trunk()], { guard: { exempt: [] } })
     const wrong = { username: 'acme', password: 'guess' }

@@ -6,7 +6,7 @@ import { addressKey, coveringPrefix, parseCidr } from './cidr.js'
 import { callerIdentity, formatNumber } from './number-format.js'
 import { TrunkLimiter } from './trunk-limiter.js'
 
-t.test('numbers as carriers want them', async (t) => {
+t.test('number formats of carriers', async (t) => {
   const cases = [
     ['+919876543210', '+919876543210', '9876543210', '09876543210'],
     ['+911171366900', '+911171366900', '1171366900', '01171366900'],
@@ -72,7 +72,7 @@ t.test('which addresses a range covers', async (t) => {
     t.equal(coveringPrefix(ranges, outside), null, outside)
 })
 
-t.test('every address is in its own ranges and keys keep the order', async (t) => {
+t.test('every address lies in its own range, and keys keep the order', async (t) => {
   fc.assert(
     fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), fc.nat(128), (address, bits) => {
       if (isIP(address) === 0) return
@@ -88,7 +88,7 @@ t.test('every address is in its own ranges and keys keep the order', async (t) =
   t.pass()
 })
 
-t.test('the meter', async (t) => {
+t.test('the trunk limiter', async (t) => {
   const clock = new VirtualClock()
   const meter = new TrunkLimiter(clock)
   const limits = { maxConcurrent: 2, callsPerMinute: 3, allowedPrefixes: ['+91'] }

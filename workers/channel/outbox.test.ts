@@ -26,7 +26,7 @@ function rig() {
   return { outbox, posted, ended, key, cut, line }
 }
 
-t.test('a main thread that reads gets everything, in order', (t) => {
+t.test('a main thread that reads receives every message in order', (t) => {
   const { outbox, posted, key, line } = rig()
   for (let i = 0; i < 50_000; i++) {
     outbox.postMessage(i % 10 === 0 ? line : key(i))
@@ -38,25 +38,28 @@ t.test('a main thread that reads gets everything, in order', (t) => {
   t.end()
 })
 
-t.test('while it does not read: lines go first, then keys, then calls; answers never', (t) => {
-  const { outbox, posted, ended, key, cut, line } = rig()
-  for (let i = 0; i < 3000; i++) outbox.postMessage(line)
-  t.equal(posted.length, 2048, 'lines')
-  for (let i = 0; i < 3000; i++) outbox.postMessage(key(i))
-  t.equal(posted.length, 4096, 'keys')
-  for (let i = 0; i < 12_288; i++) outbox.postMessage(cut(`call-${i % 100}`, i))
-  t.equal(posted.length, 16_384, 'what the calls did')
-  t.strictSame(ended, [])
-  outbox.postMessage(cut('one-too-many', 1))
-  t.strictSame(ended, ['one-too-many'], 'ended rather than half told')
-  t.match(posted.at(-1), { type: 'lost', session: 'one-too-many' })
-  outbox.postMessage({ type: 'result', id: 7, result: null })
-  t.match(posted.at(-1), { type: 'result', id: 7 })
-  t.equal(outbox.dropped, 952 + 952 + 1)
-  t.end()
-})
+t.test(
+  'while it does not read, log lines are dropped first, then digits, then sessions end; results are always sent',
+  (t) => {
+    const { outbox, posted, ended, key, cut, line } = rig()
+    for (let i = 0; i < 3000; i++) outbox.postMessage(line)
+    t.equal(posted.length, 2048, 'lines')
+    for (let i = 0; i < 3000; i++) outbox.postMessage(key(i))
+    t.equal(posted.length, 4096, 'keys')
+    for (let i = 0; i < 12_288; i++) outbox.postMessage(cut(`call-${i % 100}`, i))
+    t.equal(posted.length, 16_384, 'what the calls did')
+    t.strictSame(ended, [])
+    outbox.postMessage(cut('one-too-many', 1))
+    t.strictSame(ended, ['one-too-many'], 'ended rather than half told')
+    t.match(posted.at(-1), { type: 'lost', session: 'one-too-many' })
+    outbox.postMessage({ type: 'result', id: 7, result: null })
+    t.match(posted.at(-1), { type: 'result', id: 7 })
+    t.equal(outbox.dropped, 952 + 952 + 1)
+    t.end()
+  },
+)
 
-t.test('when it reads again it is told, once, and everything goes', (t) => {
+t.test('when it reads again, the drops are reported once and everything is sent', (t) => {
   const { outbox, posted, key, line } = rig()
   for (let i = 0; i < 5000; i++) outbox.postMessage(key(i))
   outbox.read(1000)

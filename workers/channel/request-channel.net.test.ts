@@ -15,11 +15,11 @@ interface Rig {
   readonly events: [string, SessionEvent][]
   readonly lost: string[]
   readonly lines: string[]
-  /** What a worker would post. */
+  /** Posts a message as a worker would. */
   post(message: FromWorker): void
 }
 
-/** Both sides over a real message port. */
+/** Connects both sides over a real message port. */
 function setUp(t: Test, handle: (request: WorkerRequest) => Promise<unknown>): Rig {
   assertNothingLeft(t)
   const { port1, port2 } = new MessageChannel()
@@ -45,12 +45,12 @@ function setUp(t: Test, handle: (request: WorkerRequest) => Promise<unknown>): R
   return { clock, channel, events, lost, lines, post: (message) => port2.postMessage(message) }
 }
 
-/** Turns of the loop: each reads what was posted, there and back is two. A timer could come first. */
+/** Waits two turns of the event loop, one per direction. A timer could fire earlier. */
 async function tick(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-t.test('each request gets its own answer, in whatever order they come', async (t) => {
+t.test('each request gets its own result, in any order', async (t) => {
   const release: (() => void)[] = []
   const { channel, clock } = setUp(
     t,
@@ -83,7 +83,7 @@ t.test('errors keep their code; anything else is internal and logged where it ar
   t.match(lines.join(), /worker.request_failed .*"worker":3.*TypeError: a bug/)
 })
 
-t.test('no answer in time; a late one is ignored', async (t) => {
+t.test('a missing result times out; a late one is ignored', async (t) => {
   let answer = (): void => {}
   const { channel, clock } = setUp(
     t,
@@ -101,7 +101,7 @@ t.test('no answer in time; a late one is ignored', async (t) => {
   t.equal(channel.pending, 0)
 })
 
-t.test('closing rejects what is pending and what comes', async (t) => {
+t.test('closing rejects pending and later requests', async (t) => {
   const { channel, clock, post, events } = setUp(t, () => new Promise(() => {}))
   const pending = channel.request({ type: 'load' }, 1000)
   channel.close(new EngineError('worker_lost', 'gone'))
@@ -128,7 +128,7 @@ t.test('events, losses and log lines cross', async (t) => {
   t.match(lines[0], /odd fields .*"worker":1.*Error: why.*not cloneable.*"n":1/)
 })
 
-t.test('a request that cannot cross is refused', async (t) => {
+t.test('a request that cannot be cloned is rejected', async (t) => {
   const { channel, clock } = setUp(t, async () => null)
   const script = { utterances: [], odd: () => {} }
   await t.rejects(channel.request({ type: 'sandboxScript', session: 's', script }, 1000), {

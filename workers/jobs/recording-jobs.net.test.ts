@@ -25,7 +25,7 @@ async function until(what: string, done: () => Promise<boolean>): Promise<void> 
   }
 }
 
-t.test('recordings are finished in another thread, copies come after', async (t) => {
+t.test('recordings are finished in another thread, copies follow', async (t) => {
   const folder = t.testdir()
   const paths = ['one', 'two', 'three'].map((name) => join(folder, `${name}.wav`))
   const left = tone(500, 4000)
@@ -62,7 +62,7 @@ t.test('recordings are finished in another thread, copies come after', async (t)
   t.strictSame(lines, [])
 })
 
-t.test('a disk that fails is told, and the next recording is finished', async (t) => {
+t.test('a disk failure is reported, and the next recording is finished', async (t) => {
   const folder = t.testdir()
   const path = join(folder, 'call.wav')
   await writeFile(path, writeWav({ rate: 8000, channels: [tone(500, 1000), tone(500, 1000)] }))
@@ -77,7 +77,7 @@ t.test('a disk that fails is told, and the next recording is finished', async (t
   t.equal((await stat(other)).size, 44 + 32_000)
 })
 
-t.test('what comes after closing is finished here, and said so', async (t) => {
+t.test('a recording after closing is finished on this thread, with a log line', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   await writeFile(path, writeWav({ rate: 8000, channels: [tone(500, 1000), tone(500, 1000)] }))
   const { log, lines } = logged()

@@ -17,13 +17,13 @@ function setUp(
   options: { maxQueued?: number; deadlineMs?: number; clock?: Clock } = {},
 ): SynthesisJobs {
   assertNothingLeft(t)
-  // A busy machine may take its time: only what is about deadlines has a short one.
+  // A long deadline, because the machine may be busy; tests of deadlines set a short one.
   const jobs = new SynthesisJobs({ clock: systemClock, log: silentLog, deadlineMs: 60_000, ...options })
   t.teardown(() => jobs.close())
   return jobs
 }
 
-t.test('synthesis in its own thread, one job after the other', async (t) => {
+t.test('synthesis runs in its own thread, one job at a time', async (t) => {
   const jobs = setUp(t)
   const [one, two] = await Promise.all([
     jobs.synthesize(request('Hello there.')),
@@ -38,7 +38,7 @@ t.test('synthesis in its own thread, one job after the other', async (t) => {
   t.equal(jobs.pending, 0)
 })
 
-t.test('the caller’s thread stays free meanwhile', async (t) => {
+t.test('the calling thread stays responsive', async (t) => {
   const jobs = setUp(t)
   await jobs.synthesize(request('Warm.'))
   let turns = 0
@@ -54,7 +54,7 @@ t.test('the caller’s thread stays free meanwhile', async (t) => {
   t.ok(turns > 20, `${turns} turns of the loop`)
 })
 
-t.test('errors cross with their code, and the thread goes on', async (t) => {
+t.test('errors keep their code, and the thread continues', async (t) => {
   const jobs = setUp(t)
   await t.rejects(jobs.synthesize(request('Hi', 'nobody')), { code: 'vendor_rejected' })
   await t.rejects(jobs.synthesize(request('x'.repeat(5000))), { code: 'vendor_rejected' })
@@ -68,7 +68,7 @@ t.test('the queue is bounded', async (t) => {
   t.equal((await Promise.all(taken)).length, 3, 'one running, two waiting')
 })
 
-t.test('a job that takes too long ends at its deadline', async (t) => {
+t.test('a slow job ends at its deadline', async (t) => {
   const clock = new VirtualClock()
   const jobs = setUp(t, { deadlineMs: 400, clock })
   const all = Array.from({ length: 12 }, (_, i) => jobs.synthesize(request(`${i} ${LONG.slice(10)}`)))
@@ -83,7 +83,7 @@ t.test('a job that takes too long ends at its deadline', async (t) => {
   t.equal(clock.pending, 0)
 })
 
-t.test('the same text asked for at once is made once, for each of them', async (t) => {
+t.test('simultaneous requests for the same text share one job', async (t) => {
   const jobs = setUp(t)
   const stop = new AbortController()
   const cancelled = jobs.synthesize(request('Good morning.'), stop.signal)
@@ -99,7 +99,7 @@ t.test('the same text asked for at once is made once, for each of them', async (
   t.notSame((await louder).pcm, one?.pcm)
 })
 
-t.test('an aborted job that waits never runs', async (t) => {
+t.test('an aborted waiting job never runs', async (t) => {
   const jobs = setUp(t)
   const stop = new AbortController()
   const first = jobs.synthesize(request('Hello.'))
@@ -111,7 +111,7 @@ t.test('an aborted job that waits never runs', async (t) => {
   await t.rejects(jobs.synthesize(request('Hello.'), stop.signal), { code: 'closed' })
 })
 
-t.test('closing rejects what waits, ends what runs and leaves nothing', async (t) => {
+t.test('closing rejects waiting jobs, ends running ones and leaves nothing open', async (t) => {
   const jobs = setUp(t)
   const running = jobs.synthesize(request('Hello.'))
   const waiting = jobs.synthesize(request('Hello again.'))

@@ -2,7 +2,7 @@ import t from 'tap'
 import { seeded } from '../../fixtures/host/random.js'
 import { LogMel, MEL_BANDS, MEL_HOP } from './log-mel.js'
 
-/** The same from the definition: direct sums, triangles over a table of mel values. */
+/** Computes the features by definition: direct sums, and triangles from a table of mel values. */
 function plainly(pcm: readonly number[]): number[][] {
   const mean = pcm.reduce((sum, x) => sum + x, 0) / pcm.length
   const variance = pcm.reduce((sum, x) => sum + (x - mean) ** 2, 0) / pcm.length
@@ -42,7 +42,7 @@ function plainly(pcm: readonly number[]): number[][] {
   return rows.map((row) => row.map((value) => (Math.max(value, loudest - 8) + 4) / 4))
 }
 
-t.test('features are those of the definition, with and without silence in front', async (t) => {
+t.test('the features match their definition, with and without leading silence', async (t) => {
   const random = seeded(5)
   for (const silent of [0, 1000, 2200]) {
     const pcm = Array.from({ length: 20 * MEL_HOP }, (_, i) =>
@@ -64,7 +64,7 @@ t.test('features are those of the definition, with and without silence in front'
   }
 })
 
-t.test('nothing but silence has finite features', async (t) => {
+t.test('silence alone has finite features', async (t) => {
   const mel = new LogMel(10 * MEL_HOP)
   t.ok(mel.compute(new Float32Array(10 * MEL_HOP), 10 * MEL_HOP).every(Number.isFinite))
 })

@@ -19,7 +19,7 @@ function installed(): boolean {
 
 const skip = installed() ? false : 'onnxruntime-node, an optional dependency, is not installed'
 
-t.test('a media thread ended by force while its model runs does not end the process', { skip }, async (t) => {
+t.test('terminating a media thread while its model runs does not end the process', { skip }, async (t) => {
   const path = join(t.testdir(), 'slow.onnx')
   writeFileSync(path, slowNetwork(128_000, 2000))
   const child = spawn(process.execPath, ['--enable-source-maps', CHILD, path], {

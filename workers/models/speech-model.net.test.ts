@@ -43,7 +43,7 @@ async function until(what: string, condition: () => boolean): Promise<void> {
 
 const frame = (level: number, rate = 8000) => new Int16Array(rate / 50).fill(level)
 
-t.test('a model that cannot be used is refused with the reason and the fix', async (t) => {
+t.test('an unusable model is refused with the reason and the remedy', async (t) => {
   const open = (path: string, runtime?: string) =>
     openSpeechModel({ path, clock: systemClock, log: silentLog, ...(runtime ? { runtime } : {}) })
   await t.rejects(open('any.onnx', 'a-package-that-is-not-there'), {
@@ -52,7 +52,7 @@ t.test('a model that cannot be used is refused with the reason and the fix', asy
   })
 })
 
-t.test('a file that is missing or no network', { skip }, async (t) => {
+t.test('a missing file and a file that is not a network', { skip }, async (t) => {
   const open = (path: string) => openSpeechModel({ path, clock: systemClock, log: silentLog })
   await t.rejects(open(join(folder, 'none.onnx')), { code: 'config_invalid', message: /none\.onnx/ })
   const path = join(folder, 'text.onnx')
@@ -60,7 +60,7 @@ t.test('a file that is missing or no network', { skip }, async (t) => {
   await t.rejects(open(path), { code: 'config_invalid' })
 })
 
-t.test('each call is judged by its own sound, at both rates, many at once', { skip }, async (t) => {
+t.test('each call is judged by its own audio, at both rates, in batches', { skip }, async (t) => {
   const model = await running(t, loudnessNetwork(512, 1e-4))
   const loud = Array.from({ length: 10 }, () => model.open(8000))
   const soft = Array.from({ length: 10 }, () => model.open(8000))
@@ -74,7 +74,7 @@ t.test('each call is judged by its own sound, at both rates, many at once', { sk
     latest.set(wide[1], wide[1].process(frame(30, 16_000)))
     return [...latest.values()].every((likely) => likely !== null)
   })
-  // The loudness is that of a constant: what the upsampler rounds does not matter.
+  // The loudness is that of a constant, so rounding in the upsampler does not matter.
   for (const stream of [...loud, wide[0]]) t.ok((latest.get(stream) ?? 0) > 0.95)
   for (const stream of [...soft, wide[1]]) t.ok((latest.get(stream) ?? 1) < 0.05)
   const { windows, batches, fallbackFrames, restarts } = model.stats()
@@ -83,11 +83,11 @@ t.test('each call is judged by its own sound, at both rates, many at once', { sk
   t.equal(restarts, 0)
 })
 
-t.test('recurrent state belongs to its call, also when others come and go', { skip }, async (t) => {
+t.test('recurrent state belongs to one call, also when other calls start and end', { skip }, async (t) => {
   const model = await running(t, countingNetwork())
   const first = model.open(8000)
   const one = async (stream: { process(pcm: Int16Array): number | null }, rate: 8000 | 16_000) => {
-    // Two frames hold one window of 32 ms at least.
+    // Two frames hold at least one window of 32 ms.
     const { windows, judged } = model.stats()
     while (model.stats().windows === windows) stream.process(frame(100, rate))
     await until('its judgement', () => model.stats().judged > judged)
@@ -106,14 +106,14 @@ t.test('recurrent state belongs to its call, also when others come and go', { sk
   t.ok(near(await one(second, 16_000), 0.52))
 })
 
-t.test('in the detector the model decides; without it the built-in one does', { skip }, async (t) => {
+t.test('the VAD follows the model; without it the built-in detector decides', { skip }, async (t) => {
   const clip = joined(new Int16Array(8000), readClip(findClip('tell-me-more')), new Int16Array(8000))
   const listen = async (model: OnnxSpeechModel, together: boolean) => {
     const vad = (await loadVad(model)).open({ rate: 8000, startMs: 60, stopMs: 300 })
     let onsets = 0
     for (let at = 0; at + 160 <= clip.length; at += 160) {
       if (vad.process(clip.subarray(at, at + 160), at / 8) === 'onset') onsets++
-      // The pace of the beat matters only in that the answers keep up.
+      // Paced so that the answers keep up.
       if (together) await until('an answer', () => model.stats().judged === model.stats().windows)
     }
     vad.close()
@@ -129,7 +129,7 @@ t.test('in the detector the model decides; without it the built-in one does', { 
   t.ok(late.stats().fallbackFrames >= clip.length / 160 - 1, 'are counted')
 })
 
-t.test('a model that fails is replaced, and calls go on without it', { skip }, async (t) => {
+t.test('a failed model is replaced, and calls continue without it', { skip }, async (t) => {
   const errors: string[] = []
   const log: Log = {
     ...silentLog,
@@ -145,7 +145,7 @@ t.test('a model that fails is replaced, and calls go on without it', { skip }, a
   t.ok(model.stats().fallbackFrames > 0)
 })
 
-t.test('media threads load it at start, and tell what it did', { skip }, async (t) => {
+t.test('media threads load the model at start and report its statistics', { skip }, async (t) => {
   const path = join(folder, 'pool.onnx')
   writeFileSync(path, loudnessNetwork(512, 1e-4))
   const settings = {

@@ -31,7 +31,7 @@ function installed(): boolean {
 
 const skip = installed() ? false : 'onnxruntime-node, an optional dependency, is not installed'
 
-/** What the thread is told the time is: a busy host's answers are in time, however long they take. */
+/** A clock that stands still for deadlines, so that answers of a busy host are in time. */
 const patient = (): Clock => {
   const stands = new VirtualClock()
   return { ...systemClock, now: () => stands.now(), after: (ms, run) => systemClock.after(ms, run) }
@@ -64,7 +64,7 @@ const ask = (stream: TurnDetectorStream, ms: number): Promise<number> =>
 
 const HALF = 16_384
 
-t.test('a model that cannot be used is refused with the reason and the fix', async (t) => {
+t.test('an unusable model is refused with the reason and the remedy', async (t) => {
   const open = (path: string, runtime?: string) =>
     openTurnDetector({ path, clock: systemClock, log: silentLog, ...(runtime ? { runtime } : {}) })
   await t.rejects(open('any.onnx', 'a-package-that-is-not-there'), {
@@ -83,7 +83,7 @@ t.test('a model that cannot be used is refused with the reason and the fix', asy
   for (const [name, network, message] of cases) await t.rejects(open(file(name, network)), { message })
 })
 
-t.test('it hears as much of the end as was asked for, with silence in front', { skip }, async (t) => {
+t.test('the model gets the requested length of audio, after leading silence', { skip }, async (t) => {
   const model = await running(t, 'power', powerNetwork(128_000))
   const stream = model.open(8000)
   hear(stream, 1000, 0)
@@ -94,7 +94,7 @@ t.test('it hears as much of the end as was asked for, with silence in front', { 
   near(await ask(stream, 1000), 0.25 * (1 / 8))
   near(await ask(stream, 3000), 0.25 * (2 / 8))
   near(await ask(stream, 60_000), 0.25 * (2 / 8))
-  // Round the ring: what is 8 s old is gone, and nothing of it is heard twice.
+  // Wraps around the ring: audio older than 8 s is gone, and nothing is used twice.
   hear(stream, 7000, HALF / 2)
   near(await ask(stream, 8000), 0.25 / 8 + 0.0625 * (7 / 8))
   near(await ask(stream, 500), 0.0625 / 16)
@@ -105,7 +105,7 @@ t.test('it hears as much of the end as was asked for, with silence in front', { 
   t.match(model.stats(), { asked: 8, answered: 8, late: 0, refused: 0, restarts: 0 })
 })
 
-t.test('features of the sound: a model hears how it ends', { skip }, async (t) => {
+t.test('a model with feature input judges the end of the audio', { skip }, async (t) => {
   const model = await running(t, 'features', featureNetwork(80, 800, 20))
   const stream = model.open(8000)
   const noise = new Int16Array(160)
@@ -123,7 +123,7 @@ t.test('features of the sound: a model hears how it ends', { skip }, async (t) =
   t.ok(silent < 0.5, `${silent}`)
 })
 
-t.test('late answers are not told, and too many questions are put aside', { skip }, async (t) => {
+t.test('late answers are dropped, and excess questions are refused', { skip }, async (t) => {
   const clock = new VirtualClock()
   const times: Clock = {
     ...systemClock,
@@ -152,7 +152,7 @@ t.test('late answers are not told, and too many questions are put aside', { skip
   t.equal(told.filter((one) => one === 'late').length, 0)
   t.equal(told.filter((one) => one === 'other').length, 16)
   t.match(model.stats(), { late: 1, answered: 17 })
-  // A new question takes the place of one that waits; nothing is told after the end.
+  // A new question replaces a waiting one; no answer follows the end.
   stream.ask(1000, () => told.push('replaced'))
   t.ok((await ask(stream, 1000)) > 0.9)
   stream.ask(1000, () => told.push('closed'))
@@ -162,15 +162,15 @@ t.test('late answers are not told, and too many questions are put aside', { skip
   t.notOk(told.includes('closed'))
 })
 
-t.test('in a conversation its answer decides how long a caller is waited for', { skip }, async (t) => {
-  /** From the caller's last sound to the question to the language model. */
+t.test('in a conversation the answer decides the endpointing delay', { skip }, async (t) => {
+  /** Time (ms) from the caller's last audio to the request to the language model. */
   const waited = async (model: OnnxTurnDetector): Promise<number> => {
     const rig = new ConversationRig({ turnDetector: model })
     await rig.start()
     const { asked, answered } = model.stats()
     rig.callerSound(500, { ms: 1000, text: 'I would like to book a visit.', finalAfterMs: 60 })
     await rig.until(() => model.stats().asked > asked)
-    // The call stands still until the thread has answered, or does not when it was as quick.
+    // The virtual call waits until the thread has answered.
     const giveUpMs = systemClock.now() + 30_000
     while (model.stats().answered === answered) {
       if (systemClock.now() > giveUpMs) throw new Error('it does not answer')
@@ -181,13 +181,13 @@ t.test('in a conversation its answer decides how long a caller is waited for', {
     rig.close()
     return atMs
   }
-  // The mean square of a second among eight is next to nothing; every sound at all is over the limit.
+  // The mean square of one second in eight is close to zero, but any audio exceeds the limit.
   const goesOn = await waited(await running(t, 'goes-on', powerNetwork(128_000)))
   const finished = await waited(await running(t, 'finished', loudnessNetwork(128_000, 1e-9)))
   t.ok(goesOn > finished + 900, `${goesOn} and ${finished} ms`)
 })
 
-t.test('it ends while it is asked, and the process does not', { skip }, async (t) => {
+t.test('closing during a question ends the thread, not the process', { skip }, async (t) => {
   const path = file('slow', slowNetwork(128_000, 300))
   for (const afterMs of [0, 2, 3, 5, 7, 10]) {
     const model = await openTurnDetector({ path, clock: systemClock, log: silentLog })
@@ -199,7 +199,7 @@ t.test('it ends while it is asked, and the process does not', { skip }, async (t
   }
 })
 
-t.test('media threads load it at start, and tell what it did', { skip }, async (t) => {
+t.test('media threads load the model at start and report its statistics', { skip }, async (t) => {
   const settings = {
     workers: 1,
     rtpAddress: '127.0.0.1',

@@ -9,10 +9,10 @@ import { openMediaPool } from './media-pool.js'
 
 const PAIRS = 4
 const DIGITS = '0123456789*#'
-/** Beats from one key to the next. */
+/** Frames from one digit to the next. */
 const KEY_FRAMES = (DTMF_TIMING.toneMs + DTMF_TIMING.gapMs) / FRAME_MS
 
-/** Presses keys for as long as the call lasts, and talks to nobody. */
+/** Presses digits during the whole call and never speaks. */
 const PRESSING: PersonaSpec = {
   name: 'pressing',
   script: { utterances: [] },
@@ -32,7 +32,7 @@ function towards(opened: OpenedSession): RemoteMedia {
   }
 }
 
-t.test('two seconds without a main thread: calls talk on, and it hears of everything', async (t) => {
+t.test('two seconds without a main thread: calls continue and no event is lost', async (t) => {
   assertNothingLeft(t)
   const pool = await openMediaPool({
     workers: 1,
@@ -61,12 +61,12 @@ t.test('two seconds without a main thread: calls talk on, and it hears of everyt
     await pool.start(`right-${i}`)
     await pool.start(`left-${i}`)
   }
-  // Synchronous, as a long query or a large document would be.
+  // Blocks synchronously, as a long query or a large document would.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000)
   const closed = await Promise.all(
     [...heard.keys()].map(async (id) => ({ id, ...(await pool.closeSession(id, 'hangup')) })),
   )
-  // Beats that a late host left out are counted; every other one sent its packet.
+  // Frames skipped on a late host are counted; every other frame sent its packet.
   const [load] = await pool.load()
   const frames = closed.reduce((sum, { stats }) => sum + stats.frames, 0)
   const due = frames - (load?.skippedFrames ?? 0)
@@ -75,7 +75,7 @@ t.test('two seconds without a main thread: calls talk on, and it hears of everyt
   t.ok(all >= 0.98 * due && all <= frames, `${all} packets, ${due} of ${frames} beats ran`)
   for (const { id, stats } of closed) {
     const packets = sent.get(id) ?? 0
-    // A thread that had waited for this one would have made up for three beats and left out the rest.
+    // A thread that waited for the main thread would have caught up three frames and skipped the rest.
     t.ok(
       stats.frames >= 75 && packets >= stats.frames / 4,
       `${id}: ${packets} packets in ${stats.frames} beats`,

@@ -53,7 +53,7 @@ const CALLER: PersonaSpec = {
   loopFrom: null,
 }
 
-/** Nothing that is waited for takes so long, on any machine. */
+/** Upper bound of every wait, on any machine. */
 const HANG_MS = 60_000
 
 const SILENT: PersonaSpec = { name: 'silent', script: { utterances: [] }, steps: [], loopFrom: null }
@@ -62,7 +62,7 @@ interface Rig {
   readonly pool: RunningMediaPool
   readonly events: Map<string, SessionEvent[]>
   readonly lost: string[]
-  /** Opens a session whose events are kept under its id. */
+  /** Opens a session and keeps its events under its id. */
   open(
     id: string,
     party: AgentSpec | PersonaSpec,
@@ -194,7 +194,7 @@ t.test(
   },
 )
 
-t.test('digits cross as events', { timeout: 2 * HANG_MS }, async (t) => {
+t.test('DTMF digits cross as events', { timeout: 2 * HANG_MS }, async (t) => {
   const rig = await setUp(t)
   const agent = await rig.open('agent', { ...AGENT, openingLine: null })
   const persona = await rig.open('persona', {
@@ -209,45 +209,41 @@ t.test('digits cross as events', { timeout: 2 * HANG_MS }, async (t) => {
   t.equal(digits(), '42#')
 })
 
-t.test(
-  'a dead worker loses its sessions, and another one takes its place',
-  { timeout: 2 * HANG_MS },
-  async (t) => {
-    const rig = await setUp(t, 2)
-    const first = await rig.open('one', SILENT)
-    const second = await rig.open('two', SILENT)
-    const third = await rig.open('three', SILENT)
-    t.not(first.worker, second.worker)
-    t.equal(third.worker, first.worker, 'placed where there is more room, first come first')
-    await rig.pool.terminate(first.worker)
-    t.same(rig.lost.toSorted(), ['one', 'three'])
-    t.equal(rig.pool.size, 1)
-    t.match(await rig.pool.closeSession('one', 'hangup'), {
-      stats: { frames: 0, rtp: null },
-      recording: null,
-    })
-    await t.rejects(rig.pool.start('one'), { code: 'closed' })
-    await rig.pool.setRemote('two', towards(second))
-    t.equal((await rig.open('four', SILENT)).worker, second.worker, 'the other one goes on')
-    const deadline = performance.now() + HANG_MS
-    const loads = async (): Promise<number> => (await rig.pool.load()).length
-    while ((await loads()) < 2 && performance.now() < deadline) await pause(50)
-    t.equal(await loads(), 2, 'a successor came')
-    let worker = -1
-    for (let i = 0; worker !== first.worker && performance.now() < deadline; i++) {
-      worker = (await rig.open(`new-${i}`, SILENT)).worker
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-    t.equal(worker, first.worker)
-  },
-)
+t.test('a dead worker loses its sessions and is replaced', { timeout: 2 * HANG_MS }, async (t) => {
+  const rig = await setUp(t, 2)
+  const first = await rig.open('one', SILENT)
+  const second = await rig.open('two', SILENT)
+  const third = await rig.open('three', SILENT)
+  t.not(first.worker, second.worker)
+  t.equal(third.worker, first.worker, 'placed where there is more room, first come first')
+  await rig.pool.terminate(first.worker)
+  t.same(rig.lost.toSorted(), ['one', 'three'])
+  t.equal(rig.pool.size, 1)
+  t.match(await rig.pool.closeSession('one', 'hangup'), {
+    stats: { frames: 0, rtp: null },
+    recording: null,
+  })
+  await t.rejects(rig.pool.start('one'), { code: 'closed' })
+  await rig.pool.setRemote('two', towards(second))
+  t.equal((await rig.open('four', SILENT)).worker, second.worker, 'the other one goes on')
+  const deadline = performance.now() + HANG_MS
+  const loads = async (): Promise<number> => (await rig.pool.load()).length
+  while ((await loads()) < 2 && performance.now() < deadline) await pause(50)
+  t.equal(await loads(), 2, 'a successor came')
+  let worker = -1
+  for (let i = 0; worker !== first.worker && performance.now() < deadline; i++) {
+    worker = (await rig.open(`new-${i}`, SILENT)).worker
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  t.equal(worker, first.worker)
+})
 
-t.test('requests that cannot be met', { timeout: 2 * HANG_MS }, async (t) => {
+t.test('requests that fail', { timeout: 2 * HANG_MS }, async (t) => {
   const rig = await setUp(t)
   await rig.open('one', SILENT)
   await t.rejects(rig.open('one', SILENT), { code: 'internal' }, 'an id twice')
   const unknownClip = { ...CALLER, script: { utterances: [{ ...utterance('hello'), clip: 'no-such-clip' }] } }
-  await t.rejects(rig.open('two', unknownClip), { code: 'config_invalid' }, 'a clip that is not there')
+  await t.rejects(rig.open('two', unknownClip), { code: 'config_invalid' }, 'an unknown clip')
   const unknownVendor = { ...AGENT, languageModel: { vendor: 'openai', model: 'm' } }
   await t.rejects(
     rig.open('three', unknownVendor),
@@ -264,14 +260,14 @@ t.test('requests that cannot be met', { timeout: 2 * HANG_MS }, async (t) => {
 })
 
 t.test(
-  'ports come from the worker’s share of the range, and run out',
+  'ports come from the worker’s share of the range, which can run out',
   { timeout: 2 * HANG_MS },
   async (t) => {
     assertNothingLeft(t)
     const pool = await openMediaPool({
       workers: 2,
       rtpAddress: '127.0.0.1',
-      // Below the ports that systems give to whoever asks for any.
+      // Below the ephemeral port range.
       rtpPorts: { first: 31_200, last: 31_207 },
       mediaTimeoutMs: 10_000,
       providers: { openai: null },

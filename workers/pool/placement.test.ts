@@ -25,10 +25,10 @@ for (const [what, places, expected] of [
   })
 }
 
-t.test('calls that keep coming: refused once every beat is late, and taken again when they are not', (t) => {
+t.test('arriving calls are refused while every worker is late, and accepted again afterwards', (t) => {
   const sessions = [0, 0]
   let taken = 0
-  // Beats are late from 100 sessions on, as a core that is full makes them.
+  // Frames are late from 100 sessions on, as on a full core.
   for (let i = 0; i < 300; i++) {
     const place = chooseWorker(sessions.map((count) => at(count, count >= 100 ? 9 : 2)))
     if (place === null) continue

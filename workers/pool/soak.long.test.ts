@@ -1,17 +1,17 @@
 import t from 'tap'
 import { growth, soak } from '../../fixtures/rigs/soak.js'
 
-/** About two call-hours: what leaks 1 MB in each shows above the noise of the collector. */
+/** About two call-hours: a leak of 1 MB in each shows above the noise of the garbage collector. */
 const MOST_KB = 2 * 1024
-/** Heaps and arenas find their size in the first thousand calls: measured, some 50 MB. */
+/** Heaps and arenas reach their size in the first thousand calls: measured at about 50 MB. */
 const MOST_RSS_KB = 64 * 1024
 
-t.test('twelve hundred calls that come and go', { timeout: 900_000 }, async (t) => {
+t.test('twelve hundred calls leave nothing behind', { timeout: 900_000 }, async (t) => {
   const result = await soak({ seconds: 300, everyMs: 250, shortestMs: 2000, longestMs: 12_000 })
   const { calls, callHours, frames, packets, said, heard, problems, before, after, beat } = result
   t.strictSame(problems, [])
   t.ok(calls >= 1000, `${calls} calls, ${callHours.toFixed(3)} call-hours`)
-  // What a busy host made the thread skip is counted; every other beat sent its packet.
+  // Frames skipped on a busy host are counted; every other frame sent its packet.
   const due = frames - beat.skippedFrames
   t.ok(packets >= 0.98 * due && packets <= frames, `${packets} packets out, ${due} of ${frames} beats ran`)
   t.ok(heard >= 0.98 * said && heard <= said, `${heard} packets taken of ${said}`)

@@ -8,14 +8,14 @@ function rig() {
   return { clock, heard, digits: new DtmfMerger(clock, (digit) => heard.push(digit)) }
 }
 
-t.test('without telephone-event every INFO is a key, at once', async (t) => {
+t.test('without telephone-event, every INFO digit is delivered at once', async (t) => {
   const { digits, heard, clock } = rig()
   for (const digit of ['1', '1', '#'] as const) digits.onInfo(digit, 100, false)
   t.strictSame(heard, ['1', '1', '#'])
   t.equal(clock.pending, 0)
 })
 
-t.test('with it, a key waits for its twin and comes in order', async (t) => {
+t.test('with telephone-event, an INFO digit waits for its duplicate and is delivered in order', async (t) => {
   const { digits, heard, clock } = rig()
   digits.onInfo('4', 100, true)
   clock.advance(200)
@@ -28,7 +28,7 @@ t.test('with it, a key waits for its twin and comes in order', async (t) => {
   t.strictSame(heard, ['4', '2'])
 })
 
-t.test('a peer that sends both is heard once', async (t) => {
+t.test('a digit sent in both ways counts once', async (t) => {
   const { digits, heard, clock } = rig()
   digits.onInfo('4', 100, true)
   clock.advance(100)
@@ -40,7 +40,7 @@ t.test('a peer that sends both is heard once', async (t) => {
   t.equal(clock.pending, 0)
 })
 
-t.test('closing leaves nothing', async (t) => {
+t.test('closing leaves no timer', async (t) => {
   const { digits, heard, clock } = rig()
   digits.onInfo('4', 100, true)
   digits.close()
@@ -49,7 +49,7 @@ t.test('closing leaves nothing', async (t) => {
   t.equal(clock.pending, 0)
 })
 
-t.test('keys that are only sound are delivered at once, all of them', async (t) => {
+t.test('digits from tones alone are delivered at once', async (t) => {
   const { digits, heard, clock } = rig()
   for (const digit of ['1', '1', '#'] as const) digits.onTone(digit, 80, false)
   t.strictSame(heard, ['1', '1', '#'])
@@ -57,7 +57,7 @@ t.test('keys that are only sound are delivered at once, all of them', async (t) 
   t.ok(digits.acceptsTones)
 })
 
-t.test('sound first and INFO after it is one key; then INFO is the way', async (t) => {
+t.test('a tone followed by its INFO is one digit; INFO is the source from then on', async (t) => {
   const { digits, heard, clock } = rig()
   digits.onTone('1', 80, false)
   digits.onTone('1', 80, false)
@@ -74,7 +74,7 @@ t.test('sound first and INFO after it is one key; then INFO is the way', async (
   t.strictSame(heard, ['1', '1', '2', '2'], 'the same key again is another press')
 })
 
-t.test('an old sound is no twin', async (t) => {
+t.test('an old tone is not a duplicate', async (t) => {
   const { digits, heard, clock } = rig()
   digits.onTone('1', 80, false)
   clock.advance(DUPLICATE_WAIT_MS + 1)
@@ -82,7 +82,7 @@ t.test('an old sound is no twin', async (t) => {
   t.strictSame(heard, ['1', '1'])
 })
 
-t.test('with telephone-event a sound waits for its RTP twin, and is delivered without one', async (t) => {
+t.test('with telephone-event, a tone waits for its RTP event and is delivered without one', async (t) => {
   const { digits, heard, clock } = rig()
   digits.onTone('7', 80, true)
   clock.advance(DUPLICATE_WAIT_MS)
@@ -97,7 +97,7 @@ t.test('with telephone-event a sound waits for its RTP twin, and is delivered wi
   t.equal(clock.pending, 0)
 })
 
-t.test('INFO replaces sounds that wait', async (t) => {
+t.test('INFO replaces waiting tones', async (t) => {
   const { digits, heard, clock } = rig()
   digits.onTone('3', 80, true)
   digits.onInfo('3', 80, true)

@@ -21,7 +21,7 @@ import { DUPLICATE_WAIT_MS } from './dtmf-merger.js'
 import { HostedSession, type SessionHost } from './hosted-session.js'
 import { openSoundLibrary } from './sound-library.js'
 
-/** What the recogniser of each session does with a frame, and how the test speaks through it. */
+/** The recogniser of each session: what it does with a frame, and how the test speaks through it. */
 interface Ear {
   events: SpeechToTextEvents
   write: () => void
@@ -157,7 +157,7 @@ async function until(what: string, condition: () => boolean): Promise<void> {
   }
 }
 
-/** The call still sends and hears, after now. */
+/** Resolves when the call has sent and received audio from now on. */
 async function lives(call: Call): Promise<void> {
   const sent = call.peer.received.length
   let heard = 0
@@ -167,7 +167,7 @@ async function lives(call: Call): Promise<void> {
   await until('packets of the other call', () => call.peer.received.length > sent + 5 && heard > 5)
 }
 
-t.test('a session that throws at a packet is lost alone, once', async (t) => {
+t.test('a session that throws at a packet is lost alone, and once', async (t) => {
   const { open, errors } = await thread(t)
   const [bad, good] = [await open(), await open()]
   await lives(bad)
@@ -183,7 +183,7 @@ t.test('a session that throws at a packet is lost alone, once', async (t) => {
   await lives(good)
 })
 
-t.test('a session that throws inside a vendor callback is lost alone, once', async (t) => {
+t.test('a session that throws in a vendor callback is lost alone, and once', async (t) => {
   const { open, errors } = await thread(t)
   const [bad, good] = [await open(), await open()]
   bad.emit = () => {
@@ -197,7 +197,7 @@ t.test('a session that throws inside a vendor callback is lost alone, once', asy
   await lives(good)
 })
 
-t.test('keys pressed as sound reach the agent, once each, when no other way was agreed', async (t) => {
+t.test('digits as tones reach the agent once each when nothing else was negotiated', async (t) => {
   const { open } = await thread(t)
   const call = await open(null)
   const keys = digitsOf(call)
@@ -210,7 +210,7 @@ t.test('keys pressed as sound reach the agent, once each, when no other way was 
   t.strictSame(keys, ['4', '#', '2'], 'an INFO of the last one is its twin')
 })
 
-t.test('keys that leak as sound beside their RTP events count once', async (t) => {
+t.test('digits that leak as tones beside their RTP events count once', async (t) => {
   const { open } = await thread(t)
   const call = await open()
   const keys = digitsOf(call)
@@ -227,7 +227,7 @@ t.test('keys that leak as sound beside their RTP events count once', async (t) =
   t.strictSame(keys, ['1', '2'], 'once events came, nothing else is listened to')
 })
 
-t.test('the beep of an answering machine and a fax are told', async (t) => {
+t.test('the beep of an answering machine and a fax are reported', async (t) => {
   const { open } = await thread(t)
   const call = await open()
   const heard: DetectorEvent[] = []
@@ -254,7 +254,7 @@ function digitsOf(call: Call): string[] {
   return keys
 }
 
-t.test('keys go as events when the far side takes them, else as tones in the audio', async (t) => {
+t.test('digits are sent as RTP events when the far side supports them, else as tones', async (t) => {
   const { open } = await thread(t)
   const { hosted, peer } = await open()
   const remote = {
@@ -270,7 +270,7 @@ t.test('keys go as events when the far side takes them, else as tones in the aud
   await until('the event', () => peer.received.some(({ payloadType }) => payloadType === 101))
   hosted.setRemote({ ...remote, dtmfPayloadType: null })
   await until('the end of the event', () => peer.received.at(-1)?.payloadType === 8)
-  // Packet after packet: beats that a late host leaves out are pauses on the line, not of the keys.
+  // Packet after packet, because frames skipped on a late host are gaps on the wire, not in the tones.
   const spoken = () => joined(...peer.audio().map(({ payload }) => decodeG711('PCMA', payload)))
   const before = spoken().length
   hosted.press(['5', '9'])

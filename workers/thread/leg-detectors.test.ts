@@ -36,7 +36,7 @@ function rig(options: { hasEvents?: boolean; expected?: boolean } = {}) {
 const quiet = (ms: number) => new Int16Array(ms * 8)
 const key = (digit: string) => joined(keyTone(digit), quiet(100))
 
-t.test('keys by their sound, until a better way is used', async (t) => {
+t.test('digits from tones, until a better source is used', async (t) => {
   const it = rig()
   it.hear(joined(key('1'), key('2')))
   t.same(it.keys, ['1', '2'])
@@ -51,7 +51,7 @@ t.test('keys by their sound, until a better way is used', async (t) => {
   t.equal(other.clock.pending, 0)
 })
 
-t.test('the echo of keys that we send as tones is no key', async (t) => {
+t.test('the echo of tones that we send is not a digit', async (t) => {
   const it = rig()
   it.ear.onTonesSent(2)
   it.hear(joined(key('1'), quiet(60), key('2')))
@@ -61,7 +61,7 @@ t.test('the echo of keys that we send as tones is no key', async (t) => {
   t.same(it.keys, ['9'], 'later ones are the caller again')
 })
 
-t.test('what tells who answered is listened for in the first minute', async (t) => {
+t.test('answering machines and network tones are detected in the first minute only', async (t) => {
   const it = rig()
   const beep = joined(quiet(400), tone(1000, 300), quiet(400))
   it.hear(beep)
@@ -75,7 +75,7 @@ t.test('what tells who answered is listened for in the first minute', async (t) 
   t.same(it.events, [])
 })
 
-t.test('one-way audio is told while media is expected, and never on hold', async (t) => {
+t.test('one-way audio is reported while media is expected, never on hold', async (t) => {
   const it = rig()
   it.hear(tone(200, 2000), true)
   it.hear(quiet(6000), false)

@@ -5,7 +5,7 @@ import { levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { writeWav } from '../../fixtures/audio/wav.js'
 import { openSoundLibrary } from './sound-library.js'
 
-/** How far the signal jumps from one sample to the next. */
+/** Returns the largest step between two samples. */
 const jump = (pcm: Int16Array, at: number): number =>
   Math.abs((pcm[(at + 1) % pcm.length] ?? 0) - (pcm[at] ?? 0))
 
@@ -30,16 +30,16 @@ for (const rate of [8000, 16000] as const) {
   }
 }
 
-t.test('a sound is read once and shared', async (t) => {
+t.test('a sound file is read once and shared', async (t) => {
   const sounds = openSoundLibrary({ holdMusic: null })
   t.equal(await sounds.load('cafe', 8000), await sounds.load('cafe', 8000))
 })
 
-t.test('the operator plays a file of their own', async (t) => {
+t.test("the operator's own file is played", async (t) => {
   const folder = t.testdir()
   for (const rate of [44_100, 48_000, 16_000, 22_050]) {
     const path = join(folder, `${rate}.wav`)
-    // Ends in the middle of a swing, left and right apart.
+    // Ends in the middle of an oscillation, with different channels.
     const left = tone(440, 2210, rate, 0.4)
     await writeFile(path, writeWav({ rate, channels: [left, new Int16Array(left.length)] }))
     const pcm = await openSoundLibrary({ holdMusic: path }).load('hold', 8000)
@@ -50,7 +50,7 @@ t.test('the operator plays a file of their own', async (t) => {
   }
 })
 
-t.test('what is no sound is said to be none', async (t) => {
+t.test('files that are not audio are refused', async (t) => {
   const folder = t.testdir({ 'text.wav': 'la la la', 'short.wav': 'RIFF....WAVE' })
   const strange = join(folder, 'strange.wav')
   await writeFile(strange, writeWav({ rate: 11_025, channels: [tone(400, 100, 11_025)] }))

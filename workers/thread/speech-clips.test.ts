@@ -2,7 +2,7 @@ import t from 'tap'
 import { findClip, readClip } from '../../fixtures/speech/manifest.js'
 import { openSpeechClips } from './speech-clips.js'
 
-t.test('clips by name, at the session rate, read once', async (t) => {
+t.test('clips are found by name, at the session rate, and read once', async (t) => {
   const clips = openSpeechClips()
   const pcm = await clips.load('hello', 8000)
   t.same([...pcm], [...readClip(findClip('hello'))])
@@ -11,7 +11,7 @@ t.test('clips by name, at the session rate, read once', async (t) => {
   t.equal(wide.length, pcm.length * 2)
 })
 
-t.test('a clip that is not there', async (t) => {
+t.test('an unknown clip', async (t) => {
   const clips = openSpeechClips()
   await t.rejects(clips.load('no-such-clip', 8000), {
     code: 'config_invalid',

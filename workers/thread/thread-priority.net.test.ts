@@ -6,7 +6,7 @@ import { raiseThreadPriority, threadPriority } from './thread-priority.js'
 
 const MODULE = new URL('./thread-priority.js', import.meta.url).href
 
-/** What a thread says of its priority, and one that it starts, which calls itself back. */
+/** Code of a thread that reports its priority, and of a child thread that resets its own. */
 const THREAD = `
 const { parentPort, Worker, workerData } = require('node:worker_threads')
 import(workerData.module).then(async ({ threadPriority, resetThreadPriority, raiseThreadPriority }) => {
@@ -19,7 +19,7 @@ import(workerData.module).then(async ({ threadPriority, resetThreadPriority, rai
 })
 `
 
-/** Whether this process may have more than the usual priority. */
+/** Returns whether this process may raise its priority. */
 function allowed(): boolean {
   const usual = threadPriority()
   if (usual === null || usual < -9) return false
@@ -30,23 +30,19 @@ function allowed(): boolean {
 
 const skip = !allowed() && 'priorities of threads are not to be had here: not Linux, or not root'
 
-t.test(
-  'a thread runs first, alone; those that it starts run as usual when they say so',
-  { skip },
-  async (t) => {
-    const usual = threadPriority() ?? 0
-    const worker = new Worker(THREAD, {
-      eval: true,
-      workerData: { module: MODULE, code: THREAD, child: false },
-    })
-    const [said] = await once(worker, 'message')
-    t.same(said, { before: usual, first: true, after: usual - 10, inherited: usual - 10, usual })
-    t.equal(threadPriority(), usual, 'the main thread is as it was')
-    await worker.terminate()
-  },
-)
+t.test('a thread raises its own priority; threads it starts can reset theirs', { skip }, async (t) => {
+  const usual = threadPriority() ?? 0
+  const worker = new Worker(THREAD, {
+    eval: true,
+    workerData: { module: MODULE, code: THREAD, child: false },
+  })
+  const [said] = await once(worker, 'message')
+  t.same(said, { before: usual, first: true, after: usual - 10, inherited: usual - 10, usual })
+  t.equal(threadPriority(), usual, 'the main thread is as it was')
+  await worker.terminate()
+})
 
-t.test('it goes by the process, which may be one that can wait', { skip }, async (t) => {
+t.test('priorities are relative to that of the process', { skip }, async (t) => {
   const before = threadPriority() ?? 0
   t.teardown(() => setPriority(process.pid, before))
   setPriority(process.pid, before + 3)
