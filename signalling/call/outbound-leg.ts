@@ -3,8 +3,9 @@ import type { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { SrtpPolicy } from '../sdp/sdp-crypto.js'
 import { type LocalMedia, SdpSession } from '../sdp/sdp-session.js'
+import type { OfferReply, SipDialog } from '../sip/dialog-port.js'
 import type { InfoDigit } from '../sip/info-dtmf.js'
-import type { InviteRequest, OfferReply, OutgoingInvite, SipDialog, SipServer } from '../sip/sip-port.js'
+import type { InviteRequest, SipServer } from '../sip/sip-port.js'
 import { sipUri } from '../sip/sip-uri.js'
 import { callerIdentity, formatNumber } from '../trunk/number-format.js'
 import { type Ending, endingOfError } from './ending.js'
@@ -30,7 +31,7 @@ export class OutboundLeg implements Leg {
   readonly #events: LegEvents
   readonly #log: Log
   #media: LegMedia | null = null
-  #invite: OutgoingInvite | null = null
+  #invite: ReturnType<SipServer['invite']> | null = null
   #dialog: SipDialog | null = null
   /** Resolves `#final`: the INVITE has its final response, or none was sent. */
   #settled: () => void = () => {}

@@ -15,7 +15,7 @@ import { until } from '../../fixtures/rigs/signalling-rig.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { openEmbeddedServer } from '../embedded/server.js'
-import type { DialogHandlers, SipDialog } from './sip-port.js'
+import type { DialogHandlers, SipDialog } from './dialog-port.js'
 import { openSipServer } from './sip-server.js'
 
 assertNothingLeft(t)

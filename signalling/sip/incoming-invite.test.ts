@@ -3,14 +3,14 @@ import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { IncomingInviteHandle } from './incoming-invite.js'
+import { IncomingInvite } from './incoming-invite.js'
 
 /*
  * Races between the application and the SIP server that a test with sockets cannot hit reliably.
  */
 
 /** The library up to the 200, which the server refuses with `refusal`. */
-function refusing(refusal: string): IncomingInviteHandle {
+function refusing(refusal: string): IncomingInvite {
   const req: RawRequest = Object.assign(new EventEmitter(), {
     method: 'INVITE',
     uri: 'sip:+911140000001@127.0.0.1',
@@ -50,7 +50,7 @@ function refusing(refusal: string): IncomingInviteHandle {
       callback(refusal)
     },
   })
-  return new IncomingInviteHandle(srf, req, res, new Set(), { clock: new VirtualClock(), log: silentLog })
+  return new IncomingInvite(srf, req, res, new Set(), { clock: new VirtualClock(), log: silentLog })
 }
 
 const handlers = { acknowledged: () => {}, offered: () => {}, ended: () => {} }

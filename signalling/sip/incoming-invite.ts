@@ -3,9 +3,9 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { type Credentials, DigestClient } from '../trunk/digest-client.js'
 import type { ConnectionBound } from './connection-bound.js'
+import type { DialogHandlers, SipDialog } from './dialog-port.js'
 import type { RawMessage, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
-import type { DialogHandlers, IncomingInvite, SipDialog } from './sip-port.js'
 import { uriUser } from './sip-uri.js'
 
 /**
@@ -30,14 +30,17 @@ export function inviteFormError(
 const GONE = /unknown transaction/i
 
 /** An INVITE received over drachtio-srf. Stays in `open` until it has a final response or is withdrawn. */
-export class IncomingInviteHandle implements IncomingInvite {
+export class IncomingInvite {
   readonly callId: string
+  /** Request-URI, as received. */
   readonly uri: string
+  /** User part of the Request-URI, unescaped; '' when there is none. `from` is that of From. */
   readonly to: string
   readonly from: string
   readonly sourceAddress: string
   readonly sourcePort: number
   readonly transport: string
+  /** The SDP offer, or '' (delayed offer). */
   readonly body: string
   readonly #srf: RawSrf
   readonly #req: RawRequest
@@ -74,6 +77,7 @@ export class IncomingInviteHandle implements IncomingInvite {
     req.on('cancel', () => this.#withdraw('cancelled'))
   }
 
+  /** True after a final response, a CANCEL or the loss of the connection. */
   get over(): boolean {
     return this.#state === 'over'
   }
@@ -82,10 +86,15 @@ export class IncomingInviteHandle implements IncomingInvite {
     return this.#req.get(name) ?? null
   }
 
+  /** Sets the credentials for challenges to our requests inside the call, once it is accepted. */
   identify(credentials: Credentials): void {
     this.#digest = new DigestClient(credentials)
   }
 
+  /**
+   * Registers a listener, called once when the peer cancels (487 was sent) or the connection is lost before
+   * our final response.
+   */
   onWithdrawn(listener: (why: 'cancelled' | 'lost') => void): void {
     this.#withdrawn = listener
   }
@@ -104,6 +113,10 @@ export class IncomingInviteHandle implements IncomingInvite {
     this.#res.send(status, { headers: { ...headers } })
   }
 
+  /**
+   * Sends 200. Resolves when it is sent (the ACK arrives at `handlers.acknowledged`). Rejects with
+   * EngineError `sip_failed` when it could not be sent or a CANCEL arrived first.
+   */
   accept(sdp: string, handlers: DialogHandlers): Promise<SipDialog> {
     return new Promise((resolve, reject) => {
       if (this.#state !== 'pending') {

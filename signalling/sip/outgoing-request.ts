@@ -14,13 +14,7 @@ import {
   statusOf,
 } from './drachtio-types.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
-import type {
-  InviteHandlers,
-  InviteRequest,
-  OutgoingInvite,
-  OutOfDialogRequest,
-  OutOfDialogResponse,
-} from './sip-port.js'
+import type { InviteHandlers, InviteRequest, OutOfDialogRequest, OutOfDialogResponse } from './sip-port.js'
 
 /** What an outgoing request needs from its connection. */
 export interface ServerConnection {
@@ -34,7 +28,7 @@ export interface ServerConnection {
 }
 
 /** An INVITE of ours until its final response; repeated with credentials when challenged. */
-export class OutgoingInviteHandle implements OutgoingInvite {
+export class OutgoingInvite {
   readonly #connection: ServerConnection
   readonly #request: InviteRequest
   readonly #handlers: InviteHandlers

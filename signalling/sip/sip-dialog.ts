@@ -5,10 +5,10 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { DigestClient } from '../trunk/digest-client.js'
 import type { ConnectionBound } from './connection-bound.js'
+import type { DialogHandlers, OfferReply, SipDialog } from './dialog-port.js'
 import type { RawDialog, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import { dialogExists, sendInDialogRequest, sessionRefreshDelayMs } from './in-dialog-request.js'
 import { parseInfoDtmf } from './info-dtmf.js'
-import type { DialogHandlers, OfferReply, SipDialog } from './sip-port.js'
 
 /** Value of `Allow` headers, inside and outside of dialogs. */
 export const ALLOWED_METHODS = 'INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, UPDATE'

@@ -1,76 +1,12 @@
 import type { EngineError } from '../../media/base/errors.js'
 import type { Credentials, DigestClient } from '../trunk/digest-client.js'
-import type { InfoDigit } from './info-dtmf.js'
+import type { DialogHandlers, SipDialog } from './dialog-port.js'
+import type { IncomingInvite } from './incoming-invite.js'
 
 /*
  * What legs need of a SIP server. `sip-server.ts` implements it and is the only file that imports
  * drachtio-srf.
  */
-
-export type DialogEnd =
-  /** The peer sent BYE. */
-  | { readonly kind: 'peer' }
-  /** The SIP server ended it: `ACK timeout`, `Session timer expired`. */
-  | { readonly kind: 'server'; readonly reason: string }
-  /** The connection to the SIP server was lost, and the dialog with it. */
-  | { readonly kind: 'lost' }
-
-/** Answers a re-INVITE or UPDATE, once; `sdp` counts only with 200. */
-export type OfferReply = (status: 200 | 400 | 488 | 500, sdp: string, reason?: string) => void
-
-export interface DialogHandlers {
-  /** The ACK to our 200 arrived; `body` is '' or the answer to our offer. */
-  acknowledged(body: string): void
-  /** The peer renegotiates; `body` is '' when it asks for our offer. */
-  offered(body: string, reply: OfferReply): void
-  /** A DTMF digit arrived by INFO. */
-  digit?(key: InfoDigit): void
-  /** The dialog ended. Once, and never after our own `bye`. */
-  ended(why: DialogEnd): void
-}
-
-export interface SipDialog {
-  readonly callId: string
-  /** Sends BYE. Idempotent. Resolves when it was answered or given up; never rejects. */
-  bye(): Promise<void>
-  /**
-   * Sends a re-INVITE and resolves with the peer's answer. Rejects with EngineError `sip_refused`
-   * (context.status) or `sip_failed`.
-   */
-  modify(sdp: string): Promise<string>
-}
-
-/** A received INVITE without a final response. */
-export interface IncomingInvite {
-  readonly callId: string
-  /** Request-URI, as received. */
-  readonly uri: string
-  /** User part of the Request-URI, unescaped; '' when there is none. `from` is that of From. */
-  readonly to: string
-  readonly from: string
-  readonly sourceAddress: string
-  readonly sourcePort: number
-  readonly transport: string
-  /** The SDP offer, or '' (delayed offer). */
-  readonly body: string
-  header(name: string): string | null
-  /** Sets the credentials for challenges to our requests inside the call, once it is accepted. */
-  identify(credentials: Credentials): void
-  /** True after a final response, a CANCEL or the loss of the connection. */
-  readonly over: boolean
-  /**
-   * Registers a listener, called once when the peer cancels (487 was sent) or the connection is lost before
-   * our final response.
-   */
-  onWithdrawn(listener: (why: 'cancelled' | 'lost') => void): void
-  ring(): void
-  refuse(status: number, headers?: Readonly<Record<string, string | string[]>>): void
-  /**
-   * Sends 200. Resolves when it is sent (the ACK arrives at `handlers.acknowledged`). Rejects with
-   * EngineError `sip_failed` when it could not be sent or a CANCEL arrived first.
-   */
-  accept(sdp: string, handlers: DialogHandlers): Promise<SipDialog>
-}
 
 export interface InviteRequest {
   /** Request-URI; also the destination of the INVITE. */
@@ -94,14 +30,6 @@ export interface InviteHandlers extends DialogHandlers {
   answered(dialog: SipDialog, body: string): void
   /** The INVITE ended unanswered: EngineError `sip_refused` (context.status) or `sip_failed`. */
   failed(error: EngineError): void
-}
-
-export interface OutgoingInvite {
-  /**
-   * Cancels the INVITE. Idempotent. `failed` follows; a 200 that crosses the CANCEL is acknowledged and its
-   * dialog ended.
-   */
-  cancel(): void
 }
 
 /** A request outside of any dialog: OPTIONS or REGISTER. */
@@ -134,7 +62,11 @@ export interface SipServer {
   readonly connected: boolean
   /** Sets the handler of well-formed INVITEs outside of dialogs; without one they get 503. */
   onInvite(handler: ((invite: IncomingInvite) => void) | null): void
-  invite(request: InviteRequest, handlers: InviteHandlers): OutgoingInvite
+  /**
+   * Sends an INVITE. `cancel` is idempotent and `failed` follows it; a 200 that crosses the CANCEL is
+   * acknowledged and its dialog ended.
+   */
+  invite(request: InviteRequest, handlers: InviteHandlers): { cancel(): void }
   /**
    * Resolves with any final response; rejects with EngineError `sip_failed` when the request could not be
    * sent.

@@ -8,14 +8,12 @@ import { Scope } from '../../media/base/scope.js'
 import { tapWire, type WireMessage } from '../trace/wire-tap.js'
 import type { ConnectionBound } from './connection-bound.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { IncomingInviteHandle, inviteFormError } from './incoming-invite.js'
-import { OutgoingInviteHandle, type ServerConnection, sendOutOfDialogRequest } from './outgoing-request.js'
+import { IncomingInvite, inviteFormError } from './incoming-invite.js'
+import { OutgoingInvite, type ServerConnection, sendOutOfDialogRequest } from './outgoing-request.js'
 import { ALLOWED_METHODS, type DialogHandle } from './sip-dialog.js'
 import type {
-  IncomingInvite,
   InviteHandlers,
   InviteRequest,
-  OutgoingInvite,
   OutOfDialogRequest,
   OutOfDialogResponse,
   SipServer,
@@ -117,7 +115,7 @@ class DrachtioServer implements SipServer {
     this.#handler = handler
   }
 
-  invite(request: InviteRequest, handlers: InviteHandlers): OutgoingInvite {
+  invite(request: InviteRequest, handlers: InviteHandlers): { cancel(): void } {
     const connection = this.#connection()
     if (connection === null) {
       queueMicrotask(() =>
@@ -125,7 +123,7 @@ class DrachtioServer implements SipServer {
       )
       return { cancel() {} }
     }
-    const call = new OutgoingInviteHandle(connection, request, handlers)
+    const call = new OutgoingInvite(connection, request, handlers)
     call.start()
     return call
   }
@@ -255,7 +253,7 @@ class DrachtioServer implements SipServer {
       res.send(503, { headers: { 'Retry-After': '5' } })
       return
     }
-    const invite = new IncomingInviteHandle(srf, req, res, this.#open, this.#options)
+    const invite = new IncomingInvite(srf, req, res, this.#open, this.#options)
     try {
       this.#handler(invite)
     } catch (error) {

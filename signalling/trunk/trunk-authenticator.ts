@@ -1,7 +1,7 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import type { InboundTrunk, TrunkDirectory } from '../call/ports.js'
-import type { IncomingInvite } from '../sip/sip-port.js'
+import type { IncomingInvite } from '../sip/incoming-invite.js'
 import { coveringPrefix } from './cidr.js'
 import type { DigestAlgorithm } from './digest.js'
 import { type DigestClaim, DigestServer } from './digest-server.js'

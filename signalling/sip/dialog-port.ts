@@ -1,0 +1,36 @@
+import type { InfoDigit } from './info-dtmf.js'
+
+/* What legs need of a SIP dialog. */
+
+export type DialogEnd =
+  /** The peer sent BYE. */
+  | { readonly kind: 'peer' }
+  /** The SIP server ended it: `ACK timeout`, `Session timer expired`. */
+  | { readonly kind: 'server'; readonly reason: string }
+  /** The connection to the SIP server was lost, and the dialog with it. */
+  | { readonly kind: 'lost' }
+
+/** Answers a re-INVITE or UPDATE, once; `sdp` counts only with 200. */
+export type OfferReply = (status: 200 | 400 | 488 | 500, sdp: string, reason?: string) => void
+
+export interface DialogHandlers {
+  /** The ACK to our 200 arrived; `body` is '' or the answer to our offer. */
+  acknowledged(body: string): void
+  /** The peer renegotiates; `body` is '' when it asks for our offer. */
+  offered(body: string, reply: OfferReply): void
+  /** A DTMF digit arrived by INFO. */
+  digit?(key: InfoDigit): void
+  /** The dialog ended. Once, and never after our own `bye`. */
+  ended(why: DialogEnd): void
+}
+
+export interface SipDialog {
+  readonly callId: string
+  /** Sends BYE. Idempotent. Resolves when it was answered or given up; never rejects. */
+  bye(): Promise<void>
+  /**
+   * Sends a re-INVITE and resolves with the peer's answer. Rejects with EngineError `sip_refused`
+   * (context.status) or `sip_failed`.
+   */
+  modify(sdp: string): Promise<string>
+}
