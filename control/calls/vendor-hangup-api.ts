@@ -1,5 +1,7 @@
-import { type RequestHandler, type Response, Router } from 'express'
+import { type RequestHandler, Router } from 'express'
 import { idOfUuid } from '../../media/base/ids.js'
+import type { BotDialect, HangUpRoute } from '../../media/byo/dialects/bot-dialect.js'
+import { BOT_DIALECTS } from '../../media/byo/dialects/registry.js'
 import { authenticate, type KeyVerifier } from '../access/keys/api-keys.js'
 import type { Deps } from '../api/deps.js'
 import { isRefusal, PROBLEMS, type Refusal, refuse } from '../api/problem.js'
@@ -18,91 +20,41 @@ import { hangUp } from './hang-up.js'
 
 const MAX_BODY = 4096
 
-interface Vendor {
-  readonly method: 'post' | 'delete'
-  readonly paths: readonly string[]
-  /** Returns the UUID of the call that the path names. */
-  uuid(name: string): string
-  /** Returns whether the body asks to end the call. */
-  readonly ends: (body: string) => boolean
-  answer(response: Response, names: { readonly account: string; readonly call: string }): void
-  /** Returns the body of a refusal. */
-  problem(refusal: Refusal, exchange: Exchange): object
-}
-
-/** Error codes of Twilio and Telnyx by HTTP status. */
-const TWILIO_CODES: Readonly<Record<number, number>> = { 401: 20003, 403: 20003, 404: 20404, 429: 20429 }
-const TELNYX_CODES: Readonly<Record<number, string>> = {
-  401: '10009',
-  403: '10010',
-  404: '10005',
-  429: '10011',
-}
-
-const VENDORS: readonly Vendor[] = [
-  {
-    method: 'post',
-    paths: ['/2010-04-01/Accounts/:account/Calls/:call.json'],
-    uuid: (name) => name.replace(/^CA/, ''),
-    ends: (body) => ['completed', 'canceled'].includes(new URLSearchParams(body).get('Status') ?? ''),
-    answer: (response, { account, call }) => {
-      response.status(200).json({ sid: call, account_sid: account, status: 'completed' })
-    },
-    problem: ({ code, message, status }, { docsUrl }) => ({
-      code: TWILIO_CODES[status] ?? 20001,
-      message,
-      more_info: `${docsUrl}#${code}`,
-      status,
-    }),
-  },
-  {
-    method: 'delete',
-    paths: ['/v1/Account/:account/Call/:call/', '/v1/Account/:account/Call/:call'],
-    uuid: (name) => name,
-    ends: () => true,
-    answer: (response) => {
-      response.status(204).end()
-    },
-    problem: ({ message }, { requestId }) => ({ api_id: requestId, error: message }),
-  },
-  {
-    method: 'post',
-    paths: ['/v2/calls/:call/actions/hangup'],
-    uuid: (name) => name.replace(/^v3:/, ''),
-    ends: () => true,
-    answer: (response) => {
-      response.status(200).json({ data: { result: 'ok' } })
-    },
-    problem: ({ code, message, status }, { docsUrl }) => ({
-      errors: [
-        {
-          code: TELNYX_CODES[status] ?? '10015',
-          title: PROBLEMS[code].when,
-          detail: message,
-          meta: { url: `${docsUrl}#${code}` },
-        },
-      ],
-    }),
-  },
-]
-
-export function vendorHangups(deps: Deps, keys: KeyVerifier): RequestHandler {
+export function vendorHangups(
+  deps: Deps,
+  keys: KeyVerifier,
+  dialects: readonly BotDialect[] = BOT_DIALECTS,
+): RequestHandler {
   const router = Router({ caseSensitive: true, strict: true })
-  for (const vendor of VENDORS) {
-    for (const path of vendor.paths) router[vendor.method](path, serve(deps, keys, vendor))
+  for (const { hangUp: route } of dialects) {
+    for (const path of route?.paths ?? []) {
+      if (route !== null) router[route.method](path, serve(deps, keys, route))
+    }
   }
   return router
 }
 
-function serve(deps: Deps, keys: KeyVerifier, vendor: Vendor): RequestHandler {
+function serve(deps: Deps, keys: KeyVerifier, route: HangUpRoute): RequestHandler {
   return async (request, response) => {
     const exchange: Exchange = response.locals.exchange
     const { account = '', call = '' } = request.params as Readonly<Record<string, string>>
-    const refusal = await end(deps, keys, vendor, exchange, call)
-    if (refusal === null) vendor.answer(response, { account, call })
-    else {
-      const { status, headers } = refusal
-      send(exchange, { status, headers, body: JSON.stringify(vendor.problem(refusal, exchange)) })
+    const refusal = await end(deps, keys, route, exchange, call)
+    if (refusal === null) {
+      const { status, body } = route.done({ account, call })
+      response.status(status)
+      if (body === undefined) response.end()
+      else response.json(body)
+    } else {
+      const { status, headers, code, message } = refusal
+      const body = route.refused({
+        status,
+        code,
+        message,
+        title: PROBLEMS[code].when,
+        requestId: exchange.requestId,
+        url: `${exchange.docsUrl}#${code}`,
+      })
+      send(exchange, { status, headers, body: JSON.stringify(body) })
     }
   }
 }
@@ -111,7 +63,7 @@ function serve(deps: Deps, keys: KeyVerifier, vendor: Vendor): RequestHandler {
 async function end(
   deps: Deps,
   keys: KeyVerifier,
-  vendor: Vendor,
+  route: HangUpRoute,
   { request, response }: Exchange,
   name: string,
 ): Promise<Refusal | null> {
@@ -125,9 +77,9 @@ async function end(
   }
   const body = await readBytes(request, response, MAX_BODY)
   if (isRefusal(body)) return body
-  if (!vendor.ends(body.toString()))
+  if (!route.ends(body.toString()))
     return refuse('bad_request', 'Only a request to end the call is supported.')
-  const id = idOfUuid('call', vendor.uuid(name))
+  const id = idOfUuid('call', route.uuid(name))
   const ended = id === null ? null : await hangUp(deps, actor, id)
   return ended === null ? refuse('not_found', 'There is no such call.') : null
 }

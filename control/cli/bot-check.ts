@@ -4,16 +4,9 @@ import { systemClock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import { openSafeResolver } from '../../media/base/public-address.js'
 import { type BotReport, checkBot } from '../../media/byo/bot-check.js'
-import {
-  BOT_AUDIO,
-  BOT_FORMATS,
-  BOT_TYPES,
-  type BotFormat,
-  type BotRate,
-  type BotSpec,
-  supportsAudio,
-  transportOf,
-} from '../../media/byo/bot-spec.js'
+import { BOT_FORMATS, type BotFormat, type BotRate, type BotSpec } from '../../media/byo/bot-spec.js'
+import { supportsAudio } from '../../media/byo/dialects/bot-dialect.js'
+import { BOT_TYPES, dialectOf } from '../../media/byo/dialects/registry.js'
 import { oneOf, UsageError } from './options.js'
 
 /**
@@ -106,15 +99,16 @@ function parsed(args: readonly string[]): { readonly spec: BotSpec; readonly all
   const [url, more] = positionals
   if (url === undefined || more !== undefined) throw new UsageError('parley bot-check URL [options]')
   const type = oneOf('--type', values.type, BOT_TYPES)
-  const [offer] = BOT_AUDIO[type]
+  const dialect = dialectOf(type)
+  const [offer] = dialect.audio
   const format: BotFormat =
     values.format === undefined ? (offer?.[0] ?? 'mulaw') : oneOf('--format', values.format, BOT_FORMATS)
   const sampleRate = Number(values.rate ?? 8000) as BotRate
-  if (!supportsAudio(type, { format, sampleRate })) {
-    const offered = BOT_AUDIO[type].map(([name, hz]) => `${name} ${hz.join('|')}`).join(', ')
+  if (!supportsAudio(dialect, { format, sampleRate })) {
+    const offered = dialect.audio.map(([name, hz]) => `${name} ${hz.join('|')}`).join(', ')
     throw new UsageError(`bots of type ${type} support ${offered}`)
   }
-  if (transportOf(type) === 'tcp' && (values.secret ?? values.param) !== undefined) {
+  if (dialect.parameters === 'none' && (values.secret ?? values.param) !== undefined) {
     throw new UsageError(`bots of type ${type} support neither --secret nor --param`)
   }
   return {

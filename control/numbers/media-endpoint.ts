@@ -1,14 +1,8 @@
 import { z } from 'zod'
 import { isId } from '../../media/base/ids.js'
-import {
-  BOT_AUDIO,
-  BOT_FORMATS,
-  BOT_TYPES,
-  type BotFormat,
-  type BotRate,
-  supportsAudio,
-  transportOf,
-} from '../../media/byo/bot-spec.js'
+import { BOT_FORMATS, type BotFormat, type BotRate } from '../../media/byo/bot-spec.js'
+import { supportsAudio } from '../../media/byo/dialects/bot-dialect.js'
+import { BOT_TYPES, dialectOf } from '../../media/byo/dialects/registry.js'
 import type { Deps } from '../api/deps.js'
 import { type Refusal, refuse } from '../api/problem.js'
 import { openEnum } from '../base/schemas.js'
@@ -107,31 +101,32 @@ export async function checkEndpoint(
   const contradiction = (message: string, field: string) =>
     refuse('unprocessable_entity', message, { path: `mediaEndpoint.${field}` })
 
-  const transport = transportOf(input.type)
-  const problem = await egress.check(input.url, transport)
+  const dialect = dialectOf(input.type)
+  const problem = await egress.check(input.url, dialect.transport)
   if (problem !== null) return contradiction(`The URL ${problem.reason}.`, 'url')
-  if (transport === 'tcp') {
+  if (dialect.transport === 'tcp') {
     const unsaid = unsayable(input)
     if (unsaid !== null) {
       return contradiction(`Not supported for bots of type ${input.type}: ${unsaid.why}.`, unsaid.field)
     }
   }
-  if (input.type === 'twilio' && new URL(input.url).search !== '') {
+  if (dialect.query === false && new URL(input.url).search !== '') {
     return contradiction('URLs of this bot type must not have a query. Use customParameters.', 'url')
   }
-  const offered = BOT_AUDIO[input.type]
+  const offered = dialect.audio
   const chosen = offered.find(([format]) => input.format === undefined || format === input.format)
   if (chosen === undefined) {
     const formats = offered.map(([format]) => format).join(', ')
     return contradiction(`Bots of type ${input.type} support ${formats}.`, 'format')
   }
   const [format, rates] = chosen
-  const named = input.type === 'exotel' ? new URL(input.url).searchParams.get('sample-rate') : null
+  const { rateParameter } = dialect
+  const named = rateParameter === undefined ? null : new URL(input.url).searchParams.get(rateParameter)
   const sampleRate = (input.sampleRate ?? (named === null ? rates[0] : Number(named))) as BotRate
   if (named !== null && Number(named) !== sampleRate) {
     return contradiction(`The URL requests ${named} Hz.`, 'sampleRate')
   }
-  if (!supportsAudio(input.type, { format, sampleRate })) {
+  if (!supportsAudio(dialect, { format, sampleRate })) {
     return contradiction(
       `Bots of type ${input.type} support ${format} at ${rates.join(', ')} Hz.`,
       'sampleRate',

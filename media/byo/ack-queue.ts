@@ -1,4 +1,4 @@
-import type { Dialect } from './dialects/dialect.js'
+import type { WireFormat } from './dialects/wire-format.js'
 
 /** Acknowledgements sent per frame tick; each costs a write to the bot's connection. */
 const ACKS_PER_TICK = 25
@@ -15,7 +15,7 @@ export type Ack =
  * spread over frame ticks so that other calls on the thread are not delayed.
  */
 export class AckQueue {
-  readonly #dialect: Pick<Dialect, 'markAck' | 'playedAck' | 'clearAck'>
+  readonly #wireFormat: Pick<WireFormat, 'markAck' | 'playedAck' | 'clearAck'>
   readonly #send: (message: string | null) => void
   readonly #pending: Ack[] = []
   #head = 0
@@ -23,10 +23,10 @@ export class AckQueue {
 
   /** @param send receives null when the dialect has no message for an acknowledgement. */
   constructor(
-    dialect: Pick<Dialect, 'markAck' | 'playedAck' | 'clearAck'>,
+    wireFormat: Pick<WireFormat, 'markAck' | 'playedAck' | 'clearAck'>,
     send: (message: string | null) => void,
   ) {
-    this.#dialect = dialect
+    this.#wireFormat = wireFormat
     this.#send = send
   }
 
@@ -65,8 +65,8 @@ export class AckQueue {
   }
 
   #write(ack: Ack): void {
-    if (ack.type === 'mark') this.#send(this.#dialect.markAck(ack.name, ack.how))
-    else if (ack.type === 'audio') this.#send(this.#dialect.playedAck(ack.id))
-    else this.#send(this.#dialect.clearAck(ack.droppedMs))
+    if (ack.type === 'mark') this.#send(this.#wireFormat.markAck(ack.name, ack.how))
+    else if (ack.type === 'audio') this.#send(this.#wireFormat.playedAck(ack.id))
+    else this.#send(this.#wireFormat.clearAck(ack.droppedMs))
   }
 }

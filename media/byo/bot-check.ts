@@ -7,8 +7,8 @@ import { CallerAudioSender } from './audio/caller-audio-sender.js'
 import { PlaybackQueue } from './audio/playback-queue.js'
 import { ReplyLatency } from './audio/reply-latency.js'
 import type { BotSpec } from './bot-spec.js'
-import type { BotCommand, BotMessage } from './dialects/dialect.js'
 import { openDialect } from './dialects/registry.js'
+import type { BotCommand, BotMessage } from './dialects/wire-format.js'
 import { type BotConnection, NORMAL } from './transport/bot-connection.js'
 import { connectBot } from './transport/connect-bot.js'
 import { handshakeOf } from './transport/handshake.js'
@@ -66,7 +66,7 @@ export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptio
       allowPrivate,
       events: {
         opened: (connection) => call.opened(connection),
-        text: (data) => call.run(call.dialect.readText(data.toString())),
+        text: (data) => call.run(call.wireFormat.readText(data.toString())),
         binary: (data) => call.binary(data),
         closed: (code) => call.closed(code),
         internalError: (error) => call.addViolation(String(error)),
@@ -82,11 +82,11 @@ export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptio
   const { connection } = result
   for (let tick = 0; tick * 20 < SCRIPT.endAtMs && !call.over; tick++) {
     call.tick(tick, connection)
-    if (tick * 20 === SCRIPT.keyAtMs) call.send(call.dialect.dtmf('5', 160))
+    if (tick * 20 === SCRIPT.keyAtMs) call.send(call.wireFormat.dtmf('5', 160))
     await until(clock, startedMs + connectMs + (tick + 1) * 20)
   }
   call.leave()
-  call.send(call.dialect.stop('caller_hangup'))
+  call.send(call.wireFormat.stop('caller_hangup'))
   connection.close(NORMAL)
   await call.gone
   await scope.close()
@@ -97,7 +97,7 @@ class CheckCall {
   send: (message: BotMessage | null) => void = () => {}
   closedWith: number | null = null
   readonly gone: Promise<void>
-  readonly dialect
+  readonly wireFormat
   readonly #format: AudioFormat
   readonly #clock: Clock
   readonly #queue = new PlaybackQueue(8000)
@@ -129,8 +129,8 @@ class CheckCall {
   constructor(spec: BotSpec, format: AudioFormat, clock: Clock) {
     this.#format = format
     this.#clock = clock
-    this.dialect = openDialect({ spec, streamId: randomUUID(), startedAt: clock.wall() })
-    this.#callerAudio = new CallerAudioSender(this.dialect, format, 8000)
+    this.wireFormat = openDialect({ spec, streamId: randomUUID(), startedAt: clock.wall() })
+    this.#callerAudio = new CallerAudioSender(this.wireFormat, format, 8000)
     this.gone = new Promise((resolve) => {
       this.#resolveGone = resolve
     })
@@ -146,7 +146,7 @@ class CheckCall {
       if (message !== null) connection.send(message)
     }
     this.#startMs = this.#clock.now()
-    for (const message of this.dialect.opening(null)) this.send(message)
+    for (const message of this.wireFormat.opening(null)) this.send(message)
   }
 
   leave(): void {
@@ -181,13 +181,13 @@ class CheckCall {
         return
       case 'transfer':
         this.send(
-          this.dialect.transfer({ id: command.request.id, status: 'rejected', code: 'not_supported' }),
+          this.wireFormat.transfer({ id: command.request.id, status: 'rejected', code: 'not_supported' }),
         )
         return
       case 'fault':
         if (command.harmless && this.#ignored.size < 20) this.#ignored.add(command.message)
         else if (!command.harmless) this.addViolation(command.message)
-        this.send(this.dialect.error(command.code, command.message))
+        this.send(this.wireFormat.error(command.code, command.message))
         return
       case 'give_up':
         this.addViolation(command.message)
@@ -205,16 +205,16 @@ class CheckCall {
   }
 
   binary(data: Buffer): void {
-    if (this.dialect.readBinary === undefined) this.#play(data, null)
-    else this.run(this.dialect.readBinary(data))
+    if (this.wireFormat.readBinary === undefined) this.#play(data, null)
+    else this.run(this.wireFormat.readBinary(data))
   }
 
   #clear(): void {
     const { droppedMs, marks } = this.#queue.clear()
     for (const mark of marks) {
-      if (mark.kind === 'mark') this.send(this.dialect.markAck(mark.name, 'cleared'))
+      if (mark.kind === 'mark') this.send(this.wireFormat.markAck(mark.name, 'cleared'))
     }
-    this.send(this.dialect.clearAck(droppedMs))
+    this.send(this.wireFormat.clearAck(droppedMs))
   }
 
   #play(audio: Uint8Array, rate: number | null): void {
@@ -263,8 +263,8 @@ class CheckCall {
 
   #ackReached(): void {
     for (const marker of this.#queue.takeReached() ?? []) {
-      if (marker.kind === 'mark') this.send(this.dialect.markAck(marker.name, 'played'))
-      else if (marker.kind === 'played') this.send(this.dialect.playedAck(marker.id))
+      if (marker.kind === 'mark') this.send(this.wireFormat.markAck(marker.name, 'played'))
+      else if (marker.kind === 'played') this.send(this.wireFormat.playedAck(marker.id))
     }
   }
 }

@@ -9,7 +9,7 @@ import { openSafeResolver } from '../base/public-address.js'
 import { openBotEndpoint } from './bot-endpoint.js'
 import type { BotEvent, BotStats } from './bot-event.js'
 import type { BotSpec } from './bot-spec.js'
-import type { TransferUpdate } from './dialects/dialect.js'
+import type { TransferUpdate } from './dialects/wire-format.js'
 
 /* Bots that are hostile or careless with messages, on a real socket; time is the test's. */
 

@@ -14,16 +14,16 @@ import type { Marker, PlaybackQueue } from './audio/playback-queue.js'
 import { ReplyLatency } from './audio/reply-latency.js'
 import type { BotEvent, BotStats } from './bot-event.js'
 import type { BotSpec } from './bot-spec.js'
+import { openDialect } from './dialects/registry.js'
 import {
   type BotCommand,
   type BotErrorCode,
   type BotMessage,
-  type Dialect,
   type StopReason,
   stopReasonOf,
   type TransferUpdate,
-} from './dialects/dialect.js'
-import { openDialect } from './dialects/registry.js'
+  type WireFormat,
+} from './dialects/wire-format.js'
 import { EarlyCommands } from './early-commands.js'
 import { ProtocolViolations } from './protocol-violations.js'
 import { type BotConnection, GOING_AWAY, HANGUP_CODES, NORMAL, POLICY } from './transport/bot-connection.js'
@@ -88,7 +88,7 @@ class SocketBot implements BotEndpoint {
   readonly #options: BotEndpointOptions
   readonly #spec: BotSpec
   readonly #clock: Clock
-  readonly #dialect: Dialect
+  readonly #wireFormat: WireFormat
   readonly #format: AudioFormat
   readonly #playout: BotPlayout
   readonly #queue: PlaybackQueue
@@ -133,19 +133,19 @@ class SocketBot implements BotEndpoint {
     const format = audioFormatOf(spec.format, spec.sampleRate)
     if (format === null) throw new TypeError('no such audio')
     this.#format = format
-    this.#dialect = openDialect({
+    this.#wireFormat = openDialect({
       spec,
       streamId: randomUUID(),
       startedAt: clock.wall(),
     })
-    this.#acks = new AckQueue(this.#dialect, (message) => this.#send(message))
+    this.#acks = new AckQueue(this.#wireFormat, (message) => this.#send(message))
     this.#violations = new ProtocolViolations({
-      report: (code, message) => this.#send(this.#dialect.error(code, message)),
+      report: (code, message) => this.#send(this.#wireFormat.error(code, message)),
       record: (code, message) => this.#emitFailure(code, message),
     })
     this.#playout = new BotPlayout(rate, options.advancePhase)
     this.#queue = this.#playout.queue
-    this.#callerAudio = new CallerAudioSender(this.#dialect, format, rate)
+    this.#callerAudio = new CallerAudioSender(this.#wireFormat, format, rate)
   }
 
   async connect(): Promise<boolean> {
@@ -223,14 +223,14 @@ class SocketBot implements BotEndpoint {
 
   dtmf(digit: Digit, durationMs: number): void {
     if (this.#phase === 'live' || this.#phase === 'draining') {
-      this.#send(this.#dialect.dtmf(digit, durationMs))
+      this.#send(this.#wireFormat.dtmf(digit, durationMs))
     }
     this.#options.emit({ type: 'dtmf', digit, atMs: this.#atMs(), durationMs })
   }
 
   transferUpdate(update: TransferUpdate): void {
     if (this.#transfers === 0 || this.#isOver()) return
-    this.#send(this.#dialect.transfer(update))
+    this.#send(this.#wireFormat.transfer(update))
     const { id, status } = update
     if (status === 'completed') this.#sayGoodbye('transferred')
     else if (id === this.#warmId) this.#callerPaused = status !== 'rejected' && status !== 'failed'
@@ -246,7 +246,7 @@ class SocketBot implements BotEndpoint {
   #sayGoodbye(reason: StopReason, code = NORMAL): void {
     this.#reason = reason
     this.#phase = 'over'
-    if (this.#connection?.open && this.#started) this.#send(this.#dialect.stop(reason))
+    if (this.#connection?.open && this.#started) this.#send(this.#wireFormat.stop(reason))
     this.#connection?.close(code)
   }
 
@@ -266,17 +266,17 @@ class SocketBot implements BotEndpoint {
 
   #begin(): void {
     this.#phase = 'live'
-    for (const message of this.#dialect.opening(this.#sipCallId)) this.#send(message)
+    for (const message of this.#wireFormat.opening(this.#sipCallId)) this.#send(message)
     for (const command of this.#early.take()) this.#run(command)
   }
 
   #text(data: Buffer): void {
-    if (this.#accepts()) this.#run(this.#dialect.readText(data.toString()))
+    if (this.#accepts()) this.#run(this.#wireFormat.readText(data.toString()))
   }
 
   #binary(data: Buffer): void {
     if (!this.#accepts()) return
-    if (this.#dialect.readBinary !== undefined) this.#run(this.#dialect.readBinary(data))
+    if (this.#wireFormat.readBinary !== undefined) this.#run(this.#wireFormat.readBinary(data))
     else if (this.#phase === 'live') this.#play(data, null, null)
     else this.#run({ type: 'play', audio: data, rate: null, id: null })
   }

@@ -1,5 +1,5 @@
 import type { Digit } from '../base/frame.js'
-import type { TransferRequest } from './dialects/dialect.js'
+import type { TransferRequest } from './dialects/wire-format.js'
 
 /** Statistics of one call's bot, stored with the call. Times are ms. */
 export interface BotStats {

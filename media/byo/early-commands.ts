@@ -1,4 +1,4 @@
-import type { BotCommand } from './dialects/dialect.js'
+import type { BotCommand } from './dialects/wire-format.js'
 
 /** Commands a bot may send while the call still rings: generously, a greeting. */
 const MAX_COMMANDS = 10_000

@@ -1,4 +1,4 @@
-import type { BotErrorCode } from './dialects/dialect.js'
+import type { BotErrorCode } from './dialects/wire-format.js'
 
 /** Shortest time between two reports to the bot (ms). */
 const REPORT_INTERVAL_MS = 1_000

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { SessionRate } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
-import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/dialect.js'
+import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import type {
   ClosedSession,

@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../../media/agent/agent-spec.js'
-import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/dialect.js'
+import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { CodecName } from '../../media/codec/codec.js'
 import type { Party } from '../../workers/channel/protocol.js'
 import type { SrtpPolicy } from '../sdp/sdp-crypto.js'

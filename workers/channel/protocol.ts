@@ -3,7 +3,7 @@ import type { ConversationEvent } from '../../media/agent/conversation-events.js
 import type { Digit, SessionRate } from '../../media/base/frame.js'
 import type { BotEvent } from '../../media/byo/bot-event.js'
 import type { BotSpec } from '../../media/byo/bot-spec.js'
-import type { TransferUpdate } from '../../media/byo/dialects/dialect.js'
+import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { RtpRemote } from '../../media/rtp/remote-description.js'
 import type { CloseReason, SessionStats } from '../../media/session/endpoint.js'
 import type { SpeechModelStats } from '../../media/vad/speech-model.js'

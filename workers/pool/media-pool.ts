@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Digit } from '../../media/base/frame.js'
 import { type Log, silentLog } from '../../media/base/log.js'
-import type { TransferUpdate } from '../../media/byo/dialects/dialect.js'
+import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { CloseReason } from '../../media/session/endpoint.js'
 import type {
   ClosedSession,

@@ -1,5 +1,5 @@
 import { uuidOf } from '../../../media/base/ids.js'
-import { transportOf } from '../../../media/byo/bot-spec.js'
+import { dialectOf } from '../../../media/byo/dialects/registry.js'
 import type { CallParty } from '../../../signalling/call/ports.js'
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
 import { readConfig } from '../../agents/config.js'
@@ -95,13 +95,10 @@ export async function botPartySpec(
   const { db, rootKey } = deps
   const endpoint = readEndpoint(number.mediaEndpoint)
   if (endpoint === null) return 'no_endpoint'
-  // TCP protocols have no place for variables.
-  if (transportOf(endpoint.type) === 'tcp' && Object.keys(variables).length > 0) return 'no_variables'
-  // These protocols send parameters in one line, which `;` and `=` would break.
-  const inLine = endpoint.type === 'plivo' || endpoint.type === 'vobiz'
-  if (inLine && Object.entries(variables).some(([name, value]) => /[;=]/.test(name) || /;/.test(value))) {
-    return 'no_semicolons'
-  }
+  const { parameters } = dialectOf(endpoint.type)
+  if (parameters === 'none' && Object.keys(variables).length > 0) return 'no_variables'
+  const separators = ([name, value]: readonly [string, string]) => /[;=]/.test(name) || value.includes(';')
+  if (parameters === 'inline' && Object.entries(variables).some(separators)) return 'no_semicolons'
   const { organizationId } = number
   const classification = await classificationOf(db, organizationId)
   // Sender classification is a legal requirement for outbound calls only.

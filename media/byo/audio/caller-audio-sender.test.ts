@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { BotSpec } from '../bot-spec.js'
-import type { Dialect } from '../dialects/dialect.js'
 import { openDialect } from '../dialects/registry.js'
+import type { WireFormat } from '../dialects/wire-format.js'
 import type { BotConnection } from '../transport/bot-connection.js'
 import { audioFormatOf } from './audio-format.js'
 import { CallerAudioSender } from './caller-audio-sender.js'
@@ -23,7 +23,7 @@ const SPEC: BotSpec = {
 
 function rig(more: Partial<BotSpec> = {}) {
   const spec = { ...SPEC, ...more }
-  const dialect: Dialect = openDialect({ spec, streamId: 's', startedAt: 0 })
+  const dialect: WireFormat = openDialect({ spec, streamId: 's', startedAt: 0 })
   const format = audioFormatOf(spec.format, spec.sampleRate)
   if (format === null) throw new Error('no such format')
   const sender = new CallerAudioSender(dialect, format, 8000)

@@ -1,6 +1,6 @@
 import { type AudioFrame, FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { openResampler, type Resampler } from '../../codec/resampler.js'
-import type { Dialect } from '../dialects/dialect.js'
+import type { WireFormat } from '../dialects/wire-format.js'
 import type { BotConnection } from '../transport/bot-connection.js'
 import { type AudioFormat, encodeAudio } from './audio-format.js'
 
@@ -20,7 +20,7 @@ const ENVELOPE_BYTES = 200
 export class CallerAudioSender {
   /** Audio dropped because the bot did not read (ms). */
   droppedMs = 0
-  readonly #dialect: Dialect
+  readonly #wireFormat: WireFormat
   readonly #format: AudioFormat
   readonly #resampler: Resampler | null
   readonly #messageBytes: number
@@ -38,13 +38,13 @@ export class CallerAudioSender {
   /** Start of the message being filled, relative to the start of the stream (ms). */
   #atMs = 0
 
-  constructor(dialect: Dialect, format: AudioFormat, rate: SessionRate) {
-    this.#dialect = dialect
+  constructor(wireFormat: WireFormat, format: AudioFormat, rate: SessionRate) {
+    this.#wireFormat = wireFormat
     this.#format = format
     this.#resampler = format.rate === rate ? null : openResampler(rate, format.rate as 8000 | 16000 | 24000)
-    this.#messageMs = FRAME_MS * dialect.framesPerMessage
-    this.#messageBytes = format.frameBytes * dialect.framesPerMessage
-    const { audioHeader } = dialect
+    this.#messageMs = FRAME_MS * wireFormat.framesPerMessage
+    this.#messageBytes = format.frameBytes * wireFormat.framesPerMessage
+    const { audioHeader } = wireFormat
     this.#headerBytes = audioHeader?.length ?? 0
     this.#message = Buffer.alloc(this.#headerBytes + this.#messageBytes)
     audioHeader?.copy(this.#message)
@@ -91,7 +91,7 @@ export class CallerAudioSender {
   }
 
   #send(bytes: Buffer, atMs: number, connection: BotConnection): void {
-    const { audioHeader } = this.#dialect
-    connection.send(audioHeader === null ? this.#dialect.media(bytes.toString('base64'), atMs) : bytes)
+    const { audioHeader } = this.#wireFormat
+    connection.send(audioHeader === null ? this.#wireFormat.media(bytes.toString('base64'), atMs) : bytes)
   }
 }

@@ -10,8 +10,9 @@ import {
   payloadOf,
   UUID,
 } from './audiosocket-frames.js'
+import { type BotDialect, WIDEBAND } from './bot-dialect.js'
 import { dtmfCommand, IGNORED } from './bot-message.js'
-import type { BotCommand, Dialect, StreamInfo } from './dialect.js'
+import type { BotCommand, StreamInfo, WireFormat } from './wire-format.js'
 
 /*
  * Asterisk's AudioSocket: frames in a byte stream, linear16 little-endian. It has no marks, no clear and no
@@ -19,11 +20,7 @@ import type { BotCommand, Dialect, StreamInfo } from './dialect.js'
  * https://docs.asterisk.org/Configuration/Channel-Drivers/AudioSocket/
  */
 
-export function openAudioSocket(stream: StreamInfo): Dialect {
-  return new AudioSocket(stream)
-}
-
-class AudioSocket implements Dialect {
+class AudioSocket implements WireFormat {
   readonly audioHeader: Buffer
   readonly framesPerMessage = 1
   readonly #callId: string
@@ -94,3 +91,13 @@ class AudioSocket implements Dialect {
     }
   }
 }
+
+export const AUDIOSOCKET = {
+  type: 'audiosocket',
+  transport: 'tcp',
+  audio: [['linear16', WIDEBAND]],
+  parameters: 'none',
+  authenticate: null,
+  hangUp: null,
+  open: (stream) => new AudioSocket(stream),
+} as const satisfies BotDialect

@@ -1,5 +1,5 @@
 import { FRAME_MS } from '../../base/frame.js'
-import type { BotCommand, TransferRequest } from './dialect.js'
+import type { BotCommand, TransferRequest } from './wire-format.js'
 
 /*
  * Lenient reading of bot messages, shared by the dialects: fields may be strings or numbers, nested or flat,

@@ -1,16 +1,14 @@
 import type { Digit } from '../../base/frame.js'
-import type { Dialect, StopReason, StreamInfo } from './dialect.js'
+import { basicCredentials } from './authentication.js'
+import { type BotDialect, WIDEBAND } from './bot-dialect.js'
 import { MediaStreamsDialect } from './media-streams.js'
+import type { StopReason, StreamInfo } from './wire-format.js'
 
 /*
  * Exotel's Voicebot applet: snake case, linear16, 100 ms per message. The query parameters of the URL are
  * repeated when the stream begins. Bots hang up by closing the socket.
  * https://developer.exotel.com/docs/agentstream/stream-voicebot-applet
  */
-
-export function openExotel(stream: StreamInfo): Dialect {
-  return new Exotel(stream)
-}
 
 class Exotel extends MediaStreamsDialect {
   override readonly framesPerMessage = 5
@@ -51,3 +49,14 @@ class Exotel extends MediaStreamsDialect {
     })
   }
 }
+
+export const EXOTEL = {
+  type: 'exotel',
+  transport: 'websocket',
+  audio: [['linear16', WIDEBAND]],
+  parameters: 'map',
+  authenticate: basicCredentials,
+  rateParameter: 'sample-rate',
+  hangUp: null,
+  open: (stream) => new Exotel(stream),
+} as const satisfies BotDialect

@@ -1,4 +1,6 @@
 import type { Digit } from '../../base/frame.js'
+import { basicCredentials } from './authentication.js'
+import { type BotDialect, WIDEBAND } from './bot-dialect.js'
 import {
   BAD_JSON,
   extensionCommand,
@@ -10,7 +12,13 @@ import {
   stringValue,
   unknownEvent,
 } from './bot-message.js'
-import { type BotCommand, type Dialect, NO_HEADER, type StreamInfo, type TransferUpdate } from './dialect.js'
+import {
+  type BotCommand,
+  NO_HEADER,
+  type StreamInfo,
+  type TransferUpdate,
+  type WireFormat,
+} from './wire-format.js'
 
 /*
  * jambonz `listen` and `stream`: metadata in the first text message, then linear16 in binary messages both
@@ -18,11 +26,7 @@ import { type BotCommand, type Dialect, NO_HEADER, type StreamInfo, type Transfe
  * https://docs.jambonz.org/verbs/verbs/listen
  */
 
-export function openJambonz(stream: StreamInfo): Dialect {
-  return new Jambonz(stream)
-}
-
-class Jambonz implements Dialect {
+class Jambonz implements WireFormat {
   readonly audioHeader = NO_HEADER
   readonly framesPerMessage = 1
   readonly #stream: StreamInfo
@@ -110,3 +114,15 @@ class Jambonz implements Dialect {
     }
   }
 }
+
+export const JAMBONZ = {
+  type: 'jambonz',
+  transport: 'websocket',
+  audio: [['linear16', WIDEBAND]],
+  parameters: 'map',
+  authenticate: basicCredentials,
+  // What jambonz really offers, unlike its documentation; some servers want none.
+  subprotocols: ['audio.drachtio.org', null],
+  hangUp: null,
+  open: (stream) => new Jambonz(stream),
+} as const satisfies BotDialect

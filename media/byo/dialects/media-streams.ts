@@ -4,11 +4,11 @@ import type {
   BotCommand,
   BotErrorCode,
   BotMessage,
-  Dialect,
   StopReason,
   StreamInfo,
   TransferUpdate,
-} from './dialect.js'
+  WireFormat,
+} from './wire-format.js'
 
 /** Field names of one dialect of the family. */
 export interface FieldNames {
@@ -20,7 +20,7 @@ export interface FieldNames {
  * The Twilio Media Streams family: JSON text, base64 audio, counters as strings, each event under its own
  * name beside the stream id. Returns null for messages that only one dialect has.
  */
-export abstract class MediaStreamsDialect implements Dialect {
+export abstract class MediaStreamsDialect implements WireFormat {
   readonly audioHeader = null
   readonly framesPerMessage: number = 1
   /** JSON of the `media` object before its counters. */

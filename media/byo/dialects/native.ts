@@ -1,7 +1,9 @@
 import type { Digit } from '../../base/frame.js'
 import type { BotFormat } from '../bot-spec.js'
-import type { BotErrorCode, Dialect, StopReason, StreamInfo } from './dialect.js'
+import { bearerToken } from './authentication.js'
+import { type BotDialect, NARROWBAND, WIDEBAND } from './bot-dialect.js'
 import { MediaStreamsDialect } from './media-streams.js'
+import type { BotErrorCode, StopReason, StreamInfo } from './wire-format.js'
 
 /*
  * The native protocol: a superset of Twilio Media Streams in any supported format, with events for the
@@ -15,10 +17,6 @@ const ENCODINGS: Readonly<Record<BotFormat, string>> = {
 }
 
 const EXTENSIONS = ['transfer', 'hangup', 'dtmf', 'cleared', 'error', 'binary']
-
-export function openNative(stream: StreamInfo): Dialect {
-  return new Native(stream)
-}
 
 class Native extends MediaStreamsDialect {
   constructor(stream: StreamInfo) {
@@ -76,3 +74,17 @@ class Native extends MediaStreamsDialect {
     return this.event('stop', { accountSid: accountId, callSid: callId, reason })
   }
 }
+
+export const NATIVE = {
+  type: 'static',
+  transport: 'websocket',
+  audio: [
+    ['linear16', WIDEBAND],
+    ['mulaw', NARROWBAND],
+    ['alaw', NARROWBAND],
+  ],
+  parameters: 'map',
+  authenticate: bearerToken,
+  hangUp: null,
+  open: (stream) => new Native(stream),
+} as const satisfies BotDialect

@@ -1,4 +1,6 @@
 import type { Digit } from '../../base/frame.js'
+import { plivoSignature } from './authentication.js'
+import { type BotDialect, NARROWBAND, WIDEBAND } from './bot-dialect.js'
 import {
   BAD_JSON,
   dtmfCommand,
@@ -11,7 +13,7 @@ import {
   stringValue,
   unknownEvent,
 } from './bot-message.js'
-import type { BotCommand, Dialect, StreamInfo, TransferUpdate } from './dialect.js'
+import type { BotCommand, StreamInfo, TransferUpdate, WireFormat } from './wire-format.js'
 
 /*
  * Plivo's audio streaming, and Vobiz, which has the same format with one more rate. Counters are numbers,
@@ -19,11 +21,7 @@ import type { BotCommand, Dialect, StreamInfo, TransferUpdate } from './dialect.
  * closes. https://docs.plivo.com/docs/voice/xml/audiostream
  */
 
-export function openPlivo(stream: StreamInfo): Dialect {
-  return new Plivo(stream)
-}
-
-class Plivo implements Dialect {
+class Plivo implements WireFormat {
   readonly audioHeader = null
   readonly framesPerMessage = 1
   readonly #stream: StreamInfo
@@ -127,3 +125,36 @@ class Plivo implements Dialect {
     })
   }
 }
+
+export const PLIVO = {
+  type: 'plivo',
+  transport: 'websocket',
+  audio: [
+    ['mulaw', NARROWBAND],
+    ['linear16', [8000, 16_000]],
+  ],
+  parameters: 'inline',
+  authenticate: plivoSignature('x-plivo-signature-v3'),
+  // https://docs.plivo.com/docs/voice/api/call
+  hangUp: {
+    method: 'delete',
+    paths: ['/v1/Account/:account/Call/:call/', '/v1/Account/:account/Call/:call'],
+    uuid: (call) => call,
+    ends: () => true,
+    done: () => ({ status: 204 }),
+    refused: ({ message, requestId }) => ({ api_id: requestId, error: message }),
+  },
+  open: (stream) => new Plivo(stream),
+} as const satisfies BotDialect
+
+export const VOBIZ = {
+  ...PLIVO,
+  type: 'vobiz',
+  audio: [
+    ['mulaw', NARROWBAND],
+    ['linear16', WIDEBAND],
+  ],
+  authenticate: plivoSignature('x-vobiz-signature-v3'),
+  // Its bots use Plivo's request.
+  hangUp: null,
+} as const satisfies BotDialect

@@ -1,7 +1,8 @@
 import t from 'tap'
-import type { BotSpec, BotType } from '../bot-spec.js'
-import type { BotCommand, BotMessage, Dialect } from './dialect.js'
+import type { BotSpec } from '../bot-spec.js'
+import type { BotType } from './registry.js'
 import { openDialect } from './registry.js'
+import type { BotCommand, BotMessage, WireFormat } from './wire-format.js'
 
 /* Each dialect against the literal messages of its documentation: what it writes, and what it reads. */
 
@@ -26,7 +27,7 @@ const BASE: BotSpec = {
 
 const STARTED = 1_754_300_000_000
 
-function open(type: BotType, more: Partial<BotSpec> = {}): Dialect {
+function open(type: BotType, more: Partial<BotSpec> = {}): WireFormat {
   const spec = { ...BASE, type, ...more }
   return openDialect({ spec, streamId: STREAM, startedAt: STARTED })
 }

@@ -1,27 +1,39 @@
-import type { BotType } from '../bot-spec.js'
-import { openAudioSocket } from './audiosocket.js'
-import type { Dialect, StreamInfo } from './dialect.js'
-import { openExotel } from './exotel.js'
-import { openJambonz } from './jambonz.js'
-import { openNative } from './native.js'
-import { openPlivo } from './plivo.js'
-import { openTelnyx } from './telnyx.js'
-import { openTwilio } from './twilio.js'
-import { openVonage } from './vonage.js'
+import { AUDIOSOCKET } from './audiosocket.js'
+import type { BotDialect } from './bot-dialect.js'
+import { EXOTEL } from './exotel.js'
+import { JAMBONZ } from './jambonz.js'
+import { NATIVE } from './native.js'
+import { PLIVO, VOBIZ } from './plivo.js'
+import { TELNYX } from './telnyx.js'
+import { TWILIO } from './twilio.js'
+import { VONAGE } from './vonage.js'
+import type { StreamInfo, WireFormat } from './wire-format.js'
 
-const DIALECTS: Readonly<Record<BotType, (stream: StreamInfo) => Dialect>> = {
-  static: openNative,
-  twilio: openTwilio,
-  plivo: openPlivo,
-  vobiz: openPlivo,
-  exotel: openExotel,
-  telnyx: openTelnyx,
-  vonage: openVonage,
-  jambonz: openJambonz,
-  audiosocket: openAudioSocket,
+/** Every type of bot, in the order of the API. */
+export const BOT_DIALECTS = [
+  NATIVE,
+  TWILIO,
+  PLIVO,
+  VOBIZ,
+  EXOTEL,
+  TELNYX,
+  VONAGE,
+  JAMBONZ,
+  AUDIOSOCKET,
+] as const satisfies readonly BotDialect[]
+
+export type BotType = (typeof BOT_DIALECTS)[number]['type']
+
+export const BOT_TYPES: readonly BotType[] = BOT_DIALECTS.map(({ type }) => type)
+
+/** Returns the dialect of a bot. Throws TypeError for an unknown type. */
+export function dialectOf(type: string): BotDialect {
+  const dialect = BOT_DIALECTS.find((candidate) => candidate.type === type)
+  if (dialect === undefined) throw new TypeError(`no such type of bot: ${type}`)
+  return dialect
 }
 
-/** Opens the wire format of one bot's connection. */
-export function openDialect(stream: StreamInfo): Dialect {
-  return DIALECTS[stream.spec.type](stream)
+/** Opens the wire format of one bot's stream. */
+export function openDialect(stream: StreamInfo): WireFormat {
+  return dialectOf(stream.spec.type).open(stream)
 }

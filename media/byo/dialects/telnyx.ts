@@ -1,15 +1,13 @@
 import type { Digit } from '../../base/frame.js'
-import type { Dialect, StreamInfo } from './dialect.js'
+import { bearerToken } from './authentication.js'
+import { type BotDialect, NARROWBAND } from './bot-dialect.js'
 import { MediaStreamsDialect } from './media-streams.js'
+import type { StreamInfo } from './wire-format.js'
 
 /*
  * Telnyx media streaming: snake case. Messages to the bot name the stream, messages from it do not.
  * https://developers.telnyx.com/docs/voice/programmable-voice/media-streaming
  */
-
-export function openTelnyx(stream: StreamInfo): Dialect {
-  return new Telnyx(stream)
-}
 
 class Telnyx extends MediaStreamsDialect {
   /** Ids in both the start and the stop message. */
@@ -48,3 +46,34 @@ class Telnyx extends MediaStreamsDialect {
     return this.event('stop', this.#ids)
   }
 }
+
+/** Error codes by HTTP status; any other is 10015. */
+const ERROR_CODES: Readonly<Record<number, string>> = {
+  401: '10009',
+  403: '10010',
+  404: '10005',
+  429: '10011',
+}
+
+export const TELNYX = {
+  type: 'telnyx',
+  transport: 'websocket',
+  audio: [
+    ['mulaw', NARROWBAND],
+    ['alaw', NARROWBAND],
+  ],
+  parameters: 'map',
+  authenticate: bearerToken,
+  // https://developers.telnyx.com/api/call-control/hangup-call
+  hangUp: {
+    method: 'post',
+    paths: ['/v2/calls/:call/actions/hangup'],
+    uuid: (call) => call.replace(/^v3:/, ''),
+    ends: () => true,
+    done: () => ({ status: 200, body: { data: { result: 'ok' } } }),
+    refused: ({ status, title, message, url }) => ({
+      errors: [{ code: ERROR_CODES[status] ?? '10015', title, detail: message, meta: { url } }],
+    }),
+  },
+  open: (stream) => new Telnyx(stream),
+} as const satisfies BotDialect

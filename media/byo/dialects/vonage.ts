@@ -1,4 +1,6 @@
 import type { Digit } from '../../base/frame.js'
+import { bearerToken } from './authentication.js'
+import { type BotDialect, WIDEBAND } from './bot-dialect.js'
 import {
   BAD_JSON,
   extensionCommand,
@@ -7,7 +9,13 @@ import {
   stringValue,
   unknownEvent,
 } from './bot-message.js'
-import { type BotCommand, type Dialect, NO_HEADER, type StreamInfo, type TransferUpdate } from './dialect.js'
+import {
+  type BotCommand,
+  NO_HEADER,
+  type StreamInfo,
+  type TransferUpdate,
+  type WireFormat,
+} from './wire-format.js'
 
 /*
  * Vonage's WebSocket: one text message first, then linear16 in binary messages of exactly 20 ms. A mark is a
@@ -15,11 +23,7 @@ import { type BotCommand, type Dialect, NO_HEADER, type StreamInfo, type Transfe
  * https://developer.vonage.com/en/voice/voice-api/concepts/websockets
  */
 
-export function openVonage(stream: StreamInfo): Dialect {
-  return new Vonage(stream)
-}
-
-class Vonage implements Dialect {
+class Vonage implements WireFormat {
   readonly audioHeader = NO_HEADER
   readonly framesPerMessage = 1
   readonly #stream: StreamInfo
@@ -89,3 +93,13 @@ class Vonage implements Dialect {
     }
   }
 }
+
+export const VONAGE = {
+  type: 'vonage',
+  transport: 'websocket',
+  audio: [['linear16', WIDEBAND]],
+  parameters: 'map',
+  authenticate: bearerToken,
+  hangUp: null,
+  open: (stream) => new Vonage(stream),
+} as const satisfies BotDialect

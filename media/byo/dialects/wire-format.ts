@@ -88,7 +88,7 @@ export const NO_HEADER = Buffer.alloc(0)
  * One wire format: encodes messages to the bot and decodes messages from it. Uses no socket and no clock. A
  * method returns null when the dialect has no such message.
  */
-export interface Dialect {
+export interface WireFormat {
   /** Header of binary audio messages; null when audio is sent as text by `media`. */
   readonly audioHeader: Buffer | null
   /** Frames of 20 ms in one message. */

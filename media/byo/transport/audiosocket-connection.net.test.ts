@@ -10,8 +10,8 @@ import { openSafeResolver } from '../../base/public-address.js'
 import { Scope } from '../../base/scope.js'
 import type { BotRate, BotSpec } from '../bot-spec.js'
 import { FrameSplitter } from '../dialects/audiosocket-frames.js'
-import type { Dialect } from '../dialects/dialect.js'
 import { openDialect } from '../dialects/registry.js'
+import type { WireFormat } from '../dialects/wire-format.js'
 import { ABNORMAL, NORMAL } from './bot-connection.js'
 import { connectBot } from './connect-bot.js'
 import { handshakeOf } from './handshake.js'
@@ -32,7 +32,7 @@ const spec = (more: Partial<BotSpec> = {}): BotSpec => ({
   ...more,
 })
 
-const dialectOf = (sampleRate: BotRate = 8000): Dialect =>
+const dialectOf = (sampleRate: BotRate = 8000): WireFormat =>
   openDialect({ spec: spec({ sampleRate }), streamId: 's', startedAt: 0 })
 
 t.test('what is written, byte by byte', async (t) => {

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
-import type { BotSpec, BotType } from '../bot-spec.js'
+import type { BotSpec } from '../bot-spec.js'
+import type { BotType } from '../dialects/registry.js'
 import { handshakeOf } from './handshake.js'
 
 const spec = (type: BotType, more: Partial<BotSpec> = {}): BotSpec => ({

@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto'
-import { type BotSpec, type BotTransport, type BotType, transportOf } from '../bot-spec.js'
+import type { BotSpec, BotTransport } from '../bot-spec.js'
+import { dialectOf } from '../dialects/registry.js'
 
 /** URL of a bot and the contents of the opening request, where the transport has one. */
 export interface Handshake {
@@ -13,56 +13,17 @@ export interface Handshake {
   readonly subprotocols: readonly (string | null)[]
 }
 
-/** The subprotocol jambonz really uses, unlike its documentation; some servers want none. */
-const JAMBONZ_SUBPROTOCOL = 'audio.drachtio.org'
-
 /** `nonce` is random text for signatures. */
-export function handshakeOf(spec: BotSpec, nonce: string): Handshake {
-  const url = urlOf(spec)
-  return {
-    transport: transportOf(spec.type),
-    url,
-    headers: {
-      'x-call-id': spec.callId,
-      ...(spec.secret === null ? {} : authorization(spec.type, spec.secret, url, nonce)),
-    },
-    subprotocols: spec.type === 'jambonz' ? [JAMBONZ_SUBPROTOCOL, null] : [null],
-  }
+export function handshakeOf(spec: BotSpec, nonce: string, dialect = dialectOf(spec.type)): Handshake {
+  const { transport, authenticate, rateParameter, subprotocols = [null] } = dialect
+  const url = rateParameter === undefined ? spec.url : withRate(spec, rateParameter)
+  const credentials = spec.secret === null ? undefined : authenticate?.(spec.secret, { url, nonce })
+  return { transport, url, headers: { 'x-call-id': spec.callId, ...credentials }, subprotocols }
 }
 
-function urlOf({ type, url, sampleRate }: BotSpec): string {
-  if (type !== 'exotel') return url
+/** Adds the sample rate to the query unless the customer's URL names one. */
+function withRate({ url, sampleRate }: BotSpec, parameter: string): string {
   const parsed = new URL(url)
-  if (!parsed.searchParams.has('sample-rate')) parsed.searchParams.set('sample-rate', String(sampleRate))
-  return parsed.href
-}
-
-function authorization(type: BotType, secret: string, url: string, nonce: string): Record<string, string> {
-  switch (type) {
-    case 'exotel':
-    case 'jambonz':
-      return { authorization: `Basic ${Buffer.from(secret).toString('base64')}` }
-    case 'twilio':
-      return { 'x-twilio-signature': createHmac('sha1', secret).update(url).digest('base64') }
-    case 'plivo':
-    case 'vobiz': {
-      const name = type === 'plivo' ? 'x-plivo-signature-v3' : 'x-vobiz-signature-v3'
-      const signature = createHmac('sha256', secret)
-        .update(`${signedUrl(url)}.${nonce}`)
-        .digest('base64')
-      return { [name]: signature, [`${name}-nonce`]: nonce }
-    }
-    case 'audiosocket':
-      // The protocol has no field for a credential, and none is accepted for it.
-      return {}
-    default:
-      return { authorization: `Bearer ${secret}` }
-  }
-}
-
-/** Plivo signs the URL as an HTTP URL with a sorted query. */
-function signedUrl(url: string): string {
-  const parsed = new URL(url.replace(/^ws/, 'http'))
-  parsed.searchParams.sort()
+  if (!parsed.searchParams.has(parameter)) parsed.searchParams.set(parameter, String(sampleRate))
   return parsed.href
 }
