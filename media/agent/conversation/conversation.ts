@@ -335,8 +335,8 @@ class AgentConversation implements Conversation {
         this.#log.info({ conversation: this.id }, 'vad.noise_learned')
         this.#callerInput.learnNoise()
         return
-      case 'noteAnsweredBy':
-        this.#replies.answeredBy(effect.by)
+      case 'addNote':
+        this.#replies.addNote(effect.note)
         return
       case 'finish':
         this.#loop.emit({ type: 'finished', why: effect.why })

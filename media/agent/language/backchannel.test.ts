@@ -74,3 +74,26 @@ t.test('a greeting over the opening line is none of an interruption', async (t) 
     t.notOk(isBackchannel(text, false), text)
   }
 })
+
+t.test('backchannels of several languages', async (t) => {
+  for (const text of [
+    'Mm-hmm.',
+    'haan',
+    'Haan haan',
+    'हाँ',
+    'जी',
+    'अच्छा',
+    'avunu',
+    'అవును',
+    'ok',
+    'ஆமா',
+    'ঠিক আছে',
+    'Uh-huh.',
+  ])
+    t.ok(isBackchannel(text, false), text)
+  for (const text of ['', 'wait', 'yes but how much', 'नहीं', 'no', 'haan haan haan haan', 'hello'])
+    t.notOk(isBackchannel(text, false), text)
+  t.ok(isBackchannel('Hello?', true))
+})
+
+// ---- random scenarios under a virtual clock

@@ -67,18 +67,3 @@ t.test('tools are declared as JSON Schema', async (t) => {
     },
   })
 })
-
-t.test('who answered: a person needs no word, a machine that talks does', async (t) => {
-  const context = new ConversationContext('p', ['en-IN'])
-  t.equal(context.answeredBy('human'), null)
-  t.same(lines(context), [])
-  t.ok(context.answeredBy('screening'))
-  t.equal(context.answeredBy('screening'), null)
-  context.addCallerTurn('Please say your name.')
-  t.ok(context.answeredBy('human'))
-  t.match(lines(context), [/^system: A call-screening service/, /^user/, /^system: A person is on the line/])
-  t.equal(context.answeredBy('unknown'), null)
-  const menu = new ConversationContext('p', ['en-IN'])
-  t.ok(menu.answeredBy('ivr'))
-  t.match(lines(menu), [/recorded menu/])
-})

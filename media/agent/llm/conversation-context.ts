@@ -1,5 +1,3 @@
-import { AnsweredByNote } from '../answering-machine/answered-by-note.js'
-import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
 import { languageName } from '../language/language-tags.js'
 import type { ChatMessage } from '../vendor-ports.js'
 
@@ -19,7 +17,6 @@ export class ConversationContext {
   readonly #messages: ChatMessage[]
   readonly #prompt: string
   readonly #multilingual: boolean
-  readonly #answeredByNote = new AnsweredByNote()
 
   constructor(systemPrompt: string, languages: readonly string[]) {
     const spoken = `Languages of this call: ${languages.join(', ')}.`
@@ -38,11 +35,9 @@ export class ConversationContext {
     this.#messages[0] = { role: 'system', content }
   }
 
-  /** Adds a note when a machine answered. Returns the note, or null when there is none. */
-  answeredBy(by: AnsweredBy): string | null {
-    const content = this.#answeredByNote.of(by)
-    if (content !== null) this.#messages.push({ role: 'system', content })
-    return content
+  /** Adds a note for the model. */
+  addNote(content: string): void {
+    this.#messages.push({ role: 'system', content })
   }
 
   /** Replaces caller words that were unknown when they were added. */

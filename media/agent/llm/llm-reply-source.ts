@@ -1,5 +1,4 @@
 import type { AgentSpec } from '../agent-spec.js'
-import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
 import type { TurnTracer } from '../conversation/turn-tracer.js'
 import type { TurnId } from '../conversation-events.js'
 import { spokenForm } from '../language/spoken-form.js'
@@ -43,8 +42,8 @@ export interface ReplySource {
   /** Ends a reply and keeps the heard words. */
   commitAgent(turn: TurnId, cutAtMs: number | null): void
   commitCaller(caller: CallerTurn, forModel: boolean): void
-  /** Handles the result of answering-machine detection. */
-  answeredBy(by: AnsweredBy): void
+  /** Adds a note to the model's context. */
+  addNote(note: string): void
   /** Absent when the source cannot answer speculatively. */
   readonly speculative?: SpeculativeReplies | undefined
   /** Stops everything. Nothing is reported after that. */
@@ -215,10 +214,9 @@ export class LlmReplySource implements ReplySource {
     })
   }
 
-  /** Adds the result to the context. The prompt decides what to do about it. */
-  answeredBy(by: AnsweredBy): void {
-    if (this.#context.answeredBy(by) !== null)
-      this.#turnContext.feed({ type: 'contextChanged', atMs: this.#turnContext.now() })
+  addNote(note: string): void {
+    this.#context.addNote(note)
+    this.#turnContext.feed({ type: 'contextChanged', atMs: this.#turnContext.now() })
   }
 
   close(): void {

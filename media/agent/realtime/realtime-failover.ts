@@ -1,4 +1,3 @@
-import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
 import type { TurnId } from '../conversation-events.js'
 import type { ConversationContext } from '../llm/conversation-context.js'
 import type { LlmReplySource, ReplySource, SpeculativeReplies } from '../llm/llm-reply-source.js'
@@ -93,8 +92,8 @@ export class FailoverReplySource implements ReplySource {
     }
   }
 
-  answeredBy(by: AnsweredBy): void {
-    this.#current.answeredBy(by)
+  addNote(note: string): void {
+    this.#current.addNote(note)
   }
 
   get speculative(): SpeculativeReplies | undefined {

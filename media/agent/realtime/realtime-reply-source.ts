@@ -1,7 +1,6 @@
 import { EngineError } from '../../base/errors.js'
 import type { SessionRate } from '../../base/frame.js'
 import type { AgentSpec } from '../agent-spec.js'
-import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
 import type { TurnTracer } from '../conversation/turn-tracer.js'
 import type { TurnId } from '../conversation-events.js'
 import { languageOf } from '../language/text-language.js'
@@ -206,10 +205,10 @@ export class RealtimeReplySource implements ReplySource {
     })
   }
 
-  answeredBy(by: AnsweredBy): void {
+  addNote(note: string): void {
     const { context, connection } = this.#options
-    const note = context.answeredBy(by)
-    if (note !== null) connection.addMessage('system', note)
+    context.addNote(note)
+    connection.addMessage('system', note)
   }
 
   close(): void {

@@ -8,7 +8,7 @@ import { CALL, type TurnInput, type TurnState } from './turn-types.js'
 
 export function onset(t: TurnDraft, fromMs: number): void {
   const { s } = t
-  t.forgetSpeculation()
+  t.speculation('drop')
   const begin = () => {
     // From here on, a final text belongs to the new utterance.
     s.usedPartial = null
@@ -158,7 +158,7 @@ function wordsReceived(t: TurnDraft, text: string, words: readonly TimedWord[], 
     case 'callerSpeaking':
       // The recogniser detected the end before the VAD.
       if (s.caller?.finalBeforeEnd) {
-        t.speculate()
+        t.speculation('consider')
         t.callerSpeaks()
       }
       return

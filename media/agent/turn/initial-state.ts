@@ -1,4 +1,5 @@
 import type { TurnId } from '../conversation-events.js'
+import { NO_TOOL_WAIT } from './tool-wait.js'
 import type { CallerTurn, Reply, TurnState } from './turn-types.js'
 
 /* Initial states of the machine, a caller's turn and a reply. */
@@ -10,6 +11,7 @@ export const initialTurnState: TurnState = {
   answering: null,
   reply: null,
   speculation: null,
+  answeredBy: null,
   nudged: 0,
   digits: '',
   digitsOnlySaid: false,
@@ -59,9 +61,7 @@ export function initialReply(
     round: 0,
     lastTokenMs: null,
     apologised: false,
-    toolsRun: false,
-    flowing: false,
-    waits: 0,
+    tools: NO_TOOL_WAIT,
     silenceTimeouts: 0,
     finishReason: null,
   }

@@ -1,3 +1,4 @@
+import { stepToolWait, type ToolWaitInput } from './tool-wait.js'
 import type { TurnDraft } from './turn-draft.js'
 import type { Reply, TimerName } from './turn-types.js'
 
@@ -19,37 +20,37 @@ export function modelToken(t: TurnDraft): void {
 
 /** Handles running tools. They have their own timeouts; the caller hears a filler phrase now and then. */
 export function toolsRun(t: TurnDraft, fillerSpoken: boolean): void {
-  const { policy } = t
-  const reply = t.s.reply
-  if (!reply) return
   cancelDeadlines(t)
-  t.reply({ toolsRun: true, waits: fillerSpoken ? 1 : 0, flowing: reply.flowing || fillerSpoken })
-  // While words are or will be audible, the wait starts after them.
-  if (fillerSpoken || reply.flowing) return
-  // Otherwise it starts when the caller stopped, including the model's time.
-  const waitedMs = t.atMs - (t.s.answering?.endMs ?? t.atMs)
-  t.timer(reply.id, 'tools', Math.min(policy.toolsFirstMs, Math.max(0, policy.toolsLatestMs - waitedMs)))
+  toolWait(t, { type: 'toolsRun', fillerSpoken, waitedMs: t.atMs - (t.s.answering?.endMs ?? t.atMs) })
 }
 
-/** Returns whether tools run, or the model has just received their results. */
-function waitsForTools(reply: Reply): boolean {
-  return reply.toolsRun || (reply.modelBusy && reply.round > 0)
-}
-
-/** Starts the filler timer when audio ends while tools run. */
 export function audioFlow(t: TurnDraft, flowing: boolean): void {
-  const reply = t.s.reply
-  if (!reply) return
-  t.reply({ flowing })
-  if (!flowing && waitsForTools(reply)) t.timer(reply.id, 'tools', t.policy.toolsAgainMs)
+  toolWait(t, { type: 'audioFlow', flowing, resultsGiven: resultsGiven(t.s.reply) })
 }
 
 /** Handles a sentence that was given to synthesis. */
 export function sentence(t: TurnDraft): void {
+  toolWait(t, { type: 'sentence', afterTools: (t.s.reply?.round ?? 0) > 0 })
+  t.reply({ sentenceGiven: true })
+}
+
+/** Returns whether the model works on the results of earlier tools. */
+function resultsGiven(reply: Reply | null): boolean {
+  return reply?.modelBusy === true && reply.round > 0
+}
+
+function toolWait(t: TurnDraft, input: ToolWaitInput): void {
   const reply = t.s.reply
   if (!reply) return
-  if (reply.round > 0) t.cancel(reply.id, 'tools')
-  t.reply({ sentenceGiven: true, flowing: true })
+  const step = stepToolWait(reply.tools, input, t.policy)
+  if (step === null) {
+    t.unexpected()
+    return
+  }
+  t.reply({ tools: step.next })
+  if (step.timer === 'cancel') t.cancel(reply.id, 'tools')
+  else if (step.timer !== null) t.timer(reply.id, 'tools', step.timer)
+  if (step.phrase !== null) t.effects.push({ type: 'sayPhrase', turn: reply.id, phrase: step.phrase })
 }
 
 export function modelDone(t: TurnDraft, next: 'nothing' | 'again' | 'end'): void {
@@ -57,7 +58,8 @@ export function modelDone(t: TurnDraft, next: 'nothing' | 'again' | 'end'): void
   const reply = s.reply
   if (!reply) return
   cancelDeadlines(t)
-  t.reply({ modelBusy: false, toolsRun: false })
+  t.reply({ modelBusy: false })
+  toolWait(t, { type: 'toolsDone' })
   if (next === 'again') {
     // The model called tools although none were offered, so it will not stop by itself.
     if (reply.round >= policy.toolRounds) {
@@ -154,19 +156,9 @@ export function modelTimer(t: TurnDraft, name: TimerName): void {
       modelFailed(t, 'vendor_stalled', 'the model stalled within its answer')
       return
     }
-    case 'tools': {
-      if (!waitsForTools(reply) || reply.flowing) {
-        t.unexpected()
-        return
-      }
-      t.reply({ waits: reply.waits + 1, flowing: true })
-      t.effects.push({
-        type: 'sayPhrase',
-        turn: reply.id,
-        phrase: reply.waits === 0 ? 'wait' : 'stillWaiting',
-      })
+    case 'tools':
+      toolWait(t, { type: 'fillerDue', resultsGiven: resultsGiven(reply) })
       return
-    }
     case 'retry':
       t.ask()
       return
@@ -190,7 +182,7 @@ function firstTokenLate(t: TurnDraft): void {
   }
   t.timer(reply.id, 'modelFirst', leftMs)
   // Waiting for tools has its own filler phrases.
-  if (reply.apologised || reply.sentenceGiven || waitsForTools(reply)) return
+  if (reply.apologised || reply.sentenceGiven || reply.tools.running || resultsGiven(reply)) return
   t.reply({ apologised: true })
   t.effects.push({ type: 'sayPhrase', turn: reply.id, phrase: 'wait' })
 }
@@ -210,7 +202,7 @@ function agentSilent(t: TurnDraft): void {
       t.finish(reply.finishReason ?? 'provider_failure')
       return
     }
-    if (reply.modelBusy && !reply.toolsRun && !reply.sentenceGiven && !reply.apologised) apologise(t)
+    if (reply.modelBusy && !reply.tools.running && !reply.sentenceGiven && !reply.apologised) apologise(t)
   }
   t.timer(reply.id, 'agentSilence', policy.maxAgentSilenceMs)
 }

@@ -1,267 +1,79 @@
 import t from 'tap'
-import {
-  type CallerSound,
-  ConversationRig,
-  type RigOptions,
-} from '../../../fixtures/rigs/conversation-rig.js'
-import type { ToolSpec } from '../agent-spec.js'
+import { initialCallerTurn } from './initial-state.js'
+import { type Speculation, type SpeculationInput, stepSpeculation } from './speculation.js'
+import type { CallerTurn } from './turn-types.js'
 
-const ASKED = 'when are you open'
-const OPEN: CallerSound = {
-  ms: 900,
-  text: 'When are you open?',
-  partials: [[400, ASKED]],
-  finalAfterMs: 250,
+const POLICY = {
+  speculates: true,
+  openness: (text: string) => (/ and\s*$/.test(text) ? ('open' as const) : ('closed' as const)),
 }
-const DOOR: ToolSpec = {
-  name: 'door',
-  description: 'Opens the door',
-  parameters: [],
-  speech: {},
-  action: {
-    kind: 'http',
-    request: {
-      method: 'POST',
-      url: 'https://door.example',
-      timeoutMs: 8000,
-      headers: {},
-      bodyFormat: 'json',
-      bodyRoot: null,
-      auth: null,
-      connectionId: null,
-    },
+
+function caller(text: string, id = 1): CallerTurn {
+  return { ...initialCallerTurn(id, 0), text }
+}
+
+const input = (
+  type: 'consider' | 'check' | 'decide',
+  text = 'Are you open?',
+  undecided = true,
+  id = 1,
+): SpeculationInput => ({ type, caller: caller(text, id), undecided })
+
+const LIVE: Speculation = { caller: 1, words: 'are you open', live: true }
+const OVER: Speculation = { ...LIVE, live: false }
+
+const INPUTS: Readonly<Record<string, SpeculationInput>> = {
+  consider: input('consider'),
+  'consider decided': input('consider', 'Are you open?', false),
+  'consider nothing': input('consider', ''),
+  'consider incomplete': input('consider', 'Are you open and'),
+  'consider next turn': input('consider', 'Thanks.', true, 3),
+  'consider no caller': { type: 'consider', caller: null, undecided: true },
+  'check same': input('check', 'are you open'),
+  'check other words': input('check', 'Are you open today?'),
+  'check decided': input('check', 'Are you open?', false),
+  'check no caller': { type: 'check', caller: null, undecided: true },
+  'decide same': input('decide'),
+  'decide other words': input('decide', 'Are you closed?'),
+  drop: { type: 'drop' },
+}
+
+/** State x input: the order, and whether a request is live afterwards. Absent: no order, same state. */
+const TABLE: Readonly<Record<string, Readonly<Record<string, readonly [string, boolean]>>>> = {
+  none: { consider: ['begin', true], 'consider next turn': ['begin', true] },
+  live: {
+    'consider next turn': ['begin', true],
+    'check other words': ['drop', false],
+    'check decided': ['drop', false],
+    'check no caller': ['drop', false],
+    'decide same': ['keep', false],
+    drop: ['drop', false],
   },
+  over: { 'consider next turn': ['begin', true] },
 }
 
-async function begun(options: RigOptions = {}): Promise<ConversationRig> {
-  const rig = new ConversationRig({ speculate: true, ...options })
-  await rig.start()
-  return rig
-}
-
-/** Until the detector has heard the caller stop: the final text is still to come. */
-async function stopped(rig: ConversationRig, requests = 1): Promise<void> {
-  await rig.until(() => rig.requests.length === requests)
-  t.same(rig.turns('caller'), [])
-  t.notOk(rig.agentSounding)
-}
-
-t.test('asked when the caller stops, answered when the words are final, heard not before', async (t) => {
-  const rig = await begun()
-  rig.modelScripts.push([
-    { after: 100, text: 'From nine to six. ' },
-    { after: 10, done: true, usage: { promptTokens: 30, completionTokens: 6 } },
-  ])
-  rig.callerSound(0, OPEN)
-  await stopped(rig)
-  t.equal(rig.contextLines().at(-1), `user: ${ASKED}`)
-  // The answer is complete before the final text has come.
-  await rig.run(160)
-  t.notOk(rig.agentSounding)
-  t.equal(rig.spoken.length, 0, 'nothing is synthesised for nobody')
-  await rig.until(() => rig.turns('agent').length === 1)
-  t.equal(rig.requests.length, 1, 'one answer, one request')
-  t.equal(rig.abandoned, 0)
-  t.equal(rig.turns('caller')[0]?.text, 'When are you open?')
-  const [record] = rig.eventsOf('turn_record').map(({ record }) => record)
-  t.equal(record?.speculation, 'kept')
-  t.same(record?.usage.models, [
-    { vendor: 'main', model: 'm', requests: 1, counted: 1, promptTokens: 30, completionTokens: 6 },
-  ])
-  // The order of what happened is the gain: request, token, sentence, and only then the decision.
-  const { modelRequestMs, modelFirstTokenMs, firstSentenceMs, sttFinalMs, decidedMs, ttsRequestMs } =
-    record ?? {}
-  const order = [modelRequestMs, modelFirstTokenMs, firstSentenceMs, sttFinalMs, decidedMs, ttsRequestMs]
-  t.ok(
-    order.every((at, i) => at != null && at >= (order[i - 1] ?? 0)),
-    String(order),
-  )
-  t.ok((firstSentenceMs ?? 0) < (decidedMs ?? 0))
-  rig.callerSound(300, { ms: 900, text: 'Thank you.' })
-  await rig.until(() => rig.turns('agent').length === 2)
-  t.same(
-    rig.contextLines().slice(0, 2),
-    ['user: When are you open?', 'assistant: From nine to six.'],
-    'the final words',
-  )
-  t.equal(rig.close(), 0)
+t.test('every state x input', async (t) => {
+  const states: Readonly<Record<string, Speculation | null>> = { none: null, live: LIVE, over: OVER }
+  for (const [stateName, state] of Object.entries(states)) {
+    for (const [inputName, input] of Object.entries(INPUTS)) {
+      const { next, order } = stepSpeculation(state, input, POLICY)
+      const expected = TABLE[stateName]?.[inputName]
+      const name = `${stateName} x ${inputName}`
+      if (expected === undefined) {
+        t.equal(order, null, name)
+        t.equal(next, state, `${name} changes nothing`)
+      } else t.same([order, next?.live], expected, name)
+    }
+  }
 })
 
-t.test('without it the model is asked with the final text', async (t) => {
-  const rig = await begun({ speculate: false })
-  rig.callerSound(0, OPEN)
-  await rig.until(() => rig.requests.length === 1)
-  t.equal(rig.contextLines().at(-1), 'user: When are you open?')
-  const [trace] = rig.eventsOf('turn_record')
-  t.equal(trace, undefined)
-  rig.close()
+t.test('without the setting the model is never asked early', async (t) => {
+  const { next, order } = stepSpeculation(null, input('consider'), { ...POLICY, speculates: false })
+  t.same([next, order], [null, null])
 })
 
-t.test('other words in the end: the early answer never was', async (t) => {
-  const rig = await begun()
-  rig.modelScripts.push(
-    [
-      { after: 50, text: 'From nine to six.' },
-      { after: 500, done: true },
-    ],
-    [
-      { after: 50, text: 'On Sunday from ten.' },
-      { after: 0, done: true },
-    ],
-  )
-  rig.callerSound(0, { ...OPEN, text: 'When are you open on Sunday?' })
-  await stopped(rig)
-  await rig.until(() => rig.turns('agent').length === 1)
-  t.equal(rig.turns('agent')[0]?.text, 'On Sunday from ten.')
-  t.equal(rig.requests.length, 2)
-  t.equal(rig.abandoned, 1)
-  t.same(rig.contextLines(), ['user: When are you open on Sunday?'])
-  const [record] = rig.eventsOf('turn_record').map(({ record }) => record)
-  t.match(record, { speculation: 'dropped', usage: { models: [{ requests: 2, counted: 0 }] } })
-  t.ok((record?.modelRequestMs ?? 0) >= (record?.decidedMs ?? 1e9))
-  t.equal(rig.close(), 0)
-})
-
-t.test('a caller who goes on is asked for once a turn', async (t) => {
-  const rig = await begun()
-  rig.modelScripts.push([{ after: 5000, done: true }])
-  rig.callerSound(0, { ...OPEN, finalAfterMs: 600 })
-  rig.callerSound(1500, { ms: 700, text: 'On Sunday, I mean.', partials: [[300, 'On Sunday I mean']] })
-  await stopped(rig)
-  await rig.run(400)
-  t.equal(rig.abandoned, 1, 'cancelled at the sound, before any word')
-  await rig.until(() => rig.turns('agent').length === 1)
-  t.equal(rig.requests.length, 2)
-  t.equal(rig.contextLines().at(-1), 'user: When are you open? On Sunday, I mean.')
-  t.equal(rig.close(), 0)
-})
-
-t.test('tools of an early answer run when it is decided, not before', async (t) => {
-  const rig = await begun({ spec: { tools: [DOOR] } })
-  rig.modelScripts.push([
-    { after: 20, tools: [{ id: 'c1', name: 'door', arguments: {} }] },
-    { after: 0, done: true },
-  ])
-  rig.callerSound(0, { ...OPEN, text: 'Open the door.', partials: [[300, 'open the door']] })
-  await stopped(rig)
-  t.equal(rig.requests[0]?.tools.length, 1)
-  await rig.run(180)
-  t.same(rig.toolRequests, [])
-  await rig.until(() => rig.toolRequests.length > 0)
-  t.ok(rig.events.length === 0 || rig.turns('agent').length === 0)
-  rig.toolRequests[0]?.done('It is open.')
-  await rig.until(() => rig.turns('agent').length === 1)
-  t.equal(rig.toolRequests.length, 1)
-  t.equal(rig.eventsOf('tool').length, 1)
-  t.equal(rig.eventsOf('turn_record')[0]?.record.speculation, 'kept')
-  t.equal(rig.close(), 0)
-})
-
-t.test('tools of an answer that is thrown away never run', async (t) => {
-  const rig = await begun({ spec: { tools: [DOOR] } })
-  rig.modelScripts.push([
-    { after: 20, tools: [{ id: 'c1', name: 'door', arguments: {} }] },
-    { after: 0, done: true },
-  ])
-  rig.callerSound(0, { ...OPEN, text: 'Do not open the door.', partials: [[300, 'open the door']] })
-  await rig.until(() => rig.turns('agent').length === 1)
-  t.equal(rig.requests.length, 2)
-  t.same(rig.toolRequests, [])
-  t.equal(rig.eventsOf('tool').length, 0)
-  t.equal(rig.close(), 0)
-})
-
-t.test('what the model would be told has changed: it is asked anew', async (t) => {
-  const rig = await begun({ spec: { tools: [DOOR] } })
-  rig.modelScripts.push([
-    { after: 20, tools: [{ id: 'c1', name: 'door', arguments: {} }] },
-    { after: 0, done: true },
-  ])
-  rig.callerSound(0, { ms: 900, text: 'Open the door.' })
-  await rig.until(() => rig.toolRequests.length === 1)
-  // The caller takes the floor while the door is being opened.
-  rig.callerSound(0, {
-    ms: 1000,
-    text: 'Who is there?',
-    partials: [[300, 'who is there']],
-    finalAfterMs: 400,
-  })
-  await rig.until(() => rig.requests.length === 2)
-  t.equal(rig.turns('agent').length, 0)
-  rig.toolRequests[0]?.done('It is open.')
-  await rig.until(() => rig.turns('agent').length === 1)
-  t.equal(rig.requests.length, 3)
-  t.match(JSON.stringify(rig.requests[2]?.messages), /came late: It is open/)
-  t.equal(rig.close(), 0)
-})
-
-t.test('a failure before the decision is nobody’s trouble', async (t) => {
-  const rig = await begun()
-  rig.modelScripts.push([{ after: 50, fail: 'no' }])
-  rig.callerSound(0, OPEN)
-  await rig.until(() => rig.turns('agent').length === 1)
-  t.equal(rig.requests.length, 2)
-  t.equal(rig.eventsOf('trouble').length, 0)
-  t.equal(rig.turns('agent')[0]?.text, 'Answer 2.')
-  t.equal(rig.close(), 0)
-})
-
-t.test('words that ask for more, and keys, are not asked for early', async (t) => {
-  const rig = await begun()
-  rig.callerSound(0, {
-    ms: 900,
-    text: 'I want a table and',
-    partials: [[300, 'I want a table and']],
-    finalAfterMs: 300,
-  })
-  await rig.run(1400)
-  t.equal(rig.requests.length, 0)
-  await rig.until(() => rig.turns('agent').length === 1)
-  rig.callerSound(300, OPEN)
-  await rig.run(700)
-  rig.press('4')
-  await rig.run(900)
-  t.equal(rig.requests.length, 1, 'keys are still being pressed')
-  rig.close()
-})
-
-t.test('a recogniser that hears the end before the detector', async (t) => {
-  const rig = await begun({ endOfUtterance: true })
-  rig.callerSound(0, { ...OPEN, ms: 1200 })
-  rig.modelScripts.push([{ after: 5000, done: true }])
-  await rig.run(700)
-  rig.eager()
-  await rig.run(20)
-  t.equal(rig.requests.length, 1)
-  rig.eager(false)
-  await rig.run(40)
-  t.equal(rig.abandoned, 1, 'it was not the end')
-  rig.eager()
-  await rig.run(20)
-  t.equal(rig.requests.length, 1, 'once a turn')
-  await rig.until(() => rig.turns('agent').length === 1)
-  t.equal(rig.requests.length, 2)
-  t.equal(rig.close(), 0)
-})
-
-t.test('a hang-up before the decision leaves nothing running', async (t) => {
-  const rig = await begun()
-  rig.modelScripts.push([{ after: 50, text: 'From nine.' }])
-  rig.callerSound(0, OPEN)
-  await stopped(rig)
-  t.equal(rig.close(), 0)
-  t.equal(rig.abandoned, 1)
-  t.equal(rig.turns('caller')[0]?.text, ASKED)
-})
-
-t.test('the same words turn out to be of another language: asked anew', async (t) => {
-  const rig = await begun({ spec: { languages: ['en-IN', 'hi-IN'] } })
-  // No word of a list: the recogniser alone tells the language, with the final text.
-  const said = 'Bijnor Unnao Sitapur Kanpur Rampur'
-  rig.callerSound(0, { ms: 900, text: said, partials: [[300, said]], language: 'hi-IN' })
-  await rig.until(() => rig.turns('agent').length === 1)
-  const spoken = rig.requests.map(({ messages }) => /speaks (\w+) now/.exec(messages[0]?.content ?? '')?.[1])
-  t.same(spoken, ['English', 'Hindi'])
-  t.equal(rig.eventsOf('turn_record')[0]?.record.speculation, 'dropped')
-  t.equal(rig.close(), 0)
+t.test('the words of a partial text count', async (t) => {
+  const partial: CallerTurn = { ...caller('Are you'), partial: 'open?' }
+  const { next } = stepSpeculation(null, { type: 'consider', caller: partial, undecided: true }, POLICY)
+  t.same(next, LIVE)
 })

@@ -1,6 +1,7 @@
 import type { TurnId } from '../conversation-events.js'
+import { endpointingDelayMs } from './endpointing-wait.js'
 import { initialCallerTurn, initialReply } from './initial-state.js'
-import { newSpeculation, speculationHolds } from './speculation.js'
+import { stepSpeculation } from './speculation.js'
 import type { TurnPolicy } from './turn-policy.js'
 import {
   CALL,
@@ -100,25 +101,24 @@ export class TurnDraft {
     }
     s.phase = 'waitingFinal'
     this.timer(caller.id, 'final', caller.endMs + policy.finalDeadlineMs - this.atMs)
-    this.speculate()
+    this.speculation('consider')
   }
 
-  /** Asks the model early when the turn allows it, once per turn. */
-  speculate(): void {
+  speculation(type: 'consider' | 'check' | 'drop'): void {
     const { s, policy } = this
-    const begun = newSpeculation(s, policy)
-    if (begun === null || !s.caller) return
-    s.speculation = begun
+    const input = { type, caller: s.caller, undecided: this.undecided }
+    const { next, order } = stepSpeculation(s.speculation, input, policy)
+    s.speculation = next
+    if (order === 'drop') this.effects.push({ type: 'dropSpeculation' })
+    if (order !== 'begin' || !s.caller) return
     const { text, partial } = s.caller
-    const caller = { ...s.caller, text: join(text, partial), partial: '' }
-    this.effects.push({ type: 'speculate', caller })
+    this.effects.push({ type: 'speculate', caller: { ...s.caller, text: join(text, partial), partial: '' } })
   }
 
-  forgetSpeculation(): void {
-    const { s } = this
-    if (!s.speculation?.live) return
-    s.speculation = { ...s.speculation, live: false }
-    this.effects.push({ type: 'dropSpeculation' })
+  /** Whether only the end of the caller's turn is undecided and no keys are pending. */
+  get undecided(): boolean {
+    const { digits, phase } = this.s
+    return digits === '' && (phase === 'waitingFinal' || phase === 'callerSpeaking')
   }
 
   /** Ends the caller's turn: answers it, or goes on listening. */
@@ -148,32 +148,14 @@ export class TurnDraft {
 
   /** Waits for more words. Returns false when the wait is over. */
   waitForMore(caller: CallerTurn, text: string): boolean {
-    const { s } = this
-    const leftMs = caller.endMs + this.waitMs(caller, text) - this.atMs
+    const { s, policy } = this
+    const leftMs = caller.endMs + endpointingDelayMs(caller, text, s, policy) - this.atMs
     if (leftMs <= 1) return false
     s.phase = 'waitingFinal'
     s.caller = { ...caller, awaitingMore: true }
     this.timer(caller.id, 'final', leftMs)
-    this.speculate()
+    this.speculation('consider')
     return true
-  }
-
-  /**
-   * Returns the wait (ms) after the last sound, from the words, the caller's usual pauses and the turn
-   * detector.
-   */
-  waitMs({ endMs, turnEstimate }: CallerTurn, text: string): number {
-    const { s, policy } = this
-    const open = policy.openness(text)
-    const { ifFinished: sure, usual, maxFromPauses: own, ifContinuing: most } = policy.waitMs[open]
-    const callerMs = open === 'closed' ? s.earlyAnswerPauseMs : (s.pauseMs ?? 0) * 1.5
-    const waitMs = Math.min(own, Math.max(usual, callerMs))
-    // An estimate for an earlier pause does not apply to this one.
-    if (turnEstimate === null || turnEstimate.endMs !== endMs) return waitMs
-    const bias = 2 * turnEstimate.probability - 1
-    return bias > 0
-      ? waitMs + bias * (Math.min(sure, waitMs) - waitMs)
-      : waitMs - bias * (Math.max(most, waitMs) - waitMs)
   }
 
   /** Records that the caller went on after words that were being answered. */
@@ -252,29 +234,28 @@ export class TurnDraft {
     if (!caller) return
     this.effects.push({ type: 'cancelTimers', turn: caller.id })
     // A partial text that is left over is not answered.
-    const kept = speculationHolds({ ...s, caller: { ...caller, partial: '' } })
+    const decided = { type: 'decide', caller: { ...caller, partial: '' }, undecided: this.undecided } as const
+    const { next, order } = stepSpeculation(s.speculation, decided, policy)
+    s.speculation = next
     s.caller = null
     s.answering = { ...caller, partial: '', voiced: false, finalBeforeEnd: false }
     s.nudged = 0
     const reply = this.newReply({ kind: 'reply', modelBusy: true, interruptible: true })
     s.phase = 'thinking'
-    if (kept) this.keepSpeculation(s.answering)
+    if (order === 'keep') this.keepSpeculation(reply.id, s.answering)
     else this.ask()
     this.timer(reply.id, 'agentSilence', Math.max(200, caller.endMs + policy.maxAgentSilenceMs - this.atMs))
   }
 
   /** Uses the speculative answer. The model's deadline counts from now. */
-  keepSpeculation(caller: CallerTurn): void {
-    const { s, policy } = this
-    if (!s.reply || !s.speculation) return
-    s.speculation = { ...s.speculation, live: false }
-    this.effects.push({ type: 'keepSpeculation', turn: s.reply.id, caller })
-    this.timer(s.reply.id, 'modelFirst', policy.modelFirstTokenMs)
+  keepSpeculation(turn: TurnId, caller: CallerTurn): void {
+    this.effects.push({ type: 'keepSpeculation', turn, caller })
+    this.timer(turn, 'modelFirst', this.policy.modelFirstTokenMs)
   }
 
   ask(): void {
     const { s, policy } = this
-    this.forgetSpeculation()
+    this.speculation('drop')
     if (!s.reply) return
     this.reply({ askedAtMs: this.atMs, lastTokenMs: null, modelBusy: true })
     const { id, attempt, round } = s.reply

@@ -1,60 +1,7 @@
 import t from 'tap'
-import { VirtualClock } from '../../../fixtures/host/clock.js'
-import type { Timer } from '../../base/clock.js'
-import { isBackchannel } from '../language/backchannel.js'
-import { plainWords, remainder } from '../language/plain-words.js'
-import { join } from './turn-draft.js'
+import { TEST_POLICY as POLICY } from '../../../fixtures/turns/policy.js'
 import { initialTurnState, step } from './turn-machine.js'
-import type { TurnPolicy } from './turn-policy.js'
-import {
-  CALL,
-  type Phase,
-  type TimerName,
-  type TurnEffect,
-  type TurnInput,
-  type TurnState,
-} from './turn-types.js'
-
-const POLICY: TurnPolicy = {
-  confirmSpeechMs: 550,
-  confirmBackchannelMs: 1200,
-  wordlessMs: 5000,
-  afterWordsMs: 1000,
-  resumeAfterMs: 260,
-  pauseLimitMs: 2000,
-  finalDeadlineMs: 800,
-  waitMs: {
-    closed: { ifFinished: 0, usual: 0, maxFromPauses: 800, ifContinuing: 1600 },
-    open: { ifFinished: 500, usual: 900, maxFromPauses: 1800, ifContinuing: 2000 },
-    spelling: { ifFinished: 700, usual: 1200, maxFromPauses: 2000, ifContinuing: 2000 },
-  },
-  openness: (text) => (/ and$/.test(text) ? 'open' : 'closed'),
-  minUnheardMs: 400,
-  modelFirstTokenMs: 1200,
-  modelSlowMs: 1200,
-  models: 1,
-  modelStallMs: 1500,
-  modelAttempts: 3,
-  retryWindowMs: 2400,
-  retryDelayMs: 400,
-  apologiseAfterMs: 900,
-  maxAgentSilenceMs: 2300,
-  toolsFirstMs: 900,
-  toolsLatestMs: 1600,
-  toolsAgainMs: 2000,
-  toolRounds: 4,
-  digitsIdleMs: 2000,
-  understandsSpeech: true,
-  maxCallMs: 120_000,
-  endingLimitMs: 30_000,
-  tailMs: 200,
-  nudgesMs: [10_000, 10_000],
-  hangupAfterMs: 10_000,
-  hangupLine: true,
-  giveUpAfter: 2,
-  speculates: true,
-  isBackchannel,
-}
+import { CALL, type Phase, type TurnEffect, type TurnInput, type TurnState } from './turn-types.js'
 
 /** Applies inputs in order; times are given by each. */
 function walk(
@@ -142,6 +89,8 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
   'timer:ending': (at) => ({ type: 'timer', turn: 2, name: 'ending', atMs: at }),
   'timer:callLimit': (at) => ({ type: 'timer', turn: CALL, name: 'callLimit', atMs: at }),
   'timer:stale': (at) => ({ type: 'timer', turn: 99, name: 'final', atMs: at }),
+  'answeredBy:human': (at) => ({ type: 'answeredBy', by: 'human', atMs: at }),
+  'answeredBy:voicemail': (at) => ({ type: 'answeredBy', by: 'voicemail', atMs: at }),
   close: (at) => ({ type: 'close', atMs: at }),
 }
 
@@ -164,6 +113,8 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'digit:#': 'thinking',
     'timer:nudge': 'thinking',
     'timer:callLimit': 'ending',
+    'answeredBy:human': '=',
+    'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
   callerSpeaking: {
@@ -182,6 +133,8 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'digit:#': '=',
     'timer:wordless': '=',
     'timer:callLimit': 'ending',
+    'answeredBy:human': '=',
+    'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
   waitingFinal: {
@@ -200,6 +153,8 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'digit:#': '=',
     'timer:final': 'thinking',
     'timer:callLimit': 'ending',
+    'answeredBy:human': '=',
+    'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
   thinking: {
@@ -226,6 +181,8 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'timer:agentSilence': '=',
     'timer:ending': 'ended',
     'timer:callLimit': 'ending',
+    'answeredBy:human': '=',
+    'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
   speaking: {
@@ -250,6 +207,8 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'timer:modelStall': '=',
     'timer:ending': 'ended',
     'timer:callLimit': 'ending',
+    'answeredBy:human': '=',
+    'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
   paused: {
@@ -281,6 +240,8 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'timer:resume': 'speaking',
     'timer:ending': 'ended',
     'timer:callLimit': 'ending',
+    'answeredBy:human': '=',
+    'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
   ending: {
@@ -298,6 +259,8 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     synthesisFailed: 'ended',
     'timer:agentSilence': '=',
     'timer:ending': 'ended',
+    'answeredBy:human': '=',
+    'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
   ended: {},
@@ -413,510 +376,4 @@ t.test('a model that is refused is not asked again', async (t) => {
 t.test('a vendor that ends utterances itself is not waited for', async (t) => {
   const { state } = walk([START, ONSET, { ...FINAL, atMs: 2100 }, OFFSET])
   t.equal(state.phase, 'thinking')
-})
-
-t.test('what a late final text adds to the partial one that was answered', async (t) => {
-  t.equal(remainder('are you open', 'Are you open?'), '')
-  t.equal(remainder('are you open', 'Are you open on Sunday?'), 'on Sunday?')
-  t.equal(remainder('are you open', 'Where are you?'), '')
-  t.equal(remainder('नमस्ते', 'नमस्ते, कौन?'), 'कौन?')
-})
-
-t.test('backchannels of several languages', async (t) => {
-  for (const text of [
-    'Mm-hmm.',
-    'haan',
-    'Haan haan',
-    'हाँ',
-    'जी',
-    'अच्छा',
-    'avunu',
-    'అవును',
-    'ok',
-    'ஆமா',
-    'ঠিক আছে',
-    'Uh-huh.',
-  ])
-    t.ok(isBackchannel(text, false), text)
-  for (const text of ['', 'wait', 'yes but how much', 'नहीं', 'no', 'haan haan haan haan', 'hello'])
-    t.notOk(isBackchannel(text, false), text)
-  t.ok(isBackchannel('Hello?', true))
-})
-
-// ---- random scenarios under a virtual clock
-
-/** A reproducible stream of numbers in [0, 1). */
-function numbers(seed: number): () => number {
-  let a = seed >>> 0
-  return () => {
-    a = (a + 0x6d2b79f5) >>> 0
-    let x = Math.imul(a ^ (a >>> 15), 1 | a)
-    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x
-    return ((x ^ (x >>> 14)) >>> 0) / 4294967296
-  }
-}
-
-/**
- * A shell that runs the effects against vendors that behave at random (late, silent, failing), and a
- * caller who speaks, coughs and presses keys at random. Breaks a rule of the targets: throws.
- */
-/** Lines that are synthesised when the call begins. */
-const PREPARED: ReadonlySet<unknown> = new Set(['failure', 'wait', 'goodbye'])
-
-class RandomCall {
-  readonly clock = new VirtualClock()
-  readonly random: () => number
-  readonly policy: TurnPolicy
-  readonly timers = new Map<string, Timer>()
-  state = initialTurnState
-  readonly log: string[] = []
-  finished = 0
-  learned = 0
-  waitedForTools = 0
-  kept = 0
-  thrownAway = 0
-  #stopped = false
-  #queue: TurnInput[] = []
-  #busy = false
-  /** The utterance in the playout. */
-  #voice: {
-    turn: number
-    pendingMs: number
-    sentMs: number
-    finished: boolean
-    started: boolean
-    sounding: boolean
-    synthesising: number
-  } | null = null
-  #paused = false
-  #model: { turn: number; timer: Timer } | null = null
-  /** Asked before the decision; the caller's turns for which that was done. */
-  #early: { readonly words: string; readonly caller: number } | null = null
-  #tried = new Set<number>()
-  #others = new Set<Timer>()
-  #speaking: { fromMs: number; untilMs: number; told: boolean; text: string } | null = null
-  #vad = { speaking: false, onsetMs: 0, lastMs: 0 }
-  #silentMs = 0
-  /** The caller is taken to be speaking for so long. */
-  #soundMs = 0
-  #committed = new Set<number>()
-
-  constructor(seed: number) {
-    this.random = numbers(seed)
-    this.policy = {
-      ...POLICY,
-      maxCallMs: 20_000 + this.random() * 60_000,
-      hangupLine: this.random() < 0.5,
-      understandsSpeech: this.random() < 0.9,
-      openness: () => (this.random() < 0.15 ? 'open' : this.random() < 0.05 ? 'spelling' : 'closed'),
-      nudgesMs: this.random() < 0.7 ? [4000, 5000] : [],
-      speculates: this.random() < 0.8,
-    }
-  }
-
-  get now(): number {
-    return this.clock.now()
-  }
-
-  run(): void {
-    this.feed({ type: 'start', opening: this.random() < 0.6, atMs: 0 })
-    const hangUpAt = this.random() < 0.3 ? this.random() * 40_000 : Number.POSITIVE_INFINITY
-    while (!this.#stopped) {
-      if (this.now > 200_000) throw new Error('the call does not end')
-      if (this.now >= hangUpAt) this.feed({ type: 'close', atMs: this.now })
-      else this.#beat()
-    }
-    // The vendors' own timers are cancelled by the shell with their jobs.
-    for (const timer of this.#others) timer.cancel()
-    if (this.timers.size > 0 || this.clock.pending > 0) throw new Error('timers left after the end')
-  }
-
-  feed(input: TurnInput): void {
-    this.#queue.push(input)
-    if (this.#busy) return
-    this.#busy = true
-    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
-      const before = this.state.phase
-      const result = step(this.state, next, this.policy)
-      this.state = result.next
-      const name = 'name' in next ? `:${next.name}` : ''
-      // What proves the caller.
-      if (next.type === 'digit' || name === ':digits' || ('text' in next && next.text !== ''))
-        this.#soundMs = 0
-      if (next.type !== 'voice' && next.type !== 'token')
-        this.log.push(`${Math.round(next.atMs)} ${before} <- ${next.type}${name} -> ${this.state.phase}`)
-      for (const effect of result.effects) this.#effect(effect)
-      this.#check()
-    }
-    this.#busy = false
-  }
-
-  /** Every timer is the call's or a live turn's; a paused playout means the machine paused it. */
-  #check(): void {
-    const { caller, reply, phase } = this.state
-    const live = new Set([CALL, caller?.id, reply?.id])
-    for (const key of this.timers.keys()) {
-      if (!live.has(Number(key.split(':')[0]))) throw new Error(`timer ${key} has no owner in ${phase}`)
-    }
-    if (this.#paused !== (phase === 'paused')) throw new Error(`paused ${this.#paused} in ${phase}`)
-    if (this.#voice && this.#voice.turn !== reply?.id) throw new Error('an utterance without a reply')
-    if (this.#model && this.#model.turn !== reply?.id) throw new Error('a model job without a reply')
-    if (this.#early) {
-      if (reply || caller?.id !== this.#early.caller) throw new Error(`asked early in ${phase}`)
-      if (phase !== 'waitingFinal' && phase !== 'callerSpeaking') throw new Error(`asked early in ${phase}`)
-      if (this.state.digits !== '') throw new Error('asked early for keys')
-      const now = plainWords(join(caller.text, caller.partial)).join(' ')
-      if (now !== this.#early.words) throw new Error(`asked for "${this.#early.words}", heard "${now}"`)
-    }
-    if (phase === 'thinking' || phase === 'speaking' || phase === 'paused') {
-      if (!reply) throw new Error(`${phase} without a reply`)
-    }
-  }
-
-  #beat(): void {
-    const from = this.now
-    this.clock.advance(20)
-    if (this.#stopped) return
-    this.#caller()
-    const voice = this.#voice
-    let sound = false
-    if (voice && !this.#paused) {
-      const take = Math.min(20, voice.pendingMs)
-      if (take > 0) {
-        sound = true
-        voice.pendingMs -= take
-        voice.sentMs += take
-        if (!voice.started) {
-          voice.started = true
-          this.feed({ type: 'firstSample', turn: voice.turn, atMs: this.now })
-        }
-      }
-      if (this.#voice === voice && voice.started && voice.sounding !== sound && !voice.finished) {
-        voice.sounding = sound
-        this.feed({ type: 'audioFlow', turn: voice.turn, flowing: sound, atMs: this.now })
-      }
-      if (this.#voice === voice && voice.finished && voice.pendingMs === 0 && voice.synthesising === 0) {
-        this.#voice = voice
-        this.feed({ type: 'drained', turn: voice.turn, atMs: this.now })
-      }
-    }
-    // Silence counts while the caller owes nothing: the agent has the floor.
-    const agentsFloor = ['waitingFinal', 'thinking', 'speaking', 'ending'].includes(this.state.phase)
-    this.#silentMs = sound || !agentsFloor || this.#vad.speaking ? 0 : this.#silentMs + (this.now - from)
-    if (this.#silentMs > 3000) throw new Error(`dead air in ${this.state.phase}`)
-    this.#soundMs = this.state.phase === 'callerSpeaking' ? this.#soundMs + (this.now - from) : 0
-    if (this.#soundMs > this.policy.wordlessMs + 3000) throw new Error('noise keeps the agent silent')
-  }
-
-  #caller(): void {
-    const at = this.now
-    if (!this.#speaking && this.random() < 0.006) {
-      const dice = this.random()
-      const cough = dice < 0.3
-      const noise = dice > 0.95
-      const ms = cough
-        ? 150 + this.random() * 200
-        : noise
-          ? 1000 + this.random() * 30_000
-          : 300 + this.random() * 2500
-      const words = ['mm-hmm', 'wait please', 'tell me the price', 'haan', 'no']
-      const text = cough || noise ? '' : (words[Math.floor(this.random() * words.length)] ?? '')
-      this.#speaking = { fromMs: at, untilMs: at + ms, told: false, text }
-    }
-    if (this.random() < 0.0008) {
-      // A key is a cause: the wait begins again.
-      this.#silentMs = 0
-      this.feed({ type: 'digit', digit: this.random() < 0.3 ? '#' : '5', atMs: at })
-    }
-    if (this.random() < 0.001) this.feed({ type: 'contextChanged', atMs: at })
-    if (this.random() < 0.0004)
-      this.feed({ type: 'recognitionFailed', code: 'vendor_failed', message: 'x', atMs: at })
-    const speech = this.#speaking
-    const vad = this.#vad
-    if (speech && at >= speech.untilMs) this.#speaking = null
-    if (speech) vad.lastMs = Math.min(at, speech.untilMs)
-    if (speech && !vad.speaking && at - speech.fromMs >= 60) {
-      vad.speaking = true
-      vad.onsetMs = speech.fromMs
-      this.feed({ type: 'onset', fromMs: speech.fromMs, atMs: at })
-      const { text } = speech
-      if (text !== '' && this.random() < 0.5) {
-        const heard = this.random() < 0.3 ? (text.split(' ')[0] ?? text) : text
-        this.#later(200 + this.random() * 300, () => {
-          this.feed({ type: 'partial', text: heard, atMs: this.now })
-          if (this.random() < 0.3)
-            this.feed({ type: 'eagerEndOfTurn', complete: this.random() < 0.8, atMs: this.now })
-        })
-      }
-    } else if (vad.speaking && at - vad.lastMs >= 200 && at - vad.lastMs < 220) {
-      const lastVoicedMs = vad.lastMs
-      const likely = this.random()
-      this.#later(this.random() * 1200, () =>
-        this.feed({ type: 'turnEstimate', lastVoicedMs, probability: likely, atMs: this.now }),
-      )
-    } else if (vad.speaking && at - vad.lastMs >= 300) {
-      vad.speaking = false
-      this.feed({ type: 'offset', lastVoicedMs: vad.lastMs, atMs: at })
-      const text = this.#lastText
-      if (this.policy.understandsSpeech && this.random() < 0.9) {
-        const late = this.random() < 0.15
-        this.#later(late ? 500 + this.random() * 2000 : 50 + this.random() * 300, () =>
-          this.feed({ type: 'final', text, words: null, atMs: this.now }),
-        )
-      }
-    }
-    if (speech) this.#lastText = speech.text
-    if (this.state.phase === 'paused') {
-      this.feed({ type: 'voice', voicedMs: vad.lastMs - vad.onsetMs, quietMs: at - vad.lastMs, atMs: at })
-    }
-  }
-  #lastText = ''
-
-  #later(ms: number, run: () => void): Timer {
-    const timer = this.clock.after(ms, () => {
-      this.#others.delete(timer)
-      if (!this.#stopped) run()
-    })
-    this.#others.add(timer)
-    return timer
-  }
-
-  #effect(effect: TurnEffect): void {
-    switch (effect.type) {
-      case 'startTimer': {
-        const key = `${effect.turn}:${effect.name}`
-        this.timers.get(key)?.cancel()
-        this.timers.set(
-          key,
-          this.clock.after(effect.ms, () => {
-            this.timers.delete(key)
-            this.feed({ type: 'timer', turn: effect.turn, name: effect.name as TimerName, atMs: this.now })
-          }),
-        )
-        return
-      }
-      case 'cancelTimer':
-        this.#cancel(`${effect.turn}:${effect.name}`)
-        return
-      case 'cancelTimers':
-        for (const key of [...this.timers.keys()]) if (key.startsWith(`${effect.turn}:`)) this.#cancel(key)
-        return
-      case 'pause':
-        if (this.#paused) throw new Error('paused twice')
-        this.#paused = true
-        return
-      case 'resume':
-        if (!this.#paused) throw new Error('resumed without a pause')
-        this.#paused = false
-        return
-      case 'interrupt':
-      case 'stopSpeech':
-      case 'commitAgent':
-        if (this.#voice?.turn !== effect.turn || !this.#voice.started)
-          throw new Error(`${effect.type}: nothing was heard`)
-        if (this.#committed.has(effect.turn)) throw new Error('committed twice')
-        this.#committed.add(effect.turn)
-        if (effect.type === 'commitAgent' && this.#voice.pendingMs > 0)
-          throw new Error('unheard text committed')
-        this.#end()
-        return
-      case 'dropReply':
-        if (this.#voice?.started) throw new Error('heard words dropped')
-        this.#end()
-        return
-      case 'ask':
-        if (this.#model) this.#model.timer.cancel()
-        this.#ask(effect.turn)
-        return
-      case 'speculate': {
-        const { id, text } = effect.caller
-        if (this.#early) throw new Error('asked early twice at once')
-        if (this.#tried.has(id)) throw new Error('asked early twice for one turn')
-        this.#tried.add(id)
-        const early = { caller: id, words: plainWords(text).join(' ') }
-        this.#early = early
-        if (this.random() < 0.05) {
-          this.#later(this.random() * 400, () => {
-            if (this.#early === early) this.feed({ type: 'speculationFailed', atMs: this.now })
-          })
-        }
-        return
-      }
-      case 'dropSpeculation':
-        if (!this.#early) throw new Error('nothing was asked early')
-        this.#early = null
-        this.thrownAway++
-        return
-      case 'keepSpeculation': {
-        const words = plainWords(effect.caller.text).join(' ')
-        if (this.#early?.words !== words) throw new Error(`kept an answer to other words: ${words}`)
-        this.#early = null
-        this.kept++
-        this.#ask(effect.turn)
-        return
-      }
-      case 'cancelModel':
-        this.#model?.timer.cancel()
-        this.#model = null
-        return
-      case 'sayPhrase':
-        this.#synthesise(effect.turn, PREPARED.has(effect.phrase))
-        return
-      case 'finishSpeech':
-        this.#utterance(effect.turn).finished = true
-        return
-      case 'commitCaller':
-        if (effect.caller.text === '') throw new Error('an empty turn')
-        if (this.#committed.has(effect.caller.id)) throw new Error('a caller turn committed twice')
-        this.#committed.add(effect.caller.id)
-        return
-      case 'learnNoise':
-        this.learned++
-        this.#speaking = null
-        // Another noise may begin at once.
-        this.#soundMs = 0
-        return
-      case 'finish':
-        this.finished++
-        return
-      case 'stop':
-        for (const key of [...this.timers.keys()]) this.#cancel(key)
-        this.#end()
-        this.#stopped = true
-        return
-      default:
-        return
-    }
-  }
-
-  #cancel(key: string): void {
-    this.timers.get(key)?.cancel()
-    this.timers.delete(key)
-  }
-
-  #end(): void {
-    this.#model?.timer.cancel()
-    this.#model = null
-    this.#voice = null
-    this.#paused = false
-  }
-
-  #utterance(turn: number) {
-    if (this.#voice && this.#voice.turn !== turn) throw new Error('two utterances at once')
-    this.#voice ??= {
-      turn,
-      pendingMs: 0,
-      sentMs: 0,
-      finished: false,
-      started: false,
-      sounding: true,
-      synthesising: 0,
-    }
-    return this.#voice
-  }
-
-  /** Synthesis keeps its own deadlines (synthesis.ts): it delivers within 700 ms, or not at all. */
-  #synthesise(turn: number, prepared = false): void {
-    const voice = this.#utterance(turn)
-    voice.synthesising++
-    const gone = this.random() < 0.01
-    this.#later(prepared ? 0 : 50 + this.random() * 650, () => {
-      if (this.#voice !== voice) return
-      voice.synthesising--
-      if (gone) this.feed({ type: 'synthesisFailed', turn, atMs: this.now })
-      else voice.pendingMs += 400 + this.random() * 2500
-    })
-  }
-
-  /** Other systems are asked; with or without words of the tool's own. */
-  #tools(turn: number): void {
-    const bridged = this.random() < 0.4
-    const job = {
-      turn,
-      timer: this.#later(this.random() < 0.5 ? 300 : this.random() * 12_000, () => {
-        if (this.#model !== job) return
-        this.#model = null
-        this.feed({ type: 'modelDone', turn, next: 'again', atMs: this.now })
-      }),
-    }
-    this.#model = job
-    this.waitedForTools++
-    this.feed({ type: 'toolsRun', turn, fillerSpoken: bridged, atMs: this.now })
-    if (bridged && this.#model === job) this.#synthesise(turn)
-  }
-
-  #ask(turn: number): void {
-    const dice = this.random()
-    const first = dice < 0.08 ? 1e9 : 50 + this.random() * 800
-    const sentences = dice < 0.12 ? 0 : 1 + Math.floor(this.random() * 4)
-    const fails = this.random() < 0.1
-    const outcome = this.random() < 0.06 ? 'end' : this.random() < 0.15 ? 'again' : 'nothing'
-    const stalls = this.random() < 0.05
-    let left = sentences
-    const job = { turn, timer: this.#later(first, () => next()) }
-    const next = () => {
-      if (this.#model !== job) return
-      this.feed({ type: 'token', turn, atMs: this.now })
-      if (this.#model !== job) return
-      if (left > 0) {
-        left--
-        this.feed({ type: 'sentence', turn, atMs: this.now })
-        this.#synthesise(turn)
-        job.timer = this.#later(stalls ? 1e9 : 20 + this.random() * 300, next)
-        return
-      }
-      this.#model = null
-      if (!fails && outcome === 'again' && this.random() < 0.7) {
-        this.#tools(turn)
-        return
-      }
-      this.feed(
-        fails
-          ? { type: 'modelFailed', turn, code: 'vendor_failed', message: 'x', atMs: this.now }
-          : { type: 'modelDone', turn, next: outcome, atMs: this.now },
-      )
-    }
-    this.#model = job
-  }
-}
-
-t.test('thousands of random calls keep every rule', async (t) => {
-  const phases = new Map<string, number>()
-  let learned = 0
-  let waitedForTools = 0
-  let kept = 0
-  let thrownAway = 0
-  const CALLS = 4000
-  for (let seed = 1; seed <= CALLS; seed++) {
-    const call = new RandomCall(seed)
-    try {
-      call.run()
-    } catch (error) {
-      t.fail(`seed ${seed} at ${call.now}: ${error}\n${call.log.slice(-25).join('\n')}`)
-      return
-    }
-    learned += call.learned
-    waitedForTools += call.waitedForTools
-    kept += call.kept
-    thrownAway += call.thrownAway
-    for (const line of call.log) {
-      const phase = line.split(' ')[1] ?? ''
-      phases.set(phase, (phases.get(phase) ?? 0) + 1)
-    }
-  }
-  t.ok(waitedForTools > CALLS / 4, `tools were waited for ${waitedForTools} times`)
-  t.ok(kept > CALLS / 2, `${kept} early answers were kept`)
-  t.ok(thrownAway > CALLS / 10, `${thrownAway} were thrown away`)
-  t.ok(learned > CALLS / 100, `noise was learned ${learned} times`)
-  for (const phase of [
-    'listening',
-    'callerSpeaking',
-    'waitingFinal',
-    'thinking',
-    'speaking',
-    'paused',
-    'ending',
-  ]) {
-    t.ok((phases.get(phase) ?? 0) > CALLS / 4, `${phase} was visited ${phases.get(phase)} times`)
-  }
 })

@@ -1,3 +1,4 @@
+import { stepAnsweredBy } from '../answering-machine/answered-by.js'
 import {
   confirmationMs,
   digit,
@@ -20,7 +21,6 @@ import {
   sentence,
   toolsRun,
 } from './model-inputs.js'
-import { speculationHolds } from './speculation.js'
 import { TurnDraft } from './turn-draft.js'
 import { type TurnPolicy, VAD_STOP_MS } from './turn-policy.js'
 import { CALL, type Step, type TurnEffect, type TurnInput, type TurnState } from './turn-types.js'
@@ -43,7 +43,7 @@ export function step(state: TurnState, input: TurnInput, policy: TurnPolicy): St
     t.unexpected()
   } else {
     apply(t, input)
-    if (t.s.speculation?.live && !speculationHolds(t.s)) t.forgetSpeculation()
+    t.speculation('check')
   }
   return { next: t.s, effects: t.effects }
 }
@@ -83,14 +83,14 @@ function apply(t: TurnDraft, input: TurnInput): void {
       return
     case 'eagerEndOfTurn':
       if (s.phase !== 'callerSpeaking' && s.phase !== 'waitingFinal') t.unexpected()
-      else if (input.complete) t.speculate()
-      else t.forgetSpeculation()
+      else if (input.complete) t.speculation('consider')
+      else t.speculation('drop')
       return
     case 'contextChanged':
-      t.forgetSpeculation()
+      t.speculation('drop')
       return
     case 'speculationFailed':
-      if (s.speculation?.live) t.forgetSpeculation()
+      if (s.speculation?.live) t.speculation('drop')
       else t.unexpected()
       return
     case 'recognitionFailed':
@@ -149,11 +149,13 @@ function apply(t: TurnDraft, input: TurnInput): void {
     case 'timer':
       timer(t, input)
       return
-    case 'answeredBy':
-      t.effects.push({ type: 'noteAnsweredBy', by: input.by })
-      if (input.by === 'voicemail') t.finish('voicemail')
-      else if (input.by === 'fax') t.finish('agent_hangup')
+    case 'answeredBy': {
+      const { next, note, finish } = stepAnsweredBy(s.answeredBy, input.by)
+      s.answeredBy = next
+      if (note !== null) t.effects.push({ type: 'addNote', note })
+      if (finish !== null) t.finish(finish)
       return
+    }
     case 'close':
       t.clear()
       s.phase = 'ended'

@@ -1,6 +1,8 @@
 import type { TimedWord } from '../agent-spec.js'
 import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
 import type { TurnId } from '../conversation-events.js'
+import type { Speculation } from './speculation.js'
+import type { ToolWait } from './tool-wait.js'
 
 /*
  * Types of the turn machine (turn-machine.ts): its state, inputs and effects. All times are session ms and
@@ -86,26 +88,11 @@ export interface Reply {
   /** Last token of the running attempt. Null before its first token. */
   readonly lastTokenMs: number | null
   readonly apologised: boolean
-  /** The tools of the last answer are running. The model is asked again with their results. */
-  readonly toolsRun: boolean
-  /** Audio is being sent, or was given to synthesis and will follow. */
-  readonly flowing: boolean
-  /** Filler phrases spoken during this wait for tools. */
-  readonly waits: number
+  readonly tools: ToolWait
   /** Number of times that the silence timer fired. */
   readonly silenceTimeouts: number
   /** Set when the call ends after this utterance. */
   readonly finishReason: FinishReason | null
-}
-
-/** A model request made before the end of the caller's turn is decided. */
-export interface Speculation {
-  /** Id of the caller's turn. */
-  readonly caller: TurnId
-  /** The words it answers, normalised. */
-  readonly words: string
-  /** False after the answer was used or discarded. There is no second speculation for the turn. */
-  readonly live: boolean
 }
 
 export interface TurnState {
@@ -120,6 +107,8 @@ export interface TurnState {
   readonly answering: CallerTurn | null
   readonly reply: Reply | null
   readonly speculation: Speculation | null
+  /** Result of answering-machine detection. Null before the first one. */
+  readonly answeredBy: AnsweredBy | null
   /** Nudges spoken since the caller last spoke. */
   readonly nudged: number
   readonly digits: string
@@ -277,8 +266,8 @@ export type TurnEffect =
   | { readonly type: 'reopenRecogniser' }
   /** Treats the sound that the VAD takes for speech as noise. */
   | { readonly type: 'learnNoise' }
-  /** Informs the model about the party that answered. */
-  | { readonly type: 'noteAnsweredBy'; readonly by: AnsweredBy }
+  /** Adds a note to the model's context. */
+  | { readonly type: 'addNote'; readonly note: string }
   | { readonly type: 'finish'; readonly why: FinishReason }
   /** Ends all timers, jobs and audio of the conversation. */
   | { readonly type: 'stop' }
