@@ -5,7 +5,7 @@ import { silentLog } from '../../media/base/log.js'
 import { openRtpEndpoint } from '../../media/rtp/endpoint.js'
 import { RtpPorts } from '../../media/rtp/port.js'
 import { FrameClock } from '../../media/session/frame-clock.js'
-import { openSession, type Session } from '../../media/session/session.js'
+import { Session } from '../../media/session/session.js'
 import type { FromBridges, Ports, ToBridges } from './job.js'
 import { PAYLOAD_TYPES } from './job.js'
 
@@ -32,7 +32,7 @@ const rtpPorts = new RtpPorts(systemClock)
 async function bridge(peers: Ports): Promise<Ports> {
   if (setting === null) throw new Error('no variant was opened')
   const { variant, keys, folder } = setting
-  const session = openSession({
+  const session = new Session({
     rate: variant.rate,
     clock: systemClock,
     recordTo: variant.record ? join(folder, `${sessions.length}.wav`) : null,

@@ -4,7 +4,7 @@ import { Recorder } from '../../media/recording/recorder.js'
 import type { Disk } from '../../media/recording/wav-file.js'
 import type { Endpoint } from '../../media/session/endpoint.js'
 import { Limiter } from '../../media/session/limiter.js'
-import { openSession } from '../../media/session/session.js'
+import { Session } from '../../media/session/session.js'
 import { LoopEndpoint } from '../../media/sounds/endpoints.js'
 import type { Measured } from '../lib/figures.js'
 import { cost, speechLike } from './frame-cost.js'
@@ -62,7 +62,7 @@ export async function measureMixing(): Promise<Measured[]> {
 
 /** Everybody hears everybody else; with ambience, one of them hears that too. */
 function beats(rate: SessionRate, names: readonly string[], ambience: boolean): () => void {
-  const session = openSession({ rate, clock: systemClock, recordTo: null, onRecordingFailed: () => {} })
+  const session = new Session({ rate, clock: systemClock, recordTo: null, onRecordingFailed: () => {} })
   for (const name of names) session.add(new Talker(name, rate))
   for (const name of names) {
     session.route(

@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import opus from '@discordjs/opus'
 import { EngineError } from '../base/errors.js'
 import { granules, OggOpusWriter } from './ogg-opus.js'
-import { readWavHeader, WAV_HEADER_BYTES, type WavFormat } from './wav-header.js'
+import { readWavFormat, WAV_HEADER_BYTES, type WavFormat } from './wav-header.js'
 
 const FRAME_MS = 20
 /** Bit rate per channel: nearly transparent for telephone speech. */
@@ -24,19 +24,16 @@ export function opusPath(path: string): string {
 export async function compressRecording(path: string): Promise<number> {
   const wav = await open(path, 'r')
   try {
-    const header = new Uint8Array(WAV_HEADER_BYTES)
-    await wav.read(header, 0, WAV_HEADER_BYTES, 0)
-    const shape = readWavHeader(header)
-    if (shape === null) throw new EngineError('internal', 'not a Parley recording')
-    const frames = ((await wav.stat()).size - WAV_HEADER_BYTES) / (2 * shape.channels)
-    return await compress(wav, shape, frames, opusPath(path))
+    const format = await readWavFormat(wav)
+    const frames = ((await wav.stat()).size - WAV_HEADER_BYTES) / (2 * format.channels)
+    return await compress(wav, format, frames, opusPath(path))
   } finally {
     await wav.close()
   }
 }
 
-async function compress(wav: FileHandle, shape: WavFormat, frames: number, path: string): Promise<number> {
-  const { rate, channels } = shape
+async function compress(wav: FileHandle, format: WavFormat, frames: number, path: string): Promise<number> {
+  const { rate, channels } = format
   if (channels !== 1 && channels !== 2) throw new EngineError('internal', 'unsupported number of channels')
   const encoder = new opus.OpusEncoder(rate, channels)
   encoder.setBitrate(BITRATE * channels)

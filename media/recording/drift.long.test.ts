@@ -5,7 +5,7 @@ import { seeded } from '../../fixtures/host/random.js'
 import { EMPTY_RTP_STATS } from '../../fixtures/rtp/empty-stats.js'
 import type { AudioFrame } from '../base/frame.js'
 import type { ArrivalListener, Endpoint, EndpointKind, NetworkEndpoint } from '../session/endpoint.js'
-import { openSession } from '../session/session.js'
+import { Session } from '../session/session.js'
 import { LoopEndpoint } from '../sounds/endpoints.js'
 import type { Disk } from './wav-file.js'
 
@@ -106,7 +106,7 @@ t.test('an hour with ambience and stalls: not a sample of drift on either channe
   const frames = MINUTES * 60 * 50
   const { disk, content } = memoryDisk(HEADER + frames * 160 * 4)
   const failures: string[] = []
-  const session = openSession({
+  const session = new Session({
     rate: 8000,
     clock,
     recordTo: '/nowhere.wav',

@@ -98,7 +98,7 @@ t.test('a torn file is made playable: every whole sample, and no more', async (t
   bytes.writeUInt32LE(1000, 40)
   await writeFile(path, bytes)
   await appendFile(path, Uint8Array.of(1, 2, 3))
-  t.strictSame(await recoverRecording(path), { path, people: [] })
+  t.strictSame(await recoverRecording(path), { path, persons: [] })
   const [left = new Int16Array()] = readWav(await readFile(path)).channels
   t.strictSame(left, pcm)
   t.equal((await stat(path)).size, 44 + pcm.length * 4)
@@ -113,7 +113,7 @@ t.test('a torn file is made playable: every whole sample, and no more', async (t
     t.equal(await recoverRecording(join(folder, name)), null, name)
   }
   await copyFile(path, join(folder, 'call.person-x.wav'))
-  t.strictSame(await recoverRecording(path), { path, people: [] }, 'only names of ours')
+  t.strictSame(await recoverRecording(path), { path, persons: [] }, 'only names of ours')
 })
 
 t.test('kill -9 in the middle of a call leaves a file that can be played', { timeout: 60_000 }, async (t) => {

@@ -3,7 +3,7 @@ import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/pr
 import { basename, dirname, join } from 'node:path'
 import { softClip } from '../session/limiter.js'
 import type { RawRecording } from './recorder.js'
-import { littleEndian, readWavHeader, WAV_HEADER_BYTES, type WavFormat, wavHeader } from './wav-header.js'
+import { littleEndian, readWavFormat, readWavHeader, WAV_HEADER_BYTES, wavHeader } from './wav-header.js'
 
 /** Frames processed at a time: about 4 s of stereo at 8 kHz. */
 const CHUNK_FRAMES = 32_768
@@ -22,15 +22,15 @@ export interface RecordedFile {
  * file system errors. Returns null when there is no audio.
  */
 export async function finishRecording(raw: RawRecording): Promise<RecordedFile | null> {
-  if (raw.persons.length > 0) await mixPeople(raw)
+  if (raw.persons.length > 0) await mixPersons(raw)
   const file = await open(raw.path, 'r')
   try {
-    const shape = await shapeOf(file, raw.path)
+    const format = await readWavFormat(file)
     const { size } = await file.stat()
-    const frames = (size - WAV_HEADER_BYTES) / (2 * shape.channels)
+    const frames = (size - WAV_HEADER_BYTES) / (2 * format.channels)
     if (frames <= 0) return null
     const sha256 = await hashOf(file)
-    return { path: raw.path, bytes: size, durationMs: (frames / shape.rate) * 1000, sha256 }
+    return { path: raw.path, bytes: size, durationMs: (frames / format.rate) * 1000, sha256 }
   } finally {
     await file.close()
   }
@@ -70,9 +70,9 @@ async function recovered(path: string, names: readonly string[]): Promise<RawRec
   }
   if (names.includes(basename(mixingPath(path)))) await unlink(mixingPath(path))
   if (!names.includes(basename(path)) || !(await repair(path))) return null
-  const people: { path: string; start: number }[] = []
-  for (const track of tracks) if (await repair(track.path)) people.push(track)
-  return { path, persons: people.sort((a, b) => a.start - b.start) }
+  const persons: { path: string; start: number }[] = []
+  for (const track of tracks) if (await repair(track.path)) persons.push(track)
+  return { path, persons: persons.sort((a, b) => a.start - b.start) }
 }
 
 /*
@@ -87,7 +87,7 @@ function mixedPath(path: string): string {
   return `${path}.mixed`
 }
 
-async function mixPeople(raw: RawRecording): Promise<void> {
+async function mixPersons(raw: RawRecording): Promise<void> {
   const opened: FileHandle[] = []
   const openedFile = async (path: string, flags: string): Promise<FileHandle> => {
     const file = await open(path, flags, 0o600)
@@ -96,19 +96,19 @@ async function mixPeople(raw: RawRecording): Promise<void> {
   }
   try {
     const main = await openedFile(raw.path, 'r')
-    const shape = await shapeOf(main, raw.path)
-    const people = await Promise.all(
+    const format = await readWavFormat(main)
+    const persons = await Promise.all(
       raw.persons.map(async ({ path, start }) => ({ file: await openedFile(path, 'r'), start })),
     )
     const out = await openedFile(mixingPath(raw.path), 'w')
     const frames = Math.floor(((await main.stat()).size - WAV_HEADER_BYTES) / 4)
-    await out.writeFile(wavHeader(shape, frames * 4))
+    await out.writeFile(wavHeader(format, frames * 4))
     const stereo = new Int16Array(CHUNK_FRAMES * 2)
     const mono = new Int16Array(CHUNK_FRAMES)
     for (let at = 0; at < frames; at += CHUNK_FRAMES) {
       const count = Math.min(CHUNK_FRAMES, frames - at)
       await samplesAt(main, 2, at, stereo, count)
-      for (const { file, start } of people) {
+      for (const { file, start } of persons) {
         const from = Math.max(at, start)
         const got = from < at + count ? await samplesAt(file, 1, from - start, mono, at + count - from) : 0
         for (let i = 0; i < got; i++) {
@@ -126,8 +126,8 @@ async function mixPeople(raw: RawRecording): Promise<void> {
   await completeMix(raw)
 }
 
-async function completeMix({ path, persons: people }: RawRecording): Promise<void> {
-  for (const track of people) await unlink(track.path)
+async function completeMix({ path, persons }: RawRecording): Promise<void> {
+  for (const track of persons) await unlink(track.path)
   await rename(mixedPath(path), path)
 }
 
@@ -138,26 +138,18 @@ async function repair(path: string): Promise<boolean> {
   try {
     const header = new Uint8Array(WAV_HEADER_BYTES)
     await file.read(header, 0, WAV_HEADER_BYTES, 0)
-    const shape = readWavHeader(header)
-    if (shape === null) return false
-    const frameBytes = 2 * shape.channels
+    const format = readWavHeader(header)
+    if (format === null) return false
+    const frameBytes = 2 * format.channels
     const { size } = await file.stat()
     const dataBytes = Math.floor((size - WAV_HEADER_BYTES) / frameBytes) * frameBytes
     if (dataBytes === 0) return false
-    await file.write(wavHeader(shape, dataBytes), 0, WAV_HEADER_BYTES, 0)
+    await file.write(wavHeader(format, dataBytes), 0, WAV_HEADER_BYTES, 0)
     await file.truncate(WAV_HEADER_BYTES + dataBytes)
     return true
   } finally {
     await file.close()
   }
-}
-
-async function shapeOf(file: FileHandle, path: string): Promise<WavFormat> {
-  const header = new Uint8Array(WAV_HEADER_BYTES)
-  await file.read(header, 0, WAV_HEADER_BYTES, 0)
-  const shape = readWavHeader(header)
-  if (shape === null) throw new Error(`${basename(path)} is not a Parley recording`)
-  return shape
 }
 
 /** Reads up to `frames` frames from frame `at` on. Returns the number of frames read. */

@@ -1,6 +1,5 @@
 import { open } from 'node:fs/promises'
-import { EngineError } from '../base/errors.js'
-import { littleEndian, readWavHeader, WAV_HEADER_BYTES } from './wav-header.js'
+import { littleEndian, readWavFormat, WAV_HEADER_BYTES } from './wav-header.js'
 
 /** More pixels than any screen is wide. */
 export const MAX_PEAKS = 16_384
@@ -29,11 +28,7 @@ export interface Peaks {
 export async function readPeaks(path: string, perSecond: number): Promise<Peaks> {
   const file = await open(path, 'r')
   try {
-    const header = new Uint8Array(WAV_HEADER_BYTES)
-    await file.read(header, 0, WAV_HEADER_BYTES, 0)
-    const shape = readWavHeader(header)
-    if (shape === null) throw new EngineError('internal', 'not a Parley recording')
-    const { rate, channels } = shape
+    const { rate, channels } = await readWavFormat(file)
     const frames = Math.floor(((await file.stat()).size - WAV_HEADER_BYTES) / (2 * channels))
     const pixel = Math.max(1, Math.round(rate / perSecond), Math.ceil(frames / MAX_PEAKS))
     const length = Math.ceil(frames / pixel)

@@ -20,7 +20,7 @@ t.test('a file of known bytes', async (t) => {
   recorder.writeCaller(0, Int16Array.of(1, -2))
   recorder.writeAgent(1, Int16Array.of(0x0102, -32768))
   const raw = await recorder.close(4)
-  t.strictSame(raw, { path, people: [] })
+  t.strictSame(raw, { path, persons: [] })
   const file = await finishRecording({ path, persons: [] })
   const bytes = await readFile(path)
   t.equal(
@@ -166,7 +166,7 @@ t.test('a person has a track of their own, from when they came until they left',
   }
   const raw = await recorder.close(12 * 8000)
   const track = path.replace('.wav', '.person-32800.wav')
-  t.strictSame(raw, { path, people: [{ path: track, start: 32_800 }] })
+  t.strictSame(raw, { path, persons: [{ path: track, start: 32_800 }] })
   const [mono = new Int16Array()] = readWav(await readFile(track)).channels
   t.equal(mono.length, 8 * 8000 - 32_800)
   t.ok(mono.every((sample) => sample === 1000))

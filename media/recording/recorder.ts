@@ -4,7 +4,7 @@ import { Track } from './track.js'
 import { type Disk, systemDisk } from './wav-file.js'
 
 /** Most persons of transfers in one call, one after the other. */
-const MAX_PEOPLE = 16
+const MAX_PERSONS = 16
 /** Most pauses that are not yet written; later ones merge into one long pause. */
 const MAX_PAUSES = 64
 
@@ -68,7 +68,7 @@ export class Recorder {
   /** Begins a track for a person at sample `at`, and ends the previous person's track. */
   beginPerson(at: number): void {
     this.endPerson(at)
-    if (this.#closed !== null || this.#persons.length >= MAX_PEOPLE) return
+    if (this.#closed !== null || this.#persons.length >= MAX_PERSONS) return
     const track = this.#open(personPath(this.#options.path, at), 1, at)
     this.#persons.push({ track, start: at, closed: null })
   }
@@ -111,11 +111,11 @@ export class Recorder {
   async #finish(at: number): Promise<RawRecording | null> {
     this.endPerson(at)
     const main = this.#main.close(at)
-    const people: { path: string; start: number }[] = []
+    const persons: { path: string; start: number }[] = []
     for (const { track, start, closed } of this.#persons) {
-      if ((await (closed ?? track.close(at))) > 0) people.push({ path: track.path, start })
+      if ((await (closed ?? track.close(at))) > 0) persons.push({ path: track.path, start })
     }
-    return (await main) === 0 ? null : { path: this.#options.path, persons: people }
+    return (await main) === 0 ? null : { path: this.#options.path, persons }
   }
 
   #open(path: string, channels: number, start: number): Track {

@@ -1,4 +1,6 @@
+import type { FileHandle } from 'node:fs/promises'
 import { endianness } from 'node:os'
+import { EngineError } from '../base/errors.js'
 
 export const WAV_HEADER_BYTES = 44
 /** 16 bits. */
@@ -40,6 +42,15 @@ export function readWavHeader(header: Uint8Array): WavFormat | null {
   return expected.every((byte, i) => (i >= 4 && i < 8 ? true : byte === header[i]))
     ? { rate, channels }
     : null
+}
+
+/** Reads the format of an open recording. Throws EngineError `internal` when the file is not a Parley recording. */
+export async function readWavFormat(file: FileHandle): Promise<WavFormat> {
+  const header = new Uint8Array(WAV_HEADER_BYTES)
+  await file.read(header, 0, WAV_HEADER_BYTES, 0)
+  const format = readWavHeader(header)
+  if (format === null) throw new EngineError('internal', 'not a Parley recording')
+  return format
 }
 
 /** Converts the first `length` samples to little-endian bytes or back, in place on a big-endian host. */

@@ -1,3 +1,5 @@
+import { readUint32, writeUint32 } from './uint32.js'
+
 /*
  * RFC 3550, section 5.1:
  *
@@ -107,21 +109,4 @@ export function writeRtpHeader(
   into[3] = sequence & 0xff
   writeUint32(into, 4, timestamp)
   writeUint32(into, 8, ssrc)
-}
-
-function readUint32(data: Uint8Array, at: number): number {
-  return (
-    (((data[at] as number) << 24) |
-      ((data[at + 1] as number) << 16) |
-      ((data[at + 2] as number) << 8) |
-      (data[at + 3] as number)) >>>
-    0
-  )
-}
-
-function writeUint32(into: Uint8Array, at: number, value: number): void {
-  into[at] = value >>> 24
-  into[at + 1] = (value >>> 16) & 0xff
-  into[at + 2] = (value >>> 8) & 0xff
-  into[at + 3] = value & 0xff
 }

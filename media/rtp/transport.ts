@@ -7,7 +7,8 @@ import type { RtpRemote } from './remote-description.js'
 import { RtcpSession } from './rtcp/session.js'
 import type { SrtpKey, SrtpKeys } from './srtp/keying.js'
 import { SrtpReceiver, SrtpSender } from './srtp/srtp.js'
-import { MAX_SRTP_OVERHEAD, readUint32 } from './srtp/transform.js'
+import { MAX_SRTP_OVERHEAD } from './srtp/transform.js'
+import { readUint32 } from './uint32.js'
 
 /**
  * Buffers in rotation. dgram keeps a packet until the system took it, at worst a few ticks on a full socket.

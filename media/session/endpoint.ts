@@ -1,4 +1,4 @@
-import type { AudioFrame, Digit, SessionRate } from '../base/frame.js'
+import type { AudioFrame, Digit } from '../base/frame.js'
 import type { RtpStats } from '../rtp/stats.js'
 
 export type EndpointId = string
@@ -6,7 +6,7 @@ export type EndpointKind = 'rtp' | 'byo' | 'agent' | 'file' | 'tone'
 export type CloseReason = 'hangup' | 'api_hangup' | 'media_timeout' | 'error' | 'shutdown'
 
 /**
- * One party of a session. Endpoints do not know each other: only `MediaSession.route` decides which
+ * One party of a session. Endpoints do not know each other: only `Session.route` decides which
  * endpoint hears which.
  */
 export interface Endpoint {
@@ -68,14 +68,4 @@ export interface RouteTo {
     readonly gain: number
     readonly releaseMs: number
   }[]
-}
-
-export interface MediaSession {
-  readonly rate: SessionRate
-  add(endpoint: Endpoint): void
-  /** Removes an endpoint with its routes and closes it. */
-  remove(id: EndpointId, why: CloseReason): void
-  route(from: EndpointId, to: readonly (EndpointId | RouteTo)[]): void
-  stats(): SessionStats
-  close(why: CloseReason): void
 }

@@ -15,7 +15,7 @@ import { LoopEndpoint } from '../sounds/endpoints.js'
 import type { Endpoint } from './endpoint.js'
 import { FrameClock, PHASE_MS } from './frame-clock.js'
 import { applyRouting, type CallParties, type RoutingMode, routesFor } from './routing.js'
-import { openSession, type Session } from './session.js'
+import { Session } from './session.js'
 
 assertNothingLeft(t)
 
@@ -158,7 +158,7 @@ function trafficOf(end: RtpEndpoint): Traffic {
 }
 
 function openTalk({ clock }: Time, rate: SessionRate): Session {
-  return openSession({ rate, clock, recordTo: null, onRecordingFailed: () => {} })
+  return new Session({ rate, clock, recordTo: null, onRecordingFailed: () => {} })
 }
 
 function openLeg({ clock }: Time, id: string, rate: SessionRate): Promise<RtpEndpoint> {

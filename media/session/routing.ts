@@ -1,4 +1,5 @@
-import type { EndpointId, MediaSession, RouteTo } from './endpoint.js'
+import type { EndpointId, RouteTo } from './endpoint.js'
+import type { Session } from './session.js'
 
 /** The endpoints of a call by role; null when the call has none in that role. */
 export interface CallParties {
@@ -100,6 +101,6 @@ export function routesFor(mode: RoutingMode, parties: CallParties): readonly Pla
 }
 
 /** Applies the routes of a mode. Throws EngineError `internal` when an endpoint is not in the session. */
-export function applyRouting(session: MediaSession, mode: RoutingMode, parties: CallParties): void {
+export function applyRouting(session: Session, mode: RoutingMode, parties: CallParties): void {
   for (const { from, to } of routesFor(mode, parties)) session.route(from, to)
 }

@@ -7,7 +7,7 @@ import { VirtualClock } from '../../fixtures/host/clock.js'
 import { EMPTY_RTP_STATS } from '../../fixtures/rtp/empty-stats.js'
 import type { AudioFrame, Digit, SessionRate } from '../base/frame.js'
 import type { ArrivalListener, CloseReason, Endpoint, EndpointKind, NetworkEndpoint } from './endpoint.js'
-import { openSession, type Session } from './session.js'
+import { Session } from './session.js'
 
 const noFailure = (message: string) => {
   throw new Error(message)
@@ -91,7 +91,7 @@ class Leg extends Party implements NetworkEndpoint {
 
 function rig(recordTo: string | null = null, rate: SessionRate = 8000) {
   const clock = new VirtualClock({ nowMs: 500 })
-  const session = openSession({ rate, clock, recordTo, onRecordingFailed: noFailure })
+  const session = new Session({ rate, clock, recordTo, onRecordingFailed: noFailure })
   const beats = (count: number) => {
     for (let i = 0; i < count; i++) {
       clock.advance(20)
@@ -437,7 +437,7 @@ t.test('recording pauses and goes on in its place', async (t) => {
 t.test('an unfinished recording is told, and the call closes all the same', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const told: string[] = []
-  const session = openSession({
+  const session = new Session({
     rate: 8000,
     clock: new VirtualClock(),
     recordTo: path,

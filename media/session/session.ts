@@ -5,7 +5,7 @@ import { finishRecording, type RecordedFile } from '../recording/finish.js'
 import { type RawRecording, Recorder } from '../recording/recorder.js'
 import type { Disk } from '../recording/wav-file.js'
 import { ArrivalFanOut } from './arrival-fan-out.js'
-import type { CloseReason, Endpoint, EndpointId, MediaSession, RouteTo, SessionStats } from './endpoint.js'
+import type { CloseReason, Endpoint, EndpointId, RouteTo, SessionStats } from './endpoint.js'
 import { softClip } from './limiter.js'
 import { mixInto } from './mixer.js'
 import { dropLeavingRoutes, Member, Route } from './route.js'
@@ -34,49 +34,6 @@ export interface FinishedSession {
   readonly recording: RecordedFile | null
 }
 
-export interface Session extends MediaSession {
-  /** Session time (ms) since the first tick after `start`; 0 before. */
-  readonly nowMs: number
-  /** Makes the session live: the next tick is session sample 0. */
-  start(): void
-  /**
-   * Observes the audio that an endpoint with arrival delivery produces, wherever it is routed. Frames are
-   * borrowed.
-   */
-  observe(id: EndpointId, observer: (frame: AudioFrame) => void): void
-  /** Delivers a digit of this endpoint that arrived outside its media to the endpoints it is routed to. */
-  press(from: EndpointId, digit: Digit, durationMs: number): void
-  /** Runs one tick of 20 ms. `idealMs` is the clock time at which it was due. Does nothing before `start`. */
-  tick(idealMs?: number): void
-  /**
-   * Records a further leg, the person of a transfer, on a track of its own from now on. The track is mixed
-   * into the agent's channel when the call ends. Only one person is recorded at a time.
-   */
-  recordPerson(id: EndpointId): void
-  /**
-   * Masks the recording until `resumeRecording`: silence with a soft beep. The recording keeps its length.
-   */
-  pauseRecording(): void
-  resumeRecording(): void
-  /** Skips ticks after a stall of the thread. */
-  skip(frames: number): void
-  /**
-   * Shifts playout `ms` earlier from the next tick on: received audio is played sooner, and sent audio runs
-   * ahead of session time by the same amount.
-   */
-  advancePlayout(ms: number): void
-  /**
-   * Closes the endpoints and finishes the recording. Idempotent. Rejects with EngineError `internal` when an
-   * endpoint threw; everything else is closed nevertheless.
-   */
-  close(why: CloseReason): Promise<FinishedSession>
-}
-
-/** Opens the endpoints and routes of one call. The session has no timers: a frame clock drives it. */
-export function openSession(options: SessionOptions): Session {
-  return new RoutedSession(options)
-}
-
 /** The mutable frame of the session, lent to one `push` at a time. */
 interface BorrowedFrame extends AudioFrame {
   pcm: Int16Array
@@ -85,7 +42,8 @@ interface BorrowedFrame extends AudioFrame {
 
 const MAX_GAIN = 4
 
-class RoutedSession implements Session {
+/** The endpoints and routes of one call. The session has no timers: a frame clock drives it. */
+export class Session {
   readonly rate: SessionRate
   readonly #clock: Clock
   /** Replaced and never modified, because a tick may be iterating over it. */
@@ -130,6 +88,7 @@ class RoutedSession implements Session {
     this.#finishRecording = options.finish ?? ((raw) => finishRecording(raw))
   }
 
+  /** Session time (ms) since the first tick after `start`; 0 before. */
   get nowMs(): number {
     return this.#phase === 'live' ? Math.max(0, this.#clock.now() - this.#originMs) : 0
   }
@@ -193,14 +152,23 @@ class RoutedSession implements Session {
     this.#assignArrivalTargets()
   }
 
+  /**
+   * Observes the audio that an endpoint with arrival delivery produces, wherever it is routed. Frames are
+   * borrowed.
+   */
   observe(id: EndpointId, observer: (frame: AudioFrame) => void): void {
     this.#member(id).observers.push(observer)
   }
 
+  /** Delivers a digit of this endpoint that arrived outside its media to the endpoints it is routed to. */
   press(from: EndpointId, digit: Digit, durationMs: number): void {
     for (const target of this.#member(from).targets) target.endpoint.dtmf?.(digit, durationMs)
   }
 
+  /**
+   * Records a further leg, the person of a transfer, on a track of its own from now on. The track is mixed
+   * into the agent's channel when the call ends. Only one person is recorded at a time.
+   */
   recordPerson(id: EndpointId): void {
     const member = this.#member(id)
     if (member.network === null || member.track === 'caller' || this.#phase === 'closed') {
@@ -211,6 +179,9 @@ class RoutedSession implements Session {
     this.#recorder?.beginPerson(this.#frames * this.#frameSamples)
   }
 
+  /**
+   * Masks the recording until `resumeRecording`: silence with a soft beep. The recording keeps its length.
+   */
   pauseRecording(): void {
     this.#recorder?.pause(this.#frames * this.#frameSamples)
   }
@@ -219,10 +190,12 @@ class RoutedSession implements Session {
     this.#recorder?.resume(this.#frames * this.#frameSamples)
   }
 
+  /** Makes the session live: the next tick is session sample 0. */
   start(): void {
     if (this.#phase === 'idle') this.#phase = 'starting'
   }
 
+  /** Runs one tick of 20 ms. `idealMs` is the clock time at which it was due. Does nothing before `start`. */
   tick(idealMs = this.#clock.now()): void {
     if (this.#phase === 'starting') {
       this.#phase = 'live'
@@ -249,10 +222,15 @@ class RoutedSession implements Session {
     this.#recorder?.advance(this.#frames * this.#frameSamples)
   }
 
+  /**
+   * Shifts playout `ms` earlier from the next tick on: received audio is played sooner, and sent audio runs
+   * ahead of session time by the same amount.
+   */
   advancePlayout(ms: number): void {
     this.#leadSamples += (ms * this.rate) / 1000
   }
 
+  /** Skips ticks after a stall of the thread. */
   skip(frames: number): void {
     if (this.#phase === 'live') this.#frames += frames
   }
@@ -261,6 +239,10 @@ class RoutedSession implements Session {
     return { frames: this.#frames, rtp: this.#recorded?.network?.stats() ?? null }
   }
 
+  /**
+   * Closes the endpoints and finishes the recording. Idempotent. Rejects with EngineError `internal` when an
+   * endpoint threw; everything else is closed nevertheless.
+   */
   close(why: CloseReason): Promise<FinishedSession> {
     this.#closed ??= this.#finish(why)
     return this.#closed

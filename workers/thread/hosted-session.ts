@@ -16,7 +16,7 @@ import { openRtpEndpoint, type RtpEndpoint } from '../../media/rtp/endpoint.js'
 import type { RtpPorts } from '../../media/rtp/port.js'
 import type { CloseReason, Endpoint } from '../../media/session/endpoint.js'
 import { type FrameClock, type FrameClockMember, PHASE_MS } from '../../media/session/frame-clock.js'
-import { openSession, type Session } from '../../media/session/session.js'
+import { Session } from '../../media/session/session.js'
 import type { TurnDetector } from '../../media/vad/turn-detector.js'
 import type { VadFactory } from '../../media/vad/vad.js'
 import { withSandboxScript } from '../../media/vendors/embedded/stt.js'
@@ -110,7 +110,7 @@ export class HostedSession {
   static async open(host: SessionHost, options: HostedSessionOptions): Promise<HostedSession> {
     const { settings, clock, log } = host
     const { rate, recordTo, emit } = options
-    const session = openSession({
+    const session = new Session({
       rate,
       clock,
       recordTo,

@@ -1,3 +1,5 @@
+import { readUint32 } from '../uint32.js'
+
 /*
  * RFC 3550, section 6: a compound packet is a row of blocks, each with the header
  *
@@ -81,10 +83,10 @@ export function readRtcp(data: Uint8Array, listener: RtcpListener): boolean {
     if (type === SENDER_REPORT) readSender(data, at + 4, listener)
     if (type === SENDER_REPORT || type === RECEIVER_REPORT) {
       const reports = at + 8 + (type === SENDER_REPORT ? SENDER_INFO_BYTES : 0)
-      const reporter = uint32(data, at + 4)
+      const reporter = readUint32(data, at + 4)
       for (let i = 0; i < count; i++) readReport(data, reports + i * REPORT_BYTES, reporter, listener)
     }
-    if (type === BYE) for (let i = 0; i < count; i++) listener.onBye(uint32(data, at + 4 + i * 4))
+    if (type === BYE) for (let i = 0; i < count; i++) listener.onBye(readUint32(data, at + 4 + i * 4))
     at += 4 + uint16(data, at + 2) * 4
   }
   return true
@@ -107,31 +109,27 @@ function paddingOf(data: Uint8Array, first: number, at: number, end: number): nu
 
 function readSender(data: Uint8Array, at: number, listener: RtcpListener): void {
   listener.onSenderReport({
-    ssrc: uint32(data, at),
-    ntpMiddle: uint32(data, at + 6),
-    packets: uint32(data, at + 16),
-    octets: uint32(data, at + 20),
+    ssrc: readUint32(data, at),
+    ntpMiddle: readUint32(data, at + 6),
+    packets: readUint32(data, at + 16),
+    octets: readUint32(data, at + 20),
   })
 }
 
 function readReport(data: Uint8Array, at: number, reporter: number, listener: RtcpListener): void {
-  const word = uint32(data, at + 4)
+  const word = readUint32(data, at + 4)
   listener.onReceptionReport({
     reporter,
-    ssrc: uint32(data, at),
+    ssrc: readUint32(data, at),
     fractionLost: word >>> 24,
     lost: (word << 8) >> 8,
-    highestSequence: uint32(data, at + 8),
-    jitter: uint32(data, at + 12),
-    lastReport: uint32(data, at + 16),
-    delaySinceLastReport: uint32(data, at + 20),
+    highestSequence: readUint32(data, at + 8),
+    jitter: readUint32(data, at + 12),
+    lastReport: readUint32(data, at + 16),
+    delaySinceLastReport: readUint32(data, at + 20),
   })
 }
 
 function uint16(data: Uint8Array, at: number): number {
   return ((data[at] as number) << 8) | (data[at + 1] as number)
-}
-
-function uint32(data: Uint8Array, at: number): number {
-  return ((uint16(data, at) << 16) | uint16(data, at + 2)) >>> 0
 }

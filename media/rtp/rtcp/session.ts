@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js'
 import type { ReceptionStatistics } from '../receive/reception.js'
 import { timestampDelta } from '../receive/sequence.js'
-import { readUint32 } from '../srtp/transform.js'
+import { readUint32 } from '../uint32.js'
 import { type ReceptionReport, readRtcp, type SenderInfo } from './parser.js'
 import { type OwnSenderInfo, writeBye, writeCname, writeReport } from './writer.js'
 

@@ -1,4 +1,5 @@
 import { type Cipher, createCipheriv } from 'node:crypto'
+import { readUint32, writeUint32 } from '../uint32.js'
 import { HmacSha1 } from './hmac-sha1.js'
 import type { SessionKeys, SrtpSuite } from './key-derivation.js'
 import {
@@ -6,9 +7,7 @@ import {
   ENCRYPTED,
   type PacketIndex,
   RTCP_CLEAR_BYTES,
-  readUint32,
   type SrtpTransform,
-  writeUint32,
 } from './transform.js'
 
 const BLOCK = 16

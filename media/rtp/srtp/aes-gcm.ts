@@ -1,13 +1,12 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { readUint32, writeUint32 } from '../uint32.js'
 import type { SessionKeys } from './key-derivation.js'
 import {
   constantTimeEqual,
   ENCRYPTED,
   type PacketIndex,
   RTCP_CLEAR_BYTES,
-  readUint32,
   type SrtpTransform,
-  writeUint32,
 } from './transform.js'
 
 const TAG = 16

@@ -1,10 +1,11 @@
 import { rtpHeaderBytes } from '../packet.js'
+import { readUint32 } from '../uint32.js'
 import { CounterTransform } from './aes-counter-mode.js'
 import { GcmTransform } from './aes-gcm.js'
 import { deriveKeys, SRTP_SUITES } from './key-derivation.js'
 import type { SrtpKey, SrtpSuiteName } from './keying.js'
 import { ReplayWindow } from './replay-window.js'
-import { type PacketIndex, RTCP_CLEAR_BYTES, readUint32, type SrtpTransform } from './transform.js'
+import { type PacketIndex, RTCP_CLEAR_BYTES, type SrtpTransform } from './transform.js'
 
 /** Results instead of a length: the reason for a refusal. */
 export const MALFORMED = -1

@@ -28,23 +28,6 @@ export const ENCRYPTED = 0x80000000
 /** The first header and the SSRC of an RTCP packet are not encrypted. */
 export const RTCP_CLEAR_BYTES = 8
 
-export function writeUint32(into: Uint8Array, at: number, value: number): void {
-  into[at] = value >>> 24
-  into[at + 1] = (value >>> 16) & 0xff
-  into[at + 2] = (value >>> 8) & 0xff
-  into[at + 3] = value & 0xff
-}
-
-export function readUint32(from: Uint8Array, at: number): number {
-  return (
-    (((from[at] as number) << 24) |
-      ((from[at + 1] as number) << 16) |
-      ((from[at + 2] as number) << 8) |
-      (from[at + 3] as number)) >>>
-    0
-  )
-}
-
 /** Compares in constant time, so that the time does not show the position of a difference. */
 export function constantTimeEqual(a: Uint8Array, at: number, b: Uint8Array, length: number): boolean {
   let difference = 0
