@@ -6,9 +6,10 @@
  */
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import t from 'tap'
 
-const files = process.argv.slice(2)
+// tap names the temporary folders of tests after the arguments: a long list makes the names too long.
+const files = process.argv.splice(2)
+const { default: t } = await import('tap')
 const test = t.test.bind(t)
 // Test files call `t.test` of the one root test; while a file runs, its tests belong to the file.
 let file = null
