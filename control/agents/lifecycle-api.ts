@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { recordAudit } from '../api/audit.js'
+import { audited } from '../api/audited.js'
 import { operation } from '../api/operation.js'
 import { type Refusal, refuse } from '../api/problem.js'
 import { ADMIN_ROLES } from '../api/scopes.js'
@@ -113,25 +113,15 @@ export const setAgentSenderClassification = operation({
   run: async ({ params, body, actor, deps, requestId }) => {
     const { organizationId } = actor
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const now = deps.clock.wall()
-      const changed = await deps.db.transaction().execute(async (trx) => {
+      const changed = await audited({ actor, deps, requestId }, async (trx, record, now) => {
         const seen = await findAgent(trx, organizationId, params.id)
         if (seen === null) return noAgent()
         const row = await setPurpose(trx, seen, body.senderClassification, now)
         if (row === null) return null
-        await recordAudit(
-          trx,
-          {
-            organizationId,
-            actor,
-            action: 'agent.sender_classification_set',
-            subject: { type: 'agent', id: row.id },
-            before: { senderClassification: seen.purpose },
-            after: { senderClassification: row.purpose },
-            requestId,
-          },
-          now,
-        )
+        await record('agent.sender_classification_set', row.id, {
+          before: { senderClassification: seen.purpose },
+          after: { senderClassification: row.purpose },
+        })
         return withNumbers(trx, actor, row)
       })
       if (changed !== null) return changed

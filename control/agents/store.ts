@@ -13,6 +13,12 @@ export interface AgentWithNumbers {
   readonly numberIds: readonly string[]
 }
 
+/** An agent and the version that was published. */
+export interface PublishedAgent {
+  readonly agent: AgentRow
+  readonly version: AgentVersionRow
+}
+
 type Environment = 'test' | 'live'
 
 export async function createAgent(
@@ -95,50 +101,47 @@ export async function updateDraft(
   now: number,
 ): Promise<AgentRow | null> {
   const draft = canonicalJson(change.config)
-  const row = await db
-    .updateTable('agents')
-    .set({
-      name: change.name,
-      description: change.description,
-      draft,
-      draftHash: hashOf(draft, seen.purpose),
-      revision: seen.revision + 1,
-      updatedAt: now,
-    })
-    .where('id', '=', seen.id)
-    .where('organizationId', '=', seen.organizationId)
-    .where('revision', '=', seen.revision)
-    .where('deletedAt', 'is', null)
-    .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+  const { name, description } = change
+  return updateSeen(db, seen, { name, description, draft, draftHash: hashOf(draft, seen.purpose) }, now)
 }
 
 /** Publishes the draft that was `seen` as the next version. Returns null when the agent changed meanwhile. */
-export async function publishDraft(
+export function publishDraft(
   trx: Trx,
   seen: AgentRow,
   note: string | null,
   now: number,
-): Promise<{ readonly agent: AgentRow; readonly version: AgentVersionRow } | null> {
+): Promise<PublishedAgent | null> {
+  return publish(trx, seen, seen.draft, note, now)
+}
+
+/**
+ * Publishes a copy of an earlier version with the agent's current purpose and makes it the draft. Returns
+ * null when the agent changed since it was `seen`.
+ */
+export function rollBack(
+  trx: Trx,
+  seen: AgentRow,
+  to: AgentVersionRow,
+  now: number,
+): Promise<PublishedAgent | null> {
+  return publish(trx, seen, to.config, `Rollback to version ${to.version}`, now)
+}
+
+async function publish(
+  trx: Trx,
+  seen: AgentRow,
+  config: string,
+  note: string | null,
+  now: number,
+): Promise<PublishedAgent | null> {
   const version = (seen.latestVersion ?? 0) + 1
-  const agent = await trx
-    .updateTable('agents')
-    .set({
-      latestVersion: version,
-      publishedVersion: version,
-      publishedHash: seen.draftHash,
-      revision: seen.revision + 1,
-      updatedAt: now,
-    })
-    .where('id', '=', seen.id)
-    .where('organizationId', '=', seen.organizationId)
-    .where('revision', '=', seen.revision)
-    .where('deletedAt', 'is', null)
-    .returningAll()
-    .executeTakeFirst()
-  if (agent === undefined) return null
-  const published = await trx
+  const hash = hashOf(config, seen.purpose)
+  const change = { draft: config, draftHash: hash, publishedHash: hash }
+  const published = { latestVersion: version, publishedVersion: version }
+  const agent = await updateSeen(trx, seen, { ...change, ...published }, now)
+  if (agent === null) return null
+  const row = await trx
     .insertInto('agentVersions')
     .values({
       id: newId('agv', now),
@@ -146,60 +149,13 @@ export async function publishDraft(
       agentId: seen.id,
       version,
       purpose: seen.purpose,
-      config: seen.draft,
+      config,
       note,
       createdAt: now,
     })
     .returningAll()
     .executeTakeFirstOrThrow()
-  return { agent, version: published }
-}
-
-/**
- * Publishes a copy of an earlier version with the agent's current purpose and makes it the draft. Returns
- * null when the agent changed since it was `seen`.
- */
-export async function rollBack(
-  trx: Trx,
-  seen: AgentRow,
-  to: AgentVersionRow,
-  now: number,
-): Promise<{ readonly agent: AgentRow; readonly version: AgentVersionRow } | null> {
-  const number = (seen.latestVersion ?? 0) + 1
-  const hash = hashOf(to.config, seen.purpose)
-  const agent = await trx
-    .updateTable('agents')
-    .set({
-      draft: to.config,
-      draftHash: hash,
-      publishedHash: hash,
-      latestVersion: number,
-      publishedVersion: number,
-      revision: seen.revision + 1,
-      updatedAt: now,
-    })
-    .where('id', '=', seen.id)
-    .where('organizationId', '=', seen.organizationId)
-    .where('revision', '=', seen.revision)
-    .where('deletedAt', 'is', null)
-    .returningAll()
-    .executeTakeFirst()
-  if (agent === undefined) return null
-  const version = await trx
-    .insertInto('agentVersions')
-    .values({
-      id: newId('agv', now),
-      organizationId: seen.organizationId,
-      agentId: seen.id,
-      version: number,
-      purpose: seen.purpose,
-      config: to.config,
-      note: `Rollback to version ${to.version}`,
-      createdAt: now,
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow()
-  return { agent, version }
+  return { agent, version: row }
 }
 
 /** Changes the purpose of the draft. Returns null when the agent changed since it was `seen`. */
@@ -209,21 +165,7 @@ export async function setPurpose(
   purpose: Purpose,
   now: number,
 ): Promise<AgentRow | null> {
-  const row = await trx
-    .updateTable('agents')
-    .set({
-      purpose,
-      draftHash: hashOf(seen.draft, purpose),
-      revision: seen.revision + 1,
-      updatedAt: now,
-    })
-    .where('id', '=', seen.id)
-    .where('organizationId', '=', seen.organizationId)
-    .where('revision', '=', seen.revision)
-    .where('deletedAt', 'is', null)
-    .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+  return updateSeen(trx, seen, { purpose, draftHash: hashOf(seen.draft, purpose) }, now)
 }
 
 /** Marks an agent as deleted unless it is on a call, and unbinds its numbers in both environments. */
@@ -316,6 +258,25 @@ async function classification(db: Db | Trx, organizationId: string): Promise<Pur
 /** Parses a purpose. An unset or unknown one is treated as the strictest. */
 export function asPurpose(text: string | null): Purpose {
   return text === 'service' || text === 'transactional' || text === 'collections' ? text : 'promotional'
+}
+
+/** Changes an agent that is still at `seen.revision`. Returns null when it was changed or deleted. */
+async function updateSeen(
+  db: Db | Trx,
+  seen: AgentRow,
+  change: Partial<AgentRow>,
+  now: number,
+): Promise<AgentRow | null> {
+  const row = await db
+    .updateTable('agents')
+    .set({ ...change, revision: seen.revision + 1, updatedAt: now })
+    .where('id', '=', seen.id)
+    .where('organizationId', '=', seen.organizationId)
+    .where('revision', '=', seen.revision)
+    .where('deletedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
 }
 
 function present(db: Db | Trx, organizationId: string) {

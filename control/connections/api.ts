@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isId } from '../../media/base/ids.js'
-import { type AuditFields, recordAudit } from '../api/audit.js'
+import type { AuditFields } from '../api/audit.js'
+import { audited } from '../api/audited.js'
 import type { Deps } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
 import { type Refusal, refuse } from '../api/problem.js'
@@ -80,23 +81,11 @@ export const createConnection = operation({
     const { organizationId } = actor
     const problem = await targetProblem(deps, organizationId, body)
     if (problem !== null) return problem
-    const now = deps.clock.wall()
     return guarded(() =>
-      deps.db.transaction().execute(async (trx) => {
+      audited({ actor, deps, requestId }, async (trx, record, now) => {
         const row = await insertConnection(trx, { ...body, organizationId }, now)
         if (row === null) return nameTaken()
-        await recordAudit(
-          trx,
-          {
-            organizationId,
-            actor,
-            action: 'connection.created',
-            subject: { type: 'connection', id: row.id },
-            after: facts(row),
-            requestId,
-          },
-          now,
-        )
+        await record('connection.created', row.id, { after: facts(row) })
         return connectionView(row)
       }),
     )
@@ -123,29 +112,16 @@ export const updateConnection = operation({
     if (before === null) return noConnection()
     const problem = await targetProblem(deps, organizationId, body)
     if (problem !== null) return problem
-    const now = deps.clock.wall()
     const change = {
       ...(body.name === undefined ? {} : { name: body.name }),
       ...(body.baseUrl === undefined ? {} : { baseUrl: body.baseUrl }),
       ...(body.secretId === undefined ? {} : { secretId: body.secretId }),
     }
     return guarded(() =>
-      deps.db.transaction().execute(async (trx) => {
+      audited({ actor, deps, requestId }, async (trx, record, now) => {
         const row = await updateConnectionRow(trx, organizationId, params.id, change, now)
         if (row === null) return noConnection()
-        await recordAudit(
-          trx,
-          {
-            organizationId,
-            actor,
-            action: 'connection.updated',
-            subject: { type: 'connection', id: row.id },
-            before: facts(before),
-            after: facts(row),
-            requestId,
-          },
-          now,
-        )
+        await record('connection.updated', row.id, { before: facts(before), after: facts(row) })
         return connectionView(row)
       }),
     )
@@ -165,24 +141,12 @@ export const deleteConnection = operation({
   status: 204,
   fails: ['not_found', 'conflict'],
   run: async ({ params, actor, deps, requestId }): Promise<undefined | Refusal> => {
-    const now = deps.clock.wall()
     const { organizationId } = actor
     try {
-      return await deps.db.transaction().execute(async (trx) => {
+      return await audited({ actor, deps, requestId }, async (trx, record) => {
         const row = await deleteConnectionRow(trx, organizationId, params.id)
         if (row === null) return noConnection()
-        await recordAudit(
-          trx,
-          {
-            organizationId,
-            actor,
-            action: 'connection.deleted',
-            subject: { type: 'connection', id: row.id },
-            before: facts(row),
-            requestId,
-          },
-          now,
-        )
+        await record('connection.deleted', row.id, { before: facts(row) })
         return undefined
       })
     } catch (error) {

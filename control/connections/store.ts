@@ -1,6 +1,7 @@
 import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
+import { changedIds, unknownIds } from '../db/owned-rows.js'
 import type { ConnectionRow } from '../db/tables/organization.js'
 
 export interface NewConnection {
@@ -124,20 +125,12 @@ export async function listConnections(
 }
 
 /** Returns the ids that are no connection of the organization. */
-export async function unknownConnections(
+export function unknownConnections(
   db: Db | Trx,
   organizationId: string,
   ids: readonly string[],
 ): Promise<readonly string[]> {
-  if (ids.length === 0) return []
-  const rows = await db
-    .selectFrom('connections')
-    .select('id')
-    .where('organizationId', '=', organizationId)
-    .where('id', 'in', ids)
-    .execute()
-  const known = new Set(rows.map((row) => row.id))
-  return ids.filter((id) => !known.has(id))
+  return unknownIds(db, 'connections', organizationId, ids)
 }
 
 /** Returns the agents that use a connection. */
@@ -162,15 +155,15 @@ export async function setConnectionUses(
     .select('connectionId')
     .where('agentId', '=', agentId)
     .execute()
-  const known = before.map((row) => row.connectionId)
-  const gone = known.filter((id) => !connectionIds.includes(id))
-  // Unchanged rows are not touched, because other transactions may wait for them.
-  const added = connectionIds.filter((id) => !known.includes(id))
-  if (gone.length > 0) {
+  const { removed, added } = changedIds(
+    before.map((row) => row.connectionId),
+    connectionIds,
+  )
+  if (removed.length > 0) {
     await trx
       .deleteFrom('connectionUses')
       .where('agentId', '=', agentId)
-      .where('connectionId', 'in', gone)
+      .where('connectionId', 'in', removed)
       .execute()
   }
   if (added.length === 0) return

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
-import { type AuditFields, listAudit, recordAudit } from '../api/audit.js'
+import { type AuditFields, listAudit } from '../api/audit.js'
+import { audited } from '../api/audited.js'
 import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import { ADMIN_ROLES } from '../api/scopes.js'
@@ -71,25 +72,15 @@ export const updateOrganization = operation({
   result: Organization,
   fails: ['unprocessable_entity'],
   run: ({ body, actor, deps, requestId }) => {
-    const now = deps.clock.wall()
-    return deps.db.transaction().execute(async (trx) => {
+    return audited({ actor, deps, requestId }, async (trx, record, now) => {
       const before = required(await lockOrganization(trx, actor.organizationId, now))
       const refusal = await change(trx, before, body)
       if (isRefusal(refusal)) return refusal
       const after = required(await readOrganizationRows(trx, actor.organizationId))
-      await recordAudit(
-        trx,
-        {
-          organizationId: actor.organizationId,
-          actor,
-          action: 'organization.updated',
-          subject: { type: 'organization', id: actor.organizationId },
-          before: facts(before),
-          after: facts(after),
-          requestId,
-        },
-        now,
-      )
+      await record('organization.updated', actor.organizationId, {
+        before: facts(before),
+        after: facts(after),
+      })
       return organizationView(after, await latestVerification(trx, actor.organizationId))
     })
   },
@@ -109,24 +100,14 @@ export const setSenderClassification = operation({
   result: Organization,
   fails: [],
   run: ({ body, actor, deps, requestId }) => {
-    const now = deps.clock.wall()
     const { organizationId } = actor
-    return deps.db.transaction().execute(async (trx) => {
+    return audited({ actor, deps, requestId }, async (trx, record, now) => {
       const before = required(await lockOrganization(trx, organizationId, now))
       await updateOrganizationRow(trx, organizationId, body)
-      await recordAudit(
-        trx,
-        {
-          organizationId,
-          actor,
-          action: 'organization.sender_classification_set',
-          subject: { type: 'organization', id: organizationId },
-          before: { senderClassification: before.organization.senderClassification },
-          after: body,
-          requestId,
-        },
-        now,
-      )
+      await record('organization.sender_classification_set', organizationId, {
+        before: { senderClassification: before.organization.senderClassification },
+        after: body,
+      })
       return required(await readOrganizationView(trx, organizationId))
     })
   },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { recordAudit } from '../api/audit.js'
+import { audited } from '../api/audited.js'
 import { listOperation, operation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 import { ADMIN_ROLES } from '../api/scopes.js'
@@ -82,21 +82,10 @@ export const declareRobocalls = operation({
       })
     }
     const { organizationId, userId } = actor
-    return deps.db.transaction().execute(async (trx) => {
+    return audited({ actor, deps, requestId }, async (trx, record, now) => {
       const row = await insertDeclaration(trx, { ...body, organizationId, createdBy: userId }, now)
       const view = declarationView(row)
-      await recordAudit(
-        trx,
-        {
-          organizationId,
-          actor,
-          action: 'robocall_declaration.declared',
-          subject: { type: 'robocall_declaration', id: row.id },
-          after: { ...body },
-          requestId,
-        },
-        now,
-      )
+      await record('robocall_declaration.declared', row.id, { after: { ...body } })
       return view
     })
   },
@@ -116,9 +105,8 @@ export const withdrawRobocallDeclaration = operation({
   result: Declaration,
   fails: ['not_found', 'conflict'],
   run: ({ params, actor, deps, requestId }) => {
-    const now = deps.clock.wall()
     const { organizationId } = actor
-    return deps.db.transaction().execute(async (trx) => {
+    return audited({ actor, deps, requestId }, async (trx, record, now) => {
       const row = await withdrawDeclaration(trx, organizationId, params.id, now)
       if (row === null) {
         const known = await findDeclaration(trx, organizationId, params.id)
@@ -127,19 +115,10 @@ export const withdrawRobocallDeclaration = operation({
           withdrawnAt: timestampOrNull(known.withdrawnAt),
         })
       }
-      await recordAudit(
-        trx,
-        {
-          organizationId,
-          actor,
-          action: 'robocall_declaration.withdrawn',
-          subject: { type: 'robocall_declaration', id: row.id },
-          before: { status: 'declared' },
-          after: { status: 'withdrawn' },
-          requestId,
-        },
-        now,
-      )
+      await record('robocall_declaration.withdrawn', row.id, {
+        before: { status: 'declared' },
+        after: { status: 'withdrawn' },
+      })
       return declarationView(row)
     })
   },
@@ -215,24 +194,12 @@ export const submitSenderId = operation({
   result: SenderId,
   fails: ['conflict'],
   run: ({ body, actor, deps, requestId }) => {
-    const now = deps.clock.wall()
     const { organizationId, userId } = actor
-    return deps.db.transaction().execute(async (trx) => {
+    return audited({ actor, deps, requestId }, async (trx, record, now) => {
       const row = await insertSenderId(trx, { ...body, organizationId, submittedBy: userId }, now)
       if (row === null)
         return refuse('conflict', 'The number is already submitted or approved.', { e164: body.e164 })
-      await recordAudit(
-        trx,
-        {
-          organizationId,
-          actor,
-          action: 'sender_id.submitted',
-          subject: { type: 'sender_id', id: row.id },
-          after: { ...body },
-          requestId,
-        },
-        now,
-      )
+      await record('sender_id.submitted', row.id, { after: { ...body } })
       return senderIdView(row)
     })
   },

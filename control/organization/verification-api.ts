@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { recordAudit } from '../api/audit.js'
+import { audited } from '../api/audited.js'
 import { operation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 import { ADMIN_ROLES } from '../api/scopes.js'
@@ -113,9 +113,8 @@ export const submitForVerification = operation({
       // This release has no uploads.
       return refuse('not_found', 'The upload does not exist.', { resource: 'upload', path: 'documents[0]' })
     }
-    const now = deps.clock.wall()
     const { organizationId, userId } = actor
-    return deps.db.transaction().execute(async (trx) => {
+    return audited({ actor, deps, requestId }, async (trx, record, now) => {
       const submission = { organizationId, userId, details: body }
       const row = await submitVerification(trx, deps.rootKey, submission, now)
       if (row === null) {
@@ -124,18 +123,9 @@ export const submitForVerification = operation({
           status: open?.status ?? 'submitted',
         })
       }
-      await recordAudit(
-        trx,
-        {
-          organizationId,
-          actor,
-          action: 'verification.submitted',
-          subject: { type: 'verification', id: row.id },
-          after: { status: row.status, legalName: body.legalName, entityType: body.entityType },
-          requestId,
-        },
-        now,
-      )
+      await record('verification.submitted', row.id, {
+        after: { status: row.status, legalName: body.legalName, entityType: body.entityType },
+      })
       return { ...verificationView(row), submission: body }
     })
   },

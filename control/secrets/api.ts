@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { recordAudit } from '../api/audit.js'
+import { audited } from '../api/audited.js'
 import { listOperation, operation } from '../api/operation.js'
 import { type Refusal, refuse } from '../api/problem.js'
 import { DEVELOPER_ROLES } from '../api/scopes.js'
@@ -70,27 +70,15 @@ export const createSecret = operation({
   result: Secret,
   fails: ['conflict'],
   run: ({ body, actor, deps, requestId }) => {
-    const now = deps.clock.wall()
     const { organizationId, userId } = actor
     const vault = openVault(deps.rootKey, 'secret-encryption')
-    return deps.db.transaction().execute(async (trx) => {
+    return audited({ actor, deps, requestId }, async (trx, record, now) => {
       const row = await insertSecret(trx, vault, { ...body, organizationId, createdBy: userId }, now)
       if (row === null)
         return refuse('conflict', 'A secret with this name already exists. Choose another name.', {
           path: 'name',
         })
-      await recordAudit(
-        trx,
-        {
-          organizationId,
-          actor,
-          action: 'secret.created',
-          subject: { type: 'secret', id: row.id },
-          after: { name: row.name },
-          requestId,
-        },
-        now,
-      )
+      await record('secret.created', row.id, { after: { name: row.name } })
       return secretView(row, [])
     })
   },
@@ -111,24 +99,12 @@ export const replaceSecret = operation({
   result: Secret,
   fails: ['not_found'],
   run: ({ params, body, actor, deps, requestId }) => {
-    const now = deps.clock.wall()
     const { organizationId } = actor
     const vault = openVault(deps.rootKey, 'secret-encryption')
-    return deps.db.transaction().execute(async (trx) => {
+    return audited({ actor, deps, requestId }, async (trx, record, now) => {
       const row = await replaceSecretRow(trx, vault, organizationId, params.id, body.value, now)
       if (row === null) return noSecret()
-      await recordAudit(
-        trx,
-        {
-          organizationId,
-          actor,
-          action: 'secret.replaced',
-          subject: { type: 'secret', id: row.id },
-          after: { name: row.name },
-          requestId,
-        },
-        now,
-      )
+      await record('secret.replaced', row.id, { after: { name: row.name } })
       const users = await findSecretUsers(trx, [row.id])
       return secretView(row, users.get(row.id) ?? [])
     })
@@ -148,24 +124,12 @@ export const deleteSecret = operation({
   status: 204,
   fails: ['not_found', 'conflict'],
   run: async ({ params, actor, deps, requestId }): Promise<undefined | Refusal> => {
-    const now = deps.clock.wall()
     const { organizationId } = actor
     try {
-      return await deps.db.transaction().execute(async (trx) => {
+      return await audited({ actor, deps, requestId }, async (trx, record) => {
         const row = await deleteSecretRow(trx, organizationId, params.id)
         if (row === null) return noSecret()
-        await recordAudit(
-          trx,
-          {
-            organizationId,
-            actor,
-            action: 'secret.deleted',
-            subject: { type: 'secret', id: row.id },
-            before: { name: row.name },
-            requestId,
-          },
-          now,
-        )
+        await record('secret.deleted', row.id, { before: { name: row.name } })
         return undefined
       })
     } catch (error) {

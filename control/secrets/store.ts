@@ -1,6 +1,7 @@
 import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
+import { changedIds, unknownIds } from '../db/owned-rows.js'
 import type { SecretRow } from '../db/tables/organization.js'
 import type { Vault } from './vault.js'
 
@@ -85,20 +86,12 @@ export async function readSecretValue(
 }
 
 /** Returns the ids that are not secrets of the organization. */
-export async function unknownSecrets(
+export function unknownSecrets(
   db: Db | Trx,
   organizationId: string,
   ids: readonly string[],
 ): Promise<readonly string[]> {
-  if (ids.length === 0) return []
-  const rows = await db
-    .selectFrom('secrets')
-    .select('id')
-    .where('organizationId', '=', organizationId)
-    .where('id', 'in', ids)
-    .execute()
-  const known = new Set(rows.map((row) => row.id))
-  return ids.filter((id) => !known.has(id))
+  return unknownIds(db, 'secrets', organizationId, ids)
 }
 
 /** Returns a page of secrets, newest first. */
@@ -148,16 +141,16 @@ export async function setSecretUses(trx: Trx, user: SecretUser, secretIds: reado
     .where('usedByType', '=', user.type)
     .where('usedById', '=', user.id)
     .execute()
-  const known = before.map((row) => row.secretId)
-  const gone = known.filter((id) => !secretIds.includes(id))
-  // Unchanged rows are not touched, because other transactions may wait for them.
-  const added = secretIds.filter((id) => !known.includes(id))
-  if (gone.length > 0) {
+  const { removed, added } = changedIds(
+    before.map((row) => row.secretId),
+    secretIds,
+  )
+  if (removed.length > 0) {
     await trx
       .deleteFrom('secretUses')
       .where('usedByType', '=', user.type)
       .where('usedById', '=', user.id)
-      .where('secretId', 'in', gone)
+      .where('secretId', 'in', removed)
       .execute()
   }
   if (added.length === 0) return

@@ -1,12 +1,11 @@
 import { z } from 'zod'
-import { type AuditFields, recordAudit } from '../../api/audit.js'
+import { audited } from '../../api/audited.js'
 import type { Deps } from '../../api/deps.js'
 import { type Actor, listOperation, operation } from '../../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../../api/problem.js'
 import { expandScopes, parseScopes } from '../../api/scopes.js'
 import { Instant, parseInstant } from '../../base/instant.js'
 import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../../base/schemas.js'
-import type { Trx } from '../../db/database.js'
 import type { ApiKeyRow } from '../../db/tables/identity.js'
 import { createKey, keyExpiry } from './api-keys.js'
 import { expireKeyAt, findKey, isEnabled, listKeys, narrowKey, revokeKey } from './store.js'
@@ -60,9 +59,9 @@ export const createApiKey = operation({
     const { environment, name } = body
     const scopes = expandScopes(body.scopes).filter((scope) => actor.scopes.includes(scope))
     const wanted = { organizationId, createdBy: userId, environment, name, scopes, expiresAt }
-    return deps.db.transaction().execute(async (trx) => {
+    return audited({ actor, deps, requestId }, async (trx, record) => {
       const made = await createKey(trx, deps.rootKey, deps.clock, wanted)
-      await audit(trx, { actor, deps, requestId }, 'created', made.id, {
+      await record('api_key.created', made.id, {
         after: { name, environment, scopes: made.scopes, expiresAt: timestampOrNull(expiresAt) },
       })
       const row = await findKey(trx, { organizationId, environment }, made.id)
@@ -128,11 +127,11 @@ export const narrowApiKey = operation({
       if (!wanted.every((scope) => held.includes(scope))) {
         return invalid('scopes', 'may only be narrowed: make a new key for more')
       }
-      const row = await deps.db.transaction().execute(async (trx) => {
+      const row = await audited({ actor, deps, requestId }, async (trx, record) => {
         const narrowed = await narrowKey(trx, actor, seen, wanted)
         if (narrowed === null) return null
         const change = { before: { scopes: held }, after: { scopes: wanted } }
-        await audit(trx, { actor, deps, requestId }, 'narrowed', narrowed.id, change)
+        await record('api_key.narrowed', narrowed.id, change)
         return narrowed
       })
       // Null means that another request narrowed or deleted the key meanwhile. Try again.
@@ -163,7 +162,7 @@ export const rollApiKey = operation({
     if (isRefusal(seen)) return seen
     const now = deps.clock.wall()
     const until = now + OVERLAPS[body?.expireOldIn ?? '24h']
-    const rolled = await deps.db.transaction().execute(async (trx) => {
+    const rolled = await audited({ actor, deps, requestId }, async (trx, record) => {
       const old = await expireKeyAt(trx, actor, params.id, until, now)
       if (old === null) return null
       const made = await createKey(trx, deps.rootKey, deps.clock, {
@@ -176,7 +175,7 @@ export const rollApiKey = operation({
         expiresAt: old.expiresAt,
       })
       const oldExpiresAt = keyExpiry(old) ?? until
-      await audit(trx, { actor, deps, requestId }, 'rolled', old.id, {
+      await record('api_key.rolled', old.id, {
         after: { replacedBy: made.id, expiresAt: timestamp(oldExpiresAt) },
       })
       const row = await findKey(trx, actor, made.id)
@@ -206,38 +205,15 @@ export const deleteApiKey = operation({
   run: async ({ actor, params, deps, requestId }): Promise<undefined | Refusal> => {
     const seen = await coveredKey(deps, actor, params.id)
     if (isRefusal(seen)) return seen
-    return deps.db.transaction().execute(async (trx) => {
+    return audited({ actor, deps, requestId }, async (trx, record) => {
       if (!(await revokeKey(trx, actor, params.id, deps.clock.wall()))) return gone()
-      await audit(trx, { actor, deps, requestId }, 'deleted', params.id, { before: { name: seen.name } })
+      await record('api_key.deleted', params.id, { before: { name: seen.name } })
       return undefined
     })
   },
 })
 
 export const keyOperations = [createApiKey, listApiKeys, readApiKey, narrowApiKey, rollApiKey, deleteApiKey]
-
-/** Records the change of a key in the audit log, without the key itself. */
-function audit(
-  trx: Trx,
-  input: { readonly actor: Actor; readonly deps: Deps; readonly requestId: string },
-  what: 'created' | 'narrowed' | 'rolled' | 'deleted',
-  keyId: string,
-  change: { readonly before?: AuditFields; readonly after?: AuditFields },
-): Promise<void> {
-  const { actor, deps, requestId } = input
-  return recordAudit(
-    trx,
-    {
-      organizationId: actor.organizationId,
-      actor,
-      action: `api_key.${what}`,
-      subject: { type: 'api_key', id: keyId },
-      ...change,
-      requestId,
-    },
-    deps.clock.wall(),
-  )
-}
 
 /** Returns the key if the caller has at least the key's own scopes. */
 async function coveredKey(deps: Deps, actor: Actor, id: string): Promise<ApiKeyRow | Refusal> {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type AuditFields, recordAudit } from '../../api/audit.js'
+import { audited, type RecordChange } from '../../api/audited.js'
 import type { Deps } from '../../api/deps.js'
 import { listOperation, operation, type SessionActor } from '../../api/operation.js'
 import { type Refusal, refuse } from '../../api/problem.js'
@@ -57,10 +57,10 @@ export const changeMemberRole = operation({
   status: 200,
   result: Member,
   fails: ['not_found', 'forbidden', 'conflict'],
-  run: ({ actor, params, body, deps, requestId }) =>
-    changeMember(deps, actor, params.userId, body.role, async (trx, member) => {
-      await setRole(trx, actor.organizationId, member.userId, body.role)
-      await audit(trx, { actor, deps, requestId }, 'role_changed', member.userId, {
+  run: ({ params, body, ...input }) =>
+    changeMember(input, params.userId, body.role, async (trx, record, member) => {
+      await setRole(trx, input.actor.organizationId, member.userId, body.role)
+      await record('member.role_changed', member.userId, {
         before: { role: member.role },
         after: { role: body.role },
       })
@@ -80,12 +80,10 @@ export const removeMember = operation({
   params: MemberPath,
   status: 204,
   fails: ['not_found', 'forbidden', 'conflict'],
-  run: ({ actor, params, deps, requestId }) =>
-    changeMember(deps, actor, params.userId, null, async (trx, member) => {
-      await removeMemberRow(trx, actor.organizationId, member.userId)
-      await audit(trx, { actor, deps, requestId }, 'removed', member.userId, {
-        before: { role: member.role },
-      })
+  run: ({ params, ...input }) =>
+    changeMember(input, params.userId, null, async (trx, record, member) => {
+      await removeMemberRow(trx, input.actor.organizationId, member.userId)
+      await record('member.removed', member.userId, { before: { role: member.role } })
       return undefined
     }),
 })
@@ -97,14 +95,14 @@ export const memberOperations = [listMembers, changeMemberRole, removeMember]
  * owners, and one owner always stays.
  */
 async function changeMember<T>(
-  deps: Deps,
-  actor: SessionActor,
+  input: { readonly deps: Deps; readonly actor: SessionActor; readonly requestId: string },
   userId: string,
   role: RoleName | null,
-  change: (trx: Trx, member: MemberView) => Promise<T>,
+  change: (trx: Trx, record: RecordChange, member: MemberView) => Promise<T>,
 ): Promise<T | Refusal> {
+  const { actor } = input
   const { organizationId } = actor
-  return deps.db.transaction().execute(async (trx): Promise<T | Refusal> => {
+  return audited(input, async (trx, record): Promise<T | Refusal> => {
     await lockMembers(trx, organizationId)
     const acting = await findMember(trx, organizationId, actor.userId)
     const member = await findMember(trx, organizationId, userId)
@@ -118,31 +116,8 @@ async function changeMember<T>(
     if (member.role === 'owner' && role !== 'owner' && (await isLastOwner(trx, organizationId, userId))) {
       return refuse('conflict', 'An organization needs at least one owner: make another member owner first.')
     }
-    return change(trx, member)
+    return change(trx, record, member)
   })
-}
-
-/** Records the change of a member in the audit log. */
-function audit(
-  trx: Trx,
-  input: { readonly actor: SessionActor; readonly deps: Deps; readonly requestId: string },
-  what: 'role_changed' | 'removed',
-  userId: string,
-  change: { readonly before?: AuditFields; readonly after?: AuditFields },
-): Promise<void> {
-  const { actor, deps, requestId } = input
-  return recordAudit(
-    trx,
-    {
-      organizationId: actor.organizationId,
-      actor,
-      action: `member.${what}`,
-      subject: { type: 'member', id: userId },
-      ...change,
-      requestId,
-    },
-    deps.clock.wall(),
-  )
 }
 
 function memberView({ userId, email, name, role, createdAt }: MemberView): z.input<typeof Member> {

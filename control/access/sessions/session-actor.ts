@@ -32,7 +32,7 @@ export async function sessionActor(
   const session = token === null ? null : await findSession(rules, token)
   if (session === null)
     return refuse('unauthenticated', 'Sign in first: there is no session, or it has expired.')
-  if (request.mutates && !isOwnDoing(rules, session, request)) {
+  if (request.mutates && !isFromOwnPage(rules, session, request)) {
     return refuse(
       'forbidden',
       `Changes in a session need the header x-svc-csrf with the value of the cookie ${CSRF_COOKIE}, and an Origin of the dashboard.`,
@@ -53,7 +53,7 @@ export async function sessionActor(
  * Returns whether the change comes from our own pages: it carries the session's CSRF token and one of our
  * origins.
  */
-function isOwnDoing(rules: SessionRules, session: Session, request: SessionRequest): boolean {
+function isFromOwnPage(rules: SessionRules, session: Session, request: SessionRequest): boolean {
   const expected = csrfToken(rules.rootKey, session.id)
   const sent = request.header('x-svc-csrf') ?? ''
   const cookie = readCookie(request.header('cookie'), CSRF_COOKIE) ?? ''

@@ -45,30 +45,30 @@ export async function storeCallEvent(trx: Trx, event: CallEvent, folder: string)
 
   switch (event.type) {
     case 'dialing':
-      await move(trx, callId, ['queued'], { status: 'initiated', sipCallId: event.sipCallId })
+      await transition(trx, callId, ['queued'], { status: 'initiated', sipCallId: event.sipCallId })
       break
     case 'ringing':
-      await move(trx, callId, ['queued', 'initiated'], { status: 'ringing', ringingAt: at })
+      await transition(trx, callId, ['queued', 'initiated'], { status: 'ringing', ringingAt: at })
       break
     case 'answered': {
-      const call = await move(trx, callId, ['queued', 'initiated', 'ringing'], {
+      const call = await transition(trx, callId, ['queued', 'initiated', 'ringing'], {
         status: 'in_progress',
         answeredAt: at,
         // Until answering machine detection has decided.
         answeredBy: 'unknown',
       })
-      if (call !== null) await announce(trx, call, 'call.answered', at)
+      if (call !== null) await publishEvent(trx, call, 'call.answered', at)
       break
     }
     case 'answered_by':
       await trx
         .updateTable('calls')
-        .set({ answeredBy: shownAnswerer(event.by) })
+        .set({ answeredBy: apiAnsweredBy(event.by) })
         .where('id', '=', callId)
         .execute()
       break
     case 'ended':
-      await end(trx, event, folder)
+      await endCall(trx, event, folder)
       break
     default:
       break
@@ -76,13 +76,13 @@ export async function storeCallEvent(trx: Trx, event: CallEvent, folder: string)
 }
 
 /** Maps the detected party to the API's values, which have no menus and no fax machines. */
-function shownAnswerer(by: AnsweredBy): string {
+function apiAnsweredBy(by: AnsweredBy): string {
   return by === 'human' || by === 'voicemail' || by === 'screening' ? by : 'unknown'
 }
 
 type Ended = CallEvent & { readonly type: 'ended' }
 
-async function end(trx: Trx, event: Ended, folder: string): Promise<void> {
+async function endCall(trx: Trx, event: Ended, folder: string): Promise<void> {
   const { callId, at, ending, recording } = event
   const call = await trx
     .selectFrom('calls')
@@ -103,7 +103,7 @@ async function end(trx: Trx, event: Ended, folder: string): Promise<void> {
   const seconds = (kind: 'agent' | 'human') =>
     bill.charges.find((charge) => charge.kind === kind)?.seconds ?? 0
   const latency = await latencyOf(trx, callId)
-  const ended = await move(trx, callId, ['queued', 'initiated', 'ringing', 'in_progress'], {
+  const ended = await transition(trx, callId, ['queued', 'initiated', 'ringing', 'in_progress'], {
     status: 'ended',
     endedAt,
     endedReason: outcome.endedReason,
@@ -132,9 +132,9 @@ async function end(trx: Trx, event: Ended, folder: string): Promise<void> {
       .execute()
   }
   await releaseSlot(trx, callId)
-  if (!(await startResultExtraction(trx, ended, at))) await announce(trx, ended, 'call.completed', at)
+  if (!(await startResultExtraction(trx, ended, at))) await publishEvent(trx, ended, 'call.completed', at)
   if (['failed', 'no_answer', 'busy'].includes(outcome.disposition)) {
-    await announce(trx, ended, 'call.failed', at)
+    await publishEvent(trx, ended, 'call.failed', at)
   }
 }
 
@@ -185,7 +185,7 @@ export async function settleAbandonedCalls(
 }
 
 /** Changes a call that is in one of the given states. Returns null, and changes nothing, when it is not. */
-async function move(
+async function transition(
   trx: Trx,
   callId: string,
   from: readonly CallRow['status'][],
@@ -201,7 +201,7 @@ async function move(
   return row ?? null
 }
 
-async function announce(
+async function publishEvent(
   trx: Trx,
   call: CallRow,
   type: 'call.answered' | 'call.completed' | 'call.failed',

@@ -52,22 +52,22 @@ async function admit(
 ): Promise<AdmissionDecision> {
   const { db, clock, nodeId } = options
   const dialled = dialledToE164(invite.to)
-  const reached = await reach(db, dialled, invite, anyDigest)
+  const reached = await findCalledNumber(db, dialled, invite, anyDigest)
   if ('admit' in reached) return reached
   const { number, trunk } = reached
   if (number.status !== 'active' || number.inbound !== 'ready') {
-    return no(404, 'the number does not accept calls')
+    return refused(404, 'the number does not accept calls')
   }
   if (await isCallingBlocked(db, number.organizationId)) {
-    return { ...no(403, 'calling is blocked'), headers: { 'X-Svc-Code': 'blocked_opt_out' } }
+    return { ...refused(403, 'calling is blocked'), headers: { 'X-Svc-Code': 'blocked_opt_out' } }
   }
   const from = callerOf(invite, trunk)
-  const answerer = await whoAnswers(options, number, from)
-  if ('admit' in answerer) return answerer
+  const party = await resolveParty(options, number, from)
+  if ('admit' in party) return party
 
   const now = clock.wall()
   const callId = newId('call', now)
-  const full = await takeRoom(db, number, answerer.pool, trunk, { callId, nodeId }, now)
+  const full = await reserveSlots(db, number, party.pool, trunk, { callId, nodeId }, now)
   try {
     await db.transaction().execute(async (trx) => {
       await insertCall(
@@ -80,8 +80,8 @@ async function admit(
           fromNumber: from,
           toNumber: number.e164,
           numberId: number.id,
-          ...answerer.row,
-          purpose: answerer.purpose,
+          ...party.row,
+          purpose: party.purpose,
           nodeId,
           variables: {},
           metadata: {},
@@ -110,7 +110,7 @@ async function admit(
   return {
     admit: true,
     callId,
-    party: answerer.party(callId),
+    party: party.forCall(callId),
     codecs: trunk === null ? null : codecsOf(trunk),
     srtp: trunk?.srtp ?? 'optional',
     recordTo: number.recordCalls === 1 ? recordingPath(options.folder, callId) : null,
@@ -120,7 +120,7 @@ async function admit(
 type Refused = Extract<AdmissionDecision, { readonly admit: false }>
 
 /** The called number and the trunk that the call came over; null for callers on this machine. */
-interface Reached {
+interface CalledNumber {
   readonly number: NumberRow
   readonly trunk: SipTrunkRow | null
 }
@@ -130,35 +130,35 @@ interface Reached {
  * credentials, also from an address that belongs to a trunk. All other callers must be a trunk; they learn
  * nothing about which numbers exist.
  */
-async function reach(
+async function findCalledNumber(
   db: Db,
   dialled: string | null,
   invite: InboundInvite,
   anyDigest: () => Promise<boolean>,
-): Promise<Reached | Refused> {
+): Promise<CalledNumber | Refused> {
   const local = isLoopback(invite.sourceAddress)
   const number =
     dialled !== null && (local || invite.trunkId !== null) ? await findNumberByE164(db, dialled) : null
   if (local && number?.environment === 'test') return { number, trunk: null }
-  if (invite.trunkId !== null) return overTrunk(db, dialled, number, invite)
-  const refused =
-    local && number === null ? no(404, 'no such number') : no(403, 'not reachable without a trunk')
+  if (invite.trunkId !== null) return findTrunkNumber(db, dialled, number, invite)
+  const refusal =
+    local && number === null ? refused(404, 'no such number') : refused(403, 'not reachable without a trunk')
   // Some trunk uses digest credentials, so the caller is challenged.
-  return (await anyDigest()) ? { ...refused, challenge: true } : refused
+  return (await anyDigest()) ? { ...refusal, challenge: true } : refusal
 }
 
 /**
  * A trunk reaches the live numbers of its organization. A call to any other number would be an origination:
  * the service would dial out for the customer's PBX.
  */
-async function overTrunk(
+async function findTrunkNumber(
   db: Db,
   dialled: string | null,
   number: NumberRow | null,
   { trunkId, to, alternateTo: alsoTo }: InboundInvite,
-): Promise<Reached | Refused> {
+): Promise<CalledNumber | Refused> {
   const trunk = trunkId === null ? null : await findInboundTrunk(db, trunkId)
-  if (trunk === null || trunk.status !== 'active') return no(403, 'the trunk is not active')
+  if (trunk === null || trunk.status !== 'active') return refused(403, 'the trunk is not active')
   const hosts = (row: NumberRow | null): row is NumberRow =>
     row?.organizationId === trunk.organizationId && row.environment === trunk.environment
   if (hosts(number)) return { number, trunk }
@@ -174,14 +174,14 @@ async function overTrunk(
     if (only !== undefined && another === undefined) return { number: only, trunk }
   }
   if (trunk.allowOrigination !== 1 || dialled === null || !isDialable(dialled)) {
-    return no(404, 'no such number')
+    return refused(404, 'no such number')
   }
   // The gate does not know enough about live calls yet, as with POST /v1/calls.
   return originationRefusal({ code: 'compliance_incomplete' })
 }
 
 /** Reserves a slot of the pool and, over a trunk, one of its channels. Returns what is missing, or null. */
-async function takeRoom(
+async function reserveSlots(
   db: Db,
   number: NumberRow,
   pool: SlotPool,
@@ -204,29 +204,29 @@ export function isLoopback(address: string): boolean {
 }
 
 /** Returns the bot or the published agent of the number, or a refusal when there is none. */
-async function whoAnswers(
+async function resolveParty(
   { db, clock, log, providers, rootKey }: AdmissionOptions,
   number: NumberRow,
   from: string,
 ): Promise<PartySpec | Refused> {
-  const ends = { direction: 'inbound', from, to: number.e164 } as const
+  const numbers = { direction: 'inbound', from, to: number.e164 } as const
   if (number.routingMode === 'byo_ws') {
-    const bot = await botPartySpec({ db, rootKey }, number, ends, {})
-    return typeof bot === 'string' ? no(404, 'the number has no media endpoint') : bot
+    const bot = await botPartySpec({ db, rootKey }, number, numbers, {})
+    return typeof bot === 'string' ? refused(404, 'the number has no media endpoint') : bot
   }
-  if (number.routingMode !== 'svc_agent') return no(404, 'the number does not accept calls')
-  const nobody = no(404, 'no published agent answers the number')
-  if (number.agentId === null) return nobody
+  if (number.routingMode !== 'svc_agent') return refused(404, 'the number does not accept calls')
+  const noAgent = refused(404, 'no published agent answers the number')
+  if (number.agentId === null) return noAgent
   const agent = await findAgent(db, number.organizationId, number.agentId)
-  if (agent === null || agent.publishedVersion === null) return nobody
+  if (agent === null || agent.publishedVersion === null) return noAgent
   const version = await findVersion(db, number.organizationId, agent.id, agent.publishedVersion)
-  if (version === null) return nobody
-  const answerer = agentPartySpec({ agent, version }, ends, { variables: {}, providers, now: clock.wall() })
-  if (answerer === null) return no(503, 'a voice or model of the agent is not available')
-  const { missing } = answerer
+  if (version === null) return noAgent
+  const party = agentPartySpec({ agent, version }, numbers, { variables: {}, providers, now: clock.wall() })
+  if (party === null) return refused(503, 'a voice or model of the agent is not available')
+  const { missing } = party
   // A caller cannot supply variables: the agent speaks without those values.
   if (missing.length > 0) log.warn({ agentId: agent.id, missing }, 'call.variables_missing')
-  return answerer
+  return party
 }
 
 /**
@@ -240,6 +240,6 @@ function callerOf({ from, assertedIdentity: asserted }: InboundInvite, trunk: Si
   return text === '' ? 'anonymous' : text
 }
 
-function no(sip: 403 | 404 | 503, reason: string): Refused {
+function refused(sip: 403 | 404 | 503, reason: string): Refused {
   return { admit: false, sip, reason }
 }

@@ -25,7 +25,7 @@ export interface PartySpec {
   readonly purpose: GateRequest['purpose']
   readonly pool: SlotPool
   readonly trigger: 'call' | 'byo'
-  party(callId: string): CallParty
+  forCall(callId: string): CallParty
 }
 
 /** Direction and numbers of a call. `from` is the caller. */
@@ -41,7 +41,7 @@ export type AgentPartySpec = PartySpec & { readonly missing: readonly string[] }
 /** Builds the party of an agent. Returns null when a voice or model of the version has left the catalogue. */
 export function agentPartySpec(
   { agent, version }: { readonly agent: AgentRow; readonly version: AgentVersionRow },
-  ends: CallNumbers,
+  numbers: CallNumbers,
   options: {
     readonly variables: Readonly<Record<string, string>>
     readonly providers: ProviderSettings
@@ -56,7 +56,7 @@ export function agentPartySpec(
       agentVersionId: version.id,
       name: agent.name,
       config,
-      ...ends,
+      ...numbers,
       variables: values,
       now: options.now,
     },
@@ -74,7 +74,7 @@ export function agentPartySpec(
     pool: 'agentCalls',
     trigger: 'call',
     missing,
-    party: () => ({ kind: 'agent', agent: spec }),
+    forCall: () => ({ kind: 'agent', agent: spec }),
   }
 }
 
@@ -89,7 +89,7 @@ export type BotProblem = 'no_endpoint' | 'no_classification' | 'no_variables' | 
 export async function botPartySpec(
   deps: { readonly db: Db; readonly rootKey: RootKey },
   number: NumberRow,
-  ends: CallNumbers,
+  numbers: CallNumbers,
   variables: Readonly<Record<string, string>>,
 ): Promise<PartySpec | BotProblem> {
   const { db, rootKey } = deps
@@ -102,7 +102,7 @@ export async function botPartySpec(
   const { organizationId } = number
   const classification = await classificationOf(db, organizationId)
   // Sender classification is a legal requirement for outbound calls only.
-  if (classification === null && ends.direction === 'outbound') return 'no_classification'
+  if (classification === null && numbers.direction === 'outbound') return 'no_classification'
   const { authSecretId, customParameters, ...target } = endpoint
   const secret =
     authSecretId === null
@@ -113,11 +113,11 @@ export async function botPartySpec(
     purpose: asPurpose(classification),
     pool: 'byoCalls',
     trigger: 'byo',
-    party: (callId) => ({
+    forCall: (callId) => ({
       kind: 'bot',
       bot: {
         ...target,
-        ...ends,
+        ...numbers,
         secret,
         customParameters: { ...customParameters, ...variables },
         callId: uuidOf(callId),

@@ -28,9 +28,9 @@ export interface Placement {
   readonly idempotencyId: string | null
 }
 
-interface Target {
+interface CallTarget {
   readonly number: NumberRow
-  readonly answerer: PartySpec
+  readonly party: PartySpec
 }
 
 /** Returns why this release may not place calls in that environment, or null when it may. */
@@ -53,24 +53,26 @@ export async function placeCall(
 
   const target = await lookUp(deps, owner, placement)
   if (isRefusal(target)) return target
-  const { number, answerer } = target
+  const { number, party } = target
   const unready = await ready(deps, owner)
   if (unready !== null) return unready
-  const way = await outboundRoute(deps, number)
-  if (isRefusal(way)) return way
+  const route = await outboundRoute(deps, number)
+  if (isRefusal(route)) return route
 
   if (deps.calls.draining) return unavailable('The service is shutting down and accepts no new calls.', {})
 
   const callId = newId('call', deps.clock.wall())
-  const full = await takeRoom(deps, owner, answerer.pool, way, callId)
+  const full = await reserveSlots(deps, owner, party.pool, route, callId)
   if (full !== null) return full
-  const clearance = await clear(deps, owner, placement, target, way, callId).catch(async (error: unknown) => {
-    await releaseSlot(deps.db, callId)
-    // Another process may have completed a retry of the same request meanwhile.
-    const twin = await alreadyPlaced(deps, owner, placement)
-    if (twin !== null) return twin
-    throw error
-  })
+  const clearance = await clear(deps, owner, placement, target, route, callId).catch(
+    async (error: unknown) => {
+      await releaseSlot(deps.db, callId)
+      // Another process may have completed a retry of the same request meanwhile.
+      const retried = await alreadyPlaced(deps, owner, placement)
+      if (retried !== null) return retried
+      throw error
+    },
+  )
   if (!('cleared' in clearance)) return clearance
   if (!clearance.cleared) {
     await releaseSlot(deps.db, callId)
@@ -80,9 +82,9 @@ export async function placeCall(
   const folder = recordingsFolder(deps.settings.dataFolder)
   try {
     deps.calls.dial(clearance.permit, {
-      party: answerer.party(callId),
-      gateway: way.gateway,
-      ringTimeoutMs: way.ringTimeoutMs,
+      party: party.forCall(callId),
+      gateway: route.gateway,
+      ringTimeoutMs: route.ringTimeoutMs,
       recordTo: number.recordCalls === 1 ? recordingPath(folder, callId) : null,
     })
   } catch (error) {
@@ -107,7 +109,7 @@ function alreadyPlaced(
 }
 
 /** Looks up what the request names and checks that it can make calls. */
-async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<Target | Refusal> {
+async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<CallTarget | Refusal> {
   const { db } = deps
   const missing = (resource: string, path: string) =>
     refuse('not_found', `There is no such ${resource}.`, { resource, path })
@@ -120,24 +122,24 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
       ? refuse('environment_mismatch', 'The number belongs to the other environment.', { path: 'numberId' })
       : missing('number', 'numberId')
   }
-  const ends = { direction: 'outbound', from: number.e164, to: placement.to } as const
+  const numbers = { direction: 'outbound', from: number.e164, to: placement.to } as const
   if (number.routingMode === 'byo_ws') {
     if (placement.agentId !== null) {
       return contradiction('The number is routed to a media endpoint and has no agent.', 'agentId')
     }
     if (number.status !== 'active') return contradiction('The number is not active.', 'numberId')
-    const answerer = await botPartySpec(deps, number, ends, placement.variables)
-    if (answerer === 'no_endpoint') return contradiction('The number has no media endpoint.', 'numberId')
-    if (answerer === 'no_variables') {
+    const party = await botPartySpec(deps, number, numbers, placement.variables)
+    if (party === 'no_endpoint') return contradiction('The number has no media endpoint.', 'numberId')
+    if (party === 'no_variables') {
       return contradiction('Bots of this type do not accept variables.', 'variables')
     }
-    if (answerer === 'no_semicolons') {
+    if (party === 'no_semicolons') {
       return contradiction('Variables for this bot type must not contain ";", nor "=" in names.', 'variables')
     }
-    if (answerer === 'no_classification') {
+    if (party === 'no_classification') {
       return contradiction('Set the sender classification of the organization first.', 'numberId')
     }
-    return { number, answerer }
+    return { number, party }
   }
   const agentId = placement.agentId ?? number.agentId
   if (agentId === null) {
@@ -154,23 +156,23 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<T
       ? null
       : await findVersion(db, owner.organizationId, agent.id, agent.publishedVersion)
   if (version === null) return contradiction('The agent was never published.', 'agentId')
-  const answerer = agentPartySpec({ agent, version }, ends, {
+  const party = agentPartySpec({ agent, version }, numbers, {
     variables: placement.variables,
     providers: deps.settings.providers,
     now: deps.clock.wall(),
   })
-  if (answerer === null) {
+  if (party === null) {
     return contradiction('A voice or model of the published version is no longer available.', 'agentId')
   }
-  const { missing: unset } = answerer
+  const { missing: unset } = party
   if (unset.length > 0) {
     return refuse('missing_variables', `Values are missing for: ${unset.join(', ')}.`, { missing: unset })
   }
-  return { number, answerer }
+  return { number, party }
 }
 
 /** Reserves a slot of the pool and, over a trunk, one of its channels, which inbound calls share. */
-async function takeRoom(
+async function reserveSlots(
   deps: Deps,
   owner: Owner,
   pool: SlotPool,
@@ -179,17 +181,17 @@ async function takeRoom(
 ): Promise<Refusal<'concurrent_call_limit_reached'> | null> {
   const { db, clock, nodeId } = deps
   const holder = { callId, nodeId }
-  const noRoom = (message: string, where: string, full: PoolUse) =>
+  const limitReached = (message: string, where: string, full: PoolUse) =>
     refuse('concurrent_call_limit_reached', message, { pool: where, ...full })
   const full = await takeSlot(db, owner, pool, holder, clock.wall())
   if (full !== null) {
     const what = pool === 'agentCalls' ? 'agent calls' : 'calls with media endpoints'
-    return noRoom(`The limit of concurrent ${what} is reached.`, pool, full)
+    return limitReached(`The limit of concurrent ${what} is reached.`, pool, full)
   }
   const busy = trunk === null ? null : await takeTrunkChannel(db, trunk, holder, clock.wall())
   if (busy === null) return null
   await releaseSlot(db, callId)
-  return noRoom('All channels of the trunk are in use.', 'sipTrunk', busy)
+  return limitReached('All channels of the trunk are in use.', 'sipTrunk', busy)
 }
 
 /** Live calls need checks that this release does not implement. Until then no live call is dialled. */
@@ -207,11 +209,11 @@ function clear(
   deps: Deps,
   owner: Owner,
   placement: Placement,
-  { number, answerer }: Target,
+  { number, party }: CallTarget,
   { trunk }: OutboundRoute,
   callId: string,
 ): Promise<Clearance> {
-  const { row, purpose, trigger } = answerer
+  const { row, purpose, trigger } = party
   return clearDial(
     deps,
     {

@@ -83,17 +83,17 @@ export async function talkCommand(
     streams.write(HELP)
     return 0
   }
-  const sound = soundOf(values)
+  const audio = audioOptions(values)
   let status = 0
   await withDatabase(async (db, settings) => {
     const spec = await specOf(db, settings, values.agent, variablesOf(values.variable ?? []))
-    if (sound === null && spec.languageModel.vendor === OPENAI_REALTIME) {
+    if (audio === null && spec.languageModel.vendor === OPENAI_REALTIME) {
       throw new UsageError('the model of this agent works on audio only: use --in')
     }
     status =
-      sound === null
+      audio === null
         ? await talk(spec, settings, streams, { trace: values.trace === true, clock: systemClock })
-        : await talkInAudio(spec, settings, sound, (text) => streams.write(text))
+        : await talkInAudio(spec, settings, audio, (text) => streams.write(text))
   })
   return status
 }
@@ -135,13 +135,13 @@ async function talk(
   conversation.start()
   let at = 0
   const frame = new Int16Array((RATE / 1000) * FRAME_MS)
-  const beat = (): void => {
+  const tick = (): void => {
     conversation.pull(frame, at)
     conversation.push({ pcm: frame.fill(0), rate: RATE, at })
     at += frame.length
-    next = clock.after(FRAME_MS, beat)
+    next = clock.after(FRAME_MS, tick)
   }
-  let next = clock.after(0, beat)
+  let next = clock.after(0, tick)
   scope.own(() => next.cancel())
   const reader = createInterface({ input: streams.input })
   scope.own(() => reader.close())
@@ -166,7 +166,7 @@ async function talk(
 }
 
 /** Returns null for a conversation in text, which takes no audio options. */
-function soundOf(values: {
+function audioOptions(values: {
   readonly in?: string[]
   readonly out?: string
   readonly 'agent-only'?: boolean

@@ -102,15 +102,15 @@ export function scriptUtterance(
   const letters = words.reduce((sum, word) => sum + word.length, 0)
   const from: number = onsetMs
   let before = 0
-  const place = (chars: number): number => from + ((offsetMs - from) * chars) / Math.max(1, letters)
+  const timeAt = (chars: number): number => from + ((offsetMs - from) * chars) / Math.max(1, letters)
   return {
     ...said,
     onsetMs: from,
     offsetMs,
     words: words.map((text) => {
-      const startMs = place(before)
+      const startMs = timeAt(before)
       before += text.length
-      return { text, startMs, endMs: place(before) }
+      return { text, startMs, endMs: timeAt(before) }
     }),
   }
 }

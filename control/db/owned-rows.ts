@@ -1,0 +1,33 @@
+import type { Db, Trx } from './database.js'
+
+/** Tables whose rows belong to an organization and that other resources reference by id. */
+type OwnedTable = 'connections' | 'secrets'
+
+/** Returns the ids that are no row of the organization. */
+export async function unknownIds(
+  db: Db | Trx,
+  table: OwnedTable,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  if (ids.length === 0) return []
+  const rows = await db
+    .selectFrom(table)
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where('id', 'in', ids)
+    .execute()
+  const known = new Set(rows.map((row) => row.id))
+  return ids.filter((id) => !known.has(id))
+}
+
+/** Computes the ids to remove and to add. Unchanged rows are not touched: other transactions may wait for them. */
+export function changedIds(
+  before: readonly string[],
+  after: readonly string[],
+): { readonly removed: readonly string[]; readonly added: readonly string[] } {
+  return {
+    removed: before.filter((id) => !after.includes(id)),
+    added: after.filter((id) => !before.includes(id)),
+  }
+}
