@@ -1,12 +1,13 @@
 import { performance } from 'node:perf_hooks'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { CallEvent, CallId } from '../../signalling/call/call-events.js'
 import { METHODS } from '../../signalling/embedded/message/sip-message.js'
 import type { ServerStats } from '../../signalling/embedded/server.js'
 import type { WireMessage } from '../../signalling/trace/wire-tap.js'
 import { LATENESS_BOUNDS_MS, type WorkerLoad } from '../../workers/channel/protocol.js'
 import { MediaMetrics } from './media-metrics.js'
-import { Counter, Gauge, Histogram, type Metric } from './metric-registry.js'
 import type { QueueDepth } from './queue-depths.js'
+import { SnapshotHistogram } from './snapshot-histogram.js'
 import type { CallSpan, RequestSpan, Tracing } from './tracing.js'
 
 /** Result of a webhook attempt: delivered, retried, failed for good, or interrupted by a shutdown. */
@@ -70,101 +71,112 @@ const MAX_SPAN_EVENTS = 200
 /** Opens the metrics. Also opens traces if `tracing` is not null. */
 export function openTelemetry(tracing: Tracing | null): Telemetry {
   let sources: MetricSources | null = null
-  const requests = new Counter('parley_http_requests_total', 'Requests answered, by operation and status.')
-  const seconds = new Histogram('parley_http_request_seconds', 'Time to answer, by operation.', SECONDS)
-  const live = new Gauge('parley_calls', 'Calls that are not over, by state.')
-  const ended = new Counter('parley_calls_ended_total', 'Calls that ended, by cause and whose fault it was.')
-  const troubles = new Counter('parley_call_troubles_total', 'Trouble on live calls, by part.')
-  const sounds = new Counter('parley_call_sounds_total', 'Sounds other than speech on calls, by kind.')
-  const interruptions = new Counter('parley_interruptions_total', 'Callers who interrupted an agent.')
-  const media = new MediaMetrics()
-  const queries = new Histogram('parley_db_query_seconds', 'Time of database statements.', QUERY_SECONDS)
-  const failures = new Counter('parley_db_query_errors_total', 'Database statements that failed.')
-  const sessions = new Gauge('parley_media_sessions', 'Media sessions, by worker.')
-  const lateness = new Histogram(
-    'parley_media_beat_lateness_seconds',
-    'How late the 20 ms beat of a media worker was; the sum is an upper bound.',
-    LATENESS_BOUNDS_MS.map((ms) => ms / 1000),
+  const registry = new Registry()
+  const options = (name: string, help: string, ...labelNames: string[]) => ({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+  })
+  const counter = (...about: Parameters<typeof options>) => new Counter(options(...about))
+  const gauge = (...about: Parameters<typeof options>) => new Gauge(options(...about))
+  const histogram = (buckets: number[], ...about: Parameters<typeof options>) =>
+    new Histogram({ ...options(...about), buckets })
+
+  const requests = counter(
+    'parley_http_requests_total',
+    'HTTP requests, by operation and status.',
+    'operation',
+    'status',
   )
-  const skipped = new Gauge('parley_media_skipped_frames', 'Frames skipped since the worker started.')
-  const judged = new Gauge(
-    'parley_voice_judgements',
-    'Windows the neural voice detector judged, and frames it was too late for, since the worker started.',
-  )
-  const pauses = new Gauge(
-    'parley_turn_judgements',
-    'Pauses the model of turn endings was asked about since the worker started, by what came of it.',
-  )
-  const waiting = new Gauge('parley_call_events_waiting', 'Call events that are not stored yet.')
-  const lost = new Gauge('parley_call_events_lost', 'Call events that could not be stored.')
-  const queued = new Gauge('parley_queue_rows', 'Rows that wait in a queue of the database.')
-  const oldest = new Gauge('parley_queue_oldest_seconds', 'How late the first due row of a queue is.')
-  const attempts = new Counter('parley_webhook_attempts_total', 'Webhook attempts, by what followed.')
-  const attemptSeconds = new Histogram(
-    'parley_webhook_attempt_seconds',
-    'Time of webhook attempts, by what followed.',
+  const seconds = histogram(
     SECONDS,
+    'parley_http_request_seconds',
+    'Duration of HTTP requests, by operation.',
+    'operation',
   )
-  const messages = new Counter('parley_sip_messages_total', 'SIP messages, by direction and kind.')
-  const dialogs = new Gauge('parley_sip_dialogs', 'Dialogs of the embedded SIP server.')
-  const transactions = new Gauge('parley_sip_transactions', 'Transactions of the embedded SIP server.')
-  const banned = new Gauge('parley_sip_banned_sources', 'Source addresses that are banned.')
-  const bans = new Gauge('parley_sip_bans', 'Bans since the start, by offence.')
-  const unwanted = new Gauge('parley_sip_unwanted_requests', 'Requests limits kept out since the start.')
-  const memory = new Gauge('process_resident_memory_bytes', 'Resident memory of the process.')
-  const loop = new Gauge(
-    'parley_event_loop_utilization',
-    'Busy share of the main thread since the last look.',
+  const live = gauge('parley_calls', 'Live calls, by state.', 'state')
+  const ended = counter(
+    'parley_calls_ended_total',
+    'Ended calls, by cause and by who is responsible.',
+    'cause',
+    'fault',
   )
-  const metrics: readonly Metric[] = [
-    requests,
-    seconds,
-    live,
-    ended,
-    troubles,
-    interruptions,
-    sounds,
-    ...media.metrics,
-    queries,
-    failures,
-    sessions,
-    lateness,
-    skipped,
-    judged,
-    pauses,
-    waiting,
-    lost,
-    queued,
-    oldest,
-    attempts,
-    attemptSeconds,
-    messages,
-    dialogs,
-    transactions,
-    banned,
-    bans,
-    unwanted,
-    memory,
-    loop,
-  ]
+  const troubles = counter('parley_call_troubles_total', 'Failures during live calls, by part.', 'part')
+  const interruptions = counter('parley_interruptions_total', 'Interruptions of agents by callers.')
+  const sounds = counter('parley_call_sounds_total', 'Detected sounds other than speech, by kind.', 'kind')
+  const media = new MediaMetrics(registry)
+  const queries = histogram(QUERY_SECONDS, 'parley_db_query_seconds', 'Duration of database statements.')
+  const failures = counter('parley_db_query_errors_total', 'Failed database statements.')
+  const sessions = gauge('parley_media_sessions', 'Media sessions, by worker.', 'worker')
+  const lateness = new SnapshotHistogram({
+    name: 'parley_media_beat_lateness_seconds',
+    help: 'Lateness of the 20 ms frame clock of the media workers. The sum is an upper bound.',
+    labelNames: ['worker'],
+    buckets: LATENESS_BOUNDS_MS.map((ms) => ms / 1000),
+    registry,
+  })
+  const skipped = gauge(
+    'parley_media_skipped_frames',
+    'Frames skipped since the start of a worker.',
+    'worker',
+  )
+  const judged = gauge(
+    'parley_voice_judgements',
+    'Windows judged by the neural voice detector since the start of a worker, and frames it was too late for.',
+    'worker',
+    'by',
+  )
+  const pauses = gauge(
+    'parley_turn_judgements',
+    'Pauses passed to the turn detector since the start of a worker, by outcome.',
+    'worker',
+    'outcome',
+  )
+  const waiting = gauge('parley_call_events_waiting', 'Call events that are not stored yet.')
+  const lost = gauge('parley_call_events_lost', 'Call events that could not be stored.')
+  const queued = gauge('parley_queue_rows', 'Rows in the queues of the database.', 'queue')
+  const oldest = gauge('parley_queue_oldest_seconds', 'Age of the oldest due row, by queue.', 'queue')
+  const attempts = counter('parley_webhook_attempts_total', 'Webhook attempts, by outcome.', 'outcome')
+  const attemptSeconds = histogram(
+    SECONDS,
+    'parley_webhook_attempt_seconds',
+    'Duration of webhook attempts, by outcome.',
+    'outcome',
+  )
+  const messages = counter(
+    'parley_sip_messages_total',
+    'SIP messages, by direction and kind.',
+    'direction',
+    'kind',
+  )
+  const dialogs = gauge('parley_sip_dialogs', 'Dialogs of the embedded SIP server.')
+  const transactions = gauge('parley_sip_transactions', 'Transactions of the embedded SIP server.', 'role')
+  const banned = gauge('parley_sip_banned_sources', 'Banned source addresses.')
+  const bans = gauge('parley_sip_bans', 'Bans since the start, by offence.', 'offence')
+  const unwanted = gauge('parley_sip_unwanted_requests', 'Rejected requests since the start.', 'outcome')
+  const memory = gauge('process_resident_memory_bytes', 'Resident memory of the process.')
+  const loop = gauge('parley_event_loop_utilization', 'Utilization of the main thread since the last scrape.')
+  // Missing without an embedded SIP server. prom-client would render 0.
+  for (const metric of [dialogs, banned]) metric.remove()
   const calls = new Map<CallId, LiveCall>()
   let lastUtilization = performance.eventLoopUtilization()
 
   async function collect(): Promise<void> {
-    live.clear()
+    live.reset()
     for (const state of STATES) {
       live.set({ state }, [...calls.values()].filter((call) => call.state === state).length)
     }
-    memory.set({}, process.memoryUsage.rss())
+    memory.set(process.memoryUsage.rss())
     const now = performance.eventLoopUtilization()
-    loop.set({}, performance.eventLoopUtilization(now, lastUtilization).utilization)
+    loop.set(performance.eventLoopUtilization(now, lastUtilization).utilization)
     lastUtilization = now
     const source = sources
     if (source === null) return
     const events = source.callEvents()
-    waiting.set({}, events.waiting)
-    lost.set({}, events.lost)
-    for (const metric of [sessions, lateness, skipped, queued, oldest]) metric.clear()
+    waiting.set(events.waiting)
+    lost.set(events.lost)
+    for (const metric of [sessions, lateness, skipped, queued, oldest]) metric.reset()
     for (const [index, load] of (await source.load()).entries()) {
       const labels = { worker: String(index) }
       sessions.set(labels, load.sessions)
@@ -179,14 +191,14 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
           pauses.set({ ...labels, outcome }, count)
         }
       }
-      lateness.replace(labels, load.histogram, upperSum(load.histogram))
+      lateness.add(labels, load.histogram, upperSum(load.histogram))
     }
     const server = source.sip()
     if (server !== null) {
-      dialogs.set({}, server.dialogs)
+      dialogs.set(server.dialogs)
       transactions.set({ role: 'client' }, server.clientTransactions)
       transactions.set({ role: 'server' }, server.serverTransactions)
-      banned.set({}, server.guard.banned)
+      banned.set(server.guard.banned)
       for (const [offence, count] of Object.entries(server.guard.bans)) bans.set({ offence }, count)
       unwanted.set({ outcome: 'refused' }, server.guard.refused)
       unwanted.set({ outcome: 'ignored' }, server.guard.ignored)
@@ -200,7 +212,7 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
   return {
     request(seen) {
       const operation = seen.operation ?? 'none'
-      requests.add({ operation, status: String(seen.status) })
+      requests.inc({ operation, status: String(seen.status) })
       seconds.observe({ operation }, seen.ms / 1000)
       tracing?.request(seen)
     },
@@ -211,16 +223,16 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
       }
       if (event.type === 'ringing') call.state = 'ringing'
       if (event.type === 'answered') call.state = 'in_progress'
-      if (event.type === 'trouble') troubles.add({ part: event.part })
-      if (event.type === 'detected') sounds.add({ kind: event.event.type })
-      if (event.type === 'interrupted') interruptions.add({})
+      if (event.type === 'trouble') troubles.inc({ part: event.part })
+      if (event.type === 'detected') sounds.inc({ kind: event.event.type })
+      if (event.type === 'interrupted') interruptions.inc()
       if (event.type !== 'ended') {
         calls.set(event.callId, call)
         return
       }
       calls.delete(event.callId)
       const { cause, fault } = event.ending
-      ended.add({ cause, fault })
+      ended.inc({ cause, fault })
       if (event.rtp !== null) media.callEnded(event.rtp)
       const span: CallSpan = {
         callId: event.callId,
@@ -233,22 +245,22 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
       tracing?.call(span)
     },
     sip({ direction, text }) {
-      messages.add({ direction, kind: messageKind(text) })
+      messages.inc({ direction, kind: messageKind(text) })
     },
     delivery(outcome, took) {
-      attempts.add({ outcome })
+      attempts.inc({ outcome })
       attemptSeconds.observe({ outcome }, took)
     },
     query(took, failed) {
-      queries.observe({}, took)
-      if (failed) failures.add({})
+      queries.observe(took)
+      if (failed) failures.inc()
     },
     readFrom(from) {
       sources = from
     },
     async metrics() {
       await collect()
-      return metrics.map((metric) => metric.render()).join('')
+      return registry.metrics()
     },
   }
 }

@@ -145,7 +145,7 @@ t.test('what the service tells of itself', async (t) => {
     t.match(metrics, /parley_sip_dialogs \d/)
     t.match(metrics, 'parley_sip_bans{offence="scanner"} 0')
     t.match(metrics, 'parley_call_events_lost 0')
-    for (const line of metrics.trimEnd().split('\n')) {
+    for (const line of metrics.split('\n').filter((text) => text !== '')) {
       t.match(line, /^(# (HELP|TYPE) \w+ .+|\w+(\{(\w+="[^"]*",?)+\})? [\d.e+-]+)$/)
     }
     t.end()
