@@ -33,7 +33,8 @@ export class SnapshotHistogram extends Histogram {
     this.#snapshots.push({ labels, counts: [...counts], sum })
   }
 
-  override reset(): void {
+  /** Removes all series. */
+  clear(): void {
     this.#snapshots = []
   }
 

@@ -176,7 +176,8 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
     const events = source.callEvents()
     waiting.set(events.waiting)
     lost.set(events.lost)
-    for (const metric of [sessions, lateness, skipped, queued, oldest]) metric.reset()
+    for (const metric of [sessions, skipped, queued, oldest]) metric.reset()
+    lateness.clear()
     for (const [index, load] of (await source.load()).entries()) {
       const labels = { worker: String(index) }
       sessions.set(labels, load.sessions)
