@@ -86,6 +86,18 @@ export interface TurnRecord {
   readonly usage: Usage
 }
 
+/** A part of the call failed. */
+export interface FailureEvent<Part extends string> {
+  readonly type: 'trouble'
+  readonly part: Part
+  readonly code: string
+  readonly message: string
+  /** The failed vendor and its replacement. Absent when unknown or when there is no replacement. */
+  readonly vendor?: string
+  readonly instead?: string
+  readonly atMs: number
+}
+
 /** What a conversation reports, in order. */
 export type ConversationEvent =
   | { readonly type: 'turn'; readonly turn: Turn }
@@ -101,16 +113,7 @@ export type ConversationEvent =
   /** A sound of the far side other than speech was detected. */
   | { readonly type: 'detected'; readonly event: DetectorEvent }
   | { readonly type: 'dtmf'; readonly digit: Digit; readonly atMs: number; readonly durationMs: number }
-  | {
-      readonly type: 'trouble'
-      readonly part: 'speech_to_text' | 'text_to_speech' | 'language_model'
-      readonly code: string
-      readonly message: string
-      /** The failed vendor and its replacement. Absent when unknown or when there is no replacement. */
-      readonly vendor?: string
-      readonly instead?: string
-      readonly atMs: number
-    }
+  | FailureEvent<'speech_to_text' | 'text_to_speech' | 'language_model'>
   | {
       readonly type: 'tool'
       readonly name: string
