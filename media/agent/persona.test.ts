@@ -2,7 +2,7 @@ import t from 'tap'
 import { loudnessVad } from '../../fixtures/audio/loudness-vad.js'
 import { FRAME_MS } from '../base/frame.js'
 import type { PersonaSpec } from './agent-spec.js'
-import { openPersona, type Persona } from './persona.js'
+import { Persona } from './persona.js'
 
 const RATE = 8000
 const FRAME = 160
@@ -24,7 +24,7 @@ class Rig {
       onsetMs: 0,
       offsetMs: 0,
     })
-    this.persona = openPersona({
+    this.persona = new Persona({
       id: 'p',
       rate: RATE,
       vad: loudnessVad,
@@ -116,7 +116,7 @@ t.test('stops its media; without its clips it hangs up', async (t) => {
   t.same(rig.heard, [])
 
   let hungUp = 0
-  const persona = openPersona({
+  const persona = new Persona({
     id: 'p',
     rate: RATE,
     vad: loudnessVad,

@@ -23,18 +23,7 @@ export interface PersonaOptions {
 }
 
 /** The simulated far end of a call. Plays its clips when their cues occur. */
-export interface Persona extends Endpoint {
-  /** Loads the clips. Rejects when one is missing. */
-  prepare(): Promise<void>
-  /** Starts when media is live. The first step waits for clips that still load; a missing clip hangs up. */
-  start(): void
-}
-
-export function openPersona(options: PersonaOptions): Persona {
-  return new SimulatedSpeaker(options)
-}
-
-class SimulatedSpeaker implements Persona {
+export class Persona implements Endpoint {
   readonly id: string
   readonly kind = 'agent'
   readonly delivery = 'arrival'
@@ -70,11 +59,13 @@ class SimulatedSpeaker implements Persona {
     this.#detector = options.vad.open({ rate: options.rate, startMs: START_MS, stopMs: STOP_MS })
   }
 
+  /** Loads the clips. Rejects when one is missing. */
   prepare(): Promise<void> {
     this.#loading ??= this.#load()
     return this.#loading
   }
 
+  /** Starts when media is live. The first step waits for clips that still load; a missing clip hangs up. */
   start(): void {
     if (this.#closed) return
     this.#live = true

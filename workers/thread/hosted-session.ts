@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net'
 import type { SpeakerScript } from '../../media/agent/agent-spec.js'
 import type { CircuitBreakers } from '../../media/agent/circuit-breaker.js'
-import { openPersona } from '../../media/agent/persona.js'
+import { Persona } from '../../media/agent/persona.js'
 import { openAgent } from '../../media/agent/realtime/realtime-conversation.js'
 import type { PhraseCache } from '../../media/agent/tts/phrase-cache.js'
 import type { Vendors } from '../../media/agent/vendor-ports.js'
@@ -366,7 +366,7 @@ export class HostedSession {
 
   #persona(party: Extract<Party, { kind: 'persona' }>): HostedParty {
     const { vad, clips } = this.#host
-    const persona = openPersona({
+    const persona = new Persona({
       id: PARTY,
       spec: party.persona,
       rate: this.#options.rate,

@@ -11,7 +11,7 @@ import type { ConversationEvent } from '../conversation-events.js'
 import { CallLanguage } from '../language/call-language.js'
 import { LlmReplySource, type ReplySource } from '../llm/llm-reply-source.js'
 import { CallerInput } from '../stt/caller-input.js'
-import type { RecogniserChoice } from '../stt/stt-failover.js'
+import type { RecogniserChoice } from '../stt/stt-stream.js'
 import type { ToolRunner } from '../tools/tool-calls.js'
 import { AgentSpeech } from '../tts/agent-speech.js'
 import type { PhraseCache } from '../tts/phrase-cache.js'
@@ -62,21 +62,6 @@ export interface ConversationOptions {
   readonly onFault?: (error: unknown) => void
 }
 
-/**
- * A talking agent: the shell around the turn machine. Owns playout, VAD, recogniser, model and synthesis jobs
- * and timers. Runs the machine's effects and feeds its inputs.
- */
-export interface Conversation extends Endpoint {
-  /** Synthesises the opening line for the first packet. Takes bounded time and never rejects. */
-  prepare(): Promise<void>
-  /** Handles a detected sound of the far side other than speech. */
-  detected(event: DetectorEvent): void
-  /** Starts the conversation when media is live, at session time 0. Call once. */
-  start(): void
-  /** Emits the turns so far, then closes the conversation. Emits nothing after it returns. Idempotent. */
-  close(why: CloseReason): void
-}
-
 /** The models behind a conversation: an STT, LLM and TTS cascade, or one speech-to-speech model. */
 export interface ReplyModel {
   readonly recogniser: SpeechToText
@@ -102,7 +87,7 @@ export function openConversation(
   options: ConversationOptions,
   openReplyModel: OpenReplyModel = cascade,
 ): Conversation {
-  return new AgentConversation(options, openReplyModel)
+  return new Conversation(options, openReplyModel)
 }
 
 /** Connects STT to an LLM, and the LLM's sentences to TTS. */
@@ -121,7 +106,11 @@ const cascade: OpenReplyModel = ({ spec, vendors, breakers, tools }, turnContext
   }
 }
 
-class AgentConversation implements Conversation {
+/**
+ * A talking agent: the shell around the turn machine. Owns playout, VAD, recogniser, model and synthesis jobs
+ * and timers. Runs the machine's effects and feeds its inputs.
+ */
+export class Conversation implements Endpoint {
   readonly id: string
   readonly kind = 'agent'
   readonly delivery = 'arrival'
@@ -191,10 +180,12 @@ class AgentConversation implements Conversation {
     })
   }
 
+  /** Synthesises the opening line for the first packet. Takes bounded time and never rejects. */
   prepare(): Promise<void> {
     return this.#speech.prepare()
   }
 
+  /** Starts the conversation when media is live, at session time 0. Call once. */
   start(): void {
     if (this.#loop.started || this.#loop.phase === 'ended') return
     this.#loop.begin()
@@ -222,11 +213,13 @@ class AgentConversation implements Conversation {
     this.#feed({ type: 'digit', digit, atMs: this.#loop.now() })
   }
 
+  /** Emits the turns so far, then closes the conversation. Emits nothing after it returns. Idempotent. */
   close(_why: CloseReason): void {
     if (this.#loop.phase !== 'ended') this.#feed({ type: 'close', atMs: this.#loop.now() })
     this.#release()
   }
 
+  /** Handles a detected sound of the far side other than speech. */
   detected(event: DetectorEvent): void {
     this.#callerInput.detected(event)
   }

@@ -1,7 +1,7 @@
 import type { AgentSpec, ChosenModel } from '../agent-spec.js'
 import type { CircuitBreakers } from '../circuit-breaker.js'
 import { ModelChain, type ModelChoice } from '../llm/model-chain.js'
-import type { RecogniserChoice } from '../stt/stt-failover.js'
+import type { RecogniserChoice } from '../stt/stt-stream.js'
 import type { TurnContext } from '../turn/turn-context.js'
 import type { Vendors } from '../vendor-ports.js'
 

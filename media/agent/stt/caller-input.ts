@@ -14,7 +14,8 @@ import type { TurnContext } from '../turn/turn-context.js'
 import { VAD_START_MS, VAD_STOP_MS } from '../turn/turn-policy.js'
 import type { SpeechToTextCapabilities, VendorFailure } from '../vendor-ports.js'
 import { EndpointingDelay } from './endpointing-delay.js'
-import { type AudioUsage, type RecogniserChoice, SttFailover } from './stt-failover.js'
+import { type AudioUsage, SttFailover } from './stt-failover.js'
+import type { RecogniserChoice } from './stt-stream.js'
 
 /** Shorter than the silence that resumes the agent, longer than the gaps within speech. */
 const MIN_GAP_MS = 200

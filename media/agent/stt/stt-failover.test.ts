@@ -3,7 +3,8 @@ import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { EngineError } from '../../base/errors.js'
 import { CircuitBreakers } from '../circuit-breaker.js'
 import type { SpeechToText, SpeechToTextEvents } from '../vendor-ports.js'
-import { type RecogniserChoice, SttFailover } from './stt-failover.js'
+import { SttFailover } from './stt-failover.js'
+import type { RecogniserChoice } from './stt-stream.js'
 
 const FRAME = new Int16Array(160)
 

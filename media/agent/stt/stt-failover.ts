@@ -1,46 +1,31 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { SessionRate } from '../../base/frame.js'
-import type { RecognitionMode, TimedWord } from '../agent-spec.js'
-import { breakerKey, type CircuitBreakers } from '../circuit-breaker.js'
-import { toVendorFailure } from '../tts/synthesis.js'
-import type {
-  SpeechToText,
-  SpeechToTextCapabilities,
-  SpeechToTextStream,
-  VendorFailure,
-} from '../vendor-ports.js'
+import type { TimedWord } from '../agent-spec.js'
+import type { CircuitBreakers } from '../circuit-breaker.js'
+import type { SpeechToTextCapabilities, VendorFailure } from '../vendor-ports.js'
 import { AudioHistory } from './audio-history.js'
-
-/** Assumed before a stream is open. */
-const UNKNOWN: SpeechToTextCapabilities = {
-  partials: false,
-  endOfUtterance: false,
-  wordTimes: false,
-  understandsSpeech: true,
-  finalDeadlineMs: 1500,
-}
+import {
+  keyOf,
+  languagesOf,
+  openSttStream,
+  PRE_ROLL_MS,
+  type RecogniserChoice,
+  type SttStream,
+  supports,
+  UNKNOWN_CAPABILITIES,
+  type Utterance,
+  UtteranceReplay,
+} from './stt-stream.js'
 
 /** Delay before a failed recogniser is opened again. */
 const REOPEN_AFTER_MS = 250
 /** Length of unanswered speech that another recogniser can receive. */
 const HISTORY_MS = 4000
-/** Audio before the VAD onset (the first consonant), and the time that the VAD needs to report the onset. */
-const PRE_ROLL_MS = 300
-const ONSET_DELAY_MS = 100
 /** Least time (ms) allowed for a hedge request. */
 const HEDGE_MS = 700
 /** The hedge starts after this part of the first recogniser's deadline (p99). Few finals are that late. */
 const HEDGE_AFTER = 0.5
-
-/** A recogniser with the settings that the agent uses. */
-export interface RecogniserChoice {
-  readonly recogniser: SpeechToText
-  readonly model: string | null
-  readonly mode: RecognitionMode
-  /** Languages that the model understands. Null means the language of the stream. */
-  readonly languages: readonly string[] | null
-}
 
 export interface SttFailoverOptions {
   /** All languages that may be spoken, and the one expected first. */
@@ -70,24 +55,6 @@ export interface AudioUsage {
   readonly vendor: string
   readonly model: string | null
   readonly ms: number
-}
-
-/** A stream and its recogniser. */
-interface SttStream {
-  readonly choice: RecogniserChoice
-  /** Index in the list of recognisers. */
-  readonly index: number
-  readonly language: string
-  readonly stream: SpeechToTextStream
-}
-
-/** Speech that the VAD detected and that has no final text yet. */
-interface Utterance {
-  readonly startMs: number
-  /** Null while the speech goes on. */
-  readonly endMs: number | null
-  /** A final text arrived during the speech, which may be complete. */
-  readonly finalReceived: boolean
 }
 
 /**
@@ -123,7 +90,7 @@ export class SttFailover {
   }
 
   get capabilities(): SpeechToTextCapabilities {
-    const capabilities = this.#active?.stream.capabilities ?? UNKNOWN
+    const capabilities = this.#active?.stream.capabilities ?? UNKNOWN_CAPABILITIES
     if (this.#nextFallback() === null) return capabilities
     const { finalDeadlineMs } = capabilities
     return {
@@ -268,61 +235,40 @@ export class SttFailover {
   }
 
   #open(choice: RecogniserChoice): SttStream | VendorFailure {
-    const { languages, language: first, rate } = this.#options
-    const known = choice.languages
-    const language = known === null || known.includes(this.#language) ? this.#language : first
-    let stt: SttStream | null = null
-    const inUse = () => stt !== null && (this.#active === stt || this.#hedge === stt)
-    try {
-      const stream = choice.recogniser.open(
-        {
-          rate,
-          language,
-          languages: languages.filter((tag) => known === null || known.includes(tag)),
-          model: choice.model,
-          mode: choice.mode,
+    const { languages, language: first, rate, recognisers } = this.#options
+    const language = supports(choice, this.#language) ? this.#language : first
+    const index = recognisers.indexOf(choice)
+    const inUse = (stt: SttStream) => this.#active === stt || this.#hedge === stt
+    return openSttStream(
+      choice,
+      { rate, language, languages, index },
+      {
+        partial: (stt, text) => {
+          if (this.#active !== stt) return
+          // The caller has said more than was answered.
+          if (this.#utterance?.finalReceived) this.#utterance = { ...this.#utterance, finalReceived: false }
+          this.#options.partial(text)
         },
-        {
-          partial: (text) => {
-            if (stt === null || this.#active !== stt) return
-            // The caller has said more than was answered.
-            if (this.#utterance?.finalReceived) this.#utterance = { ...this.#utterance, finalReceived: false }
-            this.#options.partial(text)
-          },
-          final: (text, words, detected = null) => {
-            if (stt !== null && inUse()) this.#finalReceived(stt, text, words, detected)
-          },
-          eagerEndOfTurn: (complete) => {
-            if (stt !== null && this.#active === stt) this.#options.eagerEndOfTurn(complete)
-          },
-          failed: (error) => {
-            if (stt !== null && inUse()) this.#streamFailed(stt, error)
-          },
+        final: (stt, text, words, detected) => {
+          if (inUse(stt)) this.#finalReceived(stt, text, words, detected)
         },
-      )
-      stt = { choice, index: this.#options.recognisers.indexOf(choice), language, stream }
-      return stt
-    } catch (error) {
-      return toVendorFailure(error)
-    }
+        eagerEndOfTurn: (stt, complete) => {
+          if (this.#active === stt) this.#options.eagerEndOfTurn(complete)
+        },
+        failed: (stt, error) => {
+          if (inUse(stt)) this.#streamFailed(stt, error)
+        },
+      },
+    )
   }
 
   /** Gives the stream the unanswered speech. */
   #replay(stt: SttStream): void {
-    const { stream } = stt
-    const utterance = this.#utterance
-    const fromMs = (utterance?.startMs ?? this.#lastMs) - PRE_ROLL_MS
-    let onsetReported = utterance === null
-    this.#history?.replay(fromMs, (pcm, atMs) => {
-      if (utterance !== null && !onsetReported && atMs >= utterance.startMs + ONSET_DELAY_MS) {
-        onsetReported = true
-        stream.utteranceStart(utterance.startMs)
-      }
-      this.#writeTo(stt, pcm, atMs)
-    })
-    if (utterance === null) return
-    if (!onsetReported) stream.utteranceStart(utterance.startMs)
-    if (utterance.endMs !== null) stream.utteranceEnd(utterance.endMs)
+    const fromMs = this.#utterance?.startMs ?? this.#lastMs
+    const write = (pcm: Int16Array, atMs: number) => this.#writeTo(stt, pcm, atMs)
+    const replay = new UtteranceReplay(stt.stream, this.#utterance, write)
+    this.#history?.replay(fromMs - PRE_ROLL_MS, (pcm, atMs) => replay.write(pcm, atMs))
+    replay.end()
   }
 
   // ---- results
@@ -440,17 +386,4 @@ export class SttFailover {
     this.#active = null
     this.#hedge = null
   }
-}
-
-function supports({ languages }: RecogniserChoice, language: string): boolean {
-  return languages === null || languages.includes(language)
-}
-
-/** Returns the languages that a stream understands now. */
-function languagesOf({ stream, language }: SttStream): readonly string[] {
-  return stream.capabilities.understoodLanguages ?? [language]
-}
-
-function keyOf({ recogniser, model }: RecogniserChoice): string {
-  return breakerKey('speech_to_text', recogniser.id, model)
 }

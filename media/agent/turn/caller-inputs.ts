@@ -1,6 +1,7 @@
 import type { TimedWord } from '../agent-spec.js'
 import { remainder } from '../language/plain-words.js'
-import { join, type TurnDraft } from './turn-draft.js'
+import { join } from './step-draft.js'
+import type { TurnDraft } from './turn-draft.js'
 import type { TurnPolicy } from './turn-policy.js'
 import { CALL, type TurnInput, type TurnState } from './turn-types.js'
 
