@@ -6,7 +6,7 @@ import { VirtualClock } from '../../fixtures/host/clock.js'
 import { systemClock } from '../base/clock.js'
 import { silentLog } from '../base/log.js'
 import { openSafeResolver } from '../base/public-address.js'
-import { openBotEndpoint } from './bot-endpoint.js'
+import { BotEndpoint } from './bot-endpoint.js'
 import type { BotEvent, BotStats } from './bot-event.js'
 import type { BotSpec } from './bot-spec.js'
 import type { TransferUpdate } from './dialects/wire-format.js'
@@ -23,7 +23,7 @@ function openEnd(t: Teardown, more: Partial<BotSpec> & { readonly url: string })
   const clock = new VirtualClock()
   const events: BotEvent[] = []
   const faults: unknown[] = []
-  const end = openBotEndpoint({
+  const end = new BotEndpoint({
     id: 'bot',
     spec: {
       type: 'static',
@@ -65,7 +65,7 @@ function openEnd(t: Teardown, more: Partial<BotSpec> & { readonly url: string })
       for (const from = systemClock.now(); !done(); ) {
         if (systemClock.now() - from > 20_000) throw new Error(`in vain: ${what}`)
         end.push({ pcm: says, rate: 8000, at: beats * SAMPLES })
-        if (end.pull(pcm, beats * SAMPLES)) heard.push(pcm.slice())
+        if (end.pull(pcm)) heard.push(pcm.slice())
         beats++
         clock.advance(20)
         await new Promise<void>((resolve) => setImmediate(resolve))

@@ -6,13 +6,11 @@ import type { AudioFrame, Digit, DtmfTiming, SessionRate } from '../base/frame.j
 import type { Log } from '../base/log.js'
 import { Scope } from '../base/scope.js'
 import type { CloseReason, Endpoint, EndpointId } from '../session/endpoint.js'
-import { type Ack, AckQueue } from './ack-queue.js'
-import { type AudioFormat, audioFormatOf, durationMs, readAudio } from './audio/audio-format.js'
-import { BotPlayout } from './audio/bot-playout.js'
+import { audioFormatOf } from './audio/audio-format.js'
 import { CallerAudioSender } from './audio/caller-audio-sender.js'
-import type { Marker, PlaybackQueue } from './audio/playback-queue.js'
 import { ReplyLatency } from './audio/reply-latency.js'
 import type { BotEvent, BotStats } from './bot-event.js'
+import { BotPlayback } from './bot-playback.js'
 import type { BotSpec } from './bot-spec.js'
 import { openDialect } from './dialects/registry.js'
 import {
@@ -60,28 +58,12 @@ export interface BotEndpointOptions {
   readonly dial?: typeof connectBot
 }
 
-/** The customer's bot as an endpoint of a session. */
-export interface BotEndpoint extends Endpoint {
-  /**
-   * Connects to the bot. Resolves to false when it cannot be reached, which has been reported as an event.
-   */
-  connect(): Promise<boolean>
-  /** Starts the stream, or lets it start once the bot is connected. `sipCallId` is the Call-ID of the leg. */
-  start(sipCallId: string | null): void
-  transferUpdate(update: TransferUpdate): void
-  /** Returns false when audio for the next tick is due and has not arrived: the tick should wait briefly. */
-  ready(): boolean
-}
-
-export function openBotEndpoint(options: BotEndpointOptions): BotEndpoint {
-  return new SocketBot(options)
-}
-
 type Finished = Extract<BotEvent, { type: 'finished' }>
 
 type Phase = 'idle' | 'connecting' | 'connected' | 'live' | 'draining' | 'over'
 
-class SocketBot implements BotEndpoint {
+/** The customer's bot as an endpoint of a session. */
+export class BotEndpoint implements Endpoint {
   readonly id: EndpointId
   readonly kind = 'byo'
   readonly delivery = 'arrival'
@@ -89,27 +71,16 @@ class SocketBot implements BotEndpoint {
   readonly #spec: BotSpec
   readonly #clock: Clock
   readonly #wireFormat: WireFormat
-  readonly #format: AudioFormat
-  readonly #playout: BotPlayout
-  readonly #queue: PlaybackQueue
+  readonly #playback: BotPlayback
   readonly #callerAudio: CallerAudioSender
   readonly #replyLatency = new ReplyLatency()
   readonly #scope = new Scope()
-  readonly #acks: AckQueue
-  readonly #afterTick = () => {
-    this.#acks.tick()
-    this.#ackReached()
-  }
   #connection: BotConnection | null = null
   readonly #early = new EarlyCommands()
   readonly #violations: ProtocolViolations
   #phase: Phase = 'idle'
   /** Media is live on the call, whatever the state of the bot. */
   #started = false
-  /** The frame clock is waiting for audio. */
-  #waiting = false
-  /** A tick has happened; before the first one the call takes no DTMF. */
-  #ticked = false
   #startMs = 0
   #sipCallId: string | null = null
   #drainUntilMs = 0
@@ -120,8 +91,6 @@ class SocketBot implements BotEndpoint {
   #warmId: string | null = null
   #callerPaused = false
   #failed = false
-  #droppedOutMs = 0
-  #marks = 0
   #closeCode: number | null = null
 
   constructor(options: BotEndpointOptions) {
@@ -132,22 +101,30 @@ class SocketBot implements BotEndpoint {
     this.#clock = clock
     const format = audioFormatOf(spec.format, spec.sampleRate)
     if (format === null) throw new TypeError('no such audio')
-    this.#format = format
     this.#wireFormat = openDialect({
       spec,
       streamId: randomUUID(),
       startedAt: clock.wall(),
     })
-    this.#acks = new AckQueue(this.#wireFormat, (message) => this.#send(message))
     this.#violations = new ProtocolViolations({
       report: (code, message) => this.#send(this.#wireFormat.error(code, message)),
       record: (code, message) => this.#emitFailure(code, message),
     })
-    this.#playout = new BotPlayout(rate, options.advancePhase)
-    this.#queue = this.#playout.queue
+    this.#playback = new BotPlayback({
+      wireFormat: this.#wireFormat,
+      format,
+      rate,
+      send: (message) => this.#send(message),
+      violation: (code, message) => this.#error(code, message),
+      overload: () => this.#connection?.close(POLICY),
+      advancePhase: options.advancePhase,
+      audioReady: options.audioReady,
+      sendDigits: options.sendDigits,
+    })
     this.#callerAudio = new CallerAudioSender(this.#wireFormat, format, rate)
   }
 
+  /** Connects to the bot. Resolves to false when it cannot be reached, which has been reported as an event. */
   async connect(): Promise<boolean> {
     if (this.#phase !== 'idle') return this.#phase !== 'over'
     this.#phase = 'connecting'
@@ -178,6 +155,7 @@ class SocketBot implements BotEndpoint {
     return !this.#isOver()
   }
 
+  /** Starts the stream, or lets it start once the bot is connected. `sipCallId` is the Call-ID of the leg. */
   start(sipCallId: string | null): void {
     if (this.#started || this.#phase === 'over') return
     this.#started = true
@@ -189,26 +167,19 @@ class SocketBot implements BotEndpoint {
     else if (this.#phase === 'idle') void this.connect()
   }
 
+  /** Returns false when audio for the next tick is due and has not arrived: the tick should wait briefly. */
   ready(): boolean {
-    if (this.#phase !== 'live' || this.#playout.ready) return true
-    this.#waiting = true
-    return false
+    return this.#phase !== 'live' || this.#playback.ready()
   }
 
   pull(into: Int16Array): boolean {
     const phase = this.#phase
     if (phase !== 'live' && phase !== 'draining') return false
-    this.#ticked = true
     const nowMs = this.#clock.now()
-    if (this.#waiting) this.#playout.pullDelayed()
-    this.#waiting = false
-    const hasAudio = this.#playout.pull(into, nowMs)
+    const hasAudio = this.#playback.pull(into, nowMs, phase === 'live')
     this.#replyLatency.botFrame(hasAudio ? into : null, nowMs)
-    if (this.#queue.hasReached || this.#acks.active) queueMicrotask(this.#afterTick)
-    if (phase === 'draining') {
-      if (this.#queue.idle || nowMs >= this.#drainUntilMs) queueMicrotask(this.#drained)
-    } else {
-      this.#playout.trimBacklog(nowMs)
+    if (phase === 'draining' && (this.#playback.idle || nowMs >= this.#drainUntilMs)) {
+      queueMicrotask(this.#drained)
     }
     return hasAudio
   }
@@ -289,25 +260,20 @@ class SocketBot implements BotEndpoint {
     if (this.#phase === 'connected' && this.#defer(command)) return
     switch (command.type) {
       case 'play':
-        if (command.replaces) this.#clear()
+        if (command.replaces) this.#playback.clear(this.#clock.now())
         this.#play(command.audio, command.rate, command.id)
         return
       case 'mark':
-        this.#marks++
-        this.#enqueue({ kind: 'mark', name: command.name })
+        this.#playback.mark(command.name)
         return
       case 'clear':
-        this.#clear()
+        this.#playback.clear(this.#clock.now())
         return
       case 'forget_marks':
-        this.#queue.forgetMarks()
+        this.#playback.forgetMarks()
         return
       case 'dtmf':
-        for (const key of command.keys) {
-          const marker: Marker =
-            key === 'w' ? { kind: 'pause' } : { kind: 'key', digit: key as Digit, timing: command.timing }
-          if (!this.#enqueue(marker)) return
-        }
+        this.#playback.dtmf(command.keys, command.timing)
         return
       case 'transfer':
         if (++this.#transfers > MAX_TRANSFERS) {
@@ -339,54 +305,8 @@ class SocketBot implements BotEndpoint {
     return true
   }
 
-  /** `rate` is the rate that the message itself names, or null. */
   #play(audio: Uint8Array, rate: number | null, id: string | null): void {
-    const encoded = readAudio(this.#format, audio, rate)
-    if (typeof encoded === 'string') {
-      this.#error('bad_audio', encoded)
-      return
-    }
-    if (!this.#playout.enqueue(encoded, this.#clock.now(), this.#callerAudio.acceptedMs)) {
-      this.#droppedOutMs += durationMs(encoded)
-      this.#error('buffer_full', 'more than 300 s of audio are queued')
-    }
-    if (id !== null) this.#enqueue({ kind: 'played', id })
-    if (this.#waiting && this.#playout.ready) this.#options.audioReady()
-  }
-
-  #enqueue(marker: Marker): boolean {
-    if (!this.#queue.addMarker(marker)) {
-      this.#error('buffer_full', 'too many marks and keys are queued')
-      return false
-    }
-    // With nothing queued before it, the marker is reached at once.
-    if (this.#queue.hasReached && this.#ticked) this.#ackReached()
-    return true
-  }
-
-  #clear(): void {
-    const { droppedMs, marks } = this.#queue.clear()
-    this.#playout.reset(this.#clock.now())
-    for (const marker of marks) {
-      if (marker.kind === 'mark') this.#ack({ type: 'mark', name: marker.name, how: 'cleared' })
-    }
-    this.#ack({ type: 'clear', droppedMs })
-  }
-
-  #ack(ack: Ack): void {
-    if (!this.#acks.push(ack)) this.#connection?.close(POLICY)
-  }
-
-  #ackReached(): void {
-    const reached = this.#queue.takeReached()
-    if (reached === null) return
-    for (const marker of reached) {
-      if (marker.kind === 'mark') this.#ack({ type: 'mark', name: marker.name, how: 'played' })
-      else if (marker.kind === 'played') this.#ack({ type: 'audio', id: marker.id })
-      else if (marker.kind === 'key' && !this.#options.sendDigits([marker.digit], marker.timing)) {
-        this.#error('bad_frame', 'DTMF cannot be sent on this call')
-      }
-    }
+    this.#playback.play(audio, rate, id, this.#clock.now(), this.#callerAudio.acceptedMs)
   }
 
   #drain(): void {
@@ -395,7 +315,7 @@ class SocketBot implements BotEndpoint {
       return
     }
     this.#reason = 'bot_hangup'
-    if (this.#queue.idle) {
+    if (this.#playback.idle) {
       this.#finish('bot_hangup', 'agent_hangup')
       return
     }
@@ -461,11 +381,11 @@ class SocketBot implements BotEndpoint {
     return {
       firstAudioMs: firstAudioMs === null ? null : Math.round(firstAudioMs - this.#startMs),
       replyMs: replyMs.map(Math.round),
-      underruns: this.#queue.underruns,
+      underruns: this.#playback.underruns,
       droppedInMs: this.#callerAudio.droppedMs,
-      droppedOutMs: Math.round(this.#droppedOutMs),
-      trimmedMs: Math.round(this.#playout.trimmedMs),
-      marks: this.#marks,
+      droppedOutMs: Math.round(this.#playback.droppedMs),
+      trimmedMs: Math.round(this.#playback.trimmedMs),
+      marks: this.#playback.marks,
       errors: this.#violations.count,
       closeCode: this.#closeCode,
     }

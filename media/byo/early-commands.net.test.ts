@@ -6,7 +6,7 @@ import { WebSocketServer } from 'ws'
 import { systemClock } from '../base/clock.js'
 import { silentLog } from '../base/log.js'
 import { openSafeResolver } from '../base/public-address.js'
-import { openBotEndpoint } from './bot-endpoint.js'
+import { BotEndpoint } from './bot-endpoint.js'
 import type { BotEvent } from './bot-event.js'
 
 /** A bot whose first words are in the same packet as its answer to the opening request. */
@@ -61,7 +61,7 @@ t.test('what a bot says with its first packet counts', { timeout: 60_000 }, asyn
   ])
   const events: BotEvent[] = []
   const pressed: string[] = []
-  const end = openBotEndpoint({
+  const end = new BotEndpoint({
     id: 'bot',
     spec: {
       type: 'static',
@@ -96,13 +96,13 @@ t.test('what a bot says with its first packet counts', { timeout: 60_000 }, asyn
   await bot.hears('"start"')
   t.strictSame(pressed, [], 'the line takes keys from the first beat on, not before')
   const pcm = new Int16Array(160)
-  t.equal(end.pull(pcm, 0), false)
+  t.equal(end.pull(pcm), false)
   await bot.hears('"early"')
   t.strictSame(pressed, ['5'])
   const order = bot.heard.map((message) => (JSON.parse(message) as { event: string }).event)
   t.strictSame(order, ['connected', 'start', 'mark'], 'answered when the stream has begun, not before')
   let frames = 0
-  for (let beat = 1; beat < 60; beat++) if (end.pull(pcm, beat * 160)) frames++
+  for (let beat = 1; beat < 60; beat++) if (end.pull(pcm)) frames++
   t.equal(frames, 10, 'and its sound is played')
   t.strictSame(events, [])
 })

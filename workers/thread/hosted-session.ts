@@ -9,7 +9,7 @@ import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { type Digit, type DtmfTiming, FRAME_MS } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
-import { type BotEndpoint, openBotEndpoint } from '../../media/byo/bot-endpoint.js'
+import { BotEndpoint } from '../../media/byo/bot-endpoint.js'
 import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { openRtpEndpoint, type RtpEndpoint } from '../../media/rtp/endpoint.js'
@@ -305,7 +305,7 @@ export class HostedSession {
 
   #bot({ bot }: Extract<Party, { kind: 'bot' }>): HostedParty {
     const { clock, log, lookup, settings } = this.#host
-    const endpoint: BotEndpoint = openBotEndpoint({
+    const endpoint = new BotEndpoint({
       id: PARTY,
       spec: bot,
       rate: this.#options.rate,

@@ -22,7 +22,7 @@ const MAX_STEPS = 8
  * advances the frame clock when audio waits longer than necessary, and skips whole frames of a standing
  * backlog.
  */
-export class BotPlayout {
+export class LatencyController {
   readonly queue: PlaybackQueue
   /** Late audio that was skipped (ms). */
   trimmedMs = 0
