@@ -56,11 +56,11 @@ t.test('a timer that comes late lets sockets be read first, and stays in order',
     systemClock.after(20, () => order.push('late'))
     const cancelled = systemClock.after(25, () => order.push('cancelled'))
     systemClock.after(22, () => cancelled.cancel())
-    // In time, or nearly: but behind one that is not.
+    // In time, or nearly, but behind a late one.
     systemClock.after(58, () => order.push('next'))
     systemClock.after(65, resolve)
   })
-  // Between sockets and timers the thread stands still.
+  // The thread stalls between sockets and timers.
   setImmediate(() => {
     there.send('it comes before the timers are due')
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60)

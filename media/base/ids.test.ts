@@ -17,7 +17,7 @@ t.test('a clock that steps back does not break the order', (t) => {
 })
 
 t.test('ids of a kind fall below or above a moment', (t) => {
-  // Later than any id made above: time never goes back for ids.
+  // Later than all ids made above, because the time of ids never goes back.
   const at = Date.UTC(2100, 0, 1)
   const floor = minimumId('call', at)
   t.equal(isId('call', floor), true)
@@ -47,7 +47,7 @@ t.test('as a UUID an id is one that strict readers take, and the same id again',
   t.end()
 })
 
-t.test('what is an id', (t) => {
+t.test('isId accepts only well-formed ids of the prefix', (t) => {
   const id = newId('call', Date.now())
   t.match(id, /^call_[0-7][0-9A-HJKMNP-TV-Z]{25}$/)
   t.equal(isId('call', id), true)

@@ -31,7 +31,7 @@ t.test('closes newest first, once', async (t) => {
   t.equal(scope.size, 0)
 })
 
-t.test('what comes late is closed at once', async (t) => {
+t.test('a closer added after close runs at once', async (t) => {
   const scope = new Scope()
   await scope.close()
   let closed = 0

@@ -71,7 +71,7 @@ t.test('every value is encoded into the interval that contains it', (t) => {
   t.end()
 })
 
-t.test('coding again what was decoded is lossless, but for the negative zero of mu-law', (t) => {
+t.test('re-encoding decoded audio is lossless, except for the negative zero of mu-law', (t) => {
   const pcm = new Int16Array(256)
   const again = new Uint8Array(256)
   decodeAlaw(codes, 0, 256, pcm, 0)

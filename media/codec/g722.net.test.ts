@@ -6,7 +6,7 @@ import { g722 } from './g722.js'
 
 const OPTIONS = { session: 16000, ptime: 20, parameters: {} } as const
 
-/** Two seconds that reach every corner: tones that wander, noise that grows, full scale, then nothing. */
+/** Two seconds that exercise all paths: gliding tones, growing noise, full scale, then silence. */
 function material(): Int16Array {
   const random = seeded(722)
   return Int16Array.from({ length: 32_000 }, (_, i) => {
@@ -51,7 +51,7 @@ t.test(
     t.ok(theirs.equals(ours), 'encoded')
     const back = samplesOf(await ffmpeg(['-f', 'g722', '-i', 'pipe:0', '-f', 's16le'], ours))
     t.strictSame(back, decode(ours), 'decoded')
-    // Codes that no encoder makes, too.
+    // Including codes that no encoder produces.
     const random = seeded(1)
     const noise = Uint8Array.from({ length: 8000 }, () => Math.floor(random.next() * 256))
     const heard = samplesOf(await ffmpeg(['-f', 'g722', '-i', 'pipe:0', '-f', 's16le'], noise))
@@ -72,7 +72,7 @@ t.test('packets of any length decode to the same stream', async (t) => {
   for (const packet of [1, 80, 240, 480, 960]) t.strictSame(decode(bytes, packet), whole, `${packet} bytes`)
 })
 
-t.test('what comes back is what was said', async (t) => {
+t.test('decoded audio equals the encoded audio', async (t) => {
   const pcm = Int16Array.from({ length: 16_000 }, (_, i) =>
     Math.round(
       6000 * Math.sin((2 * Math.PI * 440 * i) / 16_000) + 3000 * Math.sin((2 * Math.PI * 5200 * i) / 16_000),

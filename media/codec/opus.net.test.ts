@@ -14,7 +14,7 @@ interface Options {
   readonly parameters?: CodecParameters
 }
 
-/** Packets of a sound; an empty one where the encoder sends nothing. */
+/** Returns the packets of a clip; an empty one where the encoder sends nothing. */
 function encode(
   pcm: Int16Array,
   { session = 16000, ptime = 20, parameters = {} }: Options = {},
@@ -39,12 +39,12 @@ function decode(packets: readonly Uint8Array[], session: 8000 | 16000 = 16000): 
   )
 }
 
-t.test('ffmpeg hears what we encode', { skip }, async (t) => {
+t.test('ffmpeg decodes encoded audio', { skip }, async (t) => {
   for (const session of [8000, 16000] as const) {
     for (const ptime of opusCodec.ptimes) {
       const packets = encode(tone(700, 1200, session), { session, ptime })
       const file = writeOggOpus(packets, ptime * 48)
-      // The decoder of ffmpeg itself, not the library's.
+      // ffmpeg's own decoder instead of libopus.
       const pcm = samplesOf(
         await ffmpeg(['-c:a', 'opus', '-i', 'pipe:0', '-ar', '16000', '-f', 's16le'], file),
       )
@@ -58,7 +58,7 @@ t.test('ffmpeg hears what we encode', { skip }, async (t) => {
   }
 })
 
-t.test('we hear what ffmpeg encodes, at the rate of the session', { skip }, async (t) => {
+t.test('audio encoded by ffmpeg is decoded at the session rate', { skip }, async (t) => {
   for (const [channels, frame] of [
     [1, '20'],
     [2, '20'],
@@ -85,7 +85,7 @@ t.test('we hear what ffmpeg encodes, at the rate of the session', { skip }, asyn
     for (const session of [8000, 16000] as const) {
       const pcm = decode(readOggOpus(file), session)
       const level = toneLevel(pcm.subarray(session / 5, (session * 4) / 5), 900, session)
-      // ffmpeg spreads one channel over two with half the power each.
+      // ffmpeg distributes one channel to two with half the power each.
       const expected = channels === 1 ? 0.3 : 0.3 / Math.SQRT2
       t.ok(
         Math.abs(level - expected) < 0.03,
@@ -165,7 +165,7 @@ t.test('fmtp is read with care', async (t) => {
   }
 })
 
-t.test('garbage is no sound and does no harm', async (t) => {
+t.test('invalid payloads decode to nothing and do no harm', async (t) => {
   const random = seeded(3)
   const decoder = opusCodec.openDecoder(16000)
   const pcm = new Int16Array(1920)

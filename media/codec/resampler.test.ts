@@ -12,7 +12,7 @@ function sine(rate: number, hertz: number, seconds: number, amplitude = 16000): 
   )
 }
 
-/** Amplitude of one frequency by correlation over whole periods, away from the edges. */
+/** Returns the amplitude of one frequency by correlation over whole periods, away from the edges. */
 function amplitudeAt(pcm: Int16Array, rate: number, hertz: number): number {
   const from = Math.floor(rate * 0.05)
   const periods = Math.floor(((pcm.length - 2 * from) * hertz) / rate)
@@ -54,12 +54,12 @@ t.test('the pass band is flat', (t) => {
   t.end()
 })
 
-t.test('what the lower rate cannot carry is at least 69 dB down', (t) => {
+t.test('aliases are at least 69 dB down', (t) => {
   for (const from of INPUTS) {
     for (const to of RATES) {
       if (to >= from) continue
       for (const share of [0.575, 0.6, 0.7, 0.9, 1.1]) {
-        const hertz = to * share // from 4.6 kHz at 8 kHz on
+        const hertz = to * share // from 4.6 kHz at 8 kHz
         if (hertz >= from / 2) continue
         const level =
           10 * Math.log10((power(resample(sine(from, hertz, 0.5), from, to), to) * 2) / 16000 ** 2)
@@ -117,7 +117,7 @@ t.test('every 20 ms in gives 20 ms out, from the first on', (t) => {
   t.end()
 })
 
-t.test('one-shot conversion keeps the place of a click', (t) => {
+t.test('one-shot conversion keeps the position of a click', (t) => {
   for (const from of INPUTS) {
     for (const to of RATES) {
       const pcm = new Int16Array(Math.floor(from / 5))
@@ -157,7 +157,7 @@ t.test('with SIMD and without it is the same, but for the rounding of the last b
       const plain = openResampler(from, to, false)
       let worst = 0
       let count = 0
-      // Pieces of every size, and one longer than the kernel takes at once.
+      // Pieces of every size, including one longer than the kernel takes at once.
       for (let at = 0, size = 1; at < noise.length; at += size, size = size * 3 + 1) {
         const piece = noise.subarray(at, at + size)
         const a = fast.process(piece)

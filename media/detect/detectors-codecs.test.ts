@@ -10,14 +10,14 @@ import type { DetectorEvent } from './events.js'
 const RATE = 16_000
 const FRAME = RATE / 50
 
-/** What a detector hears of a 16 kHz session's sound after the codec's wire. */
+/** Returns the audio of a 16 kHz session after encoding and decoding. */
 function through(name: CodecName, pcm: Int16Array): Int16Array {
   const codec = codecOf(name)
   const encoder = codec.openEncoder({ session: RATE, ptime: 20, parameters: {} })
   const decoder = codec.openDecoder(RATE)
   const wire = new Uint8Array(codec.maxBytes(20))
   const decoded = new Int16Array(1920)
-  // Codecs of 8 kHz take and give their own rate: they are tested where that is the session's.
+  // 8 kHz codecs are tested at their own rate.
   if (encoder.rate !== RATE) return new Int16Array(0)
   const parts: Int16Array[] = []
   for (let at = 0; at + FRAME <= pcm.length; at += FRAME) {

@@ -12,7 +12,9 @@ import { TONE_PLANS } from './tone-plans.js'
 
 const ALL: readonly DetectorName[] = ['dtmf', 'beep', 'progress', 'informationTone', 'fax']
 
-/** Every event of a sound that begins `shiftMs` into a frame, after a tenth and before a second of quiet. */
+/**
+ * Returns the events of a sound that begins `shiftMs` into a frame, after 0.1 s and before 1 s of silence.
+ */
 function listen(
   pcm: Int16Array,
   options: { rate?: SessionRate; shiftMs?: number; names?: readonly DetectorName[] } = {},
@@ -78,7 +80,7 @@ for (const rate of [8000, 16000] as const) {
     const calling = cadenced({ hertz: [1110] }, [500, 3000], 2, rate)
     t.same(kinds(listen(calling, { rate })), ['fax calling'], 'once, and no beep')
     t.same(kinds(listen(sound({ hertz: [2103], ms: 3000 }, rate), { rate })), ['fax answering'])
-    // ANSam of V.8: 15 Hz of modulation by a fifth, and the phase turned round every 450 ms.
+    // ANSam of V.8: amplitude modulation of one fifth at 15 Hz, and a phase reversal every 450 ms.
     const turning = sound({ hertz: [2100], ms: 3000 }, rate).map((sample, i) => {
       const seconds = i / rate
       const sign = Math.floor(seconds / 0.45) % 2 === 0 ? 1 : -1
@@ -131,7 +133,7 @@ t.test('softly, through both laws of G.711, in the noise of a line', (t) => {
   t.end()
 })
 
-t.test('busy after ringback is a tone of its own; each stretch is told once', (t) => {
+t.test('busy after ringback is a new tone; each tone is reported once', (t) => {
   const events = listen(
     joined(
       cadenced({ hertz: [400], modulatedBy: 25 }, [400, 200, 400, 2000], 3, 8000),
@@ -144,7 +146,7 @@ t.test('busy after ringback is a tone of its own; each stretch is told once', (t
   t.end()
 })
 
-t.test('what is no beep: two tones, melodies, clicks, very long tones', (t) => {
+t.test('two tones, melodies, clicks and very long tones are no beep', (t) => {
   const none: Record<string, Int16Array> = {
     'two tones': sound({ hertz: [620, 1100], ms: 400 }, 8000),
     melody: joined(...[523, 659, 784].map((f) => sound({ hertz: [f], ms: 250 }, 8000))),
@@ -183,7 +185,7 @@ t.test('speech, coughs and their surroundings hold no tone', (t) => {
   t.end()
 })
 
-t.test('silence, and sound after it', (t) => {
+t.test('silence is reported, and sound after it', (t) => {
   const names = ['silence'] as const
   const clip = readClip(findClip('hello'))
   const events = listen(joined(clip, quiet(12_000), clip), { names })
@@ -198,7 +200,7 @@ t.test('silence, and sound after it', (t) => {
   t.end()
 })
 
-t.test('clipping is told of sound that is cut off, not of loud sound', (t) => {
+t.test('clipped audio is reported, loud audio is not', (t) => {
   const names = ['clipping'] as const
   const clip = readClip(findClip('forever-1'))
   const peak = clip.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0)
@@ -215,7 +217,7 @@ t.test('clipping is told of sound that is cut off, not of loud sound', (t) => {
   t.end()
 })
 
-t.test('one-way audio: nothing comes, dead sound comes, and both end', (t) => {
+t.test('one-way audio: no packets, dead audio, and the end of both', (t) => {
   const events: DetectorEvent[] = []
   const detectors = new Detectors(8000, ['oneWay'], (event) => events.push(event))
   let atMs = 0

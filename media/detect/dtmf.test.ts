@@ -15,7 +15,7 @@ interface Heard {
   readonly durationMs: number
 }
 
-/** Listens to a sound, which begins `shift` samples into a frame, and a second of silence after it. */
+/** Processes a sound that begins `shift` samples into a frame, and a second of silence after it. */
 function listen(sound: Int16Array, rate: SessionRate = 8000, shift = 0): Heard[] {
   const heard: Heard[] = []
   const detectors = new Detectors(rate, ['dtmf'], (event) => {
@@ -36,7 +36,7 @@ const digits = (sound: Int16Array, rate: SessionRate = 8000, shift = 0): string 
 
 const quiet = (ms: number, rate = 8000) => new Int16Array((ms * rate) / 1000)
 
-/** Every key with this, at four places within a frame: those heard once and right. */
+/** Returns the digits that were detected exactly once and correctly, at four positions within a frame. */
 function taken(options: KeyTone, rate: SessionRate = 8000): number {
   let right = 0
   for (const key of KEYS) {
@@ -49,7 +49,7 @@ function taken(options: KeyTone, rate: SessionRate = 8000): number {
 
 for (const rate of [8000, 16000] as const) {
   t.test(`at ${rate} Hz`, (t) => {
-    t.test('every key of ordinary length, and its place and length', (t) => {
+    t.test('every digit of ordinary length is detected with its time and length', (t) => {
       for (const key of KEYS) {
         const [only, ...more] = listen(keyTone(key, { rate }), rate, rate / 400)
         t.equal(only?.digit, key)
@@ -60,7 +60,7 @@ for (const rate of [8000, 16000] as const) {
       t.end()
     })
 
-    t.test('Q.24: what must be taken', (t) => {
+    t.test('Q.24: tones that must be accepted', (t) => {
       const must: Record<string, KeyTone> = {
         '40 ms': { ms: 40 },
         '45 ms, 1.5 % high': { ms: 45, lowOff: 1.5, highOff: 1.5 },
@@ -78,7 +78,7 @@ for (const rate of [8000, 16000] as const) {
       t.end()
     })
 
-    t.test('Q.24: what must be refused', (t) => {
+    t.test('Q.24: tones that must be refused', (t) => {
       const never: Record<string, KeyTone> = {
         '23 ms': { ms: 23 },
         '20 ms, loud': { ms: 20, dbm0: -4 },
@@ -161,7 +161,7 @@ t.test('talk-off: half an hour of speech at several pitches holds no key', (t) =
   let false_ = 0
   for (const entry of readManifest().filter(({ kind }) => kind !== 'tone')) {
     const clip = readClip(entry)
-    // Played faster and slower the same voices are higher and lower ones.
+    // Faster and slower playback makes the voices higher and lower.
     for (const speed of [1, 0.75, 0.82, 0.9, 1.1, 1.2, 1.3]) {
       const sound = speed === 1 ? clip : atSpeed(clip, speed)
       seconds += sound.length / 8000
@@ -176,7 +176,7 @@ t.test('talk-off: half an hour of speech at several pitches holds no key', (t) =
   t.end()
 })
 
-/** Between two samples a straight line: what that adds above 3 kHz is speech-like as well. */
+/** Linear interpolation: the images it adds above 3 kHz are speech-like as well. */
 function atSpeed(pcm: Int16Array, speed: number): Int16Array {
   return Int16Array.from({ length: Math.floor((pcm.length - 1) / speed) }, (_, i) => {
     const at = Math.floor(i * speed)

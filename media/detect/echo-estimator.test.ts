@@ -13,7 +13,7 @@ const others = readManifest().filter(
 )
 const AUDIBLE = 32768 ** 2 * 10 ** -5
 
-/** The agent speaks for 26 s; the line answers with its echo, its noise and what `heard` holds. */
+/** The agent speaks for 26 s. The received audio is its echo, line noise and the audio in `heard`. */
 function run(path: EchoPath | null, heard: (at: number) => Int16Array | null, noise = 15) {
   const echo = new EchoEstimator(8000)
   const line = path === null ? null : new EchoSimulator(path)
@@ -55,7 +55,7 @@ t.test('delay and gain of an echo, on a wire and in a room, within two seconds o
   t.end()
 })
 
-t.test('a caller who talks all the time is no echo', (t) => {
+t.test('a caller who talks all the time is not taken for an echo', (t) => {
   for (let seed = 0; seed < 10; seed++) {
     const random = seeded(seed)
     const parts: Int16Array[] = []

@@ -6,7 +6,7 @@ import { Concealer } from './concealer.js'
 
 const FRAME = 160
 
-/** Clean and noisy people of the test set, one after the other. */
+/** Clean and noisy speakers of the test set, one after the other. */
 function speech(): Int16Array {
   const clips = readManifest().filter(
     ({ set, kind, condition }) => set === 'test' && kind === 'speech' && condition !== 'far',
@@ -31,7 +31,7 @@ const silence: Filler = (lost) => {
   return out
 }
 
-/** The last frame again, fading over three: what the engine did before. */
+/** For comparison: repeats the last frame, fading over three frames. */
 const repetition: Filler = (lost) => {
   const out = SPEECH.slice()
   let run = 0
@@ -79,7 +79,7 @@ function randomLoss(share: number, seed: number): (frame: number) => boolean {
   return (frame) => lost[frame] === true
 }
 
-/** Bursts of three to five packets, about one a second. */
+/** Bursts of three to five packets, about one per second. */
 function bursts(seed: number): (frame: number) => boolean {
   const random = seeded(seed)
   const lost = new Set<number>()
@@ -91,10 +91,10 @@ function bursts(seed: number): (frame: number) => boolean {
 }
 
 interface Bound {
-  /** dB of spectral distance gained over silence, whose segmental SNR is 0 by definition. */
+  /** Gain over silence in spectral distance (dB). The segmental SNR of silence is 0 by definition. */
   readonly overSilence: number
   readonly snr: number
-  /** dB of segmental SNR and of spectral distance gained over repetition. */
+  /** Gain over repetition in segmental SNR and in spectral distance (dB). */
   readonly overRepetition: readonly [number, number]
 }
 
@@ -152,7 +152,7 @@ for (const rate of [8000, 16000] as const) {
   const wave = (frames: number) =>
     Int16Array.from({ length: frames * size }, (_, i) => 8000 * Math.sin((2 * Math.PI * 230 * i) / rate))
   const sine = wave(30)
-  /** The largest step between neighbours; the sine itself takes `8000 * 2 pi * 230 / rate`. */
+  /** The largest step between neighbouring samples. A sine alone needs `8000 * 2 pi * 230 / rate`. */
   const steepest = (pcm: Int16Array) =>
     pcm.reduce((most, value, i) => (i === 0 ? 0 : Math.max(most, Math.abs(value - (pcm[i - 1] ?? 0)))), 0)
   const natural = (8000 * 2 * Math.PI * 230) / rate
@@ -209,7 +209,7 @@ for (const rate of [8000, 16000] as const) {
   })
 }
 
-t.test('with nothing heard before there is nothing to go on with', (t) => {
+t.test('without history nothing is concealed', (t) => {
   const concealer = new Concealer(8000)
   const out = new Int16Array(FRAME).fill(9)
   t.equal(concealer.conceal(out, 0, FRAME), false)

@@ -18,19 +18,19 @@ interface Sent {
 interface Plan {
   readonly phase?: number
   readonly firstTs?: number
-  /** Packet size in samples of 8 kHz; 160 unless told. */
+  /** Packet size in samples at 8 kHz; 160 by default. */
   readonly size?: number
   readonly rate?: SessionRate
-  /** What is sent; packets that each have a level of their own unless told. */
+  /** The audio to send; by default each packet has its own level. */
   readonly wave?: Int16Array
 }
 
-/** The packet's level: far enough from its neighbours' not to be hit by a fade. */
+/** The level of a packet: far enough from its neighbours' levels that a fade does not hit it. */
 function levelOf(index: number): number {
   return 1000 + 16 * index
 }
 
-/** Plays `sent` packets on a beat and collects what comes out. */
+/** Plays the `sent` packets on a tick and collects the output. */
 function run(sent: readonly Sent[], beats: number, plan: Plan = {}) {
   const rate = plan.rate ?? 8000
   const size = plan.size ?? FRAME
@@ -64,7 +64,7 @@ function run(sent: readonly Sent[], beats: number, plan: Plan = {}) {
   return { jitter, out, delays, ...heardOf(out, sent) }
 }
 
-/** Which packets were played, by their levels: 5 ms of one level in a row is no fade. */
+/** Returns the played packets by their levels. 5 ms at one level are no fade. */
 function heardOf(out: Int16Array, sent: readonly Sent[]) {
   const known = new Set(sent.map(({ index }) => levelOf(index)))
   const heard: number[] = []
@@ -88,7 +88,7 @@ function count(to: number): number[] {
 const steady = (packets: number, size = FRAME): Sent[] =>
   Array.from({ length: packets }, (_, index) => ({ index, arrival: index * size }))
 
-/** Speech with its pauses, long enough for the longest test. */
+/** Speech with pauses, long enough for the longest test. */
 function speech(seconds: number): Int16Array {
   const one = joined(
     ...['test-u01-clean', 'test-u05-clean', 'test-u03-clean'].map((clip) => readClip(findClip(clip))),
@@ -98,7 +98,7 @@ function speech(seconds: number): Int16Array {
   return whole
 }
 
-/** Largest second difference: a click is a corner in the wave, speech and a sine have none. */
+/** The largest second difference. A click is a corner in the waveform; speech and a sine have none. */
 function sharpest(pcm: Int16Array): number {
   let most = 0
   for (let i = 2; i < pcm.length; i++) {
@@ -123,7 +123,7 @@ t.test('timestamps that wrap change nothing', (t) => {
   t.end()
 })
 
-t.test('on a quiet line the delay goes down to 21 ms in some seconds, and nothing is lost by it', (t) => {
+t.test('without jitter the delay shrinks to 21 ms within seconds, without a loss', (t) => {
   const { jitter, delays, samples } = run(steady(500), 500, { phase: 90 })
   t.ok(jitter.targetMs === 21 && (delays.at(-1) ?? 99) <= 34, `${delays.at(-1)} ms`)
   t.ok(jitter.discardedMs > 10 && jitter.discardedMs < 40)
@@ -150,7 +150,7 @@ t.test('reordered and doubled packets play once and in order', (t) => {
 })
 
 for (const percent of [1, 3, 10]) {
-  t.test(`${percent} % loss conceals what is lost and no more`, (t) => {
+  t.test(`${percent} % loss conceals exactly the lost audio`, (t) => {
     const random = seeded(percent)
     const sent = steady(1000).filter(() => random.next() >= percent / 100)
     const { heard, jitter } = run(sent, 1002)
@@ -216,7 +216,7 @@ t.test('after a stall of 300 ms all of it is played, and the delay is down again
 })
 
 t.test('a pause of the sender is silence; its speech comes after the usual delay', (t) => {
-  // Speech, then nothing for two seconds (DTX): sequence numbers go on, timestamps have moved.
+  // Speech, then two seconds without packets (DTX): sequence numbers continue, timestamps jump.
   const sent = steady(200).filter(({ index }) => index < 50 || index >= 150)
   const { heard, jitter, out } = run(sent, 200)
   t.strictSame(
@@ -272,7 +272,7 @@ for (const rate of [8000, 16000] as const) {
       const drifted = (seconds * 1000 * ppm) / 1e6
       const stretched = jitter.insertedMs - jitter.discardedMs
       t.ok(Math.abs(stretched - drifted) < 45, `${stretched} ms in and out for ${drifted} of drift`)
-      // The sine itself bends by (2 pi f / rate)^2 of its level.
+      // The sine itself has a second difference of (2 pi f / rate)^2 of its level.
       const natural = 9000 * ((2 * Math.PI * hz) / rate) ** 2
       const steady = out.subarray(rate, out.length)
       t.ok(sharpest(steady) < 1.35 * natural + 4, `corners of ${sharpest(steady)} by ${natural.toFixed(0)}`)
@@ -281,7 +281,7 @@ for (const rate of [8000, 16000] as const) {
   }
 }
 
-t.test('speech through a drifting line is the speech', (t) => {
+t.test('speech with clock drift is played unchanged', (t) => {
   const wave = speech(60)
   const sent = Array.from({ length: 3000 }, (_, index) => ({
     index,
@@ -290,7 +290,7 @@ t.test('speech through a drifting line is the speech', (t) => {
   const { out, jitter } = run(sent, 2990, { wave })
   t.ok(jitter.discardedMs > 10, `${jitter.discardedMs} ms left out`)
   t.ok(sharpest(out) <= sharpest(wave) * 1.02, 'no click')
-  // Before the first period was left out, and after the last one, sample for sample.
+  // Equal samples before the first discarded period and after the last one.
   const first = distance(wave, out.subarray(320), { include: (f) => f < 45 })
   t.equal(first.segmentalSnrDb, 35)
   t.end()
@@ -342,7 +342,7 @@ t.test('a forward jump of the stream plays on from there', (t) => {
   t.end()
 })
 
-t.test('a new stream in the middle of sound fades in over what was', (t) => {
+t.test('a new stream in the middle of audio is cross-faded with the old one', (t) => {
   const jitter = new JitterBuffer()
   const out = new Int16Array(FRAME)
   const tone = (from: number) =>
@@ -350,7 +350,7 @@ t.test('a new stream in the middle of sound fades in over what was', (t) => {
   const played: number[] = []
   let ts = 5000
   for (let beat = 0; beat < 40; beat++) {
-    // Halfway another sender takes over, elsewhere in its wave.
+    // Halfway another sender takes over, at another phase of the sine.
     if (beat === 20) {
       jitter.flush()
       ts = 90_000
@@ -367,7 +367,7 @@ t.test('a new stream in the middle of sound fades in over what was', (t) => {
   t.end()
 })
 
-t.test('whatever came before, a steady stream plays again, sample for sample', (t) => {
+t.test('after any disturbance a steady stream plays sample for sample again', (t) => {
   for (let seed = 1; seed <= 40; seed++) {
     const random = seeded(seed)
     const jitter = new JitterBuffer(seed % 2 === 0 ? 8000 : 16000)
@@ -376,8 +376,8 @@ t.test('whatever came before, a steady stream plays again, sample for sample', (
     const any = new Int16Array(2000)
     let now = 2 ** 32
     for (let i = 0; i < 500; i++) {
-      // Packets of any length from long ago to 200 ms ahead (RtpTimeline takes what is further ahead for
-      // another stream), often none, beats that are left out, new streams.
+      // Packets of any length, from long ago to 200 ms ahead (RtpTimeline treats later ones as another
+      // stream), frequent gaps, skipped ticks and new streams.
       const far = random.next() < 0.05 ? 1_000_000 : 3000
       const length = 1 + Math.floor(random.next() * any.length)
       const age = Math.max(-10 * size, Math.floor((random.next() - 0.2) * far))
@@ -387,7 +387,7 @@ t.test('whatever came before, a steady stream plays again, sample for sample', (
       now += random.next() < 0.02 ? 20 * size : size
     }
     t.ok(jitter.targetMs >= 21 && jitter.targetMs <= 160 && Number.isFinite(jitter.delayMs))
-    // Every sample its own: what comes out tells where it was.
+    // Every sample is unique, so that the output shows its position in the input.
     const base = now + 100_000
     const played: number[] = []
     for (let i = 0; i < 700; i++) {

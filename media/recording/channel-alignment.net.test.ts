@@ -13,10 +13,10 @@ for (const jitterMs of [0, 40]) {
       impairments: { seed: 3, jitterMs },
     })
     t.ok(Math.abs(leg.durationMs - 7000) < 200, `${leg.durationMs} ms long`)
-    // What is undelayed on a jittery line shows after some packets: the first burst is not placed yet.
+    // The jitter buffer needs a few packets to find the undelayed ones, so the first burst is skipped.
     const caller = leg.caller.slice(1)
     for (const { correlation } of [...caller, ...leg.agent]) t.ok(correlation > 0.9, `found: ${correlation}`)
-    // One shift fits all: the recording's time line against the wire's.
+    // A single shift fits all bursts: the time line of the recording against that of the network.
     const shifts = [...caller, ...leg.agent].map(({ wireMs, recordedMs }) => recordedMs - wireMs)
     const spread = Math.max(...shifts) - Math.min(...shifts)
     t.ok(spread < 20, `the channels are ${spread.toFixed(1)} ms apart at most`)

@@ -16,7 +16,7 @@ const HEADER = 44
 
 t.setTimeout(240_000)
 
-/** Noise like no other burst, in its waveform and in its envelope. */
+/** Noise whose waveform and envelope differ from all other bursts. */
 function burst(seed: number): Int16Array {
   const random = seeded(seed)
   let level = 0
@@ -32,7 +32,7 @@ function room(): Int16Array {
   return Int16Array.from({ length: 12 * 8000 }, () => Math.round(1600 * random.normal()))
 }
 
-/** Keeps the one file in memory: an hour is written in seconds, which no disk follows. */
+/** Keeps the file in memory: an hour is written within seconds, faster than a disk. */
 function memoryDisk(bytes: number): { disk: Disk; content: Uint8Array } {
   const content = new Uint8Array(bytes)
   const disk: Disk = {
@@ -49,7 +49,7 @@ function memoryDisk(bytes: number): { disk: Disk; content: Uint8Array } {
   return { disk, content }
 }
 
-/** Says a burst every ten seconds of session time, from `offsetMs` on. */
+/** Plays a burst every ten seconds of session time from `offsetMs` on. */
 class Bursts implements Endpoint {
   readonly kind: EndpointKind = 'agent'
   readonly delivery = 'arrival'
@@ -60,7 +60,7 @@ class Bursts implements Endpoint {
     readonly seed: number,
   ) {}
 
-  /** What it says in the frame at that sample; null for silence. */
+  /** Returns the burst in the frame at that sample; null for silence. */
   said(at: number): Int16Array | null {
     const ms = at / 8 - this.offsetMs
     const index = Math.floor(ms / EVERY_MS)
@@ -129,7 +129,7 @@ t.test('an hour with ambience and stalls: not a sample of drift on either channe
   let skipped = 0
   for (let frame = 0; frame < frames; frame++) {
     const at = frame * 160
-    // Every 97 s the thread stands still for five beats, sometimes in a burst.
+    // Every 97 s the thread stalls for five ticks, sometimes during a burst.
     if (frame % 4850 === 4800) {
       session.skip(5)
       frame += 4
@@ -138,7 +138,7 @@ t.test('an hour with ambience and stalls: not a sample of drift on either channe
     }
     session.tick()
     leg.listener?.onFrame({ pcm: leg.said(at) ?? silence, rate: 8000, at })
-    // Lets the writes of this second go.
+    // Lets the pending writes run.
     if (frame % 50 === 49) await new Promise<void>((resolve) => setImmediate(resolve))
   }
   t.ok(skipped > 150)
@@ -150,7 +150,7 @@ t.test('an hour with ambience and stalls: not a sample of drift on either channe
   let looked = 0
   const wrong: string[] = []
   for (let n = 0; n < (MINUTES * 60_000) / EVERY_MS - 1; n++) {
-    // What was spoken lies 10 ms later than when it was spoken: half way to its packet on the wire.
+    // Received audio is recorded 10 ms after it was spoken, half way to the arrival of its packet.
     for (const [index, party, shiftMs] of [
       [0, leg, 10],
       [1, agent, 0],

@@ -17,7 +17,9 @@ const noFailure = (message: string) => {
   throw new Error(message)
 }
 
-/** A call of ten seconds: a person speaks from 4 s to 8 s, louder together with the agent than 16 bits. */
+/**
+ * A call of ten seconds. A person speaks from 4 s to 8 s; together with the agent the sum exceeds 16 bits.
+ */
 async function recorded(t: Test) {
   const path = join(t.testdir(), 'call_1.wav')
   const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
@@ -35,7 +37,7 @@ async function recorded(t: Test) {
   return { path, raw }
 }
 
-/** Checks the stereo file that `recorded` must become. */
+/** Checks the stereo file made of `recorded`. */
 async function isWhole(t: Test, path: string): Promise<void> {
   const wav = readWav(await readFile(path))
   const [left = new Int16Array(), right = new Int16Array()] = wav.channels
@@ -88,12 +90,12 @@ t.test('killed at any step of finishing, it is finished the next time to the sam
   })
 })
 
-t.test('a torn file is made playable: every whole sample, and no more', async (t) => {
+t.test('a torn file is repaired to all its whole samples', async (t) => {
   const folder = t.testdir()
   const path = join(folder, 'call.wav')
   const pcm = tone(440, 3000)
   await writeFile(path, writeWav({ rate: 8000, channels: [pcm, pcm] }))
-  // The header of a second ago, a batch, and three bytes of the next sample.
+  // An outdated header, a batch, and three bytes of the next sample.
   const bytes = await readFile(path)
   bytes.writeUInt32LE(1000, 40)
   await writeFile(path, bytes)
@@ -120,7 +122,7 @@ t.test('kill -9 in the middle of a call leaves a file that can be played', { tim
   const path = join(t.testdir(), 'call.wav')
   const child = spawn(process.execPath, [RECORDING_CHILD, path], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
-  // It tells each time a second was handed to the disk; the kill comes while it writes on.
+  // The child reports each second that it handed to the disk. The kill comes while it is writing.
   for await (const chunk of child.stdout) if (String(chunk).includes('40')) break
   child.kill('SIGKILL')
   await exited
@@ -138,7 +140,7 @@ t.test('kill -9 in the middle of a call leaves a file that can be played', { tim
   t.ok(toneLevel(right.subarray(0, 40_000), 1300) < 0.001)
 })
 
-t.test('the Opus copy is what another decoder takes it for', { skip: FFMPEG }, async (t) => {
+t.test('ffmpeg decodes the Opus copy', { skip: FFMPEG }, async (t) => {
   for (const rate of [8000, 16_000] as const) {
     const path = join(t.testdir(), `call-${rate}.wav`)
     // Not a whole number of frames, pages or seconds.
@@ -175,7 +177,7 @@ t.test('the Opus copy is what another decoder takes it for', { skip: FFMPEG }, a
     t.ok(Math.abs(l.length - left.length) <= 1, `${l.length} samples of ${left.length}`)
     t.ok(toneLevel(l.subarray(3 * rate), 500, rate) > 0.25 && toneLevel(r, 1300, rate) > 0.25)
     t.ok(toneLevel(l, 1300, rate) < 0.05, 'channels are not mixed up')
-    // Nothing was shifted: the gap is where it was.
+    // Nothing is shifted: the gap is at its position.
     t.ok(levelDbfs(l, Math.round(1.02 * rate), Math.round(1.98 * rate)) < -40)
     t.ok(levelDbfs(l, Math.round(0.9 * rate), Math.round(0.99 * rate)) > -15)
     t.ok(levelDbfs(l, Math.round(2.01 * rate), Math.round(2.1 * rate)) > -15)

@@ -52,12 +52,12 @@ t.test('a file of known bytes', async (t) => {
   t.equal((await stat(path)).mode & 0o777, 0o600)
 })
 
-t.test('both channels keep their place over many batches, late and overlapping frames too', async (t) => {
+t.test('both channels keep their position over many batches, with late and overlapping frames', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
   const frames = 500 // 10 s
   for (let i = 0; i < frames; i++) {
-    // The caller's sound comes 40 frames late, in bursts of four, the last of them twice.
+    // The caller's audio arrives 40 frames late, in bursts of four, the last of them twice.
     if (i % 4 === 3) {
       for (let k = i - 3; k <= i; k++) if (k >= 40) recorder.writeCaller((k - 40) * 160, filled(k - 40 + 1))
       if (i >= 40) recorder.writeCaller((i - 40) * 160, filled(i - 40 + 1))
@@ -79,7 +79,7 @@ t.test('both channels keep their place over many batches, late and overlapping f
   t.equal(wrong, 0)
 })
 
-t.test('what is older than the look-back, or absurdly ahead, is dropped', async (t) => {
+t.test('audio older than the look-back, or far ahead, is dropped', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const recorder = new Recorder({ path, rate: 16000, onFailed: noFailure })
   recorder.writeCaller(-160, filled(5, 320))
@@ -100,7 +100,7 @@ t.test('the file is playable while it grows', async (t) => {
     recorder.writeAgent((second - 1) * 8000, filled(second, 8000))
     recorder.advance(second * 8000)
   }
-  // The writes are on their way: wait for the header to tell of them.
+  // The writes are pending: wait until the header reports them.
   const deadline = performance.now() + 30_000
   let frames = 0
   while (frames < 5 * 8000 && performance.now() < deadline) {
@@ -115,7 +115,7 @@ t.test('the file is playable while it grows', async (t) => {
   await recorder.close(6 * 8000)
 })
 
-t.test('a place that cannot be written is told once, and closing gives nothing', async (t) => {
+t.test('a path that cannot be written is reported once, and close returns null', async (t) => {
   const folder = t.testdir({ file: 'not a folder' })
   const failures: string[] = []
   const recorder = new Recorder({
@@ -152,7 +152,7 @@ t.test('closing twice is one file, closing at once is none', async (t) => {
   await t.rejects(stat(path))
 })
 
-t.test('a person has a track of their own, from when they came until they left', async (t) => {
+t.test('a person has a separate track between beginPerson and endPerson', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
   for (let second = 0; second < 12; second++) {
@@ -172,7 +172,7 @@ t.test('a person has a track of their own, from when they came until they left',
   t.ok(mono.every((sample) => sample === 1000))
 })
 
-t.test('while paused nothing said is kept on any track, and no time is lost', async (t) => {
+t.test('a pause silences all tracks and keeps their length', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
   recorder.beginPerson(0)
@@ -180,10 +180,10 @@ t.test('while paused nothing said is kept on any track, and no time is lost', as
   for (let second = 0; second < 20; second++) {
     const at = second * 8000
     if (second === 5) recorder.pause(at + 4000)
-    if (second === 6) recorder.pause(at) // again: nothing new
+    if (second === 6) recorder.pause(at) // a second close changes nothing
     if (second === 13) recorder.resume(at)
     if (second === 14) recorder.resume(at)
-    // The caller's sound is placed half a second after its time, as after a stall.
+    // The caller's audio arrives half a second late, as after a network stall.
     if (second > 0) recorder.writeCaller(at - 8000, secret)
     recorder.writeAgent(at, secret)
     recorder.writePerson(at, secret)
@@ -214,7 +214,7 @@ t.test('while paused nothing said is kept on any track, and no time is lost', as
   t.equal(levelDbfs(person, paused.from, paused.to), -120)
 })
 
-/** A disk that is full after so many bytes. */
+/** A disk that is full after this many bytes. */
 function smallDisk(bytes: number): { disk: Disk; writes: () => number } {
   let left = bytes
   let writes = 0
@@ -227,7 +227,7 @@ function smallDisk(bytes: number): { disk: Disk; writes: () => number } {
         return {
           async write(data, offset, length, position) {
             writes++
-            // Rewriting the header takes no new space.
+            // Rewriting the header needs no new space.
             if (position >= 44 && length > left) {
               if (left > 0) await file.write(data, offset, left, position)
               left = 0
@@ -244,7 +244,7 @@ function smallDisk(bytes: number): { disk: Disk; writes: () => number } {
   }
 }
 
-t.test('a full disk is told once, what was written can be played, and the loss is counted', async (t) => {
+t.test('a full disk is reported once, the file stays playable, and the loss is counted', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const failures: string[] = []
   const { disk, writes } = smallDisk(5 * 32_000 + 1001)
@@ -252,7 +252,7 @@ t.test('a full disk is told once, what was written can be played, and the loss i
   for (let second = 1; second <= 30; second++) {
     recorder.writeCaller((second - 1) * 8000, filled(second, 8000))
     recorder.advance(second * 8000)
-    // The disk keeps up: the first header, then samples and header of each batch.
+    // The disk keeps up: first the header, then samples and header of each batch.
     const deadline = performance.now() + 30_000
     while (second > 1 && writes() < 2 * second - 1 && failures.length === 0 && performance.now() < deadline) {
       await new Promise<void>((resolve) => setImmediate(resolve))

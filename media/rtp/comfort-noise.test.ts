@@ -14,7 +14,7 @@ function play(payload: readonly number[], session: 8000 | 16000 = 8000, noise: 8
   return { player, pcm }
 }
 
-/** Share of the power below a frequency, from the autocorrelation of the first difference. */
+/** Returns the share of the power below a frequency, from the autocorrelation of the first difference. */
 function brightness(pcm: Int16Array): number {
   let sum = 0
   let product = 0
@@ -40,7 +40,7 @@ t.test('the level is the one that was asked for', async (t) => {
 })
 
 t.test('the spectrum is the one that was asked for', async (t) => {
-  // Of a first-order filter the correlation of neighbours is minus its coefficient.
+  // The correlation of neighbouring samples behind a first-order filter is minus its coefficient.
   for (const quantized of [60, 127, 200]) {
     const k = (258 * (quantized - 127)) / 32_768
     const got = brightness(play([40, quantized]).pcm)

@@ -20,7 +20,7 @@ const FRAMES = SECONDS * 50
 const LOW_HZ = 1000
 const HIGH_HZ = 5000
 const AMPLITUDE = 0.25
-/** Numbers of theirs and ours, so that none is taken for the other. */
+/** Different payload types in each direction, so that a mix-up shows. */
 const THEIRS = 121
 const OURS = 120
 
@@ -32,7 +32,7 @@ async function until(what: string, ready: () => boolean): Promise<void> {
   }
 }
 
-/** Two tones of which a narrow band carries the lower one only. */
+/** Two tones. Narrowband carries only the lower one. */
 function twoTones(rate: number): Int16Array {
   const low = tone(LOW_HZ, SECONDS * 1000, rate, AMPLITUDE)
   if (rate < 16_000) return low
@@ -50,11 +50,11 @@ interface Leg {
   readonly clock: VirtualClock
   readonly peerPort: number
   readonly got: Sent[]
-  /** All that was heard, as packets came, and after the jitter buffer. */
+  /** All received audio: as packets arrived, and after the jitter buffer. */
   readonly arrived: Int16Array[]
   readonly played: Int16Array[]
   send(bytes: Uint8Array): void
-  /** One beat with this sound to send; what the leg sent in it has come when this resolves. */
+  /** Runs one tick with this audio to send. Resolves when the packets sent in it have arrived. */
   beat(pcm: Int16Array | null): Promise<void>
 }
 
@@ -131,13 +131,13 @@ async function leg(
   }
 }
 
-/** Where the peer's stream is. */
+/** The position in the peer's stream. */
 interface Stream {
   sequence: number
   timestamp: number
 }
 
-/** The peer says the tones in this codec; a packet leaves when its last sample is spoken. */
+/** The peer sends the tones in this codec. A packet leaves when its last sample was spoken. */
 async function speak(
   to: Leg,
   codec: CodecName,
@@ -168,7 +168,7 @@ async function speak(
 }
 
 function check(t: Test, what: string, pcm: Int16Array, rate: number, wide: boolean): void {
-  // The middle: the start of a stream has the delays of filters, jitter buffer and codec.
+  // The middle part: the start of a stream has the delays of filters, jitter buffer and codec.
   const middle = pcm.subarray(rate * 0.3, rate * 0.8)
   const low = 20 * Math.log10(toneLevel(middle, LOW_HZ, rate) / AMPLITUDE)
   t.ok(Math.abs(low) < 1, `${what}: ${LOW_HZ} Hz at ${low.toFixed(2)} dB`)
@@ -246,7 +246,7 @@ t.test('a peer may go from one agreed codec to another without saying so', async
   t.match(one.end.stats(), { refused: 0, lost: 0 })
 })
 
-t.test('a re-INVITE changes what we send, from the next packet on', async (t) => {
+t.test('a re-INVITE changes the sent format from the next packet on', async (t) => {
   const one = await leg(t, 'PCMA', 16_000, 20, EVERYTHING)
   const pcm = twoTones(16_000)
   const say = async (frames: number) => {
@@ -300,7 +300,7 @@ t.test('silence is comfort noise when the peer agreed to it, both ways', async (
     receive: true,
   })
   const sound = tone(LOW_HZ, 20)
-  // Three frames of sound fill one packet and a half: the half is completed with silence.
+  // Three frames fill one and a half packets. The second packet is completed with silence.
   for (let i = 0; i < 3; i++) await one.beat(sound)
   for (let i = 0; i < 21; i++) await one.beat(null)
   await one.beat(sound)

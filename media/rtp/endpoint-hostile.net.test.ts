@@ -15,7 +15,7 @@ import type { SrtpKeys } from './srtp/keying.js'
 import { SrtpSender } from './srtp/srtp.js'
 import { MAX_SRTP_OVERHEAD } from './srtp/transform.js'
 
-/* Garbage and floods on a media port: the call goes on, untouched. */
+/* Garbage and floods on a media port must not affect the call. */
 
 assertNothingLeft(t)
 
@@ -48,7 +48,7 @@ async function openSocket(t: Test): Promise<Socket> {
   return socket
 }
 
-/** A live call: the peer says a tone, one packet a beat. */
+/** A live call: the peer sends a tone, one packet per tick. */
 async function call(t: Test, srtp?: SrtpKeys) {
   const clock = new VirtualClock({ nowMs: 1000 })
   const faults: unknown[] = []
@@ -90,7 +90,7 @@ async function call(t: Test, srtp?: SrtpKeys) {
     return buffer.subarray(0, out[kind](buffer, packet.length))
   }
   let frame = 0
-  /** The next packet of the peer's, as it goes on the wire. */
+  /** Returns the next packet of the peer as it is sent. */
   const speech = (): Buffer => {
     const packet = Buffer.alloc(172)
     writeRtpHeader(packet, 8, false, frame & 0xffff, frame * 160, 0x5eed)
@@ -120,7 +120,7 @@ async function call(t: Test, srtp?: SrtpKeys) {
     speech,
     report,
     looked,
-    /** Well made, of another source. */
+    /** Well formed, but of another source. */
     speechOfThief: (n: number): Buffer => {
       const packet = Buffer.alloc(172, 0xd5)
       writeRtpHeader(packet, 8, false, n & 0xffff, n * 160, 0xbad)
@@ -138,14 +138,14 @@ async function call(t: Test, srtp?: SrtpKeys) {
   }
 }
 
-/** Share of the tone in what was heard, per 20 ms: its lowest after the first few. */
+/** The share of the tone in the received audio per 20 ms: its minimum after the first frames. */
 function worst(heard: readonly Int16Array[]): number {
   return Math.min(...heard.slice(2).map((pcm) => toneLevel(pcm, HZ)))
 }
 
 for (const srtp of [undefined, KEYS]) {
   const what = srtp === undefined ? 'in the clear' : 'protected'
-  t.test(`mutated packets of a stranger, ${what}: the sound is the peer's, whole`, async (t) => {
+  t.test(`mutated packets of a stranger, ${what}: the peer's audio is complete`, async (t) => {
     const it = await call(t, srtp)
     const thief = await openSocket(t)
     const random = seeded(41)
@@ -163,7 +163,7 @@ for (const srtp of [undefined, KEYS]) {
   })
 }
 
-t.test('mutated packets from the very place of a protected stream change nothing', async (t) => {
+t.test('mutated packets from the address of an SRTP stream change nothing', async (t) => {
   const it = await call(t, KEYS)
   const random = seeded(42)
   for (let i = 0; i < 300; i++) {
@@ -246,7 +246,7 @@ t.test('a flood of strangers is kept away by the system; a re-INVITE opens the d
   t.equal(it.end.stats().packetsReceived, 61)
 })
 
-t.test('after a flood, a silent peer may be replaced as before', async (t) => {
+t.test('after a flood a silent peer may still be replaced', async (t) => {
   const it = await call(t)
   const other = await openSocket(t)
   await it.send(it.peer, it.speech())
@@ -267,7 +267,7 @@ t.test("more than a beat's worth from the peer itself is not even looked at", as
   t.match(it.end.stats(), { packetsReceived: 65, floodDropped: 136 })
 })
 
-/** Bits flipped, bytes replaced, cut or lengthened. */
+/** Flips bits, replaces, cuts or appends bytes. */
 function mutated(random: ReturnType<typeof seeded>, packet: Buffer): Buffer {
   const pick = (below: number) => Math.floor(random.between(0, below))
   const kind = pick(4)
@@ -275,7 +275,7 @@ function mutated(random: ReturnType<typeof seeded>, packet: Buffer): Buffer {
   if (kind === 1) return Buffer.concat([packet, Buffer.alloc(1 + pick(64), pick(256))])
   const bytes = Buffer.from(packet)
   for (let n = 1 + pick(4); n > 0; n--) {
-    // The header is where it hurts.
+    // Mutations of the header have the most effect.
     const at = random.next() < 0.7 ? pick(Math.min(16, bytes.length)) : pick(bytes.length)
     bytes[at] = kind === 2 ? (bytes[at] as number) ^ (1 << pick(8)) : pick(256)
   }

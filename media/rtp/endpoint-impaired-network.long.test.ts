@@ -10,9 +10,9 @@ import {
 } from '../../fixtures/rtp/impairment-table.js'
 
 /*
- * The rows of network.test.ts in real time, some at once. The host adds jitter of its own, up to 8 ms where
- * it is there (`HostTime`), and floods are work for all in this thread, which the jitter buffers take for the
- * network's: what is played comes later then, and is stretched. What is heard on arrival is not.
+ * The cases of endpoint-impaired-network.net.test.ts in real time, several at once. The host adds jitter of
+ * up to 8 ms (`HostTime`), and floods load this thread. The jitter buffers take both for network jitter, so
+ * the audio is played later and stretched. Audio delivered on arrival is not affected.
  */
 const AT_ONCE = 6
 const ON_ARRIVAL: QualityBounds = { found: 0.1, snrDb: 3, spectralDb: 0.8, delayMs: 40 }

@@ -30,7 +30,7 @@ interface Got {
   readonly payload: Uint8Array
 }
 
-/** A bare socket that speaks RTP byte by byte. */
+/** A plain socket that sends RTP byte by byte. */
 class Peer {
   readonly got: Got[] = []
   sequence = 1000
@@ -99,9 +99,9 @@ interface Rig {
   readonly timeouts: number[]
   remote(changes?: Partial<RtpRemote>): void
   newPeer(): Promise<Peer>
-  /** One beat, with this sound or none; waits until its packet, if any, is at this peer. */
+  /** Runs one tick with or without this audio. Waits until its packet, if any, has arrived at the peer. */
   beat(pcm?: Int16Array | null, to?: Peer): Promise<void>
-  /** Lets what was sent to the engine arrive. */
+  /** Waits until the datagrams sent to the endpoint have arrived. */
   arrived(count: number): Promise<void>
   start(): void
 }
@@ -184,7 +184,7 @@ async function rig(
   }
 }
 
-t.test('nothing leaves before start; then one packet a beat, silence or sound', async (t) => {
+t.test('nothing is sent before start; then one packet per tick, silence or audio', async (t) => {
   const { end, peer, remote, start, beat } = await rig(t)
   await beat(tone(500, 20))
   remote()
@@ -249,11 +249,11 @@ t.test('audio before start is ignored and does not latch', async (t) => {
   remote()
   stale.say(tone(500, 20))
   stale.say(tone(500, 20))
-  // Another datagram behind it on the same socket pair: when it is through, so were they.
+  // When a later datagram on the same socket pair has arrived, so have the earlier ones.
   const probe = createSocket('udp4')
   probe.send(Buffer.alloc(1), end.port, '127.0.0.1')
   await new Promise<void>((resolve) => setTimeout(resolve, 50))
-  // Sockets are read between a timer and this, also when both are late.
+  // Sockets are read between a timer and this point, even when both are late.
   for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve))
   probe.close()
   t.equal(end.stats().packetsReceived + end.stats().refused, 0)
@@ -298,7 +298,7 @@ t.test('the SDP address takes the stream back within three seconds', async (t) =
   t.equal(peer.got.length, 1)
 })
 
-t.test('a hijacker is refused and counted, until the line has been dead for a second', async (t) => {
+t.test('a hijacker is refused and counted until the stream was silent for a second', async (t) => {
   const { peer, remote, start, arrived, newPeer, clock, end, frames, beat } = await rig(t)
   const thief = await newPeer()
   thief.ssrc = peer.ssrc
@@ -350,7 +350,7 @@ t.test('a new SSRC from the same address is taken once the old one is quiet', as
   t.match(end.stats(), { refused: 2, packetsReceived: 2, lost: 0 })
 })
 
-t.test('what is not RTP of this call is refused; RTCP is let be', async (t) => {
+t.test('datagrams that are not RTP of this call are refused; RTCP is not', async (t) => {
   const { peer, remote, start, arrived, end, frames } = await rig(t)
   remote()
   start()
@@ -369,7 +369,7 @@ t.test('what is not RTP of this call is refused; RTCP is let be', async (t) => {
   t.equal(end.stats().packetsReceived, 3)
 })
 
-t.test('digits in, once each, and not as sound', async (t) => {
+t.test('received digits are reported once each, and not as audio', async (t) => {
   const seen: string[] = []
   const { peer, remote, start, arrived, digits, frames, clock } = await rig(t, {
     onDigit: (digit) => seen.push(digit),
@@ -393,7 +393,7 @@ t.test('digits in, once each, and not as sound', async (t) => {
   t.equal(frames.length, 0)
 })
 
-t.test('digits out take the place of sound, with one timestamp each', async (t) => {
+t.test('sent digits replace audio, with one timestamp each', async (t) => {
   const { peer, remote, start, beat, end } = await rig(t)
   remote()
   t.equal(end.press(['5']), false, 'not live')
@@ -420,7 +420,7 @@ t.test('digits out take the place of sound, with one timestamp each', async (t) 
   t.equal(end.press(['5']), false, 'not negotiated')
 })
 
-t.test('hold: nothing is sent, nothing is heard, and both come back', async (t) => {
+t.test('on hold nothing is sent or heard, and both resume', async (t) => {
   const { peer, remote, start, beat, arrived, frames, end } = await rig(t)
   remote()
   start()
@@ -461,7 +461,7 @@ t.test('a re-INVITE may move the far side', async (t) => {
   t.equal(peer.got.length, 1)
 })
 
-t.test('silence of the line is told once, and again after it spoke; not on hold', async (t) => {
+t.test('a media timeout is reported once per silence, and not on hold', async (t) => {
   const { peer, remote, start, beat, arrived, timeouts, clock } = await rig(t)
   remote()
   clock.advance(60_000)
@@ -515,7 +515,7 @@ t.test('ports: even ones of the range, at rest after use, refused when none is l
   const free = createSocket('udp4')
   free.bind(0, '127.0.0.1')
   await once(free, 'listening')
-  // Somewhere above a port that the system just gave away; a collision would show as a refusal below.
+  // A range above a port that the system just assigned. A collision would show as a refusal below.
   const first = Math.min(60_000, free.address().port + 101) | 1
   const closed = once(free, 'close')
   free.close()

@@ -51,7 +51,7 @@ for (const [what, hex] of [
   })
 }
 
-t.test('what is written is what is read', (t) => {
+t.test('written data is parsed back', (t) => {
   const buffer = new Uint8Array(15).fill(0x55)
   writeRtpHeader(buffer, 101, true, 0xffff, 0xfffffff0, 0x80000001)
   t.equal(Buffer.from(buffer).toString('hex'), '80e5fffffffffff080000001555555')
@@ -70,7 +70,7 @@ t.test('what is written is what is read', (t) => {
   t.end()
 })
 
-t.test('RTCP on the same port is told apart', (t) => {
+t.test('RTCP on the same port is recognised', (t) => {
   t.equal(isRtcp(bytes('80 c8 0006 deadbeef')), true) // sender report
   t.equal(isRtcp(bytes('81 cb 0001 deadbeef')), true) // bye
   t.equal(isRtcp(bytes('80 88 0006 deadbeef')), false) // PCMA with marker

@@ -10,7 +10,7 @@ assertNothingLeft(t)
 const ADDRESS = '127.0.0.1'
 const nobody = { onDatagram: () => {} }
 
-/** An even port with nothing on it and on the next few. */
+/** Returns an even port that is free, like the next few. */
 async function quiet(): Promise<number> {
   const socket = createSocket('udp4')
   socket.bind(0, ADDRESS)
@@ -47,7 +47,7 @@ t.test('pairs: RTP on even ports, RTCP on the next, in turn, at rest for 30 s af
   t.equal(again.rtp.port, first + 2)
 })
 
-t.test('a pair whose odd port is taken by somebody else is passed over', async (t) => {
+t.test('a pair whose odd port is in use is skipped', async (t) => {
   const ports = new RtpPorts(new VirtualClock())
   const first = await quiet()
   const other = createSocket('udp4')

@@ -10,7 +10,7 @@ function receiver() {
   return {
     heard,
     dtmf,
-    /** A payload as hex, at a timestamp, `after` ms after the last. */
+    /** A payload (hex) at a timestamp, `after` ms after the previous one. */
     packet: (hex: string, timestamp: number, after = 20) => {
       now += after
       const data = Uint8Array.from(Buffer.from(`ffff${hex}`, 'hex'))
@@ -23,7 +23,7 @@ function receiver() {
   }
 }
 
-t.test('a digit with three end packets is heard once, with its length', (t) => {
+t.test('a digit with three end packets is reported once, with its length', (t) => {
   const { heard, packet } = receiver()
   t.ok(packet('050a00a0', 1000))
   packet('050a0140', 1000)
@@ -35,7 +35,7 @@ t.test('a digit with three end packets is heard once, with its length', (t) => {
   t.end()
 })
 
-t.test('the same digit twice differs by its timestamp, whatever the marker says', (t) => {
+t.test('equal digits differ by their timestamp, whatever the marker bit is', (t) => {
   const { heard, packet } = receiver()
   for (const timestamp of [1000, 3000]) {
     packet('010a00a0', timestamp)
@@ -115,7 +115,7 @@ t.test('a new stream may begin with lower timestamps', (t) => {
   t.end()
 })
 
-t.test('what is sent', (t) => {
+t.test('packets of a sent digit', (t) => {
   const sender = new DtmfSender()
   t.equal(sender.next(), null)
   t.ok(sender.press(['9', '#']))

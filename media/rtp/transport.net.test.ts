@@ -15,7 +15,7 @@ import type { SrtpKeys } from './srtp/keying.js'
 import { SrtpReceiver, SrtpSender } from './srtp/srtp.js'
 import { MAX_SRTP_OVERHEAD } from './srtp/transform.js'
 
-/* A leg and its two ports against bare sockets. */
+/* A leg and its two ports against plain sockets. */
 
 assertNothingLeft(t)
 
@@ -31,12 +31,12 @@ interface Rig {
   readonly clock: VirtualClock
   readonly end: RtpEndpoint
   readonly timeouts: number[]
-  /** Sockets of the peer, and what came on them. */
+  /** The sockets of the peer, and the datagrams they received. */
   readonly rtp: Socket
   readonly rtcp: Socket
   readonly seen: Seen[]
   remote(changes?: Partial<RtpRemote>): void
-  /** From one of the peer's sockets to the leg's RTP or RTCP port; waits until it was looked at. */
+  /** Sends from one of the peer's sockets to the RTP or RTCP port. Waits until the datagram was handled. */
   send(from: Socket, bytes: Uint8Array, to?: 'rtp' | 'rtcp'): Promise<void>
   beat(): Promise<void>
 }
@@ -148,7 +148,7 @@ for (const mux of [true, false]) {
     let reportAtMs = 0
     let highest = 0
     for (let i = 0; i < 600; i++) {
-      // Every fifth packet is lost; packet 301 comes after 302.
+      // Every fifth packet is lost; packet 301 arrives after 302.
       const number = i === 301 ? 302 : i === 302 ? 301 : i
       if (number % 5 !== 4) {
         await it.send(rtp, audio((65_500 + number) & 0xffff, number * 160))
@@ -209,11 +209,11 @@ for (const mux of [true, false]) {
       t.equal(timestamp, elapsedMs * 8, 'the RTP clock at the moment of the report')
       const unix = (values(row, 'rtcp.timestamp.ntp.msw')[0] ?? 0) - 2_208_988_800
       t.ok(Math.abs(unix - (clock.wall() - clock.now() + atMs) / 1000) <= 1)
-      // A BYE right after a report has nothing new to tell.
+      // A BYE right after a report has no new report block.
       const tells = values(row, 'rtcp.ssrc.identifier').includes(PEER_SSRC)
       t.ok(tells || last)
       t.match(row['rtcp.sdes.text'], [/^[A-Za-z0-9+/]{16}$/])
-      // The last one, with the BYE, may follow the one before at once.
+      // The last one, with the BYE, may follow the previous one at once.
       const fraction = values(row, 'rtcp.ssrc.fraction')[0] ?? 0
       t.ok(last || Math.abs(fraction / 256 - 0.2) < 0.03, `fraction ${fraction}`)
       if (elapsedMs > 2500 && tells) {
@@ -236,7 +236,7 @@ const KEYS: SrtpKeys = {
   receive: { keyAndSalt: Buffer.alloc(30, 2), mki: null },
 }
 
-t.test('SRTP and SRTCP on the wire; what is not protected is refused', async (t) => {
+t.test('SRTP and SRTCP are exchanged, and unprotected packets are refused', async (t) => {
   const it = await rig(t)
   const { end, rtp, rtcp, seen, clock } = it
   it.remote({ srtp: KEYS })
@@ -265,7 +265,7 @@ t.test('SRTP and SRTCP on the wire; what is not protected is refused', async (t)
   }
   t.equal(plain, 300)
 
-  // A re-INVITE with the same keys goes on where it was, one with new keys begins anew.
+  // A re-INVITE with the same keys continues, one with new keys starts over.
   const again = await rig(t)
   again.remote({ srtp: KEYS })
   start(again)
@@ -280,7 +280,7 @@ t.test('SRTP and SRTCP on the wire; what is not protected is refused', async (t)
   t.equal(clock.pending, 0)
 })
 
-t.test('other protocols on the port are told apart and counted (RFC 7983)', async (t) => {
+t.test('other protocols on the port are recognised and counted (RFC 7983)', async (t) => {
   const it = await rig(t)
   const { end, rtp, rtcp } = it
   it.remote()
@@ -317,7 +317,7 @@ t.test('RTCP proves that a silent peer is there; a hold needs no proof', async (
   start(it)
   await it.send(rtp, audio(1, 160))
   for (let i = 0; i < 1500; i++) {
-    // Muted, with silence suppression: nothing but a report every five seconds.
+    // Muted, with silence suppression: only a report every five seconds.
     if (i % 250 === 0) await it.send(rtcp, senderReport(1), 'rtcp')
     await it.beat()
   }

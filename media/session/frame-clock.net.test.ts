@@ -24,7 +24,7 @@ function member(onTick?: (idealMs: number) => void): Recorded {
   }
 }
 
-/** A clock whose thread can be stalled: time passes, timers come late. */
+/** A clock whose thread can be stalled: time passes, and timers fire late. */
 class StallingClock implements Clock {
   readonly #virtual = new VirtualClock()
   #late = 0
@@ -46,7 +46,7 @@ const noFault = () => {
   throw new Error('no fault expected')
 }
 
-/** Is ready for so many frames. */
+/** Is ready for this many frames. */
 function waiting(ready: number): Recorded & { ready: () => boolean; has: number } {
   const waiter = {
     ...member(() => {
@@ -58,7 +58,7 @@ function waiting(ready: number): Recorded & { ready: () => boolean; has: number 
   return waiter
 }
 
-t.test('a frame that is not ready is given when it came, and the next one on time', (t) => {
+t.test('a frame that is not ready runs when its audio arrives, and the next one on time', (t) => {
   const clock = new VirtualClock({ nowMs: 1000 })
   const beat = new FrameClock(clock, noFault)
   const waiter = waiting(2)
@@ -99,7 +99,7 @@ t.test('a frame that is not ready is given when it came, and the next one on tim
   t.end()
 })
 
-t.test('nobody waits for longer than three phases', (t) => {
+t.test('no frame waits for longer than three phases', (t) => {
   const clock = new VirtualClock({ nowMs: 1000 })
   const beat = new FrameClock(clock, noFault)
   const waiter = waiting(0)
@@ -121,7 +121,7 @@ t.test('nobody waits for longer than three phases', (t) => {
   t.end()
 })
 
-t.test('after a stall what came late is given one by one, within the patience', (t) => {
+t.test('after a stall deferred frames run one by one before their deadline', (t) => {
   const clock = new StallingClock()
   const beat = new FrameClock(clock, noFault)
   const waiter = waiting(3)
@@ -150,7 +150,7 @@ t.test('after a stall what came late is given one by one, within the patience', 
   t.end()
 })
 
-t.test('a member that throws at what it waited for is removed', (t) => {
+t.test('a member that throws in a deferred frame is removed', (t) => {
   const clock = new VirtualClock()
   const faults: FrameClockMember[] = []
   const beat = new FrameClock(clock, (member) => faults.push(member))
@@ -193,7 +193,7 @@ t.test('every member runs every 20 ms, spread over the phases', (t) => {
   t.end()
 })
 
-t.test('no timer while nobody is there', (t) => {
+t.test('no timer runs without members', (t) => {
   const clock = new VirtualClock()
   const beat = new FrameClock(clock, noFault)
   t.equal(clock.pending, 0)
@@ -285,7 +285,7 @@ t.test('after a stall sockets are read before frames are made', async (t) => {
       }),
     )
   })
-  // After `setImmediate` the loop comes to its timers first, then to its sockets.
+  // After `setImmediate` the event loop runs timers first, then sockets.
   setImmediate(() => {
     stalled = true
     sender.send('sound')
@@ -324,7 +324,7 @@ t.test('lateness: window figures forget, the histogram does not', (t) => {
   t.end()
 })
 
-t.test('work is what the frames of a phase took, lateness what came before as well', (t) => {
+t.test('work is the CPU time of a phase, lateness includes earlier delays', (t) => {
   const clock = new StallingClock()
   const beat = new FrameClock(clock, noFault)
   beat.add(member(() => clock.stall(2)))
@@ -379,7 +379,7 @@ t.test('joining and leaving from inside a tick', (t) => {
   t.end()
 })
 
-t.test('a member moves to an earlier phase: one shorter wait, then every 20 ms', (t) => {
+t.test('advancePhase shortens one interval, then frames run every 20 ms again', (t) => {
   for (const phases of [1, 2, 3]) {
     const clock = new VirtualClock()
     const beat = new FrameClock(clock, noFault)
@@ -426,7 +426,7 @@ t.test('no phase gets more than its share by moving', (t) => {
   t.end()
 })
 
-t.test('a frame run early is not run again in its time, and the beat goes on as before', (t) => {
+t.test('a frame that ran early is skipped at its due time, and the clock is unchanged', (t) => {
   const clock = new VirtualClock()
   const beat = new FrameClock(clock, noFault)
   const at: number[] = []

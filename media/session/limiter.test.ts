@@ -3,7 +3,7 @@ import { tone, toneLevel } from '../../fixtures/audio/tones.js'
 import type { SessionRate } from '../base/frame.js'
 import { CEILING, Limiter } from './limiter.js'
 
-/** What comes out, frame by frame, for a sum of 16-bit units. */
+/** Returns the output, frame by frame, for a sum in 16-bit units. */
 function limited(sum: Float32Array, rate: SessionRate, limiter = new Limiter(rate)): Int16Array {
   const frame = rate / 50
   const out = new Int16Array(sum.length)
@@ -16,7 +16,7 @@ function limited(sum: Float32Array, rate: SessionRate, limiter = new Limiter(rat
 const times = (pcm: Int16Array, gain: number): Float32Array =>
   Float32Array.from(pcm, (sample) => sample * gain)
 
-t.test('what fits passes unchanged', (t) => {
+t.test('a mix below the ceiling passes unchanged', (t) => {
   const pcm = tone(440, 400, 8000, 0.89)
   t.strictSame(limited(times(pcm, 1), 8000), pcm)
   t.end()
@@ -49,7 +49,7 @@ for (const rate of [8000, 16000] as const) {
 
 t.test('the gain moves without steps, and is back after the peak', (t) => {
   const limiter = new Limiter(8000)
-  // A second of one voice, a shout in it.
+  // A second of one voice with a shout in it.
   const quiet = tone(300, 1000, 8000, 0.4)
   const sum = times(quiet, 1)
   const shout = tone(300, 300, 8000, 1)

@@ -3,7 +3,7 @@ import { Playout } from './playout.js'
 
 const FRAME = 160
 
-/** Samples that name themselves: 1, 2, 3, ... */
+/** Samples that equal their position: 1, 2, 3, ... */
 const ramp = (count: number, from = 1): Int16Array => Int16Array.from({ length: count }, (_, i) => from + i)
 
 function rig(capacityMs = 60_000) {
@@ -60,7 +60,7 @@ t.test('a synthesis that falls behind leaves silence and goes on', (t) => {
   t.end()
 })
 
-t.test('an utterance without sound drains on the next beat', (t) => {
+t.test('an utterance without audio drains on the next tick', (t) => {
   const { playout, pull, events } = rig()
   playout.end(5)
   t.strictSame(events, [])
@@ -94,7 +94,7 @@ t.test('pausing fades within one frame; resuming starts at the same sample', (t)
   t.end()
 })
 
-t.test('a pause taken back before the next beat is not heard', (t) => {
+t.test('a pause that ends before the next tick is inaudible', (t) => {
   const { playout, pull } = rig()
   playout.enqueue(1, new Int16Array(1000).fill(8000))
   pull()
@@ -131,7 +131,7 @@ t.test('flushing fades 5 ms and forgets the rest', (t) => {
   t.end()
 })
 
-t.test('the fade is told until it was pulled, and flushing again does not take it away', (t) => {
+t.test('fading is true until the fade-out was pulled, and a second flush keeps it', (t) => {
   const { playout, pull } = rig()
   playout.enqueue(1, new Int16Array(1000).fill(8000))
   playout.pause()
@@ -150,7 +150,7 @@ t.test('the fade is told until it was pulled, and flushing again does not take i
   t.end()
 })
 
-t.test('flushing a pause sends nothing more, and late sound of it is dropped', (t) => {
+t.test('flush during a pause sends nothing more and drops late audio', (t) => {
   const { playout, pull, events } = rig()
   playout.enqueue(1, new Int16Array(8000).fill(8000))
   pull()
@@ -168,7 +168,7 @@ t.test('flushing a pause sends nothing more, and late sound of it is dropped', (
   t.end()
 })
 
-t.test('a full queue takes what fits', (t) => {
+t.test('a full queue accepts only what fits', (t) => {
   const { playout, pull } = rig(50)
   t.equal(playout.enqueue(1, ramp(300)), 300)
   t.equal(playout.enqueue(1, ramp(300, 301)), 100)

@@ -19,17 +19,17 @@ import { Session } from './session.js'
 
 assertNothingLeft(t)
 
-/** What each party hums, in Hz: far apart, and none the harmonic of another. */
+/** The hum of each party (Hz): far apart, and none a harmonic of another. */
 const HUMS = { caller: 500, human: 870, agent: 1330, music: 1750, ambience: 2230 } as const
 type Name = keyof typeof HUMS
 
 const LEVEL = 0.15
 const AMBIENCE = 0.5
-/** Beats let go by after a change: jitter buffers, fades, ducking. */
+/** Ticks to skip after a change: jitter buffers, fades, ducking. */
 const SETTLE = 24
 const LISTEN = 12
 
-/** Who hears which hums; what is not named hears nobody. */
+/** The hums that each party hears; a party that is not listed hears nothing. */
 const EXPECTED: Readonly<
   Record<RoutingMode, Partial<Record<'caller' | 'human' | 'agent', readonly Name[]>>>
 > = {
@@ -46,7 +46,7 @@ const EXPECTED: Readonly<
 }
 const SITUATIONS = Object.keys(EXPECTED) as RoutingMode[]
 
-/** A party inside the engine: an agent hears packets as they come, a bot on a media socket the beat. */
+/** A local endpoint: an agent has arrival delivery, a bot has tick delivery. */
 class Inside implements Endpoint {
   readonly heard: Int16Array[] = []
   readonly #hum: LoopEndpoint
@@ -72,17 +72,17 @@ class Inside implements Endpoint {
   close(): void {}
 }
 
-/** Packets that one side of a line sent, and took of the other. */
+/** Packets sent by one side of a connection, and those received from the other. */
 interface Traffic {
   readonly sent: number
   readonly taken: number
 }
 
-/** A telephone that hums: where packets go to it, what it heard. */
+/** A telephone that hums: its address, and the audio it received. */
 interface Telephone {
   readonly address: string
   readonly port: number
-  /** Frames heard so far. */
+  /** Number of received frames. */
   readonly frames: number
   readonly rate: number
   traffic(): Traffic
@@ -101,7 +101,7 @@ interface Rig {
   readonly rate: SessionRate
 }
 
-/** G.711, and nothing of the engine in it. */
+/** G.711 without the engine. */
 async function plainTelephone(time: Time, codec: 'PCMA' | 'PCMU', hertz: number): Promise<Telephone> {
   const { clock } = time
   const peer = await openRtpPeer({ clock, codec, background: tone(hertz, 1000, 8000, LEVEL) })
@@ -119,7 +119,7 @@ async function plainTelephone(time: Time, codec: 'PCMA' | 'PCMU', hertz: number)
   }
 }
 
-/** Any codec: an engine leg of its own at the far end. */
+/** Any codec: the peer is another RTP endpoint. */
 async function wideTelephone(time: Time, codec: CodecName, hertz: number): Promise<Telephone> {
   const end = await openLeg(time, 'far', 16_000)
   const session = openTalk(time, 16_000)
@@ -176,7 +176,7 @@ function openLeg({ clock }: Time, id: string, rate: SessionRate): Promise<RtpEnd
   })
 }
 
-/** Time that the test moves, and the beat in it: nothing that is heard depends on the machine. */
+/** The test moves time and ticks, so that the result does not depend on the host. */
 interface Time {
   readonly clock: VirtualClock
   readonly beat: FrameClock
@@ -218,7 +218,7 @@ async function openRig(
     await Promise.all([peers.caller.close(), peers.human.close()])
     beat.close()
   })
-  // Nothing is sent before both sides listen: from here on every packet counts.
+  // Nothing is sent before both sides are listening, so every packet counts.
   clock.advance(20)
   for (const [end, telephone] of lines) {
     end.setRemote(remoteOf(codecs[end.id === 'caller' ? 'caller' : 'human'], telephone))
@@ -235,7 +235,7 @@ async function openRig(
   return { clock, session, lines, parties, peers, inside, rate }
 }
 
-/** Lets so many beats go by; what was sent in one has come before the next. */
+/** Runs this many ticks. The packets of a tick have arrived before the next one. */
 async function pass({ clock, lines }: Rig, beats: number): Promise<void> {
   for (let phase = 0; phase < beats * 4; phase++) {
     clock.advance(PHASE_MS)
@@ -251,7 +251,7 @@ function through(one: Traffic, other: Traffic): boolean {
   return one.sent === other.taken && other.sent === one.taken
 }
 
-/** The hums in a stretch of sound, quiet ones too. */
+/** Returns the hums in the audio, including quiet ones. */
 function humsIn(pcm: Int16Array, rate: number): Name[] {
   if (pcm.length === 0) return []
   return (Object.keys(HUMS) as Name[]).filter((name) => toneLevel(pcm, HUMS[name], rate) > 0.015).sort()
@@ -289,7 +289,7 @@ for (const [rate, kind, caller, human] of [
     `who hears whom on the wire: ${kind} at ${rate} Hz, caller ${caller}, person ${human}`,
     async (t) => {
       const rig = await openRig(t, rate, kind, { caller, human })
-      // There and back again: a route of before must not outlive its situation.
+      // There and back again: no route may outlive its mode.
       for (const situation of [...SITUATIONS, ...SITUATIONS.toReversed()]) {
         const expected = Object.fromEntries(
           Object.entries(EXPECTED[situation]).map(([name, hums]) => [name, hums.toSorted()]),
@@ -299,7 +299,7 @@ for (const [rate, kind, caller, human] of [
     },
   )
 }
-t.test('the ambience is under the agent, keys are alone, and every end is routed anew', (t) => {
+t.test('ambience is ducked by the agent, DTMF mutes everything, and every endpoint is routed anew', (t) => {
   const parties: CallParties = {
     caller: 'caller',
     agent: 'agent',

@@ -13,7 +13,7 @@ const noFailure = (message: string) => {
   throw new Error(message)
 }
 
-/** A party that hums one tone and keeps what it hears. */
+/** An endpoint that hums one tone and keeps the audio it hears. */
 class Party implements Endpoint {
   readonly kind: EndpointKind = 'tone'
   readonly heard: Int16Array[] = []
@@ -105,7 +105,7 @@ const addAll = (session: Session, ...ends: Endpoint[]) => {
   for (const end of ends) session.add(end)
 }
 
-t.test('each party hears exactly whom it is routed', (t) => {
+t.test('each endpoint hears exactly the endpoints routed to it', (t) => {
   const { session, beats } = rig()
   const a = new Party('a', 400)
   const b = new Party('b', 700)
@@ -184,14 +184,14 @@ t.test('a route has a gain of its own, and comes and goes without a click', (t) 
   t.equal(c.heard.length, 51, 'one more frame, in which it fades')
   const steepest = (pcm: Int16Array) =>
     pcm.reduce((most, sample, i) => Math.max(most, Math.abs(sample - (pcm[i - 1] ?? 0))), 0)
-  // The sine itself: 0.2 of full scale at 400 Hz rises by at most 2058 a sample.
+  // The sine itself: 0.2 of full scale at 400 Hz rises by at most 2058 per sample.
   for (const { heard } of [b, c]) t.ok(steepest(joined(...heard)) < 2_100, `${steepest(joined(...heard))}`)
   t.throws(() => session.route('a', [{ to: 'b', gain: -1 }]), { code: 'internal' })
   t.throws(() => session.route('a', ['b', { to: 'b' }]), { code: 'internal' })
   t.end()
 })
 
-t.test('a route goes under while another end sounds, and comes back', (t) => {
+t.test('a route is ducked while another endpoint has audio, and recovers', (t) => {
   const { session, beats } = rig()
   const music = new Party('music', 400)
   const voice = new Party('voice', 1100)
@@ -217,7 +217,7 @@ t.test('a route goes under while another end sounds, and comes back', (t) => {
   t.end()
 })
 
-t.test('an end taken out is closed and heard no more, and who stays goes on', (t) => {
+t.test('a removed endpoint is closed and inaudible, and the others continue', (t) => {
   const { session, beats } = rig()
   const leg = new Leg('leg', 400)
   const human = new Leg('human', 900)
@@ -241,7 +241,7 @@ t.test('an end taken out is closed and heard no more, and who stays goes on', (t
   t.end()
 })
 
-t.test('whoever listens on the beat gets every frame, silence too', (t) => {
+t.test('an endpoint with tick delivery gets every frame, including silence', (t) => {
   const { session, beats } = rig()
   const a = new Party('a', 400)
   const b = new Party('b', 700)
@@ -258,7 +258,7 @@ t.test('whoever listens on the beat gets every frame, silence too', (t) => {
   t.end()
 })
 
-t.test('nothing moves before start, and the first beat is sample 0', (t) => {
+t.test('nothing is sent before start, and the first tick is sample 0', (t) => {
   const { session, beats, clock } = rig()
   const leg = new Leg('leg', 400)
   const party = new Party('party', 700)
@@ -279,7 +279,7 @@ t.test('nothing moves before start, and the first beat is sample 0', (t) => {
   t.end()
 })
 
-t.test('an ear by arrival hears a single leg at once, and two on the beat', (t) => {
+t.test('arrival delivery hears a single leg at once, and two legs on the tick', (t) => {
   const { session, beats } = rig()
   const leg = new Leg('leg', 400)
   const other = new Party('other', 900)
@@ -341,7 +341,7 @@ t.test('digits go along the routes', (t) => {
   t.end()
 })
 
-t.test('the recording has the leg left and what it was sent right', async (t) => {
+t.test('the recording has the leg on the left and the audio sent to it on the right', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const { session, beats } = rig(path)
   const leg = new Leg('leg', 400)
@@ -366,7 +366,7 @@ t.test('the recording has the leg left and what it was sent right', async (t) =>
   t.equal(agent.closed, 'hangup')
   t.equal(await session.close('error'), done)
   const [left = new Int16Array(), right = new Int16Array()] = readWav(await readFile(path)).channels
-  // What was spoken lies 10 ms later than when it was spoken: half way to its packet on the wire.
+  // Received audio is recorded 10 ms after it was spoken, half way to the arrival of its packet.
   t.equal(levelDbfs(left, 0, 25 * 160 + 80), -120)
   t.strictSame(left.subarray(25 * 160 + 80), caller.subarray(25 * 160, 250 * 160 - 80))
   t.ok(toneLevel(right.subarray(0, 100 * 160), 700) > 0.15)
@@ -392,7 +392,7 @@ t.test('the person of a transfer is recorded when asked, and only then', async (
     }
   }
   talk(100, 0)
-  // The bridge: what the caller hears of the person is the person's voice, not the agent's.
+  // In a bridge the caller hears the voice of the person, which is not the agent's.
   session.route('agent', [])
   session.route('human', ['caller'])
   session.route('caller', ['human'])
@@ -414,7 +414,7 @@ t.test('the person of a transfer is recorded when asked, and only then', async (
   t.ok(toneLevel(right, 900) < 0.01 && levelDbfs(left) === -120, 'nobody on anybody else’s channel')
 })
 
-t.test('recording pauses and goes on in its place', async (t) => {
+t.test('a recording pauses and resumes at the right position', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const { session, beats } = rig(path)
   const leg = new Leg('leg', 400)
@@ -434,7 +434,7 @@ t.test('recording pauses and goes on in its place', async (t) => {
   t.ok(level(2) < 0.001)
 })
 
-t.test('an unfinished recording is told, and the call closes all the same', async (t) => {
+t.test('an unfinished recording is reported, and the session closes nevertheless', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const told: string[] = []
   const session = new Session({

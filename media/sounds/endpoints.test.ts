@@ -5,9 +5,7 @@ import type { Endpoint } from '../session/endpoint.js'
 import { DtmfToneEndpoint, ToneEndpoint } from './endpoints.js'
 import { TONES } from './tone.js'
 
-/*
- * The tones we make, judged by the detectors, which share nothing with them.
- */
+/* The detectors, which share no code with the tone generator, check its tones. */
 
 function heard(
   end: Endpoint,
@@ -26,7 +24,7 @@ function heard(
 }
 
 for (const rate of [8000, 16000] as const) {
-  t.test(`every key is heard as itself, once, at ${rate} Hz`, (t) => {
+  t.test(`every digit is detected once, at ${rate} Hz`, (t) => {
     const keys = '0123456789*#ABCD'
     const end = new DtmfToneEndpoint('keys', rate)
     end.press([...keys] as Parameters<DtmfToneEndpoint['press']>[0])
@@ -40,7 +38,7 @@ for (const rate of [8000, 16000] as const) {
   })
 
   for (const tone of ['ringback', 'busy', 'congestion', 'unobtainable'] as const) {
-    t.test(`${tone} of India is heard as that at ${rate} Hz`, (t) => {
+    t.test(`${tone} of India is detected at ${rate} Hz`, (t) => {
       const events = heard(new ToneEndpoint('tone', rate, TONES[tone]), 12_000, rate, ['progress', 'dtmf'])
       t.match(events, [{ type: 'progress', tone, plan: 'in' }])
       t.equal(events.length, 1)

@@ -4,7 +4,7 @@ import type { Digit, SessionRate } from '../base/frame.js'
 import { DtmfToneEndpoint, LoopEndpoint, makeSeamless, ToneEndpoint } from './endpoints.js'
 import { TONES, ToneGenerator, type ToneSpec } from './tone.js'
 
-/** What a generator gives, pulled in frames of 20 ms. */
+/** Returns the output of a generator, pulled in frames of 20 ms. */
 function played(spec: ToneSpec, ms: number, rate: SessionRate = 8000): { pcm: Int16Array; said: boolean[] } {
   const generator = new ToneGenerator(rate)
   generator.play(spec)
@@ -15,7 +15,7 @@ function played(spec: ToneSpec, ms: number, rate: SessionRate = 8000): { pcm: In
   return { pcm, said }
 }
 
-/** Beginnings and ends of sound in ms, judged in steps of 10 ms. */
+/** Returns the starts and ends of sound (ms) in steps of 10 ms. */
 function edges(pcm: Int16Array, rate = 8000): number[] {
   const step = rate / 100
   const found: number[] = []
@@ -43,7 +43,7 @@ t.test('the tones of India have their cadences', (t) => {
 for (const rate of [8000, 16000] as const) {
   t.test(`frequencies and levels at ${rate} Hz`, (t) => {
     const busy = played(TONES.busy, 700, rate).pcm
-    // -13 dBm0, where a sine of full scale is +3.14.
+    // -13 dBm0; a full-scale sine has +3.14 dBm0.
     const expected = 10 ** ((-13 - 3.14) / 20)
     t.ok(Math.abs(toneLevel(busy, 400, rate) / expected - 1) < 0.02)
     const ring = played(TONES.ringback, 400, rate).pcm
@@ -71,7 +71,7 @@ t.test('no click: nothing steeper than the tone itself, over frames and edges', 
   t.end()
 })
 
-t.test('silence of a cadence is told as silence', (t) => {
+t.test('a pause in a cadence is reported as silence', (t) => {
   const { said } = played(TONES.congestion, 1000)
   t.strictSame(
     said.map((sound, i) => (sound ? i : -1)).filter((i) => i >= 0),
@@ -80,7 +80,7 @@ t.test('silence of a cadence is told as silence', (t) => {
   t.end()
 })
 
-t.test('keys sound as their two tones, in order, and nothing is left out', (t) => {
+t.test('digits are played as their two tones, in order', (t) => {
   const end = new DtmfToneEndpoint('keys', 8000)
   const frame = new Int16Array(160)
   t.notOk(end.pull(frame))
@@ -103,7 +103,7 @@ t.test('keys sound as their two tones, in order, and nothing is left out', (t) =
   t.end()
 })
 
-t.test('keys sound as long as they were asked for', (t) => {
+t.test('digits have the requested length', (t) => {
   const end = new DtmfToneEndpoint('keys', 8000)
   const frame = new Int16Array(160)
   t.ok(end.press(['5', '5'], { toneMs: 60, gapMs: 80 }))
@@ -147,8 +147,8 @@ t.test('a loop goes round with session time', (t) => {
   t.end()
 })
 
-t.test('any sound can be made to go round', (t) => {
-  // It ends in the middle of a swing: a plain loop would jump by twice its height.
+t.test('makeSeamless joins the end of any clip to its beginning', (t) => {
+  // The clip ends at the middle of an oscillation, where a plain loop would jump by twice its amplitude.
   const pcm = Int16Array.from({ length: 8000 }, (_, i) => Math.round(8000 * Math.sin(i / 7.3)))
   const loop = makeSeamless(pcm, 8000, 100)
   t.equal(loop.length, 7200)

@@ -20,7 +20,7 @@ interface Stretch {
   offsetToldMs: number
 }
 
-/** Runs a sound through a listener, 20 ms at a time. */
+/** Runs a sound through a detector, 20 ms at a time. */
 function listen(pcm: Int16Array, options: { rate?: SessionRate; startMs?: number; stopMs?: number } = {}) {
   const rate = options.rate ?? 8000
   const vad = factory.open({ rate, startMs: options.startMs ?? 60, stopMs: options.stopMs ?? 300 })
@@ -42,7 +42,7 @@ function listen(pcm: Int16Array, options: { rate?: SessionRate; startMs?: number
   return heard
 }
 
-/** The clip within its own noise: what is before it is repeated backwards and forwards. */
+/** The clip within its own noise: the noise before it is repeated backwards and forwards. */
 function inItsNoise(entry: ClipEntry): Int16Array {
   const clip = readClip(entry)
   const lead = new Int16Array(LEAD_MS * 8)
@@ -69,7 +69,7 @@ const noise = (ms: number, amplitude: number, seed: number): Int16Array => {
 
 const speech = readManifest().filter(({ kind, set }) => set === 'test' && kind !== 'cough' && kind !== 'tone')
 
-t.test('clean speech: onset within 5 ms of the label, told 60 ms after it; end within 100 ms', (t) => {
+t.test('clean speech: onset within 5 ms of the label, reported 60 ms after it; end within 100 ms', (t) => {
   for (const entry of speech.filter(({ condition }) => condition === 'clean')) {
     const heard = listen(inItsNoise(entry))
     const [first] = heard
@@ -89,7 +89,7 @@ t.test('clean speech: onset within 5 ms of the label, told 60 ms after it; end w
   t.end()
 })
 
-t.test('speech in car, office and far noise: none missed, none heard before it', (t) => {
+t.test('speech in car, office and distant noise: no miss, no false alarm before it', (t) => {
   const latencies: number[] = []
   for (const entry of speech.filter(({ condition }) => condition !== 'clean')) {
     const heard = listen(inItsNoise(entry))
@@ -109,7 +109,7 @@ t.test('speech in car, office and far noise: none missed, none heard before it',
   t.end()
 })
 
-/** The end of each utterance of a set in calls full of its condition's noise, and what else was heard. */
+/** Returns the detected end of each utterance of a set in calls full of its noise, and the false alarms. */
 function inCalls(set: ClipSet, condition: Condition, seeds: readonly number[]) {
   const clips = readManifest().filter(
     (entry) => entry.set === set && entry.kind === 'speech' && entry.condition === condition,
@@ -155,7 +155,7 @@ function inCalls(set: ClipSet, condition: Condition, seeds: readonly number[]) {
 }
 
 for (const set of ['tuning', 'test'] as const) {
-  t.test(`in a noisy call the end of speech is told in time, and noise is no speech: ${set} set`, (t) => {
+  t.test(`in a noisy call the end of speech is reported in time, without false alarms: ${set} set`, (t) => {
     for (const condition of ['clean', 'car', 'office', 'far'] as const) {
       const { latestMs, missed, other } = inCalls(set, condition, [11, 12, 13, 14])
       t.equal(missed, 0, `${condition}: none missed`)
@@ -177,7 +177,7 @@ t.test('in the babble of six real voices the detector closes again', (t) => {
       for (let at = Math.floor(random.next() * 4000); at < babble.length; ) {
         const entry = clips[Math.floor(random.next() * clips.length)] ?? findClip('hello')
         const said = readClip(entry).subarray(Math.round(entry.onsetMs * 8), Math.round(entry.offsetMs * 8))
-        // Each 23 dB below the talker, together 15.
+        // Each is 23 dB below the talker, together 15 dB.
         for (let i = 0; i < said.length && at < babble.length; i++) {
           babble[at] = (babble[at] ?? 0) + 0.07 * (said[i] ?? 0)
           at++
@@ -194,7 +194,7 @@ t.test('in the babble of six real voices the detector closes again', (t) => {
   t.end()
 })
 
-t.test('a steady tone of any level is learned, and a talker is heard soon after it', (t) => {
+t.test('a steady tone of any level is learned, and a talker is detected soon after it', (t) => {
   for (const amplitude of [0.05, 0.3, 0.9]) {
     const heard = listen(joined(tone(440, 6000, 8000, amplitude), new Int16Array(0)))
     t.ok(heard.length <= 1, `${amplitude}: one stretch at most`)
@@ -209,7 +209,7 @@ t.test('a steady tone of any level is learned, and a talker is heard soon after 
   t.end()
 })
 
-t.test('what is learned as noise on demand ends, and something louder is speech again', (t) => {
+t.test('learnNoise ends the speech, and louder sound is speech again', (t) => {
   const vad = factory.open({ rate: 8000, startMs: 60, stopMs: 300 })
   const long = joined(readClip(findClip('forever-1')))
   const clip = joined(readClip(findClip('forever-2')))
@@ -243,12 +243,12 @@ t.test('a cough is a short stretch, speech a long one', (t) => {
     ({ kind, condition }) => kind === 'cough' && condition === 'clean',
   )) {
     const [only, ...more] = listen(inItsNoise(entry), { stopMs: 200 })
-    if (only === undefined) continue // not even heard: better still
+    if (only === undefined) continue // not detected at all, which is even better
     const length = only.offsetMs - only.onsetMs
     t.ok(Math.abs(length - (entry.offsetMs - entry.onsetMs)) <= 60, `${entry.clip}: ${length} ms long`)
     t.equal(more.length, 0)
   }
-  // A fit of coughing lasts as long as a sentence, but most of it is breath between the bursts.
+  // A fit of coughing lasts as long as a sentence, but most of it is breath between the coughs.
   const fit: Int16Array[] = [noise(1000, 30, 6)]
   const burst = seeded(5)
   for (let i = 0; i < 4; i++) {
@@ -290,7 +290,7 @@ t.test('silence and steady noise of any level are no speech', (t) => {
   t.end()
 })
 
-t.test('noise that sets in during a call is learned within two seconds', (t) => {
+t.test('noise that begins during a call is learned within two seconds', (t) => {
   const clip = readClip(findClip('tell-me-more'))
   const heard = listen(joined(noise(1000, 10, 1), noise(6000, 300, 2), noise(1000, 10, 3)))
   t.ok(
@@ -315,7 +315,7 @@ t.test('at 16 kHz the same speech is the same stretch', (t) => {
   t.end()
 })
 
-t.test('start and stop times are what they say', (t) => {
+t.test('startMs and stopMs are respected', (t) => {
   const pcm = inItsNoise(findClip('hello'))
   for (const startMs of [40, 60, 120]) {
     const [heard] = listen(pcm, { startMs })

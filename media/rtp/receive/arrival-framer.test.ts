@@ -97,12 +97,12 @@ t.test('held packets come out when the stream stops', (t) => {
   t.end()
 })
 
-t.test('a sender that is silent is heard as silence, and speech goes on in its place', (t) => {
+t.test('a silent sender becomes silent frames, and speech resumes at its position', (t) => {
   const { packet, framer, firsts, places } = rig()
   for (let i = 0; i < 5; i++) packet(i, i * FRAME)
   for (let beat = 5; beat < 50; beat++) framer.tick(beat * FRAME, BEHIND)
   t.equal(places().at(-1), 45, 'three frames behind the clock')
-  // The sequence goes on without a hole, the timestamp has moved.
+  // The sequence numbers continue, the timestamp jumps.
   framer.put(105, 50 * FRAME, new Int16Array(FRAME).fill(7), FRAME, 50 * FRAME)
   t.strictSame(
     places(),
@@ -124,7 +124,7 @@ t.test('silence flows before the first packet', (t) => {
   t.end()
 })
 
-t.test('after a stall nothing is lost: the late frames keep their own place', (t) => {
+t.test('after a stall late frames keep their position', (t) => {
   const { packet, framer, firsts, places } = rig()
   for (let i = 0; i < 5; i++) packet(i, i * FRAME)
   for (let beat = 5; beat < 20; beat++) framer.tick(beat * FRAME, BEHIND)
@@ -141,10 +141,10 @@ t.test('after a stall nothing is lost: the late frames keep their own place', (t
   t.end()
 })
 
-t.test('a sender that stood still and goes on where it was is heard in one piece', (t) => {
+t.test('a stalled sender that resumes is delivered without a gap', (t) => {
   const { packet, framer, firsts } = rig()
   const frames = 30
-  // From the tenth packet on all come 300 ms late.
+  // From the tenth packet on all packets are 300 ms late.
   const pause = 15
   for (let i = 0; i < frames; i++) {
     if (i === 10) for (let beat = 0; beat < pause; beat++) framer.tick((i + beat) * FRAME, BEHIND)
@@ -163,7 +163,7 @@ t.test('a sender that stood still and goes on where it was is heard in one piece
   t.end()
 })
 
-t.test('small differences of the time line move nothing, a drift of 5 ms does', (t) => {
+t.test('small time differences move nothing, a drift of 5 ms does', (t) => {
   const { framer, heard } = rig()
   const pcm = new Int16Array(FRAME).fill(5)
   for (let i = 0; i < 200; i++) framer.put(i, i * FRAME + Math.floor(i / 2), pcm, FRAME, i * FRAME)
@@ -247,7 +247,7 @@ t.test('a packet without audio leaves no gap in the order', (t) => {
   t.end()
 })
 
-t.test('at 16 kHz places and frames are twice as long', (t) => {
+t.test('at 16 kHz positions and frames are twice as long', (t) => {
   const { packet, heard } = rig(16000)
   for (let i = 0; i < 5; i++) packet(i, i * FRAME, 1000)
   t.strictSame(

@@ -35,7 +35,7 @@ function rig() {
   return { receiver, frames }
 }
 
-/** Loud A-law codes: each packet of 32 in a row has its own level, so that a frame tells whence it is. */
+/** Loud A-law codes. Each of 32 consecutive packets has its own level, which identifies a frame. */
 const LEVELS = 32
 const levels = new Int16Array(LEVELS)
 decodeAlaw(
@@ -60,7 +60,10 @@ interface Plan {
   readonly seed: number
 }
 
-/** Runs a stream through a receiver on a virtual beat; largest distance of a frame from its wire place. */
+/**
+ * Runs a stream through a receiver on a virtual clock. Returns the largest distance of a frame from its
+ * network time.
+ */
 function run(plan: Plan) {
   const { receiver, frames } = rig()
   const random = seeded(plan.seed)
@@ -93,19 +96,19 @@ for (const plan of [
   { minutes: 3, ppm: 100, jitterMs: 60, loss: 0.01, seed: 4 },
   { minutes: 3, ppm: -100, jitterMs: 20, loss: 0.03, seed: 5 },
 ]) {
-  t.test(`placed within 20 ms of the wire: ${JSON.stringify(plan)}`, (t) => {
+  t.test(`frames are placed within 20 ms of their network time: ${JSON.stringify(plan)}`, (t) => {
     const { frames, receiver, packets, count } = run(plan)
     let worst = 0
     let placed = 0
     for (const { at, first, flat } of frames) {
       const level = levels.indexOf(first)
-      if (level === -1 || !flat) continue // silence, or made up
+      if (level === -1 || !flat) continue // silence, or concealed
       const wire = 160 * (1 + plan.ppm / 1e6)
-      // The packet of this level that is nearest to the place: up to 16 packets either way.
-      const place = at + 160 // a packet later than it was spoken
+      // The nearest packet with this level: up to 16 packets in either direction.
+      const place = at + 160 // one packet after it was spoken
       const turns = Math.round((place / wire - level) / LEVELS)
       placed++
-      // The first packets may all have been slow: what is undelayed shows within a second.
+      // The first packets may all be delayed. The undelayed ones show within a second.
       if (at >= 8000) worst = Math.max(worst, Math.abs(place - (turns * LEVELS + level) * wire))
     }
     t.ok(worst < 160, `off by ${(worst / 8).toFixed(1)} ms`)
@@ -186,12 +189,13 @@ t.test('a packet allocates next to nothing', (t) => {
       receiver.tick(index * 20, index * 160)
     }
   }
-  packets(20_000) // let it be compiled
+  packets(20_000) // lets the code be compiled
   collect()
   const before = process.memoryUsage().heapUsed
   packets(5000)
   const perPacket = (process.memoryUsage().heapUsed - before) / 5000
-  // Numbers that are no small integers may be boxed; a frame, a closure or a view would be 100 and more.
+  // Numbers that are not small integers may be boxed. A frame, a closure or a view would need 100 bytes and
+  // more.
   t.ok(perPacket < 200, `${perPacket.toFixed(0)} bytes a packet`)
   t.comment(`${perPacket.toFixed(0)} bytes a packet`)
   t.end()

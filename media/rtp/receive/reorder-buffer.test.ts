@@ -18,7 +18,7 @@ function rig() {
   let now = 0
   const put = (...sequences: readonly number[]) => {
     for (const sequence of sequences) {
-      // The socket's buffer belongs to the socket: the next packet may be in the same one.
+      // The buffer belongs to the socket: the next packet may reuse it.
       data[12] = sequence
       now += 320
       order.put(data, packet, sequence, now, true)
@@ -47,7 +47,7 @@ t.test('after a swapped pair the next ones are put right, with their own bytes a
   t.strictSame(arrivals.slice(4), [6 * 320, 5 * 320, 7 * 320, 9 * 320, 8 * 320])
 })
 
-t.test('one more packet, or the beat, ends the wait', async (t) => {
+t.test('one more packet, or the tick, ends the wait', async (t) => {
   const { order, put, seen } = rig()
   put(0, 2, 1, 4, 5)
   t.strictSame(seen.slice(3), [4, 5], '3 is lost')
@@ -60,7 +60,7 @@ t.test('one more packet, or the beat, ends the wait', async (t) => {
   t.strictSame(seen.slice(6), [6, 8])
 })
 
-t.test('what needs no decoding fills its gap', async (t) => {
+t.test('a packet that needs no decoding fills its gap', async (t) => {
   const { order, put, seen } = rig()
   put(0, 2, 1, 4)
   t.equal(seen.length, 3)

@@ -11,7 +11,7 @@ function latched(): SourceLatch {
   return source
 }
 
-t.test('sends go to the SDP address, then to where the first packet came from', async (t) => {
+t.test('packets go to the SDP address, then to the source of the first packet', async (t) => {
   const source = new SourceLatch()
   source.setSdpAddress(HOME, 4000)
   t.match(source, { address: HOME, port: 4000, latches: 0 })
@@ -20,7 +20,7 @@ t.test('sends go to the SDP address, then to where the first packet came from', 
   t.match(source, { address: ELSEWHERE, port: 5000, latches: 1 })
 })
 
-t.test('for three seconds, who is more like the SDP takes it from who came first', async (t) => {
+t.test('for three seconds a source closer to the SDP replaces the first one', async (t) => {
   const source = new SourceLatch()
   source.setSdpAddress(HOME, 4000)
   t.equal(source.accept(ELSEWHERE, 5000, 1, 0), 'new')

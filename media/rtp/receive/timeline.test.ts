@@ -21,7 +21,7 @@ for (const ppm of [100, -100]) {
     const random = seeded(2)
     const line = new RtpTimeline()
     let worst = 0
-    // Ten minutes; the clocks part by 480 samples.
+    // Ten minutes, in which the clocks diverge by 480 samples.
     for (let i = 0; i < 30_000; i++) {
       const sent = i * 160 * (1 + ppm / 1e6)
       const ts = line.observe(i * 160, sent + random.next() * 160)

@@ -3,7 +3,7 @@ import { seeded } from '../../../fixtures/host/random.js'
 import { BurstCounter } from './burst-loss.js'
 import { estimateMos } from './call-quality.js'
 
-/** Runs a pattern of packets through the counter: `.` came, `x` did not, `d` came too late. */
+/** Runs a pattern of packets through the counter: `.` received, `x` lost, `d` too late. */
 function bursts(pattern: string) {
   const counter = new BurstCounter()
   for (const [i, what] of [...pattern].entries()) if (what !== 'x') counter.packet(1000 + i, what === 'd')
@@ -39,7 +39,7 @@ t.test('reordering within 64 packets is no loss', async (t) => {
   }
   counter.restart()
   const { burstDensity, gapDensity } = counter.snapshot()
-  // What came before the first one is before the count.
+  // Packets before the first one are not counted.
   t.match({ burstDensity, gapDensity }, { burstDensity: 0, gapDensity: 0 })
 })
 

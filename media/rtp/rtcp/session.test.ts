@@ -19,7 +19,7 @@ function listening(): { readonly heard: object[]; readonly listener: RtcpListene
   }
 }
 
-/** A compound packet as the RFC's layout has it, by hand. */
+/** A compound packet in the layout of the RFC, written by hand. */
 const COMPOUND = Buffer.from(
   [
     '81c8000c 11223344 e5a1b2c3 d4e5f607 00010203 00000064 00003e80', // SR: 100 packets, 16000 bytes
@@ -34,7 +34,7 @@ const COMPOUND = Buffer.from(
   'hex',
 )
 
-t.test('a compound packet is read, what is of no use is skipped', async (t) => {
+t.test('a compound packet is parsed, and unknown blocks are skipped', async (t) => {
   const { heard, listener } = listening()
   t.ok(readRtcp(COMPOUND, listener))
   t.strictSame(heard, [
@@ -56,30 +56,30 @@ t.test('a compound packet is read, what is of no use is skipped', async (t) => {
   ])
 })
 
-t.test('every length is checked, and of a bad packet nothing is told', async (t) => {
+t.test('every length is checked, and a bad packet reports nothing', async (t) => {
   const { heard, listener } = listening()
   for (let length = 0; length < COMPOUND.length; length++) {
     const cut = COMPOUND.subarray(0, length)
-    // Cut between two blocks, it is a valid shorter packet.
+    // Cut between two blocks it is a valid shorter packet.
     if ([52, 68, 80, 88].includes(length)) t.ok(isValidRtcp(cut), `${length}`)
     else t.notOk(readRtcp(cut, listener), `${length}`)
   }
   const bad = (text: string) =>
     t.notOk(readRtcp(Buffer.from(text.replaceAll(' ', ''), 'hex'), listener), text)
   bad('41c90001 11223344') // version 1
-  bad('80900001 11223344') // no RTCP type
-  bad('81c90001 11223344') // counts a report that is not there
+  bad('80900001 11223344') // not an RTCP packet type
+  bad('81c90001 11223344') // counts a missing report
   bad('83cb0002 11223344 11223344')
-  bad('a0c90002 11223344 00000005') // padding that is no multiple of four
-  bad('a0c90001 11223300') // none
-  bad('a0c90002 11223344 0000000c') // more than there is
-  bad('a0c90002 11223344 00000004 80c90001 11223344') // not in the last block
+  bad('a0c90002 11223344 00000005') // padding that is not a multiple of four
+  bad('a0c90001 11223300') // zero padding
+  bad('a0c90002 11223344 0000000c') // more padding than bytes
+  bad('a0c90002 11223344 00000004 80c90001 11223344') // padding before the last block
   t.strictSame(heard, [])
   t.ok(readRtcp(Buffer.from('a0c900021122334400000004', 'hex'), listener), 'padded')
   t.ok(readRtcp(Buffer.from('80cd000211223344 55667788'.replace(' ', ''), 'hex'), listener), 'reduced size')
 })
 
-t.test('fuzzed: whatever the bytes, no throw', async (t) => {
+t.test('fuzzed packets never throw', async (t) => {
   const random = seeded(7)
   const { listener } = listening()
   let valid = 0
@@ -93,7 +93,7 @@ t.test('fuzzed: whatever the bytes, no throw', async (t) => {
   t.ok(valid > 0 && valid < 20_000, `${valid} were still valid`)
 })
 
-t.test('what is written is what is read', async (t) => {
+t.test('written data is parsed back', async (t) => {
   const into = Buffer.alloc(256)
   const report = {
     ssrc: 2,
@@ -122,7 +122,7 @@ t.test('what is written is what is read', async (t) => {
   t.strictSame(heard, [], 'an empty RR')
 })
 
-/** Two ends that exchange reports over a network of a given delay. */
+/** Two sessions that exchange reports over a network with this delay. */
 function pair(random: () => number = () => 0.5) {
   const clock = new VirtualClock({ nowMs: 5000 })
   const end = (ssrc: number) => {
@@ -163,7 +163,7 @@ t.test(
   },
 )
 
-t.test('nothing was sent or heard: nothing is reported', async (t) => {
+t.test('without packets nothing is reported', async (t) => {
   const { clock, a } = pair()
   for (let i = 0; i < 1000; i++) {
     t.equal(a.rtcp.tick(clock.now()), null)
@@ -172,13 +172,13 @@ t.test('nothing was sent or heard: nothing is reported', async (t) => {
   t.equal(a.rtcp.bye(clock.now()), null)
 })
 
-t.test('round trip, loss and jitter arrive at the one who sent', async (t) => {
+t.test('round-trip time, loss and jitter reach the sender', async (t) => {
   const { clock, a, b } = pair()
   const WAY_MS = 35
   const flying: { readonly at: number; readonly to: End; readonly bytes: Buffer }[] = []
   for (let i = 0; i < 1500; i++) {
     const now = clock.now()
-    // Every fourth packet of a is lost; those of b all come.
+    // Every fourth packet of a is lost, none of b.
     if (i % 4 === 3) a.rtcp.packetSent(Buffer.alloc(172), 160, now)
     else rtp(a, b, i, now)
     rtp(b, a, i, now)
@@ -205,7 +205,7 @@ t.test('round trip, loss and jitter arrive at the one who sent', async (t) => {
   t.equal(b.rtcp.remoteReport?.jitterMs, 0)
 })
 
-t.test('who only listens sends receiver reports; a BYE ends it', async (t) => {
+t.test('a leg that only receives sends receiver reports; a BYE ends it', async (t) => {
   const { clock, a, b } = pair()
   for (let i = 0; i < 300; i++) {
     rtp(a, b, i, clock.now())

@@ -16,7 +16,7 @@ import type { SrtpKey } from './keying.js'
 import { SrtpReceiver, SrtpSender } from './srtp.js'
 import { MAX_SRTP_OVERHEAD } from './transform.js'
 
-/* ffmpeg has an SRTP of its own: AES-CM with either tag. */
+/* ffmpeg has its own SRTP implementation: AES-CM with either tag. */
 
 const skip = ffmpegInstalled ? false : 'ffmpeg is not installed (Debian: ffmpeg)'
 
@@ -37,7 +37,7 @@ async function openSocket(t: Test): Promise<Socket> {
   return socket
 }
 
-/** An even one, for ffmpeg to bind itself with the next one: where no system gives ports to others by itself. */
+/** An even port that ffmpeg can bind together with the next one, outside the ephemeral range. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = 30_000 + 2 * randomInt(500)
@@ -59,7 +59,7 @@ async function binds(port: number): Promise<boolean> {
   }
 }
 
-/** Sends, connected, until somebody listens: the system tells when nobody does. */
+/** Sends on a connected socket until there is a receiver. The system reports when there is none. */
 async function deliver(socket: Socket, packet: Uint8Array, ended: () => boolean): Promise<void> {
   let refused = true
   const told = () => {
@@ -70,14 +70,14 @@ async function deliver(socket: Socket, packet: Uint8Array, ended: () => boolean)
     refused = false
     socket.send(packet)
     await new Promise<void>((resolve) => setTimeout(resolve, 20))
-    // Sockets are read between a timer and this, also when both are late.
+    // Sockets are read between a timer and this point, even when both are late.
     await new Promise<void>((resolve) => setImmediate(resolve))
   }
   socket.off('error', told)
 }
 
 for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as const) {
-  t.test(`${suite}: what ffmpeg sends is opened`, { skip }, async (t) => {
+  t.test(`${suite}: packets of ffmpeg are unprotected`, { skip }, async (t) => {
     const socket = await openSocket(t)
     const into = new SrtpReceiver(suite, key)
     const packet = new RtpPacket()
@@ -86,7 +86,7 @@ for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as co
     socket.on('message', (data) => {
       const length = into.unprotectRtp(data, data.length)
       const plain = data.subarray(0, Math.max(0, length))
-      // RTCP comes on the same port here, and is another matter.
+      // RTCP arrives on the same port and is ignored here.
       if (length < 0 || !packet.parse(plain) || packet.payloadType !== 8) {
         if ((data[1] as number) < 200) refused++
         return
@@ -108,12 +108,12 @@ for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as co
     t.ok(Math.min(...levels) > 0.08, `${Math.min(...levels)}`)
   })
 
-  t.test(`${suite}: ffmpeg opens what we send`, { skip }, async (t) => {
+  t.test(`${suite}: ffmpeg unprotects sent packets`, { skip }, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'parley-srtp-'))
     t.teardown(() => rm(folder, { recursive: true, force: true }))
     const socket = await openSocket(t)
     const port = await freePort()
-    // What is sent after the end of ffmpeg is refused.
+    // Packets sent after the end of ffmpeg are refused.
     socket.on('error', () => {})
     socket.connect(port, '127.0.0.1')
     await once(socket, 'connect')
@@ -148,7 +148,7 @@ for (const suite of ['AES_CM_128_HMAC_SHA1_80', 'AES_CM_128_HMAC_SHA1_32'] as co
     const over = once(child, 'close')
     const out = new SrtpSender(suite, key)
     const payload = tone(HZ, 20)
-    // Over a roll-over of the sequence number, which counts from what ffmpeg heard before it.
+    // Across a roll-over of the sequence number, which counts from the first packet that ffmpeg received.
     for (let sequence = 65_500; child.exitCode === null && sequence < 70_000; sequence++) {
       const packet = Buffer.alloc(172 + MAX_SRTP_OVERHEAD)
       writeRtpHeader(packet, 8, false, sequence & 0xffff, sequence * 160, 0x5eed)

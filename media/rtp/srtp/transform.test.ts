@@ -6,12 +6,12 @@ import { HmacSha1 } from './hmac-sha1.js'
 import { derive, deriveKeys, SRTP_SUITES } from './key-derivation.js'
 import { MAX_SRTP_OVERHEAD, type SrtpTransform } from './transform.js'
 
-/* The vectors of RFC 3711 appendix B, of libsrtp's packets under the same key, and of RFC 7714. */
+/* Test vectors of RFC 3711 appendix B, of libsrtp under the same key, and of RFC 7714. */
 
 const hex = (text: string) => Buffer.from(text.replace(/\s/g, ''), 'hex')
 const NONE = new Uint8Array(0)
 
-/** A packet with the room that sealing takes. */
+/** A packet with room for the authentication tag. */
 function roomy(bytes: Uint8Array): Buffer {
   const buffer = Buffer.alloc(bytes.length + MAX_SRTP_OVERHEAD)
   buffer.set(bytes)
