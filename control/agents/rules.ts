@@ -3,11 +3,13 @@ import {
   findLanguageModel,
   findRecognitionModel,
   findVoice,
+  isMissing,
   OPENAI_REALTIME,
   type RecognitionEntry,
   type VoiceEntry,
   voices,
 } from '../../media/vendors/catalogue.js'
+import { ESPEAK_PACKAGE } from '../../media/vendors/espeak/installed.js'
 import type { AgentConfig } from './config.js'
 
 /** A field that contradicts another field or the catalogue. */
@@ -77,6 +79,10 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
   const { voice, ttsOptions } = config
   const model = findLanguageModel(config.llmModel, providers)
   if (model === null) return { path: 'llmModel', message: 'There is no such language model.' }
+  if (isMissing(voice.ttsModel, providers)) {
+    const message = `The voices of ${voice.ttsModel} need an optional package: npm install ${ESPEAK_PACKAGE}.`
+    return { path: 'voice.ttsModel', message }
+  }
   const row = findVoice(voice.ttsModel, voice.ttsVoice, providers)
   if (row === null) {
     const modelExists = voices(providers).some((entry) => entry.ttsModel === voice.ttsModel)

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { EngineError, errorText } from '../../media/base/errors.js'
+import { isEspeakInstalled } from '../../media/vendors/espeak/installed.js'
 import type { Variable } from '../../media/vendors/vendor-module.js'
 import type { ProviderSettings } from '../../workers/channel/protocol.js'
 import { CATALOGUE_VARIABLES, catalogueFile } from './catalogue-file.js'
@@ -283,7 +284,11 @@ export function unknownVariables(environment: Environment): string[] {
  * Reads the settings. Relative paths are relative to `folder`. Throws EngineError `config_invalid` whose
  * message has one line per invalid variable: its name, the problem and the remedy.
  */
-export function readSettings(environment: Environment, folderPath: string): Settings {
+export function readSettings(
+  environment: Environment,
+  folderPath: string,
+  espeakInstalled: () => boolean = isEspeakInstalled,
+): Settings {
   const wrong: string[] = []
   const given = (name: string): string | null => {
     const value = environment[name]?.trim()
@@ -342,7 +347,11 @@ export function readSettings(environment: Environment, folderPath: string): Sett
     smtpUrl: optional('PARLEY_SMTP_URL', smtpUrl),
     mailFrom: read('PARLEY_MAIL_FROM', 'Parley <parley@localhost>', mailAddress),
     secretScanningSecret: optional('PARLEY_SECRET_SCANNING_SECRET', longSecret),
-    providers: { ...providers, ...readFallbacks(given, read, providers) },
+    providers: {
+      ...providers,
+      ...readFallbacks(given, read, providers),
+      ...(espeakInstalled() ? {} : { embeddedVoices: false }),
+    },
   }
   if (wrong.length > 0) throw new EngineError('config_invalid', wrong.join('\n'))
   // All required values are set here: `read` returns null only when it also records a problem.

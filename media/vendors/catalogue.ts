@@ -1,5 +1,6 @@
 import type { ChosenModel, RecognitionMode } from '../agent/agent-spec.js'
 import { type FallbackNames, VENDOR_MODULES } from './registry.js'
+import { EMBEDDED_SPEECH_MODEL } from './vendor-ids.js'
 import type {
   CatalogueData,
   Gender,
@@ -24,6 +25,8 @@ export interface CatalogueProviders {
   readonly [module: string]: unknown
   readonly fallbacks?: FallbackNames | null
   readonly catalogue?: CatalogueData | null
+  /** False when the optional package of the embedded voices is not installed. */
+  readonly embeddedVoices?: boolean
 }
 
 interface Entry {
@@ -186,6 +189,11 @@ export function languageModels(
   )
 }
 
+/** Returns whether the speech model is the embedded one and its optional package is not installed. */
+export function isMissing(ttsModel: string, { embeddedVoices }: CatalogueProviders): boolean {
+  return ttsModel === EMBEDDED_SPEECH_MODEL && embeddedVoices === false
+}
+
 /** Returns the listed voices of the configured vendors. */
 export function voices(
   providers: CatalogueProviders,
@@ -195,6 +203,7 @@ export function voices(
   return shelves<SpeechModelData>('speechModels', providers, modules).flatMap(
     ({ vendor, data, names, offer }) =>
       names.flatMap((name) => {
+        if (isMissing(name, providers)) return []
         const entry = entryOf(data, name)
         if (entry === undefined) return []
         const known = new Map((entry.voices ?? []).map((voice) => [voice.name, voice.gender ?? 'neutral']))
@@ -240,6 +249,7 @@ export function findVoice(
 ): VoiceEntry | null {
   const rows = voices(providers, modules).filter((row) => row.ttsModel === ttsModel)
   if (rows.length > 0) return rows.find((row) => row.ttsVoice === ttsVoice) ?? null
+  if (isMissing(ttsModel, providers)) return null
   const found = unlisted(shelves<SpeechModelData>('speechModels', providers, modules), ttsModel)
   if (found === null) return null
   const stt = pipelineModels(providers, modules)

@@ -32,6 +32,8 @@ export type ProviderSettings = VendorSettings & {
   readonly fallbacks?: FallbackNames | null
   /** Contents of the operator's catalogue file. */
   readonly catalogue?: CatalogueData | null
+  /** False when the optional package of the embedded voices is not installed. */
+  readonly embeddedVoices?: boolean
 }
 
 /** Fallbacks of each part in their order; null: one of each other vendor that is configured. */

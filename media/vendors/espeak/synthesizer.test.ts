@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { SessionRate } from '../../base/frame.js'
+import { isEspeakInstalled } from './installed.js'
 import type { Synthesis } from './synthesis-port.js'
 import { type EspeakSynthesizer, openEspeak } from './synthesizer.js'
 import { ESPEAK_VOICES, espeakName, espeakRate, VOICE_LANGUAGES, type VoiceLanguage } from './voices.js'
@@ -30,6 +31,21 @@ function speak(
 function loudness(pcm: Int16Array): number {
   return Math.sqrt(pcm.reduce((sum, value) => sum + value * value, 0) / Math.max(1, pcm.length))
 }
+
+t.test('without the optional package the error says what to install', async (t) => {
+  const absent = () => Promise.reject(new Error('Cannot find package'))
+  await t.rejects(openEspeak(absent), {
+    code: 'config_invalid',
+    message: 'the embedded voices need: npm install @echogarden/espeak-ng-emscripten',
+  })
+  t.equal(isEspeakInstalled(), true)
+  t.equal(
+    isEspeakInstalled(() => {
+      throw new Error('Cannot find package')
+    }),
+    false,
+  )
+})
 
 t.test('the embedded synthesiser', async (t) => {
   const engine = await openEspeak()

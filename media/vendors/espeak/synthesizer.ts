@@ -2,9 +2,10 @@
  * The only file that loads eSpeak NG (GPL-3.0, WebAssembly). It runs in the synthesis thread, never in a
  * media worker, because a sentence takes tens of milliseconds. https://github.com/espeak-ng/espeak-ng
  */
-import load, { type EspeakEvent } from '@echogarden/espeak-ng-emscripten'
+import type { EspeakEvent } from '@echogarden/espeak-ng-emscripten'
 import { EngineError } from '../../base/errors.js'
 import { resample } from '../../codec/resampler.js'
+import { ESPEAK_PACKAGE } from './installed.js'
 import type { Synthesis, SynthesisRequest } from './synthesis-port.js'
 import { espeakName, espeakRate } from './voices.js'
 import { alignWords, plainText, type WordMark } from './word-timing.js'
@@ -23,9 +24,16 @@ export interface EspeakSynthesizer {
   synthesize(request: SynthesisRequest, limitMs: number): Synthesis
 }
 
-/** Loads the synthesizer; takes about 0.3 s, so once per thread. */
-export async function openEspeak(): Promise<EspeakSynthesizer> {
-  const module = await load()
+type EspeakPackage = typeof import('@echogarden/espeak-ng-emscripten')
+
+/**
+ * Loads the synthesizer; takes about 0.3 s, so once per thread. Throws EngineError `config_invalid` when the
+ * optional package is not installed.
+ */
+export async function openEspeak(
+  load: () => Promise<EspeakPackage> = () => import('@echogarden/espeak-ng-emscripten'),
+): Promise<EspeakSynthesizer> {
+  const module = await (await installed(load)).default()
   const espeak = new module.eSpeakNGWorker()
   let voice = ''
   let rate = 0
@@ -79,6 +87,16 @@ export async function openEspeak(): Promise<EspeakSynthesizer> {
         words: alignWords(request.text, marks),
       }
     },
+  }
+}
+
+async function installed(load: () => Promise<EspeakPackage>): Promise<EspeakPackage> {
+  try {
+    return await load()
+  } catch (cause) {
+    throw new EngineError('config_invalid', `the embedded voices need: npm install ${ESPEAK_PACKAGE}`, {
+      cause,
+    })
   }
 }
 
