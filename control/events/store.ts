@@ -2,6 +2,7 @@ import { type SqlBool, sql } from 'kysely'
 import { newId } from '../../media/base/ids.js'
 import { type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
+import { sweep } from '../db/sweep.js'
 import type { EventRow } from '../db/tables/calling.js'
 import type { DeliveryStatus, WebhookDeliveryRow } from '../db/tables/webhooks.js'
 import { addDeliveries } from './delivery-outbox.js'
@@ -186,17 +187,12 @@ function visible(db: Db | Trx, owner: Owner, now: number) {
 /** Rows removed by one statement. */
 const SWEEP_BATCH = 500
 
-export async function sweepEvents(db: Db, now: number): Promise<boolean> {
-  const removed = await db
-    .deleteFrom('events')
-    .where('id', 'in', (query) =>
-      query
-        .selectFrom('events')
-        .select('id')
-        .where('createdAt', '<=', now - EVENT_RETENTION_MS)
-        .limit(SWEEP_BATCH),
-    )
-    .returning('id')
-    .execute()
-  return removed.length === SWEEP_BATCH
+/** Deletes events after the retention. Returns true if there may be more. */
+export function sweepEvents(db: Db, now: number): Promise<boolean> {
+  return sweep(db, {
+    table: 'events',
+    key: 'id',
+    where: sql<boolean>`"createdAt" <= ${now - EVENT_RETENTION_MS}`,
+    batch: SWEEP_BATCH,
+  })
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import type { Clock } from '../../media/base/clock.js'
 import { ulid } from '../../media/base/ids.js'
 import { type Refusal, refuse } from '../api/problem.js'
@@ -6,6 +7,7 @@ import { canonicalJson, type Json } from '../base/canonical-json.js'
 import { seal, unsealWithAnyKey } from '../base/crypto.js'
 import type { RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
+import { sweep } from '../db/sweep.js'
 
 /** A key stays locked for this time (ms) after a crash. */
 export const LOCK_MS = 90_000
@@ -206,18 +208,11 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
 const SWEEP_BATCH = 500
 
 /** Removes requests that are older than a day, except running ones. Returns true if there may be more. */
-export async function sweepIdempotencyKeys(db: Db, now: number): Promise<boolean> {
-  const removed = await db
-    .deleteFrom('idempotencyKeys')
-    .where('id', 'in', (query) =>
-      query
-        .selectFrom('idempotencyKeys')
-        .select('id')
-        .where('expiresAt', '<=', now)
-        .where('lockedUntil', '<=', now)
-        .limit(SWEEP_BATCH),
-    )
-    .returning('id')
-    .execute()
-  return removed.length === SWEEP_BATCH
+export function sweepIdempotencyKeys(db: Db, now: number): Promise<boolean> {
+  return sweep(db, {
+    table: 'idempotencyKeys',
+    key: 'id',
+    where: sql<boolean>`"expiresAt" <= ${now} and "lockedUntil" <= ${now}`,
+    batch: SWEEP_BATCH,
+  })
 }

@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import { retryTransaction } from '../db/retry-transaction.js'
+import { sweep } from '../db/sweep.js'
 import type { EventRow } from '../db/tables/calling.js'
 import type { WebhookDeliveryRow, WebhookEndpointRow } from '../db/tables/webhooks.js'
 import { insertDeliveries, isSubscribed, newDelivery } from '../events/delivery-outbox.js'
@@ -96,18 +98,11 @@ const SWEEP_BATCH = 500
 /**
  * Removes deliveries after the retention of events, except pending ones. Returns true if there may be more.
  */
-export async function sweepDeliveries(db: Db, now: number): Promise<boolean> {
-  const removed = await db
-    .deleteFrom('webhookDeliveries')
-    .where('id', 'in', (query) =>
-      query
-        .selectFrom('webhookDeliveries')
-        .select('id')
-        .where('createdAt', '<=', now - EVENT_RETENTION_MS)
-        .where('status', '!=', 'pending')
-        .limit(SWEEP_BATCH),
-    )
-    .returning('id')
-    .execute()
-  return removed.length === SWEEP_BATCH
+export function sweepDeliveries(db: Db, now: number): Promise<boolean> {
+  return sweep(db, {
+    table: 'webhookDeliveries',
+    key: 'id',
+    where: sql<boolean>`"createdAt" <= ${now - EVENT_RETENTION_MS} and "status" <> 'pending'`,
+    batch: SWEEP_BATCH,
+  })
 }

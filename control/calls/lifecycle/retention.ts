@@ -1,9 +1,11 @@
 import { opendir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sql } from 'kysely'
 import { errorText } from '../../../media/base/errors.js'
 import { minimumId } from '../../../media/base/ids.js'
 import type { Log } from '../../../media/base/log.js'
 import type { Db } from '../../db/database.js'
+import { sweep } from '../../db/sweep.js'
 
 const DAY_MS = 24 * 3_600_000
 /** Days after a call for which its recording and its transcript are kept. */
@@ -12,7 +14,7 @@ export const TRANSCRIPT_DAYS = 365
 /** An id contains the start of its call or a slightly later time. No call lasts longer (ms). */
 const LONGEST_CALL_MS = 2 * 3_600_000
 /** Number of calls whose rows one statement removes. */
-const CHUNK = 100
+const SWEEP_CALLS = 100
 
 /** The name of a recording file begins with its call's id. */
 const CALL_OF_FILE = /^(call_[0-7][0-9A-HJKMNP-TV-Z]{25})[.-]/
@@ -23,56 +25,30 @@ export function isTranscriptExpired(callId: string, now: number): boolean {
 }
 
 /** Deletes the rows of expired recordings. Their calls then have no recording, and their URLs answer 404. */
-export async function sweepRecordings(db: Db, now: number): Promise<boolean> {
+export function sweepRecordings(db: Db, now: number): Promise<boolean> {
   const endedAt = now - RECORDING_DAYS * DAY_MS
-  const gone = await db
-    .deleteFrom('recordings')
-    .where('callId', 'in', (query) =>
-      query
-        .selectFrom('recordings')
-        .select('callId')
-        // The first condition uses the index. The second is exact, because the row was made when the call
-        // ended.
-        .where('callId', '<', minimumId('call', endedAt))
-        .where('createdAt', '<=', endedAt)
-        .limit(CHUNK),
-    )
-    .returning('callId')
-    .execute()
-  return gone.length === CHUNK
+  return sweep(db, {
+    table: 'recordings',
+    key: 'callId',
+    // The first condition uses the index. The second is exact, because the row was made when the call ended.
+    where: sql<boolean>`"callId" < ${minimumId('call', endedAt)} and "createdAt" <= ${endedAt}`,
+    batch: SWEEP_CALLS,
+  })
 }
 
-export async function sweepTranscripts(db: Db, now: number): Promise<boolean> {
-  const gone = await db
-    .deleteFrom('transcriptSegments')
-    .where('callId', 'in', (query) =>
-      query
-        .selectFrom('transcriptSegments')
-        .select('callId')
-        .distinct()
-        .where('callId', '<', endedBefore(now, TRANSCRIPT_DAYS))
-        .limit(CHUNK),
-    )
-    .returning('callId')
-    .execute()
-  return gone.length > 0
+/** Deletes expired transcripts. */
+export function sweepTranscripts(db: Db, now: number): Promise<boolean> {
+  return sweepSpeech(db, 'transcriptSegments', now)
 }
 
 /** Deletes expired call events, which contain transcripts as well. */
-export async function sweepCallEvents(db: Db, now: number): Promise<boolean> {
-  const gone = await db
-    .deleteFrom('callEvents')
-    .where('callId', 'in', (query) =>
-      query
-        .selectFrom('callEvents')
-        .select('callId')
-        .distinct()
-        .where('callId', '<', endedBefore(now, TRANSCRIPT_DAYS))
-        .limit(CHUNK),
-    )
-    .returning('callId')
-    .execute()
-  return gone.length > 0
+export function sweepCallEvents(db: Db, now: number): Promise<boolean> {
+  return sweepSpeech(db, 'callEvents', now)
+}
+
+function sweepSpeech(db: Db, table: 'transcriptSegments' | 'callEvents', now: number): Promise<boolean> {
+  const where = sql<boolean>`"callId" < ${endedBefore(now, TRANSCRIPT_DAYS)}`
+  return sweep(db, { table, key: 'callId', grouped: true, where, batch: SWEEP_CALLS })
 }
 
 /**
