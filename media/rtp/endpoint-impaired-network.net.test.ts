@@ -14,7 +14,7 @@ assertNothingLeft(t)
 for (const row of IMPAIRMENT_CASES) {
   t.test(`through a network with ${row.name}`, async (t) => {
     const source = row.call.source ?? SPEECH
-    const call = await runImpairedCall({ source, time: 'virtual', ...row.call })
+    const call = await runImpairedCall({ source, ...row.call })
     const judge = (what: string, heard: Int16Array, latestMs: number, bound: QualityBounds): void => {
       const got = matchSpeech(source, heard, { earliestMs: -40, latestMs })
       const { found, segmentalSnrDb: snr, spectralDb: spectral, delayMs, pieces } = got

@@ -13,7 +13,7 @@ import { readSettings } from '../../config/settings.js'
 import { openDatabase } from '../../db/database.js'
 
 t.test('parley draw of a real call in which the agent is interrupted', { timeout: 90_000 }, async (t) => {
-  const service = await openService(t)
+  const service = await openService(t, { virtual: true })
   const caller = await call(t, service)
   await caller.answered()
   await caller.until('the agent', () => caller.rtp.loud().length > 20)

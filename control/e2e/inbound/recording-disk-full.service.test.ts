@@ -28,7 +28,7 @@ const mayMount = await (async () => {
 const skip = mayMount ? false : 'this user may not mount a small file system'
 
 t.test('the disk runs full in the middle of a call', { skip, timeout: 150_000 }, async (t) => {
-  const service = await openService(t)
+  const service = await openService(t, { virtual: true })
   const folder = join(service.dataFolder, 'recordings')
   t.ok(mounted(folder))
   t.teardown(() => void unmount(folder))

@@ -33,6 +33,7 @@ async function openWithTrunk(
   const trunk = { name: 'carrier', inbound, maxConcurrent: 2, numbers: [{ e164: NUMBER }] }
   await writeFile(file, JSON.stringify({ trunks: [{ ...trunk, ...(gateway.host ? { gateway } : {}) }] }))
   const service = await openService(t, {
+    virtual: true,
     ...options,
     env: { PARLEY_TRUNKS_FILE: file, TEST_TRUNK_PASSWORD: 'c4rrier', ...options.env },
     mediaTimeoutMs: 5_000,
