@@ -314,9 +314,11 @@ t.test('probes', async (t) => {
   t.teardown(() => carrier.peer.close())
   const tools = { sip: rig.sip, clock: systemClock }
   const place = { host: '127.0.0.1', port: carrier.peer.port, transport: 'udp', domain: null } as const
+  const startedAt = Date.now()
   const good = await probeTrunk(tools, { ...place, credentials: account }, 'options')
   t.match(good, { ok: true, method: 'options', sipStatus: 200, error: null })
-  t.ok((good.latencyMs ?? -1) >= 0 && (good.latencyMs ?? 1e9) < 2000 && Math.abs(good.at - Date.now()) < 5000)
+  t.ok((good.latencyMs ?? -1) >= 0)
+  t.ok(good.at >= startedAt)
   t.match(await probeTrunk(tools, { ...place, credentials: null }, 'options'), { ok: false, sipStatus: 401 })
   t.match(await probeTrunk(tools, { ...place, credentials: account }, 'register'), {
     ok: true,

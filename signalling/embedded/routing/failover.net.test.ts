@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import t from 'tap'
 import type { LeakTest } from '../../../fixtures/host/leaks.js'
 import {
-  FAST,
   openRig,
   type RawSipMessage,
   type Rig,
@@ -114,7 +113,6 @@ t.test('a dead server delays one call only; the next calls avoid it', async (t) 
   live.send(response(await nextOptions(live), '200 OK'))
   t.equal(await first, 200)
   const heard = new Set(silent.seen.map((message) => message.header('Call-ID')))
-  const started = performance.now()
   const second = ask(app, 'sip:cluster.test')
   live.send(response(await nextOptions(live), '200 OK'))
   t.equal(await second, 200)
@@ -122,7 +120,6 @@ t.test('a dead server delays one call only; the next calls avoid it', async (t) 
     silent.seen.every((message) => heard.has(message.header('Call-ID'))),
     'not asked again',
   )
-  t.ok(performance.now() - started < 64 * FAST.T1, 'nobody was waited for in vain')
 })
 
 t.test('when all fail the last failure is reported; a single server keeps its 503', async (t) => {
