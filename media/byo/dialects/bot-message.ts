@@ -14,12 +14,12 @@ export const IGNORED: BotCommand = { type: 'nothing' }
 const KEYS = /^[0-9*#A-Dw]{1,64}$/
 
 /** A text longer than this is scanned before it is parsed ... */
-const PLAIN_LENGTH = 2_048
+const SCAN_LENGTH = 2_048
 /**
  * ... and rejected if it holds this many of one of these characters: a legitimate long message is one long
  * string of audio.
  */
-const MOST_PARTS = 512
+const MAX_PARTS = 512
 const PARTS = [':', ',', '[', '{']
 
 /**
@@ -27,7 +27,7 @@ const PARTS = [':', ',', '[', '{']
  * would delay the thread.
  */
 export function parseMessage(text: string): Message | null {
-  if (text.length > PLAIN_LENGTH && PARTS.some((part) => holds(text, part, MOST_PARTS))) return null
+  if (text.length > SCAN_LENGTH && PARTS.some((part) => occurs(text, part, MAX_PARTS))) return null
   try {
     const value: unknown = JSON.parse(text)
     return isMessage(value) ? value : null
@@ -106,35 +106,35 @@ export function dtmfCommand(fields: Message): BotCommand {
   const wanted = (stringValue(fields.digits) ?? stringValue(fields.digit) ?? '')
     .toUpperCase()
     .replaceAll('W', 'w')
-  if (!KEYS.test(wanted)) return badKeys('dtmf needs digits: 0-9 * # A-D, w to wait, 64 at most')
+  if (!KEYS.test(wanted)) return badKeys('dtmf needs digits: 0-9 * # A-D, w to wait, at most 64')
   const { durationMs, gapMs } = fields
   const given = (durationMs ?? gapMs ?? null) !== null
   if (!given) return { type: 'dtmf', keys: wanted }
   const toneMs = framesOf(durationMs, TONE_MS)
-  if (toneMs === null) return badKeys(`durationMs of dtmf must be ${TONE_MS.least} to ${TONE_MS.most}`)
+  if (toneMs === null) return badKeys(`durationMs of dtmf must be ${TONE_MS.min} to ${TONE_MS.max}`)
   const pauseMs = framesOf(gapMs, GAP_MS)
-  if (pauseMs === null) return badKeys(`gapMs of dtmf must be ${GAP_MS.least} to ${GAP_MS.most}`)
+  if (pauseMs === null) return badKeys(`gapMs of dtmf must be ${GAP_MS.min} to ${GAP_MS.max}`)
   return { type: 'dtmf', keys: wanted, timing: { toneMs, gapMs: pauseMs } }
 }
 
 interface Bounds {
-  readonly least: number
-  readonly most: number
-  readonly unless: number
+  readonly min: number
+  readonly max: number
+  readonly otherwise: number
 }
 
 /**
  * ITU-T Q.24 requires 40 ms of tone; one second fits the duration field of an RTP event (RFC 4733) at every
  * clock rate. The end of an event is sent three times during the gap.
  */
-const TONE_MS: Bounds = { least: 40, most: 1_000, unless: 160 }
-const GAP_MS: Bounds = { least: 60, most: 2_000, unless: 160 }
+const TONE_MS: Bounds = { min: 40, max: 1_000, otherwise: 160 }
+const GAP_MS: Bounds = { min: 60, max: 2_000, otherwise: 160 }
 
 /** Rounds `value` to whole frames (ms); returns null when it is not a number within the bounds. */
-function framesOf(value: unknown, { least, most, unless }: Bounds): number | null {
-  if ((value ?? null) === null) return unless
+function framesOf(value: unknown, { min, max, otherwise }: Bounds): number | null {
+  if ((value ?? null) === null) return otherwise
   const ms = numberValue(value)
-  return ms === null || ms < least || ms > most ? null : Math.round(ms / FRAME_MS) * FRAME_MS
+  return ms === null || ms < min || ms > max ? null : Math.round(ms / FRAME_MS) * FRAME_MS
 }
 
 function badKeys(message: string): BotCommand {
@@ -187,7 +187,7 @@ export function extensionCommand(event: string, message: Message): BotCommand | 
 }
 
 /** Length limit of a note: it crosses threads and is spoken to a person. */
-const MOST_NOTE = 4_000
+const MAX_NOTE = 4_000
 
 function transferRequest(fields: Message): TransferRequest {
   return {
@@ -195,8 +195,8 @@ function transferRequest(fields: Message): TransferRequest {
     destination: stringValue(fields.destination)?.slice(0, 256) ?? null,
     destinationId: stringValue(fields.destinationId)?.slice(0, 128) ?? null,
     handoff: fields.handoff === 'warm' ? 'warm' : 'cold',
-    note: stringValue(fields.note)?.slice(0, MOST_NOTE) ?? null,
-    reason: stringValue(fields.reason)?.slice(0, MOST_NOTE) ?? null,
+    note: stringValue(fields.note)?.slice(0, MAX_NOTE) ?? null,
+    reason: stringValue(fields.reason)?.slice(0, MAX_NOTE) ?? null,
   }
 }
 
@@ -204,7 +204,7 @@ function transferRequest(fields: Message): TransferRequest {
  * Returns true if `part` occurs `times` times in the text. Searching one character is far cheaper than
  * parsing.
  */
-function holds(text: string, part: string, times: number): boolean {
+function occurs(text: string, part: string, times: number): boolean {
   let at = -1
   for (let i = 0; i < times; i++) {
     at = text.indexOf(part, at + 1)

@@ -14,8 +14,8 @@ import {
   MAX_BUFFERED_BYTES,
   MAX_MISSED_KEEPALIVES,
   NORMAL,
-  ReadBudget,
 } from './bot-connection.js'
+import { ReadBudget } from './read-budget.js'
 
 /** Cost of reading a frame besides its bytes (ms, measured). */
 const FRAME_MS = 0.002

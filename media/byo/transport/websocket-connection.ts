@@ -12,8 +12,8 @@ import {
   KEEPALIVE_MS,
   MAX_BUFFERED_BYTES,
   MAX_MISSED_KEEPALIVES,
-  ReadBudget,
 } from './bot-connection.js'
+import { ReadBudget } from './read-budget.js'
 
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 /** Cost of reading a small text message (ms, measured). */

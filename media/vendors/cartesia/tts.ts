@@ -3,7 +3,7 @@ import type { SpeakRequest, TextToSpeech } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import { isRecord } from '../openai/tool-calls.js'
+import { isRecord } from '../shared/json.js'
 import {
   type SynthesisDialect,
   type SynthesisReader,

@@ -1,7 +1,7 @@
 import type { TimedWord } from '../../agent/agent-spec.js'
 import { contractTag } from '../../agent/language/language-tags.js'
 import { EngineError } from '../../base/errors.js'
-import { isRecord } from '../openai/tool-calls.js'
+import { isRecord } from '../shared/json.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 
 /* Message parts shared by both of Deepgram's streaming endpoints. */

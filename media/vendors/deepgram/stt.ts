@@ -3,7 +3,7 @@ import { heardTogether, vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import { isRecord } from '../openai/tool-calls.js'
+import { isRecord } from '../shared/json.js'
 import { pcmBytes } from '../shared/pcm-bytes.js'
 import {
   type RecognitionDialect,

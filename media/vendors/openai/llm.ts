@@ -2,11 +2,12 @@ import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from
 import type { Clock } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import { isRecord } from '../shared/json.js'
 import { type SseEvent, SseParser } from '../shared/sse.js'
 import { errorMessageOf, joinUrl, post, VendorHttpError, type VendorResponse } from '../shared/vendor-http.js'
 import { OPENAI } from '../vendor-ids.js'
 import type { OpenAiSettings } from './settings.js'
-import { isRecord, ToolCallAssembly } from './tool-calls.js'
+import { ToolCallAssembly } from './tool-calls.js'
 
 const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 60_000, maxBytes: 8 * 1024 * 1024 }
 

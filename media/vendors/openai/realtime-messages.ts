@@ -7,9 +7,9 @@ import type {
   ToolDeclaration,
 } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
+import { isRecord } from '../shared/json.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 import type { RealtimeSettings } from './settings.js'
-import { isRecord } from './tool-calls.js'
 
 /*
  * Messages of OpenAI's realtime WebSocket, general availability version (2025-08; the beta had flat fields

@@ -2,9 +2,9 @@ import { toVendorFailure } from '../../agent/tts/synthesis.js'
 import type { Cancellable, SpokenReplyEvents, VendorFailure } from '../../agent/vendor-ports.js'
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
+import { isRecord } from '../shared/json.js'
 import type { RealtimeAudio } from './realtime-audio.js'
 import { type RealtimeMessage, realtimeError, toolCallsOf, usageOf } from './realtime-messages.js'
-import { isRecord } from './tool-calls.js'
 
 /**
  * Time (ms) after which a cancelled response no longer blocks the next one, even if its end was never

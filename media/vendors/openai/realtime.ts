@@ -10,6 +10,7 @@ import type {
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import { isRecord } from '../shared/json.js'
 import { VendorSocket } from '../shared/vendor-socket.js'
 import { OPENAI_REALTIME } from '../vendor-ids.js'
 import { openRealtimeAudio, type RealtimeAudio } from './realtime-audio.js'
@@ -26,7 +27,6 @@ import {
 } from './realtime-messages.js'
 import { RealtimeResponses } from './realtime-responses.js'
 import type { OpenAiSettings, RealtimeSettings } from './settings.js'
-import { isRecord } from './tool-calls.js'
 
 const CONNECT_MS = 4000
 /** Deadline from the open socket to the configured session (ms). */

@@ -9,12 +9,12 @@ import type { Clock } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
+import { isRecord } from '../shared/json.js'
 import { SseParser } from '../shared/sse.js'
 import { joinUrl, post } from '../shared/vendor-http.js'
 import { wavFile } from '../shared/wav.js'
 import { OPENAI } from '../vendor-ids.js'
 import type { OpenAiSettings } from './settings.js'
-import { isRecord } from './tool-calls.js'
 import { UtteranceBuffer } from './utterance-buffer.js'
 
 const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 12_000, maxBytes: 1024 * 1024 }

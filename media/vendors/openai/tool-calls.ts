@@ -1,5 +1,6 @@
 import type { ToolCall } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
+import { isRecord } from '../shared/json.js'
 
 const MAX_CALLS = 32
 const MAX_ARGUMENTS = 65_536
@@ -95,8 +96,4 @@ function parseArguments(slot: Slot): Readonly<Record<string, unknown>> {
     })
   }
   return parsed
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

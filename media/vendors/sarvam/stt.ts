@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
-import { isRecord } from '../openai/tool-calls.js'
+import { isRecord } from '../shared/json.js'
 import { pcmBase64 } from '../shared/pcm-bytes.js'
 import {
   type RecognitionDialect,

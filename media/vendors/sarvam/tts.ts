@@ -2,8 +2,8 @@ import { vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeakRequest, TextToSpeech } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import { isRecord } from '../openai/tool-calls.js'
 import { catalogueFile } from '../shared/catalogue-file.js'
+import { isRecord } from '../shared/json.js'
 import {
   type SynthesisDialect,
   type SynthesisReader,

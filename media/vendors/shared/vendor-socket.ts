@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { WebSocket } from 'ws'
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError, type EngineErrorCode, errorText } from '../../base/errors.js'
+import { parseObject } from './json.js'
 import { errorMessageOf } from './vendor-http.js'
 
 /** Meaning of a vendor's failure. */
@@ -131,6 +132,7 @@ export class VendorSocket {
   #message(data: Buffer, isBinary: boolean): void {
     this.#received = true
     if (this.#done || isBinary) return
+    // Invalid messages are ignored; a stream without valid ones runs into its deadline.
     const parsed = parseObject(data.toString('utf8'))
     if (parsed !== null) this.#events.message(parsed)
   }
@@ -188,16 +190,4 @@ export class VendorSocket {
 export function classifyStatus(status: number): FailureClass {
   if (status === 429) return RATE_LIMITED
   return status >= 500 || status === 408 ? TRANSIENT : PERMANENT
-}
-
-function parseObject(text: string): Record<string, unknown> | null {
-  try {
-    const parsed: unknown = JSON.parse(text)
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
-      ? (parsed as Record<string, unknown>)
-      : null
-  } catch {
-    // Invalid messages are ignored; a stream without valid ones runs into its deadline.
-    return null
-  }
 }
