@@ -328,7 +328,7 @@ await onEachDialect(t, async (t, open) => {
     t.same(itemsOf(await send('GET', '/v1/agents', { key: other.testKey })), [])
     const made = await send('POST', '/v1/agents', { key: other.testKey, json: { name: 'Theirs' } })
     t.equal(dataOf(made).purpose, 'promotional', 'an unset classification counts as promotional')
-    // Numbers are pinned: the live key sees none of the test environment.
+    // Numbers belong to one environment: the live key sees none of the test environment.
     t.same(dataOf(await send('GET', `/v1/agents/${id}`)).numberIds, [calling.numberId])
     t.same(dataOf(await send('GET', `/v1/agents/${id}`, { key: calling.api.liveKey })).numberIds, [])
   })
@@ -354,7 +354,7 @@ await onEachDialect(t, async (t, open) => {
   await calling.close()
 })
 
-/** Every field of contract 2.6 that needs nothing else to exist, none at its default. */
+/** Every configuration field that requires no other resource, each different from its default. */
 function fullConfiguration() {
   return {
     systemPrompt: 'You work for {{clinic}}.',

@@ -95,7 +95,7 @@ t.test('values: given, default, missing', async (t) => {
   })
   t.same(resolveVariables(config, {}), { values: { title: 'Dr' }, missing: ['clinic'] })
   t.same(resolveVariables(config, { clinic: '' }).missing, [], 'an empty value is a value')
-  // A name every object has is not a value.
+  // A property that every object inherits is not a value.
   const odd = mergeConfig(defaultConfig, {
     inputVariables: [{ name: 'constructor', description: '', required: true, default: null }],
   })
@@ -136,7 +136,7 @@ t.test('tools that reach outside, and what is said meanwhile', async (t) => {
     {
       name: 'fetch',
       speech: { 'en-IN': 'Asking Smile.' },
-      // Text that callers or customers' data choose never becomes part of an address.
+      // Text from callers or customer data never becomes part of a URL.
       action: { kind: 'http', request: { url: 'https://example.com/{{clinic}}', connectionId: 'cxn_1' } },
     },
     { name: 'person', action: { kind: 'transfer_call' } },

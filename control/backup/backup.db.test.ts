@@ -22,7 +22,7 @@ async function filled(url: string): Promise<OpenDatabase> {
   return database
 }
 
-/** Every row of every table but the migrator's lock, as text. */
+/** Returns every row of every table as text, except the migrator's lock. */
 async function contents(url: string): Promise<string> {
   const database = openDatabase(url, silentLog)
   try {
@@ -47,7 +47,7 @@ async function roundTrip(t: Test, from: string, to: string): Promise<void> {
   const folder = t.testdir({})
   const source = await filled(from)
   const file = join(folder, 'deep', 'backup')
-  // In use meanwhile, as it will be.
+  // The database is in use during the backup, as in production.
   const writer = source.db
     .insertInto('organizations')
     .values({ id: 'org_during', name: 'During', senderClassification: null, createdAt: 1 })

@@ -238,7 +238,7 @@ await onEachDialect(t, async (t, open) => {
       .execute()
     const ids: string[] = []
     for (let i = 0; i < 7; i++) {
-      // Two of a millisecond, so that ids break ties.
+      // Two calls in the same millisecond, so that ids break ties.
       if (i % 2 === 0) clock.advance(1_000)
       ids.push(await place(calling, `+91987654321${i}`))
     }

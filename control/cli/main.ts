@@ -14,13 +14,8 @@ import { startParley } from '../app/service.js'
 import { parseInstant } from '../base/instant.js'
 import { openPasswordHasher } from '../base/passwords.js'
 import { addRootKey, openRootKey } from '../base/root-key.js'
-import {
-  readEnvironment,
-  readSettings,
-  type Settings,
-  unknownVariables,
-  VARIABLES,
-} from '../config/settings.js'
+import { readEnvironment, readSettings, type Settings, unknownVariables } from '../config/settings.js'
+import { VARIABLES } from '../config/variables.js'
 import { type Db, openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import { openLog } from '../observe/log.js'

@@ -14,7 +14,9 @@ import { openWsPeer } from '../../fixtures/sip/ws-peer.js'
 import { UsageError } from './options.js'
 import { sipServerCommand } from './sip-server.js'
 
-/* `parley sip-server` as an operator uses it: a process, its one line, its end. */
+/*
+ * `parley sip-server` as an operator runs it: a process, its one line of output, its exit.
+ */
 
 assertNothingLeft(t)
 t.jobs = 3
@@ -124,7 +126,7 @@ t.test('SIGTERM: new calls get 503, the live one ends in peace', beside(), async
     }
   }
   const send = (text: string) => peer.send(text, port('udp'), '127.0.0.1')
-  // An application by hand: it answers the INVITE and nothing more.
+  // A minimal application: it answers the INVITE and nothing else.
   const app = createConnection(control, '127.0.0.1')
   t.teardown(async () => void app.destroy())
   const frame = (text: string) => app.write(`${Buffer.byteLength(text)}#${text}`)
@@ -151,7 +153,7 @@ t.test('SIGTERM: new calls get 503, the live one ends in peace', beside(), async
   send(request('ACK', from, { ...inCall, CSeq: '1 ACK' }))
 
   cli.process.kill('SIGTERM')
-  // The signal takes effect a moment later; until then INVITEs reach the application.
+  // The signal takes effect a moment later. Until then INVITEs reach the application.
   let refused = null
   while (refused === null) {
     send(request('OPTIONS', from))

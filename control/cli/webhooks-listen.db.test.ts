@@ -8,7 +8,7 @@ import { forwardEvents } from './webhooks-listen.js'
 
 const SECRET = 'whsec_local'
 
-/** A listener at a rig, stepped by `next`: one more look at the log. */
+/** A listener on a test service. `next` makes it poll the log once more. */
 async function start(
   t: { teardown(run: () => Promise<void>): unknown },
   events: readonly string[] | null,
@@ -45,7 +45,7 @@ async function start(
     run,
     stop,
     async next() {
-      // Between two looks it waits a second; a request under way waits longer.
+      // It waits a second between two polls; a running request takes longer.
       await turnsUntil(() => clock.nextDueMs === clock.now() + 1_000)
       clock.advance(1_000)
     },
@@ -79,7 +79,7 @@ t.test('forwards what happens from now on, signed, once, oldest first', async (t
   }
   t.match(lines[1], new RegExp(`compliance.check.blocked {2}${first} {2}-> 200`))
 
-  // A transaction that took its time: older than the newest event, and visible only now.
+  // A slow transaction: its event is older than the newest one and becomes visible only now.
   rig.clock.advance(10_000)
   await rig.recordEvent()
   await next()

@@ -33,7 +33,7 @@ await onEachDialect(t, async (t, open, engine) => {
     const permits = clearances.flatMap((clearance) => (clearance.cleared ? [clearance.permit] : []))
     t.equal(permits.length, 20)
     t.ok(permits.every((permit) => calling.permits.spend(permit)))
-    // Each environment and each organization has a chain of its own.
+    // Each environment and each organization has its own chain.
     await clearDial(deps, request(owner.organizationId, 'live'), async () => {})
     t.match(await verifyStoredChain(deps.db, owner.organizationId, 'live', openEvidenceKeys(deps.rootKey)), {
       valid: true,
@@ -92,7 +92,7 @@ await onEachDialect(t, async (t, open, engine) => {
     const { calling, deps, verify } = await withChain(await open(), 3)
     const { db } = deps
     const { sql } = await import('kysely')
-    // Someone who owns the database can drop its triggers.
+    // The owner of the database can drop its triggers.
     if (engine === 'sqlite') await sql`drop trigger "evidenceUnchanged"`.execute(db)
     else await sql`drop trigger "evidenceKept" on "evidence"`.execute(db)
     const { record } = await db

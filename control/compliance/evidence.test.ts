@@ -57,14 +57,14 @@ t.test('every way to tamper is seen', async (t) => {
   ]
   for (const [name, change, brokenAt] of rows) t.match(forgery(change), { valid: false, brokenAt }, name)
 
-  // Someone with the database but not the key: consistent hashes, a signature of another key.
+  // An attacker with the database but without the key: consistent hashes, signed with another key.
   const other = openEvidenceKeys(rootKeyOf(Buffer.alloc(32, 8)))
   const forged = sealRecord({ kind: 'gate' }, { seq: 1, prevHash: GENESIS_HASH }, other)
   t.match(verifyChain([{ ...forged, seq: 1, prevHash: GENESIS_HASH }], keys.publicKey), {
     valid: false,
     why: /signature/,
   })
-  // A record that claims another place than the one it is stored at.
+  // A record that states another position than the one at which it is stored.
   const record = '{"prevHash":"x","seq":9}'
   const hash = createHash('sha256').update(`${GENESIS_HASH}${record}`).digest('hex')
   t.match(

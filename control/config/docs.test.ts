@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
 import { projectRoot } from '../../media/base/project-root.js'
-import { VARIABLES } from './settings.js'
+import { VARIABLES } from './variables.js'
 
 /* The documents are compared with the code that they describe. */
 

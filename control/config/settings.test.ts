@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { readEnvironment, readSettings, unknownVariables, VARIABLES } from './settings.js'
+import { readEnvironment, readSettings, unknownVariables } from './settings.js'
+import { VARIABLES } from './variables.js'
 
 const FOLDER = '/srv/parley'
 

@@ -4,10 +4,9 @@ import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { isEspeakInstalled } from '../../media/vendors/espeak/installed.js'
-import type { Variable } from '../../media/vendors/vendor-module.js'
 import type { ProviderSettings } from '../../workers/channel/protocol.js'
-import { CATALOGUE_VARIABLES, catalogueFile } from './catalogue-file.js'
-import { FALLBACK_VARIABLES, readFallbacks } from './fallbacks.js'
+import { catalogueFile } from './catalogue-file.js'
+import { readFallbacks } from './fallbacks.js'
 import {
   choice,
   type DrachtioServer,
@@ -32,7 +31,8 @@ import {
 } from './parsers.js'
 import type { TlsFiles } from './tls-files.js'
 import { readTrunkFile, type TrunkFile } from './trunk-file.js'
-import { readVendors, VENDOR_VARIABLES } from './vendors.js'
+import { VARIABLES, type VariableName } from './variables.js'
+import { readVendors } from './vendors.js'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
@@ -94,170 +94,6 @@ export interface Settings {
   readonly providers: ProviderSettings
 }
 
-const SERVICE_VARIABLES = [
-  { name: 'PARLEY_HTTP_PORT', default: '8080', description: 'Port of the API; 0 binds any free port' },
-  { name: 'PARLEY_HTTP_ADDRESS', default: '127.0.0.1', description: 'Address on which the API listens' },
-  {
-    name: 'PARLEY_PUBLIC_URL',
-    default: 'http://<address>:<port>',
-    description: 'Base URL of the absolute addresses that the API returns',
-  },
-  { name: 'PARLEY_DATA', default: '.data', description: 'Folder for the database, recordings and root key' },
-  {
-    name: 'PARLEY_DATABASE_URL',
-    default: 'sqlite:<data>/parley.db',
-    description: 'sqlite:<file> or postgres://user:password@host/name',
-    secret: true,
-  },
-  {
-    name: 'PARLEY_SIP_LISTEN',
-    default: 'udp:127.0.0.1:5060,tcp:127.0.0.1:5060',
-    description: 'SIP addresses, comma-separated transport:address:port; udp, tcp, tls, ws or wss',
-  },
-  {
-    name: 'PARLEY_SIP_ADVERTISE',
-    default: '',
-    description: 'Address in Via and Contact of SIP messages when the machine is behind a NAT',
-  },
-  {
-    name: 'PARLEY_SIP_EXEMPT',
-    default: '',
-    description:
-      "Addresses and networks that the embedded SIP server never bans, besides loopback and the trunks'",
-  },
-  {
-    name: 'PARLEY_SIP_TLS_CERT',
-    default: '',
-    description:
-      'PEM file with the certificate chain for tls and wss addresses and for connections to TLS servers',
-  },
-  {
-    name: 'PARLEY_SIP_TLS_KEY',
-    default: '',
-    description: 'PEM file with the private key of that certificate',
-  },
-  {
-    name: 'PARLEY_SIP_TLS_CA',
-    default: '',
-    description:
-      "PEM file with the authorities that peers' certificates must come from; empty uses the system's",
-  },
-  { name: 'PARLEY_RTP_ADDRESS', default: '127.0.0.1', description: 'Address on which media is received' },
-  {
-    name: 'PARLEY_RTP_PORTS',
-    default: '20000-29999',
-    description: 'UDP ports for media, first-last, or any',
-  },
-  {
-    name: 'PARLEY_MEDIA_WORKERS',
-    default: 'cores - 1',
-    description: 'Media threads, 1 to 256',
-  },
-  {
-    name: 'PARLEY_VAD_MODEL',
-    default: '',
-    description: 'ONNX file of a neural voice detector (docs/voice-activity.md); empty uses the built-in one',
-  },
-  {
-    name: 'PARLEY_TURN_MODEL',
-    default: '',
-    description: 'ONNX file of a turn detection model (docs/turn-taking.md); empty decides by the words',
-  },
-  {
-    name: 'PARLEY_DRACHTIO_URL',
-    default: '',
-    description: 'External drachtio-server, tcp://:<secret>@host:9022; empty runs the embedded one',
-    secret: true,
-  },
-  {
-    name: 'PARLEY_TRUNKS_FILE',
-    default: '',
-    description: 'JSON file with SIP trunks, their numbers and the agents that answer (docs/sip-trunks.md)',
-  },
-  {
-    name: 'PARLEY_ALLOW_PRIVATE_URLS',
-    default: 'false',
-    description: 'For development: URLs given by customers may use private addresses and plain http or ws',
-  },
-  {
-    name: 'PARLEY_DRAIN_SECONDS',
-    default: '60',
-    description: 'Seconds that live calls may continue after SIGTERM before they are ended',
-  },
-  {
-    name: 'PARLEY_SIP_TRACE_HOURS',
-    default: '24',
-    description: 'Hours that the SIP messages of a call are kept for parley trace; 0 keeps none',
-  },
-  {
-    name: 'PARLEY_SPECULATE',
-    default: 'true',
-    description:
-      'Ask the language model before the end of the turn is certain; false saves requests but answers later',
-  },
-  {
-    name: 'PARLEY_RECORDING_OPUS',
-    default: 'false',
-    description: 'Write an Opus copy (.opus) beside each recording in the data folder',
-  },
-  { name: 'PARLEY_LOG_LEVEL', default: 'info', description: 'debug, info, warn, error or silent' },
-  {
-    name: 'PARLEY_ROOT_KEY',
-    default: '<data>/root.key',
-    description:
-      '64 hexadecimal digits from which all encryption and signing keys are derived; earlier keys follow after commas',
-    secret: true,
-  },
-  {
-    name: 'PARLEY_DASHBOARD_URL',
-    default: '<public URL>',
-    description: 'URL of the dashboard: mails link to it, and its pages may use sessions',
-  },
-  {
-    name: 'PARLEY_TRUSTED_PROXIES',
-    default: '',
-    description: 'Addresses and networks of reverse proxies whose X-Forwarded-For header is trusted',
-  },
-  {
-    name: 'PARLEY_SMTP_URL',
-    default: '',
-    description: 'smtp://user:password@host:587 for mail; empty writes mail to <data>/mail',
-    secret: true,
-  },
-  {
-    name: 'PARLEY_MAIL_FROM',
-    default: 'Parley <parley@localhost>',
-    description: 'Sender of the mails',
-  },
-  {
-    name: 'PARLEY_SECRET_SCANNING_SECRET',
-    default: '',
-    description:
-      'Secret that signs reports of leaked API keys, 32 characters or more; empty refuses all reports',
-    secret: true,
-  },
-  {
-    name: 'PARLEY_OPS_TOKEN',
-    default: '',
-    description: 'Bearer token of GET /v1/metrics, 32 characters or more; empty refuses all requests',
-    secret: true,
-  },
-  {
-    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
-    default: '',
-    description: 'OTLP/HTTP collector for traces, for example http://127.0.0.1:4318; empty sends none',
-  },
-] as const satisfies readonly Variable[]
-
-/** Every variable, in the order `parley --help` and docs/settings.md show them. */
-export const VARIABLES: readonly Variable[] = [
-  ...SERVICE_VARIABLES,
-  ...VENDOR_VARIABLES,
-  ...CATALOGUE_VARIABLES,
-  ...FALLBACK_VARIABLES,
-]
-
-type VariableName = (typeof SERVICE_VARIABLES | typeof CATALOGUE_VARIABLES)[number]['name']
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**

@@ -29,7 +29,7 @@ t.test('an address is counted as one subscriber', async (t) => {
 })
 
 t.test('an unknown address costs as much as a known one', async (t) => {
-  // The same derivation with the same cost: the stored parameters say so, and nothing else decides.
+  // The stored parameters prove that both derivations have the same cost.
   const passwords = openPasswordHasher()
   const { unknownHash } = passwords
   const real = await passwords.hash(OLD)
@@ -191,7 +191,7 @@ t.test('passwords', async (t) => {
       const guesses = Array.from({ length: 12 }, (_, i) => logIn(known, `guess ${i}`))
       const statuses = (await Promise.all(guesses)).map(({ status }) => status)
       t.same(statuses.sort(), [...Array(10).fill(401), 429, 429])
-      // Ten guesses at a ghost would each cost a whole scrypt; its counter is filled directly.
+      // Ten guesses at an unknown account would each cost a full scrypt; its counter is filled directly.
       const ghost = 'ghost@people.test'
       for (let i = 0; i < 10; i++) await throttle(api.deps, `password ${ghost}`, 10)
       for (const email of [known, ghost]) {

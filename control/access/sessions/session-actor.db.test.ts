@@ -22,7 +22,7 @@ const probe = (id: string, extra: object): Operation =>
     ...extra,
   })
 
-/** One operation of each kind of caller. */
+/** One operation for each kind of caller. */
 const probes: readonly Operation[] = [
   probe('read', { scope: 'read' }),
   probe('write', { scope: 'write' }),

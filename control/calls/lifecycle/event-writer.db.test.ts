@@ -41,7 +41,7 @@ function turnEvent(callId: string, seq: number, at: number): CallEvent {
   }
 }
 
-/** The database, whose next transactions fail. */
+/** A database whose next transactions fail. */
 function failing(db: Db, errors: Error[]): Db {
   return new Proxy(db, {
     get(target, name) {
@@ -87,7 +87,7 @@ await onEachDialect(t, async (t, open) => {
       const call = dataOf(await calling.send('GET', `/v1/calls/${id}`))
       t.match(call, { status: 'ended', disposition: 'answered' })
     }
-    // The same again, as after a lost connection: nothing doubles.
+    // Published again, as after a lost connection: nothing is stored twice.
     for (const id of ids) bridge.publish({ callId: id, seq: 20, at: clock.wall(), ...ENDED })
     await bridge.flush(60_000)
     const events = itemsOf(await calling.send('GET', '/v1/events?limit=100'))
@@ -181,7 +181,7 @@ await onEachDialect(t, async (t, open) => {
       status: 'ended',
       disposition: 'unknown',
       endedReason: 'internal',
-      // Until the last sign of life, not until the restart.
+      // Up to the last sign of life, not up to the restart.
       durationSeconds: 10,
       billedPaise: 84,
       error: 'the service stopped while the call was live',
@@ -225,7 +225,7 @@ await onEachDialect(t, async (t, open) => {
   })
 })
 
-/** Repeats `step` until it is true; a real deadline ends it. */
+/** Repeats `step` until it returns true. A real deadline ends it. */
 async function until(step: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + WAIT_LIMIT_MS
   while (!(await step())) {

@@ -14,7 +14,7 @@ const DAY = 24 * HOUR
 
 const code = (answer: { body: unknown }) => (answer.body as { error: { code: string } }).error.code
 
-/** A call of a minute with a word in it and a recording. */
+/** Inserts a call of one minute with one word and a recording. */
 async function recordedCall(calling: TestCalling): Promise<string> {
   const placed = await calling.send('POST', '/v1/calls', {
     json: { to: '+919876543210', numberId: calling.numberId },
@@ -38,7 +38,7 @@ async function recordedCall(calling: TestCalling): Promise<string> {
   return id
 }
 
-// Ids of one process never go back in time: what runs second begins later.
+// Ids of one process never go back in time, so the second run uses later ones.
 let startsAt = Date.parse('2025-01-15T05:00:00Z')
 
 await onEachDialect(t, async (t, open) => {
@@ -57,7 +57,7 @@ await onEachDialect(t, async (t, open) => {
     handlers: retentionHandlers({ db, clock, log: silentLog, nodeId: 'node-1', recordings: folder }),
     pollMs: 1_000 * DAY,
   })
-  // A job under way renews its lease all through a jump of the clock.
+  // A running job renews its lease throughout a jump of the clock.
   await runner.idle()
   const pass = async (ms: number) => {
     clock.advance(ms)
@@ -133,7 +133,7 @@ await onEachDialect(t, async (t, open) => {
       .set({ emailVerifiedAt: clock.wall() })
       .where('id', '=', confirmed.userId)
       .execute()
-    // Something hangs on this one: an operator gave its organization limits of its own.
+    // This organization is kept: an operator gave it limits of its own.
     const used = await signUp()
     await db
       .insertInto('callingProfiles')

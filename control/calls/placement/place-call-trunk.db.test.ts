@@ -13,8 +13,8 @@ import { loadTrunks } from '../../trunks/load-trunks.js'
 import { placeCall } from './place-call.js'
 
 /*
- * Live calls over a trunk, behind a release that keeps them shut: everything but that refusal is real,
- * from the tables over the gate and its permit to a carrier on loopback.
+ * Live calls over a trunk. The release refuses live calls; the test skips only that refusal. Everything else
+ * is real: tables, gate, permit, and a carrier on loopback.
  */
 
 const NUMBER = '+911171366900'

@@ -264,7 +264,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(control.dialled.length, 2, 'a storm of the same request dials once')
     t.ok(answers.every(({ status }) => status === 201 || status === 409))
 
-    // The response was lost with the process after the commit: the retry finds the call it made.
+    // The process died after the commit and the response was lost. The retry finds the call that was placed.
     await deps.db
       .updateTable('idempotencyKeys')
       .set({ state: 'free', status: null, response: null })

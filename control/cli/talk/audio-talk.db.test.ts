@@ -49,7 +49,7 @@ const clip = (name: string): string => join(clipFolder('sandbox'), `${name}.wav`
 const pcmOf = (name: string): Int16Array => readWav(readFileSync(clip(name))).channels[0] ?? new Int16Array(0)
 const HELLO = 'hello'
 
-/** The loudest 100 ms between two moments. */
+/** Returns the level of the loudest 100 ms between two moments. */
 function loudest(pcm: Int16Array, rate: number, fromMs: number, untilMs: number): number {
   let most = Number.NEGATIVE_INFINITY
   for (let ms = fromMs; ms < untilMs; ms += 100) {
@@ -93,7 +93,7 @@ t.test('a stereo file of another rate interrupts; the agent alone is written at 
   const left = resample(both, 8000, 24_000)
   const path = join(folder, 'in.wav')
   writeFileSync(path, writeWav({ rate: 24_000, channels: [left, new Int16Array(left.length).fill(9000)] }))
-  // For the embedded recogniser one file is one utterance: its words lie over both halves.
+  // The embedded recogniser treats one file as one utterance, so its words span both halves.
   const out = join(folder, 'out.wav')
   const args = ['--in', path, '--said', 'Tell me more please. Wait, I have another question for you.']
   const { printed, status } = await talk([...args, '--at-once', '--out', out, '--agent-only'])

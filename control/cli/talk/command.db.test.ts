@@ -11,7 +11,7 @@ import { openDatabase } from '../../db/database.js'
 import { migrate } from '../../db/migrate.js'
 import { talkCommand } from './command.js'
 
-/** Runs the command on an empty database; what it printed, and its exit status. */
+/** Runs the command on an empty database. Returns its output and its exit status. */
 async function talk(args: readonly string[], said: readonly string[], env: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-talk-'))
   const settings = readSettings({ PARLEY_DATA: folder, ...env }, folder)

@@ -12,9 +12,9 @@ import { seeded } from '../../../fixtures/host/random.js'
 import { type Caller, type CallerTest, call } from '../../../fixtures/service/caller.js'
 
 /*
- * Asterisk's AudioSocket in calls of the whole service: the list of byo-types.test.ts, as far as a
- * protocol without marks, without clear and without words has it. Real SIP and RTP on one side, a
- * real TCP stream on the other.
+ * Asterisk's AudioSocket in calls of the whole service: the list of types.service.test.ts, as far as it
+ * applies to a protocol without marks, clear and text. Real SIP and RTP on one side, a real TCP stream on the
+ * other.
  */
 
 const service = await openByoService(t)
@@ -49,7 +49,7 @@ async function route(t: CallerTest, more: object = {}) {
   return { bot, e164 }
 }
 
-/** Received audio packets from `from` on that hold the tone. */
+/** Returns the received audio packets from `from` on that contain the tone. */
 function packetsOf({ caller }: Line, hz: number, from = 0) {
   const [first] = caller.rtp.audio().slice(from)
   const held = caller.rtp.holding(hz)
@@ -66,13 +66,13 @@ t.test('a call', beside, async (t) => {
   const line = await ring(t, bot, e164)
   const { caller, there, callId } = line
 
-  // (a) there is no authorization: the call's id comes first, then sound and nothing else
+  // (a) There is no authorization: the call's id comes first, then only audio.
   const [first, ...rest] = there.frames
   t.equal(first?.kind, UUID)
   t.match(first?.payload.toString('hex'), /^[0-9a-f]{32}$/)
   t.ok(rest.every(({ kind, payload }) => kind === SOUND && payload.length === 320))
 
-  // (b) the caller's sound, bit by bit
+  // (b) The caller's audio, bit by bit.
   const random = seeded(7)
   const noise = Int16Array.from({ length: 3_200 }, () => Math.round((random.next() - 0.5) * 8000))
   const said = decodeG711('PCMU', encodeG711('PCMU', noise))
@@ -85,7 +85,7 @@ t.test('a call', beside, async (t) => {
   }
   t.ok(heard().includes(exact), 'what was said arrived as it was')
 
-  // (c), (j) a burst in frames of any length, the stream cut anywhere, comes out in order and whole
+  // (c), (j) A burst in frames of any length, with the stream cut anywhere, arrives in order and whole.
   const burst = Buffer.concat([600, 900, 1200].map((hz) => sound(hz, 200)))
   const before = caller.rtp.audio().length
   const frames: Buffer[] = []
@@ -96,7 +96,7 @@ t.test('a call', beside, async (t) => {
   }
   const stream = Buffer.concat(frames)
   there.socket.setNoDelay(true)
-  // Something to play while the pieces come: a host that stands still between two of them is no gap.
+  // Audio to play while the pieces arrive, so that a stalled host causes no gap.
   there.send(SOUND, sound(500, 200))
   for (let at = 0; at < stream.length; at += 1_001) there.socket.write(stream.subarray(at, at + 1_001))
   await caller.until('the burst', () => packetsOf(line, 1200, before).length >= 9)
@@ -110,12 +110,12 @@ t.test('a call', beside, async (t) => {
   const inOrder = [...order].sort((a, b) => ((a - b) << 16) >> 16)
   t.strictSame(order, inOrder, 'in order')
 
-  // (d), (e) there are no marks and no clear: a bot that stops sending is silent
+  // (d), (e) There are no marks and no clear: a bot that stops sending is silent.
   const quiet = caller.rtp.audio().length
   await caller.until('silence', () => caller.rtp.audio().length >= quiet + 15)
   t.equal(packetsOf(line, 1200, quiet + 5).length, 0)
 
-  // (f) keys both ways
+  // (f) DTMF in both directions.
   caller.rtp.press('5#')
   await there.until('two keys', () => there.payloadsOfKind(KEY).length === 2)
   t.equal(Buffer.concat(there.payloadsOfKind(KEY)).toString(), '5#')
@@ -127,18 +127,18 @@ t.test('a call', beside, async (t) => {
     [1, 2],
   )
 
-  // (k) whatever a bot may send
+  // (k) Everything a bot may send.
   there.send(0x77, Buffer.alloc(65_535, 1))
   there.send(UUID, Buffer.alloc(3))
   there.send(KEY, Buffer.from('junk'))
   there.send(0x02)
   there.send(SOUND)
   there.send(0x11, Buffer.alloc(480))
-  // Of newer bots: at a rate that was not agreed.
+  // A frame type of newer bots, at a rate that was not agreed.
   there.send(SOUND_16K, sound(700, 300, 16_000))
   await caller.until('it is played all the same', () => packetsOf(line, 700).length >= 9)
 
-  // (g) hanging up waits for the last words
+  // (g) A hang-up waits for the last words.
   there.send(SOUND, sound(1100, 400))
   there.send(HANG_UP)
   await caller.dialog.ended()
@@ -199,7 +199,7 @@ t.test('at 16 kHz, more than can be kept, and a bot that does not read', beside,
   t.ok(there.frames.slice(1).every(({ kind, payload }) => kind === SOUND_16K && payload.length === 640))
   there.socket.pause()
   const frame = Buffer.alloc(64_000)
-  // 10 s more than there is room for.
+  // 10 s more than the queue holds.
   for (let i = 0; i < 155; i++) there.send(SOUND_16K, frame)
   const before = caller.rtp.audio().length
   await caller.until('a second', () => caller.rtp.audio().length >= before + 50)

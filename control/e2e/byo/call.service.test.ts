@@ -4,7 +4,9 @@ import { openBot } from '../../../fixtures/bots/bot.js'
 import { call } from '../../../fixtures/service/caller.js'
 import { type Json, openService } from '../../../fixtures/service/service.js'
 
-/* A number routed to a customer's own bot: a call through the whole service to a WebSocket and back. */
+/*
+ * A number routed to a customer's own bot: a call through the whole service to a WebSocket and back.
+ */
 
 const service = await openService(t, { env: { PARLEY_ALLOW_PRIVATE_URLS: 'true' } })
 
@@ -78,7 +80,7 @@ t.test('keys last as long as the bot asks for', async (t) => {
     ],
     '60 ms each',
   )
-  // A packet leaves every 20 ms, whatever a late host leaves out between two of them.
+  // A packet leaves every 20 ms, even when a slow host skips some between two of them.
   t.equal(((nine?.[2] ?? 0) - (seven?.[2] ?? 0)) & 0xffff, 300 / 20, 'and 240 ms between them')
   await caller.hangUp()
 })

@@ -13,7 +13,9 @@ import { type CliTest, runCli, temporaryFolder } from '../../../fixtures/service
 import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 import { projectRoot } from '../../../media/base/project-root.js'
 
-/* The bots of examples/ as a customer would start them, in calls of the whole service, and bot-check. */
+/*
+ * The bots of examples/ as a customer starts them, in calls of the whole service, and bot-check.
+ */
 
 const service = await openByoService(t)
 
@@ -27,14 +29,14 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** A Python that has the package: Debian's own may not be the first on the path. */
+/** Returns a Python that has the package. Debian's own may not be the first on the path. */
 function python(): string | null {
   for (const program of ['python3', '/usr/bin/python3']) {
     try {
       execFileSync(program, ['-c', 'import websockets'], { stdio: 'ignore' })
       return program
     } catch {
-      // Not there, or without the package: the next one.
+      // This Python is missing or lacks the package. Try the next one.
     }
   }
   return null

@@ -6,7 +6,9 @@ import { openByoService } from '../../../fixtures/bots/byo-service.js'
 import { call } from '../../../fixtures/service/caller.js'
 import type { Json } from '../../../fixtures/service/service.js'
 
-/* Bots that misbehave: their own call ends or goes on as the rules say, and no other call notices. */
+/*
+ * Misbehaving bots: their own call ends or continues as specified, and no other call is affected.
+ */
 
 const service = await openByoService(t)
 t.jobs = 3
@@ -57,7 +59,7 @@ t.test('a flood beside a conversation', beside(), async (t) => {
   await victim.until('three seconds more', () => victim.rtp.audio().length >= before + 150)
   const heard = victim.rtp.audio().slice(before)
   const loudOnes = heard.filter(({ payload }) => levelOf(payload) > -45).length
-  // The bots live in the process of the test, which is busy flooding meanwhile.
+  // The bots run in the process of the test, which is busy with the flood.
   t.ok(loudOnes >= 75, `the other call goes on: ${loudOnes} of ${heard.length} packets with sound`)
   const sequences = heard.map(({ sequence }) => sequence)
   t.equal(

@@ -10,9 +10,11 @@ import { openByoService } from '../../../fixtures/bots/byo-service.js'
 import { call } from '../../../fixtures/service/caller.js'
 import { uuidOf } from '../../../media/base/ids.js'
 
-/* @fonoster/streams, a server of Asterisk's AudioSocket, as it comes from the registry. */
+/*
+ * @fonoster/streams, an AudioSocket server from the registry.
+ */
 
-/** What is used of the package, which is CommonJS. */
+/** The part of the package that is used. The package is CommonJS. */
 interface Streams {
   readonly AudioSocket: new () => {
     readonly server: Server
@@ -31,7 +33,7 @@ interface AudioStream {
   onError(failed: (error: Error) => void): AudioStream
 }
 
-// It logs each key, which it does not know, on stdout.
+// The package logs every DTMF message, which it does not know, on stdout.
 process.env.LOGS_LEVEL = 'error'
 const { AudioSocket }: Streams = createRequire(import.meta.url)('@fonoster/streams')
 

@@ -8,24 +8,24 @@ import { call } from '../../../fixtures/service/caller.js'
 import type { Json } from '../../../fixtures/service/service.js'
 
 /*
- * What a recording of a bot's call holds: caller and bot take turns with four tones, each waiting for the
- * one before it to be over.
+ * The recording of a bot's call: caller and bot take turns with four tones, each after the end of the one
+ * before.
  */
 
 const LENGTH_MS = 300
 const AMPLITUDE = 0.3
-/** What a frame may be off; and what the jitter buffer may take or give, on a host that stands still. */
+/** Tolerance of a frame, and of the jitter buffer on a host that stalls. */
 const FRAME = 160
 const PLAYOUT = 2_000
 
 interface Stretch {
   readonly from: number
   readonly to: number
-  /** Samples of it that sound: a beat that was left out is a hole. */
+  /** Counts its audible samples: a skipped frame is a hole. */
   readonly sounding: number
 }
 
-/** Where there is sound, in samples of 8 kHz; pauses under 150 ms belong to it. */
+/** Returns where there is sound (samples at 8 kHz). Pauses under 150 ms count as sound. */
 function stretches(pcm: Int16Array): Stretch[] {
   const found: { from: number; to: number; sounding: number }[] = []
   for (let at = 0; at + 80 <= pcm.length; at += 80) {
@@ -75,7 +75,7 @@ t.test('both voices, each on its channel, at their levels and in their places', 
   // The jitter buffer finds its size in the first second.
   await caller.until('a second', () => caller.rtp.audio().length >= 50)
 
-  /** Packets of the caller's tones, and of the bot's as they came: first of each. */
+  /** The first packets of the caller's tones and of the bot's. */
   const said: number[] = []
   const heard: number[] = []
   for (const hz of [440, 950]) {
@@ -114,7 +114,7 @@ t.test('both voices, each on its channel, at their levels and in their places', 
     ['caller', left, c, 950],
     ['bot', right, d, 1200],
   ] as const) {
-    // Of the bot's nothing is lost; the caller's waits in the jitter buffer, which gives and takes.
+    // Nothing of the bot's audio is lost. The caller's waits in the jitter buffer, which inserts and drops.
     const ms = sounding / 8
     t.ok(Math.abs(ms - LENGTH_MS) <= (name === 'bot' ? 20 : 100), `${name}: ${ms} ms of ${hz} Hz`)
     const level = usualToneLevel(pcm.subarray(from + 400, to - 400), hz)
@@ -127,7 +127,7 @@ t.test('both voices, each on its channel, at their levels and in their places', 
     for (const hz of others) t.ok(toneLevel(pcm, hz) < 0.001, `no ${hz} Hz on the other channel`)
   }
 
-  // The bot hears packets as they come, the recording after the jitter buffer.
+  // The bot receives packets as they arrive; the recording is made after the jitter buffer.
   t.ok(b.from > a.to - PLAYOUT && c.from > b.to && d.from > c.to - PLAYOUT, 'each after the one before it')
   t.ok(a.from < b.from && c.from < d.from, 'and begins later')
   const apart = (two: readonly number[]) => ((two[1] ?? 0) - (two[0] ?? 0)) | 0

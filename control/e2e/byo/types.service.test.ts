@@ -8,9 +8,8 @@ import { seeded } from '../../../fixtures/host/random.js'
 import { type Caller, type CallerTest, call } from '../../../fixtures/service/caller.js'
 
 /*
- * Every type of bot, each with a call that does all a bot can do and three that end in three ways:
- * real SIP and RTP on one side, a real WebSocket on the other. The types run beside each other on one
- * media worker.
+ * Every type of bot, with one call that uses every feature and three that end in different ways: real SIP and
+ * RTP on one side, a real WebSocket on the other. The types run in parallel on one media worker.
  */
 
 const service = await openByoService(t)
@@ -18,7 +17,7 @@ t.jobs = 5
 
 const DTMF = 101
 
-/** Unlike anything else on the line, and never a sample that G.711 changes. */
+/** Unlike any other signal of the call, and without samples that G.711 changes. */
 function noise(seed: number, ms: number): Int16Array {
   const random = seeded(seed)
   const pcm = Int16Array.from({ length: ms * 8 }, () => Math.round((random.next() - 0.5) * 8000))
@@ -41,11 +40,11 @@ async function ring(t: CallerTest, wire: BotProtocol, bot: Bot, to: string): Pro
   return { caller, there, callId: await caller.callId() }
 }
 
-/** A tone on the bot's wire. */
+/** Returns a tone in the bot's format. */
 const sound = ({ endpoint }: BotProtocol, hz: number, ms: number) =>
   encodeFor(endpoint.format, tone(hz, ms, endpoint.sampleRate))
 
-/** Received audio packets from `from` on that hold the tone. */
+/** Returns the received audio packets from `from` on that contain the tone. */
 function packetsOf({ caller }: Line, hz: number, from = 0) {
   const [first] = caller.rtp.audio().slice(from)
   const held = caller.rtp.holding(hz)
@@ -63,11 +62,11 @@ for (const [index, wire] of BOT_PROTOCOLS.entries()) {
       const line = await ring(t, wire, bot, e164)
       const { caller, there, callId } = line
 
-      // (a) the opening request
+      // (a) The opening request.
       t.match(there.headers, { [wire.header[0]]: wire.header[1], 'x-call-id': /^[0-9a-f-]{36}$/ })
       t.equal(there.headers['sec-websocket-extensions'], undefined, 'no compression')
 
-      // (b) the caller's sound, bit by bit
+      // (b) The caller's audio, bit by bit.
       const said = noise(index + 1, 400)
       const exact = wire.exact(encodeG711('PCMU', said), said)
       if (exact !== null) {
@@ -84,7 +83,7 @@ for (const [index, wire] of BOT_PROTOCOLS.entries()) {
         const piece = rate / 20
         let looked = 0
         let pieces = 0
-        /** Pieces of 50 ms that hold the tone; each is looked at once. */
+        /** Pieces of 50 ms that contain the tone; each is examined once. */
         const holding = () => {
           const bytes = wire.audio(there)
           for (; (looked + piece) * 2 <= bytes.length; looked += piece) {
@@ -96,16 +95,16 @@ for (const [index, wire] of BOT_PROTOCOLS.entries()) {
         await there.until('the tone', () => holding() >= 6)
       }
 
-      // (c) a burst in pieces of any length comes out in order and without a gap
+      // (c) A burst in pieces of any length arrives in order and without a gap.
       const burst = Buffer.concat([600, 900, 1200].map((hz) => sound(wire, hz, 200)))
       const before = caller.rtp.audio().length
-      // Something to play while the pieces come: a host that stands still between two of them is no gap.
+      // Audio to play while the pieces arrive, so that a stalled host causes no gap.
       there.send(wire.play(sound(wire, 500, 200)))
       for (let from = 0, piece = 1; from < burst.length; piece = piece * 3 + 4) {
         there.send(wire.play(burst.subarray(from, from + piece)))
         from += piece
       }
-      // (d) the mark comes after all of it left
+      // (d) The mark is sent after all of its audio was played.
       there.send(wire.mark('end of burst'))
       await there.until('the mark', () => wire.marks(there).length === 1)
       const heardAt = there.messages.at(-1)?.atMs ?? 0
@@ -132,7 +131,7 @@ for (const [index, wire] of BOT_PROTOCOLS.entries()) {
       )
       t.ok(heardAt > (first?.atMs ?? 0) + 300, 'not before it was played')
 
-      // (e), (j) one message of seconds; clear silences and settles what waits
+      // (e), (j) One message of several seconds; clear silences and settles the queued audio.
       there.send(wire.play(sound(wire, 800, 5000)))
       there.send(wire.mark('pending 1'))
       there.send(wire.mark('pending 2'))
@@ -159,10 +158,10 @@ for (const [index, wire] of BOT_PROTOCOLS.entries()) {
       const silent = caller.rtp.audio().length
       await caller.until('half a second', () => caller.rtp.audio().length >= silent + 25)
       const rest = packetsOf(line, 800).length - heard
-      // Of 250 that waited; the frame it must stop within is the queue's own test.
+      // Of 250 queued frames. The queue's own test checks the exact frame at which it stops.
       t.ok(rest <= 25, `${rest} packets after clear`)
 
-      // (f) keys both ways
+      // (f) DTMF in both directions.
       caller.rtp.press('5#')
       await there.until('two keys', () => wire.digits(there).length === 2)
       t.equal(wire.digits(there), '5#')
@@ -174,13 +173,13 @@ for (const [index, wire] of BOT_PROTOCOLS.entries()) {
       await caller.until('two keys', () => events().length === 2)
       t.strictSame(events(), [1, 2])
 
-      // (k) whatever a bot may send
+      // (k) Everything a bot may send.
       there.send('not json')
       there.send({ event: 'surprise', streamSid: 'other' })
       there.send(JSON.stringify({ event: 'media', media: { payload: '*' } }))
       there.send(`{"event":"junk","filler":"${'x'.repeat(1_000_000)}"}`)
 
-      // (g) transfer is answered, hanging up waits for the last words
+      // (g) A transfer is answered; a hang-up waits for the last words.
       there.send({ event: 'transfer', transfer: { id: 't1', destination: '+918045000000' } })
       await there.until('its answer', () => there.messagesOfType('transfer').length === 1)
       t.match(there.messagesOfType('transfer')[0]?.json, {

@@ -12,7 +12,9 @@ import { openByoService } from '../../../fixtures/bots/byo-service.js'
 import { call } from '../../../fixtures/service/caller.js'
 import type { Json } from '../../../fixtures/service/service.js'
 
-/* Bots of other makers, as they come from the registry, in calls of the whole service. */
+/*
+ * Bots built with other vendors' SDKs from the registry, in calls of the whole service.
+ */
 
 const service = await openByoService(t)
 

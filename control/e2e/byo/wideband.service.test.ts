@@ -17,25 +17,25 @@ import {
 } from '../../../fixtures/sip/wideband-phone.js'
 
 /*
- * Bots in wideband calls: a softphone says two tones, one above what a telephone carries; the bot has to
- * hear both, and answers with two others, which the softphone has to hear. The recording has all four,
- * two on each channel.
+ * Bots in wideband calls. A softphone plays two tones, one of them above the telephone band; the bot must
+ * hear both and answers with two others, which the softphone must hear. The recording contains all four, two
+ * on each channel.
  */
 
 const ANSWER_LOW_HZ = 1500
 const ANSWER_HIGH_HZ = 6000
 const SAYS_MS = 1200
-/** The bot answers when it has heard so much of the caller. */
+/** The bot answers after it has heard this much of the caller. */
 const HEARD_MS = 600
 const ANSWER_MS = 1000
-/** What the jitter buffer may hold, on a host that stands still now and then. */
+/** Tolerance of the jitter buffer on a host that stalls at times. */
 const PLAYOUT_MS = 300
 
 interface Wire {
   readonly name: string
   readonly codec: WidebandCodec
   readonly rate: number
-  /** A bot that hands `said` what it hears and plays what comes back; returns where it is. */
+  /** Opens a bot that passes what it hears to `said` and plays what that returns. Returns its address. */
   open(t: BotTest, said: (pcm: Int16Array) => Int16Array | null): Promise<Json>
 }
 
@@ -140,12 +140,12 @@ for (const [i, wire] of WIRES.entries()) {
       [ANSWER_LOW_HZ, ANSWER_HIGH_HZ],
       [LOW_HZ, HIGH_HZ],
     )
-    // The bot hears packets as they come, the recording after the jitter buffer.
+    // The bot receives packets as they arrive; the recording is made after the jitter buffer.
     t.ok(replied - said > (HEARD_MS - PLAYOUT_MS) * 16, 'the answer begins after what it answers')
   })
 }
 
-/** The wanted tones are there at their levels, the others are not; returns where they begin. */
+/** Asserts that the expected tones have their levels and the others are absent. Returns where they begin. */
 function holds(
   t: { ok(what: unknown, name: string): boolean },
   who: string,

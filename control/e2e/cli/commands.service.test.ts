@@ -4,14 +4,16 @@ import t from 'tap'
 import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
 import { runCli, START_ENV, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
 import { openRootKey } from '../../base/root-key.js'
-import { VARIABLES } from '../../config/settings.js'
+import { VARIABLES } from '../../config/variables.js'
 
-/* The command line as an operator uses it: real processes, their output and exit status. */
+/*
+ * The command line as an operator uses it: real processes, their output and exit status.
+ */
 
 assertNothingLeft(t)
 t.jobs = 3
 
-/** Options of a test that runs beside others; each needs an object of its own. */
+/** Options of a test that runs in parallel; each test needs its own object. */
 const beside = () => ({ buffered: true, timeout: 150_000 })
 
 t.test('help, version and wrong use', beside(), async (t) => {

@@ -64,7 +64,7 @@ t.test('parley draw of a real call in which the agent is interrupted', { timeout
   t.match(await draw(callId), { status: 0, stdout: `${callId}.svg\n` })
   t.match(await readFile(join(service.dataFolder, `${callId}.svg`), 'utf8'), /no recording/)
 
-  // What goes wrong needs no process of its own.
+  // Failures need no process of their own.
   const settings = readSettings({ PARLEY_DATA: service.dataFolder }, service.dataFolder)
   const database = openDatabase(settings.databaseUrl, silentLog)
   t.teardown(() => database.close())

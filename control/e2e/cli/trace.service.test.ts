@@ -17,13 +17,13 @@ for (const kind of ['embedded', 'external'] as const) {
     const env: Record<string, string> = {}
     assertNothingLeft(t)
     if (kind === 'external') {
-      // A process of its own, as it is for an operator.
+      // A separate process, as an operator runs it.
       const args = ['--secret', 'cymru', '--listen', 'udp:127.0.0.1:0', '--control', '127.0.0.1:0']
       const server = runCli(t, await temporaryFolder(t), ['sip-server', ...args])
       const [, port] = await server.printed(/ control 127\.0\.0\.1:(\d+)/)
       env.PARLEY_DRACHTIO_URL = `tcp://:cymru@127.0.0.1:${port}`
     }
-    // Longer than the trace of a live call takes to be written.
+    // Longer than it takes to write the trace of a live call.
     const text = 'Welcome to Smile Dental Clinic. '.repeat(15).trim()
     const service = await openService(t, {
       env,
@@ -33,7 +33,7 @@ for (const kind of ['embedded', 'external'] as const) {
     await caller.answered()
     const callId = await caller.callId()
     const path = join(service.dataFolder, 'traces', `${callId}.json`)
-    // While the call lives, two seconds behind.
+    // During the call, two seconds behind.
     await caller.until('the trace of a live call', () => existsSync(path))
     await caller.hangUp()
     await service.ended(callId)
@@ -52,7 +52,7 @@ for (const kind of ['embedded', 'external'] as const) {
     const starts = trace.messages.map((message: { startLine: string }) =>
       message.startLine.split(' ').slice(0, 2).join(' '),
     )
-    // Said once, however often a late host made somebody repeat it.
+    // Printed once, however many retransmissions a slow host caused.
     const said = starts.filter((line: string, i: number) => line !== starts[i - 1])
     t.strictSame(said.slice(-4), [
       'SIP/2.0 200',
@@ -68,7 +68,7 @@ for (const kind of ['embedded', 'external'] as const) {
     t.match(shown.text, /m=audio/)
     const json = JSON.parse((await shell(['trace', callId, '--json'], service.dataFolder)).text)
     t.match(json, { callId })
-    // The caller hung up while the greeting was spoken.
+    // The caller hung up during the greeting.
     t.match(json.turns, [{ kind: 'line', ending: 'cut', offsetMs: null, firstPacketMs: Number }])
     t.match(json.usage, { recognition: [{ vendor: 'embedded' }], speech: [{ vendor: 'embedded' }] })
     t.match(shown.text, /^ *turn +what +ending .*\n +\d+ +line +cut /m)

@@ -4,9 +4,11 @@ import { runCli, temporaryFolder } from '../../../fixtures/service/cli.js'
 import { openService } from '../../../fixtures/service/service.js'
 import { systemClock } from '../../../media/base/clock.js'
 
-/* The whole service: a call of the sandbox, its webhooks on the wire, and a developer who listens. */
+/*
+ * The whole service: a sandbox call, its webhooks on the wire, and a developer who listens.
+ */
 
-/** Looked at every few milliseconds: other processes tell nobody. */
+/** Polled every few milliseconds, because other processes send no notification. */
 async function seen(done: () => boolean): Promise<void> {
   while (!done()) await new Promise<void>((resolve) => systemClock.after(10, resolve))
 }

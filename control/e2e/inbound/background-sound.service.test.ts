@@ -12,7 +12,7 @@ const service = await openService(t, {
   agent: { callSettings: { background: { sound: 'cafe', volume: VOLUME } } },
 })
 
-/** How loud a known sound is in what was heard, 1 being the file itself: least squares. */
+/** Returns the gain of a known sound in the received audio by least squares; 1 is the level of the file. */
 function share(heard: Int16Array, known: Int16Array): number {
   let product = 0
   let power = 0
@@ -39,12 +39,12 @@ t.test('the caller hears the room around the agent, softer while the agent speak
   const twice = new Int16Array(loop.length * 2)
   twice.set(loop)
   twice.set(loop, loop.length)
-  // As it was sent, packet after packet: a late host leaves out beats, and the room waits for it.
+  // As it was sent, packet by packet: a slow host skips frames, and the background waits.
   const before = caller.rtp.sentBetween(0, quiet.from).length
   const alone = caller.rtp.sentBetween(quiet.from, quiet.to)
   const { offset, correlation } = align(twice, alone, { to: loop.length })
   t.ok(correlation > 0.9, `it is the cafe: ${correlation.toFixed(3)}`)
-  /** The loop as it must have been from the so manieth sample sent on. */
+  /** Returns the loop from the given sent sample on. */
   const room = (from: number, length: number) =>
     Int16Array.from({ length }, (_, i) => {
       const place = (offset + from - before + i) % loop.length
@@ -52,7 +52,7 @@ t.test('the caller hears the room around the agent, softer while the agent speak
     })
   const silent = share(alone, room(before, alone.length))
   t.ok(Math.abs(silent - VOLUME) < 0.06, `volume ${silent.toFixed(3)} in the silence`)
-  // Its edges left out, where it goes down and comes back.
+  // Without its edges, where it fades out and in.
   const middle = { from: Math.round(spoken.from + 8 * 300), to: Math.round(spoken.to - 8 * 500) }
   t.ok(middle.to - middle.from > 8 * 1_500, 'long enough to judge')
   const voice = caller.rtp.sentBetween(middle.from, middle.to)

@@ -6,7 +6,7 @@ import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
 import { findClip, readClip } from '../../../fixtures/speech/manifest.js'
 
 /*
- * Interruptions on the wire: what a telephone that speaks into the agent's sentence receives.
+ * Barge-in on the wire: what a telephone receives that speaks during the agent's sentence.
  */
 
 const GREETING =
@@ -48,11 +48,11 @@ t.test('speech into a sentence: the rest of it is never sent', async (t) => {
   t.ok((turn?.heardText.length ?? 0) < GREETING.length / 2, 'and no more')
 
   await spoken.done
-  // Nobody recognises this caller, so the next thing said is the engine's own line: a new turn.
+  // This caller is not recognised, so the next speech is the engine's own phrase: a new turn.
   await service.until('the next turn', () => agentTurns(service, callId).length > 1)
   const next = agentTurns(service, callId)[1]
-  // Packets carry session time: one every 20 ms from the first beat on, which is up to a packet after
-  // its zero. The packet being filled when the agent stops still fades out.
+  // Packets carry session time: one every 20 ms from the first frame, which is up to one packet after time
+  // zero. The packet being filled when the agent stops still fades out.
   const first = phone.rtp.audio()[0]?.timestamp ?? 0
   const inside = phone.rtp
     .loud()
@@ -78,7 +78,7 @@ for (const sound of ['cough', 'mm-hmm']) {
     t.equal(service.of(callId, 'interrupted').length, 0)
     const [resumed] = service.of(callId, 'resumed')
     if (sound === 'cough') t.ok(resumed, 'it paused, and went on')
-    // Loud packets of the greeting with a pause inside are as many as without one.
+    // The number of loud packets of a greeting with a pause equals that without one.
     const loudMs = phone.rtp.loud().length * PACKET_MS
     t.ok(loudMs > 4_000, `${loudMs} ms of the sentence arrived`)
   })

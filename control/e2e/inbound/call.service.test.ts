@@ -14,23 +14,26 @@ import { runSipp } from '../../../fixtures/sip/sipp.js'
 import { findClip, readClip } from '../../../fixtures/speech/manifest.js'
 
 /*
- * Calls to the whole service over real SIP and RTP, from sipp and from a telephone that shares no
- * code with it. They run beside each other on one media worker.
+ * Calls to the whole service over real SIP and RTP, from sipp and from a test phone that shares no code with
+ * the product. They run in parallel on one media worker.
  */
 
-/** Samples of a stretch of speech that is looked for as a whole; and how far from where it was sent, either way. */
+/**
+ * Length of a stretch of speech that is searched for as a whole, and its largest offset in either direction
+ * (samples).
+ */
 const CHUNK = 400
 const AROUND = 2_400
-/** Samples of silence before it: sipp sends at once, and a late host's media is live only some time later. */
+/** Leading silence (samples): sipp sends at once, but on a slow host media connects only later. */
 const LEAD = 16_000
 
 const service = await openService(t)
 t.jobs = 4
 
-/** Options of a test that runs beside others; each needs an object of its own. */
+/** Options of a test that runs in parallel; each test needs its own object. */
 const beside = () => ({ buffered: true, timeout: 150_000 })
 
-/** Both channels of the call's recording, as the API hands them out. */
+/** Returns both channels of the call's recording, as the API serves it. */
 async function recordingOf(callId: string) {
   const { url } = await service.api('GET', `/v1/calls/${callId}/recording`)
   const wav = readWav(new Uint8Array(await (await fetch(String(url))).arrayBuffer()))
@@ -68,13 +71,14 @@ for (const transport of ['udp', 'tcp'] as const) {
     })
     const [end] = service.of(callId, 'ended')
     t.match(end?.ending, { by: 'caller', fault: 'none' })
-    // What comes before the media is live (the next beat) is nobody's yet; from then on nothing is missing.
+    // Audio before the first frame is not recorded. From then on nothing is missing.
     const received = end?.rtp?.packetsReceived ?? 0
     t.ok(received >= Math.floor(clip.length / 160), `${received} packets came after the media was live`)
     t.equal(end?.rtp?.lost, 0)
     const { caller, agent } = await recordingOf(callId)
     const missed = Math.floor((LEAD + clip.length) / 160) - received
-    // sipp's clock runs slow, and the recording follows the wire: stretches are exact, steps lie between.
+    // sipp's clock runs slow, and the recording follows the wire: stretches match exactly, with steps between
+    // them.
     const places: number[] = []
     let stretches = 0
     for (let at = 0; at + CHUNK <= clip.length; at += CHUNK) {
@@ -89,7 +93,7 @@ for (const transport of ['udp', 'tcp'] as const) {
     t.ok(stretches > 20 && places.length > stretches / 2, `${heard} are heard as in the file`)
     const inOrder = [...places].sort((a, b) => a - b)
     t.strictSame(places, inOrder, 'and in its order')
-    // The caller speaks into the greeting and may cut it: what was sent of it is looked at.
+    // The caller speaks during the greeting and may interrupt it. The packets that were sent are examined.
     const greeting = service.of(callId, 'turn').find((event) => event.turn.speaker === 'agent')?.turn
     const [fromMs, toMs] = [greeting?.startMs ?? 0, greeting?.endMs ?? 0]
     t.ok(toMs > fromMs, 'some of the greeting was sent')
@@ -111,7 +115,7 @@ t.test('the greeting comes right after the ACK and not one packet before', besid
   await caller.until('sound', () => caller.rtp.loud().length > 0)
   const [first] = caller.rtp.received
   const [loud] = caller.rtp.loud()
-  // On the wire's own time: a late host moves both.
+  // In the wire's own time, so that a slow host shifts both.
   const quietMs = (((loud?.timestamp ?? 0) - (first?.timestamp ?? 0)) | 0) / 8
   t.ok(quietMs < 350, `first sound ${quietMs} ms after the first packet`)
   t.equal(first?.marker, true, 'the beginning of a talk spurt')
@@ -213,7 +217,7 @@ t.test('two callers at once do not hear each other', beside(), async (t) => {
     const { caller, agent } = await recordingOf(ids[i] ?? '')
     t.ok(usualToneLevel(caller.subarray(4_000, 12_000), hz) > 0.25, `${hz} Hz is heard in its own call`)
     t.ok(toneLevel(caller.subarray(4_000, 12_000), other) < 0.003, `${other} Hz is not`)
-    // Speech has some energy everywhere; a tone would stand out.
+    // Speech has some energy at every frequency; a tone would stand out.
     const heard = callers[i]?.rtp.heard().pcm ?? new Int16Array(0)
     for (const pitch of pitches) t.ok(toneLevel(heard, pitch) < 0.03, `no ${pitch} Hz comes back`)
     t.ok(toneLevel(agent, other) < 0.03, 'nor is it recorded as the agent')

@@ -11,13 +11,13 @@ import {
 } from '../../../fixtures/vendors/openai-frames.js'
 
 /*
- * How inbound calls of the whole service end when it is not the caller who hangs up, and what the
- * caller gets when there is no room. The agent's model is a scripted one behind real HTTP.
+ * Inbound calls that the service ends, and calls refused for lack of slots. The agent's model is scripted and
+ * served over real HTTP.
  */
 
 const vendor = await openFakeOpenAi()
 t.teardown(() => vendor.close())
-// The key 9 is a goodbye: some last words, then the tool that ends the call.
+// The DTMF digit 9 says goodbye: the agent speaks last words and calls the tool that ends the call.
 vendor.setDefault('chat', ({ body }) => {
   const { messages } = JSON.parse(body.toString()) as { messages: { role: string; content: string }[] }
   const heard = messages.findLast(({ role }) => role === 'user')?.content ?? ''
@@ -38,7 +38,7 @@ const service = await openService(t, {
   agent: { llmModel: 'gpt-4o-mini', callSettings: { maxCallSeconds: 30 } },
 })
 
-/** What the far side of a call that we end sees: a BYE, and no packet after it. */
+/** What the far side sees when we end a call: a BYE, and no packet after it. */
 async function ended(t: Pick<typeof import('tap').default, 'equal'>, caller: Caller, callId: string) {
   await caller.dialog.ended(90_000)
   t.equal(caller.dialog.endedBy, 'remote', 'a BYE of ours')
@@ -77,7 +77,7 @@ t.test('endings', async (t) => {
     const record = await ended(t, caller, callId)
     t.match(record, { disposition: 'answered', endedReason: 'max_duration' })
     const seconds = (Date.parse(String(record.endedAt)) - Date.parse(String(record.answeredAt))) / 1000
-    // Both are told by threads that a host may hold up; nothing but the limit gives this reason.
+    // Both come from threads that a busy host may delay. Only the limit gives this reason.
     t.ok(seconds >= 29, `after ${seconds} s`)
   })
 

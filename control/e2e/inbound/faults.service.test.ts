@@ -12,18 +12,18 @@ import { cseqOf, type SipMessage } from '../../../fixtures/sip/sip-message.js'
 import { openUdp } from '../../../fixtures/sip/sip-transport.js'
 
 /*
- * Calls to the whole service while messages are lost, late, wrong or forged, with real media.
+ * Calls to the whole service while messages are lost, delayed, malformed or forged, with real media.
  */
 
 const service = await openService(t)
 t.jobs = 4
 
-/** Options of a test that runs beside others; each needs an object of its own. */
+/** Options of a test that runs in parallel; each test needs its own object. */
 const beside = () => ({ buffered: true, timeout: 150_000 })
 
 const is200 = (message: SipMessage) => message.status === 200 && cseqOf(message).method === 'INVITE'
 
-/** The agent speaks and the caller is heard: the call is in good health. */
+/** Asserts that the agent speaks and that the caller is heard. */
 async function works(t: Pick<typeof import('tap').default, 'equal'>, caller: Caller, key: string) {
   const callId = await caller.callId()
   const loud = caller.rtp.loud().length
@@ -80,7 +80,7 @@ t.test('the first ACK is lost: the 200 comes again and the next ACK starts the c
   await caller.answered()
   await caller.until('the greeting', () => caller.rtp.loud().length > 0)
   t.equal(lost, 1)
-  // One more may have been on its way when the second ACK was.
+  // One more may have been in flight when the second ACK was sent.
   const of200 = caller.peer.log.filter(({ message }) => is200(message))
   t.ok(of200.length >= 2)
   t.ok(
@@ -92,7 +92,7 @@ t.test('the first ACK is lost: the 200 comes again and the next ACK starts the c
 
 t.test('CANCEL while it rings, and CANCEL that crosses the 200', beside(), async (t) => {
   const finals: number[] = []
-  // The agent's first line is made ready between 180 and 200.
+  // The agent's first sentence is synthesized between 180 and 200.
   for (const [provisional, afterMs] of [
     [100, 0],
     [180, 0],
@@ -156,7 +156,7 @@ t.test('hold stops the media both ways, resume brings it back', beside(), async 
     await caller.until('media again', () => caller.rtp.received.length > again + 10)
   }
   t.strictSame(held(), [true, false, true, false])
-  // On the wire's own time: two pauses, as long as the holds but for what the telephone may be late.
+  // In the wire's own time: two pauses as long as the holds, except for delays of the test phone.
   const { received } = caller.rtp
   const pauses = received.flatMap(({ timestamp }, i) => {
     const samples = (timestamp - (received[i - 1]?.timestamp ?? timestamp)) | 0
@@ -207,7 +207,7 @@ t.test('garbage on the SIP ports and on the media port does not reach the call',
   for (const text of garbage) {
     stranger.send(text, sip)
     stranger.send(text, remote)
-    // From the call's own sockets as well.
+    // Sent from the call's own sockets as well.
     caller.peer.sendRaw(text, sip)
   }
   for (const bytes of [
@@ -216,11 +216,11 @@ t.test('garbage on the SIP ports and on the media port does not reach the call',
     Uint8Array.of(0x80, 8, 0, 1),
     new Uint8Array(12),
     new Uint8Array(12).fill(0xff),
-    // A padding longer than the packet, sixteen sources that are not there, an extension past the end.
+    // A padding longer than the packet, sixteen missing CSRCs, and an extension past the end.
     Uint8Array.from({ length: 20 }, (_, i) => (i === 0 ? 0xa0 : i === 1 ? 8 : 200)),
     Uint8Array.from({ length: 20 }, (_, i) => (i === 0 ? 0x8f : i === 1 ? 8 : 0)),
     Uint8Array.from({ length: 16 }, (_, i) => (i === 0 ? 0x90 : i === 1 ? 8 : 0xff)),
-    // telephone-event too short, and of an event that is no key
+    // telephone-event payloads that are too short or have an event that is no digit.
     Uint8Array.from({ length: 13 }, (_, i) => (i === 0 ? 0x80 : i === 1 ? 101 : 1)),
     Uint8Array.from({ length: 16 }, (_, i) => (i === 0 ? 0x80 : i === 1 ? 101 : 99)),
   ]) {
@@ -254,7 +254,7 @@ t.test('media from another socket is neither heard nor recorded, and gets nothin
   intruder.pause()
   t.equal(intruder.received.length, 0)
   t.equal(service.of(callId, 'dtmf').length, 0, 'its keys are not ours')
-  // To a tone without end the agent listens; what the caller does counts all the same.
+  // The agent keeps listening during an endless tone. The caller's actions still count.
   caller.rtp.press('1')
   await service.until('the key', () => service.of(callId, 'dtmf').length > 0)
   t.equal(service.of(callId, 'dtmf')[0]?.digit, '1')
@@ -294,7 +294,7 @@ t.test('keys on a bad network: each once, in order', beside(), async (t) => {
   await caller.until('media', () => caller.rtp.received.length > 10)
   const callId = await caller.callId()
   const digits = () => service.of(callId, 'dtmf').map((event) => event.digit)
-  // Separate presses of one key too: nothing but their timestamps tells them apart.
+  // Repeated presses of one digit differ only in their timestamps.
   for (const keys of ['0123', '4556', '789*', '#']) {
     caller.rtp.press(keys)
     const so = digits().length + keys.length

@@ -9,7 +9,9 @@ import { openService } from '../../../fixtures/service/service.js'
 import { baresipInstalled, startBaresip } from '../../../fixtures/sip/baresip.js'
 import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 
-/* How media travels, through the whole service: IPv6, and SRTP with another stack. */
+/*
+ * Media transport through the whole service: IPv6, and SRTP with another SIP stack.
+ */
 
 t.test('media over IPv6', async (t) => {
   const service = await openService(t, { env: { PARLEY_RTP_ADDRESS: '::1' } })

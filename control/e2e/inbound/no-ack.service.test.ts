@@ -18,7 +18,8 @@ for (const transport of ['udp', 'tcp'] as const) {
     const accepted = caller.peer.log.filter(
       ({ message }) => message.status === 200 && cseqOf(message).method === 'INVITE',
     )
-    // RFC 3261 13.3.1.4: at T1, doubling up to T2. Over a connection to the caller itself nothing gets lost.
+    // RFC 3261 13.3.1.4: first after T1, doubling up to T2. A connection loses nothing, so there it is not
+    // repeated.
     const [fewest, most] = transport === 'udp' ? [9, 12] : [1, 1]
     t.ok(accepted.length >= fewest && accepted.length <= most, `the 200 came ${accepted.length} times`)
     const bye = caller.peer.log.find(({ message }) => message.method === 'BYE')

@@ -5,7 +5,9 @@ import { type Json, openService } from '../../../fixtures/service/service.js'
 import { offerOf } from '../../../fixtures/sip/phone.js'
 import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
 
-/* Who may ring a number of the test environment: this machine over loopback, and nobody else. */
+/*
+ * Only this machine can call a number of the test environment, over loopback.
+ */
 
 const outside = Object.values(networkInterfaces())
   .flat()

@@ -12,11 +12,11 @@ import {
 } from '../../../fixtures/sip/wideband-phone.js'
 
 /*
- * Whole calls in wideband, from a softphone whose codecs share no line with ours: it plays two tones,
- * one above what a telephone carries, and keeps what it hears of the agent.
+ * Wideband calls from a softphone whose codecs share no code with ours. It plays two tones, one of them above
+ * the telephone band, and records what it hears of the agent.
  */
 
-/** The greeting is over before the softphone speaks. */
+/** The greeting ends before the softphone speaks. */
 const SPEAKS_FROM_MS = 3500
 const SPEAKS_MS = 1500
 
@@ -61,7 +61,9 @@ for (const [i, codec] of Object.values(WIDEBAND_CODECS).entries()) {
   })
 }
 
-/** Level of the loudest tenth of a second between 4.5 and 7 kHz: the sibilants of the greeting. */
+/**
+ * Returns the level of the loudest tenth of a second between 4.5 and 7 kHz: the sibilants of the greeting.
+ */
 function highest(pcm: Int16Array, rate: number): number {
   let most = 0
   for (let at = 0; at + rate / 10 <= pcm.length; at += rate / 10) {
@@ -73,7 +75,7 @@ function highest(pcm: Int16Array, rate: number): number {
   return 10 * Math.log10(most)
 }
 
-/** Level of the loudest 100 ms or so. */
+/** Returns the level of the loudest 100 ms. */
 function loudest(pcm: Int16Array): number {
   let level = -120
   for (let at = 0; at + 1600 <= pcm.length; at += 1600) level = Math.max(level, levelDbfs(pcm, at, at + 1600))

@@ -5,7 +5,9 @@ import { openSmtpServer } from '../../../fixtures/api/smtp-server.js'
 import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
 import { runCli, START_ENV, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
 
-/* Signing in to the service as an operator starts it: real processes, a real mail server. */
+/*
+ * Signing in to the service as an operator starts it: real processes and a real mail server.
+ */
 
 assertNothingLeft(t)
 

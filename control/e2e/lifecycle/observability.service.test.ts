@@ -7,8 +7,8 @@ import { openLog } from '../../observe/log.js'
 import { parseTraceparent } from '../../observe/tracing.js'
 
 /*
- * One whole service doing what customers do, with everything it tells of itself collected: log lines,
- * traces, metrics and error bodies. What it tells must be right, and hold no secret and nobody's number.
+ * A whole service in use, with everything it reports collected: log lines, traces, metrics and error bodies.
+ * The reports must be correct and contain no secret and no phone number.
  */
 
 const OPS_TOKEN = 'ops-token-of-this-test-0123456789abcdef'
@@ -18,7 +18,7 @@ const ROOT_KEY = 'ab'.repeat(32)
 const SPOKEN = 'Asha-spoken-marker'
 const NUMBER = '+919000000010'
 
-/** An OTLP collector that keeps what it is sent. */
+/** An OTLP collector that keeps what it receives. */
 async function openCollector() {
   const bodies: string[] = []
   const server = createServer((request, response) => {
@@ -68,7 +68,7 @@ t.test('what the service tells of itself', async (t) => {
   }
   const none = { authorization: '' }
 
-  // Customers, right and wrong.
+  // Requests of customers, valid and invalid.
   await send(
     'POST',
     '/v1/signup',
@@ -226,7 +226,7 @@ t.test('traceparent', (t) => {
   t.end()
 })
 
-/** Where a found text stands, for the failure's title. */
+/** Location of a match, for the title of a failure. */
 function around(text: string, found: string): string {
   const at = text.indexOf(found)
   return at < 0 ? '' : `...${text.slice(Math.max(0, at - 200), at + 100)}...`
@@ -237,7 +237,7 @@ interface SeenSpan {
   readonly traceId: string
 }
 
-/** Spans of an OTLP/JSON body. */
+/** Returns the spans of an OTLP/JSON body. */
 function namesOf(body: {
   resourceSpans?: readonly { scopeSpans: readonly { spans: readonly SeenSpan[] }[] }[]
 }) {

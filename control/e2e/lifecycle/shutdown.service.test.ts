@@ -10,15 +10,17 @@ import { type Caller, type CallerTest, call } from '../../../fixtures/service/ca
 import { type StartedService, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
 import type { Json } from '../../../fixtures/service/service.js'
 
-/* Stopping and crashing: the service in a process of its own, with a call in progress. */
+/*
+ * Shutdown and crash: the service in its own process, with a call in progress.
+ */
 
 assertNothingLeft(t)
 t.jobs = 3
 
-/** Options of a test that runs beside others; each needs an object of its own. */
+/** Options of a test that runs in parallel; each test needs its own object. */
 const beside = () => ({ buffered: true, timeout: 200_000 })
 
-/** A call that hears the agent. */
+/** A call in which the caller hears the agent. */
 async function answered(t: CallerTest, service: StartedService, background?: Int16Array): Promise<Caller> {
   const caller = await call(t, service, background === undefined ? {} : { rtp: { background } })
   await caller.answered()
@@ -115,11 +117,11 @@ t.test('half requests and idle connections do not hold the service up', beside()
     await once(socket, 'connect')
     if (text !== '') socket.write(text)
   }
-  // It still works with them.
+  // The service still works with these connections open.
   const caller = await answered(t, service)
   await caller.hangUp()
   service.cli.process.kill('SIGTERM')
-  // Long before a half request is given up (30 s) or an idle connection (65 s).
+  // Well before half a request (30 s) or an idle connection (65 s) times out.
   t.equal(await service.cli.exit(25_000), 0)
 })
 

@@ -7,7 +7,9 @@ import { runCli, START_ENV, temporaryFolder } from '../../../fixtures/service/cl
 import { type Json, type ServiceAnswer, TEST_AGENT } from '../../../fixtures/service/service.js'
 import { systemClock } from '../../../media/base/clock.js'
 
-/* Two service processes on one PostgreSQL database, started at the same moment on an empty one. */
+/*
+ * Two service processes on one PostgreSQL database, started at the same moment on an empty one.
+ */
 
 t.test('two processes on one PostgreSQL', async (t) => {
   const postgres = await startPostgres()
@@ -81,7 +83,7 @@ t.test('two processes on one PostgreSQL', async (t) => {
   }
   t.match((await send(1, 'GET', '/v1/calls')).body, { meta: { pagination: { total: 1 } } })
 
-  // One of the two carries the call; the other one can end it all the same.
+  // One process carries the call. The other one can end it.
   const callId = String([...made][0])
   for (const process of [0, 1] as const) {
     t.equal((await send(process, 'POST', `/v1/calls/${callId}/hangup`)).status, 200)

@@ -4,7 +4,8 @@ import { readWav } from '../../../fixtures/audio/wav.js'
 import { type Json, openService } from '../../../fixtures/service/service.js'
 
 /*
- * Outbound calls of the whole service: REST in, real SIP and RTP to the simulated people, REST out.
+ * Outbound calls of the whole service: REST requests, real SIP and RTP to the simulated persons, REST
+ * responses.
  */
 
 const PERSON = '+9190000000'
@@ -49,7 +50,7 @@ t.test('each simulated person gives the right ending', { timeout: 250_000 }, asy
     )
     return callId
   }
-  // Five calls at a time are the limit of the test environment; the long ones run beside the others.
+  // The test environment allows five calls at a time. The long calls run beside the others.
   const [long, short] = [expectations.slice(0, 2), expectations.slice(2)]
   const longs = long.map(check)
   let digits = ''

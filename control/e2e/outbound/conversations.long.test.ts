@@ -6,8 +6,7 @@ import { TurnClock } from '../../../fixtures/virtual-call/turn-clock.js'
 /*
  * Named conversations with the whole service on virtual time: SIP and RTP on loopback, vendors with their own
  * protocols, ten calls at once. What the caller heard is read from the packets.
- *
- *   PARLEY_CONVERSATIONS='television|cough' plays those whose name holds one of the words.
+ * PARLEY_CONVERSATIONS='television|cough' plays only those whose name contains one of the words.
  */
 
 const wanted = new RegExp(process.env.PARLEY_CONVERSATIONS ?? '.')

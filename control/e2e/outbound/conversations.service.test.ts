@@ -2,6 +2,8 @@ import t from 'tap'
 import { runSuite } from '../../../fixtures/conversations/run-suite.js'
 import { SMOKE_SCENARIOS } from '../../../fixtures/conversations/suites.js'
 
-/* Some of the conversations of conversations.long.test.ts: what they run on is looked at with every change. */
+/*
+ * A selection of the conversations of conversations.long.test.ts that runs with every change.
+ */
 
 t.test('some conversations', { timeout: 240_000 }, (t) => runSuite(t, SMOKE_SCENARIOS, 6))

@@ -12,8 +12,8 @@ import { SARVAM } from '../../../fixtures/vendors/speech-messages.js'
 import { TurnClock } from '../../../fixtures/virtual-call/turn-clock.js'
 
 /*
- * The whole service with two vendors on real sockets: one goes on where the other fails, and a caller who
- * changes the language is followed.
+ * The whole service with two vendors on real sockets. One takes over when the other fails, and the agent
+ * follows a caller who changes the language.
  */
 
 const HINDI = 'मुझे कल शाम को कितने बजे आना है'
@@ -63,7 +63,7 @@ async function open(t: Parameters<typeof openService>[0]) {
 const rig = await open(t)
 const { fake, second, sarvam, service } = rig
 
-/** A call to vendors that all work; resolves after the greeting. */
+/** Calls while all vendors work. Resolves after the greeting. */
 async function call(t: Test) {
   fake.setDefault('speech', (request) => {
     const { input } = JSON.parse(request.body.toString()) as { input: string }

@@ -22,12 +22,12 @@ import {
 import { TurnClock } from '../../../fixtures/virtual-call/turn-clock.js'
 
 /*
- * The whole service with an OpenAI-compatible vendor on a real socket: what a caller hears, what the
- * model is told, and what happens when the vendor is down, slow or closes mid-stream.
+ * The whole service with an OpenAI-compatible vendor on a real socket: what the caller hears, what the model
+ * receives, and what happens when the vendor is down, slow, or closes mid-stream.
  */
 
 const SPEECH_RATE = 24_000
-/** Longest silence while the agent has the floor (targets: never over 3 s without a cause event). */
+/** Longest silence during the agent's turn. It must not exceed 3 s without an event that explains it. */
 const DEAD_AIR_MS = 3_000
 
 /** The fake voice: a tone as long as the text takes to say. */
@@ -69,7 +69,7 @@ async function open(t: Parameters<typeof openService>[0]) {
 
 type Rig = Awaited<ReturnType<typeof open>>
 
-/** Calls the number and waits until the greeting was said. */
+/** Calls the number and waits for the end of the greeting. */
 async function callIn({ service, peer }: Rig): Promise<{ phone: Phone; callId: string }> {
   const target = service.target('udp')
   const before = service.events.length
@@ -84,7 +84,7 @@ async function callIn({ service, peer }: Rig): Promise<{ phone: Phone; callId: s
   return { phone, callId: service.events[before]?.callId ?? '' }
 }
 
-/** The caller says something; resolves when the last sample was sent. */
+/** Plays the caller's speech. Resolves after its last sample. */
 async function speak(phone: Phone): Promise<void> {
   await phone.rtp.say(readClip(findClip('interrupt-price'))).done
 }
@@ -97,8 +97,8 @@ function agentTexts(service: Service, callId: string): string[] {
 }
 
 /**
- * Longest silence of the agent from the arrival `fromMs` to its last sound, in ms of the session's time,
- * which its packets carry: they may all be late, and are not more apart for that.
+ * Returns the agent's longest silence from the arrival `fromMs` to its last sound, in session time (ms),
+ * which the packets carry. A uniform delay of all packets does not count.
  */
 function longestSilence(phone: Phone, fromMs: number): number {
   const last = phone.rtp.audio().find(({ atMs }) => atMs >= fromMs)

@@ -9,8 +9,8 @@ import { FakeRealtime } from '../../../fixtures/vendors/fake-realtime.js'
 import { TurnClock } from '../../../fixtures/virtual-call/turn-clock.js'
 
 /*
- * A whole call to an agent whose model hears and speaks by itself: the service with real SIP and RTP on
- * one side, the vendor's socket on the other. What the model says is a tone of 700 Hz.
+ * A whole call to an agent with a speech-to-speech model: real SIP and RTP on one side, the vendor's socket
+ * on the other. The model speaks a tone of 700 Hz.
  */
 
 const LONG =
@@ -111,7 +111,7 @@ t.test(
       turns.map(({ speaker }) => speaker),
       ['agent', 'caller', 'agent', 'caller', 'agent', 'agent'],
     )
-    // Packets carry the session's time: those of the answer are known by it, whenever they came.
+    // Packets carry session time. It identifies those of the answer, whenever they arrived.
     const zero = phone.rtp.audio()[0]?.timestamp ?? 0
     const heardMs =
       phone.rtp.loud().filter(({ timestamp }) => {
@@ -144,7 +144,7 @@ t.test(
     )
     t.same(service.of(callId, 'trouble'), [])
 
-    // What the vendor was told, in order, and that it had nothing to complain of.
+    // Returns what the vendor received, in order, and asserts that it reported no error.
     const told_ = fake.socket.last.texts
       .filter(({ type }) => type === 'conversation.item.create')
       .map(({ item }) => item as Json)
@@ -179,7 +179,7 @@ t.test(
     t.ok(levelDbfs(caller) > -50, 'the caller in the other')
     await phone.close()
 
-    // What the call came to is asked of a model that is written to.
+    // The result of the call is asked of a text model.
     await fake.socket.until(() => asked.length > 0, 'the question about the call')
     t.match(asked[0], { path: '/v1/chat/completions', model: 'gpt-4o-mini' })
     t.match(JSON.stringify(asked[0]), /How much does it cost/)
@@ -190,7 +190,7 @@ t.test(
   'the vendor is down: the embedded voice greets, excuses and says goodbye',
   { timeout: 150_000 },
   async (t) => {
-    // Nobody else goes on in its place (media/agent/realtime/realtime-failover.test.ts).
+    // There is no fallback for it (media/agent/realtime/realtime-failover.test.ts).
     const { fake, service, peer } = await open(t, { PARLEY_STT_FALLBACK: 'none' })
     fake.socket.refuse(
       ...Array.from({ length: 50 }, () => ({ status: 503, body: '{"error":{"message":"down"}}' })),

@@ -10,7 +10,9 @@ import { chatFrames, pcmBytes } from '../../../fixtures/vendors/openai-frames.js
 import { DEEPGRAM_LISTEN } from '../../../fixtures/vendors/recognition-messages.js'
 import { TurnClock } from '../../../fixtures/virtual-call/turn-clock.js'
 
-/* A whole call on real sockets: the model is asked while the recogniser still owes its last word. */
+/*
+ * A whole call on real sockets: the model is asked before the recogniser has sent its final text.
+ */
 
 const PARTIAL = 'what does it cost'
 const FINAL = 'What does it cost?'
@@ -31,7 +33,7 @@ t.test('the recogniser waits for the model, and one request answers', { timeout:
   }
   deepgram.script.text = (message, connection) => {
     if (message.type !== 'Finalize') return
-    // The final text is kept back until the model was asked.
+    // The final text is held back until the model was asked.
     fake
       .until(() => chats().length > 0)
       .then(
