@@ -56,43 +56,46 @@ t.test('passwords and sealed texts', async (t) => {
 t.test('bootstrap and keys', async (t) => {
   const rootKey = rootKeyOf(Buffer.alloc(32, 3))
   await onEachDialect(t, async (t, open) => {
-    await t.test('the first start makes one organization, however many start at once', async (t) => {
-      const { db } = await open()
-      const clock = new VirtualClock()
-      t.equal(
-        await createOperatorKey(db, rootKey, clock, {
-          environment: 'test',
-          scopes: ['admin'],
-          name: 'early',
-          expiresAt: null,
-        }),
-        null,
-      )
-      const seeded: string[] = []
-      const start = () =>
-        bootstrap({ db, rootKey, clock, passwords: cheapPasswords }, async (_trx, organizationId) => {
-          seeded.push(organizationId)
-        })
-      const made = (await Promise.all([start(), start(), start()])).filter((one) => one !== null)
-      t.equal(made.length, 1)
-      t.same(seeded, [made[0]?.organizationId])
-      t.equal(await start(), null, 'later starts change nothing')
-      t.match(await db.selectFrom('organizations').selectAll().execute(), [
-        { senderClassification: 'transactional' },
-      ])
-      const user = await db.selectFrom('users').selectAll().executeTakeFirstOrThrow()
-      t.equal(await cheapPasswords.verify(made[0]?.password ?? '', user.passwordHash), true)
-      const keys = await db.selectFrom('apiKeys').selectAll().execute()
-      t.same(keys.map(({ environment }) => environment).sort(), ['live', 'test'])
-      t.notMatch(JSON.stringify(keys), made[0]?.testKey ?? 'none', 'no key is stored')
-    })
+    await t.test(
+      'the first start creates one organization, also when several processes start at once',
+      async (t) => {
+        const { db } = await open()
+        const clock = new VirtualClock()
+        t.equal(
+          await createOperatorKey(db, rootKey, clock, {
+            environment: 'test',
+            scopes: ['admin'],
+            name: 'early',
+            expiresAt: null,
+          }),
+          null,
+        )
+        const seeded: string[] = []
+        const start = () =>
+          bootstrap({ db, rootKey, clock, passwords: cheapPasswords }, async (_trx, organizationId) => {
+            seeded.push(organizationId)
+          })
+        const made = (await Promise.all([start(), start(), start()])).filter((one) => one !== null)
+        t.equal(made.length, 1)
+        t.same(seeded, [made[0]?.organizationId])
+        t.equal(await start(), null, 'later starts change nothing')
+        t.match(await db.selectFrom('organizations').selectAll().execute(), [
+          { senderClassification: 'transactional' },
+        ])
+        const user = await db.selectFrom('users').selectAll().executeTakeFirstOrThrow()
+        t.equal(await cheapPasswords.verify(made[0]?.password ?? '', user.passwordHash), true)
+        const keys = await db.selectFrom('apiKeys').selectAll().execute()
+        t.same(keys.map(({ environment }) => environment).sort(), ['live', 'test'])
+        t.notMatch(JSON.stringify(keys), made[0]?.testKey ?? 'none', 'no key is stored')
+      },
+    )
 
     await t.test('migrating again changes nothing', async (t) => {
       const database = await open()
       await t.resolves(Promise.all([migrate(database), migrate(database)]))
     })
 
-    await t.test('keys by state', async (t) => {
+    await t.test('authentication by the state of the key', async (t) => {
       const { db } = await open()
       const clock = new VirtualClock()
       const made = await bootstrap({ db, rootKey, clock, passwords: cheapPasswords })

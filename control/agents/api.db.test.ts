@@ -272,7 +272,7 @@ await onEachDialect(t, async (t, open) => {
     }
   })
 
-  await t.test('the whole configuration is kept, published and rolled back', async (t) => {
+  await t.test('the whole configuration is stored, published and rolled back', async (t) => {
     const full = fullConfiguration()
     const made = await send('POST', '/v1/agents', json({ name: 'Full', ...full }))
     t.equal(made.status, 201, JSON.stringify(made.body).slice(0, 300))
@@ -287,7 +287,7 @@ await onEachDialect(t, async (t, open) => {
     t.match(dataOf(await send('GET', path)), { ...full, publishedVersion: 3, hasUnpublishedChanges: false })
   })
 
-  await t.test('changes at the same time all arrive', async (t) => {
+  await t.test('concurrent changes are all applied', async (t) => {
     const made = await send('POST', '/v1/agents', json({ name: 'D' }))
     const path = `/v1/agents/${dataOf(made).id}`
     const answers = await Promise.all([
@@ -333,7 +333,7 @@ await onEachDialect(t, async (t, open) => {
     t.same(dataOf(await send('GET', `/v1/agents/${id}`, { key: calling.api.liveKey })).numberIds, [])
   })
 
-  await t.test('a list in pages is complete while agents are made', async (t) => {
+  await t.test('a paged list is complete while agents are created', async (t) => {
     const before = new Set<unknown>()
     for (let cursor = ''; ; ) {
       const page = await send('GET', `/v1/agents?limit=3${cursor}`)

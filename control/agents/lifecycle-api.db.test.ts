@@ -154,7 +154,7 @@ await onEachDialect(t, async (t, open) => {
     t.match(calling.control.dialled.at(-1)?.plan.party, { agent: { systemPrompt: 'Second.' } })
   })
 
-  await t.test('secrets and connections that tools name', async (t) => {
+  await t.test('secrets and connections referenced by tools', async (t) => {
     const secret = dataOf(
       await admin.send('POST', '/v1/secrets', json({ name: 'crm', value: 'abcdefgh12345678' })),
     )
@@ -244,7 +244,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await admin.send('DELETE', `/v1/secrets/${secret.id}`)).status, 204)
   })
 
-  await t.test('a secret and the agent that begins to use it, at once', async (t) => {
+  await t.test('deleting a secret while an agent starts to use it', async (t) => {
     for (let round = 0; round < 5; round++) {
       const value = { name: `Race ${round}`, value: 'abcdefgh12345678' }
       const secret = dataOf(await admin.send('POST', '/v1/secrets', json(value)))
@@ -260,7 +260,7 @@ await onEachDialect(t, async (t, open) => {
     }
   })
 
-  await t.test('who may set the purpose of an agent', async (t) => {
+  await t.test('which role may set the purpose of an agent', async (t) => {
     const id = await calling.publishAgent()
     const path = `/v1/agents/${id}/sender-classification`
     const body = { json: { senderClassification: 'collections' } }
@@ -290,7 +290,7 @@ await onEachDialect(t, async (t, open) => {
     })
   })
 
-  await t.test('voices and models are those an agent can be saved with', async (t) => {
+  await t.test('listed voices and models can be saved in an agent', async (t) => {
     const voices = await send('GET', '/v1/voices')
     t.equal(voices.status, 200)
     t.same((voices.body as { meta: unknown }).meta, { pagination: { cursor: null, hasMore: false } })

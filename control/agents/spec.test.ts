@@ -112,7 +112,7 @@ t.test('undeclared placeholders', async (t) => {
   t.equal(findUndeclared(mergeConfig(config, { callSettings: { hangupLine: null } })), null)
 })
 
-t.test('tools that reach outside, and what is said meanwhile', async (t) => {
+t.test('tools with HTTP requests, and their filler phrases', async (t) => {
   const bare = { description: 'x', parameters: [], connectionId: null, preset: null, mock: null, http: null }
   const http = {
     method: 'GET',

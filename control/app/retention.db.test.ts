@@ -90,7 +90,7 @@ await onEachDialect(t, async (t, open) => {
     for (const job of jobs) t.match(job, { owner: null, dueAt: clock.wall() + HOUR })
   })
 
-  await t.test('many rows go in chunks', async (t) => {
+  await t.test('many rows are deleted in chunks', async (t) => {
     const now = clock.wall()
     for (let i = 0; i < 12; i++) {
       await db

@@ -19,7 +19,7 @@ t.test('RFC 8785 vectors', async (t) => {
   t.equal(canonicalJson(-0), '0')
 })
 
-t.test('what JSON cannot carry is refused', async (t) => {
+t.test('values that JSON cannot carry are rejected', async (t) => {
   t.throws(() => canonicalJson(Number.NaN), { code: 'internal' })
   t.throws(() => canonicalJson([Number.POSITIVE_INFINITY]), { code: 'internal' })
   t.throws(() => canonicalJson({ a: '\ud83d' }), { code: 'internal' })

@@ -37,7 +37,7 @@ t.test('without a variable the key is a file of the data folder, for its owner o
   t.throws(() => openRootKey(null, data), { code: 'config_invalid', message: /64 hexadecimal digits/ })
 })
 
-t.test('the variable wins and is not written', async (t) => {
+t.test('the variable takes precedence and is not written', async (t) => {
   const folder = t.testdir({})
   const key = openRootKey(SECRET.toString('hex'), folder)
   t.same(key.subkey('permit'), rootKeyOf(SECRET).subkey('permit'))

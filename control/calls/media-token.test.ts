@@ -5,14 +5,14 @@ import { readMediaToken, writeMediaToken } from './media-token.js'
 const key = rootKeyOf(Buffer.alloc(32, 1))
 const grant = { callId: 'call_1', expiresAt: 1_000 }
 
-t.test('what was written is read until it expires', async (t) => {
+t.test('a token is valid until it expires', async (t) => {
   const token = writeMediaToken(key, grant)
   t.match(token, /^[\w-]+$/)
   t.same(readMediaToken(key, token, 999), grant)
   t.equal(readMediaToken(key, token, 1_000), null)
 })
 
-t.test('no changed character and no other key is accepted', async (t) => {
+t.test('a changed token or another key is rejected', async (t) => {
   const token = writeMediaToken(key, grant)
   for (let at = 0; at < token.length; at++) {
     const other = token[at] === 'A' ? 'B' : 'A'

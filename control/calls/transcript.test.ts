@@ -11,7 +11,7 @@ function turn(startMs: number, endMs: number, words: readonly TimedWord[] | null
 
 const word = (text: string, startMs: number, endMs: number): TimedWord => ({ text, startMs, endMs })
 
-t.test('whatever times a recogniser tells, the transcript can be read', async (t) => {
+t.test('the transcript is readable whatever times a recogniser reports', async (t) => {
   for (const [startMs, endMs, words, expected] of [
     [
       40.4,
@@ -31,7 +31,7 @@ t.test('whatever times a recogniser tells, the transcript can be read', async (t
   }
 })
 
-t.test('and what an earlier version stored of them', async (t) => {
+t.test('the transcript is readable with times that older releases stored', async (t) => {
   const row = segmentOf(turn(0, 100, null))
   if (row === null) throw new Error('no segment')
   const old = { ...row, endMs: Number.POSITIVE_INFINITY, words: '[{"w":"one","s":0,"e":null}]' }

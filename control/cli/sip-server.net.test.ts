@@ -75,7 +75,7 @@ t.test('help, and wrong use', beside(), async (t) => {
   await t.rejects(sipServerCommand(missing), { code: 'config_invalid', message: /^\/no\/cert: / })
 })
 
-t.test('every transport, one line, and a quiet end', beside(), async (t) => {
+t.test('every transport, one line of output, and a clean exit', beside(), async (t) => {
   const authority = makeAuthority(t)
   const { certificateFile, keyFile } = authority.issue('IP:127.0.0.1')
   const folder = await temporaryFolder(t)
@@ -111,7 +111,7 @@ t.test('every transport, one line, and a quiet end', beside(), async (t) => {
   t.equal(cli.stderr, '')
 })
 
-t.test('SIGTERM: new calls get 503, the live one ends in peace', beside(), async (t) => {
+t.test('SIGTERM: new calls get 503, the live call ends normally', beside(), async (t) => {
   const { cli, port, control } = await start(t, ['--listen', 'udp:127.0.0.1:0'])
   const peer = createSocket('udp4')
   t.teardown(() => new Promise<void>((resolve) => peer.close(() => resolve())))

@@ -57,7 +57,7 @@ await onEachDialect(t, async (t, open, engine) => {
     await calling.close()
   })
 
-  await t.test('the database refuses to change what is sealed', async (t) => {
+  await t.test('the database rejects changes of sealed records', async (t) => {
     const { calling, deps, verify } = await withChain(await open(), 2)
     const { db } = deps
     const changes = [

@@ -38,7 +38,7 @@ t.test('a whole chain verifies, also from the middle', async (t) => {
   t.match(verifyChain([third], keys.publicKey, second), { valid: true, seq: 3 })
 })
 
-t.test('every way to tamper is seen', async (t) => {
+t.test('every kind of tampering is detected', async (t) => {
   const forgery = (change: (links: ChainLink[]) => ChainLink[]) =>
     verifyChain(change(chain(4)), keys.publicKey)
   const edit = (at: number, change: (link: ChainLink) => ChainLink) => (links: ChainLink[]) =>

@@ -42,7 +42,7 @@ t.test('verdict by purpose and time', async (t) => {
   }
 })
 
-t.test('every check is listed, in order, whatever blocked', async (t) => {
+t.test('every check is listed in order, also after a block', async (t) => {
   const verdict = decide(
     request('promotional'),
     { ...FACTS, enforcement: { blocked: true, reason: 'kill_switch' } },
@@ -65,7 +65,7 @@ t.test('every check is listed, in order, whatever blocked', async (t) => {
   t.same([...IMPLEMENTED_CHECKS], ['number_format', 'enforcement', 'calling_window'])
 })
 
-t.test('numbers no agent may ring', async (t) => {
+t.test('numbers that agents may not call', async (t) => {
   for (const to of ['+911401234567', '+911600123456', '+9118001234567', '+14155550100', '+91112', 'x']) {
     const verdict = decide(request('service', to), FACTS, NOON_IST)
     t.notOk(verdict.allow, to)
@@ -73,7 +73,7 @@ t.test('numbers no agent may ring', async (t) => {
   }
 })
 
-t.test('a narrowing that leaves no hour never says when', async (t) => {
+t.test('a narrowing without any hour has no next allowed time', async (t) => {
   const verdict = decide(
     request('promotional'),
     { ...FACTS, windowNarrowing: { startMinute: 1300, endMinute: 1310 } },

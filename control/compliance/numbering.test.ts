@@ -60,7 +60,7 @@ t.test('a series newer than the metadata can be admitted', async (t) => {
   })
 })
 
-t.test('what softphones and carriers dial', async (t) => {
+t.test('number formats of softphones and carriers', async (t) => {
   const expected = '+919000000100'
   for (const user of [
     expected,

@@ -26,7 +26,7 @@ t.test('a copy, a cast and another book dial nothing', async (t) => {
   t.ok(permits.spend(permit), 'the genuine one is untouched by all that')
 })
 
-t.test('a permit cannot be altered and does not keep', async (t) => {
+t.test('a permit cannot be altered and expires', async (t) => {
   const { permits, pass } = book()
   const permit = permits.issue(call)
   t.throws(() => Object.assign(permit, { to: '+919999999999' }))

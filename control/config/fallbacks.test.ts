@@ -4,12 +4,12 @@ import { readSettings } from './settings.js'
 const FOLDER = '/nowhere'
 const KEYS = { PARLEY_SARVAM_API_KEY: 's', PARLEY_OPENAI_API_KEY: 'o', PARLEY_DEEPGRAM_API_KEY: 'd' }
 
-t.test('nothing set: nothing is named', async (t) => {
+t.test('without settings no fallback is named', async (t) => {
   const { providers } = readSettings(KEYS, FOLDER)
   t.notOk('fallbacks' in providers || 'secondChat' in providers)
 })
 
-t.test('who stands in is named as the catalogue names it', async (t) => {
+t.test('fallbacks are named as in the catalogue', async (t) => {
   const { providers } = readSettings(
     {
       ...KEYS,
@@ -42,7 +42,7 @@ const WRONG: readonly (readonly [variables: Record<string, string>, fix: RegExp]
   [{ PARLEY_LLM_FALLBACK_API_KEY: 'k' }, /also set PARLEY_LLM_FALLBACK_URL/],
 ]
 
-t.test('what nobody offers stops the start', async (t) => {
+t.test('a fallback that no vendor offers stops the start', async (t) => {
   for (const [variables, fix] of WRONG) {
     t.throws(() => readSettings({ ...KEYS, ...variables }, FOLDER), { code: 'config_invalid', message: fix })
   }

@@ -87,7 +87,7 @@ t.test('every variable is read', async (t) => {
   })
 })
 
-t.test('speech vendors are there when their key is set', async (t) => {
+t.test('a speech vendor is configured when its key is set', async (t) => {
   const { providers } = readSettings(
     {
       PARLEY_DEEPGRAM_API_KEY: 'd',
@@ -187,7 +187,7 @@ t.test('all wrong variables are named at once, secrets without their value', asy
   }
 })
 
-t.test('.env gives what the environment does not', async (t) => {
+t.test('.env supplies variables that the environment lacks', async (t) => {
   const folder = t.testdir({ '.env': '# comment\nPARLEY_HTTP_PORT=9000\nPARLEY_DATA="my data"\n' })
   const environment = readEnvironment(folder, { PARLEY_HTTP_PORT: '9001' })
   t.equal(readSettings(environment, folder).httpPort, 9001)
@@ -195,7 +195,7 @@ t.test('.env gives what the environment does not', async (t) => {
   t.same(readEnvironment(t.testdir({}), { A: 'b' }), { A: 'b' })
 })
 
-t.test('misspelled variables are found, and the table has no repetition', async (t) => {
+t.test('misspelled variables are found, and no variable is listed twice', async (t) => {
   t.same(unknownVariables({ PARLEY_HTP_PORT: '1', PARLEY_DATA: 'x', HOME: '/' }), ['PARLEY_HTP_PORT'])
   t.equal(new Set(VARIABLES.map(({ name }) => name)).size, VARIABLES.length)
 })

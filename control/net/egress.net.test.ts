@@ -122,7 +122,7 @@ t.test('development may use private and plain targets, but no credentials', asyn
   t.match(await egress.check('ftp://127.0.0.1/', 'http'), { reason: /must start with/ })
 })
 
-t.test('a name that turns private after it was saved is not connected to', async (t) => {
+t.test('a host name that later resolves to a private address is not connected to', async (t) => {
   let connections = 0
   const server = createServer((_request, response) => response.end('reached')).listen(0, '127.0.0.1')
   server.on('connection', () => connections++)
@@ -142,7 +142,7 @@ t.test('a name that turns private after it was saved is not connected to', async
   t.equal(connections, 0)
 })
 
-t.test('a literal private address is not connected to, whoever asks', async (t) => {
+t.test('a literal private address is never connected to', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')
@@ -161,7 +161,7 @@ t.test('a literal private address is not connected to, whoever asks', async (t) 
   }
 })
 
-t.test('the connection goes to the very address that was looked at', async (t) => {
+t.test('the connection goes to exactly the checked address', async (t) => {
   const server = createServer((request, response) => response.end(request.headers.host)).listen(
     0,
     '127.0.0.1',

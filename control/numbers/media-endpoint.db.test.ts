@@ -17,7 +17,7 @@ await onEachDialect(t, async (t, open) => {
     send('PATCH', `/v1/numbers/${numberId}`, { json, ...(key === undefined ? {} : { key }) })
   const endpoint = (fields: object) => ({ mediaEndpoint: { type: 'static', url: BOT, ...fields } })
 
-  await t.test('a media socket beside the agent, who is kept', async (t) => {
+  await t.test('a media endpoint beside the agent, which stays bound', async (t) => {
     const agent = dataOf(await send('POST', '/v1/agents', { json: { name: 'A' } }))
     await patch({ agentId: agent.id })
     const routed = await patch({
@@ -46,7 +46,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(errorOf(await patch({ routingMode: 'byo_sip' })).code, 'conflict')
   })
 
-  await t.test('every type with its own audio, and no other', async (t) => {
+  await t.test('every bot type supports only its own audio formats', async (t) => {
     const natural: Readonly<Record<string, readonly [string, number]>> = {
       static: ['linear16', 8000],
       twilio: ['mulaw', 8000],
@@ -114,7 +114,7 @@ await onEachDialect(t, async (t, open) => {
     }
   })
 
-  await t.test('what a PATCH leaves out stays; another type begins anew', async (t) => {
+  await t.test('a PATCH keeps omitted fields; another type starts afresh', async (t) => {
     await patch({ routingMode: 'svc_agent', mediaEndpoint: null })
     for (const [fields, path] of [
       [{ sampleRate: 16_000 }, 'mediaEndpoint.type'],
@@ -161,7 +161,7 @@ await onEachDialect(t, async (t, open) => {
     })
   })
 
-  await t.test('the rate in the address of an Exotel bot is the one it gets', async (t) => {
+  await t.test('the rate in the URL of an Exotel bot is used', async (t) => {
     const url = `${BOT}?sample-rate=16000`
     t.match(dataOf(await patch(endpoint({ type: 'exotel', url }))), { mediaEndpoint: { sampleRate: 16_000 } })
     t.match(errorOf(await patch(endpoint({ type: 'exotel', url, sampleRate: 8000 }))), {
@@ -202,7 +202,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await patch(endpoint({ authSecretId: secret }), other.testKey)).status, 404)
   })
 
-  await t.test('calls out', async (t) => {
+  await t.test('outbound calls', async (t) => {
     const body = { to: '+919876543210', numberId }
     const place = (more = {}) => send('POST', '/v1/calls', { json: { ...body, ...more } })
     await patch({

@@ -278,7 +278,7 @@ await onEachDialect(t, async (t, open) => {
     t.ok(early.every(({ id }) => seen.has(id)))
   })
 
-  await t.test('changes at the same time all arrive', async (t) => {
+  await t.test('concurrent changes are all applied', async (t) => {
     const answers = await Promise.all([
       patch({ name: 'Together' }),
       patch({ billing: { city: 'Mysuru' } }),

@@ -28,7 +28,7 @@ t.test('API keys', async (t) => {
     }
     const whoami = (key: string) => api.send('GET', '/v1/whoami', { key })
 
-    await t.test('made by people, once, with at most the scopes of their role', async (t) => {
+    await t.test('members create keys with at most the scopes of their role', async (t) => {
       const made = await create(owner, { name: 'CRM', environment: 'live', scopes: ['write'] })
       t.match(made, {
         id: /^key_/,
@@ -94,7 +94,7 @@ t.test('API keys', async (t) => {
       )
     })
 
-    await t.test('read and listed without the secret, each environment for itself', async (t) => {
+    await t.test('keys are read and listed without the secret, per environment', async (t) => {
       const made = await create(owner, { name: 'listed', environment: 'test', scopes: ['admin'] })
       const read = await api.send('GET', `/v1/api-keys/${made.id}`)
       t.match(read, { status: 200, body: { data: { id: made.id, name: 'listed' } } })
@@ -163,7 +163,7 @@ t.test('API keys', async (t) => {
       )
     })
 
-    await t.test('rolling: both work for the overlap', async (t) => {
+    await t.test('rolling: both keys work during the overlap', async (t) => {
       const roll = (id: string, json?: object) =>
         api.send('POST', `/v1/api-keys/${id}/roll`, json === undefined ? {} : { json })
       const windows: readonly [body: object | undefined, ms: number][] = [
@@ -221,7 +221,7 @@ t.test('API keys', async (t) => {
       for (const { key } of [first, second, third, again]) t.equal((await whoami(key)).status, 200)
     })
 
-    await t.test('rolled keys keep the ceiling of who made them', async (t) => {
+    await t.test('rolled keys stay limited by the role of their creator', async (t) => {
       const admin = await api.member('admin')
       const made = await create(admin, { name: 'ceiling', environment: 'test', scopes: ['admin'] })
       await database.db
@@ -233,7 +233,7 @@ t.test('API keys', async (t) => {
       t.match((await whoami(rolled.data.key)).body, { data: { scopes: ['read'] } })
     })
 
-    await t.test('deleted keys are gone, and known', async (t) => {
+    await t.test('deleted keys are not listed but recognised', async (t) => {
       const made = await create(await api.member('owner'), {
         name: 'deleted',
         environment: 'test',

@@ -15,7 +15,7 @@ const PATH = '/v1/secret-scanning/reports'
 const settings = readSettings({ PARLEY_SECRET_SCANNING_SECRET: SECRET }, '/nowhere')
 const invalid = { status: 401, body: { error: { code: 'invalid_signature', type: 'authentication' } } }
 
-t.test('the signature is the one of webhooks', async (t) => {
+t.test('the signature is computed like that of webhooks', async (t) => {
   t.equal(
     signatureOf('whsec_test', '1700000000', Buffer.from('{}')),
     '35495024f4ef3f94e5a93e22221544c4b75e9a42300cd965ab81cb85cd994e91',
@@ -47,7 +47,7 @@ t.test('reports of leaked keys', async (t) => {
       })
     }
 
-    await t.test('both kinds of keys are revoked, and owners and admins told', async (t) => {
+    await t.test('test and live keys are revoked, and owners and admins notified', async (t) => {
       const admin = await api.member('admin')
       const developer = await api.member('developer')
       const [test, live] = [await newKey('test'), await newKey('live')]
@@ -76,7 +76,7 @@ t.test('reports of leaked keys', async (t) => {
       t.notMatch(JSON.stringify(stored), live.key)
     })
 
-    await t.test('what is not accepted', async (t) => {
+    await t.test('rejected reports', async (t) => {
       const raw = report('x')
       const right = sign(raw)
       const [, hex = ''] = right['x-svc-signature'].split('=')
@@ -106,7 +106,7 @@ t.test('reports of leaked keys', async (t) => {
       )
     })
 
-    await t.test('each signature is good once, and only if it did something', async (t) => {
+    await t.test('each signature is accepted once, and only used up by a successful request', async (t) => {
       api.clock.advance(1000)
       const raw = report('y')
       const headers = sign(raw)
@@ -141,7 +141,7 @@ t.test('reports of leaked keys', async (t) => {
     })
     await api.close()
 
-    await t.test('what fails, or is refused, may be sent again', async (t) => {
+    await t.test('a failed or refused request may be sent again', async (t) => {
       const outcomes = ['throw', 'refuse', 'take'] as const
       let turn = 0
       const flaky = operation({

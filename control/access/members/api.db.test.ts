@@ -29,7 +29,7 @@ t.test('members and invitations', async (t) => {
           .executeTakeFirst()
       )?.role
 
-    await t.test('who may change whom', async (t) => {
+    await t.test('which role may change which member', async (t) => {
       const table: readonly [by: Role, target: Role, role: Role, status: number][] = [
         ['owner', 'viewer', 'owner', 200],
         ['owner', 'owner', 'viewer', 200],
@@ -59,7 +59,7 @@ t.test('members and invitations', async (t) => {
       }
     })
 
-    await t.test('lists, strangers and nonsense', async (t) => {
+    await t.test('lists, foreign members and malformed ids', async (t) => {
       const owner = await api.member('owner')
       const list = await owner.browser.send('GET', '/v1/organization/members?limit=2')
       t.match(list, {
@@ -78,7 +78,7 @@ t.test('members and invitations', async (t) => {
       t.equal(listed.data.length, 1, 'each organization sees its own')
     })
 
-    await t.test('the last owner stays, also when two leave at once', async (t) => {
+    await t.test('the last owner stays, also when two owners leave at the same time', async (t) => {
       const first = await api.owner()
       const { organizationId } = first
       t.match(await patch(first, first.userId, 'admin'), { status: 409, ...refusal('conflict') })
@@ -115,7 +115,7 @@ t.test('members and invitations', async (t) => {
       }
     })
 
-    await t.test('a removed member is out at once, and so are their keys', async (t) => {
+    await t.test('a removed member loses access at once, and so do their API keys', async (t) => {
       const owner = await api.member('owner')
       const leaving = await api.member('admin')
       const key = await createKey(database.db, api.deps.rootKey, api.clock, {
@@ -138,7 +138,7 @@ t.test('members and invitations', async (t) => {
       })
     })
 
-    await t.test('invited and new', async (t) => {
+    await t.test('an invitation of a new user', async (t) => {
       const owner = await api.member('owner')
       const email = 'Neha@Example.in'
       t.match(await invite(owner, email, 'developer'), {
@@ -188,7 +188,7 @@ t.test('members and invitations', async (t) => {
       )
     })
 
-    await t.test('invited with an account, again, and too late', async (t) => {
+    await t.test('an invitation of an existing user, a repeated one, and an expired one', async (t) => {
       const owner = await api.member('owner')
       const other = await api.owner()
       t.equal((await invite(owner, other.email, 'viewer')).status, 201)
@@ -212,7 +212,7 @@ t.test('members and invitations', async (t) => {
       t.equal(await roleOf(other.userId, other.organizationId), 'owner', 'their own is untouched')
     })
 
-    await t.test('accepted twice at once, and while the address signs up', async (t) => {
+    await t.test('accepting twice at the same time, and during a sign-up of the address', async (t) => {
       const owner = await api.member('owner')
       const email = 'twice@people.test'
       t.equal((await invite(owner, email, 'viewer')).status, 201)
@@ -229,7 +229,7 @@ t.test('members and invitations', async (t) => {
       t.not(users[0]?.emailVerifiedAt, null)
     })
 
-    await t.test('an account that somebody else signed up does not come in', async (t) => {
+    await t.test('an unverified account of another person does not join', async (t) => {
       const owner = await api.member('owner')
       const email = 'target@people.test'
       const json = { email, password: 'the squatter knows', name: 'Squatter', organizationName: 'Squat' }
@@ -254,7 +254,7 @@ t.test('members and invitations', async (t) => {
       })
     })
 
-    await t.test('who may invite whom', async (t) => {
+    await t.test('which role may invite which role', async (t) => {
       const table: readonly [by: Role, role: string, status: number][] = [
         ['owner', 'owner', 201],
         ['admin', 'admin', 201],

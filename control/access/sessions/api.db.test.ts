@@ -18,7 +18,7 @@ async function account(api: UsersApi) {
   return person
 }
 
-t.test('an address is counted as one subscriber', async (t) => {
+t.test('the throttle counts an IPv4 address or an IPv6 /64 prefix', async (t) => {
   t.equal(addressGroup('192.0.2.7'), '192.0.2.7')
   t.equal(addressGroup('::ffff:192.0.2.7'), '192.0.2.7')
   t.equal(addressGroup('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2')
@@ -28,7 +28,7 @@ t.test('an address is counted as one subscriber', async (t) => {
   t.equal(addressGroup('fe80::1%eth0'), 'fe80:0:0:0')
 })
 
-t.test('an unknown address costs as much as a known one', async (t) => {
+t.test('checking the password of an unknown address costs as much as of a known one', async (t) => {
   // The stored parameters prove that both derivations have the same cost.
   const passwords = openPasswordHasher()
   const { unknownHash } = passwords
@@ -49,60 +49,63 @@ t.test('passwords', async (t) => {
     const logIn = (email: string, password: string) => post('/v1/auth/login', { email, password })
     const minute = () => api.clock.advance(60_000)
 
-    await t.test('forgotten: a link for those who have an account, the same answer for all', async (t) => {
-      const { email, browser } = await account(api)
-      const answer = { status: 202, body: { data: { accepted: true } } }
-      const known = await post('/v1/auth/password/forgot', { email: email.toUpperCase() })
-      const unknown = await post('/v1/auth/password/forgot', { email: 'nobody@people.test' })
-      t.match(known, answer)
-      t.same(unknown.body, known.body)
-      t.same(
-        [...unknown.headers.keys()].sort(),
-        [...known.headers.keys()].sort(),
-        'nor do the headers tell them apart',
-      )
-      const token = await api.tokenFor(email)
-      t.same(
-        api.mails.filter(({ to }) => to === 'nobody@people.test'),
-        [],
-      )
-      t.same(
-        await database.db
-          .selectFrom('mails')
-          .selectAll()
-          .where('recipient', '=', 'nobody@people.test')
-          .execute(),
-        [],
-        'nothing is kept of the address',
-      )
+    await t.test(
+      'forgotten password: only accounts get a link, every address gets the same response',
+      async (t) => {
+        const { email, browser } = await account(api)
+        const answer = { status: 202, body: { data: { accepted: true } } }
+        const known = await post('/v1/auth/password/forgot', { email: email.toUpperCase() })
+        const unknown = await post('/v1/auth/password/forgot', { email: 'nobody@people.test' })
+        t.match(known, answer)
+        t.same(unknown.body, known.body)
+        t.same(
+          [...unknown.headers.keys()].sort(),
+          [...known.headers.keys()].sort(),
+          'nor do the headers tell them apart',
+        )
+        const token = await api.tokenFor(email)
+        t.same(
+          api.mails.filter(({ to }) => to === 'nobody@people.test'),
+          [],
+        )
+        t.same(
+          await database.db
+            .selectFrom('mails')
+            .selectAll()
+            .where('recipient', '=', 'nobody@people.test')
+            .execute(),
+          [],
+          'nothing is kept of the address',
+        )
 
-      const reset = (value: string, password: string) =>
-        post('/v1/auth/password/reset', { token: value, password })
-      t.match(await reset(token, 'short'), { status: 400, ...refusal('validation_error') })
-      t.match(await reset('x'.repeat(43), NEW), { status: 400, ...refusal('invalid_token') })
-      t.equal((await reset(token, NEW)).status, 204)
-      t.match(await reset(token, 'third password'), { status: 400, ...refusal('invalid_token') })
-      t.equal((await browser.send('GET', '/v1/auth/session')).status, 401, 'signed out everywhere')
-      t.match(await logIn(email, OLD), { status: 401, ...refusal('invalid_credentials') })
-      t.equal((await logIn(email, NEW)).status, 200)
+        const reset = (value: string, password: string) =>
+          post('/v1/auth/password/reset', { token: value, password })
+        t.match(await reset(token, 'short'), { status: 400, ...refusal('validation_error') })
+        t.match(await reset('x'.repeat(43), NEW), { status: 400, ...refusal('invalid_token') })
+        t.equal((await reset(token, NEW)).status, 204)
+        t.match(await reset(token, 'third password'), { status: 400, ...refusal('invalid_token') })
+        t.equal((await browser.send('GET', '/v1/auth/session')).status, 401, 'signed out everywhere')
+        t.match(await logIn(email, OLD), { status: 401, ...refusal('invalid_credentials') })
+        t.equal((await logIn(email, NEW)).status, 200)
 
-      minute()
-      await post('/v1/auth/password/forgot', { email })
-      const first = await api.tokenFor(email)
-      minute()
-      await post('/v1/auth/password/forgot', { email })
-      const second = await api.tokenFor(email)
-      t.not(second, first)
-      t.equal((await reset(first, OLD)).status, 204, 'the earlier link works as well')
-      t.match(await reset(second, OLD), { status: 400, ...refusal('invalid_token') }, 'until one was used')
-      minute()
-      await post('/v1/auth/password/forgot', { email })
-      const late = await api.tokenFor(email)
-      api.clock.advance(3_600_000)
-      t.match(await reset(late, NEW), { status: 400, ...refusal('token_expired') })
-    })
+        minute()
+        await post('/v1/auth/password/forgot', { email })
+        const first = await api.tokenFor(email)
+        minute()
+        await post('/v1/auth/password/forgot', { email })
+        const second = await api.tokenFor(email)
+        t.not(second, first)
+        t.equal((await reset(first, OLD)).status, 204, 'the earlier link works as well')
+        t.match(await reset(second, OLD), { status: 400, ...refusal('invalid_token') }, 'until one was used')
+        minute()
+        await post('/v1/auth/password/forgot', { email })
+        const late = await api.tokenFor(email)
+        api.clock.advance(3_600_000)
+        t.match(await reset(late, NEW), { status: 400, ...refusal('token_expired') })
+      },
+    )
 
-    await t.test('two requests with one link: one of them wins', async (t) => {
+    await t.test('of two requests with one link only one succeeds', async (t) => {
       const { email } = await account(api)
       minute()
       await post('/v1/auth/password/forgot', { email })
@@ -115,7 +118,7 @@ t.test('passwords', async (t) => {
       t.same(answers.map(({ status }) => status).sort(), [204, 400])
     })
 
-    await t.test('a link of one kind is no link of another', async (t) => {
+    await t.test('a link of one kind is not accepted as another', async (t) => {
       const { email } = await account(api)
       minute()
       await post('/v1/auth/password/forgot', { email })
@@ -124,7 +127,7 @@ t.test('passwords', async (t) => {
       t.match(await post('/v1/invitations/accept', { token }), { status: 400, ...refusal('invalid_token') })
     })
 
-    await t.test('a reset proves the address of an account that somebody else signed up', async (t) => {
+    await t.test('a reset verifies the address of an account that another person signed up', async (t) => {
       minute()
       const email = 'victim@people.test'
       const json = { email, password: OLD, name: 'Squatter', organizationName: 'Squat' }
@@ -138,7 +141,7 @@ t.test('passwords', async (t) => {
       t.equal((await logIn(email, OLD)).status, 401)
     })
 
-    await t.test('changed: with the present one, ending every other session', async (t) => {
+    await t.test('changing the password requires the current one and ends all other sessions', async (t) => {
       minute()
       const { email, browser } = await account(api)
       const other = new BrowserSession(api)
@@ -185,7 +188,7 @@ t.test('passwords', async (t) => {
       t.equal(costs[0], costs[1])
     })
 
-    await t.test('guessing is bounded per account, known or not', async (t) => {
+    await t.test('login attempts are limited per account, existing or not', async (t) => {
       const { email: known } = await account(api)
       minute()
       const guesses = Array.from({ length: 12 }, (_, i) => logIn(known, `guess ${i}`))
@@ -208,7 +211,7 @@ t.test('passwords', async (t) => {
   })
 })
 
-t.test('public routes are bounded per address', async (t) => {
+t.test('public operations are limited per address', async (t) => {
   await onEachDialect(t, async (t, open) => {
     const database = await open()
     const api = await openUsersApi({ database, operations: accessOperations })

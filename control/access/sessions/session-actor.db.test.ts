@@ -54,7 +54,7 @@ t.test('sessions', async (t) => {
     const api = await openUsersApi({ database, operations: [...accessOperations, ...probes] })
     const refusal = (code: string) => ({ body: { error: { code } } })
 
-    await t.test('who may call what', async (t) => {
+    await t.test('which kind of caller may call which operation', async (t) => {
       const may: readonly [role: Role, allowed: readonly (typeof NAMES)[number][]][] = [
         ['owner', ['read', 'write', 'admin', 'anyMember', 'admins', 'payers', 'account']],
         ['admin', ['read', 'write', 'admin', 'anyMember', 'admins', 'payers', 'account']],
@@ -79,7 +79,7 @@ t.test('sessions', async (t) => {
       }
     })
 
-    await t.test('keys on the routes of sessions, and both at once', async (t) => {
+    await t.test('API keys on session operations, and both credentials at once', async (t) => {
       const { browser } = await api.member('owner')
       for (const name of ['anyMember', 'admins', 'account', 'staff'] as const) {
         const expected = { status: 401, ...refusal('unauthenticated') }
@@ -196,7 +196,7 @@ t.test('sessions', async (t) => {
       )
     })
 
-    await t.test('cookies that are no session', async (t) => {
+    await t.test('invalid session cookies', async (t) => {
       for (const value of ['', 'x', 'A'.repeat(43), '%00', `${'B'.repeat(43)}; svc_session=x`]) {
         const browser = new BrowserSession(api)
         browser.cookies.set('svc_session', value)
@@ -213,7 +213,7 @@ t.test('sessions', async (t) => {
       }
     })
 
-    await t.test('twelve idle hours or seven days end it', async (t) => {
+    await t.test('a session ends after twelve idle hours or seven days', async (t) => {
       const hour = 3_600_000
       const status = async (browser: BrowserSession) => (await browser.send('GET', '/v1/auth/session')).status
       const { browser } = await api.member('owner')

@@ -95,7 +95,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('an event the state does not expect changes nothing', async (t) => {
+  await t.test('an event that does not fit the state changes nothing', async (t) => {
     const calling = await openTestCalling(await open())
     await calling.publishAgent()
     const id = await place(calling)
@@ -119,7 +119,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('a database that is away delays, an impossible event is counted', async (t) => {
+  await t.test('a database outage delays events, an event that cannot be stored is counted', async (t) => {
     const calling = await openTestCalling(await open())
     const { deps, folder } = calling
     const clock = new VirtualClock()
@@ -155,7 +155,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('a start-up settles what a dead process left', async (t) => {
+  await t.test('a start settles the calls of a dead process', async (t) => {
     const calling = await openTestCalling(await open())
     const { clock, deps, folder } = calling
     await calling.publishAgent()
@@ -201,7 +201,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('leases are renewed, and hang-ups asked for elsewhere carried out', async (t) => {
+  await t.test('leases are renewed, and hang-ups requested at other nodes carried out', async (t) => {
     const calling = await openTestCalling(await open())
     const { clock, deps, control } = calling
     await calling.publishAgent()

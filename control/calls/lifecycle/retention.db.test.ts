@@ -64,7 +64,7 @@ await onEachDialect(t, async (t, open) => {
     await runner.idle()
   }
 
-  await t.test('recordings go after 90 days, transcripts after 365; the call stays', async (t) => {
+  await t.test('recordings are deleted after 90 days, transcripts after 365; the call stays', async (t) => {
     const id = await recordedCall(calling)
     const path = `/v1/calls/${id}`
     const file = join(folder, `${id}.wav`)
@@ -97,7 +97,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await send('GET', `/v1/calls/${fresh}/transcript`)).status, 200)
   })
 
-  await t.test('accounts that nobody confirmed go after a week', async (t) => {
+  await t.test('unverified accounts are deleted after a week', async (t) => {
     const signUp = async () => {
       const now = clock.wall()
       const userId = newId('usr', now)

@@ -81,7 +81,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('who is not admitted', async (t) => {
+  await t.test('rejected callers', async (t) => {
     const calling = await openTestCalling(await open())
     const { deps, owner } = calling
     const directory = directoryOf(calling)
@@ -142,7 +142,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('a full pool is busy, and the call is on record', async (t) => {
+  await t.test('a full pool answers busy and stores the call', async (t) => {
     const calling = await openTestCalling(await open())
     await calling.publishAgent()
     const directory = directoryOf(calling)
@@ -160,7 +160,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('a caller without a number keeps what it sent', async (t) => {
+  await t.test('a caller identity that is no number is stored as sent', async (t) => {
     const calling = await openTestCalling(await open())
     await calling.publishAgent()
     const directory = directoryOf(calling)

@@ -24,7 +24,7 @@ const SDP =
 const open = async () => null
 
 await onEachDialect(t, async (t, openDatabase) => {
-  await t.test('a live call leaves over the trunk of its number, as the trunk wants it', async (t) => {
+  await t.test('a live call uses the trunk of its number in the format of the trunk', async (t) => {
     const database = await openDatabase()
     const calling = await openTestCalling(database)
     const { deps, clock } = calling

@@ -12,7 +12,7 @@ const errorOf = (answer: { body: unknown }) =>
   (answer.body as { error: { code: string; details: Record<string, unknown>; type: string } }).error
 
 await onEachDialect(t, async (t, open) => {
-  await t.test('a call is placed behind the gate, with its record sealed before the dial', async (t) => {
+  await t.test('a call passes the gate and its record is sealed before the dial', async (t) => {
     const calling = await openTestCalling(await open())
     const { send, control, deps, owner } = calling
     const agentId = await calling.publishAgent({
@@ -95,7 +95,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('every refusal has its code and leaves nothing behind', async (t) => {
+  await t.test('every refusal has its code and releases everything', async (t) => {
     const calling = await openTestCalling(await open())
     const { send, control, deps, numberId, api } = calling
     const other = await calling.anotherOrganization()

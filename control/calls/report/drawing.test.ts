@@ -31,7 +31,7 @@ const CALL: CallDrawing = {
 const withClass = (svg: string, name: string) =>
   readXml(svg).filter(({ attributes }) => attributes.class?.split(' ')[0] === name)
 
-t.test('everything that happened is in the picture, once', (t) => {
+t.test('every event is drawn once', (t) => {
   const svg = drawCall(CALL)
   const elements = readXml(svg)
   t.equal(elements[0]?.name, 'svg')
@@ -57,7 +57,7 @@ t.test('everything that happened is in the picture, once', (t) => {
   t.end()
 })
 
-t.test('a turn lies where it was', (t) => {
+t.test('a turn is drawn at its time', (t) => {
   const [first, second] = withClass(drawCall(CALL), 'box')
   const place = (ms: number) => 60 + (ms / 30_000) * 1080
   t.equal(Number(first?.attributes.x), Math.round(place(100) * 10) / 10)
@@ -67,7 +67,7 @@ t.test('a turn lies where it was', (t) => {
   t.end()
 })
 
-t.test('what people say is text, whatever it is', (t) => {
+t.test('transcripts are drawn as text only', (t) => {
   const hostile = [
     '</text><script>alert(1)</script>',
     '"><image href="http://evil.example/x.png" onload="x()"/>',

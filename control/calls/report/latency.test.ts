@@ -14,7 +14,7 @@ const trace = (speechEndMs: number, firstPacketMs: number | null): TurnTrace => 
   firstPacketMs,
 })
 
-t.test('nearest-rank percentiles of the waits', async (t) => {
+t.test('nearest-rank percentiles of the delays', async (t) => {
   const traces = [100, 500, 300, 200, 400].map((wait) => trace(1_000, 1_000 + wait))
   t.same(callLatency(traces, 42.4), { firstAudioMs: 42, turnP50Ms: 300, turnP95Ms: 500 })
 })

@@ -104,7 +104,7 @@ t.test('a stereo file of another rate interrupts; the agent alone is written at 
   t.equal(channels.length, 1)
 })
 
-t.test('with a vendor that hears: in real time, through its protocol', async (t) => {
+t.test('with an STT vendor: in real time, through its protocol', async (t) => {
   const fake = await openFakeOpenAi()
   t.teardown(() => fake.close())
   const agent = join(folderOf(t), 'agent.json')
@@ -126,13 +126,13 @@ t.test('with a vendor that hears: in real time, through its protocol', async (t)
   })
 })
 
-t.test('an agent that cannot understand says so, and the command tells why', async (t) => {
+t.test('an agent that cannot recognise speech says so, and the command prints why', async (t) => {
   const { status, printed } = await talk(['--in', clip(HELLO)])
   t.equal(status, 0)
   t.match(printed, /cannot understand recordings: give the words with --said/)
 })
 
-t.test('wrong files and options are named', async (t) => {
+t.test('invalid files and options are reported', async (t) => {
   const folder = folderOf(t)
   const file = (name: string, bytes: Uint8Array | string): string => {
     const path = join(folder, name)

@@ -111,7 +111,7 @@ t.test('an agent of a file: opening line, variables, a tool, the end', async (t)
   await t.rejects(talk(['--agent', agent], said, env), { message: 'give --variable for: what' })
 })
 
-t.test('what cannot be talked to is named', async (t) => {
+t.test('agents that cannot be talked to are reported', async (t) => {
   await t.rejects(talk(['--agent', 'agt_none'], []), { message: /no such file, and no such agent/ })
   await t.rejects(talk(['--agent', agentFile(t, { callSettings: { maxCallSeconds: 1 } })], []), {
     message: /callSettings\.maxCallSeconds/,

@@ -10,7 +10,7 @@ import { type Json, openService } from '../../../fixtures/service/service.js'
 
 const service = await openService(t, { env: { PARLEY_ALLOW_PRIVATE_URLS: 'true' } })
 
-t.test('a caller talks to a bot that says everything back', async (t) => {
+t.test('a caller talks to an echo bot', async (t) => {
   const bot = await openBot(t, {
     onMessage: (call, { json }) => {
       if (json?.event === 'media')
@@ -50,7 +50,7 @@ t.test('a caller talks to a bot that says everything back', async (t) => {
   t.match(there.messagesOfType('stop')[0]?.json, { stop: { reason: 'caller_hangup' } })
 })
 
-t.test('keys last as long as the bot asks for', async (t) => {
+t.test('DTMF digits have the duration that the bot asks for', async (t) => {
   const bot = await openBot(t)
   await service.api('PATCH', `/v1/numbers/${service.numberId}`, {
     routingMode: 'byo_ws',

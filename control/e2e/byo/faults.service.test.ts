@@ -20,7 +20,7 @@ const echo = (call: BotCall, json: Json | null) => {
   if (json?.event === 'media') call.send({ event: 'media', media: { payload: (json.media as Json).payload } })
 }
 
-t.test('a bot that says no, or is not there: the call is never answered', beside(), async (t) => {
+t.test('a bot that refuses or is unreachable: the call is never answered', beside(), async (t) => {
   const refused = await openBot(t, { refuse: () => 401 })
   const gone = { url: 'ws://127.0.0.1:9/' }
   for (const [what, { url }, error] of [
@@ -83,7 +83,7 @@ t.test('a flood beside a conversation', beside(), async (t) => {
   await victim.hangUp()
 })
 
-t.test('a message nobody could take ends the call', beside(), async (t) => {
+t.test('an oversized message ends the call', beside(), async (t) => {
   const bot = await openBot(t)
   const { e164 } = await service.routed(native(bot.url))
   const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
@@ -95,7 +95,7 @@ t.test('a message nobody could take ends the call', beside(), async (t) => {
   t.equal(there.closed?.code, 1009)
 })
 
-t.test('a silent bot: the line stays open', beside(), async (t) => {
+t.test('a silent bot: the call stays up', beside(), async (t) => {
   const bot = await openBot(t)
   const { e164 } = await service.routed(native(bot.url))
   const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
@@ -109,7 +109,7 @@ t.test('a silent bot: the line stays open', beside(), async (t) => {
   t.match(await service.ended(callId), { endedReason: 'caller_hangup', latency: null })
 })
 
-t.test('a bot that answers late, and how late is told', beside(), async (t) => {
+t.test('a slow bot, and its reported latency', beside(), async (t) => {
   const bot = await openBot(t)
   const { e164 } = await service.routed(native(bot.url))
   const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
@@ -127,7 +127,7 @@ t.test('a bot that answers late, and how late is told', beside(), async (t) => {
   t.match(latency, { turnP50Ms: stats?.stats.replyMs[0], firstAudioMs: stats?.stats.firstAudioMs })
 })
 
-t.test('a call out: the bot is dialled when somebody answers', beside(), async (t) => {
+t.test('an outbound call: the bot is connected when the callee answers', beside(), async (t) => {
   const bot = await openBot(t, { onMessage: (call, { json }) => echo(call, json) })
   const { id } = await service.routed({ ...native(bot.url), customParameters: { plan: 'gold' } })
   const callId = await service.call('+919000000055', { numberId: id, variables: { name: 'Asha' } })

@@ -43,7 +43,7 @@ function stretches(pcm: Int16Array): Stretch[] {
 
 const service = await openByoService(t)
 
-t.test('both voices, each on its channel, at their levels and in their places', async (t) => {
+t.test('both voices, each on its channel, at their levels and times', async (t) => {
   const answers = [700, 1200]
   let loudFrames = 0
   let quietFrames = 0

@@ -203,7 +203,7 @@ for (const [index, wire] of BOT_PROTOCOLS.entries()) {
       t.equal(service.of(callId, 'bot_stats').length, 1)
     })
 
-    await t.test('(h) a bot that closes is heard out', async (t) => {
+    await t.test('(h) a bot that closes is played to the end', async (t) => {
       const line = await ring(t, wire, bot, e164)
       line.there.send(wire.play(sound(wire, 1000, 300)))
       line.there.socket.close(1000)
@@ -212,7 +212,7 @@ for (const [index, wire] of BOT_PROTOCOLS.entries()) {
       t.match(await service.ended(line.callId), { endedReason: 'agent_hangup' })
     })
 
-    await t.test('(h) a bot whose line breaks', async (t) => {
+    await t.test('(h) a bot whose connection breaks', async (t) => {
       const { caller, there, callId } = await ring(t, wire, bot, e164)
       there.socket.terminate()
       await caller.dialog.ended()

@@ -84,7 +84,7 @@ async function shell(args: readonly string[], dataFolder: string) {
   return { status, text: cli.stdout }
 }
 
-t.test('what peers wrote does not steer the terminal', async (t) => {
+t.test('text from peers cannot control the terminal', async (t) => {
   const text = ladder(
     {
       callId: 'c',
@@ -109,7 +109,7 @@ t.test('what peers wrote does not steer the terminal', async (t) => {
   t.match(text, /4 more messages were not stored/)
 })
 
-t.test('files are written late and once, and leave when their time is over', async (t) => {
+t.test('trace files are written once, after a delay, and deleted when they expire', async (t) => {
   const folder = await temporaryFolder(t)
   const clock = new VirtualClock({ wallMs: Date.now() })
   writeFileSync(join(folder, 'old.json'), '{}')

@@ -13,7 +13,7 @@ async function seen(done: () => boolean): Promise<void> {
   while (!done()) await new Promise<void>((resolve) => systemClock.after(10, resolve))
 }
 
-t.test('a call is told of by signed webhooks, and by parley webhooks listen', async (t) => {
+t.test('a call is reported by signed webhooks and by parley webhooks listen', async (t) => {
   const receiver = await openReceiver()
   const local = await openReceiver()
   t.teardown(async () => {

@@ -21,7 +21,7 @@ const toolCall = (id: string, name: string, given: string): string =>
     `{"tool_calls":[{"index":0,"id":"${id}","type":"function","function":{"name":"${name}","arguments":${JSON.stringify(given)}}}]}`,
   )
 
-t.test('an order is looked up in another system; keys are pressed', { timeout: 150_000 }, async (t) => {
+t.test('an HTTP tool looks up an order; the agent sends DTMF', { timeout: 150_000 }, async (t) => {
   const shop = await openReceiver()
   const fake = await openFakeOpenAi()
   t.teardown(async () => {

@@ -23,7 +23,7 @@ function share(heard: Int16Array, known: Int16Array): number {
   return product / power
 }
 
-t.test('the caller hears the room around the agent, softer while the agent speaks', async (t) => {
+t.test('the caller hears the background sound, softer while the agent speaks', async (t) => {
   const caller = await call(t, service)
   await caller.answered()
   const callId = await caller.callId()

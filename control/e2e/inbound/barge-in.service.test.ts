@@ -36,7 +36,7 @@ const agentTurns = (service: Service, callId: string) =>
     .map((event) => event.turn)
     .filter((turn) => turn.speaker === 'agent')
 
-t.test('speech into a sentence: the rest of it is never sent', async (t) => {
+t.test('barge-in: the rest of the sentence is never sent', async (t) => {
   const { service, phone, callId } = await callIn(t)
   const clip = findClip('interrupt-stop')
   const spoken = phone.rtp.say(readClip(clip))

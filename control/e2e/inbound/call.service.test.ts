@@ -102,7 +102,7 @@ for (const transport of ['udp', 'tcp'] as const) {
   })
 }
 
-t.test('the greeting comes right after the ACK and not one packet before', beside(), async (t) => {
+t.test('the greeting starts right after the ACK and not one packet earlier', beside(), async (t) => {
   const caller = await call(t, service, { autoAck: false })
   await caller.answered()
   const is200 = ({ message, direction }: (typeof caller.peer.log)[number]) =>
@@ -224,7 +224,7 @@ t.test('two callers at once do not hear each other', beside(), async (t) => {
   }
 })
 
-t.test('the recording on disk is the one the API hands out', beside(), async (t) => {
+t.test('the recording on disk is the one that the API serves', beside(), async (t) => {
   const caller = await call(t, service)
   await caller.answered()
   const callId = await caller.callId()

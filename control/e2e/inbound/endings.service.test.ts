@@ -105,7 +105,7 @@ t.test('endings', async (t) => {
   })
 })
 
-t.test('five calls are the limit: the sixth gets 486 and a row, and its place when one ends', async (t) => {
+t.test('five calls are the limit: the sixth gets 486 and a row; a slot is free when one ends', async (t) => {
   const callers = await Promise.all(Array.from({ length: 5 }, () => call(t, service)))
   for (const caller of callers) await caller.answered()
   const sixth = await call(t, service)

@@ -241,7 +241,7 @@ t.test('garbage on the SIP ports and on the media port does not reach the call',
   await hangUp(t, caller)
 })
 
-t.test('media from another socket is neither heard nor recorded, and gets nothing', beside(), async (t) => {
+t.test('media from another socket is ignored, not recorded and not answered', beside(), async (t) => {
   const caller = await call(t, service, { rtp: { background: tone(440, 1_000) } })
   await caller.answered()
   await caller.until('media', () => caller.rtp.received.length > 10)
@@ -286,7 +286,7 @@ t.test('the far side moves its media with a re-INVITE', beside(), async (t) => {
   t.ok(levelDbfs(await callerChannel(callId)) < -60, 'nobody spoke')
 })
 
-t.test('keys on a bad network: each once, in order', beside(), async (t) => {
+t.test('DTMF on a bad network: each digit once, in order', beside(), async (t) => {
   const caller = await call(t, service, {
     rtp: { impairments: { seed: 9, loss: 0.1, jitterMs: 15, duplicates: 0.1 } },
   })

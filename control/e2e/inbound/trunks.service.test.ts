@@ -98,7 +98,7 @@ t.test('a carrier known by its address reaches the agent; the sandbox stays reac
   t.equal(await unknown.dialog.final(), 404)
 })
 
-t.test('a carrier with a password; registered there; strangers are asked for theirs', async (t) => {
+t.test('a carrier with credentials and a registration; strangers are challenged', async (t) => {
   const guard = new DigestGuard({ username: 'pilot', password: 'c4rrier' })
   const registers: SipMessage[] = []
   const probes: SipMessage[] = []

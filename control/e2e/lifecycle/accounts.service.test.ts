@@ -84,7 +84,7 @@ t.test('owner, staff and mail of a running service', async (t) => {
   }
 })
 
-t.test('without a mail server mail is in the data folder', async (t) => {
+t.test('without a mail server mail is written to the data folder', async (t) => {
   const folder = await temporaryFolder(t)
   const service = await startService(t, folder)
   const response = await fetch(`${service.httpUrl}/v1/auth/password/forgot`, {

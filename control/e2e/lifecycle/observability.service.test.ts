@@ -45,7 +45,7 @@ async function openCollector() {
   }
 }
 
-t.test('what the service tells of itself', async (t) => {
+t.test('what the service reports about itself', async (t) => {
   const collector = await openCollector()
   const lines: string[] = []
   const log = openLog('info', { write: (line) => lines.push(line) })
@@ -166,7 +166,7 @@ t.test('what the service tells of itself', async (t) => {
     t.end()
   })
 
-  t.test('no secret and nobody in any of it', (t) => {
+  t.test('no report contains a secret or a phone number', (t) => {
     const told = {
       log: lines.join('\n'),
       traces: collector.bodies.join('\n'),

@@ -28,7 +28,7 @@ async function answered(t: CallerTest, service: StartedService, background?: Int
   return caller
 }
 
-t.test('SIGTERM: no new calls, the live one goes on until its end, then exit 0', beside(), async (t) => {
+t.test('SIGTERM: no new calls, the live call continues to its end, then exit 0', beside(), async (t) => {
   const folder = await temporaryFolder(t)
   const service = await startService(t, folder, { env: { PARLEY_DRAIN_SECONDS: '40' } })
   const caller = await answered(t, service)
@@ -78,7 +78,7 @@ t.test('SIGTERM with a limit: the call is ended with a BYE when the time is up',
   t.equal(await service.cli.exit(), 0)
 })
 
-t.test('a second signal ends it at once, the caller gets a BYE all the same', beside(), async (t) => {
+t.test('a second signal ends the service at once; the caller still gets a BYE', beside(), async (t) => {
   const folder = await temporaryFolder(t)
   const service = await startService(t, folder, { env: { PARLEY_DRAIN_SECONDS: '600' } })
   const caller = await answered(t, service)

@@ -10,7 +10,7 @@ import { type Json, openService } from '../../../fixtures/service/service.js'
 
 const PERSON = '+9190000000'
 
-t.test('each simulated person gives the right ending', { timeout: 250_000 }, async (t) => {
+t.test('each simulated person leads to the right outcome', { timeout: 250_000 }, async (t) => {
   const service = await openService(t, { virtual: true, mediaTimeoutMs: 2_000 })
   const impatient = await service.publishAgent({
     name: 'Impatient',

@@ -99,7 +99,7 @@ function said(callId: string, speaker: 'agent' | 'caller'): string[] {
 const answers = (callId: string, text: string) =>
   service.until(text, () => said(callId, 'agent').some((words) => words.includes(text)), 30_000)
 
-t.test('the caller changes the language, and the call with him', { timeout: 150_000 }, async (t) => {
+t.test('the call follows a caller who changes the language', { timeout: 150_000 }, async (t) => {
   const { callId, speak } = await call(t)
   await speak()
   await answers(callId, 'The first answers.')
@@ -118,7 +118,7 @@ t.test('the caller changes the language, and the call with him', { timeout: 150_
   t.same(transcript.languages, ['en-IN', 'hi-IN'])
 })
 
-t.test('recognition is down: the next vendor hears what was said', { timeout: 150_000 }, async (t) => {
+t.test('STT is down: the fallback recognises the buffered audio', { timeout: 150_000 }, async (t) => {
   const { callId, speak } = await call(t)
   fake.setDefault('transcriptions', jsonReply(errorBody('down'), 500))
   await speak()
@@ -133,7 +133,7 @@ t.test('recognition is down: the next vendor hears what was said', { timeout: 15
   )
 })
 
-t.test('the model stalls: a second endpoint answers', { timeout: 150_000 }, async (t) => {
+t.test('the LLM stalls: a second endpoint answers', { timeout: 150_000 }, async (t) => {
   const { callId, speak } = await call(t)
   fake.setDefault('chat', { headers: { 'content-type': 'text/event-stream' }, steps: [{ stall: true }] })
   await speak()
@@ -147,7 +147,7 @@ t.test('the model stalls: a second endpoint answers', { timeout: 150_000 }, asyn
   })
 })
 
-t.test('the voice is down: the next vendor speaks', { timeout: 150_000 }, async (t) => {
+t.test('TTS is down: the fallback speaks', { timeout: 150_000 }, async (t) => {
   const { callId, speak } = await call(t)
   fake.setDefault('speech', jsonReply(errorBody('down'), 503))
   await speak()

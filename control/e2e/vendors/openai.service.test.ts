@@ -200,7 +200,7 @@ for (const [name, replies, expected] of CHAT_FAULTS) {
   })
 }
 
-t.test('the voice is down: another one speaks', { timeout: 150_000 }, async (t) => {
+t.test('TTS is down: the fallback speaks', { timeout: 150_000 }, async (t) => {
   const rig = await open(t)
   const { fake, service } = rig
   fake.setDefault('chat', says('Here I am.'))
@@ -238,18 +238,22 @@ t.test(
   },
 )
 
-t.test('everything is down: the call ends with words, and says why', { timeout: 150_000 }, async (t) => {
-  const rig = await open(t)
-  const { fake, service } = rig
-  const { phone, callId } = await callIn(rig)
-  fake.setDefault('chat', jsonReply(errorBody('down'), 500))
-  fake.setDefault('speech', jsonReply(errorBody('down'), 500))
-  await speak(phone)
-  const spokenAt = phone.rtp.sent.at(-1)?.atMs ?? service.clock.now()
-  const call = await service.ended(callId)
-  t.match(call, { status: 'ended', endedReason: 'internal' })
-  t.match(agentTexts(service, callId).at(-1), /technical problem/)
-  const silentMs = longestSilence(phone, spokenAt)
-  t.ok(silentMs < DEAD_AIR_MS, `no dead air: ${silentMs} ms`)
-  await phone.close()
-})
+t.test(
+  'all vendors are down: the call ends with a spoken apology and events',
+  { timeout: 150_000 },
+  async (t) => {
+    const rig = await open(t)
+    const { fake, service } = rig
+    const { phone, callId } = await callIn(rig)
+    fake.setDefault('chat', jsonReply(errorBody('down'), 500))
+    fake.setDefault('speech', jsonReply(errorBody('down'), 500))
+    await speak(phone)
+    const spokenAt = phone.rtp.sent.at(-1)?.atMs ?? service.clock.now()
+    const call = await service.ended(callId)
+    t.match(call, { status: 'ended', endedReason: 'internal' })
+    t.match(agentTexts(service, callId).at(-1), /technical problem/)
+    const silentMs = longestSilence(phone, spokenAt)
+    t.ok(silentMs < DEAD_AIR_MS, `no dead air: ${silentMs} ms`)
+    await phone.close()
+  },
+)
