@@ -4,7 +4,7 @@ import { CircuitBreakers } from './circuit-breaker.js'
 
 const KEY = 'language_model a m'
 
-t.test('failures in a row leave it alone; one request tries it again', async (t) => {
+t.test('consecutive failures open the circuit; one request probes it', async (t) => {
   const clock = new VirtualClock()
   const breakers = new CircuitBreakers(clock)
   for (let i = 0; i < 2; i++) breakers.failed(KEY, false)
@@ -30,7 +30,7 @@ t.test('failures in a row leave it alone; one request tries it again', async (t)
   t.ok(breakers.allows(KEY))
 })
 
-t.test('stalls weigh more; a success in between forgets', async (t) => {
+t.test('stalls weigh more; a success resets the count', async (t) => {
   const breakers = new CircuitBreakers(new VirtualClock())
   breakers.failed(KEY, true)
   t.ok(breakers.allows(KEY))

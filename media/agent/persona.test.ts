@@ -7,7 +7,7 @@ import { Persona } from './persona.js'
 const RATE = 8000
 const FRAME = 160
 
-/** Drives a persona frame by frame; the agent speaks in the given intervals. */
+/** Drives a persona frame by frame. The agent speaks in the given intervals. */
 class Rig {
   readonly persona: Persona
   readonly heard: number[] = []
@@ -55,13 +55,13 @@ class Rig {
     }
   }
 
-  /** Session ms at which it began to say something. */
+  /** Session times (ms) at which the persona began to speak. */
   get starts(): number[] {
     return this.heard.filter((at, index) => at - (this.heard[index - 1] ?? -1000) > FRAME_MS)
   }
 }
 
-t.test('answers after the agent was silent for long enough, then presses and hangs up', async (t) => {
+t.test("answers after the agent's silence, then presses keys and hangs up", async (t) => {
   const rig = new Rig([
     { cue: { kind: 'agent_silent', ms: 600 }, act: { kind: 'say', utterance: 0 } },
     { cue: { kind: 'after', ms: 100 }, act: { kind: 'press', digits: '12#' } },
@@ -80,7 +80,7 @@ t.test('answers after the agent was silent for long enough, then presses and han
   rig.persona.close('hangup')
 })
 
-t.test('interrupts each speech of the agent once, in its middle', async (t) => {
+t.test('interrupts each utterance of the agent once', async (t) => {
   const rig = new Rig([{ cue: { kind: 'agent_speaking', ms: 700 }, act: { kind: 'say', utterance: 1 } }], 0)
   await rig.persona.prepare()
   rig.persona.start()
@@ -90,14 +90,14 @@ t.test('interrupts each speech of the agent once, in its middle', async (t) => {
   rig.persona.close('hangup')
 })
 
-t.test('what the agent said while it was spoken to is not the answer', async (t) => {
+t.test('speech of the agent during a clip does not count as its reply', async (t) => {
   const rig = new Rig([
     { cue: { kind: 'agent_speaking', ms: 300 }, act: { kind: 'say', utterance: 0 } },
     { cue: { kind: 'agent_silent', ms: 300 }, act: { kind: 'say', utterance: 1 } },
   ])
   await rig.persona.prepare()
   rig.persona.start()
-  // Stops for the interruption, answers a second later.
+  // Stops for the interruption and answers a second later.
   rig.agent.push({ fromMs: 0, untilMs: 380 }, { fromMs: 1800, untilMs: 2400 })
   rig.run(4000)
   t.equal(rig.starts.length, 2)
@@ -105,7 +105,7 @@ t.test('what the agent said while it was spoken to is not the answer', async (t)
   rig.persona.close('hangup')
 })
 
-t.test('stops its media; without its clips it hangs up', async (t) => {
+t.test('stops its media; hangs up when clips are missing', async (t) => {
   const rig = new Rig([{ cue: { kind: 'after', ms: 500 }, act: { kind: 'stop_media' } }])
   await rig.persona.prepare()
   rig.persona.start()

@@ -3,13 +3,16 @@ import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
 import { AnsweringMachineDetector, type AnswerVerdict } from './answering-machine-detector.js'
 import { classifyGreeting } from './greeting-words.js'
 
-/** What happens in the first seconds, in order of time. */
+/** Events of the first seconds, in order. */
 type Step =
   | { readonly speech: readonly [fromMs: number, toMs: number]; readonly text?: string }
   | { readonly beep: number }
   | { readonly fax: number }
 
-/** Plays it as the shell does: 20 ms frames, an offset 300 ms after the last voiced sample, final texts 400 ms after. */
+/**
+ * Plays the steps like a conversation: 20 ms frames, offsets 300 ms after the last voiced sample, finals
+ * after 400 ms.
+ */
 function listen(steps: readonly Step[], untilMs: number, windowMs = 8000) {
   const listener = new AnsweringMachineDetector(windowMs)
   const verdicts: (AnswerVerdict & { atMs: number })[] = []
@@ -39,7 +42,7 @@ t.test('a person says hello and waits', async (t) => {
   t.match(verdicts, [{ by: 'human', evidence: 'greeting', atMs: 1900 }])
 })
 
-t.test('a recorder, by its words: also after a short first sentence', async (t) => {
+t.test('a voicemail by its words, also after a short first sentence', async (t) => {
   const { verdicts } = listen(
     [
       { speech: [400, 1200], text: 'Hi, this is Ravi.' },
@@ -53,7 +56,7 @@ t.test('a recorder, by its words: also after a short first sentence', async (t) 
   ])
 })
 
-t.test('a recorder of an unknown language, by its tone', async (t) => {
+t.test('a voicemail of an unknown language by its beep', async (t) => {
   const { verdicts, listener } = listen([{ speech: [400, 9000], text: 'Xyz.' }, { beep: 9600 }], 20_000)
   t.match(verdicts, [
     { by: 'human', evidence: 'time' },
@@ -62,12 +65,12 @@ t.test('a recorder of an unknown language, by its tone', async (t) => {
   t.equal(listener.settled, true)
 })
 
-t.test('a tone without a greeting is the network, a late one no recorder', async (t) => {
+t.test('a beep without a greeting is the network, a late one no voicemail', async (t) => {
   t.match(listen([{ beep: 300 }, { speech: [1000, 1600] }], 10_000).verdicts, [{ by: 'human' }])
   t.match(listen([{ speech: [400, 1000] }, { beep: 32_000 }], 40_000).verdicts, [{ by: 'human' }])
 })
 
-t.test('a screening service and a menu are told and do not end the call', async (t) => {
+t.test('a screening service and a menu are reported and do not end the call', async (t) => {
   const screening = listen(
     [{ speech: [400, 3500], text: 'Please say your name and why you are calling.' }],
     12_000,
@@ -77,7 +80,7 @@ t.test('a screening service and a menu are told and do not end the call', async 
   t.match(menu.verdicts, [{ by: 'ivr', evidence: 'words' }])
 })
 
-t.test('somebody who talks on is a person; nobody is unknown; a fax is a fax', async (t) => {
+t.test('a long greeting is a person; silence is unknown; a fax tone is a fax', async (t) => {
   t.match(listen([{ speech: [500, 30_000] }], 40_000).verdicts, [
     { by: 'human', evidence: 'time', atMs: 8000 },
   ])
@@ -92,7 +95,7 @@ t.test('words after the window say nothing about who answered', async (t) => {
   ])
 })
 
-t.test('an announcement is one over its pauses; half a sentence of a person is not judged', async (t) => {
+t.test('an announcement spans its pauses; half a sentence of a person is not classified', async (t) => {
   const { verdicts } = listen(
     [
       { speech: [400, 2400], text: 'The customer you are trying to reach' },
@@ -105,7 +108,7 @@ t.test('an announcement is one over its pauses; half a sentence of a person is n
   t.equal(classifyGreeting('leave me a message and I will call', false), 'voicemail')
 })
 
-t.test('a tone of the network is no greeting; who speaks after it is a person', async (t) => {
+t.test('a network tone is no greeting; speech after it is a person', async (t) => {
   const listener = new AnsweringMachineDetector(8000)
   const burst = (fromMs: number) => {
     listener.onset(fromMs)
@@ -122,12 +125,12 @@ t.test('a tone of the network is no greeting; who speaks after it is a person', 
   other.onset(3500)
   other.offset(3900)
   t.match(other.tick(8000), { by: 'unknown', evidence: 'time' })
-  // What a machine said stays said.
+  // A voicemail stays a voicemail.
   t.match(other.words('Please leave a message after the tone', 8100, true), { by: 'voicemail' })
   t.equal(other.detected(ringing), null)
 })
 
-t.test('phrases in the eleven languages; what people say is nobody’s', async (t) => {
+t.test('phrases in eleven languages; ordinary words are not classified', async (t) => {
   const table: readonly [string, ReturnType<typeof classifyGreeting>][] = [
     ['You have reached my voicemail.', 'voicemail'],
     ['The person you are calling is not available.', 'voicemail'],
@@ -167,7 +170,7 @@ t.test('phrases in the eleven languages; what people say is nobody’s', async (
   for (const [text, expected] of table) t.equal(classifyGreeting(text), expected, text)
 })
 
-t.test('the model is told of a machine that talks, and the prompt decides what then', async (t) => {
+t.test('the model is informed about a talking machine', async (t) => {
   const rig = new ConversationRig({ spec: { voicemail: { enabled: true, windowSeconds: 8 } } })
   await rig.start()
   rig.callerSound(500, { ms: 3000, text: 'Please say your name and why you are calling.', finalAfterMs: 60 })

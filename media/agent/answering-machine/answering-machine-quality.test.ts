@@ -21,7 +21,7 @@ for (const set of ['tuning', 'test'] as const) {
     const confusion = confusionOf(judged)
     for (const line of confusionTable(confusion)) t.comment(line)
     t.ok(correctCount(judged) >= judged.length * 0.9, `${correctCount(judged)} of ${judged.length}`)
-    // Nobody hangs up on a person.
+    // A person is never hung up on.
     t.equal(confusion.human.voicemail, 0)
     t.equal(confusion.human.fax, 0)
     t.same(

@@ -6,7 +6,7 @@ import { TALKER_DBFS } from '../../../fixtures/speech/make-clip.js'
 import { readClip, readManifest } from '../../../fixtures/speech/manifest.js'
 import { loadVad } from '../../vad/vad.js'
 
-/** The gate of B_false in the table of figures. */
+/** The agent must resume within this time (ms) after an aside. */
 const RESUMES_WITHIN_MS = 400
 const FRAME = 160
 

@@ -14,8 +14,8 @@ import type { Vendors } from '../vendor-ports.js'
 import { openConversation } from './conversation.js'
 
 /*
- * A whole conversation with the real detector on a virtual clock: the agent reads for 26 s into a
- * telephone that sends some of it back.
+ * A conversation with the real VAD on a virtual clock. The agent reads for 26 s while the far side returns
+ * some of it.
  */
 
 const vad = await loadVad()

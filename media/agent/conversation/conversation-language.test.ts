@@ -11,7 +11,7 @@ const ENGLISH = 'I would like to book an appointment for tomorrow.'
 const HINDI = 'मुझे कल शाम को कितने बजे आना है'
 const ANSWER = 'आप पाँच बजे आ सकते हैं।'
 
-/** A call that began in English and went on in Hindi. */
+/** A call that switched from English to Hindi. */
 async function switched(spec: Partial<AgentSpec> = {}, hears?: (language: string) => readonly string[]) {
   const rig = new ConversationRig({
     spec: { ...BOTH, ...spec },
@@ -40,7 +40,7 @@ t.test('voice, context and transcript follow the caller', async (t) => {
     ['en-IN', 'en-IN', 'hi-IN', 'hi-IN'],
   )
   t.equal(rig.spoken.find(({ text }) => text === ANSWER)?.language, 'hi-IN')
-  // Code-mixing is no change back.
+  // Code-mixing does not switch back.
   rig.callerSound(300, { ms: 600, text: 'Okay, Friday confirm', language: 'en-IN' })
   await rig.until(() => rig.turns('agent').length === 3)
   t.match(prompt(rig), /speaks Hindi now/)
@@ -51,7 +51,7 @@ t.test('voice, context and transcript follow the caller', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('romanised words of the answer are spoken as what they are', async (t) => {
+t.test('romanised words of the answer are spoken in their language', async (t) => {
   const rig = await switched()
   rig.modelScripts.push([
     { after: 100, text: 'Aap kal subah aa sakte hain. Doctor Rao will see you.' },
@@ -81,7 +81,7 @@ t.test("the engine's own lines, fillers and nudges follow", async (t) => {
   })
   await rig.until(() => rig.spoken.some(({ text }) => text === enginePhrases('hi-IN').stillThere), 12_000)
   t.equal(rig.spoken.at(-1)?.language, 'hi-IN')
-  // A model that stays away: excuse and goodbye in Hindi.
+  // A model that stays down: apology and goodbye in Hindi.
   rig.modelScripts.push([], [], [])
   rig.callerSound(100, { ms: 900, text: 'मुझे दोबारा बताइए कब आना है' })
   await rig.until(() => rig.eventsOf('finished').length === 1)
@@ -91,9 +91,9 @@ t.test("the engine's own lines, fillers and nudges follow", async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('who listens for unfinished sentences knows the language', async (t) => {
+t.test('completeness uses the word lists of the current language', async (t) => {
   const rig = await switched()
-  // "hai lekin" ends an English sentence as a name would, a Hindi one not at all.
+  // "hai lekin" is incomplete in Hindi and complete in English.
   const asked = rig.requests.length
   rig.callerSound(300, { ms: 700, text: 'mujhe kal aana hai lekin' })
   await rig.run(300 + 700 + 300 + 100 + 300)
@@ -102,7 +102,7 @@ t.test('who listens for unfinished sentences knows the language', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('a recogniser that hears one language is opened in the other, and loses no sound', async (t) => {
+t.test('a single-language recogniser is reopened in the new language without losing audio', async (t) => {
   const rig = await switched({}, (language) => [language])
   t.same(rig.sttLanguages, ['en-IN', 'hi-IN'])
   t.equal(rig.openStreams, 1, 'the old one is closed')
@@ -117,13 +117,13 @@ t.test('a recogniser that hears one language is opened in the other, and loses n
   t.equal(rig.close(), 0)
 })
 
-t.test('one that hears both is left alone', async (t) => {
+t.test('a recogniser of both languages is not reopened', async (t) => {
   const rig = await switched({}, () => ['en-IN', 'hi-IN'])
   t.same(rig.sttLanguages, ['en-IN'])
   t.equal(rig.close(), 0)
 })
 
-t.test('no recogniser for the language: told once, the ear stays', async (t) => {
+t.test('no recogniser for the language: reported once, the stream stays', async (t) => {
   const rig = await switched({
     speechToText: {
       vendor: 'main',
@@ -139,7 +139,7 @@ t.test('no recogniser for the language: told once, the ear stays', async (t) => 
   t.equal(rig.close(), 0)
 })
 
-t.test('a voice that does not speak the language: another one does, told once', async (t) => {
+t.test('a fallback voice speaks the new language, reported once', async (t) => {
   const rig = await switched({
     textToSpeech: { vendor: 'main', model: null, voice: 'v', pace: 1, languages: ['en-IN'] },
     fallbacks: {
@@ -184,7 +184,7 @@ t.test('an agent of one language stays in it', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('what is said when a vendor fails is ready in the new language', async (t) => {
+t.test('the failure phrases are prepared in the new language', async (t) => {
   const rig = await switched()
   await rig.run(2000)
   const { failure, goodbye } = enginePhrases('hi-IN')

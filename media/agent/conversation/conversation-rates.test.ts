@@ -2,12 +2,12 @@ import t from 'tap'
 import { ConversationRig, type RigOptions } from '../../../fixtures/rigs/conversation-rig.js'
 import type { SessionRate } from '../../base/frame.js'
 
-/* A conversation is the same to the millisecond in a session of 8 and of 16 kHz. */
+/* A conversation has the same timing in sessions of 8 and 16 kHz. */
 
 const ANSWER =
   'We are open from nine in the morning until seven in the evening. On Sunday we are closed all day. Shall I book a visit?'
 
-/** A greeting, an answer that is interrupted, another one that a cough does not end. */
+/** A greeting, an interrupted answer, and one that a cough does not stop. */
 async function talk(rate: SessionRate, options: RigOptions = {}) {
   const rig = new ConversationRig({
     ...options,

@@ -39,14 +39,14 @@ async function begun(options: RigOptions = {}): Promise<ConversationRig> {
   return rig
 }
 
-/** Until the detector has heard the caller stop: the final text is still to come. */
+/** Runs until the VAD has reported the end of speech. The final text is still pending. */
 async function stopped(rig: ConversationRig, requests = 1): Promise<void> {
   await rig.until(() => rig.requests.length === requests)
   t.same(rig.turns('caller'), [])
   t.notOk(rig.agentSounding)
 }
 
-t.test('asked when the caller stops, answered when the words are final, heard not before', async (t) => {
+t.test('asks when the caller stops; the answer is audible only after the final text', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([
     { after: 100, text: 'From nine to six. ' },
@@ -55,7 +55,7 @@ t.test('asked when the caller stops, answered when the words are final, heard no
   rig.callerSound(0, OPEN)
   await stopped(rig)
   t.equal(rig.contextLines().at(-1), `user: ${ASKED}`)
-  // The answer is complete before the final text has come.
+  // The answer is complete before the final text arrives.
   await rig.run(160)
   t.notOk(rig.agentSounding)
   t.equal(rig.spoken.length, 0, 'nothing is synthesised for nobody')
@@ -68,7 +68,7 @@ t.test('asked when the caller stops, answered when the words are final, heard no
   t.same(record?.usage.models, [
     { vendor: 'main', model: 'm', requests: 1, counted: 1, promptTokens: 30, completionTokens: 6 },
   ])
-  // The order of what happened is the gain: request, token, sentence, and only then the decision.
+  // The gain is the order: request, token and sentence come before the decision.
   const { modelRequestMs, modelFirstTokenMs, firstSentenceMs, sttFinalMs, decidedMs, ttsRequestMs } =
     record ?? {}
   const order = [modelRequestMs, modelFirstTokenMs, firstSentenceMs, sttFinalMs, decidedMs, ttsRequestMs]
@@ -87,7 +87,7 @@ t.test('asked when the caller stops, answered when the words are final, heard no
   t.equal(rig.close(), 0)
 })
 
-t.test('without it the model is asked with the final text', async (t) => {
+t.test('without speculation the model is asked with the final text', async (t) => {
   const rig = await begun({ speculate: false })
   rig.callerSound(0, OPEN)
   await rig.until(() => rig.requests.length === 1)
@@ -97,7 +97,7 @@ t.test('without it the model is asked with the final text', async (t) => {
   rig.close()
 })
 
-t.test('other words in the end: the early answer never was', async (t) => {
+t.test('different final words discard the speculative answer', async (t) => {
   const rig = await begun()
   rig.modelScripts.push(
     [
@@ -122,7 +122,7 @@ t.test('other words in the end: the early answer never was', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('a caller who goes on is asked for once a turn', async (t) => {
+t.test('a caller who continues causes one request per turn', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([{ after: 5000, done: true }])
   rig.callerSound(0, { ...OPEN, finalAfterMs: 600 })
@@ -136,7 +136,7 @@ t.test('a caller who goes on is asked for once a turn', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('tools of an early answer run when it is decided, not before', async (t) => {
+t.test('tools of a speculative answer run after the decision', async (t) => {
   const rig = await begun({ spec: { tools: [DOOR] } })
   rig.modelScripts.push([
     { after: 20, tools: [{ id: 'c1', name: 'door', arguments: {} }] },
@@ -157,7 +157,7 @@ t.test('tools of an early answer run when it is decided, not before', async (t) 
   t.equal(rig.close(), 0)
 })
 
-t.test('tools of an answer that is thrown away never run', async (t) => {
+t.test('tools of a discarded answer never run', async (t) => {
   const rig = await begun({ spec: { tools: [DOOR] } })
   rig.modelScripts.push([
     { after: 20, tools: [{ id: 'c1', name: 'door', arguments: {} }] },
@@ -171,7 +171,7 @@ t.test('tools of an answer that is thrown away never run', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('what the model would be told has changed: it is asked anew', async (t) => {
+t.test('a changed context discards the speculative answer', async (t) => {
   const rig = await begun({ spec: { tools: [DOOR] } })
   rig.modelScripts.push([
     { after: 20, tools: [{ id: 'c1', name: 'door', arguments: {} }] },
@@ -179,7 +179,7 @@ t.test('what the model would be told has changed: it is asked anew', async (t) =
   ])
   rig.callerSound(0, { ms: 900, text: 'Open the door.' })
   await rig.until(() => rig.toolRequests.length === 1)
-  // The caller takes the floor while the door is being opened.
+  // The caller speaks while the door is being opened.
   rig.callerSound(0, {
     ms: 1000,
     text: 'Who is there?',
@@ -195,7 +195,7 @@ t.test('what the model would be told has changed: it is asked anew', async (t) =
   t.equal(rig.close(), 0)
 })
 
-t.test('a failure before the decision is nobody’s trouble', async (t) => {
+t.test('a failed speculative request is not reported', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([{ after: 50, fail: 'no' }])
   rig.callerSound(0, OPEN)
@@ -206,7 +206,7 @@ t.test('a failure before the decision is nobody’s trouble', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('words that ask for more, and keys, are not asked for early', async (t) => {
+t.test('incomplete words and keys cause no speculative request', async (t) => {
   const rig = await begun()
   rig.callerSound(0, {
     ms: 900,
@@ -225,7 +225,7 @@ t.test('words that ask for more, and keys, are not asked for early', async (t) =
   rig.close()
 })
 
-t.test('a recogniser that hears the end before the detector', async (t) => {
+t.test('a recogniser that detects the end before the VAD', async (t) => {
   const rig = await begun({ endOfUtterance: true })
   rig.callerSound(0, { ...OPEN, ms: 1200 })
   rig.modelScripts.push([{ after: 5000, done: true }])
@@ -254,9 +254,9 @@ t.test('a hang-up before the decision leaves nothing running', async (t) => {
   t.equal(rig.turns('caller')[0]?.text, ASKED)
 })
 
-t.test('the same words turn out to be of another language: asked anew', async (t) => {
+t.test('the same words in another language discard the speculative answer', async (t) => {
   const rig = await begun({ spec: { languages: ['en-IN', 'hi-IN'] } })
-  // No word of a list: the recogniser alone tells the language, with the final text.
+  // No word of a list: only the recogniser detects the language, with the final text.
   const said = 'Bijnor Unnao Sitapur Kanpur Rampur'
   rig.callerSound(0, { ms: 900, text: said, partials: [[300, said]], language: 'hi-IN' })
   await rig.until(() => rig.turns('agent').length === 1)

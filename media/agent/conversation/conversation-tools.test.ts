@@ -3,7 +3,7 @@ import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
 import type { ToolSpec } from '../agent-spec.js'
 import type { ToolCall } from '../vendor-ports.js'
 
-/* Tools that take time: what the caller hears meanwhile, and what becomes of them when he speaks. */
+/* Slow tools: what the caller hears meanwhile, and what a barge-in does to them. */
 
 const ORDER: ToolSpec = {
   name: 'order',
@@ -27,7 +27,7 @@ const ORDER: ToolSpec = {
 const MUTE_ORDER: ToolSpec = { ...ORDER, speech: {} }
 const CALL: ToolCall = { id: 'c1', name: 'order', arguments: {} }
 
-/** The caller asked, the model calls the tool, and its request is under way. */
+/** The model has called the tool and its request is running. */
 async function waiting(tool: ToolSpec): Promise<ConversationRig> {
   const rig = new ConversationRig({ spec: { tools: [tool] } })
   await rig.start()
@@ -68,7 +68,7 @@ t.test('the filler is said at once, the answer follows in the same turn', async 
   t.equal(rig.toolRequests.length, 1)
 })
 
-t.test('without words of its own the engine bridges the wait, and is never silent for 3 s', async (t) => {
+t.test('without a filler of its own, built-in phrases keep the silence under 3 s', async (t) => {
   const rig = await waiting(MUTE_ORDER)
   const askedAt = rig.nowMs
   await rig.run(14_000)
@@ -82,7 +82,7 @@ t.test('without words of its own the engine bridges the wait, and is never silen
   )
 })
 
-t.test('a quick tool needs no bridge', async (t) => {
+t.test('a quick tool needs no filler', async (t) => {
   const rig = await waiting(MUTE_ORDER)
   answerWith(rig, 'It arrives tomorrow.')
   await rig.run(300)
@@ -102,7 +102,7 @@ t.test('the caller speaks before anything was heard: the tool is not called agai
     { role: 'assistant', toolCalls: [{ id: 'c1' }] },
     { role: 'tool', toolCallId: 'c1', content: /^No result yet.*Do not call it again/ },
   ])
-  // The result still comes, and the next answer knows it.
+  // The result still arrives and the next answer includes it.
   rig.toolRequests[0]?.done('It was sent on Monday.')
   answerWith(rig, 'On Monday.')
   rig.callerSound(200, { ms: 900, text: 'When was it sent?' })

@@ -37,7 +37,7 @@ async function begun(options: RigOptions = {}): Promise<ConversationRig> {
   return rig
 }
 
-/** A caller asked something and the agent is in the middle of a long answer. */
+/** The agent is in the middle of a long answer. */
 async function answering(options: RigOptions = {}, voiceWords = true): Promise<ConversationRig> {
   const rig = await begun(options)
   rig.modelScripts.push([
@@ -124,7 +124,7 @@ t.test('an interruption by words: the rest is never sent, the context holds what
     `assistant: ${agent?.heardText} [interrupted by the caller]`,
     'user: Wait, how much does it cost?',
   ])
-  // Word times agree with the wire: the words heard are those whose sound had ended at the cut.
+  // The heard words are those whose audio was sent before the cut.
   const heardMs = (agent?.endMs ?? 0) - (agent?.startMs ?? 0)
   const charsSent = heardMs / 60
   t.ok((agent?.heardText.length ?? 0) <= charsSent)
@@ -200,10 +200,10 @@ t.test('words that come after a false resume still interrupt', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('a caller who goes on after a breath that was taken for the end is not talked over', async (t) => {
+t.test('a caller who continues after a breath is not talked over', async (t) => {
   const rig = await answering()
   const from = rig.nowMs
-  // Quiet for longer than what makes the agent go on, and shorter than what the detector calls an end.
+  // Longer than the silence that resumes the agent, shorter than a VAD offset.
   rig.callerSound(0, { ms: 300, text: 'No, I meant the other one, on Sunday.' })
   rig.callerSound(580, { ms: 1200, text: '' })
   await rig.until(() => rig.eventsOf('resumed').length === 1)
@@ -232,7 +232,7 @@ t.test(
     const [fade] = rig.frames.slice(-1)
     t.ok(fade?.pcm?.some((sample) => sample !== 0) && fade.pcm.slice(40).every((sample) => sample === 0))
     await rig.until(() => rig.eventsOf('resumed').length === 1)
-    // Words cut it in the middle of its speech, without a pause.
+    // Words interrupt it in mid-speech, without a pause.
     await rig.until(() => rig.eventsOf('interrupted').length === 1)
     t.equal(rig.flushEarlyMs.length, 2)
     await rig.run(20)
@@ -248,7 +248,7 @@ t.test(
   },
 )
 
-t.test('a caller who goes on before the answer is heard says one turn', async (t) => {
+t.test('a caller who continues before the answer says one turn', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([
     { after: 900, text: 'Too early.' },
@@ -329,7 +329,7 @@ t.test('a noise over an answer: the agent asks instead of falling silent', async
   t.ok(rig.nowMs - cutMs < 2000)
   await rig.until(() => rig.turns('agent').length === 2)
   t.match(rig.turns('agent')[1]?.heardText, /say it again/)
-  // Only words stop it now: the same noise over the next answer pauses it and no more.
+  // Only words interrupt now: the same noise over the next answer only pauses it.
   rig.modelScripts.push([
     { after: 100, text: LONG },
     { after: 0, done: true },
@@ -447,7 +447,7 @@ t.test('the recogniser fails: it is opened again; failing on, the call ends with
   t.equal(rig.clock.pending, 0)
 })
 
-t.test('nobody recognises anything: once more please, then the keys, then goodbye', async (t) => {
+t.test('no recogniser works: asks to repeat, offers the keys, says goodbye', async (t) => {
   const rig = await begun()
   for (let i = 1; i <= 3; i++) {
     rig.callerSound(300, { ms: 900, text: null })
@@ -462,12 +462,12 @@ t.test('nobody recognises anything: once more please, then the keys, then goodby
   t.equal(rig.close(), 0)
 })
 
-t.test('a model that takes its time: a word for the wait, and its answer', async (t) => {
+t.test('a slow model: a filler, then its answer', async (t) => {
   const outages = new Outages({ 'language_model main': 'slow' })
   const rig = await begun({
     vendors: (own, rig) => {
       const { languageModel } = outages.vendors(own, rig)
-      // It declares that it may take longer than anybody wants to wait in silence.
+      // Its declared deadline is longer than a caller would wait in silence.
       return { ...own, languageModel: (id) => ({ ...languageModel(id), firstTokenDeadlineMs: 3000 }) }
     },
   })
@@ -481,7 +481,7 @@ t.test('a model that takes its time: a word for the wait, and its answer', async
   t.equal(rig.close(), 0)
 })
 
-t.test('the model stalls: an excuse within 1.5 s, then the answer of the second attempt', async (t) => {
+t.test('a stalled model: an apology within 1.5 s, then the answer of the second attempt', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([{ after: 60_000, text: 'never' }])
   rig.callerSound(0, say('Are you open?'))
@@ -500,7 +500,7 @@ t.test('the model stalls: an excuse within 1.5 s, then the answer of the second 
   t.equal(rig.close(), 0)
 })
 
-t.test('a model that only thinks is a model that stalls', async (t) => {
+t.test('a model that only reasons counts as stalled', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([
     { after: 100, text: '<think>Let me' },
@@ -514,7 +514,7 @@ t.test('a model that only thinks is a model that stalls', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('a quick failure is retried without a word', async (t) => {
+t.test('a quick failure is retried silently', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([{ after: 30, fail: 'HTTP 500' }])
   rig.callerSound(0, say('Are you open?'))
@@ -528,7 +528,7 @@ t.test('a quick failure is retried without a word', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('a model that stays down: excuse, goodbye, provider_failure, no dead air', async (t) => {
+t.test('a model that stays down: apology, goodbye, provider_failure, no dead air', async (t) => {
   const rig = await begun()
   for (let i = 0; i < 5; i++) rig.modelScripts.push([{ after: 30, fail: 'HTTP 500' }])
   rig.callerSound(0, say('Are you open?'))
@@ -546,7 +546,7 @@ t.test('a model that stays down: excuse, goodbye, provider_failure, no dead air'
   t.notOk(rig.agentSounding)
 })
 
-t.test('a model that is back within two seconds: an excuse, then its answer', async (t) => {
+t.test('a model that recovers within two seconds: an apology, then its answer', async (t) => {
   const rig = await begun()
   for (let i = 0; i < 4; i++) rig.modelScripts.push([{ after: 10, fail: 'HTTP 503' }])
   rig.callerSound(0, say('Are you open?'))
@@ -557,7 +557,7 @@ t.test('a model that is back within two seconds: an excuse, then its answer', as
   t.equal(rig.close(), 0)
 })
 
-t.test('the stream closes in the middle: whole sentences are said, then the excuse', async (t) => {
+t.test('a stream closes early: complete sentences are spoken, then the apology', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([
     { after: 100, text: 'We open at nine in the morning. On Sun' },
@@ -615,7 +615,7 @@ t.test('synthesis stalls: the embedded voice speaks after one deadline', async (
   const asked = rig.nowMs
   await rig.until(() => rig.agentSounding)
   t.ok(rig.nowMs - asked < 1100)
-  // Late once is forgiven; the second time it is not.
+  // The first timeout is tolerated, the second is not.
   const voices: string[][] = []
   for (const stall of [false, true, false]) {
     await rig.run(2000)
@@ -649,7 +649,7 @@ t.test('synthesis breaks within a sentence: the next voice says the rest', async
   t.equal(rig.close(), 0)
 })
 
-t.test('a vendor with a rate of its own', async (t) => {
+t.test('a vendor with a different sample rate', async (t) => {
   const rig = await begun()
   rig.speechScripts.push({ rate: 24000 })
   rig.callerSound(0, say('Are you open?'))
@@ -679,7 +679,7 @@ t.test('a synthesis slower than speech: gaps, but every word and no dead air', a
   t.equal(rig.close(), 0)
 })
 
-t.test('a recogniser that ends utterances itself is not waited for', async (t) => {
+t.test('there is no wait for a recogniser that ends utterances itself', async (t) => {
   const rig = await begun({ endOfUtterance: true })
   rig.callerSound(0, { ms: 900, text: null })
   await rig.run(1000)
@@ -767,7 +767,7 @@ t.test('end_call: the words of the answer and the hang-up line are sent to the e
   ])
   rig.callerSound(0, say('That is all.'))
   await rig.until(() => rig.turns('agent').length === 1)
-  // Talking over the last line changes nothing.
+  // Speech over the last phrase changes nothing.
   rig.callerSound(200, { ms: 900, text: 'Wait!', partials: [[100, 'Wait']] })
   await rig.until(() => rig.eventsOf('finished').length === 1)
   t.same(
@@ -852,7 +852,7 @@ t.test('speech resets the nudges', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('the longest call ends with the hang-up line, whatever is being said', async (t) => {
+t.test('the maximum duration ends the call with the hang-up line, even during speech', async (t) => {
   const rig = await begun({ spec: { maxCallSeconds: 5, hangupLine: 'Time is up.' } })
   rig.modelScripts.push([
     { after: 50, text: LONG },
@@ -889,7 +889,7 @@ t.test('digits interrupt, are collected and given to the model', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('a recogniser that understands nobody says so once; keys work', async (t) => {
+t.test('without recognition the agent says so once, and keys work', async (t) => {
   const rig = await begun({ understandsSpeech: false, spec: { openingLine: 'Hello.' } })
   await rig.until(() => rig.turns('agent').length === 1)
   rig.callerSound(300, say('Hello, who is this?'))
@@ -905,7 +905,7 @@ t.test('a recogniser that understands nobody says so once; keys work', async (t)
   t.equal(rig.close(), 0)
 })
 
-t.test('a hang-up in the middle keeps what was heard and leaves nothing behind', async (t) => {
+t.test('a hang-up during speech keeps the heard words and leaves nothing running', async (t) => {
   const rig = await answering()
   t.equal(rig.close(), 0)
   t.match(rig.turns('agent')[0]?.heardText, /^We are open/)
@@ -927,7 +927,7 @@ t.test('closing before the start, and while preparing', async (t) => {
   t.same(rig.events, [])
 })
 
-t.test('a caller who is not done is waited for, and says one turn', async (t) => {
+t.test('the agent waits for an unfinished sentence, which stays one turn', async (t) => {
   const rig = await begun()
   rig.callerSound(0, { ms: 900, text: 'I want a table and', finalAfterMs: 100 })
   rig.callerSound(1700, { ms: 900, text: 'a place to park.', finalAfterMs: 100 })
@@ -936,7 +936,7 @@ t.test('a caller who is not done is waited for, and says one turn', async (t) =>
   t.equal(rig.turns('caller')[0]?.text, 'I want a table and a place to park.')
 })
 
-t.test('who does not go on is answered, in a second and without an excuse', async (t) => {
+t.test('a caller who does not continue is answered within a second, without an apology', async (t) => {
   const rig = await begun()
   rig.callerSound(0, { ms: 900, text: 'I want a table and', finalAfterMs: 100 })
   await rig.until(() => rig.agentSounding)
@@ -951,7 +951,7 @@ t.test('a number said in groups is one turn; the waits follow the caller', async
   const rig = await begun()
   rig.callerSound(0, { ms: 900, text: 'My number is nine eight seven', finalAfterMs: 100 })
   rig.callerSound(1900, { ms: 900, text: 'six five four', finalAfterMs: 100 })
-  // A pause that would be too long for somebody else.
+  // A pause that would be too long for another caller.
   rig.callerSound(4200, { ms: 900, text: 'three two one zero', finalAfterMs: 100 })
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.requests.length, 1)

@@ -74,7 +74,7 @@ export interface ReplyModel {
   readonly voices: readonly VoiceChoice[]
   /** Turn-taking values that differ from the defaults. */
   readonly policy: Partial<TurnPolicy>
-  replies(voice: AgentSpeech, tracer: TurnTracer): ReplySource
+  replies(speech: AgentSpeech, tracer: TurnTracer): ReplySource
 }
 
 export type OpenReplyModel = (options: ConversationOptions, turnContext: TurnContext) => ReplyModel
@@ -101,8 +101,7 @@ const cascade: OpenReplyModel = ({ spec, vendors, breakers, tools }, turnContext
     models: models.size,
     voices: voicesFor(spec, vendors),
     policy: {},
-    replies: (voice, tracer) =>
-      new LlmReplySource({ spec, models, tools, speech: voice, turnContext, tracer }),
+    replies: (speech, tracer) => new LlmReplySource({ spec, models, tools, speech, turnContext, tracer }),
   }
 }
 

@@ -16,7 +16,7 @@ function ascending(times: readonly (number | null)[]): boolean {
   return times.every((at, i) => at !== null && (i === 0 || at >= (times[i - 1] ?? 0)))
 }
 
-/** Every moment of a reply that was asked for and said, in the order they must come. */
+/** The moments of a complete reply, in their order. */
 function moments(record: TurnRecord | undefined): readonly (number | null)[] {
   if (!record) return [null]
   return [
@@ -41,7 +41,7 @@ async function begun(openingLine: string | null = null, tools: readonly ToolSpec
   return rig
 }
 
-t.test('a line and a reply, each accounted for when it is over', async (t) => {
+t.test('a phrase and a reply each have a record', async (t) => {
   const rig = await begun('Good morning.')
   await rig.until(() => rig.turns('agent').length === 1)
   rig.modelScripts.push([
@@ -79,7 +79,7 @@ t.test('a line and a reply, each accounted for when it is over', async (t) => {
   t.same(rig.events.at(-1)?.type, 'usage', 'the last thing that is told')
   t.same(total?.recognition, [{ vendor: 'main', model: null, audioMs: beforeMs }])
   t.same(total?.models, reply?.usage.models)
-  // The greeting was paid for before anybody heard it, and so were the lines for trouble.
+  // The greeting and the failure phrases were synthesised before the call was answered.
   t.ok((total?.speech[0]?.characters ?? 0) >= 20 + 'Good morning.'.length)
   const heardMs = [line, reply].map((record) => record?.usage.recognition[0]?.audioMs ?? 0)
   t.ok((heardMs[0] ?? 0) + (heardMs[1] ?? 0) <= beforeMs)
@@ -88,7 +88,7 @@ t.test('a line and a reply, each accounted for when it is over', async (t) => {
   t.equal(rig.eventsOf('usage').length, 1)
 })
 
-t.test('an interruption, and a vendor that tells no tokens', async (t) => {
+t.test('an interruption, and a vendor that reports no tokens', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([
     { after: 100, text: LONG },
@@ -105,7 +105,7 @@ t.test('an interruption, and a vendor that tells no tokens', async (t) => {
   rig.close()
 })
 
-t.test('a reply nobody heard costs all the same', async (t) => {
+t.test('an unheard reply is counted too', async (t) => {
   const rig = await begun()
   rig.callerSound(0, { ms: 900, text: 'Can I book' })
   rig.callerSound(1350, { ms: 900, text: 'a table?' })
@@ -118,7 +118,7 @@ t.test('a reply nobody heard costs all the same', async (t) => {
   rig.close()
 })
 
-t.test('tries, tool rounds and a voice that is given up', async (t) => {
+t.test('retries, tool rounds and a failed voice are counted', async (t) => {
   const rig = await begun(null, [DOOR])
   rig.modelScripts.push(
     [{ after: 50, fail: 'no' }],

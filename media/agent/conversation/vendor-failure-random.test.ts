@@ -3,7 +3,7 @@ import { seeded } from '../../../fixtures/host/random.js'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
 import { FALLBACKS, OUTAGES, type Outage, Outages, type Part } from '../../../fixtures/vendors/outages.js'
 
-/* Vendors that come and go as they like, all at once: the promises hold whatever happens. */
+/* Vendors that fail and recover at random, all at once. */
 
 const CALLS = 60
 const PARTS: readonly Part[] = ['speech_to_text', 'language_model', 'text_to_speech']
@@ -20,7 +20,7 @@ function randomPlan(random: () => number): Record<string, Outage> {
   return plan
 }
 
-t.test('many calls through changing weather', async (t) => {
+t.test('many calls through random outages', async (t) => {
   for (let seed = 1; seed <= CALLS; seed++) {
     const random = seeded(seed).next
     const outages = new Outages({})

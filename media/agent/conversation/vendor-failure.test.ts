@@ -2,24 +2,24 @@ import t from 'tap'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
 import { FALLBACKS, OUTAGES, type OutagePlan, Outages, type Part } from '../../../fixtures/vendors/outages.js'
 
-/* Every way a vendor goes wrong, for each of the three, with and without another one that stands in. */
+/* Every kind of vendor failure, for STT, LLM and TTS, with and without a fallback. */
 
 const PARTS: readonly Part[] = ['speech_to_text', 'language_model', 'text_to_speech']
 const TURNS = 4
-/** The promise: silence longer than this has a cause. */
+/** Longer silence must have a cause. */
 const LONGEST_SILENCE_MS = 3000
 
 interface Heard {
   readonly rig: ConversationRig
   readonly outages: Outages
-  /** From the end of each thing the caller said to the agent's next sound, or the end of the call. */
+  /** Times (ms) from the end of each caller utterance to the agent's next audio, or the end of the call. */
   readonly waitsMs: readonly number[]
 }
 
-/** A caller who asks four times, each time when the agent has been silent for a second. */
+/** A caller who asks four times, each time after a second of silence. */
 async function call(plan: OutagePlan, spare: boolean): Promise<Heard> {
   const hearing = Object.keys(plan).some((key) => key.startsWith('speech_to_text'))
-  // Recognition is opened with the call; the others go wrong after all was prepared.
+  // Recognition is opened with the call. The others fail after the preparation.
   const outages = new Outages(hearing ? plan : {})
   const rig = new ConversationRig({ vendors: outages.vendors, spec: spare ? FALLBACKS : {} })
   await rig.start()
@@ -50,7 +50,7 @@ for (const part of PARTS) {
       t.equal(rig.eventsOf('finished').length, 0, `the call goes on: ${wrong}`)
       t.equal(rig.turns('caller').length, TURNS, wrong)
       const answered = rig.turns('agent').filter(({ heardText }) => /Answer/.test(heardText))
-      // A model that dies in its answer is noticed only then, twice.
+      // A model that breaks off in its answer is detected only then, twice.
       const unanswered = part === 'language_model' && outage === 'die' ? 2 : 0
       t.equal(answered.length, TURNS - unanswered, wrong)
       const takeover = rig.eventsOf('trouble').filter(({ instead }) => instead !== undefined)
@@ -87,7 +87,7 @@ for (const part of PARTS) {
   }
 }
 
-t.test('a model that is left alone for a while is passed over, and that is told once', async (t) => {
+t.test('a model with an open circuit is skipped, reported once', async (t) => {
   const { rig, outages } = await call({ 'language_model main': 'stall' }, true)
   t.same(
     rig.eventsOf('trouble').map(({ code, vendor, instead }) => [code, vendor, instead]),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isBackchannel } from './backchannel.js'
 
-/** What listeners say, and what takes the floor, by language. */
+/** Backchannels and ordinary words by language. */
 const LISTENING: Readonly<Record<string, readonly string[]>> = {
   'en-IN': ['Mm-hmm.', 'uh-huh', 'Okay okay', 'yeah', 'right', 'I see', 'oh really', 'got it', 'haan okay'],
   'hi-IN': [
@@ -42,20 +42,20 @@ const TAKES: Readonly<Record<string, readonly string[]>> = {
   'od-IN': ['ନା', 'ରୁହନ୍ତୁ', 'କେତେ'],
 }
 
-t.test('sounds of listening take nobody’s floor, in eleven languages', async (t) => {
+t.test('backchannels in eleven languages are recognised', async (t) => {
   t.equal(Object.keys(LISTENING).length, 11)
   for (const [language, texts] of Object.entries(LISTENING)) {
     for (const text of texts) t.ok(isBackchannel(text, false, language), `${language}: ${text}`)
   }
 })
 
-t.test('refusals, questions and orders do', async (t) => {
+t.test('refusals, questions and orders are no backchannels', async (t) => {
   for (const [language, texts] of Object.entries(TAKES)) {
     for (const text of texts) t.notOk(isBackchannel(text, false, language), `${language}: ${text}`)
   }
 })
 
-t.test('a greeting over the opening line is none of an interruption', async (t) => {
+t.test('a greeting over the opening line is no interruption', async (t) => {
   for (const text of [
     'Hello?',
     'हैलो',
@@ -95,5 +95,3 @@ t.test('backchannels of several languages', async (t) => {
     t.notOk(isBackchannel(text, false), text)
   t.ok(isBackchannel('Hello?', true))
 })
-
-// ---- random scenarios under a virtual clock

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { detectLanguage, initialLanguage, type LanguageState, languageAfterTurn } from './caller-language.js'
 import { requestedLanguage } from './language-request.js'
-import { contractTag, vendorTag } from './language-tags.js'
+import { languageTagOf, vendorTag } from './language-tags.js'
 
 const ALL = [
   'en-IN',
@@ -19,7 +19,7 @@ const ALL = [
 const BOTH = ['en-IN', 'hi-IN']
 
 const REQUESTS: readonly (readonly [text: string, wanted: string | null])[] = [
-  // Each language asked for in itself, in its letters and in Latin ones.
+  // Each language requested in itself, in its script and in Latin letters.
   ['Can we speak English?', 'en-IN'],
   ['English please', 'en-IN'],
   ['In English, please.', 'en-IN'],
@@ -44,7 +44,7 @@ const REQUESTS: readonly (readonly [text: string, wanted: string | null])[] = [
   ['Punjabi vich gal karo', 'pa-IN'],
   ['ଓଡ଼ିଆରେ କଥା କୁହନ୍ତୁ', 'od-IN'],
   ['Odia re katha kuhantu', 'od-IN'],
-  // Asked for in another one.
+  // Requested in another language.
   ['क्या आप अंग्रेज़ी में बात कर सकते हैं?', 'en-IN'],
   ['இங்கிலீஷ்ல பேசுங்க', 'en-IN'],
   ['ఇంగ్లీష్‌లో చెప్పండి', 'en-IN'],
@@ -52,14 +52,14 @@ const REQUESTS: readonly (readonly [text: string, wanted: string | null])[] = [
   ['Do you speak Telugu?', 'te-IN'],
   ['Can you repeat that in Hindi', 'hi-IN'],
   ['Sorry, could you talk in Marathi please?', 'mr-IN'],
-  // What is denied is not wanted.
+  // A negated language is not requested.
   ["I don't speak Hindi", null],
   ['मुझे अंग्रेजी नहीं आती', null],
   ['எனக்கு ஹிந்தி தெரியாது', null],
   ["I don't understand Hindi, please speak English", 'en-IN'],
   ['Hindi nahi English mein boliye', 'en-IN'],
   ['अंग्रेज़ी नहीं, हिंदी में बोलिए', 'hi-IN'],
-  // Named, not asked for.
+  // Named, but not requested.
   ['My daughter has a Hindi class at five', null],
   ['Is this the spoken English course?', null],
   ['I want to learn to speak English', null],
@@ -71,7 +71,7 @@ const REQUESTS: readonly (readonly [text: string, wanted: string | null])[] = [
   ['', null],
 ]
 
-t.test('an explicit wish for a language', async (t) => {
+t.test('an explicit request for a language', async (t) => {
   for (const [text, wanted] of REQUESTS) t.equal(requestedLanguage(text), wanted, text)
 })
 
@@ -95,7 +95,7 @@ const SPOKEN: readonly (readonly [text: string, languages: readonly string[], la
   ['நாளைக்கு வரலாமா', BOTH, null],
 ]
 
-t.test('the language of one thing said', async (t) => {
+t.test('the language of one utterance', async (t) => {
   for (const [text, languages, language] of SPOKEN) {
     const told = detectLanguage({ text, detected: null, translated: false }, languages, languages[0] ?? '')
     t.equal(told?.language ?? null, language, text)
@@ -178,7 +178,7 @@ t.test('an agent of one language never leaves it', async (t) => {
   )
 })
 
-t.test('tags of the vendors, one table', async (t) => {
+t.test('vendor tags of every language', async (t) => {
   const rows: readonly (readonly [
     tag: string,
     iso: string,
@@ -205,11 +205,11 @@ t.test('tags of the vendors, one table', async (t) => {
     t.equal(vendorTag('sarvam', tag), sarvam)
     t.equal(vendorTag('sarvamRealtime', tag), realtime)
     const own = tag === 'or-IN' ? 'od-IN' : tag
-    for (const given of [tag, iso, deepgram, sarvam, realtime]) t.equal(contractTag(given), own, given)
+    for (const given of [tag, iso, deepgram, sarvam, realtime]) t.equal(languageTagOf(given), own, given)
   }
-  t.equal(contractTag('hindi'), 'hi-IN')
-  t.equal(contractTag('English'), 'en-IN')
-  t.equal(contractTag('en_US'), 'en-IN')
-  t.equal(contractTag('oriya'), 'od-IN')
-  for (const none of ['unknown', 'fr', '', null, 7, 'auto']) t.equal(contractTag(none), null)
+  t.equal(languageTagOf('hindi'), 'hi-IN')
+  t.equal(languageTagOf('English'), 'en-IN')
+  t.equal(languageTagOf('en_US'), 'en-IN')
+  t.equal(languageTagOf('oriya'), 'od-IN')
+  for (const none of ['unknown', 'fr', '', null, 7, 'auto']) t.equal(languageTagOf(none), null)
 })

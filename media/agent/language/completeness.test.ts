@@ -53,13 +53,13 @@ const TABLE: readonly (readonly [string, Openness])[] = [
   ['my email is anita dot', 'spelling'],
   ['मेरा ईमेल है अनीता डॉट', 'spelling'],
   ['so am I', 'closed'],
-  // Objects that are still to come.
+  // Objects that still follow.
   ['I would like', 'open'],
   ['Could you', 'open'],
   ['tell me.', 'open'],
   ['Thank you', 'closed'],
   ['this is what I need', 'closed'],
-  // Every language: the last word asks for more, or it does not.
+  // Every language: the last word requires another one, or not.
   ['मला वेळ हवी आहे पण', 'open'],
   ['मला उद्या वेळ हवी आहे', 'closed'],
   ['माझा नंबर नऊ आठ सात', 'spelling'],
@@ -92,6 +92,6 @@ const TABLE: readonly (readonly [string, Openness])[] = [
   ['मेरा नंबर ९८७६५ ४३२१०', 'closed'],
 ]
 
-t.test('what a caller says last tells whether more is coming', async (t) => {
+t.test('the last words tell whether more follows', async (t) => {
   for (const [text, expected] of TABLE) t.equal(openness(text), expected, text)
 })

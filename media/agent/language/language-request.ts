@@ -1,5 +1,5 @@
 import { allWords, LANGUAGE_TAGS } from './language-data.js'
-import { contractTag } from './language-tags.js'
+import { languageTagOf } from './language-tags.js'
 import { plainWords } from './plain-words.js'
 import { wordSet } from './word-list.js'
 
@@ -74,7 +74,7 @@ function nameIn(word: string): string | null {
   // Latin names must match completely; `or` and `ta` are ordinary words.
   if (/^[a-z]+$/.test(word)) {
     const named = NAMES.find(([, names]) => names.includes(word))
-    return named ? named[0] : word.length > 4 ? contractTag(word) : null
+    return named ? named[0] : word.length > 4 ? languageTagOf(word) : null
   }
   return NAMES.find(([, names]) => names.some((name) => word.startsWith(name)))?.[0] ?? null
 }

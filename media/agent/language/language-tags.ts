@@ -56,7 +56,7 @@ export function vendorTag(style: TagStyle, tag: string): string {
  * Returns the language tag for a vendor's name of a language: a tag with any region (`hi`, `hi-IN`, `or-IN`,
  * `en_US`) or a name (`hindi`). Returns null for anything else, including `unknown`.
  */
-export function contractTag(given: unknown): string | null {
+export function languageTagOf(given: unknown): string | null {
   if (typeof given !== 'string') return null
   const word = given.trim().toLowerCase().split(/[-_]/)[0]
   if (!word) return null
@@ -73,7 +73,7 @@ const BY_NAME: ReadonlyMap<string, string> = new Map(
  * Returns the languages that one stream understands: `language` and, when the vendor can combine them, the
  * other spoken ones in `together`.
  */
-export function heardTogether(
+export function combinedLanguages(
   language: string,
   languages: readonly string[],
   together: readonly string[],

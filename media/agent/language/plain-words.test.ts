@@ -1,7 +1,7 @@
 import t from 'tap'
 import { remainder } from './plain-words.js'
 
-t.test('what a late final text adds to the partial one that was answered', async (t) => {
+t.test('words of a late final text beyond the answered partial', async (t) => {
   t.equal(remainder('are you open', 'Are you open?'), '')
   t.equal(remainder('are you open', 'Are you open on Sunday?'), 'on Sunday?')
   t.equal(remainder('are you open', 'Where are you?'), '')

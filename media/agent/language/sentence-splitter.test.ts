@@ -1,7 +1,7 @@
 import t from 'tap'
 import { SentenceSplitter } from './sentence-splitter.js'
 
-/** Feeds the text in pieces of `size` characters. */
+/** Splits the text in chunks of `size` characters. */
 function split(text: string, size = 3): string[] {
   const splitter = new SentenceSplitter()
   const out: string[] = []
@@ -9,7 +9,7 @@ function split(text: string, size = 3): string[] {
   return [...out, ...splitter.end()]
 }
 
-t.test('whatever the pieces, the sentences are the same', async (t) => {
+t.test('the sentences do not depend on the chunks', async (t) => {
   const cases: readonly (readonly [string, readonly string[]])[] = [
     ['Sure. I can help you with that today.', ['Sure.', 'I can help you with that today.']],
     [
@@ -36,7 +36,7 @@ t.test('whatever the pieces, the sentences are the same', async (t) => {
   }
 })
 
-t.test('the first sentence is handed out at once, later short ones are joined', async (t) => {
+t.test('the first sentence is returned at once, later short ones are joined', async (t) => {
   const splitter = new SentenceSplitter()
   t.same(splitter.push('Yes. '), ['Yes.'])
   t.same(splitter.push('No. '), [])

@@ -30,7 +30,7 @@ t.test('markdown, pictures and addresses are not spoken', async (t) => {
   for (const [text, expected] of cases) t.equal(speakable(text), expected, text)
 })
 
-t.test('thoughts leave the stream, however it is cut', async (t) => {
+t.test('reasoning is removed from the stream, however it is chunked', async (t) => {
   const text = '<think>Hmm, <b> who?</think>Hello <there> you.<think>never closed'
   for (let size = 1; size < text.length; size++) {
     const filter = new ThoughtFilter()
@@ -54,7 +54,7 @@ t.test('the language by script, among those of the agent', async (t) => {
   t.equal(languageOf('42', ['hi-IN', 'en-IN']), 'hi-IN')
 })
 
-t.test('the engine has its lines in every language of the contract, in its script', async (t) => {
+t.test('every language has its phrases in its own script', async (t) => {
   const tags = [
     'en-IN',
     'hi-IN',

@@ -31,11 +31,11 @@ const CASES: readonly (readonly [language: string, written: string, spoken: stri
   ['en-IN', 'Nothing to change here', 'Nothing to change here'],
 ]
 
-t.test('what is written and how it is said', async (t) => {
+t.test('written text and its spoken form', async (t) => {
   for (const [language, written, spoken] of CASES) t.equal(spokenForm(written, language), spoken)
 })
 
-t.test('said twice is said the same', async (t) => {
+t.test('the spoken form of a spoken form is the same', async (t) => {
   for (const [language, written] of CASES) {
     const once = spokenForm(written, language)
     t.equal(spokenForm(once, language), once, once)

@@ -6,7 +6,7 @@ import { countTokens, estimateTokens, fitMessages, promptBudget } from './contex
 
 const WORDS = ['open', 'tomorrow', 'appointment', 'नमस्ते', 'कल', 'வணக்கம்', 'సరే', '42', 'ಹೌದು', '👍']
 
-/** A conversation as contexts build it: words of both, whole tool rounds, late results. */
+/** A conversation with words of both sides, complete tool rounds and late results. */
 function history({ next: random }: Random): ChatMessage[] {
   const text = (most: number): string =>
     Array.from(
@@ -36,7 +36,7 @@ function history({ next: random }: Random): ChatMessage[] {
   return messages
 }
 
-t.test('whatever the history, what is sent is whole', async (t): Promise<unknown> => {
+t.test('tool calls and results stay together for every history', async (t): Promise<unknown> => {
   let fitted = 0
   let untouched = 0
   for (let seed = 1; seed <= 4000; seed++) {
@@ -47,7 +47,7 @@ t.test('whatever the history, what is sent is whole', async (t): Promise<unknown
     const after = fitMessages(before, budget)
     const problem = problemOf(before, after, budget)
     if (problem !== null) return t.fail(`seed ${seed}: ${problem}`)
-    // A test's own assertions are too slow for so many.
+    // Assertions of tap are too slow for this many checks.
     if (!isDeepStrictEqual(before, copy)) return t.fail(`seed ${seed}: the history was changed`)
     if (!isDeepStrictEqual(fitMessages(before, budget), after)) return t.fail(`seed ${seed}: another result`)
     if (after === before) untouched++
@@ -73,7 +73,7 @@ function problemOf(
     if (message.role === 'assistant') for (const { id } of message.toolCalls ?? []) waiting.add(id)
   }
   if (waiting.size > 0) return 'a call without its result at the end'
-  // In order, and only ever from the front.
+  // In order, and only removed from the front.
   const kept = after.slice(1)
   const tail = before.slice(before.length - kept.length)
   for (const [i, message] of kept.entries()) {
@@ -88,7 +88,7 @@ function problemOf(
   if (kept.length < mustStay) return 'the last words of the caller are gone'
   if (kept.length < before.length - 1 && !/left out here/.test(after[0]?.content ?? '')) return 'no note'
   if (kept.length < before.length - 1 && lastUser >= 0 && kept[0]?.role !== 'user') return 'no whole turn'
-  // Too long only where nothing else may go.
+  // Over the budget only when nothing else may be removed.
   if (countTokens(after) > budget && kept.length > mustStay && lastUser >= 0)
     return 'something could still go'
   return null

@@ -26,7 +26,7 @@ t.test('the model sees what was heard', async (t) => {
   t.equal(lines(context).length, 3, 'pending words are not committed')
 })
 
-t.test('an utterance of which nothing was heard', async (t) => {
+t.test('an utterance that was not heard', async (t) => {
   const context = new ConversationContext('p', ['en-IN'])
   context.addCallerTurn('One.')
   context.addAgentTurn('', true)

@@ -9,7 +9,7 @@ const tooLong = new EngineError('vendor_rejected', 'the vendor answered 400: con
   context: { reason: PROMPT_TOO_LONG },
 })
 
-/** A model that refuses prompts of more than `most` messages. */
+/** A model that rejects prompts of more than `most` messages. */
 function model(most: number) {
   const asked: GenerateRequest[] = []
   const choice: ModelChoice = {
@@ -68,7 +68,7 @@ t.test(
   },
 )
 
-t.test('once only', async (t) => {
+t.test('a prompt that is too long is shortened once', async (t) => {
   const { asked, choice } = model(2)
   t.equal(await ask(new ModelRequests(new TurnTracer(() => 0)), choice), 'vendor_rejected')
   t.equal(asked.length, 2)
@@ -97,7 +97,7 @@ t.test('cancelled between the two, the second is cancelled', async (t) => {
     done: () => told++,
     failed: () => told++,
   })
-  // Jobs begin in a microtask of their own: now the first has failed and the second has not begun.
+  // Jobs begin in a microtask: here the first has failed and the second has not begun.
   await Promise.resolve()
   t.equal(asked.length, 1)
   job.cancel()

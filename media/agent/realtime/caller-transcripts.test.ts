@@ -6,7 +6,7 @@ import { CallerTranscripts, EventQueue, keyedDigits } from './caller-transcripts
 
 const interrupted = (turnId: number): ConversationEvent => ({ type: 'interrupted', turnId, atMs: 0 })
 
-/** A line whose events are told by a number. */
+/** A queue whose events are identified by a number. */
 function line() {
   const clock = new VirtualClock()
   const told: string[] = []
@@ -17,7 +17,7 @@ function line() {
   return { clock, told, events }
 }
 
-t.test('words stand where they belong, whenever they come', async (t) => {
+t.test('transcripts replace their marks whenever they arrive', async (t) => {
   const words = new CallerTranscripts()
   const text = `${words.mark('a')} ${words.mark('b', 'haan')} 12`
   t.equal(words.read(text, true), null, 'the first is awaited')
@@ -35,14 +35,14 @@ t.test('words stand where they belong, whenever they come', async (t) => {
   t.equal(words.read('no mark at all', true), 'no mark at all')
 })
 
-t.test('a mark says nothing by itself and leaves its words what they are', async (t) => {
+t.test('a mark alone is no word and does not change its words', async (t) => {
   const words = new CallerTranscripts()
   t.equal(isBackchannel(words.mark('a'), true), false)
   t.equal(isBackchannel(words.mark('b', 'mm-hmm'), false), true)
   t.equal(isBackchannel(words.mark('c', 'stop'), false), false)
 })
 
-t.test('events keep their order; keys and who answered do not wait', async (t) => {
+t.test('events keep their order; keys and answered_by are not delayed', async (t) => {
   const { told, events, clock } = line()
   let known = false
   events.push(interrupted(1))
@@ -59,7 +59,7 @@ t.test('events keep their order; keys and who answered do not wait', async (t) =
   t.equal(clock.pending, 0)
 })
 
-t.test('each event that is overdue is told in its own time; the end tells all', async (t) => {
+t.test('overdue events are emitted one by one; the end emits all', async (t) => {
   const { told, events, clock } = line()
   const overdue = (turnId: number) => (waiting: boolean) => (waiting ? null : interrupted(turnId))
   events.pushDeferred(overdue(1))

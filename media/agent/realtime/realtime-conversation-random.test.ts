@@ -12,13 +12,13 @@ import type { Turn } from '../conversation-events.js'
 import { openRealtimeConversation } from './realtime-conversation.js'
 
 /*
- * Conversations that nobody wrote: callers who speak when they like, a model that answers, stalls, calls
- * tools and loses its connection. What must hold in each of them is looked at in the end.
+ * Random conversations: callers who speak at any time, a model that answers, stalls, calls tools and loses
+ * its connection. The invariants are checked at the end.
  */
 
 const SCENARIOS = 30
 const LENGTH_MS = 40_000
-/** The agent never leaves who waits for it in silence for longer. */
+/** Longest silence of the agent in its turn. */
 const DEAD_AIR_MS = 3000
 
 const TOOLS: readonly ToolSpec[] = [
@@ -113,7 +113,7 @@ async function scenario(seed: number): Promise<string[]> {
   return [...wrong, ...deadAir(rig, endedMs)]
 }
 
-/** Turns of the caller that nobody answered in time. */
+/** Returns the caller's turns that were not answered in time. */
 function deadAir(rig: ConversationRig, endedMs: number): string[] {
   const agent = rig.turns('agent')
   const caller = rig.turns('caller')

@@ -8,7 +8,7 @@ import {
 import { OPENAI_REALTIME } from '../../vendors/vendor-ids.js'
 import type { ToolSpec } from '../agent-spec.js'
 
-/* Conversations with a model that hears and speaks, on a virtual clock. */
+/* Conversations with a speech-to-speech model on a virtual clock. */
 
 const END_CALL: ToolSpec = {
   name: 'end_call',
@@ -37,7 +37,7 @@ const LOOK: ToolSpec = {
   },
 }
 
-/** Sound that is paused fades out in a frame of its own, and begins again where the fade began. */
+/** Paused audio fades out in a frame of its own and resumes where the fade began. */
 const FADE_MS = 20
 
 t.test(
@@ -98,7 +98,7 @@ t.test(
   },
 )
 
-t.test('an interruption: paused at once, then cut; the model is told what was really heard', async (t) => {
+t.test('barge-in: paused at once, then cut; the model learns what was heard', async (t) => {
   const rig = await openAnsweringRig()
   const model = rig.realtimeModel
   const before = model.commands.length
@@ -134,7 +134,7 @@ t.test('an interruption: paused at once, then cut; the model is told what was re
   closeAndCheck(rig)
 })
 
-t.test('a reply still being made is cancelled, and never comes back', async (t) => {
+t.test('a reply in progress is cancelled and does not return', async (t) => {
   const rig = await openRealtimeRig()
   const model = rig.realtimeModel
   model.replies.push({ items: [{ words: TEN_SECOND_ANSWER, ms: 10_000, leadMs: 300 }], endless: true })
@@ -145,7 +145,7 @@ t.test('a reply still being made is cancelled, and never comes back', async (t) 
   await rig.until(() => rig.turns('agent').length === 2)
   const [cancel, truncate] = model.commands.filter((order) => /cancel|truncate/.test(order))
   t.equal(cancel, 'cancel')
-  // The silence at its beginning was left out and is part of the vendor's count: all but its last 10 ms.
+  // The vendor counts the leading silence, of which all but 10 ms was dropped.
   const firstMs = rig.sentSamples() / 8 - FADE_MS - 1000
   t.ok(Math.abs(Number(truncate?.split(' ')[2]) - (firstMs + 290)) <= 1, `${truncate}, ${firstMs} ms sent`)
   closeAndCheck(rig)
@@ -178,7 +178,7 @@ for (const [name, ms, text] of [
   })
 }
 
-t.test('short words that are no backchannel stop the agent when they are known', async (t) => {
+t.test('short words that are no backchannel stop the agent once transcribed', async (t) => {
   const rig = await openAnsweringRig()
   rig.realtimeModel.transcripts.push({ text: 'Stop.' })
   rig.callerSound(0, { ms: 400, text: null })
@@ -206,9 +206,9 @@ t.test('a short sound while the agent waits: noise is not answered, a yes is', a
   closeAndCheck(rig)
 })
 
-t.test('sound that the vendor takes for no speech is forgotten', async (t) => {
+t.test('sound that the vendor does not recognise as speech is dropped', async (t) => {
   const rig = await openRealtimeRig({}, { silenceMs: 60_000 })
-  // Below the vendor's threshold and above the detector's.
+  // Below the vendor's threshold and above that of our VAD.
   rig.realtimeModel.stream.write = () => {}
   rig.callerSound(200, { ms: 900, text: null })
   await rig.run(5000)
@@ -216,7 +216,7 @@ t.test('sound that the vendor takes for no speech is forgotten', async (t) => {
   closeAndCheck(rig)
 })
 
-t.test('a turn that the vendor does not end is ended here', async (t) => {
+t.test('a turn that the vendor does not end is ended by our VAD', async (t) => {
   const rig = await openRealtimeRig({}, { silenceMs: 60_000 })
   rig.realtimeModel.transcripts.push({ text: 'My number is.' })
   rig.callerSound(200, { ms: 900, text: null })
@@ -247,7 +247,7 @@ t.test('without a detector of the vendor, ours ends the turn; silence is not sen
   closeAndCheck(rig)
 })
 
-t.test('a caller who goes on before the answer is heard is answered once, for everything', async (t) => {
+t.test('a caller who continues before the answer gets one answer to everything', async (t) => {
   const rig = await openRealtimeRig()
   const model = rig.realtimeModel
   model.replies.push({ afterMs: 1500, items: [{ words: 'Never heard.', ms: 1000 }] })
@@ -267,7 +267,7 @@ t.test('a caller who goes on before the answer is heard is answered once, for ev
   closeAndCheck(rig)
 })
 
-t.test('keys are told to the model', async (t) => {
+t.test('the model receives pressed keys', async (t) => {
   const rig = await openRealtimeRig()
   for (const digit of ['1', '2', '#'] as const) rig.press(digit)
   await rig.until(() => rig.turns('agent').length === 1)
@@ -349,7 +349,7 @@ t.test('end_call: the goodbye is heard to its last sample, then the call ends', 
   closeAndCheck(rig)
 })
 
-t.test('nudges, then the end, as with every other agent', async (t) => {
+t.test('nudges, then the end of the call', async (t) => {
   const rig = await openRealtimeRig({
     spec: {
       hangupLine: 'Goodbye.',
@@ -376,7 +376,7 @@ t.test('nudges, then the end, as with every other agent', async (t) => {
   closeAndCheck(rig)
 })
 
-t.test('the longest call ends with its line', async (t) => {
+t.test('the maximum duration ends the call with the hang-up line', async (t) => {
   const rig = await openRealtimeRig({ spec: { hangupLine: 'Time is up.', maxCallSeconds: 5 } })
   await rig.until(() => rig.eventsOf('finished').length === 1)
   t.same(
@@ -387,7 +387,7 @@ t.test('the longest call ends with its line', async (t) => {
   closeAndCheck(rig)
 })
 
-t.test('a recorder is known by its words before it is answered', async (t) => {
+t.test('a voicemail is detected by its words before a reply', async (t) => {
   const rig = await openRealtimeRig({ spec: { voicemail: { enabled: true, windowSeconds: 8 } } })
   rig.realtimeModel.transcripts.push({ text: 'Please leave a message after the tone.', afterMs: 400 })
   rig.callerSound(200, { ms: 3000, text: null })
@@ -399,7 +399,7 @@ t.test('a recorder is known by its words before it is answered', async (t) => {
   closeAndCheck(rig)
 })
 
-t.test('several languages: the transcription finds out which, and the lines follow the caller', async (t) => {
+t.test('the transcription detects the language and the phrases follow it', async (t) => {
   const rig = await openRealtimeRig({
     spec: {
       languages: ['en-IN', 'hi-IN'],
@@ -430,7 +430,7 @@ t.test('several languages: the transcription finds out which, and the lines foll
   closeAndCheck(rig)
 })
 
-t.test('a wide session hears and speaks the same', async (t) => {
+t.test('a wideband session behaves the same', async (t) => {
   const rig = await openRealtimeRig({ rate: 16_000 })
   rig.callerSound(200, { ms: 900, text: null })
   await rig.until(() => rig.turns('agent').length === 1)

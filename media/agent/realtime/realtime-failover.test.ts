@@ -10,7 +10,7 @@ import type { ScriptedRealtimeOptions } from '../../../fixtures/vendors/scripted
 import type { AgentSpec, FallbackVendors, ToolSpec } from '../agent-spec.js'
 import type { Vendors } from '../vendor-ports.js'
 
-/* A model that hears and speaks, and is gone: a recogniser, a model and a voice go on with its conversation. */
+/* A speech-to-speech model is given up: STT, LLM and TTS continue its conversation. */
 
 const SPARES: FallbackVendors = {
   speechToText: [{ vendor: 'main', model: null, mode: 'transcribe', languages: ['en-IN', 'hi-IN'] }],
@@ -25,7 +25,7 @@ const LOOK: ToolSpec = {
   action: { kind: 'mock', response: 'Sunday is free.' },
 }
 
-/** The spare recogniser writes what was said whenever it is asked, also of sound that it is given later. */
+/** The fallback recogniser transcribes all audio, also audio that it receives later. */
 const knowing = (own: Vendors, rig: ConversationRig): Vendors => ({
   ...own,
   speechToText: (id) => ({
@@ -55,7 +55,7 @@ function ask(rig: RealtimeRig, text: string, inMs = 300): void {
 
 const talk = (rig: RealtimeRig) => rig.eventSummary().filter((kind) => /^(agent|caller|finished)/.test(kind))
 
-t.test('it fails twice in an answer: the next model knows the conversation and gives it', async (t) => {
+t.test('after two failures the fallback model continues with the full context', async (t) => {
   const rig = await call({ openingLine: 'Hello.' })
   const model = rig.realtimeModel
   await rig.until(() => rig.turns('agent').length === 1)
@@ -99,7 +99,7 @@ t.test('it fails twice in an answer: the next model knows the conversation and g
   closeAndCheck(rig)
 })
 
-t.test('a refused key: the call goes on from its first word', async (t) => {
+t.test('a rejected API key: the fallback continues from the first word', async (t) => {
   const refusals = Array.from({ length: 20 }, () => 'vendor_rejected' as const)
   const rig = await call({ openingLine: 'Hello.' }, { refusals })
   await rig.until(() => rig.turns('agent').length === 1)
@@ -127,7 +127,7 @@ t.test(
   },
 )
 
-t.test('one lost connection is no reason to give the model up', async (t) => {
+t.test('one lost connection does not cause a failover', async (t) => {
   const rig = await call()
   const model = rig.realtimeModel
   for (let turn = 1; turn <= 4; turn++) {
@@ -170,20 +170,20 @@ t.test(
   },
 )
 
-t.test('words that nobody wrote down are heard again by the next recogniser', async (t) => {
+t.test('untranscribed speech is given to the fallback recogniser', async (t) => {
   const rig = await call()
   const model = rig.realtimeModel
   model.transcripts.push({ text: 'When are you open?', afterMs: 60_000 })
   model.replies.push({ fail: 'vendor_failed' }, { fail: 'vendor_failed' })
   rig.callerSound(300, { ms: 900, text: 'When are you open?' })
   await rig.until(() => rig.turns('agent').length === 2)
-  // The excuse had just begun.
+  // The apology had just begun.
   t.same(talk(rig), ['caller: […]', 'agent:  |', 'caller: When are you open?', 'agent: Answer 1.'])
   t.equal(rig.contextLines().at(-1), 'user: When are you open?')
   closeAndCheck(rig)
 })
 
-t.test('words that nobody can be asked for: the next model is told that they are not known', async (t) => {
+t.test('the fallback model is informed about words that cannot be recovered', async (t) => {
   const rig = await call()
   const model = rig.realtimeModel
   model.transcripts.push({ text: null })
@@ -195,7 +195,7 @@ t.test('words that nobody can be asked for: the next model is told that they are
   closeAndCheck(rig)
 })
 
-t.test('a tool that ran is not run again by the next model', async (t) => {
+t.test('the fallback model does not repeat a completed tool call', async (t) => {
   const rig = await call({ tools: [LOOK] })
   const model = rig.realtimeModel
   model.replies.push(
@@ -227,7 +227,7 @@ t.test(
   },
 )
 
-t.test('an interruption, a nudge and the end are as with every other agent after it', async (t) => {
+t.test('barge-in, nudges and the end work as usual after a failover', async (t) => {
   const rig = await call({
     hangupLine: 'Goodbye then.',
     nudges: { enabled: true, hangupAfter: true, steps: [{ afterSeconds: 2, text: 'Are you there?' }] },
@@ -256,7 +256,7 @@ t.test('an interruption, a nudge and the end are as with every other agent after
   closeAndCheck(rig)
 })
 
-t.test('all of them are gone: words, and the end', async (t) => {
+t.test('when all models have failed, the call ends with a phrase', async (t) => {
   const rig = await call()
   rig.realtimeModel.replies.push({ fail: 'vendor_failed' }, { fail: 'vendor_failed' })
   for (let i = 0; i < 10; i++) rig.modelScripts.push([{ after: 30, fail: 'HTTP 500' }])

@@ -6,7 +6,7 @@ import {
   TEN_SECOND_ANSWER,
 } from '../../../fixtures/rigs/realtime-rig.js'
 
-/* A model that hears and speaks, and fails: what the caller hears, and what the next connection knows. */
+/* Failures of a speech-to-speech model: what the caller hears and what the next connection knows. */
 
 t.test(
   'a model that says nothing: the embedded voice excuses it, a new connection is tried, then goodbye',
@@ -28,7 +28,7 @@ t.test(
   },
 )
 
-t.test('a refused key: nothing is tried for long, the caller hears a goodbye', async (t) => {
+t.test('a rejected API key ends the call with a goodbye', async (t) => {
   const refusals = Array.from({ length: 20 }, () => 'vendor_rejected' as const)
   const rig = await openRealtimeRig({ spec: { openingLine: 'Hello.' } }, { refusals })
   await rig.until(() => rig.eventsOf('finished').length === 1, 20_000)
@@ -71,7 +71,7 @@ for (const [name, reply] of [
   })
 }
 
-t.test('a connection lost before the answer: it is asked for again at once', async (t) => {
+t.test('a connection lost before the answer: the answer is requested again at once', async (t) => {
   const rig = await openRealtimeRig()
   const model = rig.realtimeModel
   model.replies.push({ stall: true })
@@ -91,7 +91,7 @@ t.test('a connection lost before the answer: it is asked for again at once', asy
   closeAndCheck(rig)
 })
 
-t.test('a connection lost while nobody speaks is opened again', async (t) => {
+t.test('a connection lost during silence is reopened', async (t) => {
   const rig = await openRealtimeRig()
   const model = rig.realtimeModel
   await rig.run(1000)
@@ -108,7 +108,7 @@ t.test('a connection lost while nobody speaks is opened again', async (t) => {
   closeAndCheck(rig)
 })
 
-t.test('a connection is replaced before its time is over, when nobody speaks', async (t) => {
+t.test('a connection is renewed before its time limit, during silence', async (t) => {
   const rig = await openRealtimeRig({}, { longestMs: 40_000 })
   const model = rig.realtimeModel
   model.transcripts.push({ text: 'When are you open?' }, { text: 'Thank you.' })
@@ -132,7 +132,7 @@ t.test('a connection is replaced before its time is over, when nobody speaks', a
   closeAndCheck(rig)
 })
 
-t.test('words that never come do not hold up the transcript', async (t) => {
+t.test('missing transcripts do not block later events', async (t) => {
   const rig = await openRealtimeRig()
   const model = rig.realtimeModel
   model.transcripts.push({ text: 'Nobody reads this.', afterMs: 60_000 }, { text: null })
@@ -151,7 +151,7 @@ t.test('words that never come do not hold up the transcript', async (t) => {
   closeAndCheck(rig)
 })
 
-t.test('a call that ends in the middle of everything is told to its end', async (t) => {
+t.test('all events of an abruptly ended call are emitted', async (t) => {
   const rig = await openAnsweringRig()
   rig.callerSound(0, { ms: 5000, text: null })
   await rig.run(60)

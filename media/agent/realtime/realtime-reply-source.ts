@@ -59,7 +59,7 @@ export class RealtimeReplySource implements ReplySource {
   #pending: string | null = null
   /** Number of tool-round messages that the model has received. */
   #sentToolMessages = 0
-  #keys = { caller: 0, told: '' }
+  #keys = { caller: 0, sent: '' }
 
   constructor(options: RealtimeReplySourceOptions) {
     this.#options = options
@@ -73,7 +73,7 @@ export class RealtimeReplySource implements ReplySource {
 
   /** Stops this source. Returns what another model needs to continue the conversation. */
   handOver(): { readonly context: ConversationContext; readonly tools: ToolRounds } {
-    const { context, transcripts: words, turnContext } = this.#options
+    const { context, transcripts, turnContext } = this.#options
     const turn = this.#asked
     this.#stop()
     for (const item of this.#items) item.end()
@@ -82,7 +82,7 @@ export class RealtimeReplySource implements ReplySource {
       turnContext.feed({ type: 'modelFailed', turn, code, message, atMs: turnContext.now() })
     }
     context.rewrite((text) => {
-      const read = words.read(text, false) ?? ''
+      const read = transcripts.read(text, false) ?? ''
       return read === UNTRANSCRIBED ? NOT_HEARD : read
     })
     return { context, tools: this.#tools }
@@ -95,13 +95,15 @@ export class RealtimeReplySource implements ReplySource {
 
   /** Returns the messages for a new connection. */
   history(): readonly ChatMessage[] {
-    const { context, transcripts: words } = this.#options
+    const { context, transcripts } = this.#options
     this.#sentToolMessages = this.#tools.messages.length
     return context
       .messages(this.#pending, this.#tools.messages)
       .slice(1)
       .map((message) =>
-        message.role === 'user' ? { ...message, content: words.read(message.content, false) ?? '' } : message,
+        message.role === 'user'
+          ? { ...message, content: transcripts.read(message.content, false) ?? '' }
+          : message,
       )
   }
 
@@ -180,11 +182,11 @@ export class RealtimeReplySource implements ReplySource {
   }
 
   commitCaller({ id, text, startMs, endMs, words: timed }: CallerTurn, forModel: boolean): void {
-    const { context, transcripts: words, eventQueue, turnContext } = this.#options
+    const { context, transcripts, eventQueue, turnContext } = this.#options
     this.#pending = null
     if (forModel) context.addCallerTurn(text)
     eventQueue.pushDeferred((waiting) => {
-      const said = words.read(text, waiting)
+      const said = transcripts.read(text, waiting)
       if (said === null) return null
       if (said === '') return 'none'
       // The language is known only with the words. It applies from here on.
@@ -233,9 +235,9 @@ export class RealtimeReplySource implements ReplySource {
 
   #sendKeys({ id, text }: CallerTurn): void {
     const keys = keyedDigits(text)
-    const before = this.#keys.caller === id ? this.#keys.told : ''
+    const before = this.#keys.caller === id ? this.#keys.sent : ''
     const rest = keys.startsWith(before) ? keys.slice(before.length).trim() : keys
-    this.#keys = { caller: id, told: keys }
+    this.#keys = { caller: id, sent: keys }
     if (rest !== '') this.#options.connection.addMessage('user', `Keys pressed on the telephone: ${rest}`)
   }
 

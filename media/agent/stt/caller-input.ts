@@ -55,7 +55,7 @@ export class CallerInput {
   #lastFinalMs: number | null = null
 
   constructor(options: CallerInputOptions) {
-    const { spec, rate, recognisers, breakers, vad, turnDetector: ending, clock, turnContext } = options
+    const { spec, rate, recognisers, breakers, vad, turnDetector, clock, turnContext } = options
     this.#rate = rate
     this.#turnContext = turnContext
     this.#answeringMachine = spec.voicemail.enabled
@@ -86,7 +86,7 @@ export class CallerInput {
         turnContext.feed({ type: 'recognitionFailed', code, message, atMs: turnContext.now() }),
     })
     this.#detector = vad.open({ rate, startMs: VAD_START_MS, stopMs: VAD_STOP_MS })
-    this.#endpointing = ending === null ? null : new EndpointingDelay(ending, rate, turnContext)
+    this.#endpointing = turnDetector === null ? null : new EndpointingDelay(turnDetector, rate, turnContext)
     this.#echo = new EchoEstimator(rate)
     this.#quiet = new Int16Array((rate / 1000) * FRAME_MS)
   }

@@ -4,12 +4,12 @@ import type { TurnDetector } from '../../vad/turn-detector.js'
 
 interface Question {
   readonly ms: number
-  /** Sound heard until then, in ms. */
+  /** Audio processed until then (ms). */
   readonly heardMs: number
   answer(likely: number): void
 }
 
-/** A model that answers when it is told to. */
+/** A turn detector with scripted answers. */
 function scripted() {
   const questions: Question[] = []
   let heardMs = 0
@@ -28,7 +28,9 @@ function scripted() {
   return { model, questions, closed: () => closed }
 }
 
-/** When the language model is asked, in ms of the rig's clock; `likely` is told 40 ms after the question. */
+/**
+ * Returns the time (ms) at which the language model is asked. The estimate arrives 40 ms after the question.
+ */
 async function asked(text: string, likely: number | null): Promise<number> {
   const { model, questions } = scripted()
   const rig = new ConversationRig({ turnDetector: model })
@@ -45,11 +47,11 @@ async function asked(text: string, likely: number | null): Promise<number> {
   return atMs
 }
 
-t.test('every pause is asked about once, while the caller has the floor', async (t) => {
+t.test("the detector is asked once per pause, only in the caller's turn", async (t) => {
   const { model, questions, closed } = scripted()
   const rig = new ConversationRig({ turnDetector: model, spec: { openingLine: 'Hello, how can I help?' } })
   await rig.start()
-  // A cough over the agent's line is no pause of a caller.
+  // A cough over the agent's phrase is no pause of a caller.
   rig.callerSound(300, { ms: 120, text: '' })
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(questions.length, 0)
@@ -63,14 +65,14 @@ t.test('every pause is asked about once, while the caller has the floor', async 
   t.equal(questions.length, 2, 'one for each pause')
   const [first, second] = questions
   t.ok(first !== undefined && first.ms > 600 && first.ms <= 600 + 240 + 300, `${first?.ms}`)
-  // The second one hears the whole turn, not the last breath alone.
+  // The second question covers the whole turn, not only the last part.
   t.ok(second !== undefined && second.ms > 1550 && second.ms <= 1550 + 240 + 300, `${second?.ms}`)
   rig.close()
   t.ok(closed())
   second?.answer(1)
 })
 
-t.test('its answer shortens and lengthens the wait; without one the words decide', async (t) => {
+t.test('the estimate shortens or extends the wait; without one the words decide', async (t) => {
   const plain = await asked('I want to book and', null)
   const complete = await asked('I want to book.', null)
   t.ok((await asked('I want to book and', 1)) < plain - 300)
@@ -79,7 +81,7 @@ t.test('its answer shortens and lengthens the wait; without one the words decide
   t.equal(await asked('I want to book.', 1), complete)
 })
 
-t.test('an answer that comes too late changes nothing', async (t) => {
+t.test('a late estimate changes nothing', async (t) => {
   const { model, questions } = scripted()
   const rig = new ConversationRig({ turnDetector: model })
   await rig.start()

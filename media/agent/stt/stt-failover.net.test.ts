@@ -8,9 +8,9 @@ import { sarvamSpeechToText } from '../../vendors/sarvam/stt.js'
 import { CircuitBreakers } from '../circuit-breaker.js'
 import { SttFailover } from './stt-failover.js'
 
-/* The recognisers of one call on real sockets: what each of them was sent, to the sample. */
+/* The recognisers of one call on real sockets: checks the exact samples that each receives. */
 
-/** A frame whose every sample names its place. */
+/** A frame whose samples hold their own position. */
 const frame = (atMs: number): Int16Array =>
   Int16Array.from({ length: 160 }, (_, i) => (atMs * 8 + i) % 30_000)
 
@@ -93,7 +93,7 @@ t.test(
   },
 )
 
-t.test('a vendor that goes away for good: the next one gets what was not answered', async (t) => {
+t.test('a lost vendor: the next one receives the unanswered speech', async (t) => {
   const { deepgram, sarvam, ears, told, hear } = await rig(t, ['en-IN', 'hi-IN'])
   t.equal(deepgram.last.url.searchParams.get('language'), 'multi')
   for (const message of DEEPGRAM_LISTEN.final('नमस्ते')) deepgram.last.send(message)
@@ -116,7 +116,7 @@ t.test('a vendor that goes away for good: the next one gets what was not answere
   t.same(told.slice(2), ['कल आइए hi-IN'])
 })
 
-t.test('a vendor that keeps silent: the other one is asked beside it', async (t) => {
+t.test('a silent vendor is hedged with another one', async (t) => {
   const { deepgram, sarvam, clock, ears, told, hear } = await rig(t, ['en-IN', 'hi-IN'])
   hear(1000)
   ears.utteranceStart(300)
@@ -130,7 +130,7 @@ t.test('a vendor that keeps silent: the other one is asked beside it', async (t)
   await deepgram.until(() => !deepgram.last.open, 'the first is closed')
 })
 
-/** Resolves when the condition holds; rejects after 30 s. */
+/** Resolves when the condition holds. Rejects after 30 s. */
 async function until(condition: () => boolean): Promise<void> {
   for (const end = performance.now() + 30_000; !condition(); ) {
     if (performance.now() > end) throw new Error('condition not reached')

@@ -8,7 +8,7 @@ import type { RecogniserChoice } from './stt-stream.js'
 
 const FRAME = new Int16Array(160)
 
-/** What one opened stream was given. */
+/** What one stream received. */
 interface Opened {
   readonly language: string
   readonly frames: number[]
@@ -93,7 +93,7 @@ function rig(...recognisers: Recogniser[]) {
     told,
     clock,
     breakers,
-    /** Sound for so long, frame by frame. */
+    /** Writes audio of this length, frame by frame. */
     hear(ms: number) {
       for (const until = nowMs + ms; nowMs < until; nowMs += 20) {
         clock.advance(20)
@@ -135,7 +135,7 @@ t.test(
   },
 )
 
-t.test('one that is late is helped: the first to answer stays', async (t) => {
+t.test('a late recogniser is hedged: the first to answer stays', async (t) => {
   const main = new Recogniser('main')
   const second = new Recogniser('second')
   const { ears, told, hear, clock } = rig(main, second)
@@ -161,7 +161,7 @@ t.test('one that is late is helped: the first to answer stays', async (t) => {
   t.equal(ears.capabilities.finalDeadlineMs, 400 + 700, 'the first one may help out in its turn')
 })
 
-t.test('a cough, in which nobody hears words, changes nothing', async (t) => {
+t.test('a cough without words changes nothing', async (t) => {
   const main = new Recogniser('main')
   const second = new Recogniser('second')
   const { ears, told, hear, clock } = rig(main, second)
@@ -177,7 +177,7 @@ t.test('a cough, in which nobody hears words, changes nothing', async (t) => {
   t.equal(second.opened.length, 1, 'asked once')
 })
 
-t.test('a text that came while the sound lasted is all of it, unless more words follow', async (t) => {
+t.test('a final during speech is complete unless more words follow', async (t) => {
   const main = new Recogniser('main')
   const second = new Recogniser('second')
   const { ears, hear, clock } = rig(main, second)
@@ -196,7 +196,7 @@ t.test('a text that came while the sound lasted is all of it, unless more words 
   t.equal(second.opened.length, 1)
 })
 
-t.test('of a long utterance the next one gets four seconds', async (t) => {
+t.test('a fallback receives the last four seconds of a long utterance', async (t) => {
   const main = new Recogniser('main')
   const second = new Recogniser('second')
   const { ears, hear } = rig(main, second)
@@ -209,7 +209,7 @@ t.test('of a long utterance the next one gets four seconds', async (t) => {
   t.ok(unbroken(second.last.frames))
 })
 
-t.test('all fail: told, and begun again with the first', async (t) => {
+t.test('when all fail, the failure is reported and the first one is reopened', async (t) => {
   const main = new Recogniser('main')
   const second = new Recogniser('second')
   second.refuses = true
@@ -228,7 +228,7 @@ t.test('all fail: told, and begun again with the first', async (t) => {
   t.equal(clock.pending, 0)
 })
 
-t.test('one that cannot be opened is passed over', async (t) => {
+t.test('a recogniser that cannot be opened is skipped', async (t) => {
   const main = new Recogniser('main')
   const second = new Recogniser('second')
   main.refuses = true
@@ -239,7 +239,7 @@ t.test('one that cannot be opened is passed over', async (t) => {
   t.match(rig(main, second).ears.open(), { code: 'vendor_rejected' })
 })
 
-t.test('one that failed on other calls just now is not tried', async (t) => {
+t.test('a recogniser with an open circuit is skipped', async (t) => {
   const main = new Recogniser('main')
   const second = new Recogniser('second')
   const { ears, told, breakers } = rig(main, second)

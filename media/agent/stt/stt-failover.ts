@@ -303,7 +303,7 @@ export class SttFailover {
   #streamFailed(stt: SttStream, error: VendorFailure): void {
     this.#options.breakers.failed(keyOf(stt.choice), false)
     this.#tried.add(stt.choice)
-    const unwritten = stt.stream.untranscribed?.() ?? null
+    const untranscribed = stt.stream.untranscribed?.() ?? null
     stt.stream.close()
     if (stt === this.#hedge) {
       this.#hedge = null
@@ -313,7 +313,7 @@ export class SttFailover {
       this.#promoteHedge(error)
       return
     }
-    if (this.#failOver(stt.choice, error, unwritten)) return
+    if (this.#failOver(stt.choice, error, untranscribed)) return
     this.#active = null
     this.#deadline?.cancel()
     this.#options.failed(error)
@@ -323,7 +323,7 @@ export class SttFailover {
   #failOver(
     failed: RecogniserChoice,
     error: VendorFailure,
-    unwritten: { readonly startMs: number; readonly endMs: number } | null = null,
+    untranscribed: { readonly startMs: number; readonly endMs: number } | null = null,
   ): boolean {
     for (let next = this.#nextFallback(); next !== null; next = this.#nextFallback()) {
       const opened = this.#open(next)
@@ -332,7 +332,7 @@ export class SttFailover {
         continue
       }
       const same = next.recogniser === failed.recogniser && next.model === failed.model
-      if (!same && unwritten !== null) this.#utterance ??= { ...unwritten, finalReceived: false }
+      if (!same && untranscribed !== null) this.#utterance ??= { ...untranscribed, finalReceived: false }
       this.#options.recogniserFailed(error, failed.recogniser.id, same ? null : next.recogniser.id)
       this.#activate(opened)
       this.#armDeadline()

@@ -13,7 +13,7 @@ import {
 const NOW = Date.parse('2026-11-20T12:00:00Z')
 const read = (kind: ServiceKind, given: Readonly<Record<string, unknown>>) => serviceRequest(kind, given, NOW)
 
-t.test('what the arguments of a model ask for', async (t) => {
+t.test('arguments of a model become requests', async (t) => {
   t.same(read('opt_out', {}), { kind: 'opt_out', reason: '' })
   t.same(read('opt_out', { reason: ' too many calls ' }), { kind: 'opt_out', reason: 'too many calls' })
   t.same(read('transfer_call', { destination: 'dst_1', reason: 'billing', summary: 'Wants a refund.' }), {
@@ -27,7 +27,7 @@ t.test('what the arguments of a model ask for', async (t) => {
   t.equal(note.length, 500)
 })
 
-t.test('the time of a callback is Indian time unless it says otherwise', async (t) => {
+t.test('the time of a callback defaults to Indian time', async (t) => {
   const at = (text: string) => {
     const request = read('schedule_callback', { at: text })
     return typeof request === 'string' ? request : new Date((request as { at: number }).at).toISOString()
@@ -47,7 +47,7 @@ t.test('the time of a callback is Indian time unless it says otherwise', async (
   )
 })
 
-t.test('every answer can be told, and none promises what was not done', async (t) => {
+t.test('every result has a text that promises only what was done', async (t) => {
   const refusals: readonly ServiceRefusal[] = [
     'destination_not_verified',
     'destination_disabled',
@@ -73,7 +73,7 @@ t.test('every answer can be told, and none promises what was not done', async (t
   }
 })
 
-/** A list of numbers that want no more calls, and a calendar of 9 to 21 o'clock, as a service keeps them. */
+/** A service with an opt-out list and a calendar from 9 to 21 o'clock. */
 class Desk {
   readonly optedOut = new Map<string, string>()
   readonly callbacks: number[] = []

@@ -74,7 +74,7 @@ function run(text: string, calls: readonly ToolCall[]) {
   return { running, asked, pressed, rounds, first: rounds[0] }
 }
 
-t.test('what needs nothing from outside is done at once', async (t) => {
+t.test('tools without external requests finish at once', async (t) => {
   t.equal(run('', []).first?.next, 'nothing')
   const slots = call('1', 'slots', { day: 'Monday' })
   const again = run('Let me look.', [slots]).first
@@ -105,7 +105,7 @@ t.test('a huge result is cut before the model and the transcript see it', async 
   t.match(rounds[0]?.messages[1], { role: 'tool', content: result })
 })
 
-t.test('keys are pressed, wrong ones are not', async (t) => {
+t.test('valid keys are sent, invalid ones are not', async (t) => {
   const right = run('', [call('1', 'keys', { digits: '12-3 #' })])
   t.same(right.pressed, ['123#'])
   t.match(right.first?.outcomes, [{ result: 'The keys 123# are being sent.' }])
@@ -120,7 +120,7 @@ t.test('keys are pressed, wrong ones are not', async (t) => {
   ])
 })
 
-t.test('requests run beside each other; the round is done when the last result is there', async (t) => {
+t.test('requests run in parallel; the round ends with the last result', async (t) => {
   const made = [call('1', 'order', { id: 7 }), call('2', 'slots', { day: 'Monday' }), call('3', 'stock')]
   const { running, asked, rounds } = run('', made)
   t.same(rounds, [])
@@ -152,7 +152,7 @@ t.test('requests run beside each other; the round is done when the last result i
   )
 })
 
-t.test('the caller does not wait: what is known is told, what comes later too', async (t) => {
+t.test('on a barge-in known results are reported, later ones follow', async (t) => {
   const { running, asked, rounds } = run('One moment.', [call('1', 'order'), call('2', 'stock')])
   asked[0]?.done('Sent.')
   const late: string[] = []
@@ -169,7 +169,7 @@ t.test('the caller does not wait: what is known is told, what comes later too', 
   t.same(rounds, [], 'nobody waits for the round any more')
 })
 
-t.test('the call is over: nothing is waited for', async (t) => {
+t.test('at the end of the call all tools are cancelled', async (t) => {
   const { running, asked, rounds } = run('', [call('1', 'order')])
   running.cancel()
   t.equal(asked[0]?.cancelled, true)

@@ -3,7 +3,7 @@ import { heardText, heardWords, resumeOffset, type SpokenSentence } from './hear
 
 const RATE = 8000
 const TEXT = 'We open at nine.'
-/** A second of sound; words at 0, 200, 450 and 600 ms. */
+/** One second of audio with words at 0, 200, 450 and 600 ms. */
 const timed: SpokenSentence = {
   text: TEXT,
   start: 0,
@@ -78,7 +78,7 @@ t.test('words with their samples, null when the vendor has none', async (t) => {
   t.same(heardWords([timed], 0, RATE), [])
 })
 
-t.test('a broken sentence goes on with the word that was not finished', async (t) => {
+t.test('a broken sentence continues with the unfinished word', async (t) => {
   const offset = resumeOffset({ ...timed, samples: 4000 }, RATE)
   t.equal(TEXT.slice(offset), 'at nine.')
   t.equal(resumeOffset({ ...untimed, samples: 100 }, RATE), 0)

@@ -31,12 +31,12 @@ function openLoop(
   return { loop, policies: () => policies }
 }
 
-t.test('session time is that of the packets, however late the first tick was', async (t) => {
+t.test('session time follows the packets even when the first tick is late', async (t) => {
   const clock = new VirtualClock({ nowMs: 5_000 })
   const { loop } = openLoop(clock)
   loop.begin()
   t.equal(loop.now(), 0)
-  // Due at 5,015, run at 5,095, and the three after it at once: those behind are caught up.
+  // Due at 5,015 ms, run at 5,095 ms; the next three ticks catch up at once.
   clock.advance(95)
   loop.tick(0)
   t.equal(loop.now(), 0, 'as far as it knows')
@@ -52,7 +52,7 @@ t.test('session time is that of the packets, however late the first tick was', a
   clock.advance(20)
   loop.tick(120)
   t.equal(loop.now(), 120)
-  // Late again: what is known does not change.
+  // A late tick does not change session time.
   clock.advance(70)
   loop.tick(140)
   t.equal(loop.now(), 190)

@@ -8,7 +8,7 @@ import { initialTurnState, step } from './turn-machine.js'
 import type { TurnPolicy } from './turn-policy.js'
 import { CALL, type TimerName, type TurnEffect, type TurnInput } from './turn-types.js'
 
-/** A reproducible stream of numbers in [0, 1). */
+/** A reproducible sequence of numbers in [0, 1). */
 function numbers(seed: number): () => number {
   let a = seed >>> 0
   return () => {
@@ -20,10 +20,10 @@ function numbers(seed: number): () => number {
 }
 
 /**
- * A shell that runs the effects against vendors that behave at random (late, silent, failing), and a
- * caller who speaks, coughs and presses keys at random. Breaks a rule of the targets: throws.
+ * Runs the effects against vendors and a caller that behave at random: late, silent or failing vendors;
+ * speech, coughs and keys of the caller. Throws when a rule of turn-taking is violated.
  */
-/** Lines that are synthesised when the call begins. */
+/** Phrases that are prepared when the call begins. */
 const PREPARED: ReadonlySet<unknown> = new Set(['failure', 'wait', 'goodbye'])
 
 class RandomCall {
@@ -41,7 +41,7 @@ class RandomCall {
   #stopped = false
   #queue: TurnInput[] = []
   #busy = false
-  /** The utterance in the playout. */
+  /** The utterance in playout. */
   #voice: {
     turn: number
     pendingMs: number
@@ -53,14 +53,14 @@ class RandomCall {
   } | null = null
   #paused = false
   #model: { turn: number; timer: Timer } | null = null
-  /** Asked before the decision; the caller's turns for which that was done. */
+  /** The speculative request, and the caller's turns that had one. */
   #early: { readonly words: string; readonly caller: number } | null = null
   #tried = new Set<number>()
   #others = new Set<Timer>()
   #speaking: { fromMs: number; untilMs: number; told: boolean; text: string } | null = null
   #vad = { speaking: false, onsetMs: 0, lastMs: 0 }
   #silentMs = 0
-  /** The caller is taken to be speaking for so long. */
+  /** How long the caller has been considered to be speaking (ms). */
   #soundMs = 0
   #committed = new Set<number>()
 
@@ -89,7 +89,7 @@ class RandomCall {
       if (this.now >= hangUpAt) this.feed({ type: 'close', atMs: this.now })
       else this.#beat()
     }
-    // The vendors' own timers are cancelled by the shell with their jobs.
+    // The conversation cancels the vendors' timers with their jobs.
     for (const timer of this.#others) timer.cancel()
     if (this.timers.size > 0 || this.clock.pending > 0) throw new Error('timers left after the end')
   }
@@ -103,7 +103,7 @@ class RandomCall {
       const result = step(this.state, next, this.policy)
       this.state = result.next
       const name = 'name' in next ? `:${next.name}` : ''
-      // What proves the caller.
+      // Inputs that prove that the caller is present.
       if (next.type === 'digit' || name === ':digits' || ('text' in next && next.text !== ''))
         this.#soundMs = 0
       if (next.type !== 'voice' && next.type !== 'token')
@@ -114,7 +114,10 @@ class RandomCall {
     this.#busy = false
   }
 
-  /** Every timer is the call's or a live turn's; a paused playout means the machine paused it. */
+  /**
+   * Checks that every timer belongs to the call or a live turn, and that playout is paused only by the
+   * machine.
+   */
   #check(): void {
     const { caller, reply, phase } = this.state
     const live = new Set([CALL, caller?.id, reply?.id])
@@ -163,7 +166,7 @@ class RandomCall {
         this.feed({ type: 'drained', turn: voice.turn, atMs: this.now })
       }
     }
-    // Silence counts while the caller owes nothing: the agent has the floor.
+    // Silence counts only during the agent's turn.
     const agentsFloor = ['waitingFinal', 'thinking', 'speaking', 'ending'].includes(this.state.phase)
     this.#silentMs = sound || !agentsFloor || this.#vad.speaking ? 0 : this.#silentMs + (this.now - from)
     if (this.#silentMs > 3000) throw new Error(`dead air in ${this.state.phase}`)
@@ -187,7 +190,7 @@ class RandomCall {
       this.#speaking = { fromMs: at, untilMs: at + ms, told: false, text }
     }
     if (this.random() < 0.0008) {
-      // A key is a cause: the wait begins again.
+      // A key restarts the wait.
       this.#silentMs = 0
       this.feed({ type: 'digit', digit: this.random() < 0.3 ? '#' : '5', atMs: at })
     }
@@ -378,7 +381,7 @@ class RandomCall {
     return this.#voice
   }
 
-  /** Synthesis keeps its own deadlines (synthesis.ts): it delivers within 700 ms, or not at all. */
+  /** Synthesis has its own deadlines (synthesis.ts): it delivers within 700 ms or not at all. */
   #synthesise(turn: number, prepared = false): void {
     const voice = this.#utterance(turn)
     voice.synthesising++
@@ -391,7 +394,7 @@ class RandomCall {
     })
   }
 
-  /** Other systems are asked; with or without words of the tool's own. */
+  /** Runs tools, with or without a filler of their own. */
   #tools(turn: number): void {
     const bridged = this.random() < 0.4
     const job = {
@@ -443,7 +446,7 @@ class RandomCall {
   }
 }
 
-t.test('thousands of random calls keep every rule', async (t) => {
+t.test('thousands of random calls violate no rule', async (t) => {
   const phases = new Map<string, number>()
   let learned = 0
   let waitedForTools = 0

@@ -3,7 +3,7 @@ import { TEST_POLICY as POLICY } from '../../../fixtures/turns/policy.js'
 import { initialTurnState, step } from './turn-machine.js'
 import { CALL, type Phase, type TurnEffect, type TurnInput, type TurnState } from './turn-types.js'
 
-/** Applies inputs in order; times are given by each. */
+/** Applies inputs in order. Each input holds its time. */
 function walk(
   inputs: readonly TurnInput[],
   policy = POLICY,
@@ -24,7 +24,7 @@ const OFFSET: TurnInput = { type: 'offset', lastVoicedMs: 2000, atMs: 2300 }
 const FINAL: TurnInput = { type: 'final', text: 'Are you open?', words: null, atMs: 2400 }
 const HEARD: readonly TurnInput[] = [START, ONSET, OFFSET, FINAL]
 
-/** A way into each phase. The caller's first turn has id 1, the reply to it id 2. */
+/** Inputs that lead to each phase. The caller's first turn has id 1, the reply to it id 2. */
 const WAYS: Readonly<Record<Phase, readonly TurnInput[]>> = {
   opening: [],
   listening: [START],
@@ -95,8 +95,8 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
 }
 
 /**
- * Every phase x input: the phase it leads to. `-`: unexpected, nothing changes but the count. `=`: it
- * is expected here and the phase stays.
+ * The next phase for every phase x input. `-`: unexpected, only the count changes. `=`: expected, the phase
+ * stays.
  */
 const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>> = {
   opening: { start: 'thinking', close: 'ended' },
@@ -278,7 +278,7 @@ t.test('every state x input', async (t) => {
       if (expected === '-') {
         t.same({ ...next, unexpected: 0 }, { ...state, unexpected: 0 }, `${phase} x ${name} changes nothing`)
         t.same(effects, [], `${phase} x ${name} does nothing`)
-        // The frame by frame input is decided before anything is counted.
+        // The input of every frame is decided before anything is counted.
         if (input.type !== 'voice')
           t.equal(next.unexpected, state.unexpected + 1, `${phase} x ${name} is counted`)
       } else {
@@ -289,7 +289,7 @@ t.test('every state x input', async (t) => {
   }
 })
 
-t.test('the interruption keeps the pause as the place of the cut', async (t) => {
+t.test('an interruption cuts at the time of the pause', async (t) => {
   const { effects } = walk([...WAYS.paused, { type: 'voice', voicedMs: 560, quietMs: 0, atMs: 3560 }])
   t.same(effects[0], { type: 'interrupt', turn: 2, atMs: 3060 })
 })
@@ -302,7 +302,7 @@ t.test('the deadline of the final text counts from the end of speech', async (t)
   ])
 })
 
-t.test('sound alone that proved nothing does not stop the agent again until words come', async (t) => {
+t.test('after a false barge-in, sound alone no longer stops the agent until words arrive', async (t) => {
   const again: readonly TurnInput[] = [
     ...WAYS.paused,
     { type: 'voice', voicedMs: 560, quietMs: 0, atMs: 3560 },
@@ -328,7 +328,7 @@ t.test('sound alone that proved nothing does not stop the agent again until word
   t.equal(proved.state.ignoreWordlessSound, false)
 })
 
-t.test('words put off the end of patience with a sound', async (t) => {
+t.test('words restart the limit for wordless sound', async (t) => {
   const speaking: readonly TurnInput[] = [
     ...WAYS.callerSpeaking,
     { type: 'partial', text: 'well', atMs: 4000 },
@@ -342,7 +342,7 @@ t.test('words put off the end of patience with a sound', async (t) => {
   ])
 })
 
-t.test('where the words are over, a sound that goes on is soon taken for noise', async (t) => {
+t.test('after the words are complete, lasting sound is soon treated as noise', async (t) => {
   const heard: readonly TurnInput[] = [
     ...WAYS.callerSpeaking,
     { type: 'partial', text: 'what is the price?', atMs: 4000 },
@@ -364,7 +364,7 @@ t.test('where the words are over, a sound that goes on is soon taken for noise',
   )
 })
 
-t.test('a model that is refused is not asked again', async (t) => {
+t.test('a model that rejects the request is not asked again', async (t) => {
   const { state, effects } = walk([
     ...HEARD,
     { type: 'modelFailed', turn: 2, code: 'vendor_rejected', message: 'wrong key', atMs: 2500 },
@@ -373,7 +373,7 @@ t.test('a model that is refused is not asked again', async (t) => {
   t.ok(effects.some((effect) => effect.type === 'sayPhrase' && effect.phrase === 'goodbye'))
 })
 
-t.test('a vendor that ends utterances itself is not waited for', async (t) => {
+t.test('there is no wait for a vendor that ends utterances itself', async (t) => {
   const { state } = walk([START, ONSET, { ...FINAL, atMs: 2100 }, OFFSET])
   t.equal(state.phase, 'thinking')
 })

@@ -14,7 +14,7 @@ const POLICY = policyFor(DEFAULT_SPEC, {
 const COMPLETE = 'I would like to book an appointment.'
 const OPEN = 'I would like to book an appointment and'
 
-/** Session ms at which the words are answered; the machine runs on until then. */
+/** Returns the session time (ms) at which the words are answered. */
 function answeredAtMs(inputs: readonly TurnInput[], from: TurnState = initialTurnState) {
   let state = from
   let due: number | null = null
@@ -39,7 +39,7 @@ function answeredAtMs(inputs: readonly TurnInput[], from: TurnState = initialTur
   }
 }
 
-/** A caller who speaks from 1 s to 2 s; the final text comes 250 ms after the pause was told. */
+/** A caller who speaks from 1 s to 2 s. The final text arrives 250 ms after the offset. */
 function said(text: string, ...judged: readonly TurnInput[]): readonly TurnInput[] {
   const inputs: readonly TurnInput[] = [
     { type: 'start', opening: false, atMs: 0 },
@@ -61,18 +61,18 @@ const sound = (likely: number, at = 2260, lastVoicedMs = 2000): TurnInput => ({
 const waited = (text: string, ...judged: readonly TurnInput[]) =>
   answeredAtMs(said(text, ...judged)).at - 2000
 
-t.test('without a judgement the words alone decide', async (t) => {
+t.test('without an estimate the words alone decide', async (t) => {
   t.equal(waited(COMPLETE), 550, 'as soon as the text is there')
   t.equal(waited(OPEN), POLICY.waitMs.open.usual)
 })
 
-t.test('the sound moves the wait between its limits', async (t) => {
+t.test('the turn detector moves the wait between its limits', async (t) => {
   t.equal(waited(COMPLETE, sound(0.5)), 550, 'a model that does not know changes nothing')
   t.equal(waited(OPEN, sound(0.5)), POLICY.waitMs.open.usual)
   t.equal(waited(COMPLETE, sound(1)), 550)
   t.equal(waited(COMPLETE, sound(0)), POLICY.waitMs.closed.ifContinuing)
   t.equal(waited(OPEN, sound(0)), POLICY.waitMs.open.ifContinuing)
-  // Not before the text is there.
+  // Not before the text arrives.
   t.equal(waited(OPEN, sound(1)), 550)
   t.equal(waited('nine eight seven', sound(1)), POLICY.waitMs.spelling.ifFinished)
   let before = Number.POSITIVE_INFINITY
@@ -83,7 +83,7 @@ t.test('the sound moves the wait between its limits', async (t) => {
   }
 })
 
-t.test('a judgement that comes while more is waited for counts; a late or an old one does not', async (t) => {
+t.test('an estimate during the wait counts; a late or outdated one does not', async (t) => {
   t.equal(waited(OPEN, sound(1, 2700)), 700, 'the wait is over at once')
   t.equal(waited(OPEN, sound(0, 2700)), POLICY.waitMs.open.ifContinuing)
   t.equal(waited(COMPLETE, sound(0, 2600)), 550, 'answered already')
@@ -105,7 +105,7 @@ t.test(
       for (const input of inputs) state = step(state, input, POLICY).next
     }
     const reply = () => state.reply?.id ?? 0
-    // Goes on 500 ms after the last word, while the model thinks.
+    // The caller continues 500 ms after the last word, while the model is busy.
     go([
       { type: 'onset', fromMs: 2500, atMs: 2600 },
       { type: 'partial', text: 'on Friday', atMs: 2900 },
@@ -136,7 +136,7 @@ t.test(
   },
 )
 
-t.test('who is kept waiting and asks did not pause', async (t) => {
+t.test('a question after a long wait does not count as a pause', async (t) => {
   const { state } = answeredAtMs(said(COMPLETE))
   let now = state
   for (const input of [

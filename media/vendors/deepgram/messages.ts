@@ -1,5 +1,5 @@
 import type { TimedWord } from '../../agent/agent-spec.js'
-import { contractTag } from '../../agent/language/language-tags.js'
+import { languageTagOf } from '../../agent/language/language-tags.js'
 import { EngineError } from '../../base/errors.js'
 import { isRecord } from '../shared/json.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
@@ -11,7 +11,7 @@ export const MULTI_LANGUAGES = ['en-IN', 'hi-IN'] as const
 
 /** Returns the tag of the dominant language, or null when it is not an agent language. */
 export function firstLanguage(languages: unknown): string | null {
-  return Array.isArray(languages) ? contractTag(languages[0]) : null
+  return Array.isArray(languages) ? languageTagOf(languages[0]) : null
 }
 
 /**

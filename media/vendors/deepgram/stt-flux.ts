@@ -1,5 +1,5 @@
 import type { TimedWord } from '../../agent/agent-spec.js'
-import { heardTogether, vendorTag } from '../../agent/language/language-tags.js'
+import { combinedLanguages, vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import { pcmBytes } from '../shared/pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
@@ -32,7 +32,7 @@ export class DeepgramFluxDialect implements RecognitionDialect {
   ) {
     const several = stream.model.includes('multi')
     const understood = several
-      ? heardTogether(stream.language, stream.languages, MULTI_LANGUAGES)
+      ? combinedLanguages(stream.language, stream.languages, MULTI_LANGUAGES)
       : [stream.language]
     this.capabilities = {
       partials: true,

@@ -1,5 +1,5 @@
 import type { TimedWord } from '../../agent/agent-spec.js'
-import { heardTogether, vendorTag } from '../../agent/language/language-tags.js'
+import { combinedLanguages, vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
@@ -64,7 +64,7 @@ export class DeepgramListenDialect implements RecognitionDialect {
     },
   ) {
     const together = stream.model.startsWith('nova-3') ? MULTI_LANGUAGES : []
-    const understood = heardTogether(stream.language, stream.languages, together)
+    const understood = combinedLanguages(stream.language, stream.languages, together)
     this.capabilities = {
       partials: true,
       endOfUtterance: true,

@@ -1,5 +1,5 @@
 import type { SpeakerScript, TimedWord } from '../../agent/agent-spec.js'
-import { contractTag } from '../../agent/language/language-tags.js'
+import { languageTagOf } from '../../agent/language/language-tags.js'
 import type {
   SpeechToText,
   SpeechToTextEvents,
@@ -103,7 +103,7 @@ class ScriptedRecogniser {
     this.#partialWords = heard - this.#reported
     this.#events.partial(
       textOf(aligned.words.slice(this.#reported, heard)),
-      contractTag(aligned.utterance.language),
+      languageTagOf(aligned.utterance.language),
     )
   }
 
@@ -139,7 +139,7 @@ class ScriptedRecogniser {
     this.#events.final(
       whole ? aligned.utterance.text : textOf(words),
       words,
-      contractTag(aligned.utterance.language),
+      languageTagOf(aligned.utterance.language),
     )
   }
 

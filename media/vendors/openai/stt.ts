@@ -1,4 +1,4 @@
-import { contractTag, heardTogether, vendorTag } from '../../agent/language/language-tags.js'
+import { languageTagOf, combinedLanguages, vendorTag } from '../../agent/language/language-tags.js'
 import type {
   SpeechToText,
   SpeechToTextCapabilities,
@@ -69,7 +69,7 @@ export function openAiSpeechToText(
       // Translation has its own endpoint and detects the language itself.
       const path = mode === 'translate' ? 'audio/translations' : 'audio/transcriptions'
       const stop = new AbortController()
-      const understood = heardTogether(language, languages, VOICE_LANGUAGES)
+      const understood = combinedLanguages(language, languages, VOICE_LANGUAGES)
       const name = model ?? settings.transcriptionModel
       // A translation is in English, regardless of the detected language.
       const several = understood.length > 1 && mode !== 'translate'
@@ -220,7 +220,7 @@ async function readStream(response: {
 function readJson(body: string): Recognition {
   const parsed = parseJson(body)
   if (isRecord(parsed) && typeof parsed.text === 'string') {
-    return { text: parsed.text, language: contractTag(parsed.language) }
+    return { text: parsed.text, language: languageTagOf(parsed.language) }
   }
   throw new EngineError('vendor_failed', 'the STT vendor sent no text', { context: { length: body.length } })
 }

@@ -1,5 +1,5 @@
 import type { RecognitionMode } from '../../agent/agent-spec.js'
-import { contractTag, heardTogether, vendorTag } from '../../agent/language/language-tags.js'
+import { languageTagOf, combinedLanguages, vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
@@ -29,7 +29,7 @@ export class SarvamRealtimeDialect implements RecognitionDialect {
       readonly mode: RecognitionMode
     },
   ) {
-    const understood = heardTogether(stream.language, stream.languages, VOICE_LANGUAGES)
+    const understood = combinedLanguages(stream.language, stream.languages, VOICE_LANGUAGES)
     const several = understood.length > 1
     this.capabilities = {
       partials: true,
@@ -82,7 +82,7 @@ export class SarvamRealtimeDialect implements RecognitionDialect {
     if (message.event === 'transcript.partial') {
       if (text !== '') reader.partial(text)
     } else if (message.event === 'transcript.final') {
-      reader.final(text, null, this.capabilities.detectsLanguage ? contractTag(message.language) : null)
+      reader.final(text, null, this.capabilities.detectsLanguage ? languageTagOf(message.language) : null)
     } else if (message.event === 'error' && message.is_fatal === true) {
       reader.failed(realtimeError(message))
     }

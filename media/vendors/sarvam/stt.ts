@@ -1,5 +1,5 @@
 import type { RecognitionMode } from '../../agent/agent-spec.js'
-import { contractTag, heardTogether, vendorTag } from '../../agent/language/language-tags.js'
+import { languageTagOf, combinedLanguages, vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
@@ -59,7 +59,7 @@ export class SarvamLegacyDialect implements RecognitionDialect {
     },
   ) {
     this.#rate = stream.rate
-    const understood = heardTogether(stream.language, stream.languages, VOICE_LANGUAGES)
+    const understood = combinedLanguages(stream.language, stream.languages, VOICE_LANGUAGES)
     const several = understood.length > 1
     this.capabilities = {
       partials: false,
@@ -113,7 +113,7 @@ export class SarvamLegacyDialect implements RecognitionDialect {
   read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void {
     const data = isRecord(message.data) ? message.data : {}
     if (message.type === 'data' && typeof data.transcript === 'string') {
-      const detected = this.capabilities.detectsLanguage ? contractTag(data.language_code) : null
+      const detected = this.capabilities.detectsLanguage ? languageTagOf(data.language_code) : null
       reader.final(data.transcript.trim(), null, detected)
     } else if (message.type === 'error') {
       reader.failed(legacyError(data))
