@@ -1,4 +1,4 @@
-import { languageTagOf, combinedLanguages, vendorTag } from '../../agent/language/language-tags.js'
+import { combinedLanguages, languageTagOf, vendorTag } from '../../agent/language/language-tags.js'
 import type {
   SpeechToText,
   SpeechToTextCapabilities,

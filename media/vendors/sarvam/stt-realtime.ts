@@ -1,5 +1,5 @@
 import type { RecognitionMode } from '../../agent/agent-spec.js'
-import { languageTagOf, combinedLanguages, vendorTag } from '../../agent/language/language-tags.js'
+import { combinedLanguages, languageTagOf, vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'

@@ -1,5 +1,5 @@
 import type { RecognitionMode } from '../../agent/agent-spec.js'
-import { languageTagOf, combinedLanguages, vendorTag } from '../../agent/language/language-tags.js'
+import { combinedLanguages, languageTagOf, vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
