@@ -222,7 +222,7 @@ export const readAgentVersion = operation({
   result: AgentVersion,
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
-    const noVersion = () => refuse('not_found', 'There is no such version.')
+    const noVersion = () => refuse('not_found', 'The version does not exist.')
     // A path that holds no version number names nothing, like a malformed id.
     if (!/^[1-9]\d{0,8}$/.test(params.version)) return noVersion()
     if ((await findAgent(deps.db, actor.organizationId, params.id)) === null) return noVersion()
@@ -257,7 +257,10 @@ async function configured(
   const missing = await missingReference(deps.db, organizationId, config)
   if (missing === null) return config
   const { resource, path } = missing
-  return refuse('not_found', `There is no such ${resource.replaceAll('_', ' ')}.`, { resource, path })
+  return refuse('not_found', `The ${resource.replaceAll('_', ' ')} does not exist. Correct ${path}.`, {
+    resource,
+    path,
+  })
 }
 
 /** Returns the first tool whose URL is not a public https URL. */

@@ -40,7 +40,10 @@ export const rollbackAgent = operation({
     if (seen === null) return noAgent()
     const version = await findVersion(deps.db, organizationId, seen.id, body.version)
     if (version === null) {
-      return refuse('not_found', 'There is no such version.', { resource: 'version', path: 'version' })
+      return refuse('not_found', 'The version does not exist. Correct version.', {
+        resource: 'version',
+        path: 'version',
+      })
     }
     const config = readConfig(version.config)
     // The catalogue and the organization's secrets may have changed since the version was published.

@@ -10,7 +10,11 @@ export function publishProblem(
   config: AgentConfig,
 ): Refusal<'unprocessable_entity'> | null {
   if (config.systemPrompt.trim() === '') {
-    return refuse('unprocessable_entity', 'An agent needs a system prompt.', { path: 'systemPrompt' })
+    return refuse(
+      'unprocessable_entity',
+      'The agent has no system prompt. Set systemPrompt before publishing.',
+      { path: 'systemPrompt' },
+    )
   }
   const unknown = findUndeclared(config)
   if (unknown !== null) {

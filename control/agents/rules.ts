@@ -78,7 +78,8 @@ export function headerProblem({ tools }: AgentConfig): ConfigProblem | null {
 export function catalogueProblem(config: AgentConfig, providers: CatalogueProviders): ConfigProblem | null {
   const { voice, ttsOptions } = config
   const model = findLanguageModel(config.llmModel, providers)
-  if (model === null) return { path: 'llmModel', message: 'There is no such language model.' }
+  if (model === null)
+    return { path: 'llmModel', message: 'The language model does not exist. Use one of GET /v1/models.' }
   if (isMissing(voice.ttsModel, providers)) {
     const message = `The voices of ${voice.ttsModel} need an optional package: npm install ${ESPEAK_PACKAGE}.`
     return { path: 'voice.ttsModel', message }
@@ -87,18 +88,24 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
   if (row === null) {
     const modelExists = voices(providers).some((entry) => entry.ttsModel === voice.ttsModel)
     return modelExists
-      ? { path: 'voice.ttsVoice', message: `The speech model ${voice.ttsModel} has no such voice.` }
-      : { path: 'voice.ttsModel', message: 'There is no such speech model.' }
+      ? {
+          path: 'voice.ttsVoice',
+          message: `The speech model ${voice.ttsModel} does not have this voice. Use one of GET /v1/voices.`,
+        }
+      : { path: 'voice.ttsModel', message: 'The speech model does not exist. Use one of GET /v1/voices.' }
   }
   // A speech-to-speech model is recogniser, language model and voice in one.
   const whole = model.vendor === OPENAI_REALTIME
   if (whole !== (row.vendor === OPENAI_REALTIME) || (whole && row.ttsModel !== config.llmModel)) {
     const needed = whole ? config.llmModel : 'of another vendor'
-    return { path: 'voice.ttsModel', message: `With this language model the speech model is ${needed}.` }
+    return { path: 'voice.ttsModel', message: `This language model needs the speech model ${needed}.` }
   }
   const recognition = findRecognitionModel(voice.sttModel, providers)
   if (recognition === null || !canCombine(row, recognition)) {
-    return { path: 'voice.sttModel', message: 'There is no such recognition model for this voice.' }
+    return {
+      path: 'voice.sttModel',
+      message: 'The recognition model does not exist or does not fit the voice. Use one of GET /v1/voices.',
+    }
   }
   if (!recognition.languages.includes(voice.sttLanguage)) {
     return { path: 'voice.sttLanguage', message: 'The recognition model does not support this language.' }
@@ -144,7 +151,10 @@ export function transferProblem({ callSettings: { transfer } }: AgentConfig): Co
   const at = 'callSettings.transfer'
   const offered = new Set(transfer.destinations.map(({ destinationId }) => destinationId))
   if (transfer.defaultDestinationId !== null && !offered.has(transfer.defaultDestinationId)) {
-    return { path: `${at}.defaultDestinationId`, message: 'This is not one of the destinations.' }
+    return {
+      path: `${at}.defaultDestinationId`,
+      message: 'The default destination must be one of the destinations.',
+    }
   }
   const own = transfer.destinations.findIndex((row) => row.fallbackDestinationId === row.destinationId)
   if (own < 0) return null
@@ -172,7 +182,10 @@ export function toolProblem(config: AgentConfig): ConfigProblem | null {
     if (auth === null) continue
     // With a connection, the connection's secret is sent.
     if (auth.type !== 'none' && auth.secretId === null && tool.connectionId === null) {
-      return { path: `${at}.http.auth.secretId`, message: `Authentication by ${auth.type} needs a secret.` }
+      return {
+        path: `${at}.http.auth.secretId`,
+        message: `Authentication of type ${auth.type} needs a secret. Set secretId.`,
+      }
     }
     if (auth.type === 'api_key' && auth.name === null) {
       return {

@@ -36,7 +36,7 @@ export const AgentVersion = z.object({
 
 export const AgentPath = z.object({ id: idParam('agt') })
 
-export const noAgent = () => refuse('not_found', 'There is no such agent.')
+export const noAgent = () => refuse('not_found', 'The agent does not exist.')
 export const changedMeanwhile = () =>
   refuse('conflict', 'Another request changed the agent at the same time. Read it and try again.')
 

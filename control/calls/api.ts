@@ -14,7 +14,7 @@ import { Transcript, transcriptView } from './transcript.js'
 import { Call, callView } from './view.js'
 
 const CallPath = z.object({ id: idParam('call') })
-const noCall = () => refuse('not_found', 'There is no such call.')
+const noCall = () => refuse('not_found', 'The call does not exist.')
 
 /** A value holds at most 1,024 bytes, not characters. */
 const Value = z.string().refine((text) => Buffer.byteLength(text) <= 1_024, 'must be at most 1024 bytes')
@@ -159,7 +159,7 @@ export const readRecording = operation({
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
     const row = await findRecording(deps.db, actor, params.id)
-    if (row === null) return refuse('not_found', 'There is no such call, or it has no recording.')
+    if (row === null) return refuse('not_found', 'The call does not exist or has no recording.')
     const expiresAt = deps.clock.wall() + MEDIA_LINK_MS
     const token = writeMediaToken(deps.rootKey, { callId: row.callId, expiresAt })
     return {

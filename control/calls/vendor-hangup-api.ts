@@ -81,7 +81,7 @@ async function end(
     return refuse('bad_request', 'Only a request to end the call is supported.')
   const id = idOfUuid('call', route.uuid(name))
   const ended = id === null ? null : await hangUp(deps, actor, id)
-  return ended === null ? refuse('not_found', 'There is no such call.') : null
+  return ended === null ? refuse('not_found', 'The call does not exist.') : null
 }
 
 /** Carriers expect `account:token` (HTTP Basic). The token is the API key. */

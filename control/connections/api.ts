@@ -39,10 +39,14 @@ const BaseUrl = z.string().min(1).max(2_048)
 const SecretId = z.string().max(64).nullable()
 
 const ConnectionPath = z.object({ id: idParam('cxn') })
-const noConnection = () => refuse('not_found', 'There is no such connection.')
-const nameTaken = () => refuse('conflict', 'A connection with this name exists.', { path: 'name' })
+const noConnection = () => refuse('not_found', 'The connection does not exist.')
+const nameTaken = () =>
+  refuse('conflict', 'A connection with this name already exists. Choose another name.', { path: 'name' })
 const noSecret = () =>
-  refuse('not_found', 'There is no such secret.', { resource: 'secret', path: 'secretId' })
+  refuse('not_found', 'The secret does not exist. Set secretId to an existing secret.', {
+    resource: 'secret',
+    path: 'secretId',
+  })
 
 export const listConnections = listOperation({
   id: 'listConnections',
@@ -151,9 +155,13 @@ export const deleteConnection = operation({
       })
     } catch (error) {
       if (!isForeignKeyViolation(error)) throw error
-      return refuse('conflict', 'The connection is used by agents.', {
-        agentIds: await agentsUsing(deps.db, params.id),
-      })
+      return refuse(
+        'conflict',
+        'The connection is in use. Remove it from the agents in details.agentIds first.',
+        {
+          agentIds: await agentsUsing(deps.db, params.id),
+        },
+      )
     }
   },
 })

@@ -3,10 +3,10 @@ import type { Trx } from '../db/database.js'
 import type { WebhookDeliveryRow } from '../db/tables/webhooks.js'
 import { addJobs } from '../jobs/store.js'
 
-/** The kind of job that sends deliveries; its lane is the endpoint, its payload the delivery's id. */
+/** Kind of the delivery jobs. The lane is the endpoint, the payload is the id of the delivery. */
 export const DELIVERY_JOB = 'webhook.deliver'
 
-/** The event a delivery tells of. */
+/** Event of a delivery. */
 export interface OutboxEvent {
   readonly id: string
   readonly organizationId: string
@@ -15,9 +15,8 @@ export interface OutboxEvent {
 }
 
 /**
- * Writes what is to be delivered of an event: one delivery, with its job, for every endpoint of the
- * organization that is enabled and wants the type. Only in the transaction that records the event,
- * so that neither exists without the other.
+ * Inserts one delivery with its job for every endpoint of the organization that is enabled and subscribed
+ * to the event type. Call it in the transaction that records the event.
  */
 export async function addDeliveries(trx: Trx, event: OutboxEvent, now: number): Promise<void> {
   const endpoints = await trx
@@ -35,13 +34,13 @@ export async function addDeliveries(trx: Trx, event: OutboxEvent, now: number): 
   )
 }
 
-/** Whether the stored list of an endpoint names the type. */
+/** Returns true if the stored list of an endpoint contains the type. */
 export function isSubscribed(events: string, type: string): boolean {
   const types: unknown = JSON.parse(events)
   return Array.isArray(types) && types.includes(type)
 }
 
-/** A delivery that is due now and has not been tried. */
+/** Returns a new delivery that is due now. */
 export function newDelivery(event: OutboxEvent, endpointId: string, now: number): WebhookDeliveryRow {
   return {
     id: newId('whd', now),

@@ -7,31 +7,31 @@ import type { MailTokenKind } from '../db/tables/access.js'
 
 const HOUR_MS = 3_600_000
 
-/** How long a mailed link is good (decisions 3). */
+/** Validity of mailed links (ms). */
 export const MAIL_TOKEN_LIFE_MS: Readonly<Record<MailTokenKind, number>> = {
   verify_email: 24 * HOUR_MS,
   reset_password: HOUR_MS,
   invitation: 7 * 24 * HOUR_MS,
 }
 
-/** 43 characters of base62 hold 256 bits. */
+/** 43 base62 characters contain 256 bits. */
 const LENGTH = 43
 
-/** Makes a token that proves who reads the mail; several for one subject may wait. */
+/** Creates a token that proves access to a mailbox. A subject may have several unused tokens. */
 export async function createMailToken(
   db: Db | Trx,
   rootKey: RootKey,
-  wanted: { kind: MailTokenKind; subjectId: string; expiresAt: number },
+  fields: { kind: MailTokenKind; subjectId: string; expiresAt: number },
 ): Promise<string> {
   const token = randomBase62(LENGTH)
   await db
     .insertInto('mailTokens')
-    .values({ hash: hashOf(rootKey, token), ...wanted, usedAt: null })
+    .values({ hash: hashOf(rootKey, token), ...fields, usedAt: null })
     .execute()
   return token
 }
 
-/** Whether such a mail was made since `since`, so that nobody's mailbox is flooded. */
+/** Returns true if such a mail was sent since `since`. Used to avoid flooding a mailbox. */
 export async function wasMailedSince(
   db: Db,
   kind: MailTokenKind,
@@ -50,7 +50,7 @@ export async function wasMailedSince(
 
 type Unusable = Refusal<'invalid_token' | 'token_expired'>
 
-/** What a token is for, without using it. */
+/** Returns the subject of a token without using it. */
 export async function readMailToken(
   db: Db | Trx,
   rootKey: RootKey,
@@ -65,13 +65,13 @@ export async function readMailToken(
     .select(['subjectId', 'expiresAt', 'usedAt'])
     .executeTakeFirst()
   if (row === undefined || row.usedAt !== null) return unusable()
-  if (row.expiresAt <= now) return refuse('token_expired', 'The link has expired. Ask for a new one.')
+  if (row.expiresAt <= now) return refuse('token_expired', 'The link has expired. Request a new one.')
   return { subjectId: row.subjectId }
 }
 
 /**
- * Uses a token up, and with it every other one of the same kind and subject. Of two requests with the
- * same token one gets `invalid_token`.
+ * Uses up a token and all other tokens of the same kind and subject. Of two requests with the same token
+ * one gets `invalid_token`.
  */
 export async function useMailToken(
   trx: Trx,
@@ -94,7 +94,7 @@ export async function useMailToken(
   return spent
 }
 
-/** Makes all waiting tokens of a kind and subject useless. */
+/** Invalidates all unused tokens of a kind and subject. */
 export async function invalidateMailTokens(
   db: Db | Trx,
   now: number,
@@ -110,7 +110,10 @@ export async function invalidateMailTokens(
     .execute()
 }
 
-/** Forgets tokens a month after they expired; until then they are told from unknown ones. */
+/**
+ * Removes tokens a month after they expired. Until then an expired token can be distinguished from an
+ * unknown one.
+ */
 export async function sweepMailTokens(db: Db, now: number): Promise<number> {
   const swept = await db
     .deleteFrom('mailTokens')
@@ -120,7 +123,7 @@ export async function sweepMailTokens(db: Db, now: number): Promise<number> {
 }
 
 function unusable(): Refusal<'invalid_token'> {
-  return refuse('invalid_token', 'The link is not valid, or was used already.')
+  return refuse('invalid_token', 'The link is invalid or was already used. Request a new one.')
 }
 
 function hashOf(rootKey: RootKey, token: string): string {

@@ -22,7 +22,9 @@ import { API_VERSION } from '../system/api.js'
 import { openApiDocument } from './document.js'
 import { WEBHOOKS } from './webhook-events.js'
 
-/* What the contract says of every operation, asked of every operation of the list. */
+/*
+ * Checks the rules that apply to every operation against every operation.
+ */
 
 const document = openApiDocument({ version: API_VERSION, operations, webhooks: WEBHOOKS })
 const described = describedOperations(document, operations)

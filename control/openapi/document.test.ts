@@ -146,7 +146,7 @@ t.test('shapes in detail', async (t) => {
   })
 })
 
-t.test('the catalogue has every code of the contract with its status', async (t) => {
+t.test('every error code has its status', async (t) => {
   const statuses: Readonly<Record<string, number>> = {
     bad_request: 400,
     validation_error: 400,

@@ -6,7 +6,9 @@ import { operations } from '../app/operations.js'
 
 const WEBHOOKS = '/v1/integrations/webhooks'
 
-/* Endpoints need a live key, or an administrator's session in either environment (decisions 2.4). */
+/*
+ * Managing endpoints needs a live key, or the session of an administrator in either environment.
+ */
 
 await onEachDialect(t, async (t, open) => {
   const database = await open()

@@ -222,11 +222,18 @@ async function coveredKey(deps: Deps, actor: Actor, id: string): Promise<ApiKeyR
   const required = parseScopes(row.scopes).filter((scope) => !actor.scopes.includes(scope))
   if (required.length === 0) return row
   if (actor.kind === 'session')
-    return refuse('forbidden', `Your role ${actor.role} has fewer scopes than this key.`)
-  return refuse('insufficient_scope', 'Your key has fewer scopes than this key.', {
-    required: required.at(-1),
-    granted: actor.scopes,
-  })
+    return refuse(
+      'forbidden',
+      `The role "${actor.role}" has fewer scopes than this key. Ask a member with a higher role.`,
+    )
+  return refuse(
+    'insufficient_scope',
+    'The API key of the request has fewer scopes than this key. Use a key with the same scopes.',
+    {
+      required: required.at(-1),
+      granted: actor.scopes,
+    },
+  )
 }
 
 function keyView(row: ApiKeyRow, deps: Deps): z.input<typeof ApiKey> {
@@ -244,7 +251,7 @@ function keyView(row: ApiKeyRow, deps: Deps): z.input<typeof ApiKey> {
 }
 
 function gone(): Refusal<'not_found'> {
-  return refuse('not_found', 'There is no such key.')
+  return refuse('not_found', 'The API key does not exist.')
 }
 
 function invalid(path: string, reason: string): Refusal<'validation_error'> {

@@ -106,10 +106,10 @@ async function changeMember<T>(
     await lockMembers(trx, organizationId)
     const acting = await findMember(trx, organizationId, actor.userId)
     const member = await findMember(trx, organizationId, userId)
-    if (member === null) return refuse('not_found', 'There is no such member.')
+    if (member === null) return refuse('not_found', 'The member does not exist.')
     // Read again under the lock: the actor may have been demoted since the request was admitted.
     if (acting === null || !ADMIN_ROLES.includes(acting.role))
-      return refuse('forbidden', 'Your role has changed.')
+      return refuse('forbidden', 'Your role has changed and no longer allows this. Sign in again.')
     const denied =
       refuseAboveRole(acting, member.role) ?? (role === null ? null : refuseAboveRole(acting, role))
     if (denied !== null) return denied

@@ -73,7 +73,7 @@ async function memberActor(
 ): Promise<SessionActor | Refusal> {
   const environment = request.header('x-svc-environment') ?? 'test'
   if (environment !== 'test' && environment !== 'live') {
-    return refuse('validation_error', 'The request is not valid; details.issues lists what to change.', {
+    return refuse('validation_error', 'The request is invalid. details.issues lists every invalid field.', {
       issues: [{ path: 'header.x-svc-environment', reason: 'must be test or live' }],
     })
   }
@@ -88,7 +88,7 @@ async function memberActor(
   if (wanted === undefined && memberships.length > 1) {
     return refuse(
       'bad_request',
-      'You belong to several organizations: name one in the header x-svc-organization.',
+      'You belong to several organizations. Select one with the header x-svc-organization.',
     )
   }
   const member =
@@ -98,7 +98,9 @@ async function memberActor(
   if (member === undefined) {
     return refuse(
       'forbidden',
-      wanted === undefined ? 'You belong to no organization.' : 'You do not belong to that organization.',
+      wanted === undefined
+        ? 'You do not belong to any organization.'
+        : 'You do not belong to the organization in the header x-svc-organization.',
     )
   }
   return {

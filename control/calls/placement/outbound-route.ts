@@ -31,18 +31,24 @@ export async function outboundRoute(
   }
   const trunk = number.sipTrunkId === null ? null : await findTrunk(deps.db, number, number.sipTrunkId)
   if (trunk === null) {
-    return refuse('provider_unavailable', 'The number has no SIP trunk to call over.', {
+    return refuse('provider_unavailable', 'The number has no SIP trunk. Assign one before placing calls.', {
       provider: number.provider,
     })
   }
   if (trunk.status !== 'active') {
-    return refuse('sip_trunk_not_active', 'The trunk of the number is not active.', { status: trunk.status })
+    return refuse('sip_trunk_not_active', 'The SIP trunk of the number is not active. Enable it first.', {
+      status: trunk.status,
+    })
   }
   const gateway = gatewayOf(trunk, deps.rootKey)
   if (gateway === null) {
-    return refuse('unprocessable_entity', 'The trunk of the number has no gateway.', {
-      path: 'numberId',
-    })
+    return refuse(
+      'unprocessable_entity',
+      'The SIP trunk of the number has no outbound gateway. Configure one first.',
+      {
+        path: 'numberId',
+      },
+    )
   }
   return { gateway, trunk, ringTimeoutMs: trunk.ringTimeoutMs }
 }

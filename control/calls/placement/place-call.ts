@@ -112,14 +112,18 @@ function alreadyPlaced(
 async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<CallTarget | Refusal> {
   const { db } = deps
   const missing = (resource: string, path: string) =>
-    refuse('not_found', `There is no such ${resource}.`, { resource, path })
+    refuse('not_found', `The ${resource} does not exist. Correct ${path}.`, { resource, path })
   const contradiction = (message: string, path: string) => refuse('unprocessable_entity', message, { path })
 
   if (!isId('num', placement.numberId)) return missing('number', 'numberId')
   const number = await findNumber(db, owner, placement.numberId)
   if (number === null) {
     return (await existsInOtherEnvironment(db, owner, placement.numberId))
-      ? refuse('environment_mismatch', 'The number belongs to the other environment.', { path: 'numberId' })
+      ? refuse(
+          'environment_mismatch',
+          'The number belongs to the other environment (test or live) than the API key.',
+          { path: 'numberId' },
+        )
       : missing('number', 'numberId')
   }
   const numbers = { direction: 'outbound', from: number.e164, to: placement.to } as const
@@ -127,9 +131,14 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<C
     if (placement.agentId !== null) {
       return contradiction('The number is routed to a media endpoint and has no agent.', 'agentId')
     }
-    if (number.status !== 'active') return contradiction('The number is not active.', 'numberId')
+    if (number.status !== 'active')
+      return contradiction('The number is not active. Use another number.', 'numberId')
     const party = await botPartySpec(deps, number, numbers, placement.variables)
-    if (party === 'no_endpoint') return contradiction('The number has no media endpoint.', 'numberId')
+    if (party === 'no_endpoint')
+      return contradiction(
+        'The number has no media endpoint. Set mediaEndpoint of the number first.',
+        'numberId',
+      )
     if (party === 'no_variables') {
       return contradiction('Bots of this type do not accept variables.', 'variables')
     }
@@ -147,15 +156,20 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<C
   }
   const agent = isId('agt', agentId) ? await findAgent(db, owner.organizationId, agentId) : null
   if (agent === null) return missing('agent', placement.agentId === null ? 'numberId' : 'agentId')
-  if (number.status !== 'active') return contradiction('The number is not active.', 'numberId')
+  if (number.status !== 'active')
+    return contradiction('The number is not active. Use another number.', 'numberId')
   if (number.routingMode !== 'svc_agent') {
-    return contradiction('The number is not routed to an agent.', 'numberId')
+    return contradiction(
+      'The number is not routed to an agent. Set routingMode of the number to svc_agent.',
+      'numberId',
+    )
   }
   const version =
     agent.publishedVersion === null
       ? null
       : await findVersion(db, owner.organizationId, agent.id, agent.publishedVersion)
-  if (version === null) return contradiction('The agent was never published.', 'agentId')
+  if (version === null)
+    return contradiction('The agent has no published version. Publish it first.', 'agentId')
   const party = agentPartySpec({ agent, version }, numbers, {
     variables: placement.variables,
     providers: deps.settings.providers,
@@ -191,7 +205,11 @@ async function reserveSlots(
   const busy = trunk === null ? null : await takeTrunkChannel(db, trunk, holder, clock.wall())
   if (busy === null) return null
   await releaseSlot(db, callId)
-  return limitReached('All channels of the trunk are in use.', 'sipTrunk', busy)
+  return limitReached(
+    'All channels of the SIP trunk are in use. Retry when a call has ended.',
+    'sipTrunk',
+    busy,
+  )
 }
 
 /** Live calls need checks that this release does not implement. Until then no live call is dialled. */
