@@ -17,8 +17,8 @@ const ALONE_MS = 100
 const BEFORE_MS = 300
 
 /** Opens the detector of the tone after which an answering machine records. */
-export function openBeep({ report: tell }: DetectorOptions): Detector {
-  return new BeepDetector(tell)
+export function openBeep({ report }: DetectorOptions): Detector {
+  return new BeepDetector(report)
 }
 
 class BeepDetector implements Detector {
@@ -30,8 +30,8 @@ class BeepDetector implements Detector {
   #ms = 0
   #quietMs = BEFORE_MS
 
-  constructor(tell: ReportEvent) {
-    this.#report = tell
+  constructor(report: ReportEvent) {
+    this.#report = report
   }
 
   process(view: FrameView): void {

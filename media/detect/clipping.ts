@@ -15,8 +15,8 @@ const WINDOW_FRAMES = 50
 const MANY_FRAMES = 5
 
 /** Opens the detector of audio that is clipped at full scale. */
-export function openClipping({ rate, report: tell }: DetectorOptions): Detector {
-  return new ClippingDetector(rate / 8000, tell)
+export function openClipping({ rate, report }: DetectorOptions): Detector {
+  return new ClippingDetector(rate / 8000, report)
 }
 
 class ClippingDetector implements Detector {
@@ -29,9 +29,9 @@ class ClippingDetector implements Detector {
   #fromMs = -1
   #reported = false
 
-  constructor(ratio: number, tell: ReportEvent) {
+  constructor(ratio: number, report: ReportEvent) {
     this.#needed = RUN_SAMPLES * ratio
-    this.#report = tell
+    this.#report = report
   }
 
   process({ pcm, atMs }: FrameView): void {

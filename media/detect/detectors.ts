@@ -31,9 +31,9 @@ export class Detectors {
   readonly #report: ReportEvent
   readonly #running: { readonly name: DetectorName; readonly detector: Detector }[] = []
 
-  constructor(rate: SessionRate, names: readonly DetectorName[], tell: ReportEvent) {
+  constructor(rate: SessionRate, names: readonly DetectorName[], report: ReportEvent) {
     this.#rate = rate
-    this.#report = tell
+    this.#report = report
     this.#view = new FrameView(rate)
     for (const name of names) this.start(name)
   }

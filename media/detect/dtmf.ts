@@ -62,8 +62,8 @@ const MIN_WINDOWS = 2
 /** A break of 10 ms spoils at most three windows, a break of 40 ms at least four. */
 const END_WINDOWS = 4
 
-export function openDtmf({ rate, report: tell }: DetectorOptions): Detector {
-  return new DtmfDetector(rate, tell)
+export function openDtmf({ rate, report }: DetectorOptions): Detector {
+  return new DtmfDetector(rate, report)
 }
 
 class DtmfDetector implements Detector {
@@ -92,9 +92,9 @@ class DtmfDetector implements Detector {
   #rowSum = 0
   #columnSum = 0
 
-  constructor(rate: SessionRate, tell: ReportEvent) {
+  constructor(rate: SessionRate, report: ReportEvent) {
     this.#rate = rate
-    this.#report = tell
+    this.#report = report
     this.#samples = (rate / 1000) * BLOCK_MS
     this.#bank = new ToneBank([...ROWS, ...COLUMNS, ...GUARDS], rate, this.#samples)
   }
@@ -163,11 +163,11 @@ class DtmfDetector implements Detector {
 
   /** Returns the power of both blocks as one window of 20 ms. */
   #windowPower(k: number): number {
-    const { re, im, rotationRe: turnRe, rotationIm: turnIm } = this.#bank
+    const { re, im, rotationRe, rotationIm } = this.#bank
     const a = re[k] as number
     const b = im[k] as number
-    const c = turnRe[k] as number
-    const d = turnIm[k] as number
+    const c = rotationRe[k] as number
+    const d = rotationIm[k] as number
     const sumRe = (this.#re[k] as number) + a * c - b * d
     const sumIm = (this.#im[k] as number) + a * d + b * c
     return sumRe * sumRe + sumIm * sumIm
@@ -182,11 +182,11 @@ class DtmfDetector implements Detector {
 
   /** Returns the deviation of the tone from `hertz`, as a share of `hertz`. */
   #deviation(k: number, hertz: number): number {
-    const { re, im, rotationRe: turnRe, rotationIm: turnIm } = this.#bank
+    const { re, im, rotationRe, rotationIm } = this.#bank
     const a = re[k] as number
     const b = im[k] as number
-    const c = turnRe[k] as number
-    const d = turnIm[k] as number
+    const c = rotationRe[k] as number
+    const d = rotationIm[k] as number
     // Compares the phase of this block, rotated to the start of the previous one, with the previous block.
     const nowRe = a * c - b * d
     const nowIm = a * d + b * c

@@ -20,8 +20,8 @@ export function isFaxCall(hertz: number, ms: number): boolean {
 }
 
 /** Opens the detector of fax machines. It reports each side once. */
-export function openFax({ report: tell }: DetectorOptions): Detector {
-  return new FaxDetector(tell)
+export function openFax({ report }: DetectorOptions): Detector {
+  return new FaxDetector(report)
 }
 
 class FaxDetector implements Detector {
@@ -31,8 +31,8 @@ class FaxDetector implements Detector {
   #called = false
   #answered = false
 
-  constructor(tell: ReportEvent) {
-    this.#report = tell
+  constructor(report: ReportEvent) {
+    this.#report = report
   }
 
   process(view: FrameView): void {

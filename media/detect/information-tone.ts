@@ -18,8 +18,8 @@ const MAX_GAP_MS = 60
 const LONG_MS = 330
 
 /** Opens the detector of special information tones. */
-export function openInformationTone({ report: tell }: DetectorOptions): Detector {
-  return new InformationToneDetector(tell)
+export function openInformationTone({ report }: DetectorOptions): Detector {
+  return new InformationToneDetector(report)
 }
 
 class InformationToneDetector implements Detector {
@@ -33,8 +33,8 @@ class InformationToneDetector implements Detector {
   #secondLong = false
   #firstHertz = 0
 
-  constructor(tell: ReportEvent) {
-    this.#report = tell
+  constructor(report: ReportEvent) {
+    this.#report = report
   }
 
   process(view: FrameView): void {

@@ -12,8 +12,8 @@ const DEAD_MS = 10_000
 type OneWayFault = 'nothing_comes' | 'only_silence'
 
 /** Opens the detector of one-way audio. It needs `Detectors.traffic`. */
-export function openOneWay({ report: tell }: DetectorOptions): Detector {
-  return new OneWayDetector(tell)
+export function openOneWay({ report }: DetectorOptions): Detector {
+  return new OneWayDetector(report)
 }
 
 class OneWayDetector implements Detector {
@@ -26,8 +26,8 @@ class OneWayDetector implements Detector {
   #raised: OneWayFault | null = null
   #raisedFromMs = 0
 
-  constructor(tell: ReportEvent) {
-    this.#report = tell
+  constructor(report: ReportEvent) {
+    this.#report = report
   }
 
   process({ power, atMs, traffic }: FrameView): void {

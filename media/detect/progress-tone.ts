@@ -35,8 +35,8 @@ interface Burst {
 /**
  * Opens the detector of ringback, busy, congestion and number-unobtainable tones by frequency and cadence.
  */
-export function openProgress({ rate, report: tell }: DetectorOptions): Detector {
-  return new ProgressDetector(rate, tell)
+export function openProgress({ rate, report }: DetectorOptions): Detector {
+  return new ProgressDetector(rate, report)
 }
 
 class ProgressDetector implements Detector {
@@ -57,8 +57,8 @@ class ProgressDetector implements Detector {
   #peak = 0
   #reported: ToneEntry | null = null
 
-  constructor(rate: SessionRate, tell: ReportEvent) {
-    this.#report = tell
+  constructor(rate: SessionRate, report: ReportEvent) {
+    this.#report = report
     this.#samples = (rate / 1000) * FRAME_MS
     this.#bank = new ToneBank(BAND, rate, this.#samples)
   }
@@ -108,14 +108,14 @@ class ProgressDetector implements Detector {
 
   /** Adds this frame and the previous one as one window. */
   #addWindow(): void {
-    const { re, im, rotationRe: turnRe, rotationIm: turnIm } = this.#bank
+    const { re, im, rotationRe, rotationIm } = this.#bank
     const { bins } = this.#burst
     let total = 0
     for (let k = 0; k < BINS; k++) {
       const a = re[k] as number
       const b = im[k] as number
-      const c = turnRe[k] as number
-      const d = turnIm[k] as number
+      const c = rotationRe[k] as number
+      const d = rotationIm[k] as number
       const sumRe = (this.#re[k] as number) + a * c - b * d
       const sumIm = (this.#im[k] as number) + a * d + b * c
       const power = sumRe * sumRe + sumIm * sumIm

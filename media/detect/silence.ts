@@ -10,8 +10,8 @@ const TELL_AFTER_MS = 10_000
 const SOUND_MS = 60
 
 /** Opens the detector of long silence. */
-export function openSilence({ report: tell }: DetectorOptions): Detector {
-  return new SilenceDetector(tell)
+export function openSilence({ report }: DetectorOptions): Detector {
+  return new SilenceDetector(report)
 }
 
 class SilenceDetector implements Detector {
@@ -20,8 +20,8 @@ class SilenceDetector implements Detector {
   #soundMs = 0
   #reported = false
 
-  constructor(tell: ReportEvent) {
-    this.#report = tell
+  constructor(report: ReportEvent) {
+    this.#report = report
   }
 
   process({ power, atMs }: FrameView): void {

@@ -75,8 +75,8 @@ export class WavFile {
    * written.
    */
   buffer(samples: number): Int16Array {
-    const spare = this.#freeBuffers.pop()
-    return spare !== undefined && spare.length === samples ? spare : new Int16Array(samples)
+    const buffer = this.#freeBuffers.pop()
+    return buffer !== undefined && buffer.length === samples ? buffer : new Int16Array(samples)
   }
 
   /** Queues the first `length` samples of a buffer, which belongs to the file from now on. */

@@ -4,7 +4,7 @@ import type { AudioFrame, Digit, DtmfTiming, SessionRate } from '../base/frame.j
 import type { Log } from '../base/log.js'
 import { codecOf } from '../codec/registry.js'
 import type { ArrivalListener, CloseReason, EndpointId, NetworkEndpoint } from '../session/endpoint.js'
-import type { DatagramListener, PortRange, RtpPortPair, RtpPorts } from './port.js'
+import type { DatagramListener, PortRange, RtpPortPair, RtpPorts, SocketAddress } from './port.js'
 import { RtpReceiver } from './receive/receiver.js'
 import { SourceLatch } from './receive/source-latch.js'
 import type { RtpRemote } from './remote-description.js'
@@ -93,7 +93,7 @@ export class RtpEndpoint implements NetworkEndpoint {
   #remote: RtpRemote | null = null
   #listener: ArrivalListener | null = null
   #originMs = 0
-  #lastHeardMs = 0
+  #lastReceivedMs = 0
   #timedOut = false
   #failed = false
   #closed = false
@@ -169,7 +169,7 @@ export class RtpEndpoint implements NetworkEndpoint {
     this.#restartTimeout()
   }
 
-  onDatagram(data: Uint8Array, from: { readonly address: string; readonly port: number }): void {
+  onDatagram(data: Uint8Array, from: SocketAddress): void {
     if (this.#listener === null || this.#closed || this.#failed) return
     const nowMs = this.#clock.now()
     const packet = this.#transport.receive(data, from, nowMs)
@@ -185,7 +185,7 @@ export class RtpEndpoint implements NetworkEndpoint {
       this.#onFault(error)
       return
     }
-    this.#lastHeardMs = nowMs
+    this.#lastReceivedMs = nowMs
     this.#timedOut = false
   }
 
@@ -197,6 +197,10 @@ export class RtpEndpoint implements NetworkEndpoint {
     if (this.#listener !== null && !this.#closed) this.#sender.push(frame.pcm)
   }
 
+  /**
+   * Sends digits as RFC 4733 events. Returns false when events were not negotiated, the leg is not live, or
+   * the queue is full.
+   */
   press(digits: readonly Digit[], timing?: DtmfTiming): boolean {
     if (this.#closed || this.#listener === null) return false
     return this.#sender.press(digits, timing)
@@ -247,14 +251,14 @@ export class RtpEndpoint implements NetworkEndpoint {
   }
 
   #restartTimeout(): void {
-    this.#lastHeardMs = this.#clock.now()
+    this.#lastReceivedMs = this.#clock.now()
     this.#timedOut = false
   }
 
   #checkTimeout(nowMs: number): void {
     if (this.#timedOut || this.#remote?.receive !== true) return
     // A muted peer, or one with silence suppression, still sends RTCP (RFC 3550 section 6).
-    const silentMs = nowMs - Math.max(this.#lastHeardMs, this.#transport.lastRtcpMs)
+    const silentMs = nowMs - Math.max(this.#lastReceivedMs, this.#transport.lastRtcpMs)
     if (silentMs < this.#mediaTimeoutMs) return
     this.#timedOut = true
     this.#onTimeout(silentMs)

@@ -76,7 +76,7 @@ export class RtpTransport {
   #otherRtcp = 0
   #isFiltered = false
   #isRtcpFiltered = false
-  #lastHeardMs = Number.NEGATIVE_INFINITY
+  #lastReceivedMs = Number.NEGATIVE_INFINITY
 
   constructor({ clock, latch, reception, ssrc, cname, random }: RtpTransportOptions) {
     this.#clock = clock
@@ -154,7 +154,7 @@ export class RtpTransport {
 
   /** Confirms that the last RTP packet belongs to the stream. */
   accepted(nowMs: number): void {
-    this.#lastHeardMs = nowMs
+    this.#lastReceivedMs = nowMs
   }
 
   /** Takes a datagram of the RTCP port. */
@@ -193,7 +193,7 @@ export class RtpTransport {
   #limitFlood(nowMs: number): void {
     const ports = this.#ports
     const { address, port } = this.latch
-    if (ports !== null && nowMs - this.#lastHeardMs < REOPEN_MS) {
+    if (ports !== null && nowMs - this.#lastReceivedMs < REOPEN_MS) {
       if (this.#otherDatagrams > FLOOD && !this.#isFiltered) {
         this.#isFiltered = true
         this.filterActivations++
