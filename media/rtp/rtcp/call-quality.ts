@@ -43,19 +43,19 @@ function mosOf(r: number): number {
 const OWN_DELAY_MS = 60
 
 /**
- * Returns the quality of both directions of a leg so far. `playoutMs` is the delay of Parley's playout
+ * Returns the quality of both directions of a leg so remoteReport. `playoutMs` is the delay of Parley's playout
  * buffer.
  */
 export function callQuality(
   reception: ReceptionStatistics,
-  { rttMs, remoteReport: far }: RtcpSession,
+  { rttMs, remoteReport }: RtcpSession,
   jitterMs: number,
   playoutMs: number,
 ): CallQuality {
   const bursts = reception.bursts()
   const { expected, lost } = reception
   const loss = expected === 0 ? 0 : lost / expected
-  const wayMs = (rttMs ?? 0) / 2 + OWN_DELAY_MS
+  const oneWayMs = (rttMs ?? 0) / 2 + OWN_DELAY_MS
   return {
     rttMs,
     heard: {
@@ -67,14 +67,14 @@ export function callQuality(
       mos: estimateMos({
         loss: Math.min(1, loss + (expected === 0 ? 0 : bursts.discarded / expected)),
         burstRatio: bursts.ratio,
-        delayMs: wayMs + playoutMs,
+        delayMs: oneWayMs + playoutMs,
       }),
     },
-    sent: far === null ? null : sentQuality(far.loss, far.jitterMs, wayMs),
+    sent: remoteReport === null ? null : sentQuality(remoteReport.loss, remoteReport.jitterMs, oneWayMs),
   }
 }
 
 /** The peer's buffer is unknown. It must hold its jitter, about twice the mean. */
-function sentQuality(loss: number, jitterMs: number, wayMs: number): DirectionQuality {
-  return { loss, jitterMs, mos: estimateMos({ loss, burstRatio: 1, delayMs: wayMs + 2 * jitterMs }) }
+function sentQuality(loss: number, jitterMs: number, oneWayMs: number): DirectionQuality {
+  return { loss, jitterMs, mos: estimateMos({ loss, burstRatio: 1, delayMs: oneWayMs + 2 * jitterMs }) }
 }
