@@ -210,7 +210,7 @@ t.test('clipped audio is reported, loud audio is not', (t) => {
     const wire = (pcm: Int16Array) => decodeG711(law, encodeG711(law, pcm))
     t.same(listen(wire(louder(1)), { names }), [], 'full scale')
     const cut = listen(wire(louder(6)), { names })
-    t.equal(cut.length, 1, 'cut by 15 dB: told once')
+    t.equal(cut.length, 1, 'cut by 15 dB: reported once')
     t.ok(cut[0]?.type === 'clipping' && cut[0].share >= 0.1)
   }
   t.same(listen(sound({ hertz: [300], ms: 3000, amplitude: 0.99 }, 8000), { names }), [])
@@ -231,25 +231,25 @@ t.test('one-way audio: no packets, dead audio, and the end of both', (t) => {
       detectors.process(new Int16Array(160).fill(options.level), atMs)
     }
   }
-  const told = () =>
+  const reported = () =>
     events
       .splice(0)
       .map((event) => event.type === 'one_way' && `${event.what} ${event.over ? 'over' : 'now'}`)
   run(5000, { comes: true, level: 300 })
-  t.same(told(), [])
+  t.same(reported(), [])
   run(4000, { comes: false, level: 0 })
-  t.same(told(), ['nothing_comes now'])
+  t.same(reported(), ['nothing_comes now'])
   run(4000, { comes: false, level: 0 })
-  t.same(told(), [], 'once')
+  t.same(reported(), [], 'once')
   run(1000, { comes: true, level: 300 })
-  t.same(told(), ['nothing_comes over'])
+  t.same(reported(), ['nothing_comes over'])
   run(9000, { comes: true, level: 0 })
-  t.same(told(), [])
+  t.same(reported(), [])
   run(3000, { comes: true, level: 0 })
-  t.same(told(), ['only_silence now'])
+  t.same(reported(), ['only_silence now'])
   run(1000, { comes: true, level: 300 })
-  t.same(told(), ['only_silence over'])
+  t.same(reported(), ['only_silence over'])
   run(20_000, { comes: false, level: 0, expected: false })
-  t.same(told(), [], 'a held call is silent by agreement')
+  t.same(reported(), [], 'a held call is silent by agreement')
   t.end()
 })

@@ -31,7 +31,7 @@ function levelOf(index: number): number {
 }
 
 /** Plays the `sent` packets on a tick and collects the output. */
-function run(sent: readonly Sent[], beats: number, plan: Plan = {}) {
+function run(sent: readonly Sent[], ticks: number, plan: Plan = {}) {
   const rate = plan.rate ?? 8000
   const size = plan.size ?? FRAME
   const jitter = new JitterBuffer(rate)
@@ -41,11 +41,11 @@ function run(sent: readonly Sent[], beats: number, plan: Plan = {}) {
   const queue = [...sent].sort((a, b) => a.arrival - b.arrival)
   const pcm = new Int16Array(size)
   const frame = new Int16Array(rate / 50)
-  const out = new Int16Array(beats * frame.length)
+  const out = new Int16Array(ticks * frame.length)
   const delays: number[] = []
   let next = 0
-  for (let beat = 0; beat < beats; beat++) {
-    const at = beat * frame.length + (plan.phase ?? 0)
+  for (let tick = 0; tick < ticks; tick++) {
+    const at = tick * frame.length + (plan.phase ?? 0)
     for (; next < queue.length; next++) {
       const packet = queue[next]
       if (packet === undefined || packet.arrival > at) break
@@ -58,7 +58,7 @@ function run(sent: readonly Sent[], beats: number, plan: Plan = {}) {
       jitter.put(ts, pcm, size, Math.round(line.timestampAt(packet.arrival)))
     }
     jitter.pull(frame, Math.round(line.timestampAt(at)))
-    out.set(frame, beat * frame.length)
+    out.set(frame, tick * frame.length)
     delays.push(jitter.delayMs)
   }
   return { jitter, out, delays, ...heardOf(out, sent) }
@@ -261,8 +261,8 @@ for (const rate of [8000, 16000] as const) {
         index,
         arrival: index * size * (1 + ppm / 1e6),
       }))
-      const beats = seconds * 50 - 10
-      const { jitter, out, delays } = run(sent, beats, { rate, size, wave })
+      const ticks = seconds * 50 - 10
+      const { jitter, out, delays } = run(sent, ticks, { rate, size, wave })
       t.match(jitter, { late: 0, concealed: 0 })
       const after = delays.slice(1000)
       t.ok(
@@ -349,13 +349,13 @@ t.test('a new stream in the middle of audio is cross-faded with the old one', (t
     Int16Array.from({ length: FRAME }, (_, i) => 9000 * Math.sin((2 * Math.PI * 300 * (from + i)) / 8000))
   const played: number[] = []
   let ts = 5000
-  for (let beat = 0; beat < 40; beat++) {
+  for (let tick = 0; tick < 40; tick++) {
     // Halfway another sender takes over, at another phase of the sine.
-    if (beat === 20) {
+    if (tick === 20) {
       jitter.flush()
       ts = 90_000
     }
-    jitter.put(ts, tone(beat * FRAME + (beat >= 20 ? 13 : 0)), FRAME, ts)
+    jitter.put(ts, tone(tick * FRAME + (tick >= 20 ? 13 : 0)), FRAME, ts)
     jitter.pull(out, ts)
     played.push(...out)
     ts += FRAME

@@ -55,7 +55,7 @@ interface Leg {
   readonly played: Int16Array[]
   send(bytes: Uint8Array): void
   /** Runs one tick with this audio to send. Resolves when the packets sent in it have arrived. */
-  beat(pcm: Int16Array | null): Promise<void>
+  tick(pcm: Int16Array | null): Promise<void>
 }
 
 async function leg(
@@ -118,7 +118,7 @@ async function leg(
     arrived,
     played,
     send: (bytes) => socket.send(bytes, end.port, '127.0.0.1'),
-    async beat(pcm) {
+    async tick(pcm) {
       const frame = new Int16Array(samples)
       end.pull(frame, at)
       played.push(frame)
@@ -163,7 +163,7 @@ async function speak(
       sent++
       await until('a packet of the peer', () => to.end.stats().packetsReceived === first + sent)
     }
-    await to.beat(null)
+    await to.tick(null)
   }
 }
 
@@ -187,7 +187,7 @@ for (const codec of CODEC_NAMES) {
         const one = await leg(t, codec, session, ptime)
         const pcm = twoTones(session)
         for (let i = 0; i < FRAMES; i++) {
-          await one.beat(pcm.slice((i * session) / 50, ((i + 1) * session) / 50))
+          await one.tick(pcm.slice((i * session) / 50, ((i + 1) * session) / 50))
         }
         const first = one.got[0]?.packet ?? new RtpPacket()
         t.equal(one.got.length, (SECONDS * 1000) / ptime, `${name}: packets`)
@@ -250,7 +250,7 @@ t.test('a re-INVITE changes the sent format from the next packet on', async (t) 
   const one = await leg(t, 'PCMA', 16_000, 20, EVERYTHING)
   const pcm = twoTones(16_000)
   const say = async (frames: number) => {
-    for (let i = 0; i < frames; i++) await one.beat(pcm.slice(i * 320, (i + 1) * 320))
+    for (let i = 0; i < frames; i++) await one.tick(pcm.slice(i * 320, (i + 1) * 320))
   }
   await say(10)
   const before = one.got.at(-1)?.packet ?? new RtpPacket()
@@ -301,10 +301,10 @@ t.test('silence is comfort noise when the peer agreed to it, both ways', async (
   })
   const sound = tone(LOW_HZ, 20)
   // Three frames fill one and a half packets. The second packet is completed with silence.
-  for (let i = 0; i < 3; i++) await one.beat(sound)
-  for (let i = 0; i < 21; i++) await one.beat(null)
-  await one.beat(sound)
-  await one.beat(sound)
+  for (let i = 0; i < 3; i++) await one.tick(sound)
+  for (let i = 0; i < 21; i++) await one.tick(null)
+  await one.tick(sound)
+  await one.tick(sound)
   t.strictSame(
     one.got.map(({ packet, payload }) => [packet.payloadType, payload.length, packet.marker]),
     [
@@ -324,17 +324,17 @@ t.test('silence is comfort noise when the peer agreed to it, both ways', async (
   writeRtpHeader(noise, 13, false, stream.sequence++, stream.timestamp, 0xabc)
   one.send(noise)
   await until('comfort noise', () => one.end.stats().packetsReceived === FRAMES + 1)
-  for (let i = 0; i < 10; i++) await one.beat(null)
+  for (let i = 0; i < 10; i++) await one.tick(null)
   one.played.length = 0
   one.arrived.length = 0
-  for (let i = 0; i < 40; i++) await one.beat(null)
+  for (let i = 0; i < 40; i++) await one.tick(null)
   const level = levelDbfs(joined(...one.played))
   t.ok(Math.abs(level + 40) < 1.5, `played at ${level.toFixed(1)} dBFS`)
   t.ok(levelDbfs(joined(...one.arrived)) < -100, 'who listens for speech hears silence')
   stream.timestamp += 50 * 160
   await speak(one, 'PCMA', 20, OURS, stream)
   one.played.length = 0
-  for (let i = 0; i < 20; i++) await one.beat(null)
+  for (let i = 0; i < 20; i++) await one.tick(null)
   t.ok(levelDbfs(joined(...one.played.slice(10))) < -100, 'and no noise any more once it spoke again')
   t.match(one.end.stats(), { lost: 0, refused: 0 })
 })
@@ -359,7 +359,7 @@ t.test('keys beside Opus count in its clock, or in 8 kHz where the peer knows no
       receive: true,
     })
     t.ok(one.end.press(['7']))
-    for (let i = 0; i < 12; i++) await one.beat(null)
+    for (let i = 0; i < 12; i++) await one.tick(null)
     const events = one.got.filter(({ packet }) => packet.payloadType === 102)
     t.equal(events.length, 11)
     t.equal(new Set(events.map(({ packet }) => packet.timestamp)).size, 1)

@@ -79,8 +79,8 @@ async function call(t: Test, srtp?: SrtpKeys) {
     rtcp: { mux: true, address: '127.0.0.1', port },
     ...(srtp === undefined ? {} : { srtp }),
   })
-  const heard: Int16Array[] = []
-  end.start(clock.now(), { onFrame: ({ pcm }) => heard.push(pcm.slice()), onDigit: () => {} })
+  const received: Int16Array[] = []
+  end.start(clock.now(), { onFrame: ({ pcm }) => received.push(pcm.slice()), onDigit: () => {} })
   const said = tone(HZ, 20)
   const out = srtp === undefined ? null : new SrtpSender(srtp.suite, srtp.receive)
   const seal = (packet: Buffer, kind: 'protectRtp' | 'protectRtcp'): Buffer => {
@@ -115,7 +115,7 @@ async function call(t: Test, srtp?: SrtpKeys) {
     end,
     peer,
     clock,
-    heard,
+    received,
     faults,
     speech,
     report,
@@ -131,7 +131,7 @@ async function call(t: Test, srtp?: SrtpKeys) {
       from.send(bytes, end.port, '127.0.0.1')
       await until('a datagram', () => looked() > before)
     },
-    beat: () => {
+    tick: () => {
       end.flush(Math.round((clock.now() - 1000) / 20) * 160)
       clock.advance(20)
     },
@@ -139,8 +139,8 @@ async function call(t: Test, srtp?: SrtpKeys) {
 }
 
 /** The share of the tone in the received audio per 20 ms: its minimum after the first frames. */
-function worst(heard: readonly Int16Array[]): number {
-  return Math.min(...heard.slice(2).map((pcm) => toneLevel(pcm, HZ)))
+function worst(received: readonly Int16Array[]): number {
+  return Math.min(...received.slice(2).map((pcm) => toneLevel(pcm, HZ)))
 }
 
 for (const srtp of [undefined, KEYS]) {
@@ -153,13 +153,13 @@ for (const srtp of [undefined, KEYS]) {
       const genuine = it.speech()
       await it.send(it.peer, genuine)
       for (let n = 0; n < 8; n++) await it.send(thief, mutated(random, n % 4 === 0 ? it.report() : genuine))
-      it.beat()
+      it.tick()
     }
     t.strictSame(it.faults, [])
     t.equal(it.end.stats().packetsReceived, 300)
     t.equal(it.end.stats().refused, 2400)
-    t.equal(it.heard.length, 300)
-    t.ok(worst(it.heard) > 0.28, `${worst(it.heard)}`)
+    t.equal(it.received.length, 300)
+    t.ok(worst(it.received) > 0.28, `${worst(it.received)}`)
   })
 }
 
@@ -174,12 +174,12 @@ t.test('mutated packets from the address of an SRTP stream change nothing', asyn
       await it.send(it.peer, bad)
     }
     await it.send(it.peer, genuine)
-    it.beat()
+    it.tick()
   }
   t.strictSame(it.faults, [])
   t.match(it.end.stats(), { packetsReceived: 300, lost: 0, duplicates: 0, concealedFrames: 0 })
-  t.equal(it.heard.length, 300)
-  t.ok(worst(it.heard) > 0.28)
+  t.equal(it.received.length, 300)
+  t.ok(worst(it.received) > 0.28)
 })
 
 t.test(
@@ -190,16 +190,16 @@ t.test(
     for (let i = 0; i < 500; i++) {
       for (let n = 0; n < 4; n++)
         await it.send(it.peer, mutated(random, n % 2 === 0 ? it.report() : it.speech()))
-      it.beat()
+      it.tick()
     }
     t.strictSame(it.faults, [])
     for (let i = 0; i < 100; i++) {
       await it.send(it.peer, it.speech())
-      it.beat()
+      it.tick()
     }
-    const last = joined(...it.heard.slice(-40))
+    const last = joined(...it.received.slice(-40))
     t.ok(toneLevel(last.subarray(0, 160), HZ) > 0.28, 'the last second is as it should be')
-    t.ok(worst(it.heard.slice(-40)) > 0.28)
+    t.ok(worst(it.received.slice(-40)) > 0.28)
   },
 )
 
@@ -213,24 +213,24 @@ t.test('a flood of strangers is kept away by the system; a re-INVITE opens the d
   }
   for (let i = 0; i < 10; i++) {
     await it.send(it.peer, it.speech())
-    it.beat()
+    it.tick()
   }
   await flood(51)
   await until('the first of the flood', () => it.end.stats().refused >= 51)
   t.equal(it.end.stats().filterActivations, 0)
-  it.beat()
+  it.tick()
   t.equal(it.end.stats().filterActivations, 1)
   for (let i = 0; i < 50; i++) {
     await flood(100)
     await it.send(it.peer, it.speech())
-    it.beat()
+    it.tick()
   }
   t.equal(it.end.stats().refused, 51, 'none of five thousand more came to us')
   t.equal(it.end.stats().packetsReceived, 60)
-  t.equal(it.heard.length, 60)
-  t.ok(worst(it.heard) > 0.28)
+  t.equal(it.received.length, 60)
+  t.ok(worst(it.received) > 0.28)
   const sent = it.end.stats().packetsSent
-  it.beat()
+  it.tick()
   t.equal(it.end.stats().packetsSent, sent + 1, 'sending goes on through the door')
 
   it.end.setRemote({
@@ -251,18 +251,18 @@ t.test('after a flood a silent peer may still be replaced', async (t) => {
   const other = await openSocket(t)
   await it.send(it.peer, it.speech())
   for (let i = 0; i < 60; i++) await it.send(other, it.speechOfThief(i))
-  it.beat()
+  it.tick()
   t.match(it.end.stats(), { filterActivations: 1, refused: 60, latches: 1 })
-  for (let i = 0; i < 60; i++) it.beat()
+  for (let i = 0; i < 60; i++) it.tick()
   await it.send(other, it.speechOfThief(100))
   t.match(it.end.stats(), { latches: 2, packetsReceived: 2 })
 })
 
-t.test("more than a beat's worth from the peer itself is not even looked at", async (t) => {
+t.test("more than a tick's worth from the peer itself is not even looked at", async (t) => {
   const it = await call(t)
   for (let i = 0; i < 200; i++) await it.send(it.peer, it.speech())
   t.match(it.end.stats(), { packetsReceived: 64, floodDropped: 136 })
-  it.beat()
+  it.tick()
   await it.send(it.peer, it.speech())
   t.match(it.end.stats(), { packetsReceived: 65, floodDropped: 136 })
 })

@@ -100,7 +100,7 @@ interface Rig {
   remote(changes?: Partial<RtpRemote>): void
   newPeer(): Promise<Peer>
   /** Runs one tick with or without this audio. Waits until its packet, if any, has arrived at the peer. */
-  beat(pcm?: Int16Array | null, to?: Peer): Promise<void>
+  tick(pcm?: Int16Array | null, to?: Peer): Promise<void>
   /** Waits until the datagrams sent to the endpoint have arrived. */
   arrived(count: number): Promise<void>
   start(): void
@@ -167,7 +167,7 @@ async function rig(
       })
     },
     start: () => end.start(clock.now(), listener),
-    beat: async (pcm = null, to = peer) => {
+    tick: async (pcm = null, to = peer) => {
       const sent = end.stats().packetsSent
       const got = to.got.length
       if (pcm !== null) end.push({ pcm, rate, at })
@@ -185,16 +185,16 @@ async function rig(
 }
 
 t.test('nothing is sent before start; then one packet per tick, silence or audio', async (t) => {
-  const { end, peer, remote, start, beat } = await rig(t)
-  await beat(tone(500, 20))
+  const { end, peer, remote, start, tick } = await rig(t)
+  await tick(tone(500, 20))
   remote()
-  await beat(tone(500, 20))
+  await tick(tone(500, 20))
   t.equal(end.stats().packetsSent, 0)
   start()
-  for (let i = 0; i < 3; i++) await beat()
-  for (let i = 0; i < 3; i++) await beat(tone(500, 20))
-  await beat()
-  await beat(tone(500, 20))
+  for (let i = 0; i < 3; i++) await tick()
+  for (let i = 0; i < 3; i++) await tick(tone(500, 20))
+  await tick()
+  await tick(tone(500, 20))
   t.equal(peer.got.length, 8)
   const headers = peer.got.map(({ packet }) => packet)
   const first = headers[0] ?? new RtpPacket()
@@ -219,7 +219,7 @@ t.test('nothing is sent before start; then one packet per tick, silence or audio
 t.test('both laws, and 16 kHz sessions', async (t) => {
   for (const codec of ['PCMA', 'PCMU'] as const) {
     for (const rate of [8000, 16000] as const) {
-      const { peer, remote, start, beat, arrived, frames, end } = await rig(t, { rate })
+      const { peer, remote, start, tick, arrived, frames, end } = await rig(t, { rate })
       remote({ codec, payloadType: codec === 'PCMA' ? 8 : 0 })
       start()
       const ours = tone(600, 400, rate)
@@ -231,7 +231,7 @@ t.test('both laws, and 16 kHz sessions', async (t) => {
         const frame = new Int16Array(rate / 50)
         end.pull(frame, (i * rate) / 50)
         pulled.push(frame)
-        await beat(ours.subarray((i * rate) / 50, ((i + 1) * rate) / 50))
+        await tick(ours.subarray((i * rate) / 50, ((i + 1) * rate) / 50))
       }
       const note = `${codec} at ${rate}`
       t.ok(toneLevel(peer.heard(codec).subarray(800), 600) > 0.25, `${note}: sent`)
@@ -244,7 +244,7 @@ t.test('both laws, and 16 kHz sessions', async (t) => {
 })
 
 t.test('audio before start is ignored and does not latch', async (t) => {
-  const { peer, remote, start, beat, arrived, frames, end, newPeer } = await rig(t)
+  const { peer, remote, start, tick, arrived, frames, end, newPeer } = await rig(t)
   const stale = await newPeer()
   remote()
   stale.say(tone(500, 20))
@@ -258,7 +258,7 @@ t.test('audio before start is ignored and does not latch', async (t) => {
   probe.close()
   t.equal(end.stats().packetsReceived + end.stats().refused, 0)
   start()
-  await beat()
+  await tick()
   t.equal(peer.got.length, 1, 'still sends to the address of the SDP')
   peer.say(tone(500, 20))
   await arrived(1)
@@ -270,20 +270,20 @@ t.test('audio before start is ignored and does not latch', async (t) => {
 })
 
 t.test('symmetric RTP: answers go where the packets come from', async (t) => {
-  const { peer, remote, start, beat, arrived, newPeer } = await rig(t)
+  const { peer, remote, start, tick, arrived, newPeer } = await rig(t)
   const sdp = await newPeer()
   remote({ port: sdp.port })
   start()
-  await beat(null, sdp)
+  await tick(null, sdp)
   peer.say(tone(500, 20))
   await arrived(1)
-  await beat()
+  await tick()
   t.equal(peer.got.length, 1)
   t.equal(sdp.got.length, 1)
 })
 
 t.test('the SDP address takes the stream back within three seconds', async (t) => {
-  const { peer, remote, start, beat, arrived, newPeer, clock } = await rig(t)
+  const { peer, remote, start, tick, arrived, newPeer, clock } = await rig(t)
   const stranger = await newPeer()
   remote()
   start()
@@ -294,12 +294,12 @@ t.test('the SDP address takes the stream back within three seconds', async (t) =
   await arrived(2)
   peer.say(tone(500, 20))
   await arrived(3)
-  await beat()
+  await tick()
   t.equal(peer.got.length, 1)
 })
 
 t.test('a hijacker is refused and counted until the stream was silent for a second', async (t) => {
-  const { peer, remote, start, arrived, newPeer, clock, end, frames, beat } = await rig(t)
+  const { peer, remote, start, arrived, newPeer, clock, end, frames, tick } = await rig(t)
   const thief = await newPeer()
   thief.ssrc = peer.ssrc
   remote()
@@ -317,7 +317,7 @@ t.test('a hijacker is refused and counted until the stream was silent for a seco
   }
   t.equal(end.stats().refused, 5)
   t.equal(frames.length, before)
-  await beat()
+  await tick()
   t.equal(thief.got.length, 0, 'and nothing is sent to it')
   clock.advance(1000)
   thief.say(tone(500, 20))
@@ -394,13 +394,13 @@ t.test('received digits are reported once each, and not as audio', async (t) => 
 })
 
 t.test('sent digits replace audio, with one timestamp each', async (t) => {
-  const { peer, remote, start, beat, end } = await rig(t)
+  const { peer, remote, start, tick, end } = await rig(t)
   remote()
   t.equal(end.press(['5']), false, 'not live')
   start()
-  await beat(tone(500, 20))
+  await tick(tone(500, 20))
   t.ok(end.press(['5']))
-  for (let i = 0; i < 13; i++) await beat(tone(500, 20))
+  for (let i = 0; i < 13; i++) await tick(tone(500, 20))
   const types = peer.got.map(({ packet }) => packet.payloadType)
   t.strictSame(types, [8, ...new Array(11).fill(101), 8, 8])
   const base = peer.got[0]?.packet.timestamp ?? 0
@@ -421,20 +421,20 @@ t.test('sent digits replace audio, with one timestamp each', async (t) => {
 })
 
 t.test('on hold nothing is sent or heard, and both resume', async (t) => {
-  const { peer, remote, start, beat, arrived, frames, end } = await rig(t)
+  const { peer, remote, start, tick, arrived, frames, end } = await rig(t)
   remote()
   start()
-  await beat(tone(500, 20))
+  await tick(tone(500, 20))
   peer.say(tone(1000, 20))
   await arrived(1)
   remote({ send: false, receive: false })
-  for (let i = 0; i < 3; i++) await beat(tone(500, 20))
+  for (let i = 0; i < 3; i++) await tick(tone(500, 20))
   t.equal(peer.got.length, 1)
   peer.say(tone(1000, 20))
   await arrived(2)
   t.equal(levelDbfs(frames.at(-1)?.pcm ?? new Int16Array()), -120)
   remote()
-  await beat(tone(500, 20))
+  await tick(tone(500, 20))
   t.equal(peer.got.length, 2)
   const [first, second] = peer.got.map(({ packet }) => packet)
   t.equal(((second?.sequence ?? 0) - (first?.sequence ?? 0)) & 0xffff, 1)
@@ -447,43 +447,43 @@ t.test('on hold nothing is sent or heard, and both resume', async (t) => {
 })
 
 t.test('a re-INVITE may move the far side', async (t) => {
-  const { peer, remote, start, beat, arrived, newPeer } = await rig(t)
+  const { peer, remote, start, tick, arrived, newPeer } = await rig(t)
   remote()
   start()
   peer.say(tone(500, 20))
   await arrived(1)
-  await beat()
+  await tick()
   const moved = await newPeer()
   remote({ port: moved.port })
   moved.say(tone(500, 20))
   await arrived(2)
-  await beat(null, moved)
+  await tick(null, moved)
   t.equal(peer.got.length, 1)
 })
 
 t.test('a media timeout is reported once per silence, and not on hold', async (t) => {
-  const { peer, remote, start, beat, arrived, timeouts, clock } = await rig(t)
+  const { peer, remote, start, tick, arrived, timeouts, clock } = await rig(t)
   remote()
   clock.advance(60_000)
   start()
-  await beat()
+  await tick()
   t.strictSame(timeouts, [])
   clock.advance(5000)
-  await beat()
-  await beat()
+  await tick()
+  await tick()
   t.equal(timeouts.length, 1)
   t.ok((timeouts[0] ?? 0) >= 5000)
   peer.say(tone(500, 20))
   await arrived(1)
   clock.advance(5000)
-  await beat()
+  await tick()
   t.equal(timeouts.length, 2)
   remote({ receive: false })
   clock.advance(20_000)
-  await beat()
+  await tick()
   t.equal(timeouts.length, 2)
   remote()
-  await beat()
+  await tick()
   t.equal(timeouts.length, 2, 'after a hold the line has its time again')
 })
 
@@ -553,10 +553,10 @@ t.test('an address that is not ours cannot be bound', async (t) => {
 })
 
 t.test('after close nothing is sent or heard', async (t) => {
-  const { peer, remote, start, beat, arrived, end } = await rig(t)
+  const { peer, remote, start, tick, arrived, end } = await rig(t)
   remote()
   start()
-  await beat()
+  await tick()
   peer.say(tone(500, 20))
   await arrived(1)
   end.close('hangup')

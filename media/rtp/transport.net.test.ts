@@ -38,7 +38,7 @@ interface Rig {
   remote(changes?: Partial<RtpRemote>): void
   /** Sends from one of the peer's sockets to the RTP or RTCP port. Waits until the datagram was handled. */
   send(from: Socket, bytes: Uint8Array, to?: 'rtp' | 'rtcp'): Promise<void>
-  beat(): Promise<void>
+  tick(): Promise<void>
 }
 
 const PEER_SSRC = 0x0badcafe
@@ -105,7 +105,7 @@ async function rig(t: Test, address = '127.0.0.1'): Promise<Rig> {
       from.send(bytes, to === 'rtp' ? end.port : end.rtcpPort, address)
       await until('the datagram', () => looked() > before)
     },
-    beat: async () => {
+    tick: async () => {
       const sent = () => end.stats().packetsSent + end.stats().rtcpSent
       const wanted = seen.length - sent()
       end.flush(at)
@@ -158,7 +158,7 @@ for (const mux of [true, false]) {
         await it.send(control, senderReport(0xe0001234), mux ? 'rtp' : 'rtcp')
         reportAtMs = clock.now()
       }
-      await it.beat()
+      await it.tick()
     }
     end.close('hangup')
     await until('the BYE', () => seen.filter(isControl).length >= end.stats().rtcpSent)
@@ -253,7 +253,7 @@ t.test('SRTP and SRTCP are exchanged, and unprotected packets are refused', asyn
     if (i % 50 === 0) await it.send(rtp, audio(i, i * 160))
     if (i === 60) await it.send(rtcp, sealed(senderReport(0xe0001234), 'protectRtcp'), 'rtcp')
     if (i === 61) await it.send(rtcp, senderReport(0xe0001234), 'rtcp')
-    await it.beat()
+    await it.tick()
   }
   t.match(end.stats(), { packetsReceived: 300, authFailures: 7, rtcp: 1, lost: 0 })
   end.close('hangup')
@@ -319,14 +319,14 @@ t.test('RTCP proves that a silent peer is there; a hold needs no proof', async (
   for (let i = 0; i < 1500; i++) {
     // Muted, with silence suppression: only a report every five seconds.
     if (i % 250 === 0) await it.send(rtcp, senderReport(1), 'rtcp')
-    await it.beat()
+    await it.tick()
   }
   t.strictSame(timeouts, [], 'half a minute')
   it.remote({ receive: false })
-  for (let i = 0; i < 600; i++) await it.beat()
+  for (let i = 0; i < 600; i++) await it.tick()
   t.strictSame(timeouts, [])
   it.remote()
-  for (let i = 0; i < 450; i++) await it.beat()
+  for (let i = 0; i < 450; i++) await it.tick()
   t.strictSame(timeouts.length, 1, 'neither RTP nor RTCP for eight seconds')
   t.equal(end.stats().packetsReceived, 1)
 })
@@ -338,7 +338,7 @@ t.test('over IPv6', async (t) => {
   start(it)
   for (let i = 0; i < 200; i++) {
     await it.send(rtp, audio(i, i * 160))
-    await it.beat()
+    await it.tick()
   }
   await it.send(rtcp, senderReport(1), 'rtcp')
   t.equal(end.address, '::1')

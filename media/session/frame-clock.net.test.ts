@@ -60,7 +60,7 @@ function waiting(ready: number): Recorded & { ready: () => boolean; has: number 
 
 t.test('a frame that is not ready runs when its audio arrives, and the next one on time', (t) => {
   const clock = new VirtualClock({ nowMs: 1000 })
-  const beat = new FrameClock(clock, noFault)
+  const frameClock = new FrameClock(clock, noFault)
   const waiter = waiting(2)
   const other = member()
   const times: number[] = []
@@ -69,16 +69,16 @@ t.test('a frame that is not ready runs when its audio arrives, and the next one 
     times.push(clock.now())
     tick(idealMs)
   }
-  beat.add(waiter)
-  beat.add(other)
+  frameClock.add(waiter)
+  frameClock.add(other)
   clock.advance(48)
   t.equal(waiter.ticks.length, 2)
   const [first = 0] = waiter.ticks
   clock.advance(first + 47 - clock.now())
   t.equal(waiter.ticks.length, 2, 'the third is put off')
   waiter.has = 1
-  beat.audioReady(waiter)
-  beat.audioReady(waiter)
+  frameClock.audioReady(waiter)
+  frameClock.audioReady(waiter)
   waiter.has = 100
   clock.advance(first + 85 - clock.now())
   t.strictSame(
@@ -94,27 +94,27 @@ t.test('a frame that is not ready runs when its audio arrives, and the next one 
     other.ticks.every((at, i) => i === 0 || at - (other.ticks[i - 1] ?? 0) === 20),
     'nobody else waits',
   )
-  t.equal(beat.load().maxMs, 0, 'who waits is not late')
-  beat.close()
+  t.equal(frameClock.load().maxMs, 0, 'who waits is not late')
+  frameClock.close()
   t.end()
 })
 
 t.test('no frame waits for longer than three phases', (t) => {
   const clock = new VirtualClock({ nowMs: 1000 })
-  const beat = new FrameClock(clock, noFault)
+  const frameClock = new FrameClock(clock, noFault)
   const waiter = waiting(0)
   const times: number[] = []
   waiter.tick = () => times.push(clock.now())
-  const leave = beat.add(waiter)
+  const leave = frameClock.add(waiter)
   clock.advance(100)
   const gaps = times.map((at, i) => at - (times[i - 1] ?? at - 20))
   t.ok(times.length >= 3)
   t.ok(gaps.every((gap) => gap === 20))
-  beat.audioReady(waiter)
+  frameClock.audioReady(waiter)
   t.equal(times.length, gaps.length, 'not ready, nothing given')
   leave()
   waiter.has = 1
-  beat.audioReady(waiter)
+  frameClock.audioReady(waiter)
   clock.advance(100)
   t.equal(times.length, gaps.length, 'gone')
   t.equal(clock.pending, 0)
@@ -123,10 +123,10 @@ t.test('no frame waits for longer than three phases', (t) => {
 
 t.test('after a stall deferred frames run one by one before their deadline', (t) => {
   const clock = new StallingClock()
-  const beat = new FrameClock(clock, noFault)
+  const frameClock = new FrameClock(clock, noFault)
   const waiter = waiting(3)
   const lengths: number[] = []
-  beat.add(waiter)
+  frameClock.add(waiter)
   clock.advance(50)
   const before = waiter.ticks.length
   waiter.has = 0
@@ -135,7 +135,7 @@ t.test('after a stall deferred frames run one by one before their deadline', (t)
   t.equal(waiter.ticks.length, before, 'all wait')
   for (let i = 0; i < 3; i++) {
     waiter.has = 1
-    beat.audioReady(waiter)
+    frameClock.audioReady(waiter)
     lengths.push(waiter.ticks.length - before)
   }
   t.strictSame(lengths.slice(0, 2), [1, 2])
@@ -146,24 +146,24 @@ t.test('after a stall deferred frames run one by one before their deadline', (t)
     ticks.every((at, i) => i === 0 || at - (ticks[i - 1] ?? 0) === 20),
     'none is missing',
   )
-  beat.close()
+  frameClock.close()
   t.end()
 })
 
 t.test('a member that throws in a deferred frame is removed', (t) => {
   const clock = new VirtualClock()
   const faults: FrameClockMember[] = []
-  const beat = new FrameClock(clock, (member) => faults.push(member))
+  const frameClock = new FrameClock(clock, (member) => faults.push(member))
   const waiter = waiting(0)
   waiter.tick = () => {
     throw new Error('broken')
   }
-  const leave = beat.add(waiter)
+  const leave = frameClock.add(waiter)
   clock.advance(22)
   waiter.has = 1
-  beat.audioReady(waiter)
+  frameClock.audioReady(waiter)
   t.strictSame(faults, [waiter])
-  t.equal(beat.load().members, 0)
+  t.equal(frameClock.load().members, 0)
   clock.advance(100)
   t.equal(faults.length, 1)
   leave()
@@ -173,9 +173,9 @@ t.test('a member that throws in a deferred frame is removed', (t) => {
 
 t.test('every member runs every 20 ms, spread over the phases', (t) => {
   const clock = new VirtualClock({ nowMs: 1000 })
-  const beat = new FrameClock(clock, noFault)
+  const frameClock = new FrameClock(clock, noFault)
   const members = Array.from({ length: 8 }, () => member())
-  for (const each of members) beat.add(each)
+  for (const each of members) frameClock.add(each)
   clock.advance(1000)
   for (const each of members) {
     t.equal(each.ticks.length, 50)
@@ -186,40 +186,40 @@ t.test('every member runs every 20 ms, spread over the phases', (t) => {
     [...phases].sort((a, b) => a - b),
     [5, 5, 10, 10, 15, 15, 20, 20],
   )
-  t.equal(beat.load().maxMs, 0)
-  t.equal(beat.load().members, 8)
-  beat.close()
+  t.equal(frameClock.load().maxMs, 0)
+  t.equal(frameClock.load().members, 8)
+  frameClock.close()
   t.equal(clock.pending, 0)
   t.end()
 })
 
 t.test('no timer runs without members', (t) => {
   const clock = new VirtualClock()
-  const beat = new FrameClock(clock, noFault)
+  const frameClock = new FrameClock(clock, noFault)
   t.equal(clock.pending, 0)
-  const leave = beat.add(member())
+  const leave = frameClock.add(member())
   t.equal(clock.pending, 1)
   clock.advance(100)
   leave()
   leave()
   t.equal(clock.pending, 0)
   const again = member()
-  beat.add(again)
+  frameClock.add(again)
   clock.advance(100)
   t.equal(again.ticks.length, 5)
-  beat.close()
-  beat.close()
+  frameClock.close()
+  frameClock.close()
   t.equal(clock.pending, 0)
-  beat.add(member())
+  frameClock.add(member())
   t.equal(clock.pending, 0, 'closed for good')
   t.end()
 })
 
 t.test('a short stall is caught up in full', (t) => {
   const clock = new StallingClock()
-  const beat = new FrameClock(clock, noFault)
+  const frameClock = new FrameClock(clock, noFault)
   const one = member()
-  beat.add(one)
+  frameClock.add(one)
   clock.advance(100)
   t.equal(one.ticks.length, 5)
   clock.stall(50)
@@ -230,15 +230,15 @@ t.test('a short stall is caught up in full', (t) => {
     one.ticks.every((at, i) => i === 0 || at - (one.ticks[i - 1] ?? 0) === 20),
     'deadlines stay absolute',
   )
-  beat.close()
+  frameClock.close()
   t.end()
 })
 
 t.test('after a long stall three frames are caught up and the rest skipped and counted', (t) => {
   const clock = new StallingClock()
-  const beat = new FrameClock(clock, noFault)
+  const frameClock = new FrameClock(clock, noFault)
   const four = Array.from({ length: 4 }, () => member())
-  for (const each of four) beat.add(each)
+  for (const each of four) frameClock.add(each)
   clock.advance(100)
   const before = four.map((each) => each.ticks.length)
   clock.stall(400)
@@ -251,13 +251,13 @@ t.test('after a long stall three frames are caught up and the rest skipped and c
     const last = each.ticks.at(-1) ?? 0
     t.ok(clock.now() - last < 20, 'it is on time again')
   }
-  const load = beat.load()
+  const load = frameClock.load()
   t.equal(
     load.skippedFrames,
     four.flatMap((each) => each.skips).reduce((sum, frames) => sum + frames, 0),
   )
   t.ok(load.maxMs >= 40 && load.maxMs <= 60, `max ${load.maxMs}`)
-  beat.close()
+  frameClock.close()
   t.end()
 })
 
@@ -275,9 +275,9 @@ t.test('after a stall sockets are read before frames are made', async (t) => {
   const order: string[] = []
   let stalled = false
   receiver.on('message', () => order.push('datagram'))
-  const beat = new FrameClock(systemClock, noFault)
+  const frameClock = new FrameClock(systemClock, noFault)
   const done = new Promise<void>((resolve) => {
-    beat.add(
+    frameClock.add(
       member(() => {
         if (!stalled) return
         order.push('frame')
@@ -292,19 +292,19 @@ t.test('after a stall sockets are read before frames are made', async (t) => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 60)
   })
   await done
-  beat.close()
+  frameClock.close()
   t.equal(order[0], 'datagram')
 })
 
 t.test('lateness: window figures forget, the histogram does not', (t) => {
   const clock = new StallingClock()
-  const beat = new FrameClock(clock, noFault)
+  const frameClock = new FrameClock(clock, noFault)
   const one = member()
-  beat.add(one)
+  frameClock.add(one)
   clock.advance(2000)
   clock.stall(12)
   clock.advance(20)
-  const load = beat.load()
+  const load = frameClock.load()
   t.ok(load.maxMs > 6 && load.maxMs <= 12.5, `max ${load.maxMs}`)
   t.ok(load.p50Ms <= 0.5)
   t.equal(load.histogram.length, LATENESS_BOUNDS_MS.length + 1)
@@ -313,68 +313,68 @@ t.test('lateness: window figures forget, the histogram does not', (t) => {
     one.ticks.length,
   )
   clock.advance(15_000)
-  t.ok(beat.load().maxMs < 6)
+  t.ok(frameClock.load().maxMs < 6)
   t.ok(
-    beat
+    frameClock
       .load()
       .histogram.slice(6)
       .some((count) => count > 0),
   )
-  beat.close()
+  frameClock.close()
   t.end()
 })
 
 t.test('work is the CPU time of a phase, lateness includes earlier delays', (t) => {
   const clock = new StallingClock()
-  const beat = new FrameClock(clock, noFault)
-  beat.add(member(() => clock.stall(2)))
+  const frameClock = new FrameClock(clock, noFault)
+  frameClock.add(member(() => clock.stall(2)))
   clock.advance(2000)
-  const { workP99Ms, workMaxMs, maxMs } = beat.load()
+  const { workP99Ms, workMaxMs, maxMs } = frameClock.load()
   t.ok(workP99Ms >= 2 && workP99Ms <= 2.125, `work ${workP99Ms}`)
   t.ok(workMaxMs >= 2 && workMaxMs < 2.01, `work at most ${workMaxMs}`)
   t.ok(maxMs < 5)
   clock.stall(30)
   clock.advance(20)
-  t.ok(beat.load().maxMs > 20, 'late')
-  t.ok(beat.load().workMaxMs < 2.01, 'for other reasons')
-  beat.close()
+  t.ok(frameClock.load().maxMs > 20, 'late')
+  t.ok(frameClock.load().workMaxMs < 2.01, 'for other reasons')
+  frameClock.close()
   t.end()
 })
 
 t.test('a member that throws leaves; the others go on', (t) => {
   const clock = new VirtualClock()
   const faults: [FrameClockMember, unknown][] = []
-  const beat = new FrameClock(clock, (...fault) => faults.push(fault))
+  const frameClock = new FrameClock(clock, (...fault) => faults.push(fault))
   const problem = new Error('broken')
   const bad = member((idealMs) => {
     if (idealMs > 50) throw problem
   })
   const good = member()
-  beat.add(bad)
-  beat.add(good)
+  frameClock.add(bad)
+  frameClock.add(good)
   clock.advance(200)
   t.equal(good.ticks.length, 10)
   t.ok(bad.ticks.length < 5)
   t.strictSame(faults, [[bad, problem]])
-  t.equal(beat.load().members, 1)
-  beat.close()
+  t.equal(frameClock.load().members, 1)
+  frameClock.close()
   t.end()
 })
 
 t.test('joining and leaving from inside a tick', (t) => {
   const clock = new VirtualClock()
-  const beat = new FrameClock(clock, noFault)
+  const frameClock = new FrameClock(clock, noFault)
   const late = member()
   let leave: () => void = () => {}
   const one = member(() => {
-    if (one.ticks.length === 2) beat.add(late)
+    if (one.ticks.length === 2) frameClock.add(late)
     if (one.ticks.length === 3) leave()
   })
-  leave = beat.add(one)
+  leave = frameClock.add(one)
   clock.advance(200)
   t.equal(one.ticks.length, 3)
   t.ok(late.ticks.length >= 7)
-  beat.close()
+  frameClock.close()
   t.equal(clock.pending, 0)
   t.end()
 })
@@ -382,14 +382,14 @@ t.test('joining and leaving from inside a tick', (t) => {
 t.test('advancePhase shortens one interval, then frames run every 20 ms again', (t) => {
   for (const phases of [1, 2, 3]) {
     const clock = new VirtualClock()
-    const beat = new FrameClock(clock, noFault)
+    const frameClock = new FrameClock(clock, noFault)
     const moved: boolean[] = []
     const mover: Recorded = member(() => {
-      if (mover.ticks.length === 3) moved.push(beat.advancePhase(mover, phases))
+      if (mover.ticks.length === 3) moved.push(frameClock.advancePhase(mover, phases))
     })
     const others = Array.from({ length: 8 }, () => member())
-    for (const each of [mover, ...others]) beat.add(each)
-    t.equal(beat.advancePhase(mover, phases), false, 'only from its own tick')
+    for (const each of [mover, ...others]) frameClock.add(each)
+    t.equal(frameClock.advancePhase(mover, phases), false, 'only from its own tick')
     clock.advance(400)
     t.strictSame(moved, [true])
     const waits = mover.ticks.slice(1).map((at, i) => at - (mover.ticks[i] ?? 0))
@@ -400,8 +400,8 @@ t.test('advancePhase shortens one interval, then frames run every 20 ms again', 
       t.equal(ticks.length, 20)
       t.ok(ticks.every((at, i) => i === 0 || at - (ticks[i - 1] ?? 0) === 20))
     }
-    t.equal(beat.load().members, 9)
-    beat.close()
+    t.equal(frameClock.load().members, 9)
+    frameClock.close()
     t.equal(clock.pending, 0)
   }
   t.end()
@@ -409,43 +409,43 @@ t.test('advancePhase shortens one interval, then frames run every 20 ms again', 
 
 t.test('no phase gets more than its share by moving', (t) => {
   const clock = new VirtualClock()
-  const beat = new FrameClock(clock, noFault)
+  const frameClock = new FrameClock(clock, noFault)
   const members: Recorded[] = Array.from({ length: 120 }, () => {
     const each: Recorded = member((idealMs) => {
       const phase = (idealMs / 5) % 4
-      if (phase !== 0) beat.advancePhase(each, phase)
+      if (phase !== 0) frameClock.advancePhase(each, phase)
     })
     return each
   })
-  for (const each of members) beat.add(each)
+  for (const each of members) frameClock.add(each)
   clock.advance(1000)
   const last = members.map((each) => ((each.ticks.at(-1) ?? 0) / 5) % 4)
   t.equal(last.filter((phase) => phase === 0).length, 60, 'half of all')
   t.ok(members.every((each) => each.ticks.length >= 49))
-  beat.close()
+  frameClock.close()
   t.end()
 })
 
 t.test('a frame that ran early is skipped at its due time, and the clock is unchanged', (t) => {
   const clock = new VirtualClock()
-  const beat = new FrameClock(clock, noFault)
+  const frameClock = new FrameClock(clock, noFault)
   const at: number[] = []
   const one = member(() => at.push(clock.now()))
   const other = member()
   const nested: boolean[] = []
-  const third: Recorded = member(() => nested.push(beat.flushEarly(third, 0)))
-  t.equal(beat.flushEarly(one, 0), false, 'not here yet')
-  for (const each of [one, other, third]) beat.add(each)
+  const third: Recorded = member(() => nested.push(frameClock.flushEarly(third, 0)))
+  t.equal(frameClock.flushEarly(one, 0), false, 'not here yet')
+  for (const each of [one, other, third]) frameClock.add(each)
   clock.advance(47)
   const due = one.ticks.at(-1) ?? 0
-  const counted = beat.load().histogram.reduce((sum, count) => sum + count, 0)
-  t.equal(beat.flushEarly(one, due + 20 - 47), false, 'it is due that soon')
-  t.equal(beat.flushEarly(one, due + 20 - 48), true)
-  t.equal(beat.flushEarly(one, 0), false, 'once a frame')
+  const counted = frameClock.load().histogram.reduce((sum, count) => sum + count, 0)
+  t.equal(frameClock.flushEarly(one, due + 20 - 47), false, 'it is due that soon')
+  t.equal(frameClock.flushEarly(one, due + 20 - 48), true)
+  t.equal(frameClock.flushEarly(one, 0), false, 'once a frame')
   t.equal(at.at(-1), 47)
   t.equal(one.ticks.at(-1), due + 20, 'told when it was due')
   t.equal(
-    beat.load().histogram.reduce((sum, count) => sum + count, 0),
+    frameClock.load().histogram.reduce((sum, count) => sum + count, 0),
     counted,
     'it was not late',
   )
@@ -456,8 +456,8 @@ t.test('a frame that ran early is skipped at its due time, and the clock is unch
   )
   t.equal(other.ticks.length, 20)
   t.notOk(nested.includes(true), 'not from inside a tick')
-  beat.close()
-  t.equal(beat.flushEarly(one, 0), false)
+  frameClock.close()
+  t.equal(frameClock.flushEarly(one, 0), false)
   t.equal(clock.pending, 0)
   t.end()
 })
@@ -467,25 +467,25 @@ t.test(
   (t) => {
     const clock = new StallingClock()
     const faults: FrameClockMember[] = []
-    const beat = new FrameClock(clock, (member) => faults.push(member))
+    const frameClock = new FrameClock(clock, (member) => faults.push(member))
     const one = member()
     const other = member()
     const bad: Recorded = member(() => {
       if (bad.ticks.length === 3) throw new Error('broken')
     })
-    for (const each of [one, other, bad]) beat.add(each)
+    for (const each of [one, other, bad]) frameClock.add(each)
     clock.advance(42)
-    t.equal(beat.flushEarly(one, 0), true)
-    t.equal(beat.flushEarly(bad, 0), true)
+    t.equal(frameClock.flushEarly(one, 0), true)
+    t.equal(frameClock.flushEarly(bad, 0), true)
     t.strictSame(faults, [bad])
-    t.equal(beat.load().members, 2)
+    t.equal(frameClock.load().members, 2)
     clock.stall(400)
     clock.advance(100)
     const frames = ({ ticks, skips }: Recorded) => ticks.length + skips.reduce((sum, count) => sum + count, 0)
     t.ok(one.skips.length > 0)
     t.equal(frames(one), frames(other))
     t.equal(new Set(one.ticks).size, one.ticks.length)
-    beat.close()
+    frameClock.close()
     t.end()
   },
 )

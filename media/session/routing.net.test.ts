@@ -129,7 +129,7 @@ async function wideTelephone(time: Time, codec: CodecName, hertz: number): Promi
   session.route('far', ['hum'])
   session.route('hum', ['far'])
   session.start()
-  const leave = time.beat.add(session)
+  const leave = time.frameClock.add(session)
   return {
     address: end.address,
     port: end.port,
@@ -179,7 +179,7 @@ function openLeg({ clock }: Time, id: string, rate: SessionRate): Promise<RtpEnd
 /** The test moves time and ticks, so that the result does not depend on the host. */
 interface Time {
   readonly clock: VirtualClock
-  readonly beat: FrameClock
+  readonly frameClock: FrameClock
 }
 
 async function openRig(
@@ -189,10 +189,10 @@ async function openRig(
   codecs: { readonly caller: CodecName; readonly human: CodecName },
 ): Promise<Rig> {
   const clock = new VirtualClock()
-  const beat = new FrameClock(clock, (_, error) => {
+  const frameClock = new FrameClock(clock, (_, error) => {
     throw error
   })
-  const time = { clock, beat }
+  const time = { clock, frameClock }
   const session = openTalk(time, rate)
   const leg = async (id: 'caller' | 'human') => {
     const end = await openLeg(time, id, rate)
@@ -211,12 +211,12 @@ async function openRig(
   session.add(new LoopEndpoint('music', tone(HUMS.music, 1000, rate, LEVEL)))
   session.add(new LoopEndpoint('ambience', tone(HUMS.ambience, 1000, rate, LEVEL)))
   session.start()
-  const leave = beat.add(session)
+  const leave = frameClock.add(session)
   t.teardown(async () => {
     leave()
     await session.close('hangup')
     await Promise.all([peers.caller.close(), peers.human.close()])
-    beat.close()
+    frameClock.close()
   })
   // Nothing is sent before both sides are listening, so every packet counts.
   clock.advance(20)
@@ -236,8 +236,8 @@ async function openRig(
 }
 
 /** Runs this many ticks. The packets of a tick have arrived before the next one. */
-async function pass({ clock, lines }: Rig, beats: number): Promise<void> {
-  for (let phase = 0; phase < beats * 4; phase++) {
+async function pass({ clock, lines }: Rig, ticks: number): Promise<void> {
+  for (let phase = 0; phase < ticks * 4; phase++) {
     clock.advance(PHASE_MS)
     const deadline = systemClock.now() + 30_000
     while (!lines.every(([end, telephone]) => through(trafficOf(end), telephone.traffic()))) {
@@ -267,7 +267,7 @@ async function heardIn(rig: Rig, situation: RoutingMode): Promise<unknown> {
   await pass(rig, LISTEN)
   for (const name of ['caller', 'human'] as const) {
     const count = peers[name].frames - frames[name]
-    if (count !== LISTEN) throw new Error(`${count} frames in ${LISTEN} beats`)
+    if (count !== LISTEN) throw new Error(`${count} frames in ${LISTEN} ticks`)
   }
   const at = (telephone: Telephone, sample: number) =>
     humsIn(telephone.heard().subarray(sample), telephone.rate)

@@ -17,7 +17,7 @@ const noFailure = (message: string) => {
 class Party implements Endpoint {
   readonly kind: EndpointKind = 'tone'
   readonly heard: Int16Array[] = []
-  readonly places: number[] = []
+  readonly positions: number[] = []
   readonly digits: string[] = []
   closed: CloseReason | null = null
   silent = false
@@ -40,7 +40,7 @@ class Party implements Endpoint {
 
   push(frame: AudioFrame): void {
     this.heard.push(frame.pcm.slice())
-    this.places.push(frame.at)
+    this.positions.push(frame.at)
   }
 
   dtmf(digit: Digit, durationMs: number): void {
@@ -92,13 +92,13 @@ class Leg extends Party implements NetworkEndpoint {
 function rig(recordTo: string | null = null, rate: SessionRate = 8000) {
   const clock = new VirtualClock({ nowMs: 500 })
   const session = new Session({ rate, clock, recordTo, onRecordingFailed: noFailure })
-  const beats = (count: number) => {
+  const ticks = (count: number) => {
     for (let i = 0; i < count; i++) {
       clock.advance(20)
       session.tick(clock.now())
     }
   }
-  return { clock, session, beats }
+  return { clock, session, ticks }
 }
 
 const addAll = (session: Session, ...ends: Endpoint[]) => {
@@ -106,7 +106,7 @@ const addAll = (session: Session, ...ends: Endpoint[]) => {
 }
 
 t.test('each endpoint hears exactly the endpoints routed to it', (t) => {
-  const { session, beats } = rig()
+  const { session, ticks } = rig()
   const a = new Party('a', 400)
   const b = new Party('b', 700)
   const c = new Party('c', 1100)
@@ -122,7 +122,7 @@ t.test('each endpoint hears exactly the endpoints routed to it', (t) => {
   const next = (routes: Record<string, string[]>) => {
     for (const [from, to] of Object.entries(routes)) session.route(from, to)
     for (const party of [a, b, c]) party.heard.length = 0
-    beats(50)
+    ticks(50)
     return heard()
   }
   t.strictSame(next({}), ['', '', ''])
@@ -135,7 +135,7 @@ t.test('each endpoint hears exactly the endpoints routed to it', (t) => {
 })
 
 t.test('a mix too loud for 16 bits is held below them', (t) => {
-  const { session, beats } = rig()
+  const { session, ticks } = rig()
   const loud = (id: string): Endpoint => ({
     id,
     kind: 'tone',
@@ -147,40 +147,40 @@ t.test('a mix too loud for 16 bits is held below them', (t) => {
     push: () => {},
     close: () => {},
   })
-  const ear = new Party('ear', 400)
-  addAll(session, loud('x'), loud('y'), ear)
-  session.route('x', ['ear'])
-  session.route('y', ['ear'])
+  const listener = new Party('listener', 400)
+  addAll(session, loud('x'), loud('y'), listener)
+  session.route('x', ['listener'])
+  session.route('y', ['listener'])
   session.start()
-  beats(2)
+  ticks(2)
   t.ok(
-    joined(...ear.heard).every((sample) => sample > 29_000 && sample < 32_768),
-    `${Math.max(...(ear.heard[0] ?? []))}`,
+    joined(...listener.heard).every((sample) => sample > 29_000 && sample < 32_768),
+    `${Math.max(...(listener.heard[0] ?? []))}`,
   )
-  t.equal(ear.heard[1]?.[80], 29_204, 'settled at -1 dBFS')
+  t.equal(listener.heard[1]?.[80], 29_204, 'settled at -1 dBFS')
   session.route('y', [])
-  beats(10)
-  t.equal(ear.heard.at(-1)?.[80], 28_000, 'one alone passes as it is')
+  ticks(10)
+  t.equal(listener.heard.at(-1)?.[80], 28_000, 'one alone passes as it is')
   t.end()
 })
 
 t.test('a route has a gain of its own, and comes and goes without a click', (t) => {
-  const { session, beats } = rig()
+  const { session, ticks } = rig()
   const a = new Party('a', 400)
   const b = new Party('b', 700)
   const c = new Party('c', 1100)
   addAll(session, a, b, c)
   session.start()
-  beats(1)
+  ticks(1)
   session.route('a', [{ to: 'b', gain: 0.25 }, 'c'])
-  beats(50)
+  ticks(50)
   const levels = [b, c].map(({ heard }) => toneLevel(joined(...heard.slice(-40)), 400))
   t.ok(Math.abs((levels[0] ?? 0) - 0.05) < 0.001, `${levels[0]}`)
   t.ok(Math.abs((levels[1] ?? 0) - 0.2) < 0.001, `${levels[1]}`)
   session.route('a', ['b'])
-  beats(5)
+  ticks(5)
   session.route('a', [])
-  beats(5)
+  ticks(5)
   t.equal(c.heard.length, 51, 'one more frame, in which it fades')
   const steepest = (pcm: Int16Array) =>
     pcm.reduce((most, sample, i) => Math.max(most, Math.abs(sample - (pcm[i - 1] ?? 0))), 0)
@@ -192,33 +192,33 @@ t.test('a route has a gain of its own, and comes and goes without a click', (t) 
 })
 
 t.test('a route is ducked while another endpoint has audio, and recovers', (t) => {
-  const { session, beats } = rig()
+  const { session, ticks } = rig()
   const music = new Party('music', 400)
   const voice = new Party('voice', 1100)
-  const ear = new Party('ear', 700)
-  addAll(session, music, voice, ear)
+  const listener = new Party('listener', 700)
+  addAll(session, music, voice, listener)
   session.route('music', [
-    { to: 'ear', gain: 0.5, duckedBy: [{ endpoint: 'voice', gain: 0.25, releaseMs: 200 }] },
+    { to: 'listener', gain: 0.5, duckedBy: [{ endpoint: 'voice', gain: 0.25, releaseMs: 200 }] },
   ])
-  session.route('voice', ['ear'])
+  session.route('voice', ['listener'])
   session.start()
-  const musicLevel = () => toneLevel(joined(...ear.heard.slice(-5)), 400)
+  const musicLevel = () => toneLevel(joined(...listener.heard.slice(-5)), 400)
   voice.silent = true
-  beats(10)
+  ticks(10)
   t.ok(Math.abs(musicLevel() - 0.1) < 0.002, `${musicLevel()}`)
   voice.silent = false
-  beats(6)
+  ticks(6)
   t.ok(Math.abs(musicLevel() - 0.025) < 0.002, `${musicLevel()}`)
   voice.silent = true
-  beats(5)
+  ticks(5)
   t.ok(musicLevel() < 0.09, `not at once: ${musicLevel()}`)
-  beats(15)
+  ticks(15)
   t.ok(Math.abs(musicLevel() - 0.1) < 0.002, `${musicLevel()}`)
   t.end()
 })
 
 t.test('a removed endpoint is closed and inaudible, and the others continue', (t) => {
-  const { session, beats } = rig()
+  const { session, ticks } = rig()
   const leg = new Leg('leg', 400)
   const human = new Leg('human', 900)
   const agent = new Party('agent', 700, 'arrival')
@@ -227,13 +227,13 @@ t.test('a removed endpoint is closed and inaudible, and the others continue', (t
   session.route('human', ['agent', 'leg'])
   session.route('agent', ['leg', 'human'])
   session.start()
-  beats(5)
+  ticks(5)
   session.remove('human', 'hangup')
   t.equal(human.closed, 'hangup')
   const { flushed } = human
   leg.listener?.onFrame({ pcm: new Int16Array(160).fill(7), rate: 8000, at: 0 })
   t.equal(agent.heard.at(-1)?.[0], 7, 'one leg again: as packets arrive')
-  beats(60)
+  ticks(60)
   t.equal(human.flushed, flushed)
   t.ok(leg.hears(700) && !leg.hears(900))
   t.throws(() => session.remove('human', 'hangup'), { code: 'internal' })
@@ -242,37 +242,37 @@ t.test('a removed endpoint is closed and inaudible, and the others continue', (t
 })
 
 t.test('an endpoint with tick delivery gets every frame, including silence', (t) => {
-  const { session, beats } = rig()
+  const { session, ticks } = rig()
   const a = new Party('a', 400)
   const b = new Party('b', 700)
   addAll(session, a, b)
   session.route('a', ['b'])
   session.start()
   a.silent = true
-  beats(3)
-  t.strictSame(b.places, [0, 160, 320])
+  ticks(3)
+  t.strictSame(b.positions, [0, 160, 320])
   t.ok(b.heard.every((pcm) => pcm.every((sample) => sample === 0)))
   session.skip(5)
-  beats(1)
-  t.equal(b.places.at(-1), 8 * 160, 'skipped frames are time that passed')
+  ticks(1)
+  t.equal(b.positions.at(-1), 8 * 160, 'skipped frames are time that passed')
   t.end()
 })
 
 t.test('nothing is sent before start, and the first tick is sample 0', (t) => {
-  const { session, beats, clock } = rig()
+  const { session, ticks, clock } = rig()
   const leg = new Leg('leg', 400)
   const party = new Party('party', 700)
   addAll(session, leg, party)
   session.route('party', ['leg'])
-  beats(10)
+  ticks(10)
   t.equal(leg.heard.length, 0)
   t.equal(leg.flushed, 0)
   t.equal(leg.listener, null)
   t.equal(session.nowMs, 0)
   session.start()
   t.equal(leg.flushed, 0)
-  beats(1)
-  t.strictSame(leg.places, [0])
+  ticks(1)
+  t.strictSame(leg.positions, [0])
   t.equal(leg.originMs, clock.now())
   clock.advance(7)
   t.equal(session.nowMs, 7)
@@ -280,59 +280,59 @@ t.test('nothing is sent before start, and the first tick is sample 0', (t) => {
 })
 
 t.test('arrival delivery hears a single leg at once, and two legs on the tick', (t) => {
-  const { session, beats } = rig()
+  const { session, ticks } = rig()
   const leg = new Leg('leg', 400)
   const other = new Party('other', 900)
   const agent = new Party('agent', 700, 'arrival')
   addAll(session, leg, other, agent)
   session.route('leg', ['agent'])
   session.start()
-  beats(5)
+  ticks(5)
   t.equal(agent.heard.length, 0)
   const pcm = new Int16Array(160).fill(77)
   leg.listener?.onFrame({ pcm, rate: 8000, at: 480 })
-  t.strictSame(agent.places, [480])
+  t.strictSame(agent.positions, [480])
   t.equal(agent.heard[0]?.[0], 77)
   session.route('other', ['agent'])
   leg.listener?.onFrame({ pcm, rate: 8000, at: 640 })
   t.equal(agent.heard.length, 1, 'now it hears the mix')
-  beats(50)
+  ticks(50)
   t.ok(agent.hears(400) && agent.hears(900))
   session.route('other', [])
   leg.listener?.onFrame({ pcm, rate: 8000, at: 800 })
-  t.equal(agent.places.at(-1), 800)
+  t.equal(agent.positions.at(-1), 800)
   session.route('leg', [{ to: 'agent', gain: 0.5 }])
   leg.listener?.onFrame({ pcm, rate: 8000, at: 960 })
-  t.equal(agent.places.at(-1), 800, 'a gain needs the mix')
+  t.equal(agent.positions.at(-1), 800, 'a gain needs the mix')
   t.end()
 })
 
 t.test('a silent party leaves its leg alone: the leg sends comfort silence itself', (t) => {
-  const { session, beats } = rig()
+  const { session, ticks } = rig()
   const leg = new Leg('leg', 400)
   const agent = new Party('agent', 700, 'arrival')
   addAll(session, leg, agent)
   session.route('agent', ['leg'])
   session.start()
   agent.silent = true
-  beats(4)
+  ticks(4)
   t.equal(leg.heard.length, 0)
   t.equal(leg.flushed, 4, 'but it sends a packet each beat')
   agent.silent = false
-  beats(2)
+  ticks(2)
   t.equal(leg.sent, 2)
   t.end()
 })
 
 t.test('digits go along the routes', (t) => {
-  const { session, beats } = rig()
+  const { session, ticks } = rig()
   const leg = new Leg('leg', 400)
   const agent = new Party('agent', 700, 'arrival')
   const human = new Party('human', 900)
   addAll(session, leg, agent, human)
   session.route('leg', ['agent'])
   session.start()
-  beats(1)
+  ticks(1)
   leg.listener?.onDigit('5', 120)
   session.route('leg', ['human'])
   leg.listener?.onDigit('#', 80)
@@ -343,7 +343,7 @@ t.test('digits go along the routes', (t) => {
 
 t.test('the recording has the leg on the left and the audio sent to it on the right', async (t) => {
   const path = join(t.testdir(), 'call.wav')
-  const { session, beats } = rig(path)
+  const { session, ticks } = rig(path)
   const leg = new Leg('leg', 400)
   const agent = new Party('agent', 700, 'arrival')
   addAll(session, leg, agent)
@@ -353,7 +353,7 @@ t.test('the recording has the leg on the left and the audio sent to it on the ri
   const caller = tone(1000, 5000)
   for (let i = 0; i < 250; i++) {
     agent.silent = i >= 100 && i < 150
-    beats(1)
+    ticks(1)
     if (i >= 25) {
       leg.listener?.onFrame({ pcm: caller.subarray(i * 160, (i + 1) * 160), rate: 8000, at: i * 160 })
     }
@@ -377,7 +377,7 @@ t.test('the recording has the leg on the left and the audio sent to it on the ri
 
 t.test('the person of a transfer is recorded when asked, and only then', async (t) => {
   const path = join(t.testdir(), 'call.wav')
-  const { session, beats } = rig(path)
+  const { session, ticks } = rig(path)
   const caller = new Leg('caller', 400)
   const human = new Leg('human', 900)
   const agent = new Party('agent', 700, 'arrival')
@@ -387,7 +387,7 @@ t.test('the person of a transfer is recorded when asked, and only then', async (
   const voice = tone(1300, 20, 8000, 0.3)
   const talk = (frames: number, from: number) => {
     for (let i = from; i < from + frames; i++) {
-      beats(1)
+      ticks(1)
       human.listener?.onFrame({ pcm: voice, rate: 8000, at: i * 160 })
     }
   }
@@ -400,7 +400,7 @@ t.test('the person of a transfer is recorded when asked, and only then', async (
   session.recordPerson('human')
   talk(100, 150)
   session.remove('human', 'hangup')
-  beats(50)
+  ticks(50)
   t.throws(() => session.recordPerson('caller'), { code: 'internal' })
   t.throws(() => session.recordPerson('agent'), { code: 'internal' })
   const done = await session.close('hangup')
@@ -416,17 +416,17 @@ t.test('the person of a transfer is recorded when asked, and only then', async (
 
 t.test('a recording pauses and resumes at the right position', async (t) => {
   const path = join(t.testdir(), 'call.wav')
-  const { session, beats } = rig(path)
+  const { session, ticks } = rig(path)
   const leg = new Leg('leg', 400)
   const agent = new Party('agent', 700, 'arrival')
   addAll(session, leg, agent)
   session.route('agent', ['leg'])
   session.start()
-  beats(100)
+  ticks(100)
   session.pauseRecording()
-  beats(100)
+  ticks(100)
   session.resumeRecording()
-  beats(100)
+  ticks(100)
   t.equal((await session.close('hangup')).recording?.durationMs, 6000)
   const [, right = new Int16Array()] = readWav(await readFile(path)).channels
   const level = (from: number) => toneLevel(right.subarray(from * 8000, (from + 2) * 8000), 700)
@@ -436,12 +436,12 @@ t.test('a recording pauses and resumes at the right position', async (t) => {
 
 t.test('an unfinished recording is reported, and the session closes nevertheless', async (t) => {
   const path = join(t.testdir(), 'call.wav')
-  const told: string[] = []
+  const reported: string[] = []
   const session = new Session({
     rate: 8000,
     clock: new VirtualClock(),
     recordTo: path,
-    onRecordingFailed: (message) => told.push(message),
+    onRecordingFailed: (message) => reported.push(message),
     finish: async () => {
       throw new Error('no space left')
     },
@@ -451,7 +451,7 @@ t.test('an unfinished recording is reported, and the session closes nevertheless
   session.start()
   for (let i = 0; i < 100; i++) session.tick(i * 20)
   const { recording } = await session.close('hangup')
-  t.strictSame(told, ['no space left'])
+  t.strictSame(reported, ['no space left'])
   t.equal(recording?.durationMs, 2000, 'what is there is kept')
   t.equal(leg.closed, 'hangup')
 })

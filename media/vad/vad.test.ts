@@ -82,9 +82,9 @@ t.test('clean speech: onset within 5 ms of the label, reported 60 ms after it; e
     const latency = first.toldMs - LEAD_MS - entry.onsetMs
     const endError = last.offsetMs - LEAD_MS - entry.offsetMs
     t.ok(Math.abs(onsetError) <= 5, `${entry.clip}: onset off by ${onsetError}`)
-    t.ok(latency <= 100, `${entry.clip}: told after ${latency}`)
+    t.ok(latency <= 100, `${entry.clip}: reported after ${latency}`)
     t.ok(endError > -120 && endError < 20, `${entry.clip}: end off by ${endError}`)
-    t.ok(last.offsetToldMs - last.offsetMs <= 320, `${entry.clip}: end told in time`)
+    t.ok(last.offsetToldMs - last.offsetMs <= 320, `${entry.clip}: end reported in time`)
   }
   t.end()
 })
@@ -104,7 +104,7 @@ t.test('speech in car, office and distant noise: no miss, no false alarm before 
   }
   latencies.sort((a, b) => a - b)
   const median = latencies[Math.floor(latencies.length / 2)] ?? 0
-  t.ok(median <= 120, `told ${median} ms after the onset, in the middle`)
+  t.ok(median <= 120, `reported ${median} ms after the onset, in the middle`)
   t.ok((latencies.at(-1) ?? 0) <= 200, `at most ${latencies.at(-1)}`)
   t.end()
 })
@@ -159,7 +159,7 @@ for (const set of ['tuning', 'test'] as const) {
     for (const condition of ['clean', 'car', 'office', 'far'] as const) {
       const { latestMs, missed, other } = inCalls(set, condition, [11, 12, 13, 14])
       t.equal(missed, 0, `${condition}: none missed`)
-      t.ok(latestMs <= 100, `${condition}: an end told ${latestMs} ms late`)
+      t.ok(latestMs <= 100, `${condition}: an end reported ${latestMs} ms late`)
       t.ok(other <= 1, `${condition}: ${other} times noise was speech`)
     }
     t.end()
@@ -203,8 +203,11 @@ t.test('a steady tone of any level is learned, and a talker is detected soon aft
     }
     const clip = findClip('tell-me-more')
     const after = listen(joined(tone(440, 6000, 8000, amplitude), new Int16Array(4800), readClip(clip)))
-    const told = after.at(-1)?.toldMs ?? 0
-    t.ok(Math.abs(told - 6600 - clip.onsetMs) <= 100, `${amplitude}: the talker is told at ${told}`)
+    const reported = after.at(-1)?.toldMs ?? 0
+    t.ok(
+      Math.abs(reported - 6600 - clip.onsetMs) <= 100,
+      `${amplitude}: the talker is reported at ${reported}`,
+    )
   }
   t.end()
 })
@@ -213,7 +216,7 @@ t.test('learnNoise ends the speech, and louder sound is speech again', (t) => {
   const vad = factory.open({ rate: 8000, startMs: 60, stopMs: 300 })
   const long = joined(readClip(findClip('forever-1')))
   const clip = joined(readClip(findClip('forever-2')))
-  const told: [what: string, atMs: number][] = []
+  const reported: [what: string, atMs: number][] = []
   let atMs = 0
   const hear = (pcm: Int16Array, gain: number) => {
     for (let at = 0; at + 160 <= pcm.length; at += 160) {
@@ -222,18 +225,18 @@ t.test('learnNoise ends the speech, and louder sound is speech again', (t) => {
         atMs,
       )
       atMs += 20
-      if (result !== null) told.push([result, atMs])
+      if (result !== null) reported.push([result, atMs])
     }
   }
   hear(long.subarray(0, 3 * 8000), 0.2)
   t.equal(vad.speaking, true)
   vad.learnNoise()
   hear(long.subarray(3 * 8000, 5 * 8000), 0.2)
-  t.equal(told[1]?.[0], 'offset')
-  t.ok((told[1]?.[1] ?? Infinity) <= 3700, 'over soon after the order')
-  t.equal(told.length, 2, 'and it does not begin again at once')
+  t.equal(reported[1]?.[0], 'offset')
+  t.ok((reported[1]?.[1] ?? Infinity) <= 3700, 'over soon after the order')
+  t.equal(reported.length, 2, 'and it does not begin again at once')
   hear(clip, 1)
-  t.equal(told[2]?.[0], 'onset', 'a talker louder than it is heard')
+  t.equal(reported[2]?.[0], 'onset', 'a talker louder than it is heard')
   vad.close()
   t.end()
 })

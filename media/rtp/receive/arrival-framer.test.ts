@@ -4,42 +4,42 @@ import { ArrivalFramer } from './arrival-framer.js'
 const FRAME = 160
 const BEHIND = 480
 
-interface Heard {
+interface Delivered {
   readonly at: number
   readonly first: number
   readonly last: number
 }
 
 function rig(rate: 8000 | 16000 = 8000) {
-  const heard: Heard[] = []
+  const delivered: Delivered[] = []
   const framer = new ArrivalFramer(rate)
   framer.start({
     onFrame: (frame) => {
       t.equal(frame.pcm.length, rate / 50)
-      heard.push({ at: frame.at, first: frame.pcm[0] ?? 0, last: frame.pcm.at(-1) ?? 0 })
+      delivered.push({ at: frame.at, first: frame.pcm[0] ?? 0, last: frame.pcm.at(-1) ?? 0 })
     },
   })
   const frame = rate / 50
   const pcm = new Int16Array(frame)
   return {
-    heard,
+    delivered,
     framer,
     packet: (index: number, now: number, value = 1000 + index) => {
       framer.put(100 + index, index * frame, pcm.fill(value), frame, now)
     },
-    firsts: () => heard.map((frame) => frame.first),
-    places: () => heard.map((frame) => frame.at / (rate / 50)),
+    firsts: () => delivered.map((frame) => frame.first),
+    positions: () => delivered.map((frame) => frame.at / (rate / 50)),
   }
 }
 
 t.test('packets in order are frames at once', (t) => {
-  const { packet, firsts, places } = rig()
+  const { packet, firsts, positions } = rig()
   for (let i = 0; i < 4; i++) {
     packet(i, i * FRAME)
     t.equal(firsts().length, i + 1)
   }
   t.strictSame(firsts(), [1000, 1001, 1002, 1003])
-  t.strictSame(places(), [0, 1, 2, 3])
+  t.strictSame(positions(), [0, 1, 2, 3])
   t.end()
 })
 
@@ -52,60 +52,60 @@ t.test('a swapped pair is put right; a doubled or late one is dropped', (t) => {
 })
 
 t.test('a lost packet holds back two, then the gap is made up from both sides', (t) => {
-  const { packet, heard, firsts, places } = rig()
+  const { packet, delivered, firsts, positions } = rig()
   for (const index of [0, 2, 3]) packet(index, index * FRAME)
-  t.equal(heard.length, 1)
+  t.equal(delivered.length, 1)
   packet(4, 4 * FRAME)
   t.strictSame(firsts(), [1000, 1000, 1002, 1003, 1004])
-  t.ok((heard[1]?.last ?? 0) > 950, `no hole: it ends with ${heard[1]?.last}`)
-  t.strictSame(places(), [0, 1, 2, 3, 4])
+  t.ok((delivered[1]?.last ?? 0) > 950, `no hole: it ends with ${delivered[1]?.last}`)
+  t.strictSame(positions(), [0, 1, 2, 3, 4])
   t.end()
 })
 
 t.test('two gaps close to each other', (t) => {
-  const { packet, firsts, places } = rig()
+  const { packet, firsts, positions } = rig()
   for (const index of [0, 2, 4, 5, 6, 7, 8]) packet(index, index * FRAME)
-  t.strictSame(places(), [0, 1, 2, 3, 4, 5, 6, 7, 8])
+  t.strictSame(positions(), [0, 1, 2, 3, 4, 5, 6, 7, 8])
   t.strictSame([firsts()[2], firsts()[4], firsts()[8]], [1002, 1004, 1008])
   t.end()
 })
 
 t.test('a burst loss of ten is three fading frames, silence, and one that leads back', (t) => {
-  const { packet, heard, firsts, places } = rig()
+  const { packet, delivered, firsts, positions } = rig()
   packet(0, 0)
   packet(11, 11 * FRAME)
   t.strictSame(
-    places(),
+    positions(),
     Array.from({ length: 12 }, (_, i) => i),
   )
   t.equal(firsts()[1], 1000)
   t.ok((firsts()[3] ?? 0) > 0 && (firsts()[3] ?? 0) < 500)
   t.strictSame(firsts().slice(4, 10), [0, 0, 0, 0, 0, 0])
-  t.ok((firsts()[10] ?? 0) < 50 && (heard[10]?.last ?? 0) > 900, 'rising')
+  t.ok((firsts()[10] ?? 0) < 50 && (delivered[10]?.last ?? 0) > 900, 'rising')
   t.equal(firsts()[11], 1011)
   t.end()
 })
 
 t.test('held packets come out when the stream stops', (t) => {
-  const { packet, framer, heard } = rig()
+  const { packet, framer, delivered } = rig()
   packet(0, 0)
   packet(2, 2 * FRAME)
   framer.tick(3 * FRAME, BEHIND)
-  t.equal(heard.length, 1)
+  t.equal(delivered.length, 1)
   framer.tick(6 * FRAME, BEHIND)
-  t.equal(heard.length, 3)
+  t.equal(delivered.length, 3)
   t.end()
 })
 
 t.test('a silent sender becomes silent frames, and speech resumes at its position', (t) => {
-  const { packet, framer, firsts, places } = rig()
+  const { packet, framer, firsts, positions } = rig()
   for (let i = 0; i < 5; i++) packet(i, i * FRAME)
-  for (let beat = 5; beat < 50; beat++) framer.tick(beat * FRAME, BEHIND)
-  t.equal(places().at(-1), 45, 'three frames behind the clock')
+  for (let tick = 5; tick < 50; tick++) framer.tick(tick * FRAME, BEHIND)
+  t.equal(positions().at(-1), 45, 'three frames behind the clock')
   // The sequence numbers continue, the timestamp jumps.
   framer.put(105, 50 * FRAME, new Int16Array(FRAME).fill(7), FRAME, 50 * FRAME)
   t.strictSame(
-    places(),
+    positions(),
     Array.from({ length: 51 }, (_, i) => i),
   )
   t.equal(firsts().at(-1), 7)
@@ -118,16 +118,16 @@ t.test('a silent sender becomes silent frames, and speech resumes at its positio
 })
 
 t.test('silence flows before the first packet', (t) => {
-  const { framer, places } = rig()
-  for (let beat = 0; beat < 10; beat++) framer.tick(beat * FRAME, BEHIND)
-  t.strictSame(places(), [0, 1, 2, 3, 4, 5])
+  const { framer, positions } = rig()
+  for (let tick = 0; tick < 10; tick++) framer.tick(tick * FRAME, BEHIND)
+  t.strictSame(positions(), [0, 1, 2, 3, 4, 5])
   t.end()
 })
 
 t.test('after a stall late frames keep their position', (t) => {
-  const { packet, framer, firsts, places } = rig()
+  const { packet, framer, firsts, positions } = rig()
   for (let i = 0; i < 5; i++) packet(i, i * FRAME)
-  for (let beat = 5; beat < 20; beat++) framer.tick(beat * FRAME, BEHIND)
+  for (let tick = 5; tick < 20; tick++) framer.tick(tick * FRAME, BEHIND)
   for (let i = 5; i < 22; i++) packet(i, 21 * FRAME)
   const speech = firsts().filter((value) => value !== 0)
   t.strictSame(
@@ -135,7 +135,7 @@ t.test('after a stall late frames keep their position', (t) => {
     Array.from({ length: 22 }, (_, i) => 1000 + i),
   )
   t.strictSame(
-    places().slice(-17),
+    positions().slice(-17),
     Array.from({ length: 17 }, (_, i) => 5 + i),
   )
   t.end()
@@ -147,16 +147,16 @@ t.test('a stalled sender that resumes is delivered without a gap', (t) => {
   // From the tenth packet on all packets are 300 ms late.
   const pause = 15
   for (let i = 0; i < frames; i++) {
-    if (i === 10) for (let beat = 0; beat < pause; beat++) framer.tick((i + beat) * FRAME, BEHIND)
+    if (i === 10) for (let tick = 0; tick < pause; tick++) framer.tick((i + tick) * FRAME, BEHIND)
     const now = (i + (i < 10 ? 0 : pause)) * FRAME
     packet(i, now)
     framer.tick(now, BEHIND)
   }
-  const heard = firsts()
-  const silent = heard.filter((first) => first === 0).length
+  const delivered = firsts()
+  const silent = delivered.filter((first) => first === 0).length
   t.ok(silent > 5 && silent <= pause, `${silent} frames of silence for a pause of ${pause}`)
   t.strictSame(
-    heard.slice(-20),
+    delivered.slice(-20),
     Array.from({ length: 20 }, (_, i) => 1010 + i),
     'then word for word',
   )
@@ -164,11 +164,11 @@ t.test('a stalled sender that resumes is delivered without a gap', (t) => {
 })
 
 t.test('small time differences move nothing, a drift of 5 ms does', (t) => {
-  const { framer, heard } = rig()
+  const { framer, delivered } = rig()
   const pcm = new Int16Array(FRAME).fill(5)
   for (let i = 0; i < 200; i++) framer.put(i, i * FRAME + Math.floor(i / 2), pcm, FRAME, i * FRAME)
-  t.equal(heard.length, 200)
-  const steps = heard.slice(1).map((frame, i) => frame.at - (heard[i]?.at ?? 0))
+  t.equal(delivered.length, 200)
+  const steps = delivered.slice(1).map((frame, i) => frame.at - (delivered[i]?.at ?? 0))
   t.equal(steps.filter((step) => step !== FRAME).length, 2)
   t.end()
 })
@@ -219,41 +219,41 @@ t.test('lost packets of 10 and 60 ms are made up too, sample by sample', (t) => 
 })
 
 t.test('at 16 kHz on the wire, too', (t) => {
-  const heard: { at: number; pcm: Int16Array }[] = []
+  const delivered: { at: number; pcm: Int16Array }[] = []
   const framer = new ArrivalFramer(16000)
-  framer.start({ onFrame: ({ at, pcm }) => heard.push({ at, pcm: pcm.slice() }) })
+  framer.start({ onFrame: ({ at, pcm }) => delivered.push({ at, pcm: pcm.slice() }) })
   for (let i = 0; i < 6; i++) {
     if (i !== 3) framer.put(i, i * 320, new Int16Array(320).fill(1000 + i), 320, i * 320)
   }
   t.strictSame(
-    heard.map(({ at }) => at),
+    delivered.map(({ at }) => at),
     [0, 320, 640],
   )
   framer.tick(320 * 9, 960)
   t.strictSame(
-    heard.slice(0, 6).map(({ at, pcm }) => (at === 960 ? 'made up' : `${at} ${pcm[0]}`)),
+    delivered.slice(0, 6).map(({ at, pcm }) => (at === 960 ? 'made up' : `${at} ${pcm[0]}`)),
     ['0 1000', '320 1001', '640 1002', 'made up', '1280 1004', '1600 1005'],
   )
   t.end()
 })
 
 t.test('a packet without audio leaves no gap in the order', (t) => {
-  const { packet, framer, heard } = rig()
+  const { packet, framer, delivered } = rig()
   packet(0, 0)
   framer.skip(101)
   packet(2, 2 * FRAME)
-  t.equal(heard.length, 3)
-  t.equal(heard[1]?.first, 0, 'silence, not concealment')
+  t.equal(delivered.length, 3)
+  t.equal(delivered[1]?.first, 0, 'silence, not concealment')
   t.end()
 })
 
 t.test('at 16 kHz positions and frames are twice as long', (t) => {
-  const { packet, heard } = rig(16000)
+  const { packet, delivered } = rig(16000)
   for (let i = 0; i < 5; i++) packet(i, i * FRAME, 1000)
   t.strictSame(
-    heard.map((frame) => frame.at),
+    delivered.map((frame) => frame.at),
     [0, 320, 640, 960, 1280],
   )
-  t.ok(Math.abs((heard[4]?.last ?? 0) - 1000) < 10)
+  t.ok(Math.abs((delivered[4]?.last ?? 0) - 1000) < 10)
   t.end()
 })

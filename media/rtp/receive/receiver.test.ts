@@ -77,13 +77,13 @@ function run(plan: Plan) {
   packets.sort((a, b) => a.arrivalMs - b.arrivalMs)
   const out = new Int16Array(160)
   let next = 0
-  for (let beat = 0; beat < count; beat++) {
-    const nowMs = beat * 20 + 7
+  for (let tick = 0; tick < count; tick++) {
+    const nowMs = tick * 20 + 7
     for (let packet = packets[next]; packet && packet.arrivalMs <= nowMs; packet = packets[++next]) {
       const data = packetInto(new Uint8Array(172), packet.index)
       receiver.receive(data, REMOTE.address, REMOTE.port, packet.arrivalMs, packet.arrivalMs * 8)
     }
-    receiver.pull(out, beat * 160)
+    receiver.pull(out, tick * 160)
     receiver.tick(nowMs, nowMs * 8)
   }
   return { receiver, frames, packets, count }
@@ -105,11 +105,11 @@ for (const plan of [
       if (level === -1 || !flat) continue // silence, or concealed
       const wire = 160 * (1 + plan.ppm / 1e6)
       // The nearest packet with this level: up to 16 packets in either direction.
-      const place = at + 160 // one packet after it was spoken
-      const turns = Math.round((place / wire - level) / LEVELS)
+      const position = at + 160 // one packet after it was spoken
+      const turns = Math.round((position / wire - level) / LEVELS)
       placed++
       // The first packets may all be delayed. The undelayed ones show within a second.
-      if (at >= 8000) worst = Math.max(worst, Math.abs(place - (turns * LEVELS + level) * wire))
+      if (at >= 8000) worst = Math.max(worst, Math.abs(position - (turns * LEVELS + level) * wire))
     }
     t.ok(worst < 160, `off by ${(worst / 8).toFixed(1)} ms`)
     t.ok(placed >= packets.length * 0.995 - 12, `${placed} of ${packets.length} packets heard`)

@@ -7,14 +7,14 @@ import { isValidRtcp, type RtcpListener, readRtcp } from './parser.js'
 import { RtcpSession } from './session.js'
 import { writeBye, writeCname, writeReport } from './writer.js'
 
-function listening(): { readonly heard: object[]; readonly listener: RtcpListener } {
-  const heard: object[] = []
+function listening(): { readonly reported: object[]; readonly listener: RtcpListener } {
+  const reported: object[] = []
   return {
-    heard,
+    reported,
     listener: {
-      onSenderReport: (info) => heard.push({ sr: info }),
-      onReceptionReport: (report) => heard.push({ report }),
-      onBye: (ssrc) => heard.push({ bye: ssrc }),
+      onSenderReport: (info) => reported.push({ sr: info }),
+      onReceptionReport: (report) => reported.push({ report }),
+      onBye: (ssrc) => reported.push({ bye: ssrc }),
     },
   }
 }
@@ -35,9 +35,9 @@ const COMPOUND = Buffer.from(
 )
 
 t.test('a compound packet is parsed, and unknown blocks are skipped', async (t) => {
-  const { heard, listener } = listening()
+  const { reported, listener } = listening()
   t.ok(readRtcp(COMPOUND, listener))
-  t.strictSame(heard, [
+  t.strictSame(reported, [
     { sr: { ssrc: 0x11223344, ntpMiddle: 0xb2c3d4e5, packets: 100, octets: 16_000 } },
     {
       report: {
@@ -57,7 +57,7 @@ t.test('a compound packet is parsed, and unknown blocks are skipped', async (t) 
 })
 
 t.test('every length is checked, and a bad packet reports nothing', async (t) => {
-  const { heard, listener } = listening()
+  const { reported, listener } = listening()
   for (let length = 0; length < COMPOUND.length; length++) {
     const cut = COMPOUND.subarray(0, length)
     // Cut between two blocks it is a valid shorter packet.
@@ -74,7 +74,7 @@ t.test('every length is checked, and a bad packet reports nothing', async (t) =>
   bad('a0c90001 11223300') // zero padding
   bad('a0c90002 11223344 0000000c') // more padding than bytes
   bad('a0c90002 11223344 00000004 80c90001 11223344') // padding before the last block
-  t.strictSame(heard, [])
+  t.strictSame(reported, [])
   t.ok(readRtcp(Buffer.from('a0c900021122334400000004', 'hex'), listener), 'padded')
   t.ok(readRtcp(Buffer.from('80cd000211223344 55667788'.replace(' ', ''), 'hex'), listener), 'reduced size')
 })
@@ -109,17 +109,17 @@ t.test('written data is parsed back', async (t) => {
     let at = writeReport(into, 0, 1, sent, report)
     at = writeCname(into, at, 1, Buffer.from(name))
     at = writeBye(into, at, 1)
-    const { heard, listener } = listening()
+    const { reported, listener } = listening()
     t.ok(readRtcp(into.subarray(0, at), listener), name)
-    t.match(heard, [
+    t.match(reported, [
       { sr: { ssrc: 1, ntpMiddle: 0xb2c3d4e5, packets: 10, octets: 11 } },
       { report: { ...report, lost: 0x7fffff } },
       { bye: 1 },
     ])
   }
-  const { heard, listener } = listening()
+  const { reported, listener } = listening()
   t.ok(readRtcp(into.subarray(0, writeReport(into, 0, 7, null, null)), listener))
-  t.strictSame(heard, [], 'an empty RR')
+  t.strictSame(reported, [], 'an empty RR')
 })
 
 /** Two sessions that exchange reports over a network with this delay. */
@@ -212,10 +212,10 @@ t.test('a leg that only receives sends receiver reports; a BYE ends it', async (
     clock.advance(20)
     b.rtcp.tick(clock.now())
   }
-  const { heard, listener } = listening()
+  const { reported, listener } = listening()
   const last = b.rtcp.bye(clock.now())
   t.ok(last !== null && readRtcp(last, listener))
-  t.match(heard, [{ report: { reporter: 2, ssrc: 1, highestSequence: 299 } }, { bye: 2 }])
+  t.match(reported, [{ report: { reporter: 2, ssrc: 1, highestSequence: 299 } }, { bye: 2 }])
 })
 
 t.test('nonsense about round trips is not believed', async (t) => {
