@@ -50,7 +50,7 @@ const first = (json: Json | null, run: () => void): void => {
   if (json?.event === 'start' || json?.sampleRate !== undefined) run()
 }
 
-t.test('a sound with an id is told when it was played, and one may take the place of another', async (t) => {
+t.test('audio with an id is acknowledged when it was played, and may replace queued audio', async (t) => {
   let done = 0
   const play = { audioContent: loud, audioContentType: 'raw', sampleRate: 8000 }
   const report = await check(t, { type: 'jambonz', format: 'linear16' }, (call, json) => {
@@ -82,7 +82,7 @@ t.test('an unknown event is left unheeded, junk is a fault', async (t) => {
   t.match(report.violations.join(), /not a JSON object.*not base64/)
 })
 
-t.test('a bot that hangs up has its last words, and is told that it is over', async (t) => {
+t.test('a bot that hangs up has its queued audio played and receives a stop', async (t) => {
   let stops = 0
   const report = await check(t, {}, (call, json) => {
     first(json, () => {
@@ -96,7 +96,7 @@ t.test('a bot that hangs up has its last words, and is told that it is over', as
   t.equal(stops, 1)
 })
 
-t.test('a bot that closes is told with its code', async (t) => {
+t.test('a closed connection is reported with its code', async (t) => {
   const report = await check(t, {}, (call, json) => first(json, () => call.socket.close(1011)))
   t.equal(report.closedWith, 1011)
 })

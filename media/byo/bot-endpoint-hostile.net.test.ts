@@ -92,7 +92,7 @@ async function live(t: Teardown, more: Partial<BotSpec> = {}): Promise<Rig & { r
 
 const why = ({ events }: Rig) => events.flatMap((event) => (event.type === 'finished' ? [event.why] : []))
 
-t.test('an address nobody can dial ends the call, on a call out as well', async (t) => {
+t.test('an unreachable URL ends the call, also an outbound one', async (t) => {
   const rig = openEnd(t, { url: 'ws://127.0.0.1:9/#part', direction: 'outbound' })
   rig.end.start(null)
   await rig.until('the end', () => why(rig).length > 0)
@@ -132,7 +132,7 @@ t.test('requests for a transfer in thousands: a hundred are passed on', async (t
   t.strictSame(why(rig), [])
 })
 
-t.test('a transfer, as the bot is told of it', async (t) => {
+t.test('the bot is notified of the progress of a transfer', async (t) => {
   const rig = await live(t)
   const { there, end } = rig
   const told = () => there.messagesOfType('transfer').map(({ json }) => json.transfer as TransferUpdate)
@@ -184,7 +184,7 @@ t.test('a transfer, as the bot is told of it', async (t) => {
   t.strictSame(why(rig), [], 'the call goes on without it')
 })
 
-t.test('what cannot be told to the bot is noted in the record of the call, once', async (t) => {
+t.test('violations that the dialect cannot report are recorded with the call, once', async (t) => {
   const rig = await live(t, { type: 'twilio' })
   for (let i = 0; i < 5; i++) {
     rig.there.send('{"event":"media","media":{"payload":"*!*"}}')
@@ -219,7 +219,7 @@ t.test('a bot that does not read for a while goes on; after two pings it is lost
   t.equal(rig.stats().closeCode, 1006)
 })
 
-t.test('a call has a longest time, and the bot is told', async (t) => {
+t.test('a call has a longest duration, and the bot is notified', async (t) => {
   const rig = await live(t)
   await rig.until('the end', () => why(rig).length > 0)
   t.strictSame(why(rig), ['max_duration'])
@@ -247,7 +247,7 @@ t.test('how the bot closes decides', async (t) => {
   }
 })
 
-t.test('when the service ends, bots are told to go away', async (t) => {
+t.test('on shutdown, connections close with 1001', async (t) => {
   const rig = await live(t)
   await rig.until('the start', () => rig.there.messagesOfType('media').length > 0)
   rig.end.close('shutdown')

@@ -66,7 +66,7 @@ t.test(
   },
 )
 
-t.test('only what speaks or hears a language of the agent', async (t) => {
+t.test('only models that support a language of the agent', async (t) => {
   const { stt, tts } = spares(ALL, { voice: ['tts-1', 'alloy'], stt: 'saaras:v3', languages: ['od-IN'] })
   t.same(stt, ['openai whisper-1'], 'no Odia with Deepgram')
   t.same(tts, ['sarvam bulbul:v3 shubh'], 'nor with ElevenLabs')
@@ -84,7 +84,7 @@ t.test('paces are what the other voice can do', async (t) => {
   t.same(spares(ALL, { pace: 3 }).paces, [3, 1.2])
 })
 
-t.test('what needs no network has no spare, and stands in for nobody', async (t) => {
+t.test('embedded vendors have no fallback and are none', async (t) => {
   const embedded = { voice: ['espeak-ng', 'asha'], stt: 'parley-sandbox', llm: 'parley-rules-1' } as const
   t.match(spares(ALL, embedded), { stt: [], llm: [], tts: [] })
   const alone = { openai: OPENAI }
@@ -92,7 +92,7 @@ t.test('what needs no network has no spare, and stands in for nobody', async (t)
   t.match(spares(alone, own), { stt: [], llm: [], tts: [] })
 })
 
-t.test('behind a model that hears and speaks stand all the parts, or none', async (t) => {
+t.test('a speech-to-speech model falls back to a complete pipeline or to nothing', async (t) => {
   const realtime = { ...OPENAI, realtime: { models: ['gpt-realtime'] } }
   const own = { voice: ['gpt-realtime', 'marin'], stt: 'gpt-realtime', llm: 'gpt-realtime' } as const
   t.match(spares({ ...ALL, openai: realtime }, own), {

@@ -78,7 +78,7 @@ t.test('several languages: the multilingual mode where the model has one', async
   }
 })
 
-t.test('the language heard is told, unless it had been given', async (t) => {
+t.test('the detected language is reported unless it was given', async (t) => {
   for (const wire of RECOGNITION_PROTOCOLS) {
     const several = read(open(wire, 'en-IN', ['en-IN', 'hi-IN']), wire.final('नमस्ते जी'))
     t.same(several.at(-1), ['नमस्ते जी', 'hi-IN'], wire.name)

@@ -97,7 +97,7 @@ t.test('marks come when the sound before them was pulled, in order, repeated nam
   t.equal(queue.idle, true)
 })
 
-t.test('clear drops sound and keys and hands back the marks', async (t) => {
+t.test('clear drops audio and keys and returns the marks', async (t) => {
   const queue = new PlaybackQueue(8000)
   queue.enqueue(wire(L16, tone(440, 500)), L16)
   queue.addMarker({ kind: 'mark', name: 'a' })
@@ -200,7 +200,7 @@ t.test('no number of tiny pieces fills the memory, and forgetting marks costs no
   t.strictSame(names(queue), ['new'])
 })
 
-t.test('forgotten marks stay forgotten, others are told', async (t) => {
+t.test('forgotten marks are not acknowledged, later ones are', async (t) => {
   const queue = new PlaybackQueue(8000)
   const ulaw = sound('mulaw', 8000)
   const frame = Buffer.alloc(160, 0xff)
@@ -259,7 +259,7 @@ t.test('what is left out in the middle of sound makes no click', async (t) => {
   }
 })
 
-t.test('when the sound of a frame came, as if it had come sample by sample', async (t) => {
+t.test('arrival time of a frame, as if it had arrived sample by sample', async (t) => {
   const queue = new PlaybackQueue(8000)
   queue.enqueue(wire(L16, tone(440, 100)), L16, 1000)
   queue.enqueue(wire(L16, tone(440, 30)), L16, 1110)

@@ -146,7 +146,7 @@ t.test('a refusal with a body without end is left at once', async (t) => {
   t.pass('and nobody reads it')
 })
 
-t.test('an answer that trickles is given up after 5 s, whatever it says', async (t) => {
+t.test('a trickling response is abandoned after 5 s', async (t) => {
   let trickled: () => void = () => {}
   const begun = new Promise<void>((resolve) => {
     trickled = resolve
@@ -183,7 +183,7 @@ t.test('a name that means another address by the time it is dialled', async (t) 
   t.equal(bot.sockets.length, 0, 'nobody was asked')
 })
 
-t.test('frames that break the protocol end the line, and nothing throws', async (t) => {
+t.test('frames that break the protocol close the connection, and nothing throws', async (t) => {
   const endless = Buffer.concat([frame(0x01, '{'), ...Array.from({ length: 20_000 }, () => frame(0x00))])
   const rows: readonly [string, Buffer][] = [
     ['compressed, which was not agreed', frame(0xc1, Buffer.from([0x2b, 0x49, 0x2d, 0x2e, 0x01, 0x00]))],

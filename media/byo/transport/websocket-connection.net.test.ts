@@ -125,7 +125,7 @@ t.test('why there is no connection, without the address', async (t) => {
   t.equal(unknown.connection.ok, false)
 })
 
-t.test('a certificate nobody vouches for is refused', async (t) => {
+t.test('an untrusted certificate is rejected', async (t) => {
   const authority = makeAuthority(t)
   const { certificate, key } = authority.issue('IP:127.0.0.1')
   const server = createTlsServer({ cert: certificate, key }, (socket) => socket.on('error', () => {}))

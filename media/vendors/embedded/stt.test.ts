@@ -147,7 +147,7 @@ t.test('a speaker with nothing left, and one who repeats', async (t) => {
   }
 })
 
-t.test('nobody’s script: honest about it', async (t) => {
+t.test('without a script it reports that it understands nothing', async (t) => {
   const { stream, log, hear } = setUp(null)
   t.match(stream.capabilities, { understandsSpeech: false, partials: false })
   stream.utteranceStart(0)

@@ -93,7 +93,7 @@ function ask(
   })
 }
 
-t.test('a plain answer: text, usage, and the request as the vendor wants it', async (t) => {
+t.test('a plain reply: text, usage and the request body', async (t) => {
   const { fake, model } = await setUp(t)
   const answer = await ask(model, {
     model: 'big',
@@ -221,7 +221,7 @@ t.test('errors are classed, with the vendor’s words', async (t) => {
   }
 })
 
-t.test('a prompt that is too long is told apart from every other refusal', async (t) => {
+t.test('a prompt that is too long is distinguished from other errors', async (t) => {
   const { fake, model } = await setUp(t)
   const body = (message: string, code: string | null = null) =>
     JSON.stringify({ error: { message, type: 'invalid_request_error', param: 'messages', code } })
@@ -274,7 +274,7 @@ t.test('errors in the middle of the stream', async (t) => {
   t.equal(fake.requests.length, 6, 'nothing is repeated once an answer had begun')
 })
 
-t.test('a vendor that opens and stalls is given up at the deadline', async (t) => {
+t.test('a vendor that opens and stalls fails at the deadline', async (t) => {
   const clock = new VirtualClock()
   const { fake, model } = await setUp(t, clock)
   for (const steps of [[{ stall: true }], [{ send: textFrame('Na') }, { stall: true }]] as const) {

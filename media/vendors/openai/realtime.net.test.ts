@@ -237,7 +237,7 @@ t.test('sound from before the session had its settings arrives in order; a turn 
   )
 })
 
-t.test('what the caller said and nobody can write down is told as such', async (t) => {
+t.test('a failed transcription is reported as such', async (t) => {
   const r = await rig(t, { turns: 'ours' })
   r.fake.transcripts.push({ text: null })
   speak(r.stream, 510)
@@ -273,7 +273,7 @@ t.test('a reply: sound, words, usage; two items of it apart', async (t) => {
   })
 })
 
-t.test('a wide session: linear sound at 24 kHz both ways, whole samples out of cut bytes', async (t) => {
+t.test('a wideband session: linear audio at 24 kHz both ways, whole samples from split bytes', async (t) => {
   const r = await rig(t, { rate: 16_000, turns: 'ours' })
   r.fake.replies.push({ items: [{ words: 'Yes.', ms: 500 }] })
   speak(r.stream, 400, 16_000)
@@ -393,7 +393,7 @@ t.test('a cancel that comes too late harms nothing', async (t) => {
   t.same(r.heard.failures, [])
 })
 
-t.test('a response that nobody ordered is ended, and ours comes after it', async (t) => {
+t.test('a response that was not requested is cancelled, and ours follows', async (t) => {
   const r = await rig(t)
   await ready(r)
   r.fake.session.volunteer({ items: [{ words: 'I speak by myself.', ms: 500 }], endless: true })
@@ -418,7 +418,7 @@ t.test('a response is asked for again when the vendor is busy with one it does n
   t.equal(r.fake.sent('response.create').length, 2)
 })
 
-t.test('a line is said beside the conversation, also during a reply', async (t) => {
+t.test('a phrase is spoken outside the conversation, also during a reply', async (t) => {
   const r = await rig(t)
   r.fake.replies.push({ items: [{ words: 'A long answer.', ms: 900 }], endless: true })
   const answer = respond(r)
@@ -434,7 +434,7 @@ t.test('a line is said beside the conversation, also during a reply', async (t) 
   answer.cancel()
 })
 
-t.test('failures of a reply are told with what they mean', async (t) => {
+t.test('failures of a reply are reported with their class', async (t) => {
   const r = await rig(t)
   const failed = (type: string, code: string) => ({ failed: { type, code, message: 'no' } })
   r.fake.replies.push(
@@ -468,7 +468,7 @@ t.test('errors of single messages and unknown kinds end nothing', async (t) => {
   t.match(warned, [{ limit: 'requests' }])
 })
 
-t.test('a new connection is told what was said before', async (t) => {
+t.test('a new connection receives the history', async (t) => {
   const r = await rig(t, {
     history: [
       { role: 'user', content: 'Is Monday free?' },
@@ -564,7 +564,7 @@ t.test('a vendor that opens no session is given up', async (t) => {
   await r.until(() => reply.over, 'the failed reply')
 })
 
-t.test('a cancelled reply whose end is never told does not hold up the next one', async (t) => {
+t.test('a cancelled reply without a reported end does not block the next one', async (t) => {
   const r = await rig(t)
   await ready(r)
   r.fake.losesCancelled = true

@@ -259,7 +259,7 @@ t.test('a stalled vendor ends at the deadline', async (t) => {
   t.same(await rig.heardSome(1), [{ failed: 'vendor_stalled' }])
 })
 
-t.test('closing aborts the request; nothing is told afterwards', async (t) => {
+t.test('closing aborts the request; no event follows', async (t) => {
   const rig = await setUp(t)
   rig.fake.enqueue('transcriptions', { steps: [{ stall: true }] })
   utter(rig, 0)

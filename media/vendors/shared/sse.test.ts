@@ -28,7 +28,7 @@ function parse(chunks: readonly Uint8Array[]): SseEvent[] {
   return events
 }
 
-t.test('all line ends, comments, unknown fields and an open last event', async (t) => {
+t.test('all line endings, comments, unknown fields and an open last event', async (t) => {
   t.same(parse([STREAM]), EVENTS)
 })
 
