@@ -1,7 +1,7 @@
 import t from 'tap'
 import { initialCallerTurn } from './initial-state.js'
-import { type Speculation, type SpeculationInput, stepSpeculation } from './speculation.js'
-import type { CallerTurn } from './turn-types.js'
+import { type SpeculationInput, stepSpeculation } from './speculation.js'
+import type { CallerTurn, Speculation } from './turn-types.js'
 
 const POLICY = {
   speculates: true,

@@ -1,21 +1,11 @@
 import { plainWords } from '../language/plain-words.js'
 import type { TurnPolicy } from './turn-policy.js'
-import type { CallerTurn } from './turn-types.js'
+import type { CallerTurn, Speculation } from './turn-types.js'
 
 /*
  * Speculative model requests, made before the end of the caller's turn is decided. An answer stays unheard
  * and runs no tools until then. It is discarded when the words or anything else has changed.
  */
-
-/** The last speculative request. */
-export interface Speculation {
-  /** Id of the caller's turn. */
-  readonly caller: number
-  /** The words it answers, normalised. */
-  readonly words: string
-  /** False after the answer was used or discarded. There is no second speculation for the turn. */
-  readonly live: boolean
-}
 
 export type SpeculationInput =
   /** `consider`: the words may be complete. `check`: anything may have changed. `decide`: the turn is over. */

@@ -1,13 +1,22 @@
 import type { TimedWord } from '../agent-spec.js'
 import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
 import type { TurnId } from '../conversation-events.js'
-import type { Speculation } from './speculation.js'
 import type { ToolWait } from './tool-wait.js'
 
 /*
  * Types of the turn machine (turn-machine.ts): its state, inputs and effects. All times are session ms and
  * come with the input because the machine has no clock.
  */
+
+/** The last speculative request. */
+export interface Speculation {
+  /** Id of the caller's turn. */
+  readonly caller: number
+  /** The words it answers, normalised. */
+  readonly words: string
+  /** False after the answer was used or discarded. There is no second speculation for the turn. */
+  readonly live: boolean
+}
 
 export type Phase =
   /** Media is not live yet. */
