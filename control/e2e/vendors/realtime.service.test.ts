@@ -229,7 +229,7 @@ t.test(
     t.same(await refused({ voice: { sttModel: 'parley-sandbox' } }), [422, 'voice.sttModel'])
     t.same(await refused({ voice: { ttsVoice: 'onyx' } }), [422, 'voice.ttsVoice'])
     t.same(await refused({ ttsOptions: { pace: 3 } }), [422, 'ttsOptions.pace'])
-    t.same(await refused({ llmModel: 'gpt-realtime-2' }), [422, 'llmModel'])
+    t.same(await refused({ llmModel: 'gpt-realtime-2' }), [422, 'voice.ttsModel'])
     const voices = (await service.send('GET', '/v1/voices')).body.data as Json[]
     const own = voices.filter(({ ttsModel }) => ttsModel === 'gpt-realtime')
     t.ok(own.some(({ ttsVoice }) => ttsVoice === 'marin'))
