@@ -82,10 +82,10 @@ function marksOf(events: readonly CallEvent[]): CallDrawing['marks'] {
         return [{ kind: 'digit', atMs: event.atMs, text: event.digit }]
       case 'trouble':
         return [
-          { kind: 'trouble', atMs: event.atMs, text: `${event.part.replaceAll('_', ' ')}: ${event.code}` },
+          { kind: 'failure', atMs: event.atMs, text: `${event.part.replaceAll('_', ' ')}: ${event.code}` },
         ]
       case 'resumed':
-        return [{ kind: 'resumed', atMs: event.atMs, text: `went on after ${Math.round(event.pausedMs)} ms` }]
+        return [{ kind: 'resumed', atMs: event.atMs, text: `continued after ${Math.round(event.pausedMs)} ms` }]
       default:
         return []
     }

@@ -24,7 +24,7 @@ const CALL: CallDrawing = {
   replies: [{ fromMs: 4_000, toMs: 4_640 }],
   marks: [
     { kind: 'digit', atMs: 50_000, text: '#' },
-    { kind: 'trouble', atMs: 51_000, text: 'speech to text: vendor_failed' },
+    { kind: 'failure', atMs: 51_000, text: 'speech to text: vendor_failed' },
   ],
 }
 
@@ -88,7 +88,7 @@ t.test('transcripts are drawn as text only', (t) => {
     })),
     marks: hostile.flatMap((text, i) => [
       { kind: 'digit', atMs: i * 1000, text },
-      { kind: 'trouble', atMs: i * 1000, text },
+      { kind: 'failure', atMs: i * 1000, text },
     ]),
   })
   const elements = readXml(svg)

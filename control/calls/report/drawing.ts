@@ -18,7 +18,7 @@ export interface CallDrawing {
   /** From the end of the caller's speech to the first packet of the reply. */
   readonly replies: readonly { readonly fromMs: number; readonly toMs: number }[]
   readonly marks: readonly {
-    readonly kind: 'digit' | 'trouble' | 'resumed'
+    readonly kind: 'digit' | 'failure' | 'resumed'
     readonly atMs: number
     readonly text: string
   }[]

@@ -58,11 +58,11 @@ function totals({ recognition, models, speech }: Usage): string[] {
   return [
     ...recognition.map(({ vendor, model, audioMs }) => `${name(vendor, model)}: heard ${seconds(audioMs)} s`),
     ...models.map(({ vendor, model, requests, counted, promptTokens, completionTokens, sound }) => {
-      const told = counted === requests ? '' : `, tokens of ${counted} of them`
+      const partial = counted === requests ? '' : `, tokens of ${counted} of them`
       const heard = sound
-        ? ` (of sound ${sound.promptTokens} in, ${sound.completionTokens} out; ${sound.cachedTokens} kept)`
+        ? ` (audio: ${sound.promptTokens} in, ${sound.completionTokens} out; ${sound.cachedTokens} cached)`
         : ''
-      return `${name(vendor, model)}: ${requests} requests${told}: ${promptTokens ?? '-'} in, ${completionTokens ?? '-'} out${heard}`
+      return `${name(vendor, model)}: ${requests} requests${partial}: ${promptTokens ?? '-'} in, ${completionTokens ?? '-'} out${heard}`
     }),
     ...speech.map(
       ({ vendor, model, requests, characters }) =>
