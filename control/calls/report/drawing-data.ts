@@ -85,7 +85,9 @@ function marksOf(events: readonly CallEvent[]): CallDrawing['marks'] {
           { kind: 'failure', atMs: event.atMs, text: `${event.part.replaceAll('_', ' ')}: ${event.code}` },
         ]
       case 'resumed':
-        return [{ kind: 'resumed', atMs: event.atMs, text: `continued after ${Math.round(event.pausedMs)} ms` }]
+        return [
+          { kind: 'resumed', atMs: event.atMs, text: `continued after ${Math.round(event.pausedMs)} ms` },
+        ]
       default:
         return []
     }
