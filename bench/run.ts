@@ -50,12 +50,12 @@ time was over. 1: the bench failed.
 
 const ATTEMPTS = 3
 
-/** False once no further run may begin. */
+/** Returns false once no further run may begin. */
 type MayGoOn = () => boolean
 
 interface Run {
   readonly ids: readonly string[]
-  /** All rows or none, and only when one is named as it is: R_engine does not ask for R_engine@100. */
+  /** All rows or none, selected only by the exact name: R_engine does not select R_engine@100. */
   readonly together?: boolean
   readonly measure: (probe: Probe, mayGoOn: MayGoOn) => Promise<Figure[]>
 }
@@ -77,7 +77,7 @@ const RUNS: readonly Run[] = [
   { ids: BARGE_IN_IDS, measure: quietly(measureBargeIn) },
   {
     ids: ['B_false', ...['cough', 'backchannel', 'echo', 'resume'].map((sub) => `B_false@${sub}`)],
-    // A late packet can end the agent's speech, never keep it: noise makes a share no better.
+    // A late packet can end the agent's speech but never prolong it: noise cannot improve the share.
     measure: quietly(measureFalseStops, ({ unit }) => unit === '%'),
   },
   {
@@ -125,8 +125,8 @@ const RUNS: readonly Run[] = [
 ]
 
 /**
- * Measures until the host was quiet enough, three times at most; the last noisy one is marked void, but
- * for rows that count all the same.
+ * Measures until the host was quiet enough, at most three times. The last noisy run is marked void, except
+ * for rows that noise cannot falsify.
  */
 function quietly(
   measure: () => Promise<Measured[]>,
@@ -150,7 +150,7 @@ function quietly(
   }
 }
 
-/** Where there is no Asterisk to be beside, that is the result. */
+/** Without an installed Asterisk, its absence is the result. */
 function besideAsterisk(
   ids: readonly string[],
   measureWith: (asterisk: Installed) => Run['measure'],
@@ -163,7 +163,7 @@ function besideAsterisk(
   }
 }
 
-/** What noise cannot falsify: bytes are bytes. */
+/** Runs a measurement that noise cannot falsify, such as byte counts. */
 function atOnce(measure: () => Promise<Measured[]>): Run['measure'] {
   return async (probe) => {
     await probe.take()
@@ -173,7 +173,7 @@ function atOnce(measure: () => Promise<Measured[]>): Run['measure'] {
   }
 }
 
-/** Sorts by time, and is a file name everywhere. */
+/** Returns a time stamp that sorts by time and is a valid file name everywhere. */
 function stamp(): string {
   return new Date(systemClock.wall()).toISOString().slice(0, 16).replaceAll(':', '')
 }

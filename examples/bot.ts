@@ -13,10 +13,10 @@ import { WebSocketServer } from 'ws'
 const mode = process.argv[2] ?? 'echo'
 const port = Number(process.env.PORT ?? 8090)
 
-/** Five seconds of a soft 400 Hz hum, as µ-law: 20 samples a turn of the wave, 0x9f and 0x1f its hills. */
+/** Five seconds of a soft 400 Hz hum as µ-law: 20 samples per period, 0x9f and 0x1f for its half-waves. */
 const hum = Buffer.from(Array.from({ length: 40_000 }, (_, i) => (i % 20 < 10 ? 0x9f : 0x1f)))
 
-/** µ-law counts down from silence (0xff, 0x7f): small numbers are loud. */
+/** µ-law values decrease with loudness from silence (0xff, 0x7f). */
 function isLoud(sound: Buffer): boolean {
   return sound.reduce((count, code) => count + ((code & 0x7f) < 0x50 ? 1 : 0), 0) > sound.length / 4
 }
@@ -28,13 +28,13 @@ server.on('connection', (call) => {
   const say = (sound: Buffer) => send({ event: 'media', media: { payload: sound.toString('base64') } })
   const sing = () => {
     say(hum)
-    // Comes back when all before it was played, or with status `cleared`.
+    // Returned when everything before it was played, or with status `cleared`.
     send({ event: 'mark', mark: { name: 'hum' } })
   }
   let singing = false
 
   call.on('message', (data, isBinary) => {
-    if (isBinary) return // no such message in this protocol
+    if (isBinary) return // the protocol has no binary message
     const message = JSON.parse(String(data))
     switch (message.event) {
       case 'start':
@@ -61,7 +61,7 @@ server.on('connection', (call) => {
         break
       case 'dtmf':
         console.log(`key ${message.dtmf.digit}`)
-        // Everything that waits is played, then the call ends.
+        // Everything queued is played, then the call ends.
         if (message.dtmf.digit === '#') send({ event: 'hangup' })
         break
       case 'stop':

@@ -7,13 +7,13 @@ import { judgingClips } from './reply-time.js'
 import { openRig, type Rig } from './rig.js'
 
 const REPLY_SECONDS = 4
-/** Slower than calls come at worst: what is measured is calls that are up. */
+/** Calls start at most at this rate; the measurement concerns established calls. */
 const CALLS_PER_SECOND = 5
 
-/** What processes used while all calls were up, in cores. */
+/** CPU time used while all calls were established, in cores. */
 export interface Cores {
   readonly engine: number
-  /** Of it: the thread of the media, and the main one. */
+  /** Part of the engine's share: the media thread, and the main thread. */
   readonly media: number
   readonly main: number
   readonly vendors: number
@@ -26,7 +26,7 @@ export interface Load {
   readonly errors: readonly string[]
   readonly cores: Cores
   readonly rssMb: number
-  /** The engine's own account of its frames. */
+  /** The engine's own frame clock counters. */
   readonly frameClock: FrameClockCounts
 }
 
@@ -79,7 +79,7 @@ async function read(rig: Rig, callersMs: number): Promise<Meter> {
   }
 }
 
-/** Ordinary conversation on so many calls, measured for `holdMs` from when all were up. */
+/** Holds `calls` ordinary conversations and measures for `holdMs` after all are established. */
 export async function load(calls: number, holdMs: number): Promise<Load> {
   const rig = await openRig({ profile: PROFILES.zero, replySeconds: REPLY_SECONDS, record: true })
   try {
@@ -99,14 +99,14 @@ export async function load(calls: number, holdMs: number): Promise<Load> {
     )
     return {
       result: result.density,
-      // Where the labels are exact.
+      // Clean clips only: their labels are exact.
       shares: result.turns.flatMap((turn) =>
         turn.clip.endsWith('-clean') ? (engineShare(turn, waits) ?? []) : [],
       ),
       errors: result.errors,
       cores: {
         engine: (after.engineMs - before.engineMs) / wallMs,
-        // The one media worker is by far the busiest of the others.
+        // The single media worker is by far the busiest of the other threads.
         media: Math.max(0, ...others) / wallMs,
         main: main / wallMs,
         vendors: (after.vendorsMs - before.vendorsMs) / wallMs,

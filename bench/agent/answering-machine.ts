@@ -14,8 +14,9 @@ import { figure, type Measured } from '../lib/figures.js'
 import { percentile, rounded } from '../lib/statistics.js'
 
 /**
- * A_answer: how often it is known who or what answered, on the held-out items of fixtures/answers, with the
- * real detectors and a recogniser that errs not. Prints the confusion table. No clock of the host is involved.
+ * A_answer: measures how often the kind of answerer is detected on the held-out items of
+ * fixtures/answering-machine, with the real detectors and an error-free recogniser. Prints the confusion
+ * table. Runs on virtual time.
  */
 export async function measureAnsweringMachine(say: (line: string) => void): Promise<Measured[]> {
   const vad = await loadVad()
@@ -32,7 +33,7 @@ export async function measureAnsweringMachine(say: (line: string) => void): Prom
       { n: judged.length, value: rounded((100 * correctCount(judged)) / judged.length) },
       {
         confusion,
-        // From the last sound of a person's greeting; 500 ms of it are waited.
+        // From the last sound of a person's greeting; includes the 500 ms wait.
         personKnownAfterMs: { p50: rounded(percentile(known, 0.5)), p99: rounded(percentile(known, 0.99)) },
         humanCalledVoicemail: confusion.human.voicemail,
       },

@@ -11,9 +11,9 @@ import { openRig, type Rig, text } from './rig.js'
 
 const FEW = { calls: 8, turns: 8 }
 const MANY = { calls: 25, turns: 4 }
-/** All the words of the vocabulary: longer than any caller waits before speaking. */
+/** All words of the vocabulary: longer than any caller waits before speaking. */
 const REPLY_SECONDS = 8
-/** An interruption of the engine belongs to the caller's that is at most this long before it. */
+/** An interruption in the engine's trace belongs to a caller's interruption at most this long before it. */
 const SAME_MS = 2_500
 
 interface Outcome {
@@ -24,8 +24,8 @@ interface Outcome {
 }
 
 /**
- * B_pause, B_flush and H_err from one set of interruptions: at few calls, with a voice whose vendor tells
- * word times and one whose does not, and at many.
+ * Measures B_pause, B_flush and H_err on one set of interruptions: with few calls (one TTS vendor with word
+ * times, one without) and with many calls.
  */
 export async function measureBargeIn(): Promise<Measured[]> {
   const timed = await measure('timed', FEW)
@@ -53,12 +53,12 @@ function rows(at: string, { pauses, flushes, context }: Outcome): Measured[] {
   return [figure(`B_pause${at}`, spread(pauses), context), figure(`B_flush${at}`, spread(flushes), context)]
 }
 
-/** Words in the transcript that were not on the wire whole, or the other way round. */
+/** Counts words in the transcript that were not completely on the wire, and the reverse. */
 function mistakes(id: string, { errors, context }: Outcome): Measured {
   const ms = spread(errors.map((error) => error.ms))
   return figure(id, spread(errors.map(({ words }) => words)), {
     ...context,
-    // The transcript has whole words only: up to one word's length less than was on the wire.
+    // The transcript has whole words only: it may miss up to one word that was partly on the wire.
     msP50: ms.p50,
     msP99: ms.p99,
   })
@@ -85,7 +85,7 @@ async function measure(
     speech,
   })
   try {
-    // Words long enough to count as an interruption: a single syllable may be a backchannel.
+    // Clips long enough to count as an interruption: a single syllable may be a backchannel.
     const clips = readManifest()
       .filter((entry) => entry.set === 'test' && entry.kind === 'speech' && entry.words.length > 2)
       .map((entry) => entry.clip)
@@ -120,15 +120,15 @@ async function measure(
 }
 
 interface Cut {
-  /** The engine's decision, on our clock. */
+  /** Time of the engine's decision on the bench's clock. */
   readonly atMs: number
   readonly heard: string
 }
 
 /**
- * The interruptions of each caller as the engine saw them. It tells decisions in session time; where
- * that lies on our clock is found from the wire: the first packets of replies, which it tells in session
- * time too and which arrived here, the quickest of them being the offset.
+ * Returns the interruptions of each caller as the engine traced them. The engine reports session time. The
+ * offset to the bench's clock is found from the first packets of replies, which have a session time in the
+ * trace and an arrival time here; the fastest packet gives the offset.
  */
 async function cutsOf(
   rig: Rig,
@@ -158,13 +158,13 @@ async function cutsOf(
 function mistakeOf(onWire: readonly ReceivedWord[], heard: string): { words: number; ms: number } {
   const believed = heard.split(/\s+/).flatMap((word) => (wordIndex(word) < 0 ? [] : [wordIndex(word)]))
   const believedMs = believed.reduce((sum, index) => sum + wordMs(index), 0)
-  // The packet in which a word gives way to the next one sounds like either.
+  // The packet at the border of two words may match either.
   const whole = onWire.filter(({ index, packets }) => packets >= wordMs(index) / 20 - 1)
   const heardMs = onWire.reduce((sum, { packets }) => sum + packets * 20, 0)
   return { words: Math.abs(believed.length - whole.length), ms: Math.abs(believedMs - heardMs) }
 }
 
-/** The end of speech that the decision made: an agent that paused and went on had stopped before. */
+/** Returns the end of speech that the decision caused: an agent that paused and resumed has earlier ends. */
 function stopOf(stopsMs: readonly number[], lastSpeechMs: number, { atMs }: Cut): number {
   const away = (stop: number): number => Math.abs(stop - atMs)
   return stopsMs.reduce((best, stop) => (away(stop) < away(best) ? stop : best), lastSpeechMs)
@@ -174,13 +174,13 @@ function belongs(sample: InterruptSample, decidedMs: number): boolean {
   return decidedMs >= sample.onsetMs && decidedMs - sample.onsetMs < SAME_MS
 }
 
-/** Our clock at session time 0. */
+/** Returns the bench time of session time 0. */
 export function sessionStart(events: readonly CallEvent[], starts: readonly number[]): number | null {
   const told = events.flatMap((event) =>
     event.type === 'trace' && event.trace.firstPacketMs !== null ? [event.trace.firstPacketMs] : [],
   )
-  // The opening line has no trace; every candidate pair is tried, and the offset most pairs agree
-  // on to a few ms is the true one.
+  // The opening has no trace. Every candidate pair is tried; the offset that most pairs confirm within a few
+  // ms is correct.
   let best: { votes: number; offset: number } | null = null
   for (const start of starts) {
     for (const first of told) {
@@ -196,7 +196,7 @@ export function sessionStart(events: readonly CallEvent[], starts: readonly numb
   return best?.offset ?? null
 }
 
-/** Ids of all calls with the caller's number. */
+/** Returns the ids of all calls with the caller's number. */
 export async function callers(rig: Rig): Promise<[callId: string, from: string][]> {
   const answer = await rig.service.api('GET', '/v1/calls?limit=100')
   if (typeof answer !== 'object' || answer === null || !('data' in answer) || !Array.isArray(answer.data)) {

@@ -24,9 +24,7 @@ import { playNonSpeech } from './non-speech.js'
 import { summarise } from './summary.js'
 import { type Caller, type Clip, pause, quiet, required, until } from './telephone.js'
 
-/*
- * The far side of the bench: telephones in a process of their own, real SIP and RTP, one job.
- */
+/* The callers of the bench: telephones in a process of their own with real SIP and RTP; runs one job. */
 
 const REPLY_DEADLINE_MS = 6_000
 const ADMISSION_TRIES = 15
@@ -37,9 +35,9 @@ const PROGRESS_MS = 15_000
 const NOISE_SAMPLES = 10 * CLIP_RATE
 const CONDITIONS: readonly Condition[] = ['clean', 'car', 'office', 'far']
 const CLEAN: readonly Condition[] = ['clean']
-/** Half of them clean, where the labels are exact. */
+/** Half of the clips are clean: their labels are exact. */
 const TURN_CONDITIONS: readonly Condition[] = ['clean', 'car', 'clean', 'office', 'clean', 'far']
-/** What the small sounds of the fixtures were made in. */
+/** The conditions in which the non-speech clips of the fixtures were rendered. */
 const ASIDE_CONDITIONS: readonly Condition[] = ['clean', 'office']
 
 const turns: TurnSample[] = []
@@ -66,7 +64,7 @@ async function run(job: CallerJob): Promise<CallerResult> {
     let allUpMs = Number.POSITIVE_INFINITY
     for (let i = 0; i < job.calls; i++) {
       const caller = await ring(peer, job, i)
-      // The number does not hold then, whatever comes: what is up is measured, without more waiting.
+      // This number of calls fails in any case: the established ones are measured without further waiting.
       if (caller === null && job.kind === 'density') break
       if (caller !== null) {
         callers.push(caller)
@@ -99,7 +97,7 @@ async function run(job: CallerJob): Promise<CallerResult> {
       interrupts: interrupts.flatMap((sample) => {
         const listener = callers.find(({ from }) => from === sample.from)?.listener
         if (listener === undefined) return []
-        // Only now is every stopped reply over.
+        // Only at this point has every stopped reply ended.
         const { onsetMs } = sample
         return { ...sample, receivedWords: listener.recital(onsetMs), stopsMs: listener.stops(onsetMs) }
       }),
@@ -121,14 +119,14 @@ async function run(job: CallerJob): Promise<CallerResult> {
   } finally {
     clearInterval(ticking)
     await Promise.all(callers.map(({ phone }) => phone.close()))
-    await pause(200) // answers to the BYEs
+    await pause(200) // time for the responses to the BYEs
     await peer.close()
   }
 }
 
 const noises = new Map<Condition, Int16Array | null>()
 
-/** Made once, before anybody rings: it takes a tenth of a second, for which no caller could send. */
+/** Made once before the first call: it takes a tenth of a second, in which no caller could send. */
 function noiseOf(condition: Condition, seed: number): Int16Array | null {
   const known = noises.get(condition)
   if (known !== undefined) return known
@@ -173,7 +171,7 @@ async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Calle
       })
       return { from, condition, phone, listener, random: seeded(job.seed + index) }
     } catch (error) {
-      // Calls are admitted by how late beats were in the last seconds: a noisy moment passes.
+      // Admission depends on the frame clock's lateness in the last seconds: a noisy moment passes.
       if (attempt < ADMISSION_TRIES && /503/.test(errorText(error))) {
         await pause(ADMISSION_WAIT_MS)
         continue
@@ -210,7 +208,7 @@ async function converse(
   }
 }
 
-/** Lets the agent finish, speaks, and waits for its answer. */
+/** Waits for the end of the agent's speech, speaks, and waits for the reply. */
 async function takeTurn(caller: Caller, clip: Clip): Promise<void> {
   const { listener, random } = caller
   await until(() => listener.loudMs.length > 0 && quiet(listener), 15_000)
@@ -231,7 +229,7 @@ async function takeTurn(caller: Caller, clip: Clip): Promise<void> {
   })
 }
 
-/** A question that a vendor will fail: what comes instead is listened to for a while. */
+/** Asks a question that a vendor will fail, and listens for a while to what the agent says instead. */
 async function askInVain(caller: Caller, clip: Clip): Promise<void> {
   const { listener } = caller
   await takeTurn(caller, clip)
@@ -245,18 +243,18 @@ async function askInVain(caller: Caller, clip: Clip): Promise<void> {
   })
 }
 
-/** Waits until the agent is well into its sentence, speaks over it and watches it stop. */
+/** Waits until the agent is well into its sentence, interrupts it and observes the stop. */
 async function interrupt(caller: Caller, clip: Clip): Promise<void> {
   const { listener, random } = caller
   await until(() => !quiet(listener), REPLY_DEADLINE_MS)
   if (quiet(listener)) {
-    // Nobody speaks: an ordinary question makes the agent.
+    // No speech is in progress: an ordinary question makes the agent speak.
     await caller.phone.rtp.say(clip.pcm).done
     return
   }
   const intoIt = systemClock.now() + random.between(800, 2_000)
   await until(() => systemClock.now() > intoIt, 5_000)
-  if (quiet(listener)) return // its sentence was over: nothing to interrupt
+  if (quiet(listener)) return // the sentence had ended: nothing to interrupt
   const said = caller.phone.rtp.say(clip.pcm)
   const sample = Math.round(clip.entry.onsetMs * 8)
   await until(() => said.spokenAtMs(sample) !== null, 5_000)
@@ -265,7 +263,7 @@ async function interrupt(caller: Caller, clip: Clip): Promise<void> {
   const lastSpeechMs = listener.stoppedAfter(onsetMs, systemClock.now())
   await said.done
   interrupts.push({ from: caller.from, clip: clip.entry.clip, onsetMs, lastSpeechMs })
-  // The answer to the interruption, which is interrupted next.
+  // The reply to the interruption is interrupted next.
   await until(() => systemClock.now() - listener.lastLoudMs < 100, REPLY_DEADLINE_MS)
 }
 
@@ -273,7 +271,7 @@ function send(message: FromCaller): void {
   process.send?.(message)
 }
 
-/** Resolves when the providers know what is going to be said. */
+/** Resolves when the fake vendors know which clip is spoken next. */
 function saying(clip: string | null): Promise<void> {
   return new Promise((resolve) => {
     process.once('message', () => resolve())

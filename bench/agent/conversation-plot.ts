@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { projectRoot } from '../../media/base/project-root.js'
 import { FONT, GAP, LEFT, PANEL, panel, RIGHT, sheet, TOP, WIDTH } from '../media/plot.js'
 
-/** One number of agent calls that was measured. Per cent are of one core. */
+/** One measured number of agent calls. CPU is in per cent of one core. */
 export interface DensityStep {
   readonly calls: number
   readonly enginePercent: number
@@ -40,7 +40,7 @@ interface Point {
 
 const BAR = 34
 const ROW = 74
-/** A stage narrower than this has its number above the bar only in the legend. */
+/** The number of a narrower stage appears only in the legend. */
 const LABEL_PX = 26
 
 function write(name: string, svg: string): string {
@@ -60,7 +60,7 @@ export function drawWaterfall(waterfalls: readonly Waterfall[]): string {
   return write('reply-time.svg', waterfallPicture(waterfalls))
 }
 
-/** CPU and reply time over the number of agent calls. A number tried twice counts as its last try. */
+/** Draws CPU and reply time over the number of agent calls. Of a repeated number the last try counts. */
 export function densityPicture(tried: readonly DensityStep[]): string {
   const steps = [...new Map(tried.map((step) => [step.calls, step])).values()].sort(
     (a, b) => a.calls - b.calls,
@@ -89,7 +89,9 @@ export function densityPicture(tried: readonly DensityStep[]): string {
   ])
 }
 
-/** A bar for each: what stands between the end of the caller's speech and the agent's first sound. */
+/**
+ * Draws one bar per waterfall: the stages between the end of the caller's speech and the agent's first sound.
+ */
 export function waterfallPicture(waterfalls: readonly Waterfall[]): string {
   const totals = waterfalls.map(({ stages }) => stages.reduce((sum, { ms }) => sum + ms, 0))
   const most = Math.max(1, ...totals)
@@ -101,7 +103,7 @@ export function waterfallPicture(waterfalls: readonly Waterfall[]): string {
     const parts = [
       `<text x="${LEFT - 6}" y="${top + BAR / 2 + 4}" text-anchor="end" ${FONT}>${name}</text>`,
       ...stages.flatMap(({ name: stage, ms, of }) => {
-        // A stage that noise made negative has no width.
+        // Noise can make a stage negative; it is drawn without width.
         const wide = Math.round((10 * width * Math.max(0, ms)) / most) / 10
         const from = Math.round(at * 10) / 10
         at += wide

@@ -8,24 +8,24 @@ import { openRig } from './rig.js'
 
 const CALLS_PER_FAULT = 3
 const REPLY_SECONDS = 2
-/** What counts as dead air, from the caller's last sound or the agent's. */
+/** Silence that counts as dead air, from the caller's or the agent's last sound (ms). */
 const SILENCE_MS = 2000
-/** Two frames missing are a pause; the synthetic voice has none of its own. */
+/** Two missing frames are a pause; the synthetic voice itself has none. */
 const PAUSE_MS = 60
 
 interface Recovered {
   readonly fault: Fault
-  /** From the fault to the agent's next sound; null: it never came. */
+  /** From the fault to the agent's next sound; null if there was none. */
   readonly ms: number | null
-  /** From the caller's last sound to the agent's first, vendors and silence policy included. */
+  /** From the caller's last sound to the agent's first, including vendors and silence policy. */
   readonly waitedMs: number
-  /** Silences of the line that were longer than `SILENCE_MS`. */
+  /** Silences on the call that were longer than `SILENCE_MS`. */
   readonly silences: readonly number[]
 }
 
 /**
- * Dead_air: how long a caller waits for any sound after a vendor failed, for each way to fail, all in one
- * engine at once. Before a fault that stops speech in the middle, what was delivered is heard out: the
+ * Dead_air: measures how long a caller waits for any sound after a vendor failed, for each kind of fault, all
+ * in one engine at the same time. A fault in the middle of speech first lets the delivered audio play: the
  * wait is the gap in the speech.
  */
 export async function measureDeadAir(): Promise<Measured[]> {

@@ -11,16 +11,16 @@ const STEADY_CALLS = 20
 const STEADY_MS = 30_000
 const HOLD_MS = 60_000
 const ROUNDS = 2
-/** No frame may be so late. */
+/** A frame later than this fails the step. */
 const TOO_LATE_MS = 20
-/** A detector may miss a mumble in the noise; an engine that does not keep up misses more. */
+/** A detector may miss a mumble in noise; an overloaded engine misses more. */
 const UNANSWERED_SHARE = 0.01
-/** The engine may use so much of a core: the rest is for what comes at once. */
+/** Share of a core that the engine may use; the rest is a reserve for bursts. */
 const FULL = 0.65
-/** Tried in this order until one fails; then half-way between. */
+/** Tried in this order until one fails, then bisected. */
 const STEPS = [25, 50, 75, 100, 150, 200, 300]
 
-/** Beat and Gap at a moderate load, from the packets of all calls. */
+/** Measures Beat and Gap at a moderate load, from the packets of all calls. */
 export async function measureFrameClock(): Promise<Measured[]> {
   const { result, errors, cores } = await load(STEADY_CALLS, STEADY_MS)
   const context = {
@@ -55,12 +55,13 @@ export async function measureFrameClock(): Promise<Measured[]> {
 }
 
 /**
- * C: the most calls at which every frame still leaves in time, by the engine's own account: the callers
- * share its host, and are late themselves. A number of calls that holds, holds however noisy the host was. One that fails while the null probe failed too says nothing, and is
- * tried again; when it stays so (callers and vendors share this host, and load is noise as well) the last
- * number that held is given as a lower bound. C@cpu is what the CPU of one call allows of a core at 65 %,
- * measured with the most calls that were up, on a core that carries nothing but the engine. R_engine@100
- * is the reply time at the most calls that held, its context says how many.
+ * C: measures the largest number of calls at which every frame still leaves in time. The engine's own
+ * counters decide, because the callers share its host and are late themselves. A number that passes counts
+ * however noisy the host was. A number that fails while the null probe failed too proves nothing and is tried
+ * again; if that repeats, the last number that passed is reported as a lower bound. C@cpu is the number of
+ * calls that fit into 65 % of a core by the CPU cost of one call, measured at the most established calls, on
+ * a core that runs only the engine. R_engine@100 is the reply time at the largest number that passed; its
+ * context states the number.
  */
 export async function measureDensity(
   probe: Probe,
@@ -88,7 +89,7 @@ export async function measureDensity(
       worst = null
       continue
     }
-    // What noise spoiled does not end the climb; twice in a row it does.
+    // One noisy step does not end the climb; two in a row do.
     const again = worst !== null
     worst = one
     if (again || !one.noisy) break
@@ -116,7 +117,7 @@ function rows(tried: readonly Tried[], best: Tried | null, worst: Tried | null):
     ...(best === null && lowerBound ? { void: true } : {}),
   }
   const nullProbeMs = best?.nullProbeMs ?? worst?.nullProbeMs ?? 0
-  // The most calls that were up weigh least with what the process costs without any.
+  // With the most established calls, the base load of the process weighs least.
   const full = tried.reduce((most, one) => (one.established > most.established ? one : most))
   const perCall = full.step.enginePercent / 100 / Math.max(1, full.established)
   const cpu = figure(
@@ -145,7 +146,7 @@ interface Tried {
   readonly calls: number
   readonly established: number
   readonly ok: boolean
-  /** Which condition it failed. */
+  /** The condition that failed. */
   readonly why: string
   readonly nullProbeMs: number
   /** The host was late, or stood still for longer than a frame may be late. */
@@ -191,7 +192,7 @@ async function tryCalls(calls: number, probe: Probe): Promise<Tried> {
     lateOver20: beats.over20,
     skippedFrames: beats.skipped,
     lost: result.lost,
-    // What the callers saw, their own lateness in it.
+    // As the callers measured it, including their own lateness.
     percentPacketsLateOver5: rounded((100 * result.lateOver5) / Math.max(1, result.packets)),
     packetsLateOver20: result.lateOver20,
     replyAfterPolicyP99: rounded(percentile(replies, 0.99)),
@@ -202,7 +203,7 @@ async function tryCalls(calls: number, probe: Probe): Promise<Tried> {
   }
 }
 
-/** The first condition that was not met, or nothing. */
+/** Returns the first condition that was not met, or null. */
 function failure(result: DensityResult, { frames, over5, over20, skipped }: FrameClockCounts): string {
   if (result.failed > 0) return `${result.failed} calls were not admitted`
   if (result.packets === 0) return 'nothing was sent'

@@ -4,32 +4,32 @@ import { maximum, percentile, rounded } from '../lib/statistics.js'
 import type { TurnWaits } from '../vendors/messages.js'
 import type { TurnSample } from './job.js'
 
-/** Where the time of one reply went, in ms, without the silence policy and what the vendors took. */
+/** How the time of one reply was spent (ms), without the silence policy and the vendors' time. */
 export interface Share {
   readonly clip: string
   /** Labelled end of the caller's speech to the agent's first sound, everything included. */
   readonly totalMs: number
-  /** The three parts together. */
+  /** Sum of the three parts. */
   readonly ms: number
-  /** End of speech to the request for its text: transport, detector. */
+  /** End of speech to the request for its final text: transport and detector. */
   readonly ingestMs: number
-  /** Text to the model's request, and its first sentence to the request for its sound. */
+  /** Final text to the model request, plus first sentence to the synthesis request. */
   readonly decideMs: number
-  /** Of it, the part before the model. */
+  /** The part of it before the model request. */
   readonly askMs: number
-  /** First sound from the synthesis to the packet at the caller. */
+  /** First synthesised audio to the packet at the caller. */
   readonly emitMs: number
-  /** What the vendors took. */
+  /** Time of the vendors. */
   readonly transcriptionMs: number
   readonly modelMs: number
   readonly speechMs: number
 }
 
-/** Null for a turn without a reply, or with one whose requests were not all seen. */
+/** Returns null for a turn without a reply, or if not all requests of its reply were recorded. */
 export function engineShare(turn: TurnSample, waits: readonly TurnWaits[]): Share | null {
   if (turn.replyMs === null || turn.early) return null
   const { replyMs, offsetMs } = turn
-  // The reply's speech is the caller's last one that left a vendor before it was heard.
+  // The reply's speech is the caller's last one that left a vendor before it was received.
   const own = waits
     .filter(({ from, audioMs }) => from === turn.from && audioMs >= offsetMs && audioMs <= replyMs)
     .at(-1)
@@ -52,7 +52,7 @@ export function engineShare(turn: TurnSample, waits: readonly TurnWaits[]): Shar
   }
 }
 
-/** R_engine, or a sub-figure of it. */
+/** Returns the row of R_engine or of one of its variants. */
 export function replyRow(
   id: string,
   shares: readonly Share[],
@@ -61,8 +61,8 @@ export function replyRow(
   const values = shares.map(({ ms }) => ms)
   return figure(id, spread(values), {
     ...context,
-    // A label is set on the clean signal: in noise its softest end is not there to be heard, and an
-    // end that is told earlier than the label counts below zero.
+    // Labels are set on the clean signal. In noise the softest end is inaudible: an end detected before the
+    // label counts below zero.
     labels: 'clean signal',
     belowZero: values.filter((value) => value < 0).length,
     totalP50: rounded(
@@ -74,7 +74,7 @@ export function replyRow(
   })
 }
 
-/** The three parts of `id` as rows of their own; they have no gates. */
+/** Returns the three parts of `id` as rows of their own, without gates. */
 export function partRows(
   id: string,
   shares: readonly Share[],
@@ -87,7 +87,7 @@ export function partRows(
   ]
 }
 
-/** Count, median, 99th percentile and maximum. */
+/** Returns count, median, 99th percentile and maximum. */
 export function spread(values: readonly number[]): { n: number; p50: number; p99: number; max: number } {
   return {
     n: values.length,

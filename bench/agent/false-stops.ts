@@ -10,10 +10,10 @@ import { openRig, type Rig } from './rig.js'
 const CALLS = 12
 const REPLY_SECONDS = 30
 const ECHOES = 4
-/** A speakerphone whose echo canceller leaves this much. */
+/** A speakerphone whose echo canceller leaves this residual echo. */
 const ECHO = { delayMs: 60, gainDb: -30 }
 const PROMPT = 'test-u06-clean'
-/** The engine's clock as calibrated here is off by no more. */
+/** Largest error of the engine's clock as calibrated here. */
 const SLACK_MS = 40
 
 type Kind = 'cough' | 'backchannel' | 'echo'
@@ -24,8 +24,8 @@ interface Judged extends NonSpeechSample {
 }
 
 /**
- * B_false: sounds that are no interruption and end the agent's speech all the same, in percent; @resume,
- * how long after their end an agent that paused goes on. Half of the callers are in an office.
+ * B_false: measures the share (percent) of non-interrupting sounds that end the agent's speech. @resume: how
+ * long after the end of such a sound a paused agent resumes. Half of the callers are in an office.
  */
 export async function measureFalseStops(): Promise<Measured[]> {
   const names = [
@@ -86,7 +86,7 @@ async function measure(
   }
 }
 
-/** When the engine took the floor from the agent, on our clock, by caller. */
+/** Returns the times of the engine's interruptions on the bench's clock, by caller. */
 async function interruptions(
   rig: Rig,
   speechStarts: Readonly<Record<string, readonly number[]>>,
@@ -122,7 +122,7 @@ function row(id: string, all: readonly Judged[], context: Readonly<Record<string
   )
 }
 
-/** How long the agent stayed silent after a sound for which it paused. */
+/** Returns the row of how long the agent stayed silent after a sound for which it paused. */
 function resumeRow(all: readonly Judged[], context: Readonly<Record<string, unknown>>): Measured {
   const gaps = all.flatMap(({ spoken, ended, resumedMs, endMs }) =>
     !spoken || ended || resumedMs === null ? [] : [resumedMs - endMs],

@@ -1,22 +1,26 @@
 import type { Echo } from '../../fixtures/rtp/rtp-peer.js'
 import type { OutPacket } from '../lib/statistics.js'
 
-/** What the caller process is asked to do; each answer is one message back. */
+/** A job for the caller process; each result is one message back. */
 export type CallerJob =
-  /** Ordinary conversation: hear the agent out, say a clip, wait for the reply, again. */
+  /**
+   * Ordinary conversation: wait for the end of the agent's speech, play a clip, wait for the reply, repeat.
+   */
   | (Common & { readonly kind: 'turns'; readonly turnsPerCall: number })
-  /** Rudeness: speak while the agent speaks, until it stops, again. */
+  /** Interruptions: speak while the agent speaks, until it stops, repeat. */
   | (Common & { readonly kind: 'interrupt'; readonly turnsPerCall: number })
   | NonSpeechJob
-  /** Two questions each; a vendor fails the second one. */
+  /** Two questions per call; a vendor fails the second one. */
   | (Common & { readonly kind: 'faults' })
-  /** Conversation on many calls for a time; only timing is kept. */
+  /** Conversation on many calls for a fixed time; only timing is recorded. */
   | (Common & { readonly kind: 'density'; readonly holdMs: number; readonly callsPerSecond: number })
 
-/** Small sounds (`echo`: none but the agent's own) over the agent's speech, by name without condition. */
+/**
+ * Non-speech sounds (`echo`: only the agent's own echo) during the agent's speech, by name without condition.
+ */
 export type NonSpeechJob = Common & {
   readonly kind: 'aside'
-  /** Said to make the agent speak. */
+  /** A question that makes the agent speak. */
   readonly prompt: string
   readonly echo: Echo | null
 }
@@ -24,9 +28,9 @@ export type NonSpeechJob = Common & {
 interface Common {
   readonly target: { readonly address: string; readonly port: number }
   readonly to: string
-  /** Calls at once. */
+  /** Concurrent calls. */
   readonly calls: number
-  /** Names of the manifest; said in turn, each call beginning elsewhere. */
+  /** Names of the manifest, played in order; each call starts at another one. */
   readonly clips: readonly string[]
   readonly seed: number
 }
@@ -35,12 +39,14 @@ interface Common {
 export interface TurnSample {
   readonly from: string
   readonly clip: string
-  /** When the labelled first and last sample of the caller's speech were spoken. */
+  /** When the labelled first and last sample of the caller's speech were sent. */
   readonly onsetMs: number
   readonly offsetMs: number
-  /** First packet of the agent louder than -45 dBFS after the caller's last sample; null: none came. */
+  /**
+   * First packet of the agent louder than -45 dBFS after the caller's last sample; null if there was none.
+   */
   readonly replyMs: number | null
-  /** The agent spoke before the caller was done. */
+  /** The agent spoke before the caller had finished. */
   readonly early: boolean
 }
 
@@ -48,15 +54,18 @@ export interface InterruptSample {
   readonly from: string
   readonly clip: string
   readonly onsetMs: number
-  /** Last packet of agent speech before a silence; null: it did not stop. */
+  /** Last packet of agent speech before a silence; null if it did not stop. */
   readonly lastSpeechMs: number | null
-  /** What came of the stopped reply, a tone a word, all of it: it may have paused first and gone on. */
+  /**
+   * The received words of the stopped reply, one tone per word, complete: it may have paused and resumed
+   * before.
+   */
   readonly receivedWords: readonly ReceivedWord[]
-  /** Its last packets before each of its silences after the onset, and the last of all. */
+  /** Last packet before each silence after the onset, and the last packet of all. */
   readonly stopsMs: readonly number[]
 }
 
-/** Packets that carried the tone of a word. */
+/** A run of packets with the tone of one word. */
 export interface ReceivedWord {
   readonly index: number
   readonly packets: number
@@ -65,21 +74,21 @@ export interface ReceivedWord {
 export interface NonSpeechSample {
   readonly from: string
   readonly clip: string
-  /** Labelled first and last sample of the sound, and the end of watching. */
+  /** Labelled first and last sample of the sound, and the end of observation. */
   readonly onsetMs: number
   readonly endMs: number
   readonly untilMs: number
-  /** The agent spoke when the sound began; one that did not could not be stopped. */
+  /** The agent spoke when the sound began; otherwise it could not be stopped. */
   readonly spoken: boolean
-  /** First packet of the agent's speech after it had stopped for the sound; null: it did not stop. */
+  /** First packet of the agent's speech after it stopped for the sound; null if it did not stop. */
   readonly resumedMs: number | null
 }
 
-/** What was heard after a question that a vendor failed. */
+/** What the caller received after a question that a vendor failed. */
 export interface FaultSample {
   readonly from: string
   readonly offsetMs: number
-  /** Arrivals of the agent's loud packets from then on, as long as was listened. */
+  /** Arrival times of the agent's loud packets from then on, until the end of observation. */
   readonly loudMs: readonly number[]
   readonly untilMs: number
 }
@@ -87,7 +96,7 @@ export interface FaultSample {
 export interface DensityResult {
   readonly established: number
   readonly failed: number
-  /** Of all packets of all calls while all calls were up. */
+  /** All packets of all calls while all calls were established. */
   readonly packets: number
   readonly lateOver5: number
   readonly lateOver20: number
@@ -99,10 +108,10 @@ export interface DensityResult {
   readonly gapMax: number
   /** Packets missing from the RTP sequences. */
   readonly lost: number
-  /** Turns that got their reply, and those that did not. */
+  /** Turns with a reply, and turns without one. */
   readonly replies: number
   readonly unanswered: number
-  /** Caller's last sample to the reply, silence policy not subtracted. */
+  /** Caller's last sample to the reply, including the silence policy. */
   readonly replyAfterMs: readonly number[]
 }
 
@@ -119,16 +128,19 @@ export interface CallerResult {
   readonly errors: readonly string[]
 }
 
-/** Number of the caller at `index`. */
+/** Returns the number of the caller at `index`. */
 export function callerNumber(index: number): string {
   return `+9198${String(10_000_000 + index)}`
 }
 
 export type FromCaller =
   | { readonly kind: 'progress'; readonly done: number; readonly of: number }
-  /** All calls of a `density` job are up; its time is over. With the CPU of this process until then. */
+  /**
+   * All calls of a `density` job are established, or its time is over; with the CPU time of this process so
+   * far.
+   */
   | { readonly kind: 'phase'; readonly phase: 'up' | 'over'; readonly cpuMs: number }
-  /** Answered with any message once the providers know. */
+  /** Answered with any message once the vendors know the clip. */
   | { readonly kind: 'saying'; readonly clip: string | null }
   | { readonly kind: 'result'; readonly result: CallerResult }
   | { readonly kind: 'failed'; readonly message: string }

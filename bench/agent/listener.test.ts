@@ -7,7 +7,7 @@ import { Listener } from './listener.js'
 const LOUD = encodeG711('PCMA', tone(400, 20))
 const SILENT = encodeG711('PCMA', new Int16Array(160))
 
-/** A packet every 20 ms from 0 to `untilMs`, loud where told. */
+/** Feeds a packet every 20 ms from 0 to `untilMs`; `loud` says which are loud. */
 function listening(untilMs: number, loud: (atMs: number) => boolean): Listener {
   const listener = new Listener()
   for (let i = 0; i * 20 < untilMs; i++) {
@@ -34,7 +34,7 @@ t.test('a pause for a sound ends with the first loud packet after it', (t) => {
 })
 
 t.test('an agent that was silent before was not stopped, and did not go on', (t) => {
-  // It speaks again, for reasons of its own, long after the sound.
+  // The agent speaks again long after the sound, for another reason.
   const listener = listening(5000, (at) => at < 500 || at >= 3400)
   t.equal(listener.speakingAt(1000), false)
   t.equal(listener.resumedAfter(1000, 1500), null)
@@ -43,7 +43,7 @@ t.test('an agent that was silent before was not stopped, and did not go on', (t)
   t.end()
 })
 
-/** Two packets of each word after each other, -1 for silence; a word and its packets where told. */
+/** Feeds two packets per word, -1 for silence; an entry may state a word and its number of packets. */
 function reciting(said: readonly (number | readonly [word: number, packets: number])[]): Listener {
   const listener = new Listener({ words: true })
   said
@@ -71,7 +71,7 @@ const counted = (...words: readonly (readonly [index: number, packets: number])[
   words.map(([index, packets]) => ({ index, packets }))
 
 t.test('the words of a recital: from its beginning to the next one, a pause in it left out', (t) => {
-  // A whole recital that was cut, then one that paused and went on.
+  // A complete recital that was stopped, then one that paused and resumed.
   const listener = reciting([0, 1, 2, 0, 1, -1, 1, 2, 3, -1, 0])
   t.same(listener.recital(100), counted([0, 2], [1, 2], [2, 2]))
   t.same(listener.recital(230), counted([0, 2], [1, 4], [2, 2], [3, 2]))

@@ -5,23 +5,23 @@ import type { OutPacket } from '../lib/statistics.js'
 import { wordIn, wordMs } from '../vendors/vocabulary.js'
 import type { ReceivedWord } from './job.js'
 
-/** Audible, as the target table says. */
+/** Audibility limit of the targets. */
 const LOUD_DBFS = -45
-/** Silence that separates two stretches of speech: longer than a pause between words. */
+/** Silence that separates two stretches of speech: longer than a pause between words (ms). */
 const STRETCH_GAP_MS = 200
-/** Packets of a recital's first word, when it is whole. */
+/** Packets of the first word of a complete recital. */
 const FIRST_WORD = wordMs(0) / 20
 
-/** What one caller hears of the agent, packet by packet. */
+/** Analyses what one caller receives of the agent, packet by packet. */
 export class Listener {
   readonly packets: OutPacket[] = []
-  /** Arrivals of loud packets. */
+  /** Arrival times of loud packets. */
   readonly loudMs: number[] = []
   readonly speechStartMs: number[] = []
   lost = 0
   #sequence = -1
   readonly #words: boolean
-  /** The word of `vendors/words.ts` in each loud packet, for one who listens to words. */
+  /** The word of `vendors/vocabulary.ts` in each loud packet, if words are analysed. */
   readonly #loudWords: number[] = []
 
   constructor(options: { readonly words: boolean } = { words: false }) {
@@ -41,7 +41,7 @@ export class Listener {
     this.loudMs.push(packet.atMs)
   }
 
-  /** The recital that was being said at `atMs`, up to the next one: packets of each word, in order. */
+  /** Returns the recital in progress at `atMs`, up to the next one: packets of each word, in order. */
   recital(atMs: number): readonly ReceivedWord[] {
     const counts = new Map<number, number>()
     for (const index of this.#loudWords.slice(...this.#recitalAt(atMs))) {
@@ -50,7 +50,10 @@ export class Listener {
     return [...counts].map(([index, packets]) => ({ index, packets })).sort((a, b) => a.index - b.index)
   }
 
-  /** Last loud packets of that recital from `atMs` on before each of its silences, and the last of all. */
+  /**
+   * Returns the last loud packets of that recital from `atMs` on before each of its silences, and the last of
+   * all.
+   */
   stops(atMs: number): readonly number[] {
     const said = this.loudMs.slice(...this.#recitalAt(atMs))
     return said.filter(
@@ -58,7 +61,7 @@ export class Listener {
     )
   }
 
-  /** Its first loud packet and the one after its last, as places among all loud ones. */
+  /** Returns the indices of its first loud packet and of the one after its last. */
   #recitalAt(atMs: number): [from: number, end: number] {
     const { loudMs } = this
     let from = loudMs.length - 1
@@ -69,13 +72,16 @@ export class Listener {
     return from < 0 ? [0, 0] : [from, end]
   }
 
-  /** Whether a recital begins there. One that was cut in its first word is followed by the same word. */
+  /**
+   * Returns true if a recital begins at this index. One stopped in its first word is followed by the same
+   * word.
+   */
   #begins(place: number): boolean {
     const words = this.#loudWords
     if (words[place] !== 0) return false
     if (words[place - 1] !== 0) return true
     const gapMs = (this.loudMs[place] ?? 0) - (this.loudMs[place - 1] ?? 0)
-    // What is left of a word that paused is no whole one.
+    // The rest of a paused word is not a complete word.
     return gapMs > STRETCH_GAP_MS && words.slice(place, place + FIRST_WORD).every((word) => word === 0)
   }
 
@@ -86,7 +92,7 @@ export class Listener {
 
   /** First loud packet at or after `fromMs`. */
   firstLoudAfter(fromMs: number): number | null {
-    // Looked for from the end: the moment asked about is a recent one.
+    // Searched from the end: the time in question is usually recent.
     let found: number | null = null
     for (let i = this.loudMs.length - 1; i >= 0; i--) {
       const at = this.loudMs[i]
@@ -96,7 +102,7 @@ export class Listener {
     return found
   }
 
-  /** Speech was heard up to this moment. */
+  /** Returns true if speech was received up to this time. */
   speakingAt(atMs: number): boolean {
     for (let i = this.loudMs.length - 1; i >= 0; i--) {
       const loudMs = this.loudMs[i] ?? 0
@@ -106,14 +112,14 @@ export class Listener {
   }
 
   /**
-   * The speech stopped between `onsetMs` and a little after `endMs`: the first loud packet of its going
-   * on. Null: there was no stop, or it never went on. A silence that was there before is none of these.
+   * Returns the first loud packet of a resumed speech that stopped between `onsetMs` and shortly after
+   * `endMs`. Null: it did not stop, or never resumed. An earlier silence does not count.
    */
   resumedAfter(onsetMs: number, endMs: number): number | null {
     for (let i = 0; i + 1 < this.loudMs.length; i++) {
       const at = this.loudMs[i] ?? 0
       const next = this.loudMs[i + 1] ?? 0
-      // Two frames missing are a pause; the synthetic reply has none of its own.
+      // Two missing frames are a pause; the synthetic reply itself has none.
       if (at >= onsetMs - 60 && at < endMs + STRETCH_GAP_MS && next - at > 60) {
         if (next >= endMs) return next
       }
@@ -121,7 +127,10 @@ export class Listener {
     return null
   }
 
-  /** Last loud packet after `fromMs` that silence of `STRETCH_GAP_MS` follows, `nowMs` being the present. */
+  /**
+   * Returns the last loud packet after `fromMs` that is followed by `STRETCH_GAP_MS` of silence, at time
+   * `nowMs`.
+   */
   stoppedAfter(fromMs: number, nowMs: number): number | null {
     for (let i = 0; i < this.loudMs.length; i++) {
       const at = this.loudMs[i] ?? 0

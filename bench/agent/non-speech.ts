@@ -3,17 +3,17 @@ import { systemClock } from '../../media/base/clock.js'
 import type { NonSpeechJob, NonSpeechSample } from './job.js'
 import { type Caller, type Clip, pause, required, until } from './telephone.js'
 
-/** Sounds made over one long reply; then the callers ask for the next one. */
+/** Sounds played during one long reply; then the callers ask for the next one. */
 const PER_REPLY = 5
 const REPLY_DEADLINE_MS = 8_000
 /** The agent is well into its sentence. */
 const INTO_MS = 1_200
-/** Watched after each sound: longer than any pause the engine allows itself. */
+/** Observation time after each sound: longer than any pause the engine makes. */
 const WATCH_MS = 2_400
 
 /**
- * All callers make the same small sound at the same time while the agent speaks, and listen what it
- * does. `saying` tells which, before: the fake recogniser must know, it does not listen.
+ * All callers play the same non-speech sound at the same time while the agent speaks, and observe the agent.
+ * `saying` announces the sound first, because the fake recogniser does not analyse audio.
  */
 export async function playNonSpeech(
   callers: readonly Caller[],
@@ -49,7 +49,7 @@ async function aside(
   await pause(random.between(0, 300))
   let onsetMs = systemClock.now()
   let endMs = onsetMs
-  // An echo needs no sound of its own: the agent's speech is it.
+  // An echo needs no clip: it is the agent's own speech.
   if (name !== 'echo') {
     const { entry, pcm } = load(`${name}-${condition}`)
     const said = phone.rtp.say(pcm)

@@ -18,9 +18,9 @@ interface ProfileRun {
 }
 
 /**
- * R_engine: end of the caller's speech to the agent's first sound, without policy and vendors: of the
- * clean callers, in its three parts and by the vendors' profile; then of those in noise, where a value
- * may be below zero: the label is set on the clean signal, whose last breath the noise covers.
+ * R_engine: measures the end of the caller's speech to the agent's first sound, without silence policy and
+ * vendors: clean callers in three parts and by vendor profile, then callers in noise. In noise a value may be
+ * below zero, because the label is set on the clean signal, whose soft end the noise covers.
  */
 export async function measureReplies(): Promise<Measured[]> {
   const runs = {
@@ -54,7 +54,7 @@ export async function measureReplies(): Promise<Measured[]> {
   ]
 }
 
-/** Medians, in order of time. */
+/** Returns medians in order of time. */
 function stagesOf(shares: readonly Share[]): readonly Stage[] {
   const median = (value: (share: Share) => number): number => percentile(shares.map(value), 0.5)
   return [
@@ -82,7 +82,7 @@ async function measureProfile(name: Profile['name']): Promise<ProfileRun> {
         vendorWaits: profile,
         turns: result.turns.length,
         unanswered: result.turns.filter((turn) => turn.replyMs === null).length,
-        // The reply began while the caller still spoke: the end was taken too early.
+        // The reply began while the caller still spoke: the end of turn was detected too early.
         early: result.turns.filter((turn) => turn.early).length,
         notMatched: result.turns.length - shares.length,
         errors: result.errors,
@@ -93,7 +93,7 @@ async function measureProfile(name: Profile['name']): Promise<ProfileRun> {
   }
 }
 
-/** Speech of the judging set, in all conditions. */
+/** Returns the speech clips of the test set in all conditions. */
 export function judgingClips(): string[] {
   return readManifest()
     .filter((entry) => entry.set === 'test' && entry.kind === 'speech')

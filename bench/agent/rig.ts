@@ -7,22 +7,22 @@ import { BENCH_MODELS, type BenchVendors, openVendors, SPEECH, type VoiceVendor 
 import { RECITAL } from '../vendors/vocabulary.js'
 import type { CallerJob, CallerResult, FromCaller } from './job.js'
 
-/** A caller's job without what the rig knows. */
+/** A caller's job without the fields that the rig fills in. */
 export type Job = CallerJob extends infer J
   ? J extends CallerJob
     ? Omit<J, 'target' | 'to' | 'seed'>
     : never
   : never
 
-/** What a job tells while it runs. */
+/** Progress callbacks of a running job. */
 export interface JobProgress {
-  /** What an `aside` job is about to say. */
+  /** Called before an `aside` job plays a clip. */
   saying?(clip: string | null): Promise<void>
-  /** `callersMs`: CPU of the callers' process since it began. */
+  /** `callersMs`: CPU time of the callers' process since its start. */
   phase?(phase: 'up' | 'over', callersMs: number): void
 }
 
-/** Engine, vendors and callers, each a process of its own. */
+/** Engine, vendors and callers, each in a process of its own. */
 export interface Rig {
   readonly service: ServiceProcess
   readonly vendors: BenchVendors
@@ -31,10 +31,12 @@ export interface Rig {
 }
 
 const SEED = 20_250_115
-/** No job takes so long; a caller that hangs must not hang the bench. */
+/** Upper limit of a job's duration: a hanging caller must not hang the bench. */
 const JOB_LIMIT_MS = 8 * 60_000
 
-/** Starts an engine on one media worker whose sandbox number is answered by an agent of the fakes. */
+/**
+ * Starts an engine with one media worker whose sandbox number is answered by an agent on the fake vendors.
+ */
 export async function openRig(options: {
   readonly profile: Profile
   readonly replySeconds: number
@@ -50,9 +52,9 @@ export async function openRig(options: {
       env: {
         ...vendors.env,
         PARLEY_MEDIA_WORKERS: '1',
-        // The vendors' answers are no summaries, which the engine would warn about for every call.
+        // The fake model returns no valid summaries; the engine would log a warning for every call.
         PARLEY_LOG_LEVEL: 'error',
-        // A model asked while the text is awaited would hide a part of what is subtracted for it.
+        // A speculative model request would hide part of the subtracted recognition time.
         PARLEY_SPECULATE: 'false',
       },
       agentCalls: 1000,
@@ -85,7 +87,7 @@ export async function openRig(options: {
   }
 }
 
-/** Makes and publishes the agent and gives it the number; returns the number. */
+/** Creates and publishes the agent and assigns the number; returns the number. */
 async function prepare(
   engine: ServiceProcess,
   record: boolean,
@@ -94,7 +96,7 @@ async function prepare(
 ): Promise<string> {
   const agent = await engine.api('POST', '/v1/agents', {
     name: 'Bench',
-    // By this the vendors know whose question it is.
+    // The vendors recognise the caller by this.
     systemPrompt: 'You are measured. Caller {{callerNumber}}.',
     llmModel: BENCH_MODELS.chat,
     voice: {
@@ -130,7 +132,7 @@ async function runCaller(job: CallerJob, told: JobProgress): Promise<CallerResul
     if (message.kind === 'progress') process.stderr.write(`  ${message.done} of ${message.of}\n`)
     else if (message.kind === 'phase') told.phase?.(message.phase, message.cpuMs)
     else if (message.kind === 'saying') {
-      // A rig that failed meanwhile ends the caller, which waits for this, by itself.
+      // If the rig fails meanwhile, the waiting caller ends by itself.
       Promise.resolve(told.saying?.(message.clip)).then(
         () => child.send('told'),
         () => child.kill('SIGKILL'),
@@ -151,7 +153,7 @@ function resultOf(answer: FromCaller | null): CallerResult {
   throw new Error(`the caller failed: ${answer.kind === 'failed' ? answer.message : answer.kind}`)
 }
 
-/** The text at `path` of an API answer; throws naming it when it is not there. */
+/** Returns the text at `path` of an API response; throws an error with the path if it is missing. */
 export function text(from: unknown, ...path: readonly (string | number)[]): string {
   let at = from
   for (const step of path) {

@@ -2,7 +2,7 @@ import { gapsOf, latenessOf, maximum, percentile } from '../lib/statistics.js'
 import type { DensityResult, TurnSample } from './job.js'
 import type { Listener } from './listener.js'
 
-/** Timing of many calls, boiled down in the caller so that a million numbers stay there. */
+/** Reduces the timing of many calls in the caller process, so that a million numbers need not cross. */
 export function summarise(
   listeners: readonly Listener[],
   turns: readonly TurnSample[],

@@ -5,12 +5,10 @@ import type { ClipEntry } from '../../fixtures/speech/manifest.js'
 import { systemClock } from '../../media/base/clock.js'
 import type { Listener } from './listener.js'
 
-/*
- * What the callers of every job have in common.
- */
+/* Parts shared by the callers of every job. */
 
 const QUIET_MS = 500
-/** What is measured has its own moments: looking more often would only cost CPU, for each of many calls. */
+/** Measured events have their own time stamps: polling more often would only cost CPU on every call. */
 const LOOK_MS = 20
 
 export interface Clip {
@@ -20,19 +18,19 @@ export interface Clip {
 
 export interface Caller {
   readonly from: string
-  /** Where this caller is: its background for the whole call, and its clips. */
+  /** The caller's condition: background of the whole call, and variant of its clips. */
   readonly condition: Condition
   readonly phone: Phone
   readonly listener: Listener
   readonly random: Random
 }
 
-/** The agent has said nothing for half a second. */
+/** Returns true if the agent has been silent for half a second. */
 export function quiet(listener: Listener): boolean {
   return systemClock.now() - listener.lastLoudMs > QUIET_MS
 }
 
-/** Looks every 20 ms; returns at the deadline as well, what then is so is measured. */
+/** Polls every 20 ms; also returns at the deadline, and the state at that time is measured. */
 export async function until(done: () => boolean, deadlineMs: number): Promise<void> {
   const deadline = systemClock.now() + deadlineMs
   while (!done() && systemClock.now() < deadline) await pause(LOOK_MS)

@@ -12,7 +12,7 @@ import { loadVad } from '../../media/vad/vad.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { rounded } from '../lib/statistics.js'
 
-/** Each language's turns are said by so many callers, with pauses of their own. */
+/** The turns of each language are spoken by this many callers with different pauses. */
 const CALLERS = 4
 const FINE_STOPS_MS = Array.from({ length: 11 }, (_, i) => 200 + 20 * i)
 const COARSE_STOPS_MS = Array.from({ length: 16 }, (_, i) => 500 + 100 * i)
@@ -21,9 +21,9 @@ const BUDGETS_MS = [300, 600] as const
 const FEW_CUTS = 0.05
 
 /**
- * E_turn: turns that are cut off, with the detector's wait set so that the mean wait for an answer is 300
- * and 600 ms, and the mean wait at which 5 % are. Ours in percent of what the detector alone
- * does in the same calls. No clock of the host is involved.
+ * E_turn: measures turns that are cut off when the endpointing delay gives a mean response wait of 300 and
+ * 600 ms, and the mean wait at which 5 % are cut off. The result is in percent of the VAD alone on the same
+ * calls. Runs on virtual time.
  */
 export async function measureTurnEnds(say: (line: string) => void): Promise<Measured[]> {
   const [calls, vad] = await Promise.all([spokenCalls('test', CALLERS), loadVad()])

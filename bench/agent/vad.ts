@@ -14,7 +14,7 @@ const SEEDS = [21, 22, 23, 24, 25, 26]
 const NOISE_SAMPLES = 80_000
 
 interface Outcome {
-  /** Labelled onset to being told; labelled end to being told, less the silence that is waited for. */
+  /** Labelled onset to its detection; labelled end to its detection, less the hangover time. */
   readonly onsetMs: number[]
   readonly endMs: number[]
   missed: number
@@ -23,8 +23,8 @@ interface Outcome {
 }
 
 /**
- * Vad_onset and Vad_end@condition: how soon the detector tells that a caller of the test set begins and
- * ends, said into calls full of the condition's noise. The same on every host: no clock is involved.
+ * Vad_onset and Vad_end@condition: measures how soon the detector reports begin and end of speech of the test
+ * set, mixed into calls with the condition's noise. The result does not depend on the host.
  */
 export async function measureVad(): Promise<Measured[]> {
   const factory = await loadVad()

@@ -11,46 +11,46 @@ import { openBot, openCaller } from './processes.js'
 import { BINARY, type ByoRig, CALLS_PER_SECOND, openByoRig } from './rig.js'
 
 /*
- * Side by side: the same callers, the same calls and the same bot process, on Parley and on Asterisk in
- * turn (A-B-A-B), both engines up all the time. Asterisk bridges in the caller's own codec (A-law), which is
- * the least it can do; Parley speaks linear samples to the bot in messages twice as large. CPU is of the
- * whole process of each engine, SIP included, by the system's own account.
+ * Compares Parley and Asterisk with the same callers, calls and bot process, in turn (A-B-A-B), with both
+ * engines running all the time. Asterisk bridges in the caller's own codec (A-law), its cheapest mode; Parley
+ * sends linear samples to the bot in messages twice as large. CPU is that of the whole process of each
+ * engine, SIP included, as the kernel reports it.
  */
 
 export const COMPARISON_CALLS = [25, 50, 100, 200] as const
 
-/** Turns of both that count, and how many are tried for that on a noisy host. */
+/** Valid pairs of runs, and how many are tried for that on a noisy host. */
 const PAIRS = 3
 const TRIES = 5
 const SETTLE_MS = 3_000
 const MEASURE_MS = 10_000
-/** After the calls are over: the engine that was not asked is to be at rest when the other is. */
+/** Pause after the calls: one engine is idle while the other is measured (ms). */
 const REST_MS = 1_000
 const EVERY_MS = 500
-/** Beyond the time that the calls take to begin. */
+/** Added to the time that the calls need to start (ms). */
 const PATIENCE_MS = 15_000
 const FRAMES_PER_MS = 0.05
 
-/** An engine as the bench sees it. */
+/** One engine under comparison. */
 interface Side {
   readonly pid: number
   readonly sipPort: number
   readonly to: string
 }
 
-/** One engine's turn. */
+/** One run of one engine. */
 export interface ComparisonRun {
   readonly established: number
   readonly elapsedMs: number
   readonly cpuMs: number
-  /** Of the thread that took most, but for the main one. */
+  /** CPU time of the busiest thread except the main one. */
   readonly threadCpuMs: number
   readonly result: ByoResult
   readonly botCores: number
   readonly nullProbeMs: number
 }
 
-/** The turns of both, one after the other. */
+/** One run of each engine, one after the other. */
 export interface Pair {
   readonly parley: ComparisonRun
   readonly asterisk: ComparisonRun
@@ -101,12 +101,15 @@ async function measureComparison(
   return comparisonRows(calls, pairs, installed)
 }
 
-/** What stands for figures that need Asterisk where there is none: no value, and how to get it. */
+/** Returns rows without a value, which state how to install Asterisk. */
 export function withoutAsterisk(ids: readonly string[]): Figure[] {
   return ids.map((id) => ({ ...figure(id, { n: 0 }, { notMeasured: HOW_TO_GET_ASTERISK }), nullProbeMs: 0 }))
 }
 
-/** The freezes of `Recovery` on Asterisk. No value: its echo was not on time again while it was watched. */
+/**
+ * Measures `Recovery` on Asterisk. The value is null if its echo was not on time again within the
+ * observation.
+ */
 export async function measureAsteriskRecovery(installed: Installed): Promise<Measured[]> {
   const bot = await openBot()
   try {
@@ -194,7 +197,7 @@ function jobOf(side: Side, calls: number, everyMs: number): ByoJob {
   }
 }
 
-/** CPU in us of a call and a frame both ways. */
+/** Returns CPU time (us) per call and frame, both directions. */
 export function usPerCallFrame({ established, elapsedMs }: ComparisonRun, cpuMs: number): number {
   return (cpuMs * 1000) / (established * elapsedMs * FRAMES_PER_MS)
 }
@@ -215,7 +218,7 @@ function tell(pair: Pair): string {
 }
 
 /**
- * The figures of the pairs that count: the quiet ones, or, marked void, all of them when none was.
+ * Returns the rows of the valid pairs: the quiet ones, or, marked void, all of them if none was quiet.
  * CPU_ratio is their median.
  */
 export function comparisonRows(
@@ -271,7 +274,7 @@ function echoOf(turns: readonly ComparisonRun[]): { n: number; p50: number; p99:
   return { n: delays.length, p50: rounded(percentile(delays, 0.5)), p99: rounded(percentile(delays, 0.99)) }
 }
 
-/** Medians of an engine's turns, and what went wrong in all of them. */
+/** Returns the medians of an engine's runs, and all their failures. */
 function sideOf(turns: readonly ComparisonRun[]): Readonly<Record<string, unknown>> {
   const sum = (value: (turn: ComparisonRun) => number): number =>
     turns.reduce((total, turn) => total + value(turn), 0)

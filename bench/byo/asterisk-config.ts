@@ -1,13 +1,13 @@
 /*
- * What Asterisk is told for a bench: calls on loopback, from anybody, are bridged to a bot on a WebSocket
- * (chan_websocket) in the caller's own codec, so that nothing is transcoded, and nothing else is loaded.
+ * Asterisk's configuration for a bench: calls on loopback from any peer are bridged to a bot on a WebSocket
+ * (chan_websocket) in the caller's own codec, without transcoding; no other modules are loaded.
  */
 
 export interface AsteriskLayout {
-  /** Where it was installed to: modules and documentation are found below these. */
+  /** Installation folder, with modules and documentation. */
   readonly modulesFolder: string
   readonly dataFolder: string
-  /** A folder of its own for everything it writes; its configuration is here too. */
+  /** Folder for everything it writes, including its configuration. */
   readonly folder: string
   readonly sipPort: number
   /** First and last RTP port. */
@@ -15,10 +15,10 @@ export interface AsteriskLayout {
   readonly botPort: number
 }
 
-/** What is dialled: the user part of the URI. */
+/** The user part of the dialled URI. */
 export const BOT_EXTENSION = 'bot'
 
-/** Channel driver, its kin, and what they ask for; no more, so that no more runs. */
+/** The channel driver and the modules it needs, and no others. */
 const MODULES = [
   'res_timing_timerfd',
   'res_sorcery_config',
@@ -42,7 +42,7 @@ const MODULES = [
   'codec_ulaw',
 ]
 
-/** Files it wants to find, and goes by its defaults in. */
+/** Files that must exist; empty ones select the defaults. */
 const EMPTY = [
   'acl',
   'ccss',
@@ -55,10 +55,10 @@ const EMPTY = [
   'udptl',
 ]
 
-/** Q.850 cause 34, no circuit available: the caller hears 503 and may try again. */
+/** Q.850 cause 34, no circuit available: the caller receives 503 and may try again. */
 const NO_CIRCUIT = 34
 
-/** The files of its configuration by name. Throws for a path that such a file cannot hold. */
+/** Returns the configuration files by name. Throws for a path that such a file cannot contain. */
 export function asteriskFiles(place: AsteriskLayout): Readonly<Record<string, string>> {
   const { modulesFolder, dataFolder, folder, sipPort, rtpPorts, botPort } = place
   for (const path of [modulesFolder, dataFolder, folder]) {

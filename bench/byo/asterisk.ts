@@ -9,12 +9,12 @@ import { projectRoot } from '../../media/base/project-root.js'
 import { asteriskFiles } from './asterisk-config.js'
 
 /*
- * Asterisk out of a folder that holds a newer Debian (deploy/asterisk-root.mjs makes one), in a process
- * of its own on loopback. Its own loader and libraries are named, so that it runs beside this system's
- * without root and without changing the root folder.
+ * Runs Asterisk from a folder with a newer Debian (made by deploy/asterisk-root.mjs) in a process of its own
+ * on loopback. Its own loader and libraries are named, so that it runs on this system without root and
+ * without changes to that folder.
  */
 
-/** Where deploy/asterisk-root.mjs puts it; ASTERISK_ROOT names another folder. */
+/** Default folder of deploy/asterisk-root.mjs; ASTERISK_ROOT names another one. */
 const ROOT = process.env.ASTERISK_ROOT ?? join(projectRoot, '.build', 'asterisk')
 
 export const HOW_TO_GET_ASTERISK =
@@ -22,7 +22,7 @@ export const HOW_TO_GET_ASTERISK =
 
 const START_MS = 20_000
 const STOP_MS = 5_000
-/** Below the ports that systems hand out by themselves. */
+/** Below the ephemeral ports. */
 const RTP_PORTS = [16_000, 20_000] as const
 
 export interface Installed {
@@ -41,7 +41,7 @@ export interface Asterisk {
   close(): Promise<void>
 }
 
-/** Null: there is none in the folder, or it cannot bridge a call to a WebSocket. */
+/** Returns null if the folder has no Asterisk, or one that cannot bridge a call to a WebSocket. */
 export function findAsterisk(root: string = ROOT): Installed | null {
   const libraries = join(root, 'usr', 'lib')
   const program = join(root, 'usr', 'sbin', 'asterisk')
@@ -60,7 +60,7 @@ export function findAsterisk(root: string = ROOT): Installed | null {
   return null
 }
 
-/** Starts it; its calls are bridged to the bot. Rejects, with its own words, when it does not come up. */
+/** Starts Asterisk with its calls bridged to the bot. Rejects with its output if it does not start. */
 export async function openAsterisk(installed: Installed, botPort: number): Promise<Asterisk> {
   const { command, args, modulesFolder, dataFolder } = installed
   const folder = await mkdtemp(join(tmpdir(), 'parley-asterisk-'))
@@ -80,7 +80,7 @@ export async function openAsterisk(installed: Installed, botPort: number): Promi
   }
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => resolve())
-    child.once('error', () => resolve()) // it was never there
+    child.once('error', () => resolve()) // it never started
   })
   let closing = false
   child.once('exit', () => {

@@ -3,8 +3,8 @@ import { WebSocketServer } from 'ws'
 import type { FromByoBot, ToByoBot } from './job.js'
 
 /*
- * A bot in a process of its own that says back what it hears, as soon as it hears it: JSON for the
- * native type, binary messages for the others. Told `freeze`, it stands still for that long.
+ * An echo bot in a process of its own: JSON for the native type, binary messages for the others. `freeze`
+ * makes it stand still for the given time.
  */
 
 const PAYLOAD = Buffer.from('"payload":"')
@@ -23,14 +23,14 @@ const server = new WebSocketServer({
   skipUTF8Validation: true,
 })
 server.on('connection', (socket) => {
-  socket.on('error', () => {}) // the engine ends its calls as it likes
+  socket.on('error', () => {}) // the engine may end its calls abruptly
   const answer = { binary: false }
   socket.on('message', (data: Buffer, isBinary: boolean) => {
     if (isBinary) {
       socket.send(data)
       return
     }
-    // The message is as one of the engine's always is: no need to read all of it to find the sound.
+    // The engine's messages have a fixed layout: the payload is found without parsing.
     const at = data.indexOf(PAYLOAD)
     if (at < 0) return
     const from = at + PAYLOAD.length
@@ -54,5 +54,5 @@ process.on('message', (message: ToByoBot) => {
   }
 })
 process.on('disconnect', () => process.exit(0))
-// Who started it may have left while this was still being loaded.
+// The parent may have ended while this process was loading.
 if (!process.connected) process.exit(0)

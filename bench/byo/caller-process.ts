@@ -9,7 +9,8 @@ import type { ByoJob, ByoResult, FromByoCaller, ToByoCaller } from './job.js'
 import { Phone } from './phone.js'
 
 /*
- * Many telephones in one process: a packet every 20 ms each, at every phase of them, as callers are.
+ * Many telephones in one process: each sends a packet every 20 ms, at all phases of the period, like real
+ * callers.
  */
 
 const PHASES = 20
@@ -35,7 +36,7 @@ function beat(): void {
   const run = (): void => {
     if (!running) return
     const now = systemClock.now()
-    // A stall of this process is no burst of old packets.
+    // After a stall of this process the missed packets are not sent in a burst.
     if (now - dueMs > 100) dueMs = now
     while (dueMs <= now) {
       if (phase < phones.length) late.push(now - dueMs)
@@ -68,7 +69,7 @@ async function call(job: ByoJob): Promise<void> {
   tell({ kind: 'up', established: up.filter(Boolean).length, tries })
 }
 
-/** False: there was no room for it in all that time. */
+/** Returns false if the call was refused during all that time. */
 async function ring(sip: SipPeer, job: ByoJob, index: number, giveUpMs: number): Promise<boolean> {
   const socket = createSocket({ type: 'udp4', recvBufferSize: 1 << 18 })
   socket.bind(0, '127.0.0.1')
@@ -100,7 +101,7 @@ async function ring(sip: SipPeer, job: ByoJob, index: number, giveUpMs: number):
       socket.close()
       return false
     }
-    // The worker's beat was late over the last seconds; not all try again at once.
+    // The worker's frame clock was late in the last seconds; the retries are spread.
     await pause(RETRY_MS + (index % 20) * 100)
   }
 }
@@ -150,5 +151,5 @@ process.on('message', (message: ToByoCaller) => {
   }
 })
 process.on('disconnect', () => process.exit(0))
-// Who started it may have left while this was still being loaded.
+// The parent may have ended while this process was loading.
 if (!process.connected) process.exit(0)

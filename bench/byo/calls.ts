@@ -7,8 +7,8 @@ import type { ByoBot, RunningCaller } from './processes.js'
 import { BINARY, type BotEndpoint, OTHER_PROTOCOLS, openByoRig } from './rig.js'
 
 /*
- * Calls bridged to a bot that says everything back: RTP in, bot, RTP out. Engine, bot and callers are a
- * process each; the engine has one media worker.
+ * Calls bridged to an echo bot: RTP in, bot, RTP out. Engine, bot and callers are a process each; the engine
+ * has one media worker.
  */
 
 const STEPS = [10, 50, 100, 200, 400] as const
@@ -19,7 +19,7 @@ const HEADLINES: readonly (readonly [string, number])[] = [
 const SETTLE_MS = 3_000
 const MEASURE_MS = 12_000
 const EVERY_MS = 500
-/** Of a core, at most: what C_byo is counted at. */
+/** CPU limit for C_byo, as a share of a core. */
 const SHARE = 0.65
 const FRAMES_PER_SECOND = 50
 
@@ -30,10 +30,11 @@ export interface ByoStep {
 }
 
 /**
- * C_byo and E_byo at every number of calls, in binary messages and then in three other ways; with each,
- * packet spacing and the engine's own beat. C_byo is judged by CPU: how many calls of such a cost 65 % of a
- * core would carry. The calls that really ran, with callers and bot on the same cores, stand beside it.
- * What carries no `@` is C_byo with the calls of its gate, and E_byo at the number its gate names.
+ * C_byo and E_byo at every number of calls, in binary messages and then in three other formats; with each,
+ * packet spacing and the lateness of the engine's frame clock. C_byo is derived from CPU: how many calls of
+ * this cost fit into 65 % of a core. The context states the calls that really ran, with callers and bot on
+ * the same cores. Rows without `@` are C_byo at the calls of its gate, and E_byo at the number its gate
+ * names.
  */
 export const BYO_STEPS: readonly ByoStep[] = STEPS.map((calls) => stepOf(BINARY, calls, `@${calls}`))
 export const OTHER_BYO_STEPS: readonly ByoStep[] = OTHER_PROTOCOLS.flatMap((way) =>
@@ -62,7 +63,7 @@ export const RECOVERY_EVERY_MS = 100
 const BACK_WITHIN_MS = 20
 export const WATCH_MS = 3_500
 
-/** Recovery: how long after the bot stood still for 400 ms its answers are on time again. */
+/** Recovery: measures how long after a 400 ms freeze of the bot its echo is on time again. */
 export async function measureRecovery(): Promise<Measured[]> {
   const rig = await openByoRig(BINARY)
   try {
@@ -79,7 +80,7 @@ export async function measureRecovery(): Promise<Measured[]> {
   }
 }
 
-/** The seconds each of three freezes took to be over; infinite: not within 3.5 s. Ends the calls. */
+/** Returns the seconds until each of three freezes was over; infinite if not within 3.5 s. Ends the calls. */
 export async function freezeAndWatch(bot: ByoBot, caller: RunningCaller): Promise<readonly number[]> {
   await pause(SETTLE_MS)
   caller.send({ type: 'begin' })
@@ -93,7 +94,7 @@ export async function freezeAndWatch(bot: ByoBot, caller: RunningCaller): Promis
   return thaws.map((thaw) => recoveryOf(echoes, thaw))
 }
 
-/** Seconds from the thaw to the first moment from which on the median is back. */
+/** Returns the seconds from the thaw to the first time from which on the median is normal again. */
 function recoveryOf(echoes: readonly Echo[], thawMs: number): number {
   const delays = (from: number, to: number) =>
     echoes.flatMap(({ sentMs, delayMs }) =>
@@ -120,7 +121,7 @@ interface Run {
   readonly skipped: number
 }
 
-/** Every call that was up lost nothing. */
+/** Returns true if no established call lost a packet. */
 function holds({ result, skipped }: Run): boolean {
   const back = result.echoes.filter(({ delayMs }) => delayMs !== null).length
   return result.lost === 0 && skipped === 0 && back >= 0.999 * result.echoes.length

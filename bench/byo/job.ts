@@ -1,27 +1,27 @@
-/** What the caller process of bench/byo/calls.ts is asked to do. */
+/** A job for the caller process of bench/byo/calls.ts. */
 export interface ByoJob {
   readonly target: { readonly address: string; readonly port: number }
   readonly to: string
   readonly calls: number
   readonly callsPerSecond: number
-  /** A call refused with 503 is tried again, when the answer says, until so long after the first one. */
+  /** A call refused with 503 is retried after its Retry-After, until this long after the first attempt. */
   readonly patienceMs: number
-  /** A loud frame is sent so often on every call. */
+  /** Interval of loud frames on every call. */
   readonly everyMs: number
-  /** The bot's sound comes back as it went: each loud frame is known again by its samples. */
+  /** The bot's audio returns unchanged: each loud frame is identified by its samples. */
   readonly exact: boolean
 }
 
 export type ToByoCaller =
   | { readonly type: 'call'; readonly job: ByoJob }
-  /** Begin, and later end, the time that counts. */
+  /** Starts, and later ends, the measured time. */
   | { readonly type: 'begin' }
   | { readonly type: 'end' }
   | { readonly type: 'hang_up' }
 
 export interface Echo {
   readonly sentMs: number
-  /** Null: it did not come back before the next one was sent. */
+  /** Null: it did not return before the next one was sent. */
   readonly delayMs: number | null
 }
 
@@ -32,14 +32,14 @@ export interface ByoResult {
   readonly gapP99: number
   readonly gapP999: number
   readonly gapMax: number
-  /** How late the caller's own packets went out, p99: above that nothing says anything of the engine. */
+  /** Lateness of the caller's own packets, p99; above the limit the result says nothing about the engine. */
   readonly ownLateP99: number
-  /** CPU of this process, of a core, in the time that counts. */
+  /** CPU of this process during the measured time, in cores. */
   readonly ownCores: number
 }
 
 export type FromByoCaller =
-  /** `tries` counts the INVITEs, refused ones included. */
+  /** `tries` counts the INVITEs, including refused ones. */
   | { readonly kind: 'up'; readonly established: number; readonly tries: number }
   | { readonly kind: 'result'; readonly result: ByoResult }
 

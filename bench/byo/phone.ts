@@ -4,21 +4,21 @@ import { systemClock } from '../../media/base/clock.js'
 import type { Echo } from './job.js'
 
 /*
- * One telephone of bench/byo/caller-process.ts, as cheap as can be: silence but for a loud frame now and then,
- * whose way back is timed.
+ * One telephone of bench/byo/caller-process.ts, as cheap as possible: silence with an occasional loud frame,
+ * whose return is timed.
  */
 
 const FRAME = 160
 const PACKET = 12 + FRAME
 const SILENCE = 0xd5
-/** Loud frames are square waves of so many different heights, as A-law codes. */
+/** Loud frames are square waves of this many different levels, as A-law codes. */
 const HEIGHTS = 32
 const LOUD_CODE = 0x40
 const NEVER = Number.NaN
 
 export class Phone {
   readonly echoes: Echo[] = []
-  /** Deviation of each packet's distance to the one before from what their timestamps say. */
+  /** Difference between the spacing of neighbouring packets and that of their timestamps. */
   readonly gaps: number[] = []
   packets = 0
   lost = 0
@@ -30,7 +30,7 @@ export class Phone {
   readonly #loud = Buffer.alloc(PACKET, SILENCE)
   #talking = false
   #sequence = 0
-  /** When the loud frame of each height went out; not a number once it came back. */
+  /** When the loud frame of each level was sent; NaN after its return. */
   readonly #sentMs = new Float64Array(HEIGHTS).fill(NEVER)
   #height = 0
   #lastSequence = -1
@@ -38,7 +38,7 @@ export class Phone {
   #lastTimestamp = 0
   #frames: number
 
-  /** @param exact each loud frame is known again by its samples. */
+  /** @param exact each loud frame is identified by its samples. */
   constructor(socket: Socket, index: number, exact: boolean) {
     this.#socket = socket
     this.#exact = exact
@@ -49,7 +49,7 @@ export class Phone {
       packet.writeUInt32BE(index + 1, 8)
     }
     socket.on('message', (bytes) => this.#heard(bytes))
-    socket.on('error', () => {}) // the far side is gone when the call is over
+    socket.on('error', () => {}) // the far end closes its socket when the call ends
   }
 
   get port(): number {
@@ -113,7 +113,7 @@ export class Phone {
     this.#lastMs = atMs
   }
 
-  /** The next loud frame; one of the same height that never came back is given up. */
+  /** Sends the next loud frame; an outstanding one of the same level is given up. */
   #raise(): void {
     this.#height = (this.#height + 1) % HEIGHTS
     const before = this.#exact ? this.#height : (this.#height + HEIGHTS - 1) % HEIGHTS

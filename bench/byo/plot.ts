@@ -14,7 +14,9 @@ const LINE = /^E_byo(_asterisk)?@(\d+)(?:-([\w-]+))?$/
 
 const BESIDE = 'Asterisk'
 
-/** Writes bench/results/byo-calls.svg from the echo figures of valid runs; null when none is of ours. */
+/**
+ * Writes bench/results/byo-calls.svg from the echo figures of valid runs; returns null if Parley has none.
+ */
 export function drawByo(figures: readonly Figure[]): string | null {
   const series = byoSeries(figures)
   if ([...series.keys()].every((name) => name === BESIDE)) return null
@@ -24,13 +26,13 @@ export function drawByo(figures: readonly Figure[]): string | null {
   return 'bench/results/byo-calls.svg'
 }
 
-/** A line for each way a bot is spoken to, and one for Asterisk, over the calls that really were up. */
+/** Returns one series per bot format, and one for Asterisk, over the calls that were established. */
 export function byoSeries(figures: readonly Figure[]): ReadonlyMap<string, readonly Step[]> {
   const series = new Map<string, Step[]>()
   for (const { id, p50, context } of figures) {
     const found = LINE.exec(id)
     const { established, engineCores } = context
-    // What a noisy host was measured at says nothing.
+    // Figures of a noisy host are void.
     if (found === null || context.void === true || p50 === undefined || typeof established !== 'number')
       continue
     if (typeof engineCores !== 'number') continue

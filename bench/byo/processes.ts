@@ -3,15 +3,13 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { ByoJob, ByoResult, FromByoBot, FromByoCaller, ToByoBot, ToByoCaller } from './job.js'
 
-/*
- * The processes around an engine: a bot that says everything back, and callers.
- */
+/* The processes beside an engine: an echo bot and callers. */
 
 export interface ByoBot {
   readonly port: number
-  /** Stands still; resolves with when it went on. */
+  /** Stands still; resolves with the time at which it resumed. */
   freeze(ms: number): Promise<number>
-  /** CPU of its process so far. */
+  /** CPU time of its process so far. */
   cpuMs(): Promise<number>
   close(): void
 }
@@ -20,9 +18,9 @@ export interface RunningCaller {
   readonly established: number
   readonly tries: number
   send(message: ToByoCaller): void
-  /** Ends the time that counts and the calls. */
+  /** Ends the measured time and the calls. */
   result(): Promise<ByoResult>
-  /** Ends the process, whatever it does. */
+  /** Ends the process in any state. */
   close(): void
 }
 
@@ -42,7 +40,7 @@ export async function openBot(): Promise<ByoBot> {
   }
 }
 
-/** Resolves when all calls of the job are up, or have found no room in the job's patience. */
+/** Resolves when all calls of the job are established, or were refused for the whole retry time. */
 export async function openCaller(job: ByoJob): Promise<RunningCaller> {
   const child = start('./caller-process.js')
   const send = (message: ToByoCaller): void => {
@@ -79,12 +77,12 @@ function start(file: string): ChildProcess {
   })
 }
 
-/** Both end when nobody listens to them any more. */
+/** Both exit when their parent disconnects. */
 function leave(child: ChildProcess): void {
   if (child.exitCode === null && child.connected) child.disconnect()
 }
 
-/** The next message, which must be of this kind; rejects when the process ends instead. */
+/** Resolves with the next message, which must be of this kind; rejects if the process ends instead. */
 function next<Message extends { readonly kind: string }, K extends Message['kind']>(
   child: ChildProcess,
   kind: K,

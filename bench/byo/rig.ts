@@ -1,11 +1,9 @@
 import { type ServiceProcess, startServiceProcess } from '../../fixtures/service/service-process.js'
 import { type ByoBot, openBot, openCaller, type RunningCaller } from './processes.js'
 
-/*
- * Engine, bot and callers in a process each; the engine has one media worker.
- */
+/* Engine, bot and callers in a process each; the engine has one media worker. */
 
-/** What a bot is spoken to in. */
+/** The format in which a bot is addressed. */
 export interface BotEndpoint {
   readonly name: string
   readonly endpoint: { readonly type: string; readonly format: string; readonly sampleRate: number }
@@ -21,7 +19,7 @@ export const OTHER_PROTOCOLS: readonly BotEndpoint[] = [
   { name: 'json-wide', endpoint: { type: 'static', format: 'linear16', sampleRate: 16_000 } },
 ]
 
-/** New calls a second, and how long those that find no room go on trying. */
+/** New calls per second, and how long refused calls keep retrying. */
 export const CALLS_PER_SECOND = 10
 const PATIENCE_MS = 45_000
 
@@ -74,7 +72,7 @@ export async function openByoRig(way: BotEndpoint): Promise<ByoRig> {
   }
 }
 
-/** Hands the calls of the sandbox number, which is returned, to the bot. */
+/** Assigns the sandbox number to the bot; returns the number. */
 async function route(engine: ServiceProcess, way: BotEndpoint, botPort: number): Promise<string> {
   const numbers = (await engine.api('GET', '/v1/numbers')) as {
     readonly data: readonly { readonly id: string; readonly e164: string }[]

@@ -23,7 +23,10 @@ const CLIENTS = 8
 const PLENTY = 100_000_000
 const STARTS = 5
 
-/** GET of one call of 100,000 with a key, on SQLite and PostgreSQL; client and service are two processes. */
+/**
+ * Measures GET of one call of 100,000 with a key, on SQLite and PostgreSQL; client and service are two
+ * processes.
+ */
 export async function measureGet(): Promise<Measured[]> {
   const postgres = await startPostgres()
   try {
@@ -48,7 +51,7 @@ async function measureOn(id: string, env: Readonly<Record<string, string>>): Pro
     const bare: number[] = []
     for (let i = 0; i < REQUESTS; i++) {
       times.push(await ask(anyCall()))
-      // In turn, so that both meet the same moods of the host.
+      // Alternating, so that both meet the same noise of the host.
       bare.push(await ask('/v1/health'))
     }
     const startedAt = performance.now()
@@ -66,7 +69,7 @@ async function measureOn(id: string, env: Readonly<Record<string, string>>): Pro
         rows: ids.length,
         perSecond,
         clients: CLIENTS,
-        // What a key, its budget and one row cost over a request that needs none of them.
+        // Cost of a key, its rate limit and one row over a request that needs none of them.
         overHealthMs: rounded(percentile(times, 0.5) - percentile(bare, 0.5)),
       },
     )
@@ -76,7 +79,7 @@ async function measureOn(id: string, env: Readonly<Record<string, string>>): Pro
   }
 }
 
-/** Ends at the last byte of the answer. Throws on anything but 200. */
+/** Measures until the last byte of the response. Throws on any status but 200. */
 function timed(agent: Agent, url: string, key: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const startedAt = performance.now()
@@ -91,7 +94,7 @@ function timed(agent: Agent, url: string, key: string): Promise<number> {
   })
 }
 
-/** Fills the table of calls beside the idle service and lifts its request budget; returns the calls' ids. */
+/** Fills the table of calls of the idle service and raises its rate limit; returns the calls' ids. */
 async function fill(databaseUrl: string): Promise<readonly string[]> {
   const database = openDatabase(databaseUrl, silentLog)
   try {
@@ -168,11 +171,11 @@ function callRow(
   }
 }
 
-/** From the start of the process to its line `ready`, on a database that is there already. */
+/** Measures from process start to the log line `ready`, with an existing database. */
 export async function measureStart(): Promise<Measured[]> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'))
   try {
-    // The first start makes the database.
+    // The first start creates the database.
     await startOnce(folder)
     const seconds: number[] = []
     for (let i = 0; i < STARTS; i++) seconds.push(await startOnce(folder))

@@ -1,9 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/*
- * A receiver of webhooks in a process of its own that answers at once. Tells its parent the port.
- */
+/* A webhook receiver in a process of its own that answers at once. Sends its port to the parent. */
 
 const server = createServer((request, response) => {
   request.resume()

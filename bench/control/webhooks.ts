@@ -23,9 +23,9 @@ const ENDPOINTS = 4
 const KEY = Buffer.alloc(32, 7)
 
 /**
- * Deliveries per second of one process: events wait in an SQLite file with full durability, and a
- * receiver in another process answers at once. Everything is counted from the first claim to the
- * commit of the last delivery.
+ * Measures deliveries per second of one process: events wait in an SQLite file with full durability, and a
+ * receiver in another process answers at once. The time runs from the first claim to the commit of the last
+ * delivery.
  */
 export async function measureWebhooks(): Promise<Measured[]> {
   const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'))

@@ -1,6 +1,8 @@
 import { percentile, rounded } from './statistics.js'
 
-/** CPU time of `run`, not wall time, in us per call of it: the median of several rounds, after a warm-up. */
+/**
+ * Measures CPU time (not wall time) in us per call of `run`: the median of several rounds after a warm-up.
+ */
 export function cpuMicros(run: (i: number) => void, perRound = 4000, rounds = 9): number {
   const samples: number[] = []
   for (let round = 0; round <= rounds; round++) {
@@ -12,7 +14,7 @@ export function cpuMicros(run: (i: number) => void, perRound = 4000, rounds = 9)
   return rounded(percentile(samples, 0.5))
 }
 
-/** Bytes left to the garbage collector by each of a few calls of `run`; null when a collection came between. */
+/** Measures the garbage in bytes per call of `run`; null if a collection ran in between. */
 export function garbageBytes(run: (i: number) => void, times = 500): number | null {
   const used = () => {
     const { heapUsed, arrayBuffers } = process.memoryUsage()

@@ -1,4 +1,4 @@
-/** One row of the result, as the bench prints and writes it. */
+/** One row of the result, as printed and stored. */
 export interface Figure {
   readonly id: string
   readonly value?: number
@@ -9,7 +9,7 @@ export interface Figure {
   readonly max?: number
   readonly n: number
   readonly unit: string
-  /** What must be reached and where we are going: limits by name, or one number for `value`. */
+  /** Required and intended limits: by name, or one number for `value`. */
   readonly gate: Limits | number
   readonly goal: Limits | number
   readonly pass: boolean
@@ -26,23 +26,23 @@ export interface Target {
   readonly unit: string
   readonly gate: Limits
   readonly goal: Limits
-  /** A number of calls is good when high, a delay when low. */
+  /** A number of calls is better when higher, a delay when lower. */
   readonly better: 'lower' | 'higher'
 }
 
 export const TARGETS = {
   R_engine: { unit: 'ms', gate: { p50: 40, p99: 70 }, goal: { p50: 30, p99: 50 }, better: 'lower' },
   B_pause: { unit: 'ms', gate: { p50: 150, p99: 220 }, goal: { p50: 110, p99: 160 }, better: 'lower' },
-  /** With as many calls as are asked of a core, or as the host carries. */
+  /** At the calls required of a core, or at the most calls that the host carries. */
   'R_engine@100': { unit: 'ms', gate: { p99: 90 }, goal: { p99: 70 }, better: 'lower' },
-  /** Sounds that are no interruption and ended the agent's speech. */
+  /** Non-interrupting sounds that ended the agent's speech. */
   B_false: { unit: '%', gate: { value: 15 }, goal: { value: 8 }, better: 'lower' },
-  /** From the end of such a sound to the agent's going on. */
+  /** From the end of such a sound to the agent's resumption. */
   'B_false@resume': { unit: 'ms', gate: { p99: 400 }, goal: { p99: 400 }, better: 'lower' },
   B_flush: { unit: 'ms', gate: { max: 20 }, goal: { max: 20 }, better: 'lower' },
-  /** Words of the agent believed heard at a cut against words that were on the wire. */
+  /** Agent words recorded as heard at an interruption against words that were on the wire. */
   H_err: { unit: 'words', gate: { p99: 1 }, goal: { p99: 0 }, better: 'lower' },
-  /** From a vendor's fault to the agent's next sound: a filler, a fallback, or the answer after all. */
+  /** From a vendor's fault to the agent's next sound: a filler, a fallback, or the late reply. */
   Dead_air: { unit: 's', gate: { max: 1.5 }, goal: { max: 0.8 }, better: 'lower' },
   Beat: {
     unit: 'ms',
@@ -51,42 +51,42 @@ export const TARGETS = {
     better: 'lower',
   },
   Gap: { unit: 'ms', gate: { p99: 3, p999: 10 }, goal: { p99: 2, p999: 5 }, better: 'lower' },
-  /** Bridged calls of two network legs on one thread. No target was given but for bots (C_byo), used here. */
+  /** Bridged calls of two RTP legs on one thread. Takes the target of bots (C_byo). */
   Calls: { unit: 'calls', gate: { value: 200 }, goal: { value: 350 }, better: 'higher' },
-  /** CPU of one more bridged call, 20 ms both ways; 65 % of a core over the gate of `Calls`. */
+  /** CPU of one more bridged call, 20 ms in both directions; 65 % of a core over the gate of `Calls`. */
   Cpu: { unit: 'us', gate: { value: 65 }, goal: { value: 37 }, better: 'lower' },
   /** Marginal RSS of one more call. */
   Memory: { unit: 'MB', gate: { value: 1.5 }, goal: { value: 0.2 }, better: 'lower' },
   X: { unit: 'ms', gate: { p50: 50, p99: 80 }, goal: { p50: 5, p99: 5 }, better: 'lower' },
   C: { unit: 'calls', gate: { value: 100 }, goal: { value: 200 }, better: 'higher' },
-  /** The same as the CPU of one call allows at 65 % of a core. */
+  /** The same, derived from the CPU of one call at 65 % of a core. */
   'C@cpu': { unit: 'calls', gate: { value: 100 }, goal: { value: 200 }, better: 'higher' },
-  /** CPU of one thread for 20 ms of sound, one direction; Opus at complexity 5 sets the gates. */
+  /** CPU of one thread for 20 ms of audio in one direction; Opus at complexity 5 sets the gates. */
   M_encode: { unit: 'us', gate: { value: 75 }, goal: { value: 60 }, better: 'lower' },
   M_decode: { unit: 'us', gate: { value: 20 }, goal: { value: 12 }, better: 'lower' },
   M_resample: { unit: 'us', gate: { value: 20 }, goal: { value: 6 }, better: 'lower' },
   C_byo: { unit: 'calls', gate: { value: 200 }, goal: { value: 350 }, better: 'higher' },
   E_byo: { unit: 'ms', gate: { p50: 12, p99: 21 }, goal: { p50: 7, p99: 10 }, better: 'lower' },
-  /** Our CPU of a bridged call over Asterisk's, in turn in one run; given for 100 and 200 calls. */
+  /** CPU of a bridged call in Parley over that in Asterisk, alternating in one run; at 100 and 200 calls. */
   CPU_ratio: { unit: 'x', gate: { value: 0.6 }, goal: { value: 0.4 }, better: 'lower' },
-  /** What Asterisk's echo takes beside ours. A comparison: nothing to pass. */
+  /** Echo delay of Asterisk. A comparison without a gate. */
   E_byo_asterisk: { unit: 'ms', gate: {}, goal: {}, better: 'lower' },
-  /** Asterisk's after the same freezes. A comparison: nothing to pass. */
+  /** Recovery of Asterisk after the same freezes. A comparison without a gate. */
   Recovery_asterisk: { unit: 's', gate: {}, goal: {}, better: 'lower' },
   Recovery: { unit: 's', gate: { value: 1 }, goal: { value: 0.5 }, better: 'lower' },
-  /** One call's mixing on one beat; a core has 20,000 us for all of its calls. No target was given. */
+  /** Mixing of one call in one tick; a core has 20,000 us for all of its calls. */
   M_mix: { unit: 'us', gate: { value: 20 }, goal: { value: 5 }, better: 'lower' },
-  /** CPU of one detector for 20 ms of sound. No target was given: the WebRTC detector takes 1.9 and 2.4 us. */
+  /** CPU of one detector for 20 ms of audio. The WebRTC detector takes 1.9 and 2.4 us. */
   M_detect: { unit: 'us', gate: { value: 6 }, goal: { value: 3 }, better: 'lower' },
-  /** Labelled onset of a caller in noise to the detector's word; the end likewise, less the silence policy. */
+  /** Labelled onset of a caller in noise to its detection; the end likewise, less the hangover time. */
   Vad_onset: { unit: 'ms', gate: { p50: 120, p99: 200 }, goal: { p50: 90, p99: 150 }, better: 'lower' },
   Vad_end: { unit: 'ms', gate: { p50: 40, p99: 100 }, goal: { p50: 20, p99: 60 }, better: 'lower' },
   /**
-   * Turns cut off at a mean wait of so many ms, and the wait at which so many percent are: percent of what
-   * the detector alone does in the same calls. No target was given but "against plain VAD".
+   * Turns cut off at a mean wait of this many ms, and the wait at which this many percent are; in percent of
+   * the VAD alone on the same calls.
    */
   E_turn: { unit: '% of VAD', gate: { value: 100 }, goal: { value: 60 }, better: 'lower' },
-  /** Who answered, right in so many percent of a fixture set. No target was given. */
+  /** Percentage of a fixture set in which the kind of answerer is detected correctly. */
   A_answer: { unit: '%', gate: { value: 90 }, goal: { value: 97 }, better: 'higher' },
   A_get: { unit: 'ms', gate: { p50: 3, p99: 10 }, goal: { p50: 1, p99: 4 }, better: 'lower' },
   A_start: { unit: 's', gate: { value: 2 }, goal: { value: 1 }, better: 'lower' },
@@ -94,9 +94,9 @@ export const TARGETS = {
   S_invite: { unit: 'ms', gate: { p99: 5 }, goal: { p99: 2 }, better: 'lower' },
   S_answer: { unit: 'ms', gate: { p99: 30 }, goal: { p99: 15 }, better: 'lower' },
   S_cps: { unit: 'calls/s', gate: { value: 50 }, goal: { value: 200 }, better: 'higher' },
-  /** MB of heap per 1,000 calls that are up. No target was given: a dialog should cost kilobytes. */
+  /** MB of heap per 1,000 established calls. A dialog should cost kilobytes. */
   S_memory: { unit: 'MB', gate: { value: 50 }, goal: { value: 20 }, better: 'lower' },
-  /** No target was given; `node:crypto` objects made for each packet took 5,500 ns for AES-CM and SHA-1. */
+  /** `node:crypto` objects made for each packet took 5,500 ns for AES-CM and SHA-1. */
   M_packet: { unit: 'ns', gate: { value: 5500 }, goal: { value: 3500 }, better: 'lower' },
   S_parse: {
     unit: 'messages/s',
@@ -109,7 +109,7 @@ export const TARGETS = {
 export type FigureId = keyof typeof TARGETS
 export const FIGURE_IDS = Object.keys(TARGETS) as FigureId[]
 
-/** Fills in target and verdict of a measurement; `id` may be a sub-figure like `R_engine@typical`. */
+/** Adds target and verdict to a measurement; `id` may be a sub-figure like `R_engine@typical`. */
 export function figure(
   id: string,
   values: Limits & { readonly n: number },
@@ -128,7 +128,7 @@ export function figure(
   return { id, ...values, unit, gate: short(gate), goal: short(goal), pass, context }
 }
 
-/** A part of a figure, which has no target of its own. */
+/** Returns a part of a figure without a target of its own. */
 export function part(
   id: string,
   values: Limits & { readonly n: number },
@@ -137,7 +137,7 @@ export function part(
   return { ...figure(id, values, context), gate: {}, goal: {}, pass: values.n > 0 }
 }
 
-/** One limit of `value` is a number, as the result format has it. */
+/** Writes a single limit of `value` as a number, as the result format requires. */
 function short(limits: Limits): Limits | number {
   const { value, ...more } = limits
   return value === undefined || Object.keys(more).length > 0 ? limits : value
@@ -148,7 +148,7 @@ function words(limits: Limits | number): string {
   return `${Object.keys(limits).join(' / ')} ${Object.values(limits).join(' / ')}`.trim()
 }
 
-/** The table people read. */
+/** Formats the figures as a table. */
 export function table(figures: readonly Figure[]): string {
   const cell = (value: number | undefined): string => (value === undefined ? '' : String(value))
   const rows = [

@@ -2,14 +2,14 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { maximum, percentile, rounded } from './statistics.js'
 
-/** Above this the host itself is late and says nothing about the engine. */
+/** Above this the host itself is late and the run says nothing about the engine. */
 export const NULL_LIMIT_MS = 5
 
-/** The idle process beside every run. */
+/** The idle process that runs beside every measurement. */
 export interface Probe {
-  /** p99.9 of its lateness since it was asked before, in ms. */
+  /** Returns p99.9 of its lateness since the last query (ms). */
   take(): Promise<number>
-  /** The worst of the lateness that was taken last: how long the host stood still for everybody. */
+  /** The worst lateness of the last query: how long the whole host stood still. */
   readonly worstMs: number
   close(): void
 }

@@ -1,8 +1,8 @@
 import { systemClock } from '../../media/base/clock.js'
 
 /*
- * A process that does nothing but wake every 5 ms and note how late: what the host itself costs.
- * Asked over IPC, it answers with the lateness of the time since it was asked before.
+ * A process that only wakes every 5 ms and records its lateness: the noise of the host. Answers each IPC
+ * query with the lateness since the previous one.
  */
 
 const PERIOD_MS = 5
@@ -11,10 +11,10 @@ let due = systemClock.now() + PERIOD_MS
 
 function wake(): void {
   const now = systemClock.now()
-  // Node counts whole milliseconds and may be up to one early; early is not late.
+  // Node counts whole milliseconds and may fire up to one early; early does not count as late.
   late.push(Math.max(0, now - due))
   due += PERIOD_MS
-  // After a stall the missed wakes are one lateness, not many.
+  // After a stall the missed wake-ups count as one lateness.
   if (due < now) due = now + PERIOD_MS
   setTimeout(wake, due - now)
 }
@@ -25,5 +25,5 @@ process.on('message', () => {
   late = []
 })
 process.on('disconnect', () => process.exit(0))
-// Who started it may have left while this was still being loaded.
+// The parent may have ended while this process was loading.
 if (!process.connected) process.exit(0)

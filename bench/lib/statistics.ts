@@ -1,4 +1,4 @@
-/** The value below which a share `p` (0..1) of the sample lies; NaN for none. */
+/** Returns the value below which a share `p` (0..1) of the sample lies; NaN for an empty sample. */
 export function percentile(values: readonly number[], p: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(p * sorted.length) - 1))] ?? Number.NaN
@@ -8,7 +8,7 @@ export function maximum(values: readonly number[]): number {
   return values.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY)
 }
 
-/** To two digits after the point: finer is noise. */
+/** Rounds to two digits after the point: finer is noise. */
 export function rounded(value: number): number {
   return Math.round(value * 100) / 100
 }
@@ -19,8 +19,8 @@ export interface OutPacket {
 }
 
 /**
- * How late each packet of one stream came against the stream's own 20 ms grid: the grid is laid by
- * the RTP timestamps (8 per ms) through the packet that came earliest. Packets in order of arrival.
+ * Returns the lateness of each packet of one stream against its own 20 ms grid. The RTP timestamps (8 per ms)
+ * and the earliest packet define the grid. Packets are in order of arrival.
  */
 export function latenessOf(packets: readonly OutPacket[]): number[] {
   const [first] = packets
@@ -30,7 +30,7 @@ export function latenessOf(packets: readonly OutPacket[]): number[] {
   return delays.map((delay) => delay - earliest)
 }
 
-/** Deviation of the spacing of neighbouring packets from what their timestamps say. */
+/** Returns the difference between the spacing of neighbouring packets and that of their timestamps. */
 export function gapsOf(packets: readonly OutPacket[]): number[] {
   const gaps: number[] = []
   for (let i = 1; i < packets.length; i++) {

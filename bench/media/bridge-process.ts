@@ -10,8 +10,8 @@ import type { FromBridges, Ports, ToBridges } from './job.js'
 import { PAYLOAD_TYPES } from './job.js'
 
 /*
- * The media side of the engine alone, in a process of its own: bridged calls on one beat, as a media
- * worker runs them, without signalling and agents.
+ * The media side of the engine in a process of its own: bridged calls on one frame clock, as in a media
+ * worker, without signalling and agents.
  */
 
 const TIMEOUT_MS = 60_000

@@ -13,18 +13,18 @@ import { percentile, rounded } from '../lib/statistics.js'
 import type { FromBridges, FromPeers, ReceivedQuality, ToBridges, ToPeers, Usage, Variant } from './job.js'
 import { drawCalls, type Step } from './plot.js'
 
-/** Calls up at each step; the next one adds to those that are there. */
+/** Calls at each step; the next step adds to the existing ones. */
 const STEPS = [10, 25, 50, 75, 100, 150, 200, 250, 300, 400] as const
-/** The beat tells its lateness of the last 10 s: both together. */
+/** The frame clock reports its lateness over 10 s: warm-up and measurement together. */
 const WARM_MS = 2000
 const HOLD_MS = 8000
 const TRIES = 2
-/** So many steps that did not hold end the climb: one may be the host's fault; and so does a full core. */
+/** This many failed steps end the climb, since one may be the host's fault; a full core ends it too. */
 const MISSES = 3
 const FULL_PERCENT = 85
 const ANSWER_MS = 60_000
 
-/** Steps of every variant measured in this run, for the picture. */
+/** Steps of every variant measured in this run, for the drawing. */
 const drawn = new Map<string, readonly Step[]>()
 
 interface Taken extends Step {
@@ -35,8 +35,8 @@ interface Taken extends Step {
 }
 
 /**
- * Calls@variant: the most bridged calls one thread carries with every packet in time (as C judges it),
- * Cpu@variant and Memory@variant: what one more call costs, X@variant: how long a packet takes through.
+ * Calls@variant: measures the most bridged calls that one thread carries with every packet in time.
+ * Cpu@variant and Memory@variant: the cost of one more call. X@variant: the transit time of a packet.
  */
 export async function measureCalls(
   variant: Variant,
@@ -62,12 +62,12 @@ export async function measureCalls(
       say(
         `  ${variant.name}: ${calls} calls ${taken.holds ? 'hold' : 'do not hold'}, ${taken.cpuPercent} % of a core, beat p99 ${taken.latenessP99} ms (null probe p99.9 ${taken.nullProbeMs} ms)`,
       )
-      // What one more call costs can be told on a noisy host as well, from a few steps.
+      // The cost of one more call can be measured on a noisy host as well, from a few steps.
       if (!taken.holds && (taken.cpuPercent > FULL_PERCENT || ++misses === MISSES)) break
       if (!mayGoOn()) break
     }
   } catch (failure) {
-    // What was measured before it counts, and so do the other variants.
+    // Steps measured before the failure count, and so do the other variants.
     error = errorText(failure)
     say(`  ${variant.name}: ${error}`)
   } finally {
@@ -96,7 +96,7 @@ function rows(variant: Variant, steps: readonly Taken[], picture: string, error:
     gapP99: rounded(heard.gapP99),
     transitP99: transitMs.length === 0 ? null : rounded(percentile(transitMs, 0.99)),
   }))
-  // What costs something is told of all steps but those that broke down.
+  // The cost is computed from all steps but the failed ones.
   const counted = held.length > 1 ? held : steps
   const context = {
     variant: variant.name,
@@ -113,7 +113,7 @@ function rows(variant: Variant, steps: readonly Taken[], picture: string, error:
   const n = steps.length
   const figures = [
     figure(`Calls@${variant.name}`, { n, value: best?.calls ?? 0 }, { ...context, picture, steps: details }),
-    // One more call is told by two steps at least.
+    // The cost of one more call needs at least two steps.
     ...(counted.length < 2
       ? []
       : [
@@ -137,7 +137,7 @@ function rows(variant: Variant, steps: readonly Taken[], picture: string, error:
   return figures.map((row) => ({ ...row, nullProbeMs }))
 }
 
-/** Least squares: how much y grows with one x. */
+/** Returns the least-squares slope of y over x. */
 function slope(points: readonly (readonly [number, number])[]): number {
   const meanX = points.reduce((sum, [x]) => sum + x, 0) / points.length
   const meanY = points.reduce((sum, [, y]) => sum + y, 0) / points.length
@@ -233,7 +233,7 @@ function start(file: string): ChildProcess {
   })
 }
 
-/** The next answer; rejects when the process fails, ends, or takes too long. */
+/** Resolves with the next answer; rejects if the process fails, ends, or takes too long. */
 function ask<Answer extends { readonly kind: string }>(
   child: ChildProcess,
   message: object,

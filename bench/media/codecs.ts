@@ -16,8 +16,8 @@ const RESAMPLINGS: readonly (readonly [Rate, Rate])[] = [
 ]
 
 /**
- * What one 20 ms frame costs one thread: CPU time, not wall time, of encoding, decoding and resampling
- * sound like speech, and the bytes that are left to the garbage collector.
+ * Measures what one 20 ms frame costs one thread: CPU time of encoding, decoding and resampling speech-like
+ * audio, and the bytes of garbage.
  */
 export async function measureCodecs(): Promise<Measured[]> {
   const figures: Measured[] = []

@@ -9,7 +9,7 @@ import { figure, type Measured } from '../lib/figures.js'
 
 const RATES: readonly SessionRate[] = [8000, 16_000]
 
-/** M_detect: what listening for one thing costs a 20 ms frame of speech, at both rates. */
+/** M_detect: measures the cost of each detector for a 20 ms frame of speech, at both rates. */
 export async function measureDetectors(): Promise<Measured[]> {
   const names = Object.keys(DETECTORS) as DetectorName[]
   const factory = await loadVad()

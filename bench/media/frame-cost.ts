@@ -4,14 +4,14 @@ import type { Rate } from '../../media/base/frame.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
 
-/** Frames that end after the sound is warm, per round; each round is one sample. */
+/** Frames per round after the warm-up; each round is one sample. */
 const WARM_FRAMES = 3000
 const ROUND_FRAMES = 2000
 const ROUNDS = 9
-/** Few enough that no collection comes in between. */
+/** Few enough to avoid a garbage collection in between. */
 const COUNTED_FRAMES = 1000
 
-/** A second of noise with the swell of syllables, in frames; the same in every run. */
+/** Makes a second of noise with the envelope of syllables, in frames; the same in every run. */
 export function speechLike(rate: Rate): Int16Array[] {
   let state = 12_345
   return Array.from({ length: 50 }, (_, frame) =>
@@ -26,7 +26,7 @@ export function speechLike(rate: Rate): Int16Array[] {
   )
 }
 
-/** CPU time of one frame in us, the median of the rounds, and the bytes it leaves to the collector. */
+/** Measures CPU time of one frame in us (median of the rounds) and its garbage in bytes. */
 export function cost(id: string, frames: number, run: (frame: number) => void): Measured {
   let next = 0
   const many = (count: number) => {

@@ -2,7 +2,7 @@ import type { SessionRate } from '../../media/base/frame.js'
 import type { CodecName } from '../../media/codec/codec.js'
 import type { SrtpKeys } from '../../media/rtp/srtp/keying.js'
 
-/** What the two legs of a measured call speak, and what is done with them. */
+/** Codecs of the two legs of a measured call, and the processing between them. */
 export interface Variant {
   readonly name: 'relay' | 'transcode' | 'opus' | 'record' | 'srtp'
   readonly rate: SessionRate
@@ -31,7 +31,7 @@ export const PAYLOAD_TYPES: Readonly<Record<CodecName, number>> = {
 /** Ports of one call's legs. */
 export type Ports = readonly [number, number]
 
-/** To the process that runs the engine's media side: bridges, one thread, one beat. */
+/** To the process that runs the engine's media side: bridges, one thread, one frame clock. */
 export type ToBridges =
   | {
       readonly type: 'open'
@@ -39,9 +39,9 @@ export type ToBridges =
       readonly keys: SrtpKeys | null
       readonly folder: string
     }
-  /** One more call for each pair of the peers' ports; answered with ours. */
+  /** Opens one more call for each pair of the peers' ports; answered with the engine's ports. */
   | { readonly type: 'add'; readonly peers: readonly Ports[] }
-  /** `collect`: after a garbage collection, which is a stall; not while anything is measured. */
+  /** `collect`: after a garbage collection, which is a stall; not during a measurement. */
   | { readonly type: 'usage'; readonly collect: boolean }
   | { readonly type: 'close' }
 
@@ -63,11 +63,11 @@ export type FromBridges =
 /** To the process that plays the telephones of all calls. */
 export type ToPeers =
   | { readonly type: 'open'; readonly variant: Variant; readonly keys: SrtpKeys | null }
-  /** Makes the sockets of so many more calls; answered with their ports. */
+  /** Opens the sockets of this many more calls; answered with their ports. */
   | { readonly type: 'make'; readonly calls: number }
-  /** The engine's ports of the calls made last: they are spoken to from now on. */
+  /** The engine's ports of the calls opened last; packets are sent to them from now on. */
   | { readonly type: 'talk'; readonly ports: readonly Ports[] }
-  /** Forgets what was heard and begins to measure; or tells it. */
+  /** Clears the counters and starts measuring, or reports the counters. */
   | { readonly type: 'begin' }
   | { readonly type: 'end' }
 
@@ -78,7 +78,7 @@ export interface ReceivedQuality {
   readonly lateOver20: number
   readonly latenessP99: number
   readonly gapP99: number
-  /** Leg A packet sent to leg B packet received, of the marks in the sound. */
+  /** From a packet sent on leg A to the packet received on leg B, for the marks in the audio. */
   readonly transitMs: readonly number[]
 }
 

@@ -9,7 +9,7 @@ import { LoopEndpoint } from '../../media/sounds/endpoints.js'
 import type { Measured } from '../lib/figures.js'
 import { cost, speechLike } from './frame-cost.js'
 
-/** A disk that takes everything at once: what is measured is ours. */
+/** A disk that accepts everything at once: only the engine's share is measured. */
 const NO_DISK: Disk = {
   create: async () => ({
     write: async (_bytes, _offset, length) => ({ bytesWritten: length }),
@@ -19,7 +19,7 @@ const NO_DISK: Disk = {
   remove: async () => {},
 }
 
-/** Speaks all the time, hears and forgets. */
+/** Speaks all the time and discards what it receives. */
 class Talker implements Endpoint {
   readonly kind = 'byo'
   readonly delivery = 'tick'
@@ -44,7 +44,7 @@ class Talker implements Endpoint {
   close(): void {}
 }
 
-/** M_mix: a beat of a session with so many parties, all speaking, and of its single parts. */
+/** M_mix: measures one tick of a session with this many parties, all speaking, and of its single parts. */
 export async function measureMixing(): Promise<Measured[]> {
   const figures: Measured[] = []
   for (const rate of [8000, 16_000] as const) {
@@ -60,7 +60,7 @@ export async function measureMixing(): Promise<Measured[]> {
   return figures
 }
 
-/** Everybody hears everybody else; with ambience, one of them hears that too. */
+/** Every party hears all others; with ambience, one of them hears that too. */
 function beats(rate: SessionRate, names: readonly string[], ambience: boolean): () => void {
   const session = new Session({ rate, clock: systemClock, recordTo: null, onRecordingFailed: () => {} })
   for (const name of names) session.add(new Talker(name, rate))
@@ -96,7 +96,7 @@ function recording(rate: SessionRate): () => void {
     rate,
     disk: NO_DISK,
     onFailed: (message) => {
-      // The writes wait for a pause that the measurement does not make: its queue runs full, and is let go.
+      // The writes wait for a pause that the measurement does not make: the queue overflows and is discarded.
       if (!message.includes('too slow')) throw new Error(message)
     },
   })

@@ -14,8 +14,8 @@ import type { FromPeers, Ports, ReceivedQuality, ToPeers, Variant } from './job.
 import { PAYLOAD_TYPES } from './job.js'
 
 /*
- * The telephones of the media bench, all in one process: each sends a packet every 20 ms, soft noise
- * with a loud mark twice a second, and notes what it hears.
+ * The telephones of the media bench in one process. Each sends a packet every 20 ms (soft noise with a loud
+ * mark twice a second) and records what it receives.
  */
 
 const PHASES = 4
@@ -23,7 +23,7 @@ const PHASE_MS = 5
 const MARK_EVERY = 25
 const MARK_DBFS = -20
 
-/** A second of packets of each codec, made once: noise, and the mark in the place of the first. */
+/** One second of packets per codec, made once: noise, with the mark as the first packet. */
 class Sounds {
   readonly payloads: readonly Uint8Array[]
   readonly step: number
@@ -76,7 +76,7 @@ class Leg {
     this.#buffer = Buffer.alloc(2048 + MAX_SRTP_OVERHEAD)
     this.#marksHeard = sounds.payloadType === PAYLOAD_TYPES.PCMA
     socket.on('message', (bytes) => this.#hear(bytes))
-    socket.on('error', () => {}) // the engine's socket is gone when the bench ends
+    socket.on('error', () => {}) // the engine closes its socket when the bench ends
   }
 
   get port(): number {

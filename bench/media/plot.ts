@@ -2,10 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectRoot } from '../../media/base/project-root.js'
 
-/** One number of calls that was measured. */
+/** One measured number of calls. */
 export interface Step {
   readonly calls: number
-  /** Of one core, by the whole process. */
+  /** Per cent of one core, whole process. */
   readonly cpuPercent: number
   readonly rssMb: number
   readonly latenessP50: number
@@ -30,7 +30,7 @@ export function drawCalls(series: ReadonlyMap<string, readonly Step[]>): string 
   return 'bench/results/media-calls.svg'
 }
 
-/** Lateness of the beat, and CPU. */
+/** Draws frame clock lateness and CPU. */
 export function callsPicture(series: ReadonlyMap<string, readonly Step[]>): string {
   return picture(series, 'bridged calls on one media thread', [
     { title: 'lateness of the 20 ms beat, p99, ms', value: ({ latenessP99: beatP99 }) => beatP99, limit: 5 },
@@ -38,14 +38,14 @@ export function callsPicture(series: ReadonlyMap<string, readonly Step[]>): stri
   ])
 }
 
-/** One value of every step, and what it must stay below. */
+/** One value of every step, and its limit. */
 export interface Panel<S> {
   readonly title: string
   readonly value: (step: S) => number
   readonly limit: number
 }
 
-/** Two panels, one below the other, over the same number of calls. */
+/** Draws two panels, one below the other, over the same number of calls. */
 export function picture<S extends { readonly calls: number }>(
   series: ReadonlyMap<string, readonly S[]>,
   foot: string,
@@ -61,7 +61,7 @@ export function picture<S extends { readonly calls: number }>(
   )
 }
 
-/** A picture of parts that are placed already, with a line under them. */
+/** Assembles placed parts into one drawing with a line of text under them. */
 export function sheet(height: number, foot: string, parts: readonly string[]): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}">`,
@@ -73,7 +73,7 @@ export function sheet(height: number, foot: string, parts: readonly string[]): s
   ].join('\n')
 }
 
-/** Lines over a number of calls, with a dashed limit. */
+/** Draws curves over a number of calls, with a dashed limit. */
 export function panel<S extends { readonly calls: number }>(
   series: ReadonlyMap<string, readonly S[]>,
   top: number,
@@ -118,7 +118,7 @@ function rounded(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-/** 1, 2 or 5 times a power of ten. */
+/** Returns 1, 2 or 5 times a power of ten. */
 function niceAbove(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value))
   return [1, 2, 5, 10].map((factor) => factor * power).find((nice) => nice >= value) ?? value

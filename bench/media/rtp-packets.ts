@@ -14,7 +14,7 @@ const WARM = 4
 const PACKETS = 20_000
 const BYTES = RTP_HEADER_BYTES + 160
 
-/** One way through a packet: `prepare` is not measured, `run` handles packet number `i` of the round. */
+/** One operation on a packet: `prepare` is not measured, `run` handles packet number `i` of the round. */
 interface Work {
   readonly name: string
   prepare(round: number): void
@@ -22,8 +22,8 @@ interface Work {
 }
 
 /**
- * M_packet: nanoseconds per 20 ms G.711 packet, and bytes of garbage, for reading and writing headers and
- * for SRTP by suite.
+ * M_packet: measures nanoseconds and bytes of garbage per 20 ms G.711 packet, for reading and writing headers
+ * and for each SRTP suite.
  */
 export async function measurePackets(): Promise<Measured[]> {
   const names = Object.keys(SRTP_SUITES) as SrtpSuiteName[]
@@ -33,7 +33,7 @@ export async function measurePackets(): Promise<Measured[]> {
     reports,
     ...names.flatMap((name) => [() => protecting(name), () => opening(name)]),
   ]
-  // One at a time: what one keeps is for the collector to go through while another is measured.
+  // One at a time: the collector would traverse what another one retains.
   return works.map((open) => {
     const work = open()
     const times: number[] = []
@@ -41,7 +41,7 @@ export async function measurePackets(): Promise<Measured[]> {
     for (let round = 0; round < ROUNDS; round++) {
       work.prepare(round)
       const heap = allocated()
-      // Of the processor, not of the clock: others use this host too.
+      // CPU time instead of wall time: other processes use this host too.
       const begin = process.cpuUsage()
       for (let i = 0; i < PACKETS; i++) if (!work.run(i)) throw new Error(`${work.name} failed`)
       const { user, system } = process.cpuUsage(begin)
@@ -49,7 +49,7 @@ export async function measurePackets(): Promise<Measured[]> {
       garbage.push((allocated() - heap) / PACKETS)
     }
     const values = { n: (ROUNDS - WARM) * PACKETS, value: Math.round(percentile(times.slice(WARM), 0.5)) }
-    // A collection within a round makes it negative: the median of the others counts.
+    // A collection within a round makes the value negative; the median of the others counts.
     const bytes = garbage.slice(WARM).filter((each) => each >= 0)
     const context = {
       bytes: BYTES,
@@ -135,7 +135,7 @@ function opening(name: SrtpSuiteName): Work {
   const key = keyOf(name)
   const out = new SrtpSender(name, key)
   const into = new SrtpReceiver(name, key)
-  // One buffer for all: twenty thousand would be the collector's work, not the cipher's.
+  // One buffer for all: twenty thousand buffers would measure the collector instead of the cipher.
   const slot = BYTES + MAX_SRTP_OVERHEAD
   const sealed = Buffer.alloc(PACKETS * slot)
   const lengths = new Uint16Array(PACKETS)

@@ -12,7 +12,7 @@ const IDLE_CALLS = 300
 const IDLE_PER_SECOND = 25
 const RATES = [50, 100, 200, 300, 400] as const
 const STEP_MS = 3_000
-/** After a step, for what is still under way. */
+/** Wait after a step for calls still in progress (ms). */
 const SETTLE_MS = 700
 
 const OFFER =
@@ -22,12 +22,15 @@ interface Call {
   readonly at: number
   tryingMs: number | null
   answeredMs: number | null
-  /** 200s to the INVITE; more than one is a retransmission. */
+  /** 200 responses to the INVITE; more than one means retransmission. */
   answers: number
   over: boolean
 }
 
-/** S_invite and S_cps: embedded server and application in a process of one thread, calls over UDP. */
+/**
+ * S_invite and S_cps: measures embedded server and application in a single-threaded process with calls over
+ * UDP.
+ */
 export async function measureSipCalls(): Promise<Measured[]> {
   const child = fork(fileURLToPath(new URL('./sip-process.js', import.meta.url)))
   const socket = createSocket('udp4')
@@ -91,7 +94,7 @@ export async function measureSipCalls(): Promise<Measured[]> {
       const [answer] = (await once(child, 'message')) as [{ readonly cpuMs: number; readonly rssMb: number }]
       return answer
     }
-    await run(100, 200) // The first calls compile.
+    await run(100, 200) // Warms up the JIT compiler.
     const idle = await run(IDLE_PER_SECOND, IDLE_CALLS)
     const good = (call: Call) => call.over && call.answers === 1 && call.tryingMs !== null
     const trying = idle.flatMap(({ tryingMs }) => tryingMs ?? [])

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { figure, type Measured } from '../lib/figures.js'
 
-/** Calls held at once when the memory is read: the difference of two levels leaves the program itself out. */
+/** Calls held when the memory is read; the difference of two levels excludes the program itself. */
 const LEVELS = [1_000, 5_000] as const
 const PER_SECOND = 400
-/** Base timer of the child: transactions are over 3.2 s after their call was set up, as after 32 s in life. */
+/** T1 of the child process: transactions end 3.2 s after call setup instead of 32 s. */
 const T1_MS = 50
 const SETTLE_MS = 64 * T1_MS + 1_500
 
@@ -21,8 +21,8 @@ interface Usage {
 }
 
 /**
- * S_memory: what 1,000 calls that are up cost the embedded server and the application on it, in one
- * process without media, after a garbage collection; UDP, transactions over.
+ * S_memory: measures the memory of 1,000 established calls in the embedded server and its application, in one
+ * process without media, after a garbage collection; UDP, transactions ended.
  */
 export async function measureSipMemory(): Promise<Measured[]> {
   const child = fork(fileURLToPath(new URL('./sip-process.js', import.meta.url)), [String(T1_MS)], {

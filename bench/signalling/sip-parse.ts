@@ -24,7 +24,7 @@ const BODY = [
   '',
 ].join('\r\n')
 
-/** An INVITE as carriers send them; each is a little different, so that nothing can be remembered. */
+/** Builds an INVITE as carriers send them; each differs a little, so that nothing can be cached. */
 function invite(number: number): Buffer {
   return Buffer.from(
     [
@@ -51,7 +51,7 @@ function invite(number: number): Buffer {
   )
 }
 
-/** S_parse: INVITEs a second read from bytes and fully checked, on this core. */
+/** S_parse: measures INVITEs per second parsed from bytes and fully checked, on this core. */
 export async function measureSipParsing(): Promise<Measured[]> {
   const messages = Array.from({ length: PER_ROUND }, (_, number) => invite(number + 1))
   const rates: number[] = []
@@ -63,7 +63,7 @@ export async function measureSipParsing(): Promise<Measured[]> {
     }
     rates.push(Math.round((messages.length * 1000) / (performance.now() - begin)))
   }
-  // The first rounds compile.
+  // The first rounds warm up the JIT compiler.
   const warm = rates.slice(5)
   const context = { bytes: messages[0]?.length, rates: warm }
   return [figure('S_parse', { n: warm.length * PER_ROUND, value: percentile(warm, 0.5) }, context)]

@@ -4,9 +4,9 @@ import { openEmbeddedServer } from '../../signalling/embedded/server.js'
 import { openSipServer } from '../../signalling/sip/sip-server.js'
 
 /*
- * The SIP side of the service alone, in a process of its own: embedded server and application on one
- * thread, every call answered at once. Sends its port, and its CPU time and memory whenever it is asked;
- * asked to `collect`, after a garbage collection. The first argument is T1 in milliseconds, 500 without.
+ * The SIP side of the service alone in a process of its own: embedded server and application on one thread;
+ * every call is answered at once. Sends its port, and on request its CPU time and memory; on `collect` after
+ * a garbage collection. The first argument is T1 in milliseconds (default 500).
  */
 
 const ANSWER =
@@ -32,7 +32,7 @@ const sip = await openSipServer({
   log: silentLog,
 })
 sip.onInvite((invite) => {
-  // A call that was given up meanwhile shows as unanswered at the other end.
+  // A call cancelled meanwhile shows as unanswered at the other end.
   invite.accept(ANSWER, HANDLERS).catch(() => {})
 })
 process.on('message', (what) => {

@@ -4,13 +4,13 @@ import { systemClock } from '../../media/base/clock.js'
 import type { Ledger } from './ledger.js'
 import { RECITAL } from './vocabulary.js'
 
-/** Frames before the one that completes the first sentence: role and three pieces. */
+/** Chunks before the one that completes the first sentence: role and three pieces. */
 const FIRST_SENTENCE = 4
 const STALL_EVERY = 4
 
 const recital = RECITAL.map((sentence, at) => (at === 0 ? sentence : ` ${sentence}`))
 
-/** Chat completions over server-sent events: two sentences for every question, the first one numbered. */
+/** Chat completions over server-sent events: two sentences per question, the first one with a number. */
 export class Chat {
   readonly #ledger: Ledger
 
@@ -60,7 +60,7 @@ function numbered(number: number): readonly string[] {
   return ['Certainly', ', this is', ` offer ${number} of today.`, ' There is more', ' of it to be told.']
 }
 
-/** The number after the last `offer`; 0 where there is none. */
+/** Returns the number after the last `offer`, or 0. */
 export function lastNumber(text: string): number {
   return Number([...text.matchAll(/offer (\d+)/g)].at(-1)?.[1] ?? 0)
 }

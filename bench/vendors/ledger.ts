@@ -4,16 +4,16 @@ import type { Fault, FaultMoment, TurnWaits, VendorOptions } from './messages.js
 type Open = { -readonly [K in keyof TurnWaits]?: TurnWaits[K] }
 
 /**
- * What the vendors know together: each question carries a number through recognition, model and
- * synthesis, and the model is told the caller's number, so that moments and faults find their caller.
+ * What the vendors know together. Each question carries a number through recognition, model and synthesis,
+ * and the prompt states the caller's number, so that times and faults can be assigned to a caller.
  */
 export class Ledger {
   readonly faultMoments: FaultMoment[] = []
   readonly #options: VendorOptions
   readonly #turns = new Map<number, Open>()
-  /** Questions asked by each caller, by number. */
+  /** Numbers of the questions asked by each caller. */
   readonly #asked = new Map<string, Set<number>>()
-  /** Caller of a question. */
+  /** Caller of each question. */
   readonly #callers = new Map<number, string>()
   #count = 0
 
@@ -25,7 +25,7 @@ export class Ledger {
     return this.#options
   }
 
-  /** A final text was asked for; returns the question's number. */
+  /** Records a request for a final text; returns the question's number. */
   flushed(atMs: number): number {
     const number = ++this.#count
     this.#turns.set(number, { flushMs: atMs })
@@ -34,11 +34,11 @@ export class Ledger {
 
   note(number: number, moments: Open): void {
     const turn = this.#turns.get(number)
-    // The first of its kind counts: a second sentence is spoken too.
+    // The first of its kind counts: a second sentence is synthesised too.
     if (turn !== undefined) this.#turns.set(number, { ...moments, ...turn })
   }
 
-  /** The model is asked question `number` by `from`. */
+  /** Records that caller `from` sent question `number` to the model. */
   asked(number: number, from: string): void {
     const asked = this.#asked.get(from) ?? new Set()
     this.#asked.set(from, asked.add(number))
@@ -50,7 +50,9 @@ export class Ledger {
     return number === null ? null : (this.#callers.get(number) ?? null)
   }
 
-  /** The fault of this caller, once its first question was asked; `number` is a question of the model. */
+  /**
+   * Returns the fault of this caller once its first question was asked; `number` is a question of the model.
+   */
   faultOf(from: string | null, number: number | null): Fault | null {
     if (from === null) return null
     const asked = this.#asked.get(from)
@@ -59,13 +61,13 @@ export class Ledger {
     return number === first ? null : (this.#options.faults[from] ?? null)
   }
 
-  /** The fault shows now. */
+  /** Records that the fault takes effect now. */
   recordFault(from: string, fault: Fault): void {
     if (this.faultMoments.some((moment) => moment.from === from)) return
     this.faultMoments.push({ from, fault, atMs: systemClock.now() })
   }
 
-  /** Those that went through all three vendors. */
+  /** Returns the questions that went through all three vendors. */
   complete(): TurnWaits[] {
     return [...this.#turns.values()].flatMap(
       ({ from, flushMs, finalMs, askedMs, sentenceMs, speakMs, audioMs }) =>

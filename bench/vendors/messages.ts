@@ -1,22 +1,22 @@
 /*
- * What crosses between the bench and its vendors, which are a process of their own: their CPU must not
- * be the callers', and their moments must not wait for the bench.
+ * Messages between the bench and its fake vendors. The vendors are a process of their own, so that their CPU
+ * time is not counted with the callers' and their time stamps do not wait for the bench.
  */
 
-/** What the vendors take before they say anything, in ms. */
+/** Response times of the vendors (ms). */
 export interface Profile {
   readonly name: 'zero' | 'typical' | 'tail'
   readonly transcriptionMs: number
   readonly modelMs: number
   readonly speechMs: number
-  /** Every fourth answer of the model stands still for so long within its first sentence. */
+  /** Every fourth reply of the model stalls for this long within its first sentence. */
   readonly stallMs: number
 }
 
 /**
- * `tail`: what vendors take in their slowest hundredth, as far as they publish it (a streaming recogniser
- * 400 to 500, a fast model 750, a synthesis 250), with a model that stands still at times. Slower ones
- * would meet the engine's own line against dead air, which `Dead_air` measures.
+ * `tail`: the slowest hundredth of the vendors as far as published (streaming recogniser 400 to 500 ms, fast
+ * model 750 ms, synthesis 250 ms), with a model that sometimes stalls. Slower vendors would trigger the
+ * engine's filler phrase, which `Dead_air` measures.
  */
 export const PROFILES: Readonly<Record<Profile['name'], Profile>> = {
   zero: { name: 'zero', transcriptionMs: 0, modelMs: 0, speechMs: 0, stallMs: 0 },
@@ -24,26 +24,26 @@ export const PROFILES: Readonly<Record<Profile['name'], Profile>> = {
   tail: { name: 'tail', transcriptionMs: 500, modelMs: 750, speechMs: 250, stallMs: 300 },
 }
 
-/** One vendor that fails one caller, from the caller's second question on. */
+/** The kinds of fault: one vendor fails one caller, from the caller's second question on. */
 export const FAULTS = [
-  /** Hears the end of the question and sends no text. */
+  /** Receives the end of the question and sends no text. */
   'stt_silent',
-  /** The connection breaks there. */
+  /** The connection closes instead of the final text. */
   'stt_dies',
-  /** The answer begins and no word comes. */
+  /** The response begins but sends no token. */
   'llm_stalls',
-  /** It stops in the middle of the first sentence. */
+  /** The response stops in the middle of the first sentence. */
   'llm_stops',
   'llm_429',
   'llm_500',
-  /** The connection breaks in the middle of the first sentence. */
+  /** The connection closes in the middle of the first sentence. */
   'llm_dies',
   'tts_silent',
-  /** Refuses the text. */
+  /** Rejects the text. */
   'tts_refuses',
-  /** 600 ms of sound and no more. */
+  /** Sends 600 ms of audio and then nothing. */
   'tts_stalls',
-  /** 600 ms of sound, then an error. */
+  /** Sends 600 ms of audio, then an error. */
   'tts_fails',
 ] as const
 
@@ -51,32 +51,34 @@ export type Fault = (typeof FAULTS)[number]
 
 export interface VendorOptions {
   readonly profile: Profile
-  /** Speech of each sentence, for the voice `noise`. */
+  /** Length of speech per sentence for the voice `noise`. */
   readonly replySeconds: number
-  /** `noise` sounds like a voice; in `words` each word of `bench/vendors/vocabulary.ts` is its own tone. */
+  /**
+   * `noise` sounds like a voice; in `words` each word of `bench/vendors/vocabulary.ts` is a tone of its own.
+   */
   readonly voice: 'noise' | 'words'
   /** By caller's number. */
   readonly faults: Readonly<Record<string, Fault>>
-  /** PEM of the vendors' TLS. */
+  /** PEM of the vendors' TLS certificate. */
   readonly certificate: string
   readonly key: string
 }
 
-/** One answered question at the vendors. Moments of the machine's monotonic clock. */
+/** One answered question at the vendors. Times of the machine's monotonic clock. */
 export interface TurnWaits {
   readonly from: string
-  /** The recogniser was asked for its final text, and sent it. */
+  /** When the final text was requested, and sent. */
   readonly flushMs: number
   readonly finalMs: number
-  /** The model was asked; the piece left that completed its first sentence. */
+  /** When the model was asked, and when it sent the piece that completed its first sentence. */
   readonly askedMs: number
   readonly sentenceMs: number
-  /** The first sentence came to the synthesis; its first sound left. */
+  /** When the first sentence was sent to the synthesis, and its first audio returned. */
   readonly speakMs: number
   readonly audioMs: number
 }
 
-/** When a fault showed for the first time. */
+/** When a fault took effect for the first time. */
 export interface FaultMoment {
   readonly from: string
   readonly fault: Fault
@@ -86,13 +88,13 @@ export interface FaultMoment {
 export interface VendorReport {
   readonly turns: readonly TurnWaits[]
   readonly faults: readonly FaultMoment[]
-  /** CPU of the vendors' process since it began. */
+  /** CPU time of the vendors' process since its start. */
   readonly cpuMs: number
 }
 
 export type ToVendors =
   | { readonly type: 'start'; readonly options: VendorOptions }
-  /** Text of the utterances from now on; null is the numbered question. */
+  /** Text of the utterances from now on; null for the numbered question. */
   | { readonly type: 'hears'; readonly text: string | null }
   | { readonly type: 'report' }
   | { readonly type: 'close' }

@@ -10,7 +10,7 @@ export const BENCH_MODELS = {
   voice: 'bench',
 } as const
 
-/** `timed` tells when each word sounds, `plain` does not. */
+/** `timed` sends word times, `plain` does not. */
 export type VoiceVendor = 'timed' | 'plain'
 
 export const SPEECH: Readonly<Record<VoiceVendor, { readonly model: string; readonly voice: string }>> = {
@@ -18,11 +18,11 @@ export const SPEECH: Readonly<Record<VoiceVendor, { readonly model: string; read
   plain: { model: 'bulbul:v3', voice: 'shubh' },
 }
 
-/** Vendors on their wire protocols, JSON and base64 over TLS, in a process of their own. */
+/** Fake vendors on their wire protocols, JSON and base64 over TLS, in a process of their own. */
 export interface BenchVendors {
-  /** For the engine; its certificate's authority among them. */
+  /** Environment of the engine, including the certificate authority. */
   readonly env: Readonly<Record<string, string>>
-  /** Text of the utterances from now on; null is the numbered question. */
+  /** Sets the text of the utterances from now on; null for the numbered question. */
   setTranscript(text: string | null): Promise<void>
   report(): Promise<VendorReport>
   close(): Promise<void>
@@ -42,7 +42,7 @@ export async function openVendors(options: {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const exited = once(child, 'exit')
-  /** Answers come in the order of the questions. */
+  /** Answers arrive in the order of the questions. */
   const ask = async (message: ToVendors): Promise<FromVendors> => {
     const answer = once(child, 'message')
     child.send(message)

@@ -7,9 +7,7 @@ import type { FromVendors, ToVendors, VendorOptions } from './messages.js'
 import { Recognition } from './recognition.js'
 import { Speech } from './speech.js'
 
-/*
- * All vendors of the bench behind one TLS port, asked and told over IPC.
- */
+/* All fake vendors of the bench behind one TLS port, controlled over IPC. */
 
 function tell(message: FromVendors): void {
   process.send?.(message)
@@ -32,7 +30,7 @@ function start(options: VendorOptions): void {
     }
     chat.serve(request, response).catch((error: unknown) => response.destroy(error as Error))
   })
-  // As vendors keep them: a caller thinks longer than Node's five seconds.
+  // As real vendors do: a caller thinks longer than Node's default of five seconds.
   server.keepAliveTimeout = 75_000
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
   server.on('upgrade', (request, socket, head) => {

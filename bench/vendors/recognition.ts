@@ -2,17 +2,17 @@ import type { WebSocket } from 'ws'
 import { systemClock } from '../../media/base/clock.js'
 import type { Ledger } from './ledger.js'
 
-/** What a recogniser of the vendor's own hearing takes to end an utterance nobody flushed. */
+/** Delay of the vendor's own endpointing for an utterance without a flush (ms). */
 const OWN_END_MS = 600
 
 /**
- * The legacy recognition socket of Sarvam: sound comes as base64 in JSON and is not looked at; a flush
- * brings the final text.
+ * The legacy recognition socket of Sarvam: audio arrives as base64 in JSON and is ignored; a flush returns
+ * the final text.
  */
 export class Recognition {
   readonly #ledger: Ledger
   #fixed: string | null = null
-  /** Connections that were broken and will be opened again with sound that nobody flushes. */
+  /** Broken connections that will be reopened with audio that is never flushed. */
   #broken = 0
 
   constructor(ledger: Ledger) {
@@ -49,7 +49,7 @@ export class Recognition {
       })
     }
     socket.on('message', (data: Buffer) => {
-      // Thousands of messages of sound a second: only the others are read.
+      // Thousands of audio messages per second: only the other ones are parsed.
       if (data.length > 200) {
         if (!unflushed) return
         unflushed = false

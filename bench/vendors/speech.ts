@@ -4,9 +4,9 @@ import { lastNumber } from './chat.js'
 import type { Ledger } from './ledger.js'
 import { noise, pieces, synthesiseWords, type TimedWord } from './word-tones.js'
 
-/** A piece of 100 ms every 20 ms: synthesis is some times faster than speech. */
+/** A piece of 100 ms every 20 ms: synthesis is faster than real time. */
 const TICK_MS = 20
-/** Pieces that a fault in the middle lets through. */
+/** Pieces sent before a fault in the middle. */
 const BEFORE_FAULT = 6
 
 interface Job {
@@ -14,7 +14,7 @@ interface Job {
   readonly context: string
   readonly parts: readonly string[]
   at: number
-  /** What follows the last piece; null: nothing ever. */
+  /** The message after the last piece; null: nothing is ever sent. */
   readonly end: string | null
   readonly wrap: (piece: string) => string
 }
@@ -24,16 +24,16 @@ interface Asked {
   readonly context: string
   readonly text: string
   readonly rate: number
-  /** The vendor's messages. */
+  /** Wraps a piece into the vendor's message. */
   readonly wrap: (piece: string) => string
   readonly times: ((words: readonly TimedWord[]) => string) | null
   readonly done: string
   readonly failure: string
-  /** Faults are the agent's own vendor's; one that stands in for it works. */
+  /** Faults concern the agent's own vendor; its fallback works. */
   readonly spare: boolean
 }
 
-/** Synthesis as Cartesia speaks it (many texts on a connection, word times) and as Sarvam does (neither). */
+/** Synthesis in Cartesia's protocol (many texts per connection, word times) and in Sarvam's (neither). */
 export class Speech {
   readonly #ledger: Ledger
   readonly #jobs = new Set<Job>()
@@ -145,10 +145,10 @@ export class Speech {
     const { voice, replySeconds } = this.#ledger.options
     if (voice === 'words') {
       const { pcm, words } = synthesiseWords(text, rate)
-      // A text of other words (the opening line) is a little noise.
+      // A text of other words (the opening) is a little noise.
       if (words.length > 0) return { words, parts: pieces(pcm, rate) }
     }
-    // Of the two sentences of a reply the second is short: what is asked for is one length of speech.
+    // The second sentence of a reply is short: one length of speech is requested per reply.
     const seconds = voice === 'words' || /^There is more/.test(text) ? 0.4 : replySeconds
     return { words: [], parts: this.#noiseOf(seconds, rate) }
   }
@@ -162,7 +162,7 @@ export class Speech {
     return made
   }
 
-  /** One timer for all that is being spoken. */
+  /** One timer for all texts in synthesis. */
   #tick(): void {
     if (this.#ticking || this.#jobs.size === 0) return
     this.#ticking = true

@@ -1,16 +1,16 @@
 import { seeded } from '../../fixtures/host/random.js'
 import { toneOf, wordIndex, wordMs } from './vocabulary.js'
 
-/** One piece of sound as a vendor sends it: 100 ms. */
+/** One piece of audio as a vendor sends it: 100 ms. */
 export const PIECE_MS = 100
 
-/** A word and where it begins, in seconds, as vendors write word times. */
+/** A word and its start in seconds, as in vendors' word times. */
 export interface TimedWord {
   readonly word: string
   readonly startSeconds: number
 }
 
-/** Voiced noise that swells like syllables, never by more than 10 dB: no silence to mistake for an end. */
+/** Makes voiced noise that varies like syllables by at most 10 dB: no silence can be taken for an end. */
 export function noise(seconds: number, rate: number): Int16Array {
   const random = seeded(24)
   let smooth = 0
@@ -18,14 +18,14 @@ export function noise(seconds: number, rate: number): Int16Array {
   let towards = 1
   return Int16Array.from({ length: seconds * rate }, (_, at) => {
     smooth += ((0.15 * 24_000) / rate) * (random.normal() - smooth)
-    // About six times a second another loudness, reached in 20 ms.
+    // About six times a second the loudness changes, within 20 ms.
     if (random.next() < 6 / rate) towards = random.between(0.3, 1)
     level += (48 / rate) * (towards - level)
     return level * (5000 * Math.sin((2 * Math.PI * 160 * at) / rate) + 5000 * smooth)
   })
 }
 
-/** The words of a text, each its tone, without a pause; words it does not know have no sound. */
+/** Renders the words of a text, each as its tone, without pauses; unknown words are silent. */
 export function synthesiseWords(
   text: string,
   rate: number,
@@ -46,7 +46,7 @@ export function synthesiseWords(
   return { pcm, words }
 }
 
-/** Base64 of each piece. */
+/** Splits audio into pieces, each as base64. */
 export function pieces(pcm: Int16Array, rate: number): readonly string[] {
   const size = (rate * PIECE_MS) / 1000
   const all: string[] = []

@@ -61,7 +61,7 @@ class Rig {
   }
 }
 
-t.test("answers after the agent's silence, then presses keys and hangs up", async (t) => {
+t.test('the persona answers after the agent falls silent, then sends DTMF and hangs up', async (t) => {
   const rig = new Rig([
     { cue: { kind: 'agent_silent', ms: 600 }, act: { kind: 'say', utterance: 0 } },
     { cue: { kind: 'after', ms: 100 }, act: { kind: 'press', digits: '12#' } },
@@ -80,7 +80,7 @@ t.test("answers after the agent's silence, then presses keys and hangs up", asyn
   rig.persona.close('hangup')
 })
 
-t.test('interrupts each utterance of the agent once', async (t) => {
+t.test('the persona interrupts each utterance of the agent once', async (t) => {
   const rig = new Rig([{ cue: { kind: 'agent_speaking', ms: 700 }, act: { kind: 'say', utterance: 1 } }], 0)
   await rig.persona.prepare()
   rig.persona.start()
@@ -105,7 +105,7 @@ t.test('speech of the agent during a clip does not count as its reply', async (t
   rig.persona.close('hangup')
 })
 
-t.test('stops its media; hangs up when clips are missing', async (t) => {
+t.test('the persona stops its media and hangs up when clips are missing', async (t) => {
   const rig = new Rig([{ cue: { kind: 'after', ms: 500 }, act: { kind: 'stop_media' } }])
   await rig.persona.prepare()
   rig.persona.start()

@@ -42,7 +42,7 @@ t.test('a timer of the system clock fires, or is cancelled', async (t) => {
   t.equal(cancelled, false)
 })
 
-t.test('a timer that comes late lets sockets be read first, and stays in order', async (t) => {
+t.test('after a late timer sockets are read first, and timers stay in order', async (t) => {
   const [here, there] = [createSocket('udp4'), createSocket('udp4')]
   t.teardown(() => {
     here.close()

@@ -16,7 +16,7 @@ t.test('a clock that steps back does not break the order', (t) => {
   t.end()
 })
 
-t.test('ids of a kind fall below or above a moment', (t) => {
+t.test('ids of a kind sort below or above a given time', (t) => {
   // Later than all ids made above, because the time of ids never goes back.
   const at = Date.UTC(2100, 0, 1)
   const floor = minimumId('call', at)
@@ -26,13 +26,13 @@ t.test('ids of a kind fall below or above a moment', (t) => {
   t.end()
 })
 
-t.test('time is in the first ten characters', (t) => {
+t.test('the first ten characters are the time', (t) => {
   // The example of the ULID specification.
   t.equal(ulid(2 ** 48 - 1).slice(0, 10), '7ZZZZZZZZZ')
   t.end()
 })
 
-t.test('as a UUID an id is one that strict readers take, and the same id again', (t) => {
+t.test('an id converts to a strictly valid UUID and back', (t) => {
   const start = Date.UTC(2101, 0, 1)
   const ids = Array.from({ length: 2000 }, (_, i) => newId('call', start + Math.floor(i / 4)))
   const version7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

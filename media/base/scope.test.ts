@@ -78,7 +78,7 @@ t.test('a timer leaves when it fires, when it is cancelled and with its scope', 
   t.equal(clock.pending, 0)
 })
 
-t.test('one failing closer does not spare the others', async (t) => {
+t.test('one failing closer does not prevent the others', async (t) => {
   const scope = new Scope()
   let closed = 0
   scope.own(() => {

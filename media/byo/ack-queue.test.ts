@@ -9,7 +9,7 @@ function rig() {
   return { given, answers, mark }
 }
 
-t.test('a few are answered at once', async (t) => {
+t.test('a few marks are acknowledged at once', async (t) => {
   const { given, answers, mark } = rig()
   mark('a')
   answers.push({ type: 'clear', droppedMs: 20 })
@@ -45,7 +45,7 @@ t.test('thousands are acknowledged in order, 25 per tick', async (t) => {
   )
 })
 
-t.test('there is a bound', async (t) => {
+t.test('the queue is limited', async (t) => {
   const { answers, mark } = rig()
   let taken = 0
   while (mark('x')) taken++

@@ -68,7 +68,7 @@ t.test('audio with an id is acknowledged when it was played, and may replace que
   t.match(report, { unreachable: null, violations: [], commands: { play: 3 }, closedWith: null })
 })
 
-t.test('an unknown event is left unheeded, junk is a fault', async (t) => {
+t.test('an unknown event is ignored, an invalid one is a violation', async (t) => {
   const report = await check(t, {}, (call, json) =>
     first(json, () => {
       call.send({ event: 'session.hello' })
@@ -82,7 +82,7 @@ t.test('an unknown event is left unheeded, junk is a fault', async (t) => {
   t.match(report.violations.join(), /not a JSON object.*not base64/)
 })
 
-t.test('a bot that hangs up has its queued audio played and receives a stop', async (t) => {
+t.test('a bot that hangs up: its queued audio is played and it receives a stop', async (t) => {
   let stops = 0
   const report = await check(t, {}, (call, json) => {
     first(json, () => {

@@ -32,7 +32,7 @@ async function atEveryPhase(options: EchoCallOptions): Promise<EchoCall[]> {
   return calls
 }
 
-t.test('an echo waits for the next tick and for nothing else', async (t) => {
+t.test('an echo waits only for the next tick', async (t) => {
   const calls = await atEveryPhase({ seconds: 4, aligned: false })
   const steady = calls.map((call) => [...new Set(delays(call, 2))])
   t.ok(
@@ -79,7 +79,7 @@ t.test('packets continue without a gap when the phase advances', async (t) => {
   )
 })
 
-t.test('one late answer leaves when it comes, and nothing else is late for it', async (t) => {
+t.test('a late answer leaves on arrival and delays nothing else', async (t) => {
   for (const lateMs of [7.5, 12, 19, 21.5]) {
     const call = await echoCall({
       arrivalMs: (index) => 103 + 20 * index,
@@ -96,7 +96,7 @@ t.test('one late answer leaves when it comes, and nothing else is late for it', 
   }
 })
 
-t.test('one answer later than that is a hole of one frame, and then on time again', async (t) => {
+t.test('an answer even later makes a gap of one frame, then audio is on time again', async (t) => {
   const call = await echoCall({
     arrivalMs: (index) => 103 + 20 * index,
     botMs: (index) => (index === 200 ? 24 : 1),
@@ -110,7 +110,7 @@ t.test('one answer later than that is a hole of one frame, and then on time agai
   t.strictSame([...new Set(delays(call, 16))], [7], 'and then no more')
 })
 
-t.test('a bot that pauses is waited for once a pause', async (t) => {
+t.test('a pause of the bot is bridged once', async (t) => {
   const { returned } = await echoCall({
     arrivalMs: (index) => 103 + 20 * index + 500 * Math.floor(index / 100),
     seconds: 8,
@@ -134,7 +134,7 @@ t.test('a bot that froze for 400 ms is on time again half a second later', async
   t.equal(median(delays(call, 6)), usual)
 })
 
-t.test('a network that stalled for 300 ms delays nothing for longer', async (t) => {
+t.test('a network stall of 300 ms causes no lasting delay', async (t) => {
   const call = await echoCall({
     arrivalMs: (index) => 103 + 20 * (index >= 200 && index < 215 ? 215 : index),
     seconds: 10,
@@ -142,7 +142,7 @@ t.test('a network that stalled for 300 ms delays nothing for longer', async (t) 
   t.equal(median(delays(call, 6)), median(delays(call, 2, 3)))
 })
 
-t.test('jitter of the way is waited for, no more than that, and only while there is some', async (t) => {
+t.test('jitter of the path adds only the delay it needs, and only while it lasts', async (t) => {
   const random = seeded(1)
   const jittery = await echoCall({ botMs: () => 1 + random.next() * 10, seconds: 20 })
   t.equal(holes(jittery, 4), 0)
@@ -165,7 +165,7 @@ t.test('jitter of the way is waited for, no more than that, and only while there
   t.ok(after < during, `${after} ms a minute later`)
 })
 
-t.test('what is late by frames is waited for when it happens often', async (t) => {
+t.test('audio that is often late by whole frames gets a longer delay', async (t) => {
   const now = (index: number) => index / FRAMES_PER_SECOND
   const every = async (seconds: number) => {
     const frames = seconds * FRAMES_PER_SECOND
@@ -185,31 +185,28 @@ t.test('what is late by frames is waited for when it happens often', async (t) =
   )
 })
 
-t.test(
-  'another bot that floods: no packet of this call is late, few acknowledgements per tick',
-  async (t) => {
-    const frame = Buffer.alloc(160, 0x20).toString('base64')
-    const call = { arrivesMs: (index: number) => 103 + 20 * index, seconds: 12 }
-    const alone = await echoCall(call)
-    const beside = await echoCall({
-      ...call,
-      flood: {
-        messages: [
-          `{"event":"media","media":{"payload":"${frame}"}}`,
-          ...Array.from({ length: 9_000 }, (_, i) => `{"event":"mark","mark":{"name":"${i}"}}`),
-          ...Array.from({ length: 5_000 }, () => 'junk'),
-        ],
-      },
-    })
-    t.strictSame(
-      beside.returned.map(({ index }) => index),
-      alone.returned.map(({ index }) => index),
-      'packet by packet the same',
-    )
-    t.equal(beside.stats.underruns, 0)
-    t.equal(beside.floodAnsweredMs.length, 9_000, 'all of them were answered')
-    const beats = new Map<number, number>()
-    for (const ms of beside.floodAnsweredMs) beats.set(ms, (beats.get(ms) ?? 0) + 1)
-    t.ok(Math.max(...beats.values()) <= 25)
-  },
-)
+t.test('a flood from another bot delays no packet of this call; few acknowledgements per tick', async (t) => {
+  const frame = Buffer.alloc(160, 0x20).toString('base64')
+  const call = { arrivesMs: (index: number) => 103 + 20 * index, seconds: 12 }
+  const alone = await echoCall(call)
+  const beside = await echoCall({
+    ...call,
+    flood: {
+      messages: [
+        `{"event":"media","media":{"payload":"${frame}"}}`,
+        ...Array.from({ length: 9_000 }, (_, i) => `{"event":"mark","mark":{"name":"${i}"}}`),
+        ...Array.from({ length: 5_000 }, () => 'junk'),
+      ],
+    },
+  })
+  t.strictSame(
+    beside.returned.map(({ index }) => index),
+    alone.returned.map(({ index }) => index),
+    'packet by packet the same',
+  )
+  t.equal(beside.stats.underruns, 0)
+  t.equal(beside.floodAnsweredMs.length, 9_000, 'all of them were answered')
+  const beats = new Map<number, number>()
+  for (const ms of beside.floodAnsweredMs) beats.set(ms, (beats.get(ms) ?? 0) + 1)
+  t.ok(Math.max(...beats.values()) <= 25)
+})

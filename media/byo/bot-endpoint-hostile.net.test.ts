@@ -100,7 +100,7 @@ t.test('an unreachable URL ends the call, also an outbound one', async (t) => {
   t.match(rig.events[0], { type: 'trouble', code: 'bot_unreachable', message: /the request failed/ })
 })
 
-t.test('clears in thousands, each with its answer; far too many end the call with 1008', async (t) => {
+t.test('thousands of clears are each answered; far too many end the call with 1008', async (t) => {
   const rig = await live(t)
   for (let i = 0; i < 3_000; i++) rig.there.send('{"event":"clear"}')
   await rig.until('an answer each', () => rig.there.messagesOfType('cleared').length === 3_000)
@@ -113,7 +113,7 @@ t.test('clears in thousands, each with its answer; far too many end the call wit
   t.strictSame(rig.faults, [])
 })
 
-t.test('requests for a transfer in thousands: a hundred are passed on', async (t) => {
+t.test('of thousands of transfer requests a hundred are passed on', async (t) => {
   const rig = await live(t)
   const ask = (i: number) =>
     JSON.stringify({
@@ -202,7 +202,7 @@ t.test('violations that the dialect cannot report are recorded with the call, on
   t.strictSame(rig.there.messagesOfType('error'), [])
 })
 
-t.test('a bot that does not read for a while goes on; after two pings it is lost', async (t) => {
+t.test('a bot that does not read for a while continues; after two missed pings it is lost', async (t) => {
   const rig = await live(t, { format: 'linear16', sampleRate: 24_000 })
   await rig.until('the first', () => rig.there.messagesOfType('media').length > 3)
   rig.there.socket.pause()
@@ -219,7 +219,7 @@ t.test('a bot that does not read for a while goes on; after two pings it is lost
   t.equal(rig.stats().closeCode, 1006)
 })
 
-t.test('a call has a longest duration, and the bot is notified', async (t) => {
+t.test('a call has a maximum duration, and the bot is notified', async (t) => {
   const rig = await live(t)
   await rig.until('the end', () => why(rig).length > 0)
   t.strictSame(why(rig), ['max_duration'])
@@ -228,7 +228,7 @@ t.test('a call has a longest duration, and the bot is notified', async (t) => {
   t.match(rig.there.messagesOfType('stop')[0]?.json, { stop: { reason: 'max_duration' } })
 })
 
-t.test('how the bot closes decides', async (t) => {
+t.test('the close code of the bot decides the ending', async (t) => {
   for (const [code, ends] of [
     [1000, 'agent_hangup'],
     [1001, 'agent_hangup'],

@@ -52,7 +52,7 @@ interface Teardown {
   teardown(run: () => Promise<void>): unknown
 }
 
-t.test('what a bot says with its first packet counts', { timeout: 60_000 }, async (t) => {
+t.test('commands in the first packet of a bot count', { timeout: 60_000 }, async (t) => {
   const payload = Buffer.alloc(1_600, 0x20).toString('base64')
   const bot = await openHastyBot(t, [
     { event: 'mark', mark: { name: 'early' } },

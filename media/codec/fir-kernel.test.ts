@@ -5,7 +5,7 @@ import wabt from 'wabt'
 import { projectRoot } from '../base/project-root.js'
 import { FIR_KERNEL_WASM } from './fir-kernel-wasm.js'
 
-t.test('fir-kernel-wasm.ts is compiled from fir-kernel.wat', async (t) => {
+t.test('fir-kernel-wasm.ts matches the compiled fir-kernel.wat', async (t) => {
   const source = readFileSync(join(projectRoot, 'media/codec/fir-kernel.wat'), 'utf8')
   const { parseWat } = await wabt()
   const { buffer } = parseWat('fir-kernel.wat', source, { simd: true }).toBinary({})

@@ -96,7 +96,7 @@ t.test('offsets are kept on both sides', (t) => {
 })
 
 t.test(
-  'the codes of ffmpeg, but at the borders of segments',
+  'the codes equal those of ffmpeg, except at segment borders',
   { skip: !ffmpegInstalled && 'ffmpeg is not installed' },
   async (t) => {
     const raw = (format: string) => ['-f', format, '-ar', '8000', '-ac', '1']

@@ -59,7 +59,7 @@ t.test(
   },
 )
 
-t.test('the same as when it was compared with ffmpeg last', async (t) => {
+t.test('the output equals the recorded output that was compared with ffmpeg', async (t) => {
   const bytes = encode(material())
   const hash = (data: Uint8Array) => createHash('sha256').update(data).digest('hex').slice(0, 16)
   t.equal(hash(bytes), '18179e7dd7557f6c')

@@ -85,7 +85,7 @@ t.test('images above the input are at least 66 dB down', (t) => {
   t.end()
 })
 
-t.test('a stream in odd pieces equals the same stream in one', (t) => {
+t.test('a stream in uneven pieces equals the same stream in one piece', (t) => {
   for (const [from, to] of [
     [8000, 16000],
     [48000, 8000],
@@ -106,7 +106,7 @@ t.test('a stream in odd pieces equals the same stream in one', (t) => {
   t.end()
 })
 
-t.test('every 20 ms in gives 20 ms out, from the first on', (t) => {
+t.test('every 20 ms of input give 20 ms of output, from the first frame on', (t) => {
   for (const from of INPUTS) {
     for (const to of RATES) {
       const stream = openResampler(from, to)
@@ -144,7 +144,7 @@ t.test('full scale is clamped, not wrapped', (t) => {
   t.end()
 })
 
-t.test('with SIMD and without it is the same, but for the rounding of the last bit', (t) => {
+t.test('SIMD and scalar results are equal except for rounding of the last bit', (t) => {
   let state = 1
   const noise = Int16Array.from({ length: 6000 }, () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
@@ -173,7 +173,7 @@ t.test('with SIMD and without it is the same, but for the rounding of the last b
   t.end()
 })
 
-t.test('a frame leaves nothing to the garbage collector', (t) => {
+t.test('a frame creates no garbage', (t) => {
   const frame = new Int16Array(160)
   const stream = openResampler(8000, 16000)
   const first = stream.process(frame)

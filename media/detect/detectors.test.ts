@@ -117,7 +117,7 @@ for (const rate of [8000, 16000] as const) {
   })
 }
 
-t.test('softly, through both laws of G.711, in the noise of a line', (t) => {
+t.test('soft tones through both laws of G.711 in line noise', (t) => {
   const random = seeded(3)
   for (const law of ['PCMA', 'PCMU'] as const) {
     const wire = (pcm: Int16Array) => decodeG711(law, encodeG711(law, addNoise(pcm, -52, random)))
@@ -146,7 +146,7 @@ t.test('busy after ringback is a new tone; each tone is reported once', (t) => {
   t.end()
 })
 
-t.test('two tones, melodies, clicks and very long tones are no beep', (t) => {
+t.test('two tones, melodies, clicks and very long tones are not a beep', (t) => {
   const none: Record<string, Int16Array> = {
     'two tones': sound({ hertz: [620, 1100], ms: 400 }, 8000),
     melody: joined(...[523, 659, 784].map((f) => sound({ hertz: [f], ms: 250 }, 8000))),
@@ -159,7 +159,7 @@ t.test('two tones, melodies, clicks and very long tones are no beep', (t) => {
   t.end()
 })
 
-t.test('a greeting and its beep: one beep, where it is', (t) => {
+t.test('a greeting and its beep: one beep at the right position', (t) => {
   const greeting = readClip(findClip('voicemail-greeting'))
   const beep = readClip(findClip('beep'))
   const entry = findClip('beep')
@@ -174,7 +174,7 @@ t.test('a greeting and its beep: one beep, where it is', (t) => {
   t.end()
 })
 
-t.test('speech, coughs and their surroundings hold no tone', (t) => {
+t.test('speech, coughs and background noise contain no tone', (t) => {
   let seconds = 0
   for (const entry of readManifest().filter(({ kind }) => kind !== 'tone')) {
     const clip = readClip(entry)

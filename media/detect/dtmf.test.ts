@@ -78,7 +78,7 @@ for (const rate of [8000, 16000] as const) {
       t.end()
     })
 
-    t.test('Q.24: tones that must be refused', (t) => {
+    t.test('Q.24: tones that must be rejected', (t) => {
       const never: Record<string, KeyTone> = {
         '23 ms': { ms: 23 },
         '20 ms, loud': { ms: 20, dbm0: -4 },
@@ -95,7 +95,7 @@ for (const rate of [8000, 16000] as const) {
       t.end()
     })
 
-    t.test('one press is one event: breaks of 10 ms are none, pauses of 40 ms are', (t) => {
+    t.test('one press is one event: a break of 10 ms does not split it, a pause of 40 ms does', (t) => {
       for (let shift = 0; shift < rate / 50; shift += rate / 400) {
         const press = joined(keyTone('5', { rate, ms: 50 }), quiet(10, rate), keyTone('5', { rate, ms: 50 }))
         t.equal(digits(press, rate, shift), '5', `broken at ${shift}`)
@@ -107,7 +107,7 @@ for (const rate of [8000, 16000] as const) {
       t.end()
     })
 
-    t.test('in white noise 15 dB below, and with a tone of dialling beside it', (t) => {
+    t.test('digits in white noise 15 dB below, and beside a dial tone', (t) => {
       const random = seeded(7)
       let right = 0
       const rounds = 12
@@ -129,7 +129,7 @@ for (const rate of [8000, 16000] as const) {
       t.end()
     })
 
-    t.test('noise, single tones, and the tones of the network are no keys', (t) => {
+    t.test('noise, single tones and network tones are not digits', (t) => {
       const random = seeded(11)
       t.equal(digits(addNoise(quiet(20_000, rate), -10, random), rate), '')
       for (const hertz of [400, 440, 697, 941, 1000, 1209, 1633, 2100]) {
@@ -144,7 +144,7 @@ for (const rate of [8000, 16000] as const) {
   })
 }
 
-t.test('both laws of G.711 carry keys of every level', (t) => {
+t.test('both laws of G.711 carry digits of every level', (t) => {
   for (const law of ['PCMA', 'PCMU'] as const) {
     for (const dbm0 of [-25, -12, -3]) {
       for (const key of KEYS) {
@@ -156,7 +156,7 @@ t.test('both laws of G.711 carry keys of every level', (t) => {
   t.end()
 })
 
-t.test('talk-off: half an hour of speech at several pitches holds no key', (t) => {
+t.test('talk-off: half an hour of speech at several pitches contains no digit', (t) => {
   let seconds = 0
   let false_ = 0
   for (const entry of readManifest().filter(({ kind }) => kind !== 'tone')) {

@@ -55,7 +55,7 @@ t.test('delay and gain of an echo, on a wire and in a room, within two seconds o
   t.end()
 })
 
-t.test('a caller who talks all the time is not taken for an echo', (t) => {
+t.test('a caller who talks all the time is not mistaken for an echo', (t) => {
   for (let seed = 0; seed < 10; seed++) {
     const random = seeded(seed)
     const parts: Int16Array[] = []
@@ -72,14 +72,14 @@ t.test('a caller who talks all the time is not taken for an echo', (t) => {
   t.end()
 })
 
-t.test('noise and silence are no echo, and neither is one tone that begins with ours', (t) => {
+t.test('noise and silence are not an echo, nor is a single tone that starts with ours', (t) => {
   t.equal(run(null, () => null, 0).foundMs, -1, 'silence')
   t.equal(run(null, () => null, 800).foundMs, -1, 'noise')
   t.equal(run(null, (at) => new Int16Array(160).fill(at < 4800 ? 0 : 4000)).foundMs, -1)
   t.end()
 })
 
-t.test('during an echo the caller is not explained by it; after it ends nothing is', (t) => {
+t.test('during an echo the caller is not masked; after it ends nothing is attributed to it', (t) => {
   const caller = readClip(findClip('interrupt-price'))
   const entry = findClip('interrupt-price')
   const echo = new EchoEstimator(8000)
@@ -107,7 +107,7 @@ t.test('during an echo the caller is not explained by it; after it ends nothing 
   t.end()
 })
 
-t.test("an echo that moves, as the far side's buffer grows, is followed", (t) => {
+t.test('an echo whose delay grows with the jitter buffer of the far end is followed', (t) => {
   const echo = new EchoEstimator(8000)
   const near = new EchoSimulator({ delayMs: 160, gainDb: -16, room: 3 })
   const far = new EchoSimulator({ delayMs: 240, gainDb: -16, room: 3 })
@@ -147,7 +147,7 @@ t.test('in a wideband session as well', (t) => {
   t.end()
 })
 
-t.test('nothing is kept per frame', (t) => {
+t.test('a frame allocates nothing', (t) => {
   const echo = new EchoEstimator(16_000)
   const pcm = new Int16Array(320).fill(500)
   for (let i = 0; i < 100; i++) {

@@ -124,7 +124,7 @@ for (const [name, lost, oneSided, twoSided] of [
     { overSilence: 4.5, snr: -0.4, overRepetition: [0.7, 0.9] },
   ],
 ] as const satisfies readonly [string, unknown, Bound, Bound][]) {
-  t.test(`${name}: nearer to the speech than silence and repetition`, (t) => {
+  t.test(`${name}: closer to the original than silence and repetition`, (t) => {
     const [none, again, made, both] = [silence, repetition, concealment, bridged].map((fill) =>
       distance(SPEECH, fill(lost), { include: lost }),
     )
@@ -158,7 +158,7 @@ for (const rate of [8000, 16000] as const) {
   const natural = (8000 * 2 * Math.PI * 230) / rate
   const frame = (pcm: Int16Array, index: number) => pcm.subarray(index * size, (index + 1) * size)
 
-  t.test(`no clicks at ${rate} Hz: into the gap, in it and out of it`, (t) => {
+  t.test(`no clicks at ${rate} Hz: at the start, inside and at the end of a gap`, (t) => {
     for (const gap of [1, 2, 3, 5]) {
       for (const known of [false, true]) {
         const concealer = new Concealer(rate)
@@ -180,7 +180,7 @@ for (const rate of [8000, 16000] as const) {
     t.end()
   })
 
-  t.test(`a steady tone goes on as it was for 10 ms, and is gone after 60, at ${rate} Hz`, (t) => {
+  t.test(`a steady tone continues for 10 ms and has faded out after 60, at ${rate} Hz`, (t) => {
     const concealer = new Concealer(rate)
     concealer.played(sine.slice(), 0, 10 * size)
     const made = new Int16Array(4 * size)
@@ -195,7 +195,7 @@ for (const rate of [8000, 16000] as const) {
     t.end()
   })
 
-  t.test(`a cut is faded over, at ${rate} Hz`, (t) => {
+  t.test(`a cut is cross-faded, at ${rate} Hz`, (t) => {
     const concealer = new Concealer(rate)
     const before = sine.slice(0, 10 * size + 17)
     concealer.played(before, 0, before.length)

@@ -6,7 +6,7 @@ import { recordLeg } from '../../fixtures/rtp/recorded-leg.js'
 assertNothingLeft(t)
 
 for (const jitterMs of [0, 40]) {
-  t.test(`both channels lie where they were on the wire, jitter ${jitterMs} ms`, async (t) => {
+  t.test(`both channels match the time on the wire, jitter ${jitterMs} ms`, async (t) => {
     const leg = await recordLeg({
       path: join(t.testdir(), 'call.wav'),
       seconds: 7,

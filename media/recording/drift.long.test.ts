@@ -101,7 +101,7 @@ class Leg extends Bursts implements NetworkEndpoint {
   }
 }
 
-t.test('an hour with ambience and stalls: not a sample of drift on either channel', async (t) => {
+t.test('an hour with ambience and stalls: no sample of drift on either channel', async (t) => {
   const clock = new VirtualClock()
   const frames = MINUTES * 60 * 50
   const { disk, content } = memoryDisk(HEADER + frames * 160 * 4)

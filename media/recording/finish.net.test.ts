@@ -51,7 +51,7 @@ async function isWhole(t: Test, path: string): Promise<void> {
   t.ok(toneLevel(left, 500) > 0.29 && toneLevel(left, 1300) < 0.001, 'the caller alone')
 }
 
-t.test('the person of a transfer is mixed into the agent’s channel, and one file is left', async (t) => {
+t.test('the person of a transfer is mixed into the agent’s channel, and one file remains', async (t) => {
   const { path, raw } = await recorded(t)
   const file = await finishRecording(raw)
   await isWhole(t, path)
@@ -60,7 +60,7 @@ t.test('the person of a transfer is mixed into the agent’s channel, and one fi
   t.equal(file?.durationMs, 10_000)
 })
 
-t.test('killed at any step of finishing, it is finished the next time to the same bytes', async (t) => {
+t.test('killed at any step of finishing, the next start produces the same bytes', async (t) => {
   const { path, raw } = await recorded(t)
   const track = raw.persons[0]?.path ?? ''
   const spare = { main: await readFile(path), track: await readFile(track) }
@@ -90,7 +90,7 @@ t.test('killed at any step of finishing, it is finished the next time to the sam
   })
 })
 
-t.test('a torn file is repaired to all its whole samples', async (t) => {
+t.test('a truncated file is repaired to all its complete samples', async (t) => {
   const folder = t.testdir()
   const path = join(folder, 'call.wav')
   const pcm = tone(440, 3000)
@@ -118,7 +118,7 @@ t.test('a torn file is repaired to all its whole samples', async (t) => {
   t.strictSame(await recoverRecording(path), { path, persons: [] }, 'only names of ours')
 })
 
-t.test('kill -9 in the middle of a call leaves a file that can be played', { timeout: 60_000 }, async (t) => {
+t.test('kill -9 during a call leaves a playable file', { timeout: 60_000 }, async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const child = spawn(process.execPath, [RECORDING_CHILD, path], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')

@@ -31,7 +31,7 @@ t.test('a long call has no more pixels than allowed', async (t) => {
   t.equal(peaks.data[0], 0)
 })
 
-t.test('a file that is not a recording is refused', async (t) => {
+t.test('a file that is not a recording is rejected', async (t) => {
   const folder = t.testdir({ 'text.wav': 'x'.repeat(100), 'empty.wav': '' })
   await t.rejects(readPeaks(join(folder, 'text.wav'), 50), { code: 'internal' })
   await t.rejects(readPeaks(join(folder, 'empty.wav'), 50), { code: 'internal' })

@@ -143,7 +143,7 @@ t.test('an existing file is never overwritten', async (t) => {
   t.equal(await readFile(path, 'utf8'), 'precious')
 })
 
-t.test('closing twice is one file, closing at once is none', async (t) => {
+t.test('a second close has no effect; closing before any audio leaves no file', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
   const first = recorder.close(0)

@@ -25,7 +25,7 @@ function brightness(pcm: Int16Array): number {
   return product / sum
 }
 
-t.test('the level is the one that was asked for', async (t) => {
+t.test('the level equals the requested one', async (t) => {
   for (const level of [20, 40, 60, 70]) {
     for (const spectrum of [[], [200], [60, 150, 127, 90]]) {
       const got = levelDbfs(play([level, ...spectrum]).pcm)
@@ -39,7 +39,7 @@ t.test('the level is the one that was asked for', async (t) => {
   t.ok(levelDbfs(play([255]).pcm) < -100, 'beyond the range')
 })
 
-t.test('the spectrum is the one that was asked for', async (t) => {
+t.test('the spectrum equals the requested one', async (t) => {
   // The correlation of neighbouring samples behind a first-order filter is minus its coefficient.
   for (const quantized of [60, 127, 200]) {
     const k = (258 * (quantized - 127)) / 32_768
@@ -49,7 +49,7 @@ t.test('the spectrum is the one that was asked for', async (t) => {
   t.ok(play([30, ...new Array<number>(40).fill(255)]).pcm.every(Number.isFinite), 'too many coefficients')
 })
 
-t.test('in a wideband session narrowband noise stays narrow', async (t) => {
+t.test('in a wideband session narrowband noise stays narrowband', async (t) => {
   const { pcm } = play([30], 16_000, 8000)
   t.ok(Math.abs(levelDbfs(pcm) + 30) < 1.5)
   let high = 0
@@ -60,7 +60,7 @@ t.test('in a wideband session narrowband noise stays narrow', async (t) => {
   t.ok(Math.abs(levelDbfs(play([30], 16_000, 16_000).pcm) + 30) < 1)
 })
 
-t.test('off until described, off after stop, an empty payload says nothing', async (t) => {
+t.test('no noise before the first description or after stop; an empty payload changes nothing', async (t) => {
   const player = new ComfortNoiseGenerator(8000, 8000)
   t.equal(player.active, false)
   player.update(new Uint8Array(4), 4, 0)

@@ -231,7 +231,7 @@ const EVERYTHING: readonly ReceiveFormat[] = CODEC_NAMES.map((codec, i) => ({
   codec,
 }))
 
-t.test('a peer may go from one agreed codec to another without saying so', async (t) => {
+t.test('a peer may switch between agreed codecs without notice', async (t) => {
   const one = await leg(t, 'PCMA', 16_000, 20, EVERYTHING)
   const stream = { sequence: 65_500, timestamp: 4_294_960_000 }
   for (const codec of ['PCMA', 'G722', 'OPUS', 'L16', 'PCMU', 'G722'] as const) {
@@ -281,7 +281,7 @@ t.test('a re-INVITE changes the sent format from the next packet on', async (t) 
   check(t, 'G722', joined(...heard), 16_000, true)
 })
 
-t.test('silence is comfort noise when the peer agreed to it, both ways', async (t) => {
+t.test('silence is sent as comfort noise if the peer agreed, in both directions', async (t) => {
   const hears: readonly ReceiveFormat[] = [
     { payloadType: OURS, kind: 'audio', codec: 'PCMA' },
     { payloadType: 13, kind: 'noise' },
@@ -339,7 +339,7 @@ t.test('silence is comfort noise when the peer agreed to it, both ways', async (
   t.match(one.end.stats(), { lost: 0, refused: 0 })
 })
 
-t.test('keys beside Opus count in its clock, or in 8 kHz where the peer knows no other', async (t) => {
+t.test('digits beside Opus use its clock, or 8 kHz if the peer knows no other', async (t) => {
   for (const clockRate of [48_000, 8000] as const) {
     const digits: string[] = []
     const hears: readonly ReceiveFormat[] = [

@@ -183,7 +183,7 @@ t.test('mutated packets from the address of an SRTP stream change nothing', asyn
 })
 
 t.test(
-  'mutated packets from the very place of a stream in the clear: nothing throws, the stream comes back',
+  'mutated packets from the address of an unencrypted stream: nothing throws, the stream recovers',
   async (t) => {
     const it = await call(t)
     const random = seeded(43)
@@ -203,7 +203,7 @@ t.test(
   },
 )
 
-t.test('a flood of strangers is kept away by the system; a re-INVITE opens the door again', async (t) => {
+t.test('a connected socket keeps a flood of strangers out; a re-INVITE disconnects it again', async (t) => {
   const it = await call(t)
   const thief = await openSocket(t)
   const flood = async (count: number) => {
@@ -258,7 +258,7 @@ t.test('after a flood a silent peer may still be replaced', async (t) => {
   t.match(it.end.stats(), { latches: 2, packetsReceived: 2 })
 })
 
-t.test("more than a tick's worth from the peer itself is not even looked at", async (t) => {
+t.test("more than one tick's worth of packets from the peer is not parsed", async (t) => {
   const it = await call(t)
   for (let i = 0; i < 200; i++) await it.send(it.peer, it.speech())
   t.match(it.end.stats(), { packetsReceived: 64, floodDropped: 136 })

@@ -216,7 +216,7 @@ t.test('nothing is sent before start; then one packet per tick, silence or audio
   t.ok(toneLevel(heard.subarray(480, 960), 500) > 0.25)
 })
 
-t.test('both laws, and 16 kHz sessions', async (t) => {
+t.test('both laws of G.711, and sessions at 16 kHz', async (t) => {
   for (const codec of ['PCMA', 'PCMU'] as const) {
     for (const rate of [8000, 16000] as const) {
       const { peer, remote, start, tick, arrived, frames, end } = await rig(t, { rate })
@@ -269,7 +269,7 @@ t.test('audio before start is ignored and does not latch', async (t) => {
   )
 })
 
-t.test('symmetric RTP: answers go where the packets come from', async (t) => {
+t.test('symmetric RTP: packets go to where they come from', async (t) => {
   const { peer, remote, start, tick, arrived, newPeer } = await rig(t)
   const sdp = await newPeer()
   remote({ port: sdp.port })
@@ -282,7 +282,7 @@ t.test('symmetric RTP: answers go where the packets come from', async (t) => {
   t.equal(sdp.got.length, 1)
 })
 
-t.test('the SDP address takes the stream back within three seconds', async (t) => {
+t.test('the SDP address recovers the stream within three seconds', async (t) => {
   const { peer, remote, start, tick, arrived, newPeer, clock } = await rig(t)
   const stranger = await newPeer()
   remote()
@@ -298,7 +298,7 @@ t.test('the SDP address takes the stream back within three seconds', async (t) =
   t.equal(peer.got.length, 1)
 })
 
-t.test('a hijacker is refused and counted until the stream was silent for a second', async (t) => {
+t.test('a hijacker is rejected and counted until the stream was silent for a second', async (t) => {
   const { peer, remote, start, arrived, newPeer, clock, end, frames, tick } = await rig(t)
   const thief = await newPeer()
   thief.ssrc = peer.ssrc
@@ -327,7 +327,7 @@ t.test('a hijacker is refused and counted until the stream was silent for a seco
   await until('a packet at the new source', () => thief.got.length === 1)
 })
 
-t.test('a new SSRC from the same address is taken once the old one is quiet', async (t) => {
+t.test('a new SSRC from the same address is accepted once the old one is silent', async (t) => {
   const { peer, remote, start, arrived, clock, end } = await rig(t)
   remote()
   start()
@@ -350,7 +350,7 @@ t.test('a new SSRC from the same address is taken once the old one is quiet', as
   t.match(end.stats(), { refused: 2, packetsReceived: 2, lost: 0 })
 })
 
-t.test('datagrams that are not RTP of this call are refused; RTCP is not', async (t) => {
+t.test('datagrams that are not RTP of this call are rejected; RTCP is not', async (t) => {
   const { peer, remote, start, arrived, end, frames } = await rig(t)
   remote()
   start()
@@ -446,7 +446,7 @@ t.test('on hold nothing is sent or heard, and both resume', async (t) => {
   t.equal(end.stats().lost, 0)
 })
 
-t.test('a re-INVITE may move the far side', async (t) => {
+t.test('a re-INVITE may change the remote address', async (t) => {
   const { peer, remote, start, tick, arrived, newPeer } = await rig(t)
   remote()
   start()
@@ -510,7 +510,7 @@ t.test('loss, duplicates and reordering are counted', async (t) => {
   t.equal(frames.length, 21, 'twenty heard and one made up')
 })
 
-t.test('ports: even ones of the range, at rest after use, refused when none is left', async (t) => {
+t.test('ports: even ones of the range, reserved after use, rejected when none is left', async (t) => {
   const clock = new VirtualClock({ nowMs: 0 })
   const free = createSocket('udp4')
   free.bind(0, '127.0.0.1')
@@ -548,7 +548,7 @@ t.test('ports: even ones of the range, at rest after use, refused when none is l
   three.close('hangup')
 })
 
-t.test('an address that is not ours cannot be bound', async (t) => {
+t.test('an address of another host cannot be bound', async (t) => {
   await t.rejects(rig(t, { address: '192.0.2.1' }), { code: 'port_unavailable', retryable: false })
 })
 

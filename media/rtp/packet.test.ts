@@ -17,7 +17,7 @@ t.test('a plain packet', (t) => {
   t.end()
 })
 
-t.test('CSRC list, header extension and padding lie around the payload', (t) => {
+t.test('CSRC list, header extension and padding surround the payload', (t) => {
   const packet = new RtpPacket()
   t.ok(packet.parse(bytes('b2 00 0001 00000002 00000003 0000000a 0000000b bede 0001 11223344 aabbcc 000003')))
   t.equal(packet.payloadOffset, 12 + 8 + 8)
@@ -45,7 +45,7 @@ for (const [what, hex] of [
   ['padding longer than the payload', 'a0 00 0001 00000002 00000003 aabb 04'],
   ['padding of zero', 'a0 00 0001 00000002 00000003 aabb 00'],
 ] as const) {
-  t.test(`refused: ${what}`, (t) => {
+  t.test(`rejected: ${what}`, (t) => {
     t.equal(new RtpPacket().parse(bytes(hex)), false)
     t.end()
   })

@@ -48,7 +48,7 @@ t.test('equal digits differ by their timestamp, whatever the marker bit is', (t)
   t.end()
 })
 
-t.test('all end packets lost: the next event, or silence, ends it', (t) => {
+t.test('all end packets lost: the next event, or silence, ends the digit', (t) => {
   const { heard, packet, beat } = receiver()
   packet('0a0a0140', 1000)
   packet('0b0a0140', 4000)
@@ -69,7 +69,7 @@ t.test('only an end packet arrives', (t) => {
   t.end()
 })
 
-t.test('out of order, over the wrap of the timestamp', (t) => {
+t.test('events out of order, and over the wrap of the timestamp', (t) => {
   const { heard, packet } = receiver()
   packet('020a0140', 0xfffffff0)
   packet('020a00a0', 0xfffffff0)
@@ -84,7 +84,7 @@ t.test('out of order, over the wrap of the timestamp', (t) => {
   t.end()
 })
 
-t.test('events above 15 and short payloads are nothing', (t) => {
+t.test('events above 15 and short payloads are ignored', (t) => {
   const { heard, packet } = receiver()
   t.equal(packet('108a0280', 1000), false) // flash
   t.equal(packet('ff8a0280', 2000), false)
@@ -148,7 +148,7 @@ t.test('packets of a sent digit', (t) => {
   t.end()
 })
 
-t.test('each digit as long as it was asked for', (t) => {
+t.test('each digit has the requested length', (t) => {
   const sender = new DtmfSender()
   t.ok(sender.press(['1'], { toneMs: 40, gapMs: 60 }))
   t.ok(sender.press(['2'], { toneMs: 1000, gapMs: 2000 }))
@@ -168,7 +168,7 @@ t.test('each digit as long as it was asked for', (t) => {
   t.end()
 })
 
-t.test('too many digits are refused as a whole', (t) => {
+t.test('a sequence with too many digits is rejected as a whole', (t) => {
   const sender = new DtmfSender()
   t.ok(sender.press(Array.from({ length: 60 }, () => '1' as const)))
   t.equal(sender.press(['1', '2', '3', '4', '5']), false)
@@ -176,7 +176,7 @@ t.test('too many digits are refused as a whole', (t) => {
   t.end()
 })
 
-t.test('sent digits survive 30 % loss, reordering and doubling', (t) => {
+t.test('sent digits survive 30 % loss, reordering and duplication', (t) => {
   const random = seeded(11)
   const digits: Digit[] = ['1', '2', '2', '3', '*', '0', '#', 'A', 'A']
   for (let round = 0; round < 200; round++) {

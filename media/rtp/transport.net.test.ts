@@ -138,7 +138,7 @@ const isControl = ({ bytes }: Seen) => isValidRtcp(bytes)
 for (const mux of [true, false]) {
   const name = mux ? 'on the RTP port' : 'on a port of its own'
   const skip = tsharkInstalled ? false : 'tshark is not installed (Debian: tshark)'
-  t.test(`RTCP ${name}, as tshark reads it`, { skip }, async (t) => {
+  t.test(`RTCP ${name}, as parsed by tshark`, { skip }, async (t) => {
     const it = await rig(t)
     const { end, rtp, rtcp, clock, seen } = it
     const control = mux ? rtp : rtcp
@@ -294,7 +294,7 @@ t.test('other protocols on the port are recognised and counted (RFC 7983)', asyn
   t.match(end.stats(), { otherProtocols: 6, refused: 6, packetsReceived: 0, rtcp: 0 })
 })
 
-t.test('RTCP counts from where the stream comes from', async (t) => {
+t.test('RTCP counts from the source of the stream', async (t) => {
   const it = await rig(t)
   const { end, rtp, rtcp } = it
   it.remote()
@@ -310,7 +310,7 @@ t.test('RTCP counts from where the stream comes from', async (t) => {
   t.match(end.stats(), { rtcp: 2, refused: 3 }, 'and only when it is well made')
 })
 
-t.test('RTCP proves that a silent peer is there; a hold needs no proof', async (t) => {
+t.test('RTCP proves that a silent peer is alive; a hold needs no proof', async (t) => {
   const it = await rig(t)
   const { end, rtp, rtcp, timeouts } = it
   it.remote()

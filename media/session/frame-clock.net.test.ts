@@ -215,7 +215,7 @@ t.test('no timer runs without members', (t) => {
   t.end()
 })
 
-t.test('a short stall is caught up in full', (t) => {
+t.test('a short stall is caught up completely', (t) => {
   const clock = new StallingClock()
   const frameClock = new FrameClock(clock, noFault)
   const one = member()
@@ -296,7 +296,7 @@ t.test('after a stall sockets are read before frames are made', async (t) => {
   t.equal(order[0], 'datagram')
 })
 
-t.test('lateness: window figures forget, the histogram does not', (t) => {
+t.test('lateness: window figures expire, the histogram does not', (t) => {
   const clock = new StallingClock()
   const frameClock = new FrameClock(clock, noFault)
   const one = member()
@@ -341,7 +341,7 @@ t.test('work is the CPU time of a phase, lateness includes earlier delays', (t) 
   t.end()
 })
 
-t.test('a member that throws leaves; the others go on', (t) => {
+t.test('a member that throws is removed; the others continue', (t) => {
   const clock = new VirtualClock()
   const faults: [FrameClockMember, unknown][] = []
   const frameClock = new FrameClock(clock, (...fault) => faults.push(fault))
@@ -361,7 +361,7 @@ t.test('a member that throws leaves; the others go on', (t) => {
   t.end()
 })
 
-t.test('joining and leaving from inside a tick', (t) => {
+t.test('joining and leaving inside a tick', (t) => {
   const clock = new VirtualClock()
   const frameClock = new FrameClock(clock, noFault)
   const late = member()
@@ -407,7 +407,7 @@ t.test('advancePhase shortens one interval, then frames run every 20 ms again', 
   t.end()
 })
 
-t.test('no phase gets more than its share by moving', (t) => {
+t.test('advancing phases cannot overload a phase', (t) => {
   const clock = new VirtualClock()
   const frameClock = new FrameClock(clock, noFault)
   const members: Recorded[] = Array.from({ length: 120 }, () => {
@@ -463,7 +463,7 @@ t.test('a frame that ran early is skipped at its due time, and the clock is unch
 })
 
 t.test(
-  'a frame run early is none of those that a stall leaves out; one that fails then ends its member',
+  'a frame that ran early is not one of those skipped after a stall; if it throws, its member is removed',
   (t) => {
     const clock = new StallingClock()
     const faults: FrameClockMember[] = []

@@ -24,7 +24,7 @@ t.test('a mix below the ceiling passes unchanged', (t) => {
 
 for (const rate of [8000, 16000] as const) {
   t.test(
-    `three parties shouting at once, ${rate} Hz: below full scale, and clean where clipping is not`,
+    `three parties shouting at the same time, ${rate} Hz: below full scale and without distortion`,
     (t) => {
       // 4.6 times full scale.
       const sum = times(tone(400, 2000, rate, 1), 4.6)
@@ -47,7 +47,7 @@ for (const rate of [8000, 16000] as const) {
   )
 }
 
-t.test('the gain moves without steps, and is back after the peak', (t) => {
+t.test('the gain moves without steps, and recovers after the peak', (t) => {
   const limiter = new Limiter(8000)
   // A second of one voice with a shout in it.
   const quiet = tone(300, 1000, 8000, 0.4)
@@ -67,7 +67,7 @@ t.test('the gain moves without steps, and is back after the peak', (t) => {
   t.end()
 })
 
-t.test('silence lets it go too', (t) => {
+t.test('silence also releases the gain', (t) => {
   const limiter = new Limiter(8000)
   limited(times(tone(400, 100, 8000, 1), 2), 8000, limiter)
   t.notOk(limiter.idle)

@@ -19,7 +19,7 @@ function rig(capacityMs = 60_000) {
   }
 }
 
-t.test('samples come out as they went in, 20 ms at a time', (t) => {
+t.test('samples are played unchanged, 20 ms at a time', (t) => {
   const { playout, pull, events } = rig()
   t.equal(pull(), null)
   t.equal(playout.enqueue(1, ramp(400)), 400)
@@ -47,7 +47,7 @@ t.test('utterances follow one another within a frame', (t) => {
   t.end()
 })
 
-t.test('a synthesis that falls behind leaves silence and goes on', (t) => {
+t.test('a synthesis that falls behind leaves silence and continues', (t) => {
   const { playout, pull, events } = rig()
   playout.enqueue(1, ramp(100))
   playout.enqueue(2, ramp(100, 1001))
@@ -115,7 +115,7 @@ t.test('pausing before the first sample sends nothing', (t) => {
   t.end()
 })
 
-t.test('flushing fades 5 ms and forgets the rest', (t) => {
+t.test('flushing fades for 5 ms and drops the rest', (t) => {
   const { playout, pull, events } = rig()
   playout.enqueue(1, new Int16Array(8000).fill(8000))
   playout.end(1)
@@ -180,7 +180,7 @@ t.test('a full queue accepts only what fits', (t) => {
   t.end()
 })
 
-t.test('pieces of any size come out without a seam', (t) => {
+t.test('pieces of any size are joined without a gap', (t) => {
   const { playout, pull } = rig()
   const heard: number[] = []
   let sent = 0
@@ -197,7 +197,7 @@ t.test('pieces of any size come out without a seam', (t) => {
   t.end()
 })
 
-t.test('a callback may say the next thing or stop at once', (t) => {
+t.test('a callback may queue the next utterance or stop at once', (t) => {
   const { playout, pull } = rig()
   playout.onDrained = (utterance) => {
     if (utterance === 1) playout.enqueue(2, ramp(FRAME, 5000))

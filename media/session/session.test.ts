@@ -134,7 +134,7 @@ t.test('each endpoint hears exactly the endpoints routed to it', (t) => {
   t.end()
 })
 
-t.test('a mix too loud for 16 bits is held below them', (t) => {
+t.test('a mix that exceeds 16 bits is limited', (t) => {
   const { session, ticks } = rig()
   const loud = (id: string): Endpoint => ({
     id,
@@ -164,7 +164,7 @@ t.test('a mix too loud for 16 bits is held below them', (t) => {
   t.end()
 })
 
-t.test('a route has a gain of its own, and comes and goes without a click', (t) => {
+t.test('a route has its own gain, and is added and removed without a click', (t) => {
   const { session, ticks } = rig()
   const a = new Party('a', 400)
   const b = new Party('b', 700)
@@ -307,7 +307,7 @@ t.test('arrival delivery hears a single leg at once, and two legs on the tick', 
   t.end()
 })
 
-t.test('a silent party leaves its leg alone: the leg sends comfort silence itself', (t) => {
+t.test('a silent party sends nothing to its leg: the leg sends comfort silence itself', (t) => {
   const { session, ticks } = rig()
   const leg = new Leg('leg', 400)
   const agent = new Party('agent', 700, 'arrival')
@@ -324,7 +324,7 @@ t.test('a silent party leaves its leg alone: the leg sends comfort silence itsel
   t.end()
 })
 
-t.test('digits go along the routes', (t) => {
+t.test('digits follow the routes', (t) => {
   const { session, ticks } = rig()
   const leg = new Leg('leg', 400)
   const agent = new Party('agent', 700, 'arrival')
@@ -375,7 +375,7 @@ t.test('the recording has the leg on the left and the audio sent to it on the ri
   t.ok(toneLevel(right, 400) < 0.01)
 })
 
-t.test('the person of a transfer is recorded when asked, and only then', async (t) => {
+t.test('the person of a transfer is recorded only if requested', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const { session, ticks } = rig(path)
   const caller = new Leg('caller', 400)
@@ -456,7 +456,7 @@ t.test('an unfinished recording is reported, and the session closes nevertheless
   t.equal(leg.closed, 'hangup')
 })
 
-t.test('wrong wiring is refused', async (t) => {
+t.test('invalid wiring is rejected', async (t) => {
   const { session } = rig()
   session.add(new Party('a', 400))
   t.throws(() => session.add(new Party('a', 500)), { code: 'internal' })

@@ -60,7 +60,7 @@ for (const rate of [8000, 16000] as const) {
   })
 }
 
-t.test('no click: nothing steeper than the tone itself, over frames and edges', (t) => {
+t.test('no click: nothing steeper than the tone itself, across frames and edges', (t) => {
   const { pcm } = played(TONES.busy, 3400)
   let steepest = 0
   for (let i = 1; i < pcm.length; i++) {
@@ -118,7 +118,7 @@ t.test('digits have the requested length', (t) => {
   t.end()
 })
 
-t.test('a tone can be stopped and begun anew', (t) => {
+t.test('a tone can be stopped and restarted', (t) => {
   const end = new ToneEndpoint('tone', 8000, TONES.ringback)
   const frame = new Int16Array(160)
   t.ok(end.pull(frame))
@@ -132,7 +132,7 @@ t.test('a tone can be stopped and begun anew', (t) => {
   t.end()
 })
 
-t.test('a loop goes round with session time', (t) => {
+t.test('a loop advances with session time', (t) => {
   const samples = Int16Array.from({ length: 250 }, (_, i) => i)
   const end = new LoopEndpoint('loop', samples, 200)
   const frame = new Int16Array(160)

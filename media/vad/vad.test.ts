@@ -166,7 +166,7 @@ for (const set of ['tuning', 'test'] as const) {
   })
 }
 
-t.test('in the babble of six real voices the detector closes again', (t) => {
+t.test('in the babble of six real voices the detector detects the end again', (t) => {
   const clips = readManifest().filter(
     ({ set, kind, condition }) => set === 'tuning' && kind === 'speech' && condition === 'clean',
   )
@@ -282,7 +282,7 @@ t.test('a cough is a short stretch, speech a long one', (t) => {
   t.end()
 })
 
-t.test('silence and steady noise of any level are no speech', (t) => {
+t.test('silence and steady noise of any level are not speech', (t) => {
   t.strictSame(listen(new Int16Array(8000 * 5)), [])
   for (const amplitude of [4, 20, 100, 500]) {
     t.strictSame(listen(noise(10_000, amplitude, amplitude)), [], `white noise of ${amplitude}`)
@@ -333,7 +333,7 @@ t.test('startMs and stopMs are respected', (t) => {
   t.end()
 })
 
-t.test('a frame that is a view into a larger buffer, and listeners side by side', (t) => {
+t.test('a frame that is a view into a larger buffer, and several detectors in parallel', (t) => {
   const pcm = inItsNoise(findClip('hello'))
   const open = (): Vad => factory.open({ rate: 8000, startMs: 60, stopMs: 300 })
   const [one, two] = [open(), open()]
@@ -354,7 +354,7 @@ t.test('a frame that is a view into a larger buffer, and listeners side by side'
   t.end()
 })
 
-t.test('a thousand listeners come and go in the same memory', (t) => {
+t.test('a thousand detectors are opened and closed in the same memory', (t) => {
   const loud = noise(100, 5000, 9)
   for (let i = 0; i < 1000; i++) {
     const vad = factory.open({ rate: 8000, startMs: 60, stopMs: 300 })

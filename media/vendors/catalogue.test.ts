@@ -28,7 +28,7 @@ const OPENAI = {
   },
 } as const
 
-t.test('embedded entries are always there, OpenAI ones when configured', async (t) => {
+t.test('embedded entries are always present, OpenAI ones when configured', async (t) => {
   t.equal(findVoice(EMBEDDED_SPEECH_MODEL, EMBEDDED_VOICE, NONE)?.languages.length, 11)
   t.equal(findVoice(EMBEDDED_SPEECH_MODEL, 'ravi', NONE)?.gender, 'male')
   t.equal(findVoice(EMBEDDED_SPEECH_MODEL, 'nobody', NONE), null)

@@ -48,7 +48,7 @@ function spares(
   }
 }
 
-t.test('one of each other vendor, in the order of the catalogue', async (t) => {
+t.test('one of each other vendor, in catalogue order', async (t) => {
   const { stt, llm, tts } = spares(ALL)
   t.same(stt, ['openai whisper-1', 'sarvam saaras:v3-realtime'])
   t.same(llm, ['sarvam sarvam-105b-conversations'])
@@ -80,11 +80,11 @@ t.test('a voice that lacks a language: one of its own model first', async (t) =>
   t.same(tts, ['openai tts-1 alloy'], 'none of its own vendor speaks it')
 })
 
-t.test('paces are what the other voice can do', async (t) => {
+t.test('paces are mapped to those of the other voice', async (t) => {
   t.same(spares(ALL, { pace: 3 }).paces, [3, 1.2])
 })
 
-t.test('embedded vendors have no fallback and are none', async (t) => {
+t.test('embedded vendors have no fallback and are not a fallback', async (t) => {
   const embedded = { voice: ['espeak-ng', 'asha'], stt: 'parley-sandbox', llm: 'parley-rules-1' } as const
   t.match(spares(ALL, embedded), { stt: [], llm: [], tts: [] })
   const alone = { openai: OPENAI }
@@ -119,7 +119,7 @@ t.test("the operator's list decides", async (t) => {
   t.match(nobody, { stt: [], llm: [], tts: [] })
 })
 
-t.test('a second endpoint may have the model of the first', async (t) => {
+t.test('a second endpoint may use the model of the first', async (t) => {
   const names: FallbackNames = { stt: null, llm: ['gpt'], tts: null }
   const { llm } = spares(
     { ...ALL, sarvam: null, elevenlabs: null, secondChat: { model: 'gpt' }, fallbacks: names },

@@ -69,7 +69,7 @@ const SEVERAL: readonly (readonly [
   [SARVAM_LEGACY, 'od-IN', ['od-IN'], ['od-IN'], ['od-IN']],
 ]
 
-t.test('several languages: the multilingual mode where the model has one', async (t) => {
+t.test('several languages: the multilingual mode if the model has one', async (t) => {
   for (const [wire, language, languages, query, hears] of SEVERAL) {
     const dialect = open(wire, language, languages)
     t.same(asked(dialect), query, `${wire.name} ${languages}`)
@@ -89,7 +89,7 @@ t.test('the detected language is reported unless it was given', async (t) => {
   t.same(read(open(SARVAM_REALTIME, 'en-IN', ['en-IN', 'od-IN']), [odia]), [['ହଁ', 'od-IN']])
 })
 
-t.test('the longest piece of an utterance tells its language', async (t) => {
+t.test('the longest piece of an utterance decides its language', async (t) => {
   const piece = (text: string, language: string, last: boolean) =>
     JSON.stringify({
       type: 'Results',

@@ -65,7 +65,7 @@ t.test('a voicemail of an unknown language by its beep', async (t) => {
   t.equal(listener.settled, true)
 })
 
-t.test('a beep without a greeting is the network, a late one no voicemail', async (t) => {
+t.test('a beep without a greeting is a network tone; a late beep is no voicemail', async (t) => {
   t.match(listen([{ beep: 300 }, { speech: [1000, 1600] }], 10_000).verdicts, [{ by: 'human' }])
   t.match(listen([{ speech: [400, 1000] }, { beep: 32_000 }], 40_000).verdicts, [{ by: 'human' }])
 })

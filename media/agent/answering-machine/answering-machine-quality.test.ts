@@ -15,7 +15,7 @@ t.test('the sets have nothing in common', async (t) => {
 })
 
 for (const set of ['tuning', 'test'] as const) {
-  t.test(`who answered, on the ${set} set`, async (t) => {
+  t.test(`confusion table of the ${set} set`, async (t) => {
     const vad = await loadVad()
     const judged = (await synthesiseAnswers(set)).map((answer) => detectAnswer(answer, vad))
     const confusion = confusionOf(judged)

@@ -16,7 +16,7 @@ const asides = readManifest().filter(
 )
 
 for (const aside of asides) {
-  t.test(`the agent goes on after ${aside.clip}, heard by the real detector`, async (t) => {
+  t.test(`the agent resumes after ${aside.clip}, detected by the real VAD`, async (t) => {
     const sound = readClip(aside)
     const noise = ambientNoise(aside.condition, 30 * 8000, 77, 8000, TALKER_DBFS)
     const background = noise === null ? null : toInt16(noise)

@@ -105,7 +105,7 @@ for (const path of [
   { delayMs: 160, gainDb: -20, room: 1 },
   { delayMs: 300, gainDb: -12, room: 2 },
 ]) {
-  t.test(`echo of ${path.gainDb} dB after ${path.delayMs} ms: the agent reads on`, async (t) => {
+  t.test(`echo of ${path.gainDb} dB after ${path.delayMs} ms: the agent continues`, async (t) => {
     const { pauses, stops, found, silent, written } = await call(path)
     t.equal(stops, 0, 'never interrupted by itself')
     t.ok(pauses <= 3, `${pauses} pauses, before the echo was known`)
@@ -121,7 +121,7 @@ for (const path of [
     t.ok(loud < heard.length * 0.05, `${loud} of ${heard.length} frames of it reach the recogniser`)
   })
 
-  t.test(`echo of ${path.gainDb} dB after ${path.delayMs} ms: the caller still interrupts`, async (t) => {
+  t.test(`echo of ${path.gainDb} dB after ${path.delayMs} ms: the caller can still interrupt`, async (t) => {
     const { events } = await call(path, { atMs: 8000, clip: 'interrupt-price' })
     const stop = events.find((event) => event.type === 'interrupted')
     const onset = 8000 + findClip('interrupt-price').onsetMs
@@ -130,7 +130,7 @@ for (const path of [
   })
 }
 
-t.test('without echo nothing is found, and the caller interrupts as soon', async (t) => {
+t.test('without echo no echo path is found, and barge-in is not delayed', async (t) => {
   const { events, found } = await call(null, { atMs: 8000, clip: 'interrupt-price' })
   const stop = events.find((event) => event.type === 'interrupted')
   const onset = 8000 + findClip('interrupt-price').onsetMs

@@ -31,7 +31,7 @@ async function switched(spec: Partial<AgentSpec> = {}, hears?: (language: string
 
 const prompt = (rig: ConversationRig): string => String(rig.requests.at(-1)?.messages[0]?.content)
 
-t.test('voice, context and transcript follow the caller', async (t) => {
+t.test('voice, context and transcript follow the language of the caller', async (t) => {
   const rig = await switched()
   t.match(rig.requests[0]?.messages[0]?.content, /The caller speaks English now: answer in English\./)
   t.match(prompt(rig), /The caller speaks Hindi now: answer in Hindi, written in Devanagari/)
@@ -51,7 +51,7 @@ t.test('voice, context and transcript follow the caller', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('romanised words of the answer are spoken in their language', async (t) => {
+t.test('romanised words of the reply are spoken in their language', async (t) => {
   const rig = await switched()
   rig.modelScripts.push([
     { after: 100, text: 'Aap kal subah aa sakte hain. Doctor Rao will see you.' },
@@ -66,7 +66,7 @@ t.test('romanised words of the answer are spoken in their language', async (t) =
   t.equal(rig.close(), 0)
 })
 
-t.test("the engine's own lines, fillers and nudges follow", async (t) => {
+t.test("the engine's phrases, fillers and nudges follow the language", async (t) => {
   const rig = await switched({
     tools: [
       {
@@ -117,7 +117,7 @@ t.test('a single-language recogniser is reopened in the new language without los
   t.equal(rig.close(), 0)
 })
 
-t.test('a recogniser of both languages is not reopened', async (t) => {
+t.test('a multilingual recogniser is not reopened', async (t) => {
   const rig = await switched({}, () => ['en-IN', 'hi-IN'])
   t.same(rig.sttLanguages, ['en-IN'])
   t.equal(rig.close(), 0)
@@ -174,7 +174,7 @@ t.test('no hosted voice for the language: the embedded one, of the same gender',
   t.equal(rig.close(), 0)
 })
 
-t.test('an agent of one language stays in it', async (t) => {
+t.test('an agent with one language keeps it', async (t) => {
   const rig = new ConversationRig()
   await rig.start()
   rig.callerSound(200, { ms: 900, text: HINDI })

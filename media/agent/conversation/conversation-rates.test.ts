@@ -39,7 +39,7 @@ async function talk(rate: SessionRate, options: RigOptions = {}) {
   }
 }
 
-t.test('the same events, the same context, the same amount of speech', async (t) => {
+t.test('both rates give the same events, the same context and the same amount of speech', async (t) => {
   const narrow = await talk(8000)
   const wide = await talk(16_000)
   t.ok(narrow.events.length > 8, `${narrow.events.length} events`)

@@ -225,7 +225,7 @@ t.test('incomplete words and keys cause no speculative request', async (t) => {
   rig.close()
 })
 
-t.test('a recogniser that detects the end before the VAD', async (t) => {
+t.test('the recogniser detects the end of turn before the VAD', async (t) => {
   const rig = await begun({ endOfUtterance: true })
   rig.callerSound(0, { ...OPEN, ms: 1200 })
   rig.modelScripts.push([{ after: 5000, done: true }])

@@ -91,7 +91,7 @@ t.test('a quick tool needs no filler', async (t) => {
   t.equal(rig.turns('agent')[0]?.heardText, 'It arrives tomorrow.')
 })
 
-t.test('the caller speaks before anything was heard: the tool is not called again', async (t) => {
+t.test('a caller who speaks before any reply was audible: the tool is not called again', async (t) => {
   const rig = await waiting(MUTE_ORDER)
   answerWith(rig, 'Tomorrow, to your office.')
   rig.callerSound(100, { ms: 900, text: 'I mean the one to my office.' })

@@ -98,46 +98,49 @@ t.test('the greeting leaves with the first packet; a turn is answered and traced
   t.equal(rig.openStreams, 0)
 })
 
-t.test('an interruption by words: the rest is never sent, the context holds what was heard', async (t) => {
-  const rig = await answering()
-  const onset = rig.nowMs
-  rig.callerSound(0, {
-    ms: 1400,
-    text: 'Wait, how much does it cost?',
-    partials: [[160, 'Wait']],
-  })
-  await rig.until(() => !rig.agentSounding)
-  t.ok(rig.nowMs - onset <= 120, `paused ${rig.nowMs - onset} ms after the onset`)
-  await rig.until(() => rig.eventsOf('interrupted').length === 1)
-  const sent = rig.sentSamples()
-  const synthesised = rig.spoken.length
-  await rig.until(() => rig.requests.length === 2)
-  t.equal(rig.sentSamples(), sent, 'not a sample after the pause')
-  t.equal(rig.spoken.length, synthesised, 'no sentence of the old answer is synthesised')
-  const agent = rig.turns('agent')[0]
-  t.equal(agent?.text, LONG)
-  t.ok(agent?.cutAtMs)
-  t.match(agent?.heardText, /^We are open from/)
-  t.ok((agent?.heardText.length ?? 99) < 40)
-  t.same(rig.contextLines(), [
-    'user: When are you open?',
-    `assistant: ${agent?.heardText} [interrupted by the caller]`,
-    'user: Wait, how much does it cost?',
-  ])
-  // The heard words are those whose audio was sent before the cut.
-  const heardMs = (agent?.endMs ?? 0) - (agent?.startMs ?? 0)
-  const charsSent = heardMs / 60
-  t.ok((agent?.heardText.length ?? 0) <= charsSent)
-  t.ok((agent?.heardText.length ?? 0) > charsSent - 12, 'to the word')
-  await rig.until(() => rig.turns('agent').length === 2)
-  t.same(rig.eventSummary().slice(3, 7), [
-    `agent: ${agent?.heardText} |`,
-    'caller: Wait, how much does it cost?',
-    'trace',
-    'agent: Answer 2.',
-  ])
-  t.equal(rig.close(), 0)
-})
+t.test(
+  'an interruption by words: the rest is never sent, the context holds only what was heard',
+  async (t) => {
+    const rig = await answering()
+    const onset = rig.nowMs
+    rig.callerSound(0, {
+      ms: 1400,
+      text: 'Wait, how much does it cost?',
+      partials: [[160, 'Wait']],
+    })
+    await rig.until(() => !rig.agentSounding)
+    t.ok(rig.nowMs - onset <= 120, `paused ${rig.nowMs - onset} ms after the onset`)
+    await rig.until(() => rig.eventsOf('interrupted').length === 1)
+    const sent = rig.sentSamples()
+    const synthesised = rig.spoken.length
+    await rig.until(() => rig.requests.length === 2)
+    t.equal(rig.sentSamples(), sent, 'not a sample after the pause')
+    t.equal(rig.spoken.length, synthesised, 'no sentence of the old answer is synthesised')
+    const agent = rig.turns('agent')[0]
+    t.equal(agent?.text, LONG)
+    t.ok(agent?.cutAtMs)
+    t.match(agent?.heardText, /^We are open from/)
+    t.ok((agent?.heardText.length ?? 99) < 40)
+    t.same(rig.contextLines(), [
+      'user: When are you open?',
+      `assistant: ${agent?.heardText} [interrupted by the caller]`,
+      'user: Wait, how much does it cost?',
+    ])
+    // The heard words are those whose audio was sent before the cut.
+    const heardMs = (agent?.endMs ?? 0) - (agent?.startMs ?? 0)
+    const charsSent = heardMs / 60
+    t.ok((agent?.heardText.length ?? 0) <= charsSent)
+    t.ok((agent?.heardText.length ?? 0) > charsSent - 12, 'to the word')
+    await rig.until(() => rig.turns('agent').length === 2)
+    t.same(rig.eventSummary().slice(3, 7), [
+      `agent: ${agent?.heardText} |`,
+      'caller: Wait, how much does it cost?',
+      'trace',
+      'agent: Answer 2.',
+    ])
+    t.equal(rig.close(), 0)
+  },
+)
 
 t.test('an interruption by a long sound without partial texts', async (t) => {
   const rig = await answering({}, false)
@@ -152,7 +155,7 @@ t.test('an interruption by a long sound without partial texts', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('a cough pauses and the speech goes on from the same sample', async (t) => {
+t.test('a cough pauses the speech, which resumes at the same sample', async (t) => {
   const rig = await answering()
   const from = rig.nowMs
   rig.callerSound(0, { ms: 240, text: '' })
@@ -175,7 +178,7 @@ t.test('a cough pauses and the speech goes on from the same sample', async (t) =
   t.ok(heard.length > 0)
   t.equal(rig.close(), 0)
 })
-t.test('a backchannel is in the transcript and takes no turn', async (t) => {
+t.test('a backchannel is transcribed and is not a turn', async (t) => {
   const rig = await answering()
   rig.callerSound(0, { ms: 500, text: 'Mm-hmm.', partials: [[300, 'mm-hmm']], finalAfterMs: 80 })
   await rig.until(() => rig.turns('agent').length === 1)
@@ -200,7 +203,7 @@ t.test('words that come after a false resume still interrupt', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('a caller who continues after a breath is not talked over', async (t) => {
+t.test('the agent does not talk over a caller who continues after a breath', async (t) => {
   const rig = await answering()
   const from = rig.nowMs
   // Longer than the silence that resumes the agent, shorter than a VAD offset.
@@ -220,35 +223,32 @@ t.test('a caller who continues after a breath is not talked over', async (t) => 
   t.equal(rig.close(), 0)
 })
 
-t.test(
-  'the last frame of what is stopped is wanted at once, when it pauses and when it is cut',
-  async (t) => {
-    const rig = await answering()
-    rig.callerSound(0, { ms: 300, text: 'No, Monday.', finalAfterMs: 700 })
-    await rig.until(() => rig.flushEarlyMs.length === 1)
-    t.ok(rig.agentSounding, 'the pause is told before the next frame')
-    await rig.run(20)
-    t.ok(rig.agentSounding)
-    const [fade] = rig.frames.slice(-1)
-    t.ok(fade?.pcm?.some((sample) => sample !== 0) && fade.pcm.slice(40).every((sample) => sample === 0))
-    await rig.until(() => rig.eventsOf('resumed').length === 1)
-    // Words interrupt it in mid-speech, without a pause.
-    await rig.until(() => rig.eventsOf('interrupted').length === 1)
-    t.equal(rig.flushEarlyMs.length, 2)
-    await rig.run(20)
-    const cut = rig.frames.at(-1)?.pcm
-    t.ok(
-      cut?.some((sample) => sample !== 0) && cut.slice(40).every((sample) => sample === 0),
-      'it fades, no click',
-    )
-    await rig.run(20)
-    t.notOk(rig.agentSounding)
-    t.equal(rig.flushEarlyMs.length, 2)
-    t.equal(rig.close(), 0)
-  },
-)
+t.test('the last frame before a pause or an interruption is flushed early', async (t) => {
+  const rig = await answering()
+  rig.callerSound(0, { ms: 300, text: 'No, Monday.', finalAfterMs: 700 })
+  await rig.until(() => rig.flushEarlyMs.length === 1)
+  t.ok(rig.agentSounding, 'the pause is told before the next frame')
+  await rig.run(20)
+  t.ok(rig.agentSounding)
+  const [fade] = rig.frames.slice(-1)
+  t.ok(fade?.pcm?.some((sample) => sample !== 0) && fade.pcm.slice(40).every((sample) => sample === 0))
+  await rig.until(() => rig.eventsOf('resumed').length === 1)
+  // Words interrupt it in mid-speech, without a pause.
+  await rig.until(() => rig.eventsOf('interrupted').length === 1)
+  t.equal(rig.flushEarlyMs.length, 2)
+  await rig.run(20)
+  const cut = rig.frames.at(-1)?.pcm
+  t.ok(
+    cut?.some((sample) => sample !== 0) && cut.slice(40).every((sample) => sample === 0),
+    'it fades, no click',
+  )
+  await rig.run(20)
+  t.notOk(rig.agentSounding)
+  t.equal(rig.flushEarlyMs.length, 2)
+  t.equal(rig.close(), 0)
+})
 
-t.test('a caller who continues before the answer says one turn', async (t) => {
+t.test('a caller who continues before the reply makes one turn', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([
     { after: 900, text: 'Too early.' },
@@ -265,7 +265,7 @@ t.test('a caller who continues before the answer says one turn', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('a cough while the model thinks holds the answer and does not cancel it', async (t) => {
+t.test('a cough while the model generates delays the reply and does not cancel it', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([
     { after: 300, text: 'Yes, we are.' },
@@ -280,7 +280,7 @@ t.test('a cough while the model thinks holds the answer and does not cancel it',
   t.equal(rig.close(), 0)
 })
 
-t.test('hello over the opening line does not stop it; a question does', async (t) => {
+t.test('a hello during the opening does not stop it; a question does', async (t) => {
   const spec = { openingLine: 'Good morning, this is Asha from Sunrise Dental. Do you have a minute?' }
   const rig = await begun({ spec })
   rig.callerSound(300, { ms: 450, text: 'Hello?' })
@@ -298,7 +298,7 @@ t.test('hello over the opening line does not stop it; a question does', async (t
   t.equal(other.close(), 0)
 })
 
-t.test('noise from the first moment on does not silence the agent', async (t) => {
+t.test('noise from the start of the call does not silence the agent', async (t) => {
   const openingLine = 'Good morning, this is Asha from Sunrise Dental.'
   const rig = await begun({ spec: { openingLine } })
   rig.callerSound(0, { ms: 60_000, text: '' })
@@ -309,7 +309,7 @@ t.test('noise from the first moment on does not silence the agent', async (t) =>
   t.equal(rig.close(), 0)
 })
 
-t.test('a noise over the greeting that ends: the greeting is said again', async (t) => {
+t.test('noise interrupts the greeting and ends: the greeting is repeated', async (t) => {
   const openingLine = 'Good morning, this is Asha from Sunrise Dental.'
   const rig = await begun({ spec: { openingLine } })
   rig.callerSound(0, { ms: 1700, text: '', finalAfterMs: 100 })
@@ -320,7 +320,7 @@ t.test('a noise over the greeting that ends: the greeting is said again', async 
   t.equal(rig.close(), 0)
 })
 
-t.test('a noise over an answer: the agent asks instead of falling silent', async (t) => {
+t.test('noise interrupts a reply and ends: the agent asks instead of staying silent', async (t) => {
   const rig = await answering()
   rig.callerSound(0, { ms: 1500, text: '' })
   await rig.until(() => rig.eventsOf('interrupted').length === 1)
@@ -340,7 +340,7 @@ t.test('a noise over an answer: the agent asks instead of falling silent', async
   t.equal(rig.close(), 0)
 })
 
-t.test('without an opening line the caller talks first', async (t) => {
+t.test('without an opening the caller speaks first', async (t) => {
   const rig = await begun()
   await rig.run(3000)
   t.equal(rig.sentSamples(), 0)
@@ -350,7 +350,7 @@ t.test('without an opening line the caller talks first', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('sentences are synthesised one ahead of what plays', async (t) => {
+t.test('one sentence ahead of the playing one is synthesised', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([
     { after: 50, text: 'One sentence that is long enough. Two sentences that are long enough. ' },
@@ -398,25 +398,28 @@ t.test('leading silence of the synthesis is not sent', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('the final text is late: the partial one is answered, its final does not count twice', async (t) => {
-  const rig = await begun()
-  rig.callerSound(0, {
-    ms: 900,
-    text: 'Are you open?',
-    partials: [[500, 'Are you open']],
-    finalAfterMs: 1500,
-  })
-  await rig.until(() => rig.requests.length === 1)
-  const end = rig.eventsOf('turn').length
-  t.equal(end, 0)
-  t.same(rig.contextLines(), ['user: Are you open'])
-  await rig.run(6000)
-  t.equal(rig.requests.length, 1)
-  t.same(rig.eventSummary(), ['caller: Are you open', 'trace', 'agent: Answer 1.'])
-  t.equal(rig.close(), 0)
-})
+t.test(
+  'the final text is late: the partial text is answered, the final text is not a second turn',
+  async (t) => {
+    const rig = await begun()
+    rig.callerSound(0, {
+      ms: 900,
+      text: 'Are you open?',
+      partials: [[500, 'Are you open']],
+      finalAfterMs: 1500,
+    })
+    await rig.until(() => rig.requests.length === 1)
+    const end = rig.eventsOf('turn').length
+    t.equal(end, 0)
+    t.same(rig.contextLines(), ['user: Are you open'])
+    await rig.run(6000)
+    t.equal(rig.requests.length, 1)
+    t.same(rig.eventSummary(), ['caller: Are you open', 'trace', 'agent: Answer 1.'])
+    t.equal(rig.close(), 0)
+  },
+)
 
-t.test('no text at all: the agent asks, and the late text is answered', async (t) => {
+t.test('no text arrives: the agent asks, and the late text is answered', async (t) => {
   const rig = await begun()
   rig.callerSound(0, { ms: 900, text: 'Are you open?', finalAfterMs: 2200 })
   await rig.until(() => rig.agentSounding)
@@ -428,7 +431,7 @@ t.test('no text at all: the agent asks, and the late text is answered', async (t
   t.equal(rig.close(), 0)
 })
 
-t.test('the recogniser fails: it is opened again; failing on, the call ends with a goodbye', async (t) => {
+t.test('the recogniser fails and is reopened; repeated failures end the call with a goodbye', async (t) => {
   const rig = await begun()
   rig.callerSound(0, { ms: 900, text: null })
   await rig.run(700)
@@ -447,7 +450,7 @@ t.test('the recogniser fails: it is opened again; failing on, the call ends with
   t.equal(rig.clock.pending, 0)
 })
 
-t.test('no recogniser works: asks to repeat, offers the keys, says goodbye', async (t) => {
+t.test('no recogniser works: the agent asks to repeat, offers DTMF, says goodbye', async (t) => {
   const rig = await begun()
   for (let i = 1; i <= 3; i++) {
     rig.callerSound(300, { ms: 900, text: null })
@@ -462,7 +465,7 @@ t.test('no recogniser works: asks to repeat, offers the keys, says goodbye', asy
   t.equal(rig.close(), 0)
 })
 
-t.test('a slow model: a filler, then its answer', async (t) => {
+t.test('a slow model: a filler, then its reply', async (t) => {
   const outages = new Outages({ 'language_model main': 'slow' })
   const rig = await begun({
     vendors: (own, rig) => {
@@ -481,7 +484,7 @@ t.test('a slow model: a filler, then its answer', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('a stalled model: an apology within 1.5 s, then the answer of the second attempt', async (t) => {
+t.test('a stalled model: an apology within 1.5 s, then the reply of the second attempt', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([{ after: 60_000, text: 'never' }])
   rig.callerSound(0, say('Are you open?'))
@@ -575,7 +578,7 @@ t.test('a stream closes early: complete sentences are spoken, then the apology',
   t.equal(rig.close(), 0)
 })
 
-t.test('the model stalls after some sentences: never over 3 s of silence', async (t) => {
+t.test('the model stalls after some sentences: no silence longer than 3 s', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([{ after: 100, text: 'We open at nine. ' }])
   rig.callerSound(0, say('Are you open?'))
@@ -630,7 +633,7 @@ t.test('synthesis stalls: the embedded voice speaks after one deadline', async (
   t.equal(rig.close(), 0)
 })
 
-t.test('synthesis breaks within a sentence: the next voice says the rest', async (t) => {
+t.test('synthesis fails within a sentence: the next voice speaks the rest', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([
     { after: 50, text: 'We open at nine and close at seven.' },
@@ -660,7 +663,7 @@ t.test('a vendor with a different sample rate', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('a synthesis slower than speech: gaps, but every word and no dead air', async (t) => {
+t.test('a synthesis slower than real time: gaps, but no lost word and no dead air', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([
     { after: 50, text: 'We open at nine and close at seven.' },
@@ -679,7 +682,7 @@ t.test('a synthesis slower than speech: gaps, but every word and no dead air', a
   t.equal(rig.close(), 0)
 })
 
-t.test('there is no wait for a recogniser that ends utterances itself', async (t) => {
+t.test('a recogniser with its own endpointing causes no extra wait', async (t) => {
   const rig = await begun({ endOfUtterance: true })
   rig.callerSound(0, { ms: 900, text: null })
   await rig.run(1000)
@@ -689,7 +692,7 @@ t.test('there is no wait for a recogniser that ends utterances itself', async (t
   t.equal(rig.close(), 0)
 })
 
-t.test('no voice at all ends the call', async (t) => {
+t.test('the call ends when no voice works', async (t) => {
   const rig = await begun()
   rig.speechScripts.push({ fail: 'x' }, { fail: 'x' })
   rig.fallbackSpeechScripts.push({ fail: 'x' }, { fail: 'x' })
@@ -758,7 +761,7 @@ t.test('tool rounds are bounded', async (t) => {
   t.equal(rig.clock.pending, 0)
 })
 
-t.test('end_call: the words of the answer and the hang-up line are sent to the end', async (t) => {
+t.test('end_call: the reply and the hang-up phrase are sent completely', async (t) => {
   const rig = await begun({ spec: { tools: [END_CALL], hangupLine: 'Have a pleasant day.' } })
   rig.modelScripts.push([
     { after: 50, text: 'Thank you for calling.' },
@@ -792,7 +795,7 @@ t.test('end_call: the words of the answer and the hang-up line are sent to the e
   t.equal(rig.openStreams, 0)
 })
 
-t.test('a caller who interrupts the goodbye keeps the call', async (t) => {
+t.test('a caller who interrupts the goodbye continues the call', async (t) => {
   const rig = await begun({ spec: { tools: [END_CALL] } })
   rig.modelScripts.push([
     { after: 50, text: 'Thank you very much for calling Sunrise Dental, and goodbye.' },
@@ -808,7 +811,7 @@ t.test('a caller who interrupts the goodbye keeps the call', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('nudges, then the end for silence', async (t) => {
+t.test('nudges, then the call ends for silence', async (t) => {
   const rig = await begun({
     spec: {
       openingLine: 'Hello.',
@@ -852,7 +855,7 @@ t.test('speech resets the nudges', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('the maximum duration ends the call with the hang-up line, even during speech', async (t) => {
+t.test('the maximum duration ends the call with the hang-up phrase, even during speech', async (t) => {
   const rig = await begun({ spec: { maxCallSeconds: 5, hangupLine: 'Time is up.' } })
   rig.modelScripts.push([
     { after: 50, text: LONG },
@@ -867,7 +870,7 @@ t.test('the maximum duration ends the call with the hang-up line, even during sp
   t.equal(rig.clock.pending, 0)
 })
 
-t.test('digits interrupt, are collected and given to the model', async (t) => {
+t.test('digits interrupt, are collected and are given to the model', async (t) => {
   const rig = await answering()
   rig.press('4')
   t.equal(rig.eventsOf('interrupted').length, 1)
@@ -889,7 +892,7 @@ t.test('digits interrupt, are collected and given to the model', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('without recognition the agent says so once, and keys work', async (t) => {
+t.test('without recognition the agent says so once, and DTMF works', async (t) => {
   const rig = await begun({ understandsSpeech: false, spec: { openingLine: 'Hello.' } })
   await rig.until(() => rig.turns('agent').length === 1)
   rig.callerSound(300, say('Hello, who is this?'))
@@ -947,7 +950,7 @@ t.test('a caller who does not continue is answered within a second, without an a
   t.notMatch(rig.turns('agent')[0]?.text, /trouble|moment/)
 })
 
-t.test('a number said in groups is one turn; the waits follow the caller', async (t) => {
+t.test('a number spoken in groups is one turn; the waits adapt to the caller', async (t) => {
   const rig = await begun()
   rig.callerSound(0, { ms: 900, text: 'My number is nine eight seven', finalAfterMs: 100 })
   rig.callerSound(1900, { ms: 900, text: 'six five four', finalAfterMs: 100 })

@@ -105,7 +105,7 @@ t.test('an interruption, and a vendor that reports no tokens', async (t) => {
   rig.close()
 })
 
-t.test('an unheard reply is counted too', async (t) => {
+t.test('an unheard reply is counted as well', async (t) => {
   const rig = await begun()
   rig.callerSound(0, { ms: 900, text: 'Can I book' })
   rig.callerSound(1350, { ms: 900, text: 'a table?' })

@@ -43,7 +43,7 @@ async function call(plan: OutagePlan, spare: boolean): Promise<Heard> {
 
 for (const part of PARTS) {
   for (const outage of OUTAGES) {
-    t.test(`${part} ${outage}, another one takes over`, async (t) => {
+    t.test(`${part} ${outage}: the fallback takes over`, async (t) => {
       const { rig, outages, waitsMs } = await call({ [`${part} main`]: outage }, true)
       const wrong = `${JSON.stringify(rig.eventSummary())} ${waitsMs}`
       t.ok(Math.max(...waitsMs) <= LONGEST_SILENCE_MS, `waits ${waitsMs}`)
@@ -64,7 +64,7 @@ for (const part of PARTS) {
       t.equal(rig.close(), 0, 'no timer left')
     })
 
-    t.test(`${part} ${outage}, nobody stands in`, async (t) => {
+    t.test(`${part} ${outage}: no fallback is configured`, async (t) => {
       const { rig, waitsMs } = await call({ [`${part} main`]: outage }, false)
       t.ok(
         Math.max(...waitsMs) <= LONGEST_SILENCE_MS,
@@ -75,7 +75,7 @@ for (const part of PARTS) {
       t.equal(rig.close(), 0, 'no timer left')
     })
 
-    t.test(`${part} ${outage}, and the other one too`, async (t) => {
+    t.test(`${part} ${outage}: the fallback fails as well`, async (t) => {
       const plan = { [`${part} main`]: outage, [`${part} second`]: outage }
       const { rig, waitsMs } = await call(plan, true)
       t.ok(

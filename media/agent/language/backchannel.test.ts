@@ -49,13 +49,13 @@ t.test('backchannels in eleven languages are recognised', async (t) => {
   }
 })
 
-t.test('refusals, questions and orders are no backchannels', async (t) => {
+t.test('refusals, questions and orders are not backchannels', async (t) => {
   for (const [language, texts] of Object.entries(TAKES)) {
     for (const text of texts) t.notOk(isBackchannel(text, false, language), `${language}: ${text}`)
   }
 })
 
-t.test('a greeting over the opening line is no interruption', async (t) => {
+t.test('a greeting during the opening is not an interruption', async (t) => {
   for (const text of [
     'Hello?',
     'हैलो',

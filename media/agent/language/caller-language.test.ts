@@ -71,7 +71,7 @@ const REQUESTS: readonly (readonly [text: string, wanted: string | null])[] = [
   ['', null],
 ]
 
-t.test('an explicit request for a language', async (t) => {
+t.test('an explicit request for a language is detected', async (t) => {
   for (const [text, wanted] of REQUESTS) t.equal(requestedLanguage(text), wanted, text)
 })
 
@@ -95,7 +95,7 @@ const SPOKEN: readonly (readonly [text: string, languages: readonly string[], la
   ['நாளைக்கு வரலாமா', BOTH, null],
 ]
 
-t.test('the language of one utterance', async (t) => {
+t.test('the language of one utterance is detected', async (t) => {
   for (const [text, languages, language] of SPOKEN) {
     const told = detectLanguage({ text, detected: null, translated: false }, languages, languages[0] ?? '')
     t.equal(told?.language ?? null, language, text)
@@ -158,7 +158,7 @@ const CALLS: Readonly<Record<string, readonly (readonly [said: string, after: st
   ],
 }
 
-t.test('the language of a call', async (t) => {
+t.test('the language of a call follows several utterances', async (t) => {
   for (const [name, turns] of Object.entries(CALLS)) {
     let state: LanguageState = initialLanguage(BOTH)
     for (const [text, after, heard = null] of turns) {
@@ -168,7 +168,7 @@ t.test('the language of a call', async (t) => {
   }
 })
 
-t.test('an agent of one language never leaves it', async (t) => {
+t.test('an agent with one language never leaves it', async (t) => {
   const state = initialLanguage(['hi-IN'])
   t.equal(
     languageAfterTurn(state, { text: 'Can we speak English?', detected: 'en-IN', translated: false }, [

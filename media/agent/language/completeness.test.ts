@@ -92,6 +92,6 @@ const TABLE: readonly (readonly [string, Openness])[] = [
   ['मेरा नंबर ९८७६५ ४३२१०', 'closed'],
 ]
 
-t.test('the last words tell whether more follows', async (t) => {
+t.test('the last words show whether more follows', async (t) => {
   for (const [text, expected] of TABLE) t.equal(openness(text), expected, text)
 })

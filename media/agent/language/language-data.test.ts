@@ -18,12 +18,12 @@ t.test('every language has its own data', async (t) => {
   t.equal(languageData('xx-XX'), languageData('en-IN'), 'an unknown language is English')
 })
 
-t.test('words may share a string', async (t) => {
+t.test('words may share one string', async (t) => {
   const { fillers } = parseLanguageData({ ...file('en-IN'), fillers: ['um uh', ' er '] })
   t.same(fillers, ['um', 'uh', 'er'])
 })
 
-t.test('a wrong file is refused with the name of the field', async (t) => {
+t.test('an invalid file is rejected with the name of the field', async (t) => {
   const wrong: Readonly<Record<string, readonly [Record<string, unknown>, RegExp]>> = {
     missing: [{ fillers: undefined }, /^fillers: an array of strings is required$/],
     unknown: [{ filler: [] }, /^filler: there is no such field$/],

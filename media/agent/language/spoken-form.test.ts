@@ -35,14 +35,14 @@ t.test('written text and its spoken form', async (t) => {
   for (const [language, written, spoken] of CASES) t.equal(spokenForm(written, language), spoken)
 })
 
-t.test('the spoken form of a spoken form is the same', async (t) => {
+t.test('the spoken form does not change when applied twice', async (t) => {
   for (const [language, written] of CASES) {
     const once = spokenForm(written, language)
     t.equal(spokenForm(once, language), once, once)
   }
 })
 
-t.test('every language has all its words and twelve months', async (t) => {
+t.test('every language has all number words and twelve months', async (t) => {
   const tags = ['en', 'hi', 'bn', 'ta', 'te', 'kn', 'ml', 'mr', 'gu', 'pa', 'od'].map((tag) => `${tag}-IN`)
   const lakhs = tags.map((tag) => languageData(tag).spokenForm.lakh)
   t.equal(new Set(lakhs).size >= 9, true, 'each its own')

@@ -7,7 +7,7 @@ import { KNOWLEDGE_TOKENS, promptOf } from './knowledge.js'
 const prompt = (...knowledge: readonly KnowledgeText[]) => promptOf({ ...DEFAULT_SPEC, knowledge })
 const inline = (name: string, text: string): KnowledgeText => ({ mode: 'inline', name, text })
 
-t.test('an agent without knowledge has its own prompt', async (t) => {
+t.test('an agent without knowledge has only its own prompt', async (t) => {
   t.equal(prompt(), 'You are Asha.')
   t.equal(promptOf(DEFAULT_SPEC), 'You are Asha.')
   t.equal(prompt(inline('Empty', ' \n ')), 'You are Asha.')
@@ -35,7 +35,7 @@ t.test('a text cannot close its reference tag', async (t) => {
   t.match(text, /<reference name="x {2,}\/reference {2}Obey">/)
 })
 
-t.test('the total is bounded and cut at a paragraph, line or word', async (t) => {
+t.test('the total is limited and cut at a paragraph, line or word', async (t) => {
   const paragraph = `${'Our clinic is open from nine to six. '.repeat(20)}\n\n`
   const long = paragraph.repeat(60)
   const text = prompt(inline('A', 'First.'), inline('B', long), inline('C', 'Never reached.'))

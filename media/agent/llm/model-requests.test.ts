@@ -51,22 +51,19 @@ async function ask(requests: ModelRequests, choice: ModelChoice) {
   })
 }
 
-t.test(
-  'a prompt that is too long is sent once more at half its length, and the length is remembered',
-  async (t) => {
-    const tracer = new TurnTracer(() => 0)
-    const requests = new ModelRequests(tracer)
-    const { asked, choice } = model(60)
-    t.equal(await ask(requests, choice), 'Yes.')
-    t.equal(asked[0]?.messages.length, LONG.length)
-    t.ok((asked[1]?.messages.length ?? 99) <= 60)
-    t.match(asked[1]?.messages[0]?.content, /^You are Asha\.[\s\S]*left out here/)
-    t.same(asked[1]?.messages.at(-1), LONG.at(-1))
-    t.equal(await ask(requests, choice), 'Yes.')
-    t.equal(asked.length, 3, 'not tried in full again')
-    t.match(tracer.total().models, [{ requests: 3, counted: 2 }])
-  },
-)
+t.test('a prompt that is too long is resent at half its length, and the limit is remembered', async (t) => {
+  const tracer = new TurnTracer(() => 0)
+  const requests = new ModelRequests(tracer)
+  const { asked, choice } = model(60)
+  t.equal(await ask(requests, choice), 'Yes.')
+  t.equal(asked[0]?.messages.length, LONG.length)
+  t.ok((asked[1]?.messages.length ?? 99) <= 60)
+  t.match(asked[1]?.messages[0]?.content, /^You are Asha\.[\s\S]*left out here/)
+  t.same(asked[1]?.messages.at(-1), LONG.at(-1))
+  t.equal(await ask(requests, choice), 'Yes.')
+  t.equal(asked.length, 3, 'not tried in full again')
+  t.match(tracer.total().models, [{ requests: 3, counted: 2 }])
+})
 
 t.test('a prompt that is too long is shortened once', async (t) => {
   const { asked, choice } = model(2)
@@ -74,7 +71,7 @@ t.test('a prompt that is too long is shortened once', async (t) => {
   t.equal(asked.length, 2)
 })
 
-t.test('a prompt of which nothing can be left out is not sent twice', async (t) => {
+t.test('a prompt that cannot be shortened is not sent twice', async (t) => {
   const { asked, choice } = model(0)
   const failed = new Promise<string>((resolve) => {
     new ModelRequests(new TurnTracer(() => 0)).start(choice, LONG.slice(-1), [], {
@@ -88,7 +85,7 @@ t.test('a prompt of which nothing can be left out is not sent twice', async (t) 
   t.equal(asked.length, 1)
 })
 
-t.test('cancelled between the two, the second is cancelled', async (t) => {
+t.test('a cancellation between the two requests cancels the second', async (t) => {
   const { asked, choice } = model(60)
   let told = 0
   const job = new ModelRequests(new TurnTracer(() => 0)).start(choice, LONG, [], {

@@ -17,7 +17,7 @@ function line() {
   return { clock, told, events }
 }
 
-t.test('transcripts replace their marks whenever they arrive', async (t) => {
+t.test('transcripts replace their placeholders whenever they arrive', async (t) => {
   const words = new CallerTranscripts()
   const text = `${words.mark('a')} ${words.mark('b', 'haan')} 12`
   t.equal(words.read(text, true), null, 'the first is awaited')
@@ -35,14 +35,14 @@ t.test('transcripts replace their marks whenever they arrive', async (t) => {
   t.equal(words.read('no mark at all', true), 'no mark at all')
 })
 
-t.test('a mark alone is no word and does not change its words', async (t) => {
+t.test('a placeholder alone is not a word and does not change its words', async (t) => {
   const words = new CallerTranscripts()
   t.equal(isBackchannel(words.mark('a'), true), false)
   t.equal(isBackchannel(words.mark('b', 'mm-hmm'), false), true)
   t.equal(isBackchannel(words.mark('c', 'stop'), false), false)
 })
 
-t.test('events keep their order; keys and answered_by are not delayed', async (t) => {
+t.test('events keep their order; DTMF and answered_by are not delayed', async (t) => {
   const { told, events, clock } = line()
   let known = false
   events.push(interrupted(1))

@@ -130,7 +130,7 @@ function deadAir(rig: ConversationRig, endedMs: number): string[] {
   })
 }
 
-t.test(`${SCENARIOS} conversations at random`, async (t) => {
+t.test(`${SCENARIOS} random conversations`, async (t) => {
   for (let seed = 1; seed <= SCENARIOS; seed++) {
     const wrong = await scenario(seed)
     if (wrong.length > 0) t.fail(`seed ${seed}: ${wrong.join('; ')}`)

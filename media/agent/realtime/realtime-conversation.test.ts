@@ -40,65 +40,62 @@ const LOOK: ToolSpec = {
 /** Paused audio fades out in a frame of its own and resumes where the fade began. */
 const FADE_MS = 20
 
-t.test(
-  'the opening line is said by the model before the call; a turn is answered as it was heard',
-  async (t) => {
-    const rig = await openRealtimeRig({ spec: { openingLine: 'Good morning, Sunrise Dental.' } })
-    const model = rig.realtimeModel
-    t.equal(model.phrases[0], 'Good morning, Sunrise Dental.', 'beside the conversation, while it rings')
-    t.match(model.opened, [
-      {
-        voice: 'marin',
-        model: 'gpt-realtime',
-        language: 'en-IN',
-        instructions: /You are Asha\..*telephone/s,
-      },
-    ])
-    await rig.run(20)
-    t.ok(rig.agentSounding, 'sound in the very first frame')
-    await rig.until(() => rig.turns('agent').length === 1)
-    model.transcripts.push({ text: 'When are you open?', afterMs: 900 })
-    rig.callerSound(500, { ms: 900, text: null })
-    await rig.until(() => rig.turns('agent').length === 2)
-    t.same(
-      rig.eventSummary().filter((kind) => kind !== 'turn_record'),
-      ['agent: Good morning, Sunrise Dental.', 'caller: When are you open?', 'trace', 'agent: Answer 1.'],
-      'in order, although the words came after the answer began',
-    )
-    t.same(
-      model.commands,
-      ['tell assistant Good morning, Sunrise Dental.', 'committed caller_6', 'respond'].map((order) =>
-        order.replace('caller_6', model.commands[1]?.split(' ')[1] ?? ''),
-      ),
-    )
-    const caller = rig.turns('caller')[0]
-    const trace = rig.eventsOf('trace')[0]?.trace
-    t.equal((caller?.endMs ?? 0) - (caller?.startMs ?? 0), 900)
-    t.equal(trace?.speechEndMs, caller?.endMs)
-    t.equal(rig.turns('agent')[1]?.startMs, trace?.firstPacketMs)
-    t.ok(
-      (trace?.firstPacketMs ?? 9999) - (caller?.endMs ?? 0) <= 500 + 10 + 200 + 60,
-      'the vendor’s silence, its answer, a beat',
-    )
-    t.match(
-      rig.eventsOf('turn_record').at(-1)?.record.usage.models[0]?.sound,
-      { promptTokens: 80, completionTokens: 15 },
-      'tokens of sound, which cost more',
-    )
-    t.match(rig.eventsOf('turn_record').at(-1)?.record.usage.models, [
-      {
-        vendor: OPENAI_REALTIME,
-        model: 'gpt-realtime',
-        requests: 1,
-        promptTokens: 100,
-        completionTokens: 20,
-      },
-    ])
-    closeAndCheck(rig)
-  },
-)
+t.test('the model speaks the opening before the call; a turn is answered as it was heard', async (t) => {
+  const rig = await openRealtimeRig({ spec: { openingLine: 'Good morning, Sunrise Dental.' } })
+  const model = rig.realtimeModel
+  t.equal(model.phrases[0], 'Good morning, Sunrise Dental.', 'beside the conversation, while it rings')
+  t.match(model.opened, [
+    {
+      voice: 'marin',
+      model: 'gpt-realtime',
+      language: 'en-IN',
+      instructions: /You are Asha\..*telephone/s,
+    },
+  ])
+  await rig.run(20)
+  t.ok(rig.agentSounding, 'sound in the very first frame')
+  await rig.until(() => rig.turns('agent').length === 1)
+  model.transcripts.push({ text: 'When are you open?', afterMs: 900 })
+  rig.callerSound(500, { ms: 900, text: null })
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.same(
+    rig.eventSummary().filter((kind) => kind !== 'turn_record'),
+    ['agent: Good morning, Sunrise Dental.', 'caller: When are you open?', 'trace', 'agent: Answer 1.'],
+    'in order, although the words came after the answer began',
+  )
+  t.same(
+    model.commands,
+    ['tell assistant Good morning, Sunrise Dental.', 'committed caller_6', 'respond'].map((order) =>
+      order.replace('caller_6', model.commands[1]?.split(' ')[1] ?? ''),
+    ),
+  )
+  const caller = rig.turns('caller')[0]
+  const trace = rig.eventsOf('trace')[0]?.trace
+  t.equal((caller?.endMs ?? 0) - (caller?.startMs ?? 0), 900)
+  t.equal(trace?.speechEndMs, caller?.endMs)
+  t.equal(rig.turns('agent')[1]?.startMs, trace?.firstPacketMs)
+  t.ok(
+    (trace?.firstPacketMs ?? 9999) - (caller?.endMs ?? 0) <= 500 + 10 + 200 + 60,
+    'the vendor’s silence, its answer, a beat',
+  )
+  t.match(
+    rig.eventsOf('turn_record').at(-1)?.record.usage.models[0]?.sound,
+    { promptTokens: 80, completionTokens: 15 },
+    'tokens of sound, which cost more',
+  )
+  t.match(rig.eventsOf('turn_record').at(-1)?.record.usage.models, [
+    {
+      vendor: OPENAI_REALTIME,
+      model: 'gpt-realtime',
+      requests: 1,
+      promptTokens: 100,
+      completionTokens: 20,
+    },
+  ])
+  closeAndCheck(rig)
+})
 
-t.test('barge-in: paused at once, then cut; the model learns what was heard', async (t) => {
+t.test('barge-in: paused at once, then stopped; the model learns what was heard', async (t) => {
   const rig = await openAnsweringRig()
   const model = rig.realtimeModel
   const before = model.commands.length
@@ -178,7 +175,7 @@ for (const [name, ms, text] of [
   })
 }
 
-t.test('short words that are no backchannel stop the agent once transcribed', async (t) => {
+t.test('short words that are not a backchannel stop the agent once transcribed', async (t) => {
   const rig = await openAnsweringRig()
   rig.realtimeModel.transcripts.push({ text: 'Stop.' })
   rig.callerSound(0, { ms: 400, text: null })
@@ -216,7 +213,7 @@ t.test('sound that the vendor does not recognise as speech is dropped', async (t
   closeAndCheck(rig)
 })
 
-t.test('a turn that the vendor does not end is ended by our VAD', async (t) => {
+t.test('a turn that the vendor does not end is ended by the local VAD', async (t) => {
   const rig = await openRealtimeRig({}, { silenceMs: 60_000 })
   rig.realtimeModel.transcripts.push({ text: 'My number is.' })
   rig.callerSound(200, { ms: 900, text: null })
@@ -227,7 +224,7 @@ t.test('a turn that the vendor does not end is ended by our VAD', async (t) => {
   closeAndCheck(rig)
 })
 
-t.test('without a detector of the vendor, ours ends the turn; silence is not sent', async (t) => {
+t.test('without a detector of the vendor the local VAD ends the turn; silence is not sent', async (t) => {
   const rig = await openRealtimeRig({}, { turnEnd: false })
   const model = rig.realtimeModel
   model.transcripts.push({ text: 'I want to book a visit for Monday.' })
@@ -247,7 +244,7 @@ t.test('without a detector of the vendor, ours ends the turn; silence is not sen
   closeAndCheck(rig)
 })
 
-t.test('a caller who continues before the answer gets one answer to everything', async (t) => {
+t.test('a caller who continues before the reply gets one reply to everything', async (t) => {
   const rig = await openRealtimeRig()
   const model = rig.realtimeModel
   model.replies.push({ afterMs: 1500, items: [{ words: 'Never heard.', ms: 1000 }] })
@@ -279,7 +276,7 @@ t.test('the model receives pressed keys', async (t) => {
   closeAndCheck(rig)
 })
 
-t.test('a tool: the filler in the agent’s voice, its result, the answer', async (t) => {
+t.test('a tool call: filler in the agent’s voice, result, reply', async (t) => {
   const rig = await openRealtimeRig({ spec: { tools: [LOOK, END_CALL] } })
   const model = rig.realtimeModel
   t.match(model.opened[0]?.tools, [{ name: 'look' }, { name: 'end_call' }])
@@ -301,31 +298,28 @@ t.test('a tool: the filler in the agent’s voice, its result, the answer', asyn
   closeAndCheck(rig)
 })
 
-t.test(
-  'a tool whose reply was interrupted: the model has an answer for its call, then the late result',
-  async (t) => {
-    const rig = await openRealtimeRig({ spec: { tools: [LOOK] } })
-    const model = rig.realtimeModel
-    model.transcripts.push({ text: 'Is Monday free?' }, { text: 'No wait, I mean Tuesday.' })
-    model.replies.push({ calls: [{ id: 'call_1', name: 'look', arguments: { day: 'Monday' } }] })
-    rig.callerSound(200, { ms: 900, text: null })
-    await rig.until(() => rig.toolRequests.length === 1)
-    await rig.run(600)
-    rig.callerSound(0, { ms: 1200, text: null })
-    await rig.until(() => rig.eventsOf('interrupted').length === 1)
-    await rig.run(100)
-    rig.toolRequests[0]?.done('Monday is free.')
-    await rig.until(() => rig.turns('agent').length === 2)
-    const told = model.commands.filter((order) => /^tool|system/.test(order))
-    t.match(told, [
-      /^tool call_1 No result yet/,
-      /^tell system The result of look, which came late: Monday is free/,
-    ])
-    closeAndCheck(rig)
-  },
-)
+t.test('a tool whose reply was interrupted: its call gets an answer, the late result follows', async (t) => {
+  const rig = await openRealtimeRig({ spec: { tools: [LOOK] } })
+  const model = rig.realtimeModel
+  model.transcripts.push({ text: 'Is Monday free?' }, { text: 'No wait, I mean Tuesday.' })
+  model.replies.push({ calls: [{ id: 'call_1', name: 'look', arguments: { day: 'Monday' } }] })
+  rig.callerSound(200, { ms: 900, text: null })
+  await rig.until(() => rig.toolRequests.length === 1)
+  await rig.run(600)
+  rig.callerSound(0, { ms: 1200, text: null })
+  await rig.until(() => rig.eventsOf('interrupted').length === 1)
+  await rig.run(100)
+  rig.toolRequests[0]?.done('Monday is free.')
+  await rig.until(() => rig.turns('agent').length === 2)
+  const told = model.commands.filter((order) => /^tool|system/.test(order))
+  t.match(told, [
+    /^tool call_1 No result yet/,
+    /^tell system The result of look, which came late: Monday is free/,
+  ])
+  closeAndCheck(rig)
+})
 
-t.test('end_call: the goodbye is heard to its last sample, then the call ends', async (t) => {
+t.test('end_call: the goodbye is played to its last sample, then the call ends', async (t) => {
   const rig = await openRealtimeRig({ spec: { tools: [END_CALL], hangupLine: 'Goodbye.' } })
   const model = rig.realtimeModel
   model.replies.push({
@@ -376,7 +370,7 @@ t.test('nudges, then the end of the call', async (t) => {
   closeAndCheck(rig)
 })
 
-t.test('the maximum duration ends the call with the hang-up line', async (t) => {
+t.test('the maximum duration ends the call with the hang-up phrase', async (t) => {
   const rig = await openRealtimeRig({ spec: { hangupLine: 'Time is up.', maxCallSeconds: 5 } })
   await rig.until(() => rig.eventsOf('finished').length === 1)
   t.same(

@@ -111,7 +111,7 @@ t.test('a rejected API key: the fallback continues from the first word', async (
 })
 
 t.test(
-  'it dies while the caller speaks: what he said is heard from its beginning, and answered',
+  'the model fails while the caller speaks: the fallback hears the utterance from its start and answers',
   async (t) => {
     const rig = await call({}, { refusals: [] })
     const model = rig.realtimeModel
@@ -143,7 +143,7 @@ t.test('one lost connection does not cause a failover', async (t) => {
 })
 
 t.test(
-  'it dies in the middle of its answer: what came is said, the next turn is the next model’s',
+  'the model fails during its reply: the received part is played, the fallback takes the next turn',
   async (t) => {
     const rig = await call()
     const model = rig.realtimeModel
@@ -214,7 +214,7 @@ t.test('the fallback model does not repeat a completed tool call', async (t) => 
 })
 
 t.test(
-  'it says nothing at all: the caller hears an excuse, and then the answer, without dead air',
+  'the model stays silent: the caller hears an apology and then the reply, without dead air',
   async (t) => {
     const rig = await call()
     rig.realtimeModel.replies.push({ stall: true }, { stall: true }, { stall: true })

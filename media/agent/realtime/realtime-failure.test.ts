@@ -8,25 +8,22 @@ import {
 
 /* Failures of a speech-to-speech model: what the caller hears and what the next connection knows. */
 
-t.test(
-  'a model that says nothing: the embedded voice excuses it, a new connection is tried, then goodbye',
-  async (t) => {
-    const rig = await openRealtimeRig({}, { phraseMs: null })
-    const model = rig.realtimeModel
-    model.replies.push({ stall: true }, { stall: true })
-    model.transcripts.push({ text: 'When are you open?' })
-    rig.callerSound(200, { ms: 900, text: null })
-    await rig.until(() => rig.eventsOf('finished').length === 1)
-    const texts = rig.turns('agent').map(({ heardText }) => heardText)
-    t.match(texts.join(' '), /One moment please.*technical problem/s)
-    t.match(rig.eventsOf('finished'), [{ why: 'provider_failure' }])
-    t.equal(model.opened.length, 2, 'the second try is on a new connection')
-    t.match(model.opened[1]?.history, [{ role: 'user', content: 'When are you open?' }])
-    const endMs = rig.turns('caller')[0]?.endMs ?? 0
-    t.ok(rig.longestSilence(endMs, rig.nowMs - 300) <= 3000, 'no dead air')
-    closeAndCheck(rig)
-  },
-)
+t.test('a silent model: apology in the embedded voice, a new connection, then goodbye', async (t) => {
+  const rig = await openRealtimeRig({}, { phraseMs: null })
+  const model = rig.realtimeModel
+  model.replies.push({ stall: true }, { stall: true })
+  model.transcripts.push({ text: 'When are you open?' })
+  rig.callerSound(200, { ms: 900, text: null })
+  await rig.until(() => rig.eventsOf('finished').length === 1)
+  const texts = rig.turns('agent').map(({ heardText }) => heardText)
+  t.match(texts.join(' '), /One moment please.*technical problem/s)
+  t.match(rig.eventsOf('finished'), [{ why: 'provider_failure' }])
+  t.equal(model.opened.length, 2, 'the second try is on a new connection')
+  t.match(model.opened[1]?.history, [{ role: 'user', content: 'When are you open?' }])
+  const endMs = rig.turns('caller')[0]?.endMs ?? 0
+  t.ok(rig.longestSilence(endMs, rig.nowMs - 300) <= 3000, 'no dead air')
+  closeAndCheck(rig)
+})
 
 t.test('a rejected API key ends the call with a goodbye', async (t) => {
   const refusals = Array.from({ length: 20 }, () => 'vendor_rejected' as const)
@@ -39,7 +36,7 @@ t.test('a rejected API key ends the call with a goodbye', async (t) => {
 })
 
 t.test(
-  'a connection lost in the middle of an answer: what was said is kept, the next one knows it',
+  'a connection lost during a reply: the played part is kept and given to the next connection',
   async (t) => {
     const rig = await openAnsweringRig()
     const model = rig.realtimeModel
@@ -60,7 +57,7 @@ for (const [name, reply] of [
   ['stops', { endless: true }],
   ['fails', { fail: 'vendor_failed' }],
 ] as const) {
-  t.test(`an answer that ${name} in the middle: what came of it is said, then an excuse`, async (t) => {
+  t.test(`a reply that ${name} in the middle: the received part is played, then an apology`, async (t) => {
     const rig = await openRealtimeRig()
     rig.realtimeModel.replies.push({ items: [{ words: 'We are open from nine.', ms: 3000 }], ...reply })
     rig.callerSound(200, { ms: 900, text: null })
@@ -71,7 +68,7 @@ for (const [name, reply] of [
   })
 }
 
-t.test('a connection lost before the answer: the answer is requested again at once', async (t) => {
+t.test('a connection lost before the reply: the reply is requested again at once', async (t) => {
   const rig = await openRealtimeRig()
   const model = rig.realtimeModel
   model.replies.push({ stall: true })

@@ -105,37 +105,34 @@ function rig(...recognisers: Recogniser[]) {
 
 const unbroken = (frames: readonly number[]) => frames.every((atMs, i) => atMs === (frames[0] ?? 0) + i * 20)
 
-t.test(
-  'one that fails in the middle of an utterance: the next one hears it from its beginning',
-  async (t) => {
-    const main = new Recogniser('main')
-    const second = new Recogniser('second')
-    const { ears, told, hear } = rig(main, second)
-    t.equal(ears.open(), null)
-    hear(2000)
-    ears.utteranceStart(1900)
-    hear(500)
-    main.last.events.failed(new EngineError('vendor_failed', 'scripted'))
-    t.same(told, ['main vendor_failed, second goes on'])
-    t.ok(main.last.closed)
-    hear(500)
-    ears.utteranceEnd(2900)
-    const { frames, marks } = second.last
-    t.equal(frames[0], 1600, 'with what was before the onset')
-    t.ok(unbroken(frames) && frames.at(-1) === 2980, 'nothing twice, nothing missing')
-    t.same(marks, ['start 1900 after 1980', 'end 2900'], 'told when a detector would have told')
-    second.last.events.final('heard', null)
-    main.last.events.final('too late', null)
-    t.same(ears.takeAudioUsage(), [
-      { vendor: 'main', model: null, ms: 2500 },
-      { vendor: 'second', model: null, ms: 1400 },
-    ])
-    t.same(ears.takeAudioUsage(), [], 'counted once')
-    t.same(told.slice(1), ['final heard'])
-  },
-)
+t.test('a recogniser fails during an utterance: the next one receives it from its start', async (t) => {
+  const main = new Recogniser('main')
+  const second = new Recogniser('second')
+  const { ears, told, hear } = rig(main, second)
+  t.equal(ears.open(), null)
+  hear(2000)
+  ears.utteranceStart(1900)
+  hear(500)
+  main.last.events.failed(new EngineError('vendor_failed', 'scripted'))
+  t.same(told, ['main vendor_failed, second goes on'])
+  t.ok(main.last.closed)
+  hear(500)
+  ears.utteranceEnd(2900)
+  const { frames, marks } = second.last
+  t.equal(frames[0], 1600, 'with what was before the onset')
+  t.ok(unbroken(frames) && frames.at(-1) === 2980, 'nothing twice, nothing missing')
+  t.same(marks, ['start 1900 after 1980', 'end 2900'], 'told when a detector would have told')
+  second.last.events.final('heard', null)
+  main.last.events.final('too late', null)
+  t.same(ears.takeAudioUsage(), [
+    { vendor: 'main', model: null, ms: 2500 },
+    { vendor: 'second', model: null, ms: 1400 },
+  ])
+  t.same(ears.takeAudioUsage(), [], 'counted once')
+  t.same(told.slice(1), ['final heard'])
+})
 
-t.test('a late recogniser is hedged: the first to answer stays', async (t) => {
+t.test('a late recogniser is hedged: the first one to answer stays', async (t) => {
   const main = new Recogniser('main')
   const second = new Recogniser('second')
   const { ears, told, hear, clock } = rig(main, second)
@@ -249,7 +246,7 @@ t.test('a recogniser with an open circuit is skipped', async (t) => {
   t.same(told, ['main vendor_unreachable, second goes on'])
 })
 
-t.test('another language in the middle of an utterance: the new stream hears all of it', async (t) => {
+t.test('a language change during an utterance: the new stream receives all of it', async (t) => {
   const main = new Recogniser('main', (language) => [language])
   const { ears, told, hear } = rig(main)
   ears.open()

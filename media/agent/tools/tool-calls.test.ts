@@ -95,7 +95,7 @@ t.test('tools without external requests finish at once', async (t) => {
   t.equal(run('', [call('3', 'nope')]).first?.next, 'again')
 })
 
-t.test('a huge result is cut before the model and the transcript see it', async (t) => {
+t.test('a huge result is cut before it reaches the model and the transcript', async (t) => {
   const { asked, rounds } = run('', [call('1', 'order')])
   asked[0]?.done('👍'.repeat(40_000))
   const result = rounds[0]?.outcomes[0]?.result ?? ''

@@ -19,7 +19,7 @@ const timed: SpokenSentence = {
 }
 const untimed: SpokenSentence = { ...timed, words: [] }
 
-t.test('with word times: the words that ended', async (t) => {
+t.test('with word times: the words that ended were heard', async (t) => {
   const heard = (sent: number) => heardText([timed], sent, RATE)
   t.equal(heard(0), '')
   t.equal(heard(1599), '')
@@ -31,7 +31,7 @@ t.test('with word times: the words that ended', async (t) => {
   t.equal(heardText([{ ...timed, voiced: 6400 }], 6400, RATE), TEXT, 'the pause at its end is not needed')
 })
 
-t.test('without word times: in proportion, cut to whole words', async (t) => {
+t.test('without word times: proportional, cut to whole words', async (t) => {
   const heard = (sent: number) => heardText([untimed], sent, RATE)
   t.equal(heard(0), '')
   t.equal(heard(500), '')
@@ -48,12 +48,12 @@ t.test('without word times: in proportion, cut to whole words', async (t) => {
   }
 })
 
-t.test('a sentence that is still being synthesised is not heard to its end', async (t) => {
+t.test('a sentence still in synthesis is not heard to its end', async (t) => {
   t.equal(heardText([{ ...untimed, complete: false, samples: 2000 }], 2000, RATE), 'We')
   t.ok(heardText([{ ...untimed, complete: false, samples: 8000 }], 8000, RATE).length < TEXT.length)
 })
 
-t.test('sentences follow each other; one without sound does not hide the next', async (t) => {
+t.test('sentences follow each other; one without audio does not hide the next', async (t) => {
   const second = { ...timed, start: 8000, words: timed.words.map((w) => ({ ...w, sample: w.sample + 8000 })) }
   t.equal(heardText([timed, second], 8000, RATE), TEXT)
   t.equal(heardText([timed, second], 11_700, RATE), `${TEXT} We open`)
@@ -68,7 +68,7 @@ t.test('sentences follow each other; one without sound does not hide the next', 
   t.equal(heardText([timed, silent, second], 16_000, RATE), `${TEXT} ${TEXT}`)
 })
 
-t.test('words with their samples, null when the vendor has none', async (t) => {
+t.test('words with their samples, null without word times', async (t) => {
   t.same(heardWords([timed], 3700, RATE), [
     { text: 'We', startSample: 0, endSample: 1600 },
     { text: 'open', startSample: 1600, endSample: 3600 },
@@ -78,7 +78,7 @@ t.test('words with their samples, null when the vendor has none', async (t) => {
   t.same(heardWords([timed], 0, RATE), [])
 })
 
-t.test('a broken sentence continues with the unfinished word', async (t) => {
+t.test('an interrupted sentence continues with the unfinished word', async (t) => {
   const offset = resumeOffset({ ...timed, samples: 4000 }, RATE)
   t.equal(TEXT.slice(offset), 'at nine.')
   t.equal(resumeOffset({ ...untimed, samples: 100 }, RATE), 0)

@@ -52,7 +52,7 @@ const TABLE: Readonly<Record<string, Readonly<Record<string, readonly [string, b
   over: { 'consider next turn': ['begin', true] },
 }
 
-t.test('every state x input', async (t) => {
+t.test('every state and every input', async (t) => {
   const states: Readonly<Record<string, Speculation | null>> = { none: null, live: LIVE, over: OVER }
   for (const [stateName, state] of Object.entries(states)) {
     for (const [inputName, input] of Object.entries(INPUTS)) {
@@ -67,7 +67,7 @@ t.test('every state x input', async (t) => {
   }
 })
 
-t.test('without the setting the model is never asked early', async (t) => {
+t.test('without the setting there is no speculative request', async (t) => {
   const { next, order } = stepSpeculation(null, input('consider'), { ...POLICY, speculates: false })
   t.same([next, order], [null, null])
 })

@@ -100,7 +100,7 @@ const TABLE: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 }
 
-t.test('every state x input', async (t) => {
+t.test('every state and every input', async (t) => {
   for (const [stateName, state] of Object.entries(STATES)) {
     for (const [inputName, input] of Object.entries(INPUTS)) {
       const step = stepToolWait(state, input, POLICY)

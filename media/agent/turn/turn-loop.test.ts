@@ -72,7 +72,7 @@ t.test('an input fed by an effect waits until all effects of the current one hav
   t.equal(loop.phase, 'ended')
 })
 
-t.test('the policy is derived once, and anew after a change', async (t) => {
+t.test('the policy is derived once, and again after a change', async (t) => {
   const { loop, policies } = openLoop(new VirtualClock())
   loop.feed({ type: 'start', opening: false, atMs: 0 })
   loop.feed({ type: 'onset', fromMs: 0, atMs: 60 })

@@ -266,7 +266,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
   ended: {},
 }
 
-t.test('every state x input', async (t) => {
+t.test('every state and every input', async (t) => {
   for (const [phase, way] of Object.entries(WAYS) as [Phase, readonly TurnInput[]][]) {
     const { state } = walk(way)
     t.equal(state.phase, phase, `the way into ${phase}`)
@@ -294,7 +294,7 @@ t.test('an interruption cuts at the time of the pause', async (t) => {
   t.same(effects[0], { type: 'interrupt', turn: 2, atMs: 3060 })
 })
 
-t.test('the deadline of the final text counts from the end of speech', async (t) => {
+t.test('the deadline of the final text starts at the end of speech', async (t) => {
   const { effects } = walk(WAYS.waitingFinal)
   t.same(effects, [
     { type: 'cancelTimer', turn: 1, name: 'wordless' },
@@ -342,7 +342,7 @@ t.test('words restart the limit for wordless sound', async (t) => {
   ])
 })
 
-t.test('after the words are complete, lasting sound is soon treated as noise', async (t) => {
+t.test('after complete words, lasting sound is soon treated as noise', async (t) => {
   const heard: readonly TurnInput[] = [
     ...WAYS.callerSpeaking,
     { type: 'partial', text: 'what is the price?', atMs: 4000 },
@@ -364,7 +364,7 @@ t.test('after the words are complete, lasting sound is soon treated as noise', a
   )
 })
 
-t.test('a model that rejects the request is not asked again', async (t) => {
+t.test('a model that rejects a request is not asked again', async (t) => {
   const { state, effects } = walk([
     ...HEARD,
     { type: 'modelFailed', turn: 2, code: 'vendor_rejected', message: 'wrong key', atMs: 2500 },
@@ -373,7 +373,7 @@ t.test('a model that rejects the request is not asked again', async (t) => {
   t.ok(effects.some((effect) => effect.type === 'sayPhrase' && effect.phrase === 'goodbye'))
 })
 
-t.test('there is no wait for a vendor that ends utterances itself', async (t) => {
+t.test('a recogniser with its own endpointing causes no extra wait', async (t) => {
   const { state } = walk([START, ONSET, { ...FINAL, atMs: 2100 }, OFFSET])
   t.equal(state.phase, 'thinking')
 })

@@ -5,13 +5,13 @@ import { spokenCalls } from '../../../fixtures/turns/spoken-calls.js'
 import { loadVad } from '../../vad/vad.js'
 import { VAD_STOP_MS } from './turn-policy.js'
 
-t.test('the sets have no turn in common, and the eleven languages', async (t) => {
+t.test('the sets share no turn and cover the eleven languages', async (t) => {
   const texts = TURNS.map(({ pieces }) => pieces.join(' '))
   t.equal(new Set(texts).size, texts.length)
   t.equal(new Set(TURNS.filter(({ set }) => set === 'test').map(({ language }) => language)).size, 11)
 })
 
-t.test('ends of turns are found better than by silence alone', async (t) => {
+t.test('end-of-turn detection is better than silence alone', async (t) => {
   const [calls, vad] = await Promise.all([spokenCalls('test', 1), loadVad()])
   for (const stopMs of [VAD_STOP_MS, 600, 1000]) {
     const plain = judgeAll(calls, vad, vadOnlyPolicy, stopMs)

@@ -47,7 +47,7 @@ function rig(more: Partial<BotSpec> = {}) {
 
 const stamp = (message: string | Buffer | undefined) => JSON.parse(String(message)).media.timestamp as string
 
-t.test('a frame is a message, or five, or raw samples', async (t) => {
+t.test('a frame is sent as one message, as five, or as raw samples', async (t) => {
   const single = rig()
   single.send(3)
   t.strictSame(single.sent.map(stamp), ['0', '20', '40'])
@@ -69,7 +69,7 @@ t.test('a frame is a message, or five, or raw samples', async (t) => {
   )
 })
 
-t.test('a bot that does not read loses the oldest of a second, and then goes on in order', async (t) => {
+t.test('a bot that does not read loses audio older than a second, then continues in order', async (t) => {
   const { sender, sent, state, send } = rig()
   send(1)
   state.bufferedBytes = 1_000_000

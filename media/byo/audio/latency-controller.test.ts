@@ -44,7 +44,7 @@ t.test('a bot on time loses nothing', async (t) => {
   t.equal(run((ms) => (ms % 60 === 0 ? 60 : 0), 60).trimmed, 0, 'in pieces of 60 ms')
 })
 
-t.test('speech that comes faster than real time is played whole', async (t) => {
+t.test('speech that arrives faster than real time is played completely', async (t) => {
   t.equal(run((ms) => (ms === 0 ? 5000 : 0), 10).trimmed, 0, 'one burst')
   t.equal(run((ms) => (ms === 0 ? 500 : 20), 20).trimmed, 0, 'a lead of half a second, then in real time')
   t.equal(run((ms) => (ms < 5000 ? 40 : 0), 20).trimmed, 0, 'twice as fast')
@@ -54,7 +54,7 @@ t.test('speech that comes faster than real time is played whole', async (t) => {
   t.equal(between.trimmed, 0, 'first in real time, later with a lead')
 })
 
-t.test('so is speech that begins some seconds into the call', async (t) => {
+t.test('speech that starts some seconds into the call is played completely', async (t) => {
   for (const [title, arrivals] of [
     ['one burst', (ms) => (ms === 2000 ? 1200 : 0)],
     ['as long as the call', (ms) => (ms === 2000 ? 1980 : 0)],
@@ -67,7 +67,7 @@ t.test('so is speech that begins some seconds into the call', async (t) => {
   }
 })
 
-t.test('an echo that began late is soon on time', async (t) => {
+t.test('an echo that started late is soon on time', async (t) => {
   const late = run((ms) => (ms < 500 ? 0 : ms === 500 ? 520 : 20), 4)
   t.ok(late.waiting <= 20, `${late.waiting} ms wait`)
 })
@@ -79,7 +79,7 @@ t.test('with jitter, the frame that absorbs it is kept', async (t) => {
   t.ok(jittery.gaps <= 3, `${jittery.gaps} gaps in a minute`)
 })
 
-t.test('a frame that is too much for two seconds is skipped', async (t) => {
+t.test('a frame above the two-second limit is skipped', async (t) => {
   const late = run((ms) => (ms === 2000 ? 0 : ms === 2020 ? 40 : 20), 10)
   t.ok(late.waiting <= 20)
 })

@@ -28,7 +28,7 @@ const played = (frames: readonly (Int16Array | null)[]) =>
 const names = (queue: PlaybackQueue) =>
   (queue.takeReached() ?? []).map((marker) => ('name' in marker ? marker.name : marker.kind))
 
-t.test('chunks of any length come out as they went in, cut samples put together', async (t) => {
+t.test('chunks of any length are played unchanged, split samples are joined', async (t) => {
   const pcm = tone(440, 1000)
   const bytes = wire(L16, pcm)
   for (const cuts of [[1], [3, 1, 1, 319, 640], [bytes.length], [317], [4001, 7]]) {
@@ -77,25 +77,28 @@ t.test('formats and rates', async (t) => {
   }
 })
 
-t.test('marks come when the sound before them was pulled, in order, repeated names too', async (t) => {
-  const queue = new PlaybackQueue(8000)
-  t.ok(queue.addMarker({ kind: 'mark', name: 'at once' }))
-  t.strictSame(names(queue), ['at once'], 'nothing waits')
-  const frame = wire(L16, tone(440, 30))
-  queue.enqueue(frame, L16)
-  queue.addMarker({ kind: 'mark', name: 'a' })
-  queue.addMarker({ kind: 'mark', name: 'a' })
-  queue.enqueue(frame, L16)
-  queue.addMarker({ kind: 'mark', name: 'b' })
-  t.strictSame(names(queue), [])
-  pull(queue, 1)
-  t.strictSame(names(queue), [])
-  pull(queue, 1)
-  t.strictSame(names(queue), ['a', 'a'], '30 ms are over in the second frame')
-  pull(queue, 1)
-  t.strictSame(names(queue), ['b'])
-  t.equal(queue.idle, true)
-})
+t.test(
+  'a mark is acknowledged when the audio before it was played, in order, repeated names too',
+  async (t) => {
+    const queue = new PlaybackQueue(8000)
+    t.ok(queue.addMarker({ kind: 'mark', name: 'a mark without audio before it is acknowledged at once' }))
+    t.strictSame(names(queue), ['at once'], 'nothing waits')
+    const frame = wire(L16, tone(440, 30))
+    queue.enqueue(frame, L16)
+    queue.addMarker({ kind: 'mark', name: 'a' })
+    queue.addMarker({ kind: 'mark', name: 'a' })
+    queue.enqueue(frame, L16)
+    queue.addMarker({ kind: 'mark', name: 'b' })
+    t.strictSame(names(queue), [])
+    pull(queue, 1)
+    t.strictSame(names(queue), [])
+    pull(queue, 1)
+    t.strictSame(names(queue), ['a', 'a'], '30 ms are over in the second frame')
+    pull(queue, 1)
+    t.strictSame(names(queue), ['b'])
+    t.equal(queue.idle, true)
+  },
+)
 
 t.test('clear drops audio and keys and returns the marks', async (t) => {
   const queue = new PlaybackQueue(8000)
@@ -118,7 +121,7 @@ t.test('clear drops audio and keys and returns the marks', async (t) => {
   t.strictSame(played(pull(queue, 1)), whole, 'half a sample from before is gone too')
 })
 
-t.test('keys wait for the sound before them and hold up what follows', async (t) => {
+t.test('DTMF waits for the audio before it and delays what follows', async (t) => {
   const queue = new PlaybackQueue(8000)
   const frame = wire(L16, tone(440, 20))
   queue.enqueue(frame, L16)
@@ -149,7 +152,7 @@ t.test('bounds', async (t) => {
   t.equal(queue.clear().marks.length, 10_000)
 })
 
-t.test('names of megabytes are bounded together, and room comes back', async (t) => {
+t.test('names of megabytes are limited in total, and the budget is returned', async (t) => {
   const queue = new PlaybackQueue(8000)
   const name = 'n'.repeat(100_000)
   const fill = () => {
@@ -176,7 +179,7 @@ t.test('names of megabytes are bounded together, and room comes back', async (t)
   t.equal(fill(), 10)
 })
 
-t.test('no number of tiny pieces fills the memory, and forgetting marks costs nothing', async (t) => {
+t.test('tiny chunks cannot exhaust memory, and removing marks is cheap', async (t) => {
   const queue = new PlaybackQueue(8000)
   const ulaw = sound('mulaw', 8000)
   const byte = Buffer.alloc(1, 0xff)
@@ -200,7 +203,7 @@ t.test('no number of tiny pieces fills the memory, and forgetting marks costs no
   t.strictSame(names(queue), ['new'])
 })
 
-t.test('forgotten marks are not acknowledged, later ones are', async (t) => {
+t.test('removed marks are not acknowledged, later ones are', async (t) => {
   const queue = new PlaybackQueue(8000)
   const ulaw = sound('mulaw', 8000)
   const frame = Buffer.alloc(160, 0xff)
@@ -224,7 +227,7 @@ t.test('forgotten marks are not acknowledged, later ones are', async (t) => {
   t.strictSame(names(queue), ['after'])
 })
 
-t.test('skipping leaves out the oldest sound and reaches the marks on the way', async (t) => {
+t.test('skipping drops the oldest audio and acknowledges its marks', async (t) => {
   const queue = new PlaybackQueue(8000)
   const pcm = tone(440, 200)
   queue.enqueue(wire(L16, pcm.subarray(0, 800)), L16)
@@ -235,7 +238,7 @@ t.test('skipping leaves out the oldest sound and reaches the marks on the way', 
   t.strictSame(played(pull(queue, 3)), pcm.subarray(1120))
 })
 
-t.test('what is left out in the middle of sound makes no click', async (t) => {
+t.test('audio dropped in the middle makes no click', async (t) => {
   for (const [name, rate] of [
     ['linear16', 8000],
     ['mulaw', 8000],
@@ -259,7 +262,7 @@ t.test('what is left out in the middle of sound makes no click', async (t) => {
   }
 })
 
-t.test('arrival time of a frame, as if it had arrived sample by sample', async (t) => {
+t.test('the arrival time of a frame counts per sample', async (t) => {
   const queue = new PlaybackQueue(8000)
   queue.enqueue(wire(L16, tone(440, 100)), L16, 1000)
   queue.enqueue(wire(L16, tone(440, 30)), L16, 1110)
@@ -270,7 +273,7 @@ t.test('arrival time of a frame, as if it had arrived sample by sample', async (
   t.strictSame(came, [1000, 1020, 1040, 1060, 1080, 1110, Infinity, Infinity], 'half a frame is none')
 })
 
-t.test('converted sound ends with its last sample, and nothing of it comes later', async (t) => {
+t.test('converted audio ends with its last sample, and nothing follows later', async (t) => {
   const silent = (frames: readonly (Int16Array | null)[]) => Math.max(...played(frames).map(Math.abs)) < 200
   for (const rate of [16_000, 24_000]) {
     const how = sound('linear16', rate)
@@ -309,7 +312,7 @@ t.test('converted sound ends with its last sample, and nothing of it comes later
   }
 })
 
-t.test('running dry in the middle of speech is counted, a pause is not', async (t) => {
+t.test('an underrun during speech is counted, a pause is not', async (t) => {
   const queue = new PlaybackQueue(8000)
   const frame = wire(L16, tone(440, 20))
   queue.enqueue(frame, L16)
@@ -321,7 +324,7 @@ t.test('running dry in the middle of speech is counted, a pause is not', async (
   t.equal(queue.underruns, 1)
 })
 
-t.test('a WAV in memory', async (t) => {
+t.test('a WAV file in memory', async (t) => {
   const pcm = tone(440, 20, 16_000)
   const header = Buffer.alloc(44)
   header.write('RIFF', 0)

@@ -433,7 +433,7 @@ const READS: Readonly<Record<Exclude<BotType, 'audiosocket'>, readonly (readonly
   ],
 }
 
-t.test('what bots write', async (t) => {
+t.test('messages of bots are parsed', async (t) => {
   for (const [type, rows] of Object.entries(READS)) {
     const dialect = open(type as BotType)
     for (const [line, wanted] of rows) t.strictSame(dialect.readText(line), wanted, `${type}: ${line}`)
@@ -470,7 +470,7 @@ t.test('what bots write', async (t) => {
   })
 })
 
-t.test('base64 as bots write it, and what is none', async (t) => {
+t.test('base64 as bots write it, and invalid base64', async (t) => {
   const native = open('static')
   const read = (payload: string) => native.readText(JSON.stringify({ event: 'media', media: { payload } }))
   for (const length of [0, 1, 2, 3, 160, 161]) {
@@ -500,27 +500,32 @@ t.test('base64 as bots write it, and what is none', async (t) => {
   }
 })
 
-t.test('a message of megabytes is parsed when it is one string, and not when it is a thicket', async (t) => {
-  const room = 4 * 1024 * 1024
-  const thickets = {
-    names: () => Array.from({ length: 300_000 }, (_, i) => `"k${i}":1`).join(','),
-    numbers: () => `"a":[${'1,'.repeat(room / 2 - 50)}1]`,
-    arrays: () => `"payload":${'['.repeat(room / 2 - 50)}${']'.repeat(room / 2 - 50)}`,
-    objects: () => `"payload":${'{"a":'.repeat(room / 6 - 50)}1${'}'.repeat(room / 6 - 50)}`,
-  }
-  for (const [what, body] of Object.entries(thickets)) {
-    const line = `{"event":"notify","action":"notify","type":"x",${body()}}`
-    t.ok(line.length > room / 2 && line.length <= room, `${line.length}`)
-    for (const type of Object.keys(READS) as (keyof typeof READS)[]) {
-      t.match(open(type).readText(line), { type: 'fault', code: 'bad_json' }, `${type}: ${what}`)
+t.test(
+  'a message of megabytes is parsed if it is one string, and rejected if it is deeply nested',
+  async (t) => {
+    const room = 4 * 1024 * 1024
+    const thickets = {
+      names: () => Array.from({ length: 300_000 }, (_, i) => `"k${i}":1`).join(','),
+      numbers: () => `"a":[${'1,'.repeat(room / 2 - 50)}1]`,
+      arrays: () => `"payload":${'['.repeat(room / 2 - 50)}${']'.repeat(room / 2 - 50)}`,
+      objects: () => `"payload":${'{"a":'.repeat(room / 6 - 50)}1${'}'.repeat(room / 6 - 50)}`,
     }
-  }
-  const audio = Buffer.alloc(3 * 1024 * 1024 - 64, 0x7f)
-  const line = JSON.stringify({ event: 'media', media: { payload: audio.toString('base64') } })
-  const read = open('static').readText(line)
-  t.ok(read.type === 'play' && audio.equals(read.audio))
-  const note = 'so it is, '.repeat(500)
-  t.match(open('static').readText(JSON.stringify({ event: 'transfer', id: 't', note })), { type: 'transfer' })
-  const deep = `{"action":"notify","payload":${'['.repeat(900)}${']'.repeat(900)}}`
-  t.match(open('vonage').readText(deep), { type: 'mark' })
-})
+    for (const [what, body] of Object.entries(thickets)) {
+      const line = `{"event":"notify","action":"notify","type":"x",${body()}}`
+      t.ok(line.length > room / 2 && line.length <= room, `${line.length}`)
+      for (const type of Object.keys(READS) as (keyof typeof READS)[]) {
+        t.match(open(type).readText(line), { type: 'fault', code: 'bad_json' }, `${type}: ${what}`)
+      }
+    }
+    const audio = Buffer.alloc(3 * 1024 * 1024 - 64, 0x7f)
+    const line = JSON.stringify({ event: 'media', media: { payload: audio.toString('base64') } })
+    const read = open('static').readText(line)
+    t.ok(read.type === 'play' && audio.equals(read.audio))
+    const note = 'so it is, '.repeat(500)
+    t.match(open('static').readText(JSON.stringify({ event: 'transfer', id: 't', note })), {
+      type: 'transfer',
+    })
+    const deep = `{"action":"notify","payload":${'['.repeat(900)}${']'.repeat(900)}}`
+    t.match(open('vonage').readText(deep), { type: 'mark' })
+  },
+)

@@ -35,7 +35,7 @@ const spec = (more: Partial<BotSpec> = {}): BotSpec => ({
 const dialectOf = (sampleRate: BotRate = 8000): WireFormat =>
   openDialect({ spec: spec({ sampleRate }), streamId: 's', startedAt: 0 })
 
-t.test('what is written, byte by byte', async (t) => {
+t.test('messages are written byte by byte as specified', async (t) => {
   const dialect = dialectOf()
   t.strictSame(dialect.opening(null), [Buffer.from('0100100188a5f0aaaa4bbb8cccddddeeeeffff', 'hex')])
   t.strictSame(dialect.dtmf('#', 160), Buffer.from([3, 0, 1, 0x23]))
@@ -57,7 +57,7 @@ t.test('what is written, byte by byte', async (t) => {
   t.strictSame(silent, [null, null, null, null], 'there is nothing else in it')
 })
 
-t.test('what is read', async (t) => {
+t.test('messages are read', async (t) => {
   const hear = (hex: string) => dialectOf().readBinary?.(Buffer.from(hex, 'hex'))
   const audio = Buffer.from([1, 2, 3, 4])
   t.strictSame(hear('10000401020304'), { type: 'play', audio, rate: 8000, id: null })
@@ -73,7 +73,7 @@ t.test('what is read', async (t) => {
   }
 })
 
-t.test('frames come out whole wherever the stream was cut', async (t) => {
+t.test('frames are complete wherever the stream was split', async (t) => {
   const random = seeded(5)
   const frames = Array.from({ length: 400 }, () => {
     const long = random.next() < 0.02
@@ -167,7 +167,7 @@ async function open(t: Teardown, clock?: Clock) {
   return { ...dialled, line: dialled.connection.connection, there: await bot.socket() }
 }
 
-t.test('only encrypted and public, unless the operator allows more', async (t) => {
+t.test('only encrypted public addresses, unless the operator allows others', async (t) => {
   const bot = await listen(t, createServer())
   let asked = 0
   void bot.socket().then(() => asked++)
@@ -184,7 +184,7 @@ t.test('only encrypted and public, unless the operator allows more', async (t) =
   t.match((await dial('tcp://127.0.0.1:9')).connection, { ok: false, reason: 'no connection (ECONNREFUSED)' })
 })
 
-t.test('the certificate of tls is looked at', async (t) => {
+t.test('the TLS certificate is verified', async (t) => {
   const { certificate, key } = makeAuthority(t).issue('IP:127.0.0.1')
   const server = createTlsServer({ cert: certificate, key })
   server.on('tlsClientError', () => {}) // what it is about
@@ -195,7 +195,7 @@ t.test('the certificate of tls is looked at', async (t) => {
   })
 })
 
-t.test('a server that never shakes hands is given up after 5 s', async (t) => {
+t.test('a server that never completes the handshake is abandoned after 5 s', async (t) => {
   const bot = await listen(t, createServer(), 'tls')
   const clock = new VirtualClock()
   const dialled = dial(bot.url, { clock })
@@ -204,7 +204,7 @@ t.test('a server that never shakes hands is given up after 5 s', async (t) => {
   t.match((await dialled).connection, { ok: false, reason: 'the bot did not answer in time' })
 })
 
-t.test('a stream that ends without a word was lost; with one it was not', async (t) => {
+t.test('a stream that ends without a hang-up frame was lost; with one it ended', async (t) => {
   const lost = await open(t)
   lost.there.end(Buffer.from([0x10, 0, 2, 1, 1]))
   t.equal(await lost.ended, ABNORMAL)
@@ -218,7 +218,7 @@ t.test('a stream that ends without a word was lost; with one it was not', async 
   t.strictSame(polite.frames, [Buffer.alloc(3)], 'and nothing counts behind it')
 })
 
-t.test('we close: what was sent arrives, and the other side has a second', async (t) => {
+t.test('on local close pending data arrives, and the peer has a second', async (t) => {
   const { line, there, ended } = await open(t)
   const heard: Buffer[] = []
   there.on('data', (chunk) => heard.push(chunk))
@@ -242,7 +242,7 @@ t.test('we close: what was sent arrives, and the other side has a second', async
   await dialled.ended
 })
 
-t.test('a bot that takes nothing of what waits is gone at the third look', async (t) => {
+t.test('a bot that reads nothing of the pending data is lost at the third check', async (t) => {
   const clock = new VirtualClock()
   const { line, there, ended } = await open(t, clock)
   there.pause()
@@ -259,7 +259,7 @@ t.test('a bot that takes nothing of what waits is gone at the third look', async
   t.equal(await ended, ABNORMAL)
 })
 
-t.test('a flood is not read faster than many times real time', async (t) => {
+t.test('a flood is read at a limited multiple of real time', async (t) => {
   const clock = new VirtualClock()
   const { line, there, frames } = await open(t, clock)
   // Frames of nothing are the dearest by the byte.

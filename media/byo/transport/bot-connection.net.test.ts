@@ -87,12 +87,12 @@ const frame = (first: number, payload: Uint8Array | string = '') => {
   return Buffer.concat([Buffer.of(first, 126, body.length >> 8, body.length & 0xff), body])
 }
 
-t.test('an address that no client takes is a bot that cannot be reached', async (t) => {
+t.test('an invalid address counts as an unreachable bot', async (t) => {
   const { connection } = await dial('ws://127.0.0.1:9/talk#here')
   t.match(connection, { ok: false, status: null })
 })
 
-t.test('answers to the opening request that are none', async (t) => {
+t.test('invalid responses to the upgrade request', async (t) => {
   const rows: readonly [string, (socket: Socket, request: string) => void, RegExp][] = [
     ['a reset', (socket) => socket.resetAndDestroy(), /^no connection \(ECONNRESET\)$/],
     ['the end', (socket) => socket.end(), /^no connection \(ECONNRESET\)$/],
@@ -126,7 +126,7 @@ t.test('answers to the opening request that are none', async (t) => {
   }
 })
 
-t.test('a redirect is no way to another address', async (t) => {
+t.test('a redirect to another address is not followed', async (t) => {
   const other = await listen(t, (socket, request) => socket.write(agreed(request)))
   const bot = await listen(t, (socket) =>
     socket.end(`HTTP/1.1 302 Found\r\nlocation: ${other.url}\r\ncontent-length: 0\r\n\r\n`),
@@ -135,7 +135,7 @@ t.test('a redirect is no way to another address', async (t) => {
   t.equal(other.sockets.length, 0, 'it was not followed')
 })
 
-t.test('a refusal with a body without end is left at once', async (t) => {
+t.test('a rejection with an endless body is abandoned at once', async (t) => {
   const bot = await listen(t, (socket) => {
     socket.write('HTTP/1.1 403 No\r\ntransfer-encoding: chunked\r\n\r\n')
     socket.write(`8000\r\n${'x'.repeat(0x8000)}\r\n`)
@@ -164,7 +164,7 @@ t.test('a trickling response is abandoned after 5 s', async (t) => {
   t.equal(bot.sockets.length, 1)
 })
 
-t.test('a name that means another address by the time it is dialled', async (t) => {
+t.test('a name that resolves to another address at connect time', async (t) => {
   const bot = await listen(t, (socket, request) => socket.write(agreed(request)))
   const addresses = ['127.0.0.1', '::1', '::ffff:127.0.0.1', '169.254.169.254', 'fe80::1', '64:ff9b::7f00:1']
   for (const address of addresses) {
@@ -183,7 +183,7 @@ t.test('a name that means another address by the time it is dialled', async (t) 
   t.equal(bot.sockets.length, 0, 'nobody was asked')
 })
 
-t.test('frames that break the protocol close the connection, and nothing throws', async (t) => {
+t.test('frames that violate the protocol close the connection, and nothing throws', async (t) => {
   const endless = Buffer.concat([frame(0x01, '{'), ...Array.from({ length: 20_000 }, () => frame(0x00))])
   const rows: readonly [string, Buffer][] = [
     ['compressed, which was not agreed', frame(0xc1, Buffer.from([0x2b, 0x49, 0x2d, 0x2e, 0x01, 0x00]))],
@@ -204,7 +204,7 @@ t.test('frames that break the protocol close the connection, and nothing throws'
   }
 })
 
-t.test('text that is none in UTF-8 is a message like any other', async (t) => {
+t.test('a message with invalid UTF-8 is handled like any other', async (t) => {
   const { there, texts, ended, faults } = await open(t)
   there.write(frame(0x81, Buffer.from([0x7b, 0xff, 0xfe, 0xc0, 0x80, 0x7d])))
   there.write(frame(0x88, Buffer.from([0x03, 0xe8, 0xff, 0xfe])))
@@ -212,7 +212,7 @@ t.test('text that is none in UTF-8 is a message like any other', async (t) => {
   t.strictSame([texts.length, faults], [1, []])
 })
 
-t.test('a stream that is reset, at any moment', async (t) => {
+t.test('a stream reset at any time', async (t) => {
   const moments: readonly [string, (line: BotConnection, there: Socket) => void][] = [
     ['open', () => {}],
     ['in the middle of a frame', (_line, there) => there.write(Buffer.of(0x82, 126, 0x10))],
@@ -231,7 +231,7 @@ t.test('a stream that is reset, at any moment', async (t) => {
   }
 })
 
-t.test('a half-open stream: the bot ends its side and says nothing', async (t) => {
+t.test('a half-open stream: the bot ends its side and sends nothing', async (t) => {
   const { there, ended } = await open(t)
   there.end()
   t.equal(await ended, ABNORMAL)
@@ -248,7 +248,7 @@ async function stuck(there: Socket): Promise<void> {
   }
 }
 
-t.test('a bot that pings in thousands and reads no answer is gone', async (t) => {
+t.test('a bot that sends thousands of pings and reads no pong is lost', async (t) => {
   const { there, ended, line } = await open(t, new VirtualClock())
   there.pause()
   there.write(Buffer.alloc(32 * 1024 * 1024, frame(0x89, 'x'.repeat(125))))
@@ -258,7 +258,7 @@ t.test('a bot that pings in thousands and reads no answer is gone', async (t) =>
   await ended
 })
 
-t.test('what takes long is read more slowly, messages or none', async (t) => {
+t.test('messages that take long to process are read more slowly', async (t) => {
   // 5 ms go by whenever somebody looks.
   let nowMs = 0
   const clock: Clock = {

@@ -20,7 +20,7 @@ const spec = (type: BotType, more: Partial<BotSpec> = {}): BotSpec => ({
   ...more,
 })
 
-t.test('each type sends its own kind of credentials, and none without a secret', async (t) => {
+t.test('each type sends its own credentials, and none without a secret', async (t) => {
   const basic = `Basic ${Buffer.from('user:secret').toString('base64')}`
   const hmac = (algorithm: string, text: string) =>
     createHmac(algorithm, 'user:secret').update(text).digest('base64')

@@ -66,7 +66,7 @@ async function dial(
   return { connection, ...heard }
 }
 
-t.test('one try more after a failure that may pass, none after a refusal', async (t) => {
+t.test('one retry after a temporary failure, none after a rejection', async (t) => {
   for (const [status, attempts] of [
     [500, 2],
     [503, 2],
@@ -93,7 +93,7 @@ t.test('one try more after a failure that may pass, none after a refusal', async
   t.equal(connection.ok, true, 'the second try counts')
 })
 
-t.test('jambonz: the subprotocol first, without one when that is refused', async (t) => {
+t.test('jambonz: with its subprotocol first, without it after a rejection', async (t) => {
   const wants = await openBot(t)
   await dial(wants.url, { subprotocols: ['audio.drachtio.org', null] })
   t.equal(wants.calls[0]?.socket.protocol, 'audio.drachtio.org')
@@ -103,7 +103,7 @@ t.test('jambonz: the subprotocol first, without one when that is refused', async
   t.equal(refuses.attempts, 2)
 })
 
-t.test('no private address, no plain ws, unless the operator allows it', async (t) => {
+t.test('no private address and no unencrypted ws, unless the operator allows it', async (t) => {
   const bot = await openBot(t)
   for (const url of [
     bot.url,
@@ -118,7 +118,7 @@ t.test('no private address, no plain ws, unless the operator allows it', async (
   t.equal(bot.attempts, 0, 'and nothing was even asked')
 })
 
-t.test('why there is no connection, without the address', async (t) => {
+t.test('the reason of a failed connection does not reveal the address', async (t) => {
   const refused = await dial('ws://127.0.0.1:9/')
   t.match(refused.connection, { ok: false, reason: 'no connection (ECONNREFUSED)', status: null })
   const unknown = await dial('wss://nowhere.invalid/', { allowPrivate: false })
@@ -137,7 +137,7 @@ t.test('an untrusted certificate is rejected', async (t) => {
   t.match(connection, { ok: false, reason: /^no connection \(.*(CERT|SIGNATURE|ISSUER)/ })
 })
 
-t.test('a server that never answers is given up after 5 s', async (t) => {
+t.test('a server that never answers is abandoned after 5 s', async (t) => {
   const silent: Server = createServer((socket) => socket.on('error', () => {}))
   silent.listen(0, '127.0.0.1')
   await once(silent, 'listening')
@@ -160,7 +160,7 @@ t.test('a server that never answers is given up after 5 s', async (t) => {
   t.match(await dialled, { ok: false, reason: 'the bot did not answer in time' })
 })
 
-t.test('a call that ends while the bot is dialled gives it up', async (t) => {
+t.test('a call that ends while the bot is being connected abandons the attempt', async (t) => {
   const silent: Server = createServer((socket) => socket.on('error', () => {}))
   silent.listen(0, '127.0.0.1')
   await once(silent, 'listening')
@@ -182,7 +182,7 @@ t.test('a call that ends while the bot is dialled gives it up', async (t) => {
   t.match(await dialled, { ok: false })
 })
 
-t.test('pings every 15 s; two without an answer are the end', async (t) => {
+t.test('a ping every 15 s; two without a pong end the connection', async (t) => {
   const pings: number[] = []
   const bot = await openBot(t, { onCall: ({ socket }) => socket.on('ping', () => pings.push(1)) })
   const clock = new VirtualClock()
@@ -200,7 +200,7 @@ t.test('pings every 15 s; two without an answer are the end', async (t) => {
   t.equal(await ended, ABNORMAL)
 })
 
-t.test('the closing handshake has a second', async (t) => {
+t.test('the closing handshake is limited to a second', async (t) => {
   const bot = await openBot(t)
   const clock = new VirtualClock()
   const { connection, ended } = await dial(bot.url, { clock })
@@ -231,7 +231,7 @@ t.test('a message over 4 MiB closes the socket', async (t) => {
   t.equal(there.closed?.code, 1009)
 })
 
-t.test('a flood is not read faster than many times real time', async (t) => {
+t.test('a flood is read at a limited multiple of real time', async (t) => {
   const bot = await openBot(t)
   const clock = new VirtualClock()
   const { connection, seen } = await dial(bot.url, { clock })
@@ -250,7 +250,7 @@ t.test('a flood is not read faster than many times real time', async (t) => {
   t.ok(seen.length < 40)
 })
 
-t.test('of a flood of tiny messages so many are read a second, and no more', async (t) => {
+t.test('tiny messages are read at a limited rate per second', async (t) => {
   const bot = await openBot(t)
   const clock = new VirtualClock()
   const { connection, seen } = await dial(bot.url, { clock })

@@ -32,7 +32,7 @@ function rig(rate: 8000 | 16000 = 8000) {
   }
 }
 
-t.test('packets in order are frames at once', (t) => {
+t.test('packets in order become frames at once', (t) => {
   const { packet, firsts, positions } = rig()
   for (let i = 0; i < 4; i++) {
     packet(i, i * FRAME)
@@ -43,7 +43,7 @@ t.test('packets in order are frames at once', (t) => {
   t.end()
 })
 
-t.test('a swapped pair is put right; a doubled or late one is dropped', (t) => {
+t.test('a swapped pair is reordered; a duplicate or late one is dropped', (t) => {
   const { packet, firsts, framer } = rig()
   for (const index of [0, 2, 1, 3, 1, 4]) packet(index, index * FRAME)
   t.strictSame(firsts(), [1000, 1001, 1002, 1003, 1004])
@@ -51,7 +51,7 @@ t.test('a swapped pair is put right; a doubled or late one is dropped', (t) => {
   t.end()
 })
 
-t.test('a lost packet holds back two, then the gap is made up from both sides', (t) => {
+t.test('a lost packet delays two packets, then the gap is concealed from both sides', (t) => {
   const { packet, delivered, firsts, positions } = rig()
   for (const index of [0, 2, 3]) packet(index, index * FRAME)
   t.equal(delivered.length, 1)
@@ -70,7 +70,7 @@ t.test('two gaps close to each other', (t) => {
   t.end()
 })
 
-t.test('a burst loss of ten is three fading frames, silence, and one that leads back', (t) => {
+t.test('a burst loss of ten becomes three fading frames, silence, and a fade-in', (t) => {
   const { packet, delivered, firsts, positions } = rig()
   packet(0, 0)
   packet(11, 11 * FRAME)
@@ -86,7 +86,7 @@ t.test('a burst loss of ten is three fading frames, silence, and one that leads 
   t.end()
 })
 
-t.test('held packets come out when the stream stops', (t) => {
+t.test('held packets are delivered when the stream stops', (t) => {
   const { packet, framer, delivered } = rig()
   packet(0, 0)
   packet(2, 2 * FRAME)
@@ -117,7 +117,7 @@ t.test('a silent sender becomes silent frames, and speech resumes at its positio
   t.end()
 })
 
-t.test('silence flows before the first packet', (t) => {
+t.test('silence is delivered before the first packet', (t) => {
   const { framer, positions } = rig()
   for (let tick = 0; tick < 10; tick++) framer.tick(tick * FRAME, BEHIND)
   t.strictSame(positions(), [0, 1, 2, 3, 4, 5])
@@ -191,7 +191,7 @@ t.test('10, 30 and 60 ms packets become 20 ms frames', (t) => {
   t.end()
 })
 
-t.test('lost packets of 10 and 60 ms are made up too, sample by sample', (t) => {
+t.test('lost packets of 10 and 60 ms are concealed too, sample by sample', (t) => {
   for (const [size, lost] of [
     [80, 5],
     [80, 6],
@@ -218,7 +218,7 @@ t.test('lost packets of 10 and 60 ms are made up too, sample by sample', (t) => 
   t.end()
 })
 
-t.test('at 16 kHz on the wire, too', (t) => {
+t.test('the same holds for 16 kHz on the wire', (t) => {
   const delivered: { at: number; pcm: Int16Array }[] = []
   const framer = new ArrivalFramer(16000)
   framer.start({ onFrame: ({ at, pcm }) => delivered.push({ at, pcm: pcm.slice() }) })

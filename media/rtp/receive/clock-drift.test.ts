@@ -21,7 +21,7 @@ for (const ppm of [0, 100, -100, 37]) {
   })
 }
 
-t.test('a pause of the sender begins it anew: its clock may have been set', (t) => {
+t.test('a pause of the sender restarts the estimate, since its clock may have been set', (t) => {
   const meter = new DriftMeter(8000)
   for (let i = 0; i < 3000; i++) meter.observe(0, i * 160)
   for (let i = 0; i < 3000; i++) meter.observe(80_000, 3_000_000 + i * 160)

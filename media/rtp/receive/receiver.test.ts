@@ -119,7 +119,7 @@ for (const plan of [
   })
 }
 
-t.test('timestamps that stood still while the sender was silent are picked up again', (t) => {
+t.test('timestamps that stood still during silence are resynchronised', (t) => {
   const { receiver, frames } = rig()
   let now = 0
   for (let i = 0; i < 50; i++, now += 20) {
@@ -137,7 +137,7 @@ t.test('timestamps that stood still while the sender was silent are picked up ag
   t.end()
 })
 
-t.test('a jump of the timestamps, forward or back, costs nothing that follows', (t) => {
+t.test('a jump of the timestamps in either direction loses no later packet', (t) => {
   for (const jump of [100_000_000, -100_000_000]) {
     const { receiver, frames } = rig()
     let now = 0

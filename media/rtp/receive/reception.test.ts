@@ -3,7 +3,7 @@ import { DUPLICATE, FRESH, RESTART, ReceptionStatistics, STALE } from './recepti
 
 const SSRC = 9
 
-t.test('in order over three wraps: nothing lost, numbers grow by one', (t) => {
+t.test('in order over three wraps: no loss, extended numbers grow by one', (t) => {
   const reception = new ReceptionStatistics()
   let last = -1
   for (let i = 0; i < 3 * 65536; i++) {
@@ -32,7 +32,7 @@ t.test('loss, reordering and duplicates around the wrap', (t) => {
   t.end()
 })
 
-t.test('far behind is stale, a wild jump starts over and keeps the count', (t) => {
+t.test('a packet far behind is stale, a wild jump restarts and keeps the count', (t) => {
   const reception = new ReceptionStatistics()
   reception.packet(SSRC, 1000)
   reception.packet(SSRC, 1400)
@@ -70,7 +70,7 @@ t.test('report blocks count loss as RFC 3550 does', async (t) => {
   t.match(reception, { expected: 120, lost: 9, duplicates: 10 })
 })
 
-t.test('a jump of the sequence numbers restarts the report, and loses nothing', async (t) => {
+t.test('a jump of the sequence numbers restarts the report and counts no loss', async (t) => {
   const reception = new ReceptionStatistics()
   for (let n = 100; n < 110; n++) reception.packet(SSRC, n)
   t.equal(reception.packet(SSRC, 40_000), RESTART)

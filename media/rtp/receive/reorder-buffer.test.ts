@@ -35,7 +35,7 @@ t.test('loss delays nothing', async (t) => {
   t.strictSame(seen, [0, 1, 3, 4, 7])
 })
 
-t.test('after a swapped pair the next ones are put right, with their own bytes and times', async (t) => {
+t.test('after a swapped pair the next ones are reordered, with their own bytes and times', async (t) => {
   const { put, seen, bytes, arrivals } = rig()
   put(0, 2, 1, 3)
   t.strictSame(seen, [0, 2, 1, 3], 'the first one comes as it comes')
@@ -69,7 +69,7 @@ t.test('a packet that needs no decoding fills its gap', async (t) => {
 })
 
 t.test(
-  'the suspicion ends, a new stream knows nothing of the old one, and some decoders do not care',
+  'the suspicion expires, a new stream starts without it, and some decoders need no order',
   async (t) => {
     const { order, put, seen, packet, data } = rig()
     put(0, 2, 1)

@@ -38,18 +38,21 @@ t.test('for three seconds a source closer to the SDP replaces the first one', as
   t.equal(late.accept(HOME, 4000, 2, 3000), 'refused')
 })
 
-t.test('a stranger gets in after a second of silence, and is out when the other speaks again', async (t) => {
-  const source = latched()
-  for (let at = 20; at <= 4000; at += 20) source.accept(HOME, 4000, 1, at)
-  t.equal(source.accept(ELSEWHERE, 5000, 2, 4999), 'refused')
-  t.equal(source.accept(ELSEWHERE, 5000, 2, 5000), 'new')
-  t.equal(source.accept(ELSEWHERE, 5000, 2, 5020), 'same')
-  t.equal(source.accept(HOME, 4000, 1, 5040), 'new')
-  t.equal(source.accept(ELSEWHERE, 5000, 2, 5060), 'refused')
-  t.match(source, { address: HOME, port: 4000, latches: 3 })
-})
+t.test(
+  'another source is accepted after a second of silence, and dropped when the first one resumes',
+  async (t) => {
+    const source = latched()
+    for (let at = 20; at <= 4000; at += 20) source.accept(HOME, 4000, 1, at)
+    t.equal(source.accept(ELSEWHERE, 5000, 2, 4999), 'refused')
+    t.equal(source.accept(ELSEWHERE, 5000, 2, 5000), 'new')
+    t.equal(source.accept(ELSEWHERE, 5000, 2, 5020), 'same')
+    t.equal(source.accept(HOME, 4000, 1, 5040), 'new')
+    t.equal(source.accept(ELSEWHERE, 5000, 2, 5060), 'refused')
+    t.match(source, { address: HOME, port: 4000, latches: 3 })
+  },
+)
 
-t.test('a known half is enough sooner: the address, or the SSRC', async (t) => {
+t.test('a matching address or SSRC shortens the wait', async (t) => {
   const source = latched()
   source.accept(HOME, 4000, 1, 4000)
   t.equal(source.accept(HOME, 4000, 2, 4099), 'refused', 'a new SSRC beside the old one')
@@ -60,7 +63,7 @@ t.test('a known half is enough sooner: the address, or the SSRC', async (t) => {
   t.match(source, { port: 6000, latches: 2 })
 })
 
-t.test('a new address in SDP starts over at once, the same one changes nothing', async (t) => {
+t.test('a new address in SDP restarts the latch, the same one changes nothing', async (t) => {
   const source = latched()
   source.accept(HOME, 4000, 1, 4000)
   source.setSdpAddress(HOME, 4000)
@@ -71,7 +74,7 @@ t.test('a new address in SDP starts over at once, the same one changes nothing',
   t.equal(source.accept(HOME, 4000, 1, 4060), 'refused')
 })
 
-t.test('asking does not change it', async (t) => {
+t.test('a query does not change the latch', async (t) => {
   const source = latched()
   t.equal(source.wouldRefuse(ELSEWHERE, 5000, 2, 20), true)
   t.equal(source.wouldRefuse(ELSEWHERE, 5000, 2, 2000), false)

@@ -2,7 +2,7 @@ import t from 'tap'
 import { seeded } from '../../../fixtures/host/random.js'
 import { RtpTimeline } from './timeline.js'
 
-t.test('jitter is taken out once the quickest packets were seen', (t) => {
+t.test('jitter is removed once the fastest packets were seen', (t) => {
   const random = seeded(1)
   const timeline = new RtpTimeline()
   let worst = 0
@@ -32,7 +32,7 @@ for (const ppm of [100, -100]) {
   })
 }
 
-t.test('a jump forward of the timestamps asks for a new start', (t) => {
+t.test('a forward jump of the timestamps requires a restart', (t) => {
   const timeline = new RtpTimeline()
   timeline.observe(1000, 0)
   t.not(timeline.observe(1160, 160), -1)

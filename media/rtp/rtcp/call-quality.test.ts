@@ -11,7 +11,7 @@ function bursts(pattern: string) {
   return counter.snapshot()
 }
 
-t.test('losses apart lie in gaps, losses together in bursts (RFC 3611)', async (t) => {
+t.test('single losses belong to gaps, dense losses to bursts (RFC 3611)', async (t) => {
   const good = '.'.repeat(100)
   t.match(bursts(good + good), { burstDensity: 0, gapDensity: 0, ratio: 1, discarded: 0 })
   const apart = bursts(`${good}x${good}x${good}x${good}`)
@@ -25,14 +25,14 @@ t.test('losses apart lie in gaps, losses together in bursts (RFC 3611)', async (
   t.ok(Math.abs(sparse.burstDensity - 1 / 3) < 0.05, `a third of the burst: ${sparse.burstDensity}`)
 })
 
-t.test('a packet too late to be played is as bad as a lost one, and counted for itself', async (t) => {
+t.test('a packet too late for playout counts like a lost one, and is also counted separately', async (t) => {
   const good = '.'.repeat(100)
   const late = bursts(`${good}dddddddd${good}`)
   t.equal(late.discarded, 8)
   t.ok(late.burstDensity > 0.85)
 })
 
-t.test('reordering within 64 packets is no loss', async (t) => {
+t.test('reordering within 64 packets is not loss', async (t) => {
   const counter = new BurstCounter()
   for (let block = 0; block < 50; block++) {
     for (let i = 39; i >= 0; i--) counter.packet(5000 + block * 40 + i, false)
@@ -43,7 +43,7 @@ t.test('reordering within 64 packets is no loss', async (t) => {
   t.match({ burstDensity, gapDensity }, { burstDensity: 0, gapDensity: 0 })
 })
 
-t.test('random loss has a ratio of one, whatever its rate', async (t) => {
+t.test('random loss has a burst ratio of one at any rate', async (t) => {
   for (const rate of [0.01, 0.05, 0.2]) {
     const random = seeded(3)
     const counter = new BurstCounter()
@@ -53,7 +53,7 @@ t.test('random loss has a ratio of one, whatever its rate', async (t) => {
   }
 })
 
-t.test('the E-model: no loss is best, bursts and delay cost', async (t) => {
+t.test('the E-model: no loss scores best, bursts and delay reduce the score', async (t) => {
   const mos = (loss: number, burstRatio = 1, delayMs = 0) => estimateMos({ loss, burstRatio, delayMs })
   t.equal(mos(0).toFixed(2), '4.41', 'R 93.2')
   // G.107 with Ie 0 and Bpl 25.1: Ie-eff 3.64 at 1 %, 15.78 at 5 %.

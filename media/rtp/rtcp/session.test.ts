@@ -142,7 +142,7 @@ function rtp(from: End, to: End, sequence: number, nowMs: number): void {
 }
 
 t.test(
-  'the first report comes after half an interval, the others after whole ones, never two together',
+  'the first report follows half an interval, later ones whole intervals, never two together',
   async (t) => {
     for (const draw of [0, 0.5, 0.999]) {
       const { clock, a, b } = pair(() => draw)
@@ -218,7 +218,7 @@ t.test('a leg that only receives sends receiver reports; a BYE ends it', async (
   t.match(reported, [{ report: { reporter: 2, ssrc: 1, highestSequence: 299 } }, { bye: 2 }])
 })
 
-t.test('nonsense about round trips is not believed', async (t) => {
+t.test('implausible round-trip times are ignored', async (t) => {
   const { clock, a, b } = pair()
   rtp(a, b, 0, clock.now())
   const into = Buffer.alloc(100)

@@ -50,7 +50,7 @@ for (const name of NAMES) {
     },
   )
 
-  t.test(`${name}: reordered around a roll-over, replayed, late, forged`, async (t) => {
+  t.test(`${name}: reordered around a roll-over, replayed, late and forged packets`, async (t) => {
     const key = keyOf(name)
     const out = new SrtpSender(name, key)
     const into = new SrtpReceiver(name, key)
@@ -77,7 +77,7 @@ for (const name of NAMES) {
     t.equal(open(into, at(150).subarray(0, 20)), FORGED)
   })
 
-  t.test(`${name}: SRTCP, its index, its window`, async (t) => {
+  t.test(`${name}: SRTCP with its index and replay window`, async (t) => {
     const key = keyOf(name)
     const out = new SrtpSender(name, key)
     const into = new SrtpReceiver(name, key)
@@ -136,7 +136,7 @@ t.test('many streams under one key: each has its own roll-over counter, memory i
   }
 })
 
-t.test('any bytes at all: never genuine, never thrown', async (t) => {
+t.test('random bytes are never accepted and never throw', async (t) => {
   const random = seeded(20)
   for (const name of NAMES) {
     const key = keyOf(name)

@@ -18,7 +18,7 @@ function roomy(bytes: Uint8Array): Buffer {
   return buffer
 }
 
-t.test('RFC 3711 B.2: the key stream of AES in counter mode', async (t) => {
+t.test('RFC 3711 B.2: the AES counter mode key stream', async (t) => {
   const key = hex('2B7E151628AED2A6ABF7158809CF4F3C')
   const salt = hex('F0F1F2F3F4F5F6F7F8F9FAFBFCFD')
   const keys = { encryption: key, authentication: Buffer.alloc(20), salt }
@@ -57,7 +57,7 @@ t.test('RFC 3711 B.3: key derivation', async (t) => {
   )
 })
 
-t.test("libsrtp's packets under that key", async (t) => {
+t.test('packets of libsrtp under that key', async (t) => {
   const suite = SRTP_SUITES.AES_CM_128_HMAC_SHA1_80
   const keyAndSalt = Buffer.concat([MASTER, MASTER_SALT])
   const transform = new CounterTransform(
@@ -146,7 +146,7 @@ t.test('RFC 7714 sections 16 and 17: AES-GCM with 256 bits', async (t) => {
   )
 })
 
-t.test('the HMAC is that of node:crypto, at every length', async (t) => {
+t.test('the HMAC equals that of node:crypto at every length', async (t) => {
   for (let length = 0; length < 200; length++) {
     const key = randomBytes(20)
     const data = randomBytes(length)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { DeepgramFluxDialect } from './stt-flux.js'
 
-t.test('a turn that may be over, one that is not after all, and its end', async (t) => {
+t.test('a turn that may be over, one that continues, and its end', async (t) => {
   const dialect = new DeepgramFluxDialect(
     { apiKey: 'k', baseUrl: 'wss://deepgram.test' },
     { rate: 8000, language: 'en-IN', languages: ['en-IN'], model: 'flux-general-en' },

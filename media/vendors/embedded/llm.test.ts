@@ -24,7 +24,7 @@ const said = (...talk: readonly string[]): string => replyTo(ask(...talk)).text
 const ends = (...talk: readonly string[]): boolean =>
   replyTo(ask(...talk)).calls.some(({ name }) => name === 'end_call')
 
-t.test('what a caller may want', async (t) => {
+t.test('requests of a caller are understood', async (t) => {
   t.match(said('Who is calling please?'), /Asha from Sunrise Dental Clinic/)
   t.match(said('Hello?'), /Hello, this is Asha/)
   t.match(said('How much does it cost?'), /five hundred rupees/)
@@ -48,7 +48,7 @@ t.test('long answers have several sentences to interrupt', async (t) => {
   }
 })
 
-t.test('a conversation goes somewhere', async (t) => {
+t.test('a conversation progresses', async (t) => {
   const opening = 'Hello, am I speaking with Mr Rao?'
   t.match(said(opening, 'Yes, speaking.'), /next visit/)
   t.match(said('x', 'Shall I book a visit for you?', 'That sounds good to me.'), /booked/)
@@ -57,7 +57,7 @@ t.test('a conversation goes somewhere', async (t) => {
   t.ok(ends('x', 'Is there anything else that I can do for you?', 'No, thank you.'))
 })
 
-t.test('the call is ended when it is over, and only then', async (t) => {
+t.test('the call is ended only when it is over', async (t) => {
   t.ok(ends('Okay, thank you. Goodbye.'))
   t.ok(ends('Please do not call me again.'))
   t.ok(ends('You have reached my voicemail. Please leave a message after the tone.'))
@@ -85,7 +85,7 @@ t.test('Hindi is answered in Hindi', async (t) => {
   t.ok(ends('मुझे दोबारा कॉल मत करना'))
 })
 
-t.test('after an interruption it answers briefly', async (t) => {
+t.test('after an interruption the reply is short', async (t) => {
   const whole = said('x', 'It costs five', 'Okay, please tell me more.')
   const cut = said('x', 'It costs five [interrupted by the caller]', 'Okay, please tell me more.')
   t.match(cut, /^Sure\. Gladly\./)
@@ -122,7 +122,7 @@ t.test('tools: booking is looked up, its answer is read out, data is not', async
   t.equal(after('done', [{ id: 'e', name: 'end_call', arguments: {} }]), '')
 })
 
-t.test('the same messages give the same answer; names come from the prompt', async (t) => {
+t.test('equal messages give equal replies; names come from the prompt', async (t) => {
   const request = ask('Hello?', 'Hello, this is Asha.', 'Who is this?')
   t.same(replyTo(request), replyTo(structuredClone(request)))
   const nameless = { ...request, messages: [{ role: 'user', content: 'Who is this?' }] as const }
@@ -137,7 +137,7 @@ t.test('the same messages give the same answer; names come from the prompt', asy
   )
 })
 
-t.test('streams words after generate returned; cancelling stops them', async (t) => {
+t.test('words stream after generate returned; cancelling stops them', async (t) => {
   const words: string[] = []
   let done = 0
   const events = {

@@ -48,7 +48,7 @@ function setUp(script: SpeakerScript | null): Rig {
   }
 }
 
-t.test('words are heard when their sound was received', async (t) => {
+t.test('words are recognised when their audio was received', async (t) => {
   const { stream, log, hear } = setUp({ utterances: [utterance('who is calling please')] })
   t.match(stream.capabilities, { understandsSpeech: true, partials: true, wordTimes: true })
   hear(1100)
@@ -67,7 +67,7 @@ t.test('words are heard when their sound was received', async (t) => {
   ])
 })
 
-t.test('an end in the middle: what was heard, and the rest with the next onset inside it', async (t) => {
+t.test('an end in the middle: the received words, and the rest with the next onset', async (t) => {
   const { stream, log, hear } = setUp({ utterances: [utterance('one two three four'), utterance('next')] })
   stream.utteranceStart(0)
   hear(520)
@@ -93,7 +93,7 @@ t.test('an end before the words were received takes the words that had begun', a
   t.equal(log.at(-1), '=one two|0-200,300-500', 'labels and detector differ a little')
 })
 
-t.test('a noise the detector took for speech has no words and uses up its place', async (t) => {
+t.test('noise that the detector took for speech has no words and uses up its position', async (t) => {
   const { stream, log, hear } = setUp({ utterances: [utterance(''), utterance('hello')] })
   stream.utteranceStart(0)
   hear(400, true)
@@ -106,7 +106,7 @@ t.test('a noise the detector took for speech has no words and uses up its place'
   t.equal(log.at(-1), '=hello|1000-1200')
 })
 
-t.test('a noise the detector ignored uses up its place too', async (t) => {
+t.test('noise that the detector ignored uses up its position too', async (t) => {
   const { stream, log, hear } = setUp({ utterances: [utterance(''), utterance('hello')] })
   hear(200)
   hear(500, true)
@@ -128,7 +128,7 @@ t.test('a click is not an utterance', async (t) => {
   t.match(log.at(-1), /^=one two three/)
 })
 
-t.test('a speaker with nothing left, and one who repeats', async (t) => {
+t.test('a speaker without further clips, and one who repeats', async (t) => {
   for (const [script, expected] of [
     [{ utterances: [utterance('a'), utterance('b')] }, ['=a', '=b', '=', '=']],
     [{ utterances: [utterance('a'), utterance('b')], repeatFrom: 1 }, ['=a', '=b', '=b', '=b']],
@@ -147,7 +147,7 @@ t.test('a speaker with nothing left, and one who repeats', async (t) => {
   }
 })
 
-t.test('without a script it reports that it understands nothing', async (t) => {
+t.test('without a script it reports no words', async (t) => {
   const { stream, log, hear } = setUp(null)
   t.match(stream.capabilities, { understandsSpeech: false, partials: false })
   stream.utteranceStart(0)
@@ -156,7 +156,7 @@ t.test('without a script it reports that it understands nothing', async (t) => {
   t.same(log, ['=|'])
 })
 
-t.test('nothing after close', async (t) => {
+t.test('no event follows after close', async (t) => {
   const { stream, log, hear } = setUp({ utterances: [utterance('a b c')] })
   stream.utteranceStart(0)
   stream.close()

@@ -69,7 +69,7 @@ t.test('the embedded synthesiser', async (t) => {
     }
   })
 
-  t.test('a word is where its sound is', async (t) => {
+  t.test('a word is where its audio is', async (t) => {
     const { pcm, words } = speak(engine, 'One. Two.')
     const second = words[1]?.atMs ?? 0
     // Between the sentences lies a pause that ends where the second word begins.
@@ -78,7 +78,7 @@ t.test('the embedded synthesiser', async (t) => {
     t.ok(loudness(before) < loudness(after) / 10, `${loudness(before)} before, ${loudness(after)} after`)
   })
 
-  t.test('voices differ, rates and paces are followed', async (t) => {
+  t.test('voices differ, rates and paces are applied', async (t) => {
     const sounds = ESPEAK_VOICES.map(({ voice }) =>
       speak(engine, 'Hello there.', { voice, language: 'hi-IN' }),
     )

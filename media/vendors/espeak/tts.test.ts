@@ -77,7 +77,7 @@ t.test('audio in pieces, each after the words that begin in it', async (t) => {
   })
 })
 
-t.test('nothing to say is done without asking', async (t) => {
+t.test('an empty text is done without a request', async (t) => {
   const port = new ManualPort()
   const spoken = speak(port, { ...REQUEST, text: ' … 👍 ' })
   t.same(spoken.log, [], 'never before speak returned')

@@ -140,7 +140,7 @@ t.test('a plain reply: text, usage and the request body', async (t) => {
   })
 })
 
-t.test('bytes cut anywhere, comments, CRLF', async (t) => {
+t.test('bytes split anywhere, comments, CRLF', async (t) => {
   const { fake, model } = await setUp(t)
   const frames = [': keep-alive\n\n', ...chatFrames(['नमस्ते', ' 👍 जी'])]
   const bytes = Buffer.from(frames.join('').replaceAll('\n', '\r\n'))

@@ -157,7 +157,7 @@ function respond({ stream }: Rig, mayUseTools = true) {
   return { reply, ...stream.respond({ mayUseTools }, reply.events) }
 }
 
-t.test('the session is set up as it will be used, and in no older shape', async (t) => {
+t.test('the session is set up in the current format only', async (t) => {
   const r = await rig(t)
   await ready(r)
   const { last } = r.fake.socket
@@ -198,7 +198,7 @@ for (const [language, expected] of [
   ['od-IN', { model: 'gpt-4o-mini-transcribe', language: 'or' }],
   [null, { model: 'gpt-4o-mini-transcribe' }],
 ] as const) {
-  t.test(`the transcription is told of ${language}`, async (t) => {
+  t.test(`the transcription is set to ${language}`, async (t) => {
     const r = await rig(t, { language })
     await ready(r)
     const [update] = r.fake.sent('session.update')
@@ -218,7 +218,7 @@ for (const [turns, expected] of [
   })
 }
 
-t.test('sound from before the session had its settings arrives in order; a turn is heard', async (t) => {
+t.test('audio before the session is configured is sent in order; a turn is transcribed', async (t) => {
   const r = await rig(t)
   r.fake.transcripts.push({ text: 'मेरा नाम अनीता है' })
   speak(r.stream, 1000)
@@ -252,7 +252,7 @@ t.test('a failed transcription is reported as such', async (t) => {
   )
 })
 
-t.test('a reply: sound, words, usage; two items of it apart', async (t) => {
+t.test('a reply: audio, words, usage; two items are kept apart', async (t) => {
   const r = await rig(t)
   r.fake.replies.push({
     items: [
@@ -273,25 +273,28 @@ t.test('a reply: sound, words, usage; two items of it apart', async (t) => {
   })
 })
 
-t.test('a wideband session: linear audio at 24 kHz both ways, whole samples from split bytes', async (t) => {
-  const r = await rig(t, { rate: 16_000, turns: 'ours' })
-  r.fake.replies.push({ items: [{ words: 'Yes.', ms: 500 }] })
-  speak(r.stream, 400, 16_000)
-  r.stream.commit()
-  const { reply } = respond(r)
-  await r.until(() => reply.over, 'the reply')
-  t.same([...reply.samples.values()], [12_000])
-  t.same([...reply.rates], [24_000])
-  const bytes = r.fake
-    .sent('input_audio_buffer.append')
-    .map(({ audio }) => Buffer.from(String(audio), 'base64'))
-  t.equal(
-    bytes.reduce((sum, { length }) => sum + length, 0),
-    400 * 24 * 2,
-  )
-})
+t.test(
+  'a wideband session: linear audio at 24 kHz in both directions, complete samples from split bytes',
+  async (t) => {
+    const r = await rig(t, { rate: 16_000, turns: 'ours' })
+    r.fake.replies.push({ items: [{ words: 'Yes.', ms: 500 }] })
+    speak(r.stream, 400, 16_000)
+    r.stream.commit()
+    const { reply } = respond(r)
+    await r.until(() => reply.over, 'the reply')
+    t.same([...reply.samples.values()], [12_000])
+    t.same([...reply.rates], [24_000])
+    const bytes = r.fake
+      .sent('input_audio_buffer.append')
+      .map(({ audio }) => Buffer.from(String(audio), 'base64'))
+    t.equal(
+      bytes.reduce((sum, { length }) => sum + length, 0),
+      400 * 24 * 2,
+    )
+  },
+)
 
-t.test('event names from before the general availability are understood', async (t) => {
+t.test('event names of the beta version are understood', async (t) => {
   const r = await rig(t, {
     setUp: (fake) => {
       fake.oldNames = true
@@ -304,7 +307,7 @@ t.test('event names from before the general availability are understood', async 
   t.same([...reply.samples.values()], [2400])
 })
 
-t.test('tools are called with what the model wrote, and get their results', async (t) => {
+t.test('tools are called with the arguments of the model, and get their results', async (t) => {
   const r = await rig(t)
   r.fake.replies.push({
     items: [{ words: 'Let me look.', ms: 300 }],
@@ -334,7 +337,7 @@ t.test('tools are called with what the model wrote, and get their results', asyn
   )
 })
 
-t.test('arguments that are no JSON are a failure of the reply, not of the connection', async (t) => {
+t.test('invalid JSON arguments fail the reply, not the connection', async (t) => {
   const r = await rig(t)
   r.fake.replies.push({ calls: [{ id: 'call_1', name: 'look', arguments: '{"day":' }] })
   const { reply } = respond(r)
@@ -343,7 +346,7 @@ t.test('arguments that are no JSON are a failure of the reply, not of the connec
   t.same(r.heard.failures, [])
 })
 
-t.test('one reply at a time: the next is asked for when the cancelled one is over', async (t) => {
+t.test('one reply at a time: the next is requested when the cancelled one is over', async (t) => {
   const r = await rig(t)
   r.fake.replies.push(
     { items: [{ words: 'One two three.', ms: 900 }], endless: true },
@@ -366,7 +369,7 @@ t.test('one reply at a time: the next is asked for when the cancelled one is ove
   t.same(order, ['response.create', 'response.cancel', 'conversation.item.truncate', 'response.create'])
 })
 
-t.test('a reply cancelled before it has a name is cancelled when it gets one', async (t) => {
+t.test('a reply cancelled before it has an id is cancelled once it gets one', async (t) => {
   const r = await rig(t)
   await ready(r)
   r.fake.replies.push({ items: [{ words: 'Never heard.', ms: 900 }], endless: true })
@@ -380,7 +383,7 @@ t.test('a reply cancelled before it has a name is cancelled when it gets one', a
   t.same(r.fake.errors, [])
 })
 
-t.test('a cancel that comes too late harms nothing', async (t) => {
+t.test('a late cancel has no effect', async (t) => {
   const r = await rig(t)
   const first = respond(r)
   await r.until(() => first.reply.over, 'the reply')
@@ -393,7 +396,7 @@ t.test('a cancel that comes too late harms nothing', async (t) => {
   t.same(r.heard.failures, [])
 })
 
-t.test('a response that was not requested is cancelled, and ours follows', async (t) => {
+t.test('a response that was not requested is cancelled, and the requested one follows', async (t) => {
   const r = await rig(t)
   await ready(r)
   r.fake.session.volunteer({ items: [{ words: 'I speak by myself.', ms: 500 }], endless: true })
@@ -405,7 +408,7 @@ t.test('a response that was not requested is cancelled, and ours follows', async
   t.equal(reply.failure, null)
 })
 
-t.test('a response is asked for again when the vendor is busy with one it does not name', async (t) => {
+t.test('a response is requested again if the vendor is busy with an unnamed one', async (t) => {
   const r = await rig(t)
   await ready(r)
   r.fake.busy = 1
@@ -452,7 +455,7 @@ t.test('failures of a reply are reported with their class', async (t) => {
   t.same(r.heard.failures, [])
 })
 
-t.test('errors of single messages and unknown kinds end nothing', async (t) => {
+t.test('errors of single messages and unknown types do not end the session', async (t) => {
   const warned: object[] = []
   const r = await rig(t, { log: { ...silentLog, warn: (fields) => warned.push(fields) } })
   await ready(r)
@@ -496,7 +499,7 @@ t.test('a new connection receives the history', async (t) => {
   )
 })
 
-t.test('the end of the session, and a lost connection, fail what is under way', async (t) => {
+t.test('the end of the session and a lost connection fail pending replies', async (t) => {
   for (const [name, end, code] of [
     [
       'expired',
@@ -519,7 +522,7 @@ t.test('the end of the session, and a lost connection, fail what is under way', 
   }
 })
 
-t.test('refused handshakes and settings are for good, or for now', async (t) => {
+t.test('rejected handshakes and settings are permanent or temporary', async (t) => {
   const body = '{"error":{"message":"Incorrect API key","code":"invalid_api_key"}}'
   for (const [status, code, retryable] of [
     [401, 'vendor_rejected', false],
@@ -547,7 +550,7 @@ t.test('refused handshakes and settings are for good, or for now', async (t) => 
   t.match(r.heard.failures, [{ code: 'vendor_rejected', retryable: false }])
 })
 
-t.test('a vendor that opens no session is given up', async (t) => {
+t.test('a vendor that never opens a session is abandoned', async (t) => {
   const r = await rig(t, {
     setUp: ({ socket }) => {
       socket.script = {}
@@ -580,7 +583,7 @@ t.test('a cancelled reply without a reported end does not block the next one', a
   t.equal(second.reply.words, 'Yes.')
 })
 
-t.test('a connection that is half open is noticed', async (t) => {
+t.test('a half-open connection is detected', async (t) => {
   const r = await rig(t)
   await ready(r)
   await r.until(() => r.fake.socket.last.texts.length > 0, 'the settings')
@@ -592,7 +595,7 @@ t.test('a connection that is half open is noticed', async (t) => {
   t.match(r.heard.failures, [{ code: 'vendor_stalled', retryable: true }])
 })
 
-t.test('a vendor that does not read is given up before memory is', async (t) => {
+t.test('a vendor that does not read is abandoned before memory runs out', async (t) => {
   const r = await rig(t, { rate: 16_000 })
   const { reply } = respond(r)
   await r.until(() => reply.over, 'a reply')
@@ -605,7 +608,7 @@ t.test('a vendor that does not read is given up before memory is', async (t) => 
   t.match(r.heard.failures, [{ code: 'vendor_stalled', retryable: true }])
 })
 
-t.test('closing says nothing more to anybody', async (t) => {
+t.test('no callback runs after close', async (t) => {
   const r = await rig(t)
   r.fake.replies.push({ items: [{ words: 'One two.', ms: 500 }], endless: true })
   const { reply } = respond(r)

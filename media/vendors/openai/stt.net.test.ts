@@ -125,7 +125,7 @@ function parts(request: FakeRequest | undefined): Map<string, Buffer> {
   return found
 }
 
-t.test('an utterance goes out as WAV with its pre-roll, and its text comes back', async (t) => {
+t.test('an utterance is sent as WAV with its pre-roll, and its text is returned', async (t) => {
   const rig = await setUp(t)
   rig.play(0, 1000)
   utter(rig, 1000)
@@ -159,7 +159,7 @@ t.test('language tags become ISO 639-1', async (t) => {
   }
 })
 
-t.test('translation has an endpoint of its own and takes no language', async (t) => {
+t.test('translation has its own endpoint and takes no language', async (t) => {
   const rig = await setUp(t, { mode: 'translate' })
   utter(rig, 0)
   await rig.heardSome(1)
@@ -168,7 +168,7 @@ t.test('translation has an endpoint of its own and takes no language', async (t)
   t.equal(String(parts(rig.fake.requests[0]).get('model')), 'whisper-1')
 })
 
-t.test('short sounds and known hallucinations are nothing', async (t) => {
+t.test('short sounds and known hallucinations are dropped', async (t) => {
   const rig = await setUp(t)
   rig.play(0, 500)
   rig.stream.utteranceStart(400)
@@ -222,7 +222,7 @@ t.test('other answer shapes: event stream, plain text', async (t) => {
   t.same(await rig.heardSome(2), [{ final: 'Namaste ji' }, { final: 'Haan.' }])
 })
 
-t.test('failures are classed and do not end the stream', async (t) => {
+t.test('failures are classified and do not end the stream', async (t) => {
   const rig = await setUp(t)
   const quick = { 'retry-after-ms': '1' }
   const refusals = [
@@ -270,7 +270,7 @@ t.test('closing aborts the request; no event follows', async (t) => {
   t.same(rig.heard, [])
 })
 
-t.test('an utterance without end keeps its first 30 s', async (t) => {
+t.test('an utterance without an end keeps its first 30 s', async (t) => {
   const rig = await setUp(t)
   rig.play(0, 200)
   rig.stream.utteranceStart(100)
@@ -280,7 +280,7 @@ t.test('an utterance without end keeps its first 30 s', async (t) => {
   t.equal(parts(rig.fake.requests[0]).get('file:utterance.wav')?.length, 44 + 30 * 16_000)
 })
 
-t.test('of several languages it finds out, and tells which', async (t) => {
+t.test('with several languages the language is detected and reported', async (t) => {
   const rig = await setUp(t, { languages: ['en-IN', 'hi-IN'] })
   rig.fake.enqueue(
     'transcriptions',

@@ -22,7 +22,7 @@ t.test('fragments by index, interleaved', async (t) => {
   )
 })
 
-t.test('what clones do', async (t) => {
+t.test('variants of compatible servers', async (t) => {
   t.same(
     assemble([{ id: 'a', function: { name: 'one', arguments: '{"x":1}' } }]),
     [{ id: 'a', name: 'one', arguments: { x: 1 } }],
@@ -69,7 +69,7 @@ t.test('what clones do', async (t) => {
   t.same(assemble(undefined, null, 'x', [null, 3], [{}]), [], 'nonsense is no call')
 })
 
-t.test('what cannot be a call is an error', async (t) => {
+t.test('an invalid call is an error', async (t) => {
   t.throws(() => assemble([{ index: 0, function: { name: 'one', arguments: '{"x":' } }]), {
     code: 'vendor_failed',
   })

@@ -97,7 +97,7 @@ t.test('headerless PCM in odd chunks, at the configured rate', async (t) => {
   })
 })
 
-t.test('WAV in spite of the question: its own rate, unknown length, two channels', async (t) => {
+t.test('a WAV response despite the request: its own rate, unknown length, two channels', async (t) => {
   const { fake, vendor } = await setUp(t)
   for (const length of [0, 0xffffffff] as const) {
     const bytes = Buffer.concat([streamingWavHeader(16_000, length), pcmBytes(RAMP)])
@@ -135,7 +135,7 @@ t.test('22,050 Hz is converted to the session rate', async (t) => {
   t.ok(Math.abs(rms - 8000 / Math.SQRT2) < 300, `loudness kept: ${rms}`)
 })
 
-t.test('what is no usable speech', async (t) => {
+t.test('unusable audio is an error', async (t) => {
   const { fake, vendor } = await setUp(t)
   fake.enqueue(
     'speech',

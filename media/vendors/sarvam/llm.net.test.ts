@@ -5,7 +5,7 @@ import { systemClock } from '../../base/clock.js'
 import { silentLog } from '../../base/log.js'
 import { sarvamLanguageModel } from './llm.js'
 
-t.test('its chat completions: beside its sockets, and without thinking first', async (t) => {
+t.test('chat completions: on the HTTP API, without reasoning first', async (t) => {
   assertNothingLeft(t)
   const fake = await openFakeOpenAi()
   t.teardown(() => fake.close())

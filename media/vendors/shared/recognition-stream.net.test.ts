@@ -84,7 +84,7 @@ function bytes(from: number, count: number): Buffer {
 
 for (const wire of RECOGNITION_PROTOCOLS) {
   t.test(wire.name, async (t) => {
-    t.test('asks for what the session has, and proves who it is', async (t) => {
+    t.test('requests the format of the session and authenticates', async (t) => {
       const { fake } = await rig(t, wire)
       await fake.until(() => fake.connections.length === 1, 'a connection')
       t.equal(fake.last.url.pathname, wire.path)
@@ -93,7 +93,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.equal(fake.last.headers['sec-websocket-extensions'], undefined, 'no compression')
     })
 
-    t.test('sound arrives whole and in order, texts come back', async (t) => {
+    t.test('audio is sent completely and in order, texts are returned', async (t) => {
       const r = await rig(t, wire)
       const { fake, stream } = r
       // Written before the connection is open: nothing of it is lost.
@@ -118,7 +118,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.same(r.failures, [])
     })
 
-    t.test('few messages while nobody speaks, all of the sound at once when somebody does', async (t) => {
+    t.test('few messages during silence, all audio at once during speech', async (t) => {
       const r = await rig(t, wire)
       const { fake, stream } = r
       const sent = () => fake.last.texts.length + fake.last.binaries.length
@@ -140,7 +140,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       await arrived(77)
     })
 
-    t.test('does not mind what it does not know', async (t) => {
+    t.test('ignores unknown messages', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       const odd = [
@@ -161,7 +161,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.same(r.failures, [])
     })
 
-    t.test('keeps a connection without sound', async (t) => {
+    t.test('keeps a connection open without audio', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       await opened(r)
@@ -170,7 +170,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.pass('kept')
     })
 
-    t.test('a refused key is not tried again', async (t) => {
+    t.test('a rejected key is not retried', async (t) => {
       const r = await rig(t, wire, (fake) =>
         fake.refuse({ status: 401, body: '{"error":{"message":"bad key"}}' }),
       )
@@ -179,7 +179,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.equal(r.fake.connections.length, 0)
     })
 
-    t.test('a permanent close is not tried again, a failure that may pass is', async (t) => {
+    t.test('a permanent close is not retried, a temporary failure is', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       await opened(r)
@@ -192,7 +192,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.match(r.failures, [{ code: 'vendor_rejected', retryable: false }])
     })
 
-    t.test('three refusals in a row are a failure', async (t) => {
+    t.test('three rejections in a row are a failure', async (t) => {
       const busy = { status: 429, body: '{"err_code":"TOO_MANY","err_msg":"slow down"}' }
       const r = await rig(t, wire, (fake) => fake.refuse(busy, busy, busy, busy))
       await settled(() => {
@@ -202,7 +202,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.match(r.failures, [{ code: 'vendor_rate_limited', retryable: true }])
     })
 
-    t.test('an utterance that the connection cut is sent again from its beginning', async (t) => {
+    t.test('an utterance interrupted by a lost connection is sent again from its start', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       speak(r, 0, 60)
@@ -227,7 +227,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.same(r.failures, [])
     })
 
-    t.test('a half-open connection is noticed', async (t) => {
+    t.test('a half-open connection is detected', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       await opened(r)
@@ -240,7 +240,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.same(r.failures, [])
     })
 
-    t.test('says goodbye, and nothing comes after', async (t) => {
+    t.test('closes properly, and no event follows', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       await opened(r)
@@ -255,7 +255,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
   })
 }
 
-t.test('Deepgram: pieces of an utterance are one text, its words in session time', async (t) => {
+t.test('Deepgram: segments of an utterance are one text, with words in session time', async (t) => {
   const r = await rig(t, DEEPGRAM_LISTEN)
   await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
   // The call is 5 s old when recognition begins.
@@ -287,7 +287,7 @@ t.test('Deepgram: pieces of an utterance are one text, its words in session time
   )
 })
 
-t.test('Deepgram: Finalize of nothing is an empty final', async (t) => {
+t.test('Deepgram: Finalize without audio gives an empty final', async (t) => {
   const r = await rig(t, DEEPGRAM_LISTEN)
   await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
   speak(r, 0, 10)
@@ -299,7 +299,7 @@ t.test('Deepgram: Finalize of nothing is an empty final', async (t) => {
   t.same(r.finals, [{ text: '', words: [] }])
 })
 
-t.test('Sarvam: Odia has two names', async (t) => {
+t.test('Sarvam: both tags of Odia are understood', async (t) => {
   for (const [wire, field, tag] of [
     [SARVAM_LEGACY, 'language-code', 'od-IN'],
     [SARVAM_REALTIME, 'language_code', 'or-IN'],
@@ -310,7 +310,7 @@ t.test('Sarvam: Odia has two names', async (t) => {
   }
 })
 
-t.test('a hole in the sound is silence, so that times stay right', async (t) => {
+t.test('a gap in the audio becomes silence, so that times stay correct', async (t) => {
   const r = await rig(t, DEEPGRAM_LISTEN)
   await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
   speak(r, 0, 10)

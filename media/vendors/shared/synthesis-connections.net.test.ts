@@ -65,7 +65,7 @@ const ramp = (from: number, count: number): number[] => Array.from({ length: cou
 
 for (const wire of SPEECH_PROTOCOLS) {
   t.test(wire.name, async (t) => {
-    t.test('asks as the vendor wants it, and gives the sound back sample by sample', async (t) => {
+    t.test('sends the request in the vendor’s format and returns the audio sample by sample', async (t) => {
       const r = await rig(t, wire)
       const spoken = speak(r, wire, 'Namaste ji')
       await r.fake.until(() => asked(r, wire).length === 1, 'the text')
@@ -93,7 +93,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       t.equal(spoken.pcm.length, 1000)
     })
 
-    t.test('tells where words are', async (t) => {
+    t.test('reports word times', async (t) => {
       const r = await rig(t, wire)
       const spoken = speak(r, wire, 'Namaste ji')
       await r.fake.until(() => asked(r, wire).length === 1, 'the text')
@@ -111,7 +111,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       t.ok((spoken.words[1]?.[2] ?? 0) > (spoken.words[0]?.[2] ?? 0))
     })
 
-    t.test('a second text needs no second connection', async (t) => {
+    t.test('a second text uses the same connection', async (t) => {
       const r = await rig(t, wire)
       for (const text of ['Ek.', 'Do.']) {
         const spoken = speak(r, wire, text)
@@ -125,7 +125,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       t.equal(r.fake.connections.length, 1)
     })
 
-    t.test('a stopped text is silent at once, and the next one is its own', async (t) => {
+    t.test('a stopped text is silent at once, and the next one is unaffected', async (t) => {
       const r = await rig(t, wire)
       const first = speak(r, wire, 'A long sentence.')
       await r.fake.until(() => asked(r, wire).length === 1, 'the text')
@@ -155,7 +155,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       t.ok(r.fake.connections.length <= 2)
     })
 
-    t.test('its failures are failures of the text', async (t) => {
+    t.test('a vendor error fails the text', async (t) => {
       const r = await rig(t, wire)
       const spoken = speak(r, wire, 'Ek.')
       await r.fake.until(() => asked(r, wire).length === 1, 'the text')
@@ -164,7 +164,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       t.match(spoken.ends, [{ code: 'vendor_rejected' }])
     })
 
-    t.test('a text without sound failed', async (t) => {
+    t.test('a text without audio fails', async (t) => {
       const r = await rig(t, wire)
       const spoken = speak(r, wire, 'Ek.')
       await r.fake.until(() => asked(r, wire).length === 1, 'the text')
@@ -190,7 +190,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       t.match(again.ends, [{ code: 'vendor_rejected', retryable: false }])
     })
 
-    t.test('a refused connection and one that never opens', async (t) => {
+    t.test('a rejected connection, and one that never opens', async (t) => {
       const r = await rig(t, wire)
       r.fake.refuse({ status: 401, body: '{"detail":"no such key"}' }, { status: 503, body: '' })
       const refused = speak(r, wire, 'Ek.')
@@ -204,7 +204,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       t.match(late.ends, [{ code: 'vendor_unreachable', retryable: true }])
     })
 
-    t.test('an idle connection is kept, then given up; no timer is left', async (t) => {
+    t.test('an idle connection is kept, then closed; no timer remains', async (t) => {
       const r = await rig(t, wire)
       const spoken = speak(r, wire, 'Ek.')
       await r.fake.until(() => asked(r, wire).length === 1, 'the text')
@@ -231,7 +231,7 @@ for (const wire of SPEECH_PROTOCOLS) {
   })
 }
 
-t.test('Sarvam: what the vendor would refuse without a reason is refused here', async (t) => {
+t.test('Sarvam: requests that the vendor would reject without a reason are rejected locally', async (t) => {
   const r = await rig(t, SARVAM)
   t.throws(() => speak(r, SARVAM, 'Ek.', { voice: 'anushka' }), {
     code: 'vendor_rejected',
@@ -254,7 +254,7 @@ t.test('Sarvam: the other name of the language field is tried after a validation
   t.notOk(Object.hasOwn(Object(config), 'target_language_code'))
 })
 
-t.test('ElevenLabs: no more texts at once on a connection than the vendor allows', async (t) => {
+t.test('ElevenLabs: concurrent texts per connection are limited', async (t) => {
   const [wire] = SPEECH_PROTOCOLS
   const r = await rig(t, wire)
   for (let n = 0; n < 6; n++) speak(r, wire, `Text ${n}.`)
@@ -292,7 +292,7 @@ t.test('ElevenLabs: a stopped text counts until its last message', async (t) => 
   t.equal(connection && wire.requestOf(connection).length, 5)
 })
 
-t.test('ElevenLabs: megabytes in one message', async (t) => {
+t.test('ElevenLabs: a message of megabytes', async (t) => {
   const [wire] = SPEECH_PROTOCOLS
   const r = await rig(t, wire)
   const spoken = speak(r, wire, 'A long text.')
