@@ -107,7 +107,7 @@ t.test('bootstrap and keys', async (t) => {
           organizationId: owner.organizationId,
           createdBy: owner.userId,
           environment,
-          name: 'a key',
+          name: 'the parts of a key',
           scopes,
           expiresAt,
         })

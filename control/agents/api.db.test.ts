@@ -214,7 +214,7 @@ await onEachDialect(t, async (t, open) => {
     t.same((await send('GET', path)).body, changed.body, 'nothing of that was stored')
   })
 
-  await t.test('the catalogue, contradictions and unknown references name the path', async (t) => {
+  await t.test('catalogue errors, contradictions and unknown references name the path', async (t) => {
     const tool = (more: object) => ({ tools: [{ name: 'lookup', description: 'Looks up', ...more }] })
     const rows: readonly [object, string][] = [
       [{ voice: { ttsVoice: 'nobody' } }, 'voice.ttsVoice'],

@@ -8,7 +8,7 @@ import { BUILT_IN_VARIABLES } from './placeholders.js'
 
 const text = readFileSync(join(projectRoot, 'docs/agents.md'), 'utf8')
 
-t.test('the guide names every built-in variable, and no other', async (t) => {
+t.test('the guide names exactly the built-in variables', async (t) => {
   const table = text.slice(text.indexOf('| Variable |'), text.indexOf('An input variable'))
   t.same(
     [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name),

@@ -64,7 +64,7 @@ await onEachDialect(t, async (t, open) => {
     )
   })
 
-  await t.test('a version whose voice left the catalogue cannot come back', async (t) => {
+  await t.test('a version whose voice left the catalogue cannot be restored', async (t) => {
     const made = await send('POST', '/v1/agents', json({ name: 'V', systemPrompt: 'x' }))
     const path = `/v1/agents/${dataOf(made).id}`
     await send('POST', `${path}/publish`)
@@ -138,7 +138,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(call.status, 422, 'the number has no agent any more')
   })
 
-  await t.test('a call runs the version it began with, whatever happens to the agent', async (t) => {
+  await t.test('a call keeps the version it started with', async (t) => {
     const id = await calling.publishAgent({ systemPrompt: 'First.' })
     const placed = await send('POST', '/v1/calls', json({ to: '+919876543210', numberId: calling.numberId }))
     const before = dataOf(placed)
@@ -225,7 +225,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(details(back).path, 'tools[0].connectionId')
   })
 
-  await t.test('a deleted agent uses nothing', async (t) => {
+  await t.test('a deleted agent references nothing', async (t) => {
     const secret = dataOf(
       await admin.send('POST', '/v1/secrets', json({ name: 'gone', value: 'abcdefgh12345678' })),
     )

@@ -10,7 +10,7 @@ const EMBEDDED = AgentConfig.parse({
   voice: { sttModel: 'parley-sandbox', ttsModel: 'espeak-ng', ttsVoice: 'asha' },
 })
 
-t.test('without the package of the embedded voices such an agent is refused', async (t) => {
+t.test('without the package of the embedded voices such an agent is rejected', async (t) => {
   const { providers } = readSettings({}, tmpdir(), () => false)
   t.same(catalogueProblem(EMBEDDED, providers), {
     path: 'voice.ttsModel',

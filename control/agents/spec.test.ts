@@ -82,7 +82,7 @@ t.test('a version becomes a spec with its placeholders filled', async (t) => {
   t.equal(inbound?.openingLine, 'Smile, hello.')
 })
 
-t.test('a voice that left the catalogue makes no spec', async (t) => {
+t.test('a voice that left the catalogue gives no spec', async (t) => {
   const voice = { ...config.voice, ttsVoice: 'gone' }
   t.equal(buildAgentSpec({ ...input, config: { ...config, voice } }, none), null)
   t.equal(buildAgentSpec({ ...input, config: { ...config, llmModel: 'gone' } }, none), null)

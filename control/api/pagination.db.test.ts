@@ -14,7 +14,7 @@ const SCOPE: CursorScope = {
   filters: { a: '1' },
 }
 
-t.test('a cursor is good for its own list only', async (t) => {
+t.test('a cursor is valid for its own list only', async (t) => {
   const rootKey = rootKeyOf(Buffer.alloc(32, 1))
   const cursor = writeCursor(rootKey, SCOPE, { key: 1_700_000_000_000, id: 'call_1' })
   t.match(cursor, /^[A-Za-z0-9_-]+$/)

@@ -36,52 +36,55 @@ await onEachDialect(t, async (t, open) => {
     return n
   }
 
-  await t.test('events and deliveries live 30 days, idempotency keys until they expire', async (t) => {
-    const { id } = await rig.endpoint(receiver.url)
-    const roll = await rig.send('POST', `/v1/integrations/webhooks/${id}/roll-secret`)
-    t.equal(roll.status, 200)
-    for (let i = 0; i < 3; i++) await rig.recordEvent()
-    await rig.runner.idle()
-    await db
-      .insertInto('idempotencyKeys')
-      .values({
-        id: 'idem_1',
-        organizationId: rig.api.organizationId,
-        environment: 'test',
-        method: 'post',
-        path: '/v1/calls',
-        key: 'k',
-        fingerprint: '',
-        state: 'done',
-        lock: '',
-        lockedUntil: clock.wall(),
-        status: 201,
-        response: null,
-        createdAt: clock.wall(),
-        expiresAt: clock.wall() + DAY,
-      })
-      .execute()
-    clock.advance(DAY - 1)
-    await runner.idle()
-    t.equal(await count('idempotencyKeys'), 1)
-    clock.advance(HOUR)
-    await runner.idle()
-    t.equal(await count('idempotencyKeys'), 0)
-    const { previousSecret } = await db
-      .selectFrom('webhookEndpoints')
-      .select('previousSecret')
-      .executeTakeFirstOrThrow()
-    t.equal(previousSecret, null, 'the secret of before the roll is forgotten')
+  await t.test(
+    'events and deliveries are kept for 30 days, idempotency keys until they expire',
+    async (t) => {
+      const { id } = await rig.endpoint(receiver.url)
+      const roll = await rig.send('POST', `/v1/integrations/webhooks/${id}/roll-secret`)
+      t.equal(roll.status, 200)
+      for (let i = 0; i < 3; i++) await rig.recordEvent()
+      await rig.runner.idle()
+      await db
+        .insertInto('idempotencyKeys')
+        .values({
+          id: 'idem_1',
+          organizationId: rig.api.organizationId,
+          environment: 'test',
+          method: 'post',
+          path: '/v1/calls',
+          key: 'k',
+          fingerprint: '',
+          state: 'done',
+          lock: '',
+          lockedUntil: clock.wall(),
+          status: 201,
+          response: null,
+          createdAt: clock.wall(),
+          expiresAt: clock.wall() + DAY,
+        })
+        .execute()
+      clock.advance(DAY - 1)
+      await runner.idle()
+      t.equal(await count('idempotencyKeys'), 1)
+      clock.advance(HOUR)
+      await runner.idle()
+      t.equal(await count('idempotencyKeys'), 0)
+      const { previousSecret } = await db
+        .selectFrom('webhookEndpoints')
+        .select('previousSecret')
+        .executeTakeFirstOrThrow()
+      t.equal(previousSecret, null, 'the secret of before the roll is forgotten')
 
-    clock.advance(29 * DAY - 2 * HOUR)
-    await rig.recordEvent()
-    await rig.runner.idle()
-    await runner.idle()
-    t.strictSame([await count('events'), await count('webhookDeliveries')], [4, 4])
-    clock.advance(2 * HOUR)
-    await runner.idle()
-    t.strictSame([await count('events'), await count('webhookDeliveries')], [1, 1])
-  })
+      clock.advance(29 * DAY - 2 * HOUR)
+      await rig.recordEvent()
+      await rig.runner.idle()
+      await runner.idle()
+      t.strictSame([await count('events'), await count('webhookDeliveries')], [4, 4])
+      clock.advance(2 * HOUR)
+      await runner.idle()
+      t.strictSame([await count('events'), await count('webhookDeliveries')], [1, 1])
+    },
+  )
 
   await t.test('each sweep has one job, due again in an hour', async (t) => {
     const jobs = await db.selectFrom('jobs').selectAll().where('kind', 'like', 'retention%').execute()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ConcurrencyLimiter, deriveKey } from './scrypt.js'
 
-t.test('the limiter bounds running and waiting jobs, keeps their order and rejects the rest', async (t) => {
+t.test('the limiter limits running and waiting jobs, keeps their order and rejects the rest', async (t) => {
   const bounded = new ConcurrencyLimiter(2, 3)
   const log: string[] = []
   const finish = new Map<number, (failed: boolean) => void>()

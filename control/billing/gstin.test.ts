@@ -9,7 +9,7 @@ t.test('published examples are valid', async (t) => {
   t.same(statesOfGstin('27AAPFU0939F1ZV'), ['27'])
 })
 
-t.test('every single wrong character is noticed', async (t) => {
+t.test('every single wrong character is detected', async (t) => {
   const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
   for (const gstin of VALID) {
     for (let i = 0; i < gstin.length; i++) {
@@ -38,7 +38,7 @@ t.test('form and state', async (t) => {
   for (const [gstin, problem] of rows) t.match(gstinProblem(gstin), problem, gstin)
 })
 
-t.test('a registration from before a reorganization belongs to the present state', async (t) => {
+t.test('a registration older than a state reorganization belongs to the present state', async (t) => {
   // The check characters follow from the rule: computed with another implementation.
   t.equal(gstinProblem('25AAPFU0939F1ZZ'), null)
   t.same(statesOfGstin('25AAPFU0939F1ZZ'), ['26'])

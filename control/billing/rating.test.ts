@@ -16,7 +16,7 @@ t.test('ninety seconds, then thirty with the person: 750 + 100', async (t) => {
   t.equal(bill.billedPaise, 850)
 })
 
-t.test('seconds and paise are rounded up, once a line', async (t) => {
+t.test('seconds and paise are rounded up once per line', async (t) => {
   t.equal(billedSeconds(0, 1), 1)
   t.equal(billedSeconds(0, 1000), 1)
   t.equal(billedSeconds(0, 1001), 2)

@@ -304,7 +304,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('nothing crosses environments or organizations', async (t) => {
+  await t.test('calls are separated by environment and organization', async (t) => {
     const calling = await openTestCalling(await open())
     const { send, api } = calling
     await calling.publishAgent()

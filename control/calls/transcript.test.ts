@@ -11,7 +11,7 @@ function turn(startMs: number, endMs: number, words: readonly TimedWord[] | null
 
 const word = (text: string, startMs: number, endMs: number): TimedWord => ({ text, startMs, endMs })
 
-t.test('the transcript is readable whatever times a recogniser reports', async (t) => {
+t.test('the transcript is readable for any times that a recogniser reports', async (t) => {
   for (const [startMs, endMs, words, expected] of [
     [
       40.4,

@@ -171,7 +171,7 @@ t.test('SIGTERM: new calls get 503, the live call ends normally', beside(), asyn
   t.equal(await cli.exit(), 0)
 })
 
-t.test('a port that is taken', beside(), async (t) => {
+t.test('a port in use', beside(), async (t) => {
   const { port } = await start(t, ['--listen', 'tcp:127.0.0.1:0'])
   const folder = await temporaryFolder(t)
   const second = runCli(t, folder, ['sip-server', ...ANY, '--listen', `tcp:127.0.0.1:${port('tcp')}`])

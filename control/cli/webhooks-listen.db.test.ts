@@ -52,7 +52,7 @@ async function start(
   }
 }
 
-t.test('forwards what happens from now on, signed, once, oldest first', async (t) => {
+t.test('forwards new events, signed, once, oldest first', async (t) => {
   const { rig, receiver, lines, run, stop, next } = await start(t, null)
   await rig.recordEvent()
   await rig.endpoint('http://127.0.0.1:9/1')
@@ -95,7 +95,7 @@ t.test('forwards what happens from now on, signed, once, oldest first', async (t
   await listening
 })
 
-t.test('only the types asked for; a receiver that is down is said', async (t) => {
+t.test('only the requested types; a receiver that is down is reported', async (t) => {
   const { rig, receiver, lines, run, stop, next } = await start(t, ['call.answered'])
   const listening = run()
   await turnsUntil(() => lines.length > 0)
@@ -110,7 +110,7 @@ t.test('only the types asked for; a receiver that is down is said', async (t) =>
   await listening
 })
 
-t.test('a refused key ends it; a service that is away does not', async (t) => {
+t.test('a rejected key ends it; an unreachable service does not', async (t) => {
   const refused = await start(t, null, 'svc_test_nonsense')
   await t.rejects(refused.run(), { code: 'config_invalid', message: /answered 401/ })
   const away = await start(t, null)

@@ -54,7 +54,7 @@ t.test('the next allowed instant', async (t) => {
   t.equal(nextAllowedAt(null, 42), 42)
 })
 
-t.test('an organization narrows, never widens', async (t) => {
+t.test('an organization may narrow the hours, never widen them', async (t) => {
   const narrowed = windowFor('promotional', DEFAULT_WINDOWS, { startMinute: 600, endMinute: 1300 })
   t.equal(narrowed?.startMinute, 600)
   t.equal(narrowed?.endMinute, 1260)

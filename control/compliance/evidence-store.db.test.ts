@@ -27,7 +27,7 @@ async function withChain(database: OpenDatabase, length: number) {
 }
 
 await onEachDialect(t, async (t, open, engine) => {
-  await t.test('records sealed at the same time make one gapless chain', async (t) => {
+  await t.test('records sealed at the same time form one gapless chain', async (t) => {
     const { calling, deps, clearances, owner, verify } = await withChain(await open(), 20)
     t.match(await verify(), { valid: true, seq: 20 })
     const permits = clearances.flatMap((clearance) => (clearance.cleared ? [clearance.permit] : []))
@@ -88,7 +88,7 @@ await onEachDialect(t, async (t, open, engine) => {
     await calling.close()
   })
 
-  await t.test('tampering behind the trigger is found', async (t) => {
+  await t.test('tampering that bypasses the trigger is detected', async (t) => {
     const { calling, deps, verify } = await withChain(await open(), 3)
     const { db } = deps
     const { sql } = await import('kysely')

@@ -28,7 +28,7 @@ t.test('the hash is SHA-256 over prevHash and canonical JSON', async (t) => {
   t.equal(Buffer.from(first.signature, 'base64').length, 64)
 })
 
-t.test('a whole chain verifies, also from the middle', async (t) => {
+t.test('a complete chain verifies, also from the middle', async (t) => {
   const links = chain(5)
   t.match(verifyChain(links, keys.publicKey), { valid: true, seq: 5, hash: links[4]?.hash })
   t.match(verifyChain([], keys.publicKey), { valid: true, seq: 0, hash: GENESIS_HASH })

@@ -73,7 +73,7 @@ t.test('numbers that agents may not call', async (t) => {
   }
 })
 
-t.test('a narrowing without any hour has no next allowed time', async (t) => {
+t.test('narrowed hours without any hour have no next allowed time', async (t) => {
   const verdict = decide(
     request('promotional'),
     { ...FACTS, windowNarrowing: { startMinute: 1300, endMinute: 1310 } },

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { classifyNumber, dialledToE164, isDialable, isE164 } from './numbering.js'
 
-t.test('E.164 is canonical or it is not E.164', async (t) => {
+t.test('only canonical E.164 is accepted', async (t) => {
   for (const good of ['+919876543210', '+14155550100', '+9118001234567']) t.ok(isE164(good), good)
   for (const bad of [
     '919876543210',

@@ -9,7 +9,7 @@ function book() {
   return { permits: openPermitBook({ wall: () => now }), pass: (ms: number) => (now += ms) }
 }
 
-t.test('a permit dials once', async (t) => {
+t.test('a permit is valid for one dial', async (t) => {
   const { permits } = book()
   const permit = permits.issue(call)
   t.match(permit, call)
@@ -17,7 +17,7 @@ t.test('a permit dials once', async (t) => {
   t.notOk(permits.spend(permit))
 })
 
-t.test('a copy, a cast and another book dial nothing', async (t) => {
+t.test('a copy, a cast and a permit of another registry dial nothing', async (t) => {
   const { permits } = book()
   const permit = permits.issue(call)
   t.notOk(permits.spend({ ...permit }))

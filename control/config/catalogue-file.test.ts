@@ -55,7 +55,7 @@ t.test('a catalogue file adds and replaces entries', async (t) => {
   t.ok(findVoice('bulbul:v2', 'karun', providers))
 })
 
-t.test('a wrong catalogue file stops the start and names the entry', async (t) => {
+t.test('an invalid catalogue file stops the start and names the entry', async (t) => {
   const wrong: readonly (readonly [text: string, fix: RegExp])[] = [
     ['{', /PARLEY_CATALOGUE_FILE=.*JSON/],
     ['{"sarvam":{"languageModels":[{"model":"x"}]}}', /correct sarvam.languageModels.0.checkedOn/],
@@ -71,7 +71,7 @@ t.test('a wrong catalogue file stops the start and names the entry', async (t) =
   }
 })
 
-t.test('an unlisted name is accepted when a configured vendor may have it', async (t) => {
+t.test('an unlisted name is accepted if a configured vendor may have it', async (t) => {
   const { providers } = readSettings(KEYS, '/nowhere')
   t.match(findRecognitionModel('nova-7', providers), { vendor: 'deepgram', unlisted: true })
   t.match(findVoice('bulbul:v9', 'anyone', providers), { vendor: 'sarvam', unlisted: true })

@@ -170,13 +170,13 @@ const WRONG: readonly [name: string, value: string, fix: RegExp][] = [
   ['PARLEY_OPENAI_CHAT_MODEL', 'gpt', /PARLEY_OPENAI_CHAT_MODEL.*PARLEY_OPENAI_BASE_URL or/],
 ]
 
-t.test('a wrong value is refused with the name of its variable and the fix', async (t) => {
+t.test('an invalid value is rejected with the name of its variable and the fix', async (t) => {
   for (const [name, value, fix] of WRONG) {
     t.throws(() => readSettings({ [name]: value }, FOLDER), { code: 'config_invalid', message: fix }, name)
   }
 })
 
-t.test('all wrong variables are named at once, secrets without their value', async (t) => {
+t.test('all invalid variables are named at once, secrets without their value', async (t) => {
   try {
     readSettings({ PARLEY_HTTP_PORT: 'x', PARLEY_ROOT_KEY: 'secretword' }, FOLDER)
     t.fail('must throw')

@@ -9,13 +9,13 @@ import { silentLog } from '../../media/base/log.js'
 import { openDatabase } from './database.js'
 import { migrate } from './migrate.js'
 
-t.test('a URL of another kind is refused', async (t) => {
+t.test('a URL of another kind is rejected', async (t) => {
   for (const url of ['mysql://x', '', '/tmp/x.db']) {
     t.throws(() => openDatabase(url, silentLog), { code: 'config_invalid' })
   }
 })
 
-t.test('integers come back as exact numbers, or not at all', async (t) => {
+t.test('integers are read as exact numbers or rejected', async (t) => {
   await onEachDialect(t, async (t, open, engine) => {
     const { db } = await open()
     const at = Number.MAX_SAFE_INTEGER
@@ -37,7 +37,7 @@ t.test('integers come back as exact numbers, or not at all', async (t) => {
   })
 })
 
-t.test('a failing transaction leaves nothing, schema changes included', async (t) => {
+t.test('a failed transaction leaves no change, schema changes included', async (t) => {
   await onEachDialect(t, async (t, open) => {
     const { db } = await open()
     const failing = db.transaction().execute(async (trx) => {
@@ -74,7 +74,7 @@ t.test('two processes on one empty database migrate it once and lose no update',
   }
 })
 
-t.test('SQLite keeps committed work through a power cut and checks references', async (t) => {
+t.test('SQLite keeps committed work after a power failure and checks references', async (t) => {
   const { db, close } = openDatabase(`sqlite:${join(t.testdir({}), 'a.db')}`, silentLog)
   const pragma = async (name: string): Promise<unknown> => {
     const { rows } = await sql<Record<string, unknown>>`select * from ${sql.raw(`pragma_${name}`)}`.execute(
@@ -89,7 +89,7 @@ t.test('SQLite keeps committed work through a power cut and checks references', 
   await close()
 })
 
-t.test('a schema that cannot be made is one error', async (t) => {
+t.test('a schema that cannot be created is one error', async (t) => {
   const database = openDatabase('sqlite::memory:', silentLog)
   await (database.db as unknown as Kysely<unknown>).schema
     .createTable('users')

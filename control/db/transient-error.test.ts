@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isTransient } from './transient-error.js'
 
-t.test('what may succeed later', async (t) => {
+t.test('temporary errors of both dialects', async (t) => {
   const coded = (code: string) => Object.assign(new Error(code), { code })
   for (const code of [
     'SQLITE_BUSY',

@@ -18,7 +18,7 @@ import {
   RETENTION_MS,
 } from './idempotency.js'
 
-t.test('which outcomes are kept', async (t) => {
+t.test('outcomes that are kept', async (t) => {
   for (const status of [200, 201, 202, 204, 402, 403, 404, 409, 422])
     t.equal(isFinalStatus(status), true, `${status}`)
   for (const status of [400, 401, 405, 429, 500, 503]) t.equal(isFinalStatus(status), false, `${status}`)
@@ -54,7 +54,7 @@ t.test('the store', async (t) => {
       return claim
     }
 
-    await t.test('of many at once exactly one runs', async (t) => {
+    await t.test('of many concurrent requests exactly one runs', async (t) => {
       const claims = await Promise.all(Array.from({ length: 20 }, () => store.claim(request('race'))))
       t.equal(claims.filter((claim) => 'kind' in claim && claim.kind === 'run').length, 1)
       t.equal(claims.filter((claim) => 'code' in claim && claim.code === 'idempotency_key_in_use').length, 19)
@@ -100,7 +100,7 @@ t.test('the store', async (t) => {
     })
 
     await t.test(
-      'an abandoned lock is taken over after its lease, and the late owner is ignored',
+      'an abandoned lock is taken over after its lease, and its late owner is ignored',
       async (t) => {
         const crashed = await claimRun('crash')
         clock.advance(LOCK_MS - 1)
@@ -115,7 +115,7 @@ t.test('the store', async (t) => {
       },
     )
 
-    await t.test('after a day it is forgotten', async (t) => {
+    await t.test('after a day it is deleted', async (t) => {
       await store.finish(await claimRun('old'), { status: 201, body: '1' })
       clock.advance(RETENTION_MS - 1)
       t.match(await store.claim(request('old', 'other')), {
@@ -163,7 +163,7 @@ t.test('over HTTP', async (t) => {
       fail = null
     }
 
-    await t.test('the first answer again, byte for byte', async (t) => {
+    await t.test('the first answer is repeated byte for byte', async (t) => {
       fresh()
       const first = await call('k1', { to: 'a' })
       const again = await call('k1', { to: 'a' })
@@ -193,7 +193,7 @@ t.test('over HTTP', async (t) => {
       t.equal(runs.length, 2, 'the live environment has keys of its own')
     })
 
-    await t.test('two at once: one runs, one is told to wait', async (t) => {
+    await t.test('two concurrent requests: one runs, one has to wait', async (t) => {
       fresh()
       let release = (): void => {}
       hold = new Promise((resolve) => {
@@ -211,7 +211,7 @@ t.test('over HTTP', async (t) => {
       t.equal(runs.length, 1)
     })
 
-    await t.test('final refusals are kept, passing ones free the key', async (t) => {
+    await t.test('final rejections are kept, temporary ones free the key', async (t) => {
       const codes: ErrorCode[] = ['blocked_dnd', 'provider_unavailable', 'concurrent_call_limit_reached']
       for (const code of codes) {
         fresh()
@@ -239,7 +239,7 @@ t.test('over HTTP', async (t) => {
       t.equal((await call('k4', { to: 'a' })).status, 201)
     })
 
-    await t.test('no key, no memory; a malformed key is an issue of its header', async (t) => {
+    await t.test('without a key nothing is stored; a malformed key is an issue of its header', async (t) => {
       fresh()
       await call(null, { to: 'a' })
       await call(null, { to: 'a' })

@@ -16,7 +16,7 @@ const settings = readSettings(
 )
 const publicUrl = () => 'https://api.voice.example.in'
 
-t.test('whose pages may make changes', async (t) => {
+t.test('origins whose pages may make changes', async (t) => {
   const plain = readSettings({}, '/nowhere')
   const table: readonly [publicUrl: string, dashboard: string | null, origins: readonly string[]][] = [
     ['https://voice.example.in', null, ['https://voice.example.in']],
@@ -52,7 +52,7 @@ t.test('another origin, behind a proxy', async (t) => {
       t.equal((await browser.send('POST', '/v1/auth/logout', { origin: DASHBOARD })).status, 204)
     })
 
-    await t.test('nobody else, and no key, gets permission', async (t) => {
+    await t.test('other origins and requests with a key get no CORS permission', async (t) => {
       const person = await api.member('owner')
       for (const origin of [
         'https://evil.example',
@@ -103,7 +103,7 @@ t.test('another origin, behind a proxy', async (t) => {
       t.match(answer.headers.get('strict-transport-security'), /max-age=31536000/)
     })
 
-    await t.test('limits count the client that a trusted proxy names, and believe no one else', async (t) => {
+    await t.test('limits count the client that a trusted proxy names, and ignore other names', async (t) => {
       api.clock.advance(60_000)
       const forgot = async (forwarded: string) =>
         (
@@ -123,7 +123,7 @@ t.test('another origin, behind a proxy', async (t) => {
   })
 })
 
-t.test('without trusted proxies the header means nothing', async (t) => {
+t.test('without trusted proxies the header is ignored', async (t) => {
   await onEachDialect(t, async (t, open) => {
     const api = await openUsersApi({ database: await open(), operations: accessOperations })
     const statuses: number[] = []
@@ -139,7 +139,7 @@ t.test('without trusted proxies the header means nothing', async (t) => {
   })
 })
 
-t.test('a signed request is read as it is, never unpacked', async (t) => {
+t.test('a signed request is read unchanged, never decompressed', async (t) => {
   await onEachDialect(t, async (t, open) => {
     const api = await openUsersApi({ database: await open(), operations: accessOperations })
     const status = await new Promise((resolve, reject) => {

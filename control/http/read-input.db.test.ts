@@ -157,7 +157,7 @@ const BAD: readonly BadInput[] = [
     code: 'not_found',
   },
   { name: 'wrong method', method: 'DELETE', path: '/v1/things', status: 405, code: 'method_not_allowed' },
-  { name: 'broken percent-encoding', path: '/v1/things/%zz', status: 400, code: 'bad_request' },
+  { name: 'invalid percent-encoding', path: '/v1/things/%zz', status: 400, code: 'bad_request' },
   { name: 'malformed id', path: '/v1/things/thing_7', status: 404, code: 'not_found' },
   {
     name: 'id of another kind',
@@ -166,7 +166,7 @@ const BAD: readonly BadInput[] = [
     code: 'not_found',
   },
   {
-    name: 'path value out of its set',
+    name: 'path value outside its set',
     path: '/v1/broken/sings',
     status: 400,
     code: 'validation_error',
@@ -314,7 +314,7 @@ const BAD: readonly BadInput[] = [
     issues: [': Invalid input: expected object, received array'],
   },
   {
-    name: 'every issue of query and body at once',
+    name: 'every issue of query and body in one response',
     method: 'POST',
     path: '/v1/things?dry=maybe&wet=1',
     request: { json: { parts: [{ size: 1 }, { size: -1, colour: 'red' }, {}], extra: 1 } },
@@ -331,7 +331,7 @@ const BAD: readonly BadInput[] = [
     ],
   },
   {
-    name: 'variant of a union that was nearly met',
+    name: 'closest variant of a union',
     ...post({ json: { text: 'a', to: { number: 5 } } }),
     status: 400,
     code: 'validation_error',
@@ -365,7 +365,12 @@ const BAD: readonly BadInput[] = [
     issues: ['hard: unknown field'],
   },
   { name: 'handler that throws', path: '/v1/broken/throws', status: 500, code: 'internal_error' },
-  { name: 'result that does not fit', path: '/v1/broken/misfits', status: 500, code: 'internal_error' },
+  {
+    name: 'result that does not match the schema',
+    path: '/v1/broken/misfits',
+    status: 500,
+    code: 'internal_error',
+  },
   { name: 'database that is busy', path: '/v1/broken/waits', status: 503, code: 'internal_error' },
 ]
 
@@ -434,7 +439,7 @@ t.test('the API over HTTP', async (t) => {
       await chunked.body?.cancel()
     })
 
-    await t.test('a 405 names what is allowed', async (t) => {
+    await t.test('a 405 names the allowed methods', async (t) => {
       const answer = await api.send('DELETE', `/v1/things/${ID}`)
       t.equal(answer.headers.get('allow'), 'GET, HEAD, PATCH')
       t.equal((await api.send('OPTIONS', '/v1/things')).status, 405)
@@ -445,7 +450,7 @@ t.test('the API over HTTP', async (t) => {
       t.equal(answer.headers.get('www-authenticate'), 'Bearer realm="api"')
     })
 
-    await t.test('a fault is logged under its request id and told to nobody', async (t) => {
+    await t.test('a fault is logged under its request id and not disclosed', async (t) => {
       const answer = await api.send('GET', '/v1/broken/throws')
       const { error } = answer.body as Envelope
       t.notMatch(JSON.stringify(answer.body), /hunter2/)
@@ -462,7 +467,7 @@ t.test('the API over HTTP', async (t) => {
       t.match(answer.headers.get('x-request-id'), /^req_[0-9A-HJKMNP-TV-Z]{26}$/)
     })
 
-    await t.test('what is not HTTP gets an error all the same', async (t) => {
+    await t.test('data that is not HTTP gets an error', async (t) => {
       const { port } = api.server
       t.match(await raw(port, 'HELLO\r\n\r\n'), /^HTTP\/1.1 400 [\s\S]*"code":"bad_request"/)
       const big = `GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`

@@ -57,7 +57,7 @@ function slow(): { operation: Operation; entered: Promise<void>; release: () => 
   }
 }
 
-t.test('closing lets running requests finish and takes no new ones', async (t) => {
+t.test('closing lets running requests finish and accepts no new ones', async (t) => {
   const waiting = slow()
   const { api } = await openApi(t, [waiting.operation, health])
   const idle = connect(api.server.port, '127.0.0.1')
@@ -72,7 +72,7 @@ t.test('closing lets running requests finish and takes no new ones', async (t) =
   await closed
 })
 
-t.test('closing cuts what does not finish in time', async (t) => {
+t.test('closing aborts requests that do not finish in time', async (t) => {
   const waiting = slow()
   const { api } = await openApi(t, [waiting.operation])
   const answer = api.send('GET', '/v1/slow')
@@ -83,7 +83,7 @@ t.test('closing cuts what does not finish in time', async (t) => {
   waiting.release()
 })
 
-t.test('a taken port is an error that names it', async (t) => {
+t.test('a port in use is an error that names it', async (t) => {
   const { api } = await openApi(t, [health])
   await t.rejects(bindHttp({ address: '127.0.0.1', port: api.server.port }), {
     code: 'port_unavailable',
@@ -128,7 +128,7 @@ t.test('health and ready', async (t) => {
   t.equal((await api.send('GET', '/v1/health')).status, 200)
 })
 
-t.test('a service that is too busy says so, and when to come back', async (t) => {
+t.test('an overloaded service says so, with Retry-After', async (t) => {
   const busy = operation({
     id: 'busy',
     method: 'get',
@@ -196,7 +196,7 @@ t.test('files with byte ranges', async (t) => {
   t.match(await gone.json(), { error: { code: 'not_found' } })
 })
 
-t.test('a list of operations that contradicts itself is found at start', async (t) => {
+t.test('a contradictory list of operations is rejected at start', async (t) => {
   const base = {
     id: 'one',
     method: 'get',

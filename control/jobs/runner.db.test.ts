@@ -35,7 +35,7 @@ function recorder(over: Partial<JobHandler> = {}): JobHandler & { readonly ran: 
 const job = (id: string, dueAt: number, lane = '') => ({ id, kind: 'work', lane, dueAt, payload: `p-${id}` })
 
 await onEachDialect(t, async (t, open) => {
-  await t.test('a job runs when it is due, once, and is gone', async (t) => {
+  await t.test('a job runs once when it is due, and is deleted', async (t) => {
     const { db } = await open()
     const clock = new VirtualClock()
     const now = clock.wall()
@@ -59,7 +59,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(clock.pending, 0, 'no timer is left')
   })
 
-  await t.test('a job that is due again waits; a fault is tried again with growing delays', async (t) => {
+  await t.test('a job that is due again waits; a fault is retried with growing delays', async (t) => {
     const { db } = await open()
     const clock = new VirtualClock()
     const start = clock.wall()
@@ -86,7 +86,7 @@ await onEachDialect(t, async (t, open) => {
     await runner.close()
   })
 
-  await t.test('what a handler writes and the end of the job are one transaction', async (t) => {
+  await t.test("a handler's writes and the end of the job are one transaction", async (t) => {
     const { db } = await open()
     const clock = new VirtualClock()
     const now = clock.wall()
@@ -112,7 +112,7 @@ await onEachDialect(t, async (t, open) => {
     await runner.close()
   })
 
-  await t.test('two runners: each job goes to one of them', async (t) => {
+  await t.test('two runners: each job runs in one of them', async (t) => {
     const database = await open()
     const { db } = database
     const clock = new VirtualClock()
@@ -137,7 +137,7 @@ await onEachDialect(t, async (t, open) => {
     await Promise.all(runners.map((runner) => runner.close()))
   })
 
-  await t.test('claims at once: no job is claimed twice', async (t) => {
+  await t.test('concurrent claims: no job is claimed twice', async (t) => {
     const { db } = await open()
     const now = 1_000
     await addJobs(
@@ -155,7 +155,7 @@ await onEachDialect(t, async (t, open) => {
     t.ok(ids.length >= 10)
   })
 
-  await t.test('the job of a runner that died is taken over when its lease ends', async (t) => {
+  await t.test('the job of a dead runner is taken over when its lease ends', async (t) => {
     const { db } = await open()
     const clock = new VirtualClock()
     const now = clock.wall()
@@ -225,7 +225,7 @@ await onEachDialect(t, async (t, open) => {
     await first.close()
   })
 
-  await t.test('lanes take turns and keep to their limits', async (t) => {
+  await t.test('lanes take turns and keep their limits', async (t) => {
     const { db } = await open()
     const clock = new VirtualClock()
     const now = clock.wall()
@@ -309,7 +309,7 @@ t.test('delays after faults', async (t) => {
   t.strictSame([1, 2, 3, 10, 11, 50].map(failureRetryMs), [1_000, 2_000, 4_000, 512_000, 600_000, 600_000])
 })
 
-t.test('places are dealt out in turn', async (t) => {
+t.test('slots are assigned in rotation', async (t) => {
   const lanes = (...free: number[]) => free.map((room, i) => ({ lane: `l${i}`, free: room }))
   const counts = (free: number, ...rooms: number[]) =>
     shareSlots(free, lanes(...rooms)).map(({ count }) => count)

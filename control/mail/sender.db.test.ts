@@ -54,7 +54,7 @@ t.test('waits between attempts', async (t) => {
   )
 })
 
-t.test('a password is not sent in the clear', async (t) => {
+t.test('a password is not sent unencrypted', async (t) => {
   t.equal(requiresTls('smtp://user:secret@mail.example.in:587'), true)
   t.equal(requiresTls('smtps://user:secret@mail.example.in'), true)
   t.equal(requiresTls('smtp://relay.internal:25'), false)
@@ -90,7 +90,7 @@ t.test('mail', async (t) => {
       await smtp.close()
     })
 
-    await t.test('tries again, and gives up when it is told to', async (t) => {
+    await t.test('tries again, and gives up after a permanent rejection', async (t) => {
       const { db } = await open()
       const clock = new VirtualClock()
       const smtp = await openSmtpServer()
@@ -144,7 +144,7 @@ t.test('mail', async (t) => {
       await smtp.close()
     })
 
-    await t.test('into files without a server', async (t) => {
+    await t.test('writes files without a server', async (t) => {
       const { db } = await open()
       const clock = new VirtualClock()
       const made = await bootstrap({ db, rootKey, clock, passwords: cheapPasswords })
@@ -173,7 +173,7 @@ t.test('mail', async (t) => {
       await rm(folder, { recursive: true })
     })
 
-    await t.test('two processes send each mail once; what a dead one held is sent later', async (t) => {
+    await t.test('two processes send each mail once; mail held by a dead one is sent later', async (t) => {
       const { db } = await open()
       const clock = new VirtualClock()
       const sent: string[] = []
@@ -211,7 +211,7 @@ t.test('mail', async (t) => {
       t.equal(clock.pending, 0, 'no timer is left')
     })
 
-    await t.test('one that cannot be written does not keep the others waiting', async (t) => {
+    await t.test('a mail that cannot be written does not delay the others', async (t) => {
       const { db } = await open()
       const clock = new VirtualClock()
       const smtp = await openSmtpServer()

@@ -101,7 +101,7 @@ const REFUSED: readonly [url: string, reason: RegExp][] = [
   [`https://hooks.example.com/${'a'.repeat(2048)}`, /longer than 2048/],
 ]
 
-t.test('targets that are not public https are refused when they are saved', async (t) => {
+t.test('targets that are not public https are rejected when they are saved', async (t) => {
   const egress = openEgress({ allowPrivate: false, resolve })
   t.teardown(() => egress.close())
   t.equal(await egress.check('https://hooks.example.com/in?x=1', 'http'), null)

@@ -114,7 +114,7 @@ await onEachDialect(t, async (t, open) => {
     }
   })
 
-  await t.test('a PATCH keeps omitted fields; another type starts afresh', async (t) => {
+  await t.test('a PATCH keeps omitted fields; another type starts with defaults', async (t) => {
     await patch({ routingMode: 'svc_agent', mediaEndpoint: null })
     for (const [fields, path] of [
       [{ sampleRate: 16_000 }, 'mediaEndpoint.type'],

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openLog } from './log.js'
 
-t.test('personal values stay out of an ordinary log', async (t) => {
+t.test('personal values do not appear in an ordinary log', async (t) => {
   const written = (level: 'info' | 'debug'): string => {
     let text = ''
     const log = openLog(level, {
@@ -18,7 +18,7 @@ t.test('personal values stay out of an ordinary log', async (t) => {
   t.match(written('debug'), /9876543210/)
 })
 
-t.test('silent is silent', async (t) => {
+t.test('the level silent logs nothing', async (t) => {
   let lines = 0
   openLog('silent', { write: () => lines++ }).error({}, 'nobody hears')
   t.equal(lines, 0)

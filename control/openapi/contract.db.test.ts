@@ -78,7 +78,7 @@ const BUDGET_HEADERS = [
   'x-ratelimit-reset',
 ]
 
-t.test('the list is the one that was decided', (t) => {
+t.test('the list of operations equals the agreed table', (t) => {
   const built = new Map(
     operations.map((operation) => [
       `${operation.method.toUpperCase()} ${operation.path.replace(/:(\w+)/g, '{$1}')}`,
@@ -133,7 +133,7 @@ t.test('401 without a credential, with garbage, and with a key where a session i
   }
 })
 
-t.test('403 below the scope, in the wrong environment, and without the rights of staff', async (t) => {
+t.test('403 below the scope, in the wrong environment, and without staff rights', async (t) => {
   for (const one of described) {
     const { audience, scope, environment } = one.operation
     const made = world.example(one)
@@ -170,7 +170,7 @@ t.test('403 below the scope, in the wrong environment, and without the rights of
   }
 })
 
-t.test('unknown query parameters and body fields are refused by name, at every depth', async (t) => {
+t.test('unknown query parameters and body fields are rejected by name, at every depth', async (t) => {
   for (const one of described) {
     const who = world.fitting(one)
     const made = world.example(one)
@@ -248,7 +248,7 @@ t.test('404 for ids that are malformed, unknown, foreign, or of the other enviro
 
 const messageOf = (answer: Answer): unknown => member(member(JSON.parse(answer.text), 'error'), 'message')
 
-t.test('a body that names something of the other environment, or of others', async (t) => {
+t.test('a body that refers to another environment or organization', async (t) => {
   let asked = 0
   for (const one of described) {
     const made = world.example(one)
@@ -315,7 +315,7 @@ function optionalField(one: DescribedOperation, body: unknown): string | null {
 }
 
 t.test(
-  'lists: whole and without repetition while things are added, limits and cursors checked',
+  'lists: complete and without repetition while rows are added, limits and cursors checked',
   async (t) => {
     const lists = described.filter(({ operation }) => operation.list?.paged === true)
     t.ok(lists.length > 5)

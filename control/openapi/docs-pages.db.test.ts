@@ -6,7 +6,7 @@ import { operations } from '../app/operations.js'
 import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 
-t.test('pages for people', async (t) => {
+t.test('documentation pages', async (t) => {
   const database = openDatabase('sqlite::memory:', silentLog)
   await migrate(database)
   const api = await openTestApi({ database, operations })

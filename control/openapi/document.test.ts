@@ -23,7 +23,7 @@ function* walk(node: unknown, pointer = '#'): Generator<[pointer: string, node: 
   }
 }
 
-t.test('docs/openapi.json is what the code says (npm run openapi writes it)', async (t) => {
+t.test('docs/openapi.json matches the code (npm run openapi writes it)', async (t) => {
   t.equal(readFileSync(OPENAPI_FILE, 'utf8'), openApiText())
 })
 
@@ -52,7 +52,7 @@ t.test('every reference resolves', async (t) => {
   }
 })
 
-t.test('request bodies are closed at every level, answers are open', async (t) => {
+t.test('request bodies are closed at every level, responses are open', async (t) => {
   let bodies = 0
   for (const [pointer, node] of walk(document)) {
     const isObject = node.type === 'object' && 'properties' in node

@@ -99,7 +99,7 @@ t.test('every operation that sends or answers JSON shows an example that fits', 
   t.end()
 })
 
-t.test('the example bodies pass the very schemas that validate at run time', (t) => {
+t.test('the example bodies pass the schemas of the running service', (t) => {
   for (const { place, node } of described) {
     const operation = operations.find(({ id }) => id === node.operationId)
     const example = at(node, 'requestBody', 'content', 'application/json', 'example')

@@ -26,7 +26,7 @@ await onEachDialect(t, async (t, open) => {
   const stranger = await api.owner()
   const patch = (body: unknown) => admin.send('PATCH', PATH, json(body))
 
-  await t.test('an organization begins with the defaults', async (t) => {
+  await t.test('an organization starts with the defaults', async (t) => {
     const read = await viewer.send('GET', PATH)
     t.equal(read.status, 200)
     t.same(dataOf(read), {
@@ -45,7 +45,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(dataOf(await stranger.browser.send('GET', PATH)).senderClassification, null)
   })
 
-  await t.test('billing data merges, and its GSTIN fits its state', async (t) => {
+  await t.test('billing data is merged, and its GSTIN matches its state', async (t) => {
     const whole = await patch({ billing: BILLING })
     t.equal(whole.status, 200)
     t.same(dataOf(whole).billing, BILLING)
@@ -71,7 +71,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(merged.status, 200)
   })
 
-  await t.test('what is refused, and stores nothing', async (t) => {
+  await t.test('rejected changes store nothing', async (t) => {
     const before = (await viewer.send('GET', PATH)).body
     const rows: readonly [unknown, string][] = [
       [{}, ''],
@@ -133,7 +133,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(dataOf(await patch({ windowNarrowing: null })).windowNarrowing, null)
   })
 
-  await t.test('the sender classification is what new agents begin with', async (t) => {
+  await t.test('the sender classification is the default of new agents', async (t) => {
     const put = (body: unknown) => admin.send('PUT', `${PATH}/sender-classification`, json(body))
     const old = dataOf(await api.send('POST', '/v1/agents', json({ name: 'Old' })))
     const set = await put({ senderClassification: 'service' })
@@ -149,7 +149,7 @@ await onEachDialect(t, async (t, open) => {
     }
   })
 
-  await t.test('only owners and admins change it; a key never', async (t) => {
+  await t.test('only owners and admins change it; a key never does', async (t) => {
     const writes: readonly [string, string, unknown][] = [
       ['PATCH', PATH, { name: 'Mine' }],
       ['PUT', `${PATH}/sender-classification`, { senderClassification: 'service' }],
@@ -175,7 +175,7 @@ await onEachDialect(t, async (t, open) => {
     )
   })
 
-  await t.test('every change is in the log, with what changed and nothing else', async (t) => {
+  await t.test('every change is in the log, with the changed values and nothing else', async (t) => {
     api.clock.advance(1000)
     const answer = await patch({ name: 'Renamed', campaignSharePercent: 40 })
     const [entry] = itemsOf(await admin.send('GET', `${PATH}/audit-log?limit=1`))
@@ -228,7 +228,7 @@ await onEachDialect(t, async (t, open) => {
     for (const { key } of [dataOf(made), dataOf(rolled)]) t.notMatch(JSON.stringify(log), String(key))
   })
 
-  await t.test('so are webhook endpoints, and who read their secret', async (t) => {
+  await t.test('webhook endpoints are in the log, and every reading of their secret', async (t) => {
     const path = '/v1/integrations/webhooks'
     const url = 'https://hooks.example.com/a'
     const made = dataOf(
@@ -259,7 +259,7 @@ await onEachDialect(t, async (t, open) => {
     for (const secret of [made.secret, rolled.secret]) t.notMatch(JSON.stringify(log), String(secret))
   })
 
-  await t.test('the log in pages is complete while it grows', async (t) => {
+  await t.test('the paged log is complete while it grows', async (t) => {
     const seen = new Set<unknown>()
     for (let cursor = ''; ; ) {
       const page = await admin.send('GET', `${PATH}/audit-log?limit=2${cursor}`)
@@ -298,13 +298,16 @@ await onEachDialect(t, async (t, open) => {
     })
   })
 
-  await t.test('the log and declarations cannot be changed, whoever asks the database', async (t: Test) => {
-    const { db } = api.deps
-    const refused = { message: /only added to/ }
-    await t.rejects(db.updateTable('auditEntries').set({ reason: 'x' }).execute(), refused)
-    await t.rejects(db.updateTable('auditEntries').set({ actorId: 'usr_other' }).execute(), refused)
-    await t.rejects(db.deleteFrom('auditEntries').execute(), refused)
-    t.ok(itemsOf(await admin.send('GET', `${PATH}/audit-log?limit=100`)).length > 5)
-  })
+  await t.test(
+    'the log and declarations cannot be changed, even with direct database access',
+    async (t: Test) => {
+      const { db } = api.deps
+      const refused = { message: /only added to/ }
+      await t.rejects(db.updateTable('auditEntries').set({ reason: 'x' }).execute(), refused)
+      await t.rejects(db.updateTable('auditEntries').set({ actorId: 'usr_other' }).execute(), refused)
+      await t.rejects(db.deleteFrom('auditEntries').execute(), refused)
+      t.ok(itemsOf(await admin.send('GET', `${PATH}/audit-log?limit=100`)).length > 5)
+    },
+  )
   await api.close()
 })

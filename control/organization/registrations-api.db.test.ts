@@ -171,7 +171,7 @@ await onEachDialect(t, async (t, open) => {
     t.same(itemsOf(await stranger.browser.send('GET', DECLARATIONS)), [])
   })
 
-  await t.test('sender ids fit their series', async (t) => {
+  await t.test('sender ids match their series', async (t) => {
     const rows: readonly [object, number, string?][] = [
       [{}, 201],
       [{ series: '140', e164: '+911401234567', category: 'promotional' }, 201],
@@ -207,7 +207,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(itemsOf(await stranger.browser.send('GET', SENDERS)).length, 1)
   })
 
-  await t.test('all of it is in the log', async (t) => {
+  await t.test('all changes are in the log', async (t) => {
     const log = itemsOf(await admin.send('GET', '/v1/organization/audit-log?limit=100'))
     const count = (action: string) => log.filter((entry) => entry.action === action).length
     t.equal(count('verification.submitted'), 1)

@@ -20,7 +20,7 @@ const json = (body: unknown) => ({ json: body })
 const VALUE = 'sk-0123456789abcdefWXYZ'
 const CONNECTIONS = '/v1/integrations/connections'
 
-t.test('a vault opens what earlier root keys sealed, and only in its place', async (t) => {
+t.test('a vault opens what earlier root keys sealed, and only in its own position', async (t) => {
   const old = rootKeyOf(Buffer.alloc(32, 1))
   const before = openVault(old, 'secret-encryption')
   const stored = before.seal('value', 'sec_1')
@@ -92,7 +92,7 @@ await onEachDialect(t, async (t, open) => {
   const stranger = await api.owner()
   const make = (name: string, value = VALUE) => developer.send('POST', '/v1/secrets', json({ name, value }))
 
-  await t.test('a value goes in and never comes out', async (t) => {
+  await t.test('a value is write-only', async (t) => {
     const made = await make('CRM')
     t.equal(made.status, 201)
     const id = String(dataOf(made).id)
@@ -124,7 +124,7 @@ await onEachDialect(t, async (t, open) => {
     ])
   })
 
-  await t.test('what is refused', async (t) => {
+  await t.test('rejected values', async (t) => {
     const rows: readonly [unknown, string][] = [
       [{}, 'name'],
       [{ name: 'x' }, 'value'],
@@ -151,7 +151,7 @@ await onEachDialect(t, async (t, open) => {
     )
   })
 
-  await t.test('who may', async (t) => {
+  await t.test('permissions', async (t) => {
     const id = String(dataOf(await make('Guarded')).id)
     const writes: readonly [string, string, unknown][] = [
       ['POST', '/v1/secrets', { name: 'x', value: VALUE }],
@@ -185,7 +185,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await developer.send('PUT', `/v1/secrets/${id}`, json({ value: VALUE }))).status, 404)
   })
 
-  await t.test('connections: public https addresses and secrets of one’s own', async (t) => {
+  await t.test('connections: public https addresses and secrets of the same organization', async (t) => {
     const secretId = String(dataOf(await make('For a connection')).id)
     const foreign = await stranger.browser.send('POST', '/v1/secrets', json({ name: 'Theirs', value: VALUE }))
     const create = (body: object) => developer.send('POST', CONNECTIONS, json({ name: 'C', ...body }))
@@ -255,7 +255,7 @@ await onEachDialect(t, async (t, open) => {
     t.same(itemsOf(await stranger.browser.send('GET', CONNECTIONS)), [])
   })
 
-  await t.test('a secret and the connection that begins to use it, at once', async (t) => {
+  await t.test('a secret is deleted while a connection starts to use it', async (t) => {
     for (let round = 0; round < 5; round++) {
       const secretId = String(dataOf(await make(`Race ${round}`)).id)
       const body = { name: `Race ${round}`, baseUrl: 'https://example.com/', secretId }
@@ -268,7 +268,7 @@ await onEachDialect(t, async (t, open) => {
     }
   })
 
-  await t.test('a test asks the system itself, bounded', async (t) => {
+  await t.test('a test sends a request to the system, within limits', async (t) => {
     const secretId = String(dataOf(await make('Tested')).id)
     strict = false
     const { id } = dataOf(

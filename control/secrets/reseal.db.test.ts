@@ -26,7 +26,7 @@ const SUBMISSION = {
   authorisedPerson: { name: 'A Person', email: 'a@example.com', phone: '+919876543210' },
 }
 
-t.test('a new root key goes before the others of the file', async (t) => {
+t.test('a new root key is written before the others of the file', async (t) => {
   const folder = t.testdir({})
   t.throws(() => addRootKey(folder), { code: 'config_invalid' }, 'nothing to rotate')
   const first = openRootKey(null, folder)
@@ -107,19 +107,19 @@ await onEachDialect(t, async (t, open) => {
     await t.rejects(readAll(alone), { code: 'storage_failed' })
   })
 
-  await t.test('what no key opens is counted and left alone', async (t) => {
+  await t.test('data that no key opens is counted and left unchanged', async (t) => {
     t.same(await resealAll(db, alone), { changed: 0, unreadable: 5 })
     t.same(await readAll(old), expected)
   })
 
-  await t.test('encrypted again, the earlier key is not needed for it', async (t) => {
+  await t.test('after re-encryption the earlier key is not needed', async (t) => {
     t.same(await resealAll(db, rotated), { changed: 5, unreadable: 0 })
     t.same(await readAll(alone), expected)
     await t.rejects(readAll(old), { code: 'storage_failed' })
     t.same(await resealAll(db, rotated), { changed: 0, unreadable: 0 }, 'nothing is left to do')
   })
 
-  await t.test('API keys go on, and move to the new root key when they are used', async (t) => {
+  await t.test('API keys stay valid, and move to the new root key when they are used', async (t) => {
     const clock = new VirtualClock()
     const use = openLastUsedWriter(db, clock, silentLog)
     const check = (rootKey: typeof old) =>

@@ -27,7 +27,7 @@ await onEachDialect(t, async (t, open) => {
   const base = `/v1/staff/organizations/${organizationId}`
   const lastEntry = async () => itemsOf(await owner.send('GET', '/v1/organization/audit-log?limit=1'))[0]
 
-  await t.test('nobody but staff gets in', async (t) => {
+  await t.test('only staff is admitted', async (t) => {
     const rows: readonly [string, string, unknown][] = [
       ['GET', '/v1/staff/organizations', undefined],
       ['GET', base, undefined],
@@ -117,7 +117,7 @@ await onEachDialect(t, async (t, open) => {
     })
   })
 
-  await t.test('limits are what calls and requests then meet', async (t) => {
+  await t.test('limits take effect for calls and requests', async (t) => {
     await calling.publishAgent()
     const limits = (body: object) =>
       staff.send('PATCH', `${base}/limits`, json({ reason: 'Agreed.', ...body }))
@@ -206,7 +206,7 @@ await onEachDialect(t, async (t, open) => {
     }
   })
 
-  await t.test('the kill switch stops calls, and only that organization’s', async (t) => {
+  await t.test('the kill switch stops calls of that organization only', async (t) => {
     await calling.publishAgent()
     const flip = (enforcement: boolean) =>
       staff.send('POST', `${base}/kill-switch`, json({ enforcement, reason: 'Complaints.' }))
@@ -291,7 +291,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(subjects.filter((subject) => /may call again/.test(subject)).length, 1)
   })
 
-  await t.test('looking at an organization is in its log', async (t) => {
+  await t.test('a staff view of an organization is in its log', async (t) => {
     clock.advance(1)
     await staff.send('GET', base)
     t.match(await lastEntry(), {
@@ -299,7 +299,7 @@ await onEachDialect(t, async (t, open) => {
       actor: { type: 'staff', id: staff.userId },
     })
   })
-  await t.test('a live call is told exactly what the organization still lacks', async (t) => {
+  await t.test('a live call is rejected with exactly what the organization still lacks', async (t) => {
     const number = {
       organizationId,
       environment: 'live',
@@ -345,7 +345,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(calling.control.dialled.filter(({ permit }) => permit.from === '+918040000000').length, 0)
   })
 
-  await t.test('the organization’s own hours hold for its commercial calls', async (t) => {
+  await t.test('the organization’s own hours apply to its commercial calls', async (t) => {
     const id = await calling.publishAgent()
     await owner.send(
       'PUT',

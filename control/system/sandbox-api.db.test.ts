@@ -10,7 +10,7 @@ await onEachDialect(t, async (t, open) => {
   const path = '/v1/sandbox/inbound-calls'
   const json = { numberId, from: '+919876543210' }
 
-  await t.test('the carrier is asked to call in', async (t) => {
+  await t.test('the carrier is asked to place an inbound call', async (t) => {
     const answer = await send('POST', path, { json })
     t.equal(answer.status, 202)
     t.same(dataOf(answer), { numberId, from: '+919876543210', to: '+919000000100', persona: 'polite' })

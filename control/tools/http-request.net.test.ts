@@ -29,7 +29,7 @@ const AUTH: HttpToolAuth = {
 }
 const NONE = { primary: null, secondary: null }
 
-t.test('arguments stand in the query of GET and DELETE, else in the body', async (t) => {
+t.test('arguments are in the query of GET and DELETE, else in the body', async (t) => {
   t.same(buildRequest(REQUEST, GIVEN, NONE), {
     method: 'POST',
     url: 'https://crm.example/orders?shop=7',
@@ -56,7 +56,7 @@ t.test('arguments stand in the query of GET and DELETE, else in the body', async
   t.equal(rooted.body, 'o%5Bid%5D=1')
 })
 
-t.test('credentials go where they belong', async (t) => {
+t.test('credentials are sent in the configured position', async (t) => {
   const built = (
     auth: Partial<HttpToolAuth>,
     secrets = { primary: 's3', secondary: null as string | null },
@@ -80,7 +80,7 @@ t.test('credentials go where they belong', async (t) => {
   t.equal(connected.headers.authorization, 'Bearer c', 'a connection alone is a bearer token')
 })
 
-t.test('what the model is told of an answer', async (t) => {
+t.test('the text that the model receives for a response', async (t) => {
   const receiver = await openReceiver()
   const egress = openEgress({ allowPrivate: true })
   t.teardown(async () => {
@@ -130,7 +130,7 @@ t.test('what the model is told of an answer', async (t) => {
   t.match(broken, /^(half of \.\.\. \(cut\)|Failed: the other system could not be reached\.)$/)
 })
 
-t.test('a system that is silent, not there, or private', async (t) => {
+t.test('a system that is silent, missing, or private', async (t) => {
   const silent = createServer(() => {})
   silent.listen(0, '127.0.0.1')
   await new Promise((resolve) => silent.once('listening', resolve))

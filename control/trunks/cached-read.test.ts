@@ -2,7 +2,7 @@ import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { cachedRead } from './cached-read.js'
 
-t.test('one reading for all who ask within the time, a new one after it', async (t) => {
+t.test('concurrent reads share one, and a later read is new', async (t) => {
   const clock = new VirtualClock()
   let reads = 0
   const read = cachedRead(clock, 1_000, async () => ++reads)
@@ -13,7 +13,7 @@ t.test('one reading for all who ask within the time, a new one after it', async 
   t.equal(await read(), 2)
 })
 
-t.test('a failed reading is told to those who waited for it, and not kept', async (t) => {
+t.test('a failed read rejects for all its waiters, and is not cached', async (t) => {
   const clock = new VirtualClock()
   let fail = true
   const read = cachedRead(clock, 1_000, async () => {

@@ -4,7 +4,7 @@ import t from 'tap'
 import { projectRoot } from '../../media/base/project-root.js'
 import { parseTrunkFile } from '../config/trunk-file.js'
 
-t.test('every trunk file in docs/sip-trunks.md is one', async (t) => {
+t.test('every trunk file in docs/sip-trunks.md is valid', async (t) => {
   const text = readFileSync(join(projectRoot, 'docs', 'sip-trunks.md'), 'utf8')
   const examples = [...text.matchAll(/^( *)```json\n(.*?)^\1```/gms)].map((match) => match[2] ?? '')
   t.equal(examples.length, 4)

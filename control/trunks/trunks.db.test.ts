@@ -63,7 +63,7 @@ const ranges = (...texts: string[]) => texts.flatMap((text) => parseCidr(text) ?
 /** The file with its only trunk changed. */
 const changed = (over: object) => ({ trunks: [{ ...FILE.trunks[0], ...over }] })
 
-t.test('what the file says, with defaults', async (t) => {
+t.test('the content of the file, with defaults', async (t) => {
   const [trunk] = parse(FILE).trunks
   t.match(trunk, {
     enabled: true,
@@ -85,7 +85,7 @@ t.test('what the file says, with defaults', async (t) => {
   })
 })
 
-t.test('errors name the place and keep secrets', async (t) => {
+t.test('errors name the position and keep secrets', async (t) => {
   const inbound = FILE.trunks[0]?.inbound ?? {}
   const gateway = FILE.trunks[0]?.gateway ?? {}
   const cases: readonly [unknown, RegExp][] = [
@@ -129,7 +129,7 @@ t.test('errors name the place and keep secrets', async (t) => {
   })
 })
 
-t.test('origination: refusals as the trunk sees them', async (t) => {
+t.test('origination: rejections as the trunk receives them', async (t) => {
   for (const [code, sip] of [
     ['blocked_dnd', 403],
     ['blocked_opt_out', 403],
@@ -190,7 +190,7 @@ function tools(calling: TestCalling) {
 }
 
 await onEachDialect(t, async (t, open) => {
-  await t.test('the file becomes rows, once', async (t) => {
+  await t.test('the file becomes rows once', async (t) => {
     const calling = await openTestCalling(await open())
     const agentId = await calling.publishAgent({ name: 'Front desk' })
     const it = tools(calling)
@@ -281,7 +281,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('what cannot be loaded changes nothing and is named', async (t) => {
+  await t.test('entries that cannot be loaded change nothing and are named', async (t) => {
     const calling = await openTestCalling(await open())
     const it = tools(calling)
     const refused = (file: unknown, message: RegExp) =>
@@ -299,7 +299,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('who is known as what', async (t) => {
+  await t.test('how callers are identified', async (t) => {
     const calling = await openTestCalling(await open())
     const it = tools(calling)
     const plain = { name: 'wide', inbound: { auth: 'ip_acl', addresses: ['203.0.0.0/16'] } }
@@ -356,7 +356,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('calls over a trunk: number, state, lines, origination', async (t) => {
+  await t.test('calls over a trunk: number, state, channels, origination', async (t) => {
     const calling = await openTestCalling(await open())
     await calling.publishAgent({ name: 'Front desk' })
     const it = tools(calling)
@@ -427,43 +427,46 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('a registered account is called by its name; the caller may be asserted', async (t) => {
-    const calling = await openTestCalling(await open())
-    await calling.publishAgent({ name: 'Front desk' })
-    const it = tools(calling)
-    const numbers = ['+911171366900', '+911171366901'].map((e164) => ({ e164, agent: 'Front desk' }))
-    await it.load(changed({ numbers, maxConcurrent: 10 }))
-    const { id: trunkId } = await it.trunk()
-    const called = async (more: Partial<InboundInvite>) => {
-      const admission = await it.directory.admit(invite({ trunkId, to: 'pilot', ...more }))
-      if (!admission.admit) return admission.sip
-      const row = await it.db
-        .selectFrom('calls')
-        .select(['toNumber', 'fromNumber'])
-        .where('id', '=', admission.callId)
-        .executeTakeFirst()
-      return `${row?.fromNumber} ${row?.toNumber}`
-    }
-    t.equal(await called({ alternateTo: ['01171366901'] }), '+919876543210 +911171366901')
-    t.equal(
-      await called({ alternateTo: ['pilot', '+911140009999', '+911171366900'] }),
-      '+919876543210 +911171366900',
-    )
-    t.equal(await called({}), 404, 'which of two is not known')
-    t.equal(
-      await called({ to: 'other', alternateTo: ['+911171366900'] }),
-      404,
-      'the Request-URI says who is called',
-    )
-    t.equal(
-      await called({ alternateTo: ['01171366901'], from: 'anonymous', assertedIdentity: '09876500000' }),
-      '+919876500000 +911171366901',
-    )
-    t.equal(await called({ alternateTo: ['01171366901'], from: 'anonymous' }), 'anonymous +911171366901')
-    await it.load(changed({ numbers: numbers.slice(1), maxConcurrent: 10 }))
-    t.equal(await called({}), '+919876543210 +911171366901', 'the only number it can be')
-    await calling.close()
-  })
+  await t.test(
+    'a registered account is identified by its name; the caller identity may be asserted',
+    async (t) => {
+      const calling = await openTestCalling(await open())
+      await calling.publishAgent({ name: 'Front desk' })
+      const it = tools(calling)
+      const numbers = ['+911171366900', '+911171366901'].map((e164) => ({ e164, agent: 'Front desk' }))
+      await it.load(changed({ numbers, maxConcurrent: 10 }))
+      const { id: trunkId } = await it.trunk()
+      const called = async (more: Partial<InboundInvite>) => {
+        const admission = await it.directory.admit(invite({ trunkId, to: 'pilot', ...more }))
+        if (!admission.admit) return admission.sip
+        const row = await it.db
+          .selectFrom('calls')
+          .select(['toNumber', 'fromNumber'])
+          .where('id', '=', admission.callId)
+          .executeTakeFirst()
+        return `${row?.fromNumber} ${row?.toNumber}`
+      }
+      t.equal(await called({ alternateTo: ['01171366901'] }), '+919876543210 +911171366901')
+      t.equal(
+        await called({ alternateTo: ['pilot', '+911140009999', '+911171366900'] }),
+        '+919876543210 +911171366900',
+      )
+      t.equal(await called({}), 404, 'which of two is not known')
+      t.equal(
+        await called({ to: 'other', alternateTo: ['+911171366900'] }),
+        404,
+        'the Request-URI says who is called',
+      )
+      t.equal(
+        await called({ alternateTo: ['01171366901'], from: 'anonymous', assertedIdentity: '09876500000' }),
+        '+919876500000 +911171366901',
+      )
+      t.equal(await called({ alternateTo: ['01171366901'], from: 'anonymous' }), 'anonymous +911171366901')
+      await it.load(changed({ numbers: numbers.slice(1), maxConcurrent: 10 }))
+      t.equal(await called({}), '+919876543210 +911171366901', 'the only number it can be')
+      await calling.close()
+    },
+  )
 
   await t.test('probes and use', async (t) => {
     const calling = await openTestCalling(await open())

@@ -34,7 +34,7 @@ function scriptedDns() {
   return { dns, addresses, state }
 }
 
-t.test('the networks of trunks, followed through every change', async (t) => {
+t.test('the trusted networks follow every change of the trunks', async (t) => {
   const database = openDatabase('sqlite::memory:', silentLog)
   t.teardown(() => database.close())
   await migrate(database)

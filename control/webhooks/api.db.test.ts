@@ -87,7 +87,7 @@ await onEachDialect(t, async (t, open) => {
     t.strictSame(itemsOf(await send('GET', WEBHOOKS)), [])
   })
 
-  await t.test('what is refused', async (t) => {
+  await t.test('rejected requests', async (t) => {
     const valid = { url: receiver.url, events: ['call.completed'] }
     for (const [body, path] of [
       [{ ...valid, events: [] }, 'events'],
@@ -141,7 +141,7 @@ await onEachDialect(t, async (t, open) => {
     await send('DELETE', path)
   })
 
-  await t.test('20 endpoints at most, also when they are made at once', async (t) => {
+  await t.test('at most 20 endpoints, also when created concurrently', async (t) => {
     const json = { url: receiver.url, events: ['call.completed'] }
     const answers = await Promise.all(Array.from({ length: 24 }, () => send('POST', WEBHOOKS, { json })))
     t.equal(answers.filter(({ status }) => status === 201).length, 20)
@@ -182,7 +182,7 @@ await onEachDialect(t, async (t, open) => {
     await send('DELETE', `${WEBHOOKS}/${id}`)
   })
 
-  await t.test('test sends one signed event now, which counts for nothing', async (t) => {
+  await t.test('test sends one signed event now, which does not count', async (t) => {
     const { id, secret } = await rig.endpoint(receiver.url)
     receiver.received.length = 0
     const ok = await send('POST', `${WEBHOOKS}/${id}/test`)

@@ -100,7 +100,7 @@ await onEachDialect(t, async (t, open) => {
     t.strictSame(await db.selectFrom('webhookDeliveries').select('id').execute(), [])
   })
 
-  await t.test('every class of answer', async (t) => {
+  await t.test('every class of response', async (t) => {
     const { rig, receiver } = await rigWith(t)
     await rig.endpoint(receiver.url)
     for (const [status, then, error] of [
@@ -258,7 +258,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(receiver.received.length, 3)
   })
 
-  await t.test('a body that never ends does not keep the delivery waiting', async (t) => {
+  await t.test('an endless body does not delay the delivery', async (t) => {
     const { rig, receiver } = await rigWith(t)
     await rig.endpoint(receiver.url)
     receiver.answer = (response) => {
@@ -291,7 +291,7 @@ await onEachDialect(t, async (t, open) => {
     await check([0, 1])
   })
 
-  await t.test('an endpoint that hangs does not hold up another', async (t) => {
+  await t.test('an endpoint that hangs does not delay another', async (t) => {
     const { rig, receiver } = await rigWith(t)
     const good = await openReceiver()
     t.teardown(() => good.close())

@@ -27,7 +27,7 @@ await onEachDialect(t, async (t, open) => {
   }
 
   await t.test(
-    '20 failures in a row switch an endpoint off, tell somebody, and park what waits',
+    '20 consecutive failures disable an endpoint, notify the admins, and park pending deliveries',
     async (t) => {
       const { id } = await rig.endpoint(receiver.url)
       receiver.answer = (response) => response.writeHead(500).end()
@@ -66,7 +66,7 @@ await onEachDialect(t, async (t, open) => {
     },
   )
 
-  await t.test('one burst of failures does not; the first success clears the count', async (t) => {
+  await t.test('one burst of failures does not; the first success resets the count', async (t) => {
     const { id } = await rig.endpoint(receiver.url)
     receiver.answer = (response) => response.writeHead(404).end()
     for (let i = 0; i < 30; i++) await rig.recordEvent()
@@ -86,7 +86,7 @@ await onEachDialect(t, async (t, open) => {
     await rig.send('DELETE', path(id))
   })
 
-  await t.test('switched off by a person for a day: what waited fails, visibly', async (t) => {
+  await t.test('disabled by a user for a day: pending deliveries fail visibly', async (t) => {
     const { id } = await rig.endpoint(receiver.url)
     const requests = receiver.received.length
     const eventId = await rig.recordEvent()
@@ -106,7 +106,7 @@ await onEachDialect(t, async (t, open) => {
     await rig.send('DELETE', path(id))
   })
 
-  await t.test('deleted: what waited fails at once and is never sent', async (t) => {
+  await t.test('deleted: pending deliveries fail at once and are never sent', async (t) => {
     const { id } = await rig.endpoint(receiver.url)
     const requests = receiver.received.length
     const eventId = await rig.recordEvent()
@@ -122,21 +122,18 @@ await onEachDialect(t, async (t, open) => {
     t.equal(currentSecret(rig.rootKey, row), '', 'its secret is gone')
   })
 
-  await t.test(
-    'an attempt whose answer nobody heard is counted; after 14 the delivery is over',
-    async (t) => {
-      const { id } = await rig.endpoint(receiver.url)
-      receiver.answer = (response) => response.end()
-      const eventId = await rig.recordEvent()
-      const { db } = rig.database
-      await db.updateTable('webhookDeliveries').set({ attempts: 14 }).where('eventId', '=', eventId).execute()
-      await later(0)
-      t.match(await rig.delivery(eventId), { status: 'failed', lastError: 'interrupted', attempts: 14 })
-      await rig.send('DELETE', path(id))
-    },
-  )
+  await t.test('an attempt without a recorded response counts; after 14 the delivery ends', async (t) => {
+    const { id } = await rig.endpoint(receiver.url)
+    receiver.answer = (response) => response.end()
+    const eventId = await rig.recordEvent()
+    const { db } = rig.database
+    await db.updateTable('webhookDeliveries').set({ attempts: 14 }).where('eventId', '=', eventId).execute()
+    await later(0)
+    t.match(await rig.delivery(eventId), { status: 'failed', lastError: 'interrupted', attempts: 14 })
+    await rig.send('DELETE', path(id))
+  })
 
-  await t.test('what an event told of is gone before its first attempt', async (t) => {
+  await t.test('the subject of an event is deleted before its first attempt', async (t) => {
     const { id } = await rig.endpoint(receiver.url)
     const eventId = await rig.recordEvent()
     await rig.database.db.deleteFrom('events').where('id', '=', eventId).execute()
@@ -149,7 +146,7 @@ await onEachDialect(t, async (t, open) => {
   await receiver.close()
 })
 
-t.test('a name that turns private after it was saved is never connected to', async (t) => {
+t.test('a name that becomes private after it was saved is never connected to', async (t) => {
   await onEachDialect(t, async (t, open) => {
     let address = '93.184.215.14'
     const rig = await openWebhookRig(await open(), {

@@ -39,7 +39,7 @@ await onEachDialect(t, async (t, open) => {
     })
   }
 
-  await t.test('everybody else may look at them, and no more', async (t) => {
+  await t.test('every other role may only read them', async (t) => {
     const admin = await api.member('owner')
     const made = dataOf(await admin.browser.send('POST', WEBHOOKS, { json: body }))
     const path = `${WEBHOOKS}/${made.id}`

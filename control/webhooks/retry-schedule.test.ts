@@ -27,7 +27,7 @@ t.test('the whole schedule: 14 attempts, the last 24 h 15 min after the first', 
   t.equal(cumulative.length, MAX_ATTEMPTS)
 })
 
-t.test('jitter is a tenth either way', async (t) => {
+t.test('jitter is at most a tenth in either direction', async (t) => {
   for (let attempt = 1; attempt < MAX_ATTEMPTS; attempt++) {
     const at = (random: number): number => {
       const next = planNextAttempt(attempt, FAILED, 0, random)
@@ -38,7 +38,7 @@ t.test('jitter is a tenth either way', async (t) => {
   }
 })
 
-t.test('what every class of answer means', async (t) => {
+t.test('the meaning of every class of response', async (t) => {
   for (const status of [200, 201, 202, 204, 299]) {
     t.equal(planNextAttempt(1, answered(status), NOW, 0.5).kind, 'delivered', `${status}`)
   }
@@ -53,7 +53,7 @@ t.test('what every class of answer means', async (t) => {
   t.equal(planNextAttempt(14, answered(200), NOW, 0.5).kind, 'delivered', 'the last attempt may still do it')
 })
 
-t.test('Retry-After is waited for when it is longer, four hours at most', async (t) => {
+t.test('a longer Retry-After is honoured, four hours at most', async (t) => {
   const at = (result: AttemptResult, attempt = 1) => {
     const next = planNextAttempt(attempt, result, NOW, 0.5)
     return next.kind === 'retry' ? (next.at - NOW) / MINUTE : Number.NaN

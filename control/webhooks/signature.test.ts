@@ -4,7 +4,7 @@ import { sign, signatureHeader, webhookHeaders } from './signature.js'
 /** The test vector of the decisions. */
 const VECTOR = 'v1=35495024f4ef3f94e5a93e22221544c4b75e9a42300cd965ab81cb85cd994e91'
 
-t.test('the published test vector, to the letter', async (t) => {
+t.test('the published test vector is reproduced exactly', async (t) => {
   t.equal(sign('{}', 'whsec_test', 1700000000), VECTOR)
 })
 
@@ -16,7 +16,7 @@ t.test('every active secret signs, the current one first', async (t) => {
   )
 })
 
-t.test('time, body and secret all count', async (t) => {
+t.test('time, body and secret all affect the signature', async (t) => {
   for (const other of [
     sign('{} ', 'whsec_test', 1700000000),
     sign('{}', 'whsec_tesT', 1700000000),

@@ -95,7 +95,7 @@ function describe(state: CallState): string {
   }
 }
 
-t.test('every state x input', async (t) => {
+t.test('every state and every input', async (t) => {
   const seen = new Set<string>()
   for (const [stateName, state] of Object.entries(states)) {
     for (const [inputName, input] of Object.entries(inputs)) {
@@ -128,7 +128,7 @@ t.test('every state x input', async (t) => {
   t.equal(seen.size, Object.keys(table).length, 'every row of the table was met')
 })
 
-t.test('a finished call publishes its end exactly once, last, in every sequence of inputs', async (t) => {
+t.test('a finished call publishes its end exactly once, last, for every sequence of inputs', async (t) => {
   const all = Object.values(inputs)
   // Every sequence of three inputs from every state, then the end.
   for (const start of Object.values(states)) {

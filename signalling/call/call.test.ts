@@ -235,7 +235,7 @@ t.test('every failure ends the call once, with the right ending', async (t) => {
     <T>() =>
       Promise.reject<T>(new EngineError(code, 'test'))
 
-  t.test('no room on any worker', async (t) => {
+  t.test('no capacity on any worker', async (t) => {
     const it = rig('outbound', { open: failed('overloaded') })
     await settle()
     t.strictSame(it.done, ['open', 'end:pool_full'], 'nothing to close, no INVITE')

@@ -57,7 +57,7 @@ for (const transport of ['udp', 'tcp'] as const) {
     t.strictSame((await rig.ended()).ending, { by: 'agent', cause: 'agent_hangup', fault: 'none' })
   })
 
-  t.test(`${transport}: the caller gives up while it rings`, async (t) => {
+  t.test(`${transport}: the caller cancels while it rings`, async (t) => {
     let release = () => {}
     const rig = await rigFor(t)
     // The session opens only after the CANCEL.
@@ -95,7 +95,7 @@ for (const transport of ['udp', 'tcp'] as const) {
     )
   })
 
-  t.test(`${transport}: delayed offer, the answer comes in the ACK`, async (t) => {
+  t.test(`${transport}: delayed offer, the answer arrives in the ACK`, async (t) => {
     const rig = await rigFor(t)
     await runSipp({ scenario: 'delayed', ...rig.target(transport) })
     await rig.ended()
@@ -104,7 +104,7 @@ for (const transport of ['udp', 'tcp'] as const) {
   })
 }
 
-t.test('refusals, each with its status', async (t) => {
+t.test('rejections, each with its status', async (t) => {
   const rig = await rigFor(t)
   const good = `${G711}\r\nm=audio 4000 RTP/AVP 8\r\n`
   const cases: readonly [string, string, number][] = [
@@ -139,7 +139,7 @@ t.test('other methods', async (t) => {
   t.pass('200 and 405')
 })
 
-t.test('a re-INVITE without a common codec is refused and changes nothing', async (t) => {
+t.test('a re-INVITE without a common codec is rejected and changes nothing', async (t) => {
   const rig = await rigFor(t)
   await runSipp({ scenario: 'reinvite-refused', ...rig.target('udp') })
   t.match((await rig.ended()).ending, { cause: 'caller_hangup' })
@@ -160,7 +160,7 @@ t.test('a delayed offer without an answer ends with our BYE', async (t) => {
   t.notOk(rig.pool.only().started, 'no media without an agreement')
 })
 
-t.test('a lost ACK: the 200 is repeated, then the call ends', async (t) => {
+t.test('a lost ACK: the 200 is retransmitted, then the call ends', async (t) => {
   const rig = await rigFor(t, { timers: { T1: 20, T2: 160, T4: 200 } })
   await runSipp({ scenario: 'lost-ack', ...rig.target('udp') })
   t.strictSame((await rig.ended()).ending, {
@@ -201,7 +201,7 @@ t.test('a full pool answers 503, a dead worker ends its calls', async (t) => {
   t.match((await rig.ended()).ending, { cause: 'internal', fault: 'ours' })
 })
 
-t.test('draining: live calls finish, new ones get 503, the rest is ended in time', async (t) => {
+t.test('draining: live calls finish, new ones get 503, remaining ones are ended at the limit', async (t) => {
   const rig = await rigFor(t)
   const sipp = await startSipp({ scenario: 'call-byed', ...rig.target('udp') })
   await until(() => rig.types().includes('answered'))
@@ -232,13 +232,17 @@ t.test('garbage datagrams and a burst of calls', async (t) => {
   t.equal(rig.callManager.live, 0)
 })
 
-t.test('the SIP server goes away: its calls end with fault ours', { skip: EXTERNAL !== null }, async (t) => {
-  const rig = await rigFor(t)
-  const sipp = await startSipp({ scenario: 'call-byed', ...rig.target('udp') })
-  await until(() => rig.types().includes('answered'))
-  await rig.server.close()
-  t.match((await rig.ended()).ending, { cause: 'internal', fault: 'ours' })
-  t.notOk(rig.sip.connected)
-  sipp.stop()
-  await sipp.done.catch(() => {})
-})
+t.test(
+  'the SIP server disconnects: its calls end with fault ours',
+  { skip: EXTERNAL !== null },
+  async (t) => {
+    const rig = await rigFor(t)
+    const sipp = await startSipp({ scenario: 'call-byed', ...rig.target('udp') })
+    await until(() => rig.types().includes('answered'))
+    await rig.server.close()
+    t.match((await rig.ended()).ending, { cause: 'internal', fault: 'ours' })
+    t.notOk(rig.sip.connected)
+    sipp.stop()
+    await sipp.done.catch(() => {})
+  },
+)

@@ -47,7 +47,7 @@ async function rigFor(t: Pick<typeof import('tap').default, 'teardown'>, interce
 
 const is200 = (message: SipMessage) => message.status === 200 && cseqOf(message).method === 'INVITE'
 
-t.test('the first 200 is lost: it is repeated, and nothing plays before the ACK', async (t) => {
+t.test('the first 200 is lost: it is retransmitted, and nothing plays before the ACK', async (t) => {
   let lost = 0
   const rig = await rigFor(t, (message, direction) => {
     if (direction !== 'in' || !is200(message) || lost > 0) return 'pass'
@@ -79,7 +79,7 @@ t.test('the first ACK is lost: the next one starts the call', async (t) => {
   t.equal(rig.types().filter((type) => type === 'answered').length, 1)
 })
 
-t.test('a CANCEL that comes after the 200 changes nothing', async (t) => {
+t.test('a CANCEL that arrives after the 200 changes nothing', async (t) => {
   const rig = await rigFor(t)
   const call = rig.call()
   call.autoAck = false
@@ -93,7 +93,7 @@ t.test('a CANCEL that comes after the 200 changes nothing', async (t) => {
   t.match((await rig.ended()).ending, { cause: 'caller_hangup' })
 })
 
-t.test('CANCEL and 200 cross: in either order the call ends once and no dialog is left', async (t) => {
+t.test('CANCEL and 200 cross: in either order the call ends once and no dialog remains', async (t) => {
   for (const delayMs of [0, 1, 2, 3, 5, 8]) {
     await t.test(`CANCEL ${delayMs} ms after the INVITE`, async (t) => {
       const rig = await rigFor(t)
@@ -136,7 +136,7 @@ t.test('the caller hangs up before its ACK arrives', async (t) => {
   t.notOk(rig.pool.only().started)
 })
 
-t.test('both hang up at once', async (t) => {
+t.test('both sides hang up at the same time', async (t) => {
   const rig = await rigFor(t)
   const call = rig.call()
   await until(() => rig.types().includes('answered'))

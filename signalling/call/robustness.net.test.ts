@@ -89,7 +89,7 @@ async function answered(t: Assert, transport: 'udp' | 'tcp' = 'udp') {
 }
 
 for (const transport of ['udp', 'tcp'] as const) {
-  t.test(`${transport}: every way to hold, and back`, async (t) => {
+  t.test(`${transport}: every form of hold and resume`, async (t) => {
     const it = await answered(t, transport)
     const ways: readonly [string, Media, string][] = [
       ['sendonly', { direction: 'sendonly' }, 'recvonly'],
@@ -151,7 +151,7 @@ t.test('refreshes change nothing, by re-INVITE, by UPDATE with and without SDP',
   t.strictSame(it.types(), ['ringing', 'answered', 'ended'])
 })
 
-t.test('an unusable re-INVITE is refused and the call continues unchanged', async (t) => {
+t.test('an unusable re-INVITE is rejected and the call continues unchanged', async (t) => {
   const it = await answered(t)
   for (const body of [sdp({ payloads: '18' }), sdp({ port: 0 }), 'nonsense']) {
     it.call.reinvite(body)

@@ -44,7 +44,7 @@ async function inbound(t: Assert, srtp: SrtpPolicy, offer: string) {
 }
 
 t.test(
-  'inbound, SRTP required: an offer without keys is refused, one with keys is answered with RTP/SAVP',
+  'inbound, SRTP required: an offer without keys is rejected, one with keys is answered with RTP/SAVP',
   async (t) => {
     const refused = await inbound(t, 'required', sdp('RTP/AVP'))
     t.equal(refused.status, 488)
@@ -69,14 +69,14 @@ t.test(
   },
 )
 
-t.test('inbound, SRTP off: optional keys are ignored, an offer that requires SRTP is refused', async (t) => {
+t.test('inbound, SRTP off: optional keys are ignored, an offer that requires SRTP is rejected', async (t) => {
   const clear = await inbound(t, 'off', sdp('RTP/AVP', crypto(1)))
   t.equal(clear.status, 200)
   t.notMatch(clear.call.remoteSdp, /crypto/)
   t.equal((await inbound(t, 'off', sdp('RTP/SAVP', crypto(1)))).status, 488)
 })
 
-t.test('new keys in a re-INVITE reach the media; a downgrade of what is required does not', async (t) => {
+t.test('new keys in a re-INVITE reach the media; a downgrade of required SRTP does not', async (t) => {
   const { call, pool, types } = await inbound(t, 'required', sdp('RTP/SAVP', crypto(1)))
   await until(() => types().includes('answered'))
   call.reinvite(sdp('RTP/SAVP', crypto(1, KEYS[1])))
@@ -112,7 +112,7 @@ async function outbound(t: Assert, srtp: SrtpPolicy, answer: (call: SipDialog) =
   return { ...rig, offer: calls[0]?.remoteSdp ?? '' }
 }
 
-t.test('outbound: optional keys are not sent in the clear, required ones are', async (t) => {
+t.test('outbound: optional keys are not sent over an unencrypted transport, required ones are', async (t) => {
   const optional = await outbound(t, 'optional', (call) => call.answer(sdp('RTP/AVP')))
   t.match(optional.offer, /RTP\/AVP/)
   t.notMatch(optional.offer, /crypto/)

@@ -80,7 +80,7 @@ t.test('numbers that do not answer', async (t) => {
   }
 })
 
-t.test('a call that is hung up while it rings', async (t) => {
+t.test('a call ended while it rings', async (t) => {
   const rig = await rigFor(t)
   rig.dial('+919812345678')
   await until(() => rig.types().includes('ringing'))
@@ -89,7 +89,7 @@ t.test('a call that is hung up while it rings', async (t) => {
   await until(() => rig.carrier.live === 0)
 })
 
-t.test('a simulated person calls in', async (t) => {
+t.test('a simulated person places a call', async (t) => {
   const rig = await rigFor(t)
   await rig.carrier.callIn({ from: '+919800000007', to: TEST_NUMBER, persona: 'presses_digits' })
   await until(() => rig.types().includes('answered'))

@@ -69,7 +69,7 @@ t.test('only clips of the sandbox set are read, and a malformed manifest is repo
   }
 })
 
-t.test('scripts by Call-ID are bounded and expire', async (t) => {
+t.test('scripts by Call-ID are limited and expire', async (t) => {
   const clock = new VirtualClock()
   const scripts = new SpeakerScripts(clock, { limit: 3, lifeMs: 1000 })
   const script = { utterances: [] }

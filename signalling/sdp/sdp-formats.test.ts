@@ -27,7 +27,7 @@ function answered(codecs: readonly CodecName[], offer: string) {
   return { ...result, lines: result.sdp.split('\r\n').filter((line) => /^(m=|a=)/.test(line)) }
 }
 
-t.test('an offer of everything', async (t) => {
+t.test('an offer with every format', async (t) => {
   const lines = session(CODEC_NAMES).offer().split('\r\n').slice(5, -1)
   t.strictSame(lines, [
     'm=audio 40000 RTP/AVP 8 0 9 111 98 99 101 96 97',
@@ -121,7 +121,7 @@ t.test('a number keeps its meaning for the whole call', async (t) => {
   t.match(other.offer(), /RTP\/AVP 101 8 96 97\r\n/, 'our customary number of events is taken by then')
 })
 
-t.test('another codec in mid-call', async (t) => {
+t.test('a codec change during the call', async (t) => {
   const one = session(['PCMA', 'G722'])
   t.match(one.answer(sdp('8')), { remote: { codec: 'PCMA' } })
   t.match(one.answer(sdp('9')), { remote: { codec: 'G722', payloadType: 9 }, sdp: /RTP\/AVP 9\r\n/ })

@@ -15,7 +15,7 @@ const CRYPTO_80 = `a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:${KEY_80}`
 const bytes = (base64: string) => Buffer.from(base64, 'base64')
 const cryptoLines = (body: string) => body.split('\r\n').filter((line) => line.startsWith('a=crypto:'))
 
-t.test('rtcp-mux is offered, and used when the answer has it', async (t) => {
+t.test('rtcp-mux is offered, and used if the answer has it', async (t) => {
   const muxed = session()
   t.match(muxed.offer(), /\r\na=rtcp-mux\r\n/)
   t.notMatch(muxed.current, { rtcp: {} })
@@ -28,7 +28,7 @@ t.test('rtcp-mux is offered, and used when the answer has it', async (t) => {
   t.notMatch(apart.offer(), /rtcp-mux/, 'what was agreed is offered again')
 })
 
-t.test('rtcp-mux is answered only when it was offered; a=rtcp is honoured', async (t) => {
+t.test('rtcp-mux is answered only if offered; a=rtcp is honoured', async (t) => {
   const answered = (...attributes: string[]) => session().answer(sdp('RTP/AVP', ...attributes))
   t.match(answered('a=rtcp-mux'), { sdp: /\r\na=rtcp-mux\r\n/, remote: { rtcp: { mux: true } } })
   const plain = answered()
@@ -43,13 +43,13 @@ t.test('rtcp-mux is answered only when it was offered; a=rtcp is honoured', asyn
   t.ok(silent.ok && silent.remote.rtcp === undefined, 'RFC 3556: no RTCP is wanted')
 })
 
-t.test('an RTCP port that is not the next one is told', async (t) => {
+t.test('an RTCP port that is not the next one is announced', async (t) => {
   t.match(session('off', { ...PAIR, rtcpPort: 41_234 }).offer(), /\r\na=rtcp:41234\r\na=rtcp-mux\r\n/)
   const { rtcpPort: _, ...alone } = PAIR
   t.notMatch(session('off', alone).offer(), /rtcp/)
 })
 
-t.test('optional protection: RTP/AVP with keys, as RFC 8643 has it', async (t) => {
+t.test('optional protection: RTP/AVP with keys, as in RFC 8643', async (t) => {
   const ours = session('optional')
   const offer = ours.offer()
   t.match(offer, /m=audio 40000 RTP\/AVP 8/)
@@ -137,7 +137,7 @@ t.test('the answer takes the first usable line, echoes its tag, and has a key of
   t.equal(ours.current, before, 'a refused round changes nothing')
 })
 
-t.test('off, optional and required against what a peer may offer', async (t) => {
+t.test('off, optional and required against every kind of offer', async (t) => {
   const offers = {
     clear: sdp('RTP/AVP'),
     both: sdp('RTP/AVP', CRYPTO_80),
@@ -162,7 +162,7 @@ t.test('off, optional and required against what a peer may offer', async (t) => 
   t.match(required.accept(sdp('RTP/SAVP', CRYPTO_80.replace(':1 ', ':3 '))), { ok: true })
 })
 
-t.test('malformed lines are passed over', async (t) => {
+t.test('malformed lines are skipped', async (t) => {
   for (const line of [
     'a=crypto:',
     'a=crypto:1',

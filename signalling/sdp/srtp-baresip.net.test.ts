@@ -135,7 +135,7 @@ function verify(t: Test, leg: Awaited<ReturnType<typeof openLeg>>, theirs: Int16
   t.equal(stats.quality?.sent?.loss, 0)
 }
 
-t.test('answers an offer with keys: both hear each other, and both report', { skip }, async (t) => {
+t.test('answers an offer with keys: both receive audio, and both report', { skip }, async (t) => {
   const { rig, authorities, says, hearsInto } = await scene(t)
   const app = await rig.app()
   app.use('register', (req, res) =>
@@ -170,7 +170,7 @@ t.test('answers an offer with keys: both hear each other, and both report', { sk
   verify(t, leg, await baresipHeard(hearsInto))
 })
 
-t.test('offers keys without insisting: both hear each other, and both report', { skip }, async (t) => {
+t.test('offers optional keys: both receive audio, and both report', { skip }, async (t) => {
   const { rig, authorities, says, hearsInto } = await scene(t)
   const app = await rig.app()
   const registered = new Promise<string>((resolve) => {

@@ -128,26 +128,29 @@ for (const algorithm of ['MD5', 'SHA-256']) {
   })
 }
 
-t.test('a password that is refused inside the call is tried once; the call goes on and ends', async (t) => {
-  const opened = await open(t)
-  const { peer } = opened
-  const { dialog } = await calling(opened, 'MD5')
-  const modified = dialog.modify(SDP_A)
-  const { again } = await challenged(peer, 'INVITE', 401, 'MD5', 'n2')
-  peer.send(response(again, '401 Unauthorized', challenge(401, 'MD5', 'n3')))
-  await t.rejects(modified, { code: 'sip_refused', context: { status: 401 } })
-  const ended = dialog.bye()
-  const bye = await peer.next('BYE')
-  peer.send(
-    response(bye, '401 Unauthorized', {
-      'WWW-Authenticate': 'Digest realm="carrier", nonce="x", algorithm=AKAv1',
-    }),
-  )
-  await ended
-  t.equal(peer.seen.filter(({ start }) => start.startsWith('INVITE')).length, 4)
-})
+t.test(
+  'a password rejected inside the call is tried once; the call continues and ends normally',
+  async (t) => {
+    const opened = await open(t)
+    const { peer } = opened
+    const { dialog } = await calling(opened, 'MD5')
+    const modified = dialog.modify(SDP_A)
+    const { again } = await challenged(peer, 'INVITE', 401, 'MD5', 'n2')
+    peer.send(response(again, '401 Unauthorized', challenge(401, 'MD5', 'n3')))
+    await t.rejects(modified, { code: 'sip_refused', context: { status: 401 } })
+    const ended = dialog.bye()
+    const bye = await peer.next('BYE')
+    peer.send(
+      response(bye, '401 Unauthorized', {
+        'WWW-Authenticate': 'Digest realm="carrier", nonce="x", algorithm=AKAv1',
+      }),
+    )
+    await ended
+    t.equal(peer.seen.filter(({ start }) => start.startsWith('INVITE')).length, 4)
+  },
+)
 
-t.test('a session that we refresh, at a peer that challenges every refresh', async (t) => {
+t.test('our session refreshes, with a peer that challenges every refresh', async (t) => {
   const clock = new VirtualClock()
   const opened = await open(t, clock)
   const { peer } = opened
@@ -179,7 +182,7 @@ t.test('a session that we refresh, at a peer that challenges every refresh', asy
 })
 
 t.test(
-  'a re-INVITE that crosses the peer’s is sent again after 2.1 to 4 seconds, three times in all',
+  'a re-INVITE that crosses the peer’s is sent again after 2.1 to 4 seconds, at most three times',
   async (t) => {
     const clock = new VirtualClock()
     const opened = await open(t, clock)
@@ -231,7 +234,7 @@ t.test(
   },
 )
 
-t.test('a call in: the carrier challenges our BYE, and the trunk has an account there', async (t) => {
+t.test('an inbound call: the carrier challenges our BYE, and the trunk has credentials', async (t) => {
   const { sip, peer } = await open(t)
   const accepted = new Promise<SipDialog>((resolve, reject) => {
     sip.onInvite((invite) => {

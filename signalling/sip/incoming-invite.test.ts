@@ -64,7 +64,7 @@ t.test('a CANCEL that crosses our 200 withdraws the INVITE, though the library d
   t.ok(invite.over)
 })
 
-t.test('a 200 that cannot be sent for another reason is no CANCEL', async (t) => {
+t.test('a 200 that cannot be sent for another reason is not a CANCEL', async (t) => {
   const invite = refusing('Response not sent: the connection of the request is closed')
   const withdrawn: string[] = []
   invite.onWithdrawn((why) => withdrawn.push(why))

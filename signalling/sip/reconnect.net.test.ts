@@ -104,21 +104,24 @@ const probed = (rig: Awaited<ReturnType<typeof rigFor>>) =>
     rig.peer.log.some(({ direction, message }) => direction === 'in' && message.method === 'OPTIONS'),
   )
 
-t.test('a call in goes on over the next connection: renegotiated and hung up by the caller', async (t) => {
-  const rig = await rigFor(t)
-  const call = await rig.callIn()
-  await rig.reconnected()
-  await probed(rig)
-  t.equal(rig.callManager.live, 1)
-  t.notOk(rig.types().includes('ended'))
-  call.reinvite(SDP.replace('4000', '4002'))
-  await until(() => rig.pool.only().remotes.some(({ port }) => port === 4002))
-  call.bye()
-  t.match((await rig.ended()).ending, { by: 'caller', cause: 'caller_hangup' })
-  t.equal(rig.server.stats().dialogs, 0)
-})
+t.test(
+  'an inbound call continues over the next connection: renegotiated and ended by the caller',
+  async (t) => {
+    const rig = await rigFor(t)
+    const call = await rig.callIn()
+    await rig.reconnected()
+    await probed(rig)
+    t.equal(rig.callManager.live, 1)
+    t.notOk(rig.types().includes('ended'))
+    call.reinvite(SDP.replace('4000', '4002'))
+    await until(() => rig.pool.only().remotes.some(({ port }) => port === 4002))
+    call.bye()
+    t.match((await rig.ended()).ending, { by: 'caller', cause: 'caller_hangup' })
+    t.equal(rig.server.stats().dialogs, 0)
+  },
+)
 
-t.test('a call out goes on, twice over, and ends by our BYE', async (t) => {
+t.test('an outbound call continues over two reconnections and ends with our BYE', async (t) => {
   const rig = await rigFor(t)
   rig.callManager.dial(rig.permit('call_1', '+919876543210'), {
     party: { kind: 'agent', agent: testAgent },

@@ -100,7 +100,7 @@ t.test('client and server agree, with every algorithm', async (t) => {
   t.match(choosing.headers(REQUEST)[0]?.value, 'algorithm=SHA-256', 'the better one is chosen')
 })
 
-t.test('refused credentials', async (t) => {
+t.test('rejected credentials', async (t) => {
   const { server, clock } = rig()
   const wrong = { ok: false, stale: false }
   const stale = { ok: false, stale: true }
@@ -151,7 +151,7 @@ t.test('credentials without qop are accepted once per nonce', async (t) => {
   t.strictSame(verify(server, header), { ok: false, stale: true })
 })
 
-t.test('the nonce memory is bounded and forgets safely; failures use no memory', async (t) => {
+t.test('the nonce memory is limited and expires safely; failures use no memory', async (t) => {
   const { server, clock } = rig({ maxNonces: 10 })
   for (let i = 0; i < 50; i++) verify(server, answer(server, new DigestClient(who)), 'wrong')
   t.equal(server.size, 0)
@@ -170,7 +170,7 @@ t.test('the nonce memory is bounded and forgets safely; failures use no memory',
   t.equal(server.size, 1)
 })
 
-t.test('the client retries after stale, never after a refused password', async (t) => {
+t.test('the client retries after stale, never after a rejected password', async (t) => {
   const { server } = rig()
   const client = new DigestClient(who, () => 'cn')
   t.strictSame(client.headers(REQUEST), [], 'nothing before the first challenge')

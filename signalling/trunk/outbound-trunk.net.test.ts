@@ -137,7 +137,7 @@ t.test('a nonce that is stale at once is renewed', async (t) => {
   t.equal(rig.invites.length, 5, 'not for ever: four answers')
 })
 
-t.test('a cancel during the challenge prevents the second INVITE', async (t) => {
+t.test('a cancellation during the challenge prevents the second INVITE', async (t) => {
   const rig = await rigFor(t, { guard: account })
   rig.peer.intercept = ({ status }, direction) =>
     direction === 'out' && status === 401 ? { delayMs: 150 } : 'pass'

@@ -25,7 +25,7 @@ const answer = (
     response: { status, expires: null, minExpires: null, retryAfter: null, ...more },
   }) as const
 
-t.test('every state takes every input', async (t) => {
+t.test('every state and every input', async (t) => {
   const states: readonly RegistrationState[] = [
     { kind: 'idle' },
     { kind: 'registering', expires: 600, failures: 0, bound: false },
@@ -101,7 +101,7 @@ t.test('times', async (t) => {
   )
 })
 
-t.test('the response of a registrar', async (t) => {
+t.test('responses of registrars', async (t) => {
   const read = (headers: Record<string, string>) =>
     readRegistrarResponse({ status: 200, header: (name) => headers[name] ?? null }, '%2B91')
   t.match(read({ Contact: '<sip:%2B91@10.0.0.1>;expires=300', Expires: '900' }), { expires: 300 })

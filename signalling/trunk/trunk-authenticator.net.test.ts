@@ -76,14 +76,14 @@ async function rigFor(t: Assert, trunks: readonly InboundTrunk[], options: RigOp
 }
 
 for (const transport of ['udp', 'tcp'] as const) {
-  t.test(`${transport}: a trunk known by its address`, async (t) => {
+  t.test(`${transport}: a trunk identified by its address`, async (t) => {
     const rig = await rigFor(t, [trunk({ inboundAuth: 'ip_acl', ranges: ranges('127.0.0.0/24') })])
     await runSipp({ scenario: 'call-bye', ...rig.target(transport) })
     await rig.ended()
     t.match(rig.invites, [{ trunkId: 'trk_1', to: TEST_NUMBER }])
   })
 
-  t.test(`${transport}: a trunk known by its password`, async (t) => {
+  t.test(`${transport}: a trunk identified by its password`, async (t) => {
     const rig = await rigFor(t, [trunk()])
     const extra = ['-au', 'acme', '-ap', 'first-secret']
     await runSipp({ scenario: 'call-digest', extra, ...rig.target(transport) })
@@ -177,7 +177,7 @@ t.test("a caller that names a trunk's realm is challenged in it", async (t) => {
   await until(() => rig.callManager.live === 0)
 })
 
-t.test('a trunk with SHA-256 refuses MD5', async (t) => {
+t.test('a trunk with SHA-256 rejects MD5', async (t) => {
   const rig = await rigFor(t, [trunk({ algorithm: 'SHA-256' })])
   const account = { username: 'acme', password: 'first-secret' }
   t.equal((await rig.withCredentials(account)).status, 401, 'the realm of all asks for MD5')
@@ -195,7 +195,7 @@ t.test('a trunk with SHA-256 refuses MD5', async (t) => {
   await until(() => rig.callManager.live === 0)
 })
 
-t.test('a replayed nonce count is refused as stale', async (t) => {
+t.test('a replayed nonce count is rejected as stale', async (t) => {
   const rig = await rigFor(t, [trunk()])
   const first = await rig.invite()
   const client = new DigestClient({ username: 'acme', password: 'first-secret' })
@@ -257,7 +257,7 @@ t.test('called and calling party in headers beside Request-URI and From', async 
   ])
 })
 
-t.test('admission refusals reach the caller with their headers', async (t) => {
+t.test('rejections by admission reach the caller with their headers', async (t) => {
   const refusals = {
     '+911140000010': { sip: 403, headers: { 'X-Svc-Code': 'compliance_incomplete' } },
     '+911140000011': { sip: 402, headers: { 'X-Svc-Code': 'insufficient_funds' } },

@@ -114,7 +114,7 @@ t.test('closing rejects pending and later requests', async (t) => {
   t.same(events, [], 'and is deaf')
 })
 
-t.test('events, losses and log lines cross', async (t) => {
+t.test('events, losses and log lines are transferred', async (t) => {
   const { post, events, lost, lines } = setUp(t, async () => null)
   post({ type: 'event', session: 's', event: { type: 'media_timeout' } })
   post({ type: 'lost', session: 's' })

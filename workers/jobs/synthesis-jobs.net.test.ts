@@ -61,7 +61,7 @@ t.test('errors keep their code, and the thread continues', async (t) => {
   t.ok((await jobs.synthesize(request('Hi'))).pcm.length > 0)
 })
 
-t.test('the queue is bounded', async (t) => {
+t.test('the queue is limited', async (t) => {
   const jobs = setUp(t, { maxQueued: 2 })
   const taken = [1, 2, 3].map((n) => jobs.synthesize(request(`Hello ${n}.`)))
   await t.rejects(jobs.synthesize(request('Hello 4.')), { code: 'overloaded', retryable: true })

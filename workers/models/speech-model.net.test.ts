@@ -43,7 +43,7 @@ async function until(what: string, condition: () => boolean): Promise<void> {
 
 const frame = (level: number, rate = 8000) => new Int16Array(rate / 50).fill(level)
 
-t.test('an unusable model is refused with the reason and the remedy', async (t) => {
+t.test('an unusable model is rejected with the reason and the remedy', async (t) => {
   const open = (path: string, runtime?: string) =>
     openSpeechModel({ path, clock: systemClock, log: silentLog, ...(runtime ? { runtime } : {}) })
   await t.rejects(open('any.onnx', 'a-package-that-is-not-there'), {

@@ -64,7 +64,7 @@ const ask = (stream: TurnDetectorStream, ms: number): Promise<number> =>
 
 const HALF = 16_384
 
-t.test('an unusable model is refused with the reason and the remedy', async (t) => {
+t.test('an unusable model is rejected with the reason and the remedy', async (t) => {
   const open = (path: string, runtime?: string) =>
     openTurnDetector({ path, clock: systemClock, log: silentLog, ...(runtime ? { runtime } : {}) })
   await t.rejects(open('any.onnx', 'a-package-that-is-not-there'), {
@@ -123,7 +123,7 @@ t.test('a model with feature input judges the end of the audio', { skip }, async
   t.ok(silent < 0.5, `${silent}`)
 })
 
-t.test('late answers are dropped, and excess questions are refused', { skip }, async (t) => {
+t.test('late answers are dropped, and excess questions are rejected', { skip }, async (t) => {
   const clock = new VirtualClock()
   const times: Clock = {
     ...systemClock,

@@ -6,7 +6,7 @@ import { accessOperations } from '../api.js'
 
 const PASSWORD = 'correct horse battery'
 
-t.test('signing up and in', async (t) => {
+t.test('sign-up and login', async (t) => {
   await onEachDialect(t, async (t, open) => {
     await t.test('from sign-up to logout', async (t) => {
       const database = await open()

@@ -141,7 +141,7 @@ t.test('reports of leaked keys', async (t) => {
     })
     await api.close()
 
-    await t.test('a failed or refused request may be sent again', async (t) => {
+    await t.test('a failed or rejected request may be sent again', async (t) => {
       const outcomes = ['throw', 'refuse', 'take'] as const
       let turn = 0
       const flaky = operation({

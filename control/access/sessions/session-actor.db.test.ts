@@ -79,7 +79,7 @@ t.test('sessions', async (t) => {
       }
     })
 
-    await t.test('API keys on session operations, and both credentials at once', async (t) => {
+    await t.test('API keys on session operations, and both credentials in one request', async (t) => {
       const { browser } = await api.member('owner')
       for (const name of ['anyMember', 'admins', 'account', 'staff'] as const) {
         const expected = { status: 401, ...refusal('unauthenticated') }

@@ -155,7 +155,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('a start settles the calls of a dead process', async (t) => {
+  await t.test('on start the calls of a dead process are settled', async (t) => {
     const calling = await openTestCalling(await open())
     const { clock, deps, folder } = calling
     await calling.publishAgent()
@@ -201,7 +201,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('leases are renewed, and hang-ups requested at other nodes carried out', async (t) => {
+  await t.test('leases are renewed, and hang-ups requested at other nodes are executed', async (t) => {
     const calling = await openTestCalling(await open())
     const { clock, deps, control } = calling
     await calling.publishAgent()

@@ -32,7 +32,7 @@ const invite = (more: Partial<InboundInvite> = {}): InboundInvite => ({
   ...more,
 })
 
-t.test('loopback in every spelling', async (t) => {
+t.test('loopback in every notation', async (t) => {
   for (const address of ['127.0.0.1', '127.9.9.9', '::1', '[::1]', '::ffff:127.0.0.1'])
     t.ok(isLoopback(address), address)
   for (const address of [
@@ -160,7 +160,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('a caller identity that is no number is stored as sent', async (t) => {
+  await t.test('a caller identity that is not a number is stored as sent', async (t) => {
     const calling = await openTestCalling(await open())
     await calling.publishAgent()
     const directory = directoryOf(calling)

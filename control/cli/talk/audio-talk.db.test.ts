@@ -58,7 +58,7 @@ function loudest(pcm: Int16Array, rate: number, fromMs: number, untilMs: number)
   return most
 }
 
-t.test('recordings are heard, answered and written, faster than they sound', async (t) => {
+t.test('recordings are recognised, answered and written faster than real time', async (t) => {
   const out = join(folderOf(t), 'out.wav')
   const said = ['--in', clip(HELLO), '--said', 'Hello?', '--in', clip('tell-me-more')]
   const { status, printed } = await talk([...said, '--said', 'When are you open?', '--out', out])
@@ -126,7 +126,7 @@ t.test('with an STT vendor: in real time, through its protocol', async (t) => {
   })
 })
 
-t.test('an agent that cannot recognise speech says so, and the command prints why', async (t) => {
+t.test('an agent without usable speech recognition says so, and the command prints the reason', async (t) => {
   const { status, printed } = await talk(['--in', clip(HELLO)])
   t.equal(status, 0)
   t.match(printed, /cannot understand recordings: give the words with --said/)
@@ -190,7 +190,7 @@ t.test('invalid files and options are reported', async (t) => {
   await t.rejects(talk(['--in', hello, '--out', join(folder, 'out.wav')]), { message: /cannot be written/ })
 })
 
-t.test('--help needs nothing', async (t) => {
+t.test('--help needs no configuration', async (t) => {
   const { status, printed } = await talk(['--help'])
   t.equal(status, 0)
   t.match(printed, /--in FILE\.wav/)

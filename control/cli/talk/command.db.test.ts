@@ -58,7 +58,7 @@ t.test('a typed conversation with the embedded rules', async (t) => {
   t.equal(lines[3], 'you    Thank you, goodbye.')
 })
 
-t.test('an agent of a file: opening line, variables, a tool, the end', async (t) => {
+t.test('an agent from a file: opening, variables, a tool, the end', async (t) => {
   const fake = await openFakeOpenAi()
   t.teardown(() => fake.close())
   const call = (name: string, given: string) =>
@@ -111,7 +111,7 @@ t.test('an agent of a file: opening line, variables, a tool, the end', async (t)
   await t.rejects(talk(['--agent', agent], said, env), { message: 'give --variable for: what' })
 })
 
-t.test('agents that cannot be talked to are reported', async (t) => {
+t.test('unusable agents are reported', async (t) => {
   await t.rejects(talk(['--agent', 'agt_none'], []), { message: /no such file, and no such agent/ })
   await t.rejects(talk(['--agent', agentFile(t, { callSettings: { maxCallSeconds: 1 } })], []), {
     message: /callSettings\.maxCallSeconds/,

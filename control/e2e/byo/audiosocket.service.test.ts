@@ -159,7 +159,7 @@ t.test('the caller hangs up', beside, async (t) => {
   t.match(await service.ended(callId), { endedReason: 'caller_hangup' })
 })
 
-t.test('a bot that hangs up and closes at once is played to the end', beside, async (t) => {
+t.test('the queued audio of a bot that hangs up and closes at once is played', beside, async (t) => {
   const { bot, e164 } = await route(t)
   const line = await ring(t, bot, e164)
   line.there.send(SOUND, sound(1000, 300))

@@ -50,7 +50,7 @@ t.test('a caller talks to an echo bot', async (t) => {
   t.match(there.messagesOfType('stop')[0]?.json, { stop: { reason: 'caller_hangup' } })
 })
 
-t.test('DTMF digits have the duration that the bot asks for', async (t) => {
+t.test('DTMF digits have the duration that the bot requests', async (t) => {
   const bot = await openBot(t)
   await service.api('PATCH', `/v1/numbers/${service.numberId}`, {
     routingMode: 'byo_ws',
@@ -85,74 +85,71 @@ t.test('DTMF digits have the duration that the bot asks for', async (t) => {
   await caller.hangUp()
 })
 
-t.test(
-  'a bot hangs up as its carrier would have it, with an API key in the place of the token',
-  async (t) => {
-    const bot = await openBot(t)
-    const number = `/v1/numbers/${service.numberId}`
-    const uuid = (text: unknown) => String(text).replace(/^(CA|v3:)/, '')
-    const basic = (key: string) => ({
-      authorization: `Basic ${Buffer.from(`AC1:${key}`).toString('base64')}`,
+t.test('a bot hangs up through the API of its carrier, with an API key as the token', async (t) => {
+  const bot = await openBot(t)
+  const number = `/v1/numbers/${service.numberId}`
+  const uuid = (text: unknown) => String(text).replace(/^(CA|v3:)/, '')
+  const basic = (key: string) => ({
+    authorization: `Basic ${Buffer.from(`AC1:${key}`).toString('base64')}`,
+  })
+  const hangUp = (method: string, path: string, key: string, body?: string) =>
+    fetch(`${service.parley.httpUrl}${path}`, {
+      method,
+      headers: {
+        ...(path.startsWith('/v2') ? { authorization: `Bearer ${key}` } : basic(key)),
+        ...(body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+      },
+      ...(body === undefined ? {} : { body }),
     })
-    const hangUp = (method: string, path: string, key: string, body?: string) =>
-      fetch(`${service.parley.httpUrl}${path}`, {
-        method,
-        headers: {
-          ...(path.startsWith('/v2') ? { authorization: `Bearer ${key}` } : basic(key)),
-          ...(body === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
-        },
-        ...(body === undefined ? {} : { body }),
-      })
-    const vendors = [
-      {
-        type: 'twilio',
-        id: (start: Json) => start.callSid,
-        request: (id: unknown, key: string) =>
-          hangUp('POST', `/2010-04-01/Accounts/AC1/Calls/${id}.json`, key, 'Status=completed'),
-        status: 200,
-        problem: { code: 20003, message: String, more_info: String, status: 401 },
-      },
-      {
-        type: 'plivo',
-        id: (start: Json) => start.callId,
-        request: (id: unknown, key: string) => hangUp('DELETE', `/v1/Account/MA1/Call/${id}/`, key),
-        status: 204,
-        problem: { api_id: String, error: String },
-      },
-      {
-        type: 'telnyx',
-        id: (start: Json) => start.call_control_id,
-        request: (id: unknown, key: string) =>
-          hangUp('POST', `/v2/calls/${encodeURIComponent(String(id))}/actions/hangup`, key),
-        status: 200,
-        problem: { errors: [{ code: '10009', title: String, detail: String }] },
-      },
-    ]
-    for (const { type, id, request, status, problem } of vendors) {
-      await service.api('PATCH', number, { routingMode: 'byo_ws', mediaEndpoint: { type, url: bot.url } })
-      const index = bot.calls.length
-      const caller = await call(t, service)
-      await caller.answered()
-      const there = await bot.call(index)
-      await there.until('the start', () => there.messagesOfType('start').length === 1)
-      const name = id(there.messagesOfType('start')[0]?.json.start as Json)
-      t.match(uuid(name).replaceAll('-', ''), /^[0-9a-f]{32}$/)
-      const refused = await request(name, 'svc_test_unknown')
-      t.equal(refused.status, 401, type)
-      t.match(await refused.json(), problem, 'in the shape that its client reads')
-      t.equal((await request(String(name).replace(/.$/, 'x'), service.keys.test)).status, 404)
-      t.equal((await request(name, service.keys.live)).status, 404, 'of the other environment')
-      t.equal((await request(name, service.keys.test)).status, status)
-      await caller.dialog.ended()
-      t.match(await service.ended(await caller.callId()), { endedReason: 'api_hangup' })
-      t.equal((await request(name, service.keys.test)).status, status, 'again, and nothing happens')
-    }
-    const other = await hangUp(
-      'POST',
-      '/2010-04-01/Accounts/A/Calls/CA1.json',
-      service.keys.test,
-      'Status=busy',
-    )
-    t.equal(other.status, 400)
-  },
-)
+  const vendors = [
+    {
+      type: 'twilio',
+      id: (start: Json) => start.callSid,
+      request: (id: unknown, key: string) =>
+        hangUp('POST', `/2010-04-01/Accounts/AC1/Calls/${id}.json`, key, 'Status=completed'),
+      status: 200,
+      problem: { code: 20003, message: String, more_info: String, status: 401 },
+    },
+    {
+      type: 'plivo',
+      id: (start: Json) => start.callId,
+      request: (id: unknown, key: string) => hangUp('DELETE', `/v1/Account/MA1/Call/${id}/`, key),
+      status: 204,
+      problem: { api_id: String, error: String },
+    },
+    {
+      type: 'telnyx',
+      id: (start: Json) => start.call_control_id,
+      request: (id: unknown, key: string) =>
+        hangUp('POST', `/v2/calls/${encodeURIComponent(String(id))}/actions/hangup`, key),
+      status: 200,
+      problem: { errors: [{ code: '10009', title: String, detail: String }] },
+    },
+  ]
+  for (const { type, id, request, status, problem } of vendors) {
+    await service.api('PATCH', number, { routingMode: 'byo_ws', mediaEndpoint: { type, url: bot.url } })
+    const index = bot.calls.length
+    const caller = await call(t, service)
+    await caller.answered()
+    const there = await bot.call(index)
+    await there.until('the start', () => there.messagesOfType('start').length === 1)
+    const name = id(there.messagesOfType('start')[0]?.json.start as Json)
+    t.match(uuid(name).replaceAll('-', ''), /^[0-9a-f]{32}$/)
+    const refused = await request(name, 'svc_test_unknown')
+    t.equal(refused.status, 401, type)
+    t.match(await refused.json(), problem, 'in the shape that its client reads')
+    t.equal((await request(String(name).replace(/.$/, 'x'), service.keys.test)).status, 404)
+    t.equal((await request(name, service.keys.live)).status, 404, 'of the other environment')
+    t.equal((await request(name, service.keys.test)).status, status)
+    await caller.dialog.ended()
+    t.match(await service.ended(await caller.callId()), { endedReason: 'api_hangup' })
+    t.equal((await request(name, service.keys.test)).status, status, 'again, and nothing happens')
+  }
+  const other = await hangUp(
+    'POST',
+    '/2010-04-01/Accounts/A/Calls/CA1.json',
+    service.keys.test,
+    'Status=busy',
+  )
+  t.equal(other.status, 400)
+})

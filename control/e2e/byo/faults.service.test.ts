@@ -20,7 +20,7 @@ const echo = (call: BotCall, json: Json | null) => {
   if (json?.event === 'media') call.send({ event: 'media', media: { payload: (json.media as Json).payload } })
 }
 
-t.test('a bot that refuses or is unreachable: the call is never answered', beside(), async (t) => {
+t.test('a bot that rejects or is unreachable: the call is never answered', beside(), async (t) => {
   const refused = await openBot(t, { refuse: () => 401 })
   const gone = { url: 'ws://127.0.0.1:9/' }
   for (const [what, { url }, error] of [

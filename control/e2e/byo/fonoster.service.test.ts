@@ -39,65 +39,62 @@ const { AudioSocket }: Streams = createRequire(import.meta.url)('@fonoster/strea
 
 const service = await openByoService(t)
 
-t.test(
-  'it says back what it hears, plays a file and hangs up; and notices that the caller did',
-  async (t) => {
-    const file = join(t.testdir({}), 'tone.sln')
-    await writeFile(file, encodeFor('linear16', tone(600, 500)))
-    const calls: { readonly ref: string; readonly stream: AudioStream; heard: number }[] = []
-    let gone = (): void => {}
-    const closed = new Promise<void>((resolve) => {
-      gone = resolve
-    })
-    const problems: Error[] = []
-    let echo = true
-    const bot = new AudioSocket()
-    bot.onConnection(({ ref }, stream) => {
-      const own = { ref, stream, heard: 0 }
-      calls.push(own)
-      stream
-        .onData((sound) => {
-          own.heard += sound.length
-          if (echo) stream.write(sound)
-        })
-        .onClose(() => {
-          if (calls.length === 2) gone()
-        })
-        .onError((error) => problems.push(error))
-    })
-    await new Promise<void>((resolve) => bot.listen(0, '127.0.0.1', resolve))
-    t.teardown(async () => {
-      bot.close()
-      await once(bot.server, 'close')
-    })
-    const { port } = bot.server.address() as AddressInfo
-    const { e164 } = await service.routed({ type: 'audiosocket', url: `tcp://127.0.0.1:${port}` })
+t.test('it echoes, plays a file and hangs up; and detects that the caller hung up', async (t) => {
+  const file = join(t.testdir({}), 'tone.sln')
+  await writeFile(file, encodeFor('linear16', tone(600, 500)))
+  const calls: { readonly ref: string; readonly stream: AudioStream; heard: number }[] = []
+  let gone = (): void => {}
+  const closed = new Promise<void>((resolve) => {
+    gone = resolve
+  })
+  const problems: Error[] = []
+  let echo = true
+  const bot = new AudioSocket()
+  bot.onConnection(({ ref }, stream) => {
+    const own = { ref, stream, heard: 0 }
+    calls.push(own)
+    stream
+      .onData((sound) => {
+        own.heard += sound.length
+        if (echo) stream.write(sound)
+      })
+      .onClose(() => {
+        if (calls.length === 2) gone()
+      })
+      .onError((error) => problems.push(error))
+  })
+  await new Promise<void>((resolve) => bot.listen(0, '127.0.0.1', resolve))
+  t.teardown(async () => {
+    bot.close()
+    await once(bot.server, 'close')
+  })
+  const { port } = bot.server.address() as AddressInfo
+  const { e164 } = await service.routed({ type: 'audiosocket', url: `tcp://127.0.0.1:${port}` })
 
-    const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
-    await caller.answered()
-    const callId = await caller.callId()
-    await caller.rtp.say(tone(440, 600)).done
-    await caller.until('its own voice', () => caller.rtp.holding(440).length >= 15)
-    const [first] = calls
-    if (first === undefined) throw new Error('the bot was never called')
-    t.equal(first.ref, uuidOf(callId), 'the call by its id')
-    t.equal(first.heard % 320, 0, 'every frame came by itself')
+  const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
+  await caller.answered()
+  const callId = await caller.callId()
+  await caller.rtp.say(tone(440, 600)).done
+  await caller.until('its own voice', () => caller.rtp.holding(440).length >= 15)
+  const [first] = calls
+  if (first === undefined) throw new Error('the bot was never called')
+  t.equal(first.ref, uuidOf(callId), 'the call by its id')
+  t.equal(first.heard % 320, 0, 'every frame came by itself')
 
-    echo = false
-    caller.rtp.press('7')
-    await first.stream.play(file)
-    await caller.until('the file', () => caller.rtp.holding(600).length >= 12)
-    first.stream.hangup()
-    await caller.dialog.ended()
-    t.match(await service.ended(callId), { endedReason: 'agent_hangup' })
+  echo = false
+  caller.rtp.press('7')
+  await first.stream.play(file)
+  await caller.until('the file', () => caller.rtp.holding(600).length >= 12)
+  first.stream.hangup()
+  await caller.dialog.ended()
+  t.match(await service.ended(callId), { endedReason: 'agent_hangup' })
 
-    const second = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
-    await second.answered()
-    const secondId = await second.callId()
-    await second.until('sound at the bot', () => (calls[1]?.heard ?? 0) > 3_200)
-    await second.hangUp()
-    t.match(await service.ended(secondId), { endedReason: 'caller_hangup' })
-    await closed
-    t.strictSame(problems, [])
-  },
-)
+  const second = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
+  await second.answered()
+  const secondId = await second.callId()
+  await second.until('sound at the bot', () => (calls[1]?.heard ?? 0) > 3_200)
+  await second.hangUp()
+  t.match(await service.ended(secondId), { endedReason: 'caller_hangup' })
+  await closed
+  t.strictSame(problems, [])
+})

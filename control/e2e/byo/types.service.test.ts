@@ -203,7 +203,7 @@ for (const [index, wire] of BOT_PROTOCOLS.entries()) {
       t.equal(service.of(callId, 'bot_stats').length, 1)
     })
 
-    await t.test('(h) a bot that closes is played to the end', async (t) => {
+    await t.test('(h) the queued audio of a bot that closes is played', async (t) => {
       const line = await ring(t, wire, bot, e164)
       line.there.send(wire.play(sound(wire, 1000, 300)))
       line.there.socket.close(1000)

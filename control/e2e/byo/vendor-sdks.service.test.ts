@@ -18,7 +18,7 @@ import type { Json } from '../../../fixtures/service/service.js'
 
 const service = await openByoService(t)
 
-t.test('@openai/agents: the Twilio transport, before a stand-in for the Realtime service', async (t) => {
+t.test('@openai/agents: the Twilio transport with a fake Realtime service', async (t) => {
   const heard: Json[] = []
   const said = Buffer.from(encodeG711('PCMU', tone(600, 3_000))).toString('base64')
   const realtime = new WebSocketServer({ port: 0, host: '127.0.0.1' })

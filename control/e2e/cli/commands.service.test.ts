@@ -38,7 +38,7 @@ t.test('help, version and wrong use', beside(), async (t) => {
   }
 })
 
-t.test('wrong configuration stops it at once and names every variable', beside(), async (t) => {
+t.test('an invalid configuration stops it at once and names every variable', beside(), async (t) => {
   const folder = await temporaryFolder(t)
   const wrong = runCli(t, folder, ['start'], {
     ...START_ENV,
@@ -59,7 +59,7 @@ t.test('wrong configuration stops it at once and names every variable', beside()
   t.match(misspelled.stderr, /PARLEY_HTTP_PROT: there is no such setting/)
 })
 
-t.test('the root key is rotated, and everything goes on', beside(), async (t) => {
+t.test('the root key is rotated, and everything continues', beside(), async (t) => {
   const folder = await temporaryFolder(t)
   const early = runCli(t, folder, ['keys', 'rotate-root'])
   t.equal(await early.exit(), 1)
@@ -74,7 +74,7 @@ t.test('the root key is rotated, and everything goes on', beside(), async (t) =>
   t.equal(openRootKey(null, join(folder, '.data')).previous.length, 1)
 })
 
-t.test('a port that is taken stops it at once', beside(), async (t) => {
+t.test('a port in use stops it at once', beside(), async (t) => {
   const folder = await temporaryFolder(t)
   const server = createServer()
   t.teardown(() => new Promise<void>((resolve) => server.close(() => resolve())))
@@ -89,7 +89,7 @@ t.test('a port that is taken stops it at once', beside(), async (t) => {
   t.match(sip.stderr, /PARLEY_SIP_LISTEN/, sip.stderr)
 })
 
-t.test('keys create prints a key that works, once there is a workspace', beside(), async (t) => {
+t.test('keys create prints a working key once there is an organization', beside(), async (t) => {
   const folder = await temporaryFolder(t)
   const create = async (...args: string[]) => {
     const cli = runCli(t, folder, ['keys', 'create', ...args], { PARLEY_DATA: START_ENV.PARLEY_DATA ?? '' })

@@ -128,7 +128,7 @@ t.test('the greeting starts right after the ACK and not one packet earlier', bes
 })
 
 t.test(
-  'keys arrive in order, each once; other speech is not understood, and the agent says so',
+  'digits arrive in order, each once; other speech is not understood, and the agent says so',
   beside(),
   async (t) => {
     const caller = await call(t, service, { transport: 'tcp', rtp: { codec: 'PCMU', dtmfPayloadType: 96 } })
@@ -200,7 +200,7 @@ t.test('a late offer: we offer, the answer comes in the ACK', beside(), async (t
   t.match(await service.ended(callId), { disposition: 'answered' })
 })
 
-t.test('two callers at once do not hear each other', beside(), async (t) => {
+t.test('two concurrent callers do not hear each other', beside(), async (t) => {
   const pitches = [440, 1000] as const
   const callers = await Promise.all(
     pitches.map((hz) => call(t, service, { rtp: { background: tone(hz, 1000) } })),

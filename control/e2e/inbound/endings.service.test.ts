@@ -70,7 +70,7 @@ t.test('endings', async (t) => {
     t.ok(caller.rtp.loud().length * 20 > (last?.endMs ?? 0) - (last?.startMs ?? 0), 'the words were heard')
   })
 
-  t.test('the longest duration of the agent', { buffered: true, timeout: 120_000 }, async (t) => {
+  t.test('the maximum duration of the agent', { buffered: true, timeout: 120_000 }, async (t) => {
     const caller = await call(t, service)
     await caller.answered()
     const callId = await caller.callId()
@@ -105,37 +105,40 @@ t.test('endings', async (t) => {
   })
 })
 
-t.test('five calls are the limit: the sixth gets 486 and a row; a slot is free when one ends', async (t) => {
-  const callers = await Promise.all(Array.from({ length: 5 }, () => call(t, service)))
-  for (const caller of callers) await caller.answered()
-  const sixth = await call(t, service)
-  t.equal(await sixth.dialog.final(), 486)
-  const refused = await service.api('GET', `/v1/calls/${await sixth.callId()}`)
-  t.match(refused, {
-    status: 'ended',
-    direction: 'inbound',
-    endedReason: 'pool_full',
-    disposition: 'failed',
-    answeredAt: null,
-    billedPaise: 0,
-    hasRecording: false,
-  })
-  t.equal(sixth.rtp.received.length, 0)
-  const [first] = callers
-  if (first === undefined) throw new Error('no caller')
-  await first.hangUp()
-  await service.ended(await first.callId())
-  const seventh = await call(t, service)
-  await seventh.answered()
-  await seventh.until('the greeting', () => seventh.rtp.loud().length > 0)
-  for (const caller of [...callers.slice(1), seventh]) await caller.hangUp()
-  for (const caller of [...callers.slice(1), seventh]) {
-    t.match(await service.ended(await caller.callId()), { endedReason: 'caller_hangup' })
-  }
-  t.equal(service.parley.live, 0)
-  t.strictSame(
-    (await service.parley.load()).map(({ sessions }) => sessions),
-    [0],
-    'no session is left at the worker',
-  )
-})
+t.test(
+  'the limit is five calls: the sixth gets 486 and a row; a slot becomes free when one ends',
+  async (t) => {
+    const callers = await Promise.all(Array.from({ length: 5 }, () => call(t, service)))
+    for (const caller of callers) await caller.answered()
+    const sixth = await call(t, service)
+    t.equal(await sixth.dialog.final(), 486)
+    const refused = await service.api('GET', `/v1/calls/${await sixth.callId()}`)
+    t.match(refused, {
+      status: 'ended',
+      direction: 'inbound',
+      endedReason: 'pool_full',
+      disposition: 'failed',
+      answeredAt: null,
+      billedPaise: 0,
+      hasRecording: false,
+    })
+    t.equal(sixth.rtp.received.length, 0)
+    const [first] = callers
+    if (first === undefined) throw new Error('no caller')
+    await first.hangUp()
+    await service.ended(await first.callId())
+    const seventh = await call(t, service)
+    await seventh.answered()
+    await seventh.until('the greeting', () => seventh.rtp.loud().length > 0)
+    for (const caller of [...callers.slice(1), seventh]) await caller.hangUp()
+    for (const caller of [...callers.slice(1), seventh]) {
+      t.match(await service.ended(await caller.callId()), { endedReason: 'caller_hangup' })
+    }
+    t.equal(service.parley.live, 0)
+    t.strictSame(
+      (await service.parley.load()).map(({ sessions }) => sessions),
+      [0],
+      'no session is left at the worker',
+    )
+  },
+)

@@ -68,27 +68,31 @@ t.test('the first two 200s are lost: the third one starts the call', beside(), a
   await hangUp(t, caller)
 })
 
-t.test('the first ACK is lost: the 200 comes again and the next ACK starts the call', beside(), async (t) => {
-  let lost = 0
-  const caller = await call(t, service, {
-    intercept: (message, direction) => {
-      if (direction !== 'out' || message.method !== 'ACK' || lost === 1) return 'pass'
-      lost++
-      return 'drop'
-    },
-  })
-  await caller.answered()
-  await caller.until('the greeting', () => caller.rtp.loud().length > 0)
-  t.equal(lost, 1)
-  // One more may have been in flight when the second ACK was sent.
-  const of200 = caller.peer.log.filter(({ message }) => is200(message))
-  t.ok(of200.length >= 2)
-  t.ok(
-    caller.rtp.received.every(({ atMs }) => atMs > (of200[1]?.atMs ?? 0)),
-    'no media before the ACK',
-  )
-  await hangUp(t, caller)
-})
+t.test(
+  'the first ACK is lost: the 200 is retransmitted and the next ACK starts the call',
+  beside(),
+  async (t) => {
+    let lost = 0
+    const caller = await call(t, service, {
+      intercept: (message, direction) => {
+        if (direction !== 'out' || message.method !== 'ACK' || lost === 1) return 'pass'
+        lost++
+        return 'drop'
+      },
+    })
+    await caller.answered()
+    await caller.until('the greeting', () => caller.rtp.loud().length > 0)
+    t.equal(lost, 1)
+    // One more may have been in flight when the second ACK was sent.
+    const of200 = caller.peer.log.filter(({ message }) => is200(message))
+    t.ok(of200.length >= 2)
+    t.ok(
+      caller.rtp.received.every(({ atMs }) => atMs > (of200[1]?.atMs ?? 0)),
+      'no media before the ACK',
+    )
+    await hangUp(t, caller)
+  },
+)
 
 t.test('CANCEL while it rings, and CANCEL that crosses the 200', beside(), async (t) => {
   const finals: number[] = []
@@ -122,7 +126,7 @@ t.test('CANCEL while it rings, and CANCEL that crosses the 200', beside(), async
   t.equal(finals[0], 487, 'a CANCEL before anything else ends the call unanswered')
 })
 
-t.test('hold stops the media both ways, resume brings it back', beside(), async (t) => {
+t.test('hold stops the media in both directions, resume restores it', beside(), async (t) => {
   const caller = await call(t, service)
   await caller.answered()
   await caller.until('the greeting', () => caller.rtp.loud().length > 10)
@@ -172,7 +176,7 @@ t.test('hold stops the media both ways, resume brings it back', beside(), async 
   await hangUp(t, caller)
 })
 
-t.test('refusals leave no call behind', beside(), async (t) => {
+t.test('rejections leave no call behind', beside(), async (t) => {
   const foreign = await call(t, service, { to: '+918000000001' })
   t.equal(await foreign.dialog.final(), 404)
   const g729 = await call(t, service, {
@@ -266,7 +270,7 @@ t.test('media from another socket is ignored, not recorded and not answered', be
   t.ok((ended?.rtp?.refused ?? 0) >= 95, 'refused and counted')
 })
 
-t.test('the far side moves its media with a re-INVITE', beside(), async (t) => {
+t.test('the far end moves its media with a re-INVITE', beside(), async (t) => {
   const caller = await call(t, service)
   await caller.answered()
   await caller.until('media', () => caller.rtp.received.length > 10)
@@ -307,7 +311,7 @@ t.test('DTMF on a bad network: each digit once, in order', beside(), async (t) =
 })
 
 t.test(
-  'the TCP connection of a call breaks: the call lives, and our BYE finds its way',
+  'the TCP connection of a call breaks: the call continues, and our BYE arrives',
   beside(),
   async (t) => {
     const caller = await call(t, service, { transport: 'tcp' })

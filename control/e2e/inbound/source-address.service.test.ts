@@ -15,7 +15,7 @@ const outside = Object.values(networkInterfaces())
 
 const skip = outside === undefined ? 'this machine has no address but loopback' : false
 
-t.test('a caller with another address than loopback gets 403 and leaves no row', { skip }, async (t) => {
+t.test('a caller from an address other than loopback gets 403 and leaves no row', { skip }, async (t) => {
   const service = await openService(t, {
     env: { PARLEY_SIP_LISTEN: 'udp:0.0.0.0:0,tcp:0.0.0.0:0', PARLEY_RTP_ADDRESS: '127.0.0.1' },
   })

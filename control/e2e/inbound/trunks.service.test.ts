@@ -55,7 +55,7 @@ const liveCalls = async (service: Service) => {
   return (await service.send('GET', '/v1/calls', undefined, live)).body.data as Json[]
 }
 
-t.test('a carrier known by its address reaches the agent; the sandbox stays reachable', async (t) => {
+t.test('a carrier identified by its address reaches the agent; the sandbox stays reachable', async (t) => {
   const lines: object[] = []
   const log: Log = {
     ...silentLog,
@@ -98,7 +98,7 @@ t.test('a carrier known by its address reaches the agent; the sandbox stays reac
   t.equal(await unknown.dialog.final(), 404)
 })
 
-t.test('a carrier with credentials and a registration; strangers are challenged', async (t) => {
+t.test('a carrier with credentials and a registration; unknown peers are challenged', async (t) => {
   const guard = new DigestGuard({ username: 'pilot', password: 'c4rrier' })
   const registers: SipMessage[] = []
   const probes: SipMessage[] = []

@@ -26,7 +26,7 @@ t.jobs = 3
 for (const [i, codec] of Object.values(WIDEBAND_CODECS).entries()) {
   const skip = !baresipInstalled && 'baresip is not installed (Debian: baresip-core)'
   const options = { skip, buffered: true, timeout: 150_000 }
-  t.test(`a call in ${codec.name} is heard, spoken and recorded at 16 kHz`, options, async (t) => {
+  t.test(`a call in ${codec.name} is recognised, spoken and recorded at 16 kHz`, options, async (t) => {
     const from = `+91981112000${i + 1}`
     const phone = await callWideband(t, service, {
       codec,

@@ -45,7 +45,7 @@ async function openCollector() {
   }
 }
 
-t.test('what the service reports about itself', async (t) => {
+t.test('health, readiness and metrics of the service', async (t) => {
   const collector = await openCollector()
   const lines: string[] = []
   const log = openLog('info', { write: (line) => lines.push(line) })

@@ -68,7 +68,7 @@ t.test('SIGTERM: no new calls, the live call continues to its end, then exit 0',
   t.equal(await again.cli.exit(), 0)
 })
 
-t.test('SIGTERM with a limit: the call is ended with a BYE when the time is up', beside(), async (t) => {
+t.test('SIGTERM with a limit: the call is ended with a BYE at the limit', beside(), async (t) => {
   const folder = await temporaryFolder(t)
   const service = await startService(t, folder, { env: { PARLEY_DRAIN_SECONDS: '1' } })
   const caller = await answered(t, service)
@@ -90,7 +90,7 @@ t.test('a second signal ends the service at once; the caller still gets a BYE', 
   t.equal(await service.cli.exit(), 0)
 })
 
-t.test('half requests and idle connections do not hold the service up', beside(), async (t) => {
+t.test('incomplete requests and idle connections do not delay the end', beside(), async (t) => {
   const folder = await temporaryFolder(t)
   const service = await startService(t, folder)
   const sip = service.target('tcp')

@@ -10,7 +10,7 @@ import { type Json, openService } from '../../../fixtures/service/service.js'
 
 const PERSON = '+9190000000'
 
-t.test('each simulated person leads to the right outcome', { timeout: 250_000 }, async (t) => {
+t.test('each simulated person leads to the expected outcome', { timeout: 250_000 }, async (t) => {
   const service = await openService(t, { virtual: true, mediaTimeoutMs: 2_000 })
   const impatient = await service.publishAgent({
     name: 'Impatient',
@@ -148,7 +148,7 @@ t.test('an operator hangs up; afterwards there is nothing to hang up', async (t)
   t.match(await service.ended(callId), { disposition: 'answered', endedReason: 'api_hangup' })
 })
 
-t.test('a simulated person calls in', { timeout: 150_000 }, async (t) => {
+t.test('a simulated person places a call', { timeout: 150_000 }, async (t) => {
   const service = await openService(t, { virtual: true })
   await service.api('POST', '/v1/sandbox/inbound-calls', {
     numberId: service.numberId,

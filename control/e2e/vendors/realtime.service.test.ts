@@ -187,7 +187,7 @@ t.test(
 )
 
 t.test(
-  'the vendor is down: the embedded voice greets, excuses and says goodbye',
+  'the vendor is down: the embedded voice greets, apologises and says goodbye',
   { timeout: 150_000 },
   async (t) => {
     // There is no fallback for it (media/agent/realtime/realtime-failover.test.ts).
@@ -214,7 +214,7 @@ t.test(
 )
 
 t.test(
-  'a combination that does not exist is refused by its path; the catalogue lists what does',
+  'an unsupported combination is rejected by its path; the catalogue lists the supported ones',
   async (t) => {
     const { service } = await open(t)
     const refused = async (fields: Json) => {

@@ -36,7 +36,7 @@ function history({ next: random }: Random): ChatMessage[] {
   return messages
 }
 
-t.test('tool calls and results stay together for every history', async (t): Promise<unknown> => {
+t.test('tool calls and results stay together in every history', async (t): Promise<unknown> => {
   let fitted = 0
   let untouched = 0
   for (let seed = 1; seed <= 4000; seed++) {
@@ -94,12 +94,12 @@ function problemOf(
   return null
 }
 
-t.test('letters of Indian scripts cost more than Latin ones', async (t) => {
+t.test('letters of Indian scripts cost more tokens than Latin ones', async (t) => {
   t.ok(estimateTokens('नमस्ते जी') > 2 * estimateTokens('namaste ji'))
   t.equal(estimateTokens(''), 0)
 })
 
-t.test('older results are cut before any turn is left out', async (t) => {
+t.test('older results are shortened before any turn is dropped', async (t) => {
   const long = 'x'.repeat(8000)
   const messages: ChatMessage[] = [
     { role: 'system', content: 'You are Asha.' },
@@ -115,7 +115,7 @@ t.test('older results are cut before any turn is left out', async (t) => {
   t.equal(after[0]?.content, 'You are Asha.')
 })
 
-t.test('a latest result that is longer than the window', async (t) => {
+t.test('the latest result is longer than the window', async (t) => {
   const messages: ChatMessage[] = [
     { role: 'system', content: 'You are Asha.' },
     { role: 'user', content: 'Look.' },
@@ -127,7 +127,7 @@ t.test('a latest result that is longer than the window', async (t) => {
   t.ok(!/[\ud800-\udbff](?![\udc00-\udfff])/.test(after[3]?.content ?? ''))
 })
 
-t.test('the budget leaves room for tools and answer', async (t) => {
+t.test('the budget leaves room for tools and the reply', async (t) => {
   const tool = { name: 'look', description: 'Looks', parameters: { type: 'object', properties: {} } }
   const prompt: ChatMessage = { role: 'system', content: 'x'.repeat(2000) }
   const own = countTokens([prompt])

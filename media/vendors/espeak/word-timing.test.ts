@@ -83,7 +83,7 @@ t.test('times never run backward', async (t) => {
   )
 })
 
-t.test('what eSpeak would read as markup becomes a blank, one for one', async (t) => {
+t.test('characters that eSpeak would read as markup become blanks, one for one', async (t) => {
   const text = 'a <b>&amp; [[x]] 👍\u{1F3FD} \u0000é\r\nनी'
   const plain = plainText(text)
   t.equal(plain, 'a  b  amp;   x       é \nनी')

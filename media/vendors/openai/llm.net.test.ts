@@ -164,7 +164,7 @@ t.test('tool calls from fragments, also when the finish reason says stop', async
   t.match(await ask(model), { text: '', calls, error: null })
 })
 
-t.test('what clones leave out or add', async (t) => {
+t.test('missing and additional fields of compatible servers', async (t) => {
   const { fake, model } = await setUp(t)
   fake.enqueue(
     'chat',
@@ -188,7 +188,7 @@ t.test('what clones leave out or add', async (t) => {
   t.match(await ask(model), { text: 'I cannot.', error: null }, 'a refusal is what the model says')
 })
 
-t.test('stream_options refused: asked again without, and remembered', async (t) => {
+t.test('stream_options rejected: repeated without, and remembered', async (t) => {
   const { fake, model } = await setUp(t)
   fake.enqueue('chat', jsonReply(errorBody('Unknown parameter: stream_options'), 400))
   t.match(await ask(model), { text: 'Namaste. How can I help you?', error: null })
@@ -197,7 +197,7 @@ t.test('stream_options refused: asked again without, and remembered', async (t) 
   t.same(sent, [true, false, false])
 })
 
-t.test('errors are classed, with the vendor’s words', async (t) => {
+t.test('errors are classified, with the vendor’s text', async (t) => {
   const { fake, model } = await setUp(t)
   for (const [status, code, retryable] of [
     [400, 'vendor_rejected', false],
@@ -240,7 +240,7 @@ t.test('a prompt that is too long is distinguished from other errors', async (t)
   t.equal((await ask(model)).error?.context.reason, undefined)
 })
 
-t.test('429 with a short Retry-After is tried once more, a long one fails at once', async (t) => {
+t.test('429 with a short Retry-After is retried once, a long one fails at once', async (t) => {
   const { fake, model } = await setUp(t)
   fake.enqueue('chat', jsonReply(errorBody('Slow down.'), 429, { 'retry-after': '0' }))
   t.match(await ask(model), { text: 'Namaste. How can I help you?', error: null })
@@ -323,7 +323,7 @@ t.test('an unreachable vendor', async (t) => {
   t.match(await ask(modelOf(fake.baseUrl)), { error: { code: 'vendor_unreachable', retryable: true } })
 })
 
-t.test('connections are kept for the next answers', async (t) => {
+t.test('connections are kept for later replies', async (t) => {
   const { fake, model } = await setUp(t)
   fake.setDefault('chat', eventStream([...chatFrames(['A'])], 1))
   for (let i = 0; i < 5; i++) await ask(model)

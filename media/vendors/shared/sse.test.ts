@@ -32,14 +32,14 @@ t.test('all line endings, comments, unknown fields and an open last event', asyn
   t.same(parse([STREAM]), EVENTS)
 })
 
-t.test('the same however the bytes are cut, in the middle of a character too', async (t) => {
+t.test('the result does not depend on how the bytes are split, even within a character', async (t) => {
   for (let cut = 1; cut < STREAM.length; cut++) {
     t.same(parse([STREAM.subarray(0, cut), STREAM.subarray(cut)]), EVENTS, `cut at ${cut}`)
   }
   t.same(parse([...STREAM].map((byte) => Uint8Array.of(byte))), EVENTS, 'byte by byte')
 })
 
-t.test('an endless event is refused', async (t) => {
+t.test('an endless event is rejected', async (t) => {
   const line = new TextEncoder().encode(`data: ${'x'.repeat(100_000)}\n`)
   t.throws(() => parse(Array.from({ length: 12 }, () => line)), RangeError)
   t.throws(() => parse([new Uint8Array(1024 * 1024 + 100).fill(120)]), RangeError)

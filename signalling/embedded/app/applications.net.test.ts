@@ -63,7 +63,7 @@ async function b2b(t: Parameters<typeof openRig>[0], options: object = {}): Prom
   return { rig, app, alice, bob, outcome }
 }
 
-t.test('back to back: reliable ringing on both legs, answer, BYE across', async (t) => {
+t.test('back to back: reliable ringing on both legs, answer, BYE on the other leg', async (t) => {
   const { alice, bob, outcome, rig } = await b2b(t, {
     proxyRequestHeaders: ['Supported'],
     proxyResponseHeaders: ['all'],
@@ -115,7 +115,7 @@ t.test('back to back without an offer: the answer travels in the ACK', async (t)
   t.ok('uas' in (await outcome))
 })
 
-t.test('back to back: CANCEL crosses, with its Reason; a refusal too', async (t) => {
+t.test('back to back: CANCEL is passed on with its Reason, and so is a rejection', async (t) => {
   const { alice, bob, outcome } = await b2b(t)
   const invite = request('INVITE', alice, { CSeq: '9 INVITE' }, SDP_A)
   alice.send(invite)
@@ -192,7 +192,7 @@ t.test(
   },
 )
 
-t.test('a 2xx without a Contact makes no call for the application', async (t) => {
+t.test('a 2xx without a Contact creates no call for the application', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()
@@ -219,7 +219,7 @@ t.test('callers on the spammer list get 603 or no response', async (t) => {
   }
 })
 
-t.test('a call ends cleanly although the application does not see a dropped ACK', async (t) => {
+t.test('a call ends cleanly although the application never sees a dropped ACK', async (t) => {
   const { alice, bob, outcome } = await b2b(t)
   const invite = request('INVITE', alice, {}, SDP_A)
   alice.send(invite)

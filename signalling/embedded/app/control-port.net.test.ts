@@ -227,7 +227,7 @@ t.test('frames far above 12 KB pass in both directions', async (t) => {
   t.equal(answer.body, bytes)
 })
 
-t.test('bad configuration', async (t) => {
+t.test('invalid configuration', async (t) => {
   assertNothingLeft(t)
   const control = { address: '127.0.0.1', port: 0, secret: 's' }
   const udp = { transport: 'udp', address: '127.0.0.1', port: 0 } as const

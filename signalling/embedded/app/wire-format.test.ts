@@ -50,7 +50,7 @@ t.test('payloads passed on are not overwritten', async (t) => {
   t.ok(kept.every((payload) => payload.length === 5))
 })
 
-t.test('bad lengths end the stream for good', async (t) => {
+t.test('bad lengths end the stream permanently', async (t) => {
   for (const bad of ['x#abc', '#abc', '-1#a', ' 3#abc', '0#', '100001#', '3']) {
     const { payloads, frames } = reader()
     const ok = frames.push(Buffer.from(bad))
@@ -77,7 +77,7 @@ t.test('an oversized payload is skipped and its beginning reported, split at eve
   }
 })
 
-t.test('byte queue keeps order over growth and consumption', async (t) => {
+t.test('the byte queue keeps its order while it grows and is consumed', async (t) => {
   const queue = new ByteQueue()
   let expected = ''
   for (let i = 0; i < 1000; i++) {

@@ -89,7 +89,7 @@ t.test('a reliable 183 is retransmitted until its PRACK, which the application r
   await once(dialog, 'destroy')
 })
 
-t.test('a PRACK that crosses the 200 is answered and not taken for the ACK', async (t) => {
+t.test('a PRACK that crosses the 200 is answered and not mistaken for the ACK', async (t) => {
   const { rig, app, peer } = await open(t)
   const made: Promise<TestDialog>[] = []
   app.use('invite', (req, res) => {
@@ -163,7 +163,7 @@ t.test(
   },
 )
 
-t.test('as caller: PRACK to the fork that rang, in order, retransmissions dropped', async (t) => {
+t.test('as caller: PRACK to the ringing fork, in order, retransmissions dropped', async (t) => {
   const { app, peer } = await open(t)
   const statuses: string[] = []
   const calling = app.createUAC(

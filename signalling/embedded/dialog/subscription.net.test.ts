@@ -43,7 +43,7 @@ function notify(peer: TestPeer, to: RawSipMessage, cseq: number, state: string):
   })
 }
 
-t.test('a NOTIFY that arrives before the 202 is held until it', async (t) => {
+t.test('a NOTIFY that arrives before the 202 is held until then', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()
@@ -110,7 +110,7 @@ t.test('a subscription that is not refreshed ends by itself, in either role', as
   t.equal(rig.server.stats().dialogs, 0)
 })
 
-t.test('REFER: 202, NOTIFYs with the progress, headers of a transfer carried', async (t) => {
+t.test('REFER: 202, NOTIFYs with the progress, transfer headers passed on', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()

@@ -37,7 +37,7 @@ async function kept(peer: ReturnType<typeof dial>, text: string): Promise<boolea
 
 for (const transport of ['tcp', 'ws'] as const) {
   t.test(
-    `${transport}: connections are bounded by source and in all; known networks get in all the same`,
+    `${transport}: connections are limited by source and in total; trusted networks are exempt`,
     async (t) => {
       const rig = await openRig(t, {
         guard: GUARD,
@@ -141,7 +141,7 @@ t.test(
   },
 )
 
-t.test('unanswered INVITEs of many sources: every table stays bounded and is empty in the end', async (t) => {
+t.test('unanswered INVITEs of many sources: every table stays limited and is empty at the end', async (t) => {
   const rig = await openRig(t, {
     guard: { ...GUARD, maxSources: 10 },
     limits: { transactions: 60, pendingPerSource: 4 },
@@ -179,7 +179,7 @@ t.test('unanswered INVITEs of many sources: every table stays bounded and is emp
   t.equal(rig.server.stats().dialogs, 0)
 })
 
-t.test('an unknown source never gets more than three bytes for one', async (t) => {
+t.test('an unknown source never gets more than three bytes per byte sent', async (t) => {
   const rig = await openRig(t, {
     guard: { ...GUARD, invitesPerSecond: 1, requestsPerSecond: 1, burstSeconds: 1, refusalsPerSecond: 1000 },
   })

@@ -44,28 +44,31 @@ function guarded(settings: Partial<GuardSettings> = {}) {
   return { clock, lines, guard: new Guard({ ...DEFAULT_GUARD, ...settings }, clock, log) }
 }
 
-t.test('the rate of one source: a burst, then its rate, few refusals, silence, finally a ban', async (t) => {
-  const { clock, guard, lines } = guarded({ invitesPerSecond: 10, refusalsPerSecond: 2 })
-  const invite = asked('INVITE')
-  const ask = (count: number, from = '192.0.2.1') => {
-    const verdicts = { serve: 0, refuse: 0, ignore: 0 }
-    for (let n = 0; n < count; n++) verdicts[guard.checkRequest(from, ...invite)] += 1
-    return verdicts
-  }
-  t.same(ask(100), { serve: 30, refuse: 6, ignore: 64 })
-  t.same(ask(1, '192.0.2.2'), { serve: 1, refuse: 0, ignore: 0 }, 'others are not concerned')
-  clock.advance(1000)
-  t.same(ask(100), { serve: 10, refuse: 2, ignore: 88 })
-  t.equal(guard.isBanned('192.0.2.1'), false, 'exceeding the rate does not ban at once')
-  ask(1200)
-  t.equal(guard.isBanned('192.0.2.1'), true)
-  t.match(lines, [{ source: '192.0.2.1', offence: 'flood', seconds: 300 }])
-  clock.advance(299_000)
-  t.same(ask(50), { serve: 0, refuse: 0, ignore: 50 })
-  clock.advance(1_001)
-  t.equal(ask(1).serve, 1, 'a ban is not prolonged by what comes during it')
-  t.same(guard.stats().bans, { scanner: 0, oversize: 0, authentication: 0, malformed: 0, flood: 1 })
-})
+t.test(
+  'the rate of one source: a burst, then its rate, few rejections, silence, finally a ban',
+  async (t) => {
+    const { clock, guard, lines } = guarded({ invitesPerSecond: 10, refusalsPerSecond: 2 })
+    const invite = asked('INVITE')
+    const ask = (count: number, from = '192.0.2.1') => {
+      const verdicts = { serve: 0, refuse: 0, ignore: 0 }
+      for (let n = 0; n < count; n++) verdicts[guard.checkRequest(from, ...invite)] += 1
+      return verdicts
+    }
+    t.same(ask(100), { serve: 30, refuse: 6, ignore: 64 })
+    t.same(ask(1, '192.0.2.2'), { serve: 1, refuse: 0, ignore: 0 }, 'others are not concerned')
+    clock.advance(1000)
+    t.same(ask(100), { serve: 10, refuse: 2, ignore: 88 })
+    t.equal(guard.isBanned('192.0.2.1'), false, 'exceeding the rate does not ban at once')
+    ask(1200)
+    t.equal(guard.isBanned('192.0.2.1'), true)
+    t.match(lines, [{ source: '192.0.2.1', offence: 'flood', seconds: 300 }])
+    clock.advance(299_000)
+    t.same(ask(50), { serve: 0, refuse: 0, ignore: 50 })
+    clock.advance(1_001)
+    t.equal(ask(1).serve, 1, 'a ban is not prolonged by what comes during it')
+    t.same(guard.stats().bans, { scanner: 0, oversize: 0, authentication: 0, malformed: 0, flood: 1 })
+  },
+)
 
 t.test('wrong credentials: ten in a row ban, one every 20 seconds does not; bans double', async (t) => {
   const { clock, guard, lines } = guarded()
@@ -130,7 +133,7 @@ t.test(
   },
 )
 
-t.test('both tables are bounded; a flood of sources neither lifts a ban nor fills the log', async (t) => {
+t.test('both tables are limited; a flood of sources neither lifts a ban nor fills the log', async (t) => {
   const { guard, lines } = guarded({ maxSources: 1000 })
   const scan = asked('OPTIONS', {}, 'sip:nm')
   const invite = asked('INVITE')
@@ -189,7 +192,7 @@ const fromSource = (source: Source, method: string, headers: Readonly<Record<str
   })
 }
 
-t.test('a flood from many sources: bounded, answered 503, and the live call continues', async (t) => {
+t.test('a flood from many sources: limited, answered 503, and the live call continues', async (t) => {
   const rig = await openRig(t, { guard: NO_EXEMPTIONS, limits: { transactions: 100 }, listen: BOTH })
   const app = await rig.app()
   const dialogs: TestDialog[] = []
@@ -302,7 +305,7 @@ t.test('malformed floods and wrong credentials ban their source only', async (t)
   t.equal(stale.got.length, 12, 'a stale nonce is no offence')
 })
 
-t.test('no amplification: at most three bytes for one to an unknown source', async (t) => {
+t.test('no amplification: at most three bytes per byte to an unknown source', async (t) => {
   const rig = await openRig(t, { guard: NO_EXEMPTIONS })
   const app = await rig.app()
   app.use('invite', (_req, res) => res.send(486))

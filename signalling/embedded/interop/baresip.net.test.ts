@@ -47,7 +47,7 @@ t.test('registers over TLS, is called over that connection, hangs up on command'
   t.equal(rig.server.stats().dialogs, 0)
 })
 
-t.test('calls in over TLS, and hangs up when it ends', { skip }, async (t) => {
+t.test('places a call over TLS, and hangs up when it ends', { skip }, async (t) => {
   const authority = makeAuthority(t)
   const rig = await openRig(t, {
     listen: [{ transport: 'tls', address: '127.0.0.1', port: 0 }],

@@ -143,7 +143,7 @@ t.test('malformed requests and their responses', async (t) => {
   refused(options({ CSeq: '1 INVITE' }, 'INVITE sip:a@b SIP/2.0'), 400, 'Missing Contact Header')
 })
 
-t.test('text that is no SIP message is dropped', async (t) => {
+t.test('text that is not a SIP message is dropped', async (t) => {
   for (const text of [
     '',
     '\r\n\r\n',
@@ -177,7 +177,7 @@ t.test('limits', async (t) => {
   t.match(parse(options(many), limits), { ok: false, status: 400, reason: 'Too Many Headers' })
 })
 
-t.test('bodies are cut at Content-Length, complete without one', async (t) => {
+t.test('bodies end at Content-Length, or are complete without one', async (t) => {
   const short = parse(`${options({ 'Content-Length': '3' })}abcdef`)
   t.equal(short.ok && short.message.body.toString(), 'abc')
   const whole = parse(`${options()}abcdef`)

@@ -84,7 +84,7 @@ t.test('every message of RFC 4475, on the wire to an application', async (t) => 
   t.equal(reached.length, TORTURE.filter(({ expect }) => expect === 'app').length)
 })
 
-t.test('odd but valid responses are read', (t) => {
+t.test('odd but valid responses are parsed', (t) => {
   for (const { name, status, bytes } of TORTURE_RESPONSES) {
     const parsed = parseSip(bytes, DEFAULT_LIMITS)
     if (!parsed.ok || parsed.message.kind !== 'response') throw new Error(`${name} is no response`)

@@ -110,7 +110,7 @@ t.test('a lost ACK: the 2xx is retransmitted through the proxy', async (t) => {
   t.equal((await caller.next('SIP/2.0 200')).text, first.text)
 })
 
-t.test('in sequence: a failure leads to the next destination; the best failure goes back', async (t) => {
+t.test('in sequence: a failure leads to the next destination; the best failure is returned', async (t) => {
   const { rig, app, caller, bob, carol, uri } = await open(t)
   const done = proxying(app, [at(bob), at(carol)])
   await rig.routed(app)

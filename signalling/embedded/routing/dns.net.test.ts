@@ -37,7 +37,7 @@ async function zone(t: { teardown(run: () => Promise<void>): unknown }) {
   return { server, clock, locator, where }
 }
 
-t.test('an answer is cached for its TTL, and not at all with a TTL of 0', async (t) => {
+t.test('an answer is cached for its TTL, and not cached with a TTL of 0', async (t) => {
   const { server, clock, where } = await zone(t)
   server.ttlS = 5
   t.equal(await where(), '192.0.2.1:5070')
@@ -99,7 +99,7 @@ t.test('names of the hosts file need no name server', async (t) => {
   t.equal(found.ttlS, undefined)
 })
 
-t.test('decoding any reply ends and never throws', async (t) => {
+t.test('decoding terminates for any reply and never throws', async (t) => {
   const query = dnsQuery(7, 'carrier.test', 'SRV')
   if (query === null) throw new Error('no query')
   const reply = Buffer.concat([

@@ -178,7 +178,7 @@ t.test('the side that opened a connection keeps it alive', async (t) => {
   t.equal(passive.seen.length, 1, 'an answer, no ping of ours')
 })
 
-t.test('a connection that breaks is opened again', async (t) => {
+t.test('a broken connection is reopened', async (t) => {
   const rig = await openRig(t, { listen: [TCP] })
   const app = await rig.app()
   const peer = await rig.tcpPeer()

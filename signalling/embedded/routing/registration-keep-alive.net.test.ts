@@ -63,7 +63,7 @@ t.test('no keep-alives without NAT support', async (t) => {
   t.same(await keepAliveTimes(clock, peer, 60), [])
 })
 
-t.test('STUN on the SIP port: the sender learns its address, and SIP goes on', async (t) => {
+t.test('STUN on the SIP port: the sender learns its address, and SIP continues', async (t) => {
   const rig = await openRig(t)
   const socket = createSocket('udp4')
   socket.bind(0, '127.0.0.1')

@@ -48,7 +48,7 @@ async function find(uri: string, dns: Dns, supported = ALL): Promise<string[]> {
   )
 }
 
-t.test('URIs: transport, port and what SIPS makes of them', (t) => {
+t.test('URIs: transport, port and the effect of SIPS', (t) => {
   const read = (uri: string) => {
     const target = parseTarget(uri)
     return target && [target.host, target.port, target.protocol, target.secure]
@@ -92,7 +92,7 @@ t.test('NAPTR decides among the supported transports, in its order', async (t) =
   t.same(await find('sip:a@example.com;transport=udp', dns), ['udp 192.0.2.1:5060'], 'the URI decides')
 })
 
-t.test('without NAPTR: SRV by the usual names, then the host itself', async (t) => {
+t.test('without NAPTR: SRV with the usual names, then the host itself', async (t) => {
   const dns = zone({
     srv: {
       '_sip._tcp.example.com': [srv('s1', 5070)],
@@ -117,7 +117,7 @@ t.test('without NAPTR: SRV by the usual names, then the host itself', async (t) 
   t.same(await find('sip:a@nowhere.example.com', dns), [])
 })
 
-t.test('SRV: by priority, and by weight within one', (t) => {
+t.test('SRV: by priority, and by weight within a priority', (t) => {
   const records = [srv('backup', 1, 20, 1), srv('a', 1, 10, 60), srv('b', 1, 10, 20), srv('c', 1, 10, 0)]
   const draw = (value: number) => orderSrv(records, () => value).map(({ name }) => name)
   t.same(draw(0), ['c', 'a', 'b', 'backup'])
@@ -132,7 +132,7 @@ t.test('SRV: by priority, and by weight within one', (t) => {
   t.end()
 })
 
-t.test('quarantine: tried last, for a while, and never left out', (t) => {
+t.test('quarantine: tried last for a while, and never left out', (t) => {
   const clock = new VirtualClock()
   const quarantine = new DestinationQuarantine(clock)
   const sort = () => quarantine.sort(['a', 'b', 'c'], (key) => key).join('')

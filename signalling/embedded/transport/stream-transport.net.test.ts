@@ -14,30 +14,33 @@ import {
 const TCP = { listen: [{ transport: 'tcp', address: '127.0.0.1', port: 0 }] } as const
 const tcp = { transport: 'TCP' }
 
-t.test('a call over TCP: one connection both ways, no rport, transport in the Contact', async (t) => {
-  const rig = await openRig(t, TCP)
-  const app = await rig.app()
-  const peer = await rig.tcpPeer()
-  const made: Promise<TestDialog>[] = []
-  app.use('invite', (req, res) => {
-    t.equal(req.protocol, 'tcp')
-    made.push(app.createUAS(req, res, { localSdp: SDP_B, headers: { Contact: '<sip:me@localhost>' } }))
-  })
-  await rig.routed(app)
-  const invite = request('INVITE', peer, { Contact: '<sip:peer@192.0.2.1;transport=tcp>' }, SDP_A, tcp)
-  peer.send(invite)
-  const ok = await peer.next('SIP/2.0 200')
-  t.equal(ok.header('Contact'), `<sip:me@127.0.0.1:${rig.port};transport=tcp>`)
-  const dialog = await (made[0] as Promise<TestDialog>)
-  const acked = once(dialog, 'ack')
-  peer.send(request('ACK', peer, { ...inCall(invite, ok, 1, 'ACK'), Contact: null }, '', tcp))
-  await acked
-  const ending = dialog.destroy()
-  const bye = await peer.next('BYE')
-  t.match(bye.header('Via'), /^SIP\/2.0\/TCP 127.0.0.1:\d+;branch=/)
-  peer.send(response(bye, '200 OK'))
-  await ending
-})
+t.test(
+  'a call over TCP: one connection in both directions, no rport, transport in the Contact',
+  async (t) => {
+    const rig = await openRig(t, TCP)
+    const app = await rig.app()
+    const peer = await rig.tcpPeer()
+    const made: Promise<TestDialog>[] = []
+    app.use('invite', (req, res) => {
+      t.equal(req.protocol, 'tcp')
+      made.push(app.createUAS(req, res, { localSdp: SDP_B, headers: { Contact: '<sip:me@localhost>' } }))
+    })
+    await rig.routed(app)
+    const invite = request('INVITE', peer, { Contact: '<sip:peer@192.0.2.1;transport=tcp>' }, SDP_A, tcp)
+    peer.send(invite)
+    const ok = await peer.next('SIP/2.0 200')
+    t.equal(ok.header('Contact'), `<sip:me@127.0.0.1:${rig.port};transport=tcp>`)
+    const dialog = await (made[0] as Promise<TestDialog>)
+    const acked = once(dialog, 'ack')
+    peer.send(request('ACK', peer, { ...inCall(invite, ok, 1, 'ACK'), Contact: null }, '', tcp))
+    await acked
+    const ending = dialog.destroy()
+    const bye = await peer.next('BYE')
+    t.match(bye.header('Via'), /^SIP\/2.0\/TCP 127.0.0.1:\d+;branch=/)
+    peer.send(response(bye, '200 OK'))
+    await ending
+  },
+)
 
 t.test('a lost ACK over TCP: the 200 is not retransmitted, the BYE is sent nevertheless', async (t) => {
   const rig = await openRig(t, TCP)
@@ -56,7 +59,7 @@ t.test('a lost ACK over TCP: the 200 is not retransmitted, the BYE is sent never
   t.equal(peer.seen.filter((m) => m.start.includes('200')).length, 1)
 })
 
-t.test('outgoing calls open a connection and use it again', async (t) => {
+t.test('outgoing calls open a connection and reuse it', async (t) => {
   const rig = await openRig(t, TCP)
   const app = await rig.app()
   const peer = await rig.tcpListener()

@@ -51,7 +51,7 @@ const ask = (app: TestApp, uri: string): Promise<number> =>
   })
 
 t.test(
-  'SIPS in the clear: 480 where there is TLS, 416 where there is none, and no application hears of it',
+  'SIPS over an unencrypted transport: 480 with TLS configured, 416 without; the application is not notified',
   async (t) => {
     const secure = await openTls(t)
     const plain = await openRig(t, {
@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-t.test('a call in: SIPS in the Contact, the same connection for our BYE', async (t) => {
+t.test('an inbound call: SIPS in the Contact, the same connection for our BYE', async (t) => {
   const rig = await openTls(t)
   const app = await rig.app()
   const peer = await openTlsPeer(rig.port, { ca: authority.certificate, servername: 'sip.parley.test' })
@@ -112,7 +112,7 @@ t.test('a call in: SIPS in the Contact, the same connection for our BYE', async 
   await ending
 })
 
-t.test('a call out: verified by address, one connection for the whole call', async (t) => {
+t.test('an outbound call: verified by address, one connection for the whole call', async (t) => {
   const rig = await openTls(t)
   const app = await rig.app()
   const peer = await openTlsListener({ ...cert(authority.issue('IP:127.0.0.1')) })
@@ -174,7 +174,7 @@ t.test('verification can be turned off', async (t) => {
   t.equal(await asked, 200)
 })
 
-t.test('SIPS is never sent in the clear', async (t) => {
+t.test('SIPS is never sent unencrypted', async (t) => {
   const rig = await openRig(t, {
     listen: [
       { transport: 'udp', address: '127.0.0.1', port: 0 },
@@ -191,7 +191,7 @@ t.test('SIPS is never sent in the clear', async (t) => {
   }
 })
 
-t.test('a call in clear text with a SIPS Contact continues over TLS', async (t) => {
+t.test('an unencrypted call with a SIPS Contact continues over TLS', async (t) => {
   const rig = await openRig(t, {
     listen: [
       { transport: 'tcp', address: '127.0.0.1', port: 0 },
@@ -223,7 +223,7 @@ t.test('a call in clear text with a SIPS Contact continues over TLS', async (t) 
   t.notOk(peer.seen.some((message) => message.start.startsWith('BYE')))
 })
 
-t.test('old TLS versions, clear text and unknown clients are rejected', async (t) => {
+t.test('old TLS versions, unencrypted data and unknown clients are rejected', async (t) => {
   const rig = await openTls(t, { verifyClients: true })
   const trusted = { ca: authority.certificate, servername: 'sip.parley.test' }
   await t.rejects(

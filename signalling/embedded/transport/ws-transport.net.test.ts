@@ -29,7 +29,7 @@ const fromBrowser = (branch: string) => ({
   Contact: `<sip:alice@${HOST};transport=ws>`,
 })
 
-t.test('a call in over one WebSocket', async (t) => {
+t.test('an inbound call over one WebSocket', async (t) => {
   const rig = await openRig(t, WS)
   const app = await rig.app()
   const peer = await openWsPeer(`ws://127.0.0.1:${rig.port}/any/path`)

@@ -298,26 +298,29 @@ t.test('requests the application never answers get an answer of the server', asy
   await peer.next((m) => m.start.startsWith('SIP/2.0 500') && m.header('CSeq') === '1 INVITE')
 })
 
-t.test('requests outside dialogs reach applications in turn, and come from the right place', async (t) => {
-  const rig = await openRig(t)
-  const apps = [await rig.app(), await rig.app()]
-  const peer = await rig.udpPeer()
-  const counts = [0, 0]
-  apps.forEach((app, index) => {
-    app.use('message', (_req, res) => {
-      counts[index] = (counts[index] ?? 0) + 1
-      res.send(202)
+t.test(
+  'requests outside dialogs reach applications in turn, and have the right source address',
+  async (t) => {
+    const rig = await openRig(t)
+    const apps = [await rig.app(), await rig.app()]
+    const peer = await rig.udpPeer()
+    const counts = [0, 0]
+    apps.forEach((app, index) => {
+      app.use('message', (_req, res) => {
+        counts[index] = (counts[index] ?? 0) + 1
+        res.send(202)
+      })
+      // A further verb makes drachtio-srf register all of them again.
+      app.use('info', (_req, res) => res.send(200))
     })
-    // A further verb makes drachtio-srf register all of them again.
-    app.use('info', (_req, res) => res.send(200))
-  })
-  await Promise.all(apps.map(rig.routed))
-  for (let i = 0; i < 6; i++) {
-    peer.send(request('MESSAGE', peer, {}, 'hello'))
-    await peer.next('SIP/2.0 202')
-  }
-  t.same(counts, [3, 3])
-})
+    await Promise.all(apps.map(rig.routed))
+    for (let i = 0; i < 6; i++) {
+      peer.send(request('MESSAGE', peer, {}, 'hello'))
+      await peer.next('SIP/2.0 202')
+    }
+    t.same(counts, [3, 3])
+  },
+)
 
 t.test('an early BYE: 200, and 487 for the INVITE, as a CANCEL to the application', async (t) => {
   const rig = await openRig(t)
@@ -338,7 +341,7 @@ t.test('an early BYE: 200, and 487 for the INVITE, as a CANCEL to the applicatio
   await cancelled
 })
 
-t.test('a reliable provisional response is refused in words', async (t) => {
+t.test('a reliable provisional response is rejected with a reason', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()
   const peer = await rig.udpPeer()
