@@ -81,8 +81,8 @@ t.test(
   'a mark is acknowledged when the audio before it was played, in order, repeated names too',
   async (t) => {
     const queue = new PlaybackQueue(8000)
-    t.ok(queue.addMarker({ kind: 'mark', name: 'a mark without audio before it is acknowledged at once' }))
-    t.strictSame(names(queue), ['at once'], 'nothing waits')
+    t.ok(queue.addMarker({ kind: 'mark', name: 'first' }))
+    t.strictSame(names(queue), ['first'], 'a mark without audio before it is acknowledged at once')
     const frame = wire(L16, tone(440, 30))
     queue.enqueue(frame, L16)
     queue.addMarker({ kind: 'mark', name: 'a' })
