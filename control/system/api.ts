@@ -8,8 +8,8 @@ import { openEnum } from '../base/schemas.js'
 import { openApiDocument } from '../openapi/document.js'
 import { WEBHOOKS } from '../openapi/webhook-events.js'
 
-/** Version of the API description. Increases with every addition. */
-export const API_VERSION = '1.0.0'
+/** Version of the API description. Increases with every release that adds something. */
+export const API_VERSION = '1.1.0'
 
 const PROBE_MS = 2000
 /** Time without a poll after which the job queue counts as stuck (ms). The poll interval is 250 ms. */
