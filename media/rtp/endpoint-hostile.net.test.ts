@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import { joined, tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
+import { cannotForge, sendForged } from '../../fixtures/host/forged-datagrams.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { seeded } from '../../fixtures/host/random.js'
 import { silentLog } from '../base/log.js'
@@ -254,7 +255,7 @@ t.test('after a flood a silent peer may still be replaced', async (t) => {
   it.tick()
   t.match(it.end.stats(), { filterActivations: 1, refused: 60, latches: 1 })
   for (let i = 0; i < 60; i++) it.tick()
-  await it.send(other, it.speechOfThief(100))
+  for (let i = 100; i < 110; i++) await it.send(other, it.speechOfThief(i))
   t.match(it.end.stats(), { latches: 2, packetsReceived: 2 })
 })
 
@@ -266,6 +267,49 @@ t.test("more than one tick's worth of packets from the peer is not parsed", asyn
   await it.send(it.peer, it.speech())
   t.match(it.end.stats(), { packetsReceived: 65, floodDropped: 136 })
 })
+
+/** A STUN binding request (RFC 8489), which is not handled on a media port. */
+const STUN = Buffer.from('000100002112a442000102030405060708090a0b', 'hex')
+
+t.test('datagrams from UDP port 0 are refused: nothing can be sent there', async (t) => {
+  const it = await call(t)
+  const zero = { address: '127.0.0.1', port: 0 }
+  for (const bytes of [it.speech(), it.report(), STUN]) it.end.onDatagram(bytes, zero)
+  it.end.rtcpListener.onDatagram(it.report(), zero)
+  t.match(it.end.stats(), { refused: 4, unknownSources: 4, packetsReceived: 0, rtcp: 0, latches: 0 })
+  for (let i = 0; i < 60; i++) it.end.onDatagram(it.speech(), zero)
+  it.tick()
+  t.match(it.end.stats(), { filterActivations: 0, packetsSent: 1, sendErrors: 0 }, 'no filter on port 0')
+})
+
+t.test(
+  'forged datagrams from port 0 and from the own port change nothing',
+  { skip: cannotForge() },
+  async (t) => {
+    const it = await call(t)
+    const { rtcpPort, port } = it.end
+    const from = [
+      { address: '127.0.0.1', port: 0 },
+      { address: '127.0.0.1', port },
+      { address: '255.255.255.255', port: 4000 },
+      { address: '224.0.0.1', port: 4000 },
+    ]
+    await it.send(it.peer, it.speech())
+    for (let i = 0; i < 60; i++) {
+      const datagrams = from.flatMap((source) =>
+        [it.speechOfThief(i), it.report(), STUN].flatMap((bytes) =>
+          [port, rtcpPort].map((to) => ({ from: source, to: { address: '127.0.0.1', port: to }, bytes })),
+        ),
+      )
+      if (i % 20 === 0) await sendForged(datagrams)
+      await it.send(it.peer, it.speech())
+      it.tick()
+    }
+    t.strictSame(it.faults, [])
+    t.match(it.end.stats(), { packetsReceived: 61, latches: 1, sendErrors: 0, packetsSent: 60 })
+    t.ok(it.end.stats().unknownSources >= 3, 'the system delivered some of them')
+  },
+)
 
 /** Flips bits, replaces, cuts or appends bytes. */
 function mutated(random: ReturnType<typeof seeded>, packet: Buffer): Buffer {

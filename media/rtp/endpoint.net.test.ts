@@ -282,7 +282,7 @@ t.test('symmetric RTP: packets go to where they come from', async (t) => {
   t.equal(sdp.got.length, 1)
 })
 
-t.test('the SDP address recovers the stream within three seconds', async (t) => {
+t.test('the SDP address recovers the stream', async (t) => {
   const { peer, remote, start, tick, arrived, newPeer, clock } = await rig(t)
   const stranger = await newPeer()
   remote()
@@ -292,39 +292,52 @@ t.test('the SDP address recovers the stream within three seconds', async (t) => 
   clock.advance(2000)
   stranger.say(tone(500, 20))
   await arrived(2)
-  peer.say(tone(500, 20))
-  await arrived(3)
+  for (let i = 0; i < 10; i++) {
+    peer.say(tone(500, 20))
+    await arrived(3 + i)
+  }
   await tick()
   t.equal(peer.got.length, 1)
 })
 
-t.test('a hijacker is rejected and counted until the stream was silent for a second', async (t) => {
+t.test('a stranger is rejected and counted, also while the stream is silent', async (t) => {
   const { peer, remote, start, arrived, newPeer, clock, end, frames, tick } = await rig(t)
   const thief = await newPeer()
-  thief.ssrc = peer.ssrc
   remote()
   start()
   peer.say(tone(500, 20))
   await arrived(1)
   clock.advance(4000)
-  peer.say(tone(500, 20))
-  await arrived(2)
   const before = frames.length
-  for (let i = 0; i < 5; i++) {
+  for (let i = 0; i < 9; i++) {
     thief.say(tone(2000, 20))
-    await arrived(3 + i)
+    await arrived(2 + i)
     clock.advance(20)
   }
-  t.equal(end.stats().refused, 5)
+  t.equal(end.stats().refused, 9)
   t.equal(frames.length, before)
   await tick()
   t.equal(thief.got.length, 0, 'and nothing is sent to it')
-  clock.advance(1000)
-  thief.say(tone(500, 20))
-  await arrived(8)
-  t.equal(end.stats().refused, 5)
+  t.equal(peer.got.length, 1)
+})
+
+t.test('the stream continues from another port, as behind a NAT', async (t) => {
+  const { peer, remote, start, arrived, newPeer, clock, end } = await rig(t)
+  const moved = await newPeer()
+  remote()
+  start()
+  peer.say(tone(500, 20))
+  await arrived(1)
+  moved.sequence = peer.sequence
+  moved.timestamp = peer.timestamp
+  for (let i = 0; i < 11; i++) {
+    clock.advance(20)
+    moved.say(tone(500, 20))
+    await arrived(2 + i)
+  }
+  t.match(end.stats(), { packetsReceived: 3, refused: 9, latches: 2 })
   end.flush(160)
-  await until('a packet at the new source', () => thief.got.length === 1)
+  await until('a packet at the new port', () => moved.got.length === 1)
 })
 
 t.test('a new SSRC from the same address is accepted once the old one is silent', async (t) => {
@@ -536,14 +549,14 @@ t.test('ports: even ones of the range, reserved after use, rejected when none is
     })
   const one = await open()
   const two = await open()
-  t.strictSame([one.port, two.port], [first + 1, first + 3])
+  t.strictSame([one.port, two.port].sort(), [first + 1, first + 3])
   await t.rejects(open(), { code: 'port_unavailable', retryable: true })
   one.close('hangup')
   one.close('hangup')
   await t.rejects(open(), { code: 'port_unavailable' }, 'at rest')
   clock.advance(30_000)
   const three = await open()
-  t.equal(three.port, first + 1)
+  t.equal(three.port, one.port)
   two.close('hangup')
   three.close('hangup')
 })

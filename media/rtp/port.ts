@@ -63,23 +63,34 @@ export interface RtpPortPair {
   readonly rtcp: RtpPort
 }
 
-/** Allocates pairs of RTP and RTCP ports for one thread. A closed port stays in quarantine for a while. */
+/**
+ * Allocates pairs of RTP and RTCP ports for one thread, at random, because a stranger who can guess a port can
+ * send media to it. A closed port stays in quarantine for a while.
+ */
 export class RtpPorts {
   readonly #clock: Clock
   readonly #bindPort: BindRtpPort
+  readonly #pick: (count: number) => number
   /** Clock time until which `address:port` stays in quarantine. */
   readonly #quarantined = new Map<string, number>()
-  #last = 0
 
-  /** @param bindPort opens the sockets; UDP by default. */
-  constructor(clock: Clock, bindPort: BindRtpPort = bindUdpPort) {
+  /**
+   * @param bindPort opens the sockets; UDP by default.
+   * @param pick returns a random integer from 0 to below `count`.
+   */
+  constructor(
+    clock: Clock,
+    bindPort: BindRtpPort = bindUdpPort,
+    pick: (count: number) => number = randomInt,
+  ) {
     this.#clock = clock
     this.#bindPort = bindPort
+    this.#pick = pick
   }
 
   /**
-   * Binds two sockets: the next free even port of the range and the port after it, or a random pair without a
-   * range. Rejects with EngineError `port_unavailable` when the address cannot be bound, or when every pair
+   * Binds two sockets: a random free even port of the range, or of the ephemeral ports without a range, and the
+   * port after it. Rejects with EngineError `port_unavailable` when the address cannot be bound, or when every pair
    * is in use or in quarantine.
    */
   async open(
@@ -91,14 +102,13 @@ export class RtpPorts {
     if (range === null) return await this.#openAny(address, rtp, rtcp)
     const first = range.first + (range.first % 2)
     const count = Math.max(0, Math.floor((range.last - first + 1) / 2))
-    const start = this.#last >= first && this.#last < range.last ? (this.#last - first) / 2 + 1 : 0
+    if (count === 0) throw noneFree(address, range)
+    const start = this.#pick(count)
     const now = this.#clock.now()
     for (let i = 0; i < count; i++) {
       const port = first + 2 * ((start + i) % count)
       const pair = await this.#tryPair(address, port, now, rtp, rtcp)
-      if (pair === null) continue
-      this.#last = port
-      return pair
+      if (pair !== null) return pair
     }
     throw noneFree(address, range)
   }
@@ -107,7 +117,7 @@ export class RtpPorts {
     // Parley chooses the port itself, because Linux releases a port that it chose when `disconnect` follows
     // `connect`.
     for (let i = 0; i < TRIES; i++) {
-      const port = ANY.first + 2 * randomInt((ANY.last - ANY.first) / 2)
+      const port = ANY.first + 2 * this.#pick((ANY.last - ANY.first) / 2)
       const pair = await this.#tryPair(address, port, this.#clock.now(), rtp, rtcp)
       if (pair !== null) return pair
     }

@@ -120,6 +120,10 @@ export class RtpTransport {
    * returns, or null when the datagram was refused or was not RTP.
    */
   receive(data: Uint8Array, from: SocketAddress, nowMs: number): Uint8Array | null {
+    if (from.port === 0) {
+      this.#refuseSource()
+      return null
+    }
     if (from.port !== this.latch.port || from.address !== this.latch.address) this.#otherDatagrams++
     else if (++this.#streamDatagrams > MAX_BURST) {
       this.floodDropped++
@@ -159,6 +163,10 @@ export class RtpTransport {
 
   /** Takes a datagram of the RTCP port. */
   receiveRtcp(data: Uint8Array, from: SocketAddress, nowMs: number): void {
+    if (from.port === 0) {
+      this.#refuseSource()
+      return
+    }
     if (from.port !== this.#rtcpRemote.port || from.address !== this.#rtcpRemote.address) this.#otherRtcp++
     else if (++this.#streamDatagrams > MAX_BURST) {
       this.floodDropped++
@@ -219,8 +227,7 @@ export class RtpTransport {
 
   #takeRtcp(data: Uint8Array, from: SocketAddress, nowMs: number, onRtpPort: boolean): void {
     if (!this.#isRtcpSource(from, onRtpPort)) {
-      this.unknownSources++
-      this.refused++
+      this.#refuseSource()
       return
     }
     let plain = data
@@ -242,6 +249,12 @@ export class RtpTransport {
     // Symmetric like RTP, because a NAT may have mapped the port.
     this.#rtcpRemote.address = from.address
     this.#rtcpRemote.port = from.port
+  }
+
+  /** Also for UDP source port 0, to which nothing can be sent: a raw socket can forge it. */
+  #refuseSource(): void {
+    this.unknownSources++
+    this.refused++
   }
 
   /**
@@ -271,6 +284,7 @@ export class RtpTransport {
   #rekey(keys: SrtpKeys | null): void {
     const before = this.#keys
     this.#keys = keys
+    this.latch.setAuthenticated(keys !== null)
     if (keys === null) {
       this.#out = null
       this.#in = null

@@ -135,7 +135,7 @@ export class RtpReceiver {
       this.refused++
       return false
     }
-    const verdict = this.#latch.accept(address, port, packet.ssrc, nowMs)
+    const verdict = this.#latch.accept(address, port, packet.ssrc, packet.sequence, nowMs)
     if (verdict === 'refused') {
       this.refused++
       return false

@@ -1,14 +1,16 @@
-/** Any other source may replace one that is silent for this long (ms). */
+/** Another port of the same host, or any authenticated source, may replace one that is silent this long (ms). */
 const TAKE_OVER_MS = 1000
 /**
  * This silence (ms) is enough when half of the identity stays: the same address with a new SSRC (a switch
  * behind it changed the sender), or the same SSRC from another address (a NAT changed the port).
  */
 const HALF_KNOWN_MS = 100
-/** For this long (ms) a source that is closer to the SDP address replaces the first one. */
-const PREFER_SDP_MS = 3000
+/** For this long (ms) a single packet from closer to the SDP address replaces the source. */
+const PREFER_SDP_MS = 1000
 /** A source that was replaced because of its silence may return within this time (ms). */
 const RETURN_MS = 30_000
+/** Packets in sequence with one SSRC that another port or address must send before it replaces the source. */
+const PROOF_PACKETS = 10
 
 interface SocketAddress {
   address: string
@@ -17,8 +19,9 @@ interface SocketAddress {
 
 /**
  * Decides which source's packets belong to this leg. Parley sends to the SDP address until the first valid
- * packet, and then to the address of that packet (symmetric RTP, for peers behind NAT). No other source is
- * accepted while the current one is alive.
+ * packet, and then to the address of that packet (symmetric RTP, for peers behind NAT). A stranger cannot take
+ * over an unencrypted stream, not even a silent one: another source must know the SSRC of the stream, share
+ * its host, or have the SDP address, and prove itself with several packets in sequence.
  */
 export class SourceLatch {
   /** The address to send to; empty before the SDP is known. */
@@ -33,6 +36,17 @@ export class SourceLatch {
   #latchedMs = 0
   #ssrc = 0
   #lastMs = 0
+  #authenticated = false
+  /** The source that is proving itself, its last sequence number, and its packets in sequence. */
+  readonly #candidate: SocketAddress = { address: '', port: 0 }
+  #candidateSsrc = 0
+  #candidateSequence = 0
+  #proofs = 0
+
+  /** Sets whether packets are authenticated (SRTP) before `accept`. Such a source needs no other proof. */
+  setAuthenticated(authenticated: boolean): void {
+    this.#authenticated = authenticated
+  }
 
   /** Sets the address of the SDP. A changed address starts over, the same one changes nothing. */
   setSdpAddress(address: string, port: number): void {
@@ -43,21 +57,33 @@ export class SourceLatch {
     this.port = port
     this.#previous.address = ''
     this.#latched = false
+    this.#proofs = 0
   }
 
-  /** Returns true when `accept` would refuse the packet. It is a cheap check before SRTP authentication. */
+  /**
+   * Returns true when `accept` would refuse an authenticated packet. It is a cheap check before SRTP
+   * authentication.
+   */
   wouldRefuse(address: string, port: number, ssrc: number, nowMs: number): boolean {
-    if (!this.#latched) return false
-    const sameAddress = address === this.address && port === this.port
-    return !(sameAddress && ssrc === this.#ssrc) && !this.#mayReplace(sameAddress, address, port, ssrc, nowMs)
+    return !this.#isCurrent(address, port, ssrc) && !this.#mayReplace(address, port, ssrc, nowMs)
   }
 
   /**
    * Takes a valid packet. Returns `same` for the current stream, `new` for the first packet of another
    * stream, or `refused`.
    */
-  accept(address: string, port: number, ssrc: number, nowMs: number): 'refused' | 'same' | 'new' {
-    if (this.wouldRefuse(address, port, ssrc, nowMs)) {
+  accept(
+    address: string,
+    port: number,
+    ssrc: number,
+    sequence: number,
+    nowMs: number,
+  ): 'refused' | 'same' | 'new' {
+    if (
+      !this.#isCurrent(address, port, ssrc) &&
+      !this.#mayReplace(address, port, ssrc, nowMs) &&
+      !this.#isProven(address, port, ssrc, sequence, nowMs)
+    ) {
       this.unknownSources++
       return 'refused'
     }
@@ -70,6 +96,10 @@ export class SourceLatch {
     return before ? 'same' : 'new'
   }
 
+  #isCurrent(address: string, port: number, ssrc: number): boolean {
+    return !this.#latched || (ssrc === this.#ssrc && port === this.port && address === this.address)
+  }
+
   #latch(address: string, port: number, nowMs: number): void {
     this.latches++
     // A source that was replaced by one closer to the SDP, or by a returning one, may not return.
@@ -77,21 +107,47 @@ export class SourceLatch {
     this.#previous.address = claims ? this.address : ''
     this.#previous.port = claims ? this.port : 0
     this.#latchedMs = nowMs
+    this.#proofs = 0
     this.address = address
     this.port = port
   }
 
-  #mayReplace(sameAddress: boolean, address: string, port: number, ssrc: number, nowMs: number): boolean {
+  /** Returns true when a single packet is enough to replace the source. */
+  #mayReplace(address: string, port: number, ssrc: number, nowMs: number): boolean {
     const silentMs = nowMs - this.#lastMs
-    if ((sameAddress || ssrc === this.#ssrc) && silentMs >= HALF_KNOWN_MS) return true
-    if (sameAddress) return false
+    if (address === this.address && port === this.port) return silentMs >= HALF_KNOWN_MS
     const sinceMs = nowMs - this.#latchedMs
     if (sinceMs < PREFER_SDP_MS && this.#sdpMatch(address, port) > this.#sdpMatch(this.address, this.port)) {
       return true
     }
     const was = this.#previous
     if (sinceMs < RETURN_MS && address === was.address && port === was.port) return true
-    return silentMs >= TAKE_OVER_MS
+    if (!this.#authenticated) return false
+    return silentMs >= (ssrc === this.#ssrc ? HALF_KNOWN_MS : TAKE_OVER_MS)
+  }
+
+  /** Counts the packets in sequence of a possible successor. Returns true when it may replace the source. */
+  #isProven(address: string, port: number, ssrc: number, sequence: number, nowMs: number): boolean {
+    const match = this.#sdpMatch(address, port)
+    const sameSsrc = ssrc === this.#ssrc
+    // An off-path stranger knows neither the SSRC nor an address that can receive what Parley sends.
+    if (match === 0 && !sameSsrc && address !== this.address) return false
+    const candidate = this.#candidate
+    const continues =
+      this.#proofs > 0 &&
+      ssrc === this.#candidateSsrc &&
+      sequence === ((this.#candidateSequence + 1) & 0xffff) &&
+      port === candidate.port &&
+      address === candidate.address
+    candidate.address = address
+    candidate.port = port
+    this.#candidateSsrc = ssrc
+    this.#candidateSequence = sequence
+    this.#proofs = continues ? this.#proofs + 1 : 1
+    if (this.#proofs < PROOF_PACKETS) return false
+    // The SDP names this very address, so that it replaces a source elsewhere that is still alive.
+    if (match === 2) return true
+    return nowMs - this.#lastMs >= (sameSsrc ? HALF_KNOWN_MS : TAKE_OVER_MS)
   }
 
   /** Returns how closely an address matches the SDP. */
