@@ -150,10 +150,12 @@ export class DnsClient {
           const reply = readReply(query, bytes)
           if (reply !== null) finish(reply)
         })
-        socket.connect(port, host, () => {
+        // Without a callback, a failure to connect reaches the `error` listener.
+        socket.on('connect', () => {
           if (this.#closed) finish(null)
           else socket.send(query.bytes)
         })
+        socket.connect(port, host)
       },
       () => socket.close(),
     )

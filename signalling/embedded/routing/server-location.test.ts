@@ -150,3 +150,15 @@ t.test('quarantine: tried last for a while, and never left out', (t) => {
   t.ok(quarantine.size <= 1000)
   t.end()
 })
+
+t.test('SRV records with port 0 are left out', async (t) => {
+  const dns = zone({
+    srv: {
+      '_sip._udp.one.test': [srv('a.one.test', 0), srv('b.one.test', 5070)],
+      '_sip._udp.two.test': [srv('a.one.test', 0)],
+    },
+    hosts: { 'a.one.test': ['192.0.2.1'], 'b.one.test': ['192.0.2.2'], 'two.test': ['192.0.2.3'] },
+  })
+  t.same(await find('sip:one.test', dns, new Set(['udp'])), ['udp 192.0.2.2:5070'])
+  t.same(await find('sip:two.test', dns, new Set(['udp'])), ['udp 192.0.2.3:5060'])
+})

@@ -131,9 +131,13 @@ function pickServices(
   })
 }
 
-/** Returns the servers of SRV records. A target of `.` means that the service does not exist. */
+/**
+ * Returns the servers of SRV records. A target of `.` means that the service does not exist. Nothing can be
+ * sent to port 0, so such records are left out.
+ */
 async function serversOf(name: string, dns: Dns): Promise<readonly Server[]> {
-  const records = [...(await dns.srv(name))].sort((a, b) => a.priority - b.priority).slice(0, MAX_RECORDS)
+  const usable = (await dns.srv(name)).filter((record) => record.port > 0)
+  const records = usable.sort((a, b) => a.priority - b.priority).slice(0, MAX_RECORDS)
   const found = await Promise.all(
     records.map(async ({ name: host, port, priority, weight }) => {
       const addresses = host === '' || host === '.' ? [] : await dns.addresses(host)

@@ -1,12 +1,13 @@
 import { once } from 'node:events'
 import { isIP, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { errorText } from '../../../media/base/errors.js'
 import { type AddressSettings, AdvertisedAddress } from './advertised-address.js'
 import type { Connection, ConnectionSettings } from './connection.js'
 import { ConnectionTable } from './connection-table.js'
 import { isWildcard } from './local-address.js'
 import type { TlsContext } from './tls-context.js'
-import type { Flow, Protocol, SocketAddress, Transport } from './transport.js'
+import { closedFlow, type Flow, type Protocol, type SocketAddress, type Transport } from './transport.js'
 
 export interface ConnectionTransportSettings extends AddressSettings, ConnectionSettings {
   readonly port: number
@@ -69,7 +70,15 @@ export abstract class ConnectionTransport<C extends Connection> implements Trans
 
   /** Returns an open connection with the peer, or a new one. */
   flowTo(remote: SocketAddress, name: string): Flow {
-    return this.#connections.find(remote, name) ?? this.connect(remote, name)
+    const existing = this.#connections.find(remote, name)
+    if (existing !== null) return existing
+    try {
+      return this.connect(remote, name)
+    } catch (error) {
+      // Node and the WebSocket library throw at once for an address that they cannot use.
+      this.settings.log.warn({ error: errorText(error), remote }, 'sip.connect_failed')
+      return closedFlow(this, remote)
+    }
   }
 
   async close(): Promise<void> {

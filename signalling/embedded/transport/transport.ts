@@ -46,6 +46,19 @@ export interface Flow {
   onBroken(broken: () => void): () => void
 }
 
+/** Returns a flow that sends nothing, for a peer that cannot be reached. */
+export function closedFlow(transport: Transport, remote: SocketAddress): Flow {
+  return {
+    protocol: transport.protocol,
+    reliable: false,
+    transport,
+    remote,
+    open: false,
+    send: () => false,
+    onBroken: () => () => {},
+  }
+}
+
 /** A listening address. */
 export interface Transport {
   readonly protocol: Protocol

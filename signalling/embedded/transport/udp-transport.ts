@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Clock } from '../../../media/base/clock.js'
+import { errorText } from '../../../media/base/errors.js'
 import type { Log } from '../../../media/base/log.js'
 import { Scope } from '../../../media/base/scope.js'
 import type { Limits } from '../limits.js'
@@ -31,6 +32,15 @@ function socketOf(family: 4 | 6, shared: boolean): Socket {
     ipv6Only: family === 6,
     lookup: (host, _options, done) => done(null, host, family),
   })
+}
+
+/** Runs a socket call. What Node throws at once, such as a bad port, reaches `onError` in the next tick. */
+function attempt(call: () => void, onError: (error: Error) => void): void {
+  try {
+    call()
+  } catch (error) {
+    process.nextTick(onError, error instanceof Error ? error : new Error(errorText(error)))
+  }
 }
 
 async function bind(socket: Socket, address: string, port: number): Promise<number> {
@@ -119,18 +129,29 @@ class UdpTransport implements Transport {
     return longestIdle !== null
   }
 
-  /** Connected sockets receive part of the traffic, so all sockets feed the same handler. */
+  /**
+   * Connected sockets receive part of the traffic, so all sockets feed the same handler. Datagrams from port 0
+   * are forged and cannot be answered, so they are dropped.
+   */
   receiveFrom(socket: Socket): void {
     socket.on('message', (bytes, peer) => {
+      if (peer.port === 0) {
+        this.settings.log.debug({ address: peer.address }, 'sip.datagram_from_port_0')
+        return
+      }
       this.settings.events.onMessage(bytes, new UdpReplyFlow(this, peer))
     })
   }
 
   sendTo(bytes: Buffer, remote: SocketAddress, onError: (error: Error) => void): boolean {
     if (this.#closed) return false
-    this.#socket.send(bytes, remote.port, remote.address, (error) => {
-      if (error) onError(error)
-    })
+    attempt(
+      () =>
+        this.#socket.send(bytes, remote.port, remote.address, (error) => {
+          if (error) onError(error)
+        }),
+      onError,
+    )
     return true
   }
 
@@ -198,12 +219,17 @@ class ConnectedUdpFlow implements Flow {
     scope.own(() => new Promise<void>((resolve) => this.#socket.close(() => resolve())))
     transport.receiveFrom(this.#socket)
     this.#socket.on('error', (error) => this.#onError(error))
+    this.#socket.on('connect', () => this.#connected())
     // Bind and connect happen in this tick (literal addresses), so no datagram of another peer arrives.
     this.#socket.bind(
       { address: transport.bound.address, port: transport.bound.port, exclusive: true },
       () => {
         if (scope.closed) return
-        this.#socket.connect(remote.port, remote.address, () => this.#connected())
+        // Without a callback, a failure to connect reaches the `error` listener.
+        attempt(
+          () => this.#socket.connect(remote.port, remote.address),
+          (error) => this.#onError(error),
+        )
       },
     )
     this.#scheduleIdleCheck(transport.settings.timers.udpFlowIdle)
@@ -239,9 +265,13 @@ class ConnectedUdpFlow implements Flow {
   }
 
   #sendNow(bytes: Buffer): void {
-    this.#socket.send(bytes, (error) => {
-      if (error) this.#reportFailure(error)
-    })
+    attempt(
+      () =>
+        this.#socket.send(bytes, (error) => {
+          if (error) this.#reportFailure(error)
+        }),
+      (error) => this.#reportFailure(error),
+    )
   }
 
   #connected(): void {

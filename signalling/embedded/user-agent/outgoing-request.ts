@@ -20,7 +20,7 @@ import {
   clientTransactionKey,
   type TransactionFailure,
 } from '../transaction/client-transaction.js'
-import type { Flow } from '../transport/transport.js'
+import { closedFlow, type Flow } from '../transport/transport.js'
 import { viaOf } from './own-headers.js'
 import type { PendingRequest } from './pending-requests.js'
 
@@ -142,8 +142,7 @@ export class OutgoingRequest implements LocalInvite, PendingRequest {
       const composed = this.#spec.compose({ transport, peer: transport.bound.address })
       const request = withVia(composed, viaOf(transport, transport.bound.address, newBranch()))
       const remote = transport.advertised(transport.bound.address)
-      const flow = { ...CLOSED_FLOW, protocol: transport.protocol, transport, remote }
-      this.#reportSent(serialise(request), flow)
+      this.#reportSent(serialise(request), closedFlow(transport, remote))
       if (result.kind === 'flow closed') this.#fail(request, 410, 'Gone', transport.protocol)
       else this.#fail(request, 503, 'DNS Error', transport.protocol)
       return
@@ -308,14 +307,6 @@ export class OutgoingRequest implements LocalInvite, PendingRequest {
       body: NO_BODY,
     }
   }
-}
-
-/** Stands for the flow of a request that could not be addressed. */
-const CLOSED_FLOW = {
-  reliable: false,
-  open: false,
-  send: () => false,
-  onBroken: () => () => {},
 }
 
 function branchKey(request: SipRequest): string {
