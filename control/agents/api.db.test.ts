@@ -121,6 +121,9 @@ await onEachDialect(t, async (t, open) => {
       outputVariables: [{ name: 'b' }],
       evaluationCriteria: [{ id: /.+/, name: 'Polite' }],
     })
+    const credential = (auth: object) => ({
+      tools: [{ name: 'a', description: 'x', http: { ...http, auth: { secretId: 'sec_1', ...auth } } }],
+    })
     const bad: readonly [unknown, string][] = [
       [{}, ''],
       [{ name: null }, 'name'],
@@ -199,6 +202,12 @@ await onEachDialect(t, async (t, open) => {
       [
         { tools: [{ name: 'a', description: 'x', http: { ...http, headers: { Host: 'x' } } }] },
         'tools[0].http.headers.Host',
+      ],
+      [credential({ type: 'bearer', header: 'Content-Length' }), 'tools[0].http.auth.header'],
+      [credential({ type: 'api_key', name: 'two words' }), 'tools[0].http.auth.name'],
+      [
+        credential({ type: 'none', secondary: { in: 'header', name: 'host', secretId: 'sec_1' } }),
+        'tools[0].http.auth.secondary.name',
       ],
     ]
     for (const [body, issue] of bad) {

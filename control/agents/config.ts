@@ -6,6 +6,7 @@ import {
   EMBEDDED_VOICE,
 } from '../../media/vendors/catalogue.js'
 import { VOICE_LANGUAGES } from '../../media/vendors/espeak/voices.js'
+import { HEADER_NAME } from '../tools/credential-names.js'
 
 /*
  * The configuration of an agent: every field with its limits and its default. The full schema describes what
@@ -58,10 +59,7 @@ const ToolAuth = z.strictObject({
 })
 
 // RFC 9110 5.1 and 5.5: a token as the name, and a value without line breaks.
-const HeaderName = z
-  .string()
-  .max(100)
-  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/)
+const HeaderName = z.string().max(100).regex(HEADER_NAME)
 const HeaderValue = z
   .string()
   .max(1_000)

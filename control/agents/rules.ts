@@ -10,6 +10,7 @@ import {
   voices,
 } from '../../media/vendors/catalogue.js'
 import { ESPEAK_PACKAGE } from '../../media/vendors/espeak/installed.js'
+import { credentialHeaders, headerNameProblem } from '../tools/credential-names.js'
 import type { AgentConfig } from './config.js'
 
 /** A field that contradicts another field or the catalogue. */
@@ -46,29 +47,18 @@ export function duplicateName(config: AgentConfig): ConfigProblem | null {
   return null
 }
 
-/**
- * Headers that describe the connection or the body, which the service sets itself (RFC 9110 7.2, 7.6.1; RFC
- * 9112 6).
- */
-const CONNECTION_HEADERS = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
 /** Returns the first header of a tool that customers may not set. */
 export function headerProblem({ tools }: AgentConfig): ConfigProblem | null {
   for (const [index, { http }] of tools.entries()) {
-    const name = Object.keys(http?.headers ?? {}).find((name) => CONNECTION_HEADERS.has(name.toLowerCase()))
-    if (name !== undefined) {
-      return { path: `tools[${index}].http.headers.${name}`, message: 'is set by the service' }
+    if (http === null) continue
+    const at = `tools[${index}].http`
+    const headers = [
+      ...Object.keys(http.headers).map((name) => ({ path: `${at}.headers.${name}`, name })),
+      ...credentialHeaders(http.auth).map(({ field, name }) => ({ path: `${at}.auth.${field}`, name })),
+    ]
+    for (const { path, name } of headers) {
+      const message = headerNameProblem(name)
+      if (message !== null) return { path, message }
     }
   }
   return null
@@ -187,7 +177,7 @@ export function toolProblem(config: AgentConfig): ConfigProblem | null {
         message: `Authentication of type ${auth.type} needs a secret. Set secretId.`,
       }
     }
-    if (auth.type === 'api_key' && auth.name === null) {
+    if (auth.type === 'api_key' && (auth.name ?? '') === '') {
       return {
         path: `${at}.http.auth.name`,
         message: 'API key authentication needs the name of its header or parameter.',

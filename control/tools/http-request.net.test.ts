@@ -5,7 +5,7 @@ import { VirtualClock } from '../../fixtures/host/clock.js'
 import type { HttpToolAuth, HttpToolRequest } from '../../media/agent/agent-spec.js'
 import { systemClock } from '../../media/base/clock.js'
 import { openEgress } from '../net/egress.js'
-import { buildRequest } from './http-request.js'
+import { buildRequest, requestProblem } from './http-request.js'
 import { sendToolRequest } from './send-request.js'
 
 const REQUEST: HttpToolRequest = {
@@ -80,6 +80,34 @@ t.test('credentials are sent in the configured position', async (t) => {
   t.equal(connected.headers.authorization, 'Bearer c', 'a connection alone is a bearer token')
 })
 
+t.test('an argument never repeats a parameter of the address or of a credential', async (t) => {
+  const problem = (over: Partial<HttpToolRequest>, args: object) =>
+    requestProblem({ ...REQUEST, method: 'GET', ...over }, { ...args })
+  t.equal(problem({}, { id: 1 }), null)
+  t.match(
+    problem({}, { id: 1, shop: '8' }),
+    /^Failed: .* already has the parameter shop\. .* Nothing was sent/,
+  )
+  t.equal(problem({ method: 'POST' }, { shop: '8' }), null, 'a body does not meet the query')
+  const key: HttpToolAuth = { ...AUTH, type: 'api_key', in: 'query', name: 'key' }
+  t.match(problem({ auth: key }, { key: 'mine' }), /already has the parameter key/)
+  const secondary = { in: 'query', name: 'org', secretId: 'sec_2' } as const
+  t.match(problem({ auth: { ...AUTH, secondary } }, { org: 'x' }), /already has the parameter org/)
+})
+
+t.test('a credential never becomes a header of the connection', async (t) => {
+  const problem = (auth: Partial<HttpToolAuth>) =>
+    requestProblem({ ...REQUEST, auth: { ...AUTH, ...auth } }, {})
+  for (const name of ['Host', 'content-length', 'Transfer-Encoding', 'two words', 'a:b', '']) {
+    const told = /^Failed: the service sets a header .* Nothing was sent\.$/
+    t.match(problem({ header: name }), told, name)
+    t.match(problem({ type: 'api_key', name }), told, name)
+    t.match(problem({ secondary: { in: 'header', name, secretId: 'sec_2' } }), told, name)
+  }
+  t.equal(problem({ header: 'X-Token', secondary: { in: 'header', name: 'X-Org', secretId: 's' } }), null)
+  t.equal(problem({ type: 'api_key', in: 'query', name: 'host' }), null, 'a parameter may have any name')
+})
+
 t.test('the text that the model receives for a response', async (t) => {
   const receiver = await openReceiver()
   const egress = openEgress({ allowPrivate: true })
@@ -91,11 +119,9 @@ t.test('the text that the model receives for a response', async (t) => {
     sendToolRequest({
       egress,
       clock: systemClock,
-      request: buildRequest({ ...REQUEST, url: receiver.url, auth: AUTH }, GIVEN, {
-        primary: 'top-secret',
-        secondary: null,
-      }),
-      timeoutMs: 8000,
+      tool: { ...REQUEST, url: receiver.url, auth: AUTH },
+      args: GIVEN,
+      secrets: { primary: 'top-secret', secondary: null },
     })
   const answers: [status: number, headers: Record<string, string>, body: string | Buffer, told: RegExp][] = [
     [200, { 'content-type': 'application/json' }, '{"arrives":"tomorrow"}', /^\{"arrives":"tomorrow"\}$/],
@@ -146,7 +172,7 @@ t.test('a system that is silent, missing, or private', async (t) => {
     silent.close()
   })
   const send = (egress: typeof open, url: string) =>
-    sendToolRequest({ egress, clock, request: buildRequest({ ...REQUEST, url }, {}, NONE), timeoutMs: 8000 })
+    sendToolRequest({ egress, clock, tool: { ...REQUEST, url }, args: {}, secrets: NONE })
   const waiting = send(open, `http://127.0.0.1:${port}/`)
   clock.advance(8000)
   t.match(await waiting, /^Failed: the other system did not answer in time/)

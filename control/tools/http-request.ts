@@ -1,4 +1,5 @@
 import type { HttpToolAuth, HttpToolRequest } from '../../media/agent/agent-spec.js'
+import { credentialHeaders, credentialParameters, headerNameProblem } from './credential-names.js'
 
 /** Values of the secrets of a request. Null if it has none. */
 export interface ToolSecrets {
@@ -15,6 +16,25 @@ export interface BuiltRequest {
 }
 
 const IN_QUERY: ReadonlySet<HttpToolRequest['method']> = new Set(['GET', 'DELETE'])
+
+/**
+ * Returns why a request cannot be made, as the model receives it, or null. Saving a tool checks its headers;
+ * tools that were saved by an earlier release are checked here only.
+ */
+export function requestProblem(
+  request: HttpToolRequest,
+  args: Readonly<Record<string, unknown>>,
+): string | null {
+  if (credentialHeaders(request.auth).some(({ name }) => headerNameProblem(name) !== null)) {
+    return 'Failed: the service sets a header of this tool itself. Nothing was sent.'
+  }
+  if (!IN_QUERY.has(request.method)) return null
+  // Servers disagree about which of two values counts.
+  const fixed = new Set([...new URL(request.url).searchParams.keys(), ...credentialParameters(request.auth)])
+  const twice = Object.keys(args).find((name) => fixed.has(name))
+  if (twice === undefined) return null
+  return `Failed: the address of this tool already has the parameter ${twice}. Leave it out. Nothing was sent.`
+}
 
 /**
  * Returns the request of an HTTP tool with the arguments of the model and the credentials. The arguments

@@ -16,7 +16,6 @@ import type { Db } from '../db/database.js'
 import type { Egress } from '../net/egress.js'
 import { readSecretValue } from '../secrets/store.js'
 import { openVault } from '../secrets/vault.js'
-import { buildRequest } from './http-request.js'
 import { sendToolRequest } from './send-request.js'
 
 /** Maximum concurrent requests of a call. An agent has up to 32 tools. */
@@ -70,12 +69,7 @@ export function openAgentTools(deps: {
       return 'Failed: the credentials of this tool are gone. Nothing was sent.'
     }
     const startedAt = clock.now()
-    const result = await sendToolRequest({
-      egress,
-      clock,
-      request: buildRequest(request, args, secrets),
-      timeoutMs: request.timeoutMs,
-    })
+    const result = await sendToolRequest({ egress, clock, tool: request, args, secrets })
     const ms = Math.round(clock.now() - startedAt)
     log.info({ callId, tool: tool.name, ms, failed: result.startsWith('Failed') }, 'tool.finished')
     return result

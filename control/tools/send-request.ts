@@ -1,9 +1,10 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import type { HttpToolRequest } from '../../media/agent/agent-spec.js'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError } from '../../media/base/errors.js'
 import type { Egress } from '../net/egress.js'
-import type { BuiltRequest } from './http-request.js'
+import { buildRequest, requestProblem, type ToolSecrets } from './http-request.js'
 
 /** Maximum bytes read of a response. */
 const MAX_BYTES = 64 * 1024
@@ -14,15 +15,19 @@ const READABLE = /^(text\/|application\/([\w.+-]*\+)?(json|xml)|application\/x-w
 
 /**
  * Sends the request of a tool once (it may not be repeatable), only to public addresses, without following
- * redirects, within `timeoutMs` in total. Resolves with the text for the model. Never rejects.
+ * redirects, within the tool's `timeoutMs` in total. Resolves with the text for the model. Never rejects.
  */
 export function sendToolRequest(options: {
   readonly egress: Egress
   readonly clock: Clock
-  readonly request: BuiltRequest
-  readonly timeoutMs: number
+  readonly tool: HttpToolRequest
+  readonly args: Readonly<Record<string, unknown>>
+  readonly secrets: ToolSecrets
 }): Promise<string> {
-  const { egress, clock, request, timeoutMs } = options
+  const { egress, clock, tool, args, secrets } = options
+  const problem = requestProblem(tool, args)
+  if (problem !== null) return Promise.resolve(problem)
+  const request = buildRequest(tool, args, secrets)
   let url: URL
   try {
     url = egress.permit(request.url, 'http')
@@ -37,7 +42,7 @@ export function sendToolRequest(options: {
       headers: { ...request.headers, ...(bytes === null ? {} : { 'content-length': String(bytes.length) }) },
       agent: secure ? egress.https : egress.http,
     })
-    const timer = clock.after(timeoutMs, () => {
+    const timer = clock.after(tool.timeoutMs, () => {
       resolve('Failed: the other system did not answer in time. The request may have been carried out.')
       outgoing.destroy()
     })

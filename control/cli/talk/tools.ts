@@ -3,7 +3,6 @@ import type { ToolRunner } from '../../../media/agent/tools/tool-calls.js'
 import type { Clock } from '../../../media/base/clock.js'
 import { errorText } from '../../../media/base/errors.js'
 import type { openEgress } from '../../net/egress.js'
-import { buildRequest } from '../../tools/http-request.js'
 import { sendToolRequest } from '../../tools/send-request.js'
 import type { Printer } from './printer.js'
 
@@ -17,7 +16,7 @@ export function openTalkTools(
   }: { readonly egress: ReturnType<typeof openEgress>; readonly clock: Clock; readonly printer: Printer },
 ): ToolRunner {
   return {
-    run({ tool, arguments: given, timeoutMs }, done) {
+    run({ tool, arguments: args }, done) {
       let cancelled = false
       const found = spec.tools.find(({ name }) => name === tool)
       const sent =
@@ -25,8 +24,9 @@ export function openTalkTools(
           ? sendToolRequest({
               egress,
               clock,
-              request: buildRequest(found.action.request, given, { primary: null, secondary: null }),
-              timeoutMs,
+              tool: found.action.request,
+              args,
+              secrets: { primary: null, secondary: null },
             })
           : Promise.resolve(`Failed: there is no request named ${tool}.`)
       sent.then(

@@ -35,7 +35,10 @@ const TOOLS: readonly ToolSpec[] = [
   tool(
     'order',
     { kind: 'http', request: REQUEST },
-    { speech: { 'hi-IN': 'देखती हूँ।', 'en-IN': 'Let me see.' } },
+    {
+      parameters: [{ name: 'id', description: 'Order', type: 'integer', required: false }],
+      speech: { 'hi-IN': 'देखती हूँ।', 'en-IN': 'Let me see.' },
+    },
   ),
   tool('stock', { kind: 'http', request: { ...REQUEST, timeoutMs: 9000 } }),
 ]
@@ -120,8 +123,18 @@ t.test('valid keys are sent, invalid ones are not', async (t) => {
   ])
 })
 
+t.test('a wrong argument of a request is reported to the model', async (t) => {
+  const { asked, first } = run('', [call('1', 'order', { id: 'seven' })])
+  t.same(asked, [])
+  t.match(first?.outcomes, [{ result: 'Failed: the parameter id must be a whole number. Nothing was sent.' }])
+})
+
 t.test('requests run in parallel; the round ends with the last result', async (t) => {
-  const made = [call('1', 'order', { id: 7 }), call('2', 'slots', { day: 'Monday' }), call('3', 'stock')]
+  const made = [
+    call('1', 'order', { id: '7', role: 'owner' }),
+    call('2', 'slots', { day: 'Monday' }),
+    call('3', 'stock'),
+  ]
   const { running, asked, rounds } = run('', made)
   t.same(rounds, [])
   t.same(

@@ -1,6 +1,7 @@
 import type { ToolSpec } from '../agent-spec.js'
 import type { Cancellable, ChatMessage, ToolCall, ToolDeclaration } from '../vendor-ports.js'
 import { toolResultText } from './service-tools.js'
+import { declaredArguments, missingArgument } from './tool-arguments.js'
 
 /** A tool that needs something outside the conversation. */
 export interface ToolRequest {
@@ -75,7 +76,7 @@ export interface RunningTools {
 
 /**
  * Runs the calls of one answer in parallel. Calls `done` once, synchronously when no result is pending.
- * Mistakes of the model (an unknown name, a missing argument) are reported to the model and not thrown.
+ * Mistakes of the model (an unknown name, a wrong argument) are reported to the model and not thrown.
  */
 export function runTools(
   text: string,
@@ -131,9 +132,9 @@ class Running implements RunningTools {
   #begin(at: number, call: ToolCall, tools: readonly ToolSpec[], runner: ToolRunner): string | null {
     const tool = tools.find(({ name }) => name === call.name)
     if (!tool) return `There is no tool named ${call.name}.`
-    const missing = tool.parameters.find(({ name, required }) => required && !(name in call.arguments))
-    if (missing) return `The parameter ${missing.name} is missing.`
-    const { action } = tool
+    const { action, parameters } = tool
+    const missing = parameters.find(({ name, required }) => required && !Object.hasOwn(call.arguments, name))
+    if (missing) return missingArgument(missing.name)
     switch (action.kind) {
       case 'mock':
         return action.response
@@ -142,18 +143,23 @@ class Running implements RunningTools {
         return 'The call ends after these words.'
       case 'send_dtmf':
         return pressed(call, runner)
-      case 'http':
-        return this.#wait(at, call, tool, action.request.timeoutMs, runner.run.bind(runner))
-      default:
+      case 'http': {
+        const declared = declaredArguments(parameters, call.arguments)
+        if (typeof declared === 'string') return declared
+        const request = { tool: tool.name, arguments: declared, timeoutMs: action.request.timeoutMs }
+        return this.#wait(at, call, tool, request, runner.run.bind(runner))
+      }
+      default: {
         if (runner.serve === undefined) return toolResultText(action.kind, { status: 'not_available' })
-        return this.#wait(at, call, tool, SERVICE_TIMEOUT_MS, runner.serve.bind(runner))
+        const request = { tool: tool.name, arguments: call.arguments, timeoutMs: SERVICE_TIMEOUT_MS }
+        return this.#wait(at, call, tool, request, runner.serve.bind(runner))
+      }
     }
   }
 
-  #wait(at: number, call: ToolCall, tool: ToolSpec, timeoutMs: number, run: ToolRunner['run']): null {
+  #wait(at: number, call: ToolCall, tool: ToolSpec, request: ToolRequest, run: ToolRunner['run']): null {
     const waiting: { readonly tool: ToolSpec; job: Cancellable | null } = { tool, job: null }
     this.#waiting.set(at, waiting)
-    const request = { tool: tool.name, arguments: call.arguments, timeoutMs }
     waiting.job = run(request, (result) => this.#resultReceived(at, call, result))
     return null
   }

@@ -1,0 +1,53 @@
+import t from 'tap'
+import { declaredArguments } from './tool-arguments.js'
+
+const parameter = (name: string, type: 'string' | 'number' | 'integer' | 'boolean', required = false) => ({
+  name,
+  type,
+  required,
+  description: '',
+})
+
+t.test('only declared arguments are kept', async (t) => {
+  const parameters = [parameter('phone', 'string', true), parameter('note', 'string')]
+  t.same(declaredArguments(parameters, { phone: '1', shop: '8', admin: true, __proto__: { note: 'x' } }), {
+    phone: '1',
+  })
+  t.same(declaredArguments(parameters, { phone: '1', note: null }), { phone: '1' })
+  t.equal(declaredArguments(parameters, { note: 'x' }), 'The parameter phone is missing.')
+  t.equal(declaredArguments(parameters, { phone: null }), 'The parameter phone is missing.')
+  // Every object inherits this name, so it does not count as given.
+  t.match(declaredArguments([parameter('constructor', 'string', true)], {}), /constructor is missing/)
+})
+
+t.test('arguments get their declared type or are refused', async (t) => {
+  const rows = [
+    ['string', 'a', 'a'],
+    ['string', 7, '7'],
+    ['string', false, 'false'],
+    ['string', { a: 1 }, null],
+    ['string', ['a'], null],
+    ['number', 1.5, 1.5],
+    ['number', ' -1.5e3 ', -1500],
+    ['number', '1,5', null],
+    ['number', '', null],
+    ['number', '0x10', null],
+    ['number', '1e999', null],
+    ['number', Number.NaN, null],
+    ['number', true, null],
+    ['integer', 2, 2],
+    ['integer', '2', 2],
+    ['integer', 2.5, null],
+    ['integer', '12345678901234567890', null],
+    ['boolean', true, true],
+    ['boolean', 'False', false],
+    ['boolean', 'yes', null],
+    ['boolean', 1, null],
+  ] as const
+  for (const [type, given, expected] of rows) {
+    const found = declaredArguments([parameter('a', type)], { a: given })
+    if (expected === null)
+      t.match(found, /^Failed: the parameter a must be .* Nothing was sent\.$/, `${given}`)
+    else t.same(found, { a: expected }, `${type} ${given}`)
+  }
+})
