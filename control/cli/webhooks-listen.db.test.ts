@@ -91,6 +91,15 @@ t.test('forwards new events, signed, once, oldest first', async (t) => {
     .execute()
   await next()
   await turnsUntil(() => receiver.received.length === 4)
+
+  // Minutes later the log still lists the earlier events on its first page.
+  rig.clock.advance(300_000)
+  await rig.recordEvent()
+  await next()
+  await turnsUntil(() => receiver.received.length === 5)
+  for (let poll = 0; poll < 3; poll++) await next()
+  await turnsUntil(() => lines.length >= 6)
+  t.equal(receiver.received.length, 5, 'no event is sent again')
   stop.abort()
   await listening
 })

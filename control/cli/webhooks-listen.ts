@@ -51,7 +51,8 @@ export async function forwardEvents(options: ListenOptions): Promise<void> {
     for (let cursor = ''; ; ) {
       const page = await requestApi(options, `/v1/events?limit=${PAGE}${cursor}`)
       for (const line of page.data as readonly EventLine[]) {
-        if (!seen.has(line.id)) found.set(line.id, line)
+        // Older events were processed before; their ids are forgotten.
+        if (Date.parse(line.createdAt) >= since && !seen.has(line.id)) found.set(line.id, line)
       }
       const last = (page.data as readonly EventLine[]).at(-1)
       const next = page.meta?.pagination.cursor ?? null
