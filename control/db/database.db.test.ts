@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import Sqlite from 'better-sqlite3'
 import { type Kysely, sql } from 'kysely'
 import t from 'tap'
 import { onEachDialect } from '../../fixtures/database/databases.js'
@@ -87,6 +89,51 @@ t.test('SQLite keeps committed work after a power failure and checks references'
   t.equal(await pragma('foreign_keys'), 1)
   await close()
   await close()
+})
+
+t.test('no other user can read a SQLite database', async (t) => {
+  for (const made of [true, false]) {
+    const file = join(t.testdir({}), 'folder', 'a.db')
+    if (made) {
+      mkdirSync(dirname(file))
+      writeFileSync(file, '', { mode: 0o644 })
+    }
+    const database = openDatabase(`sqlite:${file}`, silentLog)
+    await migrate(database)
+    for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+      t.ok(existsSync(path))
+      t.equal(statSync(path).mode & 0o777, 0o600, path)
+    }
+    if (!made) t.equal(statSync(dirname(file)).mode & 0o777, 0o700)
+    await database.close()
+  }
+})
+
+t.test('a SQLite database that another process locks does not block the thread', async (t) => {
+  const file = join(t.testdir({}), 'a.db')
+  const database = openDatabase(`sqlite:${file}`, silentLog)
+  t.teardown(() => database.close())
+  await migrate(database)
+  const other = new Sqlite(file)
+  t.teardown(() => other.close())
+  const row = { name: 'x', senderClassification: null, createdAt: 1 }
+  other.exec('begin immediate')
+  const insert = (id: string) => database.db.insertInto('organizations').values({ id, ...row })
+  let stored = 0
+  const statements = [
+    insert('org_1').execute(),
+    database.db.transaction().execute((trx) =>
+      trx
+        .insertInto('organizations')
+        .values({ id: 'org_2', ...row })
+        .execute(),
+    ),
+  ].map((statement) => statement.then(() => stored++))
+  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
+  t.equal(stored, 0)
+  other.exec('commit')
+  await Promise.all(statements)
+  t.equal(stored, 2)
 })
 
 t.test('a schema that cannot be created is one error', async (t) => {

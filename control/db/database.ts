@@ -1,5 +1,6 @@
-import { mkdirSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import Sqlite from 'better-sqlite3'
 import {
   CompiledQuery,
@@ -9,6 +10,7 @@ import {
   Kysely,
   type Logger,
   PostgresDialect,
+  type QueryResult,
   SqliteAdapter,
   SqliteDialect,
   type SqliteDialectConfig,
@@ -54,9 +56,54 @@ export function openDatabase(url: string, log: Log, observe: QueryObserver = () 
  * both try to upgrade a read lock.
  */
 class ImmediateDriver extends SqliteDriver {
+  #connection: PatientConnection | undefined
+
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    const connection = await super.acquireConnection()
+    this.#connection ??= new PatientConnection(connection)
+    return this.#connection
+  }
+
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw('begin immediate'))
   }
+}
+
+/** Longest wait for another process that holds the write lock (ms). */
+const BUSY_LIMIT_MS = 5000
+const BUSY_PAUSE_MS = 5
+const LONGEST_BUSY_PAUSE_MS = 50
+
+/**
+ * Waits for the lock of another process without blocking the thread, unlike SQLite's own timeout. Only the
+ * first statement of a transaction waits, because `begin immediate` takes the lock.
+ */
+class PatientConnection implements DatabaseConnection {
+  readonly #connection: DatabaseConnection
+
+  constructor(connection: DatabaseConnection) {
+    this.#connection = connection
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const startedMs = performance.now()
+    for (let pauseMs = BUSY_PAUSE_MS; ; pauseMs = Math.min(LONGEST_BUSY_PAUSE_MS, pauseMs * 2)) {
+      try {
+        return await this.#connection.executeQuery<R>(query)
+      } catch (error) {
+        if (!isBusy(error) || performance.now() - startedMs > BUSY_LIMIT_MS) throw error
+      }
+      await pause(pauseMs)
+    }
+  }
+
+  streamQuery<R>(query: CompiledQuery, chunkSize: number): AsyncIterableIterator<QueryResult<R>> {
+    return this.#connection.streamQuery<R>(query, chunkSize)
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Sqlite.SqliteError && error.code.startsWith('SQLITE_BUSY')
 }
 
 /** SQLite can roll back schema changes. The adapter of Kysely assumes that it cannot. */
@@ -84,8 +131,18 @@ class ImmediateSqliteDialect extends SqliteDialect {
 }
 
 function openSqlite(file: string, observe: QueryObserver): OpenDatabase {
-  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true })
-  return useSqlite(new Sqlite(file, { timeout: 5000 }), observe)
+  if (file !== ':memory:') makeOwnerOnly(file)
+  return useSqlite(new Sqlite(file, { timeout: BUSY_LIMIT_MS }), observe)
+}
+
+/**
+ * Creates the file, and denies it and its companions to other users: it contains transcripts and numbers.
+ * SQLite gives new companions the mode of the file.
+ */
+function makeOwnerOnly(file: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  closeSync(openSync(file, 'a', 0o600))
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600)
 }
 
 /** Opens a serialized SQLite database in memory. */
@@ -98,6 +155,8 @@ function useSqlite(database: Sqlite.Database, observe: QueryObserver): OpenDatab
   // With NORMAL the last commits would be lost after a power failure, and a call could be dialled twice.
   database.pragma('synchronous = FULL')
   database.pragma('foreign_keys = ON')
+  // From now on `PatientConnection` waits.
+  database.pragma('busy_timeout = 0')
   const db = new Kysely<Database>({
     dialect: new ImmediateSqliteDialect({ database }),
     log: queryLogger(observe),
