@@ -18,7 +18,7 @@ import { readEnvironment, readSettings, type Settings, unknownVariables } from '
 import { VARIABLES } from '../config/variables.js'
 import { type Db, openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
-import { openLog } from '../observe/log.js'
+import { openLog, type ServiceLog } from '../observe/log.js'
 import { retryResult } from '../results/store.js'
 import { resealAll } from '../secrets/reseal.js'
 import { backupCommand } from './backup.js'
@@ -28,6 +28,7 @@ import { oneOf, parseOptions, Signals, UsageError } from './options.js'
 import { sipServerCommand } from './sip-server.js'
 import { talkCommand } from './talk/command.js'
 import { traceCommand } from './trace.js'
+import { UncaughtErrors } from './uncaught-errors.js'
 import { listenForWebhooks } from './webhooks-listen-command.js'
 
 const COMMANDS = `parley start
@@ -120,6 +121,18 @@ function firstStartText(first: Bootstrap): string {
   ].join('\n')
 }
 
+/** Time in which a service closes after its last call (ms). */
+const CLOSE_LIMIT_MS = 30_000
+
+/** Ends the process after `ms` unless it has ended: after an uncaught error, closing may never finish. */
+function exitAfter(ms: number, log: ServiceLog): void {
+  setTimeout(() => {
+    log.error({ ms }, 'service.close_timed_out')
+    log.flush()
+    process.exit(1)
+  }, ms).unref()
+}
+
 async function start(): Promise<number> {
   const settings = settingsOrThrow()
   const log = openLog(settings.logLevel)
@@ -130,15 +143,19 @@ async function start(): Promise<number> {
     if (parley.firstStart !== null) process.stderr.write(firstStartText(parley.firstStart))
     const sip = parley.sip.map(({ transport, address, port }) => `${transport}:${address}:${port}`)
     log.info({ api: parley.httpUrl, sip }, 'service.ready')
+    // From now on calls may be live.
+    const uncaught = new UncaughtErrors(log)
     try {
-      const signal = await signals.first
-      log.info({ signal, live: parley.live, seconds: settings.drainSeconds }, 'service.draining')
+      const reason = await Promise.race([signals.first, uncaught.first])
+      log.info({ reason, live: parley.live, seconds: settings.drainSeconds }, 'service.draining')
+      if (uncaught.any) exitAfter(settings.drainSeconds * 1000 + CLOSE_LIMIT_MS, log)
       await Promise.race([parley.drain(), signals.second])
     } finally {
       await parley.close()
+      uncaught.close()
     }
     log.info({}, 'service.stopped')
-    return 0
+    return uncaught.any ? 1 : 0
   } finally {
     signals.close()
     log.flush()
