@@ -40,6 +40,22 @@ const busy: Omit<CallEvent & { type: 'ended' }, 'callId' | 'seq' | 'at'> = {
 }
 
 await onEachDialect(t, async (t, open) => {
+  await t.test('without a SIP server calls are refused and leave no trace', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { send, control, numberId } = calling
+    await calling.publishAgent()
+    control.connected = false
+    const refused = await send('POST', '/v1/calls', { json: { to: '+919876543210', numberId } })
+    t.match(refused, { status: 503, body: { error: { message: /SIP server is not connected/ } } })
+    const from = '+919876543210'
+    t.equal((await send('POST', '/v1/sandbox/inbound-calls', { json: { numberId, from } })).status, 503)
+    t.same(calling.ringing, [])
+    t.same(itemsOf(await send('GET', '/v1/calls')), [])
+    control.connected = true
+    t.equal((await send('POST', '/v1/calls', { json: { to: '+919876543210', numberId } })).status, 201)
+    await calling.close()
+  })
+
   await t.test('the life of a call as the API shows it', async (t) => {
     const calling = await openTestCalling(await open())
     const { send, clock, folder } = calling

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
 import { EngineError } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
+import type { CallControl } from '../../signalling/call/ports.js'
 import type { Backlog, Deps } from '../api/deps.js'
 import { fileOperation, type Operation, operation } from '../api/operation.js'
 import { openDatabase } from '../db/database.js'
@@ -93,7 +94,8 @@ t.test('a port in use is an error that names it', async (t) => {
 
 t.test('health and ready', async (t) => {
   let backlog: Backlog = { callEvents: 0, jobsIdleMs: 250 }
-  const { api, database } = await openApi(t, [health, ready], { backlog: () => backlog })
+  const calls = { live: 0, draining: false, connected: true } as CallControl & { connected: boolean }
+  const { api, database } = await openApi(t, [health, ready], { backlog: () => backlog, calls })
   t.match(await api.send('GET', '/v1/health', { key: null }), { status: 200, body: { status: 'ok' } })
   t.match(await api.send('GET', '/v1/ready', { key: null }), {
     status: 200,
@@ -118,6 +120,12 @@ t.test('health and ready', async (t) => {
     t.match(answer, { status: 503, body: { error: { code: 'internal_error', details: { checks } } } })
     t.equal(answer.headers.get('retry-after'), '1')
   }
+  calls.connected = false
+  t.match(await api.send('GET', '/v1/ready', { key: null }), {
+    status: 503,
+    body: { error: { code: 'internal_error', details: { checks: { calls: 'no_sip_server' } } } },
+  })
+  calls.connected = true
   await database.close()
   t.match(await api.send('GET', '/v1/ready'), {
     status: 503,

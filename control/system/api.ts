@@ -46,6 +46,8 @@ export const ready = operation({
   run: async ({ deps }) => {
     if (deps.calls.draining)
       return unavailable('The service is shutting down.', { checks: { calls: 'draining' } })
+    if (!deps.calls.connected)
+      return unavailable('The SIP server is not connected.', { checks: { calls: 'no_sip_server' } })
     if (!(await databaseAnswers(deps)))
       return unavailable('The service is not ready.', { checks: { database: 'failed' } })
     const { callEvents, jobsIdleMs } = deps.backlog()

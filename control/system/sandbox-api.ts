@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
 import { isId } from '../../media/base/ids.js'
 import { operation } from '../api/operation.js'
-import { refuse } from '../api/problem.js'
+import { refuse, unavailable } from '../api/problem.js'
 import { E164 } from '../base/schemas.js'
 import { existsInOtherEnvironment, findNumber } from '../numbers/store.js'
 
@@ -40,6 +40,7 @@ export const callInToSandbox = operation({
             path: 'numberId',
           })
     }
+    if (!deps.calls.connected) return unavailable('The SIP server is not connected. Retry in a moment.', {})
     const { personas } = deps.ringer
     const persona = body.persona ?? DEFAULT_PERSONA
     if (!personas.includes(persona)) {

@@ -85,6 +85,10 @@ export class CallManager implements CallControl {
     return this.#draining
   }
 
+  get connected(): boolean {
+    return this.#options.sip.connected
+  }
+
   dial(permit: Permit, plan: OutboundCallSpec): void {
     const { gate, sip, log, scripts } = this.#options
     if (this.#draining)

@@ -180,6 +180,8 @@ export interface CallControl {
   readonly live: number
   /** True when new calls are refused. */
   readonly draining: boolean
+  /** True while the SIP server is connected. Without it no call can begin. */
+  readonly connected: boolean
   /**
    * Refuses new calls (INVITEs get 503 with Retry-After). Resolves when all calls ended; after `ms` it ends
    * the rest.

@@ -97,6 +97,7 @@ await onEachDialect(t, async (t, openDatabase) => {
             hangUp: () => false,
             live: 0,
             draining: false,
+            connected: true,
             drain: async () => {},
           },
         },

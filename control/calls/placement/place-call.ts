@@ -60,6 +60,7 @@ export async function placeCall(
   if (isRefusal(route)) return route
 
   if (deps.calls.draining) return unavailable('The service is shutting down and accepts no new calls.', {})
+  if (!deps.calls.connected) return unavailable('The SIP server is not connected. Retry in a moment.', {})
 
   const callId = newId('call', deps.clock.wall())
   const full = await reserveSlots(deps, owner, party.pool, route, callId)
