@@ -45,6 +45,7 @@ import { openRegistrations } from '../trunks/registrations.js'
 import { openTrunkCallers } from '../trunks/trunk-callers.js'
 import { openTrustedNetworks } from '../trunks/trusted-networks.js'
 import { openBackground } from './background.js'
+import { lockDataFolder } from './data-folder-lock.js'
 import { serveHttpApi } from './http-api.js'
 import { readNodeId } from './node-id.js'
 import { operations } from './operations.js'
@@ -96,9 +97,10 @@ export async function startParley(settings: Settings, options: ParleyOptions): P
 }
 
 async function start(settings: Settings, options: ParleyOptions, scope: Scope): Promise<Parley> {
-  const { clock, log } = options
+  const { log } = options
   const folder = recordingsFolder(settings.dataFolder)
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  scope.add(lockDataFolder(settings.dataFolder))
   const rootKey = openRootKey(settings.rootKey, settings.dataFolder)
   const nodeId = await readNodeId(settings.dataFolder)
 
@@ -108,13 +110,13 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const telemetry = openTelemetry(tracing)
   const database = scope.add(openDatabase(settings.databaseUrl, log, telemetry.query))
   const { db } = database
+  // Leases, call times and jobs of several processes are comparable only on one clock.
+  const clock = scope.add(await openDatabaseClock(database, options.clock, log))
   await migrate(database)
   const passwords = openPasswordHasher()
   const firstStart = await bootstrap({ db, rootKey, clock, passwords }, async (trx, organizationId) => {
     await assignSandboxNumber(trx, organizationId, clock.wall())
   })
-  const abandoned = await settleAbandonedCalls(db, { nodeId, folder, now: clock.wall() })
-  if (abandoned > 0) log.warn({ calls: abandoned }, 'calls.abandoned_settled')
 
   if (settings.trunkFile !== null) {
     const { path, file } = settings.trunkFile
@@ -180,6 +182,16 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     scripts,
   })
   scope.add(carrier)
+  // Bound early: links in mails and webhooks need the port, which may be any free one.
+  const listener = scope.add(
+    await withSettingName(
+      'PARLEY_HTTP_PORT',
+      bindHttp({ address: settings.httpAddress, port: settings.httpPort }),
+    ),
+  )
+  // Only now: a start that fails because a port is taken must not end calls. No call can begin yet.
+  const abandoned = await settleAbandonedCalls(db, { nodeId, folder, now: clock.wall() })
+  if (abandoned > 0) log.warn({ calls: abandoned }, 'calls.abandoned_settled')
   const egress = openEgress({ allowPrivate: settings.allowPrivateUrls })
   scope.add(egress)
   const permits = openPermitBook(clock)
@@ -222,13 +234,6 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   })
   scope.add(openLeases({ db, clock, log, nodeId, calls: callManager }))
 
-  // Bound first: links in mails and webhooks need the port, which may be any free one.
-  const listener = scope.add(
-    await withSettingName(
-      'PARLEY_HTTP_PORT',
-      bindHttp({ address: settings.httpAddress, port: settings.httpPort }),
-    ),
-  )
   const host = listener.address.includes(':') ? `[${listener.address}]` : listener.address
   const httpUrl = `http://${host}:${listener.port}`
   const publicUrl = (): string => settings.publicUrl ?? httpUrl
@@ -245,8 +250,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     }),
   )
   const shared = { db, clock, log, rootKey, egress, publicUrl, settings, nodeId, telemetry }
-  const databaseClock = scope.add(await openDatabaseClock(database, clock, log))
-  const jobs = scope.add(await openBackground({ ...shared, clock: databaseClock }))
+  const jobs = scope.add(await openBackground(shared))
   const deps: Deps = {
     ...shared,
     passwords,

@@ -11,6 +11,7 @@ import { createTrunkTables } from './migrations/0006-trunks.js'
 import { createMediaEndpoints } from './migrations/0007-media-endpoints.js'
 import { addTrunkSrtp } from './migrations/0008-trunk-srtp.js'
 import { createResultTables } from './migrations/0009-call-results.js'
+import { createHeartbeats } from './migrations/0010-heartbeats.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -29,6 +30,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0007_media_endpoints': createMediaEndpoints,
   '0008_trunk_srtp': addTrunkSrtp,
   '0009_call_results': createResultTables,
+  '0010_heartbeats': createHeartbeats,
 }
 
 /**

@@ -1,5 +1,8 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../../fixtures/api/calling.js'
+import { writeWav } from '../../../fixtures/audio/wav.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { WAIT_LIMIT_MS } from '../../../fixtures/host/deadlines.js'
@@ -200,6 +203,56 @@ await onEachDialect(t, async (t, open) => {
     t.equal(await settleAbandonedCalls(db, { nodeId: 'node-1', folder, now: clock.wall() }), 0, 'once')
     await calling.close()
   })
+
+  await t.test(
+    'a dead process: its calls lasted until their last sign of life, and are billed',
+    async (t) => {
+      const calling = await openTestCalling(await open())
+      const { clock, deps, folder, control } = calling
+      const { db } = deps
+      await calling.publishAgent()
+      // A call that only heartbeats prove, and one whose recording reaches further.
+      const silent = await place(calling)
+      const recorded = await place(calling)
+      for (const id of [silent, recorded]) {
+        await calling.emitCallEvent(id, { type: 'dialing', sipCallId: id }, { type: 'answered' })
+      }
+      const leases = openLeases({ db, clock, log: silentLog, nodeId: 'node-1', calls: control })
+      const heartbeat = () => db.selectFrom('nodeHeartbeats').selectAll().executeTakeFirst()
+      await until(async () => {
+        await clock.advanceAsync(1_000, 500)
+        return (await heartbeat())?.aliveAt === clock.wall()
+      })
+      await leases.close()
+      const aliveMs = Number((await heartbeat())?.aliveAt) - (await answeredAt(silent))
+      t.ok(aliveMs >= 1_000)
+      const rate = 8_000
+      const silence = new Int16Array(((aliveMs + 1_500) / 1_000) * rate)
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(join(folder, `${recorded}.wav`), writeWav({ rate, channels: [silence, silence] }))
+
+      clock.advance(300_000)
+      t.equal(await settleAbandonedCalls(db, { nodeId: 'node-1', folder, now: clock.wall() }), 2)
+      for (const [id, lastedMs] of [
+        [silent, aliveMs],
+        [recorded, aliveMs + 1_500],
+      ] as const) {
+        const call = await db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+        t.equal(Number(call.endedAt) - Number(call.answeredAt), lastedMs)
+        const seconds = Math.ceil(lastedMs / 1_000)
+        t.match(call, {
+          agentSeconds: seconds,
+          billedPaise: Math.ceil((call.ratePaisePerMinute * seconds) / 60),
+        })
+      }
+      await calling.close()
+
+      async function answeredAt(id: string): Promise<number> {
+        const call = await db.selectFrom('calls').select('answeredAt').where('id', '=', id).executeTakeFirst()
+        return Number(call?.answeredAt)
+      }
+    },
+  )
 
   await t.test('leases are renewed, and hang-ups requested at other nodes are executed', async (t) => {
     const calling = await openTestCalling(await open())

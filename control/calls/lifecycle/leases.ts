@@ -8,19 +8,20 @@ import type { Db } from '../../db/database.js'
 /** Lifetime of a lease (ms). When a node has not renewed it, any node may settle the call at start-up. */
 export const LEASE_MS = 60_000
 const RENEW_MS = 15_000
-/** Longest delay before this node carries out a hang-up that another node requested (ms). */
-const LOOK_MS = 2_000
+/** Interval of heartbeats, and longest delay of a hang-up that another node requested (ms). */
+const LOOK_MS = 1_000
 
 export interface Leases {
   close(): Promise<void>
 }
 
 /**
- * Renews the leases of this node's live calls, and carries out hang-ups that the database holds: those
+ * Renews the leases of this node's live calls, stores a heartbeat every second, and carries out hang-ups that the database holds: those
  * requested through another node or before the call was dialled.
  */
 export function openLeases(options: {
   readonly db: Db
+  /** The database's clock, which all nodes share. */
   readonly clock: Clock
   readonly log: Log
   readonly nodeId: string
@@ -33,6 +34,12 @@ export function openLeases(options: {
 
   async function look(): Promise<void> {
     if (calls.live === 0) return
+    const aliveAt = clock.wall()
+    await db
+      .insertInto('nodeHeartbeats')
+      .values({ nodeId, aliveAt })
+      .onConflict((conflict) => conflict.column('nodeId').doUpdateSet({ aliveAt }))
+      .execute()
     if (clock.now() - renewedAt >= RENEW_MS) {
       renewedAt = clock.now()
       await db

@@ -140,7 +140,7 @@ async function endCall(trx: Trx, event: Ended, folder: string): Promise<void> {
 
 /**
  * Ends the calls that this node, or a node whose leases expired, left live when it stopped. Run it before the
- * node accepts new calls. Returns the number of calls.
+ * node accepts new calls. `now` is the time of the database. Returns the number of calls.
  */
 export async function settleAbandonedCalls(
   db: Db,
@@ -149,9 +149,10 @@ export async function settleAbandonedCalls(
   const { nodeId, folder, now } = options
   const calls = await db
     .selectFrom('calls')
-    .select(['id', 'leaseUntil', 'answeredAt', 'createdAt'])
+    .leftJoin('nodeHeartbeats', 'nodeHeartbeats.nodeId', 'calls.nodeId')
+    .select(['id', 'leaseUntil', 'answeredAt', 'createdAt', 'aliveAt'])
     .where('endedAt', 'is', null)
-    .where((column) => column.or([column('nodeId', '=', nodeId), column('leaseUntil', '<=', now)]))
+    .where((column) => column.or([column('calls.nodeId', '=', nodeId), column('leaseUntil', '<=', now)]))
     .execute()
   const names = calls.length === 0 ? [] : await filesIn(folder)
   for (const call of calls) {
@@ -160,9 +161,12 @@ export async function settleAbandonedCalls(
       .select((column) => [column.fn.max('seq').as('seq'), column.fn.max('at').as('at')])
       .where('callId', '=', call.id)
       .executeTakeFirst()
-    // The last moment at which the call is known to have been live. Time after it is not billed.
-    const at = Math.min(now, Math.max(Number(last?.at ?? 0), call.createdAt, call.leaseUntil - LEASE_MS))
     const recording = await recoverCallRecording(recordingPath(folder, call.id), names)
+    // The last moment at which the call is known to have been live. Time after it is not billed. The
+    // recording begins with the answer.
+    const lastFrameAt = Math.round((call.answeredAt ?? 0) + (recording?.durationMs ?? 0))
+    const signsOfLife = [Number(last?.at ?? 0), call.aliveAt ?? 0, call.leaseUntil - LEASE_MS, lastFrameAt]
+    const at = Math.min(now, Math.max(call.createdAt, ...signsOfLife))
     const ended: Ended = {
       callId: call.id,
       seq: Number(last?.seq ?? -1) + 1,

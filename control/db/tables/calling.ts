@@ -236,6 +236,12 @@ export interface CallSlotRow {
   readonly takenAt: number
 }
 
+/** Written every second while a process has live calls. */
+export interface NodeHeartbeatRow {
+  readonly nodeId: string
+  readonly aliveAt: number
+}
+
 export interface CallingTables {
   callingProfiles: CallingProfileRow
   agents: AgentRow
@@ -250,4 +256,5 @@ export interface CallingTables {
   evidenceHeads: EvidenceHeadRow
   events: EventRow
   callSlots: CallSlotRow
+  nodeHeartbeats: NodeHeartbeatRow
 }

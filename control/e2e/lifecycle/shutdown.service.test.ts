@@ -7,7 +7,13 @@ import { levelDbfs, tone, usualToneLevel } from '../../../fixtures/audio/tones.j
 import { readWav } from '../../../fixtures/audio/wav.js'
 import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
 import { type Caller, type CallerTest, call } from '../../../fixtures/service/caller.js'
-import { type StartedService, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
+import {
+  runCli,
+  START_ENV,
+  type StartedService,
+  startService,
+  temporaryFolder,
+} from '../../../fixtures/service/cli.js'
 import type { Json } from '../../../fixtures/service/service.js'
 
 /*
@@ -35,7 +41,7 @@ t.test('SIGTERM: no new calls, the live call continues to its end, then exit 0',
   const callId = await caller.callId()
   service.cli.process.kill('SIGTERM')
   t.match(await service.cli.logged('service.draining'), {
-    signal: 'SIGTERM',
+    reason: 'SIGTERM',
     live: 1,
     seconds: 40,
   })
@@ -125,12 +131,44 @@ t.test('incomplete requests and idle connections do not delay the end', beside()
   t.equal(await service.cli.exit(25_000), 0)
 })
 
+t.test(
+  'an uncaught error: no new calls, the live call continues to its end, then exit 1',
+  beside(),
+  async (t) => {
+    const folder = await temporaryFolder(t)
+    // Throws in a callback of the main thread, as a defect would.
+    const defect = "process.on('SIGUSR2', () => { throw new Error('a defect') })"
+    const service = await startService(t, folder, {
+      env: {
+        PARLEY_DRAIN_SECONDS: '40',
+        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(defect)}`,
+      },
+    })
+    const caller = await answered(t, service)
+    service.cli.process.kill('SIGUSR2')
+    t.match(await service.cli.logged('process.uncaught_error'), { error: /a defect/, stack: /a defect/ })
+    t.match(await service.cli.logged('service.draining'), { reason: 'uncaught_error', live: 1 })
+    const late = await call(t, service)
+    t.equal(await late.dialog.final(), 503, 'an INVITE is refused')
+    t.equal((await service.send('GET', '/v1/ready')).status, 503)
+    const before = caller.rtp.received.length
+    await caller.until('a second more of media', () => caller.rtp.received.length > before + 50)
+    await caller.hangUp()
+    t.equal(await service.cli.exit(), 1)
+    await service.cli.logged('service.stopped')
+  },
+)
+
 t.test('killed during a call: the next start settles it and keeps its recording', beside(), async (t) => {
   const folder = await temporaryFolder(t)
   const service = await startService(t, folder)
   const caller = await answered(t, service, tone(440, 1_000, 8_000, 0.2))
   const callId = await caller.callId()
   await caller.until('three seconds', () => caller.rtp.received.length > 150)
+  const second = runCli(t, folder, ['start'], START_ENV)
+  await second.complained(/PARLEY_DATA: another Parley service uses .*data\. Wait until it has stopped/)
+  t.equal(await second.exit(), 1, 'a second service on this data does not start')
+  t.match(await service.api('GET', `/v1/calls/${callId}`), { status: 'in_progress', endedAt: null })
   service.cli.process.kill('SIGKILL')
   t.equal(await service.cli.exit(), 'SIGKILL')
   t.strictSame(await readdir(join(folder, 'data', 'recordings')), [`${callId}.wav`])
@@ -148,6 +186,11 @@ t.test('killed during a call: the next start settles it and keeps its recording'
   const recording = await again.api('GET', `/v1/calls/${callId}/recording`)
   const bytes = new Uint8Array(await (await fetch(String(recording.url))).arrayBuffer())
   t.equal(bytes.length, recording.bytes)
+  const lasted = Date.parse(String(record.endedAt)) - Date.parse(String(record.answeredAt))
+  t.ok(
+    lasted >= Number(recording.durationSeconds) * 1_000,
+    'the call lasted at least as long as its recording',
+  )
   const wav = readWav(bytes)
   const [left, right] = wav.channels
   if (left === undefined || right === undefined) throw new Error('not a stereo recording')

@@ -83,8 +83,22 @@ t.test('two processes on one PostgreSQL', async (t) => {
   }
   t.match((await send(1, 'GET', '/v1/calls')).body, { meta: { pagination: { total: 1 } } })
 
-  // One process carries the call. The other one can end it.
+  // The clock of a third process is five minutes ahead: leases go by the database's clock.
   const callId = String([...made][0])
+  await mkdir(join(folder, 'three'))
+  const ahead = 'const now = Date.now; Date.now = () => now() + 300_000'
+  const third = runCli(t, join(folder, 'three'), ['start'], {
+    ...START_ENV,
+    PARLEY_DATABASE_URL: url,
+    PARLEY_ROOT_KEY: 'cd'.repeat(32),
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}`,
+  })
+  await third.logged('service.ready')
+  t.match(data(await send(1, 'GET', `/v1/calls/${callId}`)), { endedAt: null }, 'a live call stays live')
+  third.process.kill('SIGTERM')
+  t.equal(await third.exit(), 0)
+
+  // One process carries the call. The other one can end it.
   for (const process of [0, 1] as const) {
     t.equal((await send(process, 'POST', `/v1/calls/${callId}/hangup`)).status, 200)
   }
