@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 
 /**
- * Prefixes of resource ids in the API. `req` marks requests, `vrf` verifications of organizations, `aud`
- * audit entries.
+ * Prefixes of resource ids in the API. `req` marks requests, `vrf` verifications of organizations, `invt`
+ * invitations, `aud` audit entries.
  */
 export type IdPrefix =
   | 'org'
@@ -26,6 +26,7 @@ export type IdPrefix =
   | 'sid'
   | 'rbd'
   | 'vrf'
+  | 'invt'
   | 'aud'
   | 'req'
 

@@ -38,6 +38,7 @@ import type {
   ListCallsQuery,
   ListConnectionsQuery,
   ListEventsQuery,
+  ListInvitationsQuery,
   ListMembersQuery,
   ListNumbersQuery,
   ListOrganizationsQuery,
@@ -195,12 +196,12 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/organization/members', reply: 'list' }, input, options)
   }
 
-  /** Change the role of a member. The scopes of the API keys that the member created change with the role immediately. */
+  /** Change the role of a member. The scopes of the API keys that the member created change with the role immediately. Open invitations that the new role may not make are revoked. */
   changeMemberRole(input: { readonly userId: string; readonly body: ChangeMemberRoleBody }, options: RequestOptions = {}): Promise<MemberRole> {
     return this.send({ method: 'PATCH', path: '/v1/organization/members/{userId}', reply: 'data' }, input, options)
   }
 
-  /** Remove a member. API keys that the member created lose all scopes. */
+  /** Remove a member. API keys that the member created lose all scopes, and open invitations of the member are revoked. */
   removeMember(input: { readonly userId: string }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'DELETE', path: '/v1/organization/members/{userId}', reply: 'empty' }, input, options)
   }
@@ -208,6 +209,16 @@ export class Api extends HttpClient {
   /** Invite a member by email. Replaces an earlier invitation to the same address. */
   inviteMember(input: { readonly body: InviteMemberBody }, options: RequestOptions = {}): Promise<Member> {
     return this.send({ method: 'POST', path: '/v1/organization/invitations', reply: 'data' }, input, options)
+  }
+
+  /** List open invitations. Invitations that were neither accepted nor revoked and have not expired, newest first. */
+  listInvitations(input: { readonly query?: ListInvitationsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Member>> {
+    return this.send({ method: 'GET', path: '/v1/organization/invitations', reply: 'list' }, input, options)
+  }
+
+  /** Revoke an invitation. The mailed link becomes invalid. Only an owner revokes the invitation of an owner. */
+  revokeInvitation(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
+    return this.send({ method: 'DELETE', path: '/v1/organization/invitations/{id}', reply: 'empty' }, input, options)
   }
 
   /** Accept an invitation. Takes the token from the invitation email. With a name and a password it also creates the account. */

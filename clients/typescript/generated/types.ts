@@ -105,8 +105,11 @@ export type MemberRole = {
 }
 
 export type Member = {
+  readonly id: string
   readonly email: string
   readonly role: Open<"owner" | "admin" | "developer" | "viewer" | "billing">
+  /** Id of the user who made the invitation. */
+  readonly invitedBy: string
   readonly createdAt: string
   readonly expiresAt: string
 }
@@ -1098,6 +1101,12 @@ export type ChangeMemberRoleBody = {
 export type InviteMemberBody = {
   readonly email: string
   readonly role: "owner" | "admin" | "developer" | "viewer" | "billing"
+}
+
+/** Query of `listInvitations`. */
+export type ListInvitationsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
 }
 
 /** Body of `acceptInvitation`. */

@@ -254,6 +254,104 @@ t.test('members and invitations', async (t) => {
       })
     })
 
+    await t.test('open invitations are listed and can be revoked', async (t) => {
+      const { organizationId, ...owner } = await api.owner()
+      const admin = await api.member('admin', organizationId)
+      const list = async (by: SignedInUser) => {
+        const answer = await by.browser.send('GET', '/v1/organization/invitations')
+        t.equal(answer.status, 200)
+        return (answer.body as { data: { id: string; email: string }[] }).data
+      }
+      const revoke = (by: SignedInUser, id: string) =>
+        by.browser.send('DELETE', `/v1/organization/invitations/${id}`)
+      t.same(await list(admin), [])
+      const made = await invite(owner, 'first@people.test', 'owner')
+      t.equal(made.status, 201)
+      api.clock.advance(1)
+      t.equal((await invite(admin, 'second@people.test', 'viewer')).status, 201)
+      const [second, first] = await list(admin)
+      t.match(first, { id: /^invt_/, email: 'first@people.test', role: 'owner', invitedBy: owner.userId })
+      t.match(second, { email: 'second@people.test', role: 'viewer', invitedBy: admin.userId })
+      t.same((made.body as { data: unknown }).data, first)
+      const token = await api.tokenFor('first@people.test')
+
+      for (const role of ['developer', 'viewer', 'billing'] as const) {
+        const member = await api.member(role, organizationId)
+        t.equal((await member.browser.send('GET', '/v1/organization/invitations')).status, 403)
+        t.equal((await revoke(member, second?.id ?? '')).status, 403)
+      }
+      t.match(await revoke(admin, first?.id ?? ''), { status: 403 }, 'an admin does not manage owners')
+      t.equal((await revoke(await api.owner(), first?.id ?? '')).status, 404, 'foreign')
+      t.equal((await revoke(owner, 'invt_nonsense')).status, 404)
+      t.equal((await revoke(owner, first?.id ?? '')).status, 204)
+      t.equal((await revoke(owner, first?.id ?? '')).status, 404)
+      t.match(await accept({ token, name: 'First', password: 'a good password' }), {
+        status: 400,
+        ...refusal('invalid_token'),
+      })
+      t.match(await list(owner), [{ email: 'second@people.test' }])
+      api.clock.advance(7 * DAY_MS)
+      t.same(await list(await api.member('owner', organizationId)), [], 'nor are expired ones open')
+      const entries = await database.db
+        .selectFrom('auditEntries')
+        .selectAll()
+        .where('organizationId', '=', organizationId)
+        .where('action', '=', 'invitation.revoked')
+        .execute()
+      t.match(entries, [{ actorId: owner.userId, subjectType: 'invitation', subjectId: first?.id }])
+    })
+
+    await t.test('invitations end with the rights of the person who made them', async (t) => {
+      const join = async (email: string) => {
+        const token = await api.tokenFor(email)
+        return accept({ token, name: 'Friend', password: 'a good password' })
+      }
+      const open = async (organizationId: string) =>
+        (
+          await database.db
+            .selectFrom('invitations')
+            .where('organizationId', '=', organizationId)
+            .where('acceptedAt', 'is', null)
+            .select(['email', 'role'])
+            .orderBy('role')
+            .execute()
+        ).map(({ role }) => role)
+
+      for (const [name, after, left] of [
+        ['removed', null, []],
+        ['made viewer', 'viewer', []],
+        ['made admin', 'admin', ['viewer']],
+      ] as const) {
+        const { organizationId, ...owner } = await api.owner()
+        const leaving = await api.member('owner', organizationId)
+        const emails = ['owner', 'viewer'].map((role) => `${role}-of-${leaving.email}`)
+        t.equal((await invite(leaving, emails[0] ?? '', 'owner')).status, 201)
+        t.equal((await invite(leaving, emails[1] ?? '', 'viewer')).status, 201)
+        const token = await api.tokenFor(emails[0] ?? '')
+        const answer =
+          after === null ? await remove(owner, leaving.userId) : await patch(owner, leaving.userId, after)
+        t.ok(answer.status < 300)
+        t.same(await open(organizationId), left, name)
+        t.match(
+          await accept({ token, name: 'Friend', password: 'a good password' }),
+          { status: 400, ...refusal('invalid_token') },
+          name,
+        )
+      }
+
+      // A right that ended without the operations, for example by hand in the database.
+      const { organizationId } = await api.owner()
+      const inviter = await api.member('owner', organizationId)
+      const email = `later-${inviter.email}`
+      t.equal((await invite(inviter, email, 'owner')).status, 201)
+      const setRole = (role: Role) =>
+        database.db.updateTable('members').set({ role }).where('userId', '=', inviter.userId).execute()
+      await setRole('admin')
+      t.match(await join(email), { status: 400, ...refusal('invalid_token') }, 'the present role counts')
+      await setRole('owner')
+      t.equal((await join(email)).status, 200, 'and the refusal did not use up the link')
+    })
+
     await t.test('which role may invite which role', async (t) => {
       const table: readonly [by: Role, role: string, status: number][] = [
         ['owner', 'owner', 201],

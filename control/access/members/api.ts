@@ -9,7 +9,9 @@ import type { Trx } from '../../db/database.js'
 import type { Role as RoleName } from '../../db/tables/identity.js'
 import { Role, RoleInput } from '../accounts/schemas.js'
 import {
+  deleteInvitationsBeyond,
   findMember,
+  invitationId,
   isLastOwner,
   listMembers as listMemberRows,
   lockMembers,
@@ -49,7 +51,8 @@ export const changeMemberRole = operation({
   path: '/v1/organization/members/:userId',
   tag: 'Organization',
   summary: 'Change the role of a member',
-  description: 'The scopes of the API keys that the member created change with the role immediately.',
+  description:
+    'The scopes of the API keys that the member created change with the role immediately. Open invitations that the new role may not make are revoked.',
   audience: 'session',
   roles: ADMIN_ROLES,
   params: MemberPath,
@@ -64,6 +67,7 @@ export const changeMemberRole = operation({
         before: { role: member.role },
         after: { role: body.role },
       })
+      await revokeInvitationsBeyond(trx, record, { ...member, role: body.role })
       return memberView({ ...member, role: body.role })
     }),
 })
@@ -74,7 +78,8 @@ export const removeMember = operation({
   path: '/v1/organization/members/:userId',
   tag: 'Organization',
   summary: 'Remove a member',
-  description: 'API keys that the member created lose all scopes.',
+  description:
+    'API keys that the member created lose all scopes, and open invitations of the member are revoked.',
   audience: 'session',
   roles: ADMIN_ROLES,
   params: MemberPath,
@@ -84,6 +89,7 @@ export const removeMember = operation({
     changeMember(input, params.userId, null, async (trx, record, member) => {
       await removeMemberRow(trx, input.actor.organizationId, member.userId)
       await record('member.removed', member.userId, { before: { role: member.role } })
+      await revokeInvitationsBeyond(trx, record, { ...member, role: null })
       return undefined
     }),
 })
@@ -118,6 +124,17 @@ async function changeMember<T>(
     }
     return change(trx, record, member)
   })
+}
+
+/** Revokes the open invitations of a member that the new role, or null after the removal, may not make. */
+async function revokeInvitationsBeyond(
+  trx: Trx,
+  record: RecordChange,
+  inviter: { readonly organizationId: string; readonly userId: string; readonly role: RoleName | null },
+): Promise<void> {
+  for (const { id, email, role } of await deleteInvitationsBeyond(trx, inviter)) {
+    await record('invitation.revoked', invitationId(id), { before: { email, role } })
+  }
 }
 
 function memberView({ userId, email, name, role, createdAt }: MemberView): z.input<typeof Member> {

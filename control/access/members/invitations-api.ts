@@ -1,11 +1,14 @@
 import { z } from 'zod'
 import { recordAudit } from '../../api/audit.js'
+import { audited } from '../../api/audited.js'
 import type { Deps } from '../../api/deps.js'
-import { operation } from '../../api/operation.js'
-import { isRefusal, refuse } from '../../api/problem.js'
+import { listOperation, operation, type SessionActor } from '../../api/operation.js'
+import { isRefusal, type Refusal, refuse } from '../../api/problem.js'
 import { ADMIN_ROLES, refuseAboveRole } from '../../api/scopes.js'
-import { Timestamp, timestamp } from '../../base/schemas.js'
+import { idParam, Timestamp, timestamp } from '../../base/schemas.js'
 import type { Trx } from '../../db/database.js'
+import type { InvitationRow } from '../../db/tables/access.js'
+import type { Role as RoleName } from '../../db/tables/identity.js'
 import { readMailToken, useMailToken } from '../../mail/mail-tokens.js'
 import { queueMail } from '../../mail/outbox.js'
 import { Email, MailedToken, NewPassword, PersonName, Role, RoleInput } from '../accounts/schemas.js'
@@ -15,15 +18,30 @@ import { throttle } from '../throttle.js'
 import {
   acceptInvitation as acceptInvitationRow,
   addMember,
+  deleteInvitation,
   findInvitation,
   findMember,
+  findOpenInvitation,
   insertInvitation,
+  invitationId,
+  listOpenInvitations,
+  lockMembers,
+  mayInvite,
 } from './store.js'
 
 /** Limits the mail that one organization can send to strangers. */
 const INVITATIONS_PER_MINUTE = 30
 
-const Invitation = z.object({ email: z.string(), role: Role, createdAt: Timestamp, expiresAt: Timestamp })
+const Invitation = z.object({
+  id: z.string(),
+  email: z.string(),
+  role: Role,
+  invitedBy: z.string().meta({ description: 'Id of the user who made the invitation.' }),
+  createdAt: Timestamp,
+  expiresAt: Timestamp,
+})
+
+const InvitationPath = z.object({ id: idParam('invt').transform((id) => id.slice(invitationId('').length)) })
 
 export const inviteMember = operation({
   id: 'inviteMember',
@@ -49,10 +67,14 @@ export const inviteMember = operation({
       return refuse('conflict', 'This address already belongs to a member.')
     }
     const now = deps.clock.wall()
-    const invitation = await deps.db.transaction().execute(async (trx) => {
+    const invitation = await deps.db.transaction().execute(async (trx): Promise<InvitationRow | Refusal> => {
+      await lockMembers(trx, organizationId)
+      // Read again under the lock: the actor may have been demoted since the request was admitted.
+      const refusal = await refuseInviter(trx, actor, body.role)
+      if (refusal !== null) return refusal
       const row = await insertInvitation(trx, { organizationId, invitedBy, ...body }, now)
       await queueMail(trx, now, body.email, { kind: 'invitation', invitationId: row.id })
-      const subject = { type: 'invitation', id: row.id }
+      const subject = { type: 'invitation', id: invitationId(row.id) }
       const after = { email: body.email, role: body.role }
       await recordAudit(
         trx,
@@ -61,9 +83,54 @@ export const inviteMember = operation({
       )
       return row
     })
+    if (isRefusal(invitation)) return invitation
     deps.mail.wake()
-    const { email, role, createdAt, expiresAt } = invitation
-    return { email, role, createdAt: timestamp(createdAt), expiresAt: timestamp(expiresAt) }
+    return invitationView(invitation)
+  },
+})
+
+export const listInvitations = listOperation({
+  id: 'listInvitations',
+  path: '/v1/organization/invitations',
+  tag: 'Organization',
+  summary: 'List open invitations',
+  description: 'Invitations that were neither accepted nor revoked and have not expired, newest first.',
+  audience: 'session',
+  roles: ADMIN_ROLES,
+  result: Invitation,
+  fails: [],
+  run: async ({ actor, deps, page }) => {
+    const now = deps.clock.wall()
+    const { items, next } = await listOpenInvitations(deps.db, actor.organizationId, now, page)
+    return { items: items.map(invitationView), next }
+  },
+})
+
+export const revokeInvitation = operation({
+  id: 'revokeInvitation',
+  method: 'delete',
+  path: '/v1/organization/invitations/:id',
+  tag: 'Organization',
+  summary: 'Revoke an invitation',
+  description: 'The mailed link becomes invalid. Only an owner revokes the invitation of an owner.',
+  audience: 'session',
+  roles: ADMIN_ROLES,
+  params: InvitationPath,
+  status: 204,
+  fails: ['not_found', 'forbidden'],
+  run: ({ params, ...input }) => {
+    const { actor } = input
+    return audited(input, async (trx, record, now): Promise<undefined | Refusal> => {
+      await lockMembers(trx, actor.organizationId)
+      const invitation = await findOpenInvitation(trx, actor.organizationId, params.id, now)
+      if (invitation === null) return refuse('not_found', 'There is no open invitation with this id.')
+      const { email, role } = invitation
+      const refusal = await refuseInviter(trx, actor, role)
+      if (refusal !== null) return refusal
+      await deleteInvitation(trx, invitation.id)
+      await record('invitation.revoked', invitationId(invitation.id), { before: { email, role } })
+      return undefined
+    })
   },
 })
 
@@ -104,7 +171,30 @@ export const acceptInvitation = operation({
   },
 })
 
-export const invitationOperations = [inviteMember, acceptInvitation]
+export const invitationOperations = [inviteMember, listInvitations, revokeInvitation, acceptInvitation]
+
+function invitationView(row: InvitationRow): z.input<typeof Invitation> {
+  const { id, email, role, invitedBy, createdAt, expiresAt } = row
+  return {
+    id: invitationId(id),
+    email,
+    role,
+    invitedBy,
+    createdAt: timestamp(createdAt),
+    expiresAt: timestamp(expiresAt),
+  }
+}
+
+/**
+ * Refuses when the actor's present role does not allow invitations as `role`. Call it under `lockMembers`.
+ * Returns null when it does.
+ */
+async function refuseInviter(trx: Trx, actor: SessionActor, role: RoleName): Promise<Refusal | null> {
+  const acting = await findMember(trx, actor.organizationId, actor.userId)
+  if (acting === null || !ADMIN_ROLES.includes(acting.role))
+    return refuse('forbidden', 'Your role has changed and no longer allows this. Sign in again.')
+  return refuseAboveRole(acting, role)
+}
 
 /** `account` is null unless both name and password were given. */
 async function accept(
@@ -116,10 +206,20 @@ async function accept(
 ) {
   const read = await readMailToken(trx, rootKey, now, 'invitation', token)
   if (isRefusal(read)) return read
+  const found = await findInvitation(trx, read.subjectId)
+  if (found === null) return noInvitation()
+  const { email, organizationId, role } = found
+  // Under this lock the inviter is neither removed nor demoted, and the invitation is not revoked.
+  await lockMembers(trx, organizationId)
   const invitation = await findInvitation(trx, read.subjectId)
-  // A later invitation of the same address has replaced this one.
-  if (invitation === null) return refuse('invalid_token', 'The invitation was replaced by a later one.')
-  const { email, organizationId, role } = invitation
+  if (invitation === null) return noInvitation()
+  const inviter = await findMember(trx, organizationId, invitation.invitedBy)
+  if (!mayInvite(inviter?.role ?? null, role)) {
+    return refuse(
+      'invalid_token',
+      'The person who invited you may no longer do so. Ask for a new invitation.',
+    )
+  }
   let user = await findUserByEmail(trx, email)
   if (user === undefined && account !== null) {
     // The address may be signed up at this moment. The row that exists then is read below.
@@ -146,4 +246,8 @@ async function accept(
   await addMember(trx, { organizationId, userId, role, createdAt: now })
   await acceptInvitationRow(trx, invitation.id, now)
   return { userId, organizationId, email, role }
+}
+
+function noInvitation(): Refusal<'invalid_token'> {
+  return refuse('invalid_token', 'The invitation was revoked or replaced by a later one.')
 }

@@ -1,5 +1,6 @@
 import { ulid } from '../../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../../api/pagination.js'
+import { ADMIN_ROLES, refuseAboveRole } from '../../api/scopes.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { InvitationRow } from '../../db/tables/access.js'
 import type { MemberRow, Role } from '../../db/tables/identity.js'
@@ -75,6 +76,11 @@ export async function addMember(trx: Trx, member: MemberRow): Promise<void> {
     .execute()
 }
 
+/** Returns the id of an invitation in the API. The stored id has no prefix. */
+export function invitationId(storedId: string): string {
+  return `invt_${storedId}`
+}
+
 export interface NewInvitation {
   readonly organizationId: string
   readonly email: string
@@ -103,8 +109,69 @@ export async function findInvitation(db: Db | Trx, id: string): Promise<Invitati
   return (await db.selectFrom('invitations').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
 }
 
+/** Finds an open invitation of the organization: not accepted and not expired. */
+export async function findOpenInvitation(
+  db: Db | Trx,
+  organizationId: string,
+  id: string,
+  now: number,
+): Promise<InvitationRow | null> {
+  return (await openInvitations(db, organizationId, now).where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** Lists the open invitations, newest first. */
+export async function listOpenInvitations(
+  db: Db,
+  organizationId: string,
+  now: number,
+  page: PageRequest,
+): Promise<Page<InvitationRow>> {
+  return newestFirst(openInvitations(db, organizationId, now), page)
+}
+
+/** Deletes an invitation. Its links become invalid, and its mail is not sent any more. */
+export async function deleteInvitation(trx: Trx, id: string): Promise<void> {
+  await trx.deleteFrom('invitations').where('id', '=', id).execute()
+}
+
+/**
+ * Deletes the invitations that were not accepted and that their inviter may no longer make with the role
+ * `role`, or without membership if null. Returns them.
+ */
+export async function deleteInvitationsBeyond(
+  trx: Trx,
+  inviter: { readonly organizationId: string; readonly userId: string; readonly role: Role | null },
+): Promise<readonly InvitationRow[]> {
+  const { organizationId, userId, role } = inviter
+  const made = await trx
+    .selectFrom('invitations')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('invitedBy', '=', userId)
+    .where('acceptedAt', 'is', null)
+    .orderBy('id')
+    .execute()
+  const voided = made.filter((invitation) => !mayInvite(role, invitation.role))
+  for (const { id } of voided) await deleteInvitation(trx, id)
+  return voided
+}
+
+/** Returns whether a member with the role `role` may invite somebody as `wanted`. Null is no member. */
+export function mayInvite(role: Role | null, wanted: Role): boolean {
+  return role !== null && ADMIN_ROLES.includes(role) && refuseAboveRole({ role }, wanted) === null
+}
+
 export async function acceptInvitation(trx: Trx, id: string, now: number): Promise<void> {
   await trx.updateTable('invitations').set({ acceptedAt: now }).where('id', '=', id).execute()
+}
+
+function openInvitations(db: Db | Trx, organizationId: string, now: number) {
+  return db
+    .selectFrom('invitations')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('acceptedAt', 'is', null)
+    .where('expiresAt', '>', now)
 }
 
 function members(db: Db | Trx, organizationId: string) {
