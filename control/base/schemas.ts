@@ -35,6 +35,15 @@ export function openEnum<const T extends string>(...known: readonly T[]) {
   return z.string().meta({ 'x-known-values': [...known] })
 }
 
+/** Schema of a name. Names appear in mails to other people, so a name is a single line. */
+export function oneLine(max: number) {
+  return z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must be one line without control characters')
+}
+
 /** Schema of a canonical E.164 number. Indian numbers have 10 or 11 digits after +91. */
 export const E164 = z
   .string()

@@ -43,8 +43,8 @@ export async function composeMail(deps: ComposeDeps, row: MailRow, now: number):
       ])
     case 'leaked_key':
       return letter('A Parley API key was found in public and revoked', [
-        `Your ${mail.environment} key "${mail.keyName}", which starts with ${mail.keyStart}, was found in public${
-          mail.url === null ? '' : `: ${mail.url}`
+        `Your ${mail.environment} key "${nameText(mail.keyName)}", which starts with ${mail.keyStart}, was found in public${
+          mail.url === null ? '' : `: ${nameText(mail.url)}`
         }.`,
         'It was revoked at once: requests with it are answered 401. Make a new key, put it where the old one was used, and look through the calls made since the key was published.',
       ])
@@ -83,8 +83,9 @@ async function invitation(deps: ComposeDeps, invitationId: string, now: number):
   if (found === undefined) return null
   const { expiresAt } = found
   const token = await createMailToken(db, rootKey, { kind: 'invitation', subjectId: invitationId, expiresAt })
-  return letter(`You are invited to ${found.organization} on Parley`, [
-    `${found.inviter} invites you to ${found.organization} with the role ${found.role}.`,
+  const organization = nameText(found.organization)
+  return letter(`You are invited to ${organization} on Parley`, [
+    `${nameText(found.inviter)} invites you to ${organization} with the role ${found.role}.`,
     `To accept, within 7 days: ${link(deps, 'accept-invitation', token)}`,
     'If you do not know what this is about, do nothing.',
   ])
@@ -107,6 +108,11 @@ function resetPassword(url: string): MailText {
 /** The token is in the fragment (`#`), so that servers and proxies do not log it. */
 function link(deps: ComposeDeps, page: string, token: string): string {
   return `${deps.dashboardUrl()}/${page}#token=${token}`
+}
+
+/** Returns a name chosen by a customer as a single line. Names of earlier releases may contain line breaks. */
+function nameText(name: string): string {
+  return name.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
 function letter(subject: string, paragraphs: readonly string[]): MailText {

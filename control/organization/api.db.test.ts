@@ -78,6 +78,8 @@ await onEachDialect(t, async (t, open) => {
       [{ name: '' }, 'name'],
       [{ name: 'x'.repeat(81) }, 'name'],
       [{ name: null }, 'name'],
+      [{ name: 'Asha\r\nClick here: http://evil.example' }, 'name'],
+      [{ name: 'Asha\u0007' }, 'name'],
       [{ senderClassification: 'service' }, 'senderClassification'],
       [{ verification: { status: 'verified' } }, 'verification'],
       [{ billing: null }, 'billing'],

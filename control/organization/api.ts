@@ -6,7 +6,7 @@ import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import { ADMIN_ROLES } from '../api/scopes.js'
 import type { Json } from '../base/canonical-json.js'
-import { openEnum, patchBody, Timestamp, timestamp } from '../base/schemas.js'
+import { oneLine, openEnum, patchBody, Timestamp, timestamp } from '../base/schemas.js'
 import { addressProblem, BillingPatch } from '../billing/billing-details.js'
 import { DEFAULT_WINDOWS } from '../compliance/calling-hours.js'
 import type { Trx } from '../db/database.js'
@@ -25,7 +25,7 @@ import { latestVerification } from './verification-store.js'
 import { Organization, organizationView, PURPOSES, readOrganizationView } from './view.js'
 
 const OrganizationPatch = patchBody({
-  name: z.string().min(1).max(80),
+  name: oneLine(80),
   billing: BillingPatch,
   peId: z
     .string()

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { openEnum, Timestamp } from '../../base/schemas.js'
+import { oneLine, openEnum, Timestamp } from '../../base/schemas.js'
 import { canonicalEmail } from './store.js'
 
 /** The address of a new account. Mail must be able to reach it. */
@@ -11,14 +11,6 @@ export const KnownEmail = z.string().min(1).max(254).transform(canonicalEmail)
 /** At least 10 characters. The upper limit only keeps bodies small. */
 export const NewPassword = z.string().min(10).max(200)
 export const Password = z.string().min(1).max(200)
-
-/** Names appear in mails to other people, so they are a single line. */
-const oneLine = (max: number) =>
-  z
-    .string()
-    .min(1)
-    .max(max)
-    .regex(/^\P{Cc}*$/u, 'must be one line without control characters')
 
 export const PersonName = oneLine(80)
 export const OrganizationName = oneLine(120)

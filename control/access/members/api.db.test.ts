@@ -188,6 +188,17 @@ t.test('members and invitations', async (t) => {
       )
     })
 
+    await t.test('names in a mail cannot add lines to it', async (t) => {
+      const { organizationId, ...owner } = await api.owner()
+      // Earlier releases accepted such names.
+      const set = { name: 'Clinic\n\nClick here:\u2028http://evil.example' }
+      await database.db.updateTable('organizations').set(set).where('id', '=', organizationId).execute()
+      await database.db.updateTable('users').set({ name: 'A\r\nB' }).where('id', '=', owner.userId).execute()
+      t.equal((await invite(owner, 'reader@people.test', 'viewer')).status, 201)
+      const { text } = await api.latestMailTo('reader@people.test')
+      t.match(text, /^A B invites you to Clinic Click here: http:\/\/evil\.example with the role viewer\.$/m)
+    })
+
     await t.test('an invitation of an existing user, a repeated one, and an expired one', async (t) => {
       const owner = await api.member('owner')
       const other = await api.owner()
