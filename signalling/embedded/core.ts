@@ -2,6 +2,7 @@ import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import type { Scope } from '../../media/base/scope.js'
 import type { App } from './app/control-port.js'
+import { Counts } from './counts.js'
 import { type Dialog, DialogTable } from './dialog/dialog.js'
 import { EarlyDialogTable } from './dialog/early-dialogs.js'
 import type { Guard } from './guard/guard.js'
@@ -91,7 +92,10 @@ export class Core {
   readonly heldNotifies = new Map<string, ReceivedRequest[]>()
   readonly registeredFlows: RegisteredFlows
   readonly keepAlives: RegistrationKeepAlives
-  readonly pendingBySource = new Map<string, number>()
+  /** Unanswered INVITEs outside dialogs by source address. */
+  readonly pendingBySource = new Counts()
+  /** Server transactions of requests inside calls, by Call-ID. */
+  readonly callTransactions = new Counts()
   /** Requests of applications without a final response, by transaction id. */
   readonly outgoing = new Map<string, PendingRequest>()
   /** The To tag of stateless responses, which must be the same every time (RFC 3261 8.2.7). */

@@ -27,6 +27,11 @@ export interface Limits {
   readonly connectionBacklogBytes: number
   /** Maximum number of server transactions; beyond it new requests get 503 with Retry-After. */
   readonly transactions: number
+  /**
+   * Maximum number of server transactions of one call, other than for BYE and CANCEL; beyond it its requests
+   * get 503 with Retry-After. Over UDP a transaction lasts 32 s.
+   */
+  readonly transactionsPerCall: number
   /** Maximum number of unanswered INVITEs of one source address; beyond it 503 with Retry-After. */
   readonly pendingPerSource: number
   /**
@@ -49,6 +54,7 @@ export const DEFAULT_LIMITS: Limits = {
   connectionsPerSource: 256,
   connectionBacklogBytes: 4 * 1024 * 1024,
   transactions: 20_000,
+  transactionsPerCall: 256,
   pendingPerSource: 2_000,
   datagramBytes: 1300,
   connectedUdpSockets: 128,

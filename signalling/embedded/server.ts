@@ -114,6 +114,7 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
   const events: TransportEvents = {
     admitConnection: (socket) => quota.admit(socket),
     onMessage: (bytes, flow) => receive(core, bytes, flow),
+    admitKeepAlive: (flow) => guard.checkKeepAlive(flow.remote.address) === 'serve',
     onBadStream: (status, reason, head, flow) => receiveBrokenStream(core, status, reason, head, flow),
   }
   try {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { Counts } from '../counts.js'
 import type { Limits } from '../limits.js'
 import { type Guard, sourceKey } from './guard.js'
 
@@ -9,7 +10,7 @@ const UNKNOWN_SHARE = 0.75
 export class ConnectionQuota {
   readonly #limits: Limits
   readonly #guard: Guard
-  readonly #bySource = new Map<string, number>()
+  readonly #bySource = new Counts()
   #total = 0
 
   constructor(limits: Limits, guard: Guard) {
@@ -34,12 +35,10 @@ export class ConnectionQuota {
     }
     const key = sourceKey(address)
     this.#total += 1
-    this.#bySource.set(key, (this.#bySource.get(key) ?? 0) + 1)
+    this.#bySource.add(key)
     socket.once('close', () => {
       this.#total -= 1
-      const left = (this.#bySource.get(key) ?? 1) - 1
-      if (left > 0) this.#bySource.set(key, left)
-      else this.#bySource.delete(key)
+      this.#bySource.remove(key)
     })
     return true
   }
@@ -51,7 +50,7 @@ export class ConnectionQuota {
     return (
       !this.#guard.isBanned(address) &&
       this.#total < connections * UNKNOWN_SHARE &&
-      (this.#bySource.get(sourceKey(address)) ?? 0) < connectionsPerSource
+      this.#bySource.of(sourceKey(address)) < connectionsPerSource
     )
   }
 }

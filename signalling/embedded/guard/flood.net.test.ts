@@ -127,7 +127,7 @@ t.test(
     const line = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(ok)?.[1]?.trim() ?? ''
     const answer = { header: line } as Parameters<typeof inCall>[1]
     send(here('ACK', { ...inCall(invite, answer, 1, 'ACK'), Contact: null }))
-    send(here('OPTIONS', { 'User-Agent': 'friendly-scanner' }))
+    for (let n = 0; n < 6; n++) send(here('OPTIONS', { 'User-Agent': 'friendly-scanner' }))
     send(here('OPTIONS'))
     send(here('BYE', inCall(invite, answer, 2, 'BYE')))
     await until(() => seen.some((text) => text.startsWith('SIP/2.0 200') && text.includes('CSeq: 2 BYE')))

@@ -17,6 +17,7 @@ import { DEFAULT_LIMITS } from '../limits.js'
 import { validateMessage } from '../message/message-validation.js'
 import type { SipRequest } from '../message/sip-message.js'
 import { parseSip } from '../message/sip-parser.js'
+import { STANDARD_TIMERS } from '../transaction/timers.js'
 import { DEFAULT_GUARD, Guard, type GuardSettings, sourceKey } from './guard.js'
 import { isScanner } from './scanners.js'
 
@@ -51,7 +52,7 @@ t.test(
     const invite = asked('INVITE')
     const ask = (count: number, from = '192.0.2.1') => {
       const verdicts = { serve: 0, refuse: 0, ignore: 0 }
-      for (let n = 0; n < count; n++) verdicts[guard.checkRequest(from, ...invite)] += 1
+      for (let n = 0; n < count; n++) verdicts[guard.checkRequest(from, ...invite, true)] += 1
       return verdicts
     }
     t.same(ask(100), { serve: 30, refuse: 6, ignore: 64 })
@@ -89,11 +90,11 @@ t.test('exempt sources are never limited; a /64 is one source', async (t) => {
   const { guard } = guarded({ exempt: ['192.0.2.0/24'] })
   const invite = asked('INVITE', { 'User-Agent': 'friendly-scanner' })
   for (let n = 0; n < 2000; n++) {
-    if (guard.checkRequest('192.0.2.77', ...invite) !== 'serve') t.fail('limited')
-    if (guard.checkMalformed('192.0.2.77', 'malformed') !== 'refuse') t.fail('ignored')
+    if (guard.checkRequest('192.0.2.77', ...invite, true) !== 'serve') t.fail('limited')
+    if (guard.checkMalformed('192.0.2.77', 'malformed', true) !== 'refuse') t.fail('ignored')
   }
   t.equal(guard.stats().sources, 0)
-  t.equal(guard.checkRequest('2001:db8:1:2::5', ...invite), 'ignore')
+  t.equal(guard.checkRequest('2001:db8:1:2::5', ...invite, true), 'ignore')
   t.equal(guard.isBanned('2001:db8:1:2:ffff::1'), true)
   t.equal(guard.isBanned('2001:db8:1:3::5'), false)
   t.equal(sourceKey('::ffff:192.0.2.4'), '192.0.2.4')
@@ -109,18 +110,18 @@ t.test(
     const invite = asked('INVITE')
     const verdicts = (address: string) => {
       const seen = { serve: 0, refuse: 0, ignore: 0 }
-      for (let n = 0; n < 5000; n++) seen[guard.checkRequest(address, ...invite)] += 1
+      for (let n = 0; n < 5000; n++) seen[guard.checkRequest(address, ...invite, true)] += 1
       return seen
     }
-    guard.checkRequest('192.0.2.7', ...scan)
-    guard.checkRequest('2001:db8::7', ...scan)
+    guard.checkRequest('192.0.2.7', ...scan, true)
+    guard.checkRequest('2001:db8::7', ...scan, true)
     t.equal(guard.isBanned('192.0.2.7'), true)
     guard.setTrustedNetworks(['192.0.2.0/28', '192.0.2.8/29', '2001:db8::/48', 'nonsense'])
     t.equal(guard.stats().trusted, 2, 'overlaps are one, nonsense is none')
     for (const address of ['192.0.2.7', '::ffff:192.0.2.7', '2001:db8::7']) {
       t.equal(guard.isBanned(address), false, address)
-      t.equal(guard.checkRequest(address, ...scan), 'ignore', 'not banned, not served either')
-      for (let n = 0; n < 100; n++) guard.checkMalformed(address, 'oversize')
+      t.equal(guard.checkRequest(address, ...scan, true), 'ignore', 'not banned, not served either')
+      for (let n = 0; n < 100; n++) guard.checkMalformed(address, 'oversize', true)
       for (let n = 0; n < 100; n++) guard.onAuthenticationFailure(address)
       t.equal(guard.isBanned(address), false)
     }
@@ -133,15 +134,52 @@ t.test(
   },
 )
 
+t.test('one datagram never bans, because its source address may be forged', async (t) => {
+  const { guard } = guarded()
+  const scan = asked('OPTIONS', { 'User-Agent': 'friendly-scanner' })
+  t.equal(guard.checkRequest('192.0.2.1', ...scan, false), 'ignore')
+  t.equal(guard.isBanned('192.0.2.1'), false)
+  for (let n = 0; n < 4; n++) guard.checkRequest('192.0.2.1', ...scan, false)
+  t.equal(guard.isBanned('192.0.2.1'), true, 'five do')
+  guard.checkRequest('192.0.2.2', ...scan, true)
+  t.equal(guard.isBanned('192.0.2.2'), true, 'over a connection one is enough')
+})
+
+t.test('a source that authenticated is trusted for an hour', async (t) => {
+  const { clock, guard } = guarded({ maxSources: 100 })
+  const scan = asked('OPTIONS', { 'User-Agent': 'friendly-scanner' })
+  const forge = () => {
+    for (let n = 0; n < 50; n++) {
+      guard.checkRequest('192.0.2.1', ...scan, false)
+      guard.checkMalformed('192.0.2.1', 'malformed', false)
+    }
+  }
+  guard.onAuthenticated('192.0.2.1')
+  forge()
+  t.equal(guard.isBanned('192.0.2.1'), false)
+  clock.advance(3_599_000)
+  guard.onAuthenticated('192.0.2.1')
+  clock.advance(3_599_000)
+  forge()
+  t.equal(guard.isBanned('192.0.2.1'), false, 'each success renews the trust')
+  clock.advance(2_000)
+  forge()
+  t.equal(guard.isBanned('192.0.2.1'), true)
+  for (let n = 0; n < 200; n++) guard.onAuthenticated(`10.0.0.${n}`)
+  t.equal(guard.isTrusted('10.0.0.99'), false, 'the oldest are forgotten')
+  t.equal(guard.isTrusted('10.0.0.100'), true)
+})
+
 t.test('both tables are limited; a flood of sources neither lifts a ban nor fills the log', async (t) => {
   const { guard, lines } = guarded({ maxSources: 1000 })
   const scan = asked('OPTIONS', {}, 'sip:nm')
   const invite = asked('INVITE')
-  guard.checkRequest('192.0.2.1', ...scan)
-  for (let n = 0; n < 50_000; n++) guard.checkRequest(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, ...invite)
+  guard.checkRequest('192.0.2.1', ...scan, true)
+  for (let n = 0; n < 50_000; n++)
+    guard.checkRequest(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, ...invite, true)
   t.equal(guard.stats().sources, 1000)
   t.equal(guard.isBanned('192.0.2.1'), true)
-  for (let n = 0; n < 5000; n++) guard.checkRequest(`11.0.${(n >> 8) & 255}.${n & 255}`, ...scan)
+  for (let n = 0; n < 5000; n++) guard.checkRequest(`11.0.${(n >> 8) & 255}.${n & 255}`, ...scan, true)
   t.equal(guard.stats().banned, 1000)
   t.ok(lines.length <= 20, `${lines.length} lines`)
 })
@@ -249,7 +287,7 @@ t.test('a banned source gets no responses except in its call', async (t) => {
   peer.send(request('OPTIONS', peer))
   await peer.next((m) => m.header('CSeq') === '1 OPTIONS')
 
-  peer.send(request('OPTIONS', peer, { 'User-Agent': 'friendly-scanner' }))
+  for (let n = 0; n < 6; n++) peer.send(request('OPTIONS', peer, { 'User-Agent': 'friendly-scanner' }))
   peer.send(request('INVITE', peer, {}, SDP_A))
   peer.send(request('OPTIONS', peer))
   peer.send('NONSENSE\r\nnot SIP at all, and long enough not to be a keep-alive\r\n\r\n')
@@ -263,6 +301,72 @@ t.test('a banned source gets no responses except in its call', async (t) => {
   const tcp = await rig.tcpPeer()
   await tcp.ended
   t.pass('no new connections either')
+})
+
+t.test('accepted credentials make a source trusted; another answer does not', async (t) => {
+  const rig = await openRig(t, { guard: NO_EXEMPTIONS })
+  const app = await rig.app()
+  app.use('register', (req, res) => res.send(req.get('Authorization')?.includes('right') ? 200 : 404))
+  app.use('options', (_req, res) => res.send(200))
+  await rig.routed(app)
+  const [known, stranger] = await Promise.all(['127.0.9.5', '127.0.9.6'].map((at) => sourceAt(t, at)))
+  if (!known || !stranger) throw new Error('no sources')
+  const answeredTo = async (source: Source, message: string) => {
+    const at = source.got.length
+    await sendAll(rig, source, [message])
+    if (source.got.length === at)
+      await once(source.socket, 'test:got', { signal: AbortSignal.timeout(30_000) })
+  }
+  await answeredTo(known, fromSource(known, 'REGISTER', { Authorization: 'Digest username="right"' }))
+  await answeredTo(stranger, fromSource(stranger, 'REGISTER', { Authorization: 'Digest username="no"' }))
+  await answeredTo(stranger, fromSource(stranger, 'OPTIONS', { Authorization: 'Digest username="right"' }))
+  for (const source of [known, stranger]) {
+    const scans = Array.from({ length: 6 }, () =>
+      fromSource(source, 'OPTIONS', { 'User-Agent': 'friendly-scanner' }),
+    )
+    await sendAll(rig, source, scans)
+  }
+  await answeredTo(known, fromSource(known, 'OPTIONS'))
+  t.match(rig.server.stats().guard, { banned: 1, bans: { scanner: 1 } })
+})
+
+t.test('requests inside a call have a limit of their own, and its BYE is served', async (t) => {
+  const rig = await openRig(t, { limits: { transactionsPerCall: 10 }, timers: STANDARD_TIMERS })
+  const app = await rig.app()
+  app.use('invite', (req, res) => void app.createUAS(req, res, { localSdp: SDP_B }))
+  await rig.routed(app)
+  const peer = await rig.udpPeer()
+  const call = async () => {
+    const invite = request('INVITE', peer, {}, SDP_A)
+    peer.send(invite)
+    const { 'Call-ID': callId } = inCall(invite, readRawSipMessage(invite), 1, 'INVITE')
+    const ok = await peer.next((m) => m.start.includes(' 200 ') && m.header('Call-ID') === callId)
+    peer.send(request('ACK', peer, { ...inCall(invite, ok, 1, 'ACK'), Contact: null }))
+    return {
+      callId,
+      send: (cseq: number, method: string) =>
+        peer.send(request(method, peer, inCall(invite, ok, cseq, method))),
+    }
+  }
+  const [loud, quiet] = [await call(), await call()]
+  const answers = (callId: string | undefined, status: number, method: string) =>
+    peer.seen.filter(
+      (m) =>
+        m.header('Call-ID') === callId &&
+        m.start.includes(` ${status} `) &&
+        m.header('CSeq').endsWith(method),
+    ).length
+  for (let n = 0; n < 30; n++) loud.send(n + 2, 'INFO')
+  await peer.next((m) => m.start.includes(' 503 ') && m.header('CSeq') === '31 INFO')
+  t.equal(answers(loud.callId, 503, 'INFO'), 20)
+  quiet.send(2, 'INFO')
+  await peer.next((m) => m.header('Call-ID') === quiet.callId && m.header('CSeq') === '2 INFO')
+  t.equal(answers(quiet.callId, 503, 'INFO'), 0, 'another call is not concerned')
+  loud.send(40, 'BYE')
+  await peer.next((m) => m.start.includes(' 200 ') && m.header('CSeq') === '40 BYE')
+  quiet.send(40, 'BYE')
+  await peer.next((m) => m.start.includes(' 200 ') && m.header('CSeq') === '40 BYE')
+  t.equal(rig.server.stats().dialogs, 0)
 })
 
 t.test('malformed floods and wrong credentials ban their source only', async (t) => {

@@ -42,6 +42,12 @@ export const DEFAULT_GUARD: GuardSettings = {
   maxSources: 20_000,
 }
 
+/** How long (ms) a source stays trusted after a request with accepted credentials. */
+const AUTHENTICATED_MS = 3_600_000
+
+/** Maximum points of one message whose source address may be forged, so that it never bans on its own. */
+const UNPROVEN_POINTS = 20
+
 /** Points of each offence. A wrong password every 20 s never leads to a ban; a dozen in a row do. */
 const OFFENCES = { scanner: 100, oversize: 20, authentication: 10, malformed: 5, flood: 0.1 } as const
 export type Offence = keyof typeof OFFENCES
@@ -75,8 +81,8 @@ const LOG_BURST = 20
 /**
  * Limits and bans source addresses (IPv6: a /64, which is what one customer has). Only requests outside calls
  * are checked, so that a ban never ends a call. UDP addresses can be forged. Messages during a ban therefore
- * do not prolong it, and carriers are trusted: messages in their name never ban them and only meet wider
- * limits.
+ * do not prolong it, one datagram never bans, and carriers and sources that authenticated in the last hour are
+ * trusted: messages in their name never ban them and only meet wider limits.
  */
 export class Guard {
   readonly #settings: GuardSettings
@@ -88,6 +94,8 @@ export class Guard {
   readonly #sources = new Map<string, Source>()
   /** Ends of bans, apart from the sources, which a flood from other addresses would push out. */
   readonly #bans = new Map<string, number>()
+  /** Ends of the trust in sources that authenticated, in the order of the latest success. */
+  readonly #authenticated = new Map<string, number>()
   readonly #counts = { scanner: 0, oversize: 0, authentication: 0, malformed: 0, flood: 0 }
   #refused = 0
   #ignored = 0
@@ -111,22 +119,22 @@ export class Guard {
   }
 
   isTrusted(address: string): boolean {
-    return this.#trusted.has(address)
+    return this.#trusted.has(address) || this.#isAuthenticated(sourceKey(address))
   }
 
   isBanned(address: string): boolean {
     return !this.isExempt(address) && !this.isTrusted(address) && this.#bannedKey(sourceKey(address))
   }
 
-  /** Checks a request outside calls. */
-  checkRequest(address: string, request: SipRequest, essentials: Essentials): GuardVerdict {
+  /** Checks a request outside calls. `proven` is false when its source address may be forged (UDP). */
+  checkRequest(address: string, request: SipRequest, essentials: Essentials, proven: boolean): GuardVerdict {
     if (this.isExempt(address)) return 'serve'
     const key = sourceKey(address)
     const trusted = this.isTrusted(address)
     if (!trusted && this.#bannedKey(key)) return this.#ignore()
     const source = this.#touch(key, trusted)
     if (isScanner(request, essentials)) {
-      if (!trusted) this.#offend(key, source, 'scanner')
+      if (!trusted) this.#offend(key, source, 'scanner', proven)
       return this.#ignore()
     }
     const allowance = request.method === 'INVITE' ? 'invites' : 'requests'
@@ -134,7 +142,7 @@ export class Guard {
       source[allowance] -= 1
       return 'serve'
     }
-    if (!trusted) this.#offend(key, source, 'flood')
+    if (!trusted) this.#offend(key, source, 'flood', proven)
     return this.#refuse(source)
   }
 
@@ -148,14 +156,14 @@ export class Guard {
     return 'serve'
   }
 
-  /** Counts an unreadable or malformed message. */
-  checkMalformed(address: string, offence: 'malformed' | 'oversize'): GuardVerdict {
+  /** Counts an unreadable or malformed message; `proven` as in `checkRequest`. */
+  checkMalformed(address: string, offence: 'malformed' | 'oversize', proven: boolean): GuardVerdict {
     if (this.isExempt(address)) return 'refuse'
     const key = sourceKey(address)
     const trusted = this.isTrusted(address)
     if (!trusted && this.#bannedKey(key)) return this.#ignore()
     const source = this.#touch(key, trusted)
-    if (!trusted) this.#offend(key, source, offence)
+    if (!trusted) this.#offend(key, source, offence, proven)
     return this.#refuse(source)
   }
 
@@ -163,7 +171,17 @@ export class Guard {
   onAuthenticationFailure(address: string): void {
     if (this.isExempt(address) || this.isTrusted(address)) return
     const key = sourceKey(address)
-    if (!this.#bannedKey(key)) this.#offend(key, this.#touch(key, false), 'authentication')
+    // Credentials answer a challenge, which proves the address.
+    if (!this.#bannedKey(key)) this.#offend(key, this.#touch(key, false), 'authentication', true)
+  }
+
+  /** Trusts a source for an hour, because an application accepted its credentials. */
+  onAuthenticated(address: string): void {
+    if (this.isExempt(address)) return
+    const key = sourceKey(address)
+    this.#authenticated.delete(key)
+    evict(this.#authenticated, this.#settings.maxSources - 1)
+    this.#authenticated.set(key, this.#clock.now() + AUTHENTICATED_MS)
   }
 
   stats(): GuardStats {
@@ -175,6 +193,14 @@ export class Guard {
       ignored: this.#ignored,
       bans: { ...this.#counts },
     }
+  }
+
+  #isAuthenticated(key: string): boolean {
+    const until = this.#authenticated.get(key)
+    if (until === undefined) return false
+    if (until > this.#clock.now()) return true
+    this.#authenticated.delete(key)
+    return false
   }
 
   #bannedKey(key: string): boolean {
@@ -218,9 +244,9 @@ export class Guard {
     return existing
   }
 
-  #offend(key: string, source: Source, offence: Offence): void {
+  #offend(key: string, source: Source, offence: Offence, proven: boolean): void {
     const { banPoints, banMs, maxBanMs: longestBanMs, maxSources: sources } = this.#settings
-    source.points += OFFENCES[offence]
+    source.points += proven ? OFFENCES[offence] : Math.min(OFFENCES[offence], UNPROVEN_POINTS)
     if (source.points < banPoints) return
     source.points = 0
     const ms = Math.min(banMs * 2 ** source.bans, longestBanMs)

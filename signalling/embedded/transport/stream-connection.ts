@@ -40,7 +40,10 @@ export class StreamConnection extends Connection {
         this.#messageReceived = true
         events.onMessage(bytes, this)
       },
-      onKeepAlive: () => this.send(PONG),
+      // A peer that does not read gets no further answer, so that nothing piles up.
+      onKeepAlive: () => {
+        if (socket.writableLength === 0 && events.admitKeepAlive(this)) this.send(PONG)
+      },
       onError: (status, reason, head) => {
         events.onBadStream(status, reason, head, this)
         this.#open = false

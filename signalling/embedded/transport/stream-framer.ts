@@ -8,7 +8,10 @@ const LF = 0x0a
 export interface StreamEvents {
   /** One complete message; the bytes stay valid. */
   onMessage(bytes: Buffer): void
-  /** CRLFCRLF between messages: the peer expects a CRLF in return (RFC 5626 3.5.1). */
+  /**
+   * CRLFCRLF between messages: the peer expects a CRLF in return (RFC 5626 3.5.1). Several in a row count as
+   * one, because only a flood has several in one segment.
+   */
   onKeepAlive(): void
   /** The stream cannot be framed any more. `head` holds the readable part of start line and headers. */
   onError(status: 400 | 413 | 513, reason: string, head: Buffer | null): void
@@ -75,18 +78,24 @@ export class StreamFramer {
 
   /** Returns 1 when blank lines were skipped, -1 when more bytes are needed, 0 when a message begins here. */
   #skipBlankLines(bytes: Buffer): number {
+    let at = 0
+    let keepAlive = false
+    while (bytes[at] === CR && bytes[at + 1] === LF) {
+      const double = bytes[at + 2] === CR && bytes[at + 3] === LF
+      // `CRLF` or `CRLF CR` at the end may become a keep-alive; elsewhere a single `CRLF` is noise.
+      const left = bytes.length - at
+      if (!double && (left === 2 || (left === 3 && bytes[at + 2] === CR))) break
+      keepAlive ||= double
+      at += double ? 4 : 2
+    }
+    if (at > 0) {
+      this.#queue.consume(at)
+      this.#searched = 0
+      if (keepAlive) this.#events.onKeepAlive()
+      return 1
+    }
     if (bytes.length === 0) return -1
-    if (bytes[0] !== CR) return 0
-    if (bytes.length === 1) return -1
-    if (bytes[1] !== LF) return 0
-    const double = bytes[2] === CR && bytes[3] === LF
-    // `CRLF CR` may become a keep-alive; a single `CRLF` is half a keep-alive or noise.
-    if (!double && bytes.length === 3 && bytes[2] === CR) return -1
-    if (!double && bytes.length === 2) return -1
-    this.#queue.consume(double ? 4 : 2)
-    this.#searched = 0
-    if (double) this.#events.onKeepAlive()
-    return 1
+    return bytes[0] === CR && (bytes.length === 1 || bytes[1] === LF) ? -1 : 0
   }
 
   #fail(status: 400 | 413 | 513, reason: string, head: Buffer | null): void {

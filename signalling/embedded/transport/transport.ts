@@ -84,6 +84,8 @@ export interface TransportEvents {
    */
   admitConnection(socket: Socket): boolean
   onMessage(bytes: Buffer, flow: Flow): void
+  /** Returns whether a keep-alive of a connection may be answered now. */
+  admitKeepAlive(flow: Flow): boolean
   /** A stream lost its framing or a message is too large. The flow closes after the response. */
   onBadStream(status: 400 | 413 | 513, reason: string, head: Buffer | null, flow: Flow): void
 }

@@ -14,7 +14,7 @@ const TOO_LARGE = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH'
 const MAX_WAITING = 64
 
 const PING = '\r\n\r\n'
-const PONG = '\r\n'
+const PONG = Buffer.from('\r\n')
 
 /** One WebSocket, which carries one SIP message per WebSocket message (RFC 7118 5). */
 export class WsConnection extends Connection {
@@ -100,10 +100,15 @@ export class WsConnection extends Connection {
     if (!this.#open) return
     if (bytes.length <= 4) {
       const text = bytes.toString('latin1')
-      if (text === PING) this.#socket.send(PONG)
-      if (text === PING || text === PONG) return
+      if (text === PING) this.#answerKeepAlive()
+      if (text === PING || bytes.equals(PONG)) return
     }
     this.settings.events.onMessage(bytes, this)
+  }
+
+  /** A peer that does not read gets no further answer, so that nothing piles up. */
+  #answerKeepAlive(): void {
+    if (this.#socket.bufferedAmount === 0 && this.settings.events.admitKeepAlive(this)) this.send(PONG)
   }
 
   /** A browser that vanished sends no FIN; unanswered pings reveal it (RFC 7118 6). */

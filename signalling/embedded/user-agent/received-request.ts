@@ -51,8 +51,7 @@ export function receiveOutOfDialog(core: Core, received: ReceivedRequest): void 
     return
   }
   if (method === 'INVITE') {
-    const source = flow.remote.address
-    if ((core.pendingBySource.get(source) ?? 0) >= core.limits.pendingPerSource) {
+    if (core.pendingBySource.of(flow.remote.address) >= core.limits.pendingPerSource) {
       reject(core, received, 503, RETRY_AFTER)
       return
     }

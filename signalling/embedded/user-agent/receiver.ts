@@ -43,6 +43,7 @@ export function receive(core: Core, bytes: Buffer, flow: Flow): void {
     const verdict = core.guard.checkMalformed(
       flow.remote.address,
       parsed.status === 513 ? 'oversize' : 'malformed',
+      flow.reliable,
     )
     if (parsed.request && verdict === 'refuse') {
       answerInvalid(core, parsed.request, flow, parsed.status, parsed.reason)
@@ -56,7 +57,7 @@ export function receive(core: Core, bytes: Buffer, flow: Flow): void {
     return
   }
   if (!validated.ok) {
-    if (core.guard.checkMalformed(flow.remote.address, 'malformed') !== 'refuse') return
+    if (core.guard.checkMalformed(flow.remote.address, 'malformed', flow.reliable) !== 'refuse') return
     answerInvalid(core, message, flow, validated.status, validated.reason)
     return
   }
@@ -72,7 +73,11 @@ export function receiveBrokenStream(
   head: Buffer | null,
   flow: Flow,
 ): void {
-  const verdict = core.guard.checkMalformed(flow.remote.address, status === 400 ? 'malformed' : 'oversize')
+  const verdict = core.guard.checkMalformed(
+    flow.remote.address,
+    status === 400 ? 'malformed' : 'oversize',
+    flow.reliable,
+  )
   if (head === null || verdict !== 'refuse') return
   const parsed = parseSip(head, core.limits)
   const request = parsed.ok ? parsed.message : parsed.request
@@ -124,8 +129,15 @@ function receiveRequest(
     return
   }
   const { address } = flow.remote
-  if (!belongsToCall(core, request, essentials)) {
-    const verdict = core.guard.checkRequest(address, request, essentials)
+  const inCall = belongsToCall(core, request, essentials)
+  if (inCall) {
+    const ends = method === 'BYE' || method === 'CANCEL'
+    if (!ends && core.callTransactions.of(essentials.callId) >= core.limits.transactionsPerCall) {
+      replyStateless(core, request, flow, 503, '', RETRY_AFTER)
+      return
+    }
+  } else {
+    const verdict = core.guard.checkRequest(address, request, essentials, flow.reliable)
     if (verdict === 'ignore') return
     if (verdict === 'refuse' || core.serverTransactions.size >= core.limits.transactions) {
       replyStateless(core, request, flow, 503, '', RETRY_AFTER)
@@ -144,12 +156,13 @@ function receiveRequest(
     {
       onUnacknowledged: () => core.log.debug({ callId: essentials.callId }, 'sip.failure_unacknowledged'),
       onEnd: () => {
-        core.serverTransactions.delete(key)
+        if (core.serverTransactions.delete(key) && inCall) core.callTransactions.remove(essentials.callId)
         if (merging !== null && core.mergedRequests.get(merging) === key) core.mergedRequests.delete(merging)
       },
     },
   )
   core.serverTransactions.set(key, transaction)
+  if (inCall) core.callTransactions.add(essentials.callId)
   const received: ReceivedRequest = { key, request, essentials, flow, transaction }
   if (method === 'CANCEL') {
     receiveCancel(core, received)

@@ -67,10 +67,9 @@ export function dispatchToApp(
     core.incoming.set(id, incoming)
   }
   if (method === 'INVITE') {
-    const source = flow.remote.address
     core.invites.set(key, incoming)
     if (dialog) dialog.pendingRemoteInvite = id
-    else core.pendingBySource.set(source, (core.pendingBySource.get(source) ?? 0) + 1)
+    else core.pendingBySource.add(flow.remote.address)
   }
   dialog?.unansweredRequests.add(id)
   const ms = method === 'INVITE' ? core.timers.inviteFirstResponse : core.timers.requestFinalResponse

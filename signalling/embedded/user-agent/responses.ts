@@ -143,8 +143,5 @@ export function removeIncoming(core: Core, incoming: IncomingRequest): void {
     core.earlyDialogs.remove(early)
     early.end()
   }
-  const source = incoming.flow.remote.address
-  const left = (core.pendingBySource.get(source) ?? 1) - 1
-  if (left > 0) core.pendingBySource.set(source, left)
-  else core.pendingBySource.delete(source)
+  core.pendingBySource.remove(incoming.flow.remote.address)
 }

@@ -102,6 +102,7 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
     disarm(incoming)
   }
   if (refusesCredentials(request, response)) core.guard.onAuthenticationFailure(flow.remote.address)
+  else if (acceptsCredentials(request, response)) core.guard.onAuthenticated(flow.remote.address)
   if (!incoming.transaction.respond(message.status, bytes)) {
     early?.end()
     rejectCommand(app, messageId, UNKNOWN_TRANSACTION)
@@ -145,6 +146,16 @@ function refusesCredentials(request: SipRequest, response: SipResponse): boolean
   if (headerOf(request, proxy ? 'Proxy-Authorization' : 'Authorization') === null) return false
   const challenge = headerOf(response, proxy ? 'Proxy-Authenticate' : 'WWW-Authenticate') ?? ''
   return !/\bstale\s*=\s*"?true/i.test(challenge)
+}
+
+/**
+ * Returns whether the response accepts credentials of the request. Only a REGISTER or INVITE counts, because
+ * an application may answer other requests without a look at the credentials.
+ */
+function acceptsCredentials(request: SipRequest, { status }: SipResponse): boolean {
+  if (status <= 100 || status >= 300) return false
+  if (request.method !== 'REGISTER' && request.method !== 'INVITE') return false
+  return headerOf(request, 'Authorization') !== null || headerOf(request, 'Proxy-Authorization') !== null
 }
 
 /**
