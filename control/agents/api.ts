@@ -178,7 +178,7 @@ export const publishAgent = operation({
     if (seen.draftHash === seen.publishedHash) {
       return refuse('conflict', 'There is nothing to publish: the draft equals the published version.')
     }
-    const problem = publishProblem(deps, readConfig(seen.draft))
+    const problem = await publishProblem(deps, seen, readConfig(seen.draft))
     if (problem !== null) return problem
     const now = deps.clock.wall()
     return deps.db.transaction().execute(async (trx) => {

@@ -47,7 +47,7 @@ export const rollbackAgent = operation({
     }
     const config = readConfig(version.config)
     // The catalogue and the organization's secrets may have changed since the version was published.
-    const problem = publishProblem(deps, config)
+    const problem = await publishProblem(deps, seen, config)
     if (problem !== null) return problem
     const missing = await missingReference(deps.db, organizationId, config)
     if (missing !== null) {

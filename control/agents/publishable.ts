@@ -1,14 +1,17 @@
 import type { Deps } from '../api/deps.js'
 import { type Refusal, refuse } from '../api/problem.js'
+import type { AgentRow } from '../db/tables/calling.js'
 import type { AgentConfig } from './config.js'
+import { isBoundToLiveNumber, testOnlyModel } from './live-models.js'
 import { findUndeclared } from './placeholders.js'
 import { catalogueProblem } from './rules.js'
 
 /** Returns why a configuration cannot be published, or null. A draft may be incomplete, a version may not. */
-export function publishProblem(
-  deps: Pick<Deps, 'settings'>,
+export async function publishProblem(
+  deps: Pick<Deps, 'db' | 'settings'>,
+  { organizationId, id }: Pick<AgentRow, 'organizationId' | 'id'>,
   config: AgentConfig,
-): Refusal<'unprocessable_entity'> | null {
+): Promise<Refusal<'unprocessable_entity'> | null> {
   if (config.systemPrompt.trim() === '') {
     return refuse(
       'unprocessable_entity',
@@ -22,6 +25,8 @@ export function publishProblem(
     return refuse('unprocessable_entity', message, { path: unknown.path, undeclared: unknown.names })
   }
   // The catalogue may have changed since the configuration was saved.
-  const problem = catalogueProblem(config, deps.settings.providers)
+  const problem =
+    catalogueProblem(config, deps.settings.providers) ??
+    ((await isBoundToLiveNumber(deps.db, organizationId, id)) ? testOnlyModel(config) : null)
   return problem === null ? null : refuse('unprocessable_entity', problem.message, { path: problem.path })
 }

@@ -1,7 +1,20 @@
 import t from 'tap'
-import { billedSeconds, RATES, rateCall } from './rating.js'
+import { billedSeconds, minuteRate, RATES, rateCall } from './rating.js'
 
 const base = { ratePaisePerMinute: RATES.service, personRatePaisePerMinute: RATES.person, bridgedAt: null }
+
+t.test('the price of a minute: own voice and own trunk', async (t) => {
+  const rate = (ownVoice: boolean, ownTrunk: boolean, agreedPaise: number | null = null) =>
+    minuteRate({ ownVoice, ownTrunk, agreedPaise })
+  t.equal(rate(false, false), 500)
+  t.equal(rate(false, true), 450)
+  t.equal(rate(true, false), 200)
+  t.equal(rate(true, true), 150)
+  t.equal(rate(false, false, 400), 400, 'an agreed price replaces the list price')
+  t.equal(rate(false, true, 400), 400, 'an own trunk does not raise an agreed price')
+  t.equal(rate(false, true, 480), 450)
+  t.equal(rate(true, true, 400), 150, 'an agreed price is for agents of the service')
+})
 
 t.test('an unanswered call costs nothing', async (t) => {
   t.same(rateCall({ ...base, answeredAt: null, endedAt: 60_000 }), { charges: [], billedPaise: 0 })

@@ -12,6 +12,23 @@ export const RATES = {
   personOverOwnTrunk: 150,
 } as const
 
+/**
+ * Returns the price of a minute of a call (paise). An own trunk never costs more than the organization's
+ * agreed price.
+ */
+export function minuteRate(call: {
+  /** A bot or telephone of the customer speaks, not an agent of the service. */
+  readonly ownVoice: boolean
+  /** The call uses a SIP trunk of the customer. */
+  readonly ownTrunk: boolean
+  /** The agreed price (paise a minute). Null means the list price. */
+  readonly agreedPaise: number | null
+}): number {
+  if (call.ownVoice) return call.ownTrunk ? RATES.ownTrunkOwnVoice : RATES.ownVoice
+  const service = call.agreedPaise ?? RATES.service
+  return call.ownTrunk ? Math.min(service, RATES.ownTrunk) : service
+}
+
 export interface Charge {
   readonly kind: 'agent' | 'human'
   readonly seconds: number

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
-import { RATES } from '../billing/rating.js'
+import { minuteRate } from '../billing/rating.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CallRow, RecordingRow, TranscriptSegmentRow } from '../db/tables/calling.js'
 import { insertEvent } from '../events/store.js'
@@ -62,7 +62,7 @@ export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<
       endedAt: null,
       agentSeconds: 0,
       humanSeconds: 0,
-      ratePaisePerMinute: await agreedRate(trx, call),
+      ratePaisePerMinute: await rateOf(trx, call),
       charges: '[]',
       billedPaise: 0,
       variables: JSON.stringify(variables),
@@ -184,26 +184,26 @@ export async function listSegments(db: Db, callId: string): Promise<readonly Tra
     .execute()
 }
 
-/** Returns the price of a minute for the whole call: the agreed price or the list price. */
-async function agreedRate(
+/** Returns the price of a minute (paise), which is fixed for the whole call. */
+async function rateOf(
   trx: Trx,
   { organizationId, routingMode, numberId }: Pick<NewCall, 'organizationId' | 'routingMode' | 'numberId'>,
 ): Promise<number> {
-  if (routingMode === 'byo_ws') {
-    const number = await trx
-      .selectFrom('numbers')
-      .select('sipTrunkId')
-      .where('id', '=', numberId)
-      .executeTakeFirst()
-    return (number?.sipTrunkId ?? null) === null ? RATES.ownVoice : RATES.ownTrunkOwnVoice
-  }
-
+  const number = await trx
+    .selectFrom('numbers')
+    .select('sipTrunkId')
+    .where('id', '=', numberId)
+    .executeTakeFirst()
   const profile = await trx
     .selectFrom('callingProfiles')
     .select('ratePaisePerMinute')
     .where('organizationId', '=', organizationId)
     .executeTakeFirst()
-  return profile?.ratePaisePerMinute ?? RATES.service
+  return minuteRate({
+    ownVoice: routingMode !== 'svc_agent',
+    ownTrunk: (number?.sipTrunkId ?? null) !== null,
+    agreedPaise: profile?.ratePaisePerMinute ?? null,
+  })
 }
 
 const parts = [

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isId } from '../../media/base/ids.js'
+import { liveBindingProblem } from '../agents/live-models.js'
 import { findAgent } from '../agents/store.js'
 import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, refuse } from '../api/problem.js'
@@ -118,6 +119,11 @@ export const updateNumber = operation({
           path: 'agentId',
         })
       }
+      const problem =
+        before.environment === 'live'
+          ? await liveBindingProblem(deps.db, actor.organizationId, body.agentId)
+          : null
+      if (problem !== null) return refuse('unprocessable_entity', problem.message, { path: 'agentId' })
     }
     const routingMode = body.routingMode ?? before.routingMode
     if (routingMode !== before.routingMode && [routingMode, before.routingMode].includes('byo_sip')) {

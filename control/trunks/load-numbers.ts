@@ -1,5 +1,6 @@
 import { isId } from '../../media/base/ids.js'
 import type { Log } from '../../media/base/log.js'
+import { liveBindingProblem } from '../agents/live-models.js'
 import { classifyNumber } from '../compliance/numbering.js'
 import type { FileTrunk } from '../config/trunk-file.js'
 import type { Trx } from '../db/database.js'
@@ -105,6 +106,8 @@ async function agentOf(
   if (found === undefined)
     throw new TrunkFileError(path, 'the agent does not exist; create it first, or remove the field')
   if (another !== undefined) throw new TrunkFileError(path, 'several agents have this name; use the id')
+  const problem = await liveBindingProblem(trx, organizationId, found.id)
+  if (problem !== null) throw new TrunkFileError(path, problem.message)
   return found.id
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
+import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { newId } from '../../media/base/ids.js'
 import { silentLog } from '../../media/base/log.js'
@@ -174,7 +175,7 @@ function tools(calling: TestCalling) {
       log: silentLog,
       nodeId: deps.nodeId,
       folder,
-      providers: { openai: null },
+      providers: deps.settings.providers,
       rootKey,
     }),
     trunk: async () => {
@@ -191,8 +192,8 @@ function tools(calling: TestCalling) {
 
 await onEachDialect(t, async (t, open) => {
   await t.test('the file becomes rows once', async (t) => {
-    const calling = await openTestCalling(await open())
-    const agentId = await calling.publishAgent({ name: 'Front desk' })
+    const calling = await openTestCalling(await open(), { env: LIVE_MODELS_ENV })
+    const agentId = await calling.publishAgent({ name: 'Front desk', ...LIVE_MODELS })
     const it = tools(calling)
     await it.load(FILE)
     const row = await it.trunk()
@@ -282,7 +283,7 @@ await onEachDialect(t, async (t, open) => {
   })
 
   await t.test('entries that cannot be loaded change nothing and are named', async (t) => {
-    const calling = await openTestCalling(await open())
+    const calling = await openTestCalling(await open(), { env: LIVE_MODELS_ENV })
     const it = tools(calling)
     const refused = (file: unknown, message: RegExp) =>
       t.rejects(it.load(file), { code: 'config_invalid', message })
@@ -293,14 +294,19 @@ await onEachDialect(t, async (t, open) => {
       /numbers\[0\]\.e164: the number already belongs/,
     )
     t.strictSame(await it.db.selectFrom('sipTrunks').selectAll().execute(), [])
-    await calling.publishAgent({ name: 'Front desk' })
-    await calling.publishAgent({ name: 'Front desk' })
+    await calling.publishAgent({ name: 'Sandbox' })
+    await refused(
+      changed({ numbers: [{ e164: '+911171366900', agent: 'Sandbox' }] }),
+      /numbers\[0\]\.agent: The model parley-rules-1 works in the test environment only/,
+    )
+    await calling.publishAgent({ name: 'Front desk', ...LIVE_MODELS })
+    await calling.publishAgent({ name: 'Front desk', ...LIVE_MODELS })
     await refused(FILE, /several agents/)
     await calling.close()
   })
 
   await t.test('how callers are identified', async (t) => {
-    const calling = await openTestCalling(await open())
+    const calling = await openTestCalling(await open(), { env: LIVE_MODELS_ENV })
     const it = tools(calling)
     const plain = { name: 'wide', inbound: { auth: 'ip_acl', addresses: ['203.0.0.0/16'] } }
     const inner = {
@@ -357,8 +363,8 @@ await onEachDialect(t, async (t, open) => {
   })
 
   await t.test('calls over a trunk: number, state, channels, origination', async (t) => {
-    const calling = await openTestCalling(await open())
-    await calling.publishAgent({ name: 'Front desk' })
+    const calling = await openTestCalling(await open(), { env: LIVE_MODELS_ENV })
+    await calling.publishAgent({ name: 'Front desk', ...LIVE_MODELS })
     const it = tools(calling)
     await it.load(FILE)
     const { id: trunkId } = await it.trunk()
@@ -424,14 +430,22 @@ await onEachDialect(t, async (t, open) => {
       recording: null,
     })
     t.match(await admit(), { admit: true }, 'the line is free again')
+
+    // A binding of an earlier release.
+    await it.db
+      .updateTable('numbers')
+      .set({ agentId: await calling.publishAgent() })
+      .where('e164', '=', '+911171366900')
+      .execute()
+    t.match(await admit(), { admit: false, sip: 503, reason: /test environment only/ })
     await calling.close()
   })
 
   await t.test(
     'a registered account is identified by its name; the caller identity may be asserted',
     async (t) => {
-      const calling = await openTestCalling(await open())
-      await calling.publishAgent({ name: 'Front desk' })
+      const calling = await openTestCalling(await open(), { env: LIVE_MODELS_ENV })
+      await calling.publishAgent({ name: 'Front desk', ...LIVE_MODELS })
       const it = tools(calling)
       const numbers = ['+911171366900', '+911171366901'].map((e164) => ({ e164, agent: 'Front desk' }))
       await it.load(changed({ numbers, maxConcurrent: 10 }))
@@ -469,7 +483,7 @@ await onEachDialect(t, async (t, open) => {
   )
 
   await t.test('probes and use', async (t) => {
-    const calling = await openTestCalling(await open())
+    const calling = await openTestCalling(await open(), { env: LIVE_MODELS_ENV })
     const it = tools(calling)
     await it.load(changed({ numbers: [] }))
     const { id } = await it.trunk()

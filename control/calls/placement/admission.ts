@@ -5,6 +5,7 @@ import type { Log } from '../../../media/base/log.js'
 import { callNeverBegan } from '../../../signalling/call/call-events.js'
 import type { AdmissionControl, AdmissionDecision, InboundInvite } from '../../../signalling/call/ports.js'
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
+import { environmentProblem } from '../../agents/live-models.js'
 import { findAgent, findVersion } from '../../agents/store.js'
 import type { RootKey } from '../../base/root-key.js'
 import { isCallingBlocked } from '../../compliance/facts.js'
@@ -221,6 +222,9 @@ async function resolveParty(
   if (agent === null || agent.publishedVersion === null) return noAgent
   const version = await findVersion(db, number.organizationId, agent.id, agent.publishedVersion)
   if (version === null) return noAgent
+  if (environmentProblem(number.environment, version) !== null) {
+    return refused(503, 'a model of the agent works in the test environment only')
+  }
   const party = agentPartySpec({ agent, version }, numbers, { variables: {}, providers, now: clock.wall() })
   if (party === null) return refused(503, 'a voice or model of the agent is not available')
   const { missing } = party

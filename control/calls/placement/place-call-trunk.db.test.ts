@@ -1,5 +1,6 @@
 import t from 'tap'
 import { openTestCalling } from '../../../fixtures/api/calling.js'
+import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { openSignallingRig, until } from '../../../fixtures/rigs/signalling-rig.js'
 import { DigestGuard } from '../../../fixtures/sip/sip-guard.js'
@@ -26,7 +27,7 @@ const open = async () => null
 await onEachDialect(t, async (t, openDatabase) => {
   await t.test('a live call uses the trunk of its number in the format of the trunk', async (t) => {
     const database = await openDatabase()
-    const calling = await openTestCalling(database)
+    const calling = await openTestCalling(database, { env: LIVE_MODELS_ENV })
     const { deps, clock } = calling
     const guard = new DigestGuard({ username: 'pilot', password: 'c4rrier', algorithm: 'SHA-256' })
     const invites: SipMessage[] = []
@@ -77,7 +78,7 @@ await onEachDialect(t, async (t, openDatabase) => {
         ),
       )
     await load()
-    const agentId = await calling.publishAgent()
+    const agentId = await calling.publishAgent(LIVE_MODELS)
     const { db } = database
     const number = await db
       .selectFrom('numbers')
@@ -85,7 +86,7 @@ await onEachDialect(t, async (t, openDatabase) => {
       .where('e164', '=', NUMBER)
       .executeTakeFirstOrThrow()
     const owner = { organizationId: number.organizationId, environment: 'live' } as const
-    const place = (ready?: typeof open) =>
+    const place = (ready?: typeof open, by = agentId) =>
       placeCall(
         {
           ...deps,
@@ -102,17 +103,24 @@ await onEachDialect(t, async (t, openDatabase) => {
           },
         },
         owner,
-        { to: TO, numberId: number.id, agentId, variables: {}, metadata: {}, idempotencyId: null },
+        { to: TO, numberId: number.id, agentId: by, variables: {}, metadata: {}, idempotencyId: null },
         ...(ready === undefined ? [] : [ready]),
       )
     const slots = () => db.selectFrom('callSlots').select('pool').orderBy('pool').execute()
 
+    const sandboxAgent = await calling.publishAgent()
+    t.match(await place(open, sandboxAgent), {
+      code: 'unprocessable_entity',
+      details: { path: 'agentId' },
+      message: /parley-rules-1 works in the test environment only/,
+    })
     t.match(await place(), { code: 'compliance_incomplete' }, 'the release keeps it shut')
     t.same(await slots(), [])
 
     const call = await place(open)
     if (isRefusal(call)) throw new Error(JSON.stringify(call))
     t.match(call, { environment: 'live', direction: 'outbound', fromNumber: NUMBER, toNumber: TO })
+    t.equal(call.ratePaisePerMinute, 450, 'the price over an own trunk')
     await until(() => rig.types().includes('answered'))
     t.match(invites, [{ uri: `sip:09876543210@127.0.0.1:${carrier.port}` }, { uri: /^sip:09876543210@/ }])
     const [, invite] = invites

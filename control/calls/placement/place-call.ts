@@ -2,6 +2,7 @@ import { errorText } from '../../../media/base/errors.js'
 import { isId, newId } from '../../../media/base/ids.js'
 import { callNeverBegan } from '../../../signalling/call/call-events.js'
 import { endingOfError } from '../../../signalling/call/ending.js'
+import { environmentProblem } from '../../agents/live-models.js'
 import { findAgent, findVersion } from '../../agents/store.js'
 import type { Deps } from '../../api/deps.js'
 import { isRefusal, type Refusal, refuse, unavailable } from '../../api/problem.js'
@@ -171,6 +172,8 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<C
       : await findVersion(db, owner.organizationId, agent.id, agent.publishedVersion)
   if (version === null)
     return contradiction('The agent has no published version. Publish it first.', 'agentId')
+  const problem = environmentProblem(owner.environment, version)
+  if (problem !== null) return contradiction(problem.message, 'agentId')
   const party = agentPartySpec({ agent, version }, numbers, {
     variables: placement.variables,
     providers: deps.settings.providers,

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
 import { call } from '../../../fixtures/service/caller.js'
 import {
   type Json,
@@ -13,6 +14,7 @@ import {
 import { DigestGuard } from '../../../fixtures/sip/sip-guard.js'
 import { header, type SipMessage, token } from '../../../fixtures/sip/sip-message.js'
 import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
+import { openFakeOpenAi } from '../../../fixtures/vendors/fake-openai.js'
 import { type Log, silentLog } from '../../../media/base/log.js'
 import { DigestClient } from '../../../signalling/trunk/digest-client.js'
 
@@ -32,10 +34,19 @@ async function openWithTrunk(
   const file = join(folder, 'trunks.json')
   const trunk = { name: 'carrier', inbound, maxConcurrent: 2, numbers: [{ e164: NUMBER }] }
   await writeFile(file, JSON.stringify({ trunks: [{ ...trunk, ...(gateway.host ? { gateway } : {}) }] }))
+  const vendor = await openFakeOpenAi()
+  t.teardown(() => vendor.close())
   const service = await openService(t, {
     virtual: true,
+    agent: LIVE_MODELS,
     ...options,
-    env: { PARLEY_TRUNKS_FILE: file, TEST_TRUNK_PASSWORD: 'c4rrier', ...options.env },
+    env: {
+      ...LIVE_MODELS_ENV,
+      PARLEY_OPENAI_BASE_URL: vendor.baseUrl,
+      PARLEY_TRUNKS_FILE: file,
+      TEST_TRUNK_PASSWORD: 'c4rrier',
+      ...options.env,
+    },
     mediaTimeoutMs: 5_000,
   })
   const live = { authorization: `Bearer ${service.keys.live}` }
