@@ -1,4 +1,5 @@
 import type { AgentSpec, ToolAction, ToolSpec } from '../../media/agent/agent-spec.js'
+import { businessLine } from '../../media/agent/llm/business-line.js'
 import {
   type CatalogueProviders,
   chosenModel,
@@ -55,7 +56,7 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
     agentId: input.agentId,
     agentVersionId: input.agentVersionId,
     name: input.name,
-    systemPrompt: fillPlaceholders(config.systemPrompt, values),
+    systemPrompt: fillPlaceholders(config.systemPrompt, values) + businessLine(callSettings.businessName),
     openingLine: line(opening),
     hangupLine: line(callSettings.hangupLine),
     languages: voice.languages,

@@ -1,3 +1,4 @@
+import { BUSINESS_LINE } from '../../agent/llm/business-line.js'
 import type {
   ChatMessage,
   GenerateEvents,
@@ -17,7 +18,8 @@ import {
   REPLIES,
   type ReplyFacts,
   type ReplyLanguage,
-  type ScriptedReply,
+  TOOL_REPLIES,
+  type Topic,
 } from './replies.js'
 
 /** Delays of a simulated provider; without them all tokens arrive in one microtask. */
@@ -46,7 +48,7 @@ const ACKNOWLEDGED: ReadonlySet<Topic> = new Set([
 /**
  * Opens the embedded language model `parley-rules-1`, a rule-based receptionist. It sees only the messages
  * and tools, and equal messages always yield equal replies, so that a call can be replayed. Streams word by
- * word and ends the call with the `end_call` tool if the agent has it.
+ * word. Uses the tools that the agent has and offers nothing that needs another one.
  */
 export function rulesLanguageModel(timing: RulesTiming | null = null): LanguageModel {
   return {
@@ -63,31 +65,23 @@ export function rulesLanguageModel(timing: RulesTiming | null = null): LanguageM
 export function replyTo(request: GenerateRequest): Reply {
   const { messages, tools } = request
   const last = messages.at(-1)
-  if (last?.role === 'tool') return afterTool(messages, last.content)
   const heard = lastOf(messages, 'user')
-  const said = lastOf(messages, 'assistant')
   const language = languageOf(heard, messages)
-  const intent = intentOf(heard)
-  const { reply, topic } = choose(intent, heard, said, messages, language)
+  const facts = factsOf(messages, heard, language, tools)
+  if (last?.role === 'tool') return afterTool(messages, tools, last.content, language, facts)
+  const topic = topicOf(intentOf(heard), lastOf(messages, 'assistant'), messages)
+  const tool = toolFor(topic, heard, tools)
+  if (tool !== undefined) {
+    const { connecting, wait } = TOOL_REPLIES[language]
+    const call = { id: callId(messages), name: tool.name, arguments: argumentsFor(tool, heard) }
+    return { text: topic === 'person' ? connecting : wait, calls: [call] }
+  }
+  const reply = REPLIES[language][topic === 'booked' ? 'appointment' : topic](facts)
   const interrupted = wasInterrupted(messages)
   // A caller who interrupts does not want the long reply.
   const wanted = interrupted && !reply.endsCall ? reply.sentences.slice(0, 2) : reply.sentences
   const sentences = interrupted && ACKNOWLEDGED.has(topic) ? [ACKNOWLEDGEMENT[language], ...wanted] : wanted
-  return { text: sentences.join(' '), calls: callsFor(topic, reply, heard, tools, messages) }
-}
-
-type Topic = Intent | 'booked' | 'closing' | 'purpose'
-
-function choose(
-  intent: Intent,
-  heard: string,
-  said: string,
-  messages: readonly ChatMessage[],
-  language: ReplyLanguage,
-): { reply: ScriptedReply; topic: Topic } {
-  const topic = topicOf(intent, said, messages)
-  const facts = factsOf(messages, heard, language)
-  return { reply: REPLIES[language][topic](facts), topic }
+  return { text: sentences.join(' '), calls: reply.endsCall ? endCall(messages, tools) : [] }
 }
 
 /** Interprets the caller's intent in the context of our last words. */
@@ -105,34 +99,54 @@ function topicOf(intent: Intent, said: string, messages: readonly ChatMessage[])
   return intent
 }
 
-function callsFor(
+/** Tools by the topic that they serve, recognised by their names. */
+const TOPIC_TOOLS: Readonly<Partial<Record<Topic, RegExp>>> = {
+  appointment: /appointment|availab|book|slot/i,
+  booked: /appointment|availab|book|slot/i,
+  time: /appointment|availab|book|slot/i,
+  person: /transfer|hand_?over|connect/i,
+  opt_out: /opt_?out/i,
+  price: /price|cost|fee|quote/i,
+  hours: /hours|opening|timing|address|location/i,
+}
+
+/** Topics that are answered in words only. */
+const WITHOUT_TOOL: ReadonlySet<Topic> = new Set([
+  'voicemail',
+  'screening',
+  'goodbye',
+  'closing',
+  'wait',
+  'enough',
+  'no',
+])
+/** Tools that the caller's words alone never call. */
+const NEVER_BY_WORDS = /^end_call$|dtmf|transfer|opt_?out/i
+
+/** Returns the tool for a topic, else one that has a word of the caller in its name. */
+function toolFor(
   topic: Topic,
-  reply: ScriptedReply,
   heard: string,
   tools: readonly ToolDeclaration[],
-  messages: readonly ChatMessage[],
-): readonly ToolCall[] {
-  const calls: ToolCall[] = []
-  const call = (tool: ToolDeclaration | undefined, args: Record<string, unknown>): void => {
-    if (tool === undefined) return
-    // Ids must be unique within a conversation and equal for equal messages.
-    calls.push({ id: `call_${messages.length}_${calls.length}`, name: tool.name, arguments: args })
-  }
-  if (topic === 'appointment' || topic === 'booked') {
-    const tool = tools.find(({ name }) => /appointment|availab|book|slot/i.test(name))
-    if (tool !== undefined) call(tool, argumentsFor(tool, heard))
-  }
-  if (topic === 'opt_out')
-    call(
-      tools.find(({ name }) => name === 'opt_out'),
-      {},
-    )
-  if (reply.endsCall)
-    call(
-      tools.find(({ name }) => name === 'end_call'),
-      {},
-    )
-  return calls
+): ToolDeclaration | undefined {
+  if (WITHOUT_TOOL.has(topic)) return undefined
+  const pattern = TOPIC_TOOLS[topic]
+  const forTopic = pattern === undefined ? undefined : tools.find(({ name }) => pattern.test(name))
+  const words = new Set(heard.toLowerCase().match(/\p{L}{4,}/gu))
+  return (
+    forTopic ??
+    tools.find(({ name }) => !NEVER_BY_WORDS.test(name) && name.split('_').some((part) => words.has(part)))
+  )
+}
+
+function endCall(messages: readonly ChatMessage[], tools: readonly ToolDeclaration[]): readonly ToolCall[] {
+  const tool = tools.find(({ name }) => name === 'end_call')
+  return tool === undefined ? [] : [{ id: callId(messages), name: tool.name, arguments: {} }]
+}
+
+/** Ids must be unique within a conversation and equal for equal messages. */
+function callId(messages: readonly ChatMessage[]): string {
+  return `call_${messages.length}`
 }
 
 /** Fills every declared parameter from the caller's words, by type. */
@@ -149,16 +163,34 @@ function argumentsFor(tool: ToolDeclaration, heard: string): Record<string, unkn
   return args
 }
 
-/** Reads out a tool's result, unless the call is ending anyway. */
-function afterTool(messages: readonly ChatMessage[], result: string): Reply {
-  const called = messages.findLast((message) => message.role === 'assistant')
-  const ending =
-    called?.role === 'assistant' &&
-    (called.toolCalls ?? []).some(({ name }) => name === 'end_call' || name === 'opt_out')
-  const text = result.trim()
-  // Data is not spoken; a sentence is meant to be.
-  if (ending || text === '' || /^[[{]/.test(text)) return { text: '', calls: [] }
-  return { text: /[.!?।]$/u.test(text) ? text : `${text}.`, calls: [] }
+/** How tools report that nothing was done (media/agent/tools, control/tools). */
+const FAILURE = /^(Failed\b|There is no tool|The parameter \S+ is missing|No result yet)/
+/** Results that are no sentence for the caller: data, and the notes of the service for a model. */
+const NO_SENTENCE = /^([[{]|Done \(|Scheduled\.)/
+
+/** Reports the result of a tool to the caller. A failure is said in own words, data is not read out. */
+function afterTool(
+  messages: readonly ChatMessage[],
+  tools: readonly ToolDeclaration[],
+  content: string,
+  language: ReplyLanguage,
+  { business }: ReplyFacts,
+): Reply {
+  const asked = messages.findLast((message) => message.role === 'assistant')
+  const called = asked?.role === 'assistant' ? (asked.toolCalls ?? []).map(({ name }) => name) : []
+  const replies = TOOL_REPLIES[language]
+  const result = content.trim()
+  const failed = FAILURE.test(result)
+  if (called.includes('end_call')) return { text: '', calls: [] }
+  if (called.some((name) => TOPIC_TOOLS.opt_out?.test(name))) {
+    const text = failed ? replies.notOptedOut : replies.optedOut(business)
+    return { text, calls: endCall(messages, tools) }
+  }
+  if (failed) return { text: replies.failed, calls: [] }
+  // The other person speaks next.
+  if (called.some((name) => TOPIC_TOOLS.person?.test(name))) return { text: '', calls: [] }
+  if (result === '' || NO_SENTENCE.test(result)) return { text: replies.answered, calls: [] }
+  return { text: /[.!?।]$/u.test(result) ? result : `${result}.`, calls: [] }
 }
 
 function lastOf(messages: readonly ChatMessage[], role: 'user' | 'assistant'): string {
@@ -166,19 +198,35 @@ function lastOf(messages: readonly ChatMessage[], role: 'user' | 'assistant'): s
   return found?.content ?? ''
 }
 
-/** The script of the caller's words decides; before any words, that of the prompt. */
+/**
+ * A conversation lists its languages in the prompt; Hindi is spoken if it is the only one that the rules know
+ * or the one that the caller speaks now. Without the list, the script decides.
+ */
 function languageOf(heard: string, messages: readonly ChatMessage[]): ReplyLanguage {
+  const prompt = systemPrompt(messages)
+  const listed = /Languages of this call: ([\w, -]+)/.exec(prompt)?.[1]
+  if (listed !== undefined) {
+    if (!listed.includes('hi-IN')) return 'en'
+    if (!listed.includes('en-IN')) return 'hi'
+    const spoken = /The caller speaks (\w+) now/.exec(prompt)?.[1]
+    if (spoken !== undefined) return spoken === 'Hindi' ? 'hi' : 'en'
+  }
   if (/\p{Script=Devanagari}/u.test(heard)) return 'hi'
   if (/\p{L}/u.test(heard)) return 'en'
   const said = lastOf(messages, 'assistant')
-  return /\p{Script=Devanagari}/u.test(said === '' ? systemPrompt(messages) : said) ? 'hi' : 'en'
+  return /\p{Script=Devanagari}/u.test(said === '' ? prompt : said) ? 'hi' : 'en'
 }
 
 function systemPrompt(messages: readonly ChatMessage[]): string {
   return messages.find((message) => message.role === 'system')?.content ?? ''
 }
 
-function factsOf(messages: readonly ChatMessage[], heard: string, language: ReplyLanguage): ReplyFacts {
+function factsOf(
+  messages: readonly ChatMessage[],
+  heard: string,
+  language: ReplyLanguage,
+  tools: readonly ToolDeclaration[],
+): ReplyFacts {
   const prompt = systemPrompt(messages)
   const hindi = language === 'hi'
   // "You are Asha, the receptionist of Sunrise Dental Clinic."
@@ -186,7 +234,9 @@ function factsOf(messages: readonly ChatMessage[], heard: string, language: Repl
     prompt,
   )?.[1]
   const named = agent !== undefined && /^\p{Lu}/u.test(agent) ? agent : undefined
+  // The business name of the agent's settings, else a name in the author's own words.
   const business =
+    BUSINESS_LINE.exec(prompt)?.[1] ??
     /\b(?:of|at|for|from|with)\s+((?:\p{Lu}[\p{L}\p{N}&'-]*)(?:\s+(?:(?:and|of|&)\s+)?\p{Lu}[\p{L}\p{N}&'-]*)*)/u.exec(
       prompt,
     )?.[1]
@@ -194,6 +244,7 @@ function factsOf(messages: readonly ChatMessage[], heard: string, language: Repl
     agent: named ?? (hindi ? 'सहायक' : 'the assistant'),
     business: business ?? (hindi ? 'हमारे कार्यालय' : 'our office'),
     digits: digitsIn(heard),
+    books: toolFor('appointment', '', tools) !== undefined,
     misses: missesInARow(messages),
   }
 }
