@@ -48,6 +48,12 @@ await onEachDialect(t, async (t, open) => {
     t.equal(early.status, 422)
     t.match(details(early), { path: 'systemPrompt', undeclared: ['who'] })
 
+    await send('PATCH', path, json({ callSettings: { openingLine: { text: 'From {{a b}}.' } } }))
+    const malformed = await send('POST', `${path}/publish`)
+    t.equal(malformed.status, 422)
+    t.same(details(malformed), { path: 'callSettings.openingLine.text' })
+    await send('PATCH', path, json({ callSettings: { openingLine: null } }))
+
     const declared = { inputVariables: [{ name: 'who', required: true }] }
     t.equal((await send('PATCH', path, json(declared))).status, 200)
     const first = await send('POST', `${path}/publish`, json({ note: 'first' }))
@@ -229,6 +235,8 @@ await onEachDialect(t, async (t, open) => {
       [{ voice: { ttsVoice: 'nobody' } }, 'voice.ttsVoice'],
       [{ voice: { ttsModel: 'nothing' } }, 'voice.ttsModel'],
       [{ voice: { sttModel: 'nothing' } }, 'voice.sttModel'],
+      [{ voice: { languages: ['hi-IN'], sttLanguage: 'en-IN' } }, 'voice.sttLanguage'],
+      [{ voice: { sttLanguage: 'ta-IN' } }, 'voice.sttLanguage'],
       [{ llmModel: 'gpt-4o-mini' }, 'llmModel'],
       [{ ttsOptions: { pace: 3.9 } }, 'ttsOptions.pace'],
       [
@@ -261,6 +269,27 @@ await onEachDialect(t, async (t, open) => {
       t.equal(answer.status, 422, path)
       t.equal(code(answer), 'unprocessable_entity')
       t.equal(details(answer).path, path)
+    }
+    const hindi = await send(
+      'POST',
+      '/v1/agents',
+      json({ name: 'H', voice: { languages: ['hi-IN', 'en-IN'] } }),
+    )
+    t.match(dataOf(hindi), { voice: { sttLanguage: 'hi-IN' } }, 'recognition follows the first language')
+    const path = `/v1/agents/${dataOf(hindi).id}`
+    const other = await send('PATCH', path, json({ voice: { languages: ['ta-IN'] } }))
+    t.match(details(other), { path: 'voice.sttLanguage' })
+    for (const [body, at] of [
+      [{ inputVariables: [{ name: '__proto__' }] }, 'inputVariables[0].name'],
+      [{ outputVariables: [{ name: '__proto__', type: 'string' }] }, 'outputVariables[0].name'],
+      [
+        tool({ mock: { enabled: true }, parameters: [{ name: '__proto__', type: 'string' }] }),
+        'tools[0].parameters[0].name',
+      ],
+    ] as const) {
+      const answer = await send('POST', '/v1/agents', json({ name: 'X', ...body }))
+      t.equal(answer.status, 400, at)
+      t.match(details(answer), { issues: [{ path: at, reason: 'is a reserved name' }] })
     }
     const unknown: readonly [object, object][] = [
       [{ knowledgeBaseIds: ['kb_1'] }, { resource: 'knowledge_base', path: 'knowledgeBaseIds[0]' }],

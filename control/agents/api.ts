@@ -12,11 +12,13 @@ import {
   catalogueProblem,
   duplicateName,
   headerProblem,
+  reservedName,
   toolProblem,
   transferProblem,
   unlistedModels,
 } from './rules.js'
 import {
+  agentExisted,
   findAgent,
   findVersion,
   createAgent as insertAgent,
@@ -63,7 +65,11 @@ export const createAgent = operation({
   run: async ({ body, actor, deps }) => {
     const { name, description = null, ...fields } = body
     const { organizationId } = actor
-    const config = await configured(deps, organizationId, defaultConfig, fields)
+    const { voice } = fields
+    // The default language of recognition is that of the agent.
+    const sttLanguage = voice?.sttLanguage ?? voice?.languages?.[0]
+    const given = sttLanguage === undefined ? fields : { ...fields, voice: { ...voice, sttLanguage } }
+    const config = await configured(deps, organizationId, defaultConfig, given)
     if (isRefusal(config)) return config
     const now = deps.clock.wall()
     return guarded(() =>
@@ -195,7 +201,7 @@ export const listAgentVersions = listOperation({
   path: '/v1/agents/:id/versions',
   tag: 'Agents',
   summary: 'List the versions of an agent',
-  description: 'Newest first.',
+  description: 'Newest first. The versions of a deleted agent are kept.',
   audience: 'key',
   scope: 'read',
   params: AgentPath,
@@ -203,7 +209,7 @@ export const listAgentVersions = listOperation({
   defaultLimit: 50,
   fails: ['not_found'],
   run: async ({ params, actor, deps, page }) => {
-    if ((await findAgent(deps.db, actor.organizationId, params.id)) === null) return noAgent()
+    if (!(await agentExisted(deps.db, actor.organizationId, params.id))) return noAgent()
     const { items, next } = await listVersions(deps.db, actor.organizationId, params.id, page)
     return { items: items.map(versionView), next }
   },
@@ -225,7 +231,6 @@ export const readAgentVersion = operation({
     const noVersion = () => refuse('not_found', 'The version does not exist.')
     // A path that holds no version number names nothing, like a malformed id.
     if (!/^[1-9]\d{0,8}$/.test(params.version)) return noVersion()
-    if ((await findAgent(deps.db, actor.organizationId, params.id)) === null) return noVersion()
     const row = await findVersion(deps.db, actor.organizationId, params.id, Number(params.version))
     return row === null ? noVersion() : versionView(row)
   },
@@ -241,6 +246,7 @@ async function configured(
   const config = mergeConfig(base, patch)
   const issue =
     duplicateName(config) ??
+    reservedName(config) ??
     headerProblem(config) ??
     (patch.tools === undefined ? null : await addressIssue(deps, config))
   if (issue !== null) {

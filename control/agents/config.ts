@@ -111,17 +111,33 @@ const Background = z.strictObject({
   volume: z.number().min(0).max(1).default(0),
 })
 
-const NudgeStep = z.strictObject({ afterSeconds: z.int().min(1).max(300), line: Line })
+const NudgeStep = z.strictObject({
+  afterSeconds: z
+    .int()
+    .min(1)
+    .max(300)
+    .meta({
+      description:
+        'Seconds of silence until the step, added up over the steps: with 10 and 20 the second step follows 10 ' +
+        'seconds after the first. A value not greater than the one before counts from the step before.',
+    }),
+  line: Line,
+})
 
 const Nudges = z.strictObject({
   enabled: z.boolean().default(true),
-  hangupAfter: z.boolean().default(true),
+  hangupAfter: z.boolean().default(true).meta({
+    description: 'Ends the call when the caller stays silent after the last step, as long as before it.',
+  }),
   steps: z
     .array(NudgeStep)
     .max(10)
     .default([
       { afterSeconds: 10, line: { text: 'Are you still there?' } },
-      { afterSeconds: 20, line: { text: 'I cannot hear you. I will end the call now.' } },
+      {
+        afterSeconds: 20,
+        line: { text: 'I still cannot hear you. I will end the call if you do not answer.' },
+      },
     ]),
 })
 

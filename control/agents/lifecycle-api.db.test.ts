@@ -119,8 +119,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await send('DELETE', path)).status, 204)
     for (const [method, rest, body] of [
       ['GET', ''],
-      ['GET', '/versions'],
-      ['GET', '/versions/1'],
+      ['GET', '/versions/2'],
       ['DELETE', ''],
       ['PATCH', '', { name: 'x' }],
       ['POST', '/publish'],
@@ -129,6 +128,8 @@ await onEachDialect(t, async (t, open) => {
       const answer = await send(method, `${path}${rest}`, body === undefined ? {} : json(body))
       t.equal(answer.status, 404, `${method} ${rest}`)
     }
+    t.match(itemsOf(await send('GET', `${path}/versions`)), [{ version: 1 }], 'its versions are kept')
+    t.match(dataOf(await send('GET', `${path}/versions/1`)), { version: 1, agentId: id })
     t.notOk(itemsOf(await send('GET', '/v1/agents?limit=100')).some((agent) => agent.id === id))
     t.equal(dataOf(await send('GET', `/v1/numbers/${calling.numberId}`)).agentId, null)
     const other = await send('GET', `/v1/numbers/${live?.id}`, { key: api.liveKey })

@@ -1,3 +1,4 @@
+import { SentenceSplitter } from '../../media/agent/language/sentence-splitter.js'
 import type { AgentConfig } from './config.js'
 
 const PLACEHOLDER = /\{\{\s*([a-zA-Z_][a-zA-Z0-9_]{0,49})\s*\}\}/g
@@ -25,6 +26,25 @@ export function fillPlaceholders(text: string, values: VariableValues): string {
   return text.replace(PLACEHOLDER, (_whole, name: string) =>
     Object.hasOwn(values, name) ? (values[name] ?? '') : '',
   )
+}
+
+/**
+ * Fills the placeholders of a text that is spoken. A sentence with a placeholder that has no value is left
+ * out, so the agent never says half a sentence.
+ */
+export function fillSpoken(text: string, values: VariableValues): string {
+  const unset = (part: string): boolean =>
+    [...part.matchAll(PLACEHOLDER)].some(
+      ([placeholder]) => fillPlaceholders(placeholder, values).trim() === '',
+    )
+  if (!unset(text)) return fillPlaceholders(text, values).trim()
+  const whole = Number.POSITIVE_INFINITY
+  const splitter = new SentenceSplitter({ minLength: 0, maxLength: whole, firstMaxLength: whole })
+  const sentences = [...splitter.push(text), ...splitter.end()]
+  return sentences
+    .filter((sentence) => !unset(sentence))
+    .map((sentence) => fillPlaceholders(sentence, values))
+    .join(' ')
 }
 
 /** Returns every text of an agent that may hold placeholders, with its path in the configuration. */
@@ -66,6 +86,12 @@ export function findUndeclared(config: AgentConfig): { path: string; names: read
     if (names.size > 0) return { path, names: [...names] }
   }
   return null
+}
+
+/** Returns the path of the first text with double braces that are no placeholder. Null when there is none. */
+export function findMalformed(config: AgentConfig): string | null {
+  const found = texts(config).find(([, text]) => text.replaceAll(PLACEHOLDER, '').includes('{{'))
+  return found === undefined ? null : found[0]
 }
 
 /**

@@ -3,7 +3,7 @@ import { type Refusal, refuse } from '../api/problem.js'
 import type { AgentRow } from '../db/tables/calling.js'
 import type { AgentConfig } from './config.js'
 import { isBoundToLiveNumber, testOnlyModel } from './live-models.js'
-import { findUndeclared } from './placeholders.js'
+import { findMalformed, findUndeclared } from './placeholders.js'
 import { catalogueProblem } from './rules.js'
 
 /** Returns why a configuration cannot be published, or null. A draft may be incomplete, a version may not. */
@@ -18,6 +18,11 @@ export async function publishProblem(
       'The agent has no system prompt. Set systemPrompt before publishing.',
       { path: 'systemPrompt' },
     )
+  }
+  const malformed = findMalformed(config)
+  if (malformed !== null) {
+    const message = 'A placeholder is malformed. Write {{name}}, where name is a variable.'
+    return refuse('unprocessable_entity', message, { path: malformed })
   }
   const unknown = findUndeclared(config)
   if (unknown !== null) {

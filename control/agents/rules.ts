@@ -47,6 +47,20 @@ export function duplicateName(config: AgentConfig): ConfigProblem | null {
   return null
 }
 
+/** Returns the first name that JSON cannot carry as a field: request bodies with it are refused. */
+export function reservedName(config: AgentConfig): ConfigProblem | null {
+  const lists = [
+    ['inputVariables', config.inputVariables],
+    ['outputVariables', config.outputVariables],
+    ...config.tools.map((tool, index) => [`tools[${index}].parameters`, tool.parameters] as const),
+  ] as const
+  for (const [list, entries] of lists) {
+    const index = entries.findIndex(({ name }) => name === '__proto__')
+    if (index >= 0) return { path: `${list}[${index}].name`, message: 'is a reserved name' }
+  }
+  return null
+}
+
 /** Returns the first header of a tool that customers may not set. */
 export function headerProblem({ tools }: AgentConfig): ConfigProblem | null {
   for (const [index, { http }] of tools.entries()) {
@@ -106,6 +120,10 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
   const foreign = voice.languages.findIndex((language) => !row.languages.includes(language))
   if (foreign >= 0) {
     return { path: `voice.languages[${foreign}]`, message: 'The voice does not support this language.' }
+  }
+  if (!voice.languages.includes(voice.sttLanguage)) {
+    const message = 'The recognition language must be one of the languages of the agent (voice.languages).'
+    return { path: 'voice.sttLanguage', message }
   }
   if (ttsOptions.pace < row.paceMin || ttsOptions.pace > row.paceMax) {
     return { path: 'ttsOptions.pace', message: `The pace of this voice is ${row.paceMin} to ${row.paceMax}.` }

@@ -1,7 +1,13 @@
 import t from 'tap'
 import { defaultConfig } from './config.js'
 import { mergeConfig } from './merge.js'
-import { fillPlaceholders, findUndeclared, resolveVariables } from './placeholders.js'
+import {
+  fillPlaceholders,
+  fillSpoken,
+  findMalformed,
+  findUndeclared,
+  resolveVariables,
+} from './placeholders.js'
 import { buildAgentSpec, type SpecInput } from './spec.js'
 
 const config = mergeConfig(defaultConfig, {
@@ -80,6 +86,57 @@ t.test('a version becomes a spec with its placeholders filled', async (t) => {
   })
   const inbound = buildAgentSpec({ ...input, direction: 'inbound', from: '+911111111111' }, none)
   t.equal(inbound?.openingLine, 'Smile, hello.')
+})
+
+t.test('the prompt names the business', async (t) => {
+  const callSettings = { ...config.callSettings, businessName: 'Smile Dental' }
+  const spec = buildAgentSpec({ ...input, config: { ...config, callSettings } }, none)
+  t.match(spec?.systemPrompt, /00:15\.\n\nYou speak for Smile Dental\.$/)
+})
+
+t.test('without an opening line the agent begins an outbound call in its language', async (t) => {
+  const opening = (direction: 'inbound' | 'outbound', businessName: string, language = 'en-IN') => {
+    const patch = {
+      voice: { languages: [language as 'en-IN'], sttLanguage: language as 'en-IN' },
+      callSettings: { businessName, openingLine: null, inboundOpeningLine: null },
+    }
+    return buildAgentSpec({ ...input, direction, config: mergeConfig(config, patch) }, none)?.openingLine
+  }
+  t.equal(opening('outbound', 'Smile $& Co'), 'Hello, this is Smile $& Co.')
+  t.equal(opening('outbound', ''), 'Hello.')
+  t.equal(opening('outbound', '', 'hi-IN'), 'नमस्ते।')
+  t.equal(opening('inbound', 'Smile'), null, 'a caller speaks first')
+})
+
+t.test('a sentence without its value is not spoken', async (t) => {
+  const values = { name: 'Asha', empty: ' ' }
+  const text = 'Hello, Dr. {{name}} speaking. I am from {{clinic}}. Do you have {{empty}} time? Thank you!'
+  t.equal(fillSpoken(text, values), 'Hello, Dr. Asha speaking. Thank you!')
+  t.equal(fillSpoken(' {{name}}\n is here ', values), 'Asha\n is here')
+  t.equal(fillSpoken('Hello, this is {{clinic}}.', values), '')
+
+  const nudges = { steps: [{ afterSeconds: 5, line: { text: 'Is {{clinic}} right?' } }] }
+  const without = { ...input, config: mergeConfig(config, { callSettings: { nudges } }), variables: {} }
+  const spec = buildAgentSpec({ ...without, direction: 'inbound' }, none)
+  t.equal(spec?.openingLine, 'Hello.', 'a line of which nothing is left')
+  t.equal(spec?.nudges.steps[0]?.text, 'Are you still there?')
+})
+
+t.test('double braces that are no placeholder are found', async (t) => {
+  for (const text of ['{{a b}}', '{{}}', 'at {{clinic', '{{ x-y }}', '{{{{clinic}}}}']) {
+    t.equal(findMalformed({ ...config, systemPrompt: text }), 'systemPrompt', text)
+  }
+  for (const text of ['{{clinic}}', '{{ clinic }}', '{"a":{"b":1}}', 'a } b { c', '{{{clinic}}}']) {
+    t.equal(findMalformed({ ...config, systemPrompt: text }), null, text)
+  }
+  const callSettings = { ...config.callSettings, openingLine: { text: 'Hello from {{clinic' } }
+  t.equal(findMalformed({ ...config, callSettings }), 'callSettings.openingLine.text')
+})
+
+t.test('the default nudges announce nothing that does not follow', async (t) => {
+  const { steps, hangupAfter } = defaultConfig.callSettings.nudges
+  t.equal(hangupAfter, true)
+  t.notMatch(steps.at(-1)?.line.text, /\bnow\b/)
 })
 
 t.test('a voice that left the catalogue gives no spec', async (t) => {

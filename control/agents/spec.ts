@@ -1,4 +1,5 @@
 import type { AgentSpec, ToolAction, ToolSpec } from '../../media/agent/agent-spec.js'
+import { languageData } from '../../media/agent/language/language-data.js'
 import { businessLine } from '../../media/agent/llm/business-line.js'
 import {
   type CatalogueProviders,
@@ -9,7 +10,7 @@ import {
 } from '../../media/vendors/catalogue.js'
 import { fallbacksOf } from '../../media/vendors/fallbacks.js'
 import type { AgentConfig } from './config.js'
-import { type BuiltInVariable, fillPlaceholders, type VariableValues } from './placeholders.js'
+import { type BuiltInVariable, fillPlaceholders, fillSpoken, type VariableValues } from './placeholders.js'
 
 const IST_OFFSET_MS = 330 * 60_000
 const DAY_MS = 86_400_000
@@ -44,20 +45,26 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
 
   const values: VariableValues = { ...builtIns(input), ...input.variables }
   const line = (text: { readonly text: string } | null): string | null => {
-    const filled = text === null ? '' : fillPlaceholders(text.text, values).trim()
+    const filled = text === null ? '' : fillSpoken(text.text, values)
     return filled === '' ? null : filled
   }
   const opening =
     direction === 'inbound'
       ? (callSettings.inboundOpeningLine ?? callSettings.openingLine)
       : callSettings.openingLine
+  const { openings, phrases } = languageData(voice.languages[0] ?? 'en-IN')
+  const { businessName } = callSettings
+  const ownOpening =
+    businessName === '' ? openings.unnamed : openings.named.replace('{business}', () => businessName)
+  // A caller who dialled speaks first when the agent has no line. Somebody who was called expects a voice.
+  const withoutLine = direction === 'outbound' || opening !== null ? ownOpening : null
 
   return {
     agentId: input.agentId,
     agentVersionId: input.agentVersionId,
     name: input.name,
     systemPrompt: fillPlaceholders(config.systemPrompt, values) + businessLine(callSettings.businessName),
-    openingLine: line(opening),
+    openingLine: line(opening) ?? withoutLine,
     hangupLine: line(callSettings.hangupLine),
     languages: voice.languages,
     speechToText: {
@@ -84,7 +91,7 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
       hangupAfter: callSettings.nudges.hangupAfter,
       steps: callSettings.nudges.steps.map((step) => ({
         afterSeconds: step.afterSeconds,
-        text: fillPlaceholders(step.line.text, values),
+        text: fillSpoken(step.line.text, values) || phrases.stillThere,
       })),
     },
     background: callSettings.background,
@@ -118,7 +125,7 @@ function toolSpec(tool: AgentConfig['tools'][number], values: VariableValues): r
   const action = actionOf(tool, values)
   if (action === null) return []
   const speech = Object.fromEntries(
-    Object.entries(tool.speech).map(([language, text]) => [language, fillPlaceholders(text, values)]),
+    Object.entries(tool.speech).map(([language, text]) => [language, fillSpoken(text, values)]),
   )
   const { name, parameters } = tool
   return [{ name, description: fillPlaceholders(tool.description, values), parameters, speech, action }]

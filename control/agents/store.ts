@@ -61,6 +61,17 @@ export async function findAgent(db: Db | Trx, organizationId: string, id: string
   return row ?? null
 }
 
+/** Returns whether the organization has or had the agent. Versions outlive their agent. */
+export async function agentExisted(db: Db | Trx, organizationId: string, id: string): Promise<boolean> {
+  const row = await db
+    .selectFrom('agents')
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** Lists agents, newest first. */
 export async function listAgents(db: Db, organizationId: string, page: PageRequest): Promise<Page<AgentRow>> {
   return newestFirst(present(db, organizationId), page)

@@ -93,6 +93,8 @@ const SHAPE = {
     slash: TEXT,
     months: WORDS,
   },
+  /** First words of an outbound call whose agent has no opening line. `{business}` is the business name. */
+  openings: { named: TEXT, unnamed: TEXT },
   /** Phrases that the agent speaks without the model (tts/phrases.ts). */
   phrases: {
     /** A provider failed and is tried again. */
