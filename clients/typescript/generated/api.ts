@@ -271,7 +271,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'PUT', path: '/v1/agents/{id}/sender-classification', reply: 'data' }, input, options)
   }
 
-  /** List the versions of an agent. Newest first. Needs the scope `read`. */
+  /** List the versions of an agent. Newest first. The versions of a deleted agent are kept. Needs the scope `read`. */
   listAgentVersions(input: { readonly id: string; readonly query?: ListAgentVersionsQuery | undefined }, options: RequestOptions = {}): Promise<Page<PublishAgentResult>> {
     return this.send({ method: 'GET', path: '/v1/agents/{id}/versions', reply: 'list' }, input, options)
   }

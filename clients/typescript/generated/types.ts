@@ -223,8 +223,10 @@ export type Agent = {
     }
     readonly nudges: {
       readonly enabled: boolean
+      /** Ends the call when the caller stays silent after the last step, as long as before it. */
       readonly hangupAfter: boolean
       readonly steps: readonly ({
+        /** Seconds of silence until the step, added up over the steps: with 10 and 20 the second step follows 10 seconds after the first. A value not greater than the one before counts from the step before. */
         readonly afterSeconds: number
         readonly line: {
           readonly text: string
@@ -354,8 +356,10 @@ export type PublishAgentResult = {
     }
     readonly nudges: {
       readonly enabled: boolean
+      /** Ends the call when the caller stays silent after the last step, as long as before it. */
       readonly hangupAfter: boolean
       readonly steps: readonly ({
+        /** Seconds of silence until the step, added up over the steps: with 10 and 20 the second step follows 10 seconds after the first. A value not greater than the one before counts from the step before. */
         readonly afterSeconds: number
         readonly line: {
           readonly text: string
@@ -1216,6 +1220,7 @@ export type CreateAgentBody = {
       readonly enabled?: boolean | undefined
       readonly hangupAfter?: boolean | undefined
       readonly steps?: readonly ({
+        /** Seconds of silence until the step, added up over the steps: with 10 and 20 the second step follows 10 seconds after the first. A value not greater than the one before counts from the step before. */
         readonly afterSeconds: number
         readonly line: {
           readonly text: string
@@ -1347,6 +1352,7 @@ export type UpdateAgentBody = {
       readonly enabled?: boolean | undefined
       readonly hangupAfter?: boolean | undefined
       readonly steps?: readonly ({
+        /** Seconds of silence until the step, added up over the steps: with 10 and 20 the second step follows 10 seconds after the first. A value not greater than the one before counts from the step before. */
         readonly afterSeconds: number
         readonly line: {
           readonly text: string
