@@ -123,7 +123,12 @@ export function hasOwnHeaders(outcome: unknown): outcome is ResultWithHeaders<un
   return typeof outcome === 'object' && outcome !== null && headed in outcome
 }
 
-type Outcome<T> = T | ResultWithHeaders<T> | Refusal
+/** A result that is JSON text already. It is sent without a check against the result schema. */
+export class JsonText {
+  constructor(readonly text: string) {}
+}
+
+type Outcome<T> = T | JsonText | ResultWithHeaders<T | JsonText> | Refusal
 type Answer<T> = Outcome<T> | Promise<Outcome<T>>
 
 interface Base<P extends z.ZodObject, A extends Audience> {

@@ -35,6 +35,14 @@ export const PROBLEMS = {
     'invalid_request',
     'The path does not support the method. The Allow header lists the supported methods.',
   ),
+  request_timeout: problem(408, 'invalid_request', 'The request was not received in time.'),
+  precondition_failed: problem(
+    412,
+    'invalid_request',
+    'A condition of the request, for example If-Match, does not hold.',
+  ),
+  range_not_satisfiable: problem(416, 'invalid_request', 'The file has no bytes in the requested range.'),
+  headers_too_large: problem(431, 'invalid_request', 'The headers of the request are too large.'),
   unprocessable_entity: problem(
     422,
     'invalid_request',
@@ -148,8 +156,11 @@ export function refuse<C extends ErrorCode>(
   return { [refused]: true, code, message, details, headers, status: PROBLEMS[code].status }
 }
 
-/** Returns a 503 refusal: the service is starting, draining or overloaded, or the database is unavailable. */
-export function unavailable(message: string, details: Details | null): Refusal<'internal_error'> {
+/**
+ * Returns a 503 refusal: the service is starting, draining or overloaded, or the database is unavailable.
+ * `details` name the cause.
+ */
+export function unavailable(message: string, details: Details): Refusal<'internal_error'> {
   return { ...refuse('internal_error', message, details, { 'retry-after': '1' }), status: 503 }
 }
 

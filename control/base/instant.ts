@@ -1,13 +1,14 @@
 import { z } from 'zod'
 
-const DATE_TIME = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(:\d{2}(?:[.,]\d{1,9})?)?(Z|[+-]\d{2}(?::?\d{2})?)?$/i
+const EXTENDED = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2})(:\d{2}(?:[.,]\d{1,9})?)?(Z|[+-]\d{2}(?::?\d{2})?)?$/i
+const BASIC = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(?:(\d{2}(?:[.,]\d{1,9})?))?(Z|[+-]\d{2}(?:\d{2})?)?$/i
 
 /**
- * Parses an ISO 8601 date-time in extended format. Returns Unix milliseconds; a time without offset is UTC.
+ * Parses an ISO 8601 date-time in extended or basic format. Returns Unix milliseconds; a time without offset is UTC.
  * Returns null for anything else, including a bare date and an impossible day.
  */
 export function parseInstant(text: string): number | null {
-  const match = DATE_TIME.exec(text)
+  const match = EXTENDED.exec(text.replace(BASIC, extended))
   if (!match) return null
   const [, date, minutes, seconds = ':00', offset = 'Z'] = match
   const zone = /^[+-]\d{2}$/.test(offset) ? `${offset}:00` : offset.replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')
@@ -16,6 +17,19 @@ export function parseInstant(text: string): number | null {
   // Date.parse turns 30 February into 2 March.
   const day = new Date(`${date}T00:00:00Z`)
   return day.toISOString().startsWith(date ?? '') ? ms : null
+}
+
+/** Writes the parts of a date-time in basic format (20260301T100000Z) in extended format. */
+function extended(
+  _: string,
+  year: string,
+  month: string,
+  day: string,
+  hour: string,
+  ...rest: string[]
+): string {
+  const [minute, second, offset = ''] = rest
+  return `${year}-${month}-${day}T${hour}:${minute}${second === undefined ? '' : `:${second}`}${offset}`
 }
 
 /** A date-time in a query or body, as text. `parseInstant` parses it. */

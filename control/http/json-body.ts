@@ -36,8 +36,13 @@ export function jsonBodyOf(request: IncomingMessage, bytes: Buffer): JsonBody | 
 }
 
 function typeProblem(request: IncomingMessage): BadBody | null {
-  if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
+  const type = request.headers['content-type'] ?? ''
+  if (!/^application\/json *(;|$)/i.test(type)) {
     return refuse('bad_request', 'Send the body with the header Content-Type: application/json.')
+  }
+  const charset = /; *charset *= *"?([^";]*)/i.exec(type)?.[1]?.trim()
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    return refuse('bad_request', 'Send the body in UTF-8. JSON has no other character set.')
   }
   return null
 }
@@ -84,7 +89,7 @@ export function parseJson(bytes: Uint8Array): JsonBody | BadBody {
   } catch {
     return refuse('bad_request', 'The body is not valid JSON in UTF-8.')
   }
-  const problem = structureProblem(json)
+  const problem = structureProblem(json, memberCount(bytes))
   return problem === null ? { json } : refuse('bad_request', problem)
 }
 
@@ -96,8 +101,25 @@ export function isCleanText(text: string): boolean {
   return !text.includes('\0') && !/\p{Surrogate}/u.test(text)
 }
 
+/** Counts the members of all objects in valid JSON: each has one colon outside of strings. */
+function memberCount(bytes: Uint8Array): number {
+  let members = 0
+  let inString = false
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === QUOTE) inString = !inString
+    else if (inString && byte === BACKSLASH) i++
+    else if (!inString && byte === COLON) members++
+  }
+  return members
+}
+
+const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
+
+/** `members` is the count in the text. JSON.parse keeps only the last of several members of one name. */
 // Iterative, because the input is not trusted.
-function structureProblem(root: unknown): string | null {
+function structureProblem(root: unknown, members: number): string | null {
+  let kept = 0
   const open: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }]
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { value, depth } = next
@@ -111,7 +133,8 @@ function structureProblem(root: unknown): string | null {
       if (key === '__proto__' || !isCleanText(key))
         return 'The body contains an invalid field name (__proto__, a NUL character or an unpaired surrogate).'
       open.push({ value: member, depth: depth + 1 })
+      if (!Array.isArray(value)) kept++
     }
   }
-  return null
+  return kept === members ? null : 'An object in the body contains the same field name twice.'
 }

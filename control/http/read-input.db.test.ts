@@ -146,7 +146,7 @@ const post = (request: ApiRequest): Pick<BadInput, 'method' | 'path' | 'request'
 
 const BAD: readonly BadInput[] = [
   { name: 'unknown path', path: '/v1/nothing', status: 404, code: 'not_found' },
-  { name: 'outside the API', path: '/', status: 404, code: 'not_found' },
+  { name: 'outside the API', path: '/elsewhere', status: 404, code: 'not_found' },
   { name: 'trailing slash', path: `/v1/things/${ID}/`, status: 404, code: 'not_found' },
   { name: 'other case', path: '/V1/things', status: 404, code: 'not_found' },
   {
@@ -164,6 +164,22 @@ const BAD: readonly BadInput[] = [
     path: '/v1/things/org_01JZ0000000000000000000000',
     status: 404,
     code: 'not_found',
+  },
+  {
+    name: 'malformed id and an unknown query parameter',
+    path: '/v1/things/thing_7?dept=1',
+    status: 400,
+    code: 'validation_error',
+    issues: ['query.dept: unknown parameter'],
+  },
+  {
+    name: 'malformed id and an invalid body',
+    method: 'PATCH',
+    path: '/v1/things/thing_7',
+    request: { json: { text: 5 } },
+    status: 400,
+    code: 'validation_error',
+    issues: ['text: Invalid input: expected string, received number'],
   },
   {
     name: 'path value outside its set',
@@ -255,6 +271,30 @@ const BAD: readonly BadInput[] = [
     status: 400,
     code: 'bad_request',
     message: /Content-Type/,
+  },
+  {
+    name: 'other character set',
+    ...post({
+      raw: Buffer.from('{"text":"a"}', 'utf16le'),
+      headers: { 'content-type': 'application/json; charset=UTF-16' },
+    }),
+    status: 400,
+    code: 'bad_request',
+    message: /UTF-8/,
+  },
+  {
+    name: 'a field name twice',
+    ...post({ raw: '{"text":"a","text":"b"}' }),
+    status: 400,
+    code: 'bad_request',
+    message: /same field name twice/,
+  },
+  {
+    name: 'a field name twice, once escaped, in a part',
+    ...post({ raw: '{"text":"a:\\"b","parts":[{"size":1,"\\u0073ize":2}]}' }),
+    status: 400,
+    code: 'bad_request',
+    message: /same field name twice/,
   },
   { name: 'broken JSON', ...post({ raw: '{"text":' }), status: 400, code: 'bad_request', message: /JSON/ },
   {
@@ -420,6 +460,8 @@ t.test('the API over HTTP', async (t) => {
       t.equal(created.headers.get('x-powered-by'), null)
       t.same((await api.send('GET', `/v1/things/${ID}?depth=2`)).body, { data: { id: ID, text: '2' } })
       t.same((await api.send('GET', '/v1/things/special', { key: null })).body, { special: true })
+      const colons = { text: 'a:"\\":', parts: [{ size: 1 }, { size: 2 }], to: { name: ':' } }
+      t.equal((await api.send('POST', '/v1/things', { json: colons })).status, 201, 'colons in texts')
       t.equal((await api.send('POST', `/v1/things/${ID}/poke`)).status, 204)
       t.equal((await api.send('POST', `/v1/things/${ID}/poke`, { json: {} })).status, 204)
       t.equal((await api.send('GET', '/v1/live-only', { key: api.liveKey })).status, 200)
@@ -471,7 +513,9 @@ t.test('the API over HTTP', async (t) => {
       const { port } = api.server
       t.match(await raw(port, 'HELLO\r\n\r\n'), /^HTTP\/1.1 400 [\s\S]*"code":"bad_request"/)
       const big = `GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`
-      t.match(await raw(port, big), /^HTTP\/1.1 431 [\s\S]*x-request-id: req_/)
+      const tooLarge = await raw(port, big)
+      t.match(tooLarge, /^HTTP\/1.1 431 Request Header Fields Too Large\r\n[\s\S]*x-request-id: req_/)
+      t.match(tooLarge, '"code":"headers_too_large"')
     })
 
     await api.close()

@@ -52,12 +52,12 @@ export async function readInput(
   }
 
   const params = validate(mounted.params, request.params, 'path')
-  if (!params.ok && params.malformedId) return refuse('not_found', 'The resource does not exist.')
   const rawQuery = readQuery(queryText(request.originalUrl))
   const query = validate(mounted.query, rawQuery.values, 'query')
   const bodyResult = mounted.body === null ? NO_BODY : validate(mounted.body, body?.json, 'body')
+  const malformedId = !params.ok && params.malformedId
   const issues: ValidationIssue[] = [
-    ...(params.ok ? [] : params.issues),
+    ...(params.ok || malformedId ? [] : params.issues),
     ...rawQuery.issues,
     ...(query.ok ? [] : query.issues),
     ...(bodyResult.ok ? [] : bodyResult.issues),
@@ -65,6 +65,8 @@ export async function readInput(
   if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey)) {
     issues.push({ path: 'header.idempotency-key', reason: 'must be 1 to 255 printable ASCII characters' })
   }
+  // The lookup of the resource comes after the validation of the rest.
+  if (malformedId && issues.length === 0) return refuse('not_found', 'The resource does not exist.')
   if (!params.ok || !query.ok || !bodyResult.ok || issues.length > 0) return invalid(issues)
 
   const paging = readPaging(deps, operation, actor, query.value)

@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path'
 import type { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
-import type { FileReply, Operation, ResponseHeaders } from '../api/operation.js'
+import { type FileReply, JsonText, type Operation, type ResponseHeaders } from '../api/operation.js'
 import { COUNT_LIMIT, type Page } from '../api/pagination.js'
 import { errorEnvelope, type Refusal, refuse } from '../api/problem.js'
 import type { RootKey } from '../base/root-key.js'
@@ -29,6 +29,7 @@ export function renderResult(
   if (reply === 'text') return { status, headers: { 'content-type': contentType }, body: String(outcome) }
   if (reply === 'empty' || result === null) return { status, headers: {}, body: '' }
   if (reply !== 'list') {
+    if (outcome instanceof JsonText) return { status, headers: {}, body: outcome.text }
     const value = parseResult(operation, result, outcome)
     return { status, headers: {}, body: JSON.stringify(reply === 'bare' ? value : { data: value }) }
   }
@@ -50,6 +51,11 @@ export function send(exchange: Exchange, rendered: RenderedResponse): void {
   const { response } = exchange
   response.status(rendered.status)
   for (const [name, value] of Object.entries(rendered.headers)) response.setHeader(name, value)
+  // RFC 9110, 13.1.2. The operation sets the entity tag.
+  if (rendered.status === 200 && response.hasHeader('etag') && exchange.request.fresh) {
+    response.status(304).end()
+    return
+  }
   if (rendered.status === 401) response.setHeader('www-authenticate', exchange.challenge)
   if (rendered.status === 204) {
     response.end()
@@ -81,20 +87,23 @@ export function sendFile(exchange: Exchange, file: FileReply): Promise<void> {
       (error?: Error) => {
         const status = error !== undefined && 'status' in error ? error.status : undefined
         if (error === undefined || !response.writable) return resolve()
-        if (response.headersSent || typeof status !== 'number' || status >= 500) return reject(error)
+        const refusal = typeof status === 'number' ? FILE_REFUSALS.get(status) : undefined
+        if (response.headersSent || refusal === undefined) return reject(error)
         response.removeHeader('content-disposition')
-        const refusal = refuse(
-          status === 404 ? 'not_found' : 'bad_request',
-          status === 404
-            ? 'The file no longer exists.'
-            : 'The requested range or version of the file does not exist.',
-        )
-        sendRefusal(exchange, { ...refusal, status })
+        sendRefusal(exchange, refusal)
         resolve()
       },
     )
   })
 }
+
+const FILE_REFUSALS: ReadonlyMap<number, Refusal> = new Map(
+  [
+    refuse('not_found', 'The file no longer exists.'),
+    refuse('precondition_failed', 'The file has another version.'),
+    refuse('range_not_satisfiable', 'The file has no bytes in the requested range.'),
+  ].map((refusal) => [refusal.status, refusal]),
+)
 
 function parseResult(operation: Operation, schema: z.ZodType, value: unknown): unknown {
   const parsed = schema.safeParse(value)

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
+import { type Clock, systemClock } from '../../media/base/clock.js'
 import { EngineError } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
 import type { CallControl } from '../../signalling/call/ports.js'
@@ -13,13 +15,19 @@ import { fileOperation, type Operation, operation } from '../api/operation.js'
 import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import { health, ready } from '../system/api.js'
+import { limitConnections } from './connection-limit.js'
 import { buildRoutes } from './routes.js'
 import { bindHttp } from './server.js'
 
-async function openApi(t: Test, operations: readonly Operation[], deps: Partial<Deps> = {}) {
+async function openApi(
+  t: Test,
+  operations: readonly Operation[],
+  deps: Partial<Deps> = {},
+  clock: Clock = systemClock,
+) {
   const database = openDatabase('sqlite::memory:', silentLog)
   await migrate(database)
-  const api = await openTestApi({ database, operations, deps })
+  const api = await openTestApi({ database, operations, deps, clock })
   t.teardown(async () => {
     await api.close()
     await database.close()
@@ -95,11 +103,20 @@ t.test('a port in use is an error that names it', async (t) => {
 t.test('health and ready', async (t) => {
   let backlog: Backlog = { callEvents: 0, jobsIdleMs: 250 }
   const calls = { live: 0, draining: false, connected: true } as CallControl & { connected: boolean }
-  const { api, database } = await openApi(t, [health, ready], { backlog: () => backlog, calls })
-  t.match(await api.send('GET', '/v1/health', { key: null }), { status: 200, body: { status: 'ok' } })
+  let now = 0
+  const clock = { ...systemClock, now: () => now }
+  const { api, database } = await openApi(t, [health, ready], { backlog: () => backlog, calls }, clock)
+  t.match(await api.send('GET', '/v1/health', { key: null }), {
+    status: 200,
+    body: { status: 'ok', data: { status: 'ok' } },
+  })
   t.match(await api.send('GET', '/v1/ready', { key: null }), {
     status: 200,
-    body: { status: 'ready', checks: { database: 'ok', calls: 'ok', queue: 'ok', callEvents: 'ok' } },
+    body: {
+      status: 'ready',
+      checks: { database: 'ok', calls: 'ok', queue: 'ok', callEvents: 'ok' },
+      data: { status: 'ready', checks: { database: 'ok' } },
+    },
   })
   for (const [waits, checks] of [
     [
@@ -127,6 +144,9 @@ t.test('health and ready', async (t) => {
   })
   calls.connected = true
   await database.close()
+  backlog = { callEvents: 0, jobsIdleMs: 250 }
+  t.equal((await api.send('GET', '/v1/ready')).status, 200, 'an answer of the database counts for a second')
+  now += 1000
   t.match(await api.send('GET', '/v1/ready'), {
     status: 503,
     body: {
@@ -134,6 +154,41 @@ t.test('health and ready', async (t) => {
     },
   })
   t.equal((await api.send('GET', '/v1/health')).status, 200)
+})
+
+t.test('one address holds a limited number of connections', async (t) => {
+  const server = createServer()
+  let reached = 0
+  let exempt = false
+  limitConnections(server, { perAddress: 2, exempt: () => exempt, onReached: () => reached++ })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const sockets: Socket[] = []
+  const open = async () => {
+    const accepted = once(server, 'connection')
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    sockets.push(socket)
+    const [served] = (await accepted) as [Socket]
+    return { socket, served }
+  }
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const first = await open()
+  t.notOk(first.served.destroyed)
+  t.notOk((await open()).served.destroyed)
+  for (let i = 0; i < 3; i++) t.ok((await open()).served.destroyed, 'beyond the limit')
+  t.equal(reached, 1, 'reported once')
+  const closed = once(first.served, 'close')
+  first.socket.destroy()
+  await closed
+  t.notOk((await open()).served.destroyed, 'a closed connection makes room')
+  t.ok((await open()).served.destroyed)
+  t.equal(reached, 2)
+  exempt = true
+  t.notOk((await open()).served.destroyed)
 })
 
 t.test('an overloaded service says so, with Retry-After', async (t) => {
@@ -197,7 +252,10 @@ t.test('files with byte ranges', async (t) => {
 
   const beyond = await get('call.wav', { range: 'bytes=50-' })
   t.equal(beyond.status, 416)
-  t.match(await beyond.json(), { error: { code: 'bad_request' } })
+  t.match(await beyond.json(), { error: { code: 'range_not_satisfiable', type: 'invalid_request' } })
+  const other = await get('call.wav', { 'if-match': '"other"' })
+  t.equal(other.status, 412)
+  t.match(await other.json(), { error: { code: 'precondition_failed' } })
   const gone = await get('other.wav')
   t.equal(gone.status, 404)
   t.equal(gone.headers.get('content-disposition'), null)

@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
 import { EngineError, errorText } from '../../media/base/errors.js'
@@ -10,6 +10,7 @@ import type { Method, Operation } from '../api/operation.js'
 import { errorEnvelope, refuse, unavailable } from '../api/problem.js'
 import { isTransient } from '../db/transient-error.js'
 import { CHALLENGES } from './admit.js'
+import { limitConnections } from './connection-limit.js'
 import { type Exchange, errorDocsUrl } from './exchange.js'
 import { type HandlerDeps, handle } from './handle.js'
 import { openIdempotency } from './idempotency.js'
@@ -50,6 +51,8 @@ const REQUEST_MS = 30_000
 const HEAD_MS = 10_000
 const IDLE_MS = 65_000 // longer than the 60 s of common load balancers, so that they close first
 const HEAD_BYTES = 16 * 1024
+/** Open connections per address. Requests of a reverse proxy share its address, so that proxies are exempt. */
+const CONNECTIONS_PER_ADDRESS = 256
 
 /** Binds the port. Throws EngineError `port_unavailable` if this fails. */
 export async function bindHttp(options: HttpAddress): Promise<HttpListener> {
@@ -102,6 +105,13 @@ export function serveHttp(listener: HttpListener, options: HttpServerOptions): H
   })
   app.use(errorHandler(deps))
 
+  // Express derives the function from the setting `trust proxy`.
+  const isProxy: (address: string, hop: number) => boolean = app.get('trust proxy fn')
+  limitConnections(server, {
+    perAddress: CONNECTIONS_PER_ADDRESS,
+    exempt: (address) => isLoopback(address) || isProxy(address, 0),
+    onReached: () => deps.log.warn({ limit: CONNECTIONS_PER_ADDRESS }, 'http.connection_limit_reached'),
+  })
   server.on('clientError', (error, socket) => rejectUnparsable(deps, error, socket as Socket))
   listener.serve(app)
   let closing: Promise<void> | undefined
@@ -113,6 +123,10 @@ export function serveHttp(listener: HttpListener, options: HttpServerOptions): H
       return closing
     },
   }
+}
+
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^(::ffff:)?127\./i.test(address)
 }
 
 /** Sets the request id and the common response headers. */
@@ -193,12 +207,12 @@ function errorHandler(deps: Deps): ErrorRequestHandler {
     }
     if (error instanceof EngineError && error.code === 'overloaded' && error.retryable) {
       deps.log.warn({ requestId: exchange.requestId, error: errorText(error) }, 'http.request_rejected')
-      sendRefusal(exchange, unavailable('The service is busy. Retry in a moment.', null))
+      sendRefusal(exchange, unavailable('The service is busy. Retry in a moment.', { reason: 'overloaded' }))
       return
     }
     if (isTransient(error) && !response.headersSent) {
       deps.log.error({ requestId: exchange.requestId, error: errorText(error) }, 'http.database_unavailable')
-      sendRefusal(exchange, unavailable('The service is busy. Retry in a moment.', null))
+      sendRefusal(exchange, unavailable('The service is busy. Retry in a moment.', { reason: 'database' }))
       return
     }
     deps.log.error(
@@ -223,17 +237,14 @@ function rejectUnparsable(deps: Deps, error: Error, socket: Socket): void {
     socket.destroy()
     return
   }
-  const line =
+  const refusal =
     code === 'HPE_HEADER_OVERFLOW'
-      ? '431 Request Header Fields Too Large'
+      ? refuse('headers_too_large', `The headers are too large. The limit is ${HEAD_BYTES} bytes.`)
       : code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? '408 Request Timeout'
-        : '400 Bad Request'
+        ? refuse('request_timeout', 'The request was not received in time.')
+        : refuse('bad_request', 'The request is not valid HTTP.')
+  const line = `${refusal.status} ${STATUS_CODES[refusal.status]}`
   const requestId = newId('req', deps.clock.wall())
-  const refusal = refuse(
-    'bad_request',
-    'The request is not valid HTTP, its headers are too large, or it was sent too slowly.',
-  )
   const body = JSON.stringify(errorEnvelope(refusal, errorDocsUrl(deps), requestId))
   socket.end(
     `HTTP/1.1 ${line}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +

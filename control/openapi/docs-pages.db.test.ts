@@ -9,7 +9,10 @@ import { migrate } from '../db/migrate.js'
 t.test('documentation pages', async (t) => {
   const database = openDatabase('sqlite::memory:', silentLog)
   await migrate(database)
-  const api = await openTestApi({ database, operations })
+  const logged: string[] = []
+  const note = (_fields: object, event: string) => void logged.push(event)
+  const log = { debug: note, info: note, warn: note, error: note }
+  const api = await openTestApi({ database, operations, log })
   t.teardown(async () => {
     await api.close()
     await database.close()
@@ -40,6 +43,31 @@ t.test('documentation pages', async (t) => {
   t.match(start.text, 'v1/openapi.json')
   t.equal((await get('/docs/assets/swagger-ui-bundle.js.map')).response.status, 404, 'only what is named')
   t.equal((await get('/docs/assets/..%2fpackage.json')).response.status, 404)
+
+  const description = await get('/v1/openapi.json')
+  t.equal(JSON.parse(description.text).info.title, 'Parley')
+  const etag = description.response.headers.get('etag') ?? ''
+  t.match(etag, /^"[\w-]{43}"$/)
+  const repeat = (tag: string) =>
+    // With its default cache-control, fetch asks for the whole body.
+    fetch(`${api.url}/v1/openapi.json`, { headers: { 'if-none-match': tag, 'cache-control': 'max-age=0' } })
+  const again = await repeat(etag)
+  t.equal(again.status, 304, 'an unchanged description is not sent again')
+  t.equal(await again.text(), '')
+  const changed = await repeat('"other"')
+  t.equal((await changed.text()).length, description.text.length)
+
+  t.notOk(logged.includes('http.request_failed'), 'no page fails after it was sent')
+
+  for (const [from, to] of [
+    ['/', '/docs'],
+    ['/docs/', '/docs'],
+    ['/docs/errors/', '/docs/errors'],
+  ] as const) {
+    const redirected = await get(from)
+    t.equal(redirected.response.status, 200, from)
+    t.equal(new URL(redirected.response.url).pathname, to)
+  }
 
   const errors = await get('/docs/errors')
   t.equal(errors.response.status, 200)

@@ -40,11 +40,26 @@ export function docsPages(): Router {
   for (const name of ASSETS) {
     router.get(`/docs/assets/${name}`, (_request, response, next) => {
       response.set('cache-control', `public, max-age=${DAY_SECONDS}`)
-      response.sendFile(join(folder, name), { cacheControl: false, dotfiles: 'allow' }, next)
+      response.sendFile(join(folder, name), { cacheControl: false, dotfiles: 'allow' }, (error?: Error) => {
+        // A sent file and an aborted request need no further handler.
+        if (error !== undefined && !response.headersSent && response.writable) next(error)
+      })
+    })
+  }
+  // Relative, so that the redirects also work below a path prefix of a proxy.
+  for (const [path, target] of REDIRECTS) {
+    router.get(path, (_request, response) => {
+      response.status(302).set('location', target).end()
     })
   }
   return router
 }
+
+const REDIRECTS = [
+  ['/', 'docs'],
+  ['/docs/', '../docs'],
+  ['/docs/errors/', '../errors'],
+] as const
 
 // URLs are relative, so that the pages also work below a path prefix of a proxy.
 const REFERENCE_PAGE = `<!doctype html>

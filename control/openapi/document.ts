@@ -234,6 +234,7 @@ function errorCodes(operation: Operation): ErrorCode[] {
   if (operation.audience === 'operator') codes.add('unauthenticated')
   if (operation.perMinute !== null) codes.add('rate_limited')
   if (operation.params !== null) codes.add('not_found')
+  if (operation.reply === 'file') codes.add('precondition_failed').add('range_not_satisfiable')
   if (operation.idempotent !== null) {
     codes.add('idempotency_key_in_use').add('idempotency_key_reused_with_different_params')
   }

@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { errorText } from '../../media/base/errors.js'
 import type { Deps } from '../api/deps.js'
-import { type Operation, operation } from '../api/operation.js'
+import { JsonText, type Operation, operation, withHeaders } from '../api/operation.js'
 import { unavailable } from '../api/problem.js'
 import { openEnum } from '../base/schemas.js'
 import { openApiDocument } from '../openapi/document.js'
@@ -12,10 +13,16 @@ import { WEBHOOKS } from '../openapi/webhook-events.js'
 export const API_VERSION = '1.1.0'
 
 const PROBE_MS = 2000
+/** Time for which an answer of the database counts (ms). */
+const READY_MS = 1000
 /** Time without a poll after which the job queue counts as stuck (ms). The poll interval is 250 ms. */
 const JOBS_IDLE_MS = 60_000
 /** Number of unstored call events above which the store counts as behind. */
 const CALL_EVENTS_WAITING = 2_000
+
+// Probes of earlier versions read the fields at the top level.
+const Health = z.object({ status: openEnum('ok') })
+const Readiness = z.object({ status: openEnum('ready'), checks: z.record(z.string(), openEnum('ok')) })
 
 export const health = operation({
   id: 'getHealth',
@@ -26,9 +33,9 @@ export const health = operation({
   audience: 'public',
   status: 200,
   bare: true,
-  result: z.object({ status: openEnum('ok') }),
+  result: Health.extend({ data: Health }),
   fails: [],
-  run: () => ({ status: 'ok' }),
+  run: () => ({ status: 'ok', data: { status: 'ok' } }),
 })
 
 export const ready = operation({
@@ -41,14 +48,21 @@ export const ready = operation({
   audience: 'public',
   status: 200,
   bare: true,
-  result: z.object({ status: openEnum('ready'), checks: z.record(z.string(), openEnum('ok')) }),
+  result: Readiness.extend({ data: Readiness }),
   fails: ['internal_error'],
   run: async ({ deps }) => {
     if (deps.calls.draining)
-      return unavailable('The service is shutting down.', { checks: { calls: 'draining' } })
-    if (!deps.calls.connected)
-      return unavailable('The SIP server is not connected.', { checks: { calls: 'no_sip_server' } })
-    if (!(await databaseAnswers(deps)))
+      return unavailable('The service is shutting down.', {
+        reason: 'draining',
+        checks: { calls: 'draining' },
+      })
+    if (!deps.calls.connected) {
+      return unavailable('The SIP server is not connected.', {
+        reason: 'no_sip_server',
+        checks: { calls: 'no_sip_server' },
+      })
+    }
+    if (!(await databaseAnswered(deps)))
       return unavailable('The service is not ready.', { checks: { database: 'failed' } })
     const { callEvents, jobsIdleMs } = deps.backlog()
     const queue = jobsIdleMs === null ? 'starting' : jobsIdleMs > JOBS_IDLE_MS ? 'stuck' : 'ok'
@@ -56,7 +70,8 @@ export const ready = operation({
     if (queue !== 'ok' || events !== 'ok') {
       return unavailable('The service is not ready.', { checks: { queue, callEvents: events } })
     }
-    return { status: 'ready', checks: { database: 'ok', calls: 'ok', queue, callEvents: events } }
+    const readiness = { status: 'ready', checks: { database: 'ok', calls: 'ok', queue, callEvents: events } }
+    return { ...readiness, data: readiness }
   },
 })
 
@@ -65,7 +80,8 @@ export const ready = operation({
  * part of the list.
  */
 export function openApi(list: () => readonly Operation[]): Operation {
-  let document: Readonly<Record<string, unknown>> | undefined
+  // The document is large and never changes, so that it is rendered once.
+  let rendered: { readonly text: JsonText; readonly etag: string } | undefined
   return operation({
     id: 'getOpenApi',
     method: 'get',
@@ -78,10 +94,29 @@ export function openApi(list: () => readonly Operation[]): Operation {
     result: z.record(z.string(), z.unknown()),
     fails: [],
     run: () => {
-      document ??= openApiDocument({ version: API_VERSION, operations: list(), webhooks: WEBHOOKS })
-      return { ...document }
+      if (rendered === undefined) {
+        const text = JSON.stringify(
+          openApiDocument({ version: API_VERSION, operations: list(), webhooks: WEBHOOKS }),
+        )
+        const digest = createHash('sha256').update(text).digest('base64url')
+        rendered = { text: new JsonText(text), etag: `"${digest}"` }
+      }
+      return withHeaders(rendered.text, { etag: rendered.etag, 'cache-control': 'no-cache' })
     },
   })
+}
+
+/** Answers of the database by service. Anybody may ask whether the service is ready. */
+const answers = new WeakMap<Deps, { readonly at: number; readonly answer: Promise<boolean> }>()
+
+/** Returns whether the database answered within the last second. */
+function databaseAnswered(deps: Deps): Promise<boolean> {
+  const now = deps.clock.now()
+  const known = answers.get(deps)
+  if (known !== undefined && now - known.at < READY_MS) return known.answer
+  const answer = databaseAnswers(deps)
+  answers.set(deps, { at: now, answer })
+  return answer
 }
 
 async function databaseAnswers(deps: Deps): Promise<boolean> {

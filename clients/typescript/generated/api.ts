@@ -565,7 +565,7 @@ export class Api extends HttpClient {
   getHealth(options: RequestOptions = {}): Promise<{
     readonly status: Open<"ok">
   }> {
-    return this.send({ method: 'GET', path: '/v1/health', reply: 'bare' }, {}, options)
+    return this.send({ method: 'GET', path: '/v1/health', reply: 'data' }, {}, options)
   }
 
   /** Check that the service is ready. Returns 503 while the service cannot take calls and requests. */
@@ -573,7 +573,7 @@ export class Api extends HttpClient {
     readonly status: Open<"ready">
     readonly checks: Readonly<Record<string, Open<"ok">>>
   }> {
-    return this.send({ method: 'GET', path: '/v1/ready', reply: 'bare' }, {}, options)
+    return this.send({ method: 'GET', path: '/v1/ready', reply: 'data' }, {}, options)
   }
 
   /** Get metrics. Metrics for the operator, in the Prometheus text format. */

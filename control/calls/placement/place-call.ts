@@ -60,8 +60,10 @@ export async function placeCall(
   const route = await outboundRoute(deps, number)
   if (isRefusal(route)) return route
 
-  if (deps.calls.draining) return unavailable('The service is shutting down and accepts no new calls.', {})
-  if (!deps.calls.connected) return unavailable('The SIP server is not connected. Retry in a moment.', {})
+  if (deps.calls.draining)
+    return unavailable('The service is shutting down and accepts no new calls.', { reason: 'draining' })
+  if (!deps.calls.connected)
+    return unavailable('The SIP server is not connected. Retry in a moment.', { reason: 'no_sip_server' })
 
   const callId = newId('call', deps.clock.wall())
   const full = await reserveSlots(deps, owner, party.pool, route, callId)
