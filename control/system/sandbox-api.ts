@@ -40,7 +40,8 @@ export const callInToSandbox = operation({
             path: 'numberId',
           })
     }
-    if (!deps.calls.connected) return unavailable('The SIP server is not connected. Retry in a moment.', {})
+    if (!deps.calls.connected)
+      return unavailable('The SIP server is not connected. Retry in a moment.', { reason: 'no_sip_server' })
     const { personas } = deps.ringer
     const persona = body.persona ?? DEFAULT_PERSONA
     if (!personas.includes(persona)) {
