@@ -95,8 +95,10 @@ t.test('the store', async (t) => {
       const second = await claimRun('freed')
       t.equal(second.id, first.id)
       await store.release(second)
-      const third = await claimRun('freed', 'changed')
-      t.not(third.id, first.id)
+      t.match(await store.claim(request('freed', 'changed')), {
+        code: 'idempotency_key_reused_with_different_params',
+      })
+      t.equal((await claimRun('freed')).id, first.id)
     })
 
     await t.test(
@@ -236,6 +238,12 @@ t.test('over HTTP', async (t) => {
       fail = 'throw'
       t.equal((await call('k4', { to: 'a' })).status, 500)
       fail = null
+      t.match(
+        await call('k4', { to: 'b' }),
+        { status: 422, body: { error: { code: 'idempotency_key_reused_with_different_params' } } },
+        'the failed request may have had an effect, so that another body is not a retry',
+      )
+      t.equal(runs.length, 1)
       t.equal((await call('k4', { to: 'a' })).status, 201)
     })
 

@@ -66,7 +66,10 @@ export interface IdempotencyStore {
   claim(request: IdempotentRequest): Promise<Claim>
   /** Stores a final response. Has no effect if a later attempt took over the lock. */
   finish(claim: { id: string; lock: string }, response: StoredResponse): Promise<void>
-  /** Releases the key without a stored response. The same request continues under the same id. */
+  /**
+   * Releases the key without a stored response. The same request continues under the same id; another body
+   * stays refused.
+   */
   release(claim: { id: string; lock: string }): Promise<void>
 }
 
@@ -144,13 +147,13 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
     const freeNow = row.state === 'free' || (row.state === 'running' && row.lockedUntil <= now)
     const expired = row.expiresAt <= now && (row.state === 'done' || freeNow)
     const sameBody = row.fingerprint === request.fingerprint
-    if (expired || (row.state === 'free' && !sameBody)) {
-      // The earlier request had no final response, or its response expired. This request starts with a new
-      // id.
+    if (expired) {
+      // This request starts with a new id.
       await db.deleteFrom('idempotencyKeys').where('id', '=', row.id).where('lock', '=', row.lock).execute()
       return null
     }
     if (!sameBody) {
+      // This also holds for a key that is free: the earlier request may have had an effect before it failed.
       return refuse(
         'idempotency_key_reused_with_different_params',
         'This Idempotency-Key was already used with a different body. Use a new key for a new request.',
