@@ -90,6 +90,8 @@ export interface Input<P, Q, B, A extends Audience> {
    * `Idempotency-Key` header.
    */
   readonly idempotencyId: string | null
+  /** Returns the value of a cookie of the request, or null. */
+  readonly cookie: (name: string) => string | null
 }
 
 export type ListInput<P, Q, A extends Audience> = Input<P, Q, undefined, A> & { readonly page: PageRequest }
@@ -254,6 +256,7 @@ export interface ErasedInput {
   readonly requestId: string
   readonly idempotencyId: string | null
   readonly page: PageRequest | null
+  readonly cookie: (name: string) => string | null
 }
 
 /** Default limit of the body: 1 MiB. */

@@ -24,7 +24,7 @@ import type { Settings } from '../config/settings.js'
 import { openDatabase } from '../db/database.js'
 import { openDatabaseClock } from '../db/database-clock.js'
 import { migrate } from '../db/migrate.js'
-import { dashboardUrl } from '../http/origins.js'
+import { pageUrl } from '../http/origins.js'
 import { bindHttp } from '../http/server.js'
 import { storedLimits } from '../limits/rate-limit-store.js'
 import { openRateLimiter } from '../limits/rate-limiter.js'
@@ -246,7 +246,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       log,
       transport: smtpUrl === null ? fileTransport(join(settings.dataFolder, 'mail')) : smtpTransport(smtpUrl),
       from: mailFrom,
-      dashboardUrl: () => dashboardUrl({ settings, publicUrl }),
+      pageUrl: (page, token) => pageUrl({ settings, publicUrl }, page, token),
     }),
   )
   const shared = { db, clock, log, rootKey, egress, publicUrl, settings, nodeId, telemetry }

@@ -23,14 +23,14 @@ export function openPasswordHasher(cost: ScryptCost = PASSWORD_COST): PasswordHa
     unknownHash: format(randomBytes(16), randomBytes(HASH_BYTES)),
     async hash(password) {
       const salt = randomBytes(16)
-      return format(salt, await deriveKey(password, salt, HASH_BYTES, cost))
+      return format(salt, await deriveKey('new_password', password, salt, HASH_BYTES, cost))
     },
     async verify(password, stored) {
       const [scheme, n, r, p, salt, hash] = stored.split('$')
       if (scheme !== 'scrypt' || salt === undefined || hash === undefined) return false
       const expected = Buffer.from(hash, 'base64')
       const stated = { N: Number(n), r: Number(r), p: Number(p), maxmem: PASSWORD_COST.maxmem }
-      const actual = await deriveKey(password, Buffer.from(salt, 'base64'), HASH_BYTES, stated)
+      const actual = await deriveKey('sign_in', password, Buffer.from(salt, 'base64'), HASH_BYTES, stated)
       return expected.length === actual.length && timingSafeEqual(expected, actual)
     },
   }

@@ -19,6 +19,8 @@ export type KeyPurpose =
   | 'session-csrf'
   | 'mail-token-hash'
   | 'throttle'
+  | 'sign-up-browser'
+  | 'known-device'
   | 'trunk-secrets'
 
 /** The secret from which all other keys are derived. It decrypts everything that is encrypted. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { ConcurrencyLimiter, deriveKey } from './scrypt.js'
+import { ConcurrencyLimiter, type Derivation, deriveKey } from './scrypt.js'
 
 t.test('the limiter limits running and waiting jobs, keeps their order and rejects the rest', async (t) => {
   const bounded = new ConcurrencyLimiter(2, 3)
@@ -43,8 +43,22 @@ t.test('the limiter limits running and waiting jobs, keeps their order and rejec
   await Promise.all(all)
 })
 
+t.test('a full queue of new passwords does not delay a sign-in', async (t) => {
+  const cost = { N: 2, r: 8, p: 1, maxmem: 64 * 1024 * 1024 }
+  const derive = (use: Derivation) => deriveKey(use, 'password', Buffer.from('salt'), 32, cost)
+  const stored = Array.from({ length: 66 }, () =>
+    derive('new_password').then(
+      () => 'derived',
+      () => 'refused',
+    ),
+  )
+  t.equal((await derive('sign_in')).length, 32)
+  const outcomes = await Promise.all(stored)
+  t.equal(outcomes.filter((outcome) => outcome === 'refused').length, 1)
+})
+
 t.test('a test vector of RFC 7914', async (t) => {
-  const key = await deriveKey('password', Buffer.from('NaCl'), 64, {
+  const key = await deriveKey('sign_in', 'password', Buffer.from('NaCl'), 64, {
     N: 1024,
     r: 8,
     p: 16,

@@ -45,15 +45,28 @@ export class ConcurrencyLimiter {
   }
 }
 
+/** Why a key is derived: to check a password, or to store a new one. */
+export type Derivation = 'sign_in' | 'new_password'
+
 /*
- * Node's thread pool has four threads for the whole process, and recordings are written through it. Two
- * derivations at a time leave it room, however many people sign in.
+ * Node's thread pool has few threads for the whole process, and recordings are written through it. Two
+ * derivations at a time leave it room, however many people sign in. New passwords have a queue of their own,
+ * so that requests with new passwords cannot keep people from signing in.
  */
-const kdf = new ConcurrencyLimiter(2, 64)
+const QUEUES: Readonly<Record<Derivation, ConcurrencyLimiter>> = {
+  sign_in: new ConcurrencyLimiter(1, 64),
+  new_password: new ConcurrencyLimiter(1, 64),
+}
 
 /** Derives a key of `bytes` bytes from a password with scrypt (RFC 7914), off the main thread. */
-export function deriveKey(password: string, salt: Buffer, bytes: number, cost: ScryptCost): Promise<Buffer> {
-  return kdf.run(
+export function deriveKey(
+  use: Derivation,
+  password: string,
+  salt: Buffer,
+  bytes: number,
+  cost: ScryptCost,
+): Promise<Buffer> {
+  return QUEUES[use].run(
     () =>
       new Promise((resolve, reject) => {
         scrypt(password.normalize('NFKC'), salt, bytes, cost, (error, key) =>

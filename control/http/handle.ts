@@ -1,4 +1,5 @@
 import { errorText } from '../../media/base/errors.js'
+import { readCookie } from '../access/sessions/cookies.js'
 import type { Deps } from '../api/deps.js'
 import {
   type Actor,
@@ -151,5 +152,6 @@ function inputOf(deps: Deps, actor: AnyActor | null, valid: ValidInput, exchange
     requestId: exchange.requestId,
     idempotencyId: null,
     page: valid.page,
+    cookie: (name) => readCookie(exchange.request.header('cookie'), name),
   }
 }

@@ -96,7 +96,8 @@ t.test('another origin, behind a proxy', async (t) => {
         (await api.latestMailTo('tls@example.in')).text,
         `${DASHBOARD}/console/verify-email#token=${token}`,
       )
-      t.equal((await api.send('POST', '/v1/auth/verify-email', { key: null, json: { token } })).status, 200)
+      const verify = { token, password: json.password }
+      t.equal((await api.send('POST', '/v1/auth/verify-email', { key: null, json: verify })).status, 200)
       const logIn = { email: json.email, password: json.password }
       const answer = await api.send('POST', '/v1/auth/login', { key: null, json: logIn })
       for (const cookie of answer.headers.getSetCookie()) t.match(cookie, /; Secure; SameSite=Lax$/)

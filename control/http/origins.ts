@@ -9,6 +9,20 @@ export function dashboardUrl(deps: Pick<Deps, 'settings' | 'publicUrl'>): string
   return deps.settings.dashboardUrl ?? deps.publicUrl()
 }
 
+/**
+ * Returns the address of a page that a mail links to. Pages of the service work without scripts, so the token
+ * is in the query. A dashboard gets it in the fragment, which servers and proxies do not log.
+ */
+export function pageUrl(
+  deps: Pick<Deps, 'settings' | 'publicUrl'>,
+  page: string,
+  token: string | null,
+): string {
+  const url = `${dashboardUrl(deps)}/${page}`
+  if (token === null) return url
+  return deps.settings.dashboardUrl === null ? `${url}?token=${token}` : `${url}#token=${token}`
+}
+
 /** Returns the origins whose pages may change data in a session. */
 export function sessionOrigins(deps: Pick<Deps, 'settings' | 'publicUrl'>): readonly string[] {
   const origins = [dashboardUrl(deps), deps.publicUrl()].flatMap(originOf)

@@ -7,8 +7,8 @@ import { parseMail } from './outbox.js'
 export interface ComposeDeps {
   readonly db: Db
   readonly rootKey: RootKey
-  /** Base URL of links, without a trailing slash. */
-  readonly dashboardUrl: () => string
+  /** Returns the address of a page for the recipient, with the token of the mail if there is one. */
+  readonly pageUrl: (page: string, token: string | null) => string
 }
 
 export interface MailText {
@@ -28,18 +28,18 @@ export async function composeMail(deps: ComposeDeps, row: MailRow, now: number):
   switch (mail.kind) {
     case 'verify_email': {
       const token = await accountToken(deps, row, now, 'verify_email')
-      return token === null ? null : verifyEmail(link(deps, 'verify-email', token))
+      return token === null ? null : verifyEmail(deps.pageUrl('verify-email', token))
     }
     case 'reset_password': {
       const token = await accountToken(deps, row, now, 'reset_password')
-      return token === null ? null : resetPassword(link(deps, 'reset-password', token))
+      return token === null ? null : resetPassword(deps.pageUrl('reset-password', token))
     }
     case 'invitation':
       return invitation(deps, mail.invitationId, now)
     case 'password_changed':
       return letter('Your Parley password was changed', [
         'Your password was changed, and you were signed out everywhere else.',
-        `If this was not you, ask for a new password at once: ${deps.dashboardUrl()}/forgot-password`,
+        `If this was not you, ask for a new password at once: ${deps.pageUrl('forgot-password', null)}`,
       ])
     case 'leaked_key':
       return letter('A Parley API key was found in public and revoked', [
@@ -86,7 +86,7 @@ async function invitation(deps: ComposeDeps, invitationId: string, now: number):
   const organization = nameText(found.organization)
   return letter(`You are invited to ${organization} on Parley`, [
     `${nameText(found.inviter)} invites you to ${organization} with the role ${found.role}.`,
-    `To accept, within 7 days: ${link(deps, 'accept-invitation', token)}`,
+    `To accept, within 7 days: ${deps.pageUrl('accept-invitation', token)}`,
     'If you do not know what this is about, do nothing.',
   ])
 }
@@ -103,11 +103,6 @@ function resetPassword(url: string): MailText {
     `To choose a new password, within an hour: ${url}`,
     'If you did not ask for this, do nothing: your password stays as it is.',
   ])
-}
-
-/** The token is in the fragment (`#`), so that servers and proxies do not log it. */
-function link(deps: ComposeDeps, page: string, token: string): string {
-  return `${deps.dashboardUrl()}/${page}#token=${token}`
 }
 
 /** Returns a name chosen by a customer as a single line. Names of earlier releases may contain line breaks. */

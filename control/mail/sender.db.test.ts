@@ -40,7 +40,7 @@ function senderOf(
     log: silentLog,
     transport,
     from: 'Parley <parley@voice.example.in>',
-    dashboardUrl: () => 'https://voice.example.in',
+    pageUrl: (page, token) => `https://voice.example.in/${page}?token=${token}`,
     ...more,
   })
 }
@@ -164,7 +164,7 @@ t.test('mail', async (t) => {
         text,
         /^From: Parley <parley@voice\.example\.in>\nTo: owner@localhost\nSubject: Choose a new Parley password\n\n/,
       )
-      const token = /https:\/\/voice\.example\.in\/reset-password#token=(\w{43})/.exec(text)?.[1] ?? 'none'
+      const token = /https:\/\/voice\.example\.in\/reset-password\?token=(\w{43})/.exec(text)?.[1] ?? 'none'
       const stored = JSON.stringify([await rows(db), await db.selectFrom('mailTokens').selectAll().execute()])
       t.notMatch(stored, token, 'the token is in the mail only')
       t.match(lines.join(), /mail\.written_to_file/)

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
@@ -43,8 +44,61 @@ await onEachDialect(t, async (t, open) => {
     const numbers = await Promise.all(
       others.map(({ organizationId }) => assignSandboxNumber(deps.db, organizationId, clock.wall())),
     )
-    t.same(numbers.map((number) => number.e164).sort(), ['+919000000101', '+919000000102', '+919000000103'])
+    t.same(numbers.map((number) => number?.e164).sort(), ['+919000000101', '+919000000102', '+919000000103'])
   })
+
+  await t.test(
+    'when all are assigned, the number that is unused for the longest time changes hands',
+    async (t) => {
+      const hour = 3_600_000
+      const database = await open()
+      const { db } = database
+      const calling = await openTestCalling(database)
+      const { clock, numberId } = calling
+      const { organizationId: hoarder } = await calling.anotherOrganization()
+      const { organizationId: late } = await calling.anotherOrganization()
+      const agentId = await calling.publishAgent()
+      const since = clock.wall()
+      // All remaining numbers, in one statement: 9,899 of them belong to one organization.
+      await sql`
+      insert into numbers (id, "organizationId", environment, e164, label, provider, region, "numberType", series,
+        "rentalPaise", "setupPaise", "renewalCycle", "purchasedAt", status, inbound, "routingMode", "recordCalls",
+        "createdAt")
+      with recursive n(i) as (select 101 union all select i + 1 from n where i < 9999)
+      select 'num_hoard' || i, ${hoarder}, 'test', '+91900000' || substr(cast(10000 + i as text), 2), 'x', 'sandbox',
+        'DL', 'mobile', 'regular', 0, 0, 'anniversary', cast(${since} as bigint) + i, 'active', 'ready', 'svc_agent', 1,
+        cast(${since} as bigint) + i
+      from n`.execute(db)
+      const assign = () => assignSandboxNumber(db, late, clock.wall())
+      t.equal(await assign(), null, 'all are young')
+      clock.advance(hour + 101)
+      t.match(await assign(), { e164: '+919000000101', organizationId: late }, 'the oldest unused one')
+      const released = await db.selectFrom('numbers').selectAll().where('id', '=', 'num_hoard101').execute()
+      t.match(released, [{ status: 'released', releasedAt: clock.wall() }])
+      t.equal(await assign(), null, 'the others are not old enough')
+      await db.updateTable('numbers').set({ agentId }).where('id', '=', 'num_hoard102').execute()
+      clock.advance(10_000)
+      t.match(await assign(), { e164: '+919000000103' }, 'a number with an agent stays')
+      const row = await db
+        .selectFrom('numbers')
+        .selectAll()
+        .where('id', '=', numberId)
+        .executeTakeFirstOrThrow()
+      t.equal(row.releasedAt, null)
+
+      const placed = await calling.send('POST', '/v1/calls', { json: { to: '+919000000002', numberId } })
+      t.equal(placed.status, 201)
+      await db.updateTable('numbers').set({ agentId: null }).where('id', '=', numberId).execute()
+      t.match(
+        await assign(),
+        { e164: '+919000000104' },
+        'so does a number of an organization with a recent call',
+      )
+      clock.advance(31 * 24 * hour)
+      t.match(await assign(), { e164: '+919000000100' }, 'for 30 days')
+      await calling.close()
+    },
+  )
 
   await t.test('PATCH', async (t) => {
     const agent = dataOf(await send('POST', '/v1/agents', { json: { name: 'A' } }))

@@ -146,12 +146,12 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/signup/email-available', reply: 'data' }, input, options)
   }
 
-  /** Create an account and its organization. The email address must be verified before the first sign-in. */
+  /** Create an account and its organization. The email address must be verified before the first sign-in. The password is set at the verification. A password sent here is kept only if the same browser verifies the address (cookie svc_signup). */
   signUp(input: { readonly body: SignUpBody }, options: RequestOptions = {}): Promise<Up> {
     return this.send({ method: 'POST', path: '/v1/signup', reply: 'data' }, input, options)
   }
 
-  /** Verify an email address. Takes the token from the verification email. */
+  /** Verify an email address. Takes the token from the verification email and sets the password. The password may be missing only if it was sent at the sign-up from the same browser. */
   verifyEmail(input: { readonly body: VerifyEmailBody }, options: RequestOptions = {}): Promise<Email> {
     return this.send({ method: 'POST', path: '/v1/auth/verify-email', reply: 'data' }, input, options)
   }
@@ -161,7 +161,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/auth/verify-email/resend', reply: 'data' }, input, options)
   }
 
-  /** Sign in. Sets the cookies svc_session and svc_csrf. */
+  /** Sign in. Sets the cookies svc_session and svc_csrf. The cookie svc_device gives this browser sign-in attempts of its own. */
   logIn(input: { readonly body: LogInBody }, options: RequestOptions = {}): Promise<In> {
     return this.send({ method: 'POST', path: '/v1/auth/login', reply: 'data' }, input, options)
   }
@@ -181,7 +181,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/auth/password/forgot', reply: 'data' }, input, options)
   }
 
-  /** Reset the password. Takes the token from the password reset email. Ends all sessions of the user. */
+  /** Reset the password. Takes the token from the password reset email. Ends all sessions of the user. The cookie svc_device gives this browser sign-in attempts of its own. */
   resetPassword(input: { readonly body: ResetPasswordBody }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'POST', path: '/v1/auth/password/reset', reply: 'empty' }, input, options)
   }

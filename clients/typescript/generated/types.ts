@@ -1052,14 +1052,16 @@ export type CheckEmailAvailableBody = {
 /** Body of `signUp`. */
 export type SignUpBody = {
   readonly email: string
-  readonly password: string
-  readonly name: string
+  readonly password?: string | undefined
+  readonly name?: string | undefined
   readonly organizationName: string
 }
 
 /** Body of `verifyEmail`. */
 export type VerifyEmailBody = {
   readonly token: string
+  readonly password?: string | undefined
+  readonly name?: string | undefined
 }
 
 /** Body of `resendVerification`. */

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { BrowserSession, openUsersApi } from '../../../fixtures/api/browser-session.js'
+import { cheapPasswords } from '../../../fixtures/api/cheap-passwords.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { listNumbers } from '../../numbers/api.js'
 import { accessOperations } from '../api.js'
@@ -58,7 +59,7 @@ t.test('sign-up and login', async (t) => {
         status: 403,
         body: { error: { code: 'email_not_verified' } },
       })
-      t.same([...browser.cookies], [], 'nobody is signed in')
+      t.same([...browser.cookies.keys()], ['svc_signup'], 'nobody is signed in')
       t.match(
         await browser.send('POST', '/v1/auth/login', { json: { ...logIn, password: 'wrong' } }),
         {
@@ -69,7 +70,7 @@ t.test('sign-up and login', async (t) => {
       )
 
       const token = await api.tokenFor('asha@example.in')
-      t.match((await api.latestMailTo('asha@example.in')).text, 'http://parley.test/verify-email#token=')
+      t.match((await api.latestMailTo('asha@example.in')).text, 'http://parley.test/verify-email?token=')
       const verify = (value: string) =>
         browser.send('POST', '/v1/auth/verify-email', { json: { token: value } })
       t.match(await verify('nonsense'), { status: 400, body: { error: { code: 'invalid_token' } } })
@@ -112,7 +113,7 @@ t.test('sign-up and login', async (t) => {
       const out = await browser.send('POST', '/v1/auth/logout')
       t.equal(out.status, 204)
       t.match(out.headers.getSetCookie(), [/^svc_session=; .*Max-Age=0; HttpOnly/, /^svc_csrf=; .*Max-Age=0/])
-      t.same([...browser.cookies], [])
+      t.same([...browser.cookies.keys()], ['svc_device'])
       t.match(
         await copy.send('GET', '/v1/auth/session'),
         {
@@ -124,6 +125,95 @@ t.test('sign-up and login', async (t) => {
       await api.close()
     })
 
+    await t.test('the password of a stranger does not survive the confirmation', async (t) => {
+      const database = await open()
+      const api = await openUsersApi({ database, operations: accessOperations })
+      const email = 'victim@corp.example'
+      const stranger = new BrowserSession(api)
+      const victim = new BrowserSession(api)
+      const json = { email, password: 'the stranger knows', name: 'Stranger', organizationName: 'Corp' }
+      t.equal((await stranger.send('POST', '/v1/signup', { json })).status, 201)
+      // The cookie of another account proves nothing.
+      const own = { ...json, email: 'stranger@evil.example' }
+      t.equal((await victim.send('POST', '/v1/signup', { json: own })).status, 201)
+      const token = await api.tokenFor(email)
+      const verify = (more: object) =>
+        victim.send('POST', '/v1/auth/verify-email', { json: { token, ...more } })
+      const issues = { issues: [{ path: 'password' }] }
+      t.match(await verify({}), {
+        status: 400,
+        body: { error: { code: 'validation_error', details: issues } },
+      })
+      t.match(await verify({ password: 'short' }), { status: 400, body: { error: { details: issues } } })
+      t.equal((await verify({ password: PASSWORD, name: 'Victim' })).status, 200, 'the link was not used up')
+      const logIn = (password: string) =>
+        api.send('POST', '/v1/auth/login', { key: null, json: { email, password } })
+      t.equal((await logIn('the stranger knows')).status, 401)
+      t.match(await logIn(PASSWORD), { status: 200, body: { data: { user: { name: 'Victim' } } } })
+      await api.close()
+    })
+
+    await t.test('a sign-up with an address and the name of the organization only', async (t) => {
+      const database = await open()
+      const api = await openUsersApi({ database, operations: accessOperations })
+      const browser = new BrowserSession(api)
+      const email = 'asha@clinic.example'
+      const json = { email, organizationName: 'Clinic' }
+      t.equal((await browser.send('POST', '/v1/signup', { json })).status, 201)
+      t.same([...browser.cookies], [], 'there is no password to keep')
+      const token = await api.tokenFor(email)
+      const verify = (more: object) =>
+        browser.send('POST', '/v1/auth/verify-email', { json: { token, ...more } })
+      t.equal((await verify({})).status, 400)
+      t.equal((await verify({ password: PASSWORD })).status, 200)
+      t.match(await browser.send('POST', '/v1/auth/login', { json: { email, password: PASSWORD } }), {
+        status: 200,
+        body: { data: { user: { name: 'asha' } } },
+      })
+      await api.close()
+    })
+
+    await t.test('a verification link does not set the password of a verified account', async (t) => {
+      const database = await open()
+      const api = await openUsersApi({ database, operations: accessOperations })
+      const email = 'asha@clinic.example'
+      const post = (path: string, json: object) => api.send('POST', path, { key: null, json })
+      t.equal((await post('/v1/signup', { email, organizationName: 'Clinic' })).status, 201)
+      const token = await api.tokenFor(email)
+      t.equal((await post('/v1/auth/password/forgot', { email })).status, 202)
+      const reset = await api.tokenFor(email)
+      t.equal((await post('/v1/auth/password/reset', { token: reset, password: PASSWORD })).status, 204)
+      t.match(await post('/v1/auth/verify-email', { token, password: 'another password' }), {
+        status: 400,
+        body: { error: { code: 'invalid_token' } },
+      })
+      t.equal((await post('/v1/auth/login', { email, password: PASSWORD })).status, 200)
+      await api.close()
+    })
+
+    await t.test('an invalid link costs no password hash', async (t) => {
+      let hashed = 0
+      const passwords = {
+        ...cheapPasswords,
+        hash: (password: string) => {
+          hashed++
+          return cheapPasswords.hash(password)
+        },
+      }
+      const database = await open()
+      const api = await openUsersApi({ database, operations: accessOperations, deps: { passwords } })
+      hashed = 0
+      for (const path of ['/v1/auth/verify-email', '/v1/auth/password/reset', '/v1/invitations/accept']) {
+        const json = { token: 'x'.repeat(43), password: PASSWORD }
+        t.match(await api.send('POST', path, { key: null, json }), {
+          status: 400,
+          body: { error: { code: 'invalid_token' } },
+        })
+      }
+      t.equal(hashed, 0)
+      await api.close()
+    })
+
     await t.test('confirmation links expire and can be sent again', async (t) => {
       const database = await open()
       const api = await openUsersApi({ database, operations: accessOperations })
@@ -132,7 +222,7 @@ t.test('sign-up and login', async (t) => {
       t.equal((await api.send('POST', '/v1/signup', { key: null, json })).status, 201)
       const first = await api.tokenFor(email)
       const verify = (token: string) =>
-        api.send('POST', '/v1/auth/verify-email', { key: null, json: { token } })
+        api.send('POST', '/v1/auth/verify-email', { key: null, json: { token, password: PASSWORD } })
       const resend = (address: string) =>
         api.send('POST', '/v1/auth/verify-email/resend', { key: null, json: { email: address } })
 

@@ -3,7 +3,7 @@ import { newId } from '../../../media/base/ids.js'
 import { isForeignKeyViolation } from '../../db/constraint-error.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { UserRow } from '../../db/tables/identity.js'
-import { assignSandboxNumber } from '../../numbers/sandbox-number.js'
+import { assignMissingSandboxNumbers } from '../../numbers/sandbox-number.js'
 
 export type User = Selectable<UserRow>
 
@@ -58,9 +58,10 @@ export async function insertOrganization(
 
 /**
  * Records that the user's address is verified. The user's organizations now get their sandbox number; not
- * earlier, because these numbers are few and anybody can sign up.
+ * earlier, because these numbers are few and anybody can sign up. Returns false if the address was verified
+ * before.
  */
-export async function markEmailVerified(trx: Trx, userId: string, now: number): Promise<void> {
+export async function markEmailVerified(trx: Trx, userId: string, now: number): Promise<boolean> {
   const first = await trx
     .updateTable('users')
     .set({ emailVerifiedAt: now })
@@ -68,22 +69,9 @@ export async function markEmailVerified(trx: Trx, userId: string, now: number): 
     .where('emailVerifiedAt', 'is', null)
     .returning('id')
     .executeTakeFirst()
-  if (first === undefined) return
-  const owned = await trx
-    .selectFrom('members')
-    .where('userId', '=', userId)
-    .where('role', '=', 'owner')
-    .select('organizationId')
-    .execute()
-  for (const { organizationId } of owned) {
-    const number = await trx
-      .selectFrom('numbers')
-      .where('organizationId', '=', organizationId)
-      .where('environment', '=', 'test')
-      .select('id')
-      .executeTakeFirst()
-    if (number === undefined) await assignSandboxNumber(trx, organizationId, now)
-  }
+  if (first === undefined) return false
+  await assignMissingSandboxNumbers(trx, userId, now)
+  return true
 }
 
 export async function setPassword(trx: Db | Trx, userId: string, passwordHash: string): Promise<void> {

@@ -249,8 +249,8 @@ t.test('members and invitations', async (t) => {
       }
       t.equal((await invite(owner, email, 'admin')).status, 201)
       await api.latestMailTo(email)
-      const mail = api.mails.findLast(({ to, text }) => to === email && text.includes('/accept-invitation#'))
-      const token = /#token=(\w+)/.exec(mail?.text ?? '')?.[1]
+      const mail = api.mails.findLast(({ to, text }) => to === email && text.includes('/accept-invitation?'))
+      const token = /\?token=(\w+)/.exec(mail?.text ?? '')?.[1]
       t.match(await accept({ token }), { status: 400, ...refusal('validation_error') })
       t.match(await accept({ token, name: 'Target', password: 'only the target knows' }), {
         status: 200,

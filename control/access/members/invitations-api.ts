@@ -150,6 +150,9 @@ export const acceptInvitation = operation({
   fails: ['invalid_token', 'token_expired', 'conflict', 'validation_error', 'internal_error'],
   run: async ({ body, deps, requestId }) => {
     const { token, name, password } = body
+    // The token comes first: a hash costs much.
+    const read = await readMailToken(deps.db, deps.rootKey, deps.clock.wall(), 'invitation', token)
+    if (isRefusal(read)) return read
     const passwordHash = password === undefined ? null : await deps.passwords.hash(password)
     const account = name === undefined || passwordHash === null ? null : { name, passwordHash }
     const now = deps.clock.wall()

@@ -4,6 +4,8 @@ import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { openPasswordHasher, type PasswordHasher } from '../../base/passwords.js'
 import { accessOperations } from '../api.js'
 import { addressGroup, throttle } from '../throttle.js'
+import { DEVICE_COOKIE } from './cookies.js'
+import { DEVICE_LIFE_MS, newDevice } from './known-device.js'
 
 const OLD = 'first password'
 const NEW = 'second password'
@@ -134,8 +136,8 @@ t.test('passwords', async (t) => {
       t.equal((await post('/v1/signup', json)).status, 201)
       await post('/v1/auth/password/forgot', { email })
       await api.latestMailTo(email)
-      const mail = api.mails.findLast(({ to, text }) => to === email && text.includes('/reset-password#'))
-      const token = /#token=(\w+)/.exec(mail?.text ?? '')?.[1]
+      const mail = api.mails.findLast(({ to, text }) => to === email && text.includes('/reset-password?'))
+      const token = /\?token=(\w+)/.exec(mail?.text ?? '')?.[1]
       t.equal((await post('/v1/auth/password/reset', { token, password: NEW })).status, 204)
       t.equal((await logIn(email, NEW)).status, 200)
       t.equal((await logIn(email, OLD)).status, 401)
@@ -194,6 +196,34 @@ t.test('passwords', async (t) => {
       const guesses = Array.from({ length: 12 }, (_, i) => logIn(known, `guess ${i}`))
       const statuses = (await Promise.all(guesses)).map(({ status }) => status)
       t.same(statuses.sort(), [...Array(10).fill(401), 429, 429])
+      t.equal((await logIn(known, OLD)).status, 429, 'the account waits, also with the right password')
+      const owner = new BrowserSession(api)
+      owner.cookies.set(DEVICE_COOKIE, newDevice(api.deps.rootKey, known, api.clock.wall()))
+      const attempt = (browser: BrowserSession, password: string, email = known) =>
+        browser.send('POST', '/v1/auth/login', { json: { email, password } })
+      t.equal((await attempt(owner, OLD)).status, 200, 'but not in a browser that it used before')
+      const thief = new BrowserSession(api)
+      for (const [name, value] of [
+        ['forged', `${'A'.repeat(22)}.${api.clock.wall() + 1000}.${'A'.repeat(43)}`],
+        ['of another account', newDevice(api.deps.rootKey, 'thief@people.test', api.clock.wall())],
+        ['expired', newDevice(api.deps.rootKey, known, api.clock.wall() - DEVICE_LIFE_MS)],
+      ] as const) {
+        thief.cookies.set(DEVICE_COOKIE, value)
+        t.equal((await attempt(thief, OLD)).status, 429, name)
+      }
+      minute()
+      const copied = owner.cookies.get(DEVICE_COOKIE) ?? ''
+      thief.cookies.set(DEVICE_COOKIE, copied)
+      const wrong = Array.from({ length: 12 }, (_, i) => attempt(thief, `guess ${i}`))
+      const copies = (await Promise.all(wrong)).map(({ status }) => status)
+      t.same(copies.sort(), [...Array(10).fill(401), 429, 429], 'such a browser has attempts of its own')
+      t.equal((await logIn(known, OLD)).status, 200)
+      minute()
+      await Promise.all(Array.from({ length: 11 }, (_, i) => logIn(known, `guess ${i}`)))
+      const changed = await owner.send('POST', '/v1/auth/password/change', {
+        json: { currentPassword: OLD, newPassword: OLD },
+      })
+      t.equal(changed.status, 204, 'a session has attempts of its own as well')
       // Ten guesses at an unknown account would each cost a full scrypt; its counter is filled directly.
       const ghost = 'ghost@people.test'
       for (let i = 0; i < 10; i++) await throttle(api.deps, `password ${ghost}`, 10)

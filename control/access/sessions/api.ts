@@ -3,8 +3,9 @@ import type { Deps } from '../../api/deps.js'
 import { operation, withHeaders } from '../../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../../api/problem.js'
 import { timestamp } from '../../base/schemas.js'
-import { invalidateMailTokens, useMailToken } from '../../mail/mail-tokens.js'
+import { invalidateMailTokens, readMailToken, useMailToken } from '../../mail/mail-tokens.js'
 import { queueMail } from '../../mail/outbox.js'
+import { assignMissingSandboxNumbers } from '../../numbers/sandbox-number.js'
 import {
   Accepted,
   KnownEmail,
@@ -15,10 +16,14 @@ import {
 } from '../accounts/schemas.js'
 import { findUserByEmail, markEmailVerified, setPassword, type User } from '../accounts/store.js'
 import { throttle } from '../throttle.js'
-import { signInCookies, signOutCookies } from './cookies.js'
+import { DEVICE_COOKIE, hiddenCookie, signInCookies, signOutCookies } from './cookies.js'
+import { DEVICE_LIFE_MS, knownDevice, newDevice } from './known-device.js'
 import { createSession, csrfToken, endSession, endUserSessions } from './sessions.js'
 
-/** Login attempts per account and minute, over all addresses. */
+/**
+ * Attempts per minute: of an account over all addresses, of a browser that the account used before, and in a
+ * session.
+ */
 const GUESSES_PER_MINUTE = 10
 
 export const logIn = operation({
@@ -27,15 +32,19 @@ export const logIn = operation({
   path: '/v1/auth/login',
   tag: 'Sign-up and session',
   summary: 'Sign in',
-  description: 'Sets the cookies svc_session and svc_csrf.',
+  description:
+    'Sets the cookies svc_session and svc_csrf. The cookie svc_device gives this browser sign-in attempts of its own.',
   audience: 'public',
   perMinute: 30,
   body: z.strictObject({ email: KnownEmail, password: Password }),
   status: 200,
   result: SessionRecord,
   fails: ['invalid_credentials', 'email_not_verified', 'rate_limited', 'internal_error'],
-  run: async ({ body, deps }) => {
-    const user = await checkPassword(deps, body.email, body.password)
+  run: async ({ body, deps, cookie }) => {
+    const { email, password } = body
+    const device = knownDevice(deps.rootKey, email, cookie(DEVICE_COOKIE), deps.clock.wall())
+    const attempts = device === null ? `password ${email}` : `password at ${device}`
+    const user = await checkPassword(deps, attempts, email, password)
     if (isRefusal(user)) return user
     if (user.emailVerifiedAt === null) {
       return refuse(
@@ -43,9 +52,12 @@ export const logIn = operation({
         'Verify your email address first, with the link that was mailed to you.',
       )
     }
+    const now = deps.clock.wall()
+    await assignMissingSandboxNumbers(deps.db, user.id, now)
     const session = await createSession(deps.db, deps, user.id)
     const record = await sessionRecord(deps, user, session.id, session.expiresAt)
-    return withHeaders(record, signInCookies(deps.publicUrl(), session.token, record.csrfToken))
+    const known = newDevice(deps.rootKey, user.email, now)
+    return withHeaders(record, signInCookies(deps.publicUrl(), session.token, record.csrfToken, known))
   },
 })
 
@@ -109,24 +121,33 @@ export const resetPassword = operation({
   path: '/v1/auth/password/reset',
   tag: 'Sign-up and session',
   summary: 'Reset the password',
-  description: 'Takes the token from the password reset email. Ends all sessions of the user.',
+  description:
+    'Takes the token from the password reset email. Ends all sessions of the user. The cookie svc_device gives this browser sign-in attempts of its own.',
   audience: 'public',
   perMinute: 30,
   body: z.strictObject({ token: MailedToken, password: NewPassword }),
   status: 204,
   fails: ['invalid_token', 'token_expired', 'internal_error'],
   run: async ({ body, deps }) => {
+    // The token comes first: a hash costs much.
+    const read = await readMailToken(deps.db, deps.rootKey, deps.clock.wall(), 'reset_password', body.token)
+    if (isRefusal(read)) return read
+    const { email } = await userOf(deps, read.subjectId)
     const passwordHash = await deps.passwords.hash(body.password)
     const now = deps.clock.wall()
-    return deps.db.transaction().execute(async (trx): Promise<undefined | Refusal> => {
+    const refusal = await deps.db.transaction().execute(async (trx): Promise<null | Refusal> => {
       const spent = await useMailToken(trx, deps.rootKey, now, 'reset_password', body.token)
       if (isRefusal(spent)) return spent
       await setPassword(trx, spent.subjectId, passwordHash)
       // The link proves access to the mailbox, and so the address.
       await markEmailVerified(trx, spent.subjectId, now)
       await endUserSessions(trx, spent.subjectId, null)
-      return undefined
+      return null
     })
+    if (refusal !== null) return refusal
+    // While others use up the attempts of the account, its owner signs in from here.
+    const known = newDevice(deps.rootKey, email, now)
+    return withHeaders(undefined, hiddenCookie(deps.publicUrl(), DEVICE_COOKIE, known, DEVICE_LIFE_MS))
   },
 })
 
@@ -143,7 +164,8 @@ export const changePassword = operation({
   fails: ['invalid_credentials', 'rate_limited', 'internal_error'],
   run: async ({ actor, body, deps }) => {
     const { email } = await userOf(deps, actor.userId)
-    const user = await checkPassword(deps, email, body.currentPassword)
+    const attempts = `password in ${actor.sessionId}`
+    const user = await checkPassword(deps, attempts, email, body.currentPassword)
     if (isRefusal(user)) return user
     const passwordHash = await deps.passwords.hash(body.newPassword)
     const now = deps.clock.wall()
@@ -162,14 +184,15 @@ export const sessionOperations = [logIn, logOut, readSession, forgotPassword, re
 
 /**
  * Returns the account if the password is correct. An unknown address takes the same time and gets the same
- * response as a wrong password.
+ * response as a wrong password. `attempts` names the counter of the attempts.
  */
 async function checkPassword(
   deps: Deps,
+  attempts: string,
   email: string,
   password: string,
 ): Promise<User | Refusal<'invalid_credentials' | 'rate_limited'>> {
-  const limited = await throttle(deps, `password ${email}`, GUESSES_PER_MINUTE)
+  const limited = await throttle(deps, attempts, GUESSES_PER_MINUTE)
   if (limited !== null) return limited
   const user = await findUserByEmail(deps.db, email)
   const right = await deps.passwords.verify(password, user?.passwordHash ?? deps.passwords.unknownHash)

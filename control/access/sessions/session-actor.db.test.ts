@@ -42,9 +42,10 @@ t.test('cookies', async (t) => {
   t.equal(readCookie('xsvc_session=abc', 'svc_session'), null)
   t.equal(readCookie('svc_session', 'svc_session'), null)
   t.equal(readCookie(undefined, 'svc_session'), null)
-  t.match(signInCookies('https://voice.example.com', 'x', 'y')['set-cookie'], [
+  t.match(signInCookies('https://voice.example.com', 'x', 'y', 'z')['set-cookie'], [
     /^svc_session=x; .*HttpOnly; Secure; SameSite=Lax$/,
     /^svc_csrf=y; (?!.*HttpOnly).*Secure; SameSite=Lax$/,
+    /^svc_device=z; Path=\/; Max-Age=15552000; HttpOnly; Secure; SameSite=Lax$/,
   ])
 })
 
