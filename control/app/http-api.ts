@@ -1,15 +1,19 @@
 import { vendorHangups } from '../calls/vendor-hangup-api.js'
 import { type HttpListener, type HttpServer, type HttpServerOptions, serveHttp } from '../http/server.js'
 import { docsPages } from '../openapi/docs-pages.js'
+import { accountPages } from '../pages/account-pages.js'
 
-/** Serves the operations, the documentation pages and the hang-up requests of other vendors' bots. */
+/**
+ * Serves the operations, the documentation pages, the pages that mails link to, and the hang-up requests of
+ * other vendors' bots.
+ */
 export function serveHttpApi(
   listener: HttpListener,
   options: Pick<HttpServerOptions, 'operations' | 'deps'>,
 ): HttpServer {
   return serveHttp(listener, {
     ...options,
-    pages: [docsPages()],
+    pages: [docsPages(), accountPages(options.deps)],
     routers: (keys) => [vendorHangups(options.deps, keys)],
   })
 }

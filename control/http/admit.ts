@@ -70,7 +70,12 @@ function admitOperator({ settings }: Deps, { request }: Exchange): Admitted | Re
   return { actor: null, body: null, signature: null }
 }
 
-async function admitAnyone(deps: Deps, operation: Operation, exchange: Exchange): Promise<null | Refusal> {
+/** Counts a request to a public operation. Returns a refusal above its limit for one address. */
+export async function admitAnyone(
+  deps: Deps,
+  operation: Operation,
+  exchange: Exchange,
+): Promise<null | Refusal> {
   if (operation.perMinute === null) return null
   const address = addressGroup(exchange.request.ip ?? '')
   return throttle(deps, `${operation.id} ${address}`, operation.perMinute)

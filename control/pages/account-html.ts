@@ -1,0 +1,110 @@
+import type { Refusal } from '../api/problem.js'
+
+interface Field {
+  readonly label: string
+  readonly attributes: string
+}
+
+const FIELDS = {
+  token: {
+    label: 'Code (the part of the link after token=)',
+    attributes: 'type="text" maxlength="200" autocomplete="off" required',
+  },
+  email: { label: 'Email address', attributes: 'type="email" maxlength="254" autocomplete="email" required' },
+  name: { label: 'Your name', attributes: 'type="text" maxlength="80" autocomplete="name" required' },
+  password: {
+    label: 'Password, at least 10 characters',
+    attributes: 'type="password" minlength="10" maxlength="200" autocomplete="new-password" required',
+  },
+} as const satisfies Record<string, Field>
+
+export type FieldName = keyof typeof FIELDS
+
+export interface FormPage {
+  readonly title: string
+  readonly text: string
+  readonly fields: readonly FieldName[]
+  readonly button: string
+  /** Relative URL, so that the page also works below a path prefix of a proxy. */
+  readonly action: string
+  /** Values that the fields start with. A password is never repeated. */
+  readonly values: ReadonlyMap<string, string>
+  /** Reason why the form is shown again, or null. */
+  readonly refusal: Refusal | null
+}
+
+/** Returns a page with a form. A token that is known is a hidden field. */
+export function formPage(page: FormPage): string {
+  const { title, text, fields, button, action, values, refusal } = page
+  const problem =
+    refusal === null
+      ? ''
+      : `<p role="alert">${[refusal.message, ...issuesOf(refusal)].map(escaped).join(' ')}</p>\n`
+  return htmlPage(
+    title,
+    `<p>${escaped(text)}</p>
+${problem}<form method="post" action="${escaped(action)}">
+${fields.map((name) => fieldHtml(name, values.get(name) ?? '')).join('\n')}
+<button type="submit">${escaped(button)}</button>
+</form>
+`,
+  )
+}
+
+/** Returns a page with a text and, unless null, a link to another page. */
+export function messagePage(
+  title: string,
+  text: string,
+  link: { readonly path: string; readonly text: string } | null,
+): string {
+  const line = link === null ? '' : `<p><a href="${escaped(link.path)}">${escaped(link.text)}</a></p>\n`
+  return htmlPage(title, `<p role="status">${escaped(text)}</p>\n${line}`)
+}
+
+function fieldHtml(name: FieldName, value: string): string {
+  const { label, attributes } = FIELDS[name]
+  if (name === 'token' && value !== '') return `<input type="hidden" name="token" value="${escaped(value)}">`
+  const start = name === 'password' || value === '' ? '' : ` value="${escaped(value)}"`
+  return `<label>${escaped(label)}<input name="${name}" ${attributes}${start}></label>`
+}
+
+function issuesOf(refusal: Refusal): string[] {
+  const issues = refusal.details?.issues
+  if (!Array.isArray(issues)) return []
+  return issues.map(({ path, reason }: { path: string; reason: string }) => `${path}: ${reason}.`)
+}
+
+function htmlPage(title: string, content: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="robots" content="noindex">
+<title>${escaped(title)} - Parley</title>
+<link rel="icon" href="docs/assets/favicon-32x32.png">
+<link rel="stylesheet" href="account.css">
+<main>
+<h1>${escaped(title)}</h1>
+${content}</main>
+</html>
+`
+}
+
+function escaped(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;')
+}
+
+export const ACCOUNT_STYLE = `body { margin: 0; font-family: system-ui, sans-serif; line-height: 1.5 }
+main { max-width: 28rem; margin: 3rem auto; padding: 0 1rem; overflow-wrap: anywhere }
+h1 { font-size: 1.5rem }
+label, input, button { display: block; width: 100%; box-sizing: border-box }
+label { margin: 1rem 0 }
+input, button { margin-top: 0.25rem; padding: 0.5rem; font: inherit }
+button { margin-top: 1.5rem }
+[role=alert] { padding: 0.5rem; border-left: 4px solid #c92a2a; background: #fff5f5 }
+`

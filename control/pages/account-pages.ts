@@ -1,0 +1,302 @@
+import { type RequestHandler, Router } from 'express'
+import { resendVerification, signedUpHere, verifyEmail } from '../access/accounts/sign-up-api.js'
+import { findUserByEmail } from '../access/accounts/store.js'
+import { acceptInvitation } from '../access/members/invitations-api.js'
+import { findInvitation } from '../access/members/store.js'
+import { forgotPassword, resetPassword } from '../access/sessions/api.js'
+import { readCookie, SIGN_UP_COOKIE } from '../access/sessions/cookies.js'
+import type { Deps } from '../api/deps.js'
+import { hasOwnHeaders, type Operation, type ResponseHeaders } from '../api/operation.js'
+import { isRefusal, type Refusal, refuse } from '../api/problem.js'
+import type { Db } from '../db/database.js'
+import { admitAnyone } from '../http/admit.js'
+import type { Exchange } from '../http/exchange.js'
+import { isCleanText, readBytes } from '../http/json-body.js'
+import { sessionOrigins } from '../http/origins.js'
+import { validate } from '../http/validate.js'
+import { readMailToken } from '../mail/mail-tokens.js'
+import { ACCOUNT_STYLE, type FieldName, formPage, messagePage } from './account-html.js'
+
+/*
+ * The pages that mails link to. They are plain forms without scripts. A GET shows the form and changes nothing,
+ * so that programs that follow links in mails do not use them up. A POST needs an Origin of the service, and
+ * runs the operation of the API with the fields of the form.
+ */
+
+/** What a form says and asks for. */
+interface AccountForm {
+  readonly text: string
+  readonly fields: readonly FieldName[]
+}
+
+interface AccountPage {
+  readonly path: string
+  readonly title: string
+  readonly button: string
+  readonly operation: Operation
+  /** Returns the form for the token of the link, or the reason why the link cannot be used. */
+  form(
+    deps: Deps,
+    token: string | null,
+    cookie: (name: string) => string | null,
+  ): Promise<AccountForm | Refusal>
+  /** Text after success. */
+  readonly done: string
+  /** Page that mails a new link. */
+  readonly again?: string
+}
+
+const PAGES: readonly AccountPage[] = [
+  {
+    path: 'verify-email',
+    title: 'Confirm your address',
+    button: 'Confirm',
+    operation: verifyEmail,
+    form: verificationForm,
+    done: 'Your address is confirmed. You can sign in now.',
+    again: 'resend-verification',
+  },
+  {
+    path: 'resend-verification',
+    title: 'Request a new confirmation link',
+    button: 'Send',
+    operation: resendVerification,
+    form: async () => ({ text: 'The link goes to the address that you signed up.', fields: ['email'] }),
+    done: 'If the address waits for its confirmation, a mail with a new link is on its way.',
+  },
+  {
+    path: 'forgot-password',
+    title: 'Request a new password',
+    button: 'Send',
+    operation: forgotPassword,
+    form: async () => ({ text: 'A link to set a new password goes to your address.', fields: ['email'] }),
+    done: 'If the address has an account, a mail with a link is on its way.',
+  },
+  {
+    path: 'reset-password',
+    title: 'Set a new password',
+    button: 'Set the password',
+    operation: resetPassword,
+    form: resetForm,
+    done: 'Your password is set, and you were signed out everywhere. You can sign in now.',
+    again: 'forgot-password',
+  },
+  {
+    path: 'accept-invitation',
+    title: 'Accept the invitation',
+    button: 'Accept',
+    operation: acceptInvitation,
+    form: invitationForm,
+    done: 'You are a member of the organization. You can sign in now.',
+  },
+]
+
+const MAX_BODY = 16 * 1024
+
+/** No script, own style, forms to the service only. */
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Returns the router of the pages that mails link to. */
+export function accountPages(deps: Deps): Router {
+  const router = Router({ caseSensitive: true, strict: true })
+  router.get('/account.css', (_request, response) => {
+    response.type('css').send(ACCOUNT_STYLE)
+  })
+  for (const page of PAGES) {
+    router.get(`/${page.path}`, show(deps, page)).post(`/${page.path}`, submit(deps, page))
+  }
+  return router
+}
+
+function show(deps: Deps, page: AccountPage): RequestHandler {
+  return async (_request, response) => {
+    const exchange: Exchange = response.locals.exchange
+    const { originalUrl } = exchange.request
+    const mark = originalUrl.indexOf('?')
+    const token = new URLSearchParams(mark < 0 ? '' : originalUrl.slice(mark + 1)).get('token')
+    const form = await page.form(deps, token, cookiesOf(exchange))
+    if (isRefusal(form)) sendRefusal(exchange, page, form)
+    else sendForm(exchange, page, form, new Map(token === null ? [] : [['token', token]]), null)
+  }
+}
+
+function submit(deps: Deps, page: AccountPage): RequestHandler {
+  return async (request, response) => {
+    const exchange: Exchange = response.locals.exchange
+    if (!sessionOrigins(deps).includes(request.header('origin') ?? '')) {
+      const refusal = refuse(
+        'forbidden',
+        'The form was sent from another site. Open the link in the mail again.',
+      )
+      return sendRefusal(exchange, page, refusal)
+    }
+    const limited = await admitAnyone(deps, page.operation, exchange)
+    if (limited !== null) return sendRefusal(exchange, page, limited)
+    const values = await readForm(exchange)
+    if (isRefusal(values)) return sendRefusal(exchange, page, values)
+    const form = await page.form(deps, values.get('token') ?? null, cookiesOf(exchange))
+    if (isRefusal(form)) return sendRefusal(exchange, page, form)
+    const outcome = await runOperation(deps, page.operation, form, values, exchange)
+    if (isRefusal(outcome)) {
+      if (outcome.code === 'validation_error') sendForm(exchange, page, form, values, outcome)
+      else sendRefusal(exchange, page, outcome)
+      return
+    }
+    if (hasOwnHeaders(outcome)) setHeaders(exchange, outcome.headers)
+    sendHtml(exchange, 200, messagePage(page.title, page.done, null))
+  }
+}
+
+/** Runs an operation with the fields of a form as its body. Empty fields are left out. */
+async function runOperation(
+  deps: Deps,
+  operation: Operation,
+  form: AccountForm,
+  values: ReadonlyMap<string, string>,
+  exchange: Exchange,
+): Promise<unknown> {
+  const filled = form.fields.filter((name) => (values.get(name) ?? '') !== '')
+  const body = Object.fromEntries(filled.map((name) => [name, values.get(name)]))
+  const valid = operation.body === null ? null : validate(operation.body, body, 'body')
+  if (valid?.ok !== true) {
+    return refuse('validation_error', 'Some fields are not right.', { issues: valid?.issues ?? [] })
+  }
+  return operation.run({
+    params: {},
+    query: {},
+    body: valid.value,
+    actor: null,
+    deps,
+    requestId: exchange.requestId,
+    idempotencyId: null,
+    page: null,
+    cookie: cookiesOf(exchange),
+  })
+}
+
+async function readForm(exchange: Exchange): Promise<ReadonlyMap<string, string> | Refusal> {
+  const { request, response } = exchange
+  if (!/^application\/x-www-form-urlencoded *(;|$)/i.test(request.header('content-type') ?? ''))
+    return refuse('bad_request', 'The form was not sent as application/x-www-form-urlencoded.')
+  const bytes = await readBytes(request, response, MAX_BODY)
+  if (isRefusal(bytes)) return bytes
+  const values = new Map(new URLSearchParams(bytes.toString('utf8')))
+  return [...values.values()].every(isCleanText)
+    ? values
+    : refuse('bad_request', 'The form contains a NUL character.')
+}
+
+const PASSWORD_FIELDS: readonly FieldName[] = ['token', 'password']
+const ACCOUNT_FIELDS: readonly FieldName[] = ['token', 'name', 'password']
+
+async function verificationForm(
+  { db, rootKey, clock }: Deps,
+  token: string | null,
+  cookie: (name: string) => string | null,
+): Promise<AccountForm | Refusal> {
+  if (token === null) return { text: 'Set the password of your account.', fields: ACCOUNT_FIELDS }
+  const read = await readMailToken(db, rootKey, clock.wall(), 'verify_email', token)
+  if (isRefusal(read)) return read
+  const { email, organization } = await signedUp(db, read.subjectId)
+  const text = `${email} signed up${organization === null ? '' : ` for ${organization}`}.`
+  return signedUpHere(rootKey, read.subjectId, cookie(SIGN_UP_COOKIE))
+    ? { text: `${text} Confirm that the address is yours.`, fields: ['token'] }
+    : { text: `${text} Confirm that the address is yours and set your password.`, fields: ACCOUNT_FIELDS }
+}
+
+async function resetForm({ db, rootKey, clock }: Deps, token: string | null): Promise<AccountForm | Refusal> {
+  if (token !== null) {
+    const read = await readMailToken(db, rootKey, clock.wall(), 'reset_password', token)
+    if (isRefusal(read)) return read
+  }
+  return { text: 'You will be signed out everywhere.', fields: PASSWORD_FIELDS }
+}
+
+async function invitationForm(
+  { db, rootKey, clock }: Deps,
+  token: string | null,
+): Promise<AccountForm | Refusal> {
+  if (token === null) return { text: 'A new account needs a name and a password.', fields: ACCOUNT_FIELDS }
+  const read = await readMailToken(db, rootKey, clock.wall(), 'invitation', token)
+  if (isRefusal(read)) return read
+  const invitation = await findInvitation(db, read.subjectId)
+  if (invitation === null)
+    return refuse('invalid_token', 'The invitation was revoked or replaced by a later one.')
+  const { name } = await db
+    .selectFrom('organizations')
+    .where('id', '=', invitation.organizationId)
+    .select('name')
+    .executeTakeFirstOrThrow()
+  const user = await findUserByEmail(db, invitation.email)
+  const text = `${invitation.email} is invited to ${name} with the role ${invitation.role}.`
+  return user !== undefined && user.emailVerifiedAt !== null
+    ? { text, fields: ['token'] }
+    : { text: `${text} Set the name and the password of your new account.`, fields: ACCOUNT_FIELDS }
+}
+
+async function signedUp(
+  db: Db,
+  userId: string,
+): Promise<{ readonly email: string; readonly organization: string | null }> {
+  const { email } = await db
+    .selectFrom('users')
+    .where('id', '=', userId)
+    .select('email')
+    .executeTakeFirstOrThrow()
+  const owned = await db
+    .selectFrom('members as m')
+    .innerJoin('organizations as o', 'o.id', 'm.organizationId')
+    .where('m.userId', '=', userId)
+    .select('o.name')
+    .executeTakeFirst()
+  return { email, organization: owned?.name ?? null }
+}
+
+function cookiesOf({ request }: Exchange): (name: string) => string | null {
+  return (name) => readCookie(request.header('cookie'), name)
+}
+
+function sendForm(
+  exchange: Exchange,
+  page: AccountPage,
+  form: AccountForm,
+  values: ReadonlyMap<string, string>,
+  refusal: Refusal | null,
+): void {
+  const html = formPage({
+    ...form,
+    title: page.title,
+    button: page.button,
+    action: page.path,
+    values,
+    refusal,
+  })
+  sendHtml(exchange, refusal?.status ?? 200, html)
+}
+
+function sendRefusal(exchange: Exchange, page: AccountPage, refusal: Refusal): void {
+  setHeaders(exchange, refusal.headers)
+  const again = PAGES.find(({ path }) => path === page.again)
+  const link = again === undefined ? null : { path: again.path, text: again.title }
+  sendHtml(exchange, refusal.status, messagePage(page.title, refusal.message, link))
+}
+
+function setHeaders({ response }: Exchange, headers: ResponseHeaders): void {
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+}
+
+function sendHtml({ response }: Exchange, status: number, html: string): void {
+  response
+    .status(status)
+    // With `no-referrer`, browsers would send the form with `Origin: null`.
+    .set({ 'content-security-policy': POLICY, 'referrer-policy': 'same-origin' })
+    .type('html')
+    .send(html)
+}
