@@ -1,7 +1,8 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
-import { type Random, seeded } from '../../../fixtures/host/random.js'
+import { mutated, pick } from '../../../fixtures/fuzz/mutation.js'
+import { seeded } from '../../../fixtures/host/random.js'
 import { openRig, request, SDP_A, SDP_B } from '../../../fixtures/rigs/embedded-rig.js'
 
 /*
@@ -13,75 +14,6 @@ const BATCHES = 60
 const PER_BATCH = 100
 const LIMIT_MS = 10_000
 const SEED = 3261
-
-const WORDS = [
-  '',
-  '\0',
-  '\r\n',
-  '\r\n\r\n',
-  ';',
-  ',',
-  '<',
-  '>',
-  '"',
-  '%',
-  '%00',
-  '@',
-  ':',
-  '|',
-  ' ',
-  '\t',
-  '-1',
-  '0',
-  '4294967296',
-  '99999999999999999999',
-  'sip:',
-  'z9hG4bK',
-  'tag=',
-  '\xff\xfe',
-  'A'.repeat(3000),
-  '('.repeat(200),
-  ';x=y'.repeat(200),
-]
-
-function pick<T>(random: Random, items: readonly T[], otherwise: T): T {
-  return items[Math.floor(random.next() * items.length)] ?? otherwise
-}
-
-function mutated(random: Random, text: string): string {
-  let result = text
-  const changes = 1 + Math.floor(random.next() * 3)
-  for (let n = 0; n < changes; n++) {
-    const at = Math.floor(random.next() * result.length)
-    const lines = result.split('\r\n')
-    const line = Math.floor(random.next() * lines.length)
-    switch (Math.floor(random.next() * 7)) {
-      case 0:
-        result = result.slice(0, at) + String.fromCharCode(random.between(0, 256)) + result.slice(at + 1)
-        break
-      case 1:
-        result = result.slice(0, at) + pick(random, WORDS, '') + result.slice(at)
-        break
-      case 2:
-        result = result.slice(0, at) + result.slice(at + Math.floor(random.next() * 30))
-        break
-      case 3:
-        lines.splice(line, 1)
-        result = lines.join('\r\n')
-        break
-      case 4:
-        lines.splice(line, 0, pick(random, lines, ''))
-        result = lines.join('\r\n')
-        break
-      case 5:
-        result = result.replace(/\d+/g, (number) => (random.next() < 0.1 ? pick(random, WORDS, '') : number))
-        break
-      default:
-        result = result.slice(0, at)
-    }
-  }
-  return result.slice(0, 60_000)
-}
 
 for (const transport of ['udp', 'tcp'] as const) {
   t.test(`mutated messages over ${transport}`, async (t) => {
