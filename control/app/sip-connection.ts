@@ -36,7 +36,8 @@ export async function connectSip(
   onWire: (message: WireMessage) => void,
 ): Promise<SipConnection> {
   if (settings.drachtio !== null) {
-    const sip = scope.add(await openSipServer({ ...settings.drachtio, clock, log, onWire }))
+    const opening = openSipServer({ ...settings.drachtio, clock, log, onWire })
+    const sip = scope.add(await withSettingName('PARLEY_DRACHTIO_URL', opening))
     return { sip, endpoints: sip.endpoints.map(parseEndpoint), embedded: null }
   }
   const secret = randomBytes(24).toString('base64url')
@@ -64,13 +65,20 @@ function advertised({ sipAdvertise }: Settings, { address }: SipAddress): { read
   return fits ? { advertise: sipAdvertise } : {}
 }
 
-/** Adds the setting's name and a remedy to the error of a port that cannot be bound. */
+/** What an operator can do about an error of a setting. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  port_unavailable: 'choose an address of this machine and a free port',
+  sip_failed: 'start the SIP server, or correct the address',
+  config_invalid: 'correct the secret',
+}
+
+/** Adds the setting's name and a remedy to the error of a port or server that cannot be used. */
 export async function withSettingName<T>(variable: string, opening: Promise<T>): Promise<T> {
   try {
     return await opening
   } catch (error) {
-    if (!(error instanceof EngineError && error.code === 'port_unavailable')) throw error
-    const fix = 'choose an address of this machine and a free port'
+    const fix = error instanceof EngineError ? REMEDIES[error.code] : undefined
+    if (!(error instanceof EngineError) || fix === undefined) throw error
     throw new EngineError(error.code, `${variable}: ${error.message}; ${fix}`, { cause: error })
   }
 }
@@ -82,14 +90,32 @@ function parseEndpoint(text: string): SipEndpoint {
   return { transport: match[1] ?? '', address: match[2] ?? '', port: Number(match[3]) }
 }
 
-/** Returns the address at which the simulated carrier reaches the service. Prefers UDP to TCP. */
+/**
+ * Returns the address at which the simulated carrier reaches the service. Prefers UDP to TCP, then IPv4 to
+ * IPv6, then loopback to an outside address of this machine.
+ */
 export function sandboxTarget(endpoints: readonly SipEndpoint[]) {
   for (const transport of ['udp', 'tcp'] as const) {
-    const endpoint = endpoints.find((candidate) => candidate.transport === transport)
-    if (endpoint !== undefined) {
-      const wildcard = endpoint.address === '0.0.0.0' || endpoint.address === '::'
-      return { host: wildcard ? LOOPBACK : endpoint.address, port: endpoint.port, transport }
-    }
+    const [endpoint] = endpoints
+      .filter((candidate) => candidate.transport === transport)
+      .map(({ address, port }) => ({ host: addressInside(address), port, transport }))
+      .sort((a, b) => distance(a.host) - distance(b.host))
+    if (endpoint !== undefined) return endpoint
   }
   throw new EngineError('config_invalid', 'PARLEY_SIP_LISTEN: name at least one udp or tcp address')
+}
+
+/** Returns the address at which a listener is reached from this machine. */
+function addressInside(address: string): string {
+  if (address === '::') return '::1'
+  return address === '0.0.0.0' ? LOOPBACK : address
+}
+
+/** Returns `udp:[2001:db8::1]:5060`, the form of `PARLEY_SIP_LISTEN`. */
+export function sipAddressText({ transport, address, port }: SipEndpoint): string {
+  return `${transport}:${isIP(address) === 6 ? `[${address}]` : address}:${port}`
+}
+
+function distance(host: string): number {
+  return (isIP(host) === 6 ? 2 : 0) + (isLoopback(host) ? 0 : 1)
 }

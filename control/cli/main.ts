@@ -11,6 +11,7 @@ import { createStaffUser } from '../access/accounts/staff-user.js'
 import type { Environment, Scope } from '../api/operation.js'
 import { SCOPES } from '../api/scopes.js'
 import { startParley } from '../app/service.js'
+import { sipAddressText } from '../app/sip-connection.js'
 import { parseInstant } from '../base/instant.js'
 import { openPasswordHasher } from '../base/passwords.js'
 import { addRootKey, openRootKey } from '../base/root-key.js'
@@ -141,7 +142,7 @@ async function start(): Promise<number> {
   try {
     const parley = await startParley(settings, { clock: systemClock, log })
     if (parley.firstStart !== null) process.stderr.write(firstStartText(parley.firstStart))
-    const sip = parley.sip.map(({ transport, address, port }) => `${transport}:${address}:${port}`)
+    const sip = parley.sip.map(sipAddressText)
     log.info({ api: parley.httpUrl, sip }, 'service.ready')
     // From now on calls may be live.
     const uncaught = new UncaughtErrors(log)

@@ -4,18 +4,27 @@ import { openSignallingRig, TEST_NUMBER, testAgent, until } from '../../fixtures
 import { runSipp } from '../../fixtures/sip/sipp.js'
 import { systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
+import { interfaceAddresses } from '../embedded/transport/local-address.js'
 import { openSandboxCarrier } from './carrier.js'
 
 assertNothingLeft(t)
 
-async function rigFor(t: Pick<typeof import('tap').default, 'teardown'>) {
-  const rig = await openSignallingRig()
+interface Listener {
+  readonly transport: 'udp' | 'tcp'
+  readonly address: string
+}
+
+async function rigFor(
+  t: Pick<typeof import('tap').default, 'teardown'>,
+  { transport, address }: Listener = { transport: 'udp', address: '127.0.0.1' },
+) {
+  const rig = await openSignallingRig({ listen: [{ transport, address, port: 0 }] })
   t.teardown(() => rig.close())
   const carrier = await openSandboxCarrier({
     pool: rig.pool,
     clock: systemClock,
     log: silentLog,
-    serviceAddress: { host: '127.0.0.1', port: rig.udp, transport: 'udp' },
+    serviceAddress: { host: address, port: rig[transport], transport },
     scripts: rig.scripts,
   })
   t.teardown(() => carrier.close())
@@ -101,6 +110,31 @@ t.test('a simulated person places a call', async (t) => {
   await t.rejects(rig.carrier.callIn({ from: '1', to: '2', persona: 'nobody' }))
   t.ok(rig.carrier.personas.includes('polite'))
 })
+
+const [outside] = interfaceAddresses(4)
+const hasIpv6 = interfaceAddresses(6).includes('::1')
+
+for (const { transport, address, skip } of [
+  { transport: 'tcp', address: '127.0.0.1', skip: false },
+  { transport: 'udp', address: outside ?? '', skip: outside === '127.0.0.1' && 'only loopback here' },
+  { transport: 'tcp', address: outside ?? '', skip: outside === '127.0.0.1' && 'only loopback here' },
+  { transport: 'udp', address: '::1', skip: !hasIpv6 && 'no IPv6 loopback here' },
+] as const) {
+  t.test(
+    `calls in both directions with a service that listens on ${transport} ${address} only`,
+    { skip },
+    async (t) => {
+      const rig = await rigFor(t, { transport, address })
+      rig.dial('+919812345678')
+      await until(() => rig.types().includes('answered'))
+      rig.callManager.hangUp('call_1', 'operator')
+      await until(() => rig.types().includes('ended') && rig.carrier.live === 0)
+      await rig.carrier.callIn({ from: '+919800000007', to: TEST_NUMBER, persona: 'polite' })
+      await until(() => rig.types().filter((type) => type === 'answered').length === 2)
+      t.match(rig.invites, [{ sourceAddress: address === '::1' ? '::1' : '127.0.0.1' }])
+    },
+  )
+}
 
 t.test('only the service may call the sandbox', async (t) => {
   const rig = await rigFor(t)

@@ -12,6 +12,7 @@ import type { Leg, LegEvents } from '../call/leg.js'
 import { OutboundLeg } from '../call/outbound-leg.js'
 import type { Gateway, SandboxCaller } from '../call/ports.js'
 import { openEmbeddedServer } from '../embedded/server.js'
+import { isThisMachine } from '../embedded/transport/local-address.js'
 import { G711_CODECS } from '../sdp/sdp-session.js'
 import type { IncomingInvite } from '../sip/incoming-invite.js'
 import type { SipServer } from '../sip/sip-port.js'
@@ -24,7 +25,7 @@ export interface SandboxCarrierOptions {
   readonly pool: MediaPool
   readonly clock: Clock
   readonly log: Log
-  /** The service's SIP endpoint for sandbox calls, on loopback. */
+  /** The service's SIP endpoint for sandbox calls, at an address of this machine. */
   readonly serviceAddress: { readonly host: string; readonly port: number; readonly transport: 'udp' | 'tcp' }
   /** The instance that the call manager uses. */
   readonly scripts: SpeakerScripts
@@ -39,6 +40,7 @@ export interface SandboxCarrier extends SandboxCaller {
 }
 
 const LOOPBACK = '127.0.0.1'
+const LOOPBACK_6 = '::1'
 /** Delay (ms) before a simulated person answers; short, because tests and demos wait for it. */
 const PICK_UP_MS = 400
 /** Ring timeout (ms) of calls that simulated people place. */
@@ -47,15 +49,17 @@ const LONGEST_CALL_SECONDS = 3600
 
 /**
  * Opens the simulated far end: a SIP server and SIP peer of its own on loopback, with real INVITEs and real
- * RTP, played by personas. It accepts only calls that the service announced in `scripts`.
+ * RTP, played by personas. It uses the transport and address family of the service's endpoint. It accepts only calls that the service announced in `scripts`.
  */
 export async function openSandboxCarrier(options: SandboxCarrierOptions): Promise<SandboxCarrier> {
   const clips = readClipManifest()
   const scope = new Scope()
   try {
     const secret = randomBytes(24).toString('base64url')
+    const { transport, host } = options.serviceAddress
+    const address = isIP(host) === 6 ? LOOPBACK_6 : LOOPBACK
     const server = await openEmbeddedServer({
-      listen: [{ transport: 'udp', address: LOOPBACK, port: 0 }],
+      listen: [{ transport, address, port: 0 }],
       control: { address: LOOPBACK, port: 0, secret },
       clock: options.clock,
       log: options.log,
@@ -69,9 +73,10 @@ export async function openSandboxCarrier(options: SandboxCarrierOptions): Promis
       log: options.log,
     })
     scope.add(sip)
-    const endpoint = server.endpoints.find(({ transport }) => transport === 'udp')
+    const [endpoint] = server.endpoints
     if (!endpoint) throw new EngineError('sip_failed', 'the sandbox carrier has no SIP endpoint')
-    return new Carrier(options, scope, sip, clips, endpoint.port)
+    const gateway = { host: address, port: endpoint.port, transport, codecs: G711_CODECS }
+    return new Carrier(options, scope, sip, clips, gateway)
   } catch (error) {
     await scope.close()
     throw error
@@ -93,13 +98,13 @@ class Carrier implements SandboxCarrier {
     scope: Scope,
     sip: SipServer,
     clips: ClipManifest,
-    port: number,
+    gateway: Gateway,
   ) {
     this.#options = options
     this.#scope = scope
     this.#sip = sip
     this.#clips = clips
-    this.gateway = { host: LOOPBACK, port, transport: 'udp', codecs: G711_CODECS }
+    this.gateway = gateway
     sip.onInvite((invite) => this.#invited(invite))
     options.pool.onLost((session) => this.#calls.get(session)?.mediaLost())
     scope.own(() => this.#hangUpAll())
@@ -148,7 +153,7 @@ class Carrier implements SandboxCarrier {
   #invited(invite: IncomingInvite): void {
     const { scripts, clock } = this.#options
     // Any process on this machine may find the port, but only the service knows its Call-IDs in advance.
-    if (!isLoopback(invite.sourceAddress) || !scripts.isAnnounced(invite.callId)) {
+    if (!isThisMachine(invite.sourceAddress) || !scripts.isAnnounced(invite.callId)) {
       invite.refuse(403)
       return
     }
@@ -225,8 +230,4 @@ class Carrier implements SandboxCarrier {
       this.#idle.add(resolve)
     })
   }
-}
-
-function isLoopback(address: string): boolean {
-  return isIP(address) === 4 ? address.startsWith('127.') : address === '::1'
 }

@@ -1,5 +1,5 @@
 import type { DigestClient } from '../trunk/digest-client.js'
-import type { RawDialog, RawResponse } from './drachtio-types.js'
+import type { RawDialog, RawMessage, RawResponse } from './drachtio-types.js'
 
 /** Share of the interval: well before the half at which the server refreshes. */
 const REFRESH_SHARE = 0.4
@@ -68,6 +68,21 @@ function credentialHeaders(
  */
 export function dialogExists(error: unknown, response: RawResponse | undefined): boolean {
   return !error && response !== undefined && response.status !== 481 && response.status !== 408
+}
+
+/** The minimum session interval (s) (RFC 4028 4). */
+const MIN_SE_S = 90
+
+/**
+ * Returns the refusal of an INVITE or UPDATE with a session interval below the minimum; null when the interval
+ * is acceptable. The embedded server refuses such a request itself, a drachtio-server does not.
+ */
+export function sessionIntervalError(
+  req: RawMessage,
+): { readonly status: 422; readonly headers: Record<string, string> } | null {
+  const [, seconds] = /^\s*(\d{1,10})\s*(?:;|$)/.exec(req.get('Session-Expires') ?? '') ?? []
+  if (seconds === undefined || Number(seconds) >= MIN_SE_S) return null
+  return { status: 422, headers: { 'Min-SE': String(MIN_SE_S) } }
 }
 
 /**

@@ -5,6 +5,7 @@ import { type Credentials, DigestClient } from '../trunk/digest-client.js'
 import type { ConnectionBound } from './connection-bound.js'
 import type { DialogHandlers, SipDialog } from './dialog-port.js'
 import type { RawMessage, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
+import { sessionIntervalError } from './in-dialog-request.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import { uriUser } from './sip-uri.js'
 
@@ -17,6 +18,8 @@ export function inviteFormError(
   if (!req.has('Contact')) return { status: 400, headers: {} }
   const required = req.get('Require')?.trim()
   if (required) return { status: 420, headers: { Unsupported: required } }
+  const tooShort = sessionIntervalError(req)
+  if (tooShort !== null) return tooShort
   const encoding = req.get('Content-Encoding')?.trim().toLowerCase()
   const type = req.get('Content-Type')?.trim()
   if (req.body && (encoding ?? 'identity') !== 'identity')

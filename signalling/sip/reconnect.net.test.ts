@@ -159,6 +159,15 @@ t.test('a caller that hung up while disconnected is detected after the reconnect
   t.match((await rig.ended()).ending, { cause: 'internal', fault: 'ours' })
 })
 
+t.test('a caller whose BYE the server kept to itself counts as hung up', async (t) => {
+  const rig = await rigFor(t)
+  const call = await rig.callIn()
+  rig.peer.intercept = (message, direction) =>
+    direction === 'out' && message.method === 'BYE' ? 'drop' : 'pass'
+  await rig.reconnected(async () => call.bye())
+  t.match((await rig.ended()).ending, { by: 'caller', cause: 'caller_hangup', fault: 'none' })
+})
+
 t.test('calls end when the server does not return in time', async (t) => {
   const rig = await rigFor(t, { reclaimMs: 1_000 })
   await rig.callIn()

@@ -7,7 +7,12 @@ import type { DigestClient } from '../trunk/digest-client.js'
 import type { ConnectionBound } from './connection-bound.js'
 import type { DialogHandlers, OfferReply, SipDialog } from './dialog-port.js'
 import type { RawDialog, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
-import { dialogExists, sendInDialogRequest, sessionRefreshDelayMs } from './in-dialog-request.js'
+import {
+  dialogExists,
+  sendInDialogRequest,
+  sessionIntervalError,
+  sessionRefreshDelayMs,
+} from './in-dialog-request.js'
 import { parseInfoDtmf } from './info-dtmf.js'
 
 /** Value of `Allow` headers, inside and outside of dialogs. */
@@ -17,6 +22,8 @@ export const ALLOWED_METHODS = 'INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, UPDATE'
 const BYE_DEADLINE_MS = 4000
 /** Attempts for a re-INVITE that keeps crossing the peer's. */
 const GLARE_TRIES = 3
+/** Interval (ms) at which a call that continues over a new connection asks whether the peer is still there. */
+const RESUMED_CHECK_MS = 5000
 
 /**
  * One drachtio dialog. Stays in `open` until it is over. Media does not pass through the SIP server, so when
@@ -37,6 +44,8 @@ export class DialogHandle implements SipDialog {
   #suspended = false
   /** Sends a BYE that is waiting for a connection. */
   #sendPendingBye: (() => void) | null = null
+  /** Timer of the next check of a call that continues over a new connection. */
+  #check: Timer | null = null
   /** Timer of our next session refresh. */
   #refresh: Timer | null = null
   /** Rejects our pending re-INVITE when the dialog ends. */
@@ -70,7 +79,7 @@ export class DialogHandle implements SipDialog {
     raw.on('modify', (req: RawRequest, res: RawResponse) => this.#offered(req, res))
     raw.on('update', (req: RawRequest, res: RawResponse) => {
       if (req.body) this.#offered(req, res)
-      else res.send(200)
+      else if (!refusesInterval(req, res)) res.send(200)
     })
     raw.on('info', (req: RawRequest, res: RawResponse) => this.#infoReceived(req, res))
     raw.on('refer', (_req: RawRequest, res: RawResponse) =>
@@ -115,6 +124,8 @@ export class DialogHandle implements SipDialog {
 
   suspend(): void {
     this.#suspended = true
+    this.#check?.cancel()
+    this.#check = null
     this.#offerPending = false
     this.#rejectModify?.(
       new EngineError('sip_failed', 'connection to the SIP server lost', { retryable: true }),
@@ -135,10 +146,27 @@ export class DialogHandle implements SipDialog {
       this.#sendPendingBye()
       return
     }
-    sendInDialogRequest(raw, this.#digest, { method: 'OPTIONS' }, (error, response) => {
-      if (this.#suspended || dialogExists(error, response)) return
-      this.#log.warn({ sipCallId: this.callId, status: response?.status }, 'sip.dialog_lost')
-      this.lost()
+    this.#checkPeer()
+  }
+
+  /**
+   * Asks the peer now and every few seconds whether the call goes on. A drachtio-server ties a dialog to the
+   * connection that created it: after a reconnection it answers the peer's BYE itself, without notice.
+   */
+  #checkPeer(): void {
+    sendInDialogRequest(this.#raw, this.#digest, { method: 'OPTIONS' }, (error, response) => {
+      if (this.#suspended || this.#over) return
+      if (dialogExists(error, response)) {
+        this.#check = this.#clock.after(RESUMED_CHECK_MS, () => this.#checkPeer())
+        return
+      }
+      const status = response?.status
+      this.#log.warn({ sipCallId: this.callId, status }, 'sip.dialog_lost')
+      if (status === undefined) this.lost()
+      else if (this.#finish()) {
+        const hungUp = status === 481
+        this.#handlers?.ended(hungUp ? { kind: 'peer' } : { kind: 'server', reason: 'OPTIONS timeout' })
+      }
     })
   }
 
@@ -252,6 +280,7 @@ export class DialogHandle implements SipDialog {
       res.send(481)
       return
     }
+    if (refusesInterval(req, res)) return
     // RFC 3261 14.2: one negotiation at a time.
     if (this.#rejectModify) {
       res.send(491)
@@ -291,6 +320,8 @@ export class DialogHandle implements SipDialog {
   #finish(): boolean {
     if (this.#over) return false
     this.#over = true
+    this.#check?.cancel()
+    this.#check = null
     this.#refresh?.cancel()
     this.#refresh = null
     this.#open.delete(this)
@@ -302,6 +333,13 @@ export class DialogHandle implements SipDialog {
     this.#glare = null
     return true
   }
+}
+
+/** Refuses a session interval below the minimum. Returns false when the interval is acceptable. */
+function refusesInterval(req: RawRequest, res: RawResponse): boolean {
+  const tooShort = sessionIntervalError(req)
+  if (tooShort !== null) res.send(tooShort.status, { headers: tooShort.headers })
+  return tooShort !== null
 }
 
 /**

@@ -170,7 +170,7 @@ class DrachtioServer implements SipServer {
     // A new instance for each connection: the library's own reconnection cannot be stopped while it waits.
     const srf = new Srf() as unknown as RawSrf
     let failed = false
-    srf.on('connect', (error: unknown, hostports: unknown) => {
+    srf.on('connect', (error: unknown, shown: unknown, _version: unknown, bound: unknown) => {
       if (this.#closed) return
       if (error) {
         log.error({ host, port }, 'sip.secret_refused')
@@ -180,7 +180,8 @@ class DrachtioServer implements SipServer {
         return
       }
       this.#srf = srf
-      this.#endpoints = String(hostports)
+      // A server behind a NAT shows its public addresses; older ones do not name the bound ones.
+      this.#endpoints = String(bound || shown)
         .split(',')
         .filter((text) => text.length > 0)
       this.#delayMs = RECONNECT_FIRST_MS

@@ -42,6 +42,18 @@ t.test('a call gets the messages from before and after it was identified', async
   t.equal(traces.bytes, 0)
 })
 
+t.test('a message without a transport has that of its top Via', async (t) => {
+  const { traces } = opened()
+  traces.add({ ...wire(invite('a', ['Via: SIP/2.0/TLS 192.0.2.1;branch=z9hG4bK1'])), transport: '' })
+  traces.add({ ...wire(invite('a', ['v: SIP / 2.0 / UDP 192.0.2.1'])), transport: '' })
+  traces.add({ ...wire(invite('a')), transport: '' })
+  traces.begin('call_1', 'a', null)
+  t.same(
+    traces.get('call_1')?.messages.map(({ transport }) => transport),
+    ['tls', 'udp', ''],
+  )
+})
+
 t.test('secrets are masked', async (t) => {
   const { traces } = opened()
   const headers = [

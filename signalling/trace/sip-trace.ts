@@ -150,7 +150,7 @@ export class SipTraceStore {
     const message = {
       at: this.#clock.wall(),
       direction,
-      transport,
+      transport: transport || transportOfVia(headers),
       peer,
       startLine,
       headers,
@@ -158,6 +158,12 @@ export class SipTraceStore {
     }
     return maskSecrets(message)
   }
+}
+
+/** Returns the transport in the top Via. A drachtio-server does not name the transport of every message. */
+function transportOfVia(headers: TracedMessage['headers']): string {
+  const via = headerOf({ headers }, 'via', 'v') ?? ''
+  return /^SIP\s*\/\s*2\.0\s*\/\s*(\w+)/i.exec(via)?.[1]?.toLowerCase() ?? ''
 }
 
 /** Returns the first value of a header by its long or compact name (lower case); null when there is none. */

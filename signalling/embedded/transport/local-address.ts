@@ -51,6 +51,13 @@ export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1'
 }
 
+/** Returns whether an address is one of this machine: loopback or of an interface. */
+export function isThisMachine(address: string): boolean {
+  const family = isIP(address)
+  if (family === 0) return false
+  return isLoopback(address) || interfaceAddresses(family === 6 ? 6 : 4).includes(address)
+}
+
 /** Returns whether an IPv4 address is private (RFC 1918). */
 export function isPrivate(address: string): boolean {
   if (isIP(address) !== 4) return false

@@ -1,0 +1,124 @@
+import { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
+import t from 'tap'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { silentLog } from '../../media/base/log.js'
+import type { ConnectionBound } from './connection-bound.js'
+import type { DialogEnd } from './dialog-port.js'
+import type { RawDialog, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
+import { inviteFormError } from './incoming-invite.js'
+import { DialogHandle } from './sip-dialog.js'
+
+/* A dialog of drachtio-srf in memory, for what takes a drachtio-server or minutes with sockets. */
+
+const CHECK_MS = 5000
+
+type Reply = (error: unknown, response?: RawResponse) => void
+
+/** Returns a dialog whose requests `answer` answers. */
+function rawDialog(answer: (done: Reply) => void): RawDialog {
+  const raw = {
+    id: 'a',
+    type: 'uas',
+    req: { socket: null },
+    res: { get: () => undefined },
+    sip: { callId: 'a' },
+    local: { sdp: '' },
+    remote: { sdp: '' },
+    destroy() {},
+    request: (_options: object, done: Reply) => answer(done),
+  }
+  return Object.assign(new EventEmitter(), raw) as unknown as RawDialog
+}
+
+/** Opens a dialog that lost its connection and continues over the next one. A null status means an error. */
+function resumed() {
+  const clock = new VirtualClock()
+  const state = { status: 200 as number | null, requests: 0, ends: [] as DialogEnd[] }
+  const raw = rawDialog((done) => {
+    state.requests += 1
+    const { status } = state
+    if (status === null) done(new Error('unknown dialog'))
+    else done(null, { status, get: () => undefined } as unknown as RawResponse)
+  })
+  const open = new Set<ConnectionBound>()
+  const dialog = new DialogHandle(raw, open, { clock, log: silentLog }, null)
+  dialog.listen({
+    acknowledged() {},
+    offered: (_body, reply) => reply(500, ''),
+    ended: (why) => state.ends.push(why),
+  })
+  dialog.suspend()
+  dialog.resume({ app: {}, addDialog() {} } as unknown as RawSrf, {} as Socket)
+  return { clock, state, dialog, open }
+}
+
+t.test('a call over a new connection asks every five seconds whether the peer is there', async (t) => {
+  const { clock, state, open } = resumed()
+  t.equal(state.requests, 1, 'at once')
+  clock.advance(4 * CHECK_MS)
+  t.equal(state.requests, 5)
+  t.same(state.ends, [])
+  state.status = 481
+  clock.advance(CHECK_MS)
+  t.same(state.ends, [{ kind: 'peer' }])
+  clock.advance(10 * CHECK_MS)
+  t.equal(state.requests, 6, 'no further question')
+  t.equal(open.size, 0)
+})
+
+t.test('a peer that does not answer, and a server without the dialog, end the call', async (t) => {
+  for (const [status, end] of [
+    [408, { kind: 'server', reason: 'OPTIONS timeout' }],
+    [null, { kind: 'lost' }],
+  ] as const) {
+    const { clock, state } = resumed()
+    state.status = status
+    clock.advance(CHECK_MS)
+    t.same(state.ends, [end])
+  }
+})
+
+t.test('neither a hang-up of ours nor another lost connection leaves a timer', async (t) => {
+  const { clock, state, dialog } = resumed()
+  dialog.suspend()
+  clock.advance(10 * CHECK_MS)
+  t.equal(state.requests, 1)
+  const second = resumed()
+  void second.dialog.bye()
+  second.clock.advance(10 * CHECK_MS)
+  t.equal(second.state.requests, 1)
+})
+
+t.test('a session interval below 90 s is refused by the application too', async (t) => {
+  const message = (expires: string, method = 'INVITE'): RawRequest => {
+    const headers: Readonly<Record<string, string>> = {
+      'Session-Expires': expires,
+      Contact: '<sip:a@192.0.2.1>',
+    }
+    return Object.assign(new EventEmitter(), {
+      method,
+      uri: 'sip:a@192.0.2.1',
+      source: 'network',
+      source_address: '192.0.2.1',
+      source_port: 5060,
+      protocol: 'udp',
+      body: '',
+      get: (name: string) => headers[name],
+      has: (name: string) => name in headers,
+      cancel: () => {},
+    })
+  }
+  const refused = { status: 422, headers: { 'Min-SE': '90' } }
+  t.same(inviteFormError(message('60')), refused)
+  t.same(inviteFormError(message('89;refresher=uac')), refused)
+  t.equal(inviteFormError(message('90')), null)
+  t.equal(inviteFormError(message('soon')), null)
+  const statuses: number[] = []
+  const raw = rawDialog(() => {})
+  new DialogHandle(raw, new Set(), { clock: new VirtualClock(), log: silentLog }, null)
+  const res = { send: (status: number) => void statuses.push(status) } as unknown as RawResponse
+  raw.emit('update', message('60', 'UPDATE'), res)
+  raw.emit('update', message('1800', 'UPDATE'), res)
+  t.same(statuses, [422, 200])
+})
