@@ -60,6 +60,7 @@ export class InboundLeg implements Leg {
   connect(local: LocalMedia): void {
     if (this.#over) return
     const sdp = new SdpSession(local, this.#codecs, String(randomInt(1, 2 ** 47)), this.#srtp)
+    sdp.peer = this.#invite.sourceAddress
     this.#sdp = sdp
     this.#media = new LegMedia(sdp, this.#events, this.#log)
     let body: string

@@ -104,6 +104,7 @@ export class OutboundLeg implements Leg {
   #answered(dialog: SipDialog, body: string, sdp: SdpSession): void {
     this.#dialog = dialog
     this.#settled()
+    sdp.peer = dialog.peerAddress
     const accepted = sdp.accept(body)
     if (!accepted.ok) {
       // The library has already acknowledged the 200, so an unusable answer ends the dialog (RFC 3261

@@ -213,3 +213,41 @@ t.test('line ends', async (t) => {
   t.match(session().answer(sdp(audio('8')).replaceAll('\r\n', '\n')), { ok: true })
   t.match(session().answer(sdp(audio('8 '))), { ok: true })
 })
+
+t.test('media addresses are limited to those that the SIP peer may name', async (t) => {
+  const from = (peer: string | null) => {
+    const one = new SdpSession({ ...local, rtcpPort: 40_001 }, ['PCMA', 'PCMU'], '42')
+    one.peer = peer
+    return one
+  }
+  const offer = (address: string, ...attributes: readonly string[]) =>
+    sdp(audio('8', ...attributes), [`c=IN IP4 ${address}`])
+  for (const address of ['127.0.0.1', '239.1.1.1', '255.255.255.255', '169.254.169.254']) {
+    const one = from('9.9.9.9')
+    t.match(one.answer(offer(address)), { ok: false, sip: 488, reason: 'the media address cannot be used' })
+    t.equal(one.current, null)
+  }
+  t.match(from('9.9.9.9').answer(offer('8.8.8.8')), { remote: { address: '8.8.8.8' } })
+  t.match(from('9.9.9.9').answer(offer('10.0.0.1')), { remote: { address: '9.9.9.9' } }, 'behind a NAT')
+  t.match(from('10.9.9.9').answer(offer('10.0.0.1')), { remote: { address: '10.0.0.1' } })
+  t.match(from('127.0.0.1').answer(offer('127.0.0.1')), { remote: { address: '127.0.0.1' } })
+  t.match(from('2620:fe::9').answer(offer('10.0.0.1')), { ok: false, sip: 488 }, 'no other family')
+
+  const rtcp = (address: string) => offer('8.8.8.8', `a=rtcp:30009 IN IP4 ${address}`)
+  t.match(from('9.9.9.9').answer(rtcp('127.0.0.1')), {
+    remote: { rtcp: { address: '8.8.8.8', port: 30_009 } },
+  })
+  t.match(from('9.9.9.9').answer(rtcp('8.8.4.4')), { remote: { rtcp: { address: '8.8.4.4', port: 30_009 } } })
+
+  const held = from('9.9.9.9')
+  held.answer(offer('8.8.8.8'))
+  t.match(held.answer(offer('0.0.0.0')), { remote: { address: '8.8.8.8', send: false } }, 'hold by zeros')
+  t.match(held.answer(offer('127.0.0.1')), { ok: false, sip: 488 })
+  t.equal(held.current?.address, '8.8.8.8', 'a refused round changes nothing')
+
+  const caller = from(null)
+  caller.offer()
+  caller.peer = '9.9.9.9'
+  t.match(caller.accept(offer('224.0.0.1')), { ok: false, sip: 488 })
+  t.match(caller.accept(offer('10.0.0.1')), { ok: true, remote: { address: '9.9.9.9' } })
+})

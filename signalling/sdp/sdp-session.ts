@@ -3,6 +3,7 @@ import type { SessionRate } from '../../media/base/frame.js'
 import type { CodecName } from '../../media/codec/codec.js'
 import { CODEC_NAMES, codecOf } from '../../media/codec/registry.js'
 import type { RemoteMedia } from '../../workers/channel/protocol.js'
+import { mayName, namedAddress } from '../embedded/routing/named-address.js'
 import type { SrtpPolicy } from './sdp-crypto.js'
 import { type NegotiatedFormats, SdpFormats } from './sdp-formats.js'
 import {
@@ -50,6 +51,11 @@ export class SdpSession {
   readonly #formats: SdpFormats
   readonly #sessionId: string
   readonly #transport: SdpTransport
+  /**
+   * Address of the SIP peer, which limits the media addresses that the peer may name. Null, until it is known,
+   * allows every address.
+   */
+  peer: string | null = null
   #version = 0
   #lastBody = ''
   /** Every m-line of the session so far; ours is at index `#audio`, the others stay refused. */
@@ -111,8 +117,11 @@ export class SdpSession {
       return refusal(488, 'the answer has a different number of m-lines')
     const section = answer.media[this.#audio]
     if (section?.type !== 'audio') return refusal(488, 'the answer has no audio at the m-line of the call')
-    const transport = this.#transport.readAnswer(section, this.#addressOf(section))
-    const read = this.#readAudio(section, transport, () => this.#formats.readAnswer(section))
+    const admitted = this.#admit(section)
+    if (!admitted.ok) return admitted
+    const usable = admitted.section
+    const transport = this.#transport.readAnswer(usable, this.#addressOf(usable))
+    const read = this.#readAudio(usable, transport, () => this.#formats.readAnswer(usable))
     if (!read.ok) return read
     this.#current = read.remote
     this.#transport.commit(read.transport)
@@ -125,12 +134,36 @@ export class SdpSession {
       if (section.type !== 'audio') continue
       // Later rounds keep the m-line that carries the call.
       if (this.#current !== null && index !== this.#audio) continue
-      const transport = this.#transport.readOffer(section, this.#addressOf(section))
-      const read = this.#readAudio(section, transport, () => this.#formats.chooseFromOffer(section))
+      const admitted = this.#admit(section)
+      if (!admitted.ok) {
+        why ??= admitted
+        continue
+      }
+      const usable = admitted.section
+      const transport = this.#transport.readOffer(usable, this.#addressOf(usable))
+      const read = this.#readAudio(usable, transport, () => this.#formats.chooseFromOffer(usable))
       if (read.ok) return { ...read, index }
       why ??= read
     }
     return why ?? refusal(488, 'no audio offered')
+  }
+
+  /** Returns the section with the addresses that the peer may name (`namedAddress`). */
+  #admit(section: MediaSection): { readonly ok: true; readonly section: MediaSection } | SdpRefusal {
+    const { address, rtcp } = section
+    const { peer } = this
+    if (peer === null || address === null) return { ok: true, section }
+    const used = isZero(address) ? address : namedAddress(address, peer)
+    if (used === null) return refusal(488, 'the media address cannot be used')
+    const ownRtcp = rtcp?.address !== null && rtcp !== null && mayName(rtcp.address, peer)
+    return {
+      ok: true,
+      section: {
+        ...section,
+        address: used,
+        rtcp: rtcp && { ...rtcp, address: ownRtcp ? rtcp.address : null },
+      },
+    }
   }
 
   /** Returns the section's media address; an address of zeros (RFC 3264 8.4) keeps the previous one. */

@@ -26,6 +26,8 @@ export interface DialogHandlers {
 
 export interface SipDialog {
   readonly callId: string
+  /** Source address of the INVITE or 200 of the peer; null when the SIP server does not name it. */
+  readonly peerAddress: string | null
   /** Sends BYE. Idempotent. Resolves when it was answered or given up; never rejects. */
   bye(): Promise<void>
   /**

@@ -45,9 +45,9 @@ export interface RawDialog extends EventEmitter {
   /** The three objects a dialog sends by; all belong to one connection to the server. */
   srf: RawSrf
   agent: unknown
-  readonly req: { socket: Socket }
+  readonly req: { socket: Socket; readonly source_address?: string }
   /** The 200 of an outgoing call. */
-  readonly res: { get(name: string): string | undefined }
+  readonly res: { get(name: string): string | undefined; readonly source_address?: string | undefined }
   readonly sip: { readonly callId: string }
   local: { sdp: string }
   remote: { sdp: string | undefined }

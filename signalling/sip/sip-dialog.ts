@@ -91,6 +91,11 @@ export class DialogHandle implements SipDialog {
     return this.#raw.sip.callId
   }
 
+  get peerAddress(): string | null {
+    const { type, req, res } = this.#raw
+    return (type === 'uac' ? res.source_address : req.source_address) || null
+  }
+
   /**
    * Schedules a session refresh (RFC 4028) ahead of the server's own. The server's refreshes carry no
    * credentials, and a peer that challenges every request would drop the call.

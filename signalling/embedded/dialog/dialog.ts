@@ -1,7 +1,9 @@
+import { isIP } from 'node:net'
 import type { Timer } from '../../../media/base/clock.js'
 import type { App } from '../app/control-port.js'
 import { paramOf, parseAddress, parseUri, splitList } from '../message/sip-header.js'
 import { type Header, headerOf, headersOf, type SipMessage } from '../message/sip-message.js'
+import { mayName } from '../routing/named-address.js'
 import type { NextHop } from '../routing/next-hop.js'
 import type { OkRetransmitter } from '../transaction/ok-retransmitter.js'
 import type { ReliableResponses } from '../transaction/reliable-responses.js'
@@ -39,6 +41,8 @@ export interface DialogInit {
   readonly remoteSeq: number
   readonly routeSet: readonly string[]
   readonly remoteTarget: string
+  /** Source address of the message that created the dialog. */
+  readonly peer: string
   readonly app: App
   /** Transaction id of the request that created the dialog, as the application knows it. */
   readonly transactionId: string
@@ -65,6 +69,7 @@ export class Dialog {
   /** Highest CSeq number of requests of the peer; 0 before the first. */
   remoteSeq: number
   remoteTarget: string
+  readonly peer: string
   contact: string
   /** For a peer behind a NAT: the next hop of requests, in place of the remote target. */
   natNextHop: NextHop | null = null
@@ -112,6 +117,7 @@ export class Dialog {
     this.remoteSeq = init.remoteSeq
     this.routeSet = init.routeSet
     this.remoteTarget = init.remoteTarget
+    this.peer = init.peer
     this.app = init.app
     this.transactionId = init.transactionId
     this.contact = init.contact
@@ -175,8 +181,8 @@ export function recordRoutes(message: SipMessage): readonly string[] {
 }
 
 /**
- * Returns whether requests have to go to the source address of the peer, because its Contact (or the private
- * first route of a UAC dialog) cannot be its real address.
+ * Returns whether requests have to go to the source address of the peer, because its Contact or its first route
+ * cannot be its real address.
  */
 export function isBehindNat(
   role: 'uac' | 'uas',
@@ -185,9 +191,10 @@ export function isBehindNat(
   source: { readonly address: string; readonly port: number },
 ): boolean {
   if (routeSet.length > 0) {
-    if (role === 'uas') return false
     const first = parseUri(parseAddress(routeSet[0] ?? '')?.uri ?? '')
-    return first !== null && isPrivate(first.host) && first.host !== source.address
+    if (first === null || first.host === source.address) return false
+    if (role === 'uac' && isPrivate(first.host)) return true
+    return isIP(first.host) !== 0 && !mayName(first.host, source.address)
   }
   const contact = parseUri(target)
   if (contact === null) return false

@@ -61,7 +61,7 @@ export function forwardAck(core: Core, request: SipRequest): void {
   const stop = resolveRoute(stripOwnRoutes(core, request))
   const target = parseTarget(stop.nextHop)
   if (maxForwards === null || target === null) return
-  resolveNextHops(core, { kind: 'target', target }, (result) => {
+  resolveNextHops(core, { kind: 'target', target, peer: null }, (result) => {
     const nextHop = result.kind === 'found' ? result.nextHops[0] : undefined
     if (nextHop === undefined) {
       core.log.debug({ uri: stop.nextHop }, 'sip.ack_unroutable')

@@ -139,7 +139,7 @@ export class ResponseContext implements ForwardedRequest {
     if (flow) return { kind: 'flow', flow }
     if (isOwnUri(this.#core, uri)) return null
     const target = parseTarget(uri)
-    return target === null ? null : { kind: 'target', target }
+    return target === null ? null : { kind: 'target', target, peer: null }
   }
 
   #onResponse(branch: Branch, response: SipResponse, flow: Flow): void {

@@ -1,6 +1,7 @@
 import type { Core } from '../core.js'
 import type { Dialog } from '../dialog/dialog.js'
 import { type Flow, isSecure, type Protocol, type Transport } from '../transport/transport.js'
+import { mayName } from './named-address.js'
 import { chooseTransport, type NextHop, nextHopAt, nextHopKey } from './next-hop.js'
 import type { ServerAddress } from './server-location.js'
 import { parseTarget, type Target } from './target.js'
@@ -14,7 +15,8 @@ import { parseTarget, type Target } from './target.js'
 export type Destination =
   | { readonly kind: 'flow'; readonly flow: Flow }
   | { readonly kind: 'nextHop'; readonly nextHop: NextHop }
-  | { readonly kind: 'target'; readonly target: Target }
+  /** With `peer`, the address of the peer that named the target, only addresses that it may name are used. */
+  | { readonly kind: 'target'; readonly target: Target; readonly peer: string | null }
 
 /** The outcome of resolving a destination. */
 export type NextHops =
@@ -43,11 +45,16 @@ export function resolveNextHops(
       done({ kind: 'found', nextHops: [destination.nextHop] })
       break
     case 'target':
-      resolveTarget(core, destination.target, done)
+      resolveTarget(core, destination.target, destination.peer, done)
   }
 }
 
-function resolveTarget(core: Core, target: Target, done: (result: NextHops) => void): void {
+function resolveTarget(
+  core: Core,
+  target: Target,
+  peer: string | null,
+  done: (result: NextHops) => void,
+): void {
   const { protocol, secure } = target
   const candidates = core.transports.filter(
     (transport) =>
@@ -59,7 +66,11 @@ function resolveTarget(core: Core, target: Target, done: (result: NextHops) => v
     return
   }
   const supported = new Set(candidates.map((transport) => transport.protocol))
-  core.locations.find(target, supported, ({ addresses, fromSrv }) => {
+  core.locations.find(target, supported, ({ addresses: located, fromSrv }) => {
+    const addresses = peer === null ? located : located.filter(({ address }) => mayName(address, peer))
+    if (addresses.length < located.length) {
+      core.log.warn({ peer, host: target.host }, 'sip.address_not_allowed')
+    }
     const nextHops = addresses.flatMap((address) => nextHopsTo(core, target, address, fromSrv))
     if (nextHops.length > 0) done({ kind: 'found', nextHops: core.quarantine.sort(nextHops, nextHopKey) })
     else if (addresses.length > 0) done({ kind: 'no transport' })
@@ -94,5 +105,5 @@ export function destinationInDialog(core: Core, dialog: Dialog, uri: string): De
   // A client that lost its connection and registered again is reached over the new one.
   const registered = core.registeredFlows.find('INVITE', uri)
   if (registered?.open) return { kind: 'flow', flow: registered }
-  return target === null ? null : { kind: 'target', target }
+  return target === null ? null : { kind: 'target', target, peer: dialog.peer }
 }

@@ -142,7 +142,7 @@ function destinationOf(core: Core, command: Command, message: SipRequest): Desti
   const flow = command.routeUrl === '' ? core.registeredFlows.find(message.method, message.uri) : null
   if (flow) return { kind: 'flow', flow }
   const target = parseTarget(command.routeUrl === '' ? message.uri : command.routeUrl)
-  return target === null ? null : { kind: 'target', target }
+  return target === null ? null : { kind: 'target', target, peer: null }
 }
 
 /** Delivers the NOTIFYs that arrived before the response to their SUBSCRIBE, or rejects them. */
