@@ -17,6 +17,7 @@ import {
   transferProblem,
   unlistedModels,
 } from './rules.js'
+import { targetRefusal } from './secret-targets.js'
 import {
   agentExisted,
   findAgent,
@@ -62,7 +63,7 @@ export const createAgent = operation({
   status: 201,
   result: Agent,
   fails: ['not_found', 'unprocessable_entity', 'conflict'],
-  run: async ({ body, actor, deps }) => {
+  run: async ({ body, actor, deps, requestId }) => {
     const { name, description = null, ...fields } = body
     const { organizationId } = actor
     const { voice } = fields
@@ -75,7 +76,7 @@ export const createAgent = operation({
     return guarded(() =>
       deps.db.transaction().execute(async (trx) => {
         const row = await insertAgent(trx, { organizationId, name, description, config }, now)
-        await recordUses(trx, row)
+        await recordUses(trx, row, { actor, requestId, now })
         return agentView(row, [])
       }),
     )
@@ -137,7 +138,7 @@ export const updateAgent = operation({
   status: 200,
   result: Agent,
   fails: ['not_found', 'unprocessable_entity', 'conflict'],
-  run: async ({ params, body, actor, deps }) => {
+  run: async ({ params, body, actor, deps, requestId }) => {
     const { name, description, ...fields } = body
     for (let attempt = 0; attempt < PATCH_ATTEMPTS; attempt++) {
       const seen = await findAgent(deps.db, actor.organizationId, params.id)
@@ -153,7 +154,7 @@ export const updateAgent = operation({
       const row = await guarded(() =>
         deps.db.transaction().execute(async (trx) => {
           const updated = await updateDraft(trx, seen, change, now)
-          if (updated !== null) await recordUses(trx, updated)
+          if (updated !== null) await recordUses(trx, updated, { actor, requestId, now })
           return updated
         }),
       )
@@ -178,7 +179,7 @@ export const publishAgent = operation({
   status: 201,
   result: AgentVersion,
   fails: ['not_found', 'unprocessable_entity', 'conflict'],
-  run: async ({ params, body, actor, deps }) => {
+  run: async ({ params, body, actor, deps, requestId }) => {
     const seen = await findAgent(deps.db, actor.organizationId, params.id)
     if (seen === null) return noAgent()
     if (seen.draftHash === seen.publishedHash) {
@@ -190,7 +191,7 @@ export const publishAgent = operation({
     return deps.db.transaction().execute(async (trx) => {
       const done = await publishDraft(trx, seen, body?.note ?? null, now)
       if (done === null) return changedMeanwhile()
-      await recordUses(trx, done.agent)
+      await recordUses(trx, done.agent, { actor, requestId, now })
       return versionView(done.version)
     })
   },
@@ -261,7 +262,10 @@ async function configured(
     deps.log.warn({ organizationId, ...unlisted }, 'agent.unlisted_model')
   }
   const missing = await missingReference(deps.db, organizationId, config)
-  if (missing === null) return config
+  if (missing === null) {
+    const target = patch.tools === undefined ? null : await targetRefusal(deps.db, organizationId, config)
+    return target ?? config
+  }
   const { resource, path } = missing
   return refuse('not_found', `The ${resource.replaceAll('_', ' ')} does not exist. Correct ${path}.`, {
     resource,

@@ -157,7 +157,11 @@ await onEachDialect(t, async (t, open) => {
 
   await t.test('secrets and connections referenced by tools', async (t) => {
     const secret = dataOf(
-      await admin.send('POST', '/v1/secrets', json({ name: 'crm', value: 'abcdefgh12345678' })),
+      await admin.send(
+        'POST',
+        '/v1/secrets',
+        json({ name: 'crm', value: 'abcdefgh12345678', hosts: ['example.com', '*.example.com'] }),
+      ),
     )
     const target = { name: 'CRM', baseUrl: 'https://crm.example.com/v1' }
     const connection = dataOf(await admin.send('POST', '/v1/integrations/connections', json(target)))
@@ -228,7 +232,11 @@ await onEachDialect(t, async (t, open) => {
 
   await t.test('a deleted agent references nothing', async (t) => {
     const secret = dataOf(
-      await admin.send('POST', '/v1/secrets', json({ name: 'gone', value: 'abcdefgh12345678' })),
+      await admin.send(
+        'POST',
+        '/v1/secrets',
+        json({ name: 'gone', value: 'abcdefgh12345678', hosts: ['example.com', '*.example.com'] }),
+      ),
     )
     const auth = { type: 'bearer', secretId: secret.id }
     const tools = [
@@ -247,7 +255,11 @@ await onEachDialect(t, async (t, open) => {
 
   await t.test('deleting a secret while an agent starts to use it', async (t) => {
     for (let round = 0; round < 5; round++) {
-      const value = { name: `Race ${round}`, value: 'abcdefgh12345678' }
+      const value = {
+        name: `Race ${round}`,
+        value: 'abcdefgh12345678',
+        hosts: ['example.com', '*.example.com'],
+      }
       const secret = dataOf(await admin.send('POST', '/v1/secrets', json(value)))
       const auth = { type: 'bearer', secretId: secret.id }
       const http = { method: 'GET', url: 'https://example.com/', auth }

@@ -34,7 +34,7 @@ export const rollbackAgent = operation({
   status: 201,
   result: AgentVersion,
   fails: ['not_found', 'unprocessable_entity', 'conflict'],
-  run: async ({ params, body, actor, deps }) => {
+  run: async ({ params, body, actor, deps, requestId }) => {
     const { organizationId } = actor
     const seen = await findAgent(deps.db, organizationId, params.id)
     if (seen === null) return noAgent()
@@ -59,7 +59,7 @@ export const rollbackAgent = operation({
       return await deps.db.transaction().execute(async (trx) => {
         const done = await rollBack(trx, seen, version, now)
         if (done === null) return changedMeanwhile()
-        await recordUses(trx, done.agent)
+        await recordUses(trx, done.agent, { actor, requestId, now })
         return versionView(done.version)
       })
     } catch (error) {

@@ -5,6 +5,7 @@ import type { AgentConfig } from './config.js'
 import { isBoundToLiveNumber, testOnlyModel } from './live-models.js'
 import { findMalformed, findUndeclared } from './placeholders.js'
 import { catalogueProblem } from './rules.js'
+import { targetRefusal } from './secret-targets.js'
 
 /** Returns why a configuration cannot be published, or null. A draft may be incomplete, a version may not. */
 export async function publishProblem(
@@ -29,9 +30,10 @@ export async function publishProblem(
     const message = `Undeclared variables: ${unknown.names.join(', ')}.`
     return refuse('unprocessable_entity', message, { path: unknown.path, undeclared: unknown.names })
   }
-  // The catalogue may have changed since the configuration was saved.
+  // The catalogue and the hosts of secrets may have changed since the configuration was saved.
   const problem =
     catalogueProblem(config, deps.settings.providers) ??
     ((await isBoundToLiveNumber(deps.db, organizationId, id)) ? testOnlyModel(config) : null)
-  return problem === null ? null : refuse('unprocessable_entity', problem.message, { path: problem.path })
+  if (problem !== null) return refuse('unprocessable_entity', problem.message, { path: problem.path })
+  return targetRefusal(deps.db, organizationId, config)
 }

@@ -2,8 +2,10 @@ import { isId } from '../../media/base/ids.js'
 import { setConnectionUses, unknownConnections } from '../connections/store.js'
 import type { Db, Trx } from '../db/database.js'
 import type { AgentRow } from '../db/tables/calling.js'
+import { recordTargets, type SecretChange } from '../secrets/host-store.js'
 import { setSecretUses, unknownSecrets } from '../secrets/store.js'
 import { type AgentConfig, readConfig } from './config.js'
+import { secretTargets } from './secret-targets.js'
 import { findVersion } from './store.js'
 
 /** Id prefixes of the resources that a configuration can name. */
@@ -84,17 +86,25 @@ export async function missingReference(
 }
 
 /**
- * Records the resources that an agent's draft and published version use, so that they cannot be deleted.
- * Rejects with a foreign key violation when one is gone.
+ * Records the resources that an agent's draft and published version use, so that they cannot be deleted, and
+ * the hosts that the draft sends secrets to. Rejects with a foreign key violation when a resource is gone.
  */
-export async function recordUses(trx: Trx, agent: AgentRow): Promise<void> {
-  const references = [...referencesOf(readConfig(agent.draft))]
+export async function recordUses(
+  trx: Trx,
+  agent: AgentRow,
+  change: Omit<SecretChange, 'organizationId'>,
+): Promise<void> {
+  const { organizationId } = agent
+  const draft = readConfig(agent.draft)
+  const references = [...referencesOf(draft)]
   if (agent.publishedVersion !== null && agent.publishedHash !== agent.draftHash) {
-    const version = await findVersion(trx, agent.organizationId, agent.id, agent.publishedVersion)
+    const version = await findVersion(trx, organizationId, agent.id, agent.publishedVersion)
     if (version !== null) references.push(...referencesOf(readConfig(version.config)))
   }
   await setSecretUses(trx, { type: 'agent', id: agent.id }, idsOf(references, 'secret'))
   await setConnectionUses(trx, agent.id, idsOf(references, 'connection'))
+  const targets = await secretTargets(trx, organizationId, draft)
+  await recordTargets(trx, targets, { ...change, organizationId })
 }
 
 /** Clears the recorded uses of a deleted agent. */

@@ -9,7 +9,9 @@ import { DEVELOPER_ROLES } from '../api/scopes.js'
 import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import { isForeignKeyViolation, isUniqueViolation } from '../db/constraint-error.js'
 import type { ConnectionRow } from '../db/tables/organization.js'
-import { readSecretValue, unknownSecrets } from '../secrets/store.js'
+import { readSecretFor, recordTargets, refusedTarget, type SecretTarget } from '../secrets/host-store.js'
+import { hostOf } from '../secrets/hosts.js'
+import { unknownSecrets } from '../secrets/store.js'
 import { openVault } from '../secrets/vault.js'
 import { probe } from './probe.js'
 import {
@@ -69,7 +71,8 @@ export const createConnection = operation({
   path: '/v1/integrations/connections',
   tag: 'Secrets and connections',
   summary: 'Create a connection',
-  description: 'The secret is sent as a bearer token.',
+  description:
+    'The secret is sent as a bearer token to the base URL and to tools below it. Its host must be one of the hosts of the secret.',
   audience: 'session',
   roles: DEVELOPER_ROLES,
   body: z.strictObject({
@@ -80,7 +83,7 @@ export const createConnection = operation({
   }),
   status: 201,
   result: Connection,
-  fails: ['validation_error', 'not_found', 'conflict'],
+  fails: ['validation_error', 'not_found', 'unprocessable_entity', 'conflict'],
   run: async ({ body, actor, deps, requestId }) => {
     const { organizationId } = actor
     const problem = await targetProblem(deps, organizationId, body)
@@ -90,6 +93,7 @@ export const createConnection = operation({
         const row = await insertConnection(trx, { ...body, organizationId }, now)
         if (row === null) return nameTaken()
         await record('connection.created', row.id, { after: facts(row) })
+        await recordTargets(trx, targetsOf(row), { organizationId, actor, requestId, now })
         return connectionView(row)
       }),
     )
@@ -109,12 +113,17 @@ export const updateConnection = operation({
   body: patchBody({ name: Name, baseUrl: BaseUrl, secretId: SecretId }),
   status: 200,
   result: Connection,
-  fails: ['validation_error', 'not_found', 'conflict'],
+  fails: ['validation_error', 'not_found', 'unprocessable_entity', 'conflict'],
   run: async ({ params, body, actor, deps, requestId }) => {
     const { organizationId } = actor
     const before = await findConnection(deps.db, organizationId, params.id)
     if (before === null) return noConnection()
-    const problem = await targetProblem(deps, organizationId, body)
+    const retargeted = body.baseUrl !== undefined || body.secretId !== undefined
+    const target = {
+      baseUrl: body.baseUrl ?? before.baseUrl,
+      secretId: body.secretId === undefined ? before.secretId : body.secretId,
+    }
+    const problem = retargeted ? await targetProblem(deps, organizationId, target) : null
     if (problem !== null) return problem
     const change = {
       ...(body.name === undefined ? {} : { name: body.name }),
@@ -126,6 +135,7 @@ export const updateConnection = operation({
         const row = await updateConnectionRow(trx, organizationId, params.id, change, now)
         if (row === null) return noConnection()
         await record('connection.updated', row.id, { before: facts(before), after: facts(row) })
+        await recordTargets(trx, targetsOf(row), { organizationId, actor, requestId, now })
         return connectionView(row)
       }),
     )
@@ -178,6 +188,7 @@ const TestResult = z.object({
     'address_refused',
     'redirect',
     'credential_refused',
+    'secret_host_not_allowed',
     'server_error',
   ).nullable(),
 })
@@ -199,12 +210,11 @@ export const testConnection = operation({
     const { organizationId } = actor
     const row = await findConnection(deps.db, organizationId, params.id)
     if (row === null) return noConnection()
-    const found = await probe({
-      egress: deps.egress,
-      clock: deps.clock,
-      url: row.baseUrl,
-      headers: await credentials(deps, row),
-    })
+    const headers = await credentials(deps, row)
+    const found =
+      headers === null
+        ? ({ ok: false, status: null, durationMs: 0, error: 'secret_host_not_allowed' } as const)
+        : await probe({ egress: deps.egress, clock: deps.clock, url: row.baseUrl, headers })
     await recordTest(deps.db, row, found.ok ? 'ok' : 'failing', deps.clock.wall())
     return found
   },
@@ -218,33 +228,45 @@ export const connectionOperations = [
   testConnection,
 ]
 
-async function credentials(deps: Deps, row: ConnectionRow): Promise<Record<string, string>> {
-  if (row.secretId === null) return {}
+/** Returns null if the secret may not be sent to the base URL. */
+async function credentials(deps: Deps, row: ConnectionRow): Promise<Record<string, string> | null> {
+  const [target] = targetsOf(row)
+  if (target === undefined) return {}
   const vault = openVault(deps.rootKey, 'secret-encryption')
-  const value = await readSecretValue(deps.db, vault, row.organizationId, row.secretId)
+  const secret = await readSecretFor(deps.db, vault, row.organizationId, target)
+  if (secret.kind === 'value') return { authorization: `Bearer ${secret.value}` }
   // The secret was deleted with the connection between the two reads. The test then fails, as it should.
-  return value === null ? {} : { authorization: `Bearer ${value}` }
+  return secret.kind === 'missing' ? {} : null
 }
 
-/** Returns why the URL or the secret cannot be saved. Resolves the host name but contacts no server. */
+function targetsOf({ secretId, baseUrl }: ConnectionRow): readonly SecretTarget[] {
+  return secretId === null ? [] : [{ secretId, url: baseUrl }]
+}
+
+/**
+ * Returns why the URL and the secret cannot be saved. Resolves the host name but contacts no server.
+ */
 async function targetProblem(
   deps: Deps,
   organizationId: string,
-  target: { readonly baseUrl?: string | undefined; readonly secretId?: string | null | undefined },
-): Promise<Refusal<'validation_error' | 'not_found'> | null> {
-  const { baseUrl, secretId } = target
-  if (baseUrl !== undefined) {
-    const problem = await deps.egress.check(baseUrl, 'http')
-    if (problem !== null) {
-      return refuse('validation_error', 'A field failed validation.', {
-        issues: [{ path: 'baseUrl', reason: problem.reason }],
-      })
-    }
+  { baseUrl, secretId }: { readonly baseUrl: string; readonly secretId: string | null },
+): Promise<Refusal<'validation_error' | 'not_found' | 'unprocessable_entity'> | null> {
+  const problem = await deps.egress.check(baseUrl, 'http')
+  if (problem !== null) {
+    return refuse('validation_error', 'A field failed validation.', {
+      issues: [{ path: 'baseUrl', reason: problem.reason }],
+    })
   }
-  if (typeof secretId !== 'string') return null
+  if (secretId === null) return null
   const known =
     isId('sec', secretId) && (await unknownSecrets(deps.db, organizationId, [secretId])).length === 0
-  return known ? null : noSecret()
+  if (!known) return noSecret()
+  if ((await refusedTarget(deps.db, organizationId, [{ secretId, url: baseUrl }])) === null) return null
+  return refuse(
+    'unprocessable_entity',
+    `${hostOf(baseUrl)} is not one of the hosts of the secret. Add it to the secret first.`,
+    { path: 'baseUrl' },
+  )
 }
 
 /** Turns constraint violations into refusals: the secret was deleted or the name taken meanwhile. */

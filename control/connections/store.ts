@@ -49,6 +49,21 @@ export async function findConnection(
   return row ?? null
 }
 
+/** Returns those of the connections that exist. */
+export function findConnections(
+  db: Db | Trx,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<readonly ConnectionRow[]> {
+  if (ids.length === 0) return Promise.resolve([])
+  return db
+    .selectFrom('connections')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('id', 'in', ids)
+    .execute()
+}
+
 export type ConnectionChange = Partial<Pick<ConnectionRow, 'name' | 'baseUrl' | 'secretId'>>
 
 /**

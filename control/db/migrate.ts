@@ -12,6 +12,7 @@ import { createMediaEndpoints } from './migrations/0007-media-endpoints.js'
 import { addTrunkSrtp } from './migrations/0008-trunk-srtp.js'
 import { createResultTables } from './migrations/0009-call-results.js'
 import { createHeartbeats } from './migrations/0010-heartbeats.js'
+import { createSecretHosts } from './migrations/0011-secret-hosts.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -31,6 +32,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0008_trunk_srtp': addTrunkSrtp,
   '0009_call_results': createResultTables,
   '0010_heartbeats': createHeartbeats,
+  '0011_secret_hosts': createSecretHosts,
 }
 
 /**

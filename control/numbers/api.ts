@@ -107,7 +107,7 @@ export const updateNumber = operation({
   status: 200,
   result: PhoneNumber,
   fails: ['not_found', 'unprocessable_entity', 'conflict'],
-  run: async ({ params, body, actor, deps }) => {
+  run: async ({ params, body, actor, deps, requestId }) => {
     const before = await findNumber(deps.db, actor, params.id)
     if (before === null) return noNumber()
     if (typeof body.agentId === 'string') {
@@ -156,13 +156,15 @@ export const updateNumber = operation({
     }
     const endpoint = merged === null ? null : await checkEndpoint(deps, actor.organizationId, merged)
     if (endpoint !== null && isRefusal(endpoint)) return endpoint
-    const row = await storeChange(deps.db, actor, params.id, {
+    const change = {
       ...(body.agentId === undefined ? {} : { agentId: body.agentId }),
       ...(body.label === undefined ? {} : { label: body.label }),
       ...(body.recordCalls === undefined ? {} : { recordCalls: body.recordCalls ? 1 : 0 }),
       ...(body.routingMode === undefined ? {} : { routingMode: body.routingMode }),
       ...(body.mediaEndpoint === undefined ? {} : { mediaEndpoint: endpoint }),
-    })
+    }
+    const by = { actor, requestId, now: deps.clock.wall() }
+    const row = await storeChange(deps.db, actor, params.id, change, by)
     if (row === 'secret_gone') {
       return refuse('not_found', 'The secret does not exist. Set authSecretId to an existing secret.', {
         resource: 'secret',

@@ -178,16 +178,20 @@ await onEachDialect(t, async (t, open) => {
     })
     const vault = openVault(deps.rootKey, 'secret-encryption')
     const { organizationId } = calling.owner
-    const stored = await deps.db
-      .transaction()
-      .execute((trx) =>
-        insertSecret(
-          trx,
-          vault,
-          { organizationId, name: 'bot', value: 'a-bearer-of-some-length', createdBy: 'usr_x' },
-          deps.clock.wall(),
-        ),
-      )
+    const stored = await deps.db.transaction().execute((trx) =>
+      insertSecret(
+        trx,
+        vault,
+        {
+          organizationId,
+          name: 'bot',
+          value: 'a-bearer-of-some-length',
+          hosts: ['bot.example.com'],
+          createdBy: 'usr_x',
+        },
+        deps.clock.wall(),
+      ),
+    )
     const secret = stored?.id ?? ''
     t.match(dataOf(await patch(endpoint({ authSecretId: secret }))), {
       mediaEndpoint: { authSecretId: secret },

@@ -7,6 +7,8 @@ import type { Deps } from '../api/deps.js'
 import { type Refusal, refuse } from '../api/problem.js'
 import { openEnum } from '../base/schemas.js'
 import type { Db, Trx } from '../db/database.js'
+import { refusedTarget } from '../secrets/host-store.js'
+import { hostOf } from '../secrets/hosts.js'
 import { unknownSecrets } from '../secrets/store.js'
 
 /**
@@ -138,6 +140,11 @@ export async function checkEndpoint(
       resource: 'secret',
       path: 'mediaEndpoint.authSecretId',
     })
+  }
+  const target = authSecretId === null ? [] : [{ secretId: authSecretId, url: input.url }]
+  if ((await refusedTarget(db, organizationId, target)) !== null) {
+    const host = hostOf(input.url)
+    return contradiction(`${host} is not one of the hosts of the secret. Add it in the dashboard.`, 'url')
   }
   return {
     type: input.type,

@@ -2,6 +2,7 @@ import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { NumberRow } from '../db/tables/calling.js'
+import { recordTargets, type SecretChange } from '../secrets/host-store.js'
 import { setSecretUses } from '../secrets/store.js'
 import type { StoredEndpoint } from './media-endpoint.js'
 
@@ -41,6 +42,7 @@ export async function updateNumber(
   owner: Owner,
   id: string,
   change: NumberChange,
+  by: Omit<SecretChange, 'organizationId'>,
 ): Promise<NumberRow | null> {
   if (Object.keys(change).length === 0) return findNumber(db, owner, id)
   const { mediaEndpoint, ...plain } = change
@@ -59,6 +61,8 @@ export async function updateNumber(
     if (mediaEndpoint !== undefined) {
       const secretId = mediaEndpoint?.authSecretId ?? null
       await setSecretUses(trx, { type: 'number', id }, secretId === null ? [] : [secretId])
+      const targets = mediaEndpoint && secretId !== null ? [{ secretId, url: mediaEndpoint.url }] : []
+      await recordTargets(trx, targets, { ...by, organizationId: owner.organizationId })
     }
     return row
   })

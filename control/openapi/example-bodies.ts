@@ -41,6 +41,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, unknown>> = {
     variables: { clinic: 'Smile Dental Clinic' },
     metadata: { order: '17' },
   },
+  createSecret: { name: 'CRM', value: 'a-token-of-the-crm', hosts: ['crm.example.com'] },
   createSandboxInboundCall: { numberId: `num_${EXAMPLE_ULID}`, from: '+919876543210', persona: 'polite' },
   declareRobocalls: {
     provider: 'Airtel',

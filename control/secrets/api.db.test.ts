@@ -8,7 +8,7 @@ import type { Deps } from '../api/deps.js'
 import { operations } from '../app/operations.js'
 import { rootKeyOf } from '../base/root-key.js'
 import { openEgress } from '../net/egress.js'
-import { readSecretValue } from './store.js'
+import { readSecretFor } from './host-store.js'
 import { openVault } from './vault.js'
 
 const errorOf = (answer: { body: unknown }) =>
@@ -90,13 +90,15 @@ await onEachDialect(t, async (t, open) => {
   const { browser: viewer } = await api.member('viewer')
   const { browser: admin } = await api.member('admin')
   const stranger = await api.owner()
-  const make = (name: string, value = VALUE) => developer.send('POST', '/v1/secrets', json({ name, value }))
+  const hosts = ['crm.example.com', '127.0.0.1']
+  const make = (name: string, value = VALUE) =>
+    developer.send('POST', '/v1/secrets', json({ name, value, hosts }))
 
   await t.test('a value is write-only', async (t) => {
     const made = await make('CRM')
     t.equal(made.status, 201)
     const id = String(dataOf(made).id)
-    t.match(dataOf(made), { id: /^sec_/, name: 'CRM', last4: 'WXYZ', usedBy: [] })
+    t.match(dataOf(made), { id: /^sec_/, name: 'CRM', last4: 'WXYZ', hosts, usedBy: [] })
     t.match(itemsOf(await viewer.send('GET', '/v1/secrets')), [{ id, last4: 'WXYZ' }])
 
     const replaced = await developer.send('PUT', `/v1/secrets/${id}`, json({ value: 'another-value-9876' }))
@@ -106,8 +108,12 @@ await onEachDialect(t, async (t, open) => {
 
     const vault = openVault(api.deps.rootKey, 'secret-encryption')
     const { db } = api.deps
-    t.equal(await readSecretValue(db, vault, organizationId, id), 'another-value-9876')
-    t.equal(await readSecretValue(db, vault, stranger.organizationId, id), null)
+    const target = { secretId: id, url: 'https://crm.example.com/v1' }
+    t.same(await readSecretFor(db, vault, organizationId, target), {
+      kind: 'value',
+      value: 'another-value-9876',
+    })
+    t.same(await readSecretFor(db, vault, stranger.organizationId, target), { kind: 'missing' })
 
     const answers = JSON.stringify([made.body, replaced.body, (await viewer.send('GET', '/v1/secrets')).body])
     const rows = JSON.stringify(await db.selectFrom('secrets').selectAll().execute())
@@ -127,7 +133,11 @@ await onEachDialect(t, async (t, open) => {
   await t.test('rejected values', async (t) => {
     const rows: readonly [unknown, string][] = [
       [{}, 'name'],
-      [{ name: 'x' }, 'value'],
+      [{ name: 'x', hosts }, 'value'],
+      [{ name: 'x', value: VALUE }, 'hosts'],
+      [{ name: 'x', value: VALUE, hosts: [] }, 'hosts'],
+      [{ name: 'x', value: VALUE, hosts: ['https://crm.example.com'] }, 'hosts[0]'],
+      [{ name: 'x', value: VALUE, hosts: ['crm.example.com', '*'] }, 'hosts[1]'],
       [{ name: '', value: VALUE }, 'name'],
       [{ name: 'x', value: '' }, 'value'],
       [{ name: 'x', value: ' padded' }, 'value'],
@@ -146,7 +156,8 @@ await onEachDialect(t, async (t, open) => {
     const twins = await Promise.all([make('Twin'), make('Twin')])
     t.same(twins.map(({ status }) => status).sort(), [201, 409], 'a name is given once')
     t.equal(
-      (await stranger.browser.send('POST', '/v1/secrets', json({ name: 'Twin', value: VALUE }))).status,
+      (await stranger.browser.send('POST', '/v1/secrets', json({ name: 'Twin', value: VALUE, hosts })))
+        .status,
       201,
     )
   })
@@ -154,7 +165,7 @@ await onEachDialect(t, async (t, open) => {
   await t.test('permissions', async (t) => {
     const id = String(dataOf(await make('Guarded')).id)
     const writes: readonly [string, string, unknown][] = [
-      ['POST', '/v1/secrets', { name: 'x', value: VALUE }],
+      ['POST', '/v1/secrets', { name: 'x', value: VALUE, hosts }],
       ['PUT', `/v1/secrets/${id}`, { value: VALUE }],
       ['DELETE', `/v1/secrets/${id}`, undefined],
       ['POST', CONNECTIONS, { name: 'x', baseUrl: 'https://example.com' }],
@@ -187,7 +198,11 @@ await onEachDialect(t, async (t, open) => {
 
   await t.test('connections: public https addresses and secrets of the same organization', async (t) => {
     const secretId = String(dataOf(await make('For a connection')).id)
-    const foreign = await stranger.browser.send('POST', '/v1/secrets', json({ name: 'Theirs', value: VALUE }))
+    const foreign = await stranger.browser.send(
+      'POST',
+      '/v1/secrets',
+      json({ name: 'Theirs', value: VALUE, hosts }),
+    )
     const create = (body: object) => developer.send('POST', CONNECTIONS, json({ name: 'C', ...body }))
     for (const baseUrl of [
       'http://example.com',
@@ -258,7 +273,7 @@ await onEachDialect(t, async (t, open) => {
   await t.test('a secret is deleted while a connection starts to use it', async (t) => {
     for (let round = 0; round < 5; round++) {
       const secretId = String(dataOf(await make(`Race ${round}`)).id)
-      const body = { name: `Race ${round}`, baseUrl: 'https://example.com/', secretId }
+      const body = { name: `Race ${round}`, baseUrl: 'https://crm.example.com/', secretId }
       const [made, deleted] = await Promise.all([
         developer.send('POST', CONNECTIONS, json(body)),
         developer.send('DELETE', `/v1/secrets/${secretId}`),

@@ -15,8 +15,8 @@ import type { Db } from '../db/database.js'
 import { latestVerification, unsealDetails } from '../organization/verification-store.js'
 import { sealPassword, unsealPassword } from '../trunks/trunk-passwords.js'
 import { activeSecrets } from '../webhooks/endpoint-store.js'
+import { readSecretFor } from './host-store.js'
 import { resealAll } from './reseal.js'
-import { readSecretValue } from './store.js'
 import { openVault } from './vault.js'
 
 const SUBMISSION = {
@@ -65,7 +65,9 @@ await onEachDialect(t, async (t, open) => {
   const { organizationId } = api
   const { db, rootKey: old } = api.deps
   const { browser: admin } = await api.member('admin')
-  const made = await admin.send('POST', '/v1/secrets', { json: { name: 'S', value: 'a-secret-of-the-crm' } })
+  const made = await admin.send('POST', '/v1/secrets', {
+    json: { name: 'S', value: 'a-secret-of-the-crm', hosts: ['crm.example.com'] },
+  })
   const secretId = String(dataOf(made).id)
   await admin.send('POST', '/v1/organization/verification', { json: SUBMISSION })
   const endpoint = await admin.send('POST', '/v1/integrations/webhooks', {
@@ -86,7 +88,10 @@ await onEachDialect(t, async (t, open) => {
     const row = await db.selectFrom('webhookEndpoints').selectAll().executeTakeFirstOrThrow()
     const trunk = await db.selectFrom('sipTrunks').selectAll().executeTakeFirstOrThrow()
     return {
-      secret: await readSecretValue(db, openVault(rootKey, 'secret-encryption'), organizationId, secretId),
+      secret: await readSecretFor(db, openVault(rootKey, 'secret-encryption'), organizationId, {
+        secretId,
+        url: 'https://crm.example.com/',
+      }),
       details: unsealDetails(rootKey, verification),
       endpoint: activeSecrets(rootKey, row, api.clock.wall()),
       trunk: [
@@ -96,7 +101,7 @@ await onEachDialect(t, async (t, open) => {
     }
   }
   const expected = {
-    secret: 'a-secret-of-the-crm',
+    secret: { kind: 'value', value: 'a-secret-of-the-crm' },
     details: { ...SUBMISSION, gstin: null, pan: null, documents: [] },
     endpoint: [endpointSecret],
     trunk: ['theirs', 'ours'],

@@ -22,35 +22,58 @@ export async function insertSecret(
     readonly organizationId: string
     readonly name: string
     readonly value: string
+    /** Hosts that the secret may be sent to (hosts.ts). */
+    readonly hosts: readonly string[]
     readonly createdBy: string
   },
   now: number,
 ): Promise<SecretRow | null> {
-  const { value, ...row } = secret
+  const { value, hosts, ...row } = secret
   const id = newId('sec', now)
+  const sealed = { ...vault.seal(value, id), last4: last4(value) }
   const stored = await trx
     .insertInto('secrets')
-    .values({ ...row, id, ...vault.seal(value, id), last4: last4(value), createdAt: now, updatedAt: now })
+    .values({ ...row, id, ...sealed, hosts: JSON.stringify(hosts), createdAt: now, updatedAt: now })
     .onConflict((conflict) => conflict.columns(['organizationId', 'name']).doNothing())
     .returningAll()
     .executeTakeFirst()
   return stored ?? null
 }
 
-export async function replaceSecret(
+/** Replaces the value, the hosts, or both. Returns null if the secret does not exist. */
+export async function updateSecret(
   trx: Trx,
   vault: Vault,
   organizationId: string,
   id: string,
-  value: string,
+  change: { readonly value?: string | undefined; readonly hosts?: readonly string[] | undefined },
   now: number,
 ): Promise<SecretRow | null> {
+  const { value, hosts } = change
   const row = await trx
     .updateTable('secrets')
-    .set({ ...vault.seal(value, id), last4: last4(value), updatedAt: now })
+    .set({
+      ...(value === undefined ? {} : { ...vault.seal(value, id), last4: last4(value) }),
+      ...(hosts === undefined ? {} : { hosts: JSON.stringify(hosts) }),
+      updatedAt: now,
+    })
     .where('organizationId', '=', organizationId)
     .where('id', '=', id)
     .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+export async function findSecret(
+  db: Db | Trx,
+  organizationId: string,
+  id: string,
+): Promise<SecretRow | null> {
+  const row = await db
+    .selectFrom('secrets')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
     .executeTakeFirst()
   return row ?? null
 }
@@ -67,22 +90,6 @@ export async function deleteSecret(trx: Trx, organizationId: string, id: string)
     .returningAll()
     .executeTakeFirst()
   return row ?? null
-}
-
-/** Decrypts the value of a secret, for sending it. Never return it to clients. */
-export async function readSecretValue(
-  db: Db | Trx,
-  vault: Vault,
-  organizationId: string,
-  id: string,
-): Promise<string | null> {
-  const row = await db
-    .selectFrom('secrets')
-    .select(['sealed', 'keyId'])
-    .where('organizationId', '=', organizationId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return row === undefined ? null : vault.open(row, id)
 }
 
 /** Returns the ids that are not secrets of the organization. */

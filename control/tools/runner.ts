@@ -11,15 +11,20 @@ import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { AgentTools } from '../../signalling/call/ports.js'
 import type { RootKey } from '../base/root-key.js'
+import { isBelow } from '../connections/base-url.js'
 import { findConnection } from '../connections/store.js'
 import type { Db } from '../db/database.js'
 import type { Egress } from '../net/egress.js'
-import { readSecretValue } from '../secrets/store.js'
+import { readSecretFor, type SecretForUrl } from '../secrets/host-store.js'
 import { openVault } from '../secrets/vault.js'
 import { sendToolRequest } from './send-request.js'
 
 /** Maximum concurrent requests of a call. An agent has up to 32 tools. */
 const MAX_CONCURRENT = 8
+
+const GONE = 'Failed: the credentials of this tool are gone. Nothing was sent.'
+const HOST_NOT_ALLOWED =
+  'Failed (secret_host_not_allowed): the credentials of this tool may not be sent to its address. Nothing was sent.'
 
 /**
  * Runs the HTTP and preset tools of live calls. Secrets are read for each request, so that changes take
@@ -52,27 +57,37 @@ export function openAgentTools(deps: {
       .where('id', '=', callId)
       .executeTakeFirst()
     if (call === undefined) return 'Failed: the call is not known. Nothing was sent.'
-    const value = async (secretId: string | null): Promise<string | null> =>
-      secretId === null ? null : await readSecretValue(db, vault, call.organizationId, secretId)
     const connection =
       request.connectionId === null
         ? null
         : await findConnection(db, call.organizationId, request.connectionId)
+    if (request.connectionId !== null && connection === null) return GONE
     const primaryId = connection?.secretId ?? request.auth?.secretId ?? null
-    const secondaryId = request.auth?.secondary?.secretId ?? null
-    const secrets = { primary: await value(primaryId), secondary: await value(secondaryId) }
-    if (
-      (request.connectionId !== null && connection === null) ||
-      (primaryId !== null && secrets.primary === null) ||
-      (secondaryId !== null && secrets.secondary === null)
-    ) {
-      return 'Failed: the credentials of this tool are gone. Nothing was sent.'
+    const [primary, secondary] = [
+      await secretOf(primaryId, request.url, call.organizationId),
+      await secretOf(request.auth?.secondary?.secretId ?? null, request.url, call.organizationId),
+    ]
+    const outside = connection !== null && !isBelow(request.url, connection.baseUrl)
+    if (outside || primary.kind === 'host_not_allowed' || secondary.kind === 'host_not_allowed') {
+      log.warn({ callId, tool: tool.name, reason: 'secret_host_not_allowed' }, 'tool.refused')
+      return HOST_NOT_ALLOWED
     }
+    if (primary.kind === 'missing' || secondary.kind === 'missing') return GONE
+    const secrets = { primary: primary.value, secondary: secondary.value }
     const startedAt = clock.now()
     const result = await sendToolRequest({ egress, clock, tool: request, args, secrets })
     const ms = Math.round(clock.now() - startedAt)
     log.info({ callId, tool: tool.name, ms, failed: result.startsWith('Failed') }, 'tool.finished')
     return result
+  }
+
+  async function secretOf(
+    secretId: string | null,
+    url: string,
+    organizationId: string,
+  ): Promise<SecretForUrl | { readonly kind: 'value'; readonly value: null }> {
+    if (secretId === null) return { kind: 'value', value: null }
+    return await readSecretFor(db, vault, organizationId, { secretId, url })
   }
 
   async function runPreset(

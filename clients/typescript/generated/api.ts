@@ -481,12 +481,12 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/secrets', reply: 'list' }, input, options)
   }
 
-  /** Create a secret. Tools and connections can use the secret. */
+  /** Create a secret. Tools, connections and media endpoints can send the secret to its hosts. At least one host is needed. */
   createSecret(input: { readonly body: CreateSecretBody }, options: RequestOptions = {}): Promise<Secret> {
     return this.send({ method: 'POST', path: '/v1/secrets', reply: 'data' }, input, options)
   }
 
-  /** Replace the value of a secret. Tools and connections send the new value from their next request. */
+  /** Replace the value or the hosts of a secret. Tools, connections and media endpoints follow the change from their next request. A secret of an earlier release gets the hosts that it was sent to before the update unless the body names hosts. */
   replaceSecret(input: { readonly id: string; readonly body: ReplaceSecretBody }, options: RequestOptions = {}): Promise<Secret> {
     return this.send({ method: 'PUT', path: '/v1/secrets/{id}', reply: 'data' }, input, options)
   }
@@ -501,7 +501,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/integrations/connections', reply: 'list' }, input, options)
   }
 
-  /** Create a connection. The secret is sent as a bearer token. */
+  /** Create a connection. The secret is sent as a bearer token to the base URL and to tools below it. Its host must be one of the hosts of the secret. */
   createConnection(input: { readonly body: CreateConnectionBody }, options: RequestOptions = {}): Promise<Connection> {
     return this.send({ method: 'POST', path: '/v1/integrations/connections', reply: 'data' }, input, options)
   }

@@ -849,6 +849,8 @@ export type Secret = {
   readonly name: string
   /** Last four characters of the value. Null if the value is too short to show any. */
   readonly last4: string | null
+  /** Hosts that the secret may be sent to. Empty for a secret of an earlier release, which is sent only where it was sent before the update. */
+  readonly hosts: readonly (string)[]
   readonly usedBy: readonly ({
     readonly type: Open<"connection" | "agent" | "number">
     readonly id: string
@@ -874,7 +876,7 @@ export type TestConnectionResult = {
   /** HTTP status of the response. Null without a response. */
   readonly status: number | null
   readonly durationMs: number
-  readonly error: Open<"timeout" | "connection_failed" | "tls_failed" | "name_not_resolved" | "address_refused" | "redirect" | "credential_refused" | "server_error"> | null
+  readonly error: Open<"timeout" | "connection_failed" | "tls_failed" | "name_not_resolved" | "address_refused" | "redirect" | "credential_refused" | "secret_host_not_allowed" | "server_error"> | null
 }
 
 export type OrganizationAsStaff = {
@@ -1588,11 +1590,15 @@ export type ListSecretsQuery = {
 export type CreateSecretBody = {
   readonly name: string
   readonly value: string
+  /** Hosts that the secret may be sent to: exact names, or *.example.com for all names below. */
+  readonly hosts?: readonly (string)[] | undefined
 }
 
 /** Body of `replaceSecret`. */
 export type ReplaceSecretBody = {
-  readonly value: string
+  readonly value?: string | undefined
+  /** Hosts that the secret may be sent to: exact names, or *.example.com for all names below. */
+  readonly hosts?: readonly (string)[] | undefined
 }
 
 /** Query of `listConnections`. */

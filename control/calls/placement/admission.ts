@@ -213,6 +213,7 @@ async function resolveParty(
   const numbers = { direction: 'inbound', from, to: number.e164 } as const
   if (number.routingMode === 'byo_ws') {
     const bot = await botPartySpec({ db, rootKey }, number, numbers, {})
+    if (bot === 'secret_host_not_allowed') return refused(503, 'the secret of the bot has another host')
     return typeof bot === 'string' ? refused(404, 'the number has no media endpoint') : bot
   }
   if (number.routingMode !== 'svc_agent') return refused(404, 'the number does not accept calls')

@@ -11,7 +11,7 @@ import type { GateRequest } from '../../compliance/gate.js'
 import type { Db } from '../../db/database.js'
 import type { AgentRow, AgentVersionRow, CallRow, NumberRow } from '../../db/tables/calling.js'
 import { readEndpoint } from '../../numbers/media-endpoint.js'
-import { readSecretValue } from '../../secrets/store.js'
+import { readSecretFor } from '../../secrets/host-store.js'
 import { openVault } from '../../secrets/vault.js'
 import type { SlotPool } from './call-slots.js'
 
@@ -81,7 +81,12 @@ export function agentPartySpec(
 /** No call lasts longer than two hours; the reaper ends it two minutes after the bot's own limit. */
 const MAX_BOT_SECONDS = 2 * 3600 - 120
 
-export type BotProblem = 'no_endpoint' | 'no_classification' | 'no_variables' | 'no_semicolons'
+export type BotProblem =
+  | 'no_endpoint'
+  | 'no_classification'
+  | 'no_variables'
+  | 'no_semicolons'
+  | 'secret_host_not_allowed'
 
 /**
  * Builds the party of a number in `byo_ws`, or returns what is missing. Throws EngineError `storage_failed`.
@@ -104,10 +109,13 @@ export async function botPartySpec(
   // Sender classification is a legal requirement for outbound calls only.
   if (classification === null && numbers.direction === 'outbound') return 'no_classification'
   const { authSecretId, customParameters, ...target } = endpoint
-  const secret =
-    authSecretId === null
-      ? null
-      : await readSecretValue(db, openVault(rootKey, 'secret-encryption'), organizationId, authSecretId)
+  let secret: string | null = null
+  if (authSecretId !== null) {
+    const vault = openVault(rootKey, 'secret-encryption')
+    const found = await readSecretFor(db, vault, organizationId, { secretId: authSecretId, url: target.url })
+    if (found.kind !== 'value') return 'secret_host_not_allowed'
+    secret = found.value
+  }
   return {
     row: { agentId: null, agentVersion: null, agentVersionId: null, routingMode: 'byo_ws' },
     purpose: asPurpose(classification),

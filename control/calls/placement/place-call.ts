@@ -149,6 +149,12 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<C
     if (party === 'no_semicolons') {
       return contradiction('Variables for this bot type must not contain ";", nor "=" in names.', 'variables')
     }
+    if (party === 'secret_host_not_allowed') {
+      return contradiction(
+        'The secret of the media endpoint may not be sent to the host of its URL. Add the host to the secret.',
+        'numberId',
+      )
+    }
     if (party === 'no_classification') {
       return contradiction('Set the sender classification of the organization first.', 'numberId')
     }

@@ -111,6 +111,8 @@ export interface SecretRow {
   readonly keyId: string
   /** Last four characters of the value. Null if the value is too short to show any. */
   readonly last4: string | null
+  /** JSON array of the hosts that the secret may be sent to. Empty for secrets of earlier releases. */
+  readonly hosts: string
   readonly createdBy: string
   readonly createdAt: number
   readonly updatedAt: number
@@ -121,6 +123,15 @@ export interface SecretUseRow {
   readonly secretId: string
   readonly usedByType: string
   readonly usedById: string
+}
+
+/** A host that a secret was configured to be sent to. The first use of a pair has an audit entry. */
+export interface SecretHostRow {
+  readonly secretId: string
+  readonly host: string
+  /** 1 if an earlier release sent the secret there. Such pairs count until the secret gets its hosts. */
+  readonly inherited: number
+  readonly createdAt: number
 }
 
 export interface ConnectionRow {
@@ -155,6 +166,7 @@ export interface OrganizationTables {
   auditEntries: AuditEntryRow
   secrets: SecretRow
   secretUses: SecretUseRow
+  secretHosts: SecretHostRow
   connections: ConnectionRow
   connectionUses: ConnectionUseRow
 }
