@@ -127,6 +127,7 @@ await onEachDialect(t, async (t, open) => {
       outputVariables: [{ name: 'b' }],
       evaluationCriteria: [{ id: /.+/, name: 'Polite' }],
     })
+    const at = (url: string) => ({ tools: [{ name: 'a', description: 'x', http: { ...http, url } }] })
     const credential = (auth: object) => ({
       tools: [{ name: 'a', description: 'x', http: { ...http, auth: { secretId: 'sec_1', ...auth } } }],
     })
@@ -209,6 +210,10 @@ await onEachDialect(t, async (t, open) => {
         { tools: [{ name: 'a', description: 'x', http: { ...http, headers: { Host: 'x' } } }] },
         'tools[0].http.headers.Host',
       ],
+      [at('https:example.com'), 'tools[0].http.url'],
+      [at('https:\\\\example.com'), 'tools[0].http.url'],
+      [at('https://example.com/\n'), 'tools[0].http.url'],
+      [at(' https://example.com/'), 'tools[0].http.url'],
       [credential({ type: 'bearer', header: 'Content-Length' }), 'tools[0].http.auth.header'],
       [credential({ type: 'api_key', name: 'two words' }), 'tools[0].http.auth.name'],
       [
@@ -227,6 +232,10 @@ await onEachDialect(t, async (t, open) => {
       )
     }
     t.same((await send('GET', path)).body, changed.body, 'nothing of that was stored')
+    const url = 'HTTPS://Example.com:443/a b/../c?q={{x}}'
+    const parsed = { http: { url: 'https://example.com/c?q={{x}}' } }
+    const tools = [{ name: 'a', description: 'x', http: { ...http, url } }]
+    t.match(dataOf(await send('PATCH', path, json({ tools }))), { tools: [parsed] }, 'a URL as it is sent')
   })
 
   await t.test('catalogue errors, contradictions and unknown references name the path', async (t) => {

@@ -4,6 +4,7 @@ import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import { idParam } from '../base/schemas.js'
 import { isForeignKeyViolation } from '../db/constraint-error.js'
+import { parsedUrl } from '../net/url-form.js'
 import { type AgentConfig, type ConfigPatch, configPatchShape, defaultConfig, readConfig } from './config.js'
 import { mergeConfig } from './merge.js'
 import { publishProblem } from './publishable.js'
@@ -244,17 +245,18 @@ async function configured(
   base: AgentConfig,
   patch: ConfigPatch,
 ): Promise<AgentConfig | Refusal<'validation_error' | 'unprocessable_entity' | 'not_found'>> {
-  const config = mergeConfig(base, patch)
+  const merged = mergeConfig(base, patch)
   const issue =
-    duplicateName(config) ??
-    reservedName(config) ??
-    headerProblem(config) ??
-    (patch.tools === undefined ? null : await addressIssue(deps, config))
+    duplicateName(merged) ??
+    reservedName(merged) ??
+    headerProblem(merged) ??
+    (patch.tools === undefined ? null : await addressIssue(deps, merged))
   if (issue !== null) {
     return refuse('validation_error', 'A field failed validation.', {
       issues: [{ path: issue.path, reason: issue.message }],
     })
   }
+  const config = patch.tools === undefined ? merged : withParsedUrls(merged)
   const problem =
     catalogueProblem(config, deps.settings.providers) ?? toolProblem(config) ?? transferProblem(config)
   if (problem !== null) return refuse('unprocessable_entity', problem.message, { path: problem.path })
@@ -287,6 +289,13 @@ async function addressIssue(
     if (problem !== null) return { path: `tools[${index}].http.url`, message: problem.reason }
   }
   return null
+}
+
+function withParsedUrls(config: AgentConfig): AgentConfig {
+  const tools = config.tools.map((tool) =>
+    tool.http === null ? tool : { ...tool, http: { ...tool.http, url: parsedUrl(tool.http.url) } },
+  )
+  return { ...config, tools }
 }
 
 /** A secret or connection that was deleted after the check is a conflict. */

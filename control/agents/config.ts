@@ -65,9 +65,19 @@ const HeaderValue = z
   .max(1_000)
   .regex(/^[^\r\n\0]*$/)
 
+// The address check of the API refuses URLs that are valid here but badly written.
+const ToolUrl = z
+  .string()
+  .max(2_048)
+  .refine(
+    (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
+    'must be an http or https URL',
+  )
+  .meta({ format: 'uri' })
+
 const ToolHttp = z.strictObject({
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
-  url: z.url({ protocol: /^https?$/ }).max(2_048),
+  url: ToolUrl,
   timeoutMs: z.int().min(1_000).max(20_000).default(8_000),
   headers: z
     .record(HeaderName, HeaderValue)

@@ -9,6 +9,7 @@ import { DEVELOPER_ROLES } from '../api/scopes.js'
 import { idParam, openEnum, patchBody, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import { isForeignKeyViolation, isUniqueViolation } from '../db/constraint-error.js'
 import type { ConnectionRow } from '../db/tables/organization.js'
+import { parsedUrl } from '../net/url-form.js'
 import { readSecretFor, recordTargets, refusedTarget, type SecretTarget } from '../secrets/host-store.js'
 import { hostOf } from '../secrets/hosts.js'
 import { unknownSecrets } from '../secrets/store.js'
@@ -86,11 +87,13 @@ export const createConnection = operation({
   fails: ['validation_error', 'not_found', 'unprocessable_entity', 'conflict'],
   run: async ({ body, actor, deps, requestId }) => {
     const { organizationId } = actor
-    const problem = await targetProblem(deps, organizationId, body)
+    const problem =
+      (await urlProblem(deps, body.baseUrl)) ?? (await secretProblem(deps, organizationId, body))
     if (problem !== null) return problem
+    const connection = { ...body, baseUrl: parsedUrl(body.baseUrl), organizationId }
     return guarded(() =>
       audited({ actor, deps, requestId }, async (trx, record, now) => {
-        const row = await insertConnection(trx, { ...body, organizationId }, now)
+        const row = await insertConnection(trx, connection, now)
         if (row === null) return nameTaken()
         await record('connection.created', row.id, { after: facts(row) })
         await recordTargets(trx, targetsOf(row), { organizationId, actor, requestId, now })
@@ -123,11 +126,13 @@ export const updateConnection = operation({
       baseUrl: body.baseUrl ?? before.baseUrl,
       secretId: body.secretId === undefined ? before.secretId : body.secretId,
     }
-    const problem = retargeted ? await targetProblem(deps, organizationId, target) : null
+    const problem =
+      (body.baseUrl === undefined ? null : await urlProblem(deps, body.baseUrl)) ??
+      (retargeted ? await secretProblem(deps, organizationId, target) : null)
     if (problem !== null) return problem
     const change = {
       ...(body.name === undefined ? {} : { name: body.name }),
-      ...(body.baseUrl === undefined ? {} : { baseUrl: body.baseUrl }),
+      ...(body.baseUrl === undefined ? {} : { baseUrl: parsedUrl(body.baseUrl) }),
       ...(body.secretId === undefined ? {} : { secretId: body.secretId }),
     }
     return guarded(() =>
@@ -243,20 +248,21 @@ function targetsOf({ secretId, baseUrl }: ConnectionRow): readonly SecretTarget[
   return secretId === null ? [] : [{ secretId, url: baseUrl }]
 }
 
-/**
- * Returns why the URL and the secret cannot be saved. Resolves the host name but contacts no server.
- */
-async function targetProblem(
+/** Returns why the URL cannot be saved. Resolves the host name but contacts no server. */
+async function urlProblem(deps: Deps, baseUrl: string): Promise<Refusal<'validation_error'> | null> {
+  const problem = await deps.egress.check(baseUrl, 'http')
+  if (problem === null) return null
+  return refuse('validation_error', 'A field failed validation.', {
+    issues: [{ path: 'baseUrl', reason: problem.reason }],
+  })
+}
+
+/** Returns why the secret cannot be sent to the base URL. */
+async function secretProblem(
   deps: Deps,
   organizationId: string,
   { baseUrl, secretId }: { readonly baseUrl: string; readonly secretId: string | null },
-): Promise<Refusal<'validation_error' | 'not_found' | 'unprocessable_entity'> | null> {
-  const problem = await deps.egress.check(baseUrl, 'http')
-  if (problem !== null) {
-    return refuse('validation_error', 'A field failed validation.', {
-      issues: [{ path: 'baseUrl', reason: problem.reason }],
-    })
-  }
+): Promise<Refusal<'not_found' | 'unprocessable_entity'> | null> {
   if (secretId === null) return null
   const known =
     isId('sec', secretId) && (await unknownSecrets(deps.db, organizationId, [secretId])).length === 0

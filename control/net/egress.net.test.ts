@@ -99,6 +99,20 @@ const REFUSED: readonly [url: string, reason: RegExp][] = [
   ['https://both.example.com/', /resolves to an address that is not public/],
   ['https://unknown.example.com/', /does not resolve/],
   [`https://hooks.example.com/${'a'.repeat(2048)}`, /longer than 2048/],
+  [`https://hooks.example.com/${'é'.repeat(1000)}`, /longer than 2048/],
+  ['https://hooks.example.com/\r\nx', /control characters/],
+  ['https://hooks.exa\tmple.com/', /control characters/],
+  ['\u0000https://hooks.example.com/', /control characters/],
+  [' https://hooks.example.com/', /start or end with a blank/],
+  ['https://hooks.example.com/ ', /start or end with a blank/],
+  ['https:hooks.example.com', /\/\/ and a host/],
+  ['https:/hooks.example.com', /\/\/ and a host/],
+  ['https:///hooks.example.com', /\/\/ and a host/],
+  ['https:\\\\hooks.example.com\\@8.8.8.8', /backslash/],
+  ['https://hooks.example.com\\@8.8.8.8/', /backslash/],
+  ['https://@hooks.example.com/', /user or password/],
+  ['https://:@hooks.example.com/', /user or password/],
+  ['https://hooks.example.com:0/', /port 0/],
 ]
 
 t.test('targets that are not public https are rejected when they are saved', async (t) => {
@@ -110,6 +124,9 @@ t.test('targets that are not public https are rejected when they are saved', asy
   t.match(await egress.check('ws://hooks.example.com/', 'websocket'), { reason: /must start with wss/ })
   for (const [url, reason] of REFUSED) t.match(await egress.check(url, 'http'), { reason }, url)
   t.throws(() => egress.permit('https://127.0.0.1/', 'http'), { code: 'egress_refused' })
+  t.throws(() => egress.permit('https://hooks.example.com:0/', 'http'), { code: 'egress_refused' })
+  t.equal(await egress.check('https://hooks.example.com/a@b', 'http'), null, 'an at sign in the path')
+  t.match(await egress.check('tls://hooks.example.com:0', 'tcp'), { reason: /port 0/ })
   t.equal(egress.permit('https://hooks.example.com/a', 'http').pathname, '/a')
 })
 

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import { EngineError } from '../../media/base/errors.js'
 import { isPublicAddress, openSafeResolver, type Resolver } from '../../media/base/public-address.js'
 import { URL_SCHEMES as BOT_SCHEMES, type BotTransport } from '../../media/byo/bot-spec.js'
+import { urlFormProblem } from './url-form.js'
 
 export interface EgressOptions {
   /** For development: allows loopback and private addresses, and plain http, ws and tcp. */
@@ -24,7 +25,10 @@ export interface UrlProblem {
  * agents must not follow redirects.
  */
 export interface Egress {
-  /** Returns null when the URL may be used now. Resolves the name but contacts no server. */
+  /**
+   * Returns null when the URL is well written and may be used now. Resolves the name but contacts no server.
+   * Store the URL as `parsedUrl` returns it.
+   */
   check(url: string, kind: UrlKind): Promise<UrlProblem | null>
   /**
    * Checks form, scheme, credentials and literal addresses without a DNS lookup. Throws EngineError
@@ -53,6 +57,7 @@ export function openEgress(options: EgressOptions): Egress {
     if (url.length > MAX_URL) return { reason: `is longer than ${MAX_URL} characters` }
     if (!URL.canParse(url)) return { reason: 'is not a URL' }
     const parsed = new URL(url)
+    if (parsed.href.length > MAX_URL) return { reason: `is longer than ${MAX_URL} characters when encoded` }
     const [safe, plain] = SCHEMES[kind]
     if (parsed.protocol !== safe && !(allowPrivate && parsed.protocol === plain)) {
       return { reason: `must start with ${safe}//` }
@@ -64,6 +69,7 @@ export function openEgress(options: EgressOptions): Egress {
     // RFC 6455 3: WebSocket URLs have no fragment.
     if (kind === 'websocket' && parsed.hash !== '') return { reason: 'must not have a fragment' }
     if (kind === 'tcp' && parsed.port === '') return { reason: 'has no port' }
+    if (parsed.port === '0') return { reason: 'must not have port 0' }
     if (!allowPrivate && isIP(host) !== 0 && !isPublicAddress(host))
       return { reason: 'is not a public address' }
     return parsed
@@ -76,6 +82,8 @@ export function openEgress(options: EgressOptions): Egress {
     async check(url, kind) {
       const parsed = examine(url, kind)
       if (!(parsed instanceof URL)) return parsed
+      const form = urlFormProblem(url)
+      if (form !== null) return { reason: form }
       const host = hostOf(parsed)
       if (isIP(host) !== 0) return null
       try {

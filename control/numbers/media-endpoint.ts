@@ -7,6 +7,7 @@ import type { Deps } from '../api/deps.js'
 import { type Refusal, refuse } from '../api/problem.js'
 import { openEnum } from '../base/schemas.js'
 import type { Db, Trx } from '../db/database.js'
+import { parsedUrl } from '../net/url-form.js'
 import { refusedTarget } from '../secrets/host-store.js'
 import { hostOf } from '../secrets/hosts.js'
 import { unknownSecrets } from '../secrets/store.js'
@@ -148,7 +149,7 @@ export async function checkEndpoint(
   }
   return {
     type: input.type,
-    url: input.url,
+    url: parsedUrl(input.url),
     format,
     sampleRate,
     authSecretId,

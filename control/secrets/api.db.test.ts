@@ -212,6 +212,8 @@ await onEachDialect(t, async (t, open) => {
       'https://[::1]/',
       'https://169.254.169.254/latest',
       'https://user:pass@example.com/',
+      'https:example.com',
+      'https://example.com:0/',
       `https://example.com/${'x'.repeat(2_100)}`,
     ]) {
       const answer = await create({ baseUrl })
@@ -252,7 +254,9 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await developer.send('PATCH', path, json({ name: 'D' }))).status, 409, 'renamed onto another')
     const freed = await developer.send('PATCH', path, json({ name: 'E', secretId: null }))
     t.match(dataOf(freed), { name: 'E', secretId: null, baseUrl })
-    const [entry] = itemsOf(await admin.send('GET', '/v1/organization/audit-log?limit=1'))
+    const moved = await developer.send('PATCH', path, json({ baseUrl: 'https://CRM.example.com:443' }))
+    t.match(dataOf(moved), { baseUrl: 'https://crm.example.com/' }, 'a URL as it is sent')
+    const [, entry] = itemsOf(await admin.send('GET', '/v1/organization/audit-log?limit=2'))
     t.match(entry, {
       action: 'connection.updated',
       before: { name: 'C', secretId },

@@ -70,6 +70,9 @@ await onEachDialect(t, async (t, open) => {
     const row = await database.db.selectFrom('webhookEndpoints').selectAll().executeTakeFirstOrThrow()
     t.notOk(JSON.stringify(row).includes(String(secret)), 'encrypted at rest')
 
+    const moved = await send('PATCH', path, { json: { url: 'HTTP://127.0.0.1:80' } })
+    t.equal(dataOf(moved).url, 'http://127.0.0.1/', 'a URL as it is sent')
+    await send('PATCH', path, { json: { url: receiver.url } })
     const changed = await send('PATCH', path, { json: { description: null, events: ['call.answered'] } })
     t.strictSame(dataOf(changed), { ...endpoint, description: null, events: ['call.answered'] })
     t.equal((await send('DELETE', path)).status, 204)
@@ -96,6 +99,8 @@ await onEachDialect(t, async (t, open) => {
       [{ ...valid, url: 'ftp://example.com/' }, 'url'],
       [{ ...valid, url: 'https://user:pass@example.com/' }, 'url'],
       [{ ...valid, url: `https://example.com/${'a'.repeat(2048)}` }, 'url'],
+      [{ ...valid, url: 'https:example.com' }, 'url'],
+      [{ ...valid, url: 'https://example.com/\r\nx: y' }, 'url'],
       [{ ...valid, url: null }, 'url'],
       [{ ...valid, description: 'x'.repeat(201) }, 'description'],
       [{ ...valid, secret: 'mine' }, 'secret'],

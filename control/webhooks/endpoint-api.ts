@@ -7,6 +7,7 @@ import { type Refusal, refuse } from '../api/problem.js'
 import { idParam, openEnum, patchBody, Timestamp, timestamp } from '../base/schemas.js'
 import type { WebhookEndpointRow } from '../db/tables/webhooks.js'
 import { EVENT_TYPES } from '../events/event-types.js'
+import { parsedUrl } from '../net/url-form.js'
 import { postWebhook } from './delivery-attempt.js'
 import {
   type AuditHook,
@@ -116,7 +117,7 @@ const createWebhook = operation({
   run: async ({ body, actor, deps, requestId }) => {
     const problem = await urlProblem(deps, body.url)
     if (problem !== null) return problem
-    const fields = { url: body.url, events: body.events, description: body.description ?? null }
+    const fields = { url: parsedUrl(body.url), events: body.events, description: body.description ?? null }
     const made = await createEndpoint(
       deps.db,
       deps.rootKey,
@@ -190,7 +191,7 @@ const updateWebhook = operation({
     const problem = body.url === undefined ? null : await urlProblem(deps, body.url)
     if (problem !== null) return problem
     const change = {
-      ...(body.url === undefined ? {} : { url: body.url }),
+      ...(body.url === undefined ? {} : { url: parsedUrl(body.url) }),
       ...(body.events === undefined ? {} : { events: body.events }),
       ...(body.description === undefined ? {} : { description: body.description }),
       ...(body.enabled === undefined ? {} : { enabled: body.enabled }),
