@@ -1,6 +1,8 @@
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { openTestApi } from '../../fixtures/api/api.js'
-import { CHROMIUM, openBrowserPage } from '../../fixtures/service/chromium.js'
+import { POLL_MS, WAIT_LIMIT_MS } from '../../fixtures/host/deadlines.js'
+import { type BrowserPage, CHROMIUM, openBrowserPage } from '../../fixtures/service/chromium.js'
 import { silentLog } from '../../media/base/log.js'
 import { insertUser } from '../access/accounts/store.js'
 import { accessOperations } from '../access/api.js'
@@ -10,16 +12,17 @@ import { createMailToken } from '../mail/mail-tokens.js'
 
 const skip = CHROMIUM === null ? 'chromium is not installed' : false
 
-/** Resolves with the text of the element as soon as it exists, or with null when it does not come. */
-const textOf = (selector: string) => `new Promise((resolve) => {
-  const giveUp = performance.now() + 30_000
-  const look = () => {
-    const found = document.querySelector(${JSON.stringify(selector)})
-    if (found !== null || performance.now() > giveUp) resolve(found === null ? null : found.textContent)
-    else setTimeout(look, 20)
+/** Returns the text of an element as soon as it is there. The page may change meanwhile. Throws if it does not come. */
+async function textOf(page: BrowserPage, selector: string): Promise<string> {
+  const expression = `document.querySelector(${JSON.stringify(selector)})?.textContent ?? null`
+  for (let waited = 0; waited < WAIT_LIMIT_MS; waited += POLL_MS) {
+    // The expression fails while the browser replaces the document.
+    const text = await page.evaluate(expression).catch(() => null)
+    if (typeof text === 'string') return text
+    await setTimeout(POLL_MS)
   }
-  look()
-})`
+  throw new Error(`${selector} did not appear`)
+}
 
 t.test('a mailed link in a real browser', { skip }, async (t) => {
   const database = openDatabase('sqlite::memory:', silentLog)
@@ -44,14 +47,14 @@ t.test('a mailed link in a real browser', { skip }, async (t) => {
   })
 
   await page.open(`${api.url}/verify-email?token=${token}`)
-  t.match(await page.evaluate(textOf('form')), 'Password, at least 10 characters')
+  t.match(await textOf(page, 'form'), 'Password, at least 10 characters')
   t.equal(await page.evaluate(`getComputedStyle(document.querySelector('label')).display`), 'block', 'styled')
   await page.evaluate(`{
     document.querySelector('[name=name]').value = 'Asha'
     document.querySelector('[name=password]').value = 'correct horse battery'
     document.querySelector('button').click()
   }`)
-  t.match(await page.evaluate(textOf('[role=status]')), 'Your address is confirmed')
+  t.match(await textOf(page, '[role=status]'), 'Your address is confirmed')
   t.notMatch(await page.evaluate('location.href'), token)
   const user = await db.selectFrom('users').selectAll().where('id', '=', subjectId).executeTakeFirstOrThrow()
   t.not(user.emailVerifiedAt, null)
