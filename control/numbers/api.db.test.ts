@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
+import { takeSandboxNumbers } from '../../fixtures/api/sandbox-numbers.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { assignSandboxNumber } from './sandbox-number.js'
 
@@ -58,25 +58,15 @@ await onEachDialect(t, async (t, open) => {
       const { organizationId: hoarder } = await calling.anotherOrganization()
       const { organizationId: late } = await calling.anotherOrganization()
       const agentId = await calling.publishAgent()
-      const since = clock.wall()
-      // All remaining numbers, in one statement: 9,899 of them belong to one organization.
-      await sql`
-      insert into numbers (id, "organizationId", environment, e164, label, provider, region, "numberType", series,
-        "rentalPaise", "setupPaise", "renewalCycle", "purchasedAt", status, inbound, "routingMode", "recordCalls",
-        "createdAt")
-      with recursive n(i) as (select 101 union all select i + 1 from n where i < 9999)
-      select 'num_hoard' || i, ${hoarder}, 'test', '+91900000' || substr(cast(10000 + i as text), 2), 'x', 'sandbox',
-        'DL', 'mobile', 'regular', 0, 0, 'anniversary', cast(${since} as bigint) + i, 'active', 'ready', 'svc_agent', 1,
-        cast(${since} as bigint) + i
-      from n`.execute(db)
+      await takeSandboxNumbers(db, hoarder, 101, clock.wall())
       const assign = () => assignSandboxNumber(db, late, clock.wall())
       t.equal(await assign(), null, 'all are young')
       clock.advance(hour + 101)
       t.match(await assign(), { e164: '+919000000101', organizationId: late }, 'the oldest unused one')
-      const released = await db.selectFrom('numbers').selectAll().where('id', '=', 'num_hoard101').execute()
+      const released = await db.selectFrom('numbers').selectAll().where('id', '=', 'num_taken101').execute()
       t.match(released, [{ status: 'released', releasedAt: clock.wall() }])
       t.equal(await assign(), null, 'the others are not old enough')
-      await db.updateTable('numbers').set({ agentId }).where('id', '=', 'num_hoard102').execute()
+      await db.updateTable('numbers').set({ agentId }).where('id', '=', 'num_taken102').execute()
       clock.advance(10_000)
       t.match(await assign(), { e164: '+919000000103' }, 'a number with an agent stays')
       const row = await db

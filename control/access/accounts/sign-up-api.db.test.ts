@@ -1,6 +1,7 @@
 import t from 'tap'
 import { BrowserSession, openUsersApi } from '../../../fixtures/api/browser-session.js'
 import { cheapPasswords } from '../../../fixtures/api/cheap-passwords.js'
+import { takeSandboxNumbers } from '../../../fixtures/api/sandbox-numbers.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { listNumbers } from '../../numbers/api.js'
 import { accessOperations } from '../api.js'
@@ -188,6 +189,29 @@ t.test('sign-up and login', async (t) => {
         body: { error: { code: 'invalid_token' } },
       })
       t.equal((await post('/v1/auth/login', { email, password: PASSWORD })).status, 200)
+      await api.close()
+    })
+
+    await t.test('a verification does not need a free sandbox number', async (t) => {
+      const database = await open()
+      const api = await openUsersApi({ database, operations: [...accessOperations, listNumbers] })
+      await takeSandboxNumbers(database.db, api.organizationId, 100, api.clock.wall())
+      const browser = new BrowserSession(api)
+      const email = 'late@clinic.example'
+      const post = (path: string, json: object) => browser.send('POST', path, { json })
+      t.equal((await post('/v1/signup', { email, organizationName: 'Late' })).status, 201)
+      const token = await api.tokenFor(email)
+      t.equal((await post('/v1/auth/verify-email', { token, password: PASSWORD })).status, 200)
+      const logIn = async () => (await post('/v1/auth/login', { email, password: PASSWORD })).status
+      t.equal(await logIn(), 200)
+      t.match(await browser.send('GET', '/v1/numbers'), { status: 200, body: { data: [] } })
+      api.clock.advance(3_600_000 + 10_000)
+      t.equal(await logIn(), 200)
+      t.match(
+        await browser.send('GET', '/v1/numbers'),
+        { status: 200, body: { data: [{ e164: '+919000000100' }] } },
+        'the next sign-in tries again',
+      )
       await api.close()
     })
 
