@@ -10,8 +10,6 @@ import { Email } from '../access/accounts/schemas.js'
 import { createStaffUser } from '../access/accounts/staff-user.js'
 import type { Environment, Scope } from '../api/operation.js'
 import { SCOPES } from '../api/scopes.js'
-import { startParley } from '../app/service.js'
-import { sipAddressText } from '../app/sip-connection.js'
 import { parseInstant } from '../base/instant.js'
 import { openPasswordHasher } from '../base/passwords.js'
 import { addRootKey, openRootKey } from '../base/root-key.js'
@@ -22,15 +20,8 @@ import { migrate } from '../db/migrate.js'
 import { openLog, type ServiceLog } from '../observe/log.js'
 import { retryResult } from '../results/store.js'
 import { resealAll } from '../secrets/reseal.js'
-import { backupCommand } from './backup.js'
-import { botCheckCommand } from './bot-check.js'
-import { drawCommand } from './draw.js'
 import { oneOf, parseOptions, Signals, UsageError } from './options.js'
-import { sipServerCommand } from './sip-server.js'
-import { talkCommand } from './talk/command.js'
-import { traceCommand } from './trace.js'
 import { UncaughtErrors } from './uncaught-errors.js'
-import { listenForWebhooks } from './webhooks-listen-command.js'
 
 const COMMANDS = `parley start
     Runs the service until SIGTERM or SIGINT. It then refuses new calls, lets live calls continue for
@@ -140,6 +131,8 @@ async function start(): Promise<number> {
   // Created first, so that a signal during start-up is not lost.
   const signals = new Signals()
   try {
+    const { startParley } = await import('../app/service.js')
+    const { sipAddressText } = await import('../app/sip-connection.js')
     const parley = await startParley(settings, { clock: systemClock, log })
     if (parley.firstStart !== null) process.stderr.write(firstStartText(parley.firstStart))
     const sip = parley.sip.map(sipAddressText)
@@ -243,10 +236,13 @@ async function withDatabase(work: (db: Db, settings: Settings) => Promise<void>)
   }
 }
 
-/** Runs one command line. Returns the exit status. */
+/** Runs one command line. Returns the exit status. A command's modules are loaded when it runs: all take seconds. */
 export async function run(args: readonly string[]): Promise<number> {
   const [command, ...rest] = args
-  if (command === 'sip-server') return sipServerCommand(rest)
+  if (command === 'sip-server') {
+    const { sipServerCommand } = await import('./sip-server.js')
+    return sipServerCommand(rest)
+  }
   if (command === undefined || command === '--help' || command === 'help' || rest.includes('--help')) {
     process.stdout.write(helpText())
     return command === undefined ? 2 : 0
@@ -260,15 +256,33 @@ export async function run(args: readonly string[]): Promise<number> {
     parseOptions(rest, {})
     return start()
   }
-  if (command === 'backup' || command === 'restore') return backupCommand(command, rest, settingsOrThrow)
-  if (command === 'bot-check') return botCheckCommand(rest)
-  if (command === 'trace') return traceCommand(rest, withDatabase)
-  if (command === 'draw') return drawCommand(rest, withDatabase)
+  if (command === 'backup' || command === 'restore') {
+    const { backupCommand } = await import('./backup.js')
+    return backupCommand(command, rest, settingsOrThrow)
+  }
+  if (command === 'bot-check') {
+    const { botCheckCommand } = await import('./bot-check.js')
+    return botCheckCommand(rest)
+  }
+  if (command === 'trace') {
+    const { traceCommand } = await import('./trace.js')
+    return traceCommand(rest, withDatabase)
+  }
+  if (command === 'draw') {
+    const { drawCommand } = await import('./draw.js')
+    return drawCommand(rest, withDatabase)
+  }
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))
-  if (command === 'talk') return talkCommand(rest, withDatabase)
+  if (command === 'talk') {
+    const { talkCommand } = await import('./talk/command.js')
+    return talkCommand(rest, withDatabase)
+  }
   if (command === 'results' && rest[0] === 'again') return resultsAgain(rest.slice(1))
-  if (command === 'webhooks' && rest[0] === 'listen') return listenForWebhooks(rest.slice(1), settingsOrThrow)
+  if (command === 'webhooks' && rest[0] === 'listen') {
+    const { listenForWebhooks } = await import('./webhooks-listen-command.js')
+    return listenForWebhooks(rest.slice(1), settingsOrThrow)
+  }
   if (command === 'staff' && rest[0] === 'create') return createStaff(rest.slice(1))
   throw new UsageError(`no such command: ${args.join(' ')}`)
 }
