@@ -8,11 +8,11 @@ import { seeded } from '../../../fixtures/host/random.js'
 import { type Caller, type CallerTest, call } from '../../../fixtures/service/caller.js'
 
 /*
- * Every type of bot, with one call that uses every feature and three that end in different ways: real SIP and
- * RTP on one side, a real WebSocket on the other. The types run in parallel on one media worker.
+ * Every type of bot, with one call that uses every feature and three that end in different ways: SIP, RTP and
+ * WebSocket on real sockets, in virtual time.
  */
 
-const service = await openByoService(t)
+const service = await openByoService(t, { virtual: true })
 t.jobs = 5
 
 const DTMF = 101
@@ -55,7 +55,7 @@ function packetsOf({ caller }: Line, hz: number, from = 0) {
 
 for (const [index, wire] of BOT_PROTOCOLS.entries()) {
   t.test(wire.name, { buffered: true, timeout: 150_000 }, async (t) => {
-    const bot = await openBot(t)
+    const bot = await openBot(t, { clock: service.clock })
     const { e164 } = await service.routed({ ...wire.endpoint, url: `${bot.url}/bot` }, wire.secret)
 
     await t.test('a call', async (t) => {
