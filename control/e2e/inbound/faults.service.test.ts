@@ -12,10 +12,10 @@ import { cseqOf, type SipMessage } from '../../../fixtures/sip/sip-message.js'
 import { openUdp } from '../../../fixtures/sip/sip-transport.js'
 
 /*
- * Calls to the whole service while messages are lost, delayed, malformed or forged, with real media.
+ * Calls to the whole service while messages are lost, delayed, malformed or forged, in virtual time.
  */
 
-const service = await openService(t)
+const service = await openService(t, { virtual: true })
 t.jobs = 4
 
 /** Options of a test that runs in parallel; each test needs its own object. */
@@ -249,7 +249,11 @@ t.test('media from another socket is ignored, not recorded and not answered', be
   const caller = await call(t, service, { rtp: { background: tone(440, 1_000) } })
   await caller.answered()
   await caller.until('media', () => caller.rtp.received.length > 10)
-  const intruder = await openRtpPeer({ codec: 'PCMA', background: tone(1_000, 1_000, 8_000, 0.9) })
+  const intruder = await openRtpPeer({
+    codec: 'PCMA',
+    clock: service.clock,
+    background: tone(1_000, 1_000, 8_000, 0.9),
+  })
   t.teardown(() => intruder.close())
   intruder.start(caller.remote)
   const callId = await caller.callId()
@@ -274,7 +278,11 @@ t.test('the far end moves its media with a re-INVITE', beside(), async (t) => {
   const caller = await call(t, service)
   await caller.answered()
   await caller.until('media', () => caller.rtp.received.length > 10)
-  const other = await openRtpPeer({ codec: 'PCMU', onPacket: () => queueMicrotask(() => caller.peer.wake()) })
+  const other = await openRtpPeer({
+    codec: 'PCMU',
+    clock: service.clock,
+    onPacket: () => queueMicrotask(() => caller.peer.wake()),
+  })
   t.teardown(() => other.close())
   caller.dialog.reinvite(offerOf(other))
   t.equal(await caller.dialog.final(), 200)
