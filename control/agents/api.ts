@@ -250,7 +250,7 @@ async function configured(
     duplicateName(merged) ??
     reservedName(merged) ??
     headerProblem(merged) ??
-    (patch.tools === undefined ? null : await addressIssue(deps, merged))
+    (patch.tools === undefined ? null : await addressIssue(deps, organizationId, merged))
   if (issue !== null) {
     return refuse('validation_error', 'A field failed validation.', {
       issues: [{ path: issue.path, reason: issue.message }],
@@ -278,11 +278,14 @@ async function configured(
 /** Returns the first tool whose URL is not a public https URL. */
 async function addressIssue(
   { egress }: Deps,
+  organizationId: string,
   { tools }: AgentConfig,
 ): Promise<{ readonly path: string; readonly message: string } | null> {
   const urls = [...new Set(tools.flatMap(({ http }) => (http === null ? [] : [http.url])))]
   const problems = new Map(
-    await Promise.all(urls.map(async (url) => [url, await egress.check(url, 'http')] as const)),
+    await Promise.all(
+      urls.map(async (url) => [url, await egress.check(url, 'http', organizationId)] as const),
+    ),
   )
   for (const [index, { http }] of tools.entries()) {
     const problem = http === null ? null : (problems.get(http.url) ?? null)

@@ -21,7 +21,7 @@ export async function botCheckCommand(args: readonly string[]): Promise<number> 
   const report = await checkBot({
     spec,
     clock: systemClock,
-    lookup: openSafeResolver(allowPrivate).lookup,
+    lookup: openSafeResolver(allowPrivate).lookupOf('cli'),
     allowPrivate,
   })
   const findings = findingsOf(report)

@@ -76,7 +76,15 @@ export async function forwardEvents(options: ListenOptions): Promise<void> {
     const at = Math.floor(clock.wall() / 1000)
     const stamp = { type: line.type, eventId: line.id, attempt: 1, at }
     const headers = webhookHeaders(body, [options.secret], stamp)
-    const attempt = await postWebhook({ egress, clock, url: options.forward, headers, body, signal })
+    const attempt = await postWebhook({
+      egress,
+      organizationId: 'cli',
+      clock,
+      url: options.forward,
+      headers,
+      body,
+      signal,
+    })
     say(
       `${line.createdAt}  ${line.type}  ${line.id}  -> ${attempt.status ?? attempt.error} (${attempt.durationMs} ms)`,
     )

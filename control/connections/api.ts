@@ -88,7 +88,7 @@ export const createConnection = operation({
   run: async ({ body, actor, deps, requestId }) => {
     const { organizationId } = actor
     const problem =
-      (await urlProblem(deps, body.baseUrl)) ?? (await secretProblem(deps, organizationId, body))
+      (await urlProblem(deps, actor.organizationId, body.baseUrl)) ?? (await secretProblem(deps, organizationId, body))
     if (problem !== null) return problem
     const connection = { ...body, baseUrl: parsedUrl(body.baseUrl), organizationId }
     return guarded(() =>
@@ -127,7 +127,7 @@ export const updateConnection = operation({
       secretId: body.secretId === undefined ? before.secretId : body.secretId,
     }
     const problem =
-      (body.baseUrl === undefined ? null : await urlProblem(deps, body.baseUrl)) ??
+      (body.baseUrl === undefined ? null : await urlProblem(deps, actor.organizationId, body.baseUrl)) ??
       (retargeted ? await secretProblem(deps, organizationId, target) : null)
     if (problem !== null) return problem
     const change = {
@@ -219,7 +219,7 @@ export const testConnection = operation({
     const found =
       headers === null
         ? ({ ok: false, status: null, durationMs: 0, error: 'secret_host_not_allowed' } as const)
-        : await probe({ egress: deps.egress, clock: deps.clock, url: row.baseUrl, headers })
+        : await probe({ egress: deps.egress, organizationId, clock: deps.clock, url: row.baseUrl, headers })
     await recordTest(deps.db, row, found.ok ? 'ok' : 'failing', deps.clock.wall())
     return found
   },
@@ -249,8 +249,12 @@ function targetsOf({ secretId, baseUrl }: ConnectionRow): readonly SecretTarget[
 }
 
 /** Returns why the URL cannot be saved. Resolves the host name but contacts no server. */
-async function urlProblem(deps: Deps, baseUrl: string): Promise<Refusal<'validation_error'> | null> {
-  const problem = await deps.egress.check(baseUrl, 'http')
+async function urlProblem(
+  deps: Deps,
+  organizationId: string,
+  baseUrl: string,
+): Promise<Refusal<'validation_error'> | null> {
+  const problem = await deps.egress.check(baseUrl, 'http', organizationId)
   if (problem === null) return null
   return refuse('validation_error', 'A field failed validation.', {
     issues: [{ path: 'baseUrl', reason: problem.reason }],

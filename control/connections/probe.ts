@@ -32,6 +32,7 @@ export const PROBE_MS = 5_000
  */
 export async function probe(options: {
   readonly egress: Egress
+  readonly organizationId: string
   readonly clock: Clock
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -52,7 +53,7 @@ function ask(
   method: 'HEAD' | 'GET',
   deadline: number,
 ): Promise<number | ProbeError> {
-  const { egress, clock, headers } = options
+  const { egress, organizationId, clock, headers } = options
   let url: URL
   try {
     url = egress.permit(options.url, 'http')
@@ -65,6 +66,7 @@ function ask(
       method,
       headers: { 'user-agent': 'parley', accept: '*/*', ...headers },
       agent: secure ? egress.https : egress.http,
+      lookup: egress.lookupOf(organizationId),
     })
     const timer = clock.after(Math.max(0, deadline - clock.now()), () => {
       resolve('timeout')

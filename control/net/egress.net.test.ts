@@ -3,7 +3,12 @@ import { createServer, get, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { isPublicAddress, type ResolvedAddress } from '../../media/base/public-address.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { openDnsServer } from '../../fixtures/sip/dns-server.js'
+import { systemClock } from '../../media/base/clock.js'
+import { NameResolver, type ResolvedAddress } from '../../media/base/name-resolver.js'
+import { blockInterfaces, isPublicAddress } from '../../media/base/public-address.js'
+import { postWebhook } from '../webhooks/delivery-attempt.js'
 import { openEgress } from './egress.js'
 
 const PUBLIC = [
@@ -23,6 +28,7 @@ const NOT_PUBLIC = [
   '100.127.255.255',
   '127.0.0.1',
   '127.255.255.254',
+  '168.63.129.16', // Azure
   '169.254.169.254',
   '172.16.0.1',
   '172.31.255.255',
@@ -64,6 +70,21 @@ t.test('only public unicast addresses are public', async (t) => {
   for (const address of PUBLIC) t.equal(isPublicAddress(address), true, address)
   for (const address of NOT_PUBLIC) t.equal(isPublicAddress(address), false, address)
 })
+
+t.test('the public addresses of this machine are not public', async (t) => {
+  t.equal(isPublicAddress('93.184.215.20'), true)
+  t.equal(isPublicAddress('2606:4700:4700::1234'), true)
+  const common = { netmask: '', mac: '', internal: false, cidr: null }
+  blockInterfaces({
+    eth0: [{ ...common, address: '93.184.215.20', family: 'IPv4' }],
+    eth1: [{ ...common, address: '2606:4700:4700::1234', family: 'IPv6', scopeid: 0 }],
+  })
+  t.equal(isPublicAddress('93.184.215.20'), false)
+  t.equal(isPublicAddress('2606:4700:4700::1234'), false)
+  t.equal(isPublicAddress('93.184.215.21'), true)
+})
+
+const ORG = 'org_1'
 
 const NAMES: Readonly<Record<string, readonly ResolvedAddress[]>> = {
   'hooks.example.com': [{ address: '93.184.215.14', family: 4 }],
@@ -118,11 +139,11 @@ const REFUSED: readonly [url: string, reason: RegExp][] = [
 t.test('targets that are not public https are rejected when they are saved', async (t) => {
   const egress = openEgress({ allowPrivate: false, resolve })
   t.teardown(() => egress.close())
-  t.equal(await egress.check('https://hooks.example.com/in?x=1', 'http'), null)
-  t.equal(await egress.check('https://8.8.8.8/', 'http'), null)
-  t.equal(await egress.check('wss://hooks.example.com/', 'websocket'), null)
-  t.match(await egress.check('ws://hooks.example.com/', 'websocket'), { reason: /must start with wss/ })
-  for (const [url, reason] of REFUSED) t.match(await egress.check(url, 'http'), { reason }, url)
+  t.equal(await egress.check('https://hooks.example.com/in?x=1', 'http', ORG), null)
+  t.equal(await egress.check('https://8.8.8.8/', 'http', ORG), null)
+  t.equal(await egress.check('wss://hooks.example.com/', 'websocket', ORG), null)
+  t.match(await egress.check('ws://hooks.example.com/', 'websocket', ORG), { reason: /must start with wss/ })
+  for (const [url, reason] of REFUSED) t.match(await egress.check(url, 'http', ORG), { reason }, url)
   t.throws(() => egress.permit('https://127.0.0.1/', 'http'), { code: 'egress_refused' })
   t.throws(() => egress.permit('https://hooks.example.com:0/', 'http'), { code: 'egress_refused' })
   t.equal(await egress.check('https://hooks.example.com/a@b', 'http'), null, 'an at sign in the path')
@@ -133,10 +154,10 @@ t.test('targets that are not public https are rejected when they are saved', asy
 t.test('development may use private and plain targets, but no credentials', async (t) => {
   const egress = openEgress({ allowPrivate: true, resolve })
   t.teardown(() => egress.close())
-  t.equal(await egress.check('http://127.0.0.1:3000/', 'http'), null)
-  t.equal(await egress.check('ws://inside.example.com/', 'websocket'), null)
-  t.match(await egress.check('http://u:p@127.0.0.1/', 'http'), { reason: /user or password/ })
-  t.match(await egress.check('ftp://127.0.0.1/', 'http'), { reason: /must start with/ })
+  t.equal(await egress.check('http://127.0.0.1:3000/', 'http', ORG), null)
+  t.equal(await egress.check('ws://inside.example.com/', 'websocket', ORG), null)
+  t.match(await egress.check('http://u:p@127.0.0.1/', 'http', ORG), { reason: /user or password/ })
+  t.match(await egress.check('ftp://127.0.0.1/', 'http', ORG), { reason: /must start with/ })
 })
 
 t.test('a host name that later resolves to a private address is not connected to', async (t) => {
@@ -150,10 +171,13 @@ t.test('a host name that later resolves to a private address is not connected to
   let answer: readonly ResolvedAddress[] = [{ address: '93.184.215.14', family: 4 }]
   const egress = openEgress({ allowPrivate: false, resolve: async () => answer })
   t.teardown(() => egress.close())
-  t.equal(await egress.check('https://rebound.example.com/', 'http'), null)
+  t.equal(await egress.check('https://rebound.example.com/', 'http', ORG), null)
   answer = [{ address: '127.0.0.1', family: 4 }]
 
-  const request = get(`http://rebound.example.com:${port}/`, { agent: egress.http })
+  const request = get(`http://rebound.example.com:${port}/`, {
+    agent: egress.http,
+    lookup: egress.lookupOf(ORG),
+  })
   const [error] = await once(request, 'error')
   t.match(error, { code: 'egress_refused' })
   t.equal(connections, 0)
@@ -195,10 +219,56 @@ t.test('the connection goes to exactly the checked address', async (t) => {
     },
   })
   t.teardown(() => egress.close())
-  const request = get(`http://bot.example.com:${port}/`, { agent: egress.http })
+  const request = get(`http://bot.example.com:${port}/`, { agent: egress.http, lookup: egress.lookupOf(ORG) })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   response.setEncoding('utf8')
   const [body] = await once(response, 'data')
   t.equal(body, `bot.example.com:${port}`)
   t.equal(lookups, 1, 'one look, then that address')
+})
+
+t.test('a request by host name that names no organization is refused', async (t) => {
+  const egress = openEgress({ allowPrivate: true, resolve })
+  t.teardown(() => egress.close())
+  for (const request of [
+    () => get('http://hooks.example.com/', { agent: egress.http }),
+    () => getHttps('https://hooks.example.com/', { agent: egress.https }),
+  ]) {
+    const [error] = await once(request(), 'error')
+    t.match(error, { code: 'egress_refused' })
+  }
+})
+
+t.test("host names that hang do not delay another organization's webhook", async (t) => {
+  const dns = await openDnsServer({ 'hooks.example.test': [{ type: 'A', address: '127.0.0.1' }] })
+  dns.ignores = /hang\.test$/
+  const receiver = createServer((_request, response) => response.writeHead(204).end()).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  // Only this clock ends a lookup, and it stands still: the names hang for the whole test.
+  const clock = new VirtualClock()
+  const names = new NameResolver({ clock, servers: [dns.address], useSystem: false, serverMs: 60_000 })
+  const egress = openEgress({ allowPrivate: true, resolve: (name, owner) => names.resolve(name, owner) })
+  let ended = 0
+  const hanging = Array.from({ length: 32 }, (_, i) =>
+    egress.check(`https://tool${i}.hang.test/`, 'http', 'org_slow').then(() => ended++),
+  )
+  const attempt = await postWebhook({
+    egress,
+    organizationId: 'org_other',
+    clock: systemClock,
+    url: `http://hooks.example.test:${(receiver.address() as AddressInfo).port}/`,
+    headers: {},
+    body: '{}',
+  })
+  t.match(attempt, { status: 204, error: null })
+  t.equal(ended, 0)
+  names.close()
+  egress.close()
+  receiver.close()
+  // The names that wait for their turn get it once the first ones have failed.
+  while (ended < hanging.length) {
+    clock.advance(2_000)
+    await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  await dns.close()
 })

@@ -27,9 +27,9 @@ export interface UrlProblem {
 export interface Egress {
   /**
    * Returns null when the URL is well written and may be used now. Resolves the name but contacts no server.
-   * Store the URL as `parsedUrl` returns it.
+   * The lookup counts for the organization. Store the URL as `parsedUrl` returns it.
    */
-  check(url: string, kind: UrlKind): Promise<UrlProblem | null>
+  check(url: string, kind: UrlKind, organizationId: string): Promise<UrlProblem | null>
   /**
    * Checks form, scheme, credentials and literal addresses without a DNS lookup. Throws EngineError
    * `egress_refused`. Call it before using `lookup` with anything but the two agents: a socket to a literal
@@ -38,8 +38,11 @@ export interface Egress {
   permit(url: string, kind: UrlKind): URL
   readonly http: HttpAgent
   readonly https: HttpsAgent
-  /** For `net.connect`, `tls.connect` and WebSocket clients. */
-  readonly lookup: LookupFunction
+  /**
+   * Returns the lookup of an organization. Each request through the agents names it, as does each socket of
+   * `net.connect`, `tls.connect` and WebSocket clients.
+   */
+  lookupOf(organizationId: string): LookupFunction
   close(): void
 }
 
@@ -51,7 +54,6 @@ const SCHEMES = { http: ['https:', 'http:'], ...BOT_SCHEMES } as const
 export function openEgress(options: EgressOptions): Egress {
   const { allowPrivate } = options
   const names = openSafeResolver(allowPrivate, options.resolve)
-  const { lookup } = names
 
   function examine(url: string, kind: UrlKind): URL | UrlProblem {
     if (url.length > MAX_URL) return { reason: `is longer than ${MAX_URL} characters` }
@@ -75,11 +77,11 @@ export function openEgress(options: EgressOptions): Egress {
     return parsed
   }
 
-  const agentOptions = { keepAlive: true, maxSockets: 64, lookup }
+  const agentOptions = { keepAlive: true, maxSockets: 64 }
   const http = new SafeHttpAgent(agentOptions, allowPrivate)
   const https = new SafeHttpsAgent(agentOptions, allowPrivate)
   return {
-    async check(url, kind) {
+    async check(url, kind, organizationId) {
       const parsed = examine(url, kind)
       if (!(parsed instanceof URL)) return parsed
       const form = urlFormProblem(url)
@@ -87,7 +89,7 @@ export function openEgress(options: EgressOptions): Egress {
       const host = hostOf(parsed)
       if (isIP(host) !== 0) return null
       try {
-        await names.addresses(host)
+        await names.addresses(host, organizationId)
         return null
       } catch (error) {
         return { reason: error instanceof EngineError ? error.message : 'does not resolve' }
@@ -100,10 +102,11 @@ export function openEgress(options: EgressOptions): Egress {
     },
     http,
     https,
-    lookup,
+    lookupOf: (organizationId) => names.lookupOf(organizationId),
     close() {
       http.destroy()
       https.destroy()
+      names.close()
     },
   }
 }
@@ -111,11 +114,14 @@ export function openEgress(options: EgressOptions): Egress {
 type Connected = (error: Error | null, stream: Duplex) => void
 type Opened = Duplex | null | undefined
 
-/** Returns the error for a literal address that is refused. Host names are checked by the lookup. */
-function literalProblem(host: string | null | undefined, allowPrivate: boolean): EngineError | null {
+/** Returns the error for a literal address that is refused. Host names are checked by the lookup of the request. */
+function problemOf(
+  { host, lookup }: Pick<ClientRequestArgs, 'host' | 'lookup'>,
+  allowPrivate: boolean,
+): EngineError | null {
   const address = (host ?? '').replace(/^\[|\]$/g, '')
-  const safe = allowPrivate || isIP(address) === 0 || isPublicAddress(address)
-  return safe ? null : refused('is not a public address')
+  if (isIP(address) === 0) return lookup === undefined ? refused('names no organization') : null
+  return allowPrivate || isPublicAddress(address) ? null : refused('is not a public address')
 }
 
 /** Literal addresses never reach the lookup, so the agents check them when they connect. */
@@ -128,7 +134,7 @@ class SafeHttpAgent extends HttpAgent {
   }
 
   override createConnection(options: ClientRequestArgs, connected?: Connected): Opened {
-    const problem = literalProblem(options.host, this.#allowPrivate)
+    const problem = problemOf(options, this.#allowPrivate)
     if (problem === null) return super.createConnection(options, connected)
     return fail(problem, connected)
   }
@@ -143,7 +149,7 @@ class SafeHttpsAgent extends HttpsAgent {
   }
 
   override createConnection(options: RequestOptions, connected?: Connected): Opened {
-    const problem = literalProblem(options.host, this.#allowPrivate)
+    const problem = problemOf(options, this.#allowPrivate)
     if (problem === null) return super.createConnection(options, connected)
     return fail(problem, connected)
   }

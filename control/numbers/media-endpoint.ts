@@ -105,7 +105,7 @@ export async function checkEndpoint(
     refuse('unprocessable_entity', message, { path: `mediaEndpoint.${field}` })
 
   const dialect = dialectOf(input.type)
-  const problem = await egress.check(input.url, dialect.transport)
+  const problem = await egress.check(input.url, dialect.transport, organizationId)
   if (problem !== null) return contradiction(`The URL ${problem.reason}.`, 'url')
   if (dialect.transport === 'tcp') {
     const unsaid = unsayable(input)

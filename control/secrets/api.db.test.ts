@@ -77,11 +77,11 @@ await onEachDialect(t, async (t, open) => {
   let strict = true
   // What an operator switches with PARLEY_ALLOW_PRIVATE_URLS, so that loopback can be tested.
   const egress: Deps['egress'] = {
-    check: (url, kind) => (strict ? guarded : loose).check(url, kind),
+    check: (...given) => (strict ? guarded : loose).check(...given),
     permit: (url, kind) => (strict ? guarded : loose).permit(url, kind),
     http: loose.http,
     https: guarded.https,
-    lookup: guarded.lookup,
+    lookupOf: guarded.lookupOf,
     close() {},
   }
   const api = await openUsersApi({ database: await open(), operations, deps: { egress } })

@@ -118,6 +118,7 @@ t.test('the text that the model receives for a response', async (t) => {
   const send = () =>
     sendToolRequest({
       egress,
+      organizationId: 'org_1',
       clock: systemClock,
       tool: { ...REQUEST, url: receiver.url, auth: AUTH },
       args: GIVEN,
@@ -172,7 +173,14 @@ t.test('a system that is silent, missing, or private', async (t) => {
     silent.close()
   })
   const send = (egress: typeof open, url: string) =>
-    sendToolRequest({ egress, clock, tool: { ...REQUEST, url }, args: {}, secrets: NONE })
+    sendToolRequest({
+      egress,
+      organizationId: 'org_1',
+      clock,
+      tool: { ...REQUEST, url },
+      args: {},
+      secrets: NONE,
+    })
   const waiting = send(open, `http://127.0.0.1:${port}/`)
   clock.advance(8000)
   t.match(await waiting, /^Failed: the other system did not answer in time/)

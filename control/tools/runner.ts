@@ -75,7 +75,14 @@ export function openAgentTools(deps: {
     if (primary.kind === 'missing' || secondary.kind === 'missing') return GONE
     const secrets = { primary: primary.value, secondary: secondary.value }
     const startedAt = clock.now()
-    const result = await sendToolRequest({ egress, clock, tool: request, args, secrets })
+    const result = await sendToolRequest({
+      egress,
+      organizationId: call.organizationId,
+      clock,
+      tool: request,
+      args,
+      secrets,
+    })
     const ms = Math.round(clock.now() - startedAt)
     log.info({ callId, tool: tool.name, ms, failed: result.startsWith('Failed') }, 'tool.finished')
     return result

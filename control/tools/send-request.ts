@@ -19,12 +19,13 @@ const READABLE = /^(text\/|application\/([\w.+-]*\+)?(json|xml)|application\/x-w
  */
 export function sendToolRequest(options: {
   readonly egress: Egress
+  readonly organizationId: string
   readonly clock: Clock
   readonly tool: HttpToolRequest
   readonly args: Readonly<Record<string, unknown>>
   readonly secrets: ToolSecrets
 }): Promise<string> {
-  const { egress, clock, tool, args, secrets } = options
+  const { egress, organizationId, clock, tool, args, secrets } = options
   const problem = requestProblem(tool, args)
   if (problem !== null) return Promise.resolve(problem)
   const request = buildRequest(tool, args, secrets)
@@ -41,6 +42,7 @@ export function sendToolRequest(options: {
       method: request.method,
       headers: { ...request.headers, ...(bytes === null ? {} : { 'content-length': String(bytes.length) }) },
       agent: secure ? egress.https : egress.http,
+      lookup: egress.lookupOf(organizationId),
     })
     const timer = clock.after(tool.timeoutMs, () => {
       resolve('Failed: the other system did not answer in time. The request may have been carried out.')

@@ -31,6 +31,7 @@ const MAX_ANSWER_BYTES = 64 * 1024
 
 interface PostOptions {
   readonly egress: Egress
+  readonly organizationId: string
   readonly clock: Clock
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -67,7 +68,7 @@ type Answer =
   | { readonly kind: 'stale' }
 
 function once(options: PostOptions, deadline: number): Promise<Answer> {
-  const { egress, clock, headers, body, signal } = options
+  const { egress, organizationId, clock, headers, body, signal } = options
   let url: URL
   try {
     url = egress.permit(options.url, 'http')
@@ -78,7 +79,12 @@ function once(options: PostOptions, deadline: number): Promise<Answer> {
   return new Promise((resolve) => {
     const secure = url.protocol === 'https:'
     const send = secure ? requestHttps : requestHttp
-    const request = send(url, { method: 'POST', headers, agent: secure ? egress.https : egress.http })
+    const request = send(url, {
+      method: 'POST',
+      headers,
+      agent: secure ? egress.https : egress.http,
+      lookup: egress.lookupOf(organizationId),
+    })
     let settled = false
     const settle = (answer: Answer): void => {
       if (settled) return

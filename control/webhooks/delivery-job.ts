@@ -61,6 +61,7 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
     const headerFields = { type: delivery.type, eventId: delivery.eventId, attempt: begun.attempt, at }
     const attempt = await postWebhook({
       egress,
+      organizationId: endpoint.organizationId,
       clock,
       url: endpoint.url,
       headers: webhookHeaders(begun.body, activeSecrets(rootKey, endpoint, clock.wall()), headerFields),

@@ -95,8 +95,12 @@ function noEndpoint(): Refusal<'not_found'> {
   return refuse('not_found', 'The webhook endpoint does not exist.')
 }
 
-async function urlProblem(deps: Deps, url: string): Promise<Refusal<'validation_error'> | null> {
-  const problem = await deps.egress.check(url, 'http')
+async function urlProblem(
+  deps: Deps,
+  organizationId: string,
+  url: string,
+): Promise<Refusal<'validation_error'> | null> {
+  const problem = await deps.egress.check(url, 'http', organizationId)
   if (problem === null) return null
   return refuse('validation_error', 'The URL is not allowed. details.issues contains the reason.', {
     issues: [{ path: 'url', reason: problem.reason }],
@@ -115,7 +119,7 @@ const createWebhook = operation({
   result: NewWebhookEndpoint,
   fails: ['conflict'],
   run: async ({ body, actor, deps, requestId }) => {
-    const problem = await urlProblem(deps, body.url)
+    const problem = await urlProblem(deps, actor.organizationId, body.url)
     if (problem !== null) return problem
     const fields = { url: parsedUrl(body.url), events: body.events, description: body.description ?? null }
     const made = await createEndpoint(
@@ -188,7 +192,7 @@ const updateWebhook = operation({
   run: async ({ params, body, actor, deps, requestId }) => {
     const before = await findEndpoint(deps.db, actor.organizationId, params.id)
     if (before === null) return noEndpoint()
-    const problem = body.url === undefined ? null : await urlProblem(deps, body.url)
+    const problem = body.url === undefined ? null : await urlProblem(deps, actor.organizationId, body.url)
     if (problem !== null) return problem
     const change = {
       ...(body.url === undefined ? {} : { url: parsedUrl(body.url) }),
@@ -322,6 +326,7 @@ const testWebhook = operation({
     const stamp = { type: event.type, eventId: event.id, attempt: 1, at: Math.floor(now / 1000) }
     const attempt = await postWebhook({
       egress: deps.egress,
+      organizationId: row.organizationId,
       clock: deps.clock,
       url: row.url,
       headers: webhookHeaders(body, activeSecrets(deps.rootKey, row, now), stamp),

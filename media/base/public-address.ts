@@ -1,20 +1,15 @@
-import { lookup as systemLookup } from 'node:dns/promises'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { EngineError, errorText } from './errors.js'
+import { NameResolver, type ResolvedAddress } from './name-resolver.js'
 
 /*
  * Rules for the addresses that customers may make Parley connect to. Media workers connect to customers' bots
  * on their own, so these rules are part of the media code.
  */
 
-/** An address of a host name. */
-export interface ResolvedAddress {
-  readonly address: string
-  readonly family: 4 | 6
-}
-
-/** Resolves all addresses of a host name. Rejects when there are none. */
-export type Resolver = (hostname: string) => Promise<readonly ResolvedAddress[]>
+/** Resolves all addresses of a host name for an organization. Rejects when there are none. */
+export type Resolver = (hostname: string, owner: string) => Promise<readonly ResolvedAddress[]>
 
 /** Special-purpose IPv4 registries of IANA, and multicast. Customers must not name any of them. */
 const IPV4 = [
@@ -22,6 +17,7 @@ const IPV4 = [
   '10.0.0.0/8',
   '100.64.0.0/10', // carrier-grade NAT
   '127.0.0.0/8',
+  '168.63.129.16/32', // the host of an Azure virtual machine
   '169.254.0.0/16', // link-local, cloud metadata
   '172.16.0.0/12',
   '192.0.0.0/24', // protocol assignments
@@ -52,6 +48,17 @@ const global6 = new BlockList()
 for (const range of IPV4) addRange(blocked, range, 'ipv4')
 for (const range of IPV6) addRange(blocked, range, 'ipv6')
 addRange(global6, '2000::/3', 'ipv6')
+blockInterfaces(networkInterfaces())
+
+/**
+ * Refuses the addresses of this machine, public ones included: a firewall before the machine does not see what
+ * the machine sends to itself.
+ */
+export function blockInterfaces(interfaces: ReturnType<typeof networkInterfaces>): void {
+  for (const { address, family } of Object.values(interfaces).flatMap((list) => list ?? [])) {
+    blocked.addAddress(address, family === 'IPv6' ? 'ipv6' : 'ipv4')
+  }
+}
 
 /** Returns true when an address literal (without brackets or zone) is public unicast. */
 export function isPublicAddress(address: string): boolean {
@@ -69,45 +76,46 @@ export function isPublicAddress(address: string): boolean {
 /** Resolves host names to addresses that may be connected to. */
 export interface SafeResolver {
   /**
-   * Resolves a host name. A single private address refuses the whole name. Rejects with EngineError
-   * `egress_refused`.
+   * Resolves a host name for an organization (`owner`). A single private address refuses the whole name. Rejects
+   * with EngineError `egress_refused`, or as `NameResolver.resolve` does.
    */
-  addresses(hostname: string): Promise<readonly ResolvedAddress[]>
+  addresses(hostname: string, owner: string): Promise<readonly ResolvedAddress[]>
   /**
-   * A lookup for `net.connect`, `tls.connect` and WebSocket clients, which then connect to exactly the
+   * Returns a lookup for `net.connect`, `tls.connect` and WebSocket clients, which then connect to exactly the
    * checked address. Sockets skip the lookup for literal addresses: check those first.
    */
-  readonly lookup: LookupFunction
+  lookupOf(owner: string): LookupFunction
+  close(): void
 }
 
-export function openSafeResolver(allowPrivate: boolean, resolve: Resolver = resolveAll): SafeResolver {
-  async function addresses(hostname: string): Promise<readonly ResolvedAddress[]> {
-    const found = await resolve(hostname)
+/** @param resolve replaces the DNS. */
+export function openSafeResolver(allowPrivate: boolean, resolve?: Resolver): SafeResolver {
+  const names = new NameResolver({ useSystem: allowPrivate })
+  const find: Resolver = resolve ?? ((hostname, owner) => names.resolve(hostname, owner))
+  async function addresses(hostname: string, owner: string): Promise<readonly ResolvedAddress[]> {
+    const found = await find(hostname, owner)
     if (found.length === 0) throw refused('does not resolve')
     if (!allowPrivate && !found.every(({ address }) => isPublicAddress(address))) {
       throw refused('resolves to an address that is not public')
     }
     return found
   }
-  const lookup: LookupFunction = (hostname, options, callback) => {
-    addresses(hostname).then(
-      (found) => {
-        const wanted = familyOf(options.family)
-        const usable = wanted === 0 ? found : found.filter(({ family }) => family === wanted)
-        const [first] = usable
-        if (first === undefined) callback(refused('has no address of that family'), '', 0)
-        else if (options.all) callback(null, [...usable])
-        else callback(null, first.address, first.family)
-      },
-      (error: unknown) => callback(error instanceof Error ? error : new Error(errorText(error)), '', 0),
-    )
+  const lookupOf = (owner: string): LookupFunction => {
+    return (hostname, options, callback) => {
+      addresses(hostname, owner).then(
+        (found) => {
+          const wanted = familyOf(options.family)
+          const usable = wanted === 0 ? found : found.filter(({ family }) => family === wanted)
+          const [first] = usable
+          if (first === undefined) callback(refused('has no address of that family'), '', 0)
+          else if (options.all) callback(null, [...usable])
+          else callback(null, first.address, first.family)
+        },
+        (error: unknown) => callback(error instanceof Error ? error : new Error(errorText(error)), '', 0),
+      )
+    }
   }
-  return { addresses, lookup }
-}
-
-async function resolveAll(hostname: string): Promise<readonly ResolvedAddress[]> {
-  const found = await systemLookup(hostname, { all: true, verbatim: true })
-  return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }))
+  return { addresses, lookupOf, close: () => names.close() }
 }
 
 function familyOf(family: number | 'IPv4' | 'IPv6' | undefined): number {

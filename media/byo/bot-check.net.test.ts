@@ -32,7 +32,7 @@ async function check(
       ...spec,
     },
     clock,
-    lookup: openSafeResolver(true).lookup,
+    lookup: openSafeResolver(true).lookupOf(''),
     allowPrivate: true,
   })
   let over = false

@@ -42,7 +42,7 @@ function openEnd(t: Teardown, more: Partial<BotSpec> & { readonly url: string })
     rate: 8000,
     clock,
     log: silentLog,
-    lookup: openSafeResolver(true).lookup,
+    lookup: openSafeResolver(true).lookupOf(''),
     allowPrivate: true,
     emit: (event) => events.push(event),
     sendDigits: () => true,

@@ -80,7 +80,7 @@ t.test('commands in the first packet of a bot count', { timeout: 60_000 }, async
     rate: 8000,
     clock: systemClock,
     log: silentLog,
-    lookup: openSafeResolver(true).lookup,
+    lookup: openSafeResolver(true).lookupOf(''),
     allowPrivate: true,
     emit: (event) => events.push(event),
     sendDigits: (digits) => pressed.push(...digits) > 0,

@@ -99,7 +99,7 @@ async function thread(t: Test) {
     phrases: new PhraseCache(),
     vad: loudnessVad,
     turnDetector: null,
-    lookup: openSafeResolver(false).lookup,
+    names: openSafeResolver(false),
     clips: { load: async () => new Int16Array(0) },
     sounds: openSoundLibrary({ holdMusic: null }),
     recordings: { finish: finishRecording },

@@ -1,4 +1,3 @@
-import type { LookupFunction } from 'node:net'
 import type { SpeakerScript } from '../../media/agent/agent-spec.js'
 import type { CircuitBreakers } from '../../media/agent/circuit-breaker.js'
 import { Persona } from '../../media/agent/persona.js'
@@ -9,6 +8,7 @@ import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { type Digit, type DtmfTiming, FRAME_MS } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
+import type { SafeResolver } from '../../media/base/public-address.js'
 import { BotEndpoint } from '../../media/byo/bot-endpoint.js'
 import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
@@ -53,7 +53,7 @@ export interface SessionHost {
   readonly sounds: SoundLibrary
   readonly recordings: Pick<RecordingJobs, 'finish'>
   /** Resolves the host names of customers' bots; see `openSafeNames`. */
-  readonly lookup: LookupFunction
+  readonly names: SafeResolver
   readonly ports: RtpPorts
   readonly frameClock: FrameClock
   readonly clock: Clock
@@ -304,14 +304,15 @@ export class HostedSession {
   }
 
   #bot({ bot }: Extract<Party, { kind: 'bot' }>): HostedParty {
-    const { clock, log, lookup, settings } = this.#host
+    const { clock, log, names, settings } = this.#host
     const endpoint = new BotEndpoint({
       id: PARTY,
       spec: bot,
       rate: this.#options.rate,
       clock,
       log,
-      lookup,
+      // A media thread knows no organization. A bot whose name hangs only delays calls to the same bot.
+      lookup: names.lookupOf(bot.url),
       allowPrivate: settings.allowPrivateUrls,
       emit: this.#options.emit,
       sendDigits: (digits, timing) => this.#sendDigits(digits, timing),

@@ -59,7 +59,7 @@ const host: SessionHost = {
   clips: openSpeechClips(),
   recordings,
   sounds: openSoundLibrary({ holdMusic: null }),
-  lookup: openSafeResolver(settings.allowPrivateUrls).lookup,
+  names: openSafeResolver(settings.allowPrivateUrls),
   ports: new RtpPorts(clock),
   frameClock,
   clock,

@@ -23,6 +23,7 @@ export function openTalkTools(
         found?.action.kind === 'http'
           ? sendToolRequest({
               egress,
+              organizationId: 'cli',
               clock,
               tool: found.action.request,
               args,

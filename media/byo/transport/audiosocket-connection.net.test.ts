@@ -140,7 +140,7 @@ async function dial(url: string, more: { allowPrivate?: boolean; clock?: Clock }
     {
       handshake: handshakeOf(spec({ url }), 'nonce'),
       clock,
-      lookup: openSafeResolver(allowPrivate).lookup,
+      lookup: openSafeResolver(allowPrivate).lookupOf(''),
       allowPrivate,
       events: {
         opened: () => {},

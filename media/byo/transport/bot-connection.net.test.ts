@@ -57,7 +57,7 @@ async function dial(url: string, more: { clock?: Clock; resolve?: Resolver; allo
     {
       handshake: { transport: 'websocket', url, headers: { 'x-call-id': 'c' }, subprotocols: [null] },
       clock,
-      lookup: openSafeResolver(allowPrivate, ...(resolve === undefined ? [] : [resolve])).lookup,
+      lookup: openSafeResolver(allowPrivate, ...(resolve === undefined ? [] : [resolve])).lookupOf(''),
       allowPrivate,
       events: {
         opened: () => {},

@@ -57,7 +57,7 @@ async function dial(
     {
       handshake: handshake(url, subprotocols),
       clock,
-      lookup: openSafeResolver(allowPrivate).lookup,
+      lookup: openSafeResolver(allowPrivate).lookupOf(''),
       allowPrivate,
       events: heard.events,
     },
@@ -149,7 +149,7 @@ t.test('a server that never answers is abandoned after 5 s', async (t) => {
     {
       handshake: handshake(`ws://127.0.0.1:${(silent.address() as AddressInfo).port}/`),
       clock,
-      lookup: names.lookup,
+      lookup: names.lookupOf(''),
       allowPrivate: true,
       events: heard.events,
     },
@@ -171,7 +171,7 @@ t.test('a call that ends while the bot is being connected abandons the attempt',
     {
       handshake: handshake(`ws://127.0.0.1:${(silent.address() as AddressInfo).port}/`),
       clock: systemClock,
-      lookup: names.lookup,
+      lookup: names.lookupOf(''),
       allowPrivate: true,
       events: listener().events,
     },

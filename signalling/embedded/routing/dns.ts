@@ -1,7 +1,7 @@
 import { getServers, lookup } from 'node:dns'
-import { readFile } from 'node:fs/promises'
 import type { Answer } from 'dns-packet'
 import type { Clock } from '../../../media/base/clock.js'
+import { hostsFileAddresses } from '../../../media/base/hosts-file.js'
 import { DnsClient, type DnsReply } from './dns-client.js'
 
 export interface SrvRecord {
@@ -34,7 +34,6 @@ export interface Dns {
 
 /** Errors of getaddrinfo for a name that does not exist. */
 const NONE: ReadonlySet<string> = new Set(['ENODATA', 'ENOTFOUND', 'ENONAME', 'EAI_NODATA'])
-const HOSTS_FILE = '/etc/hosts'
 
 /**
  * Returns a resolver that asks the hosts file, the name servers of the machine, and for a name unknown there
@@ -69,7 +68,8 @@ async function localAddresses(
   name: string,
   queried: (name: string) => Promise<Records<string>>,
 ): Promise<Records<string>> {
-  if (await inHostsFile(name)) return systemAddresses(name)
+  const local = await hostsFileAddresses(name)
+  if (local.length > 0) return local
   let records: Records<string>
   try {
     records = await queried(name)
@@ -79,16 +79,6 @@ async function localAddresses(
     return others
   }
   return records.length > 0 ? records : systemAddresses(name)
-}
-
-async function inHostsFile(name: string): Promise<boolean> {
-  // A machine without the file has no names in it.
-  const text = await readFile(HOSTS_FILE, 'utf8').catch(() => '')
-  const wanted = name.toLowerCase()
-  return text.split('\n').some((line) => {
-    const [, ...names] = (line.split('#')[0] ?? '').trim().split(/\s+/)
-    return names.some((one) => one.toLowerCase() === wanted)
-  })
 }
 
 function systemAddresses(name: string): Promise<readonly string[]> {
