@@ -104,11 +104,40 @@ await onEachDialect(t, async (t, open) => {
     t.strictSame(
       left.map(({ id, owner }) => [id, owner === null]),
       [
-        ['a', false],
+        ['a', true],
         ['after-b', true],
       ],
       'one failing write does not take its neighbour with it',
     )
+    t.equal(left[0]?.dueAt, now + failureRetryMs(1), 'it is an attempt')
+    await runner.close()
+  })
+
+  await t.test('a handler ends a job whose outcome cannot be stored', async (t) => {
+    const { db } = await open()
+    const clock = new VirtualClock()
+    const now = clock.wall()
+    await addJobs(db, [job('a', now)], now)
+    const unstored: [number, string][] = []
+    const handler = recorder({
+      run: async () => async () => {
+        throw new Error('not a valid text')
+      },
+      unstored: (held, error) => {
+        unstored.push([held.attempts, String(error)])
+        return async () => (held.attempts < 3 ? clock.wall() + 5_000 : null)
+      },
+    })
+    const runner = openJobRunner({ db, clock, log: silentLog, handlers: [handler] })
+    for (let i = 0; i < 60; i++) {
+      await runner.idle()
+      clock.advance(POLL_MS)
+    }
+    t.strictSame(
+      unstored,
+      [1, 2, 3].map((attempt) => [attempt, 'Error: not a valid text']),
+    )
+    t.strictSame(await jobsOf(db), [])
     await runner.close()
   })
 

@@ -40,6 +40,11 @@ export interface JobHandler {
   laneLimit?(lane: string): number
   /** Runs a job. If it throws, the job is repeated with growing delays, without a limit. */
   run(job: ClaimedJob): Promise<JobOutcome>
+  /**
+   * Returns the end of a job whose outcome cannot be stored, for a reason that a repetition does not remove.
+   * Default: the job is repeated with growing delays.
+   */
+  unstored?(job: ClaimedJob, error: unknown): JobOutcome
 }
 
 export interface JobRunner {
@@ -189,12 +194,21 @@ export function openJobRunner(options: {
         { job: row.id, kind: row.kind, attempts: row.attempts, error: errorText(error) },
         'job.failed',
       )
-      outcome = async () => clock.wall() + failureRetryMs(row.attempts)
+      outcome = later(row)
     }
-    await finish(row, lease, outcome)
+    await finish(row, lease, outcome, (error) => handler.unstored?.(held, error) ?? later(row))
   }
 
-  async function finish(row: JobRow, lease: Claim, outcome: JobOutcome): Promise<void> {
+  function later(row: JobRow): JobOutcome {
+    return async () => clock.wall() + failureRetryMs(row.attempts)
+  }
+
+  async function finish(
+    row: JobRow,
+    lease: Claim,
+    outcome: JobOutcome,
+    unstored: ((error: unknown) => JobOutcome) | null,
+  ): Promise<void> {
     // The next claim is committed together with the end of this job.
     finishing.add(row.id)
     poll()
@@ -209,6 +223,11 @@ export function openJobRunner(options: {
         const fields = { job: row.id, kind: row.kind, error: errorText(error) }
         if (error instanceof LeaseLostError) {
           log.warn(fields, 'job.lease_lost')
+          return
+        }
+        if (unstored !== null && !isTransient(error)) {
+          log.error(fields, 'job.outcome_not_stored')
+          await finish(row, lease, unstored(error), null)
           return
         }
         if (!isTransient(error) || attempt === FINISH_RETRIES || scope.closed) {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { ChatMessage } from '../../media/agent/vendor-ports.js'
+import { parseForeignJson } from '../../media/base/foreign-text.js'
 import type { AgentConfig } from '../agents/config.js'
 import type { TranscriptSegmentRow } from '../db/tables/calling.js'
 
@@ -92,7 +93,7 @@ function jsonIn(text: string): unknown {
   const to = text.lastIndexOf('}')
   if (from < 0 || to < from) return null
   try {
-    return JSON.parse(text.slice(from, to + 1))
+    return parseForeignJson(text.slice(from, to + 1))
   } catch {
     // Not JSON: the caller retries.
     return null

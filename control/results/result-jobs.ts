@@ -3,7 +3,7 @@ import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { Db } from '../db/database.js'
-import type { JobHandler } from '../jobs/runner.js'
+import type { ClaimedJob, JobHandler, JobOutcome } from '../jobs/runner.js'
 import { extractionMessages, parseExtraction } from './extraction.js'
 import {
   announceCompleted,
@@ -35,6 +35,19 @@ export function resultHandlers(options: {
   model(name: string): LanguageModel | null
 }): readonly JobHandler[] {
   const { db, clock, log } = options
+
+  function failed(job: ClaimedJob, error: unknown): JobOutcome {
+    const callId = job.payload
+    const retry = job.attempts < ATTEMPTS && (!(error instanceof EngineError) || error.retryable)
+    const text = errorText(error)
+    log.warn({ callId, attempt: job.attempts, error: text, retry }, 'call_result.failed')
+    return async (trx) => {
+      if (retry) return clock.wall() + RETRY_MS
+      await storeResultFailure(trx, callId, text, clock.wall())
+      return null
+    }
+  }
+
   return [
     {
       kind: RESULT_JOB,
@@ -70,16 +83,10 @@ export function resultHandlers(options: {
         } catch (error) {
           // The service is stopping. Another run of the job repeats the extraction.
           if (job.signal.aborted) throw error
-          const retry = job.attempts < ATTEMPTS && (!(error instanceof EngineError) || error.retryable)
-          const text = errorText(error)
-          log.warn({ callId, attempt: job.attempts, error: text, retry }, 'call_result.failed')
-          return async (trx) => {
-            if (retry) return clock.wall() + RETRY_MS
-            await storeResultFailure(trx, callId, text, clock.wall())
-            return null
-          }
+          return failed(job, error)
         }
       },
+      unstored: failed,
     },
     {
       kind: COMPLETION_JOB,

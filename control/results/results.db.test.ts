@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
@@ -86,7 +87,8 @@ const ANSWER = JSON.stringify({
 await onEachDialect(t, async (t, open) => {
   async function rig(t: Test, config: object = AGENT) {
     const fake = await openFakeOpenAi()
-    const calling = await openTestCalling(await open(), {
+    const database = await open()
+    const calling = await openTestCalling(database, {
       env: { PARLEY_OPENAI_BASE_URL: fake.baseUrl, PARLEY_OPENAI_CHAT_MODEL: 'fake-chat' },
     })
     await calling.publishAgent(config)
@@ -96,7 +98,7 @@ await onEachDialect(t, async (t, open) => {
       await calling.close()
       await fake.close()
     })
-    return { fake, calling, background }
+    return { fake, calling, background, database }
   }
 
   /** A call with one exchange, ended now; its id. */
@@ -188,6 +190,34 @@ await onEachDialect(t, async (t, open) => {
       t.equal(await completed(r.calling), 1)
     },
   )
+
+  await t.test('a NUL character in the answer of a model is replaced', async (t) => {
+    const r = await rig(t)
+    // As prompt injection of a caller may request it. The inner JSON has the escape.
+    const answer =
+      '{"summary":"A \\u0000 table.","evaluation":[{"id":"polite","passed":true,"reason":"\\ud83d"}]}'
+    r.fake.setDefault('chat', eventStream(chatFrames([answer])))
+    const id = await talk(r)
+    await until(r, async () => (await completed(r.calling)) === 1)
+    t.match(await call(r.calling, id), { summary: 'A \ufffd table.', evaluation: [{ reason: '\ufffd' }] })
+    t.equal(r.fake.requests.length, 1)
+  })
+
+  await t.test('a result that cannot be stored fails after three attempts', async (t) => {
+    const r = await rig(t)
+    r.fake.setDefault('chat', eventStream(chatFrames([ANSWER])))
+    const { db, dialect } = r.database
+    const refuseResults =
+      dialect === 'postgres'
+        ? sql`alter table "callResults" add constraint refused check ("state" <> 'done')`
+        : sql`create trigger refused before update on "callResults" when new."state" = 'done'
+              begin select raise(abort, 'refused'); end`
+    await refuseResults.execute(db)
+    const id = await talk(r)
+    await until(r, async () => (await state(db)) === 'failed')
+    t.equal(r.fake.requests.length, 3)
+    t.match(await call(r.calling, id), { summary: null })
+  })
 
   await t.test('a rejection is final: no further attempt, customers are notified at once', async (t) => {
     const r = await rig(t)

@@ -3,6 +3,7 @@ import { request as requestHttps } from 'node:https'
 import type { HttpToolRequest } from '../../media/agent/agent-spec.js'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError } from '../../media/base/errors.js'
+import { cleanText } from '../../media/base/foreign-text.js'
 import type { Egress } from '../net/egress.js'
 import { buildRequest, requestProblem, type ToolSecrets } from './http-request.js'
 
@@ -70,7 +71,7 @@ function read(response: IncomingMessage, done: (result: string) => void): void {
   const end = (cut: boolean): void => {
     if (over) return
     over = true
-    done(resultOf(response, Buffer.concat(chunks), cut))
+    done(cleanText(resultOf(response, Buffer.concat(chunks), cut)))
   }
   response.on('data', (chunk: Buffer) => {
     if (over) return

@@ -1,3 +1,5 @@
+import { cleanText } from '../../media/base/foreign-text.js'
+
 /** Characters of an E.164 number, an extension or a service name that need no escape (RFC 3261 `user`). */
 const PLAIN_USER = /^[\w.+*!~'()-]{1,64}$/
 
@@ -32,7 +34,8 @@ export function uriUser(value: string): string {
   // number.
   const user = (match[1] ?? '').split(/[:;]/, 1)[0] ?? ''
   try {
-    return decodeURIComponent(user)
+    // An escape may stand for a NUL character.
+    return cleanText(decodeURIComponent(user))
   } catch {
     return user
   }

@@ -1,3 +1,4 @@
+import { parseForeignJson } from '../../base/foreign-text.js'
 import { FRAME_MS } from '../../base/frame.js'
 import type { BotCommand, TransferRequest } from './wire-format.js'
 
@@ -29,7 +30,7 @@ const PARTS = [':', ',', '[', '{']
 export function parseMessage(text: string): Message | null {
   if (text.length > SCAN_LENGTH && PARTS.some((part) => occurs(text, part, MAX_PARTS))) return null
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseForeignJson(text)
     return isMessage(value) ? value : null
   } catch {
     return null

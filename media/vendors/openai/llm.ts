@@ -1,6 +1,7 @@
 import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
+import { parseForeignJson } from '../../base/foreign-text.js'
 import type { Log } from '../../base/log.js'
 import { isRecord } from '../shared/json.js'
 import { type SseEvent, SseParser } from '../shared/sse.js'
@@ -128,7 +129,7 @@ class ReplyReader {
     }
     let chunk: unknown
     try {
-      chunk = JSON.parse(data)
+      chunk = parseForeignJson(data)
     } catch (error) {
       throw new EngineError('vendor_failed', 'the language model sent invalid JSON', {
         cause: error,

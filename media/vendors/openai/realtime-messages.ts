@@ -7,6 +7,7 @@ import type {
   ToolDeclaration,
 } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
+import { parseForeignJson } from '../../base/foreign-text.js'
 import { isRecord } from '../shared/json.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 import type { RealtimeSettings } from './settings.js'
@@ -139,7 +140,7 @@ function argumentsOf(tool: string, text: unknown): Readonly<Record<string, unkno
   if (typeof text !== 'string' || text.trim() === '') return {}
   let parsed: unknown
   try {
-    parsed = JSON.parse(text)
+    parsed = parseForeignJson(text)
   } catch (error) {
     throw new EngineError('vendor_failed', 'the model sent tool arguments that are not JSON', {
       cause: error,

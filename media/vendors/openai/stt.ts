@@ -7,6 +7,7 @@ import type {
 } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
+import { parseForeignJson } from '../../base/foreign-text.js'
 import type { Log } from '../../base/log.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { isRecord } from '../shared/json.js'
@@ -227,7 +228,7 @@ function readJson(body: string): Recognition {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseForeignJson(text)
   } catch (error) {
     throw new EngineError('vendor_failed', 'the STT vendor sent invalid JSON', { cause: error })
   }

@@ -1,5 +1,6 @@
 import type { ToolCall } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
+import { parseForeignJson } from '../../base/foreign-text.js'
 import { isRecord } from '../shared/json.js'
 
 const MAX_CALLS = 32
@@ -82,7 +83,7 @@ function parseArguments(slot: Slot): Readonly<Record<string, unknown>> {
   if (slot.arguments.trim() === '') return {}
   let parsed: unknown
   try {
-    parsed = JSON.parse(slot.arguments)
+    parsed = parseForeignJson(slot.arguments)
   } catch (error) {
     throw new EngineError('vendor_failed', 'the model sent tool arguments that are not JSON', {
       cause: error,

@@ -1,6 +1,7 @@
 import { PROMPT_TOO_LONG } from '../../agent/vendor-ports.js'
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
+import { cleanText, parseForeignJson } from '../../base/foreign-text.js'
 
 /** Bounds of one HTTP exchange; exceeding a time aborts it with `vendor_stalled`. */
 export interface ExchangeLimits {
@@ -233,9 +234,10 @@ function saysTooLong(status: number, body: string): boolean {
 }
 
 /** Returns the message of an error body or error event, or the whole text when it has another shape. */
-export function errorMessageOf(text: string): string {
+export function errorMessageOf(body: string): string {
+  const text = cleanText(body)
   try {
-    const parsed: unknown = JSON.parse(text)
+    const parsed = parseForeignJson(text)
     if (typeof parsed !== 'object' || parsed === null) return text
     const error = 'error' in parsed ? parsed.error : parsed
     if (typeof error === 'string') return error

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { WebSocket } from 'ws'
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError, type EngineErrorCode, errorText } from '../../base/errors.js'
+import { cleanText } from '../../base/foreign-text.js'
 import { parseObject } from './json.js'
 import { errorMessageOf } from './vendor-http.js'
 
@@ -72,7 +73,7 @@ export class VendorSocket {
     this.#socket.on('pong', () => {
       this.#received = true
     })
-    this.#socket.on('close', (code, reason) => this.#closed(code, reason.toString('utf8')))
+    this.#socket.on('close', (code, reason) => this.#closed(code, cleanText(reason.toString('utf8'))))
     this.#socket.on('unexpected-response', (_request, response) => this.#refused(response))
     this.#socket.on('error', (error) =>
       this.#end(
