@@ -92,3 +92,22 @@ t.test('one failing closer does not prevent the others', async (t) => {
   t.ok(error instanceof AggregateError && error.errors.length === 2)
   t.equal(closed, 1)
 })
+
+t.test('a closer that is added too late and fails is a warning, not an unhandled rejection', async (t) => {
+  const warnings: string[] = []
+  const listener = (warning: Error & { code?: string }): void => {
+    if (warning.code === 'scope_close_failed') warnings.push(warning.message)
+  }
+  process.on('warning', listener)
+  t.teardown(() => process.off('warning', listener))
+  const scope = new Scope()
+  await scope.close()
+  scope.own(async () => {
+    throw new Error('one')
+  })
+  scope.own(() => {
+    throw new Error('two')
+  })
+  await new Promise<void>((resolve) => setImmediate(resolve))
+  t.strictSame(warnings.sort(), ['closing failed: one', 'closing failed: two'])
+})

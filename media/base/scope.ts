@@ -1,4 +1,5 @@
 import type { Clock, Timer } from './clock.js'
+import { errorText } from './errors.js'
 
 export interface Closable {
   close(): void | Promise<void>
@@ -6,8 +7,8 @@ export interface Closable {
 
 /**
  * Owns resources that must not outlive their owner: sockets, timers, listeners, children. Closing runs the
- * closers once, newest first. A closer that is added afterwards runs at once. Tests assert that `size` is
- * zero.
+ * closers once, newest first. A closer that is added afterwards runs at once; nobody waits for it, so its
+ * failure is a process warning. Tests assert that `size` is zero.
  */
 export class Scope {
   readonly #owned = new Set<() => void | Promise<void>>()
@@ -24,7 +25,7 @@ export class Scope {
   /** Adds a closer. The returned function removes it without running it. */
   own(close: () => void | Promise<void>): () => void {
     if (this.#closed) {
-      void close()
+      void closeLate(close)
       return () => {}
     }
     this.#owned.add(close)
@@ -83,5 +84,13 @@ export class Scope {
       }
     }
     if (failures.length > 0) throw new AggregateError(failures, 'closing failed')
+  }
+}
+
+async function closeLate(close: () => void | Promise<void>): Promise<void> {
+  try {
+    await close()
+  } catch (error) {
+    process.emitWarning(`closing failed: ${errorText(error)}`, { code: 'scope_close_failed' })
   }
 }
