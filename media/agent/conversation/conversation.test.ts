@@ -856,7 +856,7 @@ t.test('speech resets the nudges', async (t) => {
 })
 
 t.test('the maximum duration ends the call with the hang-up phrase, even during speech', async (t) => {
-  const rig = await begun({ spec: { maxCallSeconds: 5, hangupLine: 'Time is up.' } })
+  const rig = await begun({ spec: { maxCallSeconds: 8, hangupLine: 'Time is up.' } })
   rig.modelScripts.push([
     { after: 50, text: LONG },
     { after: 0, done: true },
@@ -866,7 +866,17 @@ t.test('the maximum duration ends the call with the hang-up phrase, even during 
   t.same(rig.eventSummary().slice(0, 2), ['caller: Tell me everything.', 'trace'])
   t.ok((rig.turns('agent')[0]?.heardText.length ?? 999) < LONG.length)
   t.same(rig.eventSummary().slice(3), ['agent: Time is up.', 'finished max_duration'])
-  t.ok(rig.nowMs < 7000)
+  t.ok(rig.nowMs < 8000, 'the phrase is part of the call')
+  t.equal(rig.clock.pending, 0)
+})
+
+t.test('a hang-up phrase longer than estimated is cut when the call has to end', async (t) => {
+  const rig = await begun({ spec: { maxCallSeconds: 5, hangupLine: LONG } })
+  await rig.until(() => rig.eventsOf('finished').length === 1)
+  t.match(rig.eventsOf('finished'), [{ why: 'max_duration' }])
+  const [line] = rig.turns('agent')
+  t.ok(LONG.startsWith(line?.heardText ?? ' ') && (line?.heardText ?? '') !== LONG, line?.heardText)
+  t.ok(rig.nowMs > 4000 && rig.nowMs <= 5000, `${rig.nowMs}`)
   t.equal(rig.clock.pending, 0)
 })
 

@@ -58,7 +58,8 @@ function apply(t: TurnDraft, input: TurnInput): void {
         t.unexpected()
         return
       }
-      t.timer(CALL, 'callLimit', t.policy.maxCallMs)
+      if (t.policy.hangupLine) t.timer(CALL, 'callLimit', t.policy.maxCallMs - t.policy.hangupLineMs)
+      t.timer(CALL, 'callEnd', t.policy.maxCallMs)
       if (input.opening) t.speak(['opening'], { opening: true })
       else t.listen()
       return
@@ -234,6 +235,10 @@ function timer(t: TurnDraft, input: TurnInput & { type: 'timer' }): void {
     }
     if (name === 'callLimit' && s.phase !== 'ending') {
       t.end('max_duration')
+      return
+    }
+    if (name === 'callEnd') {
+      t.finish(s.finishReason ?? s.reply?.finishReason ?? 'max_duration')
       return
     }
     t.unexpected()

@@ -65,6 +65,7 @@ export interface TurnPolicy {
   readonly understandsSpeech: boolean
   /** Asks the model once per turn before the end of the turn is decided, when the words look complete. */
   readonly speculates: boolean
+  /** Time after which the call ends, in the middle of a word if need be. */
   readonly maxCallMs: number
   readonly endingLimitMs: number
   /** Time after the last sample was sent in which the far side's jitter buffer still plays it. */
@@ -74,6 +75,8 @@ export interface TurnPolicy {
   /** Silence after the last nudge that ends the call. Null means never. */
   readonly hangupAfterMs: number | null
   readonly hangupLine: boolean
+  /** Time that the hang-up line takes, so that it starts this long before the call has to end. */
+  readonly hangupLineMs: number
   /** Consecutive failures after which a provider is given up. */
   readonly giveUpAfter: number
   readonly isBackchannel: (text: string, overOpening: boolean) => boolean
@@ -99,6 +102,11 @@ const SLOW_MS = 1200
 /** VAD: length of sound for an onset and of silence for an offset. */
 export const VAD_START_MS = 60
 export const VAD_STOP_MS = 300
+/** Time from the answer to the start of the conversation, and from its end to the BYE. It is part of the call. */
+const CLOSING_MS = 250
+/** Estimates of a hang-up line: until its first sample, and per character. */
+const SYNTHESIS_MS = 1000
+const CHARACTER_MS = 80
 
 /**
  * Returns the policy of an agent. `language` selects the word lists for backchannels and incomplete
@@ -108,6 +116,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
   const nudgesMs = nudgeDelays(spec)
   const last = nudgesMs.at(-1)
   const { models = 1 } = limits
+  const maxCallMs = spec.maxCallSeconds * 1000 - CLOSING_MS
   return {
     confirmSpeechMs: 700,
     confirmBackchannelMs: 1200,
@@ -149,16 +158,22 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     digitsIdleMs: 2000,
     understandsSpeech: limits.understandsSpeech,
     speculates: limits.speculates ?? false,
-    maxCallMs: spec.maxCallSeconds * 1000,
+    maxCallMs,
     endingLimitMs: 30_000,
     tailMs: 200,
     nudgesMs,
     hangupAfterMs: spec.nudges.enabled && spec.nudges.hangupAfter && last !== undefined ? last : null,
     hangupLine: spec.hangupLine !== null,
+    hangupLineMs: Math.min(maxCallMs / 2, lineMs(spec.hangupLine)),
     giveUpAfter: 2,
     isBackchannel: (text, overOpening) => isBackchannel(text, overOpening, language),
     openness: (text) => openness(text, language),
   }
+}
+
+/** Returns the time that a line takes with a slow voice, from the order to its last sample. */
+function lineMs(line: string | null): number {
+  return line === null ? 0 : SYNTHESIS_MS + line.length * CHARACTER_MS
 }
 
 /**

@@ -148,7 +148,10 @@ export interface TurnState {
 }
 
 export type TimerName =
+  /** The hang-up line is due. */
   | 'callLimit'
+  /** The longest call is over. */
+  | 'callEnd'
   | 'digits'
   | 'final'
   /** The caller's sound goes on without words. */
