@@ -84,6 +84,25 @@ export class Playout {
     return taken
   }
 
+  /** Drops the samples of an utterance from sample `from` on, except for pulled ones. */
+  truncate(utterance: number, from: number): void {
+    for (const entry of this.#live) {
+      if (entry.id !== utterance) continue
+      let excess = entry.queued - Math.max(from, entry.sent)
+      if (excess <= 0) return
+      entry.queued -= excess
+      this.#size -= excess
+      for (let last = entry.pieces.pop(); last !== undefined; last = entry.pieces.pop()) {
+        if (last.length > excess) {
+          entry.pieces.push(last.subarray(0, last.length - excess))
+          return
+        }
+        excess -= last.length
+        if (excess === 0) return
+      }
+    }
+  }
+
   /** Marks the end of the audio of an utterance. */
   end(utterance: number): void {
     if (!this.#isPast(utterance)) this.#entry(utterance).ended = true

@@ -68,6 +68,30 @@ t.test('the filler is said at once, the answer follows in the same turn', async 
   t.equal(rig.toolRequests.length, 1)
 })
 
+t.test('a filler that waits behind other text is dropped when the result has come', async (t) => {
+  for (const resultAfterMs of [0, 100, 1200]) {
+    const rig = new ConversationRig({ spec: { tools: [ORDER] } })
+    await rig.start()
+    rig.modelScripts.push([
+      { after: 100, text: 'Of course, that is no problem at all.' },
+      { after: 50, tools: [CALL] },
+      { after: 0, done: true },
+    ])
+    rig.callerSound(200, { ms: 900, text: 'Where is my order?' })
+    await rig.until(() => rig.toolRequests.length === 1 && rig.agentSounding)
+    answerWith(rig, 'It arrives tomorrow.')
+    await rig.run(resultAfterMs)
+    rig.toolRequests[0]?.done('{"arrives":"tomorrow"}')
+    await rig.until(() => rig.turns('agent').length === 1)
+    t.equal(
+      rig.turns('agent')[0]?.heardText,
+      'Of course, that is no problem at all. It arrives tomorrow.',
+      `${resultAfterMs} ms`,
+    )
+    t.equal(rig.close(), 0)
+  }
+})
+
 t.test('without a filler of its own, built-in phrases keep the silence under 3 s', async (t) => {
   const rig = await waiting(MUTE_ORDER)
   const askedAt = rig.nowMs

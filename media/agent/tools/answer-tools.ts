@@ -23,14 +23,17 @@ export function runAnswerTools(
   }: { readonly turnContext: TurnContext; readonly speech: AgentSpeech; readonly tools: ToolRounds },
 ): void {
   try {
-    const pending = tools.run(text, calls, (next) =>
-      turnContext.feed({ type: 'modelDone', turn, next, atMs: turnContext.now() }),
-    )
+    let withdrawFiller = (): void => {}
+    const pending = tools.run(text, calls, (next) => {
+      // A filler that waits behind other text is out of place once the results are there.
+      withdrawFiller()
+      turnContext.feed({ type: 'modelDone', turn, next, atMs: turnContext.now() })
+    })
     if (pending === null) return
     const language = turnContext.language.current
     const filler = fillerOf(pending, language)
     turnContext.feed({ type: 'toolsRun', turn, fillerSpoken: filler !== null, atMs: turnContext.now() })
-    if (filler !== null) speech.say(turn, spokenForm(filler, language), language)
+    if (filler !== null) withdrawFiller = speech.say(turn, spokenForm(filler, language), language)
   } catch (error) {
     turnContext.failed(error)
   }

@@ -82,8 +82,9 @@ export class AgentSpeech {
     this.#phrases.prepareFor(language)
   }
 
-  say(turn: TurnId, text: string, language: string): void {
-    this.#speaker.say(turn, text, language)
+  /** Says a sentence. The returned function takes it back, unless some of it was played. */
+  say(turn: TurnId, text: string, language: string): () => void {
+    return this.#speaker.say(turn, text, language)
   }
 
   /** Streams audio of a speech-to-speech model. */

@@ -110,9 +110,14 @@ export class Speaker {
     this.#events = events
   }
 
-  /** Adds a sentence. The first sentence starts the utterance. */
-  say(id: TurnId, text: string, language: string, prepared: PreparedPhrase | null = null): void {
-    this.#append(id, { ...EMPTY, text, language, prepared, words: [] })
+  /**
+   * Adds a sentence. The first sentence starts the utterance. The returned function takes the sentence back,
+   * unless some of it was played or audio of another sentence follows it.
+   */
+  say(id: TurnId, text: string, language: string, prepared: PreparedPhrase | null = null): () => void {
+    const sentence: Sentence = { ...EMPTY, text, language, prepared, words: [] }
+    const utterance = this.#append(id, sentence)
+    return () => this.#withdraw(utterance, sentence)
   }
 
   /** Adds audio of a speech-to-speech model, with its words as they become known. */
@@ -209,11 +214,41 @@ export class Speaker {
     if (utterance.backlog.length > 0 || utterance.begun < utterance.sentences.length) this.#pump(utterance)
   }
 
-  #append(id: TurnId, sentence: Sentence): void {
+  #append(id: TurnId, sentence: Sentence): Utterance {
     const utterance = this.#utterance(id)
-    if (utterance.finished) return
+    if (utterance.finished) return utterance
     utterance.sentences.push(sentence)
     this.#pump(utterance)
+    return utterance
+  }
+
+  #withdraw(utterance: Utterance, sentence: Sentence): void {
+    const index = utterance.sentences.indexOf(sentence)
+    if (this.#current !== utterance || index < 0) return
+    if (index < utterance.begun) {
+      const last = index === utterance.begun - 1
+      if (!last || this.#playout.sentSamples(utterance.id) > sentence.start) return
+      utterance.job?.cancel()
+      utterance.job = null
+      utterance.begun--
+      this.#dropAudio(utterance, sentence)
+    }
+    utterance.sentences.splice(index, 1)
+    this.#pump(utterance)
+  }
+
+  /** Drops the audio of the last sentence that has any. */
+  #dropAudio(utterance: Utterance, { start, samples }: Sentence): void {
+    const { backlog } = utterance
+    utterance.queued = start
+    let excess = samples
+    while (excess > 0) {
+      const piece = backlog.pop()
+      if (piece === undefined) break
+      if (piece.length > excess) backlog.push(piece.subarray(0, piece.length - excess))
+      excess -= piece.length
+    }
+    if (excess > 0) this.#playout.truncate(utterance.id, start)
   }
 
   #utterance(id: TurnId): Utterance {
