@@ -83,3 +83,26 @@ t.test('an interrupted sentence continues with the unfinished word', async (t) =
   t.equal(TEXT.slice(offset), 'at nine.')
   t.equal(resumeOffset({ ...untimed, samples: 100 }, RATE), 0)
 })
+
+t.test('words without a mark of their own share the time of the mark before them', async (t) => {
+  const gaps: SpokenSentence = {
+    ...timed,
+    text: 'Oh, we open at 9 30.',
+    words: [
+      { offset: 4, length: 2, sample: 400 },
+      { offset: 12, length: 2, sample: 4000 },
+    ],
+  }
+  const words = heardWords([gaps], 8000, RATE)
+  t.equal(words?.map(({ text }) => text).join(' '), gaps.text, 'every word of the text')
+  t.strictSame(words?.[0], { text: 'Oh,', startSample: 400, endSample: 1600 })
+  t.strictSame(words?.at(-1), { text: '30.', startSample: 6000, endSample: 8000 })
+  t.ok(words?.every((word, i) => word.startSample === (words[i - 1]?.endSample ?? 400)))
+  t.equal(
+    heardWords([gaps], 4100, RATE)
+      ?.map(({ text }) => text)
+      .join(' '),
+    heardText([gaps], 4100, RATE),
+    'also when the sentence was cut',
+  )
+})

@@ -55,14 +55,27 @@ export function heardWords(
     if (sentence.words.length === 0) return null
     for (const [index, word] of sentence.words.entries()) {
       if (word.offset >= heard.length) break
-      words.push({
-        text: sentence.text.slice(word.offset, word.offset + word.length),
-        startSample: word.sample,
-        endSample: sentence.words[index + 1]?.sample ?? sentence.start + sentence.voiced,
-      })
+      const next = sentence.words[index + 1]
+      // Vendors leave out words, so the text up to the next mark belongs to this one.
+      const from = index === 0 ? 0 : word.offset
+      const end = next?.sample ?? sentence.start + sentence.voiced
+      words.push(...spread(heard.slice(from, next?.offset), word.sample, end))
     }
   }
   return words
+}
+
+/** Distributes the time of a piece of text among its words by their lengths. */
+function spread(text: string, startSample: number, endSample: number): readonly HeardWord[] {
+  const words = text.split(/\s+/).filter((word) => word !== '')
+  const letters = words.reduce((sum, word) => sum + word.length, 0)
+  let before = 0
+  const at = (): number => startSample + Math.round(((endSample - startSample) * before) / letters)
+  return words.map((word) => {
+    const start = at()
+    before += word.length
+    return { text: word, startSample: start, endSample: at() }
+  })
 }
 
 /** Returns the offset of the word at which to continue a broken sentence after `samples` of its audio. */

@@ -330,8 +330,10 @@ export class TurnDraft extends StepDraft {
     if (caller) {
       this.effects.push({ type: 'cancelTimers', turn: caller.id })
       const text = join(caller.text, caller.partial)
+      // The sound goes on, so its end is not known from an offset.
+      const endMs = caller.voiced ? Math.max(caller.endMs, this.atMs) : caller.endMs
       if (text !== '')
-        this.effects.push({ type: 'commitCaller', caller: { ...caller, text }, forModel: true })
+        this.effects.push({ type: 'commitCaller', caller: { ...caller, text, endMs }, forModel: true })
     }
     if (s.digits !== '') this.cancel(CALL, 'digits')
     s.digits = ''

@@ -297,6 +297,18 @@ t.test('every state and every input', async (t) => {
   }
 })
 
+t.test('the turn of a caller who is cut by the end of the call lasts until then', async (t) => {
+  const { effects } = walk([
+    ...WAYS.callerSpeaking,
+    { type: 'partial', text: 'I would like', atMs: 1000 },
+    { type: 'close', atMs: 1500 },
+  ])
+  t.match(
+    effects.find(({ type }) => type === 'commitCaller'),
+    { caller: { text: 'I would like', endMs: 1500 } },
+  )
+})
+
 t.test('an interruption cuts at the time of the pause', async (t) => {
   const { effects } = walk([...WAYS.paused, { type: 'voice', voicedMs: 560, quietMs: 0, atMs: 3560 }])
   t.same(effects[0], { type: 'interrupt', turn: 2, atMs: 3060 })
