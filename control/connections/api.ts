@@ -88,7 +88,8 @@ export const createConnection = operation({
   run: async ({ body, actor, deps, requestId }) => {
     const { organizationId } = actor
     const problem =
-      (await urlProblem(deps, actor.organizationId, body.baseUrl)) ?? (await secretProblem(deps, organizationId, body))
+      (await urlProblem(deps, organizationId, body.baseUrl)) ??
+      (await secretProblem(deps, organizationId, body))
     if (problem !== null) return problem
     const connection = { ...body, baseUrl: parsedUrl(body.baseUrl), organizationId }
     return guarded(() =>
@@ -127,7 +128,7 @@ export const updateConnection = operation({
       secretId: body.secretId === undefined ? before.secretId : body.secretId,
     }
     const problem =
-      (body.baseUrl === undefined ? null : await urlProblem(deps, actor.organizationId, body.baseUrl)) ??
+      (body.baseUrl === undefined ? null : await urlProblem(deps, organizationId, body.baseUrl)) ??
       (retargeted ? await secretProblem(deps, organizationId, target) : null)
     if (problem !== null) return problem
     const change = {
