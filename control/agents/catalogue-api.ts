@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { breakerKey } from '../../media/agent/circuit-breaker.js'
 import { languageModels, voices } from '../../media/vendors/catalogue.js'
 import { listOperation } from '../api/operation.js'
 import { openEnum } from '../base/schemas.js'
@@ -41,7 +42,12 @@ export const listVoices = listOperation({
 const Model = z.object({
   llmModel: z.string(),
   label: z.string(),
-  available: z.boolean().meta({ description: 'Whether an agent that uses this model can be published now.' }),
+  available: z
+    .boolean()
+    .meta({
+      description:
+        'Whether the model answers. False for at least half a minute after several failures in a row on calls.',
+    }),
 })
 
 export const listModels = listOperation({
@@ -49,18 +55,22 @@ export const listModels = listOperation({
   path: '/v1/models',
   tag: 'Agents',
   summary: 'List language models',
+  description: 'Lists the models of the configured vendors.',
   audience: 'key',
   scope: 'read',
   result: Model,
   paged: false,
   fails: [],
-  run: ({ deps }) => ({
+  run: async ({ deps }) => {
+    const failing = new Set(await deps.openCircuits())
     // Models that are not configured are not in the catalogue.
-    items: languageModels(deps.settings.providers).map(({ llmModel, label }) => ({
-      llmModel,
-      label,
-      available: true,
-    })),
-    next: null,
-  }),
+    return {
+      items: languageModels(deps.settings.providers).map(({ vendor, llmModel, label }) => ({
+        llmModel,
+        label,
+        available: !failing.has(breakerKey('language_model', vendor, llmModel)),
+      })),
+      next: null,
+    }
+  },
 })

@@ -2,6 +2,7 @@ import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { signInMember } from '../../fixtures/api/signed-in.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { breakerKey } from '../../media/agent/circuit-breaker.js'
 import { insertNumber } from '../numbers/store.js'
 
 const code = (answer: { body: unknown }) => (answer.body as { error: { code: string } }).error.code
@@ -309,6 +310,10 @@ await onEachDialect(t, async (t, open) => {
     t.same((voices.body as { meta: unknown }).meta, { pagination: { cursor: null, hasMore: false } })
     const models = itemsOf(await send('GET', '/v1/models'))
     t.ok(models.every((model) => model.available === true))
+    const failing = breakerKey('language_model', 'embedded', 'parley-rules-1')
+    Object.assign(calling.deps, { openCircuits: async () => [failing] })
+    t.match(itemsOf(await send('GET', '/v1/models')), [{ llmModel: 'parley-rules-1', available: false }])
+    Object.assign(calling.deps, { openCircuits: async () => [] })
     for (const voice of itemsOf(voices)) {
       for (const { llmModel } of models) {
         const made = await send(

@@ -260,6 +260,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     permits,
     requests: openRateLimiter(clock, storedLimits(db)),
     sandboxGateway: carrier.gateway,
+    openCircuits: async () => (await pool.load()).flatMap(({ openCircuits }) => openCircuits),
     backlog: () => ({ callEvents: callEvents.waiting, jobsIdleMs: jobs.sinceLastPollMs }),
   }
   const http = serveHttpApi(listener, { operations, deps })

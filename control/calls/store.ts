@@ -15,6 +15,10 @@ export interface CallWithParts extends CallRow {
   readonly summary: string | null
   readonly outputs: string | null
   readonly evaluation: string | null
+  /** State of the result. Null without one. */
+  readonly resultState: string | null
+  /** Why the result is incomplete: a code of `ResultGap` when it is done, else the last error. */
+  readonly resultError: string | null
   /** The body of the bot's statistics event, as JSON. Null without one. */
   readonly botStats: string | null
 }
@@ -214,6 +218,8 @@ const parts = [
   resultOf('summary'),
   resultOf('outputs'),
   resultOf('evaluation'),
+  resultOf('resultState', 'state'),
+  resultOf('resultError', 'error'),
   // Only such calls have bot statistics; other calls skip the subquery.
   sql<
     string | null
@@ -223,8 +229,8 @@ const parts = [
   ),
 ]
 
-function resultOf<N extends 'summary' | 'outputs' | 'evaluation'>(name: N) {
-  return sql<string | null>`(select "callResults".${sql.ref(name)} from "callResults"
+function resultOf<N extends string>(name: N, column: string = name) {
+  return sql<string | null>`(select "callResults".${sql.ref(column)} from "callResults"
     where "callResults"."callId" = "calls"."id")`.as(name)
 }
 

@@ -5,6 +5,9 @@ import type { CallWithParts } from './store.js'
 
 const Texts = z.record(z.string(), z.string())
 
+/** Reasons for which a result lacks answers. `model_cannot_answer` is stored with the result. */
+export const RESULT_GAPS = ['pending', 'model_cannot_answer', 'model_failed'] as const
+
 export const Charge = z.object({
   kind: openEnum('agent', 'human'),
   seconds: z.int(),
@@ -70,6 +73,13 @@ export const Call = z.object({
   evaluation: z.array(
     z.object({ id: z.string(), name: z.string(), passed: z.boolean(), reason: z.string() }),
   ),
+  resultGap: openEnum(...RESULT_GAPS)
+    .nullable()
+    .meta({
+      description:
+        'Why outputs are null or criteria are missing: the result is pending, the model of the agent cannot read ' +
+        'transcripts (the sandbox model), or it failed. Null when the model has answered or nothing was asked.',
+    }),
   transfer: z.null().meta({ description: 'Latest transfer attempt. Always null in this release.' }),
   hasRecording: z.boolean(),
   hasTranscript: z.boolean(),
@@ -119,6 +129,7 @@ export function callView(row: CallWithParts): CallView {
     summary: row.summary,
     outputs: row.outputs === null ? {} : JSON.parse(row.outputs),
     evaluation: row.evaluation === null ? [] : JSON.parse(row.evaluation),
+    resultGap: resultGapOf(row),
     transfer: null,
     hasRecording: row.hasRecording === 1,
     hasTranscript: row.hasTranscript === 1,
@@ -129,6 +140,12 @@ export function callView(row: CallWithParts): CallView {
     error: row.error,
     createdAt: new Date(row.createdAt).toISOString(),
   }
+}
+
+function resultGapOf({ resultState, resultError }: CallWithParts): CallView['resultGap'] {
+  if (resultState === 'pending') return 'pending'
+  if (resultState === 'failed') return 'model_failed'
+  return resultError
 }
 
 function botOf(body: string | null): CallView['bot'] {

@@ -152,6 +152,7 @@ await onEachDialect(t, async (t, open) => {
         summary: 'A table was booked.',
         outputs: { day: '2026-12-24' },
         evaluation: [{ id: 'polite', name: 'Polite', passed: false, reason: 'It sighed.' }],
+        resultGap: null,
       })
       const listed = itemsOf(await r.calling.send('GET', '/v1/calls'))
       t.match(listed, [{ id, summary: 'A table was booked.' }])
@@ -179,14 +180,16 @@ await onEachDialect(t, async (t, open) => {
       const id = await talk(r)
       await until(r, async () => r.fake.requests.length >= 2)
       t.equal(await completed(r.calling), 0)
+      t.match(await call(r.calling, id), { outputs: { day: null }, resultGap: 'pending' })
       for (let s = 0; s < 100 && (await completed(r.calling)) === 0; s++) {
         r.calling.clock.advance(1000)
         await new Promise((resolve) => setTimeout(resolve, 5))
       }
       t.equal(await completed(r.calling), 1)
-      t.match(await call(r.calling, id), { summary: null, outputs: {}, evaluation: [] })
+      t.match(await call(r.calling, id), { summary: null, outputs: { day: null }, evaluation: [] })
       const { db } = r.calling.deps
       await until(r, async () => (await state(db)) === 'failed')
+      t.match(await call(r.calling, id), { outputs: { day: null }, resultGap: 'model_failed' })
       t.equal(await completed(r.calling), 1)
     },
   )
@@ -236,8 +239,19 @@ await onEachDialect(t, async (t, open) => {
       summary: 'A call of 30 seconds. The caller said: "A table, please.".',
       outputs: {},
       evaluation: [],
+      resultGap: null,
     })
     t.equal(r.fake.requests.length, 0)
+  })
+
+  await t.test('the embedded rules answer no questions and say so', async (t) => {
+    const r = await rig(t, { ...AGENT, llmModel: 'parley-rules-1' })
+    const id = await talk(r)
+    t.match(await call(r.calling, id), {
+      outputs: { day: null },
+      evaluation: [],
+      resultGap: 'model_cannot_answer',
+    })
   })
 })
 

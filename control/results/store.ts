@@ -9,6 +9,8 @@ import { plainSummary } from './plain-summary.js'
 
 /** Delay of `call.completed` after an answered agent call (ms), unless the result is available earlier. */
 export const RESULT_WAIT_MS = 90_000
+/** Stored as the error of a result whose questions no model can answer. The API shows it. */
+const CANNOT_ANSWER = 'model_cannot_answer'
 export const RESULT_JOB = 'call-results'
 export const COMPLETION_JOB = 'call-completion'
 
@@ -20,6 +22,9 @@ export async function startResultExtraction(trx: Trx, call: CallRow, now: number
   if (call.answeredAt === null || call.agentVersionId === null) return false
   const config = await configOf(trx, call.agentVersionId)
   if (config === null) return false
+  // Until a model answers, every output is null.
+  const outputs = JSON.stringify(Object.fromEntries(config.outputVariables.map(({ name }) => [name, null])))
+  const asked = config.outputVariables.length + config.evaluationCriteria.length > 0
   const row = { callId: call.id, organizationId: call.organizationId, createdAt: now, updatedAt: now }
   if (config.llmModel === EMBEDDED_LANGUAGE_MODEL) {
     const segments = await segmentsOf(trx, call.id)
@@ -27,7 +32,15 @@ export async function startResultExtraction(trx: Trx, call: CallRow, now: number
     if (summary === null) return false
     await trx
       .insertInto('callResults')
-      .values({ ...row, state: 'done', summary, outputs: '{}', evaluation: '[]', error: null, announced: 1 })
+      .values({
+        ...row,
+        state: 'done',
+        summary,
+        outputs,
+        evaluation: '[]',
+        error: asked ? CANNOT_ANSWER : null,
+        announced: 1,
+      })
       .execute()
     return false
   }
@@ -37,7 +50,7 @@ export async function startResultExtraction(trx: Trx, call: CallRow, now: number
       ...row,
       state: 'pending',
       summary: null,
-      outputs: '{}',
+      outputs,
       evaluation: '[]',
       error: null,
       announced: 0,

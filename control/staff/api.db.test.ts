@@ -1,5 +1,6 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
+import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
 import { signInMember, signInStaff } from '../../fixtures/api/signed-in.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { insertNumber } from '../numbers/store.js'
@@ -17,7 +18,7 @@ const SUBMISSION = {
 const SENDER = { series: '140', e164: '+911401234567', category: 'promotional', dltHeaderId: 'H1' }
 
 await onEachDialect(t, async (t, open) => {
-  const calling = await openTestCalling(await open())
+  const calling = await openTestCalling(await open(), { env: LIVE_MODELS_ENV })
   const { api, send, clock } = calling
   const { organizationId } = calling.owner
   const staff = await signInStaff(api)
@@ -310,7 +311,7 @@ await onEachDialect(t, async (t, open) => {
       numberType: 'landline',
     } as const
     const live = await insertNumber(calling.deps.db, number, clock.wall())
-    const agentId = await calling.publishAgent()
+    const agentId = await calling.publishAgent(LIVE_MODELS)
     const missing = async () => {
       const answer = await send('POST', '/v1/calls', {
         key: api.liveKey,

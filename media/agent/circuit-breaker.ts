@@ -50,6 +50,11 @@ export class CircuitBreakers {
     return until !== null && this.#clock.now() < until
   }
 
+  /** Returns the keys of the open circuits. */
+  openKeys(): readonly string[] {
+    return [...this.#circuits.keys()].filter((key) => this.isOpen(key))
+  }
+
   succeeded(key: string): void {
     this.#circuits.delete(key)
   }

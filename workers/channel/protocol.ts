@@ -113,6 +113,8 @@ export interface WorkerLoad {
   readonly speechModel: SpeechModelStats | null
   /** Statistics of the turn detector; null without one. */
   readonly turnDetector: TurnDetectorStats | null
+  /** Vendors and models that no call of the thread uses now, after several failures (`breakerKey`). */
+  readonly openCircuits: readonly string[]
   /** Heap and buffers of the thread (bytes), garbage included. */
   readonly heapBytes: number
 }

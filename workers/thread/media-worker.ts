@@ -136,6 +136,7 @@ function load(): WorkerLoad {
     histogram,
     skippedFrames,
     heapBytes,
+    openCircuits: host.breakers.openKeys(),
     speechModel: speechModel?.stats() ?? null,
     turnDetector: turnDetector?.stats() ?? null,
   }

@@ -286,7 +286,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/voices', reply: 'list' }, {}, options)
   }
 
-  /** List language models. Needs the scope `read`. */
+  /** List language models. Lists the models of the configured vendors. Needs the scope `read`. */
   listModels(options: RequestOptions = {}): Promise<Page<Models>> {
     return this.send({ method: 'GET', path: '/v1/models', reply: 'list' }, {}, options)
   }

@@ -476,6 +476,8 @@ export type Call = {
     readonly passed: boolean
     readonly reason: string
   })[]
+  /** Why outputs are null or criteria are missing: the result is pending, the model of the agent cannot read transcripts (the sandbox model), or it failed. Null when the model has answered or nothing was asked. */
+  readonly resultGap: Open<"pending" | "model_cannot_answer" | "model_failed"> | null
   /** Latest transfer attempt. Always null in this release. */
   readonly transfer: null
   readonly hasRecording: boolean
@@ -600,6 +602,8 @@ export type Event = {
           readonly passed: boolean
           readonly reason: string
         })[]
+        /** Why outputs are null or criteria are missing: the result is pending, the model of the agent cannot read transcripts (the sandbox model), or it failed. Null when the model has answered or nothing was asked. */
+        readonly resultGap: Open<"pending" | "model_cannot_answer" | "model_failed"> | null
         /** Latest transfer attempt. Always null in this release. */
         readonly transfer: null
         readonly hasRecording: boolean
@@ -969,7 +973,7 @@ export type Voices = {
 export type Models = {
   readonly llmModel: string
   readonly label: string
-  /** Whether an agent that uses this model can be published now. */
+  /** Whether the model answers. False for at least half a minute after several failures in a row on calls. */
   readonly available: boolean
 }
 

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../../fixtures/api/calling.js'
+import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { EngineError } from '../../../media/base/errors.js'
 import { openEvidenceKeys } from '../../compliance/evidence.js'
@@ -96,7 +97,7 @@ await onEachDialect(t, async (t, open) => {
   })
 
   await t.test('every refusal has its code and releases everything', async (t) => {
-    const calling = await openTestCalling(await open())
+    const calling = await openTestCalling(await open(), { env: LIVE_MODELS_ENV })
     const { send, control, deps, numberId, api } = calling
     const other = await calling.anotherOrganization()
     const live = await insertNumber(
@@ -161,10 +162,9 @@ await onEachDialect(t, async (t, open) => {
       t.equal((await call(body)).status, 400, JSON.stringify(body).slice(0, 40))
     }
 
-    const variables = { who: 'A', what: 'B' }
     const liveCall = await send('POST', '/v1/calls', {
       key: api.liveKey,
-      json: { to: TO, numberId: live?.id, agentId: (await published(calling)).id, variables },
+      json: { to: TO, numberId: live?.id, agentId: await calling.publishAgent(LIVE_MODELS) },
     })
     t.equal(liveCall.status, 403)
     t.match(errorOf(liveCall), {
@@ -341,10 +341,3 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 })
-
-async function published(
-  calling: Awaited<ReturnType<typeof openTestCalling>>,
-): Promise<Record<string, unknown>> {
-  const { agentId } = dataOf(await calling.send('GET', `/v1/numbers/${calling.numberId}`))
-  return dataOf(await calling.send('GET', `/v1/agents/${agentId}`))
-}

@@ -7,7 +7,7 @@ export interface CallResultRow {
   /** JSON: values by output variable, and a list of evaluated criteria. */
   readonly outputs: string
   readonly evaluation: string
-  /** Error message if the extraction failed. */
+  /** Error message if the extraction failed. `model_cannot_answer` if the agent's model cannot extract. */
   readonly error: string | null
   /**
    * 1 if `call.completed` was recorded. This happens once, when the result is available or after the time
