@@ -19,7 +19,7 @@ export type ValidationResult =
 export function validate(schema: z.ZodType, input: unknown, part: InputPart): ValidationResult {
   const parsed = schema.safeParse(input)
   if (parsed.success) return { ok: true, value: parsed.data }
-  const issues = parsed.error.issues.flatMap((issue) => explain(issue, input, part))
+  const issues = essential(parsed.error.issues).flatMap((issue) => explain(issue, input, part))
   return { ok: false, issues, malformedId: parsed.error.issues.some(isMalformedId) }
 }
 
@@ -44,6 +44,33 @@ export function readQuery(search: string): {
 
 type ZodIssue = z.core.$ZodIssue
 
+/**
+ * Leaves out issues that only follow from another one: a rule about a value whose type or format is wrong,
+ * and a rule about a whole that has a wrong part.
+ */
+function essential(issues: readonly ZodIssue[]): readonly ZodIssue[] {
+  const within = (inner: ZodIssue, outer: ZodIssue): boolean =>
+    outer.path.every((step, index) => inner.path[index] === step)
+  return issues.filter((issue, at) => {
+    if (issue.code === 'unrecognized_keys') return true
+    const others = issues.filter((other, index) =>
+      other.path.length === issue.path.length ? index < at : issue.code === 'custom',
+    )
+    return !others.some((other) => within(other, issue))
+  })
+}
+
+/** Codes of an absent field. */
+const ABSENT: ReadonlySet<ZodIssue['code']> = new Set(['invalid_type', 'invalid_value', 'invalid_union'])
+
+function reasonOf(issue: ZodIssue, input: unknown): string {
+  if (ABSENT.has(issue.code) && valueAt(input, issue.path) === undefined) return 'required'
+  // The issue of the key says what a name must look like.
+  if (issue.code === 'invalid_key') return `the name is invalid: ${issue.issues[0]?.message ?? issue.message}`
+  if (issue.code === 'invalid_type' && issue.expected === 'int') return 'must be an integer'
+  return issue.message.replace('expected record', 'expected object')
+}
+
 function explain(issue: ZodIssue, input: unknown, part: InputPart): ValidationIssue[] {
   if (issue.code === 'unrecognized_keys') {
     const reason = part === 'query' ? 'unknown parameter' : 'unknown field'
@@ -57,8 +84,7 @@ function explain(issue: ZodIssue, input: unknown, part: InputPart): ValidationIs
       )
     }
   }
-  const missing = issue.code === 'invalid_type' && valueAt(input, issue.path) === undefined
-  return [{ path: pathOf(issue.path, part), reason: missing ? 'required' : issue.message }]
+  return [{ path: pathOf(issue.path, part), reason: reasonOf(issue, input) }]
 }
 
 /**
