@@ -42,12 +42,10 @@ export const listVoices = listOperation({
 const Model = z.object({
   llmModel: z.string(),
   label: z.string(),
-  available: z
-    .boolean()
-    .meta({
-      description:
-        'Whether the model answers. False for at least half a minute after several failures in a row on calls.',
-    }),
+  available: z.boolean().meta({
+    description:
+      'Whether the model answers. False for at least half a minute after several failures in a row on calls.',
+  }),
 })
 
 export const listModels = listOperation({
