@@ -88,8 +88,8 @@ await onEachDialect(t, async (t, open) => {
 
   await t.test('each sweep has one job, due again in an hour', async (t) => {
     const jobs = await db.selectFrom('jobs').selectAll().where('kind', 'like', 'retention%').execute()
-    t.equal(jobs.filter(({ kind }) => kind === 'retention').length, 13)
-    t.equal(jobs.length, 14, 'and one for the files of this process')
+    t.equal(jobs.filter(({ kind }) => kind === 'retention').length, 15)
+    t.equal(jobs.length, 16, 'and one for the files of this process')
     for (const job of jobs) t.match(job, { owner: null, dueAt: clock.wall() + HOUR })
   })
 

@@ -10,6 +10,7 @@ import {
   sweepRecordings,
   sweepTranscripts,
 } from '../calls/lifecycle/retention.js'
+import { sweepTestChecks, sweepTestEvidence } from '../compliance/retention.js'
 import type { Db } from '../db/database.js'
 import { sweepEvents } from '../events/store.js'
 import { sweepIdempotencyKeys } from '../http/idempotency.js'
@@ -35,6 +36,8 @@ const SWEEPS: Readonly<Record<string, Sweep>> = {
   recordings: sweepRecordings,
   transcripts: sweepTranscripts,
   'call-events': sweepCallEvents,
+  'test-checks': sweepTestChecks,
+  'test-evidence': sweepTestEvidence,
   'unverified-accounts': sweepUnverifiedUsers,
   sessions: (db, now) => once(sweepSessions(db, now)),
   throttles: (db, now) => once(sweepThrottles(db, now)),

@@ -5,6 +5,7 @@ import type { OpenDatabase } from '../db/database.js'
 import { clearDial, type DialRequest } from './clearance.js'
 import { openEvidenceKeys } from './evidence.js'
 import { verifyStoredChain } from './evidence-store.js'
+import { sweepTestChecks, sweepTestEvidence, TEST_RECORD_DAYS } from './retention.js'
 
 const request = (organizationId: string, environment: 'test' | 'live' = 'test'): DialRequest => ({
   organizationId,
@@ -85,6 +86,36 @@ await onEachDialect(t, async (t, open, engine) => {
     await db.updateTable('evidence').set({ e164: null }).where('seq', '=', 1).execute()
     t.match(await verify(), { valid: true, seq: 2 }, 'erasing the person keeps the chain')
     await t.rejects(db.updateTable('evidence').set({ e164: '+919876543210' }).execute(), /sealed/)
+    await calling.close()
+  })
+
+  await t.test('expired records of the test environment are removed, all others stay', async (t) => {
+    const { calling, deps, owner, verify } = await withChain(await open(), 3)
+    const { db, clock } = deps
+    await clearDial(deps, request(owner.organizationId, 'live'), async () => {})
+    calling.clock.advance(TEST_RECORD_DAYS * 24 * 3_600_000)
+    t.equal(await sweepTestEvidence(db, clock.wall()), false)
+    await clearDial(deps, request(owner.organizationId), async () => {})
+    calling.clock.advance(1)
+    t.equal(await sweepTestEvidence(db, clock.wall()), false)
+    t.equal(await sweepTestChecks(db, clock.wall()), false)
+    for (const table of ['evidence', 'checks'] as const) {
+      const kept = await db.selectFrom(table).select('environment').orderBy('environment').execute()
+      const each = table === 'evidence' ? 1 : 3
+      t.same(
+        kept.map(({ environment }) => environment),
+        [...Array(each).fill('live'), ...Array(each).fill('test')],
+      )
+    }
+    t.match(await verify(), { valid: true, seq: 4 })
+    await db.updateTable('evidence').set({ e164: null }).execute()
+    await t.rejects(db.deleteFrom('evidence').where('environment', '=', 'live').execute(), /sealed/)
+
+    calling.clock.advance(TEST_RECORD_DAYS * 24 * 3_600_000)
+    await sweepTestEvidence(db, clock.wall())
+    t.match(await verify(), { valid: true, seq: 4 }, 'a chain of which nothing is kept')
+    await clearDial(deps, request(owner.organizationId), async () => {})
+    t.match(await verify(), { valid: true, seq: 5 }, 'goes on')
     await calling.close()
   })
 
