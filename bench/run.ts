@@ -18,7 +18,7 @@ import { findAsterisk, HOW_TO_GET_ASTERISK, type Installed } from './byo/asteris
 import { COMPARISON_STEPS, measureAsteriskRecovery, withoutAsterisk } from './byo/asterisk-comparison.js'
 import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo/calls.js'
 import { drawByo } from './byo/plot.js'
-import { measureGet, measureStart } from './control/api.js'
+import { measureGet, measureSearch, measureStart } from './control/api.js'
 import { measureWebhooks } from './control/webhooks.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './lib/figures.js'
 import { NULL_LIMIT_MS, openProbe, type Probe } from './lib/host-probe.js'
@@ -104,6 +104,7 @@ const RUNS: readonly Run[] = [
   { ids: ['E_turn@300', 'E_turn@600', 'E_turn@wait5'], measure: atOnce(() => measureTurnEnds(say)) },
   { ids: ['A_answer'], measure: atOnce(() => measureAnsweringMachine(say)) },
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
+  { ids: ['A_search'], measure: quietly(measureSearch) },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
   { ids: ['S_invite', 'S_answer', 'S_cps'], measure: quietly(measureSipCalls) },

@@ -22,6 +22,10 @@ const REQUESTS = 4000
 const CLIENTS = 8
 const PLENTY = 100_000_000
 const STARTS = 5
+const SEARCHED_CALLS = 1_000_000
+const SEARCHES = 20
+/** Time in which the idle service is watched for comparison (ms). */
+const IDLE_MS = 5_000
 
 /**
  * Measures GET of one call of 100,000 with a key, on SQLite and PostgreSQL; client and service are two
@@ -43,7 +47,8 @@ async function measureOn(id: string, env: Readonly<Record<string, string>>): Pro
   const engine = await startServiceProcess({ env: { PARLEY_MEDIA_WORKERS: '1', ...env } })
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
   try {
-    const ids = await fill(env.PARLEY_DATABASE_URL ?? `sqlite:${join(engine.dataFolder, 'parley.db')}`)
+    const url = env.PARLEY_DATABASE_URL ?? `sqlite:${join(engine.dataFolder, 'parley.db')}`
+    const ids = await fill(url, CALLS)
     const ask = (path: string) => timed(agent, `${engine.httpUrl}${path}`, engine.keys.test)
     const anyCall = (): string => `/v1/calls/${ids[Math.floor(Math.random() * ids.length)]}`
     for (let i = 0; i < WARM_UP; i++) await ask(anyCall())
@@ -79,6 +84,45 @@ async function measureOn(id: string, env: Readonly<Record<string, string>>): Pro
   }
 }
 
+/**
+ * Measures how late the main thread of the service is while 20 searches for digits run in 1,000,000 calls on
+ * SQLite: numbers that few calls have, digits that many have, and lists by a rare status.
+ */
+export async function measureSearch(): Promise<Measured[]> {
+  const engine = await startServiceProcess({ env: { PARLEY_MEDIA_WORKERS: '1' } })
+  const agent = new Agent({ keepAlive: true, maxSockets: SEARCHES })
+  try {
+    await fill(`sqlite:${join(engine.dataFolder, 'parley.db')}`, SEARCHED_CALLS)
+    const ask = (query: string) => timed(agent, `${engine.httpUrl}/v1/calls?${query}`, engine.keys.test)
+    const queries = Array.from({ length: SEARCHES }, (_, index) =>
+      index % 4 === 3
+        ? 'disposition=busy'
+        : `search=${index % 4 === 2 ? '998' : String(90_000_000 + 7919 * index)}`,
+    )
+    await ask(queries[0] ?? '')
+    engine.watchEventLoop()
+    await engine.usage()
+    await new Promise((resolve) => setTimeout(resolve, IDLE_MS))
+    const idle = await engine.usage()
+    const times = await Promise.all(queries.map(ask))
+    const { mainLateMs } = await engine.usage()
+    return [
+      figure(
+        'A_search',
+        { value: rounded(mainLateMs), n: times.length },
+        {
+          rows: SEARCHED_CALLS,
+          idleLateMs: rounded(idle.mainLateMs),
+          searchMs: { p50: rounded(percentile(times, 0.5)), max: rounded(Math.max(...times)) },
+        },
+      ),
+    ]
+  } finally {
+    agent.destroy()
+    await engine.close()
+  }
+}
+
 /** Measures until the last byte of the response. Throws on any status but 200. */
 function timed(agent: Agent, url: string, key: string): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -95,7 +139,7 @@ function timed(agent: Agent, url: string, key: string): Promise<number> {
 }
 
 /** Fills the table of calls of the idle service and raises its rate limit; returns the calls' ids. */
-async function fill(databaseUrl: string): Promise<readonly string[]> {
+async function fill(databaseUrl: string, calls: number): Promise<readonly string[]> {
   const database = openDatabase(databaseUrl, silentLog)
   try {
     const { db } = database
@@ -103,7 +147,7 @@ async function fill(databaseUrl: string): Promise<readonly string[]> {
     const { organizationId, environment } = number
     await setRequestLimit(db, { organizationId, environment }, PLENTY)
     const ids: string[] = []
-    for (let made = 0; made < CALLS; made += ROWS_AT_ONCE) {
+    for (let made = 0; made < calls; made += ROWS_AT_ONCE) {
       const rows = Array.from({ length: ROWS_AT_ONCE }, (_, index) => callRow(number, made + index))
       await insert(db, rows)
       ids.push(...rows.map(({ id }) => id))

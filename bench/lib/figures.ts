@@ -90,6 +90,8 @@ export const TARGETS = {
   A_answer: { unit: '%', gate: { value: 90 }, goal: { value: 97 }, better: 'higher' },
   A_get: { unit: 'ms', gate: { p50: 3, p99: 10 }, goal: { p50: 1, p99: 4 }, better: 'lower' },
   A_start: { unit: 's', gate: { value: 2 }, goal: { value: 1 }, better: 'lower' },
+  /** Longest delay of the service's main thread, which carries SIP, during searches in many calls. */
+  A_search: { unit: 'ms', gate: { value: 50 }, goal: { value: 20 }, better: 'lower' },
   A_webhooks: { unit: 'per s', gate: { value: 200 }, goal: { value: 1000 }, better: 'higher' },
   S_invite: { unit: 'ms', gate: { p99: 5 }, goal: { p99: 2 }, better: 'lower' },
   S_answer: { unit: 'ms', gate: { p99: 30 }, goal: { p99: 15 }, better: 'lower' },

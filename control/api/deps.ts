@@ -28,6 +28,8 @@ export interface Backlog {
 /** Everything that operations work with. The composition root (`app/service.ts`) makes it once. */
 export interface Deps {
   readonly db: Db
+  /** For lists that may read a whole table, see `OpenDatabase`. */
+  readonly reads: Db
   readonly clock: Clock
   readonly log: Log
   readonly rootKey: RootKey

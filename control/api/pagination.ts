@@ -76,7 +76,12 @@ export async function newestFirst<DB, TB extends keyof DB, Row extends Created>(
     .limit(page.limit + 1)
     .execute()
   const total =
-    count === undefined || page.after !== null ? undefined : await countCapped(count.db, count.query)
+    count === undefined || page.after !== null
+      ? undefined
+      : // A first page that is not full shows all rows.
+        rows.length <= page.limit
+        ? rows.length
+        : await countCapped(count.db, count.query)
   const position = (row: Row): Position => ({ key: row.createdAt, id: String(Reflect.get(row, id)) })
   return pageOf(rows, page, position, (row) => row, total)
 }

@@ -253,6 +253,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const jobs = scope.add(await openBackground(shared))
   const deps: Deps = {
     ...shared,
+    reads: database.reads,
     passwords,
     mail,
     calls: callManager,

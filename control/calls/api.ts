@@ -97,7 +97,7 @@ export const listCalls = listOperation({
     const instant = (text: string | undefined) =>
       text === undefined ? undefined : (parseInstant(text) ?? undefined)
     const { items, next, total } = await pageOfCalls(
-      deps.db,
+      deps.reads,
       actor,
       {
         digits: query.search === undefined ? null : searchDigits(query.search),

@@ -20,6 +20,7 @@ import {
 import pg from 'pg'
 import { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
+import { openSqliteReader } from './sqlite-reader.js'
 import type { Database } from './tables/schema.js'
 
 export type Dialect = 'sqlite' | 'postgres'
@@ -30,6 +31,11 @@ export type Trx = Transaction<Database>
 
 export interface OpenDatabase {
   readonly db: Db
+  /**
+   * For statements that may read a whole table: they never block this thread, nor the statements of `db`. Sees
+   * all committed changes. Without transactions.
+   */
+  readonly reads: Db
   readonly dialect: Dialect
   close(): Promise<void>
 }
@@ -131,8 +137,10 @@ class ImmediateSqliteDialect extends SqliteDialect {
 }
 
 function openSqlite(file: string, observe: QueryObserver): OpenDatabase {
-  if (file !== ':memory:') makeOwnerOnly(file)
-  return useSqlite(new Sqlite(file, { timeout: BUSY_LIMIT_MS }), observe)
+  if (file === ':memory:') return useSqlite(new Sqlite(file), observe, null)
+  makeOwnerOnly(file)
+  const reads = openSqliteReader(file, queryLogger(observe))
+  return useSqlite(new Sqlite(file, { timeout: BUSY_LIMIT_MS }), observe, reads)
 }
 
 /**
@@ -147,10 +155,11 @@ function makeOwnerOnly(file: string): void {
 
 /** Opens a serialized SQLite database in memory. */
 export function openSqliteImage(image: Buffer): OpenDatabase {
-  return useSqlite(new Sqlite(image), () => {})
+  return useSqlite(new Sqlite(image), () => {}, null)
 }
 
-function useSqlite(database: Sqlite.Database, observe: QueryObserver): OpenDatabase {
+/** A database in memory has no second connection: `reads` is null. */
+function useSqlite(database: Sqlite.Database, observe: QueryObserver, reads: Db | null): OpenDatabase {
   database.pragma('journal_mode = WAL')
   // With NORMAL the last commits would be lost after a power failure, and a call could be dialled twice.
   database.pragma('synchronous = FULL')
@@ -164,10 +173,13 @@ function useSqlite(database: Sqlite.Database, observe: QueryObserver): OpenDatab
   let closing: Promise<void> | undefined
   return {
     db,
+    reads: reads ?? db,
     dialect: 'sqlite',
     close() {
       // Kysely does not close a database that was never used.
-      closing ??= db.destroy().finally(() => database.close())
+      closing ??= Promise.all([reads?.destroy(), db.destroy()])
+        .finally(() => database.close())
+        .then(() => {})
       return closing
     },
   }
@@ -180,6 +192,11 @@ function safeInteger(text: string): number {
   return value
 }
 
+/** Connections for long statements, the time limit of a statement and of its wait for a connection (ms). */
+const READS_MAX = 2
+const READS_LIMIT_MS = 10_000
+const READS_WAIT_MS = 30_000
+
 const INT8 = 20
 const NUMERIC = 1700
 
@@ -187,16 +204,30 @@ function openPostgres(url: string, log: Log, observe: QueryObserver): OpenDataba
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8, safeInteger)
   types.setTypeParser(NUMERIC, safeInteger)
-  const pool = new pg.Pool({ connectionString: url, max: 10, connectionTimeoutMillis: 5000, types })
-  // The pool replaces a failed idle connection. Without a listener the error would end the process.
-  pool.on('error', (error) => log.warn({ error: error.message }, 'database.connection_lost'))
-  const db = new Kysely<Database>({ dialect: new PostgresDialect({ pool }), log: queryLogger(observe) })
+  const common = { connectionString: url, connectionTimeoutMillis: 5000, types }
+  const pool = new pg.Pool({ ...common, max: 10 })
+  const readPool = new pg.Pool({
+    ...common,
+    // A search waits for other searches, not for a full pool.
+    connectionTimeoutMillis: READS_WAIT_MS,
+    max: READS_MAX,
+    statement_timeout: READS_LIMIT_MS,
+  })
+  const openPool = (pool: pg.Pool): Db => {
+    // The pool replaces a failed idle connection. Without a listener the error would end the process.
+    pool.on('error', (error) => log.warn({ error: error.message }, 'database.connection_lost'))
+    return new Kysely<Database>({ dialect: new PostgresDialect({ pool }), log: queryLogger(observe) })
+  }
+  const db = openPool(pool)
+  const reads = openPool(readPool)
   let closing: Promise<void> | undefined
   return {
     db,
+    reads,
     dialect: 'postgres',
     close() {
-      closing ??= db.destroy().finally(() => (pool.ended ? undefined : pool.end()))
+      const end = (db: Db, pool: pg.Pool) => db.destroy().finally(() => (pool.ended ? undefined : pool.end()))
+      closing ??= Promise.all([end(reads, readPool), end(db, pool)]).then(() => {})
       return closing
     },
   }

@@ -13,6 +13,7 @@ import { addTrunkSrtp } from './migrations/0008-trunk-srtp.js'
 import { createResultTables } from './migrations/0009-call-results.js'
 import { createHeartbeats } from './migrations/0010-heartbeats.js'
 import { createSecretHosts } from './migrations/0011-secret-hosts.js'
+import { addSearchAndTestRetention } from './migrations/0012-search-and-test-retention.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -33,6 +34,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0009_call_results': createResultTables,
   '0010_heartbeats': createHeartbeats,
   '0011_secret_hosts': createSecretHosts,
+  '0012_search_and_test_retention': addSearchAndTestRetention,
 }
 
 /**

@@ -9,6 +9,7 @@ t.test('temporary errors of both dialects', async (t) => {
     '40001',
     '40P01',
     '08006',
+    '57014',
     '57P01',
     'ECONNREFUSED',
   ]) {

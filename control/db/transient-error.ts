@@ -1,8 +1,8 @@
 /**
- * PostgreSQL error codes for serialization failures, deadlocks, connections, resources and shutdown
- * (PostgreSQL documentation, appendix A).
+ * PostgreSQL error codes for serialization failures, deadlocks, connections, resources, statements over their
+ * time limit, and shutdown (PostgreSQL documentation, appendix A).
  */
-const POSTGRES = /^(40001|40P01|08...|53...|57P0[1-3]|55P03)$/
+const POSTGRES = /^(40001|40P01|08...|53...|57014|57P0[1-3]|55P03)$/
 const NODE = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH'])
 /** Errors of node-postgres without a code: the connection was lost or not established in time. */
 const POOL = /connection terminated|timeout exceeded when trying to connect|connection timeout/i
