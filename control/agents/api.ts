@@ -47,6 +47,7 @@ const Description = z.string().max(500).nullable()
 const AgentPatch = z
   .strictObject({ name: Name.optional(), description: Description.optional(), ...configPatchShape })
   .refine((body) => Object.keys(body).length > 0, 'must hold at least one field')
+  .meta({ minProperties: 1 })
 
 /** Attempts to apply a PATCH when other requests change the agent at the same time. */
 const PATCH_ATTEMPTS = 5

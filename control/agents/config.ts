@@ -82,6 +82,7 @@ const ToolHttp = z.strictObject({
   headers: z
     .record(HeaderName, HeaderValue)
     .refine((headers) => Object.keys(headers).length <= 50, 'has more than 50 headers')
+    .meta({ maxProperties: 50 })
     .default({}),
   bodyFormat: z.enum(['json', 'form']).default('json'),
   bodyRoot: text(100).nullable().default(null),

@@ -3,6 +3,7 @@ import type { Log } from '../../media/base/log.js'
 import type { CallControl, Gateway, Permit, SandboxCaller } from '../../signalling/call/ports.js'
 import type { PasswordHasher } from '../base/passwords.js'
 import type { RootKey } from '../base/root-key.js'
+import type { AwaitedAdmission } from '../calls/placement/awaited-admission.js'
 import type { Settings } from '../config/settings.js'
 import type { Db } from '../db/database.js'
 import type { Egress } from '../net/egress.js'
@@ -36,6 +37,7 @@ export interface Deps {
   readonly passwords: PasswordHasher
   readonly calls: CallControl
   readonly ringer: SandboxCaller
+  readonly admission: AwaitedAdmission
   readonly settings: Settings
   /** Id of this process among those that share the database. It survives restarts. */
   readonly nodeId: string

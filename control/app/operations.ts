@@ -13,6 +13,7 @@ import { deleteAgent, rollbackAgent, setAgentSenderClassification } from '../age
 import type { Operation } from '../api/operation.js'
 import { hangUpCall, listCalls, placeCall, readCall, readRecording, readTranscript } from '../calls/api.js'
 import { downloadMedia } from '../calls/media-api.js'
+import { readComplianceCheck } from '../compliance/check-api.js'
 import { connectionOperations } from '../connections/api.js'
 import { listNumbers, readNumber, updateNumber } from '../numbers/api.js'
 import { organizationOperations } from '../organization/api.js'
@@ -53,6 +54,7 @@ export const operations: readonly Operation[] = [
   readTranscript,
   hangUpCall,
   downloadMedia,
+  readComplianceCheck,
   listEvents,
   readEvent,
   ...endpointOperations,

@@ -19,6 +19,7 @@ import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
 import { recordingsFolder, settleAbandonedCalls } from '../calls/lifecycle/settle.js'
 import { openAdmission } from '../calls/placement/admission.js'
+import { openAwaitedAdmission } from '../calls/placement/awaited-admission.js'
 import { openPermitBook } from '../compliance/permit.js'
 import type { Settings } from '../config/settings.js'
 import { openDatabase } from '../db/database.js'
@@ -195,19 +196,15 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const egress = openEgress({ allowPrivate: settings.allowPrivateUrls })
   scope.add(egress)
   const permits = openPermitBook(clock)
+  const admission = openAwaitedAdmission(
+    openAdmission({ db, clock, log, nodeId, folder, providers: settings.providers, rootKey }),
+    clock,
+  )
   const callManager = new CallManager({
     sip,
     pool,
     trunkAuthenticator: new TrunkAuthenticator({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),
-    admissionControl: openAdmission({
-      db,
-      clock,
-      log,
-      nodeId,
-      folder,
-      providers: settings.providers,
-      rootKey,
-    }),
+    admissionControl: admission,
     gate: permits,
     tools: openAgentTools({ db, rootKey, egress, clock, log, services: serviceTools }),
     events: {
@@ -258,6 +255,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     mail,
     calls: callManager,
     ringer: carrier,
+    admission,
     permits,
     requests: openRateLimiter(clock, storedLimits(db)),
     sandboxGateway: carrier.gateway,

@@ -68,4 +68,5 @@ export function patchBody<T extends z.ZodRawShape>(shape: T) {
     .strictObject(shape)
     .partial()
     .refine((body) => Object.keys(body).length > 0, 'at least one field is required')
+    .meta({ minProperties: 1 })
 }

@@ -64,6 +64,7 @@ await onEachDialect(t, async (t, open) => {
     const path = `/v1/calls/${id}`
     const shown = async () => dataOf(await send('GET', path))
     t.equal((await send('GET', `${path}/recording`)).status, 404)
+    t.equal((await send('GET', `${path}/transcript`)).status, 404, 'nothing was said yet')
 
     await calling.emitCallEvent(id, { type: 'dialing', sipCallId: 'abc' })
     t.equal((await shown()).status, 'initiated')

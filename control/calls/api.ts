@@ -3,6 +3,7 @@ import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, refuse } from '../api/problem.js'
 import { Instant, parseInstant } from '../base/instant.js'
 import { E164, idParam, Timestamp, timestamp } from '../base/schemas.js'
+import { BLOCK_CODES } from '../compliance/gate.js'
 import { isDialable } from '../compliance/numbering.js'
 import { SEARCH_MIN_DIGITS, searchDigits } from './digit-search.js'
 import { hangUp } from './hang-up.js'
@@ -17,11 +18,15 @@ const CallPath = z.object({ id: idParam('call') })
 const noCall = () => refuse('not_found', 'The call does not exist.')
 
 /** A value holds at most 1,024 bytes, not characters. */
-const Value = z.string().refine((text) => Buffer.byteLength(text) <= 1_024, 'must be at most 1024 bytes')
+const Value = z
+  .string()
+  .max(1_024)
+  .refine((text) => Buffer.byteLength(text) <= 1_024, 'must be at most 1024 bytes')
 const texts = (max: number) =>
   z
     .record(z.string().min(1).max(100), Value)
     .refine((map) => Object.keys(map).length <= max, `must have at most ${max} entries`)
+    .meta({ maxProperties: max })
 
 export const placeCall = operation({
   id: 'placeCall',
@@ -49,12 +54,10 @@ export const placeCall = operation({
     'missing_variables',
     'compliance_incomplete',
     'concurrent_call_limit_reached',
-    'blocked_dnd',
-    'blocked_opt_out',
-    'blocked_dlt_invalid',
-    'insufficient_funds',
+    ...BLOCK_CODES,
     'sip_trunk_not_active',
     'provider_unavailable',
+    'internal_error',
   ],
   run: async ({ body, actor, deps, idempotencyId }) => {
     const call = await place(deps, actor, {
@@ -81,6 +84,7 @@ export const listCalls = listOperation({
     search: z
       .string()
       .refine((text) => searchDigits(text) !== null, `must hold at least ${SEARCH_MIN_DIGITS} digits`)
+      .meta({ pattern: `^(\\D*\\d){${SEARCH_MIN_DIGITS}}` })
       .optional(),
     status: z.string().max(40).optional(),
     disposition: z.string().max(40).optional(),
@@ -180,7 +184,7 @@ export const readTranscript = operation({
   path: '/v1/calls/:id/transcript',
   tag: 'Calls',
   summary: 'Get the transcript of a call',
-  description: 'Available during the call, too.',
+  description: 'Available during the call, too. Returns 404 as long as `hasTranscript` of the call is false.',
   audience: 'key',
   scope: 'read',
   params: CallPath,
@@ -191,8 +195,12 @@ export const readTranscript = operation({
     const call = await findCall(deps.db, actor, params.id)
     if (call === null) return noCall()
     const segments = await listSegments(deps.db, call.id)
-    if (segments.length === 0 && isTranscriptExpired(call.id, deps.clock.wall())) {
-      return refuse('not_found', 'The transcript was deleted after 365 days.')
+    if (segments.length === 0) {
+      const expired = isTranscriptExpired(call.id, deps.clock.wall())
+      return refuse(
+        'not_found',
+        expired ? 'The transcript was deleted after 365 days.' : 'Nothing was said on the call so far.',
+      )
     }
     return transcriptView(call.id, segments)
   },

@@ -172,6 +172,11 @@ export const IMPLEMENTED_CHECKS: ReadonlySet<CheckType> = new Set(
   CHECK_TYPES.filter((type) => CHECKS[type] !== undefined),
 )
 
+/** The codes with which the gate refuses a call, without the one for numbers that the request schema refuses. */
+export const BLOCK_CODES: readonly Exclude<BlockCode, 'validation_error'>[] = [
+  ...new Set([...IMPLEMENTED_CHECKS].map((type) => CODE_OF[type])),
+].filter((code) => code !== 'validation_error')
+
 /** Returns the time at which all blocks have passed (Unix ms), or null when one of them does not expire. */
 function latest(checks: readonly Check[]): number | null {
   let at = 0

@@ -92,6 +92,7 @@ const NumberPatch = z
     mediaEndpoint: MediaEndpointInput.nullable().optional(),
   })
   .refine((body) => Object.keys(body).length > 0, 'must contain at least one field')
+  .meta({ minProperties: 1 })
 
 export const updateNumber = operation({
   id: 'updateNumber',

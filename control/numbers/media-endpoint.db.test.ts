@@ -69,7 +69,6 @@ await onEachDialect(t, async (t, open) => {
       [{ type: 'exotel', format: 'mulaw' }, 'format'],
       [{ type: 'plivo', format: 'linear16', sampleRate: 24_000 }, 'sampleRate'],
       [{ type: 'static', format: 'mulaw', sampleRate: 16_000 }, 'sampleRate'],
-      [{ type: 'jambonz', sampleRate: 11_025 }, 'sampleRate'],
       [{ type: 'twilio', url: `${BOT}?a=1` }, 'url'],
       [{ url: 'ws://bot.example.com/' }, 'url'],
       [{ url: 'wss://10.0.0.1/' }, 'url'],
@@ -96,7 +95,6 @@ await onEachDialect(t, async (t, open) => {
         `${STREAM}?a=1`,
       ].map((url): [object, string] => [{ type: 'audiosocket', url }, 'url']),
       [{ type: 'audiosocket', url: STREAM, format: 'mulaw' }, 'format'],
-      [{ type: 'audiosocket', url: STREAM, sampleRate: 48_000 }, 'sampleRate'],
       [{ type: 'audiosocket', url: STREAM, customParameters: { a: '1' } }, 'customParameters'],
       [{ type: 'audiosocket', url: STREAM, authSecretId: 'sec_01JZ0000000000000000000000' }, 'authSecretId'],
     ]
@@ -112,6 +110,11 @@ await onEachDialect(t, async (t, open) => {
       { customParameters: { a: 'x;y=z' } },
       { customParameters: { a: 1 } },
       { extra: true },
+      { url: 'http://bot.example.com/' },
+      { url: 'https://bot.example.com/' },
+      { sampleRate: 44_100 },
+      { type: 'jambonz', sampleRate: 11_025 },
+      { type: 'audiosocket', url: STREAM, sampleRate: 48_000 },
     ]) {
       t.equal((await patch(endpoint(fields))).status, 400, JSON.stringify(fields))
     }

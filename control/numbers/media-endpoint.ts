@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isId } from '../../media/base/ids.js'
-import { BOT_FORMATS, type BotFormat, type BotRate } from '../../media/byo/bot-spec.js'
+import { BOT_FORMATS, BOT_RATES, type BotFormat, type BotRate } from '../../media/byo/bot-spec.js'
 import { supportsAudio } from '../../media/byo/dialects/bot-dialect.js'
 import { BOT_TYPES, dialectOf } from '../../media/byo/dialects/registry.js'
 import type { Deps } from '../api/deps.js'
@@ -21,19 +21,29 @@ const MAX_PARAMETERS = 30
 /** At most 512 bytes, not characters. `;` is excluded because one bot type separates parameters with it. */
 const ParameterValue = z
   .string()
+  .max(512)
   .refine((text) => Buffer.byteLength(text) <= 512, 'must be at most 512 bytes')
   .regex(/^[^\p{Cc};]*$/u, 'must have no control characters and no semicolon')
 
 /** The endpoint in a request. Omitted fields keep their value. */
 export const MediaEndpointInput = z.strictObject({
   type: z.enum(BOT_TYPES).optional(),
-  url: z.string().min(1).max(2048).optional(),
+  url: z
+    .string()
+    .max(2048)
+    .regex(/^(wss?|tls|tcp):/i, 'must be a URL with the scheme wss or tls')
+    .optional(),
   format: z.enum(BOT_FORMATS).optional(),
-  sampleRate: z.int().optional(),
+  sampleRate: z
+    .int()
+    .refine((rate) => BOT_RATES.some((known) => known === rate), `must be one of ${BOT_RATES.join(', ')}`)
+    .meta({ enum: [...BOT_RATES] })
+    .optional(),
   authSecretId: z.string().nullable().optional(),
   customParameters: z
     .record(z.string().regex(PARAMETER, 'must be letters, digits, _ . or -'), ParameterValue)
     .refine((map) => Object.keys(map).length <= MAX_PARAMETERS, `must have at most ${MAX_PARAMETERS} entries`)
+    .meta({ maxProperties: MAX_PARAMETERS })
     .optional(),
 })
 

@@ -101,6 +101,23 @@ t.test('which changes break clients', async (t) => {
   for (const [what, changes, lines] of table) {
     t.same(breakingChanges(released, apiFacts(documentOf(changes))), lines, what)
   }
+  const named = apiFacts({
+    ...documentOf({}),
+    components: {
+      schemas: {
+        Call: {
+          type: 'object',
+          properties: {
+            id: string,
+            error: { $ref: '#/components/schemas/Fault' },
+          },
+          required: ['id'],
+        },
+        Fault: orNull,
+      },
+    },
+  })
+  t.same(breakingChanges(released, named), [], 'a shape that got a name')
   t.same(
     breakingChanges(released, apiFacts({})).filter((line) => line.includes('POST')),
     ['removed: placeCall\tPOST /v1/calls'],

@@ -76,15 +76,29 @@ export function apiFacts(document: Node): ApiFacts {
 
 /** Returns the breaking changes from a released description to a later one, one line each. */
 export function breakingChanges(released: ApiFacts, later: ApiFacts): string[] {
-  const kept = new Set(later.kept)
   const allowed = new Set(released.bounded)
   const places = new Set(released.kept.map(placeOf))
+  const isNewReference = (fact: string) =>
+    fact.includes('\t#') && places.has(placeOf(fact)) && !allowed.has(fact)
+  const kept = new Set(inline(later.kept, isNewReference))
   return [
     ...released.kept.filter((fact) => !kept.has(fact)).map((fact) => `removed: ${fact}`),
-    ...later.bounded
+    ...inline(later.bounded, isNewReference)
       .filter((fact) => places.has(placeOf(fact)) && !allowed.has(fact))
       .map((fact) => `added: ${fact}`),
   ]
+}
+
+/** Replaces references to named results by their facts: a shape that got a name is the same shape. */
+function inline(facts: readonly string[], isInlined: (fact: string) => boolean): string[] {
+  return facts.flatMap((fact) => {
+    if (!isInlined(fact)) return [fact]
+    const place = placeOf(fact)
+    const name = fact.slice(place.length + 1)
+    return facts
+      .filter((other) => other.startsWith(name) && /^[.[{\t]/.test(other.slice(name.length)))
+      .map((other) => place + other.slice(name.length))
+  })
 }
 
 function placeOf(fact: string): string {

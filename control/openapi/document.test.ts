@@ -6,6 +6,7 @@ import { PROBLEMS } from '../api/problem.js'
 import { operations } from '../app/operations.js'
 import { openEnum } from '../base/schemas.js'
 import { OPENAPI_FILE, openApiText } from '../cli/openapi-files.js'
+import { BLOCK_CODES } from '../compliance/gate.js'
 import { API_VERSION } from '../system/api.js'
 import { openApiDocument } from './document.js'
 import { WEBHOOKS } from './webhook-events.js'
@@ -144,6 +145,49 @@ t.test('shapes in detail', async (t) => {
       },
     },
   })
+})
+
+t.test('bounds that requests are checked against are described', async (t) => {
+  const operationOf = (path: string) => (document.paths as Node)[path] as Record<string, Node>
+  const body = (path: string, method: string) =>
+    member(operationOf(path)[method], 'requestBody', 'content', 'application/json', 'schema') as Node
+  const place = body('/v1/calls', 'post')
+  t.match(place.properties, {
+    variables: { maxProperties: 50, additionalProperties: { maxLength: 1024 } },
+    metadata: { maxProperties: 20 },
+  })
+  const number = body('/v1/numbers/{id}', 'patch')
+  t.equal(number.minProperties, 1)
+  t.match(member(number, 'properties', 'mediaEndpoint', 'anyOf', '0', 'properties'), {
+    sampleRate: { enum: [8000, 16000, 24000] },
+    url: { pattern: /wss/ },
+    customParameters: { maxProperties: 30 },
+  })
+  const inbound = body('/v1/sandbox/inbound-calls', 'post')
+  t.ok((member(inbound, 'properties', 'persona', 'enum') as string[]).includes('polite'))
+  const list = operationOf('/v1/calls').get?.parameters as Node[]
+  const search = member(
+    list.find(({ name }) => name === 'search'),
+    'schema',
+    'pattern',
+  )
+  t.match('+91 98-7', new RegExp(String(search)))
+  t.notMatch('98', new RegExp(String(search)))
+})
+
+function member(node: unknown, ...steps: readonly string[]): unknown {
+  return steps.reduce<unknown>(
+    (value, step) => (typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined),
+    node,
+  )
+}
+
+t.test('placing a call lists the codes of the checks that exist', async (t) => {
+  const codes = operations.find(({ id }) => id === 'placeCall')?.fails ?? []
+  t.ok(codes.includes('blocked_opt_out'))
+  for (const code of ['blocked_dnd', 'blocked_dlt_invalid', 'insufficient_funds'] as const) {
+    t.equal(codes.includes(code), BLOCK_CODES.includes(code), code)
+  }
 })
 
 t.test('every error code has its status', async (t) => {

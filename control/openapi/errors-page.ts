@@ -22,7 +22,7 @@ const DETAILS: Readonly<Partial<Record<ErrorCode, string>>> = {
   rate_limited: 'retry_after_seconds',
   environment_mismatch: 'path',
   price_changed: 'confirmedTotalPaise, totalPaise',
-  compliance_incomplete: 'missing[]',
+  compliance_incomplete: 'missing[] and checks[], the compliance checks that this release lacks',
   knowledge_base_not_ready: 'knowledgeBaseIds[]',
   document_too_large: 'bytes, maxBytes',
   sip_trunk_not_active: 'status',

@@ -155,6 +155,7 @@ const LimitsPatch = z
     reason: Reason,
   })
   .refine((body) => Object.keys(body).length > 1, 'at least one field beside reason is required')
+  .meta({ minProperties: 2 })
 
 export const setOrganizationLimits = operation({
   id: 'setOrganizationLimits',

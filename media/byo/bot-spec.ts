@@ -11,7 +11,8 @@ export const URL_SCHEMES: Readonly<Record<BotTransport, readonly [string, string
 
 export const BOT_FORMATS = ['linear16', 'mulaw', 'alaw'] as const
 export type BotFormat = (typeof BOT_FORMATS)[number]
-export type BotRate = 8000 | 16000 | 24000
+export const BOT_RATES = [8000, 16000, 24000] as const
+export type BotRate = (typeof BOT_RATES)[number]
 
 /** Audio on a bot's connection: mono; linear16 is little-endian. */
 export interface BotAudio {

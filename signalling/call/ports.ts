@@ -111,6 +111,8 @@ export type AdmissionDecision =
       readonly sip: 402 | 403 | 404 | 486 | 500 | 503
       readonly reason: string
       readonly cause?: Cause
+      /** The call that was stored although it was refused. */
+      readonly callId?: CallId
       /** Headers of the response, for example `X-Svc-Code`. */
       readonly headers?: Readonly<Record<string, string>>
       /** Credentials could change the decision: the caller is challenged instead of refused. */
@@ -192,6 +194,13 @@ export interface CallControl {
 /** Places calls from the simulated carrier, for the sandbox operation. */
 export interface SandboxCaller {
   /** Calls one of our test numbers as a simulated person. Resolves when the INVITE was sent. */
-  callIn(call: { readonly from: string; readonly to: string; readonly persona: string }): Promise<void>
-  readonly personas: readonly string[]
+  callIn(call: SandboxInboundCall): Promise<void>
+}
+
+export interface SandboxInboundCall {
+  readonly from: string
+  readonly to: string
+  readonly persona: string
+  /** Call-ID of the INVITE. */
+  readonly sipCallId: string
 }

@@ -100,15 +100,21 @@ t.test('a call ended while it rings', async (t) => {
 
 t.test('a simulated person places a call', async (t) => {
   const rig = await rigFor(t)
-  await rig.carrier.callIn({ from: '+919800000007', to: TEST_NUMBER, persona: 'presses_digits' })
+  await rig.carrier.callIn({
+    from: '+919800000007',
+    to: TEST_NUMBER,
+    persona: 'presses_digits',
+    sipCallId: 'in-1',
+  })
   await until(() => rig.types().includes('answered'))
-  t.match(rig.invites, [{ from: '+919800000007', to: TEST_NUMBER, sourceAddress: '127.0.0.1' }])
+  t.match(rig.invites, [
+    { sipCallId: 'in-1', from: '+919800000007', to: TEST_NUMBER, sourceAddress: '127.0.0.1' },
+  ])
   t.match(rig.pool.only('agent').script, { utterances: [{ clip: 'thank-you-bye' }] })
   rig.pool.only('persona').say({ type: 'hang_up' })
   t.strictSame((await rig.ended()).ending, { by: 'caller', cause: 'caller_hangup', fault: 'none' })
   await until(() => rig.carrier.live === 0)
-  await t.rejects(rig.carrier.callIn({ from: '1', to: '2', persona: 'nobody' }))
-  t.ok(rig.carrier.personas.includes('polite'))
+  await t.rejects(rig.carrier.callIn({ from: '1', to: '2', persona: 'nobody', sipCallId: 'in-2' }))
 })
 
 const [outside] = interfaceAddresses(4)
@@ -156,5 +162,7 @@ t.test('closing the carrier ends its calls; the service sees them end', async (t
   await until(() => rig.types().includes('answered'))
   await rig.carrier.close()
   t.match((await rig.ended()).ending, { cause: 'caller_hangup' })
-  await t.rejects(rig.carrier.callIn({ from: '1', to: '2', persona: 'polite' }), { code: 'closed' })
+  await t.rejects(rig.carrier.callIn({ from: '1', to: '2', persona: 'polite', sipCallId: 'in-3' }), {
+    code: 'closed',
+  })
 })

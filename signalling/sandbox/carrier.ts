@@ -10,7 +10,7 @@ import { SHUTDOWN } from '../call/ending.js'
 import { InboundLeg } from '../call/inbound-leg.js'
 import type { Leg, LegEvents } from '../call/leg.js'
 import { OutboundLeg } from '../call/outbound-leg.js'
-import type { Gateway, SandboxCaller } from '../call/ports.js'
+import type { Gateway, SandboxCaller, SandboxInboundCall } from '../call/ports.js'
 import { openEmbeddedServer } from '../embedded/server.js'
 import { isThisMachine } from '../embedded/transport/local-address.js'
 import { G711_CODECS } from '../sdp/sdp-session.js'
@@ -18,7 +18,7 @@ import type { IncomingInvite } from '../sip/incoming-invite.js'
 import type { SipServer } from '../sip/sip-port.js'
 import { openSipServer } from '../sip/sip-server.js'
 import { type ClipManifest, readClipManifest } from './clip-manifest.js'
-import { behaviourOf, isPersona, PERSONA_NAMES, type PersonaName, personaSpec } from './personas.js'
+import { behaviourOf, isPersona, type PersonaName, personaSpec } from './personas.js'
 import type { SpeakerScripts } from './speaker-scripts.js'
 
 export interface SandboxCarrierOptions {
@@ -85,7 +85,6 @@ export async function openSandboxCarrier(options: SandboxCarrierOptions): Promis
 
 class Carrier implements SandboxCarrier {
   readonly gateway: Gateway
-  readonly personas = PERSONA_NAMES
   readonly #options: SandboxCarrierOptions
   readonly #scope: Scope
   readonly #sip: SipServer
@@ -114,17 +113,12 @@ class Carrier implements SandboxCarrier {
     return this.#calls.size
   }
 
-  async callIn(call: {
-    readonly from: string
-    readonly to: string
-    readonly persona: string
-  }): Promise<void> {
+  async callIn(call: SandboxInboundCall): Promise<void> {
     if (this.#scope.closed) throw new EngineError('closed', 'the sandbox carrier is closed')
-    const { persona } = call
+    const { persona, sipCallId } = call
     if (!isPersona(persona)) {
       throw new EngineError('internal', 'unknown persona', { context: { persona } })
     }
-    const sipCallId = randomUUID()
     const { serviceAddress } = this.#options
     const target = {
       gateway: { ...serviceAddress, codecs: G711_CODECS },

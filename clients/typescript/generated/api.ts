@@ -10,6 +10,7 @@ import type {
   ChangeMemberRoleBody,
   ChangePasswordBody,
   CheckEmailAvailableBody,
+  ComplianceCheck,
   Connection,
   CreateAgentBody,
   CreateApiKeyBody,
@@ -326,7 +327,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/calls/{id}/recording', reply: 'data' }, input, options)
   }
 
-  /** Get the transcript of a call. Available during the call, too. Needs the scope `read`. */
+  /** Get the transcript of a call. Available during the call, too. Returns 404 as long as `hasTranscript` of the call is false. Needs the scope `read`. */
   readTranscript(input: { readonly id: string }, options: RequestOptions = {}): Promise<Transcript> {
     return this.send({ method: 'GET', path: '/v1/calls/{id}/transcript', reply: 'data' }, input, options)
   }
@@ -339,6 +340,11 @@ export class Api extends HttpClient {
   /** Download a recording. Takes the signed URL that "Get the download URL of a recording" returns. */
   downloadMedia(input: { readonly token: string }, options: RequestOptions = {}): Promise<Response> {
     return this.send({ method: 'GET', path: '/v1/media/{token}', reply: 'file' }, input, options)
+  }
+
+  /** Get a compliance check. A check that ran before a call was dialled, with its outcome. The event `compliance.check.blocked` links to the check that refused the call. Needs the scope `read`. */
+  readComplianceCheck(input: { readonly id: string }, options: RequestOptions = {}): Promise<ComplianceCheck> {
+    return this.send({ method: 'GET', path: '/v1/compliance/checks/{id}', reply: 'data' }, input, options)
   }
 
   /** List events. Events of the last 30 days, newest first. One item per event and webhook endpoint. Needs the scope `read`. */
@@ -551,7 +557,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/staff/sender-ids/{id}/decision', reply: 'data' }, input, options)
   }
 
-  /** Place a simulated inbound call. The simulated carrier calls one of your test numbers. Needs the scope `write`. */
+  /** Place a simulated inbound call. The simulated carrier calls one of your test numbers. `callId` is the call as `GET /v1/calls/{id}` returns it. A call that the service refuses, for example because the number has no published agent, results in 422. Needs the scope `write`. */
   createSandboxInboundCall(input: { readonly body: CreateSandboxInboundCallBody }, options: RequestOptions = {}): Promise<SandboxInboundCall> {
     return this.send({ method: 'POST', path: '/v1/sandbox/inbound-calls', reply: 'data' }, input, options)
   }

@@ -538,6 +538,27 @@ export type Transcript = {
   })[]
 }
 
+export type ComplianceCheck = {
+  readonly id: string
+  readonly runId: string
+  readonly type: Open<"number_format" | "dnc" | "enforcement" | "verification" | "calling_window" | "dnd_register" | "consent" | "frequency_cap" | "robocall_declaration" | "sender_registration" | "wallet">
+  readonly outcome: Open<"pass" | "warn" | "block" | "skipped">
+  readonly code: string | null
+  readonly reason: string
+  readonly message: string
+  readonly e164: string
+  readonly purpose: string
+  readonly environment: Open<"test" | "live">
+  readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo">
+  readonly callId: string | null
+  readonly campaignId: string | null
+  readonly recipientId: string | null
+  readonly source: string | null
+  readonly details: Readonly<Record<string, unknown>>
+  readonly nextAllowedAt: string | null
+  readonly checkedAt: string
+}
+
 export type Event = {
   readonly id: string
   readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">
@@ -958,6 +979,7 @@ export type SandboxInboundCall = {
   readonly from: string
   readonly to: string
   readonly persona: string
+  readonly callId: string
 }
 
 export type Voices = {
@@ -1431,7 +1453,7 @@ export type UpdateNumberBody = {
     readonly type?: "static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket" | undefined
     readonly url?: string | undefined
     readonly format?: "linear16" | "mulaw" | "alaw" | undefined
-    readonly sampleRate?: number | undefined
+    readonly sampleRate?: 8000 | 16000 | 24000 | undefined
     readonly authSecretId?: string | null | undefined
     readonly customParameters?: Readonly<Record<string, string>> | undefined
   } | null | undefined
@@ -1679,7 +1701,7 @@ export type CreateSandboxInboundCallBody = {
   readonly numberId: string
   readonly from: string
   /** Simulated caller. The default is polite. */
-  readonly persona?: string | undefined
+  readonly persona?: "polite" | "voicemail" | "media_dies" | "no_more_calls" | "wants_person" | "talks_forever" | "interrupts" | "silent" | "presses_digits" | "screening" | undefined
 }
 
 /** What `data` of an event holds, by its type. */
@@ -1736,26 +1758,7 @@ export type EventData = {
       }
     }
   "compliance.check.blocked": {
-      readonly check: {
-        readonly id: string
-        readonly runId: string
-        readonly type: Open<"number_format" | "dnc" | "enforcement" | "verification" | "calling_window" | "dnd_register" | "consent" | "frequency_cap" | "robocall_declaration" | "sender_registration" | "wallet">
-        readonly outcome: Open<"pass" | "warn" | "block" | "skipped">
-        readonly code: string | null
-        readonly reason: string
-        readonly message: string
-        readonly e164: string
-        readonly purpose: string
-        readonly environment: Open<"test" | "live">
-        readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo">
-        readonly callId: string | null
-        readonly campaignId: string | null
-        readonly recipientId: string | null
-        readonly source: string | null
-        readonly details: Readonly<Record<string, unknown>>
-        readonly nextAllowedAt: string | null
-        readonly checkedAt: string
-      }
+      readonly check: ComplianceCheck
     }
   "wallet.balance.low": {
       readonly wallet: {

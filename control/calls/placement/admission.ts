@@ -107,7 +107,7 @@ async function admit(
     if (full === null) await releaseSlot(db, callId)
     throw error
   }
-  if (full !== null) return { admit: false, sip: 486, reason: full, cause: 'pool_full' }
+  if (full !== null) return { admit: false, sip: 486, reason: full, cause: 'pool_full', callId }
   return {
     admit: true,
     callId,

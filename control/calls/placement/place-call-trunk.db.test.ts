@@ -114,7 +114,7 @@ await onEachDialect(t, async (t, openDatabase) => {
       details: { path: 'agentId' },
       message: /parley-rules-1 works in the test environment only/,
     })
-    t.match(await place(), { code: 'compliance_incomplete' }, 'the release keeps it shut')
+    t.match(await place(), { code: 'compliance_incomplete', details: { checks: ['dnc', 'verification'] } })
     t.same(await slots(), [])
 
     const call = await place(open)

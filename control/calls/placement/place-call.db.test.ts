@@ -219,6 +219,13 @@ await onEachDialect(t, async (t, open) => {
       },
       links: { self: /\/v1\/compliance\/checks\/chk_/ },
     })
+    const { links, data } = dataOf(read).payload as { links: { self: string }; data: { check: unknown } }
+    const { self } = links
+    const check = await send('GET', new URL(self).pathname)
+    t.equal(check.status, 200, 'the link leads to the check')
+    t.same(dataOf(check), data.check)
+    const other = await calling.anotherOrganization()
+    t.equal((await send('GET', new URL(self).pathname, { key: other.testKey })).status, 404)
 
     await deps.db
       .insertInto('callingProfiles')

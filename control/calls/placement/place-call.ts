@@ -8,6 +8,7 @@ import type { Deps } from '../../api/deps.js'
 import { isRefusal, type Refusal, refuse, unavailable } from '../../api/problem.js'
 import { timestampOrNull } from '../../base/schemas.js'
 import { type Clearance, clearDial } from '../../compliance/clearance.js'
+import { CHECK_TYPES, IMPLEMENTED_CHECKS } from '../../compliance/gate.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import { existsInOtherEnvironment, findNumber, type Owner } from '../../numbers/store.js'
 import { missingForLive } from '../../organization/live-readiness.js'
@@ -232,7 +233,12 @@ async function gateReady(deps: Deps, owner: Owner): Promise<Refusal<'compliance_
     missing.length === 0
       ? 'This release does not implement all checks that live calls require. Test keys can call.'
       : `Live outbound calls first require: ${missing.join(', ')}. Test keys can call.`
-  return refuse('compliance_incomplete', message, { missing })
+  // The customer cannot do anything about the checks, so that they are named last.
+  const checks = CHECK_TYPES.filter((type) => !IMPLEMENTED_CHECKS.has(type))
+  return refuse('compliance_incomplete', message, {
+    missing: missing.length === 0 ? ['compliance_checks'] : missing,
+    checks,
+  })
 }
 
 function clear(
