@@ -17,20 +17,23 @@ const require = createRequire(join(root, 'package.json'))
 const SOURCES = ['media', 'workers', 'signalling', 'control', 'fixtures', 'bench', 'clients', 'examples']
 const OLDEST_NODE = [20, 18]
 
-/** Packages that are compiled on installation, and what shows that they work. */
+/** Packages that `.npmrc` keeps from compiling on installation, and what shows that they work. */
 const NATIVE = [
   {
     name: 'better-sqlite3',
     program: "new (require('better-sqlite3'))(':memory:').close()",
-    needs: 'It is compiled on installation and needs python3, make and a C++ compiler',
+    needs:
+      'It comes compiled for common systems; elsewhere it is compiled and needs python3, make and a C++ compiler',
   },
   {
     name: '@discordjs/opus',
     program: "new (require('@discordjs/opus').OpusEncoder)(16000, 1).encode(Buffer.alloc(640))",
     needs:
-      'It comes compiled for common systems; elsewhere it is compiled on installation and needs python3, make and a C++ compiler',
+      'It comes compiled for common systems; elsewhere it is compiled and needs python3, make and a C++ compiler',
   },
 ]
+
+const REBUILD = ['rebuild', '--ignore-scripts=false']
 
 /** A step that failed; the message is for the person at the terminal. */
 export class SetUpError extends Error {}
@@ -65,19 +68,15 @@ function checkNode() {
 
 function installPackages() {
   if (!packagesMatchLock()) {
-    step('Installing packages (a native one is compiled: about a minute)', 'npm', [
-      'ci',
-      '--no-audit',
-      '--no-fund',
-    ])
+    step('Installing packages', 'npm', ['ci', '--no-audit', '--no-fund'])
   }
-  // A Node of another major version cannot load what an earlier one compiled.
+  // `npm ci` runs no scripts. A Node of another major version cannot load what an earlier one compiled.
   for (const { name, program, needs } of NATIVE) {
     if (nativeLoads(name, program)) continue
-    step(`Compiling ${name} for this Node`, 'npm', ['rebuild', name])
+    step(`Preparing ${name} for this Node (about a minute)`, 'npm', REBUILD.concat(name))
     if (!nativeLoads(name, program)) {
       throw new SetUpError(
-        `${name} does not load. ${needs}\n(Debian: apt-get install python3 make g++). Then: npm rebuild ${name}`,
+        `${name} does not load. ${needs}\n(Debian: apt-get install python3 make g++). Then: npm ${REBUILD.join(' ')} ${name}`,
       )
     }
   }

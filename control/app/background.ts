@@ -3,6 +3,7 @@ import { EMBEDDED, findLanguageModel, OPENAI, OPENAI_REALTIME } from '../../medi
 import { openVendors } from '../../media/vendors/open-vendors.js'
 import type { Deps } from '../api/deps.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
+import type { Settings } from '../config/settings.js'
 import { type JobRunner, openJobRunner } from '../jobs/runner.js'
 import { resultHandlers } from '../results/result-jobs.js'
 import { deliveryHandler } from '../webhooks/delivery-job.js'
@@ -35,6 +36,11 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       ...resultHandlers({ db, clock, log, model: analysts(deps) }),
     ],
   })
+}
+
+/** Returns true if a configured language model can be asked about the calls of an agent with this model. */
+export function canAnswer(llmModel: string, providers: Settings['providers']): boolean {
+  return (findLanguageModel(llmModel, providers)?.vendor ?? EMBEDDED) !== EMBEDDED
 }
 
 /** Returns the language models that can be asked about calls, by the agent's model; none for the embedded one. */

@@ -215,9 +215,15 @@ async function resultsAgain(args: readonly string[]): Promise<number> {
   const [callId, ...more] = args
   if (callId === undefined || more.length > 0)
     throw new UsageError('give one call id: parley results again CALL_ID')
-  return withDatabase(async (db) => {
-    if (!(await retryResult(db, callId, systemClock.wall()))) {
+  const { canAnswer } = await import('../app/background.js')
+  return withDatabase(async (db, { providers }) => {
+    const answers = (model: string) => canAnswer(model, providers)
+    const outcome = await retryResult(db, callId, systemClock.wall(), answers)
+    if (outcome === 'no_conversation') {
       throw new UsageError(`${callId}: there is no such call, or it had no conversation`)
+    }
+    if (outcome === 'no_model') {
+      throw new UsageError(`${callId}: no vendor is configured for the language model of its agent`)
     }
     process.stdout.write('The running service asks within a second. Read the call to see the result.\n')
   })
@@ -239,9 +245,14 @@ async function withDatabase(work: (db: Db, settings: Settings) => Promise<void>)
 /** Runs one command line. Returns the exit status. A command's modules are loaded when it runs: all take seconds. */
 export async function run(args: readonly string[]): Promise<number> {
   const [command, ...rest] = args
+  // These commands have a help text of their own.
   if (command === 'sip-server') {
     const { sipServerCommand } = await import('./sip-server.js')
     return sipServerCommand(rest)
+  }
+  if (command === 'talk') {
+    const { talkCommand } = await import('./talk/command.js')
+    return talkCommand(rest, withDatabase)
   }
   if (command === undefined || command === '--help' || command === 'help' || rest.includes('--help')) {
     process.stdout.write(helpText())
@@ -274,10 +285,6 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))
-  if (command === 'talk') {
-    const { talkCommand } = await import('./talk/command.js')
-    return talkCommand(rest, withDatabase)
-  }
   if (command === 'results' && rest[0] === 'again') return resultsAgain(rest.slice(1))
   if (command === 'webhooks' && rest[0] === 'listen') {
     const { listenForWebhooks } = await import('./webhooks-listen-command.js')

@@ -46,6 +46,20 @@ t.test('every operation of the list is in it, with its scope and its errors', as
   }
 })
 
+t.test('the introduction names operations that exist', async (t) => {
+  const { description } = document.info as { description: string }
+  const named = [...description.matchAll(/`(GET|POST|PATCH) (\/v1\/[^`]+)`/g)]
+  t.ok(named.length >= 5)
+  for (const [text, method = '', path = ''] of named) {
+    t.ok(
+      operations.some(
+        (one) => one.path === path.replace(/\{(\w+)\}/g, ':$1') && one.method === method.toLowerCase(),
+      ),
+      text,
+    )
+  }
+})
+
 t.test('every reference resolves', async (t) => {
   const known = new Set([...walk(document)].map(([pointer]) => pointer))
   for (const [pointer, node] of walk(document)) {

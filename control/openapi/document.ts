@@ -33,6 +33,7 @@ export function openApiDocument({ version, operations, webhooks }: ApiInfo): Jso
       title: 'Parley',
       version,
       summary: 'Voice-agent calling service',
+      description: INTRODUCTION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'This service' }],
@@ -81,6 +82,27 @@ export function openApiDocument({ version, operations, webhooks }: ApiInfo): Jso
     },
   }
 }
+
+/** Shown above the operations at `/docs` (Markdown). */
+const INTRODUCTION = `
+The API places and answers telephone calls that voice agents conduct, and reports what happened.
+
+**Keys.** Send \`Authorization: Bearer <key>\`. A key that starts with \`svc_test_\` reaches the sandbox only: no telephone
+rings and nothing is charged. A key that starts with \`svc_live_\` places real calls. The first start of the service prints
+one key of each kind. \`parley keys create\` makes more.
+
+**First call.** Create an agent (\`POST /v1/agents\`), publish it (\`POST /v1/agents/{id}/publish\`), find your test number
+(\`GET /v1/numbers\`), bind the agent to it (\`PATCH /v1/numbers/{id}\` with \`agentId\`), and call a simulated person
+(\`POST /v1/calls\` with \`to: "+919000000010"\`). \`GET /v1/calls/{id}\` shows the result.
+
+**Objects and lists.** An object is returned as \`{ "data": ... }\`, a list as \`{ "data": [...], "meta": { "pagination": ... } }\`.
+Get the next page with \`cursor\` from \`meta.pagination\` and the same filters. Unknown fields and parameters are refused.
+
+**Errors.** Branch on \`error.code\`, never on \`error.message\`. [The error page](docs/errors) explains each code. Send an
+\`Idempotency-Key\` with a request that must not happen twice, and repeat the request with the same key after a timeout.
+
+**Changes.** The API grows only by additions. Accept fields, codes, event types and values that you do not know.
+`.trim()
 
 function describe(operation: Operation, results: Results): JsonObject {
   const parameters = [

@@ -164,8 +164,12 @@ await onEachDialect(t, async (t, open) => {
 
       // Once more, by the operator.
       r.fake.setDefault('chat', eventStream(chatFrames(['{"summary":"Another view."}'])))
-      t.equal(await retryResult(r.calling.deps.db, id, r.calling.clock.wall()), true)
-      t.equal(await retryResult(r.calling.deps.db, 'call_none', r.calling.clock.wall()), false)
+      const again = (callId: string, configured = true) =>
+        retryResult(r.calling.deps.db, callId, r.calling.clock.wall(), () => configured)
+      t.equal(await again('call_none'), 'no_conversation')
+      t.equal(await again(id, false), 'no_model')
+      t.equal((await call(r.calling, id)).summary, 'A table was booked.', 'the result stays')
+      t.equal(await again(id), 'started')
       await until(r, async () => (await call(r.calling, id)).summary === 'Another view.')
       t.equal(await completed(r.calling), 1, 'and customers are not told again')
     },

@@ -126,8 +126,19 @@ export async function announceCompleted(trx: Trx, callId: string, now: number): 
   await insertEvent(trx, { organizationId, environment, type: 'call.completed', subject }, now)
 }
 
-/** Repeats the extraction for a call that has a result or a failure. Returns false if it has neither. */
-export async function retryResult(db: Db, callId: string, now: number): Promise<boolean> {
+/**
+ * Repeats the extraction for a call that has a result or a failure. Returns `no_conversation` if it has neither,
+ * and `no_model` if no configured language model can answer. Both change nothing.
+ */
+export async function retryResult(
+  db: Db,
+  callId: string,
+  now: number,
+  canAnswer: (llmModel: string) => boolean,
+): Promise<'started' | 'no_conversation' | 'no_model'> {
+  const input = await readExtractionInput(db, callId)
+  if (input === null) return 'no_conversation'
+  if (!canAnswer(input.config.llmModel)) return 'no_model'
   return await db.transaction().execute(async (trx) => {
     const row = await trx
       .updateTable('callResults')
@@ -135,10 +146,10 @@ export async function retryResult(db: Db, callId: string, now: number): Promise<
       .where('callId', '=', callId)
       .returning('organizationId')
       .executeTakeFirst()
-    if (row === undefined) return false
+    if (row === undefined) return 'no_conversation'
     const id = `${RESULT_JOB}:${callId}`
     await addJobs(trx, [{ id, kind: RESULT_JOB, lane: row.organizationId, dueAt: now, payload: callId }], now)
-    return true
+    return 'started'
   })
 }
 

@@ -135,7 +135,12 @@ for (const { transport, address, skip } of [
       await until(() => rig.types().includes('answered'))
       rig.callManager.hangUp('call_1', 'operator')
       await until(() => rig.types().includes('ended') && rig.carrier.live === 0)
-      await rig.carrier.callIn({ from: '+919800000007', to: TEST_NUMBER, persona: 'polite' })
+      await rig.carrier.callIn({
+        from: '+919800000007',
+        to: TEST_NUMBER,
+        persona: 'polite',
+        sipCallId: 'in-4',
+      })
       await until(() => rig.types().filter((type) => type === 'answered').length === 2)
       t.match(rig.invites, [{ sourceAddress: address === '::1' ? '::1' : '127.0.0.1' }])
     },
