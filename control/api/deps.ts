@@ -1,9 +1,14 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
-import type { CallControl, Gateway, Permit, SandboxCaller } from '../../signalling/call/ports.js'
+import type {
+  AwaitedAdmission,
+  CallControl,
+  Gateway,
+  Permit,
+  SandboxCaller,
+} from '../../signalling/call/ports.js'
 import type { PasswordHasher } from '../base/passwords.js'
 import type { RootKey } from '../base/root-key.js'
-import type { AwaitedAdmission } from '../calls/placement/awaited-admission.js'
 import type { Settings } from '../config/settings.js'
 import type { Db } from '../db/database.js'
 import type { Egress } from '../net/egress.js'

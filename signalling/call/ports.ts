@@ -124,6 +124,15 @@ export interface AdmissionControl {
   admit(invite: InboundInvite): Promise<AdmissionDecision>
 }
 
+/** Admission control whose decision on one INVITE can be awaited. */
+export interface AwaitedAdmission extends AdmissionControl {
+  /**
+   * Runs `place`, which sends the INVITE with this Call-ID. Resolves with the decision on it, or with null if it
+   * does not arrive within `ms`. Rejects if `place` does.
+   */
+  decisionOn(sipCallId: string, ms: number, place: () => Promise<void>): Promise<AdmissionDecision | null>
+}
+
 /** What is needed to authenticate the callers of a trunk. */
 export interface InboundTrunk {
   readonly id: string

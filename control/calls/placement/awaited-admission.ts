@@ -1,14 +1,5 @@
 import type { Clock } from '../../../media/base/clock.js'
-import type { AdmissionControl, AdmissionDecision } from '../../../signalling/call/ports.js'
-
-/** Admission control whose decision on one INVITE can be awaited. */
-export interface AwaitedAdmission extends AdmissionControl {
-  /**
-   * Runs `place`, which sends the INVITE with this Call-ID. Resolves with the decision on it, or with null if it
-   * does not arrive within `ms`. Rejects if `place` does.
-   */
-  decisionOn(sipCallId: string, ms: number, place: () => Promise<void>): Promise<AdmissionDecision | null>
-}
+import type { AdmissionControl, AdmissionDecision, AwaitedAdmission } from '../../../signalling/call/ports.js'
 
 /** Lets the sandbox operation learn what became of the call that it placed. */
 export function openAwaitedAdmission(admission: AdmissionControl, clock: Clock): AwaitedAdmission {
