@@ -326,7 +326,7 @@ await onEachDialect(t, async (t, open) => {
     await change({ billing: { name: 'A', address: 'B', stateCode: '29' } })
     t.same(await missing(), ['robocall_declaration'])
     await change({ robocallMode: 'warn' })
-    t.same(await missing(), [])
+    t.same(await missing(), ['compliance_checks'])
     await change({ robocallMode: 'block' })
     const declaration = {
       provider: 'airtel',
@@ -340,7 +340,7 @@ await onEachDialect(t, async (t, open) => {
     t.same(await missing(), ['robocall_declaration'], 'in force from tomorrow')
     // Midnight in India, which is 18:30 of the day before in UTC.
     clock.advance(Date.UTC(2025, 0, 15, 18, 30) - clock.wall())
-    t.same(await missing(), [])
+    t.same(await missing(), ['compliance_checks'])
     await owner.send('POST', `/v1/organization/robocall-declarations/${dataOf(made).id}/withdraw`)
     t.same(await missing(), ['robocall_declaration'])
     t.equal(calling.control.dialled.filter(({ permit }) => permit.from === '+918040000000').length, 0)

@@ -292,10 +292,8 @@ t.test('the SDP address recovers the stream', async (t) => {
   clock.advance(2000)
   stranger.say(tone(500, 20))
   await arrived(2)
-  for (let i = 0; i < 10; i++) {
-    peer.say(tone(500, 20))
-    await arrived(3 + i)
-  }
+  peer.say(tone(500, 20))
+  await arrived(3)
   await tick()
   t.equal(peer.got.length, 1)
 })

@@ -121,6 +121,8 @@ t.test('a caller opts out: it is recorded, and the model confirms it', async (t)
     if (latest === undefined) throw new Error('nothing was asked')
     const { request, done } = latest
     t.match(request, { tool: name, arguments: given })
+    // The service takes a moment, so the filler is heard.
+    await rig.run(500)
     const read = serviceRequest(name, request.arguments, NOW)
     done(typeof read === 'string' ? read : toolResultText(name, desk.carryOut('call_1', read)))
     await rig.until(() => rig.turns('agent').length === turns + 1)

@@ -5,7 +5,7 @@ const TAKE_OVER_MS = 1000
  * behind it changed the sender), or the same SSRC from another address (a NAT changed the port).
  */
 const HALF_KNOWN_MS = 100
-/** For this long (ms) a single packet from closer to the SDP address replaces the source. */
+/** For this long (ms) a single packet from the host of the SDP replaces a source elsewhere. */
 const PREFER_SDP_MS = 1000
 /** A source that was replaced because of its silence may return within this time (ms). */
 const RETURN_MS = 30_000
@@ -20,8 +20,8 @@ interface SocketAddress {
 /**
  * Decides which source's packets belong to this leg. Parley sends to the SDP address until the first valid
  * packet, and then to the address of that packet (symmetric RTP, for peers behind NAT). A stranger cannot take
- * over an unencrypted stream, not even a silent one: another source must know the SSRC of the stream, share
- * its host, or have the SDP address, and prove itself with several packets in sequence.
+ * over an unencrypted stream, not even a silent one: a source other than the SDP address must know the SSRC of
+ * the stream or share its host, and prove itself with several packets in sequence.
  */
 export class SourceLatch {
   /** The address to send to; empty before the SDP is known. */
@@ -116,10 +116,11 @@ export class SourceLatch {
   #mayReplace(address: string, port: number, ssrc: number, nowMs: number): boolean {
     const silentMs = nowMs - this.#lastMs
     if (address === this.address && port === this.port) return silentMs >= HALF_KNOWN_MS
+    const match = this.#sdpMatch(address, port)
+    // The SDP names this very address, so it replaces a source elsewhere at any time, even one that is still alive.
+    if (match === 2) return true
     const sinceMs = nowMs - this.#latchedMs
-    if (sinceMs < PREFER_SDP_MS && this.#sdpMatch(address, port) > this.#sdpMatch(this.address, this.port)) {
-      return true
-    }
+    if (sinceMs < PREFER_SDP_MS && match > this.#sdpMatch(this.address, this.port)) return true
     const was = this.#previous
     if (sinceMs < RETURN_MS && address === was.address && port === was.port) return true
     if (!this.#authenticated) return false
@@ -145,8 +146,6 @@ export class SourceLatch {
     this.#candidateSequence = sequence
     this.#proofs = continues ? this.#proofs + 1 : 1
     if (this.#proofs < PROOF_PACKETS) return false
-    // The SDP names this very address, so that it replaces a source elsewhere that is still alive.
-    if (match === 2) return true
     return nowMs - this.#lastMs >= (sameSsrc ? HALF_KNOWN_MS : TAKE_OVER_MS)
   }
 
