@@ -28,10 +28,6 @@ t.test('an HTTP tool looks up an order; the agent sends DTMF', { timeout: 150_00
     await shop.close()
     await fake.close()
   })
-  shop.answer = (response) => {
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end('{"arrives":"tomorrow"}')
-  }
   fake.setDefault('speech', (request) => {
     const { input } = JSON.parse(request.body.toString()) as { input: string }
     return pcmReply([pcmBytes(tone(700, input.length * 60, 24_000))])
@@ -75,6 +71,13 @@ t.test('an HTTP tool looks up an order; the agent sends DTMF', { timeout: 150_00
       ],
     },
   })
+  // The filler is said while the shop looks.
+  shop.answer = (response) => {
+    service.clock.after(1500, () => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end('{"arrives":"tomorrow"}')
+    })
+  }
   const peer = await openSipPeer({ clock: service.clock })
   t.teardown(() => peer.close())
   const target = service.target('udp')

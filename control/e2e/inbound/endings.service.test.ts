@@ -77,8 +77,8 @@ t.test('endings', async (t) => {
     const record = await ended(t, caller, callId)
     t.match(record, { disposition: 'answered', endedReason: 'max_duration' })
     const seconds = (Date.parse(String(record.endedAt)) - Date.parse(String(record.answeredAt))) / 1000
-    // Both come from threads that a busy host may delay. Only the limit gives this reason.
-    t.ok(seconds >= 29, `after ${seconds} s`)
+    // Only the limit gives this reason. The hang-up line is part of it, so it begins some seconds earlier.
+    t.ok(seconds >= 25, `after ${seconds} s`)
   })
 
   t.test('a caller that never sends media', { buffered: true, timeout: 120_000 }, async (t) => {
