@@ -56,7 +56,7 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
   const { businessName } = callSettings
   const ownOpening =
     businessName === '' ? openings.unnamed : openings.named.replace('{business}', () => businessName)
-  // A caller who dialled speaks first when the agent has no line. Somebody who was called expects a voice.
+  // A caller who dialled speaks first when the agent has no line. A callee expects a voice.
   const withoutLine = direction === 'outbound' || opening !== null ? ownOpening : null
 
   return {

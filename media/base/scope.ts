@@ -7,7 +7,7 @@ export interface Closable {
 
 /**
  * Owns resources that must not outlive their owner: sockets, timers, listeners, children. Closing runs the
- * closers once, newest first. A closer that is added afterwards runs at once; nobody waits for it, so its
+ * closers once, newest first. A closer that is added afterwards runs at once. No caller waits for it, so its
  * failure is a process warning. Tests assert that `size` is zero.
  */
 export class Scope {

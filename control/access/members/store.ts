@@ -156,7 +156,7 @@ export async function deleteInvitationsBeyond(
   return voided
 }
 
-/** Returns whether a member with the role `role` may invite somebody as `wanted`. Null is no member. */
+/** Returns whether a member with the role `role` may invite a member as `wanted`. A null role belongs to no member. */
 export function mayInvite(role: Role | null, wanted: Role): boolean {
   return role !== null && ADMIN_ROLES.includes(role) && refuseAboveRole({ role }, wanted) === null
 }

@@ -237,7 +237,7 @@ export class Speaker {
     this.#pump(utterance)
   }
 
-  /** Drops the audio of the last sentence that has any. */
+  /** Drops the audio of the last sentence with audio. */
   #dropAudio(utterance: Utterance, { start, samples }: Sentence): void {
     const { backlog } = utterance
     utterance.queued = start
