@@ -115,6 +115,32 @@ t.test('requests without the subprotocol or without an upgrade are rejected', as
   await once(answer, 'end')
 })
 
+t.test('a rejected upgrade closes its connection; a peer that resets it does no harm', async (t) => {
+  const rig = await openRig(t, WS)
+  const upgrade =
+    'GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n'
+  const open = async () => {
+    const socket = connect({ host: '127.0.0.1', port: rig.port, allowHalfOpen: true })
+    t.teardown(async () => void socket.destroy())
+    socket.resume().write(upgrade)
+    return socket
+  }
+  // An uncaught error would end this process. The reset meets the socket after its rejection.
+  for (let n = 0; n < 20; n++) {
+    const socket = await open()
+    await once(socket, 'data')
+    const closed = once(socket, 'close')
+    socket.resetAndDestroy()
+    await closed
+  }
+  const silent = await open()
+  await once(silent, 'end')
+  await until(() => rig.server.stats().connections === 0)
+  const peer = await openWsPeer(`ws://127.0.0.1:${rig.port}`)
+  await peer.close()
+})
+
 t.test('CRLF and ping keep-alives, and a peer that stops answering them', async (t) => {
   const rig = await openRig(t, WS)
   const url = `ws://127.0.0.1:${rig.port}`

@@ -67,8 +67,12 @@ class WsTransport extends ConnectionTransport<WsConnection> {
     const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',').map((text) => text.trim())
     const { remoteAddress: address, remotePort: port } = request.socket
     const status = this.full ? 503 : 400
+    // Node's HTTP server listens for errors no longer, and an error that nobody takes ends the process.
+    socket.on('error', () => socket.destroy())
     if (status === 503 || !offered.includes(SUBPROTOCOL) || address === undefined || port === undefined) {
       const reason = status === 503 ? 'Service Unavailable' : 'Bad Request'
+      // The sockets of an HTTP server stay half open, so that the peer alone could keep one for ever.
+      socket.once('finish', () => socket.destroy())
       socket.end(`HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
       return
     }
