@@ -1,0 +1,408 @@
+/*
+ * The transfers of one call as a pure function: the agent hands the caller to a person, in at most two attempts.
+ * The call runs the effects; every timer is a named effect.
+ */
+
+/**
+ * `blind`: the person is connected when the phone is answered. `screened`: the person hears a brief and presses a
+ * key. `consult`: the agent briefs the person, who accepts.
+ */
+export type TransferMode = 'blind' | 'screened' | 'consult'
+
+/** The longest sequence of attempts in one call. */
+export const MAX_ATTEMPTS = 2
+
+/** Times a person hears the brief and the request for a key. */
+const SCREEN_PROMPTS = 2
+
+/** How an attempt ended: values of the API field `outcome` (an open set). */
+export type TransferOutcome =
+  | 'connected'
+  | 'no_answer'
+  | 'busy'
+  | 'declined'
+  | 'caller_hung_up'
+  | 'call_ended'
+  | 'carrier_error'
+  | 'destination_unavailable'
+
+/** Why a request is refused: the values of the API field `refusal` that only the call can decide. */
+export type TransferRefusal = 'transfer_in_progress' | 'attempts_exhausted' | 'call_ending'
+
+/** Values of the API field `status` of an attempt. */
+export type TransferStatus =
+  | 'accepted'
+  | 'ringing'
+  | 'answered'
+  | 'bridged'
+  | 'completed'
+  | 'missed'
+  | 'declined'
+  | 'failed'
+  | 'canceled'
+
+export interface TransferAttempt {
+  /** 1 or 2. */
+  readonly number: number
+  readonly mode: TransferMode
+  /** Key of the destination, which only the caller of the machine understands. */
+  readonly destination: string
+  /** Destination of the second attempt if this one fails; null returns the caller to the agent. */
+  readonly fallback: string | null
+}
+
+export type TransferState =
+  /** The agent has the caller; `attempts` were made. */
+  | { readonly kind: 'idle'; readonly attempts: number }
+  /** The person's phone is called. `announcing`: the caller still hears the line that precedes a transfer. */
+  | {
+      readonly kind: 'calling'
+      readonly attempt: TransferAttempt
+      readonly announcing: boolean
+      readonly ringing: boolean
+    }
+  /** The person hears the brief and may press a key. */
+  | {
+      readonly kind: 'screening'
+      readonly attempt: TransferAttempt
+      readonly announcing: boolean
+      readonly prompts: number
+    }
+  /** Agent and person talk; the caller waits. */
+  | { readonly kind: 'consulting'; readonly attempt: TransferAttempt; readonly announcing: boolean }
+  /** Caller and person talk; the agent left. */
+  | { readonly kind: 'bridged'; readonly attempt: TransferAttempt }
+  /** The person's leg is being ended; `next` follows, or the agent has the caller already. */
+  | {
+      readonly kind: 'leaving'
+      readonly attempts: number
+      readonly next: TransferAttempt | null
+      /** The caller still hears the line; always false when the agent has the caller. */
+      readonly announcing: boolean
+    }
+  | { readonly kind: 'over' }
+
+export type TransferTimerName = 'line' | 'ring' | 'screen' | 'consult' | 'leaving'
+
+export type TransferInput =
+  | {
+      readonly type: 'request'
+      readonly mode: TransferMode
+      readonly destination: string
+      readonly fallback: string | null
+    }
+  /** The caller heard the line that precedes a transfer. */
+  | { readonly type: 'announced' }
+  /** The person's phone rings. */
+  | { readonly type: 'ringing' }
+  /** The person answered and the media of the leg runs. */
+  | { readonly type: 'answered' }
+  /** The person accepts, by key or to the agent. */
+  | { readonly type: 'accepted' }
+  | { readonly type: 'declined' }
+  /** The leg ended without our doing, or could not be made. `outcome` counts before the person was connected. */
+  | { readonly type: 'legEnded'; readonly outcome: TransferOutcome }
+  /** The leg that we ended is closed. */
+  | { readonly type: 'legClosed' }
+  /** The call ends: the caller hung up, its worker died, the API or a limit ended it. */
+  | { readonly type: 'callEnding'; readonly by: 'caller' | 'other' }
+  | { readonly type: 'timer'; readonly name: TransferTimerName }
+
+/**
+ * Who hears whom. `agent`: caller and agent. `waiting`: the caller hears the wait, the agent is silent. `screening`:
+ * as `waiting`, and the person hears the brief. `consulting`: agent and person; the caller hears the wait.
+ * `bridged`: caller and person; it cuts what either of them hears. A wait that plays goes on over the next route,
+ * except `agent` and `bridged`.
+ */
+export type TransferRoute = 'agent' | 'waiting' | 'screening' | 'consulting' | 'bridged'
+
+export type TransferEffect =
+  | { readonly type: 'refuse'; readonly refusal: TransferRefusal }
+  /** Reports a step of an attempt. The first is `accepted`. */
+  | {
+      readonly type: 'publish'
+      readonly attempt: TransferAttempt
+      readonly status: TransferStatus
+      readonly outcome: TransferOutcome | null
+    }
+  | { readonly type: 'route'; readonly route: TransferRoute }
+  /** Says the line that precedes a transfer; reports `announced`. */
+  | { readonly type: 'announce' }
+  /** Plays what the caller hears while waiting, until `agent` or `bridged`. */
+  | { readonly type: 'playWait'; readonly sound: 'ringback' | 'music' }
+  /** Calls the destination on a leg of its own; reports `legEnded` when it is not allowed. */
+  | { readonly type: 'dial'; readonly attempt: TransferAttempt }
+  /** Says the brief to the person and reads one key; reports `accepted` or `declined`. */
+  | { readonly type: 'screen' }
+  /** Asks the agent to brief the person. */
+  | { readonly type: 'brief' }
+  /** Sends CANCEL or BYE to the person; reports `legClosed`. */
+  | { readonly type: 'dropLeg' }
+  /** Gives the caller back to the agent, which says why. */
+  | { readonly type: 'returnToAgent'; readonly outcome: TransferOutcome }
+  /** Ends the agent's part: from now on its limits do not count. */
+  | { readonly type: 'releaseAgent' }
+  /** Ends the call because the person hung up. */
+  | { readonly type: 'endCall' }
+  | { readonly type: 'startTimer'; readonly name: TransferTimerName }
+  | { readonly type: 'cancelTimers' }
+
+export interface TransferStep {
+  readonly next: TransferState
+  readonly effects: readonly TransferEffect[]
+}
+
+/** An attempt with an open leg whose person is not connected yet. */
+type Pending = Extract<TransferState, { kind: 'calling' | 'screening' | 'consulting' }>
+
+const CANCEL: TransferEffect = { type: 'cancelTimers' }
+const DROP: TransferEffect = { type: 'dropLeg' }
+
+/** Returns the next state and its effects. An unexpected input returns the same state object and no effects. */
+export function step(state: TransferState, input: TransferInput): TransferStep {
+  if (input.type === 'request') return requested(state, input)
+  switch (state.kind) {
+    case 'over':
+      return same(state)
+    case 'idle':
+      return input.type === 'callEnding' ? over([]) : same(state)
+    case 'leaving':
+      return stepLeaving(state, input)
+    case 'bridged':
+      return stepBridged(state, input)
+    default:
+      return stepPending(state, input)
+  }
+}
+
+function same(state: TransferState): TransferStep {
+  return { next: state, effects: [] }
+}
+
+function over(effects: readonly TransferEffect[]): TransferStep {
+  return { next: { kind: 'over' }, effects }
+}
+
+function timer(name: TransferTimerName): TransferEffect {
+  return { type: 'startTimer', name }
+}
+
+function publish(
+  attempt: TransferAttempt,
+  status: TransferStatus,
+  outcome: TransferOutcome | null = null,
+): TransferEffect {
+  return { type: 'publish', attempt, status, outcome }
+}
+
+function requested(state: TransferState, input: TransferInput & { readonly type: 'request' }): TransferStep {
+  const refuse = (refusal: TransferRefusal): TransferStep => ({
+    next: state,
+    effects: [{ type: 'refuse', refusal }],
+  })
+  if (state.kind === 'over') return refuse('call_ending')
+  if (state.kind !== 'idle') return refuse('transfer_in_progress')
+  if (state.attempts >= MAX_ATTEMPTS) return refuse('attempts_exhausted')
+  const { mode, destination, fallback } = input
+  const attempt = { number: state.attempts + 1, mode, destination, fallback }
+  return {
+    next: { kind: 'calling', attempt, announcing: true, ringing: false },
+    effects: [
+      publish(attempt, 'accepted'),
+      { type: 'route', route: 'waiting' },
+      timer('line'),
+      { type: 'announce' },
+      timer('ring'),
+      { type: 'dial', attempt },
+    ],
+  }
+}
+
+function stepPending(state: Pending, input: TransferInput): TransferStep {
+  const { attempt } = state
+  switch (input.type) {
+    case 'callEnding':
+      return over([
+        CANCEL,
+        DROP,
+        publish(attempt, 'canceled', input.by === 'caller' ? 'caller_hung_up' : 'call_ended'),
+      ])
+    case 'announced':
+      return announced(state)
+    case 'legEnded':
+      return missed(state, input.outcome, false)
+    case 'declined':
+      return state.kind === 'calling' ? same(state) : missed(state, 'declined', true)
+    case 'accepted':
+      return state.kind === 'calling' ? same(state) : bridge(attempt, [])
+    case 'ringing':
+      if (state.kind !== 'calling' || state.ringing) return same(state)
+      return { next: { ...state, ringing: true }, effects: [publish(attempt, 'ringing')] }
+    case 'answered':
+      return state.kind === 'calling' ? answered(state) : same(state)
+    case 'timer':
+      return timedOut(state, input.name)
+    default:
+      return same(state)
+  }
+}
+
+/** What the caller hears after the line, as long as no person is connected. */
+function playWait({ mode }: TransferAttempt): TransferEffect {
+  return { type: 'playWait', sound: mode === 'blind' ? 'ringback' : 'music' }
+}
+
+function announced(state: Pending): TransferStep {
+  if (!state.announcing) return same(state)
+  return { next: { ...state, announcing: false }, effects: [playWait(state.attempt)] }
+}
+
+function answered({ attempt, announcing }: Pending): TransferStep {
+  // The line to the caller goes on, so its timer does too.
+  const begin: TransferEffect[] = [CANCEL, ...(announcing ? [timer('line')] : [])]
+  switch (attempt.mode) {
+    case 'blind':
+      return bridge(attempt, [publish(attempt, 'answered')])
+    case 'screened':
+      return {
+        next: { kind: 'screening', attempt, announcing, prompts: 1 },
+        effects: [
+          ...begin,
+          publish(attempt, 'answered'),
+          { type: 'route', route: 'screening' },
+          timer('screen'),
+          { type: 'screen' },
+        ],
+      }
+    case 'consult':
+      return {
+        next: { kind: 'consulting', attempt, announcing },
+        effects: [
+          ...begin,
+          publish(attempt, 'answered'),
+          { type: 'route', route: 'consulting' },
+          timer('consult'),
+          { type: 'brief' },
+        ],
+      }
+  }
+}
+
+function bridge(attempt: TransferAttempt, before: readonly TransferEffect[]): TransferStep {
+  return {
+    next: { kind: 'bridged', attempt },
+    effects: [
+      CANCEL,
+      // The caller hears the person first; everything else can wait.
+      { type: 'route', route: 'bridged' },
+      ...before,
+      publish(attempt, 'bridged', 'connected'),
+      { type: 'releaseAgent' },
+    ],
+  }
+}
+
+function timedOut(state: Pending, name: TransferTimerName): TransferStep {
+  switch (name) {
+    case 'line':
+      return announced(state)
+    case 'ring':
+      return state.kind === 'calling' ? missed(state, 'no_answer', true) : same(state)
+    case 'screen':
+      if (state.kind !== 'screening') return same(state)
+      // A mailbox presses no key, so it never gets the caller.
+      if (state.prompts >= SCREEN_PROMPTS) return missed(state, 'no_answer', true)
+      return {
+        next: { ...state, prompts: state.prompts + 1 },
+        effects: [timer('screen'), { type: 'screen' }],
+      }
+    case 'consult':
+      return state.kind === 'consulting' ? missed(state, 'no_answer', true) : same(state)
+    case 'leaving':
+      return same(state)
+  }
+}
+
+const MISSED: Readonly<Record<TransferOutcome, TransferStatus>> = {
+  connected: 'completed',
+  no_answer: 'missed',
+  busy: 'missed',
+  declined: 'declined',
+  caller_hung_up: 'canceled',
+  call_ended: 'canceled',
+  carrier_error: 'failed',
+  destination_unavailable: 'failed',
+}
+
+/** Nobody took the call: the fallback is called, or the agent gets the caller back. */
+function missed(state: Pending, outcome: TransferOutcome, legOpen: boolean): TransferStep {
+  const { attempt, announcing } = state
+  const attempts = attempt.number
+  const report: TransferEffect[] = [CANCEL, publish(attempt, MISSED[outcome], outcome)]
+  const leave: TransferEffect[] = legOpen ? [timer('leaving'), DROP] : []
+  if (attempt.fallback === null || attempts >= MAX_ATTEMPTS) {
+    return {
+      next: legOpen
+        ? { kind: 'leaving', attempts, next: null, announcing: false }
+        : { kind: 'idle', attempts },
+      effects: [...report, { type: 'route', route: 'agent' }, { type: 'returnToAgent', outcome }, ...leave],
+    }
+  }
+  const next: TransferAttempt = {
+    ...attempt,
+    number: attempts + 1,
+    destination: attempt.fallback,
+    fallback: null,
+  }
+  if (announcing) report.push(timer('line'))
+  // Whoever heard the person hears the wait again. While it is called, the caller heard nothing else.
+  if (state.kind !== 'calling') report.push({ type: 'route', route: 'waiting' })
+  if (!legOpen) return dialNext(next, announcing, report)
+  return { next: { kind: 'leaving', attempts, next, announcing }, effects: [...report, ...leave] }
+}
+
+/** Calls the fallback. Its leg is dialled only when the first is closed. */
+function dialNext(
+  attempt: TransferAttempt,
+  announcing: boolean,
+  before: readonly TransferEffect[],
+): TransferStep {
+  return {
+    next: { kind: 'calling', attempt, announcing, ringing: false },
+    effects: [...before, publish(attempt, 'accepted'), timer('ring'), { type: 'dial', attempt }],
+  }
+}
+
+function stepLeaving(state: TransferState & { kind: 'leaving' }, input: TransferInput): TransferStep {
+  const { next, announcing } = state
+  switch (input.type) {
+    case 'callEnding':
+      return over([CANCEL])
+    case 'announced':
+      return next !== null && announcing ? waitOn(state, next) : same(state)
+    case 'legClosed':
+    case 'legEnded':
+      return left(state)
+    case 'timer':
+      if (input.name === 'leaving') return left(state)
+      return input.name === 'line' && next !== null && announcing ? waitOn(state, next) : same(state)
+    default:
+      return same(state)
+  }
+}
+
+function waitOn(state: TransferState & { kind: 'leaving' }, next: TransferAttempt): TransferStep {
+  return { next: { ...state, announcing: false }, effects: [playWait(next)] }
+}
+
+function left({ attempts, next, announcing }: TransferState & { kind: 'leaving' }): TransferStep {
+  if (next === null) return { next: { kind: 'idle', attempts }, effects: [CANCEL] }
+  return dialNext(next, announcing, announcing ? [CANCEL, timer('line')] : [CANCEL])
+}
+
+function stepBridged(state: TransferState & { kind: 'bridged' }, input: TransferInput): TransferStep {
+  const completed = publish(state.attempt, 'completed', 'connected')
+  if (input.type === 'callEnding') return over([DROP, completed])
+  if (input.type === 'legEnded') return over([completed, { type: 'endCall' }])
+  return same(state)
+}
