@@ -26,10 +26,10 @@ export interface RtpEndpointOptions {
   readonly clock: Clock
   readonly log: Log
   /**
-   * Observes each received digit. The session already delivers digits to the endpoints that this one is
-   * routed to (`Endpoint.dtmf`), so the observer must not forward them.
+   * Observes each received digit before the session delivers it to the endpoints that this one is routed to
+   * (`Endpoint.dtmf`). Returns true to keep the digit from them.
    */
-  readonly onDigit: ((digit: Digit, durationMs: number) => void) | null
+  readonly onDigit: ((digit: Digit, durationMs: number) => boolean) | null
   /**
    * Called once per silence, when no valid packet arrived for `mediaTimeoutMs` although the peer should send.
    */
@@ -85,7 +85,7 @@ export class RtpEndpoint implements NetworkEndpoint {
   readonly #onTimeout: (silentMs: number) => void
   readonly #mediaTimeoutMs: number
   readonly #perMs: number
-  readonly #onDigit: ((digit: Digit, durationMs: number) => void) | null
+  readonly #onDigit: RtpEndpointOptions['onDigit']
   readonly #transport: RtpTransport
   readonly #receiver: RtpReceiver
   readonly #sender: RtpSender
@@ -111,8 +111,7 @@ export class RtpEndpoint implements NetworkEndpoint {
     this.#sender = new RtpSender(options.rate, randomBytes(10))
     const latch = new SourceLatch()
     this.#receiver = new RtpReceiver(options.rate, latch, (digit, durationMs) => {
-      this.#listener?.onDigit(digit, durationMs)
-      this.#onDigit?.(digit, durationMs)
+      if (this.#onDigit?.(digit, durationMs) !== true) this.#listener?.onDigit(digit, durationMs)
     })
     this.#transport = new RtpTransport({
       clock: options.clock,

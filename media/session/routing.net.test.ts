@@ -227,8 +227,10 @@ async function openRig(
   const parties: CallParties = {
     caller: 'caller',
     agent: 'agent',
-    human: 'human',
-    music: 'music',
+    legs: ['human'],
+    persons: ['human'],
+    fillers: new Map([['caller', 'music']]),
+    sounds: ['music'],
     ambience: { id: 'ambience', volume: AMBIENCE },
     dtmf: null,
   }
@@ -300,8 +302,10 @@ t.test('ambience is ducked by the agent, DTMF mutes everything, and every endpoi
   const parties: CallParties = {
     caller: 'caller',
     agent: 'agent',
-    human: null,
-    music: null,
+    legs: [],
+    persons: [],
+    fillers: new Map(),
+    sounds: [],
     ambience: { id: 'room', volume: 0.3 },
     dtmf: 'keys',
   }

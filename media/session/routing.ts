@@ -6,10 +6,14 @@ export interface CallParties {
   readonly caller: EndpointId
   /** An agent of Parley, or a customer's bot. */
   readonly agent: EndpointId | null
-  /** The person of a transfer, or a coach. */
-  readonly human: EndpointId | null
-  /** Hold music for the caller. */
-  readonly music: EndpointId | null
+  /** All legs but the caller's. Those that are no `persons` hear nobody and are not heard. */
+  readonly legs: readonly EndpointId[]
+  /** The persons of a transfer, or a coach. */
+  readonly persons: readonly EndpointId[]
+  /** Sounds for legs to which nobody speaks, by leg: hold music or ringback. */
+  readonly fillers: ReadonlyMap<EndpointId, EndpointId>
+  /** Endpoint of each sound that a filler may name. */
+  readonly sounds: readonly EndpointId[]
   /** Background sound around the agent; volume 0 to 1. */
   readonly ambience: { readonly id: EndpointId; readonly volume: number } | null
   /** DTMF tones towards the caller. */
@@ -17,17 +21,33 @@ export interface CallParties {
 }
 
 export type RoutingMode =
-  /** Caller and agent talk; the human audience nothing. */
+  /** Caller and agent talk; the persons hear nothing. */
   | 'agent'
-  /** The caller audience music and is not heard. */
+  /** Nobody hears anybody; the caller hears a filler. */
   | 'hold'
-  /** Agent and human talk while the caller is on hold. */
+  /** Agent and persons talk while the caller is on hold. */
   | 'briefing'
-  /** Caller and human talk; the agent only listens. */
+  /** Caller and persons talk; the agent neither hears nor speaks. */
   | 'bridge'
   | 'three_way'
-  /** The human audience both, but only the agent audience the human. */
+  /** The persons hear both, but only the agent hears the persons. */
   | 'whisper'
+
+type Role = 'caller' | 'agent' | 'persons'
+
+/** Who hears a role in each mode. Persons who are heard at all also hear each other. */
+const AUDIENCE: Readonly<Record<RoutingMode, Readonly<Record<Role, readonly Role[]>>>> = {
+  agent: { caller: ['agent'], agent: ['caller'], persons: [] },
+  hold: { caller: [], agent: [], persons: [] },
+  briefing: { caller: [], agent: ['persons'], persons: ['agent', 'persons'] },
+  bridge: { caller: ['persons'], agent: [], persons: ['caller', 'persons'] },
+  three_way: {
+    caller: ['agent', 'persons'],
+    agent: ['caller', 'persons'],
+    persons: ['caller', 'agent', 'persons'],
+  },
+  whisper: { caller: ['agent', 'persons'], agent: ['caller', 'persons'], persons: ['agent', 'persons'] },
+}
 
 /** Background sound is 10 dB softer while the agent speaks, and recovers within 0.4 s. */
 const DUCKED = 0.32
@@ -40,61 +60,44 @@ interface PlannedRoute {
   readonly to: readonly RouteTo[]
 }
 
+/** Returns whether the agent takes part in the conversation with the caller. */
+export function agentPresent(mode: RoutingMode): boolean {
+  return AUDIENCE[mode].agent.includes('caller')
+}
+
 /**
  * Returns the routes of a mode, with one entry per endpoint, so that applying them removes all earlier
  * routes.
  */
 export function routesFor(mode: RoutingMode, parties: CallParties): readonly PlannedRoute[] {
-  const { caller, agent, human, music, ambience, dtmf } = parties
-  const audience: Readonly<
-    Record<RoutingMode, readonly (readonly [EndpointId | null, readonly (EndpointId | null)[]])[]>
-  > = {
-    agent: [
-      [caller, [agent]],
-      [agent, [caller]],
-    ],
-    hold: [[music, [caller]]],
-    briefing: [
-      [agent, [human]],
-      [human, [agent]],
-      [music, [caller]],
-    ],
-    bridge: [
-      [caller, [human]],
-      [human, [caller]],
-    ],
-    three_way: [
-      [caller, [agent, human]],
-      [agent, [caller, human]],
-      [human, [caller, agent]],
-    ],
-    whisper: [
-      [caller, [agent, human]],
-      [agent, [caller, human]],
-      [human, [agent]],
-    ],
+  const { caller, agent, legs, persons, fillers, sounds, ambience, dtmf } = parties
+  const members: Readonly<Record<Role, readonly EndpointId[]>> = {
+    caller: [caller],
+    agent: agent === null ? [] : [agent],
+    persons,
   }
   const duckedByDtmf = dtmf === null ? [] : [{ endpoint: dtmf, gain: 0, releaseMs: DTMF_RELEASE_MS }]
-  const routes: PlannedRoute[] = []
-  for (const from of [caller, agent, human, music]) {
-    if (from === null) continue
-    const listeners = audience[mode].find(([speaker]) => speaker === from)?.[1] ?? []
-    routes.push({
-      from,
-      to: listeners.flatMap((to) => {
-        if (to === null) return []
-        return to === caller && duckedByDtmf.length > 0 ? [{ to, duckedBy: duckedByDtmf }] : [{ to }]
-      }),
-    })
+  const routeTo = (to: EndpointId): RouteTo =>
+    to === caller && duckedByDtmf.length > 0 ? { to, duckedBy: duckedByDtmf } : { to }
+  const heard = new Set<EndpointId>()
+  const audience = (from: EndpointId, role: Role): PlannedRoute => {
+    const to = AUDIENCE[mode][role].flatMap((listeners) => members[listeners]).filter((id) => id !== from)
+    for (const id of to) heard.add(id)
+    return { from, to: to.map(routeTo) }
+  }
+  const routes: PlannedRoute[] = [audience(caller, 'caller')]
+  if (agent !== null) routes.push(audience(agent, 'agent'))
+  for (const leg of legs)
+    routes.push(persons.includes(leg) ? audience(leg, 'persons') : { from: leg, to: [] })
+  const waiting = [...fillers].filter(([leg]) => !heard.has(leg))
+  for (const from of sounds) {
+    routes.push({ from, to: waiting.filter(([, sound]) => sound === from).map(([leg]) => routeTo(leg)) })
   }
   if (ambience !== null) {
-    const talks = agent !== null && ['agent', 'three_way', 'whisper'].includes(mode)
     const duckedBy = [...duckedByDtmf]
     if (agent !== null) duckedBy.push({ endpoint: agent, gain: DUCKED, releaseMs: DUCK_RELEASE_MS })
-    routes.push({
-      from: ambience.id,
-      to: talks ? [{ to: caller, gain: ambience.volume, duckedBy }] : [],
-    })
+    const talks = agent !== null && agentPresent(mode)
+    routes.push({ from: ambience.id, to: talks ? [{ to: caller, gain: ambience.volume, duckedBy }] : [] })
   }
   if (dtmf !== null) routes.push({ from: dtmf, to: [{ to: caller }] })
   return routes

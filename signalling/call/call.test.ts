@@ -3,7 +3,13 @@ import { VirtualClock } from '../../fixtures/host/clock.js'
 import { EngineError } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
-import type { ClosedSession, MediaPool, RemoteMedia, SessionEvent } from '../../workers/channel/protocol.js'
+import {
+  CALLER_LEG,
+  type ClosedSession,
+  type MediaPool,
+  type RemoteMedia,
+  type SessionEvent,
+} from '../../workers/channel/protocol.js'
 import { Call, callTimers } from './call.js'
 import type { CallEvent } from './call-events.js'
 import type { CallDirection } from './call-machine.js'
@@ -66,6 +72,7 @@ function rig(direction: CallDirection, faults: Faults = {}) {
       done.push('start')
       return Promise.resolve()
     },
+    request: () => Promise.reject(new Error('no request is expected')),
     digit(_session, digit) {
       done.push(`digit:${digit}`)
       return Promise.resolve()
@@ -206,12 +213,12 @@ t.test('events of a closing session precede the end; none follows it', async (t)
 t.test('hold and resume follow the leg', async (t) => {
   const it = await live('inbound')
   await it.leg.mediaChanged({ ...remote, send: false })
-  it.say({ type: 'media_timeout' })
+  it.say({ type: 'media_timeout', leg: CALLER_LEG })
   await it.leg.mediaChanged(remote)
   t.strictSame(it.types(), ['ringing', 'answered', 'held', 'held'])
   t.match(it.events.at(-1), { on: false })
   t.strictSame(it.done.slice(-2), ['remote:hold', 'remote'])
-  it.say({ type: 'media_timeout' })
+  it.say({ type: 'media_timeout', leg: CALLER_LEG })
   await settle()
   t.equal(it.done.at(-1), 'close:media_timeout')
   it.checkOver(t, 'carrier_error')
@@ -356,6 +363,7 @@ t.test('errors thrown by the event sink and the leg are contained', async (t) =>
         open: () => Promise.resolve({ address: '127.0.0.1', port: 1, worker: 0 }),
         setRemote: () => Promise.resolve(),
         start: () => Promise.resolve(),
+        request: () => Promise.reject(new Error('no request is expected')),
         digit: () => Promise.resolve(),
         transferUpdate: () => Promise.resolve(),
         toolResult: () => Promise.resolve(),

@@ -5,7 +5,9 @@ import type { BotEvent } from '../../media/byo/bot-event.js'
 import type { BotSpec } from '../../media/byo/bot-spec.js'
 import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { RtpRemote } from '../../media/rtp/remote-description.js'
+import type { RtpStats } from '../../media/rtp/stats.js'
 import type { CloseReason, SessionStats } from '../../media/session/endpoint.js'
+import type { RoutingMode } from '../../media/session/routing.js'
 import type { SpeechModelStats } from '../../media/vad/speech-model.js'
 import type { TurnDetectorStats } from '../../media/vad/turn-detector.js'
 import type { ProviderSettings } from '../../media/vendors/registry.js'
@@ -17,6 +19,83 @@ export type { ProviderSettings }
  */
 
 export type SessionId = string
+
+/** A leg of a session: `CALLER_LEG`, or the id that `addLeg` named. */
+export type LegId = string
+/** The leg that is opened with the session. */
+export const CALLER_LEG: LegId = 'caller'
+/** The caller and two persons. */
+export const MAX_LEGS = 3
+
+/** What a leg hears while nobody speaks to it. `ringback` is the Indian ringing tone. */
+export type HoldSound = 'music' | 'ringback' | 'silence'
+
+/** How the keys of a leg are collected. */
+export interface CollectOptions {
+  /** From 1 to 64. */
+  readonly maxDigits: number
+  /** Ends the collection and is not part of it; null when no key does. */
+  readonly terminator: Digit | null
+  /** Time for all keys (ms), at most 120,000. */
+  readonly timeoutMs: number
+}
+
+export interface CollectedDigits {
+  readonly digits: string
+  /** `left`: the leg was dropped, the session closed, or another collection took its place. */
+  readonly ending: 'complete' | 'terminator' | 'timeout' | 'left'
+}
+
+/**
+ * Requests about the legs of one session. A leg hears nobody and nobody hears it until `route` names it. Errors: `closed`
+ * for an unknown session or leg.
+ */
+export type LegRequest =
+  /**
+   * Opens a further leg: binds a port, kept until `dropLeg`. It sends and receives once `remote` named its far side and
+   * the session is live. Errors: `overloaded` beyond `MAX_LEGS`, `internal` for an id in use, `port_unavailable`.
+   */
+  | { readonly type: 'addLeg'; readonly session: SessionId; readonly leg: LegId }
+  /** The far side of a leg as SDP negotiated it, also after a re-INVITE. The caller's leg when `leg` is absent. */
+  | {
+      readonly type: 'remote'
+      readonly session: SessionId
+      readonly leg?: LegId
+      readonly remote: RemoteMedia
+    }
+  /** Closes a further leg. The routes to it end, and those of the other legs stay. Answers its statistics. */
+  | {
+      readonly type: 'dropLeg'
+      readonly session: SessionId
+      readonly leg: LegId
+      readonly why: CloseReason
+    }
+  /**
+   * Decides who hears whom. `persons` are the legs in the role of the person, none to two; they hear each other. The
+   * agent neither speaks nor listens in `hold` and `bridge`, and keeps its memory. The first route of a session is
+   * `agent` without persons. Answered when the routes are in force.
+   */
+  | {
+      readonly type: 'route'
+      readonly session: SessionId
+      readonly mode: RoutingMode
+      readonly persons: readonly LegId[]
+    }
+  /**
+   * Chooses what a leg hears while nobody speaks to it, until the next `hold` for this leg. Without a choice the caller
+   * hears music in the modes `hold` and `briefing`, and every other silence is silent.
+   */
+  | { readonly type: 'hold'; readonly session: SessionId; readonly leg: LegId; readonly sound: HoldSound }
+  /**
+   * Collects DTMF keys of a leg from now on, answered when the collection ends. Nobody else receives these keys. A
+   * second collection on the leg ends the first. Errors: `config_invalid` for values out of range.
+   */
+  | {
+      readonly type: 'collect'
+      readonly session: SessionId
+      readonly leg: LegId
+      readonly options: CollectOptions
+    }
 
 /** The party that speaks on our side of the session. */
 export type Party =
@@ -46,7 +125,7 @@ export type WorkerRequest =
       readonly session: SessionId
       readonly options: OpenSessionOptions
     }
-  | { readonly type: 'remote'; readonly session: SessionId; readonly remote: RemoteMedia }
+  | LegRequest
   /** Media is live: session time 0. The party may speak. `sipCallId` is that of the leg. */
   | {
       readonly type: 'start'
@@ -55,10 +134,11 @@ export type WorkerRequest =
     }
   /** Sets the script that the sandbox recogniser reads for a simulated caller. Precedes `start`. */
   | { readonly type: 'sandboxScript'; readonly session: SessionId; readonly script: SpeakerScript }
-  /** The far side sent a DTMF digit outside of its media. */
+  /** The far side of a leg, the caller's when absent, sent a DTMF digit outside of its media. */
   | {
       readonly type: 'digit'
       readonly session: SessionId
+      readonly leg?: LegId
       readonly digit: Digit
       readonly durationMs: number
     }
@@ -76,6 +156,7 @@ export type WorkerRequest =
   | { readonly type: 'load' }
   | { readonly type: 'shutdown' }
 
+/** The sockets of a leg. */
 export interface OpenedSession {
   readonly address: string
   readonly port: number
@@ -121,13 +202,17 @@ export interface WorkerLoad {
 
 export { LATENESS_BOUNDS_MS } from '../../media/session/frame-clock.js'
 
-export type WorkerResult<R extends WorkerRequest> = R extends { type: 'open' }
+export type WorkerResult<R extends WorkerRequest> = R extends { type: 'open' | 'addLeg' }
   ? OpenedSession
-  : R extends { type: 'close' }
-    ? ClosedSession
-    : R extends { type: 'load' }
-      ? WorkerLoad
-      : null
+  : R extends { type: 'dropLeg' }
+    ? RtpStats
+    : R extends { type: 'collect' }
+      ? CollectedDigits
+      : R extends { type: 'close' }
+        ? ClosedSession
+        : R extends { type: 'load' }
+          ? WorkerLoad
+          : null
 
 /** Events that a session emits. */
 export type SessionEvent =
@@ -142,8 +227,8 @@ export type SessionEvent =
       readonly tool: string
       readonly arguments: Readonly<Record<string, unknown>>
     }
-  /** No packet of the far side arrived for the configured time. */
-  | { readonly type: 'media_timeout' }
+  /** No packet of the far side of a leg arrived for the configured time. */
+  | { readonly type: 'media_timeout'; readonly leg: LegId }
   /** The recording cannot be written; the call continues. */
   | { readonly type: 'recording_failed'; readonly message: string }
 
@@ -198,6 +283,8 @@ export interface MediaPool {
     events: (event: SessionEvent) => void,
   ): Promise<OpenedSession & { readonly worker: number }>
   setRemote(session: SessionId, setRemote: RemoteMedia): Promise<void>
+  /** Sends a request about the legs of a session. */
+  request<R extends LegRequest>(request: R): Promise<WorkerResult<R>>
   /** Starts a session. `sipCallId` is that of the leg; bots receive it. */
   start(session: SessionId, sipCallId?: string): Promise<void>
   /** Passes a digit that arrived by INFO; one that also arrives as RTP event counts once. */

@@ -7,6 +7,7 @@ import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { CloseReason } from '../../media/session/endpoint.js'
 import type {
   ClosedSession,
+  LegRequest,
   MediaPool,
   OpenedSession,
   OpenSessionOptions,
@@ -15,6 +16,7 @@ import type {
   SessionEvent,
   SessionId,
   WorkerLoad,
+  WorkerResult,
 } from '../channel/protocol.js'
 import { chooseWorker } from './placement.js'
 import { WorkerSlot } from './worker-slot.js'
@@ -151,6 +153,11 @@ class ThreadPool implements RunningMediaPool {
 
   async setRemote(session: SessionId, remote: RemoteMedia): Promise<void> {
     await this.#entry(session).slot.request({ type: 'remote', session, remote }, REQUEST_MS)
+  }
+
+  async request<R extends LegRequest>(request: R): Promise<WorkerResult<R>> {
+    const limitMs = request.type === 'collect' ? request.options.timeoutMs + REQUEST_MS : REQUEST_MS
+    return await this.#entry(request.session).slot.request(request, limitMs)
   }
 
   async start(session: SessionId, sipCallId: string | null = null): Promise<void> {

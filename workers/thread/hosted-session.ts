@@ -12,32 +12,37 @@ import type { SafeResolver } from '../../media/base/public-address.js'
 import { BotEndpoint } from '../../media/byo/bot-endpoint.js'
 import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
-import { openRtpEndpoint, type RtpEndpoint } from '../../media/rtp/endpoint.js'
 import type { RtpPorts } from '../../media/rtp/port.js'
+import type { RtpStats } from '../../media/rtp/stats.js'
 import type { CloseReason, Endpoint } from '../../media/session/endpoint.js'
 import { type FrameClock, type FrameClockMember, PHASE_MS } from '../../media/session/frame-clock.js'
 import { Session } from '../../media/session/session.js'
 import type { TurnDetector } from '../../media/vad/turn-detector.js'
 import type { VadFactory } from '../../media/vad/vad.js'
 import { withSandboxScript } from '../../media/vendors/embedded/stt.js'
-import type {
-  ClosedSession,
-  OpenedSession,
-  OpenSessionOptions,
-  Party,
-  RemoteMedia,
-  SessionEvent,
-  WorkerSettings,
+import {
+  CALLER_LEG,
+  type ClosedSession,
+  type LegId,
+  type LegRequest,
+  MAX_LEGS,
+  type OpenedSession,
+  type OpenSessionOptions,
+  type Party,
+  type RemoteMedia,
+  type SessionEvent,
+  type WorkerSettings,
 } from '../channel/protocol.js'
 import type { RecordingJobs } from '../jobs/recording-jobs.js'
-import { CallSounds } from './call-sounds.js'
-import { LegDetectors } from './leg-detectors.js'
+import { CallRouting } from './call-routing.js'
+import { SessionLeg } from './session-leg.js'
 import type { SoundLibrary } from './sound-library.js'
 import type { SpeechClips } from './speech-clips.js'
 import { ToolRequests } from './tool-requests.js'
 
-const LEG = 'leg'
 const PARTY = 'party'
+/** A dropped leg fades for this time (ms) before it closes. */
+const DROP_MS = 2 * FRAME_MS
 /** A frame that is due later than this (ms) may be sent early; no jitter buffer is shorter. */
 const EARLY_FRAME_MS = FRAME_MS / 2
 
@@ -83,22 +88,20 @@ interface HostedParty {
   ready?(): boolean
 }
 
-/** One call leg with our party behind it: an RTP endpoint and an agent, bot or persona, which hear each other. */
+/** A call: the caller's leg and at most two further ones, and our party behind them. */
 export class HostedSession {
-  readonly opened: OpenedSession
   readonly #host: SessionHost
   readonly #options: HostedSessionOptions
   readonly #session: Session
-  readonly #leg: RtpEndpoint
+  /** By id. */
+  readonly #legs = new Map<LegId, SessionLeg>()
+  readonly #caller: SessionLeg
   readonly #party: HostedParty
   readonly #member: FrameClockMember
-  readonly #detectors: LegDetectors
-  readonly #sounds: CallSounds
+  readonly #routing: CallRouting
   readonly #tools: ToolRequests
-  #remote: RemoteMedia | null = null
   #sandboxScript: SpeakerScript | null = null
-  /** True after a persona stopped its media: it sends nothing any more, whatever SDP says. */
-  #mediaStopped = false
+  #opening = 0
   #faulty = false
   #leaveClock: (() => void) | null = null
   #closed: Promise<ClosedSession> | null = null
@@ -108,36 +111,32 @@ export class HostedSession {
    * stays open then.
    */
   static async open(host: SessionHost, options: HostedSessionOptions): Promise<HostedSession> {
-    const { settings, clock, log } = host
-    const { rate, recordTo, emit } = options
+    const { rate, recordTo, emit, party } = options
     const session = new Session({
       rate,
-      clock,
+      clock: host.clock,
       recordTo,
       finish: (raw) => host.recordings.finish(raw),
       onRecordingFailed: (message) => emit({ type: 'recording_failed', message }),
     })
     try {
       let hosted: HostedSession | null = null
-      const leg = await openRtpEndpoint({
-        id: LEG,
-        address: settings.rtpAddress,
-        ports: host.ports,
-        portRange: portsOf(settings),
+      const caller = await SessionLeg.open(host, session, {
+        id: endpointOf(CALLER_LEG),
         rate,
-        clock,
-        log,
-        onDigit: () => {
-          if (hosted !== null) hosted.#detectors.onRtpDigit()
-        },
-        onTimeout: () => emit({ type: 'media_timeout' }),
-        mediaTimeoutMs: settings.mediaTimeoutMs,
+        onEvent:
+          party.kind === 'persona'
+            ? null
+            : (event) => {
+                emit({ type: 'detected', event })
+                if (hosted !== null) hosted.#party.detected?.(event)
+              },
+        onTimeout: () => emit({ type: 'media_timeout', leg: CALLER_LEG }),
         onFault: (error) => {
           if (hosted !== null) hosted.#fail(error)
         },
       })
-      session.add(leg)
-      hosted = new HostedSession(host, options, session, leg)
+      hosted = new HostedSession(host, options, session, caller)
       await Promise.all([hosted.#party.prepare(), hosted.#addBackgroundSound()])
       return hosted
     } catch (error) {
@@ -146,36 +145,27 @@ export class HostedSession {
     }
   }
 
-  private constructor(host: SessionHost, options: HostedSessionOptions, session: Session, leg: RtpEndpoint) {
+  private constructor(
+    host: SessionHost,
+    options: HostedSessionOptions,
+    session: Session,
+    caller: SessionLeg,
+  ) {
     this.#host = host
     this.#options = options
     this.#session = session
-    this.#leg = leg
-    this.opened = { address: leg.address, port: leg.port, rtcpPort: leg.rtcpPort }
+    this.#caller = caller
+    this.#legs.set(CALLER_LEG, caller)
     this.#tools = new ToolRequests(host.clock, options.emit)
     this.#party = this.#open(options.party)
     session.add(this.#party.endpoint)
-    this.#sounds = new CallSounds(session, options.rate, LEG, PARTY)
-    const { emit } = options
-    this.#detectors = new LegDetectors({
+    this.#routing = new CallRouting({
+      session,
       rate: options.rate,
-      clock: host.clock,
-      onDigit: this.#party.endpoint.dtmf === undefined ? null : (digit, ms) => session.press(LEG, digit, ms),
-      onEvent:
-        options.party.kind === 'persona'
-          ? null
-          : (event) => {
-              emit({ type: 'detected', event })
-              this.#party.detected?.(event)
-            },
-      telephoneEventNegotiated: () => (this.#remote?.dtmfPayloadType ?? null) !== null,
-      traffic: () => {
-        const { packetsSent, packetsReceived } = leg.stats()
-        const { send = false, receive = false } = this.#remote ?? {}
-        return { sent: packetsSent, received: packetsReceived, expected: send && receive }
-      },
+      library: host.sounds,
+      caller: caller.id,
+      party: PARTY,
     })
-    session.observe(LEG, (frame) => this.#detectors.process(frame))
     this.#member = {
       tick: (idealMs) => session.tick(idealMs),
       skip: (frames) => session.skip(frames),
@@ -183,10 +173,37 @@ export class HostedSession {
     }
   }
 
-  /** Sets the far side as SDP negotiated it. */
-  setRemote(remote: RemoteMedia): void {
-    this.#remote = remote
-    this.#leg.setRemote(this.#mediaStopped ? { ...remote, send: false } : remote)
+  /** The sockets of the caller's leg. */
+  get opened(): OpenedSession {
+    return this.#caller.opened
+  }
+
+  /** Runs a request about the legs; see `LegRequest`. */
+  async request(request: LegRequest): Promise<unknown> {
+    switch (request.type) {
+      case 'addLeg':
+        return await this.#addLeg(request.leg)
+      case 'remote':
+        return this.setRemote(request.remote, request.leg)
+      case 'dropLeg':
+        return await this.#dropLeg(request.leg, request.why)
+      case 'route': {
+        const persons = request.persons.map((id) => this.#leg(id).id)
+        if (persons.includes(this.#caller.id)) {
+          throw new EngineError('config_invalid', 'the caller cannot be a person of a transfer')
+        }
+        return await this.#routing.route(request.mode, persons)
+      }
+      case 'hold':
+        return await this.#routing.hold(this.#leg(request.leg).id, request.sound)
+      case 'collect':
+        return await this.#leg(request.leg).collect(request.options)
+    }
+  }
+
+  /** Sets the far side of a leg as SDP negotiated it. */
+  setRemote(remote: RemoteMedia, leg: LegId = CALLER_LEG): void {
+    this.#leg(leg).setRemote(remote)
   }
 
   /** Starts the session: media is live. A second start does nothing. `sipCallId` is that of the leg. */
@@ -221,10 +238,10 @@ export class HostedSession {
     }
   }
 
-  /** Takes a digit of the far side that arrived by INFO. */
-  digit(digit: Digit, durationMs: number): void {
+  /** Takes a digit of the far side of a leg that arrived by INFO. */
+  digit(digit: Digit, durationMs: number, leg: LegId = CALLER_LEG): void {
     if (this.#leaveClock === null || this.#closed !== null) return
-    this.#detectors.onInfoDigit(digit, durationMs)
+    this.#leg(leg).onInfoDigit(digit, durationMs)
   }
 
   /** Reports the progress of a transfer that the bot asked for. */
@@ -242,12 +259,54 @@ export class HostedSession {
   /** Closes the session. Idempotent. */
   close(why: CloseReason): Promise<ClosedSession> {
     if (this.#closed === null) {
-      this.#detectors.close()
+      for (const leg of this.#legs.values()) leg.close()
       this.#tools.close()
       this.#leaveClock?.()
       this.#closed = this.#session.close(why)
     }
     return this.#closed
+  }
+
+  async #addLeg(id: LegId): Promise<OpenedSession> {
+    if (this.#closed !== null) throw new EngineError('closed', 'the session is closed')
+    if (this.#legs.size + this.#opening >= MAX_LEGS) {
+      throw new EngineError('overloaded', 'the session has no room for another leg')
+    }
+    this.#opening++
+    try {
+      const leg = await SessionLeg.open(this.#host, this.#session, {
+        id: endpointOf(id),
+        rate: this.#options.rate,
+        onEvent: null,
+        onTimeout: () => this.#options.emit({ type: 'media_timeout', leg: id }),
+        onFault: (error) => this.#fail(error),
+      })
+      this.#legs.set(id, leg)
+      this.#routing.addLeg(leg.id)
+      return leg.opened
+    } finally {
+      this.#opening--
+    }
+  }
+
+  async #dropLeg(id: LegId, why: CloseReason): Promise<RtpStats> {
+    const leg = this.#leg(id)
+    if (leg === this.#caller)
+      throw new EngineError('config_invalid', 'the leg of the caller cannot be dropped')
+    this.#legs.delete(id)
+    leg.close()
+    this.#routing.removeLeg(leg.id)
+    await new Promise<void>((faded) => this.#host.clock.after(DROP_MS, faded))
+    const stats = leg.stats()
+    if (this.#closed === null) this.#session.remove(leg.id, why)
+    return stats
+  }
+
+  /** Throws EngineError `closed` for an unknown leg. */
+  #leg(id: LegId): SessionLeg {
+    const leg = this.#legs.get(id)
+    if (leg === undefined) throw new EngineError('closed', 'the leg does not exist', { context: { leg: id } })
+    return leg
   }
 
   /**
@@ -265,12 +324,10 @@ export class HostedSession {
     queueMicrotask(() => this.#host.frameClock.flushEarly(this.#member, EARLY_FRAME_MS))
   }
 
-  /** Sends digits as RTP events when the far side supports them, else as tones in the audio. */
+  /** Sends digits to the caller. */
   #sendDigits(digits: readonly Digit[], timing?: DtmfTiming): boolean {
-    if (this.#remote === null || this.#leaveClock === null) return false
-    if (this.#remote.dtmfPayloadType !== null) return this.#leg.press(digits, timing)
-    this.#detectors.onTonesSent(digits.length, timing)
-    return this.#sounds.press(digits, timing)
+    if (this.#leaveClock === null) return false
+    return this.#caller.press(digits, timing, (tones, pace) => this.#routing.press(tones, pace))
   }
 
   /** Adds the background sound. The call continues without it when that fails. */
@@ -280,7 +337,7 @@ export class HostedSession {
     const { sound, volume } = party.agent.background
     if (sound === 'none' || volume === 0) return
     try {
-      await this.#sounds.addAmbience(this.#host.sounds, sound, volume)
+      await this.#routing.addAmbience(sound, volume)
     } catch (error) {
       this.#host.log.error({ sound, error: errorText(error) }, 'session.background_sound_failed')
     }
@@ -376,10 +433,7 @@ export class HostedSession {
       // A digit that cannot be sent is lost, as with a real telephone.
       press: (digits) => void this.#sendDigits(digits),
       hangUp: () => this.#options.emit({ type: 'hang_up' }),
-      stopMedia: () => {
-        this.#mediaStopped = true
-        if (this.#remote !== null) this.setRemote(this.#remote)
-      },
+      stopMedia: () => this.#caller.stopSending(),
     })
     return {
       endpoint: persona,
@@ -389,17 +443,7 @@ export class HostedSession {
   }
 }
 
-/** Returns this worker's even share of the port range; null when no range is configured. */
-function portsOf({
-  rtpPorts,
-  index,
-  workers,
-}: WorkerSettings): { readonly first: number; readonly last: number } | null {
-  const { first, last } = rtpPorts
-  if (first <= 0 || last <= 0) return null
-  const pairs = Math.floor((last - first + 1) / 2)
-  const share = Math.floor(pairs / workers)
-  const from = first + 2 * share * index
-  // The last worker also takes the remainder.
-  return { first: from, last: index === workers - 1 ? last : from + 2 * share - 1 }
+/** Returns the id of a leg's endpoint, which no other endpoint of the session has. */
+function endpointOf(leg: LegId): string {
+  return `leg ${leg}`
 }

@@ -160,14 +160,19 @@ async function handle(request: WorkerRequest): Promise<unknown> {
   switch (request.type) {
     case 'open':
       return await open(request)
+    case 'addLeg':
     case 'remote':
-      return (await find(request.session)).setRemote(request.remote)
+    case 'dropLeg':
+    case 'route':
+    case 'hold':
+    case 'collect':
+      return await (await find(request.session)).request(request)
     case 'start':
       return (await find(request.session)).start(request.sipCallId)
     case 'sandboxScript':
       return (await find(request.session)).setSandboxScript(request.script)
     case 'digit':
-      return (await find(request.session)).digit(request.digit, request.durationMs)
+      return (await find(request.session)).digit(request.digit, request.durationMs, request.leg)
     case 'toolResult':
       return (await find(request.session)).toolResult(request.request, request.result)
     case 'press':

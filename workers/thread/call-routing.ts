@@ -1,0 +1,135 @@
+import { randomInt } from 'node:crypto'
+import type { Digit, DtmfTiming, SessionRate } from '../../media/base/frame.js'
+import type { EndpointId } from '../../media/session/endpoint.js'
+import { applyRouting, type CallParties, type RoutingMode } from '../../media/session/routing.js'
+import type { Session } from '../../media/session/session.js'
+import { DtmfToneEndpoint, LoopEndpoint, ToneEndpoint } from '../../media/sounds/endpoints.js'
+import { TONES } from '../../media/sounds/tone.js'
+import type { HoldSound } from '../channel/protocol.js'
+import type { SoundLibrary } from './sound-library.js'
+
+const KEYS = 'keys'
+const AMBIENCE = 'ambience'
+const MUSIC = 'music'
+const RINGBACK = 'ringback'
+
+/** Decides who hears whom in a call, and owns the sounds besides its legs and its party. */
+export class CallRouting {
+  readonly #session: Session
+  readonly #rate: SessionRate
+  readonly #library: SoundLibrary
+  readonly #keys: DtmfToneEndpoint
+  /** The chosen sound of each leg. */
+  readonly #chosen = new Map<EndpointId, HoldSound>()
+  #mode: RoutingMode = 'agent'
+  #parties: CallParties
+
+  /** Connects the caller and the party, whose endpoints are in the session already. */
+  constructor(options: {
+    readonly session: Session
+    readonly rate: SessionRate
+    readonly library: SoundLibrary
+    readonly caller: EndpointId
+    readonly party: EndpointId | null
+  }) {
+    const { session, rate, library, caller, party } = options
+    this.#session = session
+    this.#rate = rate
+    this.#library = library
+    this.#keys = new DtmfToneEndpoint(KEYS, rate)
+    session.add(this.#keys)
+    this.#parties = {
+      caller,
+      agent: party,
+      legs: [],
+      persons: [],
+      fillers: new Map(),
+      sounds: [],
+      ambience: null,
+      dtmf: KEYS,
+    }
+    this.#apply({})
+  }
+
+  get mode(): RoutingMode {
+    return this.#mode
+  }
+
+  /** Takes a further leg, whose endpoint is in the session. */
+  addLeg(id: EndpointId): void {
+    this.#apply({ legs: [...this.#parties.legs, id] })
+  }
+
+  /** Forgets a leg, before its endpoint leaves the session. */
+  removeLeg(id: EndpointId): void {
+    this.#chosen.delete(id)
+    const without = (ids: readonly EndpointId[]) => ids.filter((other) => other !== id)
+    const { legs, persons } = this.#parties
+    this.#apply({ persons: without(persons), fillers: this.#fillers(this.#mode) })
+    this.#parties = { ...this.#parties, legs: without(legs) }
+  }
+
+  /**
+   * Sets the mode and the persons. Rejects with EngineError `config_invalid` when hold music is needed and not
+   * playable; the routes stay as they were then.
+   */
+  async route(mode: RoutingMode, persons: readonly EndpointId[]): Promise<void> {
+    await this.#openSounds(this.#fillers(mode))
+    this.#mode = mode
+    this.#apply({ persons, fillers: this.#fillers(mode) })
+  }
+
+  /** Chooses what a leg hears while nobody speaks to it. Rejects like `route`. */
+  async hold(leg: EndpointId, sound: HoldSound): Promise<void> {
+    if (sound === 'music') await this.#openSounds(new Map([[leg, MUSIC]]))
+    if (sound === 'ringback') await this.#openSounds(new Map([[leg, RINGBACK]]))
+    this.#chosen.set(leg, sound)
+    this.#apply({ fillers: this.#fillers(this.#mode) })
+  }
+
+  /**
+   * Adds background sound around the agent. Each call starts at a random position, so that repeated calls do
+   * not sound the same. Rejects with EngineError `config_invalid`.
+   */
+  async addAmbience(sound: 'office' | 'cafe' | 'call_center', volume: number): Promise<void> {
+    const pcm = await this.#library.load(sound, this.#rate)
+    this.#session.add(new LoopEndpoint(AMBIENCE, pcm, randomInt(pcm.length)))
+    this.#apply({ ambience: { id: AMBIENCE, volume } })
+  }
+
+  /** Sends digits as tones to the caller. Returns false, and sends none, when too many are pending. */
+  press(digits: readonly Digit[], timing?: DtmfTiming): boolean {
+    return this.#keys.press(digits, timing)
+  }
+
+  /** Returns the sound of each leg that is to hear one. A caller on hold hears music without a choice. */
+  #fillers(mode: RoutingMode): ReadonlyMap<EndpointId, EndpointId> {
+    const fillers = new Map<EndpointId, EndpointId>()
+    if (mode === 'hold' || mode === 'briefing') fillers.set(this.#parties.caller, MUSIC)
+    for (const [leg, sound] of this.#chosen) {
+      if (sound === 'silence') fillers.delete(leg)
+      else fillers.set(leg, sound === 'music' ? MUSIC : RINGBACK)
+    }
+    return fillers
+  }
+
+  async #openSounds(fillers: ReadonlyMap<EndpointId, EndpointId>): Promise<void> {
+    const missing = (id: EndpointId) =>
+      [...fillers.values()].includes(id) && !this.#parties.sounds.includes(id)
+    if (missing(RINGBACK)) this.#addSound(new ToneEndpoint(RINGBACK, this.#rate, TONES.ringback))
+    if (!missing(MUSIC)) return
+    const pcm = await this.#library.load('hold', this.#rate)
+    // Another request may have added it meanwhile.
+    if (missing(MUSIC)) this.#addSound(new LoopEndpoint(MUSIC, pcm))
+  }
+
+  #addSound(endpoint: ToneEndpoint | LoopEndpoint): void {
+    this.#session.add(endpoint)
+    this.#parties = { ...this.#parties, sounds: [...this.#parties.sounds, endpoint.id] }
+  }
+
+  #apply(change: Partial<CallParties>): void {
+    this.#parties = { ...this.#parties, ...change }
+    applyRouting(this.#session, this.#mode, this.#parties)
+  }
+}
