@@ -1,6 +1,9 @@
+import type { Clock } from '../../media/base/clock.js'
 import type { Digit, DtmfTiming, SessionRate } from '../../media/base/frame.js'
+import type { Log } from '../../media/base/log.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { openRtpEndpoint, type RtpEndpoint } from '../../media/rtp/endpoint.js'
+import type { RtpPorts } from '../../media/rtp/port.js'
 import type { RtpStats } from '../../media/rtp/stats.js'
 import type { Session } from '../../media/session/session.js'
 import type {
@@ -10,9 +13,16 @@ import type {
   RemoteMedia,
   WorkerSettings,
 } from '../channel/protocol.js'
-import type { SessionHost } from './hosted-session.js'
 import { KeyCollector } from './key-collector.js'
 import { LegDetectors } from './leg-detectors.js'
+
+/** What a leg needs of its thread. */
+export interface LegHost {
+  readonly settings: WorkerSettings
+  readonly ports: RtpPorts
+  readonly clock: Clock
+  readonly log: Log
+}
 
 export interface SessionLegOptions {
   /** The id of its endpoint in the session. */
@@ -35,7 +45,7 @@ export class SessionLeg {
   #sendingStopped = false
 
   /** Binds the ports and adds the endpoint to the session. Rejects with EngineError `port_unavailable`. */
-  static async open(host: SessionHost, session: Session, options: SessionLegOptions): Promise<SessionLeg> {
+  static async open(host: LegHost, session: Session, options: SessionLegOptions): Promise<SessionLeg> {
     const { settings, ports, clock, log } = host
     let leg: SessionLeg | null = null
     const endpoint = await openRtpEndpoint({
@@ -61,12 +71,7 @@ export class SessionLeg {
     return leg
   }
 
-  private constructor(
-    host: SessionHost,
-    session: Session,
-    endpoint: RtpEndpoint,
-    options: SessionLegOptions,
-  ) {
+  private constructor(host: LegHost, session: Session, endpoint: RtpEndpoint, options: SessionLegOptions) {
     this.id = options.id
     this.opened = { address: endpoint.address, port: endpoint.port, rtcpPort: endpoint.rtcpPort }
     this.#endpoint = endpoint
