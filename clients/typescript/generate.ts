@@ -23,6 +23,8 @@ interface Operation {
   readonly pathParameters: readonly string[]
   readonly query: readonly { readonly name: string; readonly required: boolean; readonly schema: Node }[]
   readonly body: { readonly schema: Node; readonly required: boolean } | null
+  /** Media types of a body that is not JSON. */
+  readonly upload: readonly string[] | null
   readonly idempotent: boolean
   readonly keyRequired: boolean
   readonly reply: 'data' | 'list' | 'bare' | 'empty' | 'file'
@@ -39,6 +41,8 @@ function readOperation(path: string, method: string, operation: Node): Operation
   const parameters = nodes(operation.parameters)
   const idempotency = parameters.find(({ $ref }) => $ref === '#/components/parameters/IdempotencyKey')
   const body = operation.requestBody === undefined ? null : node(operation.requestBody)
+  const taken = body === null ? {} : node(body.content)
+  const bodyJson = taken['application/json']
   const [success] = Object.entries(node(operation.responses)).filter(([status]) => status.startsWith('2'))
   const content = success === undefined ? undefined : node(success[1]).content
   const json = content === undefined ? undefined : node(content)['application/json']
@@ -60,12 +64,10 @@ function readOperation(path: string, method: string, operation: Node): Operation
         schema: node(of),
       })),
     body:
-      body === null
+      body === null || bodyJson === undefined
         ? null
-        : {
-            schema: node(node(node(body.content)['application/json']).schema),
-            required: body.required === true,
-          },
+        : { schema: node(node(bodyJson).schema), required: body.required === true },
+    upload: body === null || bodyJson !== undefined ? null : Object.keys(taken),
     idempotent: idempotency !== undefined,
     keyRequired: idempotency?.description === 'Required here',
     reply,
@@ -199,7 +201,8 @@ function apiFile(operations: readonly Operation[]): string {
   const used = new Set<string>()
   const methods = operations.map((operation) => methodOf(operation, used)).join('\n')
   const names = [...used].sort()
-  return `${HEAD}import { HttpClient, type Page, type RequestOptions } from '../http-client.js'
+  const upload = operations.some((operation) => operation.upload !== null) ? ', type UploadBody' : ''
+  return `${HEAD}import { HttpClient, type Page, type RequestOptions${upload} } from '../http-client.js'
 import type {
 ${names.map((name) => `  ${name},\n`).join('')}} from './types.js'
 
@@ -225,6 +228,10 @@ function methodOf(operation: Operation, used: Set<string>): string {
     members.push(`readonly body${required ? '' : '?'}: ${name}Body${required ? '' : ' | undefined'}`)
     needed ||= required
   }
+  if (operation.upload !== null) {
+    members.push('readonly body: UploadBody', `readonly contentType: ${union(operation.upload)}`)
+    needed = true
+  }
   const input = members.length === 0 ? '' : `input: { ${members.join('; ')} }${needed ? '' : ' = {}'}, `
   const result = resultOf(operation, used)
   const spec = [
@@ -232,6 +239,7 @@ function methodOf(operation: Operation, used: Set<string>): string {
     `path: '${operation.path}'`,
     `reply: '${operation.reply}'`,
     ...(operation.idempotent ? ['idempotent: true'] : []),
+    ...(operation.upload === null ? [] : ['upload: true']),
   ].join(', ')
   const scope = operation.scope === null ? '' : ` Needs the scope \`${operation.scope}\`.`
   const description = operation.description === null ? '' : ` ${operation.description}`

@@ -44,9 +44,13 @@ export interface OperationSpec {
   readonly path: string
   readonly reply: 'data' | 'list' | 'bare' | 'empty' | 'file'
   readonly idempotent?: true
+  readonly upload?: true
 }
 
-/** Path parameters by name, and `query` and `body`. */
+/** Body of an upload. A `Blob` of a file (`openAsBlob` in Node.js) is read while it is sent. */
+export type UploadBody = Blob | ArrayBuffer | Uint8Array<ArrayBuffer> | string
+
+/** Path parameters by name, `query` and `body`, and `contentType` for an upload. */
 export type OperationInput = Readonly<Record<string, unknown>>
 
 const DEFAULT_RETRIES = 4
@@ -91,16 +95,19 @@ export class HttpClient {
     const { baseUrl, apiKey, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options
     const timeout = AbortSignal.timeout(timeoutMs)
     const withBody = spec.method !== 'GET' && input.body !== undefined
+    const { contentType = 'application/json' } = input
     const response = await (this.#options.fetch ?? fetch)(`${baseUrl}${address(spec.path, input)}`, {
       method: spec.method,
       headers: {
         authorization: `Bearer ${apiKey}`,
-        ...(withBody ? { 'content-type': 'application/json' } : {}),
+        ...(withBody ? { 'content-type': String(contentType) } : {}),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
         ...this.#options.headers,
         ...options.headers,
       },
-      ...(withBody ? { body: JSON.stringify(input.body) } : {}),
+      ...(withBody
+        ? { body: spec.upload === true ? (input.body as UploadBody) : JSON.stringify(input.body) }
+        : {}),
       signal: options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]),
     })
     if (!response.ok) throw await readError(response)

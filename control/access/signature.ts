@@ -1,6 +1,7 @@
-import { createHmac } from 'node:crypto'
-import type { Clock } from '../../media/base/clock.js'
+import { createHash, createHmac } from 'node:crypto'
+import type { Deps } from '../api/deps.js'
 import { type Refusal, refuse } from '../api/problem.js'
+import type { SignatureScheme, SignedRequest } from '../api/signature-scheme.js'
 import { constantTimeEqual } from '../base/crypto.js'
 import type { Db } from '../db/database.js'
 
@@ -11,18 +12,16 @@ export const MAX_SKEW_MS = 300_000
  * difference.
  */
 export const REPLAY_WINDOW_MS = 600_000
+/**
+ * The same for schemes that sign no time (ms). Their events also need a permanent unique key of the operation.
+ */
+export const UNTIMED_REPLAY_WINDOW_MS = 7 * 86_400_000
 
-/** A signed request of another service. */
-export interface SignedRequest {
-  /** `x-svc-timestamp`: Unix seconds. */
-  readonly timestamp: string | undefined
-  /** `x-svc-signature`: `v1=<hex>`, several separated by spaces. */
-  readonly signature: string | undefined
-  readonly body: Uint8Array
-}
-
-/** An accepted signature. `release` forgets it, so that the same request can be sent again. */
+/** An accepted signature. */
 export interface AcceptedSignature {
+  /** True if the request was accepted before. */
+  readonly repeated: boolean
+  /** Forgets the signature, so that the same request can be sent again. */
   release(): Promise<void>
 }
 
@@ -35,40 +34,56 @@ export function signatureOf(secret: string, timestamp: string, body: Uint8Array)
 }
 
 /**
- * Accepts a signed request once. Refuses with `invalid_signature` when no secret is set, the secret is
- * another one, the body was altered, the timestamp differs by more than `MAX_SKEW_MS`, or the signature was
- * used before.
+ * Returns the scheme of this service, which has the format of its webhooks: `x-svc-timestamp` in Unix seconds
+ * and `x-svc-signature: v1=<hex>`, several separated by spaces. Without a secret nothing is accepted.
  */
-export async function acceptSignedRequest(
-  { db, clock }: { db: Db; clock: Clock },
-  secret: string | null,
+export function ownScheme(secretOf: (deps: Deps) => string | null): SignatureScheme {
+  return {
+    repeats: 'refuse',
+    verify({ header, body }, deps) {
+      const secret = secretOf(deps)
+      const timestamp = header('x-svc-timestamp')
+      const signature = header('x-svc-signature')
+      if (secret === null || signature === undefined || !/^\d{1,12}$/.test(timestamp ?? '')) return null
+      const expected = signatureOf(secret, String(timestamp), body)
+      // All signatures are compared, so that the time taken reveals nothing.
+      const matches = signature.split(' ').filter((value) => constantTimeEqual(value, `v1=${expected}`))
+      return matches.length === 0 ? null : { key: expected, signedAt: Number(timestamp) * 1000 }
+    },
+  }
+}
+
+/**
+ * Verifies a signed request and remembers it. `sender` tells senders apart whose keys may coincide. Refuses
+ * with `invalid_signature` when the scheme does not accept the signature, the time of signing differs by more
+ * than `MAX_SKEW_MS`, or the scheme refuses repetitions and this is one.
+ */
+export async function acceptSignature(
+  deps: Deps,
+  scheme: SignatureScheme,
+  sender: string,
   request: SignedRequest,
 ): Promise<AcceptedSignature | Refusal<'invalid_signature'>> {
-  const { timestamp, signature } = request
-  if (
-    secret === null ||
-    timestamp === undefined ||
-    signature === undefined ||
-    !/^\d{1,12}$/.test(timestamp)
-  ) {
-    return wrong()
-  }
-  const expected = signatureOf(secret, timestamp, request.body)
-  // All signatures are compared, so that the time taken reveals nothing.
-  const matches = signature.split(' ').filter((value) => constantTimeEqual(value, `v1=${expected}`))
-  if (matches.length === 0) return wrong()
-  const now = clock.wall()
-  if (Math.abs(now - Number(timestamp) * 1000) > MAX_SKEW_MS) return wrong()
+  const valid = await scheme.verify(request, deps)
+  if (valid === null) return wrong()
+  const now = deps.clock.wall()
+  if (valid.signedAt !== null && Math.abs(now - valid.signedAt) > MAX_SKEW_MS) return wrong()
+  const { db } = deps
+  const signature = createHash('sha256').update(`${sender} ${valid.key}`).digest('hex')
+  const expiresAt = now + (valid.signedAt === null ? UNTIMED_REPLAY_WINDOW_MS : REPLAY_WINDOW_MS)
   const first = await db
     .insertInto('usedSignatures')
-    .values({ signature: expected, expiresAt: now + REPLAY_WINDOW_MS })
+    .values({ signature, expiresAt })
     .onConflict((conflict) => conflict.column('signature').doNothing())
     .returning('signature')
     .executeTakeFirst()
-  if (first === undefined) return wrong()
+  if (first === undefined) {
+    return scheme.repeats === 'pass' ? { repeated: true, release: async () => {} } : wrong()
+  }
   return {
+    repeated: false,
     async release() {
-      await db.deleteFrom('usedSignatures').where('signature', '=', expected).execute()
+      await db.deleteFrom('usedSignatures').where('signature', '=', signature).execute()
     },
   }
 }

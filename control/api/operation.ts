@@ -1,8 +1,11 @@
 import type { z } from 'zod'
+import type { AddressPurpose } from '../base/signed-address.js'
 import type { Role } from '../db/tables/identity.js'
+import type { Upload, UploadRule } from './content.js'
 import type { Deps } from './deps.js'
 import type { Page, PageRequest } from './pagination.js'
 import type { ErrorCode, Refusal } from './problem.js'
+import type { SchemeOf, SignatureScheme } from './signature-scheme.js'
 
 export type Environment = 'test' | 'live'
 /** Each scope includes the previous ones. */
@@ -11,10 +14,10 @@ export type Scope = 'read' | 'write' | 'admin'
 /**
  * Audience of an operation. `key`: an API key, or a session whose role has the scope. `session`: a
  * signed-in member of an organization. `account`: any signed-in user, including staff. `staff`: signed-in
- * staff of the service. `signed`: another service, by its signature. `operator`: the operator of this
- * installation, by token. `public`: everyone.
+ * staff of the service. `signed`: another service, by its signature. `address`: whoever has the signed
+ * address. `operator`: the operator of this installation, by token. `public`: everyone.
  */
-export type Audience = 'key' | 'session' | 'account' | 'staff' | 'signed' | 'operator' | 'public'
+export type Audience = 'key' | 'session' | 'account' | 'staff' | 'signed' | 'address' | 'operator' | 'public'
 
 /** An API key. All data it accesses belongs to its organization and environment. */
 export interface KeyActor {
@@ -55,8 +58,25 @@ export interface StaffActor {
   readonly userId: string
 }
 
+/** Another service, identified by its signature. */
+export interface SignedActor {
+  readonly kind: 'signed'
+  /** True for a request that was accepted before. Only schemes that pass repetitions set it. */
+  readonly repeated: boolean
+}
+
+/** A signed address. Whoever has it may do one thing until it expires. */
+export interface AddressActor {
+  readonly kind: 'address'
+  /** What the address was made for, for example the id of an upload. */
+  readonly subject: string
+  /** Unix ms. */
+  readonly expiresAt: number
+}
+
 /** A caller that acts for an organization. */
 export type Actor = KeyActor | SessionActor
+/** A caller with a name for the audit log. */
 export type AnyActor = Actor | AccountActor | StaffActor
 
 interface Actors {
@@ -64,15 +84,13 @@ interface Actors {
   readonly session: SessionActor
   readonly account: AccountActor
   readonly staff: StaffActor
-  readonly signed: null
+  readonly signed: SignedActor
+  readonly address: AddressActor
   readonly operator: null
   readonly public: null
 }
 
 export type ActorOf<A extends Audience> = Actors[A]
-
-/** Sender of a `signed` operation. Each signer has its own secret. */
-export type Signer = 'secret-scanning'
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
@@ -157,8 +175,13 @@ interface Base<P extends z.ZodObject, A extends Audience> {
   readonly environment?: Environment
   /** Requests per minute and address for audience `public`. More get 429. */
   readonly perMinute?: number
-  /** Required for audience `signed`. */
-  readonly signer?: Signer
+  /**
+   * Required for audience `signed`: the scheme of the service itself, or a function for senders with schemes of
+   * their own. An unknown sender gets 404.
+   */
+  readonly signature?: SignatureScheme | SchemeOf
+  /** Required for audience `address`. The path then has the parameter `token`. */
+  readonly address?: AddressPurpose
   /**
    * One entry per `:name` of the path. An invalid `idParam` results in 404, any other invalid value in 400.
    */
@@ -167,28 +190,46 @@ interface Base<P extends z.ZodObject, A extends Audience> {
   readonly fails: readonly ErrorCode[]
 }
 
-export interface OperationSpec<
+interface ObjectReplySpec<
   P extends z.ZodObject,
   Q extends z.ZodObject,
-  B extends z.ZodType,
   R extends z.ZodType,
   A extends Audience,
 > extends Base<P, A> {
   readonly method: Method
   /** Unknown parameters are always rejected. Values are strings. */
   readonly query?: Q
-  /** Use `z.strictObject` at every level, so that unknown fields are errors. */
-  readonly body?: B
   /** Object inside `{ data }`, parsed before it is sent. Missing only with status 204. */
   readonly result?: R
   readonly status: 200 | 201 | 202 | 204
   /** The result is the whole body, without `{ data }`. */
   readonly bare?: true
   readonly idempotent?: 'accepted' | 'required'
+}
+
+export interface OperationSpec<
+  P extends z.ZodObject,
+  Q extends z.ZodObject,
+  B extends z.ZodType,
+  R extends z.ZodType,
+  A extends Audience,
+> extends ObjectReplySpec<P, Q, R, A> {
+  /** Use `z.strictObject` at every level, so that unknown fields are errors. */
+  readonly body?: B
   readonly limits?: { readonly bodyBytes: number }
   run(
     input: Input<z.output<P>, z.output<Q>, z.output<B>, A>,
   ): Answer<R extends z.ZodUndefined ? void : z.input<R>>
+}
+
+export interface UploadSpec<
+  P extends z.ZodObject,
+  Q extends z.ZodObject,
+  R extends z.ZodType,
+  A extends Audience,
+> extends ObjectReplySpec<P, Q, R, A>,
+    UploadRule {
+  run(input: Input<z.output<P>, z.output<Q>, Upload, A>): Answer<R extends z.ZodUndefined ? void : z.input<R>>
 }
 
 export interface ListSpec<
@@ -232,10 +273,13 @@ export interface Operation {
   readonly roles: readonly Role[] | null
   readonly environment: Environment | null
   readonly perMinute: number | null
-  readonly signer: Signer | null
+  readonly signature: SignatureScheme | SchemeOf | null
+  readonly address: AddressPurpose | null
   readonly params: z.ZodObject | null
   readonly query: z.ZodObject | null
   readonly body: z.ZodType | null
+  /** Rule of a body that is not JSON. */
+  readonly upload: UploadRule | null
   readonly result: z.ZodType | null
   readonly reply: 'data' | 'bare' | 'empty' | 'list' | 'file' | 'text'
   readonly contentType: string
@@ -251,7 +295,7 @@ export interface ErasedInput {
   readonly params: unknown
   readonly query: unknown
   readonly body: unknown
-  readonly actor: AnyActor | null
+  readonly actor: AnyActor | SignedActor | AddressActor | null
   readonly deps: Deps
   readonly requestId: string
   readonly idempotencyId: string | null
@@ -262,7 +306,7 @@ export interface ErasedInput {
 /** Default limit of the body: 1 MiB. */
 const BODY_BYTES = 1024 * 1024
 
-/** Defines an operation that returns one object or nothing. */
+/** Defines an operation that takes JSON or nothing, and returns one object or nothing. */
 export function operation<
   A extends Audience,
   P extends z.ZodObject = z.ZodObject<Record<string, never>>,
@@ -271,18 +315,47 @@ export function operation<
   R extends z.ZodType = z.ZodUndefined,
 >(spec: OperationSpec<P, Q, B, R, A>): Operation {
   return {
+    ...objectReply(spec),
+    body: spec.body ?? null,
+    upload: null,
+    bodyBytes: spec.limits?.bodyBytes ?? BODY_BYTES,
+    run: async (input) => spec.run(typed(input)),
+  }
+}
+
+/**
+ * Defines an operation that takes a body other than JSON, and returns one object or nothing. The handler reads
+ * the body while it arrives.
+ */
+export function uploadOperation<
+  A extends Audience,
+  P extends z.ZodObject = z.ZodObject<Record<string, never>>,
+  Q extends z.ZodObject = z.ZodObject<Record<string, never>>,
+  R extends z.ZodType = z.ZodUndefined,
+>(spec: UploadSpec<P, Q, R, A>): Operation {
+  return {
+    ...objectReply(spec),
+    body: null,
+    upload: { accepts: spec.accepts, maxBytes: spec.maxBytes },
+    bodyBytes: spec.maxBytes,
+    run: async (input) => spec.run(typed(input)),
+  }
+}
+
+/** Returns the common part of operations that return one object or nothing. */
+function objectReply<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType, A extends Audience>(
+  spec: ObjectReplySpec<P, Q, R, A>,
+): Omit<Operation, 'body' | 'upload' | 'bodyBytes' | 'run'> {
+  return {
     ...erase(spec),
     method: spec.method,
     query: spec.query ?? null,
-    body: spec.body ?? null,
     result: spec.result ?? null,
     reply: spec.result === undefined ? 'empty' : spec.bare ? 'bare' : 'data',
     contentType: 'application/json',
     status: spec.status,
     list: null,
     idempotent: spec.idempotent ?? null,
-    bodyBytes: spec.limits?.bodyBytes ?? BODY_BYTES,
-    run: async (input) => spec.run(typed(input)),
   }
 }
 
@@ -298,6 +371,7 @@ export function listOperation<
     method: 'get',
     query: spec.query ?? null,
     body: null,
+    upload: null,
     result: spec.result,
     reply: 'list',
     contentType: 'application/json',
@@ -332,6 +406,7 @@ function plainGet<P extends z.ZodObject, A extends Audience>(
     method: 'get',
     query: null,
     body: null,
+    upload: null,
     result: null,
     contentType: spec.contentType,
     status: 200,
@@ -353,7 +428,8 @@ function erase<P extends z.ZodObject, A extends Audience>(spec: Base<P, A>) {
     roles: spec.roles ?? null,
     environment: spec.environment ?? null,
     perMinute: spec.perMinute ?? null,
-    signer: spec.signer ?? null,
+    signature: spec.signature ?? null,
+    address: spec.address ?? null,
     params: spec.params ?? null,
     fails: spec.fails,
   }

@@ -41,6 +41,11 @@ export const PROBLEMS = {
     'invalid_request',
     'A condition of the request, for example If-Match, does not hold.',
   ),
+  unsupported_media_type: problem(
+    415,
+    'invalid_request',
+    'The operation does not take bodies of this content type or encoding.',
+  ),
   range_not_satisfiable: problem(416, 'invalid_request', 'The file has no bytes in the requested range.'),
   headers_too_large: problem(431, 'invalid_request', 'The headers of the request are too large.'),
   unprocessable_entity: problem(
@@ -122,7 +127,7 @@ export const PROBLEMS = {
     'Legal requirements for calls are not met. details.missing lists them.',
   ),
   knowledge_base_not_ready: problem(409, 'conflict', 'A knowledge base has not been built yet.'),
-  document_too_large: problem(413, 'invalid_request', 'The document is too large.'),
+  document_too_large: problem(413, 'invalid_request', 'The document or the body is too large.'),
   sip_trunk_not_active: problem(409, 'conflict', 'The trunk is not active.'),
   sip_trunk_has_numbers: problem(409, 'conflict', 'The trunk still has numbers.'),
   internal_error: problem(500, 'server_error', 'The service failed. Retry with backoff.'),

@@ -8,7 +8,7 @@ export type KeyPurpose =
   | 'api-key-hash'
   | 'idempotency-encryption'
   | 'cursor-signing'
-  | 'media-url-signing'
+  | 'address-signing'
   | 'evidence-signing'
   | 'evidence-e164'
   | 'permit'

@@ -3,16 +3,19 @@ import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, refuse } from '../api/problem.js'
 import { Instant, parseInstant } from '../base/instant.js'
 import { E164, idParam, Timestamp, timestamp } from '../base/schemas.js'
+import { writeAddressToken } from '../base/signed-address.js'
 import { BLOCK_CODES } from '../compliance/gate.js'
 import { isDialable } from '../compliance/numbering.js'
 import { SEARCH_MIN_DIGITS, searchDigits } from './digit-search.js'
 import { hangUp } from './hang-up.js'
 import { isTranscriptExpired } from './lifecycle/retention.js'
-import { MEDIA_LINK_MS, writeMediaToken } from './media-token.js'
 import { placeCall as place } from './placement/place-call.js'
 import { findCall, findRecording, listSegments, listCalls as pageOfCalls } from './store.js'
 import { Transcript, transcriptView } from './transcript.js'
 import { Call, callView } from './view.js'
+
+/** Lifetime of a download URL (ms). */
+const MEDIA_LINK_MS = 10 * 60_000
 
 const CallPath = z.object({ id: idParam('call') })
 const noCall = () => refuse('not_found', 'The call does not exist.')
@@ -165,7 +168,7 @@ export const readRecording = operation({
     const row = await findRecording(deps.db, actor, params.id)
     if (row === null) return refuse('not_found', 'The call does not exist or has no recording.')
     const expiresAt = deps.clock.wall() + MEDIA_LINK_MS
-    const token = writeMediaToken(deps.rootKey, { callId: row.callId, expiresAt })
+    const token = writeAddressToken(deps.rootKey, 'recording', { subject: row.callId, expiresAt })
     return {
       url: `${deps.publicUrl()}/v1/media/${token}`,
       expiresAt: timestamp(expiresAt),

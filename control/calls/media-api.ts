@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { fileOperation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 import { recordingsFolder } from './lifecycle/settle.js'
-import { readMediaToken } from './media-token.js'
 
 export const downloadMedia = fileOperation({
   id: 'downloadMedia',
@@ -11,24 +10,22 @@ export const downloadMedia = fileOperation({
   tag: 'Calls',
   summary: 'Download a recording',
   description: 'Takes the signed URL that "Get the download URL of a recording" returns.',
-  audience: 'public',
+  audience: 'address',
+  address: 'recording',
   params: z.object({ token: z.string().max(512) }),
   contentType: 'audio/wav',
   fails: ['not_found'],
-  run: async ({ params, deps }) => {
-    const gone = () => refuse('not_found', 'The recording does not exist, or its URL has expired.')
-    const grant = readMediaToken(deps.rootKey, params.token, deps.clock.wall())
-    if (grant === null) return gone()
+  run: async ({ actor, deps }) => {
     const row = await deps.db
       .selectFrom('recordings')
       .select('file')
-      .where('callId', '=', grant.callId)
+      .where('callId', '=', actor.subject)
       .executeTakeFirst()
-    if (row === undefined) return gone()
+    if (row === undefined) return refuse('not_found', 'The recording no longer exists.')
     return {
       path: join(recordingsFolder(deps.settings.dataFolder), row.file),
       contentType: 'audio/wav',
-      fileName: `${grant.callId}.wav`,
+      fileName: `${actor.subject}.wav`,
     }
   },
 })

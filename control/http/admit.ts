@@ -1,13 +1,13 @@
 import { authenticate, type KeyVerifier } from '../access/keys/api-keys.js'
 import { readCookie, SESSION_COOKIE } from '../access/sessions/cookies.js'
 import { sessionActor } from '../access/sessions/session-actor.js'
-import { type AcceptedSignature, acceptSignedRequest } from '../access/signature.js'
+import { type AcceptedSignature, acceptSignature } from '../access/signature.js'
 import { addressGroup, throttle } from '../access/throttle.js'
 import type { Deps } from '../api/deps.js'
-import type { AnyActor, Audience, KeyActor, Operation, SessionActor, Signer } from '../api/operation.js'
+import type { AnyActor, Audience, ErasedInput, KeyActor, Operation, SessionActor } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import { constantTimeEqual } from '../base/crypto.js'
-import type { Settings } from '../config/settings.js'
+import { readAddressToken } from '../base/signed-address.js'
 import { budgetHeaders, rateLimited, requestCost } from '../limits/rate-limiter.js'
 import { type Exchange, isSafe } from './exchange.js'
 import { readBytes } from './json-body.js'
@@ -15,7 +15,7 @@ import { sessionOrigins } from './origins.js'
 
 /** An authenticated request that may continue. */
 export interface Admitted {
-  readonly actor: AnyActor | null
+  readonly actor: ErasedInput['actor']
   /** Body of a signed request, read to verify the signature. Null for other requests. */
   readonly body: Buffer | null
   /** Accepted signature of a signed request. Null for other requests. */
@@ -35,6 +35,7 @@ export const CHALLENGES: Readonly<Record<Audience, string>> = {
   // Sign-in: the password was wrong.
   public: 'Session realm="dashboard"',
   signed: 'Signature realm="service"',
+  address: 'Signature realm="address"',
 }
 
 export interface AdmissionDeps {
@@ -54,6 +55,7 @@ export async function admit(
   const { audience } = operation
   if (audience === 'signed') return admitSigned(admission.deps, operation, exchange)
   if (audience === 'operator') return admitOperator(admission.deps, exchange)
+  if (audience === 'address') return admitAddress(admission.deps, operation, exchange)
   const actor =
     audience === 'public'
       ? await admitAnyone(admission.deps, operation, exchange)
@@ -68,6 +70,17 @@ function admitOperator({ settings }: Deps, { request }: Exchange): Admitted | Re
     return refuse('unauthenticated', 'Send the operator token in the header Authorization: Bearer <token>.')
   }
   return { actor: null, body: null, signature: null }
+}
+
+function admitAddress(
+  { rootKey, clock }: Deps,
+  { address }: Operation,
+  { request }: Exchange,
+): Admitted | Refusal {
+  const token = String(request.params.token)
+  const grant = address === null ? null : readAddressToken(rootKey, address, token, clock.wall())
+  if (grant === null) return refuse('not_found', 'The address is wrong or has expired. Request a new one.')
+  return { actor: { kind: 'address', ...grant }, body: null, signature: null }
 }
 
 /** Counts a request to a public operation. Returns a refusal above its limit for one address. */
@@ -87,19 +100,20 @@ async function admitSigned(
   exchange: Exchange,
 ): Promise<Admitted | Refusal> {
   const { request, response } = exchange
+  const { signature: signing } = operation
+  const params = request.params as Readonly<Record<string, string>>
+  const scheme = typeof signing === 'function' ? signing(params) : signing
+  if (scheme === null) return refuse('not_found', 'There is no such sender.')
   const body = await readBytes(request, response, operation.bodyBytes)
   if (isRefusal(body)) return body
-  const secret = operation.signer === null ? null : SECRETS[operation.signer](deps.settings)
-  const signature = await acceptSignedRequest(deps, secret, {
-    timestamp: request.header('x-svc-timestamp'),
-    signature: request.header('x-svc-signature'),
+  const signature = await acceptSignature(deps, scheme, request.path, {
+    method: request.method,
+    url: `${deps.publicUrl()}${request.originalUrl}`,
+    header: (name) => request.header(name),
     body,
   })
-  return isRefusal(signature) ? signature : { actor: null, body, signature }
-}
-
-const SECRETS: Readonly<Record<Signer, (settings: Settings) => string | null>> = {
-  'secret-scanning': (settings) => settings.secretScanningSecret,
+  if (isRefusal(signature)) return signature
+  return { actor: { kind: 'signed', repeated: signature.repeated }, body, signature }
 }
 
 async function admitActor(

@@ -1,9 +1,9 @@
 import { errorText } from '../../media/base/errors.js'
 import { readCookie } from '../access/sessions/cookies.js'
+import { RefusedBody } from '../api/content.js'
 import type { Deps } from '../api/deps.js'
 import {
   type Actor,
-  type AnyActor,
   type ErasedInput,
   type FileReply,
   hasOwnHeaders,
@@ -56,27 +56,49 @@ async function answer(
   exchange: Exchange,
 ): Promise<void> {
   const { operation } = mounted
-  const { deps } = handling
-  const { actor } = admitted
-  const valid = await readInput(deps, mounted, admitted, exchange)
+  const valid = await readInput(handling.deps, mounted, admitted, exchange)
   if (isRefusal(valid)) {
     await admitted.signature?.release()
     return sendRefusal(exchange, valid)
   }
-  const input = inputOf(deps, actor, valid, exchange)
+  try {
+    await runAndSend(handling, operation, admitted, valid, exchange)
+  } finally {
+    valid.upload?.close()
+  }
+}
 
+async function runAndSend(
+  handling: HandlerDeps,
+  operation: Operation,
+  { actor, signature }: Admitted,
+  valid: ValidInput,
+  exchange: Exchange,
+): Promise<void> {
+  const input = inputOf(handling.deps, actor, valid, exchange)
   if (valid.idempotencyKey !== null && (actor?.kind === 'key' || actor?.kind === 'session')) {
     return runOnce(handling, operation, actor, { ...valid, key: valid.idempotencyKey }, input, exchange)
   }
-  const outcome = await operation.run(input)
+  const outcome = await run(operation, valid, input)
   if (operation.reply !== 'file' || isRefusal(outcome)) {
     const rendered = render(handling, operation, outcome, valid, exchange)
     // Released before the response is sent, because the sender may repeat the request immediately.
-    if (rendered.status > 299) await admitted.signature?.release()
+    if (rendered.status > 299) await signature?.release()
     return send(exchange, rendered)
   }
   // `fileOperation` guarantees this type.
   return sendFile(exchange, outcome as FileReply)
+}
+
+/** Runs the handler. A body that turns out to be unacceptable while the handler reads it is a refusal. */
+async function run(operation: Operation, { upload }: ValidInput, input: ErasedInput): Promise<unknown> {
+  try {
+    return await operation.run(input)
+  } catch (thrown) {
+    const cause = upload?.content.errored ?? thrown
+    if (cause instanceof RefusedBody) return cause.refusal
+    throw thrown
+  }
 }
 
 /** Runs the operation at most once per idempotency key and returns the stored response for repetitions. */
@@ -103,7 +125,7 @@ async function runOnce(
   }
   let rendered: RenderedResponse
   try {
-    const outcome = await operation.run({ ...input, idempotencyId: claim.id })
+    const outcome = await run(operation, valid, { ...input, idempotencyId: claim.id })
     rendered = render(handling, operation, outcome, valid, exchange)
   } catch (thrown) {
     await idempotency.release(claim).catch((error: unknown) => {
@@ -133,7 +155,8 @@ function render(
     return { ...rendered, headers: { ...rendered.headers, ...outcome.headers } }
   }
   if (!isRefusal(outcome)) return renderResult(rootKey, operation, outcome, valid.cursorScope)
-  if (!operation.fails.includes(outcome.code) && !COMMON.includes(outcome.code)) {
+  const expected = [...operation.fails, ...COMMON, ...(operation.upload === null ? [] : UPLOAD_CODES)]
+  if (!expected.includes(outcome.code)) {
     log.error({ operation: operation.id, code: outcome.code }, 'operation.undeclared_error')
   }
   return renderRefusal(outcome, exchange.docsUrl, exchange.requestId)
@@ -141,8 +164,10 @@ function render(
 
 /** Error codes that every operation may return without declaring them. */
 const COMMON: readonly ErrorCode[] = ['not_found', 'validation_error', 'internal_error']
+/** Error codes of a body that is read while the handler runs. */
+const UPLOAD_CODES: readonly ErrorCode[] = ['bad_request', 'document_too_large']
 
-function inputOf(deps: Deps, actor: AnyActor | null, valid: ValidInput, exchange: Exchange): ErasedInput {
+function inputOf(deps: Deps, actor: Admitted['actor'], valid: ValidInput, exchange: Exchange): ErasedInput {
   return {
     params: valid.params,
     query: valid.query,

@@ -1,5 +1,5 @@
 import type { Deps } from '../api/deps.js'
-import type { AnyActor, Operation } from '../api/operation.js'
+import type { Operation } from '../api/operation.js'
 import type { PageRequest } from '../api/pagination.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import type { Json } from '../base/canonical-json.js'
@@ -9,6 +9,7 @@ import type { Exchange } from './exchange.js'
 import { isIdempotencyKey } from './idempotency.js'
 import { hasBody, jsonBodyOf, readJsonBody } from './json-body.js'
 import type { MountedOperation } from './routes.js'
+import { type OpenUpload, openUpload } from './upload.js'
 import { readQuery, type ValidationIssue, validate } from './validate.js'
 
 /** Validated input of a request. */
@@ -17,6 +18,8 @@ export interface ValidInput {
   /** Filters, without `limit` and `cursor` of a list. */
   readonly query: unknown
   readonly body: unknown
+  /** The body, if the operation takes an upload. It is also `body`. */
+  readonly upload: OpenUpload | null
   /** Body before defaults are applied. Null without a body. */
   readonly rawBody: Json
   readonly idempotencyKey: string | null
@@ -34,7 +37,7 @@ export async function readInput(
 ): Promise<ValidInput | Refusal> {
   const { operation } = mounted
   const { request, response } = exchange
-  if (mounted.body === null && hasBody(request))
+  if (mounted.body === null && operation.upload === null && hasBody(request))
     return refuse('bad_request', `Remove the body: ${request.method} requests to this path have none.`)
   const body =
     mounted.body === null
@@ -71,10 +74,13 @@ export async function readInput(
 
   const paging = readPaging(deps, operation, actor, query.value)
   if (isRefusal(paging)) return paging
+  const upload = operation.upload === null ? null : openUpload(request, operation.upload, signedBody)
+  if (isRefusal(upload)) return upload
   return {
     params: params.value,
     ...paging,
-    body: bodyResult.value,
+    body: upload ?? bodyResult.value,
+    upload,
     // The value comes from JSON.parse.
     rawBody: (body?.json ?? null) as Json,
     idempotencyKey: idempotencyKey ?? null,
@@ -99,7 +105,7 @@ type Paging = Pick<ValidInput, 'query' | 'page' | 'cursorScope'>
 function readPaging(
   deps: Deps,
   operation: Operation,
-  actor: AnyActor | null,
+  actor: Admitted['actor'],
   query: unknown,
 ): Paging | Refusal {
   if (operation.list === null) return { query, page: null, cursorScope: null }

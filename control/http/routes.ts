@@ -8,7 +8,7 @@ export interface MountedOperation {
   readonly operation: Operation
   readonly params: z.ZodType
   readonly query: z.ZodType
-  /** Schema of the body. Null if a body is rejected. */
+  /** Schema of the JSON body. Null if JSON is rejected. */
   readonly body: z.ZodType | null
 }
 
@@ -65,13 +65,13 @@ export function querySchema(operation: Operation): z.ZodObject {
 }
 
 function mounted(operation: Operation): MountedOperation {
-  const takesBody = operation.method !== 'get' && operation.method !== 'delete'
+  const takesJson = operation.upload === null && operation.method !== 'get' && operation.method !== 'delete'
   return {
     operation,
     params: operation.params ?? NOTHING,
     query: querySchema(operation),
     // Without a body schema the body may be missing or `{}`, which many clients send with every POST.
-    body: operation.body ?? (takesBody ? NOTHING.optional() : null),
+    body: operation.body ?? (takesJson ? NOTHING.optional() : null),
   }
 }
 
@@ -90,11 +90,23 @@ function checkOperation(operation: Operation): void {
   if (operation.perMinute !== null && operation.audience !== 'public') {
     throw inconsistent(operation, 'a limit by address belongs to public operations')
   }
-  if ((operation.audience === 'signed') !== (operation.signer !== null)) {
-    throw inconsistent(operation, 'a signed operation names its signer, any other does not')
+  if ((operation.audience === 'signed') !== (operation.signature !== null)) {
+    throw inconsistent(operation, 'a signed operation names its signature scheme, any other does not')
+  }
+  if ((operation.audience === 'address') !== (operation.address !== null)) {
+    throw inconsistent(operation, 'an operation with a signed address names its purpose, any other does not')
+  }
+  if (operation.audience === 'address' && !named.includes('token')) {
+    throw inconsistent(operation, 'a signed address has the path parameter token')
+  }
+  if (operation.upload !== null && operation.method !== 'post' && operation.method !== 'put') {
+    throw inconsistent(operation, 'only POST and PUT take an upload')
   }
   if ((operation.status === 204) !== (operation.reply === 'empty')) {
     throw inconsistent(operation, 'exactly the 204 answers have no result')
+  }
+  if (operation.upload !== null && operation.idempotent !== null) {
+    throw inconsistent(operation, 'an upload has no idempotency key')
   }
   const forOrganization = operation.audience === 'key' || operation.audience === 'session'
   if (operation.idempotent !== null && !forOrganization) {

@@ -290,7 +290,7 @@ t.test('a contradictory list of operations is rejected at start', async (t) => {
     [[operation({ ...base, audience: 'staff' })], /scope/],
     [[operation({ ...base, roles: ['owner'] })], /roles/],
     [[operation({ ...base, perMinute: 1 })], /address/],
-    [[operation({ ...base, signer: 'secret-scanning' })], /signer/],
+    [[operation({ ...base, signature: () => null })], /signature scheme/],
   ]
   for (const [operations, message] of wrong) t.throws(() => buildRoutes(operations), { message })
 })

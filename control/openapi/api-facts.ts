@@ -49,6 +49,7 @@ export function apiFacts(document: Node): ApiFacts {
     }
     const body = nodeOf(operation.requestBody)
     if (body.required === true) bound(id, 'requires a body')
+    for (const type of Object.keys(nodeOf(body.content))) if (type !== JSON_TYPE) keep(id, `takes ${type}`)
     const bodySchema = jsonSchema(body)
     if (bodySchema !== null) walk(bodySchema, `${id} body`, true)
     for (const [status, response] of Object.entries(nodeOf(operation.responses))) {
@@ -154,8 +155,10 @@ function valuesOf(schema: Node): readonly unknown[] {
   return listOf(schema.enum ?? schema['x-known-values'])
 }
 
+const JSON_TYPE = 'application/json'
+
 function jsonSchema(holder: Node): Node | null {
-  const { schema } = nodeOf(nodeOf(holder.content)['application/json'])
+  const { schema } = nodeOf(nodeOf(holder.content)[JSON_TYPE])
   return isNode(schema) ? schema : null
 }
 

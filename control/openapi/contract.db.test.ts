@@ -107,7 +107,7 @@ function authOf({ audience, scope, environment }: Operation): string {
   if (audience === 'session' || audience === 'account') return 'S'
   if (audience === 'staff') return 'ST'
   if (audience === 'signed') return 'G'
-  if (audience === 'public' || audience === 'operator') return 'P'
+  if (audience === 'public' || audience === 'address' || audience === 'operator') return 'P'
   return `${scope?.charAt(0)}${environment === 'live' ? 'L' : ''}`
 }
 
@@ -116,6 +116,11 @@ t.test('401 without a credential, with garbage, and with a key where a session i
     const { audience } = one.operation
     const made = world.example(one)
     if (audience === 'public') continue
+    if (audience === 'address') {
+      const forged = { ...made, path: { ...made.path, token: 'forged' } }
+      await expectRefusal(t, one, 'a forged address', { kind: 'nobody' }, forged, [404, 'not_found'])
+      continue
+    }
     if (audience === 'operator') {
       await expectRefusal(t, one, 'nobody', { kind: 'nobody' }, made, [401, 'unauthenticated'])
       await expectRefusal(t, one, 'an API key', key('own', 'admin'), made, [401, 'unauthenticated'])

@@ -119,12 +119,13 @@ function describe(operation: Operation, results: Results): JsonObject {
     tags: [operation.tag],
     summary: operation.summary,
     ...(operation.description === null ? {} : { description: operation.description }),
-    security: SECURITY[operation.audience],
+    // Senders with schemes of their own sign as their documentation says.
+    security: typeof operation.signature === 'function' ? [] : SECURITY[operation.audience],
     ...(operation.roles === null ? {} : { 'x-roles': operation.roles }),
     ...(operation.scope === null ? {} : { 'x-scope': operation.scope }),
     ...(operation.environment === null ? {} : { 'x-environment': operation.environment }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(operation.body === null ? {} : { requestBody: requestBody(operation) }),
+    ...(operation.body === null && operation.upload === null ? {} : { requestBody: requestBody(operation) }),
     responses: { [operation.status]: success(operation, results), ...failures(operation) },
     'x-error-codes': errorCodes(operation),
   }
@@ -139,6 +140,8 @@ const SECURITY: Readonly<Record<Audience, readonly JsonObject[]>> = {
   account: SESSION,
   staff: SESSION,
   signed: [{ signature: [] }],
+  // The signed address is the path itself.
+  address: [],
   operator: [{ operator: [] }],
   public: [],
 }
@@ -164,7 +167,12 @@ function parameter(place: string, name: string, schema: unknown, required: boole
   }
 }
 
-function requestBody({ id, body }: Operation): JsonObject {
+function requestBody({ id, body, upload }: Operation): JsonObject {
+  if (upload !== null) {
+    // Of raw bytes, maxLength is the largest number (OpenAPI 3.1, 4.8.14.3).
+    const media = { schema: { maxLength: upload.maxBytes } }
+    return { required: true, content: Object.fromEntries(upload.accepts.map((type) => [type, media])) }
+  }
   if (body === null) return {}
   const schema = inputSchema(body)
   const example = EXAMPLE_BODIES[id] ?? bodyExample(schema)
@@ -253,6 +261,7 @@ function errorCodes(operation: Operation): ErrorCode[] {
   if (['session', 'account', 'staff'].includes(operation.audience))
     codes.add('unauthenticated').add('forbidden')
   if (operation.audience === 'signed') codes.add('invalid_signature')
+  if (operation.upload !== null) codes.add('unsupported_media_type').add('document_too_large')
   if (operation.audience === 'operator') codes.add('unauthenticated')
   if (operation.perMinute !== null) codes.add('rate_limited')
   if (operation.params !== null) codes.add('not_found')

@@ -24,6 +24,7 @@ const DETAILS: Readonly<Partial<Record<ErrorCode, string>>> = {
   price_changed: 'confirmedTotalPaise, totalPaise',
   compliance_incomplete: 'missing[] and checks[], the compliance checks that this release lacks',
   knowledge_base_not_ready: 'knowledgeBaseIds[]',
+  unsupported_media_type: 'accepted[]',
   document_too_large: 'bytes, maxBytes',
   sip_trunk_not_active: 'status',
   sip_trunk_has_numbers: 'count',

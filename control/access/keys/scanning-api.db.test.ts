@@ -7,7 +7,7 @@ import { operation } from '../../api/operation.js'
 import { refuse } from '../../api/problem.js'
 import { readSettings } from '../../config/settings.js'
 import { accessOperations } from '../api.js'
-import { signatureOf, sweepSignatures } from '../signature.js'
+import { ownScheme, signatureOf, sweepSignatures } from '../signature.js'
 import { createKey } from './api-keys.js'
 
 const SECRET = 'shared with the scanning programme'
@@ -151,7 +151,7 @@ t.test('reports of leaked keys', async (t) => {
         tag: 'Test',
         summary: 'Fails, refuses, then takes it',
         audience: 'signed',
-        signer: 'secret-scanning',
+        signature: ownScheme(() => SECRET),
         status: 200,
         result: z.object({ turn: z.int() }),
         fails: ['conflict'],

@@ -4,6 +4,7 @@ import type { Deps } from '../../api/deps.js'
 import { operation } from '../../api/operation.js'
 import { openEnum } from '../../base/schemas.js'
 import { queueMailToAdmins } from '../../mail/outbox.js'
+import { ownScheme } from '../signature.js'
 import { keyHashes } from './api-keys.js'
 import { keyEnvironment } from './key-format.js'
 
@@ -25,7 +26,7 @@ export const reportLeakedKeys = operation({
   summary: 'Report leaked API keys',
   description: 'Revokes keys that were found in public and notifies the owners and admins by email.',
   audience: 'signed',
-  signer: 'secret-scanning',
+  signature: ownScheme(({ settings }) => settings.secretScanningSecret),
   body: z.strictObject({ reports: z.array(Report).min(1).max(100) }),
   status: 200,
   result: z.object({

@@ -1,0 +1,45 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { RootKey } from './root-key.js'
+
+/** What a signed address is good for. An address of one purpose is invalid for another. */
+export type AddressPurpose = 'recording' | 'upload'
+
+/** What a signed address permits. */
+export interface AddressGrant {
+  /** Id of the only thing that the address gives access to. */
+  readonly subject: string
+  /** Unix ms. */
+  readonly expiresAt: number
+}
+
+const MAC_BYTES = 32
+
+/** Returns the token of an address: `base64url(HMAC-SHA256 || payload)`. Nothing is stored. */
+export function writeAddressToken(rootKey: RootKey, purpose: AddressPurpose, grant: AddressGrant): string {
+  const payload = Buffer.from(JSON.stringify([purpose, grant.subject, grant.expiresAt]))
+  return Buffer.concat([mac(rootKey, payload), payload]).toString('base64url')
+}
+
+/**
+ * Returns the grant of a token that this service made for the purpose and that has not expired at `now`, else
+ * null.
+ */
+export function readAddressToken(
+  rootKey: RootKey,
+  purpose: AddressPurpose,
+  token: string,
+  now: number,
+): AddressGrant | null {
+  const bytes = Buffer.from(token, 'base64url')
+  // base64url has several spellings of the same bytes. Only the canonical one is accepted.
+  if (bytes.length <= MAC_BYTES || bytes.toString('base64url') !== token) return null
+  const payload = bytes.subarray(MAC_BYTES)
+  if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(rootKey, payload))) return null
+  // The token is authentic, so it has the format written above.
+  const [made, subject, expiresAt] = JSON.parse(payload.toString('utf8')) as [string, string, number]
+  return made === purpose && expiresAt > now ? { subject, expiresAt } : null
+}
+
+function mac(rootKey: RootKey, payload: Buffer): Buffer {
+  return createHmac('sha256', rootKey.subkey('address-signing')).update(payload).digest()
+}

@@ -1,0 +1,94 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable, Transform } from 'node:stream'
+import { RefusedBody, type Upload, type UploadRule } from '../api/content.js'
+import { type Refusal, refuse } from '../api/problem.js'
+import { hasBody } from './json-body.js'
+
+/** The body of a request that the handler reads while it arrives. */
+export interface OpenUpload extends Upload {
+  /** Drops what the handler did not read, so that the connection can be used again. */
+  close(): void
+}
+
+/**
+ * Opens the body of a request. `signed` is the body of a signed request, which was read to verify it. Returns a
+ * refusal for another media type, for a compressed body, for a missing one, and for one that states more than
+ * `maxBytes`.
+ */
+export function openUpload(
+  request: IncomingMessage,
+  rule: UploadRule,
+  signed: Buffer | null,
+): OpenUpload | Refusal {
+  const contentType = mediaTypeOf(request)
+  const problem = typeProblem(request, contentType, rule)
+  if (problem !== null) return problem
+  if (!hasBody(request)) return refuse('bad_request', 'The body is missing.')
+  const stated = request.headers['content-length']
+  const bytes = stated === undefined ? null : Number(stated)
+  if (bytes !== null && bytes > rule.maxBytes) return tooLarge(bytes, rule)
+  if (signed !== null) return { contentType, bytes, content: Readable.from(signed), close() {} }
+  return { contentType, bytes, ...limited(request, rule) }
+}
+
+function limited(request: IncomingMessage, rule: UploadRule): Pick<OpenUpload, 'content' | 'close'> {
+  let read = 0
+  const content = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      read += chunk.length
+      if (read > rule.maxBytes) done(new RefusedBody(tooLarge(read, rule)))
+      else done(null, chunk)
+    },
+  })
+  const endedEarly = () => {
+    if (!request.complete) content.destroy(new RefusedBody(refuse('bad_request', 'The body is incomplete.')))
+  }
+  request.once('error', endedEarly).once('close', endedEarly)
+  // A handler that returned early no longer listens.
+  content.on('error', () => {})
+  request.pipe(content)
+  return {
+    content,
+    close() {
+      request.unpipe(content).resume()
+      content.destroy()
+    },
+  }
+}
+
+function mediaTypeOf(request: IncomingMessage): string {
+  return (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+}
+
+function typeProblem(
+  request: IncomingMessage,
+  contentType: string,
+  { accepts }: UploadRule,
+): Refusal<'unsupported_media_type'> | null {
+  const details = { accepted: accepts }
+  if (contentType.startsWith('multipart/')) {
+    const message =
+      'Forms are not supported. Send the bytes of the file as the body, with its own Content-Type.'
+    return refuse('unsupported_media_type', message, details)
+  }
+  if (!accepts.includes(contentType)) {
+    const message = `Send the body with one of these content types: ${accepts.join(', ')}.`
+    return refuse('unsupported_media_type', message, details)
+  }
+  const encoding = request.headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    return refuse(
+      'unsupported_media_type',
+      'The body is compressed. Send it without Content-Encoding.',
+      details,
+    )
+  }
+  return null
+}
+
+function tooLarge(bytes: number, { maxBytes }: UploadRule): Refusal<'document_too_large'> {
+  return refuse('document_too_large', `The body is too large. The limit is ${maxBytes} bytes.`, {
+    bytes,
+    maxBytes,
+  })
+}
