@@ -28,6 +28,49 @@ t.test('an empty environment gives the documented defaults', async (t) => {
   })
 })
 
+t.test('the object store', async (t) => {
+  const read = (value: string | null, more: Record<string, string> = {}) =>
+    readSettings({ ...(value === null ? {} : { PARLEY_OBJECT_STORE: value }), ...more }, FOLDER).objectStore
+  const keys = { AWS_ACCESS_KEY_ID: 'AK', AWS_SECRET_ACCESS_KEY: 'secret' }
+  t.same(read(null), { kind: 'folder', path: '/srv/parley/.data/objects' })
+  t.same(read('folder:store'), { kind: 'folder', path: '/srv/parley/store' })
+  t.same(read('s3://calls'), {
+    kind: 's3',
+    bucket: 'calls',
+    endpoint: null,
+    region: 'us-east-1',
+    pathStyle: false,
+    credentials: null,
+  })
+  t.same(read('s3://calls?endpoint=https://s3.example.com:9000&region=ap-south-1', keys), {
+    kind: 's3',
+    bucket: 'calls',
+    endpoint: 'https://s3.example.com:9000',
+    region: 'ap-south-1',
+    pathStyle: true,
+    credentials: { accessKeyId: 'AK', secretAccessKey: 'secret' },
+  })
+  t.match(read('s3://calls?endpoint=https://s3.example.com&pathStyle=false'), { pathStyle: false })
+  t.match(read('s3://calls', { ...keys, AWS_SESSION_TOKEN: 'token' }), {
+    credentials: { sessionToken: 'token' },
+  })
+  for (const wrong of [
+    'calls',
+    'folder:',
+    's3://',
+    's3://UP_per',
+    's3://calls/prefix',
+    's3://calls?bucket=x',
+    's3://calls?region=a&region=b',
+    's3://calls?pathStyle=yes',
+    's3://calls?endpoint=ftp://example.com',
+  ]) {
+    t.throws(() => read(wrong), { code: 'config_invalid', message: /PARLEY_OBJECT_STORE/ }, wrong)
+  }
+  t.throws(() => read('s3://key:pass@calls'), { message: /AWS_ACCESS_KEY_ID/ })
+  t.throws(() => read('s3://calls', { AWS_ACCESS_KEY_ID: 'AK' }), { message: /both/ })
+})
+
 t.test('every variable is read', async (t) => {
   const settings = readSettings(
     {

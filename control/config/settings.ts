@@ -7,6 +7,7 @@ import { isEspeakInstalled } from '../../media/vendors/espeak/installed.js'
 import type { ProviderSettings } from '../../workers/channel/protocol.js'
 import { catalogueFile } from './catalogue-file.js'
 import { readFallbacks } from './fallbacks.js'
+import { type ObjectStoreSetting, objectStore } from './object-store.js'
 import {
   choice,
   type DrachtioServer,
@@ -49,6 +50,8 @@ export interface Settings {
   readonly databaseUrl: string
   /** Absolute path of the folder for the database, the recordings and the root key. */
   readonly dataFolder: string
+  /** Where recordings and documents are kept. */
+  readonly objectStore: ObjectStoreSetting
   readonly sipListen: readonly SipAddress[]
   /** Address that peers outside a NAT see. Null uses the bound address. */
   readonly sipAdvertise: string | null
@@ -154,6 +157,11 @@ export function readSettings(
       databaseUrl(folderPath),
     ),
     dataFolder,
+    objectStore: read(
+      'PARLEY_OBJECT_STORE',
+      `folder:${join(dataFolder ?? '', 'objects')}`,
+      objectStore(folderPath, given),
+    ),
     sipListen: read('PARLEY_SIP_LISTEN', 'udp:127.0.0.1:5060,tcp:127.0.0.1:5060', sipAddresses),
     sipAdvertise: optional('PARLEY_SIP_ADVERTISE', ipAddress),
     sipExempt: optional('PARLEY_SIP_EXEMPT', networks) ?? [],

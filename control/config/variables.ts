@@ -1,6 +1,7 @@
 import type { Variable } from '../../media/vendors/vendor-module.js'
 import { CATALOGUE_VARIABLES } from './catalogue-file.js'
 import { FALLBACK_VARIABLES } from './fallbacks.js'
+import { OBJECT_STORE_VARIABLES } from './object-store.js'
 import { VENDOR_VARIABLES } from './vendors.js'
 
 const SERVICE_VARIABLES = [
@@ -11,13 +12,18 @@ const SERVICE_VARIABLES = [
     default: 'http://<address>:<port>',
     description: 'Base URL of the absolute addresses that the API returns',
   },
-  { name: 'PARLEY_DATA', default: '.data', description: 'Folder for the database, recordings and root key' },
+  {
+    name: 'PARLEY_DATA',
+    default: '.data',
+    description: 'Folder for the database, the root key and recordings in progress',
+  },
   {
     name: 'PARLEY_DATABASE_URL',
     default: 'sqlite:<data>/parley.db',
     description: 'sqlite:<file> or postgres://user:password@host/name',
     secret: true,
   },
+  ...OBJECT_STORE_VARIABLES,
   {
     name: 'PARLEY_SIP_LISTEN',
     default: 'udp:127.0.0.1:5060,tcp:127.0.0.1:5060',
