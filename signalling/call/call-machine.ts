@@ -1,4 +1,4 @@
-import type { Ending } from './ending.js'
+import { type Ending, RING_OUT } from './ending.js'
 
 /*
  * The life of a call with one leg and one media session, as a pure function. `call.ts` runs the effects;
@@ -105,7 +105,6 @@ export function step(state: CallState, input: CallInput): CallStep {
 }
 
 const GUARD: Ending = { by: 'engine', cause: 'internal', fault: 'ours', note: 'call outlived its limit' }
-const RING_OUT: Ending = { by: 'engine', cause: 'no_answer', fault: 'none', note: 'ring timeout' }
 const NO_ACK: Ending = { by: 'engine', cause: 'carrier_error', fault: 'carrier', note: 'ACK timeout' }
 const NO_MEDIA: Ending = {
   by: 'engine',

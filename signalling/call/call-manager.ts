@@ -10,10 +10,10 @@ import { warning } from '../sip/sip-dialog.js'
 import type { SipServer } from '../sip/sip-port.js'
 import { uriUser } from '../sip/sip-uri.js'
 import type { InviteSource, TrunkAuthenticator } from '../trunk/trunk-authenticator.js'
-import { TrunkLimiter, type TrunkRefusal } from '../trunk/trunk-limiter.js'
+import { TrunkLimiter } from '../trunk/trunk-limiter.js'
 import { Call, callTimers } from './call.js'
 import { type CallId, callNeverBegan } from './call-events.js'
-import { type Ending, SHUTDOWN } from './ending.js'
+import { type Ending, endingOfHangUp, endingOfTrunk, SHUTDOWN } from './ending.js'
 import { InboundLeg } from './inbound-leg.js'
 import { OutboundLeg } from './outbound-leg.js'
 import type {
@@ -133,11 +133,7 @@ export class CallManager implements CallControl {
   hangUp(callId: CallId, by: 'operator' | 'engine'): boolean {
     const call = this.#calls.get(callId)
     if (!call) return false
-    call.finish(
-      by === 'operator'
-        ? { by, cause: 'api_hangup', fault: 'none' }
-        : { by, cause: 'internal', fault: 'ours', note: 'ended by the service' },
-    )
+    call.finish(endingOfHangUp(by))
     return true
   }
 
@@ -292,12 +288,6 @@ export class CallManager implements CallControl {
 
 function maxSecondsOf(party: CallParty): number {
   return party.kind === 'agent' ? party.agent.maxCallSeconds : party.bot.maxCallSeconds
-}
-
-/** Returns the ending of a call that the limits of its trunk refused. */
-function endingOfTrunk(refusal: TrunkRefusal): Ending {
-  const cause = refusal === 'trunk_prefix' ? 'rejected' : 'pool_full'
-  return { by: 'engine', cause, fault: 'customer', note: refusal }
 }
 
 /** Reads called and calling party from the headers beside Request-URI and From. */

@@ -1,5 +1,6 @@
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { CloseReason } from '../../media/session/endpoint.js'
+import type { TrunkRefusal } from '../trunk/trunk-limiter.js'
 
 /** Why a call ended: the values of the API field `endedReason` (an open set). */
 export type Cause =
@@ -36,6 +37,16 @@ export const SHUTDOWN: Ending = {
   fault: 'ours',
   note: 'shutdown',
   closeReason: 'shutdown',
+}
+
+/** The ending of a call that is not answered in time. */
+export const RING_OUT: Ending = { by: 'engine', cause: 'no_answer', fault: 'none', note: 'ring timeout' }
+
+/** Returns the ending of a call that somebody ends from outside. */
+export function endingOfHangUp(by: 'operator' | 'engine'): Ending {
+  return by === 'operator'
+    ? { by, cause: 'api_hangup', fault: 'none' }
+    : { by, cause: 'internal', fault: 'ours', note: 'ended by the service' }
 }
 
 /** Returns why the media session of a call with this ending closes. */
@@ -160,4 +171,10 @@ export function endingOfConversation(
  */
 export function endingOfServerBye(reason: string): Ending {
   return { by: 'engine', cause: 'carrier_error', fault: 'carrier', note: reason }
+}
+
+/** Returns the ending of a call that the limits of its trunk refused. */
+export function endingOfTrunk(refusal: TrunkRefusal): Ending {
+  const cause = refusal === 'trunk_prefix' ? 'rejected' : 'pool_full'
+  return { by: 'engine', cause, fault: 'customer', note: refusal }
 }
