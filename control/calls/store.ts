@@ -85,7 +85,7 @@ export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<
       organizationId: call.organizationId,
       environment: call.environment,
       type: 'call.initiated',
-      subject: { type: 'call', id: call.id },
+      subjects: { call: call.id },
     },
     now,
   )

@@ -63,7 +63,7 @@ t.test('forwards new events, signed, once, oldest first', async (t) => {
   rig.clock.advance(1_000)
   const first = await rig.recordEvent()
   rig.clock.advance(1)
-  const second = await rig.recordEvent({ type: 'call.answered' })
+  const second = await rig.recordEvent({ type: 'number.renewal_due' })
   await rig.recordEvent({ environment: 'live' })
   await next()
   await turnsUntil(() => lines.length === 3)
@@ -105,15 +105,15 @@ t.test('forwards new events, signed, once, oldest first', async (t) => {
 })
 
 t.test('only the requested types; a receiver that is down is reported', async (t) => {
-  const { rig, receiver, lines, run, stop, next } = await start(t, ['call.answered'])
+  const { rig, receiver, lines, run, stop, next } = await start(t, ['number.renewal_due'])
   const listening = run()
   await turnsUntil(() => lines.length > 0)
   await rig.recordEvent()
-  await rig.recordEvent({ type: 'call.answered' })
+  await rig.recordEvent({ type: 'number.renewal_due' })
   receiver.answer = (response) => response.destroy()
   await next()
   await turnsUntil(() => lines.length === 2)
-  t.match(lines[1], /call\.answered .* -> connection_failed/)
+  t.match(lines[1], /number\.renewal_due .* -> connection_failed/)
   t.equal(receiver.received.length, 1)
   stop.abort()
   await listening

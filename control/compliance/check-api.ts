@@ -20,7 +20,7 @@ export const readComplianceCheck = operation({
   result: ComplianceCheck,
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
-    const row = await findCheck(deps.db, actor.organizationId, actor.environment, params.id)
+    const row = await findCheck(deps.db, actor, params.id)
     return row === null ? refuse('not_found', 'The check does not exist.') : checkView(row)
   },
 })

@@ -24,8 +24,7 @@ export async function insertChecks(trx: Trx, run: GateRun): Promise<readonly Che
 /** Returns the check if it belongs to the organization and the environment, else null. */
 export async function findCheck(
   db: Db | Trx,
-  organizationId: string,
-  environment: 'test' | 'live',
+  { organizationId, environment }: { organizationId: string; environment: 'test' | 'live' },
   id: string,
 ): Promise<Selectable<CheckRow> | null> {
   const row = await db

@@ -92,7 +92,7 @@ export async function clearDial(
           organizationId,
           environment: gate.environment,
           type: 'compliance.check.blocked',
-          subject: { type: 'check', id: deciding.id },
+          subjects: { check: deciding.id },
         },
         now,
       )

@@ -1,4 +1,5 @@
 import { type SqlBool, sql } from 'kysely'
+import { EngineError } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
 import { type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
@@ -6,27 +7,24 @@ import { sweep } from '../db/sweep.js'
 import type { EventRow } from '../db/tables/calling.js'
 import type { DeliveryStatus, WebhookDeliveryRow } from '../db/tables/webhooks.js'
 import { addDeliveries } from './delivery-outbox.js'
-import type { EventType, SubjectType } from './event-types.js'
-
-export type { EventType } from './event-types.js'
+import { EVENTS, type NewEvent, SUBJECTS, type SubjectName } from './event-types.js'
 
 const DAY_MS = 86_400_000
 /** Older events are not returned. */
 export const EVENT_RETENTION_MS = 30 * DAY_MS
-
-export interface NewEvent {
-  readonly organizationId: string
-  readonly environment: 'test' | 'live' | null
-  readonly type: EventType
-  readonly subject: { readonly type: SubjectType; readonly id: string }
-}
 
 /**
  * Inserts an event and its webhook deliveries. Call it only in the transaction of the change that the event
  * reports.
  */
 export async function insertEvent(trx: Trx, event: NewEvent, now: number): Promise<void> {
-  const { organizationId, environment, type, subject } = event
+  const { organizationId, environment, type } = event
+  const [first, second]: readonly SubjectName[] = EVENTS[type].subjects
+  const ids: Readonly<Partial<Record<SubjectName, string>>> = event.subjects
+  const subjectId = first === undefined ? undefined : ids[first]
+  if (first === undefined || subjectId === undefined) {
+    throw new EngineError('internal', `the event ${type} has no subject`)
+  }
   const id = newId('evt', now)
   await trx
     .insertInto('events')
@@ -35,8 +33,9 @@ export async function insertEvent(trx: Trx, event: NewEvent, now: number): Promi
       organizationId,
       environment,
       type,
-      subjectType: subject.type,
-      subjectId: subject.id,
+      subjectType: SUBJECTS[first].type,
+      subjectId,
+      secondSubjectId: second === undefined ? null : (ids[second] ?? null),
       createdAt: now,
     })
     .execute()

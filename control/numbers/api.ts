@@ -14,7 +14,12 @@ import {
   mergeEndpoint,
   readEndpoint,
 } from './media-endpoint.js'
-import { findNumber, listNumbers as pageOfNumbers, updateNumber as storeNumber } from './store.js'
+import {
+  findNumber,
+  findNumberEver,
+  listNumbers as pageOfNumbers,
+  updateNumber as storeNumber,
+} from './store.js'
 
 export const PhoneNumber = z.object({
   id: z.string(),
@@ -78,7 +83,7 @@ export const readNumber = operation({
   result: PhoneNumber,
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
-    const row = await findNumber(deps.db, actor, params.id)
+    const row = await findNumberEver(deps.db, actor, params.id)
     return row === null ? noNumber() : numberView(row)
   },
 })

@@ -18,6 +18,11 @@ export async function findNumber(db: Db | Trx, owner: Owner, id: string): Promis
   return (await assigned(db, owner).where('id', '=', id).executeTakeFirst()) ?? null
 }
 
+/** Returns a number of one environment, also after its release, or null if it does not exist. */
+export async function findNumberEver(db: Db | Trx, owner: Owner, id: string): Promise<NumberRow | null> {
+  return (await owned(db, owner).where('id', '=', id).executeTakeFirst()) ?? null
+}
+
 /** Returns true if the organization has the number in the other environment. */
 export async function existsInOtherEnvironment(db: Db | Trx, owner: Owner, id: string): Promise<boolean> {
   const other: Owner = { ...owner, environment: owner.environment === 'test' ? 'live' : 'test' }
@@ -118,11 +123,14 @@ export async function insertNumber(db: Db | Trx, number: NewNumber, now: number)
   return row ?? null
 }
 
-function assigned(db: Db | Trx, owner: Owner) {
+function owned(db: Db | Trx, owner: Owner) {
   return db
     .selectFrom('numbers')
     .selectAll()
     .where('organizationId', '=', owner.organizationId)
     .where('environment', '=', owner.environment)
-    .where('releasedAt', 'is', null)
+}
+
+function assigned(db: Db | Trx, owner: Owner) {
+  return owned(db, owner).where('releasedAt', 'is', null)
 }

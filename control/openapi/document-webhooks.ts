@@ -8,6 +8,8 @@ type JsonObject = Readonly<Record<string, unknown>>
 export interface WebhookDescription {
   readonly type: string
   readonly when: string
+  /** True if both environments share the subject, so that `environment` is null. */
+  readonly shared: boolean
   /** Members of `data` in the envelope. */
   readonly data: Readonly<Record<string, z.ZodType>>
 }
@@ -23,7 +25,7 @@ export function describeWebhooks(
 }
 
 function describeWebhook(
-  { type, when, data }: WebhookDescription,
+  { type, when, shared, data }: WebhookDescription,
   results: ReadonlyMap<z.ZodType, string>,
 ): JsonObject {
   const members = Object.entries(data).map(([name, schema]) => {
@@ -68,7 +70,7 @@ function describeWebhook(
           example: {
             id: `evt_${EXAMPLE_ULID}`,
             type,
-            environment: type.startsWith('knowledge.') ? null : 'live',
+            environment: shared ? null : 'live',
             created_at: '2026-11-20T10:00:00.000Z',
             data: Object.fromEntries(examples),
             links: { self: `https://parley.example.com/v1/events/evt_${EXAMPLE_ULID}` },

@@ -122,8 +122,11 @@ export async function announceCompleted(trx: Trx, callId: string, now: number): 
     .select(['organizationId', 'environment'])
     .where('id', '=', callId)
     .executeTakeFirstOrThrow()
-  const subject = { type: 'call', id: callId } as const
-  await insertEvent(trx, { organizationId, environment, type: 'call.completed', subject }, now)
+  await insertEvent(
+    trx,
+    { organizationId, environment, type: 'call.completed', subjects: { call: callId } },
+    now,
+  )
 }
 
 /**

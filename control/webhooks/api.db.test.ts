@@ -214,7 +214,7 @@ await onEachDialect(t, async (t, open) => {
     receiver.received.length = 0
     const eventId = await rig.recordEvent()
     clock.advance(1)
-    const silent = await rig.recordEvent({ type: 'call.answered' })
+    const silent = await rig.recordEvent({ type: 'number.renewal_due' })
     clock.advance(1)
     const live = await rig.recordEvent({ environment: 'live' })
     await rig.runner.idle()
@@ -250,7 +250,7 @@ await onEachDialect(t, async (t, open) => {
       [eventId, first.id],
     ]
     t.strictSame(await lines('/v1/events'), all, 'one line per event and endpoint, newest first')
-    t.strictSame(await lines('/v1/events?type=call.answered'), [[silent, null]])
+    t.strictSame(await lines('/v1/events?type=number.renewal_due'), [[silent, null]])
     const paged: unknown[] = []
     let cursor = ''
     for (;;) {
@@ -295,7 +295,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal((dataOf(one).deliveries as unknown[]).length, 1, 'a named endpoint gets any type')
     const unwanted = await asTest(
       'POST',
-      `/v1/events/${await rig.recordEvent({ type: 'call.failed' })}/redeliver`,
+      `/v1/events/${await rig.recordEvent({ type: 'number.released' })}/redeliver`,
       {},
     )
     t.equal(unwanted.status, 409)

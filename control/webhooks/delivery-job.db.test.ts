@@ -80,14 +80,13 @@ await onEachDialect(t, async (t, open) => {
     await rig.endpoint(receiver.url)
     const { db } = rig.database
     const failing = db.transaction().execute(async (trx) => {
-      const subject = { type: 'check', id: 'chk_none' } as const
       await insertEvent(
         trx,
         {
           organizationId: rig.api.organizationId,
           environment: 'test',
           type: 'compliance.check.blocked',
-          subject,
+          subjects: { check: 'chk_none' },
         },
         rig.clock.wall(),
       )
@@ -303,8 +302,8 @@ await onEachDialect(t, async (t, open) => {
     for (let i = 0; i < 60; i++) await rig.recordEvent()
     rig.runner.wake()
     await turnsUntil(() => hanging.length > 0)
-    await rig.endpoint(good.url, ['call.failed'])
-    await rig.recordEvent({ type: 'call.failed' })
+    await rig.endpoint(good.url, ['number.released'])
+    await rig.recordEvent({ type: 'number.released' })
     rig.runner.wake()
     await turnsUntil(() => good.received.length === 1)
     t.ok(hanging.length <= 16, `${hanging.length} at once`)

@@ -655,6 +655,202 @@ export type Event = {
         readonly error: string | null
         readonly createdAt: string
       }
+      /** The transfer attempt of this event, which may differ from the latest attempt of the call. */
+      readonly transfer: {
+        readonly id: string
+        readonly attempt: number
+        readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
+        readonly mode: Open<"blind" | "screened" | "consult">
+        readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
+        readonly reason: string | null
+        readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+        /** What the person heard before the caller. */
+        readonly brief: string | null
+        readonly destination: {
+          readonly label: string
+        }
+        readonly requestedAt: string
+        readonly acceptedAt: string | null
+        readonly answeredAt: string | null
+        readonly bridgedAt: string | null
+        readonly endedAt: string | null
+        readonly humanSeconds: number
+        readonly hasRecording: boolean
+        readonly hasReturnRecording: boolean
+      }
+    } | {
+      /** The knowledge base as its GET operation returns it. */
+      readonly knowledgeBase: {
+        readonly id: string
+        readonly name: string
+        readonly description: string | null
+        readonly status: Open<"empty" | "processing" | "ready" | "error">
+        readonly deliveryMode: Open<"inline" | "search" | "pending">
+        readonly docCount: number
+        readonly totalBytes: number
+        readonly chunkCount: number | null
+        readonly compiledTokens: number | null
+        readonly agentCount: number
+        readonly error: string | null
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
+      readonly build: {
+        readonly id: string
+        readonly knowledgeBaseId: string
+        readonly status: Open<"processing" | "completed" | "failed">
+        readonly error: string | null
+        readonly documents: number
+        readonly chunkCount: number | null
+        readonly compiledTokens: number | null
+        readonly startedAt: string
+        readonly finishedAt: string | null
+      }
+    } | {
+      readonly call: {
+        readonly id: string
+        readonly environment: Open<"test" | "live">
+        readonly direction: Open<"outbound" | "inbound">
+        readonly status: Open<"queued" | "initiated" | "ringing" | "in_progress" | "ended">
+        readonly disposition: Open<"answered" | "failed" | "no_answer" | "busy" | "voicemail" | "unknown"> | null
+        readonly endedReason: string | null
+        readonly from: string
+        readonly to: string
+        readonly numberId: string
+        readonly agentId: string | null
+        readonly agentVersion: number | null
+        readonly agentVersionId: string | null
+        readonly routingMode: Open<"svc_agent" | "byo_ws" | "byo_sip">
+        readonly purpose: string
+        readonly campaignId: string | null
+        readonly recipientId: string | null
+        readonly startedAt: string | null
+        readonly ringingAt: string | null
+        readonly answeredAt: string | null
+        readonly endedAt: string | null
+        readonly answeredBy: Open<"human" | "voicemail" | "screening" | "unknown"> | null
+        readonly durationSeconds: number | null
+        readonly agentSeconds: number
+        readonly humanSeconds: number
+        readonly ratePaisePerMinute: number
+        readonly charges: readonly ({
+          readonly kind: Open<"agent" | "human">
+          readonly seconds: number
+          readonly ratePaisePerMinute: number
+          readonly amountPaise: number
+        })[]
+        readonly billedPaise: number
+        readonly variables: Readonly<Record<string, string>>
+        readonly metadata: Readonly<Record<string, string>>
+        readonly summary: string | null
+        readonly outputs: Readonly<Record<string, unknown>>
+        readonly evaluation: readonly ({
+          readonly id: string
+          readonly name: string
+          readonly passed: boolean
+          readonly reason: string
+        })[]
+        /** Why outputs are null or criteria are missing: the result is pending, the model of the agent cannot read transcripts (the sandbox model), or it failed. Null when the model has answered or nothing was asked. */
+        readonly resultGap: Open<"pending" | "model_cannot_answer" | "model_failed"> | null
+        /** Latest transfer attempt. Always null in this release. */
+        readonly transfer: null
+        readonly hasRecording: boolean
+        readonly hasTranscript: boolean
+        readonly complianceRunId: string | null
+        readonly evidenceId: string | null
+        readonly latency: {
+          readonly firstAudioMs: number | null
+          readonly turnP50Ms: number | null
+          readonly turnP95Ms: number | null
+        } | null
+        /** Statistics of the customer’s own bot. Null for other calls and until the call has ended. */
+        readonly bot: {
+          /** Number of playout gaps because audio of the bot arrived too late. */
+          readonly underruns: number
+          /** Audio of the caller (ms) that was dropped because the bot did not read it in time. */
+          readonly droppedInMs: number
+          /** Audio of the bot (ms) that was dropped because more than 300 s was queued. */
+          readonly droppedOutMs: number
+          /** Late audio of the bot (ms) that was skipped to catch up. */
+          readonly trimmedMs: number
+          readonly marks: number
+          /** Number of invalid messages from the bot. */
+          readonly errors: number
+          /** WebSocket close code of the bot. Null if the bot did not close the connection. */
+          readonly closeCode: number | null
+        } | null
+        readonly error: string | null
+        readonly createdAt: string
+      }
+    } | {
+      /** The campaign as its GET operation returns it. */
+      readonly campaign: {
+        readonly id: string
+        readonly name: string
+        readonly environment: Open<"test" | "live">
+        readonly status: Open<"draft" | "scheduled" | "running" | "paused" | "completed" | "stopped" | "failed">
+        readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors"> | null
+        readonly failureReason: string | null
+        readonly agent: {
+          readonly id: string | null
+          readonly name: string | null
+        }
+        readonly number: {
+          readonly id: string | null
+          readonly e164: string | null
+        }
+        readonly purpose: string | null
+        readonly autoPauseBelowPaise: number
+        readonly pacing: {
+          readonly callsPerMinute: number
+          readonly maxConcurrent: number
+        }
+        readonly retries: {
+          readonly attempts: number
+          readonly backoff: Open<"linear" | "exponential">
+          readonly intervalMinutes: number
+          readonly on: readonly (string)[]
+        }
+        readonly schedule: {
+          readonly startsAt: string | null
+          readonly endsAt: string | null
+          /** Bit mask of 7 days. Monday is bit 0. */
+          readonly weekdays: number
+          /** Minutes after midnight in India. */
+          readonly windowStartMinute: number
+          /** Minutes after midnight in India. */
+          readonly windowEndMinute: number
+        }
+        readonly progress: {
+          readonly total: number
+          readonly dialed: number
+          readonly connected: number
+          readonly excluded: number
+          readonly spentPaise: number
+        }
+        readonly preflight: {
+          readonly callable: number
+          readonly checks: readonly ({
+            readonly type: string
+            readonly outcome: Open<"pass" | "warn" | "block">
+            readonly reason: string
+          })[]
+          readonly computedAt: string
+          readonly estimatedCostPaise: {
+            readonly low: number
+            readonly high: number
+          }
+          readonly excluded: Readonly<Record<string, number>>
+          readonly excludedE164s: Readonly<Record<string, readonly (string)[]>>
+          readonly total: number
+          readonly walletBalancePaise: number
+        } | null
+        readonly launchedAt: string | null
+        readonly completedAt: string | null
+        readonly archivedAt: string | null
+        readonly createdAt: string
+        readonly updatedAt: string
+      }
     } | {
       readonly check: {
         readonly id: string
@@ -676,11 +872,58 @@ export type Event = {
         readonly nextAllowedAt: string | null
         readonly checkedAt: string
       }
+    } | {
+      readonly wallet: {
+        readonly balancePaise: number
+        readonly thresholdPaise: number
+        readonly currency: string
+      }
+    } | {
+      readonly number: {
+        readonly id: string
+        readonly e164: string
+        readonly label: string
+        readonly environment: Open<"test" | "live">
+        readonly provider: string
+        readonly region: string
+        readonly numberType: Open<"landline" | "mobile" | "tollfree">
+        readonly series: Open<"regular" | "promotional_140" | "service_160">
+        readonly capabilities: {
+          readonly sms: boolean
+          readonly voice: boolean
+        }
+        readonly currency: "INR"
+        readonly rentalPaise: number
+        readonly setupPaise: number
+        readonly renewalCycle: Open<"anniversary" | "calendar_month">
+        readonly nextRentalAt: string | null
+        readonly purchasedAt: string | null
+        readonly releaseAt: string | null
+        readonly releasedAt: string | null
+        readonly status: Open<"pending" | "active" | "failed" | "suspended" | "released">
+        readonly inbound: Open<"pending" | "ready" | "disabled" | "error">
+        readonly routed: boolean
+        readonly routingMode: Open<"svc_agent" | "byo_ws" | "byo_sip">
+        readonly agentId: string | null
+        readonly recordCalls: boolean
+        readonly mediaEndpoint: {
+          readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket">
+          readonly url: string
+          readonly format: Open<"linear16" | "mulaw" | "alaw">
+          readonly sampleRate: number
+          readonly authSecretId: string | null
+          readonly customParameters: Readonly<Record<string, string>>
+        } | null
+        readonly sipTrunk: null
+        readonly sipTrunkId: string | null
+        readonly createdAt: string
+      }
     }
     readonly links: {
       readonly self: string
       readonly recording?: string | undefined
       readonly transcript?: string | undefined
+      readonly handoff?: string | undefined
     }
   }
 }
@@ -1724,7 +1967,24 @@ export type EventData = {
       readonly transfer: {
         readonly id: string
         readonly attempt: number
-        readonly status: string
+        readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
+        readonly mode: Open<"blind" | "screened" | "consult">
+        readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
+        readonly reason: string | null
+        readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+        /** What the person heard before the caller. */
+        readonly brief: string | null
+        readonly destination: {
+          readonly label: string
+        }
+        readonly requestedAt: string
+        readonly acceptedAt: string | null
+        readonly answeredAt: string | null
+        readonly bridgedAt: string | null
+        readonly endedAt: string | null
+        readonly humanSeconds: number
+        readonly hasRecording: boolean
+        readonly hasReturnRecording: boolean
       }
     }
   "call.transferred": {
@@ -1733,7 +1993,24 @@ export type EventData = {
       readonly transfer: {
         readonly id: string
         readonly attempt: number
-        readonly status: string
+        readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
+        readonly mode: Open<"blind" | "screened" | "consult">
+        readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
+        readonly reason: string | null
+        readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+        /** What the person heard before the caller. */
+        readonly brief: string | null
+        readonly destination: {
+          readonly label: string
+        }
+        readonly requestedAt: string
+        readonly acceptedAt: string | null
+        readonly answeredAt: string | null
+        readonly bridgedAt: string | null
+        readonly endedAt: string | null
+        readonly humanSeconds: number
+        readonly hasRecording: boolean
+        readonly hasReturnRecording: boolean
       }
     }
   "call.transfer_failed": {
@@ -1742,19 +2019,164 @@ export type EventData = {
       readonly transfer: {
         readonly id: string
         readonly attempt: number
-        readonly status: string
+        readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
+        readonly mode: Open<"blind" | "screened" | "consult">
+        readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
+        readonly reason: string | null
+        readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+        /** What the person heard before the caller. */
+        readonly brief: string | null
+        readonly destination: {
+          readonly label: string
+        }
+        readonly requestedAt: string
+        readonly acceptedAt: string | null
+        readonly answeredAt: string | null
+        readonly bridgedAt: string | null
+        readonly endedAt: string | null
+        readonly humanSeconds: number
+        readonly hasRecording: boolean
+        readonly hasReturnRecording: boolean
       }
     }
   "campaign.completed": {
       /** The campaign as its GET operation returns it. */
       readonly campaign: {
         readonly id: string
+        readonly name: string
+        readonly environment: Open<"test" | "live">
+        readonly status: Open<"draft" | "scheduled" | "running" | "paused" | "completed" | "stopped" | "failed">
+        readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors"> | null
+        readonly failureReason: string | null
+        readonly agent: {
+          readonly id: string | null
+          readonly name: string | null
+        }
+        readonly number: {
+          readonly id: string | null
+          readonly e164: string | null
+        }
+        readonly purpose: string | null
+        readonly autoPauseBelowPaise: number
+        readonly pacing: {
+          readonly callsPerMinute: number
+          readonly maxConcurrent: number
+        }
+        readonly retries: {
+          readonly attempts: number
+          readonly backoff: Open<"linear" | "exponential">
+          readonly intervalMinutes: number
+          readonly on: readonly (string)[]
+        }
+        readonly schedule: {
+          readonly startsAt: string | null
+          readonly endsAt: string | null
+          /** Bit mask of 7 days. Monday is bit 0. */
+          readonly weekdays: number
+          /** Minutes after midnight in India. */
+          readonly windowStartMinute: number
+          /** Minutes after midnight in India. */
+          readonly windowEndMinute: number
+        }
+        readonly progress: {
+          readonly total: number
+          readonly dialed: number
+          readonly connected: number
+          readonly excluded: number
+          readonly spentPaise: number
+        }
+        readonly preflight: {
+          readonly callable: number
+          readonly checks: readonly ({
+            readonly type: string
+            readonly outcome: Open<"pass" | "warn" | "block">
+            readonly reason: string
+          })[]
+          readonly computedAt: string
+          readonly estimatedCostPaise: {
+            readonly low: number
+            readonly high: number
+          }
+          readonly excluded: Readonly<Record<string, number>>
+          readonly excludedE164s: Readonly<Record<string, readonly (string)[]>>
+          readonly total: number
+          readonly walletBalancePaise: number
+        } | null
+        readonly launchedAt: string | null
+        readonly completedAt: string | null
+        readonly archivedAt: string | null
+        readonly createdAt: string
+        readonly updatedAt: string
       }
     }
   "campaign.paused": {
       /** The campaign as its GET operation returns it. */
       readonly campaign: {
         readonly id: string
+        readonly name: string
+        readonly environment: Open<"test" | "live">
+        readonly status: Open<"draft" | "scheduled" | "running" | "paused" | "completed" | "stopped" | "failed">
+        readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors"> | null
+        readonly failureReason: string | null
+        readonly agent: {
+          readonly id: string | null
+          readonly name: string | null
+        }
+        readonly number: {
+          readonly id: string | null
+          readonly e164: string | null
+        }
+        readonly purpose: string | null
+        readonly autoPauseBelowPaise: number
+        readonly pacing: {
+          readonly callsPerMinute: number
+          readonly maxConcurrent: number
+        }
+        readonly retries: {
+          readonly attempts: number
+          readonly backoff: Open<"linear" | "exponential">
+          readonly intervalMinutes: number
+          readonly on: readonly (string)[]
+        }
+        readonly schedule: {
+          readonly startsAt: string | null
+          readonly endsAt: string | null
+          /** Bit mask of 7 days. Monday is bit 0. */
+          readonly weekdays: number
+          /** Minutes after midnight in India. */
+          readonly windowStartMinute: number
+          /** Minutes after midnight in India. */
+          readonly windowEndMinute: number
+        }
+        readonly progress: {
+          readonly total: number
+          readonly dialed: number
+          readonly connected: number
+          readonly excluded: number
+          readonly spentPaise: number
+        }
+        readonly preflight: {
+          readonly callable: number
+          readonly checks: readonly ({
+            readonly type: string
+            readonly outcome: Open<"pass" | "warn" | "block">
+            readonly reason: string
+          })[]
+          readonly computedAt: string
+          readonly estimatedCostPaise: {
+            readonly low: number
+            readonly high: number
+          }
+          readonly excluded: Readonly<Record<string, number>>
+          readonly excludedE164s: Readonly<Record<string, readonly (string)[]>>
+          readonly total: number
+          readonly walletBalancePaise: number
+        } | null
+        readonly launchedAt: string | null
+        readonly completedAt: string | null
+        readonly archivedAt: string | null
+        readonly createdAt: string
+        readonly updatedAt: string
       }
     }
   "compliance.check.blocked": {
@@ -1783,22 +2205,58 @@ export type EventData = {
       /** The knowledge base as its GET operation returns it. */
       readonly knowledgeBase: {
         readonly id: string
+        readonly name: string
+        readonly description: string | null
+        readonly status: Open<"empty" | "processing" | "ready" | "error">
+        readonly deliveryMode: Open<"inline" | "search" | "pending">
+        readonly docCount: number
+        readonly totalBytes: number
+        readonly chunkCount: number | null
+        readonly compiledTokens: number | null
+        readonly agentCount: number
+        readonly error: string | null
+        readonly createdAt: string
+        readonly updatedAt: string
       }
       readonly build: {
         readonly id: string
-        readonly status: string
+        readonly knowledgeBaseId: string
+        readonly status: Open<"processing" | "completed" | "failed">
         readonly error: string | null
+        readonly documents: number
+        readonly chunkCount: number | null
+        readonly compiledTokens: number | null
+        readonly startedAt: string
+        readonly finishedAt: string | null
       }
     }
   "knowledge.build.failed": {
       /** The knowledge base as its GET operation returns it. */
       readonly knowledgeBase: {
         readonly id: string
+        readonly name: string
+        readonly description: string | null
+        readonly status: Open<"empty" | "processing" | "ready" | "error">
+        readonly deliveryMode: Open<"inline" | "search" | "pending">
+        readonly docCount: number
+        readonly totalBytes: number
+        readonly chunkCount: number | null
+        readonly compiledTokens: number | null
+        readonly agentCount: number
+        readonly error: string | null
+        readonly createdAt: string
+        readonly updatedAt: string
       }
       readonly build: {
         readonly id: string
-        readonly status: string
+        readonly knowledgeBaseId: string
+        readonly status: Open<"processing" | "completed" | "failed">
         readonly error: string | null
+        readonly documents: number
+        readonly chunkCount: number | null
+        readonly compiledTokens: number | null
+        readonly startedAt: string
+        readonly finishedAt: string | null
       }
     }
 }

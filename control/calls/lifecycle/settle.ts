@@ -212,7 +212,7 @@ async function publishEvent(
   at: number,
 ): Promise<void> {
   const { organizationId, environment, id } = call
-  await insertEvent(trx, { organizationId, environment, type, subject: { type: 'call', id } }, at)
+  await insertEvent(trx, { organizationId, environment, type, subjects: { call: id } }, at)
 }
 
 /** Refines `answered`: a voicemail recorder and a fax machine are not a person who answered. */

@@ -222,6 +222,8 @@ export interface EventRow {
   readonly type: string
   readonly subjectType: string
   readonly subjectId: string
+  /** Id of the second subject of types that have two. */
+  readonly secondSubjectId: string | null
   readonly createdAt: number
 }
 
