@@ -23,7 +23,7 @@ export interface RateLimitResult extends Budget {
   readonly allowed: boolean
 }
 
-/** Token buckets in the memory of this process. Processes that share a database have separate buckets. */
+/** Token buckets that all processes of one database share. */
 export interface RateLimiter {
   /** Takes `cost` tokens, or none if there are not enough. */
   take(owner: BudgetOwner, cost: number): Promise<RateLimitResult>

@@ -27,7 +27,7 @@ import { openDatabaseClock } from '../db/database-clock.js'
 import { migrate } from '../db/migrate.js'
 import { pageUrl } from '../http/origins.js'
 import { bindHttp } from '../http/server.js'
-import { storedLimits } from '../limits/rate-limit-store.js'
+import { storedBudgets } from '../limits/rate-limit-store.js'
 import { openRateLimiter } from '../limits/rate-limiter.js'
 import { openMailSender } from '../mail/sender.js'
 import { fileTransport, smtpTransport } from '../mail/transport.js'
@@ -257,7 +257,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     ringer: carrier,
     admission,
     permits,
-    requests: openRateLimiter(clock, storedLimits(db)),
+    requests: openRateLimiter(clock, storedBudgets(db), log),
     sandboxGateway: carrier.gateway,
     openCircuits: async () => (await pool.load()).flatMap(({ openCircuits }) => openCircuits),
     backlog: () => ({ callEvents: callEvents.waiting, jobsIdleMs: jobs.sinceLastPollMs }),

@@ -14,6 +14,8 @@ import { createResultTables } from './migrations/0009-call-results.js'
 import { createHeartbeats } from './migrations/0010-heartbeats.js'
 import { createSecretHosts } from './migrations/0011-secret-hosts.js'
 import { addSearchAndTestRetention } from './migrations/0012-search-and-test-retention.js'
+import { addSecondSubject } from './migrations/0013-second-subject.js'
+import { createRequestBudgets } from './migrations/0014-request-budgets.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -35,6 +37,8 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0010_heartbeats': createHeartbeats,
   '0011_secret_hosts': createSecretHosts,
   '0012_search_and_test_retention': addSearchAndTestRetention,
+  '0013_second_subject': addSecondSubject,
+  '0014_request_budgets': createRequestBudgets,
 }
 
 /**
