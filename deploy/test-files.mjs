@@ -1,23 +1,44 @@
 /*
  * Runs compiled test files one after another in this process, each as one subtest, so that starting Node and loading
- * tap is paid for once. Writes TAP to stdout.
- *
- *   node deploy/test-files.mjs <compiled test file> ...
+ * tap and the product is paid for once. Writes TAP to stdout. `deploy/test.mjs` starts it and sends the files one at a
+ * time, as `{ file, limitMs }`; null ends it.
  */
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-// tap names the temporary folders of tests after the arguments: a long list makes the names too long.
-const files = process.argv.splice(2)
 const { default: t } = await import('tap')
-const test = t.test.bind(t)
-// Test files call `t.test` of the one root test; while a file runs, its tests belong to the file.
+// Test files know the one root test only. While a file runs, what they ask of the root is asked of the file's subtest: its
+// tests run `t.jobs` at once, and its teardown runs before the next file begins.
 let file = null
-Object.defineProperty(t, 'test', { value: (...args) => (file === null ? test(...args) : file.test(...args)) })
-for (const name of files) {
-  await test(name, async (subtest) => {
+for (const name of ['test', 'teardown', 'setTimeout']) {
+  const method = t[name].bind(t)
+  Object.defineProperty(t, name, {
+    value: (...args) => (file === null ? method(...args) : file[name](...args)),
+  })
+}
+let jobs = t.jobs
+Object.defineProperty(t, 'jobs', {
+  get: () => jobs,
+  set(count) {
+    if (file === null) jobs = count
+    else file.jobs = count
+  },
+})
+for (let next = await nextFile(); next !== null; next = await nextFile()) {
+  await t.test(next.file, { timeout: next.limitMs }, async (subtest) => {
     file = subtest
-    await import(pathToFileURL(resolve(name)).href)
+    await import(pathToFileURL(resolve(next.file)).href)
   })
   file = null
+}
+process.disconnect()
+
+/** Asks for the next file. Nothing else keeps the process alive meanwhile. */
+async function nextFile() {
+  process.channel.ref()
+  const answer = new Promise((resolve) => process.once('message', resolve))
+  process.send('next')
+  const next = await answer
+  process.channel.unref()
+  return next
 }

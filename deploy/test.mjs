@@ -2,7 +2,7 @@
  * Every check, in the order in which a failure is cheapest to find: types (the build), format and lint, then the tests.
  * The last line is `N passed, N failed`: the tests, and one for each check that failed.
  */
-import { fork, spawn, spawnSync } from 'node:child_process'
+import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -25,9 +25,10 @@ const KINDS = ['pure', 'db', 'net', 'service']
 const CORES = availableParallelism()
 /** Files at once. Calls run in real time: more of them than cores would be late. */
 const JOBS = { pure: CORES, db: CORES, net: CORES, service: CORES, long: 1 }
-/** Pure files that share a process. */
-const GROUP = 8
-const LIMIT_S = { pure: 120, db: 300, net: 300, service: 300, long: 1200 }
+/** Files that one process runs: loading tap and the product takes longer than most files. */
+const FILES = { pure: 16, db: 8, net: 8, service: 8, long: 1 }
+/** Longest time of one file. */
+const LIMIT_S = { pure: 60, db: 300, net: 300, service: 300, long: 1200 }
 
 const args = process.argv.slice(2)
 if (args.includes('--help')) {
@@ -113,34 +114,39 @@ function isVirtual(file) {
 
 /** Runs files of one kind, the ones that took longest the last time first. */
 async function runAll(kind, own) {
-  const queue = []
-  if (kind === 'pure') for (let at = 0; at < own.length; at += GROUP) queue.push(own.slice(at, at + GROUP))
-  else for (const file of own) queue.push([file])
-  const cost = (batch) => batch.reduce((sum, file) => sum + (times.get(file) ?? 0), 0)
-  queue.sort((a, b) => cost(b) - cost(a))
+  const queue = own.toSorted((a, b) => (times.get(b) ?? 0) - (times.get(a) ?? 0))
   const worker = async () => {
-    for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) await runBatch(kind, batch)
+    while (queue.length > 0) await runProcess(kind, queue)
   }
   await Promise.all(Array.from({ length: JOBS[kind] }, worker))
 }
 
-/** Runs files in one process and adds what it reports to the totals. */
-async function runBatch(kind, batch) {
-  const child = spawn(
-    process.execPath,
-    ['--enable-source-maps', join('deploy', 'test-files.mjs'), ...batch],
-    {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: {
-        ...process.env,
-        TAP: '1',
-        TAP_TIMEOUT: String(LIMIT_S[kind]),
-        ...(database === null ? {} : database.env),
-      },
+/** Runs files from the front of the queue in one process and adds what it reports to the totals. */
+async function runProcess(kind, queue) {
+  const child = fork(join('deploy', 'test-files.mjs'), {
+    cwd: root,
+    execArgv: ['--enable-source-maps'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: {
+      ...process.env,
+      TAP: '1',
+      // Of the process; each file has a limit of its own.
+      TAP_TIMEOUT: String(LIMIT_S[kind] * FILES[kind]),
+      ...(database === null ? {} : database.env),
     },
-  )
-  const kill = setTimeout(() => child.kill('SIGKILL'), (LIMIT_S[kind] + 20) * 1000)
+  })
+  const given = []
+  let kill
+  child.on('message', (message) => {
+    // tap sends messages of its own.
+    if (message !== 'next') return
+    clearTimeout(kill)
+    const file = given.length < FILES[kind] ? queue.shift() : undefined
+    if (file !== undefined) given.push(file)
+    kill = setTimeout(() => child.kill('SIGKILL'), (LIMIT_S[kind] + 20) * 1000)
+    // An error means that it has died, which `close` reports.
+    child.send(file === undefined ? null : { file, limitMs: LIMIT_S[kind] * 1000 }, () => {})
+  })
   let text = ''
   let errors = ''
   child.stdout.setEncoding('utf8').on('data', (chunk) => {
@@ -159,11 +165,15 @@ async function runBatch(kind, batch) {
   totals.failed += report.failed
   failures.push(...report.failures)
   for (const { path, detail } of report.failures) say(`Failed: ${path}\n${detail}`)
-  if (code !== 0 && report.failed === 0) {
+  const missing = given.filter((file) => !report.files.some(({ name }) => name === file))
+  if (missing.length > 0 || (code !== 0 && report.failed === 0)) {
     // It died before it reported, or a handle kept it alive after its tests.
     totals.failed++
-    failures.push({ path: batch.join(' '), detail: `exit status ${code ?? signal}` })
+    const path = (missing.length > 0 ? missing : given).join(' ')
+    failures.push({ path, detail: `exit status ${code ?? signal}` })
   }
+  // It could not even start: neither could the next one.
+  if (given.length === 0) queue.length = 0
   if (code !== 0) say(errors)
 }
 

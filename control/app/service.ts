@@ -13,7 +13,7 @@ import type { WorkerLoad } from '../../workers/channel/protocol.js'
 import { openMediaPool } from '../../workers/pool/media-pool.js'
 import { type Bootstrap, bootstrap } from '../access/accounts/bootstrap.js'
 import type { Deps } from '../api/deps.js'
-import { openPasswordHasher } from '../base/passwords.js'
+import { openPasswordHasher, type PasswordHasher } from '../base/passwords.js'
 import { openRootKey } from '../base/root-key.js'
 import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
@@ -61,6 +61,8 @@ export interface ParleyOptions {
   readonly mediaTimeoutMs?: number
   /** Opens the media sessions; in threads of their own unless a test runs them in its thread. */
   readonly openMediaPool?: typeof openMediaPool
+  /** Hashes passwords at the cost of the product unless a test sets it. */
+  readonly passwords?: PasswordHasher
 }
 
 /** The running service. */
@@ -114,7 +116,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   // Leases, call times and jobs of several processes are comparable only on one clock.
   const clock = scope.add(await openDatabaseClock(database, options.clock, log))
   await migrate(database)
-  const passwords = openPasswordHasher()
+  const { passwords = openPasswordHasher() } = options
   const firstStart = await bootstrap({ db, rootKey, clock, passwords }, async (trx, organizationId) => {
     await assignSandboxNumber(trx, organizationId, clock.wall())
   })
