@@ -58,7 +58,7 @@ export interface Deps {
   readonly mail: { wake(): void }
   /** Next hop of calls in the test environment: the simulated carrier. */
   readonly sandboxGateway: Gateway
-  /** Returns the vendors and models that no call uses now, after several failures (`breakerKey`). */
+  /** Returns the vendors and models that failed several times in a row, for as long as they rest (`breakerKey`). */
   openCircuits(): Promise<readonly string[]>
   /** Returns the amount of work that waits and the time since the job runner last ran. */
   backlog(): Backlog

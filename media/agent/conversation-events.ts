@@ -17,7 +17,7 @@ export interface Turn {
   readonly language: string
   readonly startMs: number
   readonly endMs: number
-  /** Session time (ms) at which the caller's interruption stopped the agent. */
+  /** Session time (ms) at which the agent was stopped before the end: by the caller, or because the call ended. */
   readonly cutAtMs?: number
   readonly words: readonly TimedWord[] | null
 }

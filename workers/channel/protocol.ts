@@ -194,7 +194,7 @@ export interface WorkerLoad {
   readonly speechModel: SpeechModelStats | null
   /** Statistics of the turn detector; null without one. */
   readonly turnDetector: TurnDetectorStats | null
-  /** Vendors and models that no call of the thread uses now, after several failures (`breakerKey`). */
+  /** Vendors and models that failed several times in a row, for as long as they rest (`breakerKey`). */
   readonly openCircuits: readonly string[]
   /** Heap and buffers of the thread (bytes), garbage included. */
   readonly heapBytes: number

@@ -55,6 +55,7 @@ t.test(
       },
       agentCalls: PLENTY,
       byoCalls: PLENTY,
+      requestsPerMinute: 100 * PLENTY,
       onLog: (line) => log.push(line),
     })
     t.teardown(() => service.close())
@@ -98,7 +99,6 @@ t.test(
         underTest,
         async (mediaEndpoint) => {
           const routing = { routingMode: 'byo_ws', recordCalls: false, mediaEndpoint }
-          // Refused while the made-up requests use up the rate limit; the number then keeps its bot.
           await underTest.send('PATCH', `/v1/numbers/${number.id}`, routing)
         },
         random,

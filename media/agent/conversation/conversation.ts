@@ -267,11 +267,11 @@ export class Conversation implements Endpoint {
         return
       case 'interrupt':
         this.#loop.emit({ type: 'interrupted', turnId: effect.turn, atMs: effect.atMs })
-        this.#replies.commitAgent(effect.turn, effect.atMs)
+        this.#replies.commitAgent(effect.turn, { atMs: effect.atMs, byCaller: true })
         this.#account.endTurn(effect.turn, 'interrupted', effect.atMs)
         return
       case 'stopSpeech':
-        this.#replies.commitAgent(effect.turn, null)
+        this.#replies.commitAgent(effect.turn, { atMs: this.#loop.now(), byCaller: false })
         this.#account.endTurn(effect.turn, 'cut')
         return
       case 'commitAgent':

@@ -7,6 +7,7 @@ import { runAnswerTools } from '../tools/answer-tools.js'
 import { type ToolRunner, toolDeclarations } from '../tools/tool-calls.js'
 import { openToolRounds, type ToolRounds } from '../tools/tool-rounds.js'
 import type { AgentSpeech } from '../tts/agent-speech.js'
+import type { SpokenUtterance } from '../tts/speaker.js'
 import type { TurnContext } from '../turn/turn-context.js'
 import type { CallerTurn, TurnEffect } from '../turn/turn-types.js'
 import type { Cancellable } from '../vendor-ports.js'
@@ -28,6 +29,21 @@ export interface LlmReplySourceOptions {
   readonly before?: { readonly context: ConversationContext; readonly tools: ToolRounds }
 }
 
+/** Why and when speech stopped before its end, in session ms. */
+export interface SpeechCut {
+  readonly atMs: number
+  /** Otherwise the call or the conversation ended. */
+  readonly byCaller: boolean
+}
+
+/** Returns the time of the cut for the turn's event. Speech that was heard to its end was not cut. */
+export function cutTime(
+  { text, heard }: SpokenUtterance,
+  cut: SpeechCut | null,
+): { readonly cutAtMs?: number } {
+  return cut === null || (!cut.byCaller && heard === text) ? {} : { cutAtMs: Math.round(cut.atMs) }
+}
+
 /** The source of the agent's replies. */
 export interface ReplySource {
   /** Asks for a reply. With `mayUseTools` false the model can only answer. */
@@ -40,7 +56,7 @@ export interface ReplySource {
   /** Stops the audio and the jobs of a reply. */
   stop(turn: TurnId): void
   /** Ends a reply and keeps the heard words. */
-  commitAgent(turn: TurnId, cutAtMs: number | null): void
+  commitAgent(turn: TurnId, cut: SpeechCut | null): void
   commitCaller(caller: CallerTurn, forModel: boolean): void
   /** Adds a note to the model's context. */
   addNote(note: string): void
@@ -176,11 +192,11 @@ export class LlmReplySource implements ReplySource {
     return this.#speech.stop(turn)
   }
 
-  commitAgent(turn: TurnId, cutAtMs: number | null): void {
+  commitAgent(turn: TurnId, cut: SpeechCut | null): void {
     const spoken = this.stop(turn)
     if (!spoken) return
     const { text, heard, language, startMs, endMs, words } = spoken
-    this.#context.addAgentTurn(heard, cutAtMs !== null, this.#tools.take())
+    this.#context.addAgentTurn(heard, cut?.byCaller ?? false, this.#tools.take())
     this.#turnContext.emit({
       type: 'turn',
       turn: {
@@ -191,7 +207,7 @@ export class LlmReplySource implements ReplySource {
         language,
         startMs: Math.round(startMs),
         endMs: Math.round(endMs),
-        ...(cutAtMs === null ? {} : { cutAtMs: Math.round(cutAtMs) }),
+        ...cutTime(spoken, cut),
         words,
       },
     })

@@ -63,7 +63,7 @@ function realtimeReplyModel(
   turnContext: TurnContext,
   eventQueue: EventQueue,
 ): ReplyModel {
-  const { spec, rate, vendors, clock, log, tools } = options
+  const { spec, rate, vendors, breakers, clock, log, tools } = options
   const model = vendors.speechToSpeech(spec.languageModel.vendor)
   const transcripts = new CallerTranscripts()
   const context = new ConversationContext(promptOf(spec), spec.languages)
@@ -175,13 +175,13 @@ function realtimeReplyModel(
         speech,
         turnContext,
         tracer,
+        breakers,
       }
       const first = new RealtimeReplySource({ ...parts, answered })
       own = first
       if (fallbacks === null) return first
       replies = new FailoverReplySource({
         own: first,
-        ownId: vendor,
         transcripts,
         context,
         fallbackId: fallbacks.models.first,

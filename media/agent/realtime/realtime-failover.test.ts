@@ -72,6 +72,7 @@ t.test('after two failures the fallback model continues with the full context', 
   ])
   t.equal(rig.requests[0]?.messages[0]?.content, model.opened[0]?.instructions, 'the same prompt')
   t.equal(model.connections, 0, 'nothing is left of the first model')
+  t.same(rig.breakers.openKeys(), [], 'two quick failures are not enough')
   t.match(rig.eventsOf('trouble'), [
     { part: 'language_model', vendor: 'openai-realtime' },
     { part: 'speech_to_text', vendor: 'openai-realtime', instead: 'main' },

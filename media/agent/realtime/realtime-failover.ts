@@ -1,6 +1,6 @@
 import type { TurnId } from '../conversation-events.js'
 import type { ConversationContext } from '../llm/conversation-context.js'
-import type { LlmReplySource, ReplySource, SpeculativeReplies } from '../llm/llm-reply-source.js'
+import type { LlmReplySource, ReplySource, SpeculativeReplies, SpeechCut } from '../llm/llm-reply-source.js'
 import type { CallerTurn, TurnEffect } from '../turn/turn-types.js'
 import { type CallerTranscripts, NOT_HEARD, UNTRANSCRIBED } from './caller-transcripts.js'
 import type { RealtimeReplySource } from './realtime-reply-source.js'
@@ -10,7 +10,6 @@ const FAILURES = 2
 export interface FailoverReplySourceOptions {
   /** The speech-to-speech model. */
   readonly own: RealtimeReplySource
-  readonly ownId: string
   readonly transcripts: CallerTranscripts
   readonly context: ConversationContext
   /** Name of the fallback LLM. */
@@ -67,19 +66,20 @@ export class FailoverReplySource implements ReplySource {
   }
 
   modelFailed(code: string, again: boolean) {
-    const { ownId, fallbackId: nextId } = this.#options
+    const { own, fallbackId: nextId } = this.#options
     if (this.#fallback !== null && this.#asked) return this.#fallback.modelFailed(code, again)
+    const { vendor } = own.modelFailed(code, again)
     this.#failures++
     if (code === 'vendor_rejected' || this.#failures >= FAILURES) this.failOver()
-    return { vendor: ownId, instead: this.failedOver ? nextId : null }
+    return { vendor, instead: this.failedOver ? nextId : null }
   }
 
   stop(turn: TurnId) {
     return this.#current.stop(turn)
   }
 
-  commitAgent(turn: TurnId, cutAtMs: number | null): void {
-    this.#current.commitAgent(turn, cutAtMs)
+  commitAgent(turn: TurnId, cut: SpeechCut | null): void {
+    this.#current.commitAgent(turn, cut)
   }
 
   commitCaller(caller: CallerTurn, forModel: boolean): void {

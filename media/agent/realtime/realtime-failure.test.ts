@@ -22,6 +22,7 @@ t.test('a silent model: apology in the embedded voice, a new connection, then go
   t.match(model.opened[1]?.history, [{ role: 'user', content: 'When are you open?' }])
   const endMs = rig.turns('caller')[0]?.endMs ?? 0
   t.ok(rig.longestSilence(endMs, rig.nowMs - 300) <= 3000, 'no dead air')
+  t.ok(rig.breakers.isOpen('language_model openai-realtime gpt-realtime'), 'shown as not available')
   closeAndCheck(rig)
 })
 

@@ -1,11 +1,12 @@
 import { EngineError } from '../../base/errors.js'
 import type { SessionRate } from '../../base/frame.js'
 import type { AgentSpec } from '../agent-spec.js'
+import { breakerKey, type CircuitBreakers } from '../circuit-breaker.js'
 import type { TurnTracer } from '../conversation/turn-tracer.js'
 import type { TurnId } from '../conversation-events.js'
 import { languageOf } from '../language/text-language.js'
 import type { ConversationContext } from '../llm/conversation-context.js'
-import type { ReplySource } from '../llm/llm-reply-source.js'
+import { cutTime, type ReplySource, type SpeechCut } from '../llm/llm-reply-source.js'
 import { runAnswerTools } from '../tools/answer-tools.js'
 import type { ToolRunner } from '../tools/tool-calls.js'
 import { openToolRounds, type ToolRounds } from '../tools/tool-rounds.js'
@@ -38,6 +39,7 @@ export interface RealtimeReplySourceOptions {
   readonly speech: AgentSpeech
   readonly turnContext: TurnContext
   readonly tracer: TurnTracer
+  readonly breakers: CircuitBreakers
   /** A reply is complete. */
   answered?(): void
 }
@@ -69,6 +71,11 @@ export class RealtimeReplySource implements ReplySource {
       connection.addMessage('system', `The result of ${name}, which came late: ${result}`)
       turnContext.feed({ type: 'contextChanged', atMs: turnContext.now() })
     })
+  }
+
+  get #circuit(): string {
+    const { vendor, model } = this.#options.spec.languageModel
+    return breakerKey('language_model', vendor, model)
   }
 
   /** Stops this source. Returns what another model needs to continue the conversation. */
@@ -135,7 +142,9 @@ export class RealtimeReplySource implements ReplySource {
   }
 
   /** There is no replacement because no other model heard the caller. */
-  modelFailed(): { readonly vendor: string; readonly instead: null } {
+  modelFailed(code: string, again: boolean): { readonly vendor: string; readonly instead: null } {
+    // Calls without a fallback go on asking: the circuit tells others that the model fails.
+    this.#options.breakers.failed(this.#circuit, code === 'vendor_stalled' || !again)
     return { vendor: this.#options.spec.languageModel.vendor, instead: null }
   }
 
@@ -154,7 +163,7 @@ export class RealtimeReplySource implements ReplySource {
     return spoken
   }
 
-  commitAgent(turn: TurnId, cutAtMs: number | null): void {
+  commitAgent(turn: TurnId, cut: SpeechCut | null): void {
     const { context, turnContext, connection, spec } = this.#options
     const streamed = this.#items.size > 0
     const spoken = this.stop(turn)
@@ -162,7 +171,7 @@ export class RealtimeReplySource implements ReplySource {
     this.#sendToolResults()
     this.#sentToolMessages = 0
     const { text, heard, startMs, endMs, words } = spoken
-    context.addAgentTurn(heard, cutAtMs !== null, this.#tools.take())
+    context.addAgentTurn(heard, cut?.byCaller ?? false, this.#tools.take())
     // Phrases are spoken outside the model's conversation.
     if (!streamed && heard !== '') connection.addMessage('assistant', heard)
     turnContext.emit({
@@ -175,7 +184,7 @@ export class RealtimeReplySource implements ReplySource {
         language: streamed ? languageOf(text, spec.languages, turnContext.language.current) : spoken.language,
         startMs: Math.round(startMs),
         endMs: Math.round(endMs),
-        ...(cutAtMs === null ? {} : { cutAtMs: Math.round(cutAtMs) }),
+        ...cutTime(spoken, cut),
         words,
       },
     })
@@ -280,6 +289,7 @@ export class RealtimeReplySource implements ReplySource {
       done: (calls, usage) => {
         this.#clearJob()
         this.#unresponsive = false
+        this.#options.breakers.succeeded(this.#circuit)
         this.#options.answered?.()
         tracer.modelAnswered(vendor, model, usage)
         for (const item of items) item.end()
