@@ -185,6 +185,9 @@ export interface AgentSpec {
   readonly maxCallSeconds: number
 }
 
+/** A voice without a conversation: what it takes to say texts. */
+export type VoiceSpec = Pick<AgentSpec, 'languages' | 'textToSpeech' | 'fallbacks'>
+
 /** Settings of a plain conversation: no background sound, no answering-machine detection, no transfers. */
 export const PLAIN_SETTINGS: Pick<AgentSpec, 'background' | 'voicemail' | 'transfer'> = {
   background: { sound: 'none', volume: 0 },

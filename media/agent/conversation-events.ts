@@ -6,6 +6,15 @@ import type { Usage } from './conversation/usage-meter.js'
 
 export type TurnId = number
 
+export type FinishReason =
+  | 'agent_hangup'
+  | 'max_duration'
+  | 'silence'
+  | 'voicemail'
+  | 'provider_failure'
+  /** The operator of the call asked for it. */
+  | 'asked'
+
 /** One speaker's turn. Times are session ms (0 = media live). */
 export interface Turn {
   readonly id: TurnId
@@ -126,5 +135,5 @@ export type ConversationEvent =
   /** The conversation is over and its last words were sent. The receiver hangs up. */
   | {
       readonly type: 'finished'
-      readonly why: 'agent_hangup' | 'max_duration' | 'silence' | 'voicemail' | 'provider_failure'
+      readonly why: FinishReason
     }

@@ -84,7 +84,10 @@ export class Playout {
     return taken
   }
 
-  /** Drops the samples of an utterance from sample `from` on, except for pulled ones. */
+  /**
+   * Drops the samples of an utterance from sample `from` on, except for pulled ones. The rest fades out within
+   * its last 5 ms.
+   */
   truncate(utterance: number, from: number): void {
     for (const entry of this.#live) {
       if (entry.id !== utterance) continue
@@ -94,7 +97,12 @@ export class Playout {
       this.#size -= excess
       for (let last = entry.pieces.pop(); last !== undefined; last = entry.pieces.pop()) {
         if (last.length > excess) {
-          entry.pieces.push(last.subarray(0, last.length - excess))
+          const kept = last.subarray(0, last.length - excess)
+          entry.pieces.push(kept)
+          const fade = Math.min(this.#fade, kept.length - (entry.pieces.length === 1 ? entry.offset : 0))
+          for (let i = 1; i <= fade; i++) {
+            kept[kept.length - i] = ((kept[kept.length - i] as number) * (i - 1)) / fade
+          }
           return
         }
         excess -= last.length

@@ -231,6 +231,7 @@ async function openRig(
     persons: ['human'],
     fillers: new Map([['caller', 'music']]),
     sounds: ['music'],
+    announcement: null,
     ambience: { id: 'ambience', volume: AMBIENCE },
     dtmf: null,
   }
@@ -306,6 +307,7 @@ t.test('ambience is ducked by the agent, DTMF mutes everything, and every endpoi
     persons: [],
     fillers: new Map(),
     sounds: [],
+    announcement: null,
     ambience: { id: 'room', volume: 0.3 },
     dtmf: 'keys',
   }

@@ -14,6 +14,8 @@ export interface CallParties {
   readonly fillers: ReadonlyMap<EndpointId, EndpointId>
   /** Endpoint of each sound that a filler may name. */
   readonly sounds: readonly EndpointId[]
+  /** A voice that speaks to these listeners only: the agent, or an endpoint of its own. */
+  readonly announcement: { readonly from: EndpointId; readonly to: readonly EndpointId[] } | null
   /** Background sound around the agent; volume 0 to 1. */
   readonly ambience: { readonly id: EndpointId; readonly volume: number } | null
   /** DTMF tones towards the caller. */
@@ -70,7 +72,7 @@ export function agentPresent(mode: RoutingMode): boolean {
  * routes.
  */
 export function routesFor(mode: RoutingMode, parties: CallParties): readonly PlannedRoute[] {
-  const { caller, agent, legs, persons, fillers, sounds, ambience, dtmf } = parties
+  const { caller, agent, legs, persons, fillers, sounds, announcement, ambience, dtmf } = parties
   const members: Readonly<Record<Role, readonly EndpointId[]>> = {
     caller: [caller],
     agent: agent === null ? [] : [agent],
@@ -80,15 +82,25 @@ export function routesFor(mode: RoutingMode, parties: CallParties): readonly Pla
   const routeTo = (to: EndpointId): RouteTo =>
     to === caller && duckedByDtmf.length > 0 ? { to, duckedBy: duckedByDtmf } : { to }
   const heard = new Set<EndpointId>()
-  const audience = (from: EndpointId, role: Role): PlannedRoute => {
-    const to = AUDIENCE[mode][role].flatMap((listeners) => members[listeners]).filter((id) => id !== from)
+  const planned = (from: EndpointId, to: readonly EndpointId[]): PlannedRoute => {
     for (const id of to) heard.add(id)
     return { from, to: to.map(routeTo) }
+  }
+  const audience = (from: EndpointId, role: Role): PlannedRoute => {
+    if (from === announcement?.from) return planned(from, announcement.to)
+    const listeners = AUDIENCE[mode][role].flatMap((role) => members[role])
+    return planned(
+      from,
+      listeners.filter((id) => id !== from),
+    )
   }
   const routes: PlannedRoute[] = [audience(caller, 'caller')]
   if (agent !== null) routes.push(audience(agent, 'agent'))
   for (const leg of legs)
     routes.push(persons.includes(leg) ? audience(leg, 'persons') : { from: leg, to: [] })
+  if (announcement !== null && announcement.from !== agent) {
+    routes.push(planned(announcement.from, announcement.to))
+  }
   const waiting = [...fillers].filter(([leg]) => !heard.has(leg))
   for (const from of sounds) {
     routes.push({ from, to: waiting.filter(([, sound]) => sound === from).map(([leg]) => routeTo(leg)) })

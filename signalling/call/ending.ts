@@ -1,6 +1,7 @@
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { CloseReason } from '../../media/session/endpoint.js'
 import type { TrunkRefusal } from '../trunk/trunk-limiter.js'
+import type { SessionEvent } from '../../workers/channel/protocol.js'
 
 /** Why a call ended: the values of the API field `endedReason` (an open set). */
 export type Cause =
@@ -154,9 +155,10 @@ export function endingOfError(error: unknown): Ending {
 
 /** Returns the ending for a conversation that finished; `note` says why a bot's connection was lost. */
 export function endingOfConversation(
-  why: 'agent_hangup' | 'max_duration' | 'silence' | 'voicemail' | 'provider_failure' | 'bot_disconnected',
+  why: (SessionEvent & { readonly type: 'finished' })['why'],
   note?: string,
 ): Ending {
+  if (why === 'asked') return { by: 'operator', cause: 'api_hangup', fault: 'none' }
   if (why === 'provider_failure')
     return { by: 'engine', cause: 'internal', fault: 'ours', note: 'provider_failure' }
   if (why === 'bot_disconnected') {

@@ -1,4 +1,5 @@
-import type { AgentSpec, PersonaSpec, SpeakerScript } from '../../media/agent/agent-spec.js'
+import type { AgentSpec, PersonaSpec, SpeakerScript, VoiceSpec } from '../../media/agent/agent-spec.js'
+import type { SayResult } from '../../media/agent/conversation/conversation.js'
 import type { ConversationEvent } from '../../media/agent/conversation-events.js'
 import type { Digit, SessionRate } from '../../media/base/frame.js'
 import type { BotEvent } from '../../media/byo/bot-event.js'
@@ -12,7 +13,7 @@ import type { SpeechModelStats } from '../../media/vad/speech-model.js'
 import type { TurnDetectorStats } from '../../media/vad/turn-detector.js'
 import type { ProviderSettings } from '../../media/vendors/registry.js'
 
-export type { ProviderSettings }
+export type { ProviderSettings, SayResult }
 
 /*
  * The messages between the main thread and a media worker: one union per direction. Audio never crosses.
@@ -96,10 +97,29 @@ export type LegRequest =
       readonly leg: LegId
       readonly options: CollectOptions
     }
+  /**
+   * Says a text to one leg, or with null to the caller and the persons. One text at a time: the next one cuts it. The
+   * listeners hear it besides what the route lets them hear, and a leg on hold hears no music meanwhile. An agent that
+   * speaks with the caller says it to him itself, at the end of its present clause; to others its voice says it while the
+   * agent goes on. A bot keeps its own voice: the embedded one says it. `text` has 1 to 2,000 characters.
+   */
+  | { readonly type: 'say'; readonly session: SessionId; readonly leg: LegId | null; readonly text: string }
+  /**
+   * Ends the call with a line to all: an agent first stops at the end of its clause. Answered at once. The event
+   * `finished` follows within 20 s: with `asked`, or with the agent's own reason when it was ending the call already.
+   * Null says nothing.
+   */
+  | { readonly type: 'finish'; readonly session: SessionId; readonly line: string | null }
+  /** Masks the recording from now on with silence and a soft beep, or records again. */
+  | { readonly type: 'pauseRecording'; readonly session: SessionId; readonly paused: boolean }
 
 /** The party that speaks on our side of the session. */
 export type Party =
   | { readonly kind: 'agent'; readonly agent: AgentSpec }
+  /** Says what `say` and `finish` tell it, for example in a verification call, and hears nothing. */
+  | { readonly kind: 'speaker'; readonly voice: VoiceSpec; readonly maxCallSeconds: number }
+  /** Nobody: the legs talk with each other. The embedded voice says what `say` and `finish` tell. */
+  | { readonly kind: 'none'; readonly maxCallSeconds: number }
   | { readonly kind: 'persona'; readonly persona: PersonaSpec }
   | { readonly kind: 'bot'; readonly bot: BotSpec }
 
@@ -206,18 +226,22 @@ export type WorkerResult<R extends WorkerRequest> = R extends { type: 'open' | '
   ? OpenedSession
   : R extends { type: 'dropLeg' }
     ? RtpStats
-    : R extends { type: 'collect' }
-      ? CollectedDigits
-      : R extends { type: 'close' }
-        ? ClosedSession
-        : R extends { type: 'load' }
-          ? WorkerLoad
-          : null
+    : R extends { type: 'say' }
+      ? SayResult
+      : R extends { type: 'collect' }
+        ? CollectedDigits
+        : R extends { type: 'close' }
+          ? ClosedSession
+          : R extends { type: 'load' }
+            ? WorkerLoad
+            : null
 
 /** Events that a session emits. */
 export type SessionEvent =
   | ConversationEvent
   | BotEvent
+  /** `finish` of a session without an agent was carried out. */
+  | { readonly type: 'finished'; readonly why: 'asked' }
   /** A persona asks its SIP side to hang up. */
   | { readonly type: 'hang_up' }
   /** The agent calls a tool that needs the main thread; `toolResult` answers `request`. */

@@ -53,6 +53,8 @@ export interface RunningMediaPool extends MediaPool {
 /** Opening includes the synthesis of the opening line, which has a lower limit of its own. */
 const OPEN_MS = 12_000
 const REQUEST_MS = 5000
+/** 2,000 characters last less than four minutes. */
+const SAY_MS = 240_000
 /** Closing includes finishing the recording. */
 const CLOSE_MS = 15_000
 
@@ -156,7 +158,12 @@ class ThreadPool implements RunningMediaPool {
   }
 
   async request<R extends LegRequest>(request: R): Promise<WorkerResult<R>> {
-    const limitMs = request.type === 'collect' ? request.options.timeoutMs + REQUEST_MS : REQUEST_MS
+    const limitMs =
+      request.type === 'collect'
+        ? request.options.timeoutMs + REQUEST_MS
+        : request.type === 'say'
+          ? SAY_MS
+          : REQUEST_MS
     return await this.#entry(request.session).slot.request(request, limitMs)
   }
 

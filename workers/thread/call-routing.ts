@@ -1,7 +1,12 @@
 import { randomInt } from 'node:crypto'
 import type { Digit, DtmfTiming, SessionRate } from '../../media/base/frame.js'
 import type { EndpointId } from '../../media/session/endpoint.js'
-import { applyRouting, type CallParties, type RoutingMode } from '../../media/session/routing.js'
+import {
+  agentPresent,
+  applyRouting,
+  type CallParties,
+  type RoutingMode,
+} from '../../media/session/routing.js'
 import type { Session } from '../../media/session/session.js'
 import { DtmfToneEndpoint, LoopEndpoint, ToneEndpoint } from '../../media/sounds/endpoints.js'
 import { TONES } from '../../media/sounds/tone.js'
@@ -45,14 +50,32 @@ export class CallRouting {
       persons: [],
       fillers: new Map(),
       sounds: [],
+      announcement: null,
       ambience: null,
       dtmf: KEYS,
     }
     this.#apply({})
   }
 
-  get mode(): RoutingMode {
-    return this.#mode
+  /** Returns whether the party takes part in the conversation with the caller. */
+  get partyPresent(): boolean {
+    return this.#parties.agent !== null && agentPresent(this.#mode)
+  }
+
+  /**
+   * Lets a voice speak to one leg, or to the caller and all persons, until the returned function is called or
+   * another announcement begins.
+   */
+  announce(from: EndpointId, leg: EndpointId | null): () => void {
+    const { caller, persons, announcement: before } = this.#parties
+    const announcement = { from, to: leg === null ? [caller, ...persons] : [leg] }
+    if (before !== null && before.from !== from) this.#session.route(before.from, [])
+    this.#apply({ announcement })
+    return () => {
+      if (this.#parties.announcement !== announcement) return
+      this.#session.route(from, [])
+      this.#apply({ announcement: null })
+    }
   }
 
   /** Takes a further leg, whose endpoint is in the session. */
@@ -64,8 +87,13 @@ export class CallRouting {
   removeLeg(id: EndpointId): void {
     this.#chosen.delete(id)
     const without = (ids: readonly EndpointId[]) => ids.filter((other) => other !== id)
-    const { legs, persons } = this.#parties
-    this.#apply({ persons: without(persons), fillers: this.#fillers(this.#mode) })
+    const { legs, persons, announcement } = this.#parties
+    const spoken = announcement === null ? null : { ...announcement, to: without(announcement.to) }
+    this.#apply({
+      persons: without(persons),
+      fillers: this.#fillers(this.#mode),
+      announcement: spoken,
+    })
     this.#parties = { ...this.#parties, legs: without(legs) }
   }
 

@@ -1,10 +1,14 @@
-import type { SpeakerScript } from '../../media/agent/agent-spec.js'
+import type { SpeakerScript, VoiceSpec } from '../../media/agent/agent-spec.js'
+import { Announcer } from '../../media/agent/announcer.js'
 import type { CircuitBreakers } from '../../media/agent/circuit-breaker.js'
+import type { SayResult } from '../../media/agent/conversation/conversation.js'
 import { Persona } from '../../media/agent/persona.js'
 import { openAgent } from '../../media/agent/realtime/realtime-conversation.js'
 import type { PhraseCache } from '../../media/agent/tts/phrase-cache.js'
+import { announcerVoices } from '../../media/agent/tts/voices.js'
+import type { Announcement } from '../../media/agent/turn/turn-types.js'
 import type { Vendors } from '../../media/agent/vendor-ports.js'
-import type { Clock } from '../../media/base/clock.js'
+import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { type Digit, type DtmfTiming, FRAME_MS } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
@@ -14,12 +18,13 @@ import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import type { RtpPorts } from '../../media/rtp/port.js'
 import type { RtpStats } from '../../media/rtp/stats.js'
-import type { CloseReason, Endpoint } from '../../media/session/endpoint.js'
+import type { CloseReason, Endpoint, EndpointId } from '../../media/session/endpoint.js'
 import { type FrameClock, type FrameClockMember, PHASE_MS } from '../../media/session/frame-clock.js'
 import { Session } from '../../media/session/session.js'
 import type { TurnDetector } from '../../media/vad/turn-detector.js'
 import type { VadFactory } from '../../media/vad/vad.js'
 import { withSandboxScript } from '../../media/vendors/embedded/stt.js'
+import { EMBEDDED, EMBEDDED_VOICE } from '../../media/vendors/vendor-ids.js'
 import {
   CALLER_LEG,
   type ClosedSession,
@@ -41,10 +46,21 @@ import type { SpeechClips } from './speech-clips.js'
 import { ToolRequests } from './tool-requests.js'
 
 const PARTY = 'party'
+/** The voice that speaks when the party itself cannot. */
+const ANNOUNCER = 'announcer'
+const MAX_TEXT = 2000
+/** Longest time from `finish` to its event. */
+const FINISH_LIMIT_MS = 20_000
 /** A dropped leg fades for this time (ms) before it closes. */
 const DROP_MS = 2 * FRAME_MS
 /** A frame that is due later than this (ms) may be sent early; no jitter buffer is shorter. */
 const EARLY_FRAME_MS = FRAME_MS / 2
+
+/** The voice of sessions whose party has none of ours. */
+const EMBEDDED_VOICE_SPEC: VoiceSpec = {
+  languages: ['en-IN'],
+  textToSpeech: { vendor: EMBEDDED, model: null, voice: EMBEDDED_VOICE, pace: 1 },
+}
 
 /** Shared by the sessions of one thread. */
 export interface SessionHost {
@@ -82,6 +98,10 @@ interface HostedParty {
   prepare(): Promise<void>
   start(sipCallId: string | null): void
   transferUpdate?(update: TransferUpdate): void
+  /** Says a text to the caller; see `Conversation.say`. */
+  say?(announcement: Announcement): Promise<SayResult>
+  /** See `Conversation.setAway`. */
+  setAway?(away: boolean): void
   /** Takes a detector event of the far side. */
   detected?(event: DetectorEvent): void
   /** See `FrameClockMember.ready`. */
@@ -96,12 +116,16 @@ export class HostedSession {
   /** By id. */
   readonly #legs = new Map<LegId, SessionLeg>()
   readonly #caller: SessionLeg
-  readonly #party: HostedParty
+  /** Null when the legs talk with each other only. */
+  readonly #party: HostedParty | null
   readonly #member: FrameClockMember
   readonly #routing: CallRouting
   readonly #tools: ToolRequests
   #sandboxScript: SpeakerScript | null = null
+  #announcer: Announcer | null = null
   #opening = 0
+  /** Set by `finish`. */
+  #finishLimit: Timer | null = null
   #faulty = false
   #leaveClock: (() => void) | null = null
   #closed: Promise<ClosedSession> | null = null
@@ -129,7 +153,7 @@ export class HostedSession {
             ? null
             : (event) => {
                 emit({ type: 'detected', event })
-                if (hosted !== null) hosted.#party.detected?.(event)
+                if (hosted !== null) hosted.#party?.detected?.(event)
               },
         onTimeout: () => emit({ type: 'media_timeout', leg: CALLER_LEG }),
         onFault: (error) => {
@@ -137,7 +161,7 @@ export class HostedSession {
         },
       })
       hosted = new HostedSession(host, options, session, caller)
-      await Promise.all([hosted.#party.prepare(), hosted.#addBackgroundSound()])
+      await Promise.all([hosted.#party?.prepare(), hosted.#addBackgroundSound()])
       return hosted
     } catch (error) {
       await session.close('error')
@@ -158,18 +182,18 @@ export class HostedSession {
     this.#legs.set(CALLER_LEG, caller)
     this.#tools = new ToolRequests(host.clock, options.emit)
     this.#party = this.#open(options.party)
-    session.add(this.#party.endpoint)
+    if (this.#party !== null) session.add(this.#party.endpoint)
     this.#routing = new CallRouting({
       session,
       rate: options.rate,
       library: host.sounds,
       caller: caller.id,
-      party: PARTY,
+      party: this.#party === null ? null : PARTY,
     })
     this.#member = {
       tick: (idealMs) => session.tick(idealMs),
       skip: (frames) => session.skip(frames),
-      ready: () => this.#party.ready?.() ?? true,
+      ready: () => this.#party?.ready?.() ?? true,
     }
   }
 
@@ -192,12 +216,20 @@ export class HostedSession {
         if (persons.includes(this.#caller.id)) {
           throw new EngineError('config_invalid', 'the caller cannot be a person of a transfer')
         }
-        return await this.#routing.route(request.mode, persons)
+        await this.#routing.route(request.mode, persons)
+        this.#party?.setAway?.(!this.#routing.partyPresent)
+        return
       }
       case 'hold':
         return await this.#routing.hold(this.#leg(request.leg).id, request.sound)
       case 'collect':
         return await this.#leg(request.leg).collect(request.options)
+      case 'say':
+        return await this.#say(request.text, request.leg === null ? null : this.#leg(request.leg).id)
+      case 'finish':
+        return this.#finish(request.line)
+      case 'pauseRecording':
+        return request.paused ? this.#session.pauseRecording() : this.#session.resumeRecording()
     }
   }
 
@@ -212,7 +244,7 @@ export class HostedSession {
     const { frameClock, members } = this.#host
     const member = this.#member
     this.#session.start()
-    this.#party.start(sipCallId)
+    this.#party?.start(sipCallId)
     members.set(member, () => this.#reportFault())
     const leave = frameClock.add(member)
     this.#leaveClock = () => {
@@ -246,7 +278,7 @@ export class HostedSession {
 
   /** Reports the progress of a transfer that the bot asked for. */
   transferUpdate(update: TransferUpdate): void {
-    this.#party.transferUpdate?.(update)
+    this.#party?.transferUpdate?.(update)
   }
 
   /** Ends the session after an uncaught error, which would otherwise end the thread. */
@@ -261,6 +293,7 @@ export class HostedSession {
     if (this.#closed === null) {
       for (const leg of this.#legs.values()) leg.close()
       this.#tools.close()
+      this.#finishLimit?.cancel()
       this.#leaveClock?.()
       this.#closed = this.#session.close(why)
     }
@@ -300,6 +333,74 @@ export class HostedSession {
     const stats = leg.stats()
     if (this.#closed === null) this.#session.remove(leg.id, why)
     return stats
+  }
+
+  async #say(text: string, leg: EndpointId | null): Promise<SayResult> {
+    if (text.trim() === '' || text.length > MAX_TEXT) {
+      throw new EngineError('config_invalid', 'a text to say is empty or too long', {
+        context: { length: text.length },
+      })
+    }
+    const say = this.#party?.say
+    // An agent in conversation with the caller does not interrupt itself to speak to somebody else.
+    const itself =
+      say !== undefined && (leg === null || leg === this.#caller.id || !this.#routing.partyPresent)
+    const announced = this.#routing.announce(itself ? PARTY : this.#openAnnouncer().id, leg)
+    try {
+      return itself ? await say({ text, last: false }) : await this.#openAnnouncer().say(text)
+    } finally {
+      if (this.#closed === null) announced()
+    }
+  }
+
+  /** Ends the call with a line; see `LegRequest`. */
+  #finish(line: string | null): void {
+    if (this.#finishLimit !== null || this.#closed !== null) return
+    const finished = () => this.#options.emit({ type: 'finished', why: 'asked' })
+    this.#finishLimit = this.#host.clock.after(FINISH_LIMIT_MS, finished)
+    const text = line === null || line.trim() === '' ? null : line.slice(0, MAX_TEXT)
+    const say = this.#party?.say
+    if (say !== undefined) {
+      this.#routing.announce(PARTY, null)
+      // The conversation reports its end itself, except when it had not begun.
+      void say({ text, last: true }).then((result) => {
+        if (result === 'failed' && this.#leaveClock === null) finished()
+      })
+    } else if (text === null) finished()
+    else void this.#say(text, null).then(finished)
+  }
+
+  /** Returns the voice for what the party does not say itself: that of the agent, or the embedded one. */
+  #openAnnouncer(): Announcer {
+    if (this.#announcer !== null) return this.#announcer
+    const { party } = this.#options
+    const spec = party.kind === 'agent' ? party.agent : EMBEDDED_VOICE_SPEC
+    this.#announcer = this.#voice(ANNOUNCER, spec)
+    this.#session.add(this.#announcer)
+    return this.#announcer
+  }
+
+  #voice(id: EndpointId, spec: VoiceSpec): Announcer {
+    const { vendors, breakers, clock } = this.#host
+    const { emit, rate } = this.#options
+    return new Announcer({
+      id,
+      languages: spec.languages,
+      voices: announcerVoices(spec, vendors),
+      rate,
+      breakers,
+      clock,
+      onFailure: ({ code, message }, vendor, instead) =>
+        emit({
+          type: 'trouble',
+          part: 'text_to_speech',
+          code,
+          message,
+          vendor,
+          ...(instead === null ? {} : { instead }),
+          atMs: this.#session.nowMs,
+        }),
+    })
   }
 
   /** Throws EngineError `closed` for an unknown leg. */
@@ -349,14 +450,32 @@ export class HostedSession {
     this.#options.onFault()
   }
 
-  #open(party: Party): HostedParty {
+  #open(party: Party): HostedParty | null {
     switch (party.kind) {
+      case 'none':
+        return null
+      case 'speaker':
+        return this.#speaker(party)
       case 'agent':
         return this.#agent(party)
       case 'persona':
         return this.#persona(party)
       case 'bot':
         return this.#bot(party)
+    }
+  }
+
+  #speaker({ voice }: Extract<Party, { kind: 'speaker' }>): HostedParty {
+    const speaker = this.#voice(PARTY, voice)
+    return {
+      endpoint: speaker,
+      prepare: async () => {},
+      start: () => {},
+      say: async ({ text, last }) => {
+        const result = text === null ? 'said' : await speaker.say(text)
+        if (last && this.#closed === null) this.#options.emit({ type: 'finished', why: 'asked' })
+        return result
+      },
     }
   }
 
@@ -419,6 +538,8 @@ export class HostedSession {
       detected: (event) => conversation.detected(event),
       prepare: () => conversation.prepare(),
       start: () => conversation.start(),
+      say: (announcement) => conversation.say(announcement),
+      setAway: (away) => conversation.setAway(away),
     }
   }
 

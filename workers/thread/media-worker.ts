@@ -166,6 +166,9 @@ async function handle(request: WorkerRequest): Promise<unknown> {
     case 'route':
     case 'hold':
     case 'collect':
+    case 'say':
+    case 'finish':
+    case 'pauseRecording':
       return await (await find(request.session)).request(request)
     case 'start':
       return (await find(request.session)).start(request.sipCallId)

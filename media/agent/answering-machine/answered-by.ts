@@ -1,4 +1,4 @@
-import type { FinishReason } from '../turn/turn-types.js'
+import type { FinishReason } from '../conversation-events.js'
 import type { AnsweredBy } from './answering-machine-detector.js'
 
 /** Notes for the model about the party that answered. The agent's own prompt has priority. */

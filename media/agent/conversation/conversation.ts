@@ -7,7 +7,7 @@ import type { TurnDetector } from '../../vad/turn-detector.js'
 import type { VadFactory } from '../../vad/vad.js'
 import type { AgentSpec } from '../agent-spec.js'
 import type { CircuitBreakers } from '../circuit-breaker.js'
-import type { ConversationEvent } from '../conversation-events.js'
+import type { ConversationEvent, TurnId, TurnRecord } from '../conversation-events.js'
 import { CallLanguage } from '../language/call-language.js'
 import { LlmReplySource, type ReplySource } from '../llm/llm-reply-source.js'
 import { CallerInput } from '../stt/caller-input.js'
@@ -20,11 +20,14 @@ import { voicesFor } from '../tts/voices.js'
 import type { TurnContext } from '../turn/turn-context.js'
 import { TurnLoop } from '../turn/turn-loop.js'
 import { policyFor, type TurnPolicy } from '../turn/turn-policy.js'
-import type { TurnEffect, TurnInput } from '../turn/turn-types.js'
+import type { Announcement, TurnEffect, TurnInput } from '../turn/turn-types.js'
 import type { SpeechToText, Vendors } from '../vendor-ports.js'
 import { ConversationAccount } from './conversation-account.js'
 import { TurnTracer } from './turn-tracer.js'
 import { fallbackRecognisers, openModelChain } from './vendor-cascade.js'
+
+/** How an announcement ended. */
+export type SayResult = 'said' | 'cut' | 'failed'
 
 export interface ConversationOptions {
   readonly id: string
@@ -125,6 +128,9 @@ export class Conversation implements Endpoint {
   readonly #loop: TurnLoop
   readonly #tracer: TurnTracer
   readonly #account: ConversationAccount
+  /** The announcement in progress; its turn is null until it begins. */
+  #saying: { turn: TurnId | null; readonly done: (result: SayResult) => void } | null = null
+  #away = false
 
   constructor(options: ConversationOptions, openReplyModel: OpenReplyModel) {
     const { id, spec, rate, breakers, phrases, vad, turnDetector = null, clock, emit, log, onFault } = options
@@ -193,10 +199,11 @@ export class Conversation implements Endpoint {
     this.#feed({ type: 'start', opening: this.#spec.openingLine !== null, atMs: 0 })
     if (failure)
       this.#feed({ type: 'recognitionFailed', code: failure.code, message: failure.message, atMs: 0 })
+    if (this.#away) this.#leaveOrReturn()
   }
 
   push(frame: AudioFrame): void {
-    if (this.#loop.started && this.#loop.phase !== 'ended') this.#callerInput.push(frame)
+    if (!this.#away && this.#loop.started && this.#loop.phase !== 'ended') this.#callerInput.push(frame)
   }
 
   pull(into: Int16Array, at: number): boolean {
@@ -207,7 +214,7 @@ export class Conversation implements Endpoint {
   }
 
   dtmf(digit: Digit, durationMs: number): void {
-    if (!this.#loop.started || this.#loop.phase === 'ended') return
+    if (this.#away || !this.#loop.started || this.#loop.phase === 'ended') return
     this.#loop.emit({ type: 'dtmf', digit, atMs: this.#loop.now(), durationMs })
     this.#feed({ type: 'digit', digit, atMs: this.#loop.now() })
   }
@@ -218,9 +225,49 @@ export class Conversation implements Endpoint {
     this.#release()
   }
 
+  /**
+   * Says a text in the agent's voice, at the end of the clause in progress. Resolves when it was said to the
+   * end, was cut, or could not be said. With `last` the conversation finishes with `asked`; a null text then
+   * says nothing. An agent that is ending says nothing more.
+   */
+  say(announcement: Announcement): Promise<SayResult> {
+    const { phase, started } = this.#loop
+    if (!started || phase === 'ended' || phase === 'ending') return Promise.resolve('failed')
+    this.#said('cut')
+    return new Promise((done) => {
+      this.#saying = { turn: null, done }
+      this.#feed({ type: 'say', ...announcement, atMs: this.#loop.now() })
+    })
+  }
+
+  /**
+   * Makes the agent leave the call to others, or take part again. Away, it hears nobody and says only what
+   * `say` tells it; its memory stays, and the limits of the call stand still.
+   */
+  setAway(away: boolean): void {
+    if (away === this.#away) return
+    this.#away = away
+    if (this.#loop.started && this.#loop.phase !== 'ended') this.#leaveOrReturn()
+  }
+
   /** Handles a detected sound of the far side other than speech. */
   detected(event: DetectorEvent): void {
     this.#callerInput.detected(event)
+  }
+
+  #leaveOrReturn(): void {
+    this.#feed({ type: this.#away ? 'leave' : 'return', atMs: this.#loop.now() })
+  }
+
+  #said(result: SayResult): void {
+    this.#saying?.done(result)
+    this.#saying = null
+  }
+
+  #endTurn(turn: TurnId, ending: TurnRecord['ending'], interruptedMs: number | null = null): void {
+    this.#account.endTurn(turn, ending, interruptedMs)
+    if (this.#saying?.turn !== turn) return
+    this.#said(ending === 'said' ? 'said' : ending === 'unheard' ? 'failed' : 'cut')
   }
 
   #feed(input: TurnInput): void {
@@ -268,19 +315,19 @@ export class Conversation implements Endpoint {
       case 'interrupt':
         this.#loop.emit({ type: 'interrupted', turnId: effect.turn, atMs: effect.atMs })
         this.#replies.commitAgent(effect.turn, { atMs: effect.atMs, byCaller: true })
-        this.#account.endTurn(effect.turn, 'interrupted', effect.atMs)
+        this.#endTurn(effect.turn, 'interrupted', effect.atMs)
         return
       case 'stopSpeech':
         this.#replies.commitAgent(effect.turn, { atMs: this.#loop.now(), byCaller: false })
-        this.#account.endTurn(effect.turn, 'cut')
+        this.#endTurn(effect.turn, 'cut')
         return
       case 'commitAgent':
         this.#replies.commitAgent(effect.turn, null)
-        this.#account.endTurn(effect.turn, 'said')
+        this.#endTurn(effect.turn, 'said')
         return
       case 'dropReply':
         this.#replies.stop(effect.turn)
-        this.#account.endTurn(effect.turn, 'unheard')
+        this.#endTurn(effect.turn, 'unheard')
         return
       case 'ask':
         if (effect.caller) this.#loop.language.callerSaid(effect.caller.id, effect.caller.text)
@@ -306,7 +353,13 @@ export class Conversation implements Endpoint {
         return
       case 'sayPhrase':
         this.#account.beginTurn(effect.turn, 'line', null)
+        if (this.#saying !== null && typeof effect.phrase === 'object' && 'say' in effect.phrase) {
+          this.#saying.turn = effect.turn
+        }
         this.#speech.sayPhrase(effect.turn, effect.phrase)
+        return
+      case 'stopAtClause':
+        this.#speech.stopAtClause(effect.turn)
         return
       case 'finishSpeech':
         this.#speech.finish(effect.turn)
@@ -322,6 +375,9 @@ export class Conversation implements Endpoint {
         return
       case 'reopenRecogniser':
         this.#callerInput.reopen()
+        return
+      case 'suspendRecogniser':
+        this.#callerInput.suspend()
         return
       case 'learnNoise':
         this.#log.info({ conversation: this.id }, 'vad.noise_learned')
@@ -359,6 +415,7 @@ export class Conversation implements Endpoint {
   }
 
   #release(): void {
+    this.#said('cut')
     this.#replies.close()
     this.#speech.close()
     this.#loop.timers.cancelAll()

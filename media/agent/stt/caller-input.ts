@@ -42,7 +42,8 @@ export class CallerInput {
   readonly #rate: SessionRate
   readonly #turnContext: TurnContext
   readonly #stt: SttFailover
-  readonly #detector: Vad
+  readonly #openVad: () => Vad
+  #detector: Vad
   readonly #endpointing: EndpointingDelay | null
   readonly #echo: EchoEstimator
   readonly #quiet: Int16Array
@@ -85,7 +86,8 @@ export class CallerInput {
       failed: ({ code, message }) =>
         turnContext.feed({ type: 'recognitionFailed', code, message, atMs: turnContext.now() }),
     })
-    this.#detector = vad.open({ rate, startMs: VAD_START_MS, stopMs: VAD_STOP_MS })
+    this.#openVad = () => vad.open({ rate, startMs: VAD_START_MS, stopMs: VAD_STOP_MS })
+    this.#detector = this.#openVad()
     this.#endpointing = turnDetector === null ? null : new EndpointingDelay(turnDetector, rate, turnContext)
     this.#echo = new EchoEstimator(rate)
     this.#quiet = new Int16Array((rate / 1000) * FRAME_MS)
@@ -116,6 +118,14 @@ export class CallerInput {
 
   reopen(): void {
     this.#stt.reopen()
+  }
+
+  /** Forgets the sound in progress and recognises nothing until `reopen`. */
+  suspend(): void {
+    this.#stt.suspend()
+    this.#detector.close()
+    this.#detector = this.#openVad()
+    this.#pausedVoicedMs = null
   }
 
   /** Switches recognition to the caller's new language. */

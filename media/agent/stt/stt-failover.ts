@@ -118,6 +118,14 @@ export class SttFailover {
     })
   }
 
+  /** Closes the streams and forgets the speech in progress. Nothing is recognised until `reopen`. */
+  suspend(): void {
+    this.#reopening?.cancel()
+    this.#reopening = null
+    this.#utterance = null
+    this.#closeStreams()
+  }
+
   /** Switches to the caller's new language. */
   setLanguage(language: string): void {
     this.#language = language

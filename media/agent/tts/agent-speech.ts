@@ -105,6 +105,11 @@ export class AgentSpeech {
     this.#speaker.finish(turn)
   }
 
+  /** Ends the utterance at the end of its present clause. */
+  stopAtClause(turn: TurnId): void {
+    this.#speaker.stopAtClause(turn)
+  }
+
   pause(): void {
     if (this.#speaker.pause()) this.#options.flushEarly()
   }

@@ -1,14 +1,12 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import type { SessionRate } from '../../base/frame.js'
 import type { AgentSpec } from '../agent-spec.js'
-import { SentenceSplitter } from '../language/sentence-splitter.js'
-import { speakable } from '../language/speakable.js'
-import { spokenForm } from '../language/spoken-form.js'
 import { languageOf } from '../language/text-language.js'
 import type { Cancellable } from '../vendor-ports.js'
 import type { SpokenWord } from './heard-text.js'
 import type { PhraseCache, PreparedPhrase } from './phrase-cache.js'
 import { enginePhrases } from './phrases.js'
+import { spokenSentences } from './spoken-sentences.js'
 import type { Synthesiser, VoiceChoice } from './synthesis.js'
 
 /** Longest time that the answer of a call waits for its opening line. The rest is synthesised live. */
@@ -105,18 +103,15 @@ export class PhrasePreparation {
 
   /** Returns the sentences of a phrase, with their audio when it is ready. */
   sentences(phrase: string): readonly PhraseSentence[] {
-    return this.#texts(phrase).map((text) => {
-      const language = this.#languageOf(text)
-      return { text, language, prepared: this.#find(this.#key(text, language)) }
-    })
+    return spokenSentences(phrase, this.#spec.languages, this.#language).map(({ text, language }) => ({
+      text,
+      language,
+      prepared: this.#find(this.#key(text, language)),
+    }))
   }
 
   #texts(phrase: string): readonly string[] {
-    const splitter = new SentenceSplitter()
-    return [...splitter.push(phrase), ...splitter.end()]
-      .map(speakable)
-      .filter((text) => text !== '')
-      .map((text) => spokenForm(text, this.#languageOf(text)))
+    return spokenSentences(phrase, this.#spec.languages, this.#language).map(({ text }) => text)
   }
 
   /** One at a time, because other calls use the same voices. */

@@ -13,6 +13,7 @@ export function enginePhrases(language: string): EnginePhrases {
 /** Returns the text of a phrase, empty when the agent has none. */
 export function phraseText(spec: AgentSpec, phrase: Phrase, language: string): string {
   if (typeof phrase === 'object') {
+    if ('say' in phrase) return phrase.say
     const text = spec.nudges.steps[phrase.nudge]?.text ?? ''
     // Nudges are written in one language. After a switch of language the built-in phrase replaces them.
     const switched =

@@ -49,6 +49,9 @@ export interface StreamedSentence {
 /** Starts to deliver the audio. Only `done` must not be reported synchronously. */
 export type StreamedAudio = (events: SynthesisEvents) => Cancellable
 
+/** The end of a clause, as the last characters before the next word. */
+const CLAUSE_END = /[,;:.!?\u2026\u0964\u2014][\s"')]*$/
+
 interface Sentence {
   text: string
   readonly language: string
@@ -140,6 +143,43 @@ export class Speaker {
     const utterance = this.#utterance(id)
     utterance.finished = true
     this.#pump(utterance)
+  }
+
+  /**
+   * Ends the utterance at the end of the clause that is being played: after a punctuation mark when the times
+   * of the words are known, else at the end of the sentence. The rest is neither synthesised nor played.
+   */
+  stopAtClause(id: TurnId): void {
+    const utterance = this.#current
+    if (utterance?.id !== id) return
+    const { sentences } = utterance
+    const sent = this.#playout.sentSamples(id)
+    sentences.length = utterance.begun
+    let last = sentences.at(-1)
+    while (last !== undefined && sentences.length > 1 && last.start >= sent) {
+      this.#withdraw(utterance, last)
+      last = sentences.at(-1)
+    }
+    if (last !== undefined) this.#cutAfterClause(utterance, last, sent)
+    this.finish(id)
+  }
+
+  #cutAfterClause(utterance: Utterance, sentence: Sentence, sent: number): void {
+    const next = sentence.words.find(
+      ({ sample, offset }) => sample > sent && CLAUSE_END.test(sentence.text.slice(0, offset)),
+    )
+    if (next === undefined) return
+    utterance.job?.cancel()
+    utterance.job = null
+    this.#dropAudio(utterance, {
+      start: next.sample,
+      samples: utterance.queued - next.sample,
+    })
+    sentence.text = sentence.text.slice(0, next.offset).trimEnd()
+    sentence.words.splice(sentence.words.indexOf(next))
+    sentence.samples = next.sample - sentence.start
+    sentence.voiced = Math.min(sentence.voiced, sentence.samples)
+    sentence.complete = true
   }
 
   /** Pauses playout with a fade. Returns whether the next frame holds only the fade-out. */
@@ -238,7 +278,7 @@ export class Speaker {
   }
 
   /** Drops the audio of the last sentence with audio. */
-  #dropAudio(utterance: Utterance, { start, samples }: Sentence): void {
+  #dropAudio(utterance: Utterance, { start, samples }: Pick<Sentence, 'start' | 'samples'>): void {
     const { backlog } = utterance
     utterance.queued = start
     let excess = samples

@@ -25,6 +25,9 @@ export const initialTurnState: TurnState = {
   ignoreWordlessSound: false,
   callerConfirmedMs: 0,
   finishReason: null,
+  announcement: null,
+  awayMs: 0,
+  awaySinceMs: null,
   unexpected: 0,
 }
 

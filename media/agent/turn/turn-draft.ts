@@ -1,10 +1,11 @@
+import type { FinishReason } from '../conversation-events.js'
 import { endpointingDelayMs } from './endpointing-wait.js'
 import { stepSpeculation } from './speculation.js'
 import { join, StepDraft } from './step-draft.js'
 import {
+  type Announcement,
   CALL,
   type CallerTurn,
-  type FinishReason,
   type Phrase,
   type Reply,
   type TurnState,
@@ -198,7 +199,8 @@ export class TurnDraft extends StepDraft {
       sentenceGiven: true,
       ...change,
     })
-    this.s.phase = reply.kind === 'last' ? 'ending' : 'thinking'
+    if (reply.kind === 'last') this.s.phase = 'ending'
+    else if (this.s.phase !== 'away') this.s.phase = 'thinking'
     for (const phrase of phrases) this.effects.push({ type: 'sayPhrase', turn: reply.id, phrase })
     this.effects.push({ type: 'finishSpeech', turn: reply.id })
     this.timer(reply.id, 'agentSilence', this.policy.maxAgentSilenceMs)
@@ -286,7 +288,67 @@ export class TurnDraft extends StepDraft {
     this.s.caller = null
   }
 
+  // ---- announcements and absence
+
+  /** Says a text now when the agent is silent, else at the end of the present clause. */
+  say(announcement: Announcement): void {
+    const { s } = this
+    s.announcement = announcement
+    if (s.phase === 'paused' && s.reply?.audible) this.resume()
+    const reply = s.reply
+    if (s.phase !== 'speaking' || reply === null) {
+      this.announce()
+      return
+    }
+    for (const name of ['modelFirst', 'modelStall', 'tools', 'retry'] as const) this.cancel(reply.id, name)
+    if (reply.modelBusy) this.effects.push({ type: 'cancelModel', turn: reply.id })
+    this.reply({ modelBusy: false, interruptible: false })
+    this.effects.push({ type: 'stopAtClause', turn: reply.id })
+    this.timer(reply.id, 'clause', this.policy.clauseLimitMs)
+  }
+
+  /** Says the announcement that waits, and stops everything else. */
+  announce(): void {
+    const { announcement } = this.s
+    if (announcement === null) return
+    this.clear()
+    const { text, last } = announcement
+    if (text === null) this.finishAfterTail('asked')
+    else if (last) this.speak([{ say: text }], { kind: 'last', interruptible: false, finishReason: 'asked' })
+    else this.speak([{ say: text }], { interruptible: false })
+  }
+
+  /** Leaves the call to others. The limits of the call stand still. */
+  leave(): void {
+    this.clear()
+    this.cancel(CALL, 'callLimit')
+    this.cancel(CALL, 'callEnd')
+    this.s.phase = 'away'
+    this.s.awaySinceMs = this.atMs
+    this.effects.push({ type: 'suspendRecogniser' })
+  }
+
+  /** Takes part in the call again, silent until the caller speaks or a text is to be said. */
+  comeBack(): void {
+    const { s } = this
+    this.clear()
+    s.awayMs += this.atMs - (s.awaySinceMs ?? this.atMs)
+    s.awaySinceMs = null
+    s.nudged = 0
+    this.limitCall()
+    this.effects.push({ type: 'reopenRecogniser' })
+    this.listen()
+  }
+
   // ---- the end of the call
+
+  /** Starts the limits of the call. Only the agent's own time counts. */
+  limitCall(): void {
+    const { policy } = this
+    const leftMs = policy.maxCallMs + this.s.awayMs - this.atMs
+    if (policy.hangupLine) this.timer(CALL, 'callLimit', leftMs - policy.hangupLineMs)
+    this.timer(CALL, 'callEnd', leftMs)
+  }
 
   /** Speaks the last phrase, if any, then finishes. */
   end(why: FinishReason): void {
@@ -316,6 +378,7 @@ export class TurnDraft extends StepDraft {
   /** Ends the turns of both sides and keeps the heard words. */
   clear(): void {
     const { s } = this
+    s.announcement = null
     if (s.answering) this.effects.push({ type: 'commitCaller', caller: s.answering, forModel: true })
     s.answering = null
     if (s.reply) {

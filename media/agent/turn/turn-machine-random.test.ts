@@ -194,6 +194,14 @@ class RandomCall {
       this.#silentMs = 0
       this.feed({ type: 'digit', digit: this.random() < 0.3 ? '#' : '5', atMs: at })
     }
+    const { phase } = this.state
+    if (this.random() < 0.0005) {
+      // An announcement restarts the wait, like a key.
+      this.#silentMs = 0
+      this.feed({ type: 'say', text: 'Wait.', last: this.random() < 0.1, atMs: at })
+    }
+    if (phase === 'away' && this.random() < 0.02) this.feed({ type: 'return', atMs: at })
+    else if (phase !== 'away' && this.random() < 0.0004) this.feed({ type: 'leave', atMs: at })
     if (this.random() < 0.001) this.feed({ type: 'contextChanged', atMs: at })
     if (this.random() < 0.0004)
       this.feed({ type: 'recognitionFailed', code: 'vendor_failed', message: 'x', atMs: at })
@@ -328,6 +336,13 @@ class RandomCall {
       case 'sayPhrase':
         this.#synthesise(effect.turn, PREPARED.has(effect.phrase))
         return
+      case 'stopAtClause': {
+        const voice = this.#utterance(effect.turn)
+        voice.finished = true
+        voice.synthesising = 0
+        voice.pendingMs = Math.min(voice.pendingMs, this.random() * 4000)
+        return
+      }
       case 'finishSpeech':
         this.#utterance(effect.turn).finished = true
         return

@@ -42,6 +42,7 @@ const WAYS: Readonly<Record<Phase, readonly TurnInput[]>> = {
     { type: 'firstSample', turn: 2, atMs: 2800 },
     { type: 'onset', fromMs: 3000, atMs: 3060 },
   ],
+  away: [START, { type: 'leave', atMs: 500 }, { type: 'say', text: 'Hello.', last: false, atMs: 600 }],
   ending: [START, { type: 'timer', turn: CALL, name: 'callLimit', atMs: 120_000 }],
   ended: [START, { type: 'close', atMs: 500 }],
 }
@@ -90,6 +91,12 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
   'timer:callLimit': (at) => ({ type: 'timer', turn: CALL, name: 'callLimit', atMs: at }),
   'timer:callEnd': (at) => ({ type: 'timer', turn: CALL, name: 'callEnd', atMs: at }),
   'timer:stale': (at) => ({ type: 'timer', turn: 99, name: 'final', atMs: at }),
+  'timer:clause': (at) => ({ type: 'timer', turn: 2, name: 'clause', atMs: at }),
+  say: (at) => ({ type: 'say', text: 'One moment.', last: false, atMs: at }),
+  'say:last': (at) => ({ type: 'say', text: 'Goodbye.', last: true, atMs: at }),
+  'say:end': (at) => ({ type: 'say', text: null, last: true, atMs: at }),
+  leave: (at) => ({ type: 'leave', atMs: at }),
+  return: (at) => ({ type: 'return', atMs: at }),
   'answeredBy:human': (at) => ({ type: 'answeredBy', by: 'human', atMs: at }),
   'answeredBy:voicemail': (at) => ({ type: 'answeredBy', by: 'voicemail', atMs: at }),
   close: (at) => ({ type: 'close', atMs: at }),
@@ -114,6 +121,10 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'digit:#': 'thinking',
     'timer:nudge': 'thinking',
     'timer:callLimit': 'ending',
+    say: 'thinking',
+    'say:last': 'ending',
+    'say:end': 'ending',
+    leave: 'away',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
     'answeredBy:voicemail': 'ended',
@@ -135,6 +146,10 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'digit:#': '=',
     'timer:wordless': '=',
     'timer:callLimit': 'ending',
+    say: 'thinking',
+    'say:last': 'ending',
+    'say:end': 'ending',
+    leave: 'away',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
     'answeredBy:voicemail': 'ended',
@@ -156,6 +171,10 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'digit:#': '=',
     'timer:final': 'thinking',
     'timer:callLimit': 'ending',
+    say: 'thinking',
+    'say:last': 'ending',
+    'say:end': 'ending',
+    leave: 'away',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
     'answeredBy:voicemail': 'ended',
@@ -185,6 +204,10 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'timer:agentSilence': '=',
     'timer:ending': 'ended',
     'timer:callLimit': 'ending',
+    say: 'thinking',
+    'say:last': 'ending',
+    'say:end': 'ending',
+    leave: 'away',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
     'answeredBy:voicemail': 'ended',
@@ -212,6 +235,10 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'timer:modelStall': '=',
     'timer:ending': 'ended',
     'timer:callLimit': 'ending',
+    say: '=',
+    'say:last': '=',
+    'say:end': '=',
+    leave: 'away',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
     'answeredBy:voicemail': 'ended',
@@ -246,9 +273,28 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'timer:resume': 'speaking',
     'timer:ending': 'ended',
     'timer:callLimit': 'ending',
+    say: 'speaking',
+    'say:last': 'speaking',
+    'say:end': 'speaking',
+    leave: 'away',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
     'answeredBy:voicemail': 'ended',
+    close: 'ended',
+  },
+  away: {
+    firstSample: '=',
+    'audioFlow:dry': '=',
+    drained: '=',
+    synthesisFailed: '=',
+    'timer:agentSilence': '=',
+    'timer:ending': 'ended',
+    'timer:callLimit': 'ending',
+    'timer:callEnd': 'ended',
+    say: '=',
+    'say:last': 'ending',
+    'say:end': 'ending',
+    return: 'listening',
     close: 'ended',
   },
   ending: {
@@ -307,6 +353,54 @@ t.test('the turn of a caller who is cut by the end of the call lasts until then'
     effects.find(({ type }) => type === 'commitCaller'),
     { caller: { text: 'I would like', endMs: 1500 } },
   )
+})
+
+t.test('an announcement waits for the end of the clause, and no longer than its limit', async (t) => {
+  const say: TurnInput = { type: 'say', text: 'One moment.', last: false, atMs: 3000 }
+  const { state, effects } = walk([...WAYS.speaking, say])
+  t.match(
+    effects.map(({ type }) => type).filter((type) => type !== 'cancelTimer'),
+    ['cancelModel', 'stopAtClause', 'startTimer'],
+  )
+  for (const input of [
+    { type: 'drained', turn: 2, atMs: 3800 },
+    { type: 'timer', turn: 2, name: 'clause', atMs: 5500 },
+  ] as const) {
+    const step3 = step(state, input, POLICY)
+    t.equal(step3.next.phase, 'thinking', input.type)
+    t.match(step3.effects, [
+      { type: input.type === 'drained' ? 'commitAgent' : 'stopSpeech', turn: 2 },
+      { type: 'cancelTimers', turn: 2 },
+      { type: 'sayPhrase', turn: 3, phrase: { say: 'One moment.' } },
+    ])
+  }
+})
+
+t.test('the time of an absence does not count to the limit of the call', async (t) => {
+  const { state, effects } = walk([
+    START,
+    { type: 'leave', atMs: 10_000 },
+    { type: 'return', atMs: 70_000 },
+    { type: 'leave', atMs: 80_000 },
+    { type: 'return', atMs: 90_000 },
+  ])
+  t.equal(state.phase, 'listening')
+  t.match(
+    effects.find((effect) => effect.type === 'startTimer' && effect.name === 'callEnd'),
+    { ms: POLICY.maxCallMs - 20_000 },
+  )
+})
+
+t.test('a goodbye in the absence of the agent ends the call', async (t) => {
+  const { effects } = walk([
+    START,
+    { type: 'leave', atMs: 500 },
+    { type: 'say', text: 'Goodbye.', last: true, atMs: 1000 },
+    { type: 'firstSample', turn: 2, atMs: 1300 },
+    { type: 'drained', turn: 2, atMs: 2300 },
+    { type: 'timer', turn: CALL, name: 'tail', atMs: 2500 },
+  ])
+  t.same(effects.at(-1), { type: 'finish', why: 'asked' })
 })
 
 t.test('an interruption cuts at the time of the pause', async (t) => {

@@ -39,16 +39,34 @@ export function step(state: TurnState, input: TurnInput, policy: TurnPolicy): St
     return { next: state, effects: NOTHING }
   }
   const t = new TurnDraft(state, policy, input.atMs)
-  if (state.phase === 'ended' || (state.phase === 'opening' && !BEFORE_START.has(input.type))) {
+  if (!isExpected(state, input)) {
     t.unexpected()
   } else {
     apply(t, input)
+    // Whatever ended the utterance also ends the wait for its clause.
+    if (t.s.announcement !== null && t.s.phase !== 'speaking') t.announce()
     t.speculation('check')
   }
   return { next: t.s, effects: t.effects }
 }
 
 const BEFORE_START: ReadonlySet<TurnInput['type']> = new Set(['start', 'close'])
+const WHILE_AWAY: ReadonlySet<TurnInput['type']> = new Set([
+  'say',
+  'return',
+  'firstSample',
+  'drained',
+  'audioFlow',
+  'synthesisFailed',
+  'timer',
+  'close',
+])
+
+function isExpected({ phase }: TurnState, { type }: TurnInput): boolean {
+  if (phase === 'opening') return BEFORE_START.has(type)
+  if (phase === 'away') return WHILE_AWAY.has(type)
+  return phase !== 'ended' && type !== 'return'
+}
 
 function apply(t: TurnDraft, input: TurnInput): void {
   const { s } = t
@@ -58,8 +76,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
         t.unexpected()
         return
       }
-      if (t.policy.hangupLine) t.timer(CALL, 'callLimit', t.policy.maxCallMs - t.policy.hangupLineMs)
-      t.timer(CALL, 'callEnd', t.policy.maxCallMs)
+      t.limitCall()
       if (input.opening) t.speak(['opening'], { opening: true })
       else t.listen()
       return
@@ -145,7 +162,9 @@ function apply(t: TurnDraft, input: TurnInput): void {
         t.unexpected()
         return
       }
-      t.finish(s.reply.finishReason ?? 'provider_failure')
+      // The persons on the call do not need the agent.
+      if (s.phase === 'away') t.clear()
+      else t.finish(s.reply.finishReason ?? 'provider_failure')
       return
     case 'timer':
       timer(t, input)
@@ -157,6 +176,17 @@ function apply(t: TurnDraft, input: TurnInput): void {
       if (finish !== null) t.finish(finish)
       return
     }
+    case 'say':
+      if (s.phase === 'ending') t.unexpected()
+      else t.say({ text: input.text, last: input.last })
+      return
+    case 'leave':
+      if (s.phase === 'ending') t.unexpected()
+      else t.leave()
+      return
+    case 'return':
+      t.comeBack()
+      return
     case 'close':
       t.clear()
       s.phase = 'ended'
@@ -206,9 +236,18 @@ function drained(t: TurnDraft, turn: number): void {
     t.effects.push({ type: 'commitCaller', caller: s.answering, forModel: true })
     s.answering = null
   }
+  if (s.phase === 'away') return
+  if (s.announcement?.last) {
+    t.announce()
+    return
+  }
   if (reply.finishReason !== null) {
     if (reply.kind === 'last' || !t.policy.hangupLine) t.finishAfterTail(reply.finishReason)
     else t.end(reply.finishReason)
+    return
+  }
+  if (s.announcement !== null) {
+    t.announce()
     return
   }
   const caller = s.caller
@@ -283,6 +322,10 @@ function timer(t: TurnDraft, input: TurnInput & { type: 'timer' }): void {
         return
       }
       t.resume()
+      return
+    case 'clause':
+      if (s.announcement === null) t.unexpected()
+      else t.announce()
       return
     case 'ending':
       t.finish(s.reply.finishReason ?? 'provider_failure')

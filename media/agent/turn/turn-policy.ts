@@ -68,6 +68,8 @@ export interface TurnPolicy {
   /** Time after which the call ends, in the middle of a word if need be. */
   readonly maxCallMs: number
   readonly endingLimitMs: number
+  /** Longest rest of a clause before an announcement. */
+  readonly clauseLimitMs: number
   /** Time after the last sample was sent in which the far side's jitter buffer still plays it. */
   readonly tailMs: number
   /** Silence before each nudge, from the end of the agent's last words. */
@@ -160,6 +162,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     speculates: limits.speculates ?? false,
     maxCallMs,
     endingLimitMs: 30_000,
+    clauseLimitMs: 2500,
     tailMs: 200,
     nudgesMs,
     hangupAfterMs: spec.nudges.enabled && spec.nudges.hangupAfter && last !== undefined ? last : null,

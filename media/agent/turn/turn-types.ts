@@ -1,6 +1,6 @@
 import type { TimedWord } from '../agent-spec.js'
 import type { AnsweredBy } from '../answering-machine/answering-machine-detector.js'
-import type { TurnId } from '../conversation-events.js'
+import type { FinishReason, TurnId } from '../conversation-events.js'
 import type { ToolWait } from './tool-wait.js'
 
 /*
@@ -31,17 +31,26 @@ export type Phase =
   | 'speaking'
   /** Playout is paused until the caller's sound proves to be a barge-in or not. */
   | 'paused'
+  /** The agent takes no part in the call: it hears nobody, and says only what it is told to say. */
+  | 'away'
   /** The last phrase is being spoken and cannot be interrupted. */
   | 'ending'
   | 'ended'
 
-export type FinishReason = 'agent_hangup' | 'max_duration' | 'silence' | 'voicemail' | 'provider_failure'
+/** A text that the conversation was told to say. */
+export interface Announcement {
+  /** Null says nothing. */
+  readonly text: string | null
+  /** The call ends after it. */
+  readonly last: boolean
+}
 
 /** Canned phrases, spoken without the model. */
 export type Phrase =
   | 'opening'
   | 'hangup'
   | { readonly nudge: number }
+  | { readonly say: string }
   /** "I am having trouble. One moment please." */
   | 'failure'
   /** A tool takes time, then takes even longer. */
@@ -143,6 +152,11 @@ export interface TurnState {
   readonly callerConfirmedMs: number
   /** Everything was said. The call ends when the last samples have been played. */
   readonly finishReason: FinishReason | null
+  /** Waits until the present utterance stops at the end of a clause. */
+  readonly announcement: Announcement | null
+  /** Total time of earlier absences. The limits of the call do not count it. */
+  readonly awayMs: number
+  readonly awaySinceMs: number | null
   /** Number of inputs that did not fit the state. */
   readonly unexpected: number
 }
@@ -165,6 +179,8 @@ export type TimerName =
   | 'agentSilence'
   | 'pause'
   | 'resume'
+  /** The utterance must stop for an announcement, in the middle of a clause if need be. */
+  | 'clause'
   | 'ending'
   | 'tail'
 
@@ -215,6 +231,11 @@ export type TurnInput = { readonly atMs: number } & (
   | { readonly type: 'timer'; readonly turn: TurnId; readonly name: TimerName }
   /** The result of answering-machine detection is new or has changed. */
   | { readonly type: 'answeredBy'; readonly by: AnsweredBy }
+  /** Says a text as soon as the present utterance reaches the end of a clause. */
+  | ({ readonly type: 'say' } & Announcement)
+  /** The agent leaves the call to others, and takes part again. */
+  | { readonly type: 'leave' }
+  | { readonly type: 'return' }
   /** The far side or the operator ended the call. */
   | { readonly type: 'close' }
 )
@@ -237,6 +258,8 @@ export type TurnEffect =
   | { readonly type: 'interrupt'; readonly turn: TurnId; readonly atMs: number }
   /** Stops speech for another reason and keeps the heard words. */
   | { readonly type: 'stopSpeech'; readonly turn: TurnId }
+  /** Ends the utterance at the end of its present clause. `drained` follows. */
+  | { readonly type: 'stopAtClause'; readonly turn: TurnId }
   /** Discards a reply of which nothing was sent. */
   | { readonly type: 'dropReply'; readonly turn: TurnId }
   /**
@@ -276,6 +299,8 @@ export type TurnEffect =
       readonly again?: boolean
     }
   | { readonly type: 'reopenRecogniser' }
+  /** Nothing is recognised until `reopenRecogniser`. */
+  | { readonly type: 'suspendRecogniser' }
   /** Treats the sound that the VAD takes for speech as noise. */
   | { readonly type: 'learnNoise' }
   /** Adds a note to the model's context. */
