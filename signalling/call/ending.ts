@@ -1,7 +1,7 @@
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { CloseReason } from '../../media/session/endpoint.js'
-import type { TrunkRefusal } from '../trunk/trunk-limiter.js'
 import type { SessionEvent } from '../../workers/channel/protocol.js'
+import type { TrunkRefusal } from '../trunk/trunk-limiter.js'
 
 /** Why a call ended: the values of the API field `endedReason` (an open set). */
 export type Cause =
