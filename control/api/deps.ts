@@ -12,6 +12,7 @@ import type { RootKey } from '../base/root-key.js'
 import type { Settings } from '../config/settings.js'
 import type { Db } from '../db/database.js'
 import type { Egress } from '../net/egress.js'
+import type { ObjectStore } from '../objects/object-store.js'
 import type { Telemetry } from '../observe/telemetry.js'
 import type { RateLimiter } from './request-budget.js'
 
@@ -52,6 +53,8 @@ export interface Deps {
   readonly telemetry: Telemetry
   /** Request budgets of API keys. */
   readonly requests: RateLimiter
+  /** Recordings and documents, the same for every process. */
+  readonly objects: ObjectStore
   /** The only route to URLs and addresses that customers name. */
   readonly egress: Egress
   /** Call `wake` after queueing a mail. */

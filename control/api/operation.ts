@@ -1,6 +1,8 @@
+import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { AddressPurpose } from '../base/signed-address.js'
 import type { Role } from '../db/tables/identity.js'
+import type { ByteRange } from '../objects/object-store.js'
 import type { Upload, UploadRule } from './content.js'
 import type { Deps } from './deps.js'
 import type { Page, PageRequest } from './pagination.js'
@@ -116,11 +118,16 @@ export type ListInput<P, Q, A extends Audience> = Input<P, Q, undefined, A> & { 
 
 /** A file to send. The server handles byte ranges and conditional requests. */
 export interface FileReply {
-  /** Absolute path. */
-  readonly path: string
+  readonly bytes: number
+  /** Names the content, for example its hash. Without quotes. */
+  readonly version: string
+  /** Unix ms. */
+  readonly modifiedAt: number
   readonly contentType: string
   /** File name suggested to the client. */
   readonly fileName: string
+  /** Opens the file, or an inclusive range within it. */
+  open(range?: ByteRange): Promise<Readable | Refusal>
 }
 
 const headed = Symbol('headed')

@@ -3,6 +3,7 @@ import { EMBEDDED, findLanguageModel, OPENAI, OPENAI_REALTIME } from '../../medi
 import { openVendors } from '../../media/vendors/open-vendors.js'
 import type { Deps } from '../api/deps.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
+import { scheduleStoring, storingHandler } from '../calls/lifecycle/store-recording.js'
 import type { Settings } from '../config/settings.js'
 import { type JobRunner, openJobRunner } from '../jobs/runner.js'
 import { resultHandlers } from '../results/result-jobs.js'
@@ -12,27 +13,33 @@ import { retentionHandlers, scheduleRetention } from './retention.js'
 
 type BackgroundDeps = Pick<
   Deps,
-  'db' | 'clock' | 'log' | 'rootKey' | 'egress' | 'publicUrl' | 'settings' | 'nodeId' | 'telemetry'
+  | 'db'
+  | 'objects'
+  | 'clock'
+  | 'log'
+  | 'rootKey'
+  | 'egress'
+  | 'publicUrl'
+  | 'settings'
+  | 'nodeId'
+  | 'telemetry'
 >
 
 /** Opens the job runner with the handlers of all background jobs. */
 export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
-  const { db, clock, log, nodeId } = deps
+  const { db, objects, clock, log, nodeId } = deps
   await scheduleRetention(db, nodeId, clock.wall())
-  const retention = retentionHandlers({
-    db,
-    clock,
-    log,
-    nodeId,
-    recordings: recordingsFolder(deps.settings.dataFolder),
-  })
+  const folder = recordingsFolder(deps.settings.dataFolder)
+  const recordings = { db, objects, log, nodeId, folder }
+  await scheduleStoring(recordings, clock.wall())
   return openJobRunner({
     db,
     clock,
     log,
     handlers: [
       deliveryHandler({ ...deps, onDisabled: mailDisabledNotice, onAttempt: deps.telemetry.delivery }),
-      ...retention,
+      storingHandler(recordings),
+      ...retentionHandlers({ db, objects, clock, log, nodeId, recordings: folder }),
       ...resultHandlers({ db, clock, log, model: analysts(deps) }),
     ],
   })

@@ -6,6 +6,7 @@ import { openReceiver, openWebhookRig } from '../../fixtures/api/webhooks.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { silentLog } from '../../media/base/log.js'
 import { openJobRunner } from '../jobs/runner.js'
+import { FolderStore } from '../objects/folder-store.js'
 import { retentionHandlers, scheduleRetention } from './retention.js'
 
 const HOUR = 3_600_000
@@ -20,11 +21,12 @@ await onEachDialect(t, async (t, open) => {
   await scheduleRetention(db, 'node-1', clock.wall())
   await scheduleRetention(db, 'node-1', clock.wall())
   const recordings = mkdtempSync(join(tmpdir(), 'parley-retention-'))
+  const objects = new FolderStore(join(recordings, 'objects'))
   const runner = openJobRunner({
     db,
     clock,
     log: silentLog,
-    handlers: retentionHandlers({ db, clock, log: silentLog, nodeId: 'node-1', recordings }),
+    handlers: retentionHandlers({ db, objects, clock, log: silentLog, nodeId: 'node-1', recordings }),
     pollMs: DAY,
   })
   await runner.idle()
@@ -88,8 +90,8 @@ await onEachDialect(t, async (t, open) => {
 
   await t.test('each sweep has one job, due again in an hour', async (t) => {
     const jobs = await db.selectFrom('jobs').selectAll().where('kind', 'like', 'retention%').execute()
-    t.equal(jobs.filter(({ kind }) => kind === 'retention').length, 15)
-    t.equal(jobs.length, 16, 'and one for the files of this process')
+    t.equal(jobs.filter(({ kind }) => kind === 'retention').length, 17)
+    t.equal(jobs.length, 18, 'and one for the files of this process')
     for (const job of jobs) t.match(job, { owner: null, dueAt: clock.wall() + HOUR })
   })
 

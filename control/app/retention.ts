@@ -8,6 +8,7 @@ import {
   sweepCallEvents,
   sweepRecordingFiles,
   sweepRecordings,
+  sweepStoredRecordings,
   sweepTranscripts,
 } from '../calls/lifecycle/retention.js'
 import { sweepTestChecks, sweepTestEvidence } from '../compliance/retention.js'
@@ -18,22 +19,27 @@ import type { JobHandler, JobOutcome } from '../jobs/runner.js'
 import { addJobs } from '../jobs/store.js'
 import { sweepMailTokens } from '../mail/mail-tokens.js'
 import { sweepMails } from '../mail/outbox.js'
+import type { ObjectStore } from '../objects/object-store.js'
 import { sweepDeliveries } from '../webhooks/delivery-store.js'
 import { clearExpiredSecrets } from '../webhooks/endpoint-store.js'
 
 const KIND = 'retention'
 const HOUR_MS = 3_600_000
+/** Longer than any write of an object lasts. */
+const UNFINISHED_MS = 24 * HOUR_MS
 
-/** Removes some expired rows. Returns false if none are left. */
-type Sweep = (db: Db, now: number) => Promise<boolean>
+/** Removes some expired rows or objects. Returns false if none are left. */
+type Sweep = (db: Db, now: number, objects: ObjectStore) => Promise<boolean>
 
-/** Sweeps of the database by job name. One process at a time runs each of them. */
+/** Sweeps of the database and of the object store by job name. One process at a time runs each of them. */
 const SWEEPS: Readonly<Record<string, Sweep>> = {
   events: sweepEvents,
   'webhook-deliveries': sweepDeliveries,
   'webhook-secrets': (db, now) => once(clearExpiredSecrets(db, now)),
   'idempotency-keys': sweepIdempotencyKeys,
   recordings: sweepRecordings,
+  'recording-objects': (_db, now, objects) => sweepStoredRecordings(objects, now),
+  'unfinished-objects': (_db, now, objects) => once(objects.sweepUnfinished(now - UNFINISHED_MS)),
   transcripts: sweepTranscripts,
   'call-events': sweepCallEvents,
   'test-checks': sweepTestChecks,
@@ -53,6 +59,7 @@ async function once(sweep: Promise<unknown>): Promise<boolean> {
 
 export interface RetentionOptions {
   readonly db: Db
+  readonly objects: ObjectStore
   readonly clock: Clock
   readonly log: Log
   /** Id of the node that owns the folder `recordings`. */
@@ -61,11 +68,11 @@ export interface RetentionOptions {
 }
 
 /**
- * Returns the handlers that remove expired data every hour: rows in any process, files in the process that
- * owns them.
+ * Returns the handlers that remove expired data every hour: rows and objects in any process, local files in the
+ * process that owns them.
  */
 export function retentionHandlers(options: RetentionOptions): readonly JobHandler[] {
-  const { db, clock, log, nodeId, recordings } = options
+  const { db, objects, clock, log, nodeId, recordings } = options
   const hourly: JobOutcome = async () => clock.wall() + HOUR_MS
   return [
     {
@@ -75,7 +82,7 @@ export function retentionHandlers(options: RetentionOptions): readonly JobHandle
         const sweep = SWEEPS[job.payload]
         // The job belongs to a sweep of another release: remove it.
         if (sweep === undefined) return async () => null
-        while (!job.signal.aborted && (await sweep(db, clock.wall()))) {
+        while (!job.signal.aborted && (await sweep(db, clock.wall(), objects))) {
           // Each round removes one batch. Other writers can write between batches.
         }
         return hourly

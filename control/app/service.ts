@@ -33,6 +33,7 @@ import { openMailSender } from '../mail/sender.js'
 import { fileTransport, smtpTransport } from '../mail/transport.js'
 import { openEgress } from '../net/egress.js'
 import { assignSandboxNumber } from '../numbers/sandbox-number.js'
+import { openObjectStore } from '../objects/open-object-store.js'
 import { readQueueDepths } from '../observe/queue-depths.js'
 import { openSipTraceFiles, traceFolder } from '../observe/sip-trace-files.js'
 import { openTelemetry } from '../observe/telemetry.js'
@@ -113,6 +114,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const telemetry = openTelemetry(tracing)
   const database = scope.add(openDatabase(settings.databaseUrl, log, telemetry.query))
   const { db } = database
+  const objects = await openObjectStore(settings.objectStore, log)
+  scope.own(() => objects.close())
   // Leases, call times and jobs of several processes are comparable only on one clock.
   const clock = scope.add(await openDatabaseClock(database, options.clock, log))
   await migrate(database)
@@ -126,7 +129,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     await loadTrunks({ db, rootKey, clock, log, filePath: path }, file)
   }
 
-  const callEvents = openCallEventWriter({ db, clock, log, folder })
+  const callEvents = openCallEventWriter({ db, clock, log })
   scope.own(async () => {
     if (!(await callEvents.flush(FLUSH_MS)))
       log.error({ waiting: callEvents.waiting }, 'call_events.flush_failed')
@@ -248,7 +251,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       pageUrl: (page, token) => pageUrl({ settings, publicUrl }, page, token),
     }),
   )
-  const shared = { db, clock, log, rootKey, egress, publicUrl, settings, nodeId, telemetry }
+  const shared = { db, objects, clock, log, rootKey, egress, publicUrl, settings, nodeId, telemetry }
   const jobs = scope.add(await openBackground(shared))
   const deps: Deps = {
     ...shared,

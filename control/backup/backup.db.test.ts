@@ -95,17 +95,21 @@ t.test('PostgreSQL', async (t) => {
 t.test('the commands', async (t) => {
   const folder = t.testdir({})
   const program = join(import.meta.dirname, '..', 'cli', 'main.js')
-  const parley = (data: string, ...args: string[]) =>
-    promisify(execFile)(process.execPath, [program, ...args], {
-      cwd: folder,
-      env: { PATH: process.env.PATH, PARLEY_DATA: data },
-    })
+  const parley = (data: string, command: string, option?: string, name?: string, env = {}) =>
+    promisify(execFile)(
+      process.execPath,
+      [program, command, ...[option, name].filter((text) => text !== undefined)],
+      { cwd: folder, env: { PATH: process.env.PATH, PARLEY_DATA: data, ...env } },
+    )
   const source = await filled(`sqlite:${join(folder, 'one', 'parley.db')}`)
   await source.close()
   const made = await parley('one', 'backup', '--to', 'copy.db')
   t.match(made.stdout, /copy\.db: \d+ bytes/)
   t.match(made.stdout, join(folder, 'one', 'root.key'))
+  t.match(made.stdout, join(folder, 'one', 'objects'))
   t.match(made.stdout, join(folder, 'one', 'recordings'))
+  const bucket = await parley('one', 'backup', '--to', 'other.db', { PARLEY_OBJECT_STORE: 's3://calls' })
+  t.match(bucket.stdout, 'the bucket calls')
   t.equal(readFileSync(join(folder, 'copy.db')).subarray(0, 15).toString(), 'SQLite format 3')
   await parley('two', 'restore', '--from', 'copy.db')
   const url = (name: string) => `sqlite:${join(folder, name, 'parley.db')}`

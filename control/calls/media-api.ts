@@ -1,31 +1,44 @@
-import { join } from 'node:path'
 import { z } from 'zod'
 import { fileOperation } from '../api/operation.js'
-import { refuse } from '../api/problem.js'
+import { refuse, unavailable } from '../api/problem.js'
 import { recordingsFolder } from './lifecycle/settle.js'
+import { isBeingStored, openRecording } from './recording-file.js'
 
 export const downloadMedia = fileOperation({
   id: 'downloadMedia',
   path: '/v1/media/:token',
   tag: 'Calls',
   summary: 'Download a recording',
-  description: 'Takes the signed URL that "Get the download URL of a recording" returns.',
+  description:
+    'Takes the signed URL that "Get the download URL of a recording" returns. Answers 503 for a moment when ' +
+    'the process that carried the call has not stored the recording yet.',
   audience: 'address',
   address: 'recording',
   params: z.object({ token: z.string().max(512) }),
   contentType: 'audio/wav',
   fails: ['not_found'],
   run: async ({ actor, deps }) => {
-    const row = await deps.db
+    const { db, objects } = deps
+    const gone = () => refuse('not_found', 'The recording no longer exists.')
+    const row = await db
       .selectFrom('recordings')
-      .select('file')
+      .select(['callId', 'key', 'bytes', 'sha256', 'createdAt'])
       .where('callId', '=', actor.subject)
       .executeTakeFirst()
-    if (row === undefined) return refuse('not_found', 'The recording no longer exists.')
+    if (row === undefined) return gone()
     return {
-      path: join(recordingsFolder(deps.settings.dataFolder), row.file),
+      bytes: row.bytes,
+      version: row.sha256,
+      modifiedAt: row.createdAt,
       contentType: 'audio/wav',
-      fileName: `${actor.subject}.wav`,
+      fileName: `${row.callId}.wav`,
+      open: async (range) => {
+        const content = await openRecording(objects, recordingsFolder(deps.settings.dataFolder), row, range)
+        if (content !== null) return content
+        return (await isBeingStored(db, row.callId))
+          ? unavailable('The recording is being stored. Retry in a moment.', { reason: 'storing' })
+          : gone()
+      },
     }
   },
 })

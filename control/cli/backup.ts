@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { backUp, restore } from '../backup/backup.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
+import type { ObjectStoreSetting } from '../config/object-store.js'
 import type { Settings } from '../config/settings.js'
 import { parseOptions, UsageError } from './options.js'
 
@@ -15,23 +16,24 @@ export async function backupCommand(
   const name = values[option]
   if (typeof name !== 'string' || name === '') throw new UsageError(`--${option} must name a file`)
   const file = resolve(name)
-  const { databaseUrl, dataFolder, rootKey } = settings()
+  const { databaseUrl, dataFolder, objectStore, rootKey } = settings()
   const key = rootKey === null ? join(dataFolder, 'root.key') : 'the value of PARLEY_ROOT_KEY'
+  const alsoNeeded = [
+    `${key}, without which what is encrypted in it stays unreadable`,
+    `${storeName(objectStore)}, the recordings and documents`,
+    `${recordingsFolder(dataFolder)}, recordings that are not stored yet`,
+  ]
+  const list = alsoNeeded.map((line) => `  ${line}\n`).join('')
   if (command === 'backup') {
     const bytes = await backUp(databaseUrl, file)
-    process.stdout.write(
-      `${file}: ${bytes} bytes.\n` +
-        'It contains the database only. Also back up:\n' +
-        `  ${key}, without which what is encrypted in it stays unreadable\n` +
-        `  ${recordingsFolder(dataFolder)}, the recordings\n`,
-    )
+    process.stdout.write(`${file}: ${bytes} bytes.\nIt contains the database only. Also back up:\n${list}`)
     return 0
   }
   await restore(databaseUrl, file)
-  process.stdout.write(
-    'The database is restored. It also needs these files of the same time:\n' +
-      `  ${key}, without which what is encrypted in it stays unreadable\n` +
-      `  ${recordingsFolder(dataFolder)}, the recordings\n`,
-  )
+  process.stdout.write(`The database is restored. It also needs these of the same time:\n${list}`)
   return 0
+}
+
+function storeName(setting: ObjectStoreSetting): string {
+  return setting.kind === 'folder' ? setting.path : `the bucket ${setting.bucket}`
 }

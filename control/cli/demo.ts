@@ -108,8 +108,7 @@ async function runDemo(
   const download = await fetch(recording.url)
   const bytes = (await download.arrayBuffer()).byteLength
   say('')
-  say(`Recording (stereo WAV, left caller, right agent): ${ended.recording?.path ?? 'none'}`)
-  say(`  through the API: ${recording.url}`)
+  say(`Recording (stereo WAV, left caller, right agent): ${recording.url}`)
 
   const wrong: string[] = []
   if (call.disposition !== 'answered') wrong.push(`the disposition is ${call.disposition}, not answered`)

@@ -1,12 +1,19 @@
-import { writeFile } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { EngineError, errorText } from '../../media/base/errors.js'
+import { silentLog } from '../../media/base/log.js'
 import { readPeaks } from '../../media/recording/peaks.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
+import { openRecording, type RecordingPlace } from '../calls/recording-file.js'
 import { drawCall } from '../calls/report/drawing.js'
 import { readCallDrawing } from '../calls/report/drawing-data.js'
 import type { Settings } from '../config/settings.js'
 import type { Db } from '../db/database.js'
+import { openObjectStore } from '../objects/open-object-store.js'
 import { UsageError } from './options.js'
 
 /** Resolution of the waveform (pixels per second), the same as the drawing's. */
@@ -22,10 +29,7 @@ export async function drawCommand(
 ): Promise<number> {
   const { callId, out, peaks: peaksFile } = parsed(args)
   return withDatabase(async (db, settings) => {
-    const found = await readCallDrawing(db, recordingsFolder(settings.dataFolder), callId)
-    if (found === null) throw new EngineError('storage_failed', `there is no call ${callId}`)
-    const { call, recording } = found
-    const peaks = recording === null ? null : await readPeaks(recording, PEAKS_PER_SECOND)
+    const { call, peaks } = await readDrawing(db, settings, callId)
     if (peaksFile !== undefined) {
       if (peaks === null)
         throw new EngineError('storage_failed', `there is no recording of ${callId}, or it was deleted`)
@@ -35,6 +39,28 @@ export async function drawCommand(
       await written(out ?? `${callId}.svg`, drawCall({ ...call, peaks }))
     }
   })
+}
+
+/** Reads a call and its waveform, which is null without a recording. */
+async function readDrawing(db: Db, settings: Settings, callId: string) {
+  const objects = await openObjectStore(settings.objectStore, silentLog)
+  const folder = await mkdtemp(join(tmpdir(), 'parley-draw-'))
+  const fetchRecording = async (place: RecordingPlace): Promise<string | null> => {
+    const content = await openRecording(objects, recordingsFolder(settings.dataFolder), place)
+    if (content === null) return null
+    const path = join(folder, 'recording.wav')
+    await pipeline(content, createWriteStream(path, { mode: 0o600 }))
+    return path
+  }
+  try {
+    const found = await readCallDrawing(db, fetchRecording, callId)
+    if (found === null) throw new EngineError('storage_failed', `there is no call ${callId}`)
+    const { call, recording } = found
+    return { call, peaks: recording === null ? null : await readPeaks(recording, PEAKS_PER_SECOND) }
+  } finally {
+    objects.close()
+    await rm(folder, { recursive: true })
+  }
 }
 
 async function written(path: string, text: string): Promise<void> {

@@ -42,8 +42,8 @@ parley staff create --email ADDRESS
 parley backup --to FILE
 parley restore --from FILE
     Copies the database to a new file while the service runs; restores it into an empty database before
-    the service starts. PostgreSQL requires pg_dump and pg_restore. Recordings and the root key are not
-    copied; the command names their locations.
+    the service starts. PostgreSQL requires pg_dump and pg_restore. Recordings, documents and the root key
+    are not copied; the command names their locations.
 
 parley trace CALL_ID [--full|--json]
     Prints the SIP messages of a call as a ladder, during the call and PARLEY_SIP_TRACE_HOURS after it;

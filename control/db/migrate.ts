@@ -16,6 +16,7 @@ import { createSecretHosts } from './migrations/0011-secret-hosts.js'
 import { addSearchAndTestRetention } from './migrations/0012-search-and-test-retention.js'
 import { addSecondSubject } from './migrations/0013-second-subject.js'
 import { createRequestBudgets } from './migrations/0014-request-budgets.js'
+import { addRecordingKeys } from './migrations/0015-recording-keys.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -39,6 +40,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0012_search_and_test_retention': addSearchAndTestRetention,
   '0013_second_subject': addSecondSubject,
   '0014_request_budgets': createRequestBudgets,
+  '0015_recording_keys': addRecordingKeys,
 }
 
 /**

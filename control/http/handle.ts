@@ -14,8 +14,9 @@ import { type AdmissionDeps, type Admitted, admit } from './admit.js'
 import type { Exchange } from './exchange.js'
 import { fingerprint, type IdempotencyStore, isFinalStatus } from './idempotency.js'
 import { readInput, type ValidInput } from './read-input.js'
-import { type RenderedResponse, renderRefusal, renderResult, send, sendFile, sendRefusal } from './reply.js'
+import { type RenderedResponse, renderRefusal, renderResult, send, sendRefusal } from './reply.js'
 import type { MountedOperation } from './routes.js'
+import { sendFile } from './send-file.js'
 
 /** Dependencies for handling requests. */
 export interface HandlerDeps extends AdmissionDeps {

@@ -1,9 +1,8 @@
-import { basename, dirname } from 'node:path'
 import type { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
-import { type FileReply, JsonText, type Operation, type ResponseHeaders } from '../api/operation.js'
+import { JsonText, type Operation, type ResponseHeaders } from '../api/operation.js'
 import { COUNT_LIMIT, type Page } from '../api/pagination.js'
-import { errorEnvelope, type Refusal, refuse } from '../api/problem.js'
+import { errorEnvelope, type Refusal } from '../api/problem.js'
 import type { RootKey } from '../base/root-key.js'
 import { type CursorScope, writeCursor } from './cursor.js'
 import type { Exchange } from './exchange.js'
@@ -71,39 +70,6 @@ export function send(exchange: Exchange, rendered: RenderedResponse): void {
 export function sendRefusal(exchange: Exchange, refusal: Refusal): void {
   send(exchange, renderRefusal(refusal, exchange.docsUrl, exchange.requestId))
 }
-
-/**
- * Sends a file, with support for byte ranges and conditional requests (RFC 9110, 13 and 14). Sends 404 if
- * the file no longer exists. Rejects only for internal errors.
- */
-export function sendFile(exchange: Exchange, file: FileReply): Promise<void> {
-  const { response } = exchange
-  response.attachment(file.fileName).set('content-type', file.contentType)
-  return new Promise((resolve, reject) => {
-    response.sendFile(
-      basename(file.path),
-      // A parent folder may have a name that starts with a dot.
-      { root: dirname(file.path), dotfiles: 'allow', cacheControl: false },
-      (error?: Error) => {
-        const status = error !== undefined && 'status' in error ? error.status : undefined
-        if (error === undefined || !response.writable) return resolve()
-        const refusal = typeof status === 'number' ? FILE_REFUSALS.get(status) : undefined
-        if (response.headersSent || refusal === undefined) return reject(error)
-        response.removeHeader('content-disposition')
-        sendRefusal(exchange, refusal)
-        resolve()
-      },
-    )
-  })
-}
-
-const FILE_REFUSALS: ReadonlyMap<number, Refusal> = new Map(
-  [
-    refuse('not_found', 'The file no longer exists.'),
-    refuse('precondition_failed', 'The file has another version.'),
-    refuse('range_not_satisfiable', 'The file has no bytes in the requested range.'),
-  ].map((refusal) => [refusal.status, refusal]),
-)
 
 function parseResult(operation: Operation, schema: z.ZodType, value: unknown): unknown {
   const parsed = schema.safeParse(value)

@@ -1,8 +1,7 @@
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
@@ -12,6 +11,7 @@ import { silentLog } from '../../media/base/log.js'
 import type { CallControl } from '../../signalling/call/ports.js'
 import type { Backlog, Deps } from '../api/deps.js'
 import { fileOperation, type Operation, operation } from '../api/operation.js'
+import { refuse } from '../api/problem.js'
 import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import { health, ready } from '../system/api.js'
@@ -213,9 +213,7 @@ t.test('an overloaded service says so, with Retry-After', async (t) => {
 })
 
 t.test('files with byte ranges', async (t) => {
-  const folder = t.testdir({ '.data': {} })
-  const path = join(folder, '.data', 'call.wav')
-  writeFileSync(path, '0123456789')
+  const modifiedAt = Date.parse('2026-03-01T00:00:00Z')
   const file = fileOperation({
     id: 'file',
     path: '/v1/files/:name',
@@ -226,9 +224,24 @@ t.test('files with byte ranges', async (t) => {
     contentType: 'audio/wav',
     fails: [],
     run: ({ params }) => ({
-      path: join(folder, '.data', params.name),
+      bytes: 10,
+      version: 'one',
+      modifiedAt,
       contentType: 'audio/wav',
       fileName: 'नमस्ते.wav',
+      open: async ({ start, end } = { start: 0, end: 9 }) => {
+        if (params.name === 'broken.wav') {
+          return new Readable({
+            read() {
+              this.push('01')
+              this.destroy(new Error('the disk failed'))
+            },
+          })
+        }
+        return params.name === 'call.wav'
+          ? Readable.from([Buffer.from('0123456789').subarray(start, end + 1)])
+          : refuse('not_found', 'The file does not exist.')
+      },
     }),
   })
   const { api } = await openApi(t, [file])
@@ -256,6 +269,44 @@ t.test('files with byte ranges', async (t) => {
   const other = await get('call.wav', { 'if-match': '"other"' })
   t.equal(other.status, 412)
   t.match(await other.json(), { error: { code: 'precondition_failed' } })
+  t.equal(beyond.headers.get('content-range'), 'bytes */10')
+  t.equal(beyond.headers.get('etag'), null)
+  const [etag, modified] = ['"one"', new Date(modifiedAt).toUTCString()]
+  t.equal(whole.headers.get('etag'), etag)
+  t.equal(whole.headers.get('last-modified'), modified)
+  t.equal(whole.headers.get('content-length'), '10')
+  const earlier = new Date(modifiedAt - 1000).toUTCString()
+  for (const [headers, status, body] of [
+    [{ 'if-match': '"x", "one"' }, 200, '0123456789'],
+    [{ 'if-match': '*' }, 200, '0123456789'],
+    [{ 'if-unmodified-since': modified }, 200, '0123456789'],
+    [{ 'if-unmodified-since': earlier }, 412, null],
+    [{ 'if-none-match': etag }, 304, ''],
+    [{ 'if-none-match': '"two"' }, 200, '0123456789'],
+    [{ 'if-modified-since': modified }, 304, ''],
+    [{ 'if-modified-since': earlier }, 200, '0123456789'],
+    [{ range: 'bytes=1-2', 'if-range': etag }, 206, '12'],
+    [{ range: 'bytes=1-2', 'if-range': modified }, 206, '12'],
+    [{ range: 'bytes=1-2', 'if-range': '"two"' }, 200, '0123456789'],
+    [{ range: 'bytes=1-2,4-5' }, 200, '0123456789'],
+    [{ range: 'bytes=0-99' }, 206, '0123456789'],
+    [{ range: 'nonsense' }, 200, '0123456789'],
+    [{ range: 'pages=1-2' }, 200, '0123456789'],
+  ] as const) {
+    // Otherwise fetch asks every cache for a new response.
+    const answer = await get('call.wav', { 'cache-control': 'max-age=0', ...headers })
+    t.equal(answer.status, status, JSON.stringify(headers))
+    const text = await answer.text()
+    if (body !== null) t.equal(text, body, JSON.stringify(headers))
+  }
+  const head = await fetch(`${api.url}/v1/files/call.wav`, { method: 'HEAD' })
+  t.equal(head.status, 200)
+  t.equal(head.headers.get('content-length'), '10')
+  await t.rejects(
+    get('broken.wav').then((answer) => answer.text()),
+    'a file that breaks off is no whole file',
+  )
+
   const gone = await get('other.wav')
   t.equal(gone.status, 404)
   t.equal(gone.headers.get('content-disposition'), null)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
+import { type FileHandle, link, open, rename, rm, unlink } from 'node:fs/promises'
 import { basename } from 'node:path'
 import opus from '@discordjs/opus'
 import { EngineError } from '../base/errors.js'
@@ -16,19 +16,36 @@ export function opusPath(path: string): string {
   return path.replace(/(?:\.wav)?$/, '.opus')
 }
 
+/** A second name of a recording, under which it can be read after it was moved to the object store. */
+function heldPath(path: string): string {
+  return `${path}.copying`
+}
+
+/** Keeps a finished recording readable for `compressRecording`, which may come later. Throws file system errors. */
+export async function holdRecording(path: string): Promise<void> {
+  await rm(heldPath(path), { force: true })
+  await link(path, heldPath(path))
+}
+
+/** Gives up a held recording. */
+export async function releaseRecording(path: string): Promise<void> {
+  await rm(heldPath(path), { force: true })
+}
+
 /**
- * Writes an Opus copy (RFC 7845) beside a finished recording and returns its size (bytes). The copy gets its
- * final name when it is complete. Throws file system errors, and EngineError `internal` when the file is not
- * a recording of Parley.
+ * Writes an Opus copy (RFC 7845) beside a held recording and returns its size (bytes). The copy gets its final
+ * name when it is complete. Throws file system errors, and EngineError `internal` when the file is not a
+ * recording of Parley.
  */
 export async function compressRecording(path: string): Promise<number> {
-  const wav = await open(path, 'r')
+  const wav = await open(heldPath(path), 'r')
   try {
     const format = await readWavFormat(wav)
     const frames = ((await wav.stat()).size - WAV_HEADER_BYTES) / (2 * format.channels)
     return await compress(wav, format, frames, opusPath(path))
   } finally {
     await wav.close()
+    await releaseRecording(path)
   }
 }
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { readWav, writeWav } from '../../fixtures/audio/wav.js'
-import { compressRecording, opusPath } from './compress.js'
+import { compressRecording, holdRecording, opusPath } from './compress.js'
 import { finishRecording, recoverRecording } from './finish.js'
 import { Recorder } from './recorder.js'
 
@@ -148,7 +148,11 @@ t.test('ffmpeg decodes the Opus copy', { skip: FFMPEG }, async (t) => {
     const right = tone(1300, 12_345, rate, 0.3)
     left.fill(0, rate, 2 * rate)
     await writeFile(path, writeWav({ rate, channels: [left, right] }))
+    await holdRecording(path)
+    const kept = await readFile(path)
+    await unlink(path)
     const bytes = await compressRecording(path)
+    await writeFile(path, kept)
     const copy = opusPath(path)
     t.equal(bytes, (await stat(copy)).size)
     t.ok(bytes * 3 < (await stat(path)).size, `${bytes} bytes`)

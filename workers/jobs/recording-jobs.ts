@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { isTimeoutError, StaticPool } from 'node-worker-threads-pool'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
+import { holdRecording, releaseRecording } from '../../media/recording/compress.js'
 import { finishRecording, type RecordedFile } from '../../media/recording/finish.js'
 import type { RawRecording } from '../../media/recording/recorder.js'
 import { logThreadErrors } from './job-errors.js'
@@ -42,7 +43,7 @@ export class RecordingJobs {
    */
   async finish(raw: RawRecording): Promise<RecordedFile | null> {
     const file = await this.#finished(raw)
-    if (file !== null && this.#compress) this.#copyLater(file.path)
+    if (file !== null && this.#compress) await this.#copyLater(file.path)
     return file
   }
 
@@ -53,8 +54,9 @@ export class RecordingJobs {
   }
 
   async #finishAll(): Promise<void> {
-    if (this.#copies.length > 0) this.#log.warn({ copies: this.#copies.length }, 'recording.copies_skipped')
-    this.#copies.length = 0
+    const skipped = this.#copies.splice(0)
+    if (skipped.length > 0) this.#log.warn({ copies: skipped.length }, 'recording.copies_skipped')
+    await Promise.all(skipped.map(releaseRecording))
     // Terminating a thread during a job would leave the library's timer running.
     await Promise.allSettled(this.#running)
     await this.#pool?.destroy()
@@ -75,9 +77,16 @@ export class RecordingJobs {
     return reply.file
   }
 
-  #copyLater(path: string): void {
+  async #copyLater(path: string): Promise<void> {
     if (this.#closing !== null || this.#copies.length >= MAX_WAITING) {
       this.#log.warn({}, 'recording.copy_skipped')
+      return
+    }
+    try {
+      // The recording is moved to the object store as soon as the end of the call is stored.
+      await holdRecording(path)
+    } catch (error) {
+      this.#log.error({ error: errorText(error) }, 'recording.copy_failed')
       return
     }
     this.#copies.push(path)

@@ -337,7 +337,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/hangup', reply: 'data' }, input, options)
   }
 
-  /** Download a recording. Takes the signed URL that "Get the download URL of a recording" returns. */
+  /** Download a recording. Takes the signed URL that "Get the download URL of a recording" returns. Answers 503 for a moment when the process that carried the call has not stored the recording yet. */
   downloadMedia(input: { readonly token: string }, options: RequestOptions = {}): Promise<Response> {
     return this.send({ method: 'GET', path: '/v1/media/{token}', reply: 'file' }, input, options)
   }

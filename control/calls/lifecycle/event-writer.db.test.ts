@@ -124,13 +124,13 @@ await onEachDialect(t, async (t, open) => {
 
   await t.test('a database outage delays events, an event that cannot be stored is counted', async (t) => {
     const calling = await openTestCalling(await open())
-    const { deps, folder } = calling
+    const { deps } = calling
     const clock = new VirtualClock()
     await calling.publishAgent()
     const id = await place(calling)
     const busy = () => Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
     const errors: Error[] = [busy(), busy(), busy()]
-    const bridge = openCallEventWriter({ db: failing(deps.db, errors), clock, log: silentLog, folder })
+    const bridge = openCallEventWriter({ db: failing(deps.db, errors), clock, log: silentLog })
     bridge.publish({ callId: id, seq: 0, at: clock.wall(), type: 'answered' })
     bridge.publish({ callId: id, seq: 1, at: clock.wall(), ...ENDED })
     await until(async () => {

@@ -37,10 +37,8 @@ export function openCallEventWriter(options: {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
-  /** Folder of the recordings. */
-  readonly folder: string
 }): CallEventWriter {
-  const { db, clock, log, folder } = options
+  const { db, clock, log } = options
   const scope = new Scope()
   const queues = new Map<CallId, CallEvent[]>()
   const pumps = new Set<Promise<void>>()
@@ -61,7 +59,7 @@ export function openCallEventWriter(options: {
   async function store(event: CallEvent): Promise<void> {
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(LAST_RETRY_MS, waitMs * 2)) {
       try {
-        await db.transaction().execute((trx) => storeCallEvent(trx, event, folder))
+        await db.transaction().execute((trx) => storeCallEvent(trx, event))
         return
       } catch (error) {
         const fields = { callId: event.callId, seq: event.seq, type: event.type, error: errorText(error) }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -8,6 +9,7 @@ import { silentLog } from '../../../media/base/log.js'
 import { UNVERIFIED_KEPT_MS } from '../../access/accounts/store.js'
 import { retentionHandlers, scheduleRetention } from '../../app/retention.js'
 import { openJobRunner } from '../../jobs/runner.js'
+import { storingHandler } from './store-recording.js'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -32,7 +34,12 @@ async function recordedCall(calling: TestCalling): Promise<string> {
       type: 'ended',
       ending: { by: 'callee', cause: 'caller_hangup', fault: 'none' },
       rtp: null,
-      recording: { path, bytes: 4, durationMs: 1_000, sha256: 'a'.repeat(64) },
+      recording: {
+        path,
+        bytes: 4,
+        durationMs: 1_000,
+        sha256: createHash('sha256').update('RIFF').digest('hex'),
+      },
     },
   )
   return id
@@ -47,6 +54,8 @@ await onEachDialect(t, async (t, open) => {
   const calling = await openTestCalling(database, { wallMs: startsAt })
   startsAt += 730 * DAY
   const { send, clock, folder } = calling
+  const { objects } = calling.deps
+  const recordings = { db, objects, log: silentLog, nodeId: 'node-1', folder }
   mkdirSync(folder, { recursive: true })
   await calling.publishAgent()
   await scheduleRetention(db, 'node-1', clock.wall())
@@ -54,7 +63,10 @@ await onEachDialect(t, async (t, open) => {
     db,
     clock,
     log: silentLog,
-    handlers: retentionHandlers({ db, clock, log: silentLog, nodeId: 'node-1', recordings: folder }),
+    handlers: [
+      storingHandler(recordings),
+      ...retentionHandlers({ ...recordings, clock, recordings: folder }),
+    ],
     pollMs: 1_000 * DAY,
   })
   // A running job renews its lease throughout a jump of the clock.
@@ -68,10 +80,17 @@ await onEachDialect(t, async (t, open) => {
     const id = await recordedCall(calling)
     const path = `/v1/calls/${id}`
     const file = join(folder, `${id}.wav`)
+    const copy = join(folder, `${id}.opus`)
+    writeFileSync(copy, 'OggS')
+    const key = `recordings/${id}.wav`
     const stray = join(folder, 'notes.txt')
     writeFileSync(stray, 'not ours')
     const link = String(dataOf(await send('GET', `${path}/recording`)).url)
-    t.equal(await (await fetch(link)).text(), 'RIFF')
+    t.equal(await (await fetch(link)).text(), 'RIFF', 'read from the folder')
+    await runner.idle()
+    t.notOk(existsSync(file), 'the job moves it to the store')
+    t.match(await objects.head(key), { bytes: 4 })
+    t.equal(await (await fetch(link)).text(), 'RIFF', 'read from the store')
 
     await pass(90 * DAY - 1)
     t.match(dataOf(await send('GET', path)), { hasRecording: true, hasTranscript: true })
@@ -82,8 +101,9 @@ await onEachDialect(t, async (t, open) => {
     const gone = await send('GET', `${path}/recording`)
     t.equal(gone.status, 404)
     t.equal(code(gone), 'not_found')
-    t.notOk(existsSync(file), 'the file is gone with its row')
-    t.ok(existsSync(join(folder, `${fresh}.wav`)), 'a younger one stays')
+    t.equal(await objects.head(key), null, 'the object is gone with its row')
+    t.notOk(existsSync(copy), 'and so is the Opus copy')
+    t.ok(await objects.head(`recordings/${fresh}.wav`), 'a younger one stays')
     t.equal((await send('GET', `/v1/calls/${fresh}/recording`)).status, 200)
     t.ok(existsSync(stray), 'what is no recording is left alone')
 

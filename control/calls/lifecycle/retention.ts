@@ -6,6 +6,8 @@ import { minimumId } from '../../../media/base/ids.js'
 import type { Log } from '../../../media/base/log.js'
 import type { Db } from '../../db/database.js'
 import { sweep } from '../../db/sweep.js'
+import type { ObjectStore } from '../../objects/object-store.js'
+import { RECORDING_KEYS } from './settle.js'
 
 const DAY_MS = 24 * 3_600_000
 /** Days after a call for which its recording and its transcript are kept. */
@@ -52,8 +54,23 @@ function sweepSpeech(db: Db, table: 'transcriptSegments' | 'callEvents', now: nu
 }
 
 /**
- * Deletes the files of expired recordings, also those without a row. The age comes from the file name, so
- * that a large folder is read only once.
+ * Deletes expired recordings from the object store, also those without a row. Returns true if there may be
+ * more. Keys sort by the start of their calls, so that only expired ones are read.
+ */
+export async function sweepStoredRecordings(objects: ObjectStore, now: number): Promise<boolean> {
+  const oldest = endedBefore(now, RECORDING_DAYS)
+  let deleted = 0
+  for await (const { key } of objects.list(RECORDING_KEYS)) {
+    if (key >= `${RECORDING_KEYS}${oldest}`) return false
+    await objects.delete(key)
+    if (++deleted === SWEEP_CALLS) return true
+  }
+  return false
+}
+
+/**
+ * Deletes the local files of expired recordings: Opus copies and what was never stored. The age comes from the
+ * file name, so that a large folder is read only once.
  */
 export async function sweepRecordingFiles(
   folder: string,

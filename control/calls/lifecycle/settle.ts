@@ -1,4 +1,4 @@
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import type { AnsweredBy } from '../../../media/agent/answering-machine/answering-machine-detector.js'
 import type { TurnTrace } from '../../../media/agent/conversation-events.js'
 import type { BotStats } from '../../../media/byo/bot-event.js'
@@ -9,12 +9,14 @@ import { RATES, rateCall } from '../../billing/rating.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { CallRow } from '../../db/tables/calling.js'
 import { insertEvent } from '../../events/store.js'
+import { addJobs } from '../../jobs/store.js'
 import { startResultExtraction } from '../../results/store.js'
 import { releaseSlot } from '../placement/call-slots.js'
 import { botLatency, callLatency } from '../report/latency.js'
 import { segmentOf } from '../transcript.js'
 import { LEASE_MS } from './leases.js'
 import { recoverCallRecording } from './recover-recording.js'
+import { storingJob } from './storing-job.js'
 
 /** Returns the folder of recordings below the data folder. */
 export function recordingsFolder(dataFolder: string): string {
@@ -25,12 +27,20 @@ export function recordingPath(folder: string, callId: string): string {
   return join(folder, `${callId}.wav`)
 }
 
+/** Returns the key of a call's recording in the object store. */
+export function recordingKey(callId: string): string {
+  return `${RECORDING_KEYS}${callId}.wav`
+}
+
+/** Prefix of the keys of all recordings. They sort by the start of their calls. */
+export const RECORDING_KEYS = 'recordings/'
+
 /**
  * Stores one event of a call and everything it changes: the call's state, transcript, bill, recording and
  * slot, and the events that customers see. Storing an event twice changes nothing; neither does an event that
  * does not fit the call's state.
  */
-export async function storeCallEvent(trx: Trx, event: CallEvent, folder: string): Promise<void> {
+export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> {
   const { callId, seq, type, at, ...body } = event
   const stored = await trx
     .insertInto('callEvents')
@@ -68,7 +78,7 @@ export async function storeCallEvent(trx: Trx, event: CallEvent, folder: string)
         .execute()
       break
     case 'ended':
-      await endCall(trx, event, folder)
+      await endCall(trx, event)
       break
     default:
       break
@@ -82,7 +92,7 @@ function apiAnsweredBy(by: AnsweredBy): string {
 
 type Ended = CallEvent & { readonly type: 'ended' }
 
-async function endCall(trx: Trx, event: Ended, folder: string): Promise<void> {
+async function endCall(trx: Trx, event: Ended): Promise<void> {
   const { callId, at, ending, recording } = event
   const call = await trx
     .selectFrom('calls')
@@ -123,13 +133,14 @@ async function endCall(trx: Trx, event: Ended, folder: string): Promise<void> {
         callId,
         organizationId: call.organizationId,
         environment: call.environment,
-        file: relative(folder, recording.path),
+        key: recordingKey(callId),
         bytes: recording.bytes,
         durationMs: Math.round(recording.durationMs),
         sha256: recording.sha256,
         createdAt: at,
       })
       .execute()
+    await addJobs(trx, [storingJob(callId, call.nodeId, at)], at)
   }
   await releaseSlot(trx, callId)
   if (!(await startResultExtraction(trx, ended, at))) await publishEvent(trx, ended, 'call.completed', at)
@@ -181,7 +192,7 @@ export async function settleAbandonedCalls(
       rtp: null,
       recording,
     }
-    await db.transaction().execute((trx) => storeCallEvent(trx, ended, folder))
+    await db.transaction().execute((trx) => storeCallEvent(trx, ended))
   }
   // Releases slots of calls whose row was never made.
   await db.deleteFrom('callSlots').where('nodeId', '=', nodeId).execute()

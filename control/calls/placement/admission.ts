@@ -100,7 +100,7 @@ async function admit(
           fault: 'customer',
           note: full,
         } as const
-        await storeCallEvent(trx, callNeverBegan(callId, ending, now), options.folder)
+        await storeCallEvent(trx, callNeverBegan(callId, ending, now))
       }
     })
   } catch (error) {

@@ -1,19 +1,21 @@
-import { access } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import type { Db } from '../../db/database.js'
+import type { RecordingPlace } from '../recording-file.js'
 import type { CallDrawing } from './drawing.js'
 
-/** A call to draw, without its waveform, and the path of its recording; null when there is none. */
+/** A call to draw, without its waveform, and a file with its recording; null when there is none. */
 export interface CallDrawingSource {
   readonly call: Omit<CallDrawing, 'peaks'>
   readonly recording: string | null
 }
 
-/** Reads a call to draw. Returns null when there is no such call. */
+/**
+ * Reads a call to draw. `fetch` returns a local file with a recording, or null when it was deleted. Returns null
+ * when there is no such call.
+ */
 export async function readCallDrawing(
   db: Db,
-  folder: string,
+  fetch: (recording: RecordingPlace) => Promise<string | null>,
   callId: string,
 ): Promise<CallDrawingSource | null> {
   const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
@@ -29,11 +31,11 @@ export async function readCallDrawing(
   )
   const recording = await db
     .selectFrom('recordings')
-    .select(['file', 'durationMs'])
+    .select(['callId', 'key', 'durationMs'])
     .where('callId', '=', callId)
     .executeTakeFirst()
-  const path = recording === undefined ? null : join(folder, recording.file)
-  const there = path !== null && (await exists(path))
+  const path = recording === undefined ? null : await fetch(recording)
+  const there = path !== null
   const turns = turnsOf(events)
   const live = call.answeredAt === null || call.endedAt === null ? 0 : call.endedAt - call.answeredAt
   return {
@@ -55,7 +57,7 @@ export async function readCallDrawing(
       replies: repliesOf(events),
       marks: marksOf(events),
     },
-    recording: there ? path : null,
+    recording: path,
   }
 }
 
@@ -92,11 +94,4 @@ function marksOf(events: readonly CallEvent[]): CallDrawing['marks'] {
         return []
     }
   })
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  )
 }

@@ -154,8 +154,8 @@ export interface RecordingRow {
   readonly callId: string
   readonly organizationId: string
   readonly environment: Environment
-  /** Path relative to the recordings folder. */
-  readonly file: string
+  /** Key in the object store. */
+  readonly key: string
   readonly bytes: number
   readonly durationMs: number
   readonly sha256: string

@@ -28,6 +28,8 @@ t.test('parley draw of a real call in which the agent is interrupted', { timeout
   const turns = service.of(callId, 'turn').filter(({ turn }) => turn.heardText !== '')
   const cut = turns.filter(({ turn }) => turn.cutAtMs !== undefined)
   const waits = service.of(callId, 'trace').filter(({ trace }) => trace.firstPacketMs !== null)
+  const { url } = await service.api('GET', `/v1/calls/${callId}/recording`)
+  const wav = readWav(new Uint8Array(await (await fetch(String(url))).arrayBuffer()))
   await service.parley.close()
 
   const draw = async (...args: string[]) => {
@@ -51,7 +53,6 @@ t.test('parley draw of a real call in which the agent is interrupted', { timeout
   t.ok(of('wave').length >= 2)
 
   const peaks = JSON.parse(await readFile(json, 'utf8'))
-  const wav = readWav(await readFile(join(service.dataFolder, 'recordings', `${callId}.wav`)))
   t.equal(peaks.length, Math.ceil((wav.channels[0]?.length ?? 0) / peaks.samples_per_pixel))
   for (const [channel, pcm] of wav.channels.entries()) {
     const highest = pcm.reduce((most, sample) => Math.max(most, sample), -32_768) >> 8
@@ -60,7 +61,10 @@ t.test('parley draw of a real call in which the agent is interrupted', { timeout
     t.ok(highest > 5, 'somebody spoke')
   }
 
-  await rm(join(service.dataFolder, 'recordings', `${callId}.wav`))
+  // It lies in one of the two folders: the service may have stopped before it was stored.
+  for (const folder of ['recordings', 'objects']) {
+    await rm(join(service.dataFolder, folder), { recursive: true, force: true })
+  }
   t.match(await draw(callId), { status: 0, stdout: `${callId}.svg\n` })
   t.match(await readFile(join(service.dataFolder, `${callId}.svg`), 'utf8'), /no recording/)
 

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { readWav } from '../../../fixtures/audio/wav.js'
@@ -51,5 +50,4 @@ t.test('the disk runs full in the middle of a call', { skip, timeout: 150_000 },
   t.equal(createHash('sha256').update(file).digest('hex'), sha256)
   const wav = readWav(file)
   t.equal(wav.channels[0]?.length, 2 * 8000, 'what was written before can be played')
-  t.strictSame(await readFile(join(folder, `${callId}.wav`)), Buffer.from(file))
 })
