@@ -112,6 +112,9 @@ export class Commentary {
       case 'held':
         say(`             -- ${event.on ? 'on hold' : 'off hold'}`)
         break
+      case 'transfer':
+        say(`             -- transfer ${event.attempt} to ${event.destination}: ${event.status}`)
+        break
       case 'ended':
         say(`             -- ended by ${event.ending.by}: ${event.ending.cause}`)
         this.#resolveEnded(event)

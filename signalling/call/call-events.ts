@@ -3,8 +3,20 @@ import type { BotStats } from '../../media/byo/bot-event.js'
 import type { RtpStats } from '../../media/rtp/stats.js'
 import type { RecordingFile } from '../../workers/channel/protocol.js'
 import type { Ending } from './ending.js'
+import type { TransferMode, TransferOutcome, TransferStatus } from './transfer-machine.js'
 
 export type CallId = string
+
+/** A step of an attempt to hand the call to a person; `destination` is the name that the transfer plan gave. */
+export interface TransferEvent {
+  readonly type: 'transfer'
+  /** 1 or 2. */
+  readonly attempt: number
+  readonly mode: TransferMode
+  readonly destination: string
+  readonly status: TransferStatus
+  readonly outcome: TransferOutcome | null
+}
 
 /**
  * The events of a call, in order. `seq` increases by one per call; `at` is Unix time (ms). The control plane
@@ -20,6 +32,7 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
   /** Statistics of the customer's bot; once, before `ended`. */
   | { readonly type: 'bot_stats'; readonly stats: BotStats }
   | { readonly type: 'held'; readonly on: boolean }
+  | TransferEvent
   /** The last event of every call, exactly once. */
   | {
       readonly type: 'ended'

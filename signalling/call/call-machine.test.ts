@@ -14,6 +14,7 @@ const states: Readonly<Record<string, CallState>> = {
   answeringOut: { kind: 'answering', direction: 'outbound' },
   live: { kind: 'live' },
   held: { kind: 'held' },
+  parting: { kind: 'parting', ending: api },
   endingBoth: { kind: 'ending', ending: bye, leg: true, media: true },
   endingLeg: { kind: 'ending', ending: bye, leg: true, media: false },
   endingMedia: { kind: 'ending', ending: bye, leg: false, media: true },
@@ -31,11 +32,16 @@ const inputs: Readonly<Record<string, CallInput>> = {
   mediaTimeout: { type: 'mediaTimeout' },
   legEnded: { type: 'legEnded', ending: bye },
   finish: { type: 'finish', ending: api },
+  finishWithLine: { type: 'finishWithLine', ending: api, line: 'Goodbye.' },
+  lineSaid: { type: 'lineSaid' },
+  agentReleased: { type: 'agentReleased' },
   legClosed: { type: 'legClosed' },
   mediaClosed: { type: 'mediaClosed' },
   ring: { type: 'timer', name: 'ring' },
   ack: { type: 'timer', name: 'ack' },
   guard: { type: 'timer', name: 'guard' },
+  reaper: { type: 'timer', name: 'reaper' },
+  partingTimer: { type: 'timer', name: 'parting' },
   closing: { type: 'timer', name: 'closing' },
 }
 
@@ -46,11 +52,12 @@ const table: Readonly<Record<string, string>> = {
   'queuedIn mediaOpened': 'answering inbound | startTimer:ack answer',
   'queuedOut mediaOpened': 'dialing | startTimer:ring publishDialing sendInvite',
   'dialing progress': 'ringing | publishRinging:183',
-  'dialing legAnswered': 'answering outbound | cancelTimers startTimer:guard connectMedia',
-  'ringing legAnswered': 'answering outbound | cancelTimers startTimer:guard connectMedia',
+  'dialing legAnswered': 'answering outbound | cancelTimers startTimer:guard startTimer:reaper connectMedia',
+  'ringing legAnswered': 'answering outbound | cancelTimers startTimer:guard startTimer:reaper connectMedia',
   'dialing ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
   'ringing ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
-  'answeringIn legAnswered': 'answering inbound | cancelTimers startTimer:guard connectMedia',
+  'answeringIn legAnswered':
+    'answering inbound | cancelTimers startTimer:guard startTimer:reaper connectMedia',
   'answeringIn mediaLive': 'live | publishAnswered',
   'answeringOut mediaLive': 'live | publishAnswered',
   'answeringIn ack': 'ending carrier_error leg media | cancelTimers startTimer:closing endLeg closeMedia',
@@ -65,8 +72,29 @@ const table: Readonly<Record<string, string>> = {
           `${state} finish`,
           'ending api_hangup leg media | cancelTimers startTimer:closing endLeg closeMedia',
         ],
+        ...(state === 'live'
+          ? []
+          : [
+              [
+                `${state} finishWithLine`,
+                'ending api_hangup leg media | cancelTimers startTimer:closing endLeg closeMedia',
+              ],
+            ]),
         [`${state} guard`, 'ending internal leg media | cancelTimers startTimer:closing endLeg closeMedia'],
+        [`${state} reaper`, 'ending internal leg media | cancelTimers startTimer:closing endLeg closeMedia'],
         [`${state} legEnded`, 'ending caller_hangup media | cancelTimers startTimer:closing closeMedia'],
+      ],
+    ),
+  ),
+  'live finishWithLine': 'parting api_hangup | startTimer:parting sayLine:Goodbye.',
+  'live agentReleased': 'live | cancelTimer:guard',
+  'held agentReleased': 'held | cancelTimer:guard',
+  'parting legEnded': 'ending api_hangup media | cancelTimers startTimer:closing closeMedia',
+  ...Object.fromEntries(
+    ['lineSaid', 'finish', 'mediaTimeout', 'ring', 'ack', 'guard', 'reaper', 'partingTimer', 'closing'].map(
+      (input) => [
+        `parting ${input}`,
+        'ending api_hangup leg media | cancelTimers startTimer:closing endLeg closeMedia',
       ],
     ),
   ),
@@ -86,6 +114,8 @@ function describe(state: CallState): string {
     case 'queued':
     case 'answering':
       return `${state.kind} ${state.direction}`
+    case 'parting':
+      return `${state.kind} ${state.ending.cause}`
     case 'ending':
       return [state.kind, state.ending.cause, state.leg && 'leg', state.media && 'media']
         .filter(Boolean)
@@ -104,7 +134,10 @@ t.test('every state and every input', async (t) => {
       const shown = effects.map((effect) => {
         switch (effect.type) {
           case 'startTimer':
-            return `startTimer:${effect.name}`
+          case 'cancelTimer':
+            return `${effect.type}:${effect.name}`
+          case 'sayLine':
+            return `sayLine:${effect.line}`
           case 'publishRinging':
             return `publishRinging:${effect.sip}`
           case 'publishHeld':

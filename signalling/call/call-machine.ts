@@ -18,6 +18,8 @@ export type CallState =
   | { readonly kind: 'answering'; readonly direction: CallDirection }
   | { readonly kind: 'live' }
   | { readonly kind: 'held' }
+  /** The last words are being said; the first ending counts. */
+  | { readonly kind: 'parting'; readonly ending: Ending }
   | {
       readonly kind: 'ending'
       readonly ending: Ending
@@ -27,7 +29,8 @@ export type CallState =
     }
   | { readonly kind: 'ended' }
 
-export type CallTimerName = 'ring' | 'ack' | 'guard' | 'closing'
+/** `guard` bounds the agent's part of a call, `reaper` the whole call. */
+export type CallTimerName = 'ring' | 'ack' | 'guard' | 'reaper' | 'parting' | 'closing'
 
 export type CallInput =
   | { readonly type: 'begin' }
@@ -47,6 +50,12 @@ export type CallInput =
   | { readonly type: 'legEnded'; readonly ending: Ending }
   /** Parley ends the call. */
   | { readonly type: 'finish'; readonly ending: Ending }
+  /** Parley ends the call with last words; at once when nobody would hear them. */
+  | { readonly type: 'finishWithLine'; readonly ending: Ending; readonly line: string }
+  /** The last words were said. */
+  | { readonly type: 'lineSaid' }
+  /** The agent left the call to a person. */
+  | { readonly type: 'agentReleased' }
   | { readonly type: 'legClosed' }
   | { readonly type: 'mediaClosed' }
   | { readonly type: 'timer'; readonly name: CallTimerName }
@@ -61,6 +70,8 @@ export type CallEffect =
   | { readonly type: 'connectMedia' }
   /** Sends CANCEL, BYE or a refusal, depending on the state of the leg; reports `legClosed`. */
   | { readonly type: 'endLeg'; readonly ending: Ending }
+  /** Says the last words to all; reports `lineSaid`. */
+  | { readonly type: 'sayLine'; readonly line: string }
   /** Closes the media session; reports `mediaClosed`. */
   | { readonly type: 'closeMedia'; readonly ending: Ending }
   | { readonly type: 'publishDialing' }
@@ -70,6 +81,7 @@ export type CallEffect =
   /** Publishes the end; the last effect of every call. */
   | { readonly type: 'publishEnded'; readonly ending: Ending }
   | { readonly type: 'startTimer'; readonly name: CallTimerName }
+  | { readonly type: 'cancelTimer'; readonly name: CallTimerName }
   | { readonly type: 'cancelTimers' }
 
 export interface CallStep {
@@ -83,12 +95,14 @@ export interface CallStep {
 export function step(state: CallState, input: CallInput): CallStep {
   if (state.kind === 'ended') return { next: state, effects: [] }
   if (state.kind === 'ending') return stepEnding(state, input)
+  if (state.kind === 'parting') return stepParting(state, input)
 
   // These inputs end the call in every state.
   if (input.type === 'finish') return end(input.ending, true)
+  if (input.type === 'finishWithLine' && state.kind !== 'live') return end(input.ending, true)
   if (input.type === 'legEnded') return end(input.ending, false)
   if (input.type === 'legClosed' || input.type === 'mediaClosed') return { next: state, effects: [] }
-  if (input.type === 'timer' && input.name === 'guard') return end(GUARD, true)
+  if (input.type === 'timer' && (input.name === 'guard' || input.name === 'reaper')) return end(GUARD, true)
 
   switch (state.kind) {
     case 'queued':
@@ -155,7 +169,12 @@ function stepRinging(state: CallState & { kind: 'dialing' | 'ringing' }, input: 
 function connect(direction: CallDirection): CallStep {
   return {
     next: { kind: 'answering', direction },
-    effects: [{ type: 'cancelTimers' }, { type: 'startTimer', name: 'guard' }, { type: 'connectMedia' }],
+    effects: [
+      { type: 'cancelTimers' },
+      { type: 'startTimer', name: 'guard' },
+      { type: 'startTimer', name: 'reaper' },
+      { type: 'connectMedia' },
+    ],
   }
 }
 
@@ -167,11 +186,37 @@ function stepAnswering(state: CallState & { kind: 'answering' }, input: CallInpu
 }
 
 function stepLive(state: CallState & { kind: 'live' | 'held' }, input: CallInput): CallStep {
+  if (input.type === 'finishWithLine') {
+    return {
+      next: { kind: 'parting', ending: input.ending },
+      effects: [
+        { type: 'startTimer', name: 'parting' },
+        { type: 'sayLine', line: input.line },
+      ],
+    }
+  }
+  if (input.type === 'agentReleased')
+    return { next: state, effects: [{ type: 'cancelTimer', name: 'guard' }] }
   if (input.type === 'hold' && input.on !== (state.kind === 'held'))
     return { next: { kind: input.on ? 'held' : 'live' }, effects: [{ type: 'publishHeld', on: input.on }] }
   // A peer that holds us may stop sending.
   if (input.type === 'mediaTimeout' && state.kind === 'live') return end(NO_MEDIA, true)
   return { next: state, effects: [] }
+}
+
+/** Whatever happens meanwhile, the call ends as it was asked to. */
+function stepParting(state: CallState & { kind: 'parting' }, input: CallInput): CallStep {
+  switch (input.type) {
+    case 'legEnded':
+      return end(state.ending, false)
+    case 'lineSaid':
+    case 'finish':
+    case 'mediaTimeout':
+    case 'timer':
+      return end(state.ending, true)
+    default:
+      return { next: state, effects: [] }
+  }
 }
 
 function stepEnding(state: CallState & { kind: 'ending' }, input: CallInput): CallStep {

@@ -11,10 +11,12 @@ import type { SipServer } from '../sip/sip-port.js'
 import { uriUser } from '../sip/sip-uri.js'
 import type { InviteSource, TrunkAuthenticator } from '../trunk/trunk-authenticator.js'
 import { TrunkLimiter } from '../trunk/trunk-limiter.js'
-import { Call, callTimers } from './call.js'
+import { Call, type CallDeps, callTimers } from './call.js'
 import { type CallId, callNeverBegan } from './call-events.js'
 import { type Ending, endingOfHangUp, endingOfTrunk, SHUTDOWN } from './ending.js'
+import type { DialledLeg } from './further-leg.js'
 import { InboundLeg } from './inbound-leg.js'
+import type { LegEvents } from './leg.js'
 import { OutboundLeg } from './outbound-leg.js'
 import type {
   AdmissionControl,
@@ -26,10 +28,13 @@ import type {
   EventSink,
   InboundInvite,
   InboundTrunk,
+  LegClearance,
   OutboundCallSpec,
   Permit,
   TransferHandler,
+  TransferPlan,
 } from './ports.js'
+import type { TransferRefusal } from './transfer-machine.js'
 
 export interface CallManagerOptions {
   readonly sip: SipServer
@@ -56,6 +61,7 @@ const RETRY_AFTER = { 'Retry-After': '10' }
 /** Routes INVITEs to calls, places calls under permits and keeps every live call. */
 export class CallManager implements CallControl {
   readonly #options: CallManagerOptions
+  readonly #callDeps: CallDeps
   readonly #calls = new Map<CallId, Call>()
   readonly #limiter: TrunkLimiter
   /** Number of INVITEs waiting for their admission decision. */
@@ -67,6 +73,7 @@ export class CallManager implements CallControl {
 
   constructor(options: CallManagerOptions) {
     this.#options = options
+    this.#callDeps = { ...options, dialLeg: (...leg) => this.#dialLeg(...leg) }
     this.#limiter = new TrunkLimiter(options.clock)
     options.sip.onInvite((invite) => {
       this.#invited(invite).catch((error: unknown) => {
@@ -109,7 +116,7 @@ export class CallManager implements CallControl {
     scripts.announce(sipCallId)
     const target = { gateway: plan.gateway, from: permit.from, to: permit.to, sipCallId }
     const call = new Call(
-      this.#options,
+      this.#callDeps,
       {
         callId: permit.callId,
         direction: 'outbound',
@@ -128,6 +135,44 @@ export class CallManager implements CallControl {
     log.info({ callId: permit.callId, sipCallId, trunkId: trunk?.trunkId ?? null }, 'call.placed')
     this.#options.onCall?.(permit.callId, sipCallId, trunk?.trunkId ?? null)
     call.begin()
+  }
+
+  finish(callId: CallId, line: string, ending: Ending): boolean {
+    const call = this.#calls.get(callId)
+    call?.finishWithLine(line, ending)
+    return call !== undefined
+  }
+
+  transfer(callId: CallId, plan: TransferPlan): TransferRefusal | null {
+    const call = this.#calls.get(callId)
+    return call === undefined ? 'call_ending' : call.transfer(plan)
+  }
+
+  decideTransfer(callId: CallId, accepted: boolean): void {
+    this.#calls.get(callId)?.decideTransfer(accepted)
+  }
+
+  /** Dials a further leg of a call: no permit, no dial. */
+  #dialLeg(callId: CallId, { permit, gateway }: LegClearance, events: LegEvents): DialledLeg {
+    const { gate, sip, log, scripts } = this.#options
+    if (permit.callId !== callId || !gate.spend(permit))
+      throw new EngineError('permit_invalid', 'dialling requires an unspent permit of this call')
+    const { trunk } = gateway
+    const sipCallId = randomUUID()
+    if (trunk !== undefined) {
+      const refusal = this.#limiter.admitOutbound(trunk.trunkId, trunk.limits, sipCallId, permit.to)
+      if (refusal !== null) throw new EngineError('overloaded', `the trunk refuses the leg: ${refusal}`)
+    }
+    scripts.announce(sipCallId)
+    log.info({ callId, sipCallId, trunkId: trunk?.trunkId ?? null }, 'call.leg_placed')
+    const target = { gateway, from: permit.from, to: permit.to, sipCallId }
+    return {
+      leg: new OutboundLeg(sip, target, events, log),
+      release: () => {
+        scripts.forget(sipCallId)
+        if (trunk !== undefined) this.#limiter.release(trunk.trunkId, sipCallId)
+      },
+    }
   }
 
   hangUp(callId: CallId, by: 'operator' | 'engine'): boolean {
@@ -237,7 +282,7 @@ export class CallManager implements CallControl {
     // We offer what telephones support (G.711), and answer with what the caller supports.
     const codecs = admission.codecs ?? (invite.body === '' ? G711_CODECS : ALL_CODECS)
     const call = new Call(
-      this.#options,
+      this.#callDeps,
       {
         callId,
         direction: 'inbound',

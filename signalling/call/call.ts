@@ -4,13 +4,14 @@ import type { SessionRate } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
 import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
-import type {
-  ClosedSession,
-  MediaPool,
-  OpenedSession,
-  Party,
-  RemoteMedia,
-  SessionEvent,
+import {
+  CALLER_LEG,
+  type ClosedSession,
+  type MediaPool,
+  type OpenedSession,
+  type Party,
+  type RemoteMedia,
+  type SessionEvent,
 } from '../../workers/channel/protocol.js'
 import type { InfoDigit } from '../sip/info-dtmf.js'
 import type { CallEvent, CallId } from './call-events.js'
@@ -22,9 +23,11 @@ import {
   type CallTimerName,
   step,
 } from './call-machine.js'
+import { CallTransfers, type TransferDeps } from './call-transfer.js'
 import { closeReasonOf, type Ending, endingOfConversation, endingOfError } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
-import type { AgentTools, EventSink, TransferHandler } from './ports.js'
+import type { AgentTools, EventSink, TransferHandler, TransferPlan } from './ports.js'
+import type { TransferRefusal } from './transfer-machine.js'
 
 export interface CallDeps {
   readonly pool: MediaPool
@@ -34,6 +37,8 @@ export interface CallDeps {
   readonly clock: Clock
   readonly log: Log
   readonly transfers?: TransferHandler
+  /** Dials further legs. Without it a call cannot be transferred. */
+  readonly dialLeg?: TransferDeps['dialLeg']
 }
 
 export interface CallOptions {
@@ -52,6 +57,10 @@ export interface CallOptions {
 const ACK_MS = 35_000
 /** Upper bound (ms) for the BYE and the recording to finish; the pool gives up after 15 s. */
 const CLOSING_MS = 20_000
+/** Bound (ms) for the last words; the media session gives up after 20 s. */
+const PARTING_MS = 22_000
+/** No call lasts longer (ms), whoever talks. */
+const REAPER_MS = 2 * 3600 * 1000
 /** Margin (ms) of the maximum-duration timer over the agent's own limit. */
 const GUARD_MARGIN_MS = 120_000
 
@@ -63,6 +72,8 @@ export function callTimers(
     ring: ringTimeoutMs,
     ack: ACK_MS,
     guard: maxCallSeconds * 1000 + GUARD_MARGIN_MS,
+    reaper: REAPER_MS,
+    parting: PARTING_MS,
     closing: CLOSING_MS,
   }
 }
@@ -94,6 +105,9 @@ export class Call {
   /** Clock time (ms) at which media was connected; null before. Billing and disposition depend on it. */
   #answeredAt: number | null = null
   #closed: ClosedSession | null = null
+  #transfers: CallTransfers | null = null
+  /** A person has the call, so the agent's limits do not count any more. */
+  #agentLeft = false
 
   constructor(deps: CallDeps, options: CallOptions, makeLeg: (events: LegEvents) => Leg) {
     this.#deps = deps
@@ -126,6 +140,38 @@ export class Call {
   /** Ends the call. Idempotent; the first ending counts. */
   finish(ending: Ending): void {
     this.#input({ type: 'finish', ending })
+  }
+
+  /** Ends the call with last words. The first ending counts. */
+  finishWithLine(line: string, ending: Ending): void {
+    this.#input({ type: 'finishWithLine', ending, line })
+  }
+
+  /** Hands the call to a person. Returns why that is refused, or null. */
+  transfer(plan: TransferPlan): TransferRefusal | null {
+    if (this.#state.kind !== 'live' && this.#state.kind !== 'held') return 'call_ending'
+    const { dialLeg, pool, clock, log } = this.#deps
+    if (this.#transfers === null) {
+      if (dialLeg === undefined) throw new EngineError('internal', 'this call cannot be transferred')
+      this.#transfers = new CallTransfers(
+        { dialLeg, pool, clock, log },
+        {
+          callId: this.callId,
+          publish: (event) => this.#publish(event),
+          agentReleased: () => {
+            this.#agentLeft = true
+            this.#input({ type: 'agentReleased' })
+          },
+          finish: (ending) => this.finish(ending),
+        },
+      )
+    }
+    return this.#transfers.request(plan)
+  }
+
+  /** Tells what the person decided to whom the agent presents the caller. */
+  decideTransfer(accepted: boolean): void {
+    this.#transfers?.decide(accepted)
   }
 
   /** Ends the call because its media worker died. */
@@ -175,6 +221,13 @@ export class Call {
         return
       case 'connectMedia':
         this.#connectMedia()
+        return
+      case 'sayLine':
+        this.#sayLine(effect.line)
+        return
+      case 'cancelTimer':
+        this.#timers.get(effect.name)?.cancel()
+        this.#timers.delete(effect.name)
         return
       case 'endLeg':
         this.#leg.end(effect.ending).finally(() => this.#input({ type: 'legClosed' }))
@@ -264,6 +317,8 @@ export class Call {
 
   #closeMedia(ending: Ending): void {
     const why = closeReasonOf(ending)
+    // The further legs end now too; their session is closed meanwhile.
+    const legs = this.#transfers?.end(ending.cause === 'caller_hangup' ? 'caller' : 'other')
     // A session that is still being opened is closed as soon as it exists, also after the watchdog fired.
     this.#opening
       .then(async (opened) => {
@@ -272,7 +327,15 @@ export class Call {
       .catch((error: unknown) => {
         this.#deps.log.error({ callId: this.callId, error: errorText(error) }, 'call.media_close_failed')
       })
+      .then(() => legs)
       .finally(() => this.#input({ type: 'mediaClosed' }))
+  }
+
+  #sayLine(line: string): void {
+    this.#deps.pool.request({ type: 'finish', session: this.callId, line }).catch((error: unknown) => {
+      this.#deps.log.warn({ callId: this.callId, error: errorText(error) }, 'call.last_words_failed')
+      this.#input({ type: 'lineSaid' })
+    })
   }
 
   #transferRequested(request: TransferRequest): void {
@@ -298,6 +361,12 @@ export class Call {
     if (this.#state.kind === 'ended') return
     switch (event.type) {
       case 'finished':
+        if (this.#state.kind === 'parting') {
+          this.#input({ type: 'lineSaid' })
+          return
+        }
+        // The limits of an agent that left bound nobody.
+        if (this.#agentLeft || event.why === 'asked') return
         this.finish(endingOfConversation(event.why, 'message' in event ? event.message : undefined))
         return
       case 'transfer_requested':
@@ -310,7 +379,8 @@ export class Call {
         this.#useTool(event)
         return
       case 'media_timeout':
-        this.#input({ type: 'mediaTimeout' })
+        if (event.leg === CALLER_LEG) this.#input({ type: 'mediaTimeout' })
+        else this.#transfers?.mediaTimeout(event.leg)
         return
       case 'detected':
         this.#detected(event.event)

@@ -12,6 +12,7 @@ export type Cause =
   | 'voicemail'
   | 'pool_full'
   | 'api_hangup'
+  | 'transfer_completed'
   | 'carrier_error'
   | 'no_answer'
   | 'busy'
@@ -86,6 +87,7 @@ const OUTCOMES: Readonly<Record<Cause, Row>> = {
   voicemail: { unanswered: 'voicemail', answered: 'voicemail', sipAnswer: 480 },
   pool_full: { unanswered: 'failed', answered: 'unknown', sipAnswer: 503 },
   api_hangup: { unanswered: 'no_answer', answered: 'answered', sipAnswer: 480 },
+  transfer_completed: { unanswered: 'failed', answered: 'answered', sipAnswer: 480 },
   // Answered: a person was there, but the connection broke.
   carrier_error: { unanswered: 'failed', answered: 'answered', sipAnswer: 480 },
   no_answer: { unanswered: 'no_answer', answered: 'no_answer', sipAnswer: 480 },

@@ -9,7 +9,8 @@ import type { Credentials } from '../trunk/digest-client.js'
 import type { CallerIdPolicy, NumberFormat } from '../trunk/number-format.js'
 import type { TrunkLimits } from '../trunk/trunk-limiter.js'
 import type { CallEvent, CallId } from './call-events.js'
-import type { Cause } from './ending.js'
+import type { Cause, Ending } from './ending.js'
+import type { TransferMode, TransferRefusal } from './transfer-machine.js'
 
 /*
  * What signalling needs from the control plane. Signalling knows calls and legs, not customers.
@@ -177,6 +178,29 @@ export interface AgentTools {
   run(callId: CallId, tool: ToolSpec, given: Readonly<Record<string, unknown>>): Promise<string>
 }
 
+/** The right to dial a further leg of a call, and where. The permit is that of the call. */
+export interface LegClearance {
+  readonly permit: Permit
+  readonly gateway: Gateway
+}
+
+/** A transfer that the control plane allowed. Destinations are names that only `clear` understands. */
+export interface TransferPlan {
+  readonly mode: TransferMode
+  readonly destination: string
+  /** Called when nobody takes the call at the first destination; null returns the caller to the agent. */
+  readonly fallback: string | null
+  readonly ringTimeoutMs: number
+  /** Said to the caller first; null says nothing. */
+  readonly announcement: string | null
+  /** Said to the person, who presses 1 to take the call and 2 to decline. */
+  readonly brief: string | null
+  /** Said to the caller when nobody took the call. */
+  readonly missLine: string | null
+  /** Allows one dial, at the time of the dial. Resolves with null when the destination takes no calls now. */
+  clear(destination: string): Promise<LegClearance | null>
+}
+
 export interface EventSink {
   /** Takes the event in order and at once; the sink queues its storage. */
   publish(event: CallEvent): void
@@ -188,6 +212,15 @@ export interface CallControl {
   dial(permit: Permit, plan: OutboundCallSpec): void
   /** Ends a call. Returns false when there is no such live call. */
   hangUp(callId: CallId, by: 'operator' | 'engine'): boolean
+  /**
+   * Ends a call with last words to all of its parties: an agent first stops at the end of its clause. Returns false
+   * when there is no such live call.
+   */
+  finish(callId: CallId, line: string, ending: Ending): boolean
+  /** Hands a call to a person. Returns why that is refused, or null; the steps follow as events. */
+  transfer(callId: CallId, plan: TransferPlan): TransferRefusal | null
+  /** Tells the decision of the person to whom an agent presents a caller. */
+  decideTransfer(callId: CallId, accepted: boolean): void
   readonly live: number
   /** True when new calls are refused. */
   readonly draining: boolean

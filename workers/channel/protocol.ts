@@ -311,8 +311,8 @@ export interface MediaPool {
   request<R extends LegRequest>(request: R): Promise<WorkerResult<R>>
   /** Starts a session. `sipCallId` is that of the leg; bots receive it. */
   start(session: SessionId, sipCallId?: string): Promise<void>
-  /** Passes a digit that arrived by INFO; one that also arrives as RTP event counts once. */
-  digit(session: SessionId, digit: Digit, durationMs: number): Promise<void>
+  /** Passes a digit of a leg that arrived by INFO; one that also arrives as RTP event counts once. */
+  digit(session: SessionId, digit: Digit, durationMs: number, leg?: LegId): Promise<void>
   /** Reports the progress of a transfer that a bot asked for. */
   transferUpdate(session: SessionId, update: TransferUpdate): Promise<void>
   toolResult(session: SessionId, request: number, result: string): Promise<void>

@@ -5,18 +5,20 @@ import type { Digit } from '../../media/base/frame.js'
 import { type Log, silentLog } from '../../media/base/log.js'
 import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { CloseReason } from '../../media/session/endpoint.js'
-import type {
-  ClosedSession,
-  LegRequest,
-  MediaPool,
-  OpenedSession,
-  OpenSessionOptions,
-  ProviderSettings,
-  RemoteMedia,
-  SessionEvent,
-  SessionId,
-  WorkerLoad,
-  WorkerResult,
+import {
+  CALLER_LEG,
+  type ClosedSession,
+  type LegId,
+  type LegRequest,
+  type MediaPool,
+  type OpenedSession,
+  type OpenSessionOptions,
+  type ProviderSettings,
+  type RemoteMedia,
+  type SessionEvent,
+  type SessionId,
+  type WorkerLoad,
+  type WorkerResult,
 } from '../channel/protocol.js'
 import { chooseWorker } from './placement.js'
 import { WorkerSlot } from './worker-slot.js'
@@ -181,8 +183,8 @@ class ThreadPool implements RunningMediaPool {
     await this.#entry(session).slot.request({ type: 'toolResult', session, request, result }, REQUEST_MS)
   }
 
-  async digit(session: SessionId, digit: Digit, durationMs: number): Promise<void> {
-    await this.#entry(session).slot.request({ type: 'digit', session, digit, durationMs }, REQUEST_MS)
+  async digit(session: SessionId, digit: Digit, durationMs: number, leg: LegId = CALLER_LEG): Promise<void> {
+    await this.#entry(session).slot.request({ type: 'digit', session, leg, digit, durationMs }, REQUEST_MS)
   }
 
   async transferUpdate(session: SessionId, update: TransferUpdate): Promise<void> {

@@ -96,6 +96,9 @@ await onEachDialect(t, async (t, openDatabase) => {
               rig.callManager.dial(permit, plan)
             },
             hangUp: () => false,
+            finish: () => false,
+            transfer: () => 'call_ending',
+            decideTransfer: () => {},
             live: 0,
             draining: false,
             connected: true,

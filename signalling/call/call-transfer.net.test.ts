@@ -1,0 +1,201 @@
+import t from 'tap'
+import { diallerAgent } from '../../fixtures/virtual-call/dialler-agent.js'
+import { openSandboxCalls, type SandboxCalls } from '../../fixtures/virtual-call/sandbox-calls.js'
+import type { CallEvent } from './call-events.js'
+import type { TransferPlan } from './ports.js'
+
+/*
+ * Calls of two legs: real SIP, RTP and simulated people on virtual time. The sandbox carrier rings the destinations of
+ * transfers by the same table as other numbers.
+ */
+
+const LIMIT_MS = 300_000
+const AGENT = {
+  ...diallerAgent,
+  maxCallSeconds: 3600,
+  nudges: { enabled: false, hangupAfter: false, steps: [] },
+}
+
+interface Transferable extends SandboxCalls {
+  plan(change?: Partial<TransferPlan>): TransferPlan
+  /** The steps of all attempts, in order. */
+  steps(): readonly string[]
+  until(condition: (events: readonly CallEvent[]) => boolean): Promise<void>
+  untilStep(step: string): Promise<void>
+  ended(): Promise<CallEvent & { readonly type: 'ended' }>
+}
+
+/** Calls a simulated person, silent unless told, and waits until the agent has greeted. */
+async function openTransferable(
+  test: Pick<typeof t, 'teardown'>,
+  to = '+919000000011',
+): Promise<Transferable> {
+  const calls = await openSandboxCalls({ mediaTimeoutMs: 60_000 })
+  test.teardown(() => calls.close())
+  const { gateway, events, clock } = calls
+  const until = (condition: (events: readonly CallEvent[]) => boolean) =>
+    clock.until(
+      () => JSON.stringify(events.slice(-5)),
+      () => condition(events),
+      LIMIT_MS,
+    )
+  const steps = () =>
+    events.flatMap((event) =>
+      event.type === 'transfer'
+        ? [
+            [event.attempt, event.destination.slice(-2), event.status, event.outcome]
+              .filter(Boolean)
+              .join(' '),
+          ]
+        : [],
+    )
+  calls.control.dial(calls.permit('call_1', to), {
+    party: { kind: 'agent', agent: AGENT },
+    gateway,
+    ringTimeoutMs: 25_000,
+    recordTo: null,
+  })
+  await until((all) => all.some(({ type }) => type === 'turn'))
+  return {
+    ...calls,
+    plan: (change = {}) => ({
+      mode: 'screened',
+      destination: '+919000000012',
+      fallback: null,
+      ringTimeoutMs: 25_000,
+      announcement: 'I will connect you now.',
+      brief: 'A caller asks for an appointment. Press 1 to take the call.',
+      missLine: 'Nobody is available.',
+      clear: async (destination) => ({ permit: calls.permit('call_1', destination), gateway }),
+      ...change,
+    }),
+    steps,
+    until,
+    untilStep: (step) => until(() => steps().includes(step)),
+    async ended() {
+      await until((all) => all.at(-1)?.type === 'ended')
+      return events.at(-1) as CallEvent & { readonly type: 'ended' }
+    },
+  }
+}
+
+t.test('screened: the person hears the brief, presses 1, talks with the caller and hangs up', async (t) => {
+  const call = await openTransferable(t)
+  t.equal(call.control.transfer('call_1', call.plan()), null)
+  t.equal(call.control.transfer('call_1', call.plan()), 'transfer_in_progress')
+  const { ending } = await call.ended()
+  t.strictSame(call.steps(), [
+    '1 12 accepted',
+    '1 12 ringing',
+    '1 12 answered',
+    '1 12 bridged connected',
+    '1 12 completed connected',
+  ])
+  t.match(ending, { by: 'callee', cause: 'transfer_completed', fault: 'none' })
+  t.equal(call.control.live, 0)
+})
+
+t.test("blind: connected when the phone is answered; the agent's limit no longer counts", async (t) => {
+  const call = await openTransferable(t)
+  t.equal(call.control.transfer('call_1', call.plan({ mode: 'blind', destination: '+919000000009' })), null)
+  await call.untilStep('1 09 bridged connected')
+  await call.clock.wait(60_000)
+  t.equal(call.control.live, 1)
+  t.equal(call.control.hangUp('call_1', 'operator'), true)
+  t.match((await call.ended()).ending, { cause: 'api_hangup' })
+  t.equal(call.steps().at(-1), '1 09 completed connected')
+})
+
+t.test('busy at the destination, and taken at the fallback', async (t) => {
+  const call = await openTransferable(t)
+  const plan = call.plan({ destination: '+919000000002', fallback: '+919000000012' })
+  t.equal(call.control.transfer('call_1', plan), null)
+  t.match((await call.ended()).ending, { cause: 'transfer_completed' })
+  t.strictSame(call.steps(), [
+    '1 02 accepted',
+    '1 02 missed busy',
+    '2 12 accepted',
+    '2 12 ringing',
+    '2 12 answered',
+    '2 12 bridged connected',
+    '2 12 completed connected',
+  ])
+})
+
+t.test('no answer, then 503: the agent has the caller again, and a third request is refused', async (t) => {
+  const call = await openTransferable(t)
+  t.equal(
+    call.control.transfer('call_1', call.plan({ destination: '+919000000003', ringTimeoutMs: 12_000 })),
+    null,
+  )
+  await call.untilStep('1 03 missed no_answer')
+  await call.until((events) =>
+    events.some(
+      ({ type, ...event }) => type === 'turn' && JSON.stringify(event).includes('Nobody is available'),
+    ),
+  )
+  await call.until(
+    () => call.control.transfer('call_1', call.plan({ destination: '+919000000005' })) === null,
+  )
+  await call.untilStep('2 05 failed carrier_error')
+  t.equal(call.control.transfer('call_1', call.plan()), 'attempts_exhausted')
+  call.control.hangUp('call_1', 'operator')
+  await call.ended()
+  t.strictSame(call.steps(), [
+    '1 03 accepted',
+    '1 03 ringing',
+    '1 03 missed no_answer',
+    '2 05 accepted',
+    '2 05 failed carrier_error',
+  ])
+})
+
+t.test('a call that ends while the phone rings cancels the attempt', async (t) => {
+  const call = await openTransferable(t)
+  call.control.transfer('call_1', call.plan({ destination: '+919000000003' }))
+  await call.untilStep('1 03 ringing')
+  call.control.hangUp('call_1', 'operator')
+  await call.ended()
+  t.equal(call.steps().at(-1), '1 03 canceled call_ended')
+  t.equal(call.control.transfer('call_1', call.plan()), 'call_ending')
+})
+
+t.test('no permit, no dial', async (t) => {
+  for (const clear of [
+    async () => null,
+    async () => {
+      throw new Error('the database is gone')
+    },
+  ] satisfies TransferPlan['clear'][]) {
+    const call = await openTransferable(t)
+    call.control.transfer('call_1', call.plan({ clear }))
+    await call.until(() => call.steps().length === 2)
+    t.match(call.steps()[1], /^1 12 failed/)
+    call.control.hangUp('call_1', 'operator')
+    await call.ended()
+  }
+  const call = await openTransferable(t)
+  const permit = call.permit('call_of_somebody_else', '+919000000012')
+  call.control.transfer('call_1', call.plan({ clear: async () => ({ permit, gateway: call.gateway }) }))
+  await call.until(() => call.steps().length === 2)
+  t.equal(call.steps()[1], '1 12 failed carrier_error')
+})
+
+t.test('last words before the end', async (t) => {
+  const call = await openTransferable(t)
+  t.equal(
+    call.control.finish('call_1', 'Your time is over.', {
+      by: 'operator',
+      cause: 'api_hangup',
+      fault: 'none',
+    }),
+    true,
+  )
+  t.match((await call.ended()).ending, { cause: 'api_hangup' })
+  const said = call.events.flatMap((event) => (event.type === 'turn' ? [event.turn.heardText] : []))
+  t.equal(said.at(-1), 'Your time is over.')
+  t.equal(
+    call.control.finish('call_1', 'Too late.', { by: 'operator', cause: 'api_hangup', fault: 'none' }),
+    false,
+  )
+})

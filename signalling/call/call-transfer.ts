@@ -1,0 +1,271 @@
+import type { Clock, Timer } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import type { RoutingMode } from '../../media/session/routing.js'
+import { CALLER_LEG, type LegId, type LegRequest } from '../../workers/channel/protocol.js'
+import type { CallId, TransferEvent } from './call-events.js'
+import { type Ending, endingOfError } from './ending.js'
+import { FurtherLeg, type FurtherLegDeps } from './further-leg.js'
+import type { TransferPlan } from './ports.js'
+import {
+  step,
+  type TransferAttempt,
+  type TransferEffect,
+  type TransferInput,
+  type TransferOutcome,
+  type TransferRefusal,
+  type TransferRoute,
+  type TransferState,
+  type TransferTimerName,
+} from './transfer-machine.js'
+
+/** Longest line to the caller (ms), until which the phone may already ring. */
+const LINE_MS = 20_000
+/** The brief, the question and the time to press a key (ms). */
+const SCREEN_MS = 30_000
+/** Longest talk of agent and person while the caller waits (ms). */
+const CONSULT_MS = 90_000
+/** Longer than a BYE may take. */
+const LEAVING_MS = 5_000
+
+/** The key with which a person takes the call; with the other one the person declines. */
+const ACCEPT = '1'
+const DECLINE = '2'
+
+export interface TransferDeps extends FurtherLegDeps {
+  readonly clock: Clock
+}
+
+/** What the transfers of a call do to the call. */
+export interface TransferredCall {
+  readonly callId: CallId
+  publish(event: TransferEvent): void
+  /** The agent's part is over. */
+  agentReleased(): void
+  finish(ending: Ending): void
+}
+
+const ROUTES: Readonly<Record<TransferRoute, { readonly mode: RoutingMode; readonly withPerson: boolean }>> =
+  {
+    agent: { mode: 'agent', withPerson: false },
+    waiting: { mode: 'hold', withPerson: false },
+    screening: { mode: 'hold', withPerson: false },
+    consulting: { mode: 'briefing', withPerson: true },
+    bridged: { mode: 'bridge', withPerson: true },
+  }
+
+/** Runs the transfers of one call: the effects of `transfer-machine` on the person's leg and the media session. */
+export class CallTransfers {
+  readonly #deps: TransferDeps
+  readonly #call: TransferredCall
+  readonly #timers = new Map<TransferTimerName, Timer>()
+  readonly #queue: TransferInput[] = []
+  /** The legs of all attempts. */
+  readonly #legs: FurtherLeg[] = []
+  #state: TransferState = { kind: 'idle', attempts: 0 }
+  #running = false
+  #refusal: TransferRefusal | null = null
+  #plan: TransferPlan | null = null
+  #leg: FurtherLeg | null = null
+  /** Resolves when the latest route is in force: what is said before that would be cut by it. */
+  #routed: Promise<void> = Promise.resolve()
+
+  constructor(deps: TransferDeps, call: TransferredCall) {
+    this.#deps = deps
+    this.#call = call
+  }
+
+  /** Starts a transfer. Returns why it is refused, or null; its steps follow as events. */
+  request(plan: TransferPlan): TransferRefusal | null {
+    this.#refusal = null
+    const before = this.#plan
+    this.#plan = plan
+    const { mode, destination, fallback } = plan
+    this.#input({ type: 'request', mode, destination, fallback })
+    if (this.#refusal !== null) this.#plan = before
+    return this.#refusal
+  }
+
+  /** Takes the person's decision, as told to the agent. */
+  decide(accepted: boolean): void {
+    this.#input({ type: accepted ? 'accepted' : 'declined' })
+  }
+
+  /** Takes the silence of the far side of a further leg. */
+  mediaTimeout(id: LegId): void {
+    if (this.#leg?.id === id) this.#leg.mediaTimeout()
+  }
+
+  /** Ends every attempt. Resolves when no leg is left; never rejects. */
+  async end(by: 'caller' | 'other'): Promise<void> {
+    this.#input({ type: 'callEnding', by })
+    await Promise.all(this.#legs.map(({ closed }) => closed))
+  }
+
+  #input(input: TransferInput): void {
+    this.#queue.push(input)
+    if (this.#running) return
+    this.#running = true
+    try {
+      for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+        const result = step(this.#state, next)
+        this.#state = result.next
+        for (const effect of result.effects) this.#perform(effect)
+      }
+    } finally {
+      this.#running = false
+    }
+  }
+
+  #perform(effect: TransferEffect): void {
+    switch (effect.type) {
+      case 'refuse':
+        this.#refusal = effect.refusal
+        return
+      case 'publish': {
+        const { number, mode, destination } = effect.attempt
+        const { status, outcome } = effect
+        this.#call.publish({ type: 'transfer', attempt: number, mode, destination, status, outcome })
+        return
+      }
+      case 'route':
+        this.#route(effect.route)
+        return
+      case 'announce':
+        this.#say(CALLER_LEG, this.#plan?.announcement ?? null, () => this.#input({ type: 'announced' }))
+        return
+      case 'playWait':
+        void this.#ask({ type: 'hold', session: this.#call.callId, leg: CALLER_LEG, sound: effect.sound })
+        return
+      case 'dial':
+        this.#dial(effect.attempt)
+        return
+      case 'screen':
+      case 'brief':
+        this.#present(effect.type === 'screen' ? SCREEN_MS : CONSULT_MS)
+        return
+      case 'dropLeg':
+        this.#leg?.drop().then(() => this.#input({ type: 'legClosed' }))
+        return
+      case 'returnToAgent':
+        this.#say(CALLER_LEG, this.#plan?.missLine ?? null, () => {})
+        return
+      case 'releaseAgent':
+        this.#call.agentReleased()
+        return
+      case 'endCall':
+        this.#call.finish({ by: 'callee', cause: 'transfer_completed', fault: 'none' })
+        return
+      case 'startTimer':
+        this.#startTimer(effect.name)
+        return
+      case 'cancelTimers':
+        for (const timer of this.#timers.values()) timer.cancel()
+        this.#timers.clear()
+        return
+    }
+  }
+
+  #startTimer(name: TransferTimerName): void {
+    const durations: Readonly<Record<TransferTimerName, number>> = {
+      line: LINE_MS,
+      ring: this.#plan?.ringTimeoutMs ?? 0,
+      screen: SCREEN_MS,
+      consult: CONSULT_MS,
+      leaving: LEAVING_MS,
+    }
+    this.#timers.get(name)?.cancel()
+    const timer = this.#deps.clock.after(durations[name], () => {
+      this.#timers.delete(name)
+      this.#input({ type: 'timer', name })
+    })
+    this.#timers.set(name, timer)
+  }
+
+  #route(route: TransferRoute): void {
+    const { mode, withPerson } = ROUTES[route]
+    const persons = withPerson && this.#leg !== null ? [this.#leg.id] : []
+    this.#routed = this.#ask({ type: 'route', session: this.#call.callId, mode, persons })
+  }
+
+  /** Sends a request without which a party would hear nothing: a failure ends the call. Never rejects. */
+  async #ask(request: LegRequest): Promise<void> {
+    await this.#deps.pool.request(request).catch((error: unknown) => {
+      if (this.#state.kind === 'over') return
+      this.#deps.log.error(
+        { callId: this.#call.callId, request: request.type, error: errorText(error) },
+        'transfer.request_failed',
+      )
+      this.#call.finish(endingOfError(error))
+    })
+  }
+
+  /** Says a text to a leg; `said` runs when it was said, cut or not possible. */
+  #say(leg: LegId, text: string | null, said: () => void): void {
+    if (text === null || text === '') {
+      said()
+      return
+    }
+    const { pool, log } = this.#deps
+    const { callId } = this.#call
+    this.#routed
+      .then(() => pool.request({ type: 'say', session: callId, leg, text }))
+      .catch((error: unknown) => log.warn({ callId, error: errorText(error) }, 'transfer.line_failed'))
+      .then(said)
+  }
+
+  /** Says the brief to the person and waits for a key. */
+  #present(ms: number): void {
+    const leg = this.#leg
+    if (leg === null) return
+    this.#collect(leg, ms)
+    this.#say(leg.id, this.#plan?.brief ?? null, () => {})
+  }
+
+  #collect(leg: FurtherLeg, timeoutMs: number): void {
+    const { pool, log } = this.#deps
+    const { callId } = this.#call
+    const options = { maxDigits: 1, terminator: null, timeoutMs }
+    pool.request({ type: 'collect', session: callId, leg: leg.id, options }).then(
+      ({ digits, ending }) => {
+        if (leg !== this.#leg || leg.isOver || ending !== 'complete') return
+        if (digits === ACCEPT) this.#input({ type: 'accepted' })
+        else if (digits === DECLINE) this.#input({ type: 'declined' })
+        else this.#collect(leg, timeoutMs)
+      },
+      (error: unknown) => {
+        // The timer of the state ends the wait.
+        log.warn({ callId, error: errorText(error) }, 'transfer.keys_failed')
+      },
+    )
+  }
+
+  #dial({ number, destination }: TransferAttempt): void {
+    const plan = this.#plan
+    if (plan === null) return
+    const leg = new FurtherLeg(this.#deps, this.#call.callId, `person-${number}`, {
+      ringing: () => this.#input({ type: 'ringing' }),
+      answered: () => this.#input({ type: 'answered' }),
+      ended: (ending) => this.#input({ type: 'legEnded', outcome: outcomeOf(ending) }),
+    })
+    this.#leg = leg
+    this.#legs.push(leg)
+    leg.open(() => plan.clear(destination))
+  }
+}
+
+/** Returns what the end of a leg that nobody answered means for an attempt. */
+function outcomeOf({ cause, fault }: Ending): TransferOutcome {
+  // The customer's settings: no such number, or a destination that takes no calls now.
+  if (fault === 'customer') return 'destination_unavailable'
+  switch (cause) {
+    case 'busy':
+    case 'no_answer':
+      return cause
+    case 'rejected':
+    // A person who hangs up during the brief.
+    case 'caller_hangup':
+      return 'declined'
+    default:
+      return 'carrier_error'
+  }
+}

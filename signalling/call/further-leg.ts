@@ -1,0 +1,162 @@
+import { errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import type { LegId, MediaPool, RemoteMedia } from '../../workers/channel/protocol.js'
+import type { CallId } from './call-events.js'
+import { type Ending, endingOfError } from './ending.js'
+import type { Leg, LegEvents } from './leg.js'
+import type { LegClearance } from './ports.js'
+
+/** A leg that was dialled; `release` gives back what it holds on its trunk. */
+export interface DialledLeg {
+  readonly leg: Leg
+  release(): void
+}
+
+export interface FurtherLegDeps {
+  readonly pool: MediaPool
+  readonly log: Log
+  /** Dials a leg under a permit. Throws EngineError when permit or trunk refuse. */
+  dialLeg(callId: CallId, clearance: LegClearance, events: LegEvents): DialledLeg
+}
+
+/** Events of a further leg. None follows `ended` or the call's own `drop`. */
+export interface FurtherLegEvents {
+  /** The phone rings. */
+  ringing(sip: number): void
+  /** The person answered and the media of the leg runs. */
+  answered(): void
+  /** The leg ended without our doing, or could not be made. Once. */
+  ended(ending: Ending): void
+}
+
+/** The ending of a leg that nobody may dial now. */
+const NOT_CLEARED: Ending = { by: 'engine', cause: 'rejected', fault: 'customer', note: 'not cleared' }
+const DROPPED: Ending = { by: 'engine', cause: 'agent_hangup', fault: 'none' }
+const NO_MEDIA: Ending = { by: 'engine', cause: 'carrier_error', fault: 'carrier', note: 'media timeout' }
+
+/** A leg that a call places beside the one it began with: its dialog and its part of the media session. */
+export class FurtherLeg {
+  readonly id: LegId
+  readonly #callId: CallId
+  readonly #deps: FurtherLegDeps
+  readonly #events: FurtherLegEvents
+  #dialled: DialledLeg | null = null
+  /** The media session has the leg. */
+  #hasMedia = false
+  /** False while the person holds the call and may send nothing. */
+  #sends = true
+  #isOver = false
+  #closed: Promise<void> = Promise.resolve()
+
+  constructor(deps: FurtherLegDeps, callId: CallId, id: LegId, events: FurtherLegEvents) {
+    this.#deps = deps
+    this.#callId = callId
+    this.id = id
+    this.#events = events
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Resolves when nothing of an ended leg is left; never rejects. */
+  get closed(): Promise<void> {
+    return this.#closed
+  }
+
+  /** Asks for the right to dial, and dials. `clear` resolves with null when the dial is not allowed. */
+  open(clear: () => Promise<LegClearance | null>): void {
+    this.#open(clear).catch((error: unknown) => {
+      this.#deps.log.warn({ callId: this.#callId, error: errorText(error) }, 'call.leg_failed')
+      this.#ended(endingOfError(error))
+    })
+  }
+
+  /** Ends the leg and its media. Idempotent; never rejects. */
+  drop(): Promise<void> {
+    if (!this.#isOver) {
+      this.#isOver = true
+      // BYE first, so that the person does not hear cut-off audio.
+      this.#closed = (async () => {
+        await this.#dialled?.leg.end(DROPPED)
+        this.#dialled?.release()
+        await this.#removeMedia()
+      })()
+    }
+    return this.#closed
+  }
+
+  /** Ends a leg whose far side should send and does not. */
+  mediaTimeout(): void {
+    if (this.#isOver || !this.#sends) return
+    void this.drop()
+    this.#events.ended(NO_MEDIA)
+  }
+
+  async #open(clear: () => Promise<LegClearance | null>): Promise<void> {
+    const { pool, dialLeg } = this.#deps
+    const clearance = await clear()
+    if (this.#isOver) return
+    if (clearance === null) {
+      this.#ended(NOT_CLEARED)
+      return
+    }
+    this.#hasMedia = true
+    const local = await pool.request({ type: 'addLeg', session: this.#callId, leg: this.id })
+    if (this.#isOver) {
+      await this.#removeMedia()
+      return
+    }
+    this.#dialled = dialLeg(this.#callId, clearance, {
+      progress: (status) => {
+        if (!this.#isOver && status >= 180) this.#events.ringing(status)
+      },
+      answered: (remote) => this.#answered(remote),
+      mediaChanged: (remote) => this.#setRemote(remote),
+      digit: ({ digit, durationMs }) => {
+        pool.digit(this.#callId, digit, durationMs, this.id).catch((error: unknown) => {
+          this.#deps.log.warn({ callId: this.#callId, error: errorText(error) }, 'call.info_digit_lost')
+        })
+      },
+      ended: (ending) => this.#ended(ending),
+    })
+    this.#dialled.leg.connect(local)
+  }
+
+  #answered(remote: RemoteMedia): void {
+    this.#setRemote(remote).then(
+      () => {
+        if (!this.#isOver) this.#events.answered()
+      },
+      (error: unknown) => {
+        if (this.#isOver) return
+        void this.drop()
+        this.#events.ended(endingOfError(error))
+      },
+    )
+  }
+
+  async #setRemote(remote: RemoteMedia): Promise<void> {
+    this.#sends = remote.send
+    await this.#deps.pool.request({ type: 'remote', session: this.#callId, leg: this.id, remote })
+  }
+
+  #ended(ending: Ending): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#dialled?.release()
+    this.#closed = this.#removeMedia()
+    this.#events.ended(ending)
+  }
+
+  /** Never rejects: the leg may be gone with its session. */
+  async #removeMedia(): Promise<void> {
+    if (!this.#hasMedia) return
+    this.#hasMedia = false
+    const { pool, log } = this.#deps
+    const request = { type: 'dropLeg', session: this.#callId, leg: this.id, why: 'hangup' } as const
+    await pool.request(request).catch((error: unknown) => {
+      log.debug({ callId: this.#callId, error: errorText(error) }, 'call.leg_gone')
+    })
+  }
+}
