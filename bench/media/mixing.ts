@@ -105,7 +105,7 @@ function recording(rate: SessionRate): () => void {
   let next = 0
   return () => {
     const frame = frames[next] as Int16Array
-    recorder.writeCaller(at, frame)
+    recorder.caller.write(at, frame)
     recorder.writeAgent(at, frame)
     at += frame.length
     recorder.advance(at)

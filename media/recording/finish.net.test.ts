@@ -8,7 +8,7 @@ import { levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { readWav, writeWav } from '../../fixtures/audio/wav.js'
 import { compressRecording, holdRecording, opusPath } from './compress.js'
 import { finishRecording, recoverRecording } from './finish.js'
-import { Recorder } from './recorder.js'
+import { Recorder, type VoiceTrack } from './recorder.js'
 
 const FFMPEG = spawnSync('ffprobe', ['-version']).status === 0 ? false : 'ffmpeg is not installed'
 const RECORDING_CHILD = fileURLToPath(new URL('../../fixtures/rtp/recording-process.js', import.meta.url))
@@ -23,13 +23,14 @@ const noFailure = (message: string) => {
 async function recorded(t: Test) {
   const path = join(t.testdir(), 'call_1.wav')
   const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
+  let person: VoiceTrack | null = null
   for (let second = 0; second < 10; second++) {
     const at = second * 8000
-    if (second === 4) recorder.beginPerson(at)
-    if (second === 8) recorder.endPerson(at)
-    recorder.writeCaller(at, tone(500, 1000, 8000, 0.3))
+    if (second === 4) person = recorder.beginPerson(at)
+    if (second === 8) person?.end(at)
+    recorder.caller.write(at, tone(500, 1000, 8000, 0.3))
     recorder.writeAgent(at, tone(900, 1000, 8000, 0.7))
-    recorder.writePerson(at, tone(1300, 1000, 8000, 0.7))
+    person?.write(at, tone(1300, 1000, 8000, 0.7))
     recorder.advance(at + 8000)
   }
   const raw = await recorder.close(80_000)

@@ -5,7 +5,7 @@ import t from 'tap'
 import { levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { readWav } from '../../fixtures/audio/wav.js'
 import { finishRecording } from './finish.js'
-import { Recorder } from './recorder.js'
+import { Recorder, type VoiceTrack } from './recorder.js'
 import { type Disk, systemDisk } from './wav-file.js'
 
 const noFailure = (message: string) => {
@@ -17,7 +17,7 @@ const filled = (value: number, length = 160): Int16Array => new Int16Array(lengt
 t.test('a file of known bytes', async (t) => {
   const path = join(t.testdir(), 'deep', 'er', 'call.wav')
   const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
-  recorder.writeCaller(0, Int16Array.of(1, -2))
+  recorder.caller.write(0, Int16Array.of(1, -2))
   recorder.writeAgent(1, Int16Array.of(0x0102, -32768))
   const raw = await recorder.close(4)
   t.strictSame(raw, { path, persons: [] })
@@ -59,8 +59,8 @@ t.test('both channels keep their position over many batches, with late and overl
   for (let i = 0; i < frames; i++) {
     // The caller's audio arrives 40 frames late, in bursts of four, the last of them twice.
     if (i % 4 === 3) {
-      for (let k = i - 3; k <= i; k++) if (k >= 40) recorder.writeCaller((k - 40) * 160, filled(k - 40 + 1))
-      if (i >= 40) recorder.writeCaller((i - 40) * 160, filled(i - 40 + 1))
+      for (let k = i - 3; k <= i; k++) if (k >= 40) recorder.caller.write((k - 40) * 160, filled(k - 40 + 1))
+      if (i >= 40) recorder.caller.write((i - 40) * 160, filled(i - 40 + 1))
     }
     if (i % 3 !== 0) recorder.writeAgent(i * 160, filled(-i))
     recorder.advance((i + 1) * 160)
@@ -82,10 +82,10 @@ t.test('both channels keep their position over many batches, with late and overl
 t.test('audio older than the look-back, or far ahead, is dropped', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const recorder = new Recorder({ path, rate: 16000, onFailed: noFailure })
-  recorder.writeCaller(-160, filled(5, 320))
+  recorder.caller.write(-160, filled(5, 320))
   recorder.advance(16000 * 5)
-  recorder.writeCaller(1000, filled(9, 320))
-  recorder.writeCaller(16000 * 60, filled(9, 320))
+  recorder.caller.write(1000, filled(9, 320))
+  recorder.caller.write(16000 * 60, filled(9, 320))
   await recorder.close(16000 * 5)
   const [left = new Int16Array()] = readWav(await readFile(path)).channels
   t.equal(left.length, 16000 * 5)
@@ -155,13 +155,14 @@ t.test('a second close has no effect; closing before any audio leaves no file', 
 t.test('a person has a separate track between beginPerson and endPerson', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
+  let person: VoiceTrack | null = null
   for (let second = 0; second < 12; second++) {
     const at = second * 8000
-    if (second === 4) recorder.beginPerson(at + 800)
-    if (second === 8) recorder.endPerson(at)
-    recorder.writeCaller(at, filled(1, 8000))
+    if (second === 4) person = recorder.beginPerson(at + 800)
+    if (second === 8) person?.end(at)
+    recorder.caller.write(at, filled(1, 8000))
     recorder.writeAgent(at, filled(100, 8000))
-    recorder.writePerson(at, filled(1000, 8000))
+    person?.write(at, filled(1000, 8000))
     recorder.advance(at + 8000)
   }
   const raw = await recorder.close(12 * 8000)
@@ -175,7 +176,7 @@ t.test('a person has a separate track between beginPerson and endPerson', async 
 t.test('a pause silences all tracks and keeps their length', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
-  recorder.beginPerson(0)
+  const voice = recorder.beginPerson(0)
   const secret = tone(700, 1000, 8000, 0.5)
   for (let second = 0; second < 20; second++) {
     const at = second * 8000
@@ -184,9 +185,9 @@ t.test('a pause silences all tracks and keeps their length', async (t) => {
     if (second === 13) recorder.resume(at)
     if (second === 14) recorder.resume(at)
     // The caller's audio arrives half a second late, as after a network stall.
-    if (second > 0) recorder.writeCaller(at - 8000, secret)
+    if (second > 0) recorder.caller.write(at - 8000, secret)
     recorder.writeAgent(at, secret)
-    recorder.writePerson(at, secret)
+    voice?.write(at, secret)
     recorder.advance(at + 4000)
   }
   const raw = await recorder.close(20 * 8000)
@@ -250,7 +251,7 @@ t.test('a full disk is reported once, the file stays playable, and the loss is c
   const { disk, writes } = smallDisk(5 * 32_000 + 1001)
   const recorder = new Recorder({ path, rate: 8000, onFailed: (message) => failures.push(message), disk })
   for (let second = 1; second <= 30; second++) {
-    recorder.writeCaller((second - 1) * 8000, filled(second, 8000))
+    recorder.caller.write((second - 1) * 8000, filled(second, 8000))
     recorder.advance(second * 8000)
     // The disk keeps up: first the header, then samples and header of each batch.
     const deadline = performance.now() + 30_000

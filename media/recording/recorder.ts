@@ -3,7 +3,21 @@ import { maskPauses, type RecordingPause } from './pause-mask.js'
 import { Track } from './track.js'
 import { type Disk, systemDisk } from './wav-file.js'
 
-/** Most persons of transfers in one call, one after the other. */
+/** Takes one voice of a recording. */
+export interface VoiceTrack {
+  /** Writes from sample `at` on. Audio that is too old or too far ahead is dropped. */
+  write(at: number, pcm: Int16Array): void
+  /** Ends the voice. The caller's ends with the recording. */
+  end(at: number): void
+}
+
+interface PersonTrack extends VoiceTrack {
+  readonly track: Track
+  readonly start: number
+  closed: Promise<number> | null
+}
+
+/** Most persons of transfers in one recording. */
 const MAX_PERSONS = 16
 /** Most pauses that are not yet written; later ones merge into one long pause. */
 const MAX_PAUSES = 64
@@ -12,13 +26,15 @@ const MAX_PAUSES = 64
 export interface RawRecording {
   /** Stereo WAV: caller left, agent right. */
   readonly path: string
-  /** Mono WAV files of the persons of transfers, each from this session sample on. */
+  /** Mono WAV files of the persons of transfers, each from this sample of the stereo file on. */
   readonly persons: readonly { readonly path: string; readonly start: number }[]
 }
 
 export interface RecorderOptions {
   readonly path: string
   readonly rate: SessionRate
+  /** Session sample at which the recording begins. Default: 0. */
+  readonly start?: number
   /** Called once. Nothing is written afterwards. */
   readonly onFailed: (message: string) => void
   readonly disk?: Disk
@@ -33,13 +49,20 @@ export class Recorder {
   readonly #options: RecorderOptions
   readonly #main: Track
   readonly #pauses: RecordingPause[] = []
-  readonly #persons: { readonly track: Track; readonly start: number; closed: Promise<number> | null }[] = []
+  readonly #persons: PersonTrack[] = []
+  /** The caller's channel. */
+  readonly caller: VoiceTrack
   #failed = false
   #closed: Promise<RawRecording | null> | null = null
 
   constructor(options: RecorderOptions) {
     this.#options = options
-    this.#main = this.#open(options.path, 2, 0)
+    this.#main = this.#open(options.path, 2, options.start ?? 0)
+    this.caller = { write: (at, pcm) => this.#main.write(0, at, pcm), end: () => {} }
+  }
+
+  get path(): string {
+    return this.#options.path
   }
 
   /** Seconds of audio, over all tracks, that a failing disk did not take. */
@@ -49,34 +72,32 @@ export class Recorder {
     return lost
   }
 
-  /** Writes the caller's channel from sample `at` on. Audio that is too old or too far ahead is dropped. */
-  writeCaller(at: number, pcm: Int16Array): void {
-    this.#main.write(0, at, pcm)
-  }
-
   /** Writes the agent's channel from sample `at` on. */
   writeAgent(at: number, pcm: Int16Array): void {
     this.#main.write(1, at, pcm)
   }
 
-  /** Writes the person's track from sample `at` on. Audio before `beginPerson` is dropped. */
-  writePerson(at: number, pcm: Int16Array): void {
-    const last = this.#persons[this.#persons.length - 1]
-    if (last !== undefined && last.closed === null) last.track.write(0, at, pcm)
-  }
-
-  /** Begins a track for a person at sample `at`, and ends the previous person's track. */
-  beginPerson(at: number): void {
-    this.endPerson(at)
-    if (this.#closed !== null || this.#persons.length >= MAX_PERSONS) return
-    const track = this.#open(personPath(this.#options.path, at), 1, at)
-    this.#persons.push({ track, start: at, closed: null })
-  }
-
-  /** Ends the person's track. */
-  endPerson(at: number): void {
-    const last = this.#persons[this.#persons.length - 1]
-    if (last !== undefined) last.closed ??= last.track.close(at)
+  /** Begins a track for a person at sample `at`. Returns null when there are too many. */
+  beginPerson(at: number): VoiceTrack | null {
+    if (this.#closed !== null || this.#persons.length >= MAX_PERSONS) return null
+    const { path, start: origin = 0 } = this.#options
+    let start = at - origin
+    // The start is part of the name of the file, so it is unique.
+    while (this.#persons.some((person) => person.start === start)) start++
+    const track = this.#open(personPath(path, start), 1, origin + start)
+    const person: PersonTrack = {
+      track,
+      start,
+      closed: null,
+      write: (from, pcm) => {
+        if (person.closed === null) track.write(0, from, pcm)
+      },
+      end: (until) => {
+        person.closed ??= track.close(until)
+      },
+    }
+    this.#persons.push(person)
+    return person
   }
 
   /** Masks all audio from sample `at` on: silence with a soft beep. */
@@ -94,8 +115,10 @@ export class Recorder {
   /** Moves session time to `at`, and hands audio that is old enough to the files. */
   advance(at: number): void {
     this.#main.advance(at)
-    const last = this.#persons[this.#persons.length - 1]
-    if (last !== undefined && last.closed === null) last.track.advance(at)
+    for (let i = 0; i < this.#persons.length; i++) {
+      const person = this.#persons[i] as PersonTrack
+      if (person.closed === null) person.track.advance(at)
+    }
     // A person's track lags no more than the main track, so pauses behind the main track are done.
     while (this.#pauses.length > 1 && (this.#pauses[0] as RecordingPause).to < at - this.#main.depth) {
       this.#pauses.shift()
@@ -109,7 +132,7 @@ export class Recorder {
   }
 
   async #finish(at: number): Promise<RawRecording | null> {
-    this.endPerson(at)
+    for (const person of this.#persons) person.end(at)
     const main = this.#main.close(at)
     const persons: { path: string; start: number }[] = []
     for (const { track, start, closed } of this.#persons) {

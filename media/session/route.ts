@@ -1,4 +1,5 @@
 import { type AudioFrame, FRAME_MS, type SessionRate } from '../base/frame.js'
+import type { VoiceTrack } from '../recording/recorder.js'
 import { type Endpoint, isNetworkEndpoint, type NetworkEndpoint } from './endpoint.js'
 import { Limiter } from './limiter.js'
 
@@ -26,8 +27,10 @@ export class Member {
   /** The endpoints that take this member's audio as packets arrive. */
   arrivalTargets: Endpoint[] = []
   readonly observers: ((frame: AudioFrame) => void)[] = []
-  /** The recording track for the audio of this endpoint. */
-  track: 'caller' | 'person' | null = null
+  /** Where the voice of this leg is recorded; null when it is not. */
+  track: VoiceTrack | null = null
+  /** The voice is heard by those whose conversation is recorded. */
+  recorded = false
 
   constructor(endpoint: Endpoint, rate: SessionRate) {
     this.endpoint = endpoint

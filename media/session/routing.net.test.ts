@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { joined, tone, toneLevel } from '../../fixtures/audio/tones.js'
+import { readWav } from '../../fixtures/audio/wav.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { openRtpPeer } from '../../fixtures/rtp/rtp-peer.js'
@@ -260,14 +263,17 @@ function humsIn(pcm: Int16Array, rate: number): Name[] {
   return (Object.keys(HUMS) as Name[]).filter((name) => toneLevel(pcm, HUMS[name], rate) > 0.015).sort()
 }
 
-async function heardIn(rig: Rig, situation: RoutingMode): Promise<unknown> {
+/** Returns the hums that each party hears in a situation, and records what follows the switch to `path`. */
+async function heardIn(rig: Rig, situation: RoutingMode, path: string): Promise<unknown> {
   const { peers, inside, rate } = rig
   applyRouting(rig.session, situation, rig.parties)
   await pass(rig, SETTLE)
   const from = { caller: peers.caller.heard().length, human: peers.human.heard().length }
   const frames = { caller: peers.caller.frames, human: peers.human.frames }
   inside.heard.length = 0
+  rig.session.record(path)
   await pass(rig, LISTEN)
+  rig.session.record(null)
   for (const name of ['caller', 'human'] as const) {
     const count = peers[name].frames - frames[name]
     if (count !== LISTEN) throw new Error(`${count} frames in ${LISTEN} ticks`)
@@ -290,12 +296,28 @@ for (const [rate, kind, caller, human] of [
 ] as const) {
   t.test(`routes on the wire: ${kind} at ${rate} Hz, caller ${caller}, person ${human}`, async (t) => {
     const rig = await openRig(t, rate, kind, { caller, human })
+    const folder = t.testdir()
+    const paths: { readonly path: string; readonly situation: RoutingMode }[] = []
     // There and back again: no route may outlive its mode.
     for (const situation of [...SITUATIONS, ...SITUATIONS.toReversed()]) {
       const expected = Object.fromEntries(
         Object.entries(EXPECTED[situation]).map(([name, hums]) => [name, hums.toSorted()]),
       )
-      t.strictSame(await heardIn(rig, situation), expected, situation)
+      const path = join(folder, `${paths.length}.wav`)
+      paths.push({ path, situation })
+      t.strictSame(await heardIn(rig, situation, path), expected, situation)
+    }
+    await rig.session.close('hangup')
+    for (const { path, situation } of paths) {
+      const [left = new Int16Array(), right = new Int16Array()] = readWav(await readFile(path)).channels
+      const { caller, agent = [], human = [] } = EXPECTED[situation]
+      const isHeard = [...agent, ...human].includes('caller')
+      t.strictSame(
+        humsIn(left, rate),
+        isHeard ? ['caller'] : [],
+        `the caller on the recording in ${situation}`,
+      )
+      t.strictSame(humsIn(right, rate), caller?.toSorted() ?? [], `what he hears in ${situation}`)
     }
   })
 }

@@ -375,7 +375,7 @@ t.test('the recording has the leg on the left and the audio sent to it on the ri
   t.ok(toneLevel(right, 400) < 0.01)
 })
 
-t.test('the person of a transfer is recorded only if requested', async (t) => {
+t.test('the person of a transfer is recorded while the caller hears the person', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const { session, ticks } = rig(path)
   const caller = new Leg('caller', 400)
@@ -392,26 +392,86 @@ t.test('the person of a transfer is recorded only if requested', async (t) => {
     }
   }
   talk(100, 0)
-  // In a bridge the caller hears the voice of the person, which is not the agent's.
+  // Briefed by the agent, the person speaks to nobody on the recording.
+  session.route('agent', ['human'])
+  session.route('human', ['agent'])
+  talk(50, 100)
   session.route('agent', [])
   session.route('human', ['caller'])
   session.route('caller', ['human'])
-  talk(50, 100)
-  session.recordPerson('human')
   talk(100, 150)
+  session.route('human', [])
   session.remove('human', 'hangup')
   ticks(50)
-  t.throws(() => session.recordPerson('caller'), { code: 'internal' })
-  t.throws(() => session.recordPerson('agent'), { code: 'internal' })
   const done = await session.close('hangup')
   t.equal(done.recording?.durationMs, 6000)
   const [left = new Int16Array(), right = new Int16Array()] = readWav(await readFile(path)).channels
   const at = (seconds: number) => right.subarray(seconds * 8000 + 400, (seconds + 1) * 8000 - 400)
   t.ok(toneLevel(at(1), 700) > 0.15, 'the agent')
-  t.equal(levelDbfs(at(2)), -120, 'a person who did not agree')
-  for (const second of [3, 4]) t.ok(toneLevel(at(second), 1300) > 0.25, 'a person who did')
+  t.equal(levelDbfs(at(2)), -120, 'a person whom the caller does not hear')
+  for (const second of [3, 4]) t.ok(toneLevel(at(second), 1300) > 0.25, 'a person whom he hears')
   t.equal(levelDbfs(at(5)), -120, 'who has left')
   t.ok(toneLevel(right, 900) < 0.01 && levelDbfs(left) === -120, 'nobody on anybody else’s channel')
+})
+
+t.test('the parts of a recording follow each other without a gap', async (t) => {
+  const folder = t.testdir()
+  const path = (name: string) => join(folder, `${name}.wav`)
+  const { session, ticks } = rig(path('call'))
+  const caller = new Leg('caller', 400)
+  const human = new Leg('human', 900)
+  const agent = new Party('agent', 700, 'arrival')
+  addAll(session, caller, human, agent)
+  session.route('agent', ['caller'])
+  session.route('caller', ['agent'])
+  session.start()
+  let frame = 0
+  const voices = { caller: tone(500, 20, 8000, 0.3), human: tone(1300, 20, 8000, 0.3) }
+  const talk = (frames: number) => {
+    for (let i = 0; i < frames; i++, frame++) {
+      ticks(1)
+      caller.listener?.onFrame({ pcm: voices.caller, rate: 8000, at: frame * 160 })
+      human.listener?.onFrame({ pcm: voices.human, rate: 8000, at: frame * 160 })
+    }
+  }
+  talk(100)
+  session.route('agent', [])
+  session.route('human', ['caller'])
+  session.route('caller', ['human'])
+  session.record(path('human'))
+  talk(150)
+  session.record(null)
+  talk(50)
+  session.pauseRecording()
+  session.record(path('return'))
+  session.route('human', [])
+  session.remove('human', 'hangup')
+  session.route('caller', ['agent'])
+  session.route('agent', ['caller'])
+  talk(50)
+  session.resumeRecording()
+  talk(50)
+  const done = await session.close('hangup')
+  t.strictSame(
+    [done.recording, ...done.parts].map((file) => [file?.path, file?.durationMs]),
+    [
+      [path('call'), 2000],
+      [path('human'), 3000],
+      [path('return'), 2000],
+    ],
+  )
+  const channels = async (name: string) => readWav(await readFile(path(name))).channels
+  const loud = (pcm: Int16Array | undefined, hertz: number) => {
+    const inner = pcm?.subarray(800, -800) ?? new Int16Array()
+    return toneLevel(inner.subarray(-8000), hertz) > 0.15
+  }
+  const [called, answered] = await channels('call')
+  t.strictSame([loud(called, 500), loud(answered, 700)], [true, true])
+  const [before, after] = await channels('human')
+  t.strictSame([loud(before, 500), loud(after, 1300), loud(after, 700)], [true, true, false])
+  const [left, right] = await channels('return')
+  t.strictSame([loud(left, 500), loud(right, 700), loud(right, 1300)], [true, true, false])
+  t.ok(toneLevel(left?.subarray(0, 7600) ?? new Int16Array(), 500) < 0.001, 'it begins paused')
 })
 
 t.test('a recording pauses and resumes at the right position', async (t) => {

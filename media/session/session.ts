@@ -14,9 +14,9 @@ export interface SessionOptions {
   readonly rate: SessionRate
   readonly clock: Clock
   /**
-   * Path of a stereo WAV file that begins at `start`. The left channel holds the audio received from the
-   * first network leg, the right one the audio that Parley sent to it. Another leg is recorded only after
-   * `recordPerson`. Null records nothing.
+   * Path of a stereo WAV file that begins at `start`. The left channel holds what the first network leg says
+   * while somebody hears it, the right one what it hears: the audio of Parley and of other legs. Null records
+   * nothing.
    */
   readonly recordTo: string | null
   /**
@@ -31,7 +31,10 @@ export interface SessionOptions {
 
 export interface FinishedSession {
   readonly stats: SessionStats
+  /** The file of `recordTo`. */
   readonly recording: RecordedFile | null
+  /** The files of `record`, in order. */
+  readonly parts: readonly RecordedFile[]
 }
 
 /** The mutable frame of the session, lent to one `push` at a time. */
@@ -48,7 +51,11 @@ export class Session {
   readonly #clock: Clock
   /** Replaced and never modified, because a tick may be iterating over it. */
   #members: readonly Member[] = []
-  readonly #recorder: Recorder | null
+  readonly #options: SessionOptions
+  #recorder: Recorder | null = null
+  #recordingPaused = false
+  /** The parts of the recording that have ended. */
+  readonly #ended: { readonly path: string; readonly file: Promise<RecordedFile | null> }[] = []
   /** The sum of the routes to one endpoint, and the same as 16-bit samples. */
   readonly #sum: Float32Array
   readonly #mix: Int16Array
@@ -57,7 +64,6 @@ export class Session {
   #hasAgentMix = false
   readonly #frame: BorrowedFrame
   readonly #frameSamples: number
-  readonly #onRecordingFailed: (message: string) => void
   readonly #finishRecording: (raw: RawRecording) => Promise<RecordedFile | null>
   #recorded: Member | null = null
   #phase: 'idle' | 'starting' | 'live' | 'closed' = 'idle'
@@ -75,16 +81,8 @@ export class Session {
     this.#mix = new Int16Array(this.#frameSamples)
     this.#agentMix = new Int16Array(this.#frameSamples)
     this.#frame = { pcm: this.#mix, rate: options.rate as Rate, at: 0 }
-    this.#recorder =
-      options.recordTo === null
-        ? null
-        : new Recorder({
-            path: options.recordTo,
-            rate: options.rate,
-            onFailed: options.onRecordingFailed,
-            ...(options.disk === undefined ? {} : { disk: options.disk }),
-          })
-    this.#onRecordingFailed = options.onRecordingFailed
+    this.#options = options
+    this.#openRecorder(options.recordTo)
     this.#finishRecording = options.finish ?? ((raw) => finishRecording(raw))
   }
 
@@ -103,7 +101,7 @@ export class Session {
     this.#members = [...this.#members, member]
     if (member.network !== null && this.#recorded === null) {
       this.#recorded = member
-      member.track = 'caller'
+      member.track = this.#recorder?.caller ?? null
     }
     if (this.#phase === 'live') this.#startNetwork(member)
   }
@@ -118,7 +116,8 @@ export class Session {
       member.routes = member.routes.filter((route) => route.source !== removed)
     }
     this.#assignArrivalTargets()
-    if (removed.track === 'person') this.#recorder?.endPerson(this.#frames * this.#frameSamples)
+    this.#assignTracks()
+    removed.track?.end(this.#at)
     removed.endpoint.close(why)
   }
 
@@ -150,6 +149,7 @@ export class Session {
       target.routes = kept
     }
     this.#assignArrivalTargets()
+    this.#assignTracks()
   }
 
   /**
@@ -165,29 +165,28 @@ export class Session {
     for (const target of this.#member(from).targets) target.endpoint.dtmf?.(digit, durationMs)
   }
 
-  /**
-   * Records a further leg, the person of a transfer, on a track of its own from now on. The track is mixed
-   * into the agent's channel when the call ends. Only one person is recorded at a time.
-   */
-  recordPerson(id: EndpointId): void {
-    const member = this.#member(id)
-    if (member.network === null || member.track === 'caller' || this.#phase === 'closed') {
-      throw new EngineError('internal', 'only a further network leg can be recorded', { context: { id } })
+  /** Ends the recording, and begins another one at the next tick unless `path` is null. */
+  record(path: string | null): void {
+    if (this.#phase === 'closed') throw new EngineError('closed', 'the session is closed')
+    this.#endRecording()
+    this.#openRecorder(path)
+    for (const member of this.#members) {
+      member.track = member === this.#recorded ? (this.#recorder?.caller ?? null) : null
     }
-    for (const other of this.#members) if (other.track === 'person') other.track = null
-    member.track = 'person'
-    this.#recorder?.beginPerson(this.#frames * this.#frameSamples)
+    this.#assignTracks()
   }
 
   /**
    * Masks the recording until `resumeRecording`: silence with a soft beep. The recording keeps its length.
    */
   pauseRecording(): void {
-    this.#recorder?.pause(this.#frames * this.#frameSamples)
+    this.#recordingPaused = true
+    this.#recorder?.pause(this.#at)
   }
 
   resumeRecording(): void {
-    this.#recorder?.resume(this.#frames * this.#frameSamples)
+    this.#recordingPaused = false
+    this.#recorder?.resume(this.#at)
   }
 
   /** Makes the session live: the next tick is session sample 0. */
@@ -260,20 +259,66 @@ export class Session {
       }
     }
     const stats = this.stats()
-    const recording = await this.#finishedRecording()
+    this.#endRecording()
+    const files = await Promise.all(this.#ended.map(async ({ path, file }) => ({ path, file: await file })))
     if (failures.length > 0) {
       throw new EngineError('internal', 'an endpoint of the session did not close', { cause: failures[0] })
     }
-    return { stats, recording }
+    const { recordTo } = this.#options
+    return {
+      stats,
+      recording: files.find(({ path }) => path === recordTo)?.file ?? null,
+      parts: files.flatMap(({ path, file }) => (path === recordTo || file === null ? [] : [file])),
+    }
   }
 
-  async #finishedRecording(): Promise<RecordedFile | null> {
-    const raw = await (this.#recorder?.close(this.#frames * this.#frameSamples) ?? null)
+  /** The first sample of the next tick. */
+  get #at(): number {
+    return this.#frames * this.#frameSamples
+  }
+
+  #openRecorder(path: string | null): void {
+    const { rate, onRecordingFailed, disk } = this.#options
+    this.#recorder =
+      path === null
+        ? null
+        : new Recorder({
+            path,
+            rate,
+            start: this.#at,
+            onFailed: onRecordingFailed,
+            ...(disk === undefined ? {} : { disk }),
+          })
+    if (this.#recordingPaused) this.#recorder?.pause(this.#at)
+  }
+
+  #endRecording(): void {
+    const recorder = this.#recorder
+    if (recorder === null) return
+    this.#recorder = null
+    this.#ended.push({ path: recorder.path, file: this.#finishedFile(recorder.close(this.#at)) })
+  }
+
+  /**
+   * Decides whose voice is recorded: the caller while somebody hears him, and the others while the caller hears
+   * them.
+   */
+  #assignTracks(): void {
+    const caller = this.#recorded
+    for (const member of this.#members) {
+      if (member.network === null || caller === null) continue
+      member.recorded = member === caller ? member.targets.length > 0 : member.targets.includes(caller)
+      if (member.recorded) member.track ??= this.#recorder?.beginPerson(this.#at) ?? null
+    }
+  }
+
+  async #finishedFile(closing: Promise<RawRecording | null>): Promise<RecordedFile | null> {
+    const raw = await closing
     if (raw === null) return null
     try {
       return await this.#finishRecording(raw)
     } catch (error) {
-      this.#onRecordingFailed(errorText(error))
+      this.#options.onRecordingFailed(errorText(error))
     }
     // Retries without the persons, whose tracks stay on the disk beside the file. The failure was reported
     // above.
@@ -385,7 +430,7 @@ export class Session {
   }
 
   #startNetwork(member: Member): void {
-    member.network?.start(this.#originMs, new ArrivalFanOut(member, this.#recorder))
+    member.network?.start(this.#originMs, new ArrivalFanOut(member))
   }
 
   #member(id: EndpointId): Member {

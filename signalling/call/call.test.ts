@@ -39,6 +39,7 @@ const rtp = {
 const closed: ClosedSession = {
   stats: { frames: 3, rtp },
   recording: { path: 'a.wav', bytes: 44, durationMs: 60, sha256: 'x' },
+  parts: [],
 }
 const byCaller: Ending = { by: 'caller', cause: 'caller_hangup', fault: 'none' }
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve))

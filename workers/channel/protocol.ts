@@ -110,6 +110,11 @@ export type LegRequest =
    * Null says nothing.
    */
   | { readonly type: 'finish'; readonly session: SessionId; readonly line: string | null }
+  /**
+   * Ends the recording in progress and begins another file, or none with null: the parts of a call with a transfer. The
+   * left channel holds the caller while somebody hears him, the right one what he hears.
+   */
+  | { readonly type: 'record'; readonly session: SessionId; readonly path: string | null }
   /** Masks the recording from now on with silence and a soft beep, or records again. */
   | { readonly type: 'pauseRecording'; readonly session: SessionId; readonly paused: boolean }
 
@@ -193,7 +198,10 @@ export interface RecordingFile {
 
 export interface ClosedSession {
   readonly stats: SessionStats
+  /** The file of `recordTo`. */
   readonly recording: RecordingFile | null
+  /** The files of `record`, in order. */
+  readonly parts: readonly RecordingFile[]
 }
 
 /** Lateness of the frame clock, over the last 10 s and since the start. */

@@ -60,7 +60,7 @@ const SAY_MS = 240_000
 /** Closing includes finishing the recording. */
 const CLOSE_MS = 15_000
 
-const EMPTY: ClosedSession = { stats: { frames: 0, rtp: null }, recording: null }
+const EMPTY: ClosedSession = { stats: { frames: 0, rtp: null }, recording: null, parts: [] }
 
 interface Entry {
   readonly slot: WorkerSlot

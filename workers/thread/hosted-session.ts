@@ -228,6 +228,8 @@ export class HostedSession {
         return await this.#say(request.text, request.leg === null ? null : this.#leg(request.leg).id)
       case 'finish':
         return this.#finish(request.line)
+      case 'record':
+        return this.#session.record(request.path)
       case 'pauseRecording':
         return request.paused ? this.#session.pauseRecording() : this.#session.resumeRecording()
     }

@@ -168,6 +168,7 @@ async function handle(request: WorkerRequest): Promise<unknown> {
     case 'collect':
     case 'say':
     case 'finish':
+    case 'record':
     case 'pauseRecording':
       return await (await find(request.session)).request(request)
     case 'start':
