@@ -29,6 +29,8 @@ interface Operation {
   readonly keyRequired: boolean
   readonly reply: 'data' | 'list' | 'bare' | 'empty' | 'file'
   readonly result: Node | null
+  /** Schema of an entry of `meta.warnings`. */
+  readonly warning: Node | null
 }
 
 function readOperations(document: Node): Operation[] {
@@ -47,7 +49,7 @@ function readOperation(path: string, method: string, operation: Node): Operation
   const content = success === undefined ? undefined : node(success[1]).content
   const json = content === undefined ? undefined : node(content)['application/json']
   const schema = json === undefined ? null : node(node(json).schema)
-  const { reply, result } = readReply(content !== undefined, schema)
+  const { reply, result, warning } = readReply(content !== undefined, schema)
   return {
     id: text(operation.operationId),
     method,
@@ -72,17 +74,23 @@ function readOperation(path: string, method: string, operation: Node): Operation
     keyRequired: idempotency?.description === 'Required here',
     reply,
     result,
+    warning,
   }
 }
 
-function readReply(hasContent: boolean, schema: Node | null): Pick<Operation, 'reply' | 'result'> {
-  if (!hasContent) return { reply: 'empty', result: null }
-  if (schema === null) return { reply: 'file', result: null }
+function readReply(
+  hasContent: boolean,
+  schema: Node | null,
+): Pick<Operation, 'reply' | 'result' | 'warning'> {
+  if (!hasContent) return { reply: 'empty', result: null, warning: null }
+  if (schema === null) return { reply: 'file', result: null, warning: null }
   const properties = schema.properties === undefined ? {} : node(schema.properties)
-  const data = properties.data
-  if (data === undefined) return { reply: 'bare', result: schema }
-  if (properties.meta === undefined) return { reply: 'data', result: node(data) }
-  return { reply: 'list', result: node(node(data).items) }
+  const { data } = properties
+  if (data === undefined) return { reply: 'bare', result: schema, warning: null }
+  const meta = properties.meta === undefined ? {} : node(node(properties.meta).properties)
+  const warning = meta.warnings === undefined ? null : node(node(meta.warnings).items)
+  if (meta.pagination === undefined) return { reply: 'data', result: node(data), warning }
+  return { reply: 'list', result: node(node(data).items), warning }
 }
 
 // ---- types
@@ -240,6 +248,7 @@ function methodOf(operation: Operation, used: Set<string>): string {
     `reply: '${operation.reply}'`,
     ...(operation.idempotent ? ['idempotent: true'] : []),
     ...(operation.upload === null ? [] : ['upload: true']),
+    ...(operation.warning === null ? [] : ['warnings: true']),
   ].join(', ')
   const scope = operation.scope === null ? '' : ` Needs the scope \`${operation.scope}\`.`
   const description = operation.description === null ? '' : ` ${operation.description}`
@@ -250,15 +259,22 @@ function methodOf(operation: Operation, used: Set<string>): string {
 `
 }
 
-function resultOf({ reply, result }: Operation, used: Set<string>): string {
+function resultOf({ reply, result, warning }: Operation, used: Set<string>): string {
   if (reply === 'empty') return 'void'
   if (reply === 'file' || result === null) return 'Response'
-  const type = typeOf(result, '  ')
+  const type = usedType(result, used)
+  const warnings = warning === null ? null : usedType(warning, used)
+  if (reply === 'list') return warnings === null ? `Page<${type}>` : `Page<${type}, ${warnings}>`
+  return warnings === null ? type : `{ readonly data: ${type}; readonly warnings: readonly (${warnings})[] }`
+}
+
+function usedType(schema: Node, used: Set<string>): string {
+  const type = typeOf(schema, '  ')
   for (const name of type.match(/\b[A-Z]\w+\b/g) ?? []) {
     if (!['Readonly', 'Record', 'Open'].includes(name) && !/["']/.test(type)) used.add(name)
     if (name === 'Open' && /\bOpen</.test(type)) used.add('Open')
   }
-  return reply === 'list' ? `Page<${type}>` : type
+  return type
 }
 
 // ---- helpers

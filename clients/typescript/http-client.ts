@@ -28,8 +28,10 @@ export interface RequestOptions {
 }
 
 /** One page of a list. */
-export interface Page<T> {
+export interface Page<T, W = never> {
   readonly items: readonly T[]
+  /** What is missing from the list, and why. */
+  readonly warnings: readonly W[]
   /** For the next page, with the same filters; null on the last. */
   readonly cursor: string | null
   readonly hasMore: boolean
@@ -45,6 +47,8 @@ export interface OperationSpec {
   readonly reply: 'data' | 'list' | 'bare' | 'empty' | 'file'
   readonly idempotent?: true
   readonly upload?: true
+  /** The response has `meta.warnings`. */
+  readonly warnings?: true
 }
 
 /** Body of an upload. A `Blob` of a file (`openAsBlob` in Node.js) is read while it is sent. */
@@ -100,6 +104,7 @@ export class HttpClient {
       method: spec.method,
       headers: {
         authorization: `Bearer ${apiKey}`,
+        ...(spec.reply === 'file' ? {} : { accept: 'application/json' }),
         ...(withBody ? { 'content-type': String(contentType) } : {}),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
         ...this.#options.headers,
@@ -117,7 +122,7 @@ export class HttpClient {
 
 /** Every item of a list, page after page: `for await (const call of paginate(...))`. */
 export async function* paginate<T>(
-  page: (cursor: string | undefined) => Promise<Page<T>>,
+  page: (cursor: string | undefined) => Promise<Page<T, unknown>>,
 ): AsyncGenerator<T, void, undefined> {
   for (let cursor: string | undefined; ; ) {
     const { items, cursor: next, hasMore } = await page(cursor)
@@ -127,7 +132,7 @@ export async function* paginate<T>(
   }
 }
 
-async function readReply({ reply }: OperationSpec, response: Response): Promise<unknown> {
+async function readReply({ reply, warnings: warned }: OperationSpec, response: Response): Promise<unknown> {
   if (reply === 'file') return response
   if (reply === 'empty') {
     await response.body?.cancel()
@@ -135,10 +140,16 @@ async function readReply({ reply }: OperationSpec, response: Response): Promise<
   }
   const body: unknown = await response.json()
   if (reply === 'bare') return body
-  const { data, meta } = body as { data: unknown; meta?: { pagination: Pagination } }
-  if (reply === 'data') return data
+  const { data, meta } = body as { data: unknown; meta?: Meta }
+  const warnings = meta?.warnings ?? []
+  if (reply === 'data') return warned === true ? { data, warnings } : data
   const { cursor = null, hasMore = false, total = null, totalCapped = false } = meta?.pagination ?? {}
-  return { items: data, cursor, hasMore, total, totalCapped }
+  return { items: data, warnings, cursor, hasMore, total, totalCapped }
+}
+
+interface Meta {
+  readonly pagination?: Pagination
+  readonly warnings?: readonly unknown[]
 }
 
 interface Pagination {

@@ -1,12 +1,13 @@
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
+import { type CsvColumn, encodeCsv } from '../base/csv.js'
 import type { AddressPurpose } from '../base/signed-address.js'
 import type { Role } from '../db/tables/identity.js'
 import type { ByteRange } from '../objects/object-store.js'
-import type { Upload, UploadRule } from './content.js'
+import type { Download, Upload, UploadRule } from './content.js'
 import type { Deps } from './deps.js'
 import type { Page, PageRequest } from './pagination.js'
-import type { ErrorCode, Refusal } from './problem.js'
+import { type ErrorCode, isRefusal, type Refusal } from './problem.js'
 import type { SchemeOf, SignatureScheme } from './signature-scheme.js'
 
 export type Environment = 'test' | 'live'
@@ -132,18 +133,24 @@ export interface FileReply {
 
 const headed = Symbol('headed')
 
-/** A result with additional response headers, for example cookies. */
+/** A result with additional response headers, for example cookies, and with entries of `meta.warnings`. */
 export interface ResultWithHeaders<T> {
   readonly [headed]: true
   readonly value: T
   readonly headers: ResponseHeaders
+  readonly warnings: readonly unknown[]
 }
 
 export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>
 
 /** Adds response headers to a result. They are not repeated when an idempotent response is replayed. */
 export function withHeaders<T>(value: T, headers: ResponseHeaders): ResultWithHeaders<T> {
-  return { [headed]: true, value, headers }
+  return { [headed]: true, value, headers, warnings: [] }
+}
+
+/** Adds entries of `meta.warnings` to a result: what is missing from it, and why. */
+export function withWarnings<T>(value: T, warnings: readonly unknown[]): ResultWithHeaders<T> {
+  return { [headed]: true, value, headers: {}, warnings }
 }
 
 export function hasOwnHeaders(outcome: unknown): outcome is ResultWithHeaders<unknown> {
@@ -212,6 +219,8 @@ interface ObjectReplySpec<
   /** The result is the whole body, without `{ data }`. */
   readonly bare?: true
   readonly idempotent?: 'accepted' | 'required'
+  /** Schema of an entry of `meta.warnings`, for `withWarnings`. Only for results inside `{ data }`. */
+  readonly warning?: z.ZodType
 }
 
 export interface OperationSpec<
@@ -253,6 +262,8 @@ export interface ListSpec<
   readonly defaultLimit?: number
   /** False for short lists that always fit on one page. */
   readonly paged?: false
+  /** Schema of an entry of `meta.warnings`, for `withWarnings`. */
+  readonly warning?: z.ZodType
   run(input: ListInput<z.output<P>, z.output<Q>, A>): Answer<Page<z.input<R>>>
 }
 
@@ -260,6 +271,42 @@ export interface FileSpec<P extends z.ZodObject, A extends Audience> extends Bas
   /** Media type for the OpenAPI description, for example `audio/wav`. */
   readonly contentType: string
   run(input: Input<z.output<P>, Record<string, never>, undefined, A>): Answer<FileReply>
+}
+
+export interface DownloadSpec<P extends z.ZodObject, Q extends z.ZodObject, A extends Audience>
+  extends Base<P, A> {
+  /** Unknown parameters are always rejected. Values are strings. */
+  readonly query?: Q
+  readonly contentType: string
+  run(input: Input<z.output<P>, z.output<Q>, undefined, A>): Download | Refusal | Promise<Download | Refusal>
+}
+
+export interface CsvSpec<Row, P extends z.ZodObject, Q extends z.ZodObject, A extends Audience>
+  extends Base<P, A> {
+  /** Unknown parameters are always rejected. Values are strings. */
+  readonly query?: Q
+  readonly columns: readonly CsvColumn<Row>[]
+  /** File name suggested to the client. */
+  readonly fileName: string
+  /** Returns the rows in batches. The next batch is read when the client has taken the previous one. */
+  run(input: Input<z.output<P>, z.output<Q>, undefined, A>): Batches<Row> | Promise<Batches<Row>>
+}
+
+type Batches<Row> = AsyncIterable<readonly Row[]> | Refusal
+
+export interface PageSpec<
+  P extends z.ZodObject,
+  Q extends z.ZodObject,
+  R extends z.ZodType,
+  A extends Audience,
+> extends Base<P, A> {
+  /** Unknown parameters are always rejected. Values are strings. */
+  readonly query?: Q
+  /** Object inside `{ data }` for clients that prefer JSON, parsed before it is sent. */
+  readonly result: R
+  /** Returns the whole HTML document. It escapes every text. */
+  html(result: z.output<R>): string
+  run(input: Input<z.output<P>, z.output<Q>, undefined, A>): Answer<z.input<R>>
 }
 
 export interface TextSpec<P extends z.ZodObject, A extends Audience> extends Base<P, A> {
@@ -288,7 +335,14 @@ export interface Operation {
   /** Rule of a body that is not JSON. */
   readonly upload: UploadRule | null
   readonly result: z.ZodType | null
-  readonly reply: 'data' | 'bare' | 'empty' | 'list' | 'file' | 'text'
+  /** `page`: HTML, or `data` for clients that prefer JSON. */
+  readonly reply: 'data' | 'bare' | 'empty' | 'list' | 'page' | 'file' | 'download' | 'text'
+  /** Renders a parsed result of a `page` as HTML. */
+  readonly html: ((result: unknown) => string) | null
+  /** Schema of an entry of `meta.warnings`. */
+  readonly warning: z.ZodType | null
+  /** Header row of a CSV download. */
+  readonly csvColumns: readonly string[] | null
   readonly contentType: string
   readonly status: number
   readonly list: { readonly defaultLimit: number; readonly paged: boolean } | null
@@ -363,6 +417,7 @@ function objectReply<P extends z.ZodObject, Q extends z.ZodObject, R extends z.Z
     status: spec.status,
     list: null,
     idempotent: spec.idempotent ?? null,
+    warning: spec.warning ?? null,
   }
 }
 
@@ -384,6 +439,7 @@ export function listOperation<
     contentType: 'application/json',
     status: 200,
     list: { defaultLimit: spec.defaultLimit ?? 25, paged: spec.paged ?? true },
+    warning: spec.warning ?? null,
     idempotent: null,
     bodyBytes: 0,
     run: async (input) => spec.run(typed(input)),
@@ -394,24 +450,74 @@ export function listOperation<
 export function fileOperation<A extends Audience, P extends z.ZodObject = z.ZodObject<Record<string, never>>>(
   spec: FileSpec<P, A>,
 ): Operation {
-  return { ...plainGet(spec), reply: 'file', run: async (input) => spec.run(typed(input)) }
+  return { ...plainGet(spec, null), reply: 'file', run: async (input) => spec.run(typed(input)) }
 }
 
 /** Defines a GET operation that returns text other than JSON. */
 export function textOperation<A extends Audience, P extends z.ZodObject = z.ZodObject<Record<string, never>>>(
   spec: TextSpec<P, A>,
 ): Operation {
-  return { ...plainGet(spec), reply: 'text', run: async (input) => spec.run(typed(input)) }
+  return { ...plainGet(spec, null), reply: 'text', run: async (input) => spec.run(typed(input)) }
 }
 
-/** Returns the common part of GET operations that do not return JSON. */
+/** Defines a GET operation that returns bytes, for example a PDF document. */
+export function downloadOperation<
+  A extends Audience,
+  P extends z.ZodObject = z.ZodObject<Record<string, never>>,
+  Q extends z.ZodObject = z.ZodObject<Record<string, never>>,
+>(spec: DownloadSpec<P, Q, A>): Operation {
+  return {
+    ...plainGet(spec, spec.query ?? null),
+    reply: 'download',
+    run: async (input) => spec.run(typed(input)),
+  }
+}
+
+/** Defines a GET operation that returns rows as CSV, a batch at a time. */
+export function csvOperation<
+  Row,
+  A extends Audience,
+  P extends z.ZodObject = z.ZodObject<Record<string, never>>,
+  Q extends z.ZodObject = z.ZodObject<Record<string, never>>,
+>(spec: CsvSpec<Row, P, Q, A>): Operation {
+  const { columns, fileName } = spec
+  return {
+    ...plainGet({ ...spec, contentType: 'text/csv; charset=utf-8' }, spec.query ?? null),
+    reply: 'download',
+    csvColumns: columns.map(({ name }) => name),
+    run: async (input) => {
+      const batches = await spec.run(typed(input))
+      return isRefusal(batches) ? batches : { fileName, content: encodeCsv(columns, batches) }
+    },
+  }
+}
+
+/** Defines a GET operation that returns an HTML page to a browser and JSON to a program, by `Accept`. */
+export function pageOperation<
+  A extends Audience,
+  R extends z.ZodType,
+  P extends z.ZodObject = z.ZodObject<Record<string, never>>,
+  Q extends z.ZodObject = z.ZodObject<Record<string, never>>,
+>(spec: PageSpec<P, Q, R, A>): Operation {
+  return {
+    ...plainGet({ ...spec, contentType: 'application/json' }, spec.query ?? null),
+    reply: 'page',
+    result: spec.result,
+    // The server parses the result with the schema first.
+    html: (result) => spec.html(result as z.output<R>),
+    run: async (input) => spec.run(typed(input)),
+  }
+}
+
+/** Returns the common part of GET operations that return one thing. */
 function plainGet<P extends z.ZodObject, A extends Audience>(
   spec: Base<P, A> & { readonly contentType: string },
+  query: z.ZodObject | null,
 ): Omit<Operation, 'reply' | 'run'> {
   return {
     ...erase(spec),
     method: 'get',
-    query: null,
+    query,
     body: null,
     upload: null,
     result: null,
@@ -438,6 +544,9 @@ function erase<P extends z.ZodObject, A extends Audience>(spec: Base<P, A>) {
     signature: spec.signature ?? null,
     address: spec.address ?? null,
     params: spec.params ?? null,
+    html: null,
+    warning: null,
+    csvColumns: null,
     fails: spec.fails,
   }
 }

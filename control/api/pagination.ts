@@ -86,10 +86,26 @@ export async function newestFirst<DB, TB extends keyof DB, Row extends Created>(
   return pageOf(rows, page, position, (row) => row, total)
 }
 
-/** Counts the rows of a query up to `COUNT_LIMIT` + 1. The query must have no order and no limit. */
-export async function countCapped(db: Db, query: Expression<unknown>): Promise<number> {
+/**
+ * Reads a list page after page, for exports. Each page is its own statement, so that a slow client holds no database
+ * connection. Rows that are added meanwhile are newer than the first page and do not appear.
+ */
+export async function* allPages<T>(
+  pageSize: number,
+  read: (page: PageRequest) => Promise<Page<T>>,
+): AsyncGenerator<readonly T[]> {
+  let after: Position | null = null
+  do {
+    const page: Page<T> = await read({ limit: pageSize, after })
+    yield page.items
+    after = page.next
+  } while (after !== null)
+}
+
+/** Counts the rows of a query up to `limit` + 1. The query must have no order and no limit. */
+export async function countCapped(db: Db, query: Expression<unknown>, limit = COUNT_LIMIT): Promise<number> {
   const counted = await sql<{ n: number }>`
-    select count(*) as n from (select 1 from (${query}) as matching limit ${COUNT_LIMIT + 1}) as counted`.execute(
+    select count(*) as n from (select 1 from (${query}) as matching limit ${limit + 1}) as counted`.execute(
     db,
   )
   return counted.rows[0]?.n ?? 0

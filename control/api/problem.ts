@@ -35,6 +35,11 @@ export const PROBLEMS = {
     'invalid_request',
     'The path does not support the method. The Allow header lists the supported methods.',
   ),
+  not_acceptable: problem(
+    406,
+    'invalid_request',
+    'The operation cannot return a content type that the Accept header allows.',
+  ),
   request_timeout: problem(408, 'invalid_request', 'The request was not received in time.'),
   precondition_failed: problem(
     412,

@@ -11,7 +11,15 @@ import {
 import { listModels, listVoices } from '../agents/catalogue-api.js'
 import { deleteAgent, rollbackAgent, setAgentSenderClassification } from '../agents/lifecycle-api.js'
 import type { Operation } from '../api/operation.js'
-import { hangUpCall, listCalls, placeCall, readCall, readRecording, readTranscript } from '../calls/api.js'
+import {
+  exportCalls,
+  hangUpCall,
+  listCalls,
+  placeCall,
+  readCall,
+  readRecording,
+  readTranscript,
+} from '../calls/api.js'
 import { downloadMedia } from '../calls/media-api.js'
 import { readComplianceCheck } from '../compliance/check-api.js'
 import { connectionOperations } from '../connections/api.js'
@@ -49,6 +57,7 @@ export const operations: readonly Operation[] = [
   updateNumber,
   placeCall,
   listCalls,
+  exportCalls,
   readCall,
   readRecording,
   readTranscript,

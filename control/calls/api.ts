@@ -1,16 +1,25 @@
 import { z } from 'zod'
-import { listOperation, operation } from '../api/operation.js'
+import { csvOperation, listOperation, operation } from '../api/operation.js'
+import { allPages } from '../api/pagination.js'
 import { isRefusal, refuse } from '../api/problem.js'
 import { Instant, parseInstant } from '../base/instant.js'
 import { E164, idParam, Timestamp, timestamp } from '../base/schemas.js'
 import { writeAddressToken } from '../base/signed-address.js'
 import { BLOCK_CODES } from '../compliance/gate.js'
 import { isDialable } from '../compliance/numbering.js'
+import { CALL_COLUMNS } from './csv-columns.js'
 import { SEARCH_MIN_DIGITS, searchDigits } from './digit-search.js'
 import { hangUp } from './hang-up.js'
 import { isTranscriptExpired } from './lifecycle/retention.js'
 import { placeCall as place } from './placement/place-call.js'
-import { findCall, findRecording, listSegments, listCalls as pageOfCalls } from './store.js'
+import {
+  type CallFilter,
+  countCalls,
+  findCall,
+  findRecording,
+  listSegments,
+  listCalls as pageOfCalls,
+} from './store.js'
 import { Transcript, transcriptView } from './transcript.js'
 import { Call, callView } from './view.js'
 
@@ -75,6 +84,38 @@ export const placeCall = operation({
   },
 })
 
+const CallQuery = z.strictObject({
+  search: z
+    .string()
+    .refine((text) => searchDigits(text) !== null, `must hold at least ${SEARCH_MIN_DIGITS} digits`)
+    .meta({ pattern: `^(\\D*\\d){${SEARCH_MIN_DIGITS}}` })
+    .optional(),
+  status: z.string().max(40).optional(),
+  disposition: z.string().max(40).optional(),
+  direction: z.enum(['outbound', 'inbound']).optional(),
+  agentId: z.string().max(40).optional(),
+  numberId: z.string().max(40).optional(),
+  campaignId: z.string().max(40).optional(),
+  startedAfter: Instant.optional(),
+  startedBefore: Instant.optional(),
+})
+
+function callFilter(query: z.output<typeof CallQuery>): CallFilter {
+  const instant = (text: string | undefined) =>
+    text === undefined ? undefined : (parseInstant(text) ?? undefined)
+  return {
+    digits: query.search === undefined ? null : searchDigits(query.search),
+    status: query.status,
+    disposition: query.disposition,
+    direction: query.direction,
+    agentId: query.agentId,
+    numberId: query.numberId,
+    campaignId: query.campaignId,
+    startedAfter: instant(query.startedAfter),
+    startedBefore: instant(query.startedBefore),
+  }
+}
+
 export const listCalls = listOperation({
   id: 'listCalls',
   path: '/v1/calls',
@@ -83,43 +124,44 @@ export const listCalls = listOperation({
   description: 'Newest first.',
   audience: 'key',
   scope: 'read',
-  query: z.strictObject({
-    search: z
-      .string()
-      .refine((text) => searchDigits(text) !== null, `must hold at least ${SEARCH_MIN_DIGITS} digits`)
-      .meta({ pattern: `^(\\D*\\d){${SEARCH_MIN_DIGITS}}` })
-      .optional(),
-    status: z.string().max(40).optional(),
-    disposition: z.string().max(40).optional(),
-    direction: z.enum(['outbound', 'inbound']).optional(),
-    agentId: z.string().max(40).optional(),
-    numberId: z.string().max(40).optional(),
-    campaignId: z.string().max(40).optional(),
-    startedAfter: Instant.optional(),
-    startedBefore: Instant.optional(),
-  }),
+  query: CallQuery,
   result: Call,
   fails: [],
   run: async ({ query, actor, deps, page }) => {
-    const instant = (text: string | undefined) =>
-      text === undefined ? undefined : (parseInstant(text) ?? undefined)
-    const { items, next, total } = await pageOfCalls(
-      deps.reads,
-      actor,
-      {
-        digits: query.search === undefined ? null : searchDigits(query.search),
-        status: query.status,
-        disposition: query.disposition,
-        direction: query.direction,
-        agentId: query.agentId,
-        numberId: query.numberId,
-        campaignId: query.campaignId,
-        startedAfter: instant(query.startedAfter),
-        startedBefore: instant(query.startedBefore),
-      },
-      page,
-    )
+    const { items, next, total } = await pageOfCalls(deps.reads, actor, callFilter(query), page)
     return { items: items.map(callView), next, ...(total === undefined ? {} : { total }) }
+  },
+})
+
+/** Rows of an export, and rows that are read at once. */
+const EXPORT_ROWS = 100_000
+const EXPORT_BATCH = 500
+
+export const exportCalls = csvOperation({
+  id: 'exportCalls',
+  path: '/v1/calls/export.csv',
+  tag: 'Calls',
+  summary: 'Download calls as CSV',
+  description: `Newest first, with the filters of the list. More than ${EXPORT_ROWS.toLocaleString('en')} calls are refused with 422: narrow the filters. Objects are cells with JSON.`,
+  audience: 'key',
+  scope: 'read',
+  query: CallQuery,
+  columns: CALL_COLUMNS,
+  fileName: 'calls.csv',
+  fails: ['unprocessable_entity'],
+  run: async ({ query, actor, deps }) => {
+    const filter = callFilter(query)
+    if ((await countCalls(deps.reads, actor, filter, EXPORT_ROWS)) > EXPORT_ROWS) {
+      return refuse(
+        'unprocessable_entity',
+        `More than ${EXPORT_ROWS} calls match. Narrow the filters, for example with startedAfter.`,
+        { maxRows: EXPORT_ROWS },
+      )
+    }
+    return allPages(EXPORT_BATCH, async (page) => {
+      const { items, next } = await pageOfCalls(deps.reads, actor, filter, page)
+      return { items: items.map(callView), next }
+    })
   },
 })
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
+import { countCapped, newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import { minuteRate } from '../billing/rating.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CallRow, RecordingRow, TranscriptSegmentRow } from '../db/tables/calling.js'
@@ -119,6 +119,28 @@ export interface CallFilter {
   readonly startedBefore: number | undefined
 }
 
+/** Returns the query of all calls of an owner that a filter matches. */
+function matchingCalls(db: Db, owner: Owner, filter: CallFilter) {
+  let query = db
+    .selectFrom('calls')
+    .where('calls.organizationId', '=', owner.organizationId)
+    .where('calls.environment', '=', owner.environment)
+  if (filter.digits !== null) {
+    // Digits have no special meaning in LIKE.
+    const pattern = `%${filter.digits}%`
+    query = query.where((column) =>
+      column.or([column('calls.fromNumber', 'like', pattern), column('calls.toNumber', 'like', pattern)]),
+    )
+  }
+  for (const name of ['status', 'disposition', 'direction', 'agentId', 'numberId', 'campaignId'] as const) {
+    const wanted = filter[name]
+    if (wanted !== undefined) query = query.where(sql.ref<string>(`calls.${name}`), '=', wanted)
+  }
+  if (filter.startedAfter !== undefined) query = query.where('calls.startedAt', '>=', filter.startedAfter)
+  if (filter.startedBefore !== undefined) query = query.where('calls.startedAt', '<', filter.startedBefore)
+  return query
+}
+
 /** Lists calls, newest first. The first page carries the total. */
 export async function listCalls(
   db: Db,
@@ -126,30 +148,16 @@ export async function listCalls(
   filter: CallFilter,
   page: PageRequest,
 ): Promise<Page<CallWithParts>> {
-  const matching = () => {
-    let query = db
-      .selectFrom('calls')
-      .where('calls.organizationId', '=', owner.organizationId)
-      .where('calls.environment', '=', owner.environment)
-    if (filter.digits !== null) {
-      // Digits have no special meaning in LIKE.
-      const pattern = `%${filter.digits}%`
-      query = query.where((column) =>
-        column.or([column('calls.fromNumber', 'like', pattern), column('calls.toNumber', 'like', pattern)]),
-      )
-    }
-    for (const name of ['status', 'disposition', 'direction', 'agentId', 'numberId', 'campaignId'] as const) {
-      const wanted = filter[name]
-      if (wanted !== undefined) query = query.where(sql.ref<string>(`calls.${name}`), '=', wanted)
-    }
-    if (filter.startedAfter !== undefined) query = query.where('calls.startedAt', '>=', filter.startedAfter)
-    if (filter.startedBefore !== undefined) query = query.where('calls.startedAt', '<', filter.startedBefore)
-    return query
-  }
-  return newestFirst(matching().selectAll('calls').select(parts), page, {
+  const query = matchingCalls(db, owner, filter)
+  return newestFirst(query.selectAll('calls').select(parts), page, {
     alias: 'calls',
-    count: { db, query: matching().select('calls.id') },
+    count: { db, query: query.select('calls.id') },
   })
+}
+
+/** Counts the calls that a filter matches, up to `limit` + 1. */
+export function countCalls(db: Db, owner: Owner, filter: CallFilter, limit: number): Promise<number> {
+  return countCapped(db, matchingCalls(db, owner, filter).select('calls.id'), limit)
 }
 
 /** Asks the node that runs the call to hang up the next time it checks (leases.ts). */

@@ -14,6 +14,8 @@ export interface Exchange {
   readonly docsUrl: string
   /** `WWW-Authenticate` value of a 401 on this path (RFC 9110, 11.6.1). */
   readonly challenge: string
+  /** True if the client prefers HTML and the operation has it. Refusals then are pages, too. */
+  readonly html: boolean
 }
 
 /** Returns true for safe methods (RFC 9110, 9.2.1). */

@@ -1,6 +1,6 @@
 import { errorText } from '../../media/base/errors.js'
 import { readCookie } from '../access/sessions/cookies.js'
-import { RefusedBody } from '../api/content.js'
+import { type Download, RefusedBody } from '../api/content.js'
 import type { Deps } from '../api/deps.js'
 import {
   type Actor,
@@ -14,7 +14,14 @@ import { type AdmissionDeps, type Admitted, admit } from './admit.js'
 import type { Exchange } from './exchange.js'
 import { fingerprint, type IdempotencyStore, isFinalStatus } from './idempotency.js'
 import { readInput, type ValidInput } from './read-input.js'
-import { type RenderedResponse, renderRefusal, renderResult, send, sendRefusal } from './reply.js'
+import {
+  type RenderedResponse,
+  renderRefusal,
+  renderResult,
+  send,
+  sendDownload,
+  sendRefusal,
+} from './reply.js'
 import type { MountedOperation } from './routes.js'
 import { sendFile } from './send-file.js'
 
@@ -81,14 +88,15 @@ async function runAndSend(
     return runOnce(handling, operation, actor, { ...valid, key: valid.idempotencyKey }, input, exchange)
   }
   const outcome = await run(operation, valid, input)
-  if (operation.reply !== 'file' || isRefusal(outcome)) {
-    const rendered = render(handling, operation, outcome, valid, exchange)
-    // Released before the response is sent, because the sender may repeat the request immediately.
-    if (rendered.status > 299) await signature?.release()
-    return send(exchange, rendered)
+  // The constructor of the operation guarantees the type of its outcome.
+  if (operation.reply === 'file' && !isRefusal(outcome)) return sendFile(exchange, outcome as FileReply)
+  if (operation.reply === 'download' && !isRefusal(outcome)) {
+    return sendDownload(exchange, operation.contentType, outcome as Download)
   }
-  // `fileOperation` guarantees this type.
-  return sendFile(exchange, outcome as FileReply)
+  const rendered = render(handling, operation, outcome, valid, exchange)
+  // Released before the response is sent, because the sender may repeat the request immediately.
+  if (rendered.status > 299) await signature?.release()
+  send(exchange, rendered)
 }
 
 /** Runs the handler. A body that turns out to be unacceptable while the handler reads it is a refusal. */
@@ -96,8 +104,10 @@ async function run(operation: Operation, { upload }: ValidInput, input: ErasedIn
   try {
     return await operation.run(input)
   } catch (thrown) {
-    const cause = upload?.content.errored ?? thrown
-    if (cause instanceof RefusedBody) return cause.refusal
+    // The handler may have wrapped the error of the body.
+    for (const cause of [thrown, upload?.content.errored]) {
+      if (cause instanceof RefusedBody) return cause.refusal
+    }
     throw thrown
   }
 }
@@ -151,16 +161,18 @@ function render(
   exchange: Exchange,
 ): RenderedResponse {
   const { rootKey, log } = handling.deps
-  if (hasOwnHeaders(outcome)) {
-    const rendered = renderResult(rootKey, operation, outcome.value, valid.cursorScope)
-    return { ...rendered, headers: { ...rendered.headers, ...outcome.headers } }
+  if (!isRefusal(outcome)) {
+    const plain = { value: outcome, headers: {}, warnings: [] }
+    const { value, headers, warnings } = hasOwnHeaders(outcome) ? outcome : plain
+    const { cursorScope } = valid
+    const rendered = renderResult(operation, value, { rootKey, cursorScope, html: exchange.html, warnings })
+    return { ...rendered, headers: { ...rendered.headers, ...headers } }
   }
-  if (!isRefusal(outcome)) return renderResult(rootKey, operation, outcome, valid.cursorScope)
   const expected = [...operation.fails, ...COMMON, ...(operation.upload === null ? [] : UPLOAD_CODES)]
   if (!expected.includes(outcome.code)) {
     log.error({ operation: operation.id, code: outcome.code }, 'operation.undeclared_error')
   }
-  return renderRefusal(outcome, exchange.docsUrl, exchange.requestId)
+  return renderRefusal(outcome, exchange)
 }
 
 /** Error codes that every operation may return without declaring them. */

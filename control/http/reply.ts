@@ -1,8 +1,11 @@
+import { pipeline } from 'node:stream/promises'
 import type { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
+import type { Download } from '../api/content.js'
 import { JsonText, type Operation, type ResponseHeaders } from '../api/operation.js'
 import { COUNT_LIMIT, type Page } from '../api/pagination.js'
 import { errorEnvelope, type Refusal } from '../api/problem.js'
+import { escapeHtml } from '../base/html.js'
 import type { RootKey } from '../base/root-key.js'
 import { type CursorScope, writeCursor } from './cursor.js'
 import type { Exchange } from './exchange.js'
@@ -14,36 +17,69 @@ export interface RenderedResponse {
   readonly body: string
 }
 
+/** How a result is rendered, apart from its operation. */
+export interface Rendering {
+  readonly rootKey: RootKey
+  readonly cursorScope: CursorScope | null
+  /** True for the HTML of a `page`. */
+  readonly html: boolean
+  readonly warnings: readonly unknown[]
+}
+
 /**
  * Renders the result of a handler with the result schema of the operation, so that fields that are not in
  * the schema cannot leak. Throws EngineError `internal` if the result does not match the schema.
  */
-export function renderResult(
-  rootKey: RootKey,
-  operation: Operation,
-  outcome: unknown,
-  cursorScope: CursorScope | null,
-): RenderedResponse {
-  const { status, result, reply, contentType } = operation
+export function renderResult(operation: Operation, outcome: unknown, rendering: Rendering): RenderedResponse {
+  const { status, result, reply, contentType, warning } = operation
   if (reply === 'text') return { status, headers: { 'content-type': contentType }, body: String(outcome) }
   if (reply === 'empty' || result === null) return { status, headers: {}, body: '' }
+  const warnings =
+    warning === null ? [] : rendering.warnings.map((one) => parseResult(operation, warning, one))
+  const noted = warning === null ? {} : { warnings }
   if (reply !== 'list') {
     if (outcome instanceof JsonText) return { status, headers: {}, body: outcome.text }
     const value = parseResult(operation, result, outcome)
-    return { status, headers: {}, body: JSON.stringify(reply === 'bare' ? value : { data: value }) }
+    if (rendering.html && operation.html !== null) {
+      return { status, headers: { 'content-type': HTML }, body: operation.html(value) }
+    }
+    const data = { data: value, ...(warning === null ? {} : { meta: noted }) }
+    return { status, headers: {}, body: JSON.stringify(reply === 'bare' ? value : data) }
   }
   // `listOperation` guarantees this type.
   const page = outcome as Page<unknown>
+  const { rootKey, cursorScope } = rendering
   const data = page.items.map((item) => parseResult(operation, result, item))
   const cursor =
     page.next === null || cursorScope === null ? null : writeCursor(rootKey, cursorScope, page.next)
   const pagination = { cursor, hasMore: page.next !== null, ...totals(page.total) }
-  return { status, headers: {}, body: JSON.stringify({ data, meta: { pagination } }) }
+  return { status, headers: {}, body: JSON.stringify({ data, meta: { pagination, ...noted } }) }
 }
 
-export function renderRefusal(refusal: Refusal, docsUrl: string, requestId: string): RenderedResponse {
-  const body = JSON.stringify(errorEnvelope(refusal, docsUrl, requestId))
-  return { status: refusal.status, headers: refusal.headers, body }
+const HTML = 'text/html; charset=utf-8'
+
+export function renderRefusal(refusal: Refusal, exchange: Exchange): RenderedResponse {
+  const { status, headers } = refusal
+  if (exchange.html) {
+    return { status, headers: { ...headers, 'content-type': HTML }, body: refusalPage(refusal, exchange) }
+  }
+  return {
+    status,
+    headers,
+    body: JSON.stringify(errorEnvelope(refusal, exchange.docsUrl, exchange.requestId)),
+  }
+}
+
+function refusalPage({ code, message }: Refusal, { requestId }: Exchange): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${escapeHtml(code)}</title>
+<p>${escapeHtml(message)}</p>
+<p><small>${escapeHtml(code)}, ${escapeHtml(requestId)}</small></p>
+</html>
+`
 }
 
 export function send(exchange: Exchange, rendered: RenderedResponse): void {
@@ -68,7 +104,53 @@ export function send(exchange: Exchange, rendered: RenderedResponse): void {
 }
 
 export function sendRefusal(exchange: Exchange, refusal: Refusal): void {
-  send(exchange, renderRefusal(refusal, exchange.docsUrl, exchange.requestId))
+  send(exchange, renderRefusal(refusal, exchange))
+}
+
+/** A client that takes nothing for this time (ms) is disconnected. */
+const STALLED_MS = 60_000
+
+/**
+ * Sends content while it is made, as fast as the client takes it. The first chunk is made before the head is
+ * sent, so that an error in it is an error response. A later error closes the connection. Resolves when the client
+ * goes away.
+ */
+export async function sendDownload(
+  { request, response }: Exchange,
+  contentType: string,
+  { fileName, content }: Download,
+): Promise<void> {
+  const sendHead = () => response.attachment(fileName).setHeader('content-type', contentType)
+  if (content instanceof Uint8Array) {
+    sendHead().setHeader('content-length', content.length).end(content)
+    return
+  }
+  const chunks = content[Symbol.asyncIterator]()
+  const first = await chunks.next()
+  sendHead()
+  if (request.method === 'HEAD') {
+    await chunks.return?.()
+    response.end()
+    return
+  }
+  response.setTimeout(STALLED_MS, () => response.destroy())
+  try {
+    await pipeline(continued(first, chunks), response)
+  } catch (error) {
+    const gone = error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+    if (!gone) throw error
+  }
+}
+
+async function* continued(
+  first: IteratorResult<Uint8Array>,
+  chunks: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for (let next = first; next.done !== true; next = await chunks.next()) yield next.value
+  } finally {
+    await chunks.return?.()
+  }
 }
 
 function parseResult(operation: Operation, schema: z.ZodType, value: unknown): unknown {

@@ -99,6 +99,9 @@ function checkOperation(operation: Operation): void {
   if (operation.audience === 'address' && !named.includes('token')) {
     throw inconsistent(operation, 'a signed address has the path parameter token')
   }
+  if (operation.warning !== null && operation.reply !== 'data' && operation.reply !== 'list') {
+    throw inconsistent(operation, 'warnings stand beside { data }')
+  }
   if (operation.upload !== null && operation.method !== 'post' && operation.method !== 'put') {
     throw inconsistent(operation, 'only POST and PUT take an upload')
   }

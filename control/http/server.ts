@@ -7,7 +7,7 @@ import type { KeyVerifier } from '../access/keys/api-keys.js'
 import { openLastUsedWriter } from '../access/keys/last-used.js'
 import type { Deps } from '../api/deps.js'
 import type { Method, Operation } from '../api/operation.js'
-import { errorEnvelope, refuse, unavailable } from '../api/problem.js'
+import { errorEnvelope, isRefusal, type Refusal, refuse, unavailable } from '../api/problem.js'
 import { isTransient } from '../db/transient-error.js'
 import { CHALLENGES } from './admit.js'
 import { limitConnections } from './connection-limit.js'
@@ -134,7 +134,14 @@ function prepareExchange(deps: Deps): RequestHandler {
   return (request, response, next) => {
     const requestId = newId('req', deps.clock.wall())
     const docsUrl = errorDocsUrl(deps)
-    const exchange: Exchange = { request, response, requestId, docsUrl, challenge: CHALLENGES.key }
+    const exchange: Exchange = {
+      request,
+      response,
+      requestId,
+      docsUrl,
+      challenge: CHALLENGES.key,
+      html: false,
+    }
     response.locals.exchange = exchange
     response.set({
       'x-request-id': requestId,
@@ -192,8 +199,21 @@ function routeHandler(handling: HandlerDeps, route: Route): RequestHandler {
       return sendRefusal(exchange, refusal)
     }
     response.locals.operation = mounted.operation.id
-    await handle(handling, mounted, { ...exchange, challenge: CHALLENGES[mounted.operation.audience] })
+    const { operation } = mounted
+    const challenge = CHALLENGES[operation.audience]
+    const html = prefersHtml(exchange, operation)
+    if (isRefusal(html)) return sendRefusal(exchange, html)
+    await handle(handling, mounted, { ...exchange, challenge, html })
   }
+}
+
+/** Negotiates between the renderings of a page (RFC 9110, 12.5.1). A client without a preference gets HTML. */
+function prefersHtml({ request, response }: Exchange, { reply }: Operation): boolean | Refusal {
+  if (reply !== 'page') return false
+  response.vary('accept')
+  const type = request.accepts('text/html', 'application/json')
+  if (type === false) return refuse('not_acceptable', 'Accept text/html or application/json.')
+  return type === 'text/html'
 }
 
 /** Handles errors that handlers throw: logs them with the request id and sends a generic error. */

@@ -55,6 +55,14 @@ export function apiFacts(document: Node): ApiFacts {
     for (const [status, response] of Object.entries(nodeOf(operation.responses))) {
       if (!status.startsWith('2')) continue
       keep(id, `answers ${status}`)
+      for (const [type, media] of Object.entries(nodeOf(nodeOf(response).content))) {
+        if (type === JSON_TYPE) continue
+        keep(id, `answers ${status} ${type}`)
+        const { example } = nodeOf(media)
+        // The header row of a CSV download.
+        if (typeof example === 'string')
+          for (const column of example.trim().split(',')) keep(id, `column ${column}`)
+      }
       const result = jsonSchema(nodeOf(response))
       if (result !== null) walk(result, `${id} result`, false)
     }

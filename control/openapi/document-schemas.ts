@@ -24,7 +24,7 @@ export function outputSchema(schema: z.ZodType): JsonObject {
 export function nameResults(operations: readonly Operation[]): ReadonlyMap<z.ZodType, string> {
   const names = new Map<z.ZodType, string>()
   const taken = new Set(['Error', 'Pagination'])
-  const single = operations.filter(({ reply }) => reply === 'data')
+  const single = operations.filter(({ reply }) => reply === 'data' || reply === 'page')
   const lists = operations.filter(({ reply }) => reply === 'list')
   for (const { id, result } of [...single, ...lists]) {
     if (result === null || names.has(result)) continue

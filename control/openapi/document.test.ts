@@ -225,6 +225,7 @@ t.test('every error code has its status', async (t) => {
     compliance_incomplete: 403,
     not_found: 404,
     method_not_allowed: 405,
+    not_acceptable: 406,
     request_timeout: 408,
     precondition_failed: 412,
     unsupported_media_type: 415,

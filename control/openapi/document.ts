@@ -185,9 +185,10 @@ function requestBody({ id, body, upload }: Operation): JsonObject {
 function success(operation: Operation, results: Results): JsonObject {
   const headers = operation.audience === 'key' ? KEYED_HEADERS : REQUEST_ID
   if (operation.reply === 'empty') return { description: 'No content.', headers }
-  if (operation.reply === 'file' || operation.result === null) {
+  if (operation.result === null) {
     const ranges = operation.reply === 'file' ? ' Byte ranges are supported.' : ''
-    return { description: `The content.${ranges}`, headers, content: { [operation.contentType]: {} } }
+    const media = operation.csvColumns === null ? {} : csvMedia(operation.csvColumns)
+    return { description: `The content.${ranges}`, headers, content: { [operation.contentType]: media } }
   }
   const name = results.get(operation.result)
   const result =
@@ -200,16 +201,23 @@ function success(operation: Operation, results: Results): JsonObject {
         schema: envelope(operation, result),
         example: resultExample(operation, operation.result),
       },
+      ...(operation.reply === 'page' ? { 'text/html; charset=utf-8': { schema: { type: 'string' } } } : {}),
     },
   }
 }
 
+/** CSV is text. The example is the header row, whose columns keep their order. */
+function csvMedia(columns: readonly string[]): JsonObject {
+  return { schema: { type: 'string' }, example: `${columns.join(',')}\r\n` }
+}
+
 /** Returns an example response with its envelope. */
-function resultExample({ id, path, reply }: Operation, schema: z.ZodType): unknown {
+function resultExample({ id, path, reply, warning }: Operation, schema: z.ZodType): unknown {
   const value = exampleOf(outputSchema(schema), id, idPrefixOf(path))
   if (reply === 'bare') return value
-  if (reply === 'data') return { data: value }
-  return { data: [value], meta: { pagination: { cursor: null, hasMore: false } } }
+  const noted = warning === null ? {} : { warnings: [exampleOf(outputSchema(warning), id)] }
+  if (reply !== 'list') return { data: value, ...(warning === null ? {} : { meta: noted }) }
+  return { data: [value], meta: { pagination: { cursor: null, hasMore: false }, ...noted } }
 }
 
 /** Returns the id prefix of the resource at a path, or undefined if the path does not determine it. */
@@ -235,20 +243,19 @@ const ID_PREFIXES: Readonly<Record<string, string>> = {
 
 function envelope(operation: Operation, result: JsonObject): JsonObject {
   if (operation.reply === 'bare') return result
-  if (operation.reply === 'data') {
-    return { type: 'object', required: ['data'], properties: { data: result } }
+  const list = operation.reply === 'list'
+  const meta = {
+    ...(list ? { pagination: { $ref: '#/components/schemas/Pagination' } } : {}),
+    ...(operation.warning === null
+      ? {}
+      : { warnings: { type: 'array', items: outputSchema(operation.warning) } }),
   }
+  const data = list ? { type: 'array', items: result } : result
+  if (Object.keys(meta).length === 0) return { type: 'object', required: ['data'], properties: { data } }
   return {
     type: 'object',
     required: ['data', 'meta'],
-    properties: {
-      data: { type: 'array', items: result },
-      meta: {
-        type: 'object',
-        required: ['pagination'],
-        properties: { pagination: { $ref: '#/components/schemas/Pagination' } },
-      },
-    },
+    properties: { data, meta: { type: 'object', required: Object.keys(meta), properties: meta } },
   }
 }
 
@@ -265,6 +272,7 @@ function errorCodes(operation: Operation): ErrorCode[] {
   if (operation.audience === 'operator') codes.add('unauthenticated')
   if (operation.perMinute !== null) codes.add('rate_limited')
   if (operation.params !== null) codes.add('not_found')
+  if (operation.reply === 'page') codes.add('not_acceptable')
   if (operation.reply === 'file') codes.add('precondition_failed').add('range_not_satisfiable')
   if (operation.idempotent !== null) {
     codes.add('idempotency_key_in_use').add('idempotency_key_reused_with_different_params')

@@ -1,4 +1,5 @@
 import { type ErrorCode, PROBLEMS } from '../api/problem.js'
+import { escapeHtml } from '../base/html.js'
 
 /** When a client should retry. Other codes are not worth a retry. */
 export const RETRIES: Readonly<Partial<Record<ErrorCode, string>>> = {
@@ -56,12 +57,8 @@ function section(code: ErrorCode): string {
   const details = DETAILS[code]
   return `<section>
 <h2 id="${code}">${code}</h2>
-<p>${status}, type <code>${type}</code>. ${escaped(when)}</p>
-${details === undefined ? '' : `<p>Details: ${escaped(details)}.</p>\n`}<p>Retry: ${escaped(RETRIES[code] ?? 'No.')}</p>
+<p>${status}, type <code>${type}</code>. ${escapeHtml(when)}</p>
+${details === undefined ? '' : `<p>Details: ${escapeHtml(details)}.</p>\n`}<p>Retry: ${escapeHtml(RETRIES[code] ?? 'No.')}</p>
 </section>
 `
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

@@ -1,4 +1,5 @@
 import type { Refusal } from '../api/problem.js'
+import { escapeHtml } from '../base/html.js'
 
 interface Field {
   readonly label: string
@@ -39,13 +40,13 @@ export function formPage(page: FormPage): string {
   const problem =
     refusal === null
       ? ''
-      : `<p role="alert">${[refusal.message, ...issuesOf(refusal)].map(escaped).join(' ')}</p>\n`
+      : `<p role="alert">${[refusal.message, ...issuesOf(refusal)].map(escapeHtml).join(' ')}</p>\n`
   return htmlPage(
     title,
-    `<p>${escaped(text)}</p>
-${problem}<form method="post" action="${escaped(action)}">
+    `<p>${escapeHtml(text)}</p>
+${problem}<form method="post" action="${escapeHtml(action)}">
 ${fields.map((name) => fieldHtml(name, values.get(name) ?? '')).join('\n')}
-<button type="submit">${escaped(button)}</button>
+<button type="submit">${escapeHtml(button)}</button>
 </form>
 `,
   )
@@ -57,15 +58,16 @@ export function messagePage(
   text: string,
   link: { readonly path: string; readonly text: string } | null,
 ): string {
-  const line = link === null ? '' : `<p><a href="${escaped(link.path)}">${escaped(link.text)}</a></p>\n`
-  return htmlPage(title, `<p role="status">${escaped(text)}</p>\n${line}`)
+  const line = link === null ? '' : `<p><a href="${escapeHtml(link.path)}">${escapeHtml(link.text)}</a></p>\n`
+  return htmlPage(title, `<p role="status">${escapeHtml(text)}</p>\n${line}`)
 }
 
 function fieldHtml(name: FieldName, value: string): string {
   const { label, attributes } = FIELDS[name]
-  if (name === 'token' && value !== '') return `<input type="hidden" name="token" value="${escaped(value)}">`
-  const start = name === 'password' || value === '' ? '' : ` value="${escaped(value)}"`
-  return `<label>${escaped(label)}<input name="${name}" ${attributes}${start}></label>`
+  if (name === 'token' && value !== '')
+    return `<input type="hidden" name="token" value="${escapeHtml(value)}">`
+  const start = name === 'password' || value === '' ? '' : ` value="${escapeHtml(value)}"`
+  return `<label>${escapeHtml(label)}<input name="${name}" ${attributes}${start}></label>`
 }
 
 function issuesOf(refusal: Refusal): string[] {
@@ -80,23 +82,14 @@ function htmlPage(title: string, content: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="robots" content="noindex">
-<title>${escaped(title)} - Parley</title>
+<title>${escapeHtml(title)} - Parley</title>
 <link rel="icon" href="docs/assets/favicon-32x32.png">
 <link rel="stylesheet" href="account.css">
 <main>
-<h1>${escaped(title)}</h1>
+<h1>${escapeHtml(title)}</h1>
 ${content}</main>
 </html>
 `
-}
-
-function escaped(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;')
 }
 
 export const ACCOUNT_STYLE = `body { margin: 0; font-family: system-ui, sans-serif; line-height: 1.5 }

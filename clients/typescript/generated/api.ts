@@ -25,6 +25,7 @@ import type {
   EmailAvailable,
   Event,
   Events,
+  ExportCallsQuery,
   ForgotPasswordBody,
   HangUpCallBody,
   In,
@@ -315,6 +316,11 @@ export class Api extends HttpClient {
   /** List calls. Newest first. Needs the scope `read`. */
   listCalls(input: { readonly query?: ListCallsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Call>> {
     return this.send({ method: 'GET', path: '/v1/calls', reply: 'list' }, input, options)
+  }
+
+  /** Download calls as CSV. Newest first, with the filters of the list. More than 100,000 calls are refused with 422: narrow the filters. Objects are cells with JSON. Needs the scope `read`. */
+  exportCalls(input: { readonly query?: ExportCallsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Response> {
+    return this.send({ method: 'GET', path: '/v1/calls/export.csv', reply: 'file' }, input, options)
   }
 
   /** Get a call. Needs the scope `read`. */
