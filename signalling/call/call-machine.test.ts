@@ -8,6 +8,9 @@ const api: Ending = { by: 'operator', cause: 'api_hangup', fault: 'none' }
 const states: Readonly<Record<string, CallState>> = {
   queuedIn: { kind: 'queued', direction: 'inbound' },
   queuedOut: { kind: 'queued', direction: 'outbound' },
+  queuedForward: { kind: 'queued', direction: 'inbound', forwards: true },
+  forwarding: { kind: 'forwarding', ringing: false },
+  forwardRings: { kind: 'forwarding', ringing: true },
   dialing: { kind: 'dialing' },
   ringing: { kind: 'ringing' },
   answeringIn: { kind: 'answering', direction: 'inbound' },
@@ -35,6 +38,9 @@ const inputs: Readonly<Record<string, CallInput>> = {
   finishWithLine: { type: 'finishWithLine', ending: api, line: 'Goodbye.' },
   lineSaid: { type: 'lineSaid' },
   agentReleased: { type: 'agentReleased' },
+  personRinging: { type: 'personRinging', sip: 183 },
+  personAnswered: { type: 'personAnswered' },
+  personEnded: { type: 'personEnded', ending: bye },
   legClosed: { type: 'legClosed' },
   mediaClosed: { type: 'mediaClosed' },
   ring: { type: 'timer', name: 'ring' },
@@ -49,6 +55,13 @@ const inputs: Readonly<Record<string, CallInput>> = {
 const table: Readonly<Record<string, string>> = {
   'queuedIn begin': 'queued inbound | startTimer:guard ring publishRinging:180 openMedia',
   'queuedOut begin': 'queued outbound | startTimer:guard openMedia',
+  'queuedForward begin': 'queued inbound | startTimer:guard openMedia',
+  'queuedForward mediaOpened': 'forwarding | startTimer:ring dialPerson',
+  'forwarding personRinging': 'forwarding rings | ring publishRinging:183',
+  'forwarding personAnswered': 'answering inbound | cancelTimer:ring startTimer:ack answer',
+  'forwardRings personAnswered': 'answering inbound | cancelTimer:ring startTimer:ack answer',
+  'forwarding ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
+  'forwardRings ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
   'queuedIn mediaOpened': 'answering inbound | startTimer:ack answer',
   'queuedOut mediaOpened': 'dialing | startTimer:ring publishDialing sendInvite',
   'dialing progress': 'ringing | publishRinging:183',
@@ -66,37 +79,57 @@ const table: Readonly<Record<string, string>> = {
   'held resume': 'live | publishHeld:false',
   'live mediaTimeout': 'ending carrier_error leg media | cancelTimers startTimer:closing endLeg closeMedia',
   ...Object.fromEntries(
-    ['queuedIn', 'queuedOut', 'dialing', 'ringing', 'answeringIn', 'answeringOut', 'live', 'held'].flatMap(
-      (state) => [
-        [
-          `${state} finish`,
-          'ending api_hangup leg media | cancelTimers startTimer:closing endLeg closeMedia',
-        ],
-        ...(state === 'live'
-          ? []
-          : [
-              [
-                `${state} finishWithLine`,
-                'ending api_hangup leg media | cancelTimers startTimer:closing endLeg closeMedia',
-              ],
-            ]),
-        [`${state} guard`, 'ending internal leg media | cancelTimers startTimer:closing endLeg closeMedia'],
-        [`${state} reaper`, 'ending internal leg media | cancelTimers startTimer:closing endLeg closeMedia'],
-        [`${state} legEnded`, 'ending caller_hangup media | cancelTimers startTimer:closing closeMedia'],
+    [
+      'queuedIn',
+      'queuedOut',
+      'queuedForward',
+      'forwarding',
+      'forwardRings',
+      'dialing',
+      'ringing',
+      'answeringIn',
+      'answeringOut',
+      'live',
+      'held',
+    ].flatMap((state) => [
+      [
+        `${state} personEnded`,
+        'ending caller_hangup leg media | cancelTimers startTimer:closing endLeg closeMedia',
       ],
-    ),
+      [`${state} finish`, 'ending api_hangup leg media | cancelTimers startTimer:closing endLeg closeMedia'],
+      ...(state === 'live'
+        ? []
+        : [
+            [
+              `${state} finishWithLine`,
+              'ending api_hangup leg media | cancelTimers startTimer:closing endLeg closeMedia',
+            ],
+          ]),
+      [`${state} guard`, 'ending internal leg media | cancelTimers startTimer:closing endLeg closeMedia'],
+      [`${state} reaper`, 'ending internal leg media | cancelTimers startTimer:closing endLeg closeMedia'],
+      [`${state} legEnded`, 'ending caller_hangup media | cancelTimers startTimer:closing closeMedia'],
+    ]),
   ),
   'live finishWithLine': 'parting api_hangup | startTimer:parting sayLine:Goodbye.',
   'live agentReleased': 'live | cancelTimer:guard',
   'held agentReleased': 'held | cancelTimer:guard',
   'parting legEnded': 'ending api_hangup media | cancelTimers startTimer:closing closeMedia',
   ...Object.fromEntries(
-    ['lineSaid', 'finish', 'mediaTimeout', 'ring', 'ack', 'guard', 'reaper', 'partingTimer', 'closing'].map(
-      (input) => [
-        `parting ${input}`,
-        'ending api_hangup leg media | cancelTimers startTimer:closing endLeg closeMedia',
-      ],
-    ),
+    [
+      'personEnded',
+      'lineSaid',
+      'finish',
+      'mediaTimeout',
+      'ring',
+      'ack',
+      'guard',
+      'reaper',
+      'partingTimer',
+      'closing',
+    ].map((input) => [
+      `parting ${input}`,
+      'ending api_hangup leg media | cancelTimers startTimer:closing endLeg closeMedia',
+    ]),
   ),
   'endingBoth legClosed': 'ending caller_hangup media |',
   'endingBoth legEnded': 'ending caller_hangup media |',
@@ -114,6 +147,8 @@ function describe(state: CallState): string {
     case 'queued':
     case 'answering':
       return `${state.kind} ${state.direction}`
+    case 'forwarding':
+      return state.ringing ? 'forwarding rings' : 'forwarding'
     case 'parting':
       return `${state.kind} ${state.ending.cause}`
     case 'ending':

@@ -1,7 +1,8 @@
 import { type Ending, RING_OUT } from './ending.js'
 
 /*
- * The life of a call with one leg and one media session, as a pure function. `call.ts` runs the effects;
+ * The life of a call and its media session as a pure function: with one leg, or forwarded to a second one. Transfers have
+ * a machine of their own (`transfer-machine.ts`). `call.ts` runs the effects;
  * every timer is a named effect.
  */
 
@@ -12,7 +13,9 @@ export type CallDirection = 'inbound' | 'outbound'
  * `answering`: the 200 was sent (inbound, ACK pending) or received, and media is being connected.
  */
 export type CallState =
-  | { readonly kind: 'queued'; readonly direction: CallDirection }
+  | { readonly kind: 'queued'; readonly direction: CallDirection; readonly forwards?: true }
+  /** An inbound call that another person is to answer: that leg is dialled, the caller waits. */
+  | { readonly kind: 'forwarding'; readonly ringing: boolean }
   | { readonly kind: 'dialing' }
   | { readonly kind: 'ringing' }
   | { readonly kind: 'answering'; readonly direction: CallDirection }
@@ -56,6 +59,10 @@ export type CallInput =
   | { readonly type: 'lineSaid' }
   /** The agent left the call to a person. */
   | { readonly type: 'agentReleased' }
+  /** The leg of the person to whom the call is forwarded. */
+  | { readonly type: 'personRinging'; readonly sip: number }
+  | { readonly type: 'personAnswered' }
+  | { readonly type: 'personEnded'; readonly ending: Ending }
   | { readonly type: 'legClosed' }
   | { readonly type: 'mediaClosed' }
   | { readonly type: 'timer'; readonly name: CallTimerName }
@@ -65,6 +72,8 @@ export type CallEffect =
   /** Sends 180 to the peer's INVITE. */
   | { readonly type: 'ring' }
   | { readonly type: 'sendInvite' }
+  /** Dials the person to whom the call is forwarded. */
+  | { readonly type: 'dialPerson' }
   /** Sends 200 to the peer's INVITE. */
   | { readonly type: 'answer' }
   | { readonly type: 'connectMedia' }
@@ -101,12 +110,15 @@ export function step(state: CallState, input: CallInput): CallStep {
   if (input.type === 'finish') return end(input.ending, true)
   if (input.type === 'finishWithLine' && state.kind !== 'live') return end(input.ending, true)
   if (input.type === 'legEnded') return end(input.ending, false)
+  if (input.type === 'personEnded') return end(input.ending, true)
   if (input.type === 'legClosed' || input.type === 'mediaClosed') return { next: state, effects: [] }
   if (input.type === 'timer' && (input.name === 'guard' || input.name === 'reaper')) return end(GUARD, true)
 
   switch (state.kind) {
     case 'queued':
       return stepQueued(state, input)
+    case 'forwarding':
+      return stepForwarding(state, input)
     case 'dialing':
     case 'ringing':
       return stepRinging(state, input)
@@ -139,11 +151,18 @@ function end(ending: Ending, legOpen: boolean): CallStep {
 function stepQueued(state: CallState & { kind: 'queued' }, input: CallInput): CallStep {
   if (input.type === 'begin') {
     const effects: CallEffect[] = [{ type: 'startTimer', name: 'guard' }]
-    if (state.direction === 'inbound') effects.push({ type: 'ring' }, { type: 'publishRinging', sip: 180 })
+    if (state.direction === 'inbound' && state.forwards === undefined)
+      effects.push({ type: 'ring' }, { type: 'publishRinging', sip: 180 })
     effects.push({ type: 'openMedia' })
     return { next: state, effects }
   }
   if (input.type === 'mediaOpened') {
+    if (state.forwards) {
+      return {
+        next: { kind: 'forwarding', ringing: false },
+        effects: [{ type: 'startTimer', name: 'ring' }, { type: 'dialPerson' }],
+      }
+    }
     return state.direction === 'inbound'
       ? {
           next: { kind: 'answering', direction: 'inbound' },
@@ -154,6 +173,28 @@ function stepQueued(state: CallState & { kind: 'queued' }, input: CallInput): Ca
           effects: [{ type: 'startTimer', name: 'ring' }, { type: 'publishDialing' }, { type: 'sendInvite' }],
         }
   }
+  return { next: state, effects: [] }
+}
+
+/** The caller gets what happens at the person: ringing, the answer, or a refusal. */
+function stepForwarding(state: CallState & { kind: 'forwarding' }, input: CallInput): CallStep {
+  if (input.type === 'personRinging' && !state.ringing) {
+    return {
+      next: { kind: 'forwarding', ringing: true },
+      effects: [{ type: 'ring' }, { type: 'publishRinging', sip: input.sip }],
+    }
+  }
+  if (input.type === 'personAnswered') {
+    return {
+      next: { kind: 'answering', direction: 'inbound' },
+      effects: [
+        { type: 'cancelTimer', name: 'ring' },
+        { type: 'startTimer', name: 'ack' },
+        { type: 'answer' },
+      ],
+    }
+  }
+  if (input.type === 'timer' && input.name === 'ring') return end(RING_OUT, true)
   return { next: state, effects: [] }
 }
 
@@ -209,6 +250,7 @@ function stepParting(state: CallState & { kind: 'parting' }, input: CallInput): 
   switch (input.type) {
     case 'legEnded':
       return end(state.ending, false)
+    case 'personEnded':
     case 'lineSaid':
     case 'finish':
     case 'mediaTimeout':

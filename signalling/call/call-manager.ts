@@ -278,7 +278,7 @@ export class CallManager implements CallControl {
     trunkId: string | null,
   ): void {
     const { log } = this.#options
-    const { callId, party, recordTo } = admission
+    const { callId, party, recordTo, forward } = admission
     // We offer what telephones support (G.711), and answer with what the caller supports.
     const codecs = admission.codecs ?? (invite.body === '' ? G711_CODECS : ALL_CODECS)
     const call = new Call(
@@ -289,7 +289,8 @@ export class CallManager implements CallControl {
         party,
         recordTo,
         rate: sessionRateOf(codecs, invite.body),
-        timers: callTimers(0, maxSecondsOf(party)),
+        timers: callTimers(forward?.ringTimeoutMs ?? 0, maxSecondsOf(party)),
+        ...(forward === undefined ? {} : { forward }),
         onEnded: () => this.#ended(callId, trunkId),
       },
       (events) => new InboundLeg(invite, { ...admission, codecs }, events, log),
@@ -332,7 +333,14 @@ export class CallManager implements CallControl {
 }
 
 function maxSecondsOf(party: CallParty): number {
-  return party.kind === 'agent' ? party.agent.maxCallSeconds : party.bot.maxCallSeconds
+  switch (party.kind) {
+    case 'agent':
+      return party.agent.maxCallSeconds
+    case 'bot':
+      return party.bot.maxCallSeconds
+    default:
+      return party.maxCallSeconds
+  }
 }
 
 /** Reads called and calling party from the headers beside Request-URI and From. */

@@ -25,8 +25,9 @@ import {
 } from './call-machine.js'
 import { CallTransfers, type TransferDeps } from './call-transfer.js'
 import { closeReasonOf, type Ending, endingOfConversation, endingOfError } from './ending.js'
+import { FurtherLeg } from './further-leg.js'
 import type { Leg, LegEvents } from './leg.js'
-import type { AgentTools, EventSink, TransferHandler, TransferPlan } from './ports.js'
+import type { AgentTools, EventSink, ForwardPlan, TransferHandler, TransferPlan } from './ports.js'
 import type { TransferRefusal } from './transfer-machine.js'
 
 export interface CallDeps {
@@ -49,6 +50,8 @@ export interface CallOptions {
   /** Mixing rate of the session (Hz): 16000 when the leg is or may become wideband. */
   readonly rate: SessionRate
   readonly timers: Readonly<Record<CallTimerName, number>>
+  /** Connects an inbound call with another leg. */
+  readonly forward?: ForwardPlan
   /** Runs once, after the `ended` event. */
   onEnded(ending: Ending): void
 }
@@ -106,13 +109,16 @@ export class Call {
   #answeredAt: number | null = null
   #closed: ClosedSession | null = null
   #transfers: CallTransfers | null = null
+  /** The leg to which the call is forwarded. */
+  #person: FurtherLeg | null = null
   /** A person has the call, so the agent's limits do not count any more. */
   #agentLeft = false
 
   constructor(deps: CallDeps, options: CallOptions, makeLeg: (events: LegEvents) => Leg) {
     this.#deps = deps
     this.#options = options
-    this.#state = { kind: 'queued', direction: options.direction }
+    const { direction, forward } = options
+    this.#state = { kind: 'queued', direction, ...(forward === undefined ? {} : { forwards: true }) }
     this.#leg = makeLeg({
       progress: (sip) => this.#input({ type: 'progress', sip }),
       answered: (remote) => {
@@ -219,6 +225,9 @@ export class Call {
       case 'answer':
         if (this.#media) this.#leg.connect(this.#media)
         return
+      case 'dialPerson':
+        this.#dialPerson()
+        return
       case 'connectMedia':
         this.#connectMedia()
         return
@@ -294,8 +303,13 @@ export class Call {
     if (!remote) throw new EngineError('internal', 'media was connected before SDP was agreed')
     const { pool } = this.#deps
     const { sipCallId } = this.#leg
-    // Both requests leave at once; the channel keeps their order.
-    Promise.all([pool.setRemote(this.callId, remote), pool.start(this.callId, sipCallId)]).then(
+    const person = this.#person
+    // The requests leave at once; the channel keeps their order.
+    Promise.all([
+      pool.setRemote(this.callId, remote),
+      person && pool.request({ type: 'route', session: this.callId, mode: 'bridge', persons: [person.id] }),
+      pool.start(this.callId, sipCallId),
+    ]).then(
       () => this.#input({ type: 'mediaLive' }),
       (error: unknown) => this.finish(endingOfError(error)),
     )
@@ -315,10 +329,26 @@ export class Call {
     })
   }
 
+  #dialPerson(): void {
+    const { forward } = this.#options
+    const { dialLeg, pool, log } = this.#deps
+    if (forward === undefined || dialLeg === undefined)
+      throw new EngineError('internal', 'this call cannot be forwarded')
+    this.#person = new FurtherLeg({ dialLeg, pool, log }, this.callId, 'person', {
+      ringing: (sip) => this.#input({ type: 'personRinging', sip }),
+      answered: () => this.#input({ type: 'personAnswered' }),
+      ended: (ending) => this.#input({ type: 'personEnded', ending }),
+    })
+    this.#person.open(() => forward.clear(this.callId))
+  }
+
   #closeMedia(ending: Ending): void {
     const why = closeReasonOf(ending)
     // The further legs end now too; their session is closed meanwhile.
-    const legs = this.#transfers?.end(ending.cause === 'caller_hangup' ? 'caller' : 'other')
+    const legs = Promise.all([
+      this.#person?.drop(),
+      this.#transfers?.end(ending.cause === 'caller_hangup' ? 'caller' : 'other'),
+    ])
     // A session that is still being opened is closed as soon as it exists, also after the watchdog fired.
     this.#opening
       .then(async (opened) => {
@@ -380,6 +410,7 @@ export class Call {
         return
       case 'media_timeout':
         if (event.leg === CALLER_LEG) this.#input({ type: 'mediaTimeout' })
+        else if (event.leg === this.#person?.id) this.#person.mediaTimeout()
         else this.#transfers?.mediaTimeout(event.leg)
         return
       case 'detected':

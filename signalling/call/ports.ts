@@ -67,8 +67,8 @@ export interface OutboundTrunk {
   readonly credentials: Credentials | null
 }
 
-/** The party that speaks on our side of a call. */
-export type CallParty = Extract<Party, { readonly kind: 'agent' | 'bot' }>
+/** The party that speaks on our side of a call; `none` in a call that is forwarded. */
+export type CallParty = Extract<Party, { readonly kind: 'agent' | 'bot' | 'speaker' | 'none' }>
 
 export interface OutboundCallSpec {
   readonly party: CallParty
@@ -106,6 +106,8 @@ export type AdmissionDecision =
       /** Defaults to `optional`. */
       readonly srtp?: SrtpPolicy
       readonly recordTo: string | null
+      /** Connects the caller with another leg, which rings and answers for us; with the party `none`. */
+      readonly forward?: ForwardPlan
     }
   | {
       readonly admit: false
@@ -182,6 +184,13 @@ export interface AgentTools {
 export interface LegClearance {
   readonly permit: Permit
   readonly gateway: Gateway
+}
+
+/** Where an inbound call goes on. */
+export interface ForwardPlan {
+  readonly ringTimeoutMs: number
+  /** Allows the dial, at the time of the dial. Resolves with null when it is not allowed. */
+  clear(callId: CallId): Promise<LegClearance | null>
 }
 
 /** A transfer that the control plane allowed. Destinations are names that only `clear` understands. */
