@@ -19,6 +19,7 @@ import { COMPARISON_STEPS, measureAsteriskRecovery, withoutAsterisk } from './by
 import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo/calls.js'
 import { drawByo } from './byo/plot.js'
 import { measureGet, measureSearch, measureStart } from './control/api.js'
+import { measurePdf } from './control/pdf.js'
 import { measureRequestBudget } from './control/request-budget.js'
 import { measureWebhooks } from './control/webhooks.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './lib/figures.js'
@@ -106,6 +107,7 @@ const RUNS: readonly Run[] = [
   { ids: ['A_answer'], measure: atOnce(() => measureAnsweringMachine(say)) },
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_budget', 'A_budget@postgres'], measure: quietly(measureRequestBudget) },
+  { ids: ['A_pdf'], measure: quietly(measurePdf) },
   { ids: ['A_search'], measure: quietly(measureSearch) },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },

@@ -1,0 +1,75 @@
+import { inflateSync } from 'node:zlib'
+import t from 'tap'
+import type { PdfBlock, PdfDocument } from './document.js'
+import { renderPdf } from './render.js'
+
+function documentOf(blocks: readonly PdfBlock[]): PdfDocument {
+  return { title: 'Invoice / चालान', createdAt: Date.UTC(2026, 2, 2), footer: 'Smile Dental Clinic', blocks }
+}
+
+const pagesOf = (pdf: Buffer): number => pdf.toString('latin1').match(/\/Type \/Page\n/g)?.length ?? 0
+
+/** Returns the drawing commands of each page: content streams come first and have no other kind of stream's marks. */
+function drawings(pdf: Buffer): string[] {
+  const found: string[] = []
+  for (let at = pdf.indexOf('stream\n'); at >= 0; at = pdf.indexOf('stream\n', at + 1)) {
+    if (pdf.toString('latin1', at - 3, at) === 'end') continue
+    const end = pdf.indexOf('\nendstream', at)
+    const text = inflateSync(pdf.subarray(at + 7, end)).toString('latin1')
+    if (/\bBT\b/.test(text)) found.push(text)
+  }
+  return found
+}
+
+const TABLE: PdfBlock = {
+  kind: 'table',
+  columns: [
+    { title: 'Description', share: 3 },
+    { title: 'Amount', share: 1, align: 'right' },
+  ],
+  rows: Array.from({ length: 100 }, (_, index) => [`Calls of day ${index}`, `₹ ${index}.50`]),
+}
+
+t.test('a table goes on at the next page below its header, and each page has a footer', async (t) => {
+  const pdf = await renderPdf(documentOf([TABLE]))
+  t.equal(pdf.toString('latin1', 0, 5), '%PDF-')
+  t.equal(pagesOf(pdf), 3)
+  const pages = drawings(pdf)
+  t.equal(pages.length, 3)
+  const lines = pages.map((page) => page.match(/ l\n/g)?.length ?? 0)
+  t.same(lines, [1, 1, 1], 'the line below the header on each page')
+  const texts = pages.map((page) => page.match(/\bBT\b/g)?.length ?? 0)
+  t.ok(
+    texts.every((count) => count > 10),
+    `${texts}`,
+  )
+})
+
+t.test('nothing is drawn outside the page', async (t) => {
+  const long: PdfBlock[] = [
+    { kind: 'heading', text: 'Long words' },
+    { kind: 'paragraph', text: `${'क्षत्रिय'.repeat(80)} ${'W'.repeat(900)}\n\n${'word '.repeat(300)}` },
+    { kind: 'facts', rows: [['Name'.repeat(30), 'x'.repeat(2_000)]] },
+    { kind: 'table', columns: [{ title: 'T', share: 1 }], rows: [['y'.repeat(20_000)], []] },
+  ]
+  const pdf = await renderPdf(documentOf(long))
+  const pages = drawings(pdf)
+  t.equal(pages.length, pagesOf(pdf))
+  for (const page of pages) {
+    // The position of each text: 1 0 0 1 x y Tm.
+    for (const [, x, y] of page.matchAll(/1 0 0 1 ([\d.-]+) ([\d.-]+) Tm/g)) {
+      if (Number(x) < 50 || Number(x) > 545.3 || Number(y) < 30 || Number(y) > 792) t.fail(`${x} ${y}`)
+    }
+  }
+})
+
+t.test('the same document gives the same bytes', async (t) => {
+  const document = documentOf([TABLE, { kind: 'paragraph', text: 'नमस्ते తెలుగు' }])
+  t.ok((await renderPdf(document)).equals(await renderPdf(document)))
+})
+
+t.test('a document that is too long is refused', async (t) => {
+  const refused = { code: 'overloaded' }
+  await t.rejects(renderPdf(documentOf([{ kind: 'paragraph', text: 'x'.repeat(200_001) }])), refused)
+  await t.rejects(renderPdf(documentOf([{ kind: 'paragraph', text: '\n'.repeat(60_000) }])), refused)
+})
