@@ -18,13 +18,16 @@ Runs format and lint checks and then the tests, in this order of kinds:
   db       x.db.test.ts       uses a database
   net      x.net.test.ts      uses sockets, child processes, worker threads or real time
   service  x.service.test.ts  starts the whole service
---long runs x.long.test.ts instead: tests that take minutes, one at a time.
+--long runs x.long.test.ts instead: tests that take minutes, two at a time.
 --kind runs one kind only. With file names, exactly those files run.
 `
 const KINDS = ['pure', 'db', 'net', 'service']
 const CORES = availableParallelism()
-/** Files at once. Calls run in real time: more of them than cores would be late. */
-const JOBS = { pure: CORES, db: CORES, net: CORES, service: CORES, long: 1 }
+/**
+ * Files at once. Calls run in real time: more of them than cores would be late. Long files mostly wait, and what they
+ * assert holds beside another one.
+ */
+const JOBS = { pure: CORES, db: CORES, net: CORES, service: CORES, long: Math.min(2, CORES) }
 /** Files that one process runs: loading tap and the product takes longer than most files. */
 const FILES = { pure: 16, db: 8, net: 8, service: 8, long: 1 }
 /** Longest time of one file. */

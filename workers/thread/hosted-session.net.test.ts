@@ -12,6 +12,7 @@ import { systemClock } from '../../media/base/clock.js'
 import { EngineError } from '../../media/base/errors.js'
 import { type Log, silentLog } from '../../media/base/log.js'
 import { openSafeResolver } from '../../media/base/public-address.js'
+import type { BotSpec } from '../../media/byo/bot-spec.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { finishRecording } from '../../media/recording/finish.js'
 import { RtpPorts } from '../../media/rtp/port.js'
@@ -69,6 +70,9 @@ async function thread(t: Test) {
   const clock = systemClock
   const ears: Ear[] = []
   const errors: string[] = []
+  const names = openSafeResolver(false)
+  /** For whom host names were to be resolved. */
+  const owners: string[] = []
   const log: Log = {
     ...silentLog,
     error: (fields) => {
@@ -99,7 +103,13 @@ async function thread(t: Test) {
     phrases: new PhraseCache(),
     vad: loudnessVad,
     turnDetector: null,
-    names: openSafeResolver(false),
+    names: {
+      ...names,
+      lookupOf: (owner) => {
+        owners.push(owner)
+        return names.lookupOf(owner)
+      },
+    },
     clips: { load: async () => new Int16Array(0) },
     sounds: openSoundLibrary({ holdMusic: null }),
     recordings: { finish: finishRecording },
@@ -146,7 +156,7 @@ async function thread(t: Test) {
     calls.push(call)
     return call
   }
-  return { open, errors }
+  return { open, errors, host, owners }
 }
 
 async function until(what: string, condition: () => boolean): Promise<void> {
@@ -194,6 +204,8 @@ t.test('a session that throws in a vendor callback is lost alone, and once', asy
   bad.ear.events.failed(new EngineError('vendor_failed', 'scripted'))
   t.equal(bad.faults, 1)
   t.ok(errors[0]?.includes('thrown in a callback'))
+  // On a late host a deadline of its own would throw in a timer of the test.
+  bad.emit = () => {}
   await lives(good)
 })
 
@@ -288,4 +300,31 @@ t.test('digits are sent as RTP events when the far side supports them, else as t
   t.ok(five >= 0 && nine >= 0)
   t.ok(Math.abs(nine - five - 260 * 8) <= 160, `${(nine - five) / 8} ms from key to key`)
   t.notOk(peer.received.slice(-20).some(({ payloadType }) => payloadType === 101))
+})
+
+t.test('the host name of a bot counts for its organization', async (t) => {
+  const { host, owners } = await thread(t)
+  const bot: BotSpec = {
+    type: 'static',
+    format: 'linear16',
+    sampleRate: 8000,
+    url: 'wss://bot.example/one',
+    secret: null,
+    customParameters: {},
+    callId: 'c0ffee00-0000-4000-8000-000000000001',
+    accountId: 'c0ffee00-0000-4000-8000-000000000002',
+    direction: 'outbound',
+    from: '+919000000001',
+    to: '+918045000000',
+    maxCallSeconds: 60,
+  }
+  const hosted = await HostedSession.open(host, {
+    party: { kind: 'bot', bot },
+    recordTo: null,
+    rate: 8000,
+    emit: () => {},
+    onFault: () => {},
+  })
+  await hosted.close('hangup')
+  t.strictSame(owners, [bot.accountId])
 })

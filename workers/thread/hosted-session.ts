@@ -73,7 +73,7 @@ export interface SessionHost {
   readonly clips: SpeechClips
   readonly sounds: SoundLibrary
   readonly recordings: Pick<RecordingJobs, 'finish'>
-  /** Resolves the host names of customers' bots; see `openSafeNames`. */
+  /** Resolves the host names of customers' bots; see `openSafeResolver`. */
   readonly names: SafeResolver
   readonly ports: RtpPorts
   readonly frameClock: FrameClock
@@ -489,8 +489,8 @@ export class HostedSession {
       rate: this.#options.rate,
       clock,
       log,
-      // A media thread knows no organization. A bot whose name hangs only delays calls to the same bot.
-      lookup: names.lookupOf(bot.url),
+      // The organization, as bots know it: names that hang delay only its own calls.
+      lookup: names.lookupOf(bot.accountId),
       allowPrivate: settings.allowPrivateUrls,
       emit: this.#options.emit,
       sendDigits: (digits, timing) => this.#sendDigits(digits, timing),
