@@ -28,6 +28,7 @@ import { measureCalls } from './media/calls.js'
 import { measureCodecs } from './media/codecs.js'
 import { measureDetectors } from './media/detectors.js'
 import { VARIANTS } from './media/job.js'
+import { measureLegs, measureTransfers } from './media/legs.js'
 import { measureMixing } from './media/mixing.js'
 import { measurePackets } from './media/rtp-packets.js'
 import { measureSipCalls } from './signalling/sip-calls.js'
@@ -101,6 +102,8 @@ const RUNS: readonly Run[] = [
     ),
   },
   { ids: ['M_mix'], measure: quietly(measureMixing) },
+  { ids: ['Legs_cpu'], measure: atOnce(measureLegs) },
+  { ids: ['Transfer_gap'], measure: quietly(measureTransfers) },
   { ids: ['M_detect'], measure: atOnce(measureDetectors) },
   { ids: ['Vad_onset', 'Vad_end'], measure: atOnce(measureVad) },
   { ids: ['E_turn@300', 'E_turn@600', 'E_turn@wait5'], measure: atOnce(() => measureTurnEnds(say)) },

@@ -76,6 +76,10 @@ export const TARGETS = {
   Recovery: { unit: 's', gate: { value: 1 }, goal: { value: 0.5 }, better: 'lower' },
   /** Mixing of one call in one tick; a core has 20,000 us for all of its calls. */
   M_mix: { unit: 'us', gate: { value: 20 }, goal: { value: 5 }, better: 'lower' },
+  /** CPU of a call of an agent and three legs, in percent of three calls of one leg and of the mixing of four. */
+  Legs_cpu: { unit: '%', gate: { value: 110 }, goal: { value: 100 }, better: 'lower' },
+  /** From the request to bridge two legs to the first packet of the other's voice at both. */
+  Transfer_gap: { unit: 'ms', gate: { p99: 100 }, goal: { p99: 40 }, better: 'lower' },
   /** CPU of one detector for 20 ms of audio. The WebRTC detector takes 1.9 and 2.4 us. */
   M_detect: { unit: 'us', gate: { value: 6 }, goal: { value: 3 }, better: 'lower' },
   /** Labelled onset of a caller in noise to its detection; the end likewise, less the hangover time. */
