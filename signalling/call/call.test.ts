@@ -2,6 +2,7 @@ import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { EngineError } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
+import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import {
   CALLER_LEG,
@@ -15,6 +16,7 @@ import type { CallEvent } from './call-events.js'
 import type { CallDirection } from './call-machine.js'
 import type { Ending } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
+import type { TransferHandler } from './ports.js'
 
 const remote: RemoteMedia = {
   address: '127.0.0.1',
@@ -51,6 +53,7 @@ interface Faults {
   remote?: () => Promise<void>
   close?: () => Promise<ClosedSession>
   legEnd?: () => Promise<void>
+  transfers?: TransferHandler
 }
 
 function rig(direction: CallDirection, faults: Faults = {}) {
@@ -105,7 +108,13 @@ function rig(direction: CallDirection, faults: Faults = {}) {
   }
   let endings = 0
   const call = new Call(
-    { pool, clock, log: silentLog, events: { publish: (event) => events.push(event) } },
+    {
+      pool,
+      clock,
+      log: silentLog,
+      events: { publish: (event) => events.push(event) },
+      ...(faults.transfers === undefined ? {} : { transfers: faults.transfers }),
+    },
     {
       callId: 'call_1',
       direction,
@@ -401,4 +410,33 @@ t.test('errors thrown by the event sink and the leg are contained', async (t) =>
   t.equal(ended, 1)
   t.equal(published, 2, 'dialing and ended')
   t.equal(clock.pending, 0)
+})
+
+t.test('a REFER of the far side is a request for a transfer', async (t) => {
+  const requests: TransferRequest[] = []
+  const updates: ((update: TransferUpdate) => void)[] = []
+  const it = await live('inbound', {
+    transfers: {
+      request(_callId, request, report) {
+        requests.push(request)
+        updates.push(report)
+      },
+    },
+  })
+  const reported: string[] = []
+  const refer = (target: string) =>
+    it.leg.referred?.(target, (status, reason) => reported.push(`${status} ${reason}`))
+  t.equal(refer('<sip:+911140000002@pbx.example>'), true)
+  t.equal(refer('<https://pbx.example>'), false, 'no number')
+  for (const status of ['accepted', 'ringing', 'failed'] as const) updates[0]?.({ id: 'refer-1', status })
+  t.strictSame(reported, ['100 Trying', '180 Ringing', '503 Service Unavailable'])
+  t.match(requests, [{ id: 'refer-1', destination: '+911140000002', handoff: 'cold', reason: 'REFER' }])
+  it.leg.ended(byCaller)
+  await settle()
+  t.equal(refer('<sip:+911140000002@pbx.example>'), false, 'the call is over')
+  const without = await live('inbound')
+  t.equal(
+    without.leg.referred?.('<sip:+911140000002@pbx.example>', () => {}),
+    false,
+  )
 })

@@ -13,7 +13,9 @@ import {
   type RemoteMedia,
   type SessionEvent,
 } from '../../workers/channel/protocol.js'
+import type { ReferReport } from '../sip/dialog-port.js'
 import type { InfoDigit } from '../sip/info-dtmf.js'
+import { uriUser } from '../sip/sip-uri.js'
 import type { CallEvent, CallId } from './call-events.js'
 import {
   type CallDirection,
@@ -81,6 +83,16 @@ export function callTimers(
   }
 }
 
+/** What the steps of a transfer are called in the NOTIFYs of a REFER (RFC 3515 2.4.5). */
+const REFER_STATUS: Readonly<Record<TransferUpdate['status'], readonly [number, string]>> = {
+  accepted: [100, 'Trying'],
+  ringing: [180, 'Ringing'],
+  answered: [183, 'Session Progress'],
+  completed: [200, 'OK'],
+  rejected: [603, 'Decline'],
+  failed: [503, 'Service Unavailable'],
+}
+
 /** An event without the fields that every event has. */
 type CallEventBody = CallEvent extends infer E
   ? E extends CallEvent
@@ -111,6 +123,8 @@ export class Call {
   #transfers: CallTransfers | null = null
   /** The leg to which the call is forwarded. */
   #person: FurtherLeg | null = null
+  /** Number of REFERs received. */
+  #refers = 0
   /** A person has the call, so the agent's limits do not count any more. */
   #agentLeft = false
 
@@ -127,6 +141,7 @@ export class Call {
       },
       mediaChanged: (remote) => this.#mediaChanged(remote),
       digit: (key) => this.#digit(key),
+      referred: (target, report) => this.#referred(target, report),
       ended: (ending) => this.#input({ type: 'legEnded', ending }),
     })
   }
@@ -366,6 +381,25 @@ export class Call {
       this.#deps.log.warn({ callId: this.callId, error: errorText(error) }, 'call.last_words_failed')
       this.#input({ type: 'lineSaid' })
     })
+  }
+
+  /** Passes a REFER of the far side to the port for transfers; its steps are those of a transfer. */
+  #referred(target: string, report: ReferReport): boolean {
+    const { transfers } = this.#deps
+    const destination = uriUser(target)
+    if (transfers === undefined || destination === '' || this.#state.kind !== 'live') return false
+    const request = {
+      destination,
+      destinationId: null,
+      handoff: 'cold',
+      note: null,
+      reason: 'REFER',
+    } as const
+    transfers.request(this.callId, { ...request, id: `refer-${++this.#refers}` }, ({ status }) => {
+      const [code, reason] = REFER_STATUS[status]
+      report(code, reason)
+    })
+    return true
   }
 
   #transferRequested(request: TransferRequest): void {

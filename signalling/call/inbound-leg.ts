@@ -83,6 +83,7 @@ export class InboundLeg implements Leg {
         digit: (key) => {
           if (!this.#over) this.#events.digit(key)
         },
+        referred: (target, report) => !this.#over && this.#events.referred?.(target, report) === true,
         ended: (why) => this.#dialogEnded(why),
       })
       .then(

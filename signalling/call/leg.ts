@@ -1,5 +1,6 @@
 import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { LocalMedia } from '../sdp/sdp-session.js'
+import type { ReferReport } from '../sip/dialog-port.js'
 import type { InfoDigit } from '../sip/info-dtmf.js'
 import type { Ending } from './ending.js'
 
@@ -16,6 +17,8 @@ export interface LegEvents {
   mediaChanged(remote: RemoteMedia): Promise<void>
   /** The far side sent a DTMF digit by INFO. */
   digit(key: InfoDigit): void
+  /** The far side asks for a transfer to this URI. Returns false when that is not supported. */
+  referred?(target: string, report: ReferReport): boolean
   /** The leg ended without our doing: BYE, CANCEL, refusal or loss. Once. */
   ended(ending: Ending): void
 }

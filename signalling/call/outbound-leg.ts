@@ -80,6 +80,7 @@ export class OutboundLeg implements Leg {
         acknowledged: (body) => this.#media?.acknowledged(body),
         offered: (body, reply) => this.#offered(body, reply),
         digit: (key) => this.#digitReceived(key),
+        referred: (target, report) => !this.#over && this.#events.referred?.(target, report) === true,
         ended: (why) => this.#endedByItself(endingOfDialog(why, 'callee')),
       },
     )

@@ -166,7 +166,7 @@ export interface TrunkDirectory {
 /** Transfers live calls to people. */
 export interface TransferHandler {
   /**
-   * Starts a transfer that a bot asked for. `report` receives every step; the first is `accepted` or
+   * Starts a transfer that a bot, or a PBX by REFER, asked for. `report` receives every step; the first is `accepted` or
    * `rejected`.
    */
   request(callId: CallId, request: TransferRequest, report: (update: TransferUpdate) => void): void

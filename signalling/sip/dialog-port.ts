@@ -13,6 +13,12 @@ export type DialogEnd =
 /** Answers a re-INVITE or UPDATE, once; `sdp` counts only with 200. */
 export type OfferReply = (status: 200 | 400 | 488 | 500, sdp: string, reason?: string) => void
 
+/**
+ * Reports the progress of a REFER to the peer (RFC 3515 2.4.5), as the status of the call that it asked for. A final
+ * status is the last report.
+ */
+export type ReferReport = (status: number, reason: string) => void
+
 export interface DialogHandlers {
   /** The ACK to our 200 arrived; `body` is '' or the answer to our offer. */
   acknowledged(body: string): void
@@ -20,6 +26,11 @@ export interface DialogHandlers {
   offered(body: string, reply: OfferReply): void
   /** A DTMF digit arrived by INFO. */
   digit?(key: InfoDigit): void
+  /**
+   * The peer asks for a transfer to this URI (REFER). Returns false when that is not supported; without this handler
+   * none is.
+   */
+  referred?(target: string, report: ReferReport): boolean
   /** The dialog ended. Once, and never after our own `bye`. */
   ended(why: DialogEnd): void
 }

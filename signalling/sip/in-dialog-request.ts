@@ -7,6 +7,12 @@ const REFRESH_SHARE = 0.4
 /** Receives the final response to a request inside a dialog, or the reason why there is none. */
 export type InDialogResponseHandler = (error: unknown, response?: RawResponse) => void
 
+export interface InDialogRequest {
+  readonly method: 'INVITE' | 'BYE' | 'OPTIONS' | 'NOTIFY'
+  readonly body?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 /**
  * Sends a request inside a dialog, and repeats it with credentials when challenged. The library's own method
  * supports MD5 only, and forgets a BYE after the first response. Calls `done` once. Never throws.
@@ -14,7 +20,7 @@ export type InDialogResponseHandler = (error: unknown, response?: RawResponse) =
 export function sendInDialogRequest(
   raw: RawDialog,
   digest: DigestClient | null,
-  request: { readonly method: 'INVITE' | 'BYE' | 'OPTIONS'; readonly body?: string },
+  request: InDialogRequest,
   done: InDialogResponseHandler,
 ): void {
   let settled = false
@@ -25,7 +31,7 @@ export function sendInDialogRequest(
   }
   const attempt = (headers: Readonly<Record<string, string>>): void => {
     try {
-      raw.request({ ...request, headers }, (error, response) => {
+      raw.request({ ...request, headers: { ...request.headers, ...headers } }, (error, response) => {
         if (error || !response) {
           finish(error ?? new Error('no response'))
           return

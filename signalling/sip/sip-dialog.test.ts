@@ -4,7 +4,7 @@ import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import type { ConnectionBound } from './connection-bound.js'
-import type { DialogEnd } from './dialog-port.js'
+import type { DialogEnd, ReferReport } from './dialog-port.js'
 import type { RawDialog, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import { inviteFormError } from './incoming-invite.js'
 import { DialogHandle } from './sip-dialog.js'
@@ -16,7 +16,7 @@ const CHECK_MS = 5000
 type Reply = (error: unknown, response?: RawResponse) => void
 
 /** Returns a dialog whose requests `answer` answers. */
-function rawDialog(answer: (done: Reply) => void): RawDialog {
+function rawDialog(answer: (done: Reply, options: object) => void): RawDialog {
   const raw = {
     id: 'a',
     type: 'uas',
@@ -26,7 +26,7 @@ function rawDialog(answer: (done: Reply) => void): RawDialog {
     local: { sdp: '' },
     remote: { sdp: '' },
     destroy() {},
-    request: (_options: object, done: Reply) => answer(done),
+    request: (options: object, done: Reply) => answer(done, options),
   }
   return Object.assign(new EventEmitter(), raw) as unknown as RawDialog
 }
@@ -121,4 +121,76 @@ t.test('a session interval below 90 s is refused by the application too', async 
   raw.emit('update', message('60', 'UPDATE'), res)
   raw.emit('update', message('1800', 'UPDATE'), res)
   t.same(statuses, [422, 200])
+})
+
+/** A dialog whose handler takes REFERs, and what was sent. */
+function referable(handler?: (target: string, report: ReferReport) => boolean) {
+  const sent: string[] = []
+  const raw = rawDialog((done, options) => {
+    const { method, headers, body } = options as {
+      method: string
+      headers: Record<string, string>
+      body: string
+    }
+    sent.push(`${method} ${headers.Event} ${headers['Subscription-State']} ${body.trim()}`)
+    done(null, { status: 200, get: () => undefined } as unknown as RawResponse)
+  })
+  const dialog = new DialogHandle(raw, new Set(), { clock: new VirtualClock(), log: silentLog }, null)
+  dialog.listen({
+    acknowledged() {},
+    offered: (_body, reply) => reply(500, ''),
+    ended() {},
+    ...(handler === undefined ? {} : { referred: handler }),
+  })
+  const refer = (target: string | undefined) => {
+    const req = { get: (name: string) => (name === 'Refer-To' ? target : undefined) }
+    const res = { send: (status: number) => void sent.push(String(status)) }
+    ;(raw as unknown as EventEmitter).emit('refer', req, res)
+  }
+  return { sent, dialog, refer }
+}
+
+t.test('a REFER is accepted, and its progress is reported until its end', async (t) => {
+  const targets: string[] = []
+  const reports: ReferReport[] = []
+  const { sent, refer } = referable((target, report) => {
+    targets.push(target)
+    reports.push(report)
+    return true
+  })
+  refer('<sip:+911140000002@pbx.example>')
+  for (const [status, reason] of [
+    [180, 'Ringing'],
+    [200, 'OK'],
+    [503, 'Too Late'],
+  ] as const) {
+    reports[0]?.(status, reason)
+  }
+  t.strictSame(targets, ['<sip:+911140000002@pbx.example>'])
+  t.strictSame(sent, [
+    '202',
+    'NOTIFY refer active;expires=300 SIP/2.0 100 Trying',
+    'NOTIFY refer active;expires=300 SIP/2.0 180 Ringing',
+    'NOTIFY refer terminated;reason=noresource SIP/2.0 200 OK',
+  ])
+})
+
+t.test('a REFER that is decided at once is reported after the 202', async (t) => {
+  const { sent, refer } = referable((_target, report) => {
+    report(603, 'Decline')
+    return true
+  })
+  refer('sip:+911140000002@pbx.example')
+  t.strictSame(sent, ['202', 'NOTIFY refer terminated;reason=noresource SIP/2.0 603 Decline'])
+})
+
+t.test('a REFER without target, without support or after the end', async (t) => {
+  const { sent, refer } = referable()
+  refer('sip:+911140000002@pbx.example')
+  refer(undefined)
+  const ended = referable(() => true)
+  void ended.dialog.bye()
+  ended.refer('sip:+911140000002@pbx.example')
+  t.strictSame(sent, ['405', '400'])
+  t.strictSame(ended.sent, ['481'])
 })

@@ -5,7 +5,7 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { DigestClient } from '../trunk/digest-client.js'
 import type { ConnectionBound } from './connection-bound.js'
-import type { DialogHandlers, OfferReply, SipDialog } from './dialog-port.js'
+import type { DialogHandlers, OfferReply, ReferReport, SipDialog } from './dialog-port.js'
 import type { RawDialog, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import {
   dialogExists,
@@ -18,6 +18,8 @@ import { parseInfoDtmf } from './info-dtmf.js'
 /** Value of `Allow` headers, inside and outside of dialogs. */
 export const ALLOWED_METHODS = 'INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, UPDATE'
 
+/** Lifetime (s) of the subscription of a REFER: longer than two attempts of a transfer. */
+const REFER_SECONDS = 300
 /** Time (ms) after which an unanswered BYE counts as done; the server keeps retransmitting it (timer F). */
 const BYE_DEADLINE_MS = 4000
 /** Attempts for a re-INVITE that keeps crossing the peer's. */
@@ -82,9 +84,7 @@ export class DialogHandle implements SipDialog {
       else if (!refusesInterval(req, res)) res.send(200)
     })
     raw.on('info', (req: RawRequest, res: RawResponse) => this.#infoReceived(req, res))
-    raw.on('refer', (_req: RawRequest, res: RawResponse) =>
-      res.send(405, { headers: { Allow: ALLOWED_METHODS } }),
-    )
+    raw.on('refer', (req: RawRequest, res: RawResponse) => this.#referred(req, res))
   }
 
   get callId(): string {
@@ -278,6 +278,51 @@ export class DialogHandle implements SipDialog {
       res.send(200)
       if (key !== undefined) this.#handlers?.digit?.(key)
     }
+  }
+
+  /** Takes a REFER: 202, and its progress by NOTIFY on the subscription that it implies (RFC 3515). */
+  #referred(req: RawRequest, res: RawResponse): void {
+    if (this.#over) {
+      res.send(481)
+      return
+    }
+    const target = (req.get('Refer-To') ?? '').trim()
+    if (target === '') {
+      res.send(400)
+      return
+    }
+    let isFinal = false
+    const early: [number, string][] = []
+    let accepted = false
+    const report: ReferReport = (status, reason) => {
+      if (isFinal || this.#over) return
+      isFinal = status >= 200
+      // No NOTIFY before the 202.
+      if (accepted) this.#notify(status, reason)
+      else early.push([status, reason])
+    }
+    if (this.#handlers?.referred?.(target, report) !== true) {
+      res.send(405, { headers: { Allow: ALLOWED_METHODS } })
+      return
+    }
+    res.send(202)
+    accepted = true
+    for (const [status, reason] of early.length > 0 ? early : [[100, 'Trying'] as const]) {
+      this.#notify(status, reason)
+    }
+  }
+
+  #notify(status: number, reason: string): void {
+    if (this.#suspended) return
+    const headers = {
+      Event: 'refer',
+      'Subscription-State': status < 200 ? `active;expires=${REFER_SECONDS}` : 'terminated;reason=noresource',
+      'Content-Type': 'message/sipfrag;version=2.0',
+    }
+    const body = `SIP/2.0 ${status} ${reason}\r\n`
+    sendInDialogRequest(this.#raw, this.#digest, { method: 'NOTIFY', headers, body }, (error) => {
+      if (error) this.#log.debug({ sipCallId: this.callId, error: errorText(error) }, 'sip.notify_failed')
+    })
   }
 
   #offered(req: RawRequest, res: RawResponse): void {
