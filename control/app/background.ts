@@ -7,6 +7,7 @@ import { scheduleStoring, storingHandler } from '../calls/lifecycle/store-record
 import type { Settings } from '../config/settings.js'
 import { type JobRunner, openJobRunner } from '../jobs/runner.js'
 import { resultHandlers } from '../results/result-jobs.js'
+import { scheduleWalletChecks, walletCheckHandler } from '../wallet/wallet-check.js'
 import { deliveryHandler } from '../webhooks/delivery-job.js'
 import { mailDisabledNotice } from '../webhooks/disabled-notice.js'
 import { retentionHandlers, scheduleRetention } from './retention.js'
@@ -14,6 +15,7 @@ import { retentionHandlers, scheduleRetention } from './retention.js'
 type BackgroundDeps = Pick<
   Deps,
   | 'db'
+  | 'reads'
   | 'objects'
   | 'clock'
   | 'log'
@@ -27,8 +29,9 @@ type BackgroundDeps = Pick<
 
 /** Opens the job runner with the handlers of all background jobs. */
 export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
-  const { db, objects, clock, log, nodeId } = deps
+  const { db, reads, objects, clock, log, nodeId } = deps
   await scheduleRetention(db, nodeId, clock.wall())
+  await scheduleWalletChecks(db, nodeId, clock.wall())
   const folder = recordingsFolder(deps.settings.dataFolder)
   const recordings = { db, objects, log, nodeId, folder }
   await scheduleStoring(recordings, clock.wall())
@@ -40,6 +43,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       deliveryHandler({ ...deps, onDisabled: mailDisabledNotice, onAttempt: deps.telemetry.delivery }),
       storingHandler(recordings),
       ...retentionHandlers({ db, objects, clock, log, nodeId, recordings: folder }),
+      walletCheckHandler({ db, reads, clock, log }),
       ...resultHandlers({ db, clock, log, model: analysts(deps) }),
     ],
   })

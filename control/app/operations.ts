@@ -29,10 +29,12 @@ import { registrationOperations } from '../organization/registrations-api.js'
 import { verificationOperations } from '../organization/verification-api.js'
 import { secretOperations } from '../secrets/api.js'
 import { staffOperations } from '../staff/api.js'
+import { staffWalletOperations } from '../staff/wallet-api.js'
 import { health, openApi, ready } from '../system/api.js'
 import { readLimits } from '../system/limits-api.js'
 import { readMetrics } from '../system/metrics-api.js'
 import { callInToSandbox } from '../system/sandbox-api.js'
+import { walletOperations } from '../wallet/api.js'
 import { deliveryOperations } from '../webhooks/delivery-api.js'
 import { endpointOperations } from '../webhooks/endpoint-api.js'
 import { listEvents, readEvent } from '../webhooks/event-api.js'
@@ -68,6 +70,7 @@ export const operations: readonly Operation[] = [
   readEvent,
   ...endpointOperations,
   ...deliveryOperations,
+  ...walletOperations,
   readLimits,
   ...organizationOperations,
   ...verificationOperations,
@@ -75,6 +78,7 @@ export const operations: readonly Operation[] = [
   ...secretOperations,
   ...connectionOperations,
   ...staffOperations,
+  ...staffWalletOperations,
   callInToSandbox,
   openApi(() => operations),
   health,

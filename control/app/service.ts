@@ -251,11 +251,22 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       pageUrl: (page, token) => pageUrl({ settings, publicUrl }, page, token),
     }),
   )
-  const shared = { db, objects, clock, log, rootKey, egress, publicUrl, settings, nodeId, telemetry }
+  const shared = {
+    db,
+    reads: database.reads,
+    objects,
+    clock,
+    log,
+    rootKey,
+    egress,
+    publicUrl,
+    settings,
+    nodeId,
+    telemetry,
+  }
   const jobs = scope.add(await openBackground(shared))
   const deps: Deps = {
     ...shared,
-    reads: database.reads,
     passwords,
     mail,
     calls: callManager,

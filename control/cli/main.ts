@@ -22,6 +22,7 @@ import { retryResult } from '../results/store.js'
 import { resealAll } from '../secrets/reseal.js'
 import { oneOf, parseOptions, Signals, UsageError } from './options.js'
 import { UncaughtErrors } from './uncaught-errors.js'
+import { addToWallet } from './wallet-add.js'
 
 const COMMANDS = `parley start
     Runs the service until SIGTERM or SIGINT. It then refuses new calls, lets live calls continue for
@@ -38,6 +39,9 @@ parley keys rotate-root
 parley staff create --email ADDRESS
     Creates a staff account and prints its password once. Staff sign in like other users, may call the
     operations under /v1/staff only, and belong to no organization.
+
+parley wallet add --rupees AMOUNT --reference TEXT [--organization ID]
+    Adds money to the wallet of an organization, by default the first one. A reference adds money once.
 
 parley backup --to FILE
 parley restore --from FILE
@@ -291,6 +295,9 @@ export async function run(args: readonly string[]): Promise<number> {
     return listenForWebhooks(rest.slice(1), settingsOrThrow)
   }
   if (command === 'staff' && rest[0] === 'create') return createStaff(rest.slice(1))
+  if (command === 'wallet' && rest[0] === 'add') {
+    return withDatabase(async (db) => void process.stdout.write(`${await addToWallet(db, rest.slice(1))}\n`))
+  }
   throw new UsageError(`no such command: ${args.join(' ')}`)
 }
 

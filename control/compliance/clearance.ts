@@ -3,6 +3,7 @@ import type { Permit } from '../../signalling/call/ports.js'
 import type { Deps } from '../api/deps.js'
 import type { Trx } from '../db/database.js'
 import { insertEvent } from '../events/store.js'
+import { lockWallet } from '../wallet/ledger.js'
 import { insertChecks } from './check-store.js'
 import { openEvidenceKeys } from './evidence.js'
 import { appendGateEvidence } from './evidence-store.js'
@@ -49,7 +50,9 @@ export async function clearDial(
   const { organizationId, callId, gate } = request
 
   const verdict = await deps.db.transaction().execute(async (trx) => {
-    const facts = await gateFacts(trx, organizationId)
+    // Locked before anything is decided, so that two calls are not paid from the same balance.
+    if (gate.environment === 'live') await lockWallet(trx, organizationId, now)
+    const facts = await gateFacts(trx, organizationId, gate.environment, now)
     const decided = decide(gate, facts, now)
     // A refused call has no row, so its records reference none.
     const recordedCall = decided.allow ? callId : null

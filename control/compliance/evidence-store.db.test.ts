@@ -54,7 +54,7 @@ await onEachDialect(t, async (t, open, engine) => {
     })
     await t.rejects(failed, { message: 'disk full' })
     t.match(await verify(), { valid: true, seq: 1 }, 'rolled back with its place in the chain')
-    t.equal((await deps.db.selectFrom('checks').selectAll().execute()).length, 3)
+    t.equal((await deps.db.selectFrom('checks').selectAll().execute()).length, 4)
     await calling.close()
   })
 
@@ -101,7 +101,7 @@ await onEachDialect(t, async (t, open, engine) => {
     t.equal(await sweepTestChecks(db, clock.wall()), false)
     for (const table of ['evidence', 'checks'] as const) {
       const kept = await db.selectFrom(table).select('environment').orderBy('environment').execute()
-      const each = table === 'evidence' ? 1 : 3
+      const each = table === 'evidence' ? 1 : 4
       t.same(
         kept.map(({ environment }) => environment),
         [...Array(each).fill('live'), ...Array(each).fill('test')],

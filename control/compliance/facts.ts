@@ -1,17 +1,22 @@
 import type { Db, Trx } from '../db/database.js'
+import type { WalletRow } from '../db/tables/wallet.js'
+import { availablePaise } from '../wallet/ledger.js'
+import { readWallet } from '../wallet/store.js'
+import { MIN_CALL_PAISE } from '../wallet/view.js'
 import { DEFAULT_WINDOWS } from './calling-hours.js'
-import type { GateFacts } from './gate.js'
+import type { Environment, GateFacts } from './gate.js'
 
 /** Stored in every sealed record. Change it whenever a check or a window changes its meaning. */
-export const POLICY_VERSION = '2026-1'
+export const POLICY_VERSION = '2026-2'
 
-/** Reads the gate's facts about an organization. */
-export async function gateFacts(db: Db | Trx, organizationId: string): Promise<GateFacts> {
-  const profile = await db
-    .selectFrom('callingProfiles')
-    .select(['enforcedAt', 'enforcedReason', 'windowStartMinute', 'windowEndMinute'])
-    .where('organizationId', '=', organizationId)
-    .executeTakeFirst()
+/** Reads the gate's facts about an organization. In the live environment the wallet is locked by the caller. */
+export async function gateFacts(
+  db: Db | Trx,
+  organizationId: string,
+  environment: Environment,
+  now: number,
+): Promise<GateFacts> {
+  const profile = await callingProfile(db, organizationId)
   const start = profile?.windowStartMinute ?? null
   const end = profile?.windowEndMinute ?? null
   return {
@@ -23,6 +28,16 @@ export async function gateFacts(db: Db | Trx, organizationId: string): Promise<G
       blocked: (profile?.enforcedAt ?? null) !== null,
       reason: profile?.enforcedReason ?? null,
     },
+    wallet: environment === 'test' ? null : walletFacts(await readWallet(db, organizationId, now)),
+  }
+}
+
+function walletFacts(wallet: WalletRow): GateFacts['wallet'] {
+  return {
+    balancePaise: wallet.balancePaise,
+    availablePaise: availablePaise(wallet),
+    minBalancePaise: MIN_CALL_PAISE,
+    onHold: wallet.onHold === 1 || wallet.haltedAt !== null,
   }
 }
 
@@ -31,5 +46,13 @@ export async function gateFacts(db: Db | Trx, organizationId: string): Promise<G
  * too.
  */
 export async function isCallingBlocked(db: Db | Trx, organizationId: string): Promise<boolean> {
-  return (await gateFacts(db, organizationId)).enforcement.blocked
+  return ((await callingProfile(db, organizationId))?.enforcedAt ?? null) !== null
+}
+
+function callingProfile(db: Db | Trx, organizationId: string) {
+  return db
+    .selectFrom('callingProfiles')
+    .select(['enforcedAt', 'enforcedReason', 'windowStartMinute', 'windowEndMinute'])
+    .where('organizationId', '=', organizationId)
+    .executeTakeFirst()
 }

@@ -8,6 +8,7 @@ const FACTS: GateFacts = {
   windowNarrowing: null,
   extraMobilePrefixes: [],
   enforcement: { blocked: false, reason: null },
+  wallet: null,
 }
 const request = (purpose: Purpose, to = '+919876543210'): GateRequest => ({
   to,
@@ -54,6 +55,7 @@ t.test('every check is listed in order, also after a block', async (t) => {
       ['number_format', 'pass'],
       ['enforcement', 'block'],
       ['calling_window', 'block'],
+      ['wallet', 'skipped'],
     ],
   )
   t.notOk(verdict.allow)
@@ -62,7 +64,7 @@ t.test('every check is listed in order, also after a block', async (t) => {
     t.equal(verdict.deciding.reason, 'kill_switch')
     t.equal(verdict.nextAllowedAt, null, 'waiting does not lift a kill switch')
   }
-  t.same([...IMPLEMENTED_CHECKS], ['number_format', 'enforcement', 'calling_window'])
+  t.same([...IMPLEMENTED_CHECKS], ['number_format', 'enforcement', 'calling_window', 'wallet'])
 })
 
 t.test('numbers that agents may not call', async (t) => {
@@ -82,3 +84,22 @@ t.test('narrowed hours without any hour have no next allowed time', async (t) =>
   t.notOk(verdict.allow)
   if (!verdict.allow) t.equal(verdict.nextAllowedAt, null)
 })
+
+t.test(
+  'a live call needs the available balance of twelve rupees and a wallet that is not on hold',
+  async (t) => {
+    const wallet = { balancePaise: 5_000, availablePaise: 1_200, minBalancePaise: 1_200, onHold: false }
+    const rows: readonly [GateFacts['wallet'], string, string][] = [
+      [wallet, 'pass', 'covered'],
+      [{ ...wallet, availablePaise: 1_199 }, 'block', 'balance_too_low'],
+      [{ ...wallet, onHold: true }, 'block', 'wallet_on_hold'],
+      [null, 'pass', 'simulated'],
+    ]
+    for (const [facts, outcome, reason] of rows) {
+      const verdict = decide(request('service'), { ...FACTS, wallet: facts }, NOON_IST)
+      t.match(verdict.checks.at(-1), { type: 'wallet', outcome, reason })
+      t.equal(verdict.allow, outcome === 'pass')
+      if (!verdict.allow) t.match(verdict, { code: 'insufficient_funds', nextAllowedAt: null })
+    }
+  },
+)

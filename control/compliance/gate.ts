@@ -54,6 +54,14 @@ export interface GateFacts {
   readonly extraMobilePrefixes: readonly string[]
   /** The operator's block of this organization. */
   readonly enforcement: { readonly blocked: boolean; readonly reason: string | null }
+  /** Null in the test environment, where calls cost nothing. */
+  readonly wallet: {
+    readonly balancePaise: number
+    /** The balance without what is held for other calls. */
+    readonly availablePaise: number
+    readonly minBalancePaise: number
+    readonly onHold: boolean
+  } | null
 }
 
 export interface Check {
@@ -142,6 +150,15 @@ const CHECKS: Partial<Readonly<Record<CheckType, CheckRule>>> = {
       },
       nextAllowedAt: open ? null : nextAllowedAt(window, now),
     }
+  },
+
+  wallet: (_request, { wallet }) => {
+    if (wallet === null) return plain('pass', 'simulated', 'Calls of the test environment cost nothing.')
+    const { onHold, availablePaise, minBalancePaise } = wallet
+    if (onHold) return plain('block', 'wallet_on_hold', 'The wallet is on hold.', wallet)
+    return availablePaise >= minBalancePaise
+      ? plain('pass', 'covered', 'The available balance covers a call.', { minBalancePaise })
+      : plain('block', 'balance_too_low', 'The available balance does not cover a call.', wallet)
   },
 }
 

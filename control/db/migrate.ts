@@ -17,6 +17,7 @@ import { addSearchAndTestRetention } from './migrations/0012-search-and-test-ret
 import { addSecondSubject } from './migrations/0013-second-subject.js'
 import { createRequestBudgets } from './migrations/0014-request-budgets.js'
 import { addRecordingKeys } from './migrations/0015-recording-keys.js'
+import { createWalletTables } from './migrations/0016-wallet.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -41,6 +42,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0013_second_subject': addSecondSubject,
   '0014_request_budgets': createRequestBudgets,
   '0015_recording_keys': addRecordingKeys,
+  '0016_wallet': createWalletTables,
 }
 
 /**

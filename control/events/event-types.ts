@@ -7,7 +7,7 @@ export const SUBJECTS = {
   transfer: { type: 'transfer', rendered: false },
   campaign: { type: 'campaign', rendered: false },
   check: { type: 'check', rendered: true },
-  wallet: { type: 'wallet', rendered: false },
+  wallet: { type: 'wallet', rendered: true },
   number: { type: 'number', rendered: true },
   knowledgeBase: { type: 'knowledge_base', rendered: false },
   build: { type: 'build', rendered: false },

@@ -63,6 +63,12 @@ export async function queueMailToAdmins(
   for (const { email } of admins) await queueMail(db, now, email, mail)
 }
 
+/** Queues a mail to the staff of the service. */
+export async function queueMailToStaff(db: Db | Trx, now: number, mail: Mail): Promise<void> {
+  const staff = await db.selectFrom('users').select('email').where('staff', '=', 1).orderBy('email').execute()
+  for (const { email } of staff) await queueMail(db, now, email, mail)
+}
+
 /** Returns the mail of a row. */
 export function parseMail(row: Pick<MailRow, 'kind' | 'fields'>): Mail {
   // Only `queueMail` writes these fields.

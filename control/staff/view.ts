@@ -9,6 +9,8 @@ import { readOrganizationRows } from '../organization/profile-store.js'
 import { ShownSubmission } from '../organization/verification-api.js'
 import { latestVerification, unsealDetails } from '../organization/verification-store.js'
 import { organizationShape, organizationView } from '../organization/view.js'
+import { readWallet } from '../wallet/store.js'
+import { Wallet, walletView } from '../wallet/view.js'
 
 const PerEnvironment = z.object({ test: z.int(), live: z.int() })
 
@@ -27,6 +29,7 @@ export const StaffOrganization = z.object({
   }),
   ratePaisePerMinute: z.int(),
   trunkingEnabled: z.boolean(),
+  wallet: Wallet,
 })
 export type StaffOrganization = z.input<typeof StaffOrganization>
 
@@ -47,6 +50,7 @@ export async function readStaffOrganization(
     .execute()
   const perMinute = (environment: 'test' | 'live') =>
     requests.find((row) => row.environment === environment)?.perMinute ?? DEFAULT_LIMIT
+  const ratePaisePerMinute = calling.ratePaisePerMinute ?? RATES.service
   const test = slotLimits(stored, 'test')
   const live = slotLimits(stored, 'live')
   return {
@@ -63,7 +67,12 @@ export async function readStaffOrganization(
       agentCalls: { test: test.agentCalls, live: live.agentCalls },
       byoCalls: { test: test.byoCalls, live: live.byoCalls },
     },
-    ratePaisePerMinute: calling.ratePaisePerMinute ?? RATES.service,
+    ratePaisePerMinute,
     trunkingEnabled: profile.trunkingEnabled === 1,
+    wallet: walletView(
+      await readWallet(db, organizationId, stored.organization.createdAt),
+      'live',
+      ratePaisePerMinute,
+    ),
   }
 }

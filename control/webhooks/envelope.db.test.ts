@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { addFunds } from '../../fixtures/database/funds.js'
 import { newId } from '../../media/base/ids.js'
 import { operations } from '../app/operations.js'
 import { recordingPath } from '../calls/lifecycle/settle.js'
@@ -25,7 +26,7 @@ const BASE = 'https://parley.test/openapi'
 const document = openApiDocument({ version: API_VERSION, operations, webhooks: WEBHOOKS })
 ajv.addSchema({ $id: BASE, ...document })
 
-type Rows = Readonly<Record<'answered' | 'failed' | 'check' | 'number' | 'released', string>>
+type Rows = Readonly<Record<'answered' | 'failed' | 'check' | 'number' | 'released' | 'wallet', string>>
 
 /** Every type that can be inserted, with a real row for each of its subjects. A new type needs a line. */
 const EVENTS_OF: {
@@ -36,6 +37,7 @@ const EVENTS_OF: {
   'call.completed': ({ answered }) => ({ call: answered }),
   'call.failed': ({ failed }) => ({ call: failed }),
   'compliance.check.blocked': ({ check }) => ({ check }),
+  'wallet.balance.low': ({ wallet }) => ({ wallet }),
   'number.renewal_due': ({ number }) => ({ number }),
   'number.released': ({ released }) => ({ number: released }),
 }
@@ -95,12 +97,18 @@ await onEachDialect(t, async (t, open) => {
   for (const type of SENDABLE) {
     await t.test(`${type} is rendered from real rows`, async (t) => {
       const subjects = EVENTS_OF[type](rows)
-      const id = await insert({ ...calling.owner, type, subjects } as NewEvent)
-      const event = dataOf(await calling.send('GET', `/v1/events/${id}`))
+      // Money exists in the live environment only.
+      const environment = type.startsWith('wallet.') ? 'live' : 'test'
+      const [key, otherKey] =
+        environment === 'live'
+          ? [calling.api.liveKey, calling.api.testKey]
+          : [calling.api.testKey, calling.api.liveKey]
+      const id = await insert({ organizationId, environment, type, subjects } as NewEvent)
+      const event = dataOf(await calling.send('GET', `/v1/events/${id}`, { key }))
       const [name] = EVENTS[type].subjects
       t.match(event, { type, subjectType: SUBJECTS[name].type, subjectId: Object.values(subjects)[0] })
       const payload = event.payload as Payload
-      t.match(payload, { id, type, environment: 'test', created_at: event.createdAt })
+      t.match(payload, { id, type, environment, created_at: event.createdAt })
       t.same(dataSchema(EVENTS[type].subjects).strict().parse(payload.data), payload.data)
       t.same(problemsOf(type, payload), [], 'as the API description says')
       const stored = await database.db
@@ -111,7 +119,7 @@ await onEachDialect(t, async (t, open) => {
       t.same(JSON.parse((await renderEnvelope(calling.deps, stored)) ?? ''), payload, 'the delivered body')
 
       const { self, ...links } = payload.links
-      const shown = await calling.send('GET', self.slice(calling.deps.publicUrl().length))
+      const shown = await calling.send('GET', self.slice(calling.deps.publicUrl().length), { key })
       t.equal(shown.status, 200, self)
       t.same(dataOf(shown), payload.data[name], 'data is what the operation returns')
       t.same(
@@ -123,7 +131,7 @@ await onEachDialect(t, async (t, open) => {
       }
       await t.test('other organizations and the other environment have no such event', async (t) => {
         const { testKey } = await calling.anotherOrganization()
-        for (const key of [testKey, calling.api.liveKey]) {
+        for (const key of [testKey, otherKey]) {
           t.equal((await calling.send('GET', `/v1/events/${id}`, { key })).status, 404)
         }
       })
@@ -218,5 +226,14 @@ async function makeRows(calling: TestCalling, database: OpenDatabase): Promise<R
   if (released === null) throw new Error('no sandbox number is free')
   const change = { status: 'released', releasedAt: clock.wall() } as const
   await db.updateTable('numbers').set(change).where('id', '=', released.id).execute()
-  return { answered, failed, check: check.id, number: numberId, released: released.id }
+  const { organizationId } = calling.owner
+  await addFunds(db, organizationId, 100, clock.wall())
+  return {
+    answered,
+    failed,
+    check: check.id,
+    number: numberId,
+    released: released.id,
+    wallet: organizationId,
+  }
 }

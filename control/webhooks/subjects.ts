@@ -9,6 +9,8 @@ import type { EventRow } from '../db/tables/calling.js'
 import type { RenderedSubject, SubjectName } from '../events/event-types.js'
 import { numberView, PhoneNumber } from '../numbers/api.js'
 import { findNumberEver } from '../numbers/store.js'
+import { findWalletView } from '../wallet/store.js'
+import { Wallet } from '../wallet/view.js'
 
 const Texts = z.array(z.string())
 const OptionalTime = Timestamp.nullable()
@@ -99,12 +101,6 @@ const Campaign = z
   })
   .meta({ description: 'The campaign as its GET operation returns it.' })
 
-const Wallet = z.looseObject({
-  balancePaise: z.int(),
-  thresholdPaise: z.int(),
-  currency: z.string(),
-})
-
 const KnowledgeBase = z
   .looseObject({
     id: z.string(),
@@ -141,7 +137,8 @@ export const SUBJECT_SCHEMAS = {
   transfer: Transfer,
   campaign: Campaign,
   check: ComplianceCheck,
-  wallet: Wallet,
+  // The first release described an open object.
+  wallet: Wallet.loose(),
   number: PhoneNumber,
   knowledgeBase: KnowledgeBase,
   build: Build,
@@ -198,4 +195,6 @@ export const RENDERERS: { readonly [S in RenderedSubject]: Renderer<S> } = {
   },
   check: { path: '/v1/compliance/checks/:id', load: pinned(findCheck, checkView) },
   number: { path: '/v1/numbers/:id', load: pinned(findNumberEver, numberView) },
+  // An organization has one wallet, which the live environment shows.
+  wallet: { path: '/v1/wallet', load: (db, { organizationId }) => findWalletView(db, organizationId) },
 }

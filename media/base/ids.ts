@@ -40,6 +40,7 @@ export type IdPrefix =
   | 'vrf'
   | 'invt'
   | 'aud'
+  | 'led'
   | 'req'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ' // Crockford base 32, as the ULID specification requires (https://github.com/ulid/spec)

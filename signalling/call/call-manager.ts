@@ -137,7 +137,7 @@ export class CallManager implements CallControl {
     call.begin()
   }
 
-  finish(callId: CallId, line: string, ending: Ending): boolean {
+  finish(callId: CallId, line: string | null, ending: Ending): boolean {
     const call = this.#calls.get(callId)
     call?.finishWithLine(line, ending)
     return call !== undefined

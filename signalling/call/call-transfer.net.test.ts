@@ -1,7 +1,9 @@
 import t from 'tap'
 import { diallerAgent } from '../../fixtures/virtual-call/dialler-agent.js'
 import { openSandboxCalls, type SandboxCalls } from '../../fixtures/virtual-call/sandbox-calls.js'
+import type { AgentSpec } from '../../media/agent/agent-spec.js'
 import type { CallEvent } from './call-events.js'
+import { WALLET_EXHAUSTED } from './ending.js'
 import type { TransferPlan } from './ports.js'
 
 /*
@@ -10,7 +12,7 @@ import type { TransferPlan } from './ports.js'
  */
 
 const LIMIT_MS = 300_000
-const AGENT = {
+const AGENT: AgentSpec = {
   ...diallerAgent,
   maxCallSeconds: 3600,
   nudges: { enabled: false, hangupAfter: false, steps: [] },
@@ -28,7 +30,7 @@ interface Transferable extends SandboxCalls {
 /** Calls a simulated person, silent unless told, and waits until the agent has greeted. */
 async function openTransferable(
   test: Pick<typeof t, 'teardown'>,
-  to = '+919000000011',
+  { to = '+919000000011', agent = AGENT } = {},
 ): Promise<Transferable> {
   const calls = await openSandboxCalls({ mediaTimeoutMs: 60_000 })
   test.teardown(() => calls.close())
@@ -50,7 +52,7 @@ async function openTransferable(
         : [],
     )
   calls.control.dial(calls.permit('call_1', to), {
-    party: { kind: 'agent', agent: AGENT },
+    party: { kind: 'agent', agent },
     gateway,
     ringTimeoutMs: 25_000,
     recordTo: null,
@@ -192,10 +194,15 @@ t.test('last words before the end', async (t) => {
     true,
   )
   t.match((await call.ended()).ending, { cause: 'api_hangup' })
-  const said = call.events.flatMap((event) => (event.type === 'turn' ? [event.turn.heardText] : []))
-  t.equal(said.at(-1), 'Your time is over.')
+  const lastWords = (events: readonly CallEvent[]) =>
+    events.flatMap((event) => (event.type === 'turn' ? [event.turn.heardText] : [])).at(-1)
+  t.equal(lastWords(call.events), 'Your time is over.')
   t.equal(
     call.control.finish('call_1', 'Too late.', { by: 'operator', cause: 'api_hangup', fault: 'none' }),
     false,
   )
+  const own = await openTransferable(t, { agent: { ...AGENT, hangupLine: 'Goodbye for now.' } })
+  t.equal(own.control.finish('call_1', null, WALLET_EXHAUSTED), true)
+  t.match((await own.ended()).ending, WALLET_EXHAUSTED)
+  t.equal(lastWords(own.events), 'Goodbye for now.', 'the hang-up line of the agent')
 })

@@ -163,9 +163,11 @@ export class Call {
     this.#input({ type: 'finish', ending })
   }
 
-  /** Ends the call with last words. The first ending counts. */
-  finishWithLine(line: string, ending: Ending): void {
-    this.#input({ type: 'finishWithLine', ending, line })
+  /** Ends the call with last words, or with null with those of its agent. The first ending counts. */
+  finishWithLine(given: string | null, ending: Ending): void {
+    const { party } = this.#options
+    const line = given ?? (party.kind === 'agent' ? party.agent.hangupLine : null)
+    this.#input(line === null ? { type: 'finish', ending } : { type: 'finishWithLine', ending, line })
   }
 
   /** Hands the call to a person. Returns why that is refused, or null. */

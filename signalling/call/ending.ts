@@ -18,6 +18,9 @@ export type Cause =
   | 'busy'
   | 'rejected'
   | 'bot_disconnected'
+  /** The wallet did not cover the call when it began, or its next minute. */
+  | 'insufficient_funds'
+  | 'wallet_exhausted'
   | 'internal'
 
 /** Who ended the call, why, whose fault it was, and the SIP status if there is one. */
@@ -49,6 +52,14 @@ export function endingOfHangUp(by: 'operator' | 'engine'): Ending {
   return by === 'operator'
     ? { by, cause: 'api_hangup', fault: 'none' }
     : { by, cause: 'internal', fault: 'ours', note: 'ended by the service' }
+}
+
+/** The ending of a call that the wallet does not cover any longer. */
+export const WALLET_EXHAUSTED: Ending = {
+  by: 'engine',
+  cause: 'wallet_exhausted',
+  fault: 'customer',
+  note: 'the balance is used up',
 }
 
 /** Returns why the media session of a call with this ending closes. */
@@ -95,6 +106,8 @@ const OUTCOMES: Readonly<Record<Cause, Row>> = {
   rejected: { unanswered: 'failed', answered: 'failed', sipAnswer: 603 },
   // The customer's bot could not be reached, or disconnected.
   bot_disconnected: { unanswered: 'failed', answered: 'answered', sipAnswer: 480 },
+  insufficient_funds: { unanswered: 'failed', answered: 'unknown', sipAnswer: 486 },
+  wallet_exhausted: { unanswered: 'failed', answered: 'answered', sipAnswer: 480 },
   // Answered: the call was up, but its result is unknown.
   internal: { unanswered: 'failed', answered: 'unknown', sipAnswer: 500 },
 }

@@ -222,10 +222,10 @@ export interface CallControl {
   /** Ends a call. Returns false when there is no such live call. */
   hangUp(callId: CallId, by: 'operator' | 'engine'): boolean
   /**
-   * Ends a call with last words to all of its parties: an agent first stops at the end of its clause. Returns false
-   * when there is no such live call.
+   * Ends a call with last words to all of its parties: an agent first stops at the end of its clause. Null says the
+   * hang-up line of the agent, if it has one. Returns false when there is no such live call.
    */
-  finish(callId: CallId, line: string, ending: Ending): boolean
+  finish(callId: CallId, line: string | null, ending: Ending): boolean
   /** Hands a call to a person. Returns why that is refused, or null; the steps follow as events. */
   transfer(callId: CallId, plan: TransferPlan): TransferRefusal | null
   /** Tells the decision of the person to whom an agent presents a caller. */

@@ -3,6 +3,7 @@
 import { HttpClient, type Page, type RequestOptions } from '../http-client.js'
 import type {
   AcceptInvitationBody,
+  AdjustWalletBody,
   Agent,
   ApiKey,
   AuditLog,
@@ -32,6 +33,7 @@ import type {
   Invitation,
   InviteMemberBody,
   LeakedKeys,
+  Ledger,
   Limits,
   ListAgentVersionsQuery,
   ListAgentsQuery,
@@ -41,6 +43,7 @@ import type {
   ListConnectionsQuery,
   ListEventsQuery,
   ListInvitationsQuery,
+  ListLedgerQuery,
   ListMembersQuery,
   ListNumbersQuery,
   ListOrganizationsQuery,
@@ -64,6 +67,7 @@ import type {
   PublishAgentResult,
   ReadApiKeyResult,
   ReadVerificationResult,
+  ReadWalletUsageQuery,
   ReadWebhookResult,
   Recording,
   RedeliverEventBody,
@@ -84,6 +88,7 @@ import type {
   SetKillSwitchBody,
   SetOrganizationLimitsBody,
   SetSenderClassificationBody,
+  SetWalletHoldBody,
   SignUpBody,
   SubmitSenderIdBody,
   SubmitVerificationBody,
@@ -95,10 +100,13 @@ import type {
   UpdateConnectionBody,
   UpdateNumberBody,
   UpdateOrganizationBody,
+  UpdateWalletSettingsBody,
   UpdateWebhookBody,
   Verification,
   VerifyEmailBody,
   Voices,
+  Wallet,
+  WalletUsage,
   Webhook,
   WebhookDelivery,
   WebhookSecret,
@@ -428,6 +436,26 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/events/{id}/redeliver', reply: 'data' }, input, options)
   }
 
+  /** Get the wallet. The test environment shows a fixed simulated balance. Needs the scope `read`. */
+  readWallet(options: RequestOptions = {}): Promise<Wallet> {
+    return this.send({ method: 'GET', path: '/v1/wallet', reply: 'data' }, {}, options)
+  }
+
+  /** Get what was spent and added in a period. A reversal counts in the period and the category of the entry that it reverses. With `agent_id` only calls are counted. Needs the scope `read`. */
+  readWalletUsage(input: { readonly query?: ReadWalletUsageQuery | undefined } = {}, options: RequestOptions = {}): Promise<WalletUsage> {
+    return this.send({ method: 'GET', path: '/v1/wallet/usage', reply: 'data' }, input, options)
+  }
+
+  /** List the ledger. Newest first. The balance is the sum of all entries. The test environment has none. Needs the scope `read`. */
+  listLedger(input: { readonly query?: ListLedgerQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Ledger>> {
+    return this.send({ method: 'GET', path: '/v1/wallet/ledger', reply: 'list' }, input, options)
+  }
+
+  /** Set the low-balance threshold. The event `wallet.balance.low` is sent once when the balance falls below the threshold. */
+  updateWalletSettings(input: { readonly body: UpdateWalletSettingsBody }, options: RequestOptions = {}): Promise<Wallet> {
+    return this.send({ method: 'PATCH', path: '/v1/wallet/settings', reply: 'data' }, input, options)
+  }
+
   /** Get the request budget and the concurrent call limits. Shows how much of each is in use. Needs the scope `read`. */
   readLimits(options: RequestOptions = {}): Promise<Limits> {
     return this.send({ method: 'GET', path: '/v1/limits', reply: 'data' }, {}, options)
@@ -561,6 +589,16 @@ export class Api extends HttpClient {
   /** Approve, reject or revoke a sender ID. */
   decideSenderId(input: { readonly id: string; readonly body: DecideSenderIdBody }, options: RequestOptions = {}): Promise<SenderId> {
     return this.send({ method: 'POST', path: '/v1/staff/sender-ids/{id}/decision', reply: 'data' }, input, options)
+  }
+
+  /** Change the balance of an organization. Adds to the balance or takes from it. A reference is used once in an organization, so that a repeated request moves no money. The balance never falls below what is held. */
+  adjustWallet(input: { readonly id: string; readonly body: AdjustWalletBody }, options: RequestOptions = {}): Promise<OrganizationAsStaff> {
+    return this.send({ method: 'POST', path: '/v1/staff/organizations/{id}/wallet/adjustments', reply: 'data' }, input, options)
+  }
+
+  /** Set the hold on the wallet of an organization. While it is on hold no live call is placed and nothing is bought. Calls in progress continue while the balance covers them. */
+  setWalletHold(input: { readonly id: string; readonly body: SetWalletHoldBody }, options: RequestOptions = {}): Promise<OrganizationAsStaff> {
+    return this.send({ method: 'PUT', path: '/v1/staff/organizations/{id}/wallet/hold', reply: 'data' }, input, options)
   }
 
   /** Place a simulated inbound call. The simulated carrier calls one of your test numbers. `callId` is the call as `GET /v1/calls/{id}` returns it. A call that the service refuses, for example because the number has no published agent, results in 422. Needs the scope `write`. */

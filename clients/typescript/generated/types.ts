@@ -875,8 +875,17 @@ export type Event = {
     } | {
       readonly wallet: {
         readonly balancePaise: number
+        /** Set aside for calls and purchases in progress. */
+        readonly heldPaise: number
         readonly thresholdPaise: number
         readonly currency: string
+        readonly ratePaisePerMinute: number
+        /** No call is placed while the wallet is on hold. */
+        readonly onHold: boolean
+        readonly holdReason: string | null
+        readonly minCallBalancePaise: number
+        readonly environment: Open<"test" | "live">
+        readonly updatedAt: string
       }
     } | {
       readonly number: {
@@ -1009,6 +1018,36 @@ export type RedeliverEventResult = {
     readonly nextAttemptAt: string | null
     readonly createdAt: string
     readonly deliveredAt: string | null
+  })[]
+}
+
+export type Wallet = {
+  readonly balancePaise: number
+  /** Set aside for calls and purchases in progress. */
+  readonly heldPaise: number
+  readonly thresholdPaise: number
+  readonly currency: string
+  readonly ratePaisePerMinute: number
+  /** No call is placed while the wallet is on hold. */
+  readonly onHold: boolean
+  readonly holdReason: string | null
+  readonly minCallBalancePaise: number
+  readonly environment: Open<"test" | "live">
+  readonly updatedAt: string
+}
+
+export type WalletUsage = {
+  readonly period: string
+  readonly from: string | null
+  readonly to: string
+  readonly agentId: string | null
+  readonly totalSpentPaise: number
+  /** Top-ups without what was refunded. */
+  readonly addedPaise: number
+  readonly categories: readonly ({
+    readonly category: string
+    readonly spentPaise: number
+    readonly entries: number
   })[]
 }
 
@@ -1215,6 +1254,20 @@ export type OrganizationAsStaff = {
   }
   readonly ratePaisePerMinute: number
   readonly trunkingEnabled: boolean
+  readonly wallet: {
+    readonly balancePaise: number
+    /** Set aside for calls and purchases in progress. */
+    readonly heldPaise: number
+    readonly thresholdPaise: number
+    readonly currency: string
+    readonly ratePaisePerMinute: number
+    /** No call is placed while the wallet is on hold. */
+    readonly onHold: boolean
+    readonly holdReason: string | null
+    readonly minCallBalancePaise: number
+    readonly environment: Open<"test" | "live">
+    readonly updatedAt: string
+  }
 }
 
 export type SandboxInboundCall = {
@@ -1257,6 +1310,26 @@ export type Events = {
     readonly lastStatus: number | null
     readonly deliveredAt: string | null
   } | null
+}
+
+export type Ledger = {
+  readonly id: string
+  readonly seq: number
+  readonly type: Open<"topup" | "topup_refund" | "call" | "number_setup" | "number_rental" | "compliance_check" | "adjustment" | "reversal">
+  readonly category: Open<"calls" | "numbers" | "compliance" | "adjustments"> | null
+  /** Positive adds to the balance, negative takes from it. */
+  readonly amountPaise: number
+  readonly balanceAfterPaise: number
+  readonly currency: string
+  readonly description: string
+  readonly reference: {
+    readonly type: Open<"call" | "number" | "topup" | "check" | "adjustment">
+    readonly id: string
+  }
+  readonly agentId: string | null
+  readonly reversesEntryId: string | null
+  readonly invoiceId: string | null
+  readonly createdAt: string
 }
 
 export type AuditLog = {
@@ -1781,6 +1854,23 @@ export type RedeliverEventBody = {
   readonly endpointId?: string | undefined
 }
 
+/** Query of `readWalletUsage`. */
+export type ReadWalletUsageQuery = {
+  readonly period?: "7d" | "30d" | "all" | undefined
+  readonly agent_id?: string | undefined
+}
+
+/** Query of `listLedger`. */
+export type ListLedgerQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `updateWalletSettings`. */
+export type UpdateWalletSettingsBody = {
+  readonly thresholdPaise: number
+}
+
 /** Body of `updateOrganization`. */
 export type UpdateOrganizationBody = {
   readonly name?: string | undefined
@@ -1948,6 +2038,22 @@ export type SetKillSwitchBody = {
 /** Body of `decideSenderId`. */
 export type DecideSenderIdBody = {
   readonly decision: "approved" | "rejected" | "revoked"
+  /** Reason of the change. Recorded in the audit log. */
+  readonly reason: string
+}
+
+/** Body of `adjustWallet`. */
+export type AdjustWalletBody = {
+  readonly amountPaise: number
+  /** Number of the ticket or document of the adjustment. */
+  readonly reference: string
+  /** Reason of the change. Recorded in the audit log. */
+  readonly reason: string
+}
+
+/** Body of `setWalletHold`. */
+export type SetWalletHoldBody = {
+  readonly onHold: boolean
   /** Reason of the change. Recorded in the audit log. */
   readonly reason: string
 }
@@ -2196,11 +2302,7 @@ export type EventData = {
       readonly check: ComplianceCheck
     }
   "wallet.balance.low": {
-      readonly wallet: {
-        readonly balancePaise: number
-        readonly thresholdPaise: number
-        readonly currency: string
-      }
+      readonly wallet: Wallet
     }
   "number.renewal_due": {
       readonly number: Number

@@ -2,8 +2,10 @@ import type { Clock } from '../../../media/base/clock.js'
 import { errorText } from '../../../media/base/errors.js'
 import type { Log } from '../../../media/base/log.js'
 import { Scope } from '../../../media/base/scope.js'
+import { WALLET_EXHAUSTED } from '../../../signalling/call/ending.js'
 import type { CallControl } from '../../../signalling/call/ports.js'
 import type { Db } from '../../db/database.js'
+import { extendCallHolds } from '../../wallet/call-billing.js'
 
 /** Lifetime of a lease (ms). When a node has not renewed it, any node may settle the call at start-up. */
 export const LEASE_MS = 60_000
@@ -17,7 +19,8 @@ export interface Leases {
 
 /**
  * Renews the leases of this node's live calls, stores a heartbeat every second, and carries out hang-ups that the database holds: those
- * requested through another node or before the call was dialled.
+ * requested through another node or before the call was dialled. Keeps the holds on the wallet ahead of the calls and
+ * ends the calls that a wallet does not cover any longer.
  */
 export function openLeases(options: {
   readonly db: Db
@@ -25,7 +28,7 @@ export function openLeases(options: {
   readonly clock: Clock
   readonly log: Log
   readonly nodeId: string
-  readonly calls: Pick<CallControl, 'live' | 'hangUp'>
+  readonly calls: Pick<CallControl, 'live' | 'hangUp' | 'finish'>
 }): Leases {
   const { db, clock, log, nodeId, calls } = options
   const scope = new Scope()
@@ -57,6 +60,7 @@ export function openLeases(options: {
       .where('hangupRequestedAt', 'is not', null)
       .execute()
     for (const { id } of asked) calls.hangUp(id, 'operator')
+    for (const id of await extendCallHolds(db, nodeId, clock.wall())) calls.finish(id, null, WALLET_EXHAUSTED)
   }
 
   function again(): void {

@@ -11,6 +11,7 @@ import type { CallRow } from '../../db/tables/calling.js'
 import { insertEvent } from '../../events/store.js'
 import { addJobs } from '../../jobs/store.js'
 import { startResultExtraction } from '../../results/store.js'
+import { settleCall, startBilling } from '../../wallet/call-billing.js'
 import { releaseSlot } from '../placement/call-slots.js'
 import { botLatency, callLatency } from '../report/latency.js'
 import { segmentOf } from '../transcript.js'
@@ -67,7 +68,9 @@ export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> 
         // Until answering machine detection has decided.
         answeredBy: 'unknown',
       })
-      if (call !== null) await publishEvent(trx, call, 'call.answered', at)
+      if (call === null) break
+      await startBilling(trx, call, at)
+      await publishEvent(trx, call, 'call.answered', at)
       break
     }
     case 'answered_by':
@@ -126,6 +129,7 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
     error: errorOf(event),
   })
   if (ended === null) return
+  await settleCall(trx, ended, bill.charges, at)
   if (recording !== null) {
     await trx
       .insertInto('recordings')

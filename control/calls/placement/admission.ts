@@ -19,6 +19,7 @@ import { originationRefusal } from '../../trunks/origination.js'
 import { findInboundTrunk, hasDigestTrunk, listTrunkNumbers, recordTrunkUse } from '../../trunks/store.js'
 import { LIST_CACHE_MS } from '../../trunks/trunk-callers.js'
 import { codecsOf } from '../../trunks/trunk-route.js'
+import { holdForCall } from '../../wallet/call-billing.js'
 import { recordingPath, storeCallEvent } from '../lifecycle/settle.js'
 import { insertCall } from '../store.js'
 import { releaseSlot, type SlotPool, takeSlot, takeTrunkChannel } from './call-slots.js'
@@ -69,8 +70,9 @@ async function admit(
   const now = clock.wall()
   const callId = newId('call', now)
   const full = await reserveSlots(db, number, party.pool, trunk, { callId, nodeId }, now)
-  try {
-    await db.transaction().execute(async (trx) => {
+  const busy = await db
+    .transaction()
+    .execute(async (trx): Promise<Busy | null> => {
       await insertCall(
         trx,
         {
@@ -93,21 +95,20 @@ async function admit(
         now,
       )
       if (trunk !== null) await recordTrunkUse(trx, trunk, trunk.id, 'inbound', now)
-      if (full !== null) {
-        const ending = {
-          by: 'engine',
-          cause: 'pool_full',
-          fault: 'customer',
-          note: full,
-        } as const
+      const { organizationId, environment } = number
+      const call = { id: callId, organizationId, environment }
+      const refusal = full ?? ((await holdForCall(trx, call, now)) ? null : NO_FUNDS)
+      if (refusal !== null) {
+        const ending = { by: 'engine', fault: 'customer', ...refusal } as const
         await storeCallEvent(trx, callNeverBegan(callId, ending, now))
       }
+      return refusal
     })
-  } catch (error) {
-    if (full === null) await releaseSlot(db, callId)
-    throw error
-  }
-  if (full !== null) return { admit: false, sip: 486, reason: full, cause: 'pool_full', callId }
+    .catch(async (error: unknown) => {
+      if (full === null) await releaseSlot(db, callId)
+      throw error
+    })
+  if (busy !== null) return { admit: false, sip: 486, reason: busy.note, cause: busy.cause, callId }
   return {
     admit: true,
     callId,
@@ -117,6 +118,14 @@ async function admit(
     recordTo: number.recordCalls === 1 ? recordingPath(options.folder, callId) : null,
   }
 }
+
+/** Why a stored call is refused as busy. */
+interface Busy {
+  readonly cause: 'pool_full' | 'insufficient_funds'
+  readonly note: string
+}
+
+const NO_FUNDS: Busy = { cause: 'insufficient_funds', note: 'the balance does not cover a call' }
 
 type Refused = Extract<AdmissionDecision, { readonly admit: false }>
 
@@ -181,7 +190,7 @@ async function findTrunkNumber(
   return originationRefusal({ code: 'compliance_incomplete' })
 }
 
-/** Reserves a slot of the pool and, over a trunk, one of its channels. Returns what is missing, or null. */
+/** Reserves a slot of the pool and, over a trunk, one of its channels. Returns null, or what has none left. */
 async function reserveSlots(
   db: Db,
   number: NumberRow,
@@ -189,14 +198,15 @@ async function reserveSlots(
   trunk: SipTrunkRow | null,
   holder: { readonly callId: string; readonly nodeId: string },
   now: number,
-): Promise<string | null> {
+): Promise<Busy | null> {
+  const poolFull = (note: string): Busy => ({ cause: 'pool_full', note })
   if ((await takeSlot(db, number, pool, holder, now)) !== null) {
-    return pool === 'agentCalls' ? 'no free agent slot' : 'no free slot for a bot'
+    return poolFull(pool === 'agentCalls' ? 'no free agent slot' : 'no free slot for a bot')
   }
   if (trunk === null) return null
   if ((await takeTrunkChannel(db, trunk, holder, now)) === null) return null
   await releaseSlot(db, holder.callId)
-  return 'no free channel of the trunk'
+  return poolFull('no free channel of the trunk')
 }
 
 export function isLoopback(address: string): boolean {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { openTestCalling } from '../../../fixtures/api/calling.js'
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
+import { addFunds } from '../../../fixtures/database/funds.js'
 import { openSignallingRig, until } from '../../../fixtures/rigs/signalling-rig.js'
 import { DigestGuard } from '../../../fixtures/sip/sip-guard.js'
 import { header, type SipMessage } from '../../../fixtures/sip/sip-message.js'
@@ -120,6 +121,12 @@ await onEachDialect(t, async (t, openDatabase) => {
     t.match(await place(), { code: 'compliance_incomplete', details: { checks: ['dnc', 'verification'] } })
     t.same(await slots(), [])
 
+    t.match(await place(open), {
+      code: 'insufficient_funds',
+      details: { checkType: 'wallet', balancePaise: 0, minBalancePaise: 1_200, onHold: false },
+    })
+    t.same(await slots(), [], 'nothing kept of a call that nobody can pay')
+    await addFunds(db, owner.organizationId, 2_399, clock.wall())
     const call = await place(open)
     if (isRefusal(call)) throw new Error(JSON.stringify(call))
     t.match(call, { environment: 'live', direction: 'outbound', fromNumber: NUMBER, toNumber: TO })
@@ -141,6 +148,11 @@ await onEachDialect(t, async (t, openDatabase) => {
     const checks = await db.selectFrom('checks').select('environment').execute()
     t.ok(checks.length > 0 && checks.every(({ environment }) => environment === 'live'), 'gated as live')
 
+    t.match(
+      await db.selectFrom('wallets').selectAll().executeTakeFirst(),
+      { balancePaise: 2_399, heldPaise: 1_200 },
+      'twelve rupees are held',
+    )
     const second = await place(open)
     t.match(second, {
       code: 'concurrent_call_limit_reached',
@@ -156,6 +168,11 @@ await onEachDialect(t, async (t, openDatabase) => {
     await until(() => rig.types().includes('ended'))
     await calling.eventWriter.flush(10_000)
     t.same(await slots(), [], 'both are free again')
+    const { billedPaise } = await db.selectFrom('calls').selectAll().executeTakeFirstOrThrow()
+    t.match(await db.selectFrom('wallets').selectAll().executeTakeFirst(), {
+      balancePaise: 2_399 - billedPaise,
+      heldPaise: 0,
+    })
 
     await load({ enabled: false })
     t.match(await place(open), { code: 'sip_trunk_not_active', details: { status: 'disabled' } })

@@ -74,6 +74,7 @@ await onEachDialect(t, async (t, open) => {
         ['number_format', 'pass', call.id],
         ['enforcement', 'pass', call.id],
         ['calling_window', 'pass', call.id],
+        ['wallet', 'pass', call.id],
       ],
     )
     const [record] = await deps.db.selectFrom('evidence').selectAll().execute()
@@ -205,6 +206,7 @@ await onEachDialect(t, async (t, open) => {
         ['number_format', 'pass', null],
         ['enforcement', 'pass', null],
         ['calling_window', 'block', 'blocked_opt_out'],
+        ['wallet', 'skipped', null],
       ],
     )
     t.equal((await deps.db.selectFrom('evidence').selectAll().execute()).length, 1)

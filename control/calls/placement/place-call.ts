@@ -1,4 +1,4 @@
-import { errorText } from '../../../media/base/errors.js'
+import { EngineError, errorText } from '../../../media/base/errors.js'
 import { isId, newId } from '../../../media/base/ids.js'
 import { callNeverBegan } from '../../../signalling/call/call-events.js'
 import { endingOfError } from '../../../signalling/call/ending.js'
@@ -13,6 +13,7 @@ import type { NumberRow } from '../../db/tables/calling.js'
 import { existsInOtherEnvironment, findNumber, type Owner } from '../../numbers/store.js'
 import { missingForLive } from '../../organization/live-readiness.js'
 import { recordTrunkUse } from '../../trunks/store.js'
+import { holdForCall } from '../../wallet/call-billing.js'
 import { recordingPath, recordingsFolder, storeCallEvent } from '../lifecycle/settle.js'
 import { type CallWithParts, findCall, findPlacedCall, insertCall } from '../store.js'
 import { type PoolUse, releaseSlot, type SlotPool, takeSlot, takeTrunkChannel } from './call-slots.js'
@@ -281,6 +282,8 @@ function clear(
         },
         now,
       )
+      const funded = await holdForCall(trx, { id: callId, ...owner }, now)
+      if (!funded) throw new EngineError('internal', 'the wallet was changed after the gate locked it')
     },
   )
 }
@@ -292,6 +295,8 @@ function blocked({ runId, verdict }: Clearance & { readonly cleared: false }): R
   }
   return refuse(code, deciding.message, {
     checkType: deciding.type,
+    // The balance and what a call needs.
+    ...(code === 'insufficient_funds' ? deciding.details : {}),
     runId,
     nextAllowedAt: timestampOrNull(verdict.nextAllowedAt),
   })

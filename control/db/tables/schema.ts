@@ -5,6 +5,7 @@ import type { OrganizationTables } from './organization.js'
 import type { RequestLimitTables } from './request-limits.js'
 import type { ResultTables } from './results.js'
 import type { TrunkTables } from './trunks.js'
+import type { WalletTables } from './wallet.js'
 import type { WebhookTables } from './webhooks.js'
 
 /** All tables. The files in ../migrations create them. */
@@ -16,4 +17,5 @@ export interface Database
     ResultTables,
     TrunkTables,
     OrganizationTables,
+    WalletTables,
     WebhookTables {}

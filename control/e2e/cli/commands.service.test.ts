@@ -33,6 +33,8 @@ t.test('help, version and wrong use', beside(), async (t) => {
     [['keys', 'create'], /--environment must be one of: test, live/],
     [['keys', 'create', '--environment', 'test', '--scopes', 'root'], /--scopes must be one of/],
     [['keys', 'create', '--environment', 'test', '--expires', '2001-01-01'], /--expires must be/],
+    [['wallet', 'add', '--rupees', '1.5', '--reference', 'x'], /--rupees must be a whole number/],
+    [['wallet', 'add', '--rupees', '5'], /--reference must have/],
   ] as const) {
     const wrong = runCli(t, folder, args)
     t.equal(await wrong.exit(), 2, args.join(' '))
@@ -92,12 +94,13 @@ t.test('a port in use stops it at once', beside(), async (t) => {
   t.match(sip.stderr, /PARLEY_SIP_LISTEN/, sip.stderr)
 })
 
-t.test('keys create prints a working key once there is an organization', beside(), async (t) => {
+t.test('keys and money are made once there is an organization', beside(), async (t) => {
   const folder = await temporaryFolder(t)
-  const create = async (...args: string[]) => {
-    const cli = runCli(t, folder, ['keys', 'create', ...args], { PARLEY_DATA: START_ENV.PARLEY_DATA ?? '' })
+  const run = async (...args: string[]) => {
+    const cli = runCli(t, folder, args, { PARLEY_DATA: START_ENV.PARLEY_DATA ?? '' })
     return { status: await cli.exit(), stdout: cli.stdout, stderr: cli.stderr }
   }
+  const create = (...args: string[]) => run('keys', 'create', ...args)
   t.match(await create('--environment', 'test'), { status: 2, stdout: '', stderr: /database is empty/ })
 
   const service = await startService(t, folder)
@@ -113,6 +116,16 @@ t.test('keys create prints a working key once there is an organization', beside(
   t.match(await service.send('GET', '/v1/whoami', undefined, as(reader.stdout)), {
     status: 200,
     body: { data: { environment: 'live' } },
+  })
+  const add = (...args: string[]) => run('wallet', 'add', '--rupees', '500', ...args)
+  t.match(await add('--reference', 'first'), { status: 0, stdout: 'The balance is 500.00 rupees now.\n' })
+  t.match(await add('--reference', 'first'), { status: 2, stderr: /reference was used before/ })
+  t.match(await add('--reference', 'x', '--organization', 'org_x'), {
+    status: 2,
+    stderr: /no such organization/,
+  })
+  t.match(await service.send('GET', '/v1/wallet', undefined, as(reader.stdout)), {
+    body: { data: { balancePaise: 50_000 } },
   })
   const refused = await service.send('POST', '/v1/agents', { name: 'x' }, as(reader.stdout))
   t.equal(refused.status, 403, 'read does not write')

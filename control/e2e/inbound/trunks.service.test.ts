@@ -39,6 +39,7 @@ async function openWithTrunk(
   const service = await openService(t, {
     virtual: true,
     agent: LIVE_MODELS,
+    fundsPaise: 10_000,
     ...options,
     env: {
       ...LIVE_MODELS_ENV,

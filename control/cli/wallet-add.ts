@@ -1,0 +1,60 @@
+import { systemClock } from '../../media/base/clock.js'
+import { recordAudit } from '../api/audit.js'
+import { isRefusal } from '../api/problem.js'
+import type { Db } from '../db/database.js'
+import { adjustBalance, MAX_ADJUSTMENT_PAISE } from '../wallet/adjust.js'
+import { parseOptions, UsageError } from './options.js'
+
+const MAX_RUPEES = MAX_ADJUSTMENT_PAISE / 100
+
+/** Adds money to a wallet and records it in the audit log. Returns the line to print. */
+export async function addToWallet(db: Db, args: readonly string[]): Promise<string> {
+  const { values } = parseOptions(args, {
+    rupees: { type: 'string' },
+    reference: { type: 'string' },
+    organization: { type: 'string' },
+  })
+  const { reference = '' } = values
+  const rupees = Number(values.rupees)
+  if (!Number.isInteger(rupees) || rupees < 1 || rupees > MAX_RUPEES) {
+    throw new UsageError(`--rupees must be a whole number from 1 to ${MAX_RUPEES}`)
+  }
+  if (!/^[\x20-\x7e]{1,80}$/.test(reference)) {
+    throw new UsageError('--reference must have 1 to 80 characters; each reference adds money once')
+  }
+  const organizationId = await findOrganization(db, values.organization)
+  if (organizationId === null) {
+    throw new UsageError(
+      values.organization === undefined
+        ? 'the database is empty: run "parley start" once first'
+        : `${values.organization}: there is no such organization`,
+    )
+  }
+  const now = systemClock.wall()
+  const amountPaise = rupees * 100
+  const entry = await db.transaction().execute(async (trx) => {
+    const made = await adjustBalance(trx, organizationId, { amountPaise, reference }, now)
+    if (isRefusal(made)) return made
+    const note = {
+      organizationId,
+      actor: null,
+      action: 'wallet.adjusted',
+      subject: { type: 'wallet', id: organizationId },
+      reason: `parley wallet add, reference ${reference}`,
+      before: { balancePaise: made.balanceAfterPaise - amountPaise },
+      after: { balancePaise: made.balanceAfterPaise },
+      requestId: null,
+    }
+    await recordAudit(trx, note, now)
+    return made
+  })
+  if (isRefusal(entry)) throw new UsageError(entry.message)
+  return `The balance is ${(entry.balanceAfterPaise / 100).toFixed(2)} rupees now.`
+}
+
+/** Returns the organization if it exists, or the first one when none is named. */
+async function findOrganization(db: Db, id: string | undefined): Promise<string | null> {
+  let query = db.selectFrom('organizations').select('id').orderBy('createdAt').orderBy('id').limit(1)
+  if (id !== undefined) query = query.where('id', '=', id)
+  return (await query.executeTakeFirst())?.id ?? null
+}

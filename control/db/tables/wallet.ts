@@ -1,0 +1,67 @@
+/*
+ * Times are Unix milliseconds, flags are 0 or 1, amounts are integer paise, in both SQLite and PostgreSQL.
+ * The wallet belongs to the live environment; the test environment stores no money.
+ */
+
+/** The wallet of an organization. Every change of money begins with an update of this row, which locks it. */
+export interface WalletRow {
+  readonly organizationId: string
+  /** Sum of all ledger entries. */
+  readonly balancePaise: number
+  /** Sum of all holds. */
+  readonly heldPaise: number
+  readonly thresholdPaise: number
+  /** 1 from the crossing below the threshold until the balance is above it again. */
+  readonly low: number
+  /** 1 while staff has frozen the wallet, for example during a payment dispute. */
+  readonly onHold: number
+  readonly holdReason: string | null
+  /** Number of ledger entries, which is the `seq` of the last one. */
+  readonly entries: number
+  /** Time at which the balance or the holds did not equal their sums. Null while they do. */
+  readonly haltedAt: number | null
+  /** Time of the last comparison with the sums. */
+  readonly checkedAt: number
+  readonly updatedAt: number
+}
+
+/** Entry of the ledger. A trigger rejects every change except setting `invoiceId` once. */
+export interface LedgerEntryRow {
+  readonly id: string
+  readonly organizationId: string
+  /** Numbered from 1 without gaps. */
+  readonly seq: number
+  readonly type: string
+  /** Null for top-ups and their refunds. A reversal has the category of the entry that it reverses. */
+  readonly category: string | null
+  readonly amountPaise: number
+  readonly balanceAfterPaise: number
+  readonly description: string
+  readonly referenceType: string
+  readonly referenceId: string
+  readonly agentId: string | null
+  readonly reversesEntryId: string | null
+  readonly invoiceId: string | null
+  /** What the entry was made for, unique in the organization: the same cause never moves money twice. */
+  readonly cause: string
+  /** Time at which usage counts the entry: for a reversal that of the entry that it reverses. */
+  readonly countsAt: number
+  readonly createdAt: number
+}
+
+/** Money that is set aside for something that is not billed yet, for example a call in progress. */
+export interface WalletHoldRow {
+  readonly organizationId: string
+  readonly referenceType: string
+  readonly referenceId: string
+  readonly amountPaise: number
+  /** Time at which the hold must grow. Null while it need not. */
+  readonly extendAt: number | null
+  readonly createdAt: number
+}
+
+export interface WalletTables {
+  wallets: WalletRow
+  ledgerEntries: LedgerEntryRow
+  walletHolds: WalletHoldRow
+}

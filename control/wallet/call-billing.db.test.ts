@@ -1,0 +1,215 @@
+import t from 'tap'
+import { openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
+import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
+import { addFunds } from '../../fixtures/database/funds.js'
+import { silentLog } from '../../media/base/log.js'
+import { WALLET_EXHAUSTED } from '../../signalling/call/ending.js'
+import { isRefusal } from '../api/problem.js'
+import { openLeases } from '../calls/lifecycle/leases.js'
+import { settleAbandonedCalls } from '../calls/lifecycle/settle.js'
+import { openAdmission } from '../calls/placement/admission.js'
+import { placeCall } from '../calls/placement/place-call.js'
+import { parseTrunkFile } from '../config/trunk-file.js'
+import { loadTrunks } from '../trunks/load-trunks.js'
+import { extendCallHolds } from './call-billing.js'
+import { readWallet } from './store.js'
+
+const NUMBER = '+911171366900'
+const PERSON = '+919876543210'
+/** Price of a minute over an own trunk. */
+const RATE = 450
+const TRUNK = {
+  name: 'carrier',
+  gateway: { host: '127.0.0.1', port: 5060 },
+  inbound: { auth: 'ip_acl', addresses: ['192.0.2.1'] },
+  maxConcurrent: 5,
+  numbers: [{ e164: NUMBER }],
+}
+const HUNG_UP = {
+  type: 'ended',
+  ending: { by: 'caller', cause: 'caller_hangup', fault: 'none' },
+  rtp: null,
+  recording: null,
+} as const
+
+/** A live number on a trunk that an agent answers, and what a test asks of its calls and its wallet. */
+async function openLiveNumber(calling: TestCalling) {
+  const { deps, clock, folder } = calling
+  const { db, rootKey, nodeId } = deps
+  const file = parseTrunkFile(JSON.stringify({ trunks: [TRUNK] }), 'trunks.json', {})
+  await loadTrunks({ db, rootKey, clock, log: silentLog, filePath: 'trunks.json' }, file)
+  const agentId = await calling.publishAgent(LIVE_MODELS)
+  await db.updateTable('numbers').set({ agentId }).where('e164', '=', NUMBER).execute()
+  const { organizationId, id, sipTrunkId } = await db
+    .selectFrom('numbers')
+    .selectAll()
+    .where('e164', '=', NUMBER)
+    .executeTakeFirstOrThrow()
+  const providers = deps.settings.providers
+  const admission = openAdmission({ db, clock, log: silentLog, nodeId, folder, providers, rootKey })
+  return {
+    organizationId,
+    fund: (paise: number) => addFunds(db, organizationId, paise, clock.wall()),
+    wallet: async () => {
+      const { balancePaise, heldPaise } = await readWallet(db, organizationId, clock.wall())
+      return [balancePaise, heldPaise]
+    },
+    entries: () =>
+      db
+        .selectFrom('ledgerEntries')
+        .select(['type', 'amountPaise', 'referenceId', 'agentId', 'description'])
+        .where('type', '=', 'call')
+        .orderBy('seq')
+        .execute(),
+    dial: async () => {
+      const owner = { organizationId, environment: 'live' } as const
+      const wanted = { to: PERSON, numberId: id, agentId, variables: {}, metadata: {}, idempotencyId: null }
+      const call = await placeCall(deps, owner, wanted, async () => null)
+      return isRefusal(call) ? call.code : call.id
+    },
+    ring: () =>
+      admission.admit({
+        sipCallId: 'abc',
+        to: NUMBER,
+        from: PERSON,
+        sourceAddress: '192.0.2.1',
+        sourcePort: 5060,
+        transport: 'udp',
+        trunkId: sipTrunkId,
+        alternateTo: [],
+        assertedIdentity: null,
+      }),
+    call: (callId: string) =>
+      db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirstOrThrow(),
+    extend: () => extendCallHolds(db, nodeId, clock.wall()),
+  }
+}
+
+await onEachDialect(t, async (t, open) => {
+  const start = async () => {
+    const calling = await openTestCalling(await open(), { env: LIVE_MODELS_ENV })
+    return { calling, clock: calling.clock, live: await openLiveNumber(calling) }
+  }
+
+  await t.test(
+    'an outbound call holds twelve rupees, then more each minute, and is charged at its end',
+    async (t) => {
+      const { calling, clock, live } = await start()
+      await live.fund(5_000)
+      const callId = await live.dial()
+      t.same(await live.wallet(), [5_000, 1_200])
+      clock.advance(20_000)
+      t.same(await live.extend(), [], 'an unanswered call needs no more')
+      await calling.emitCallEvent(callId, { type: 'answered' })
+      const held: unknown[] = []
+      for (let minute = 0; minute < 4; minute++) {
+        t.same(await live.extend(), [])
+        held.push((await live.wallet())[1])
+        clock.advance(60_000)
+      }
+      // One more minute than has passed, and never less than the first hold.
+      t.same(held, [1_200, 1_200, 3 * RATE, 4 * RATE])
+      clock.advance(500)
+      await calling.emitCallEvent(callId, HUNG_UP)
+      const charged = Math.ceil((241 * RATE) / 60)
+      t.same(await live.wallet(), [5_000 - charged, 0])
+      t.match(await live.entries(), [{ amountPaise: -charged, referenceId: callId, agentId: /^agt_/ }])
+      t.equal((await live.call(callId)).billedPaise, charged)
+      await calling.close()
+    },
+  )
+
+  await t.test('an unanswered call costs nothing', async (t) => {
+    const { calling, live } = await start()
+    await live.fund(5_000)
+    const callId = await live.dial()
+    await calling.emitCallEvent(callId, {
+      ...HUNG_UP,
+      ending: { by: 'callee', cause: 'busy', fault: 'none' },
+    })
+    t.same(await live.wallet(), [5_000, 0])
+    t.same(await live.entries(), [])
+    await calling.close()
+  })
+
+  await t.test('calls that are placed at once share the balance', async (t) => {
+    const { calling, live } = await start()
+    await live.fund(3_000)
+    const calls = await Promise.all(Array.from({ length: 4 }, () => live.dial()))
+    t.equal(calls.filter((outcome) => outcome === 'insufficient_funds').length, 2)
+    t.same(await live.wallet(), [3_000, 2_400])
+    await calling.close()
+  })
+
+  await t.test('an inbound call without funds is refused as busy, and stored', async (t) => {
+    const { calling, live } = await start()
+    const refused = await live.ring()
+    t.match(refused, { admit: false, sip: 486, cause: 'insufficient_funds' })
+    const { callId } = refused as { callId: string }
+    t.match(await live.call(callId), {
+      status: 'ended',
+      disposition: 'failed',
+      endedReason: 'insufficient_funds',
+      billedPaise: 0,
+    })
+    t.same(await calling.deps.db.selectFrom('callSlots').selectAll().execute(), [])
+    await live.fund(1_200)
+    t.match(await live.ring(), { admit: true })
+    t.same(await live.wallet(), [1_200, 1_200])
+    await calling.close()
+  })
+
+  await t.test(
+    'a call that the wallet does not cover any longer is reported before its minute is over',
+    async (t) => {
+      const { calling, clock, live } = await start()
+      await live.fund(1_300)
+      const callId = await live.dial()
+      await calling.emitCallEvent(callId, { type: 'answered' })
+      t.same(await live.extend(), [])
+      clock.advance(45_000)
+      t.same(await live.extend(), [], 'two minutes are held from the beginning')
+      clock.advance(59_999)
+      t.same(await live.extend(), [])
+      clock.advance(1)
+      t.same(await live.extend(), [callId], '15 s before the end of the second minute')
+      // The node that runs the call looks once a second.
+      const { deps, control } = calling
+      const leases = openLeases({ db: deps.db, clock, log: silentLog, nodeId: deps.nodeId, calls: control })
+      clock.advance(1_000)
+      await leases.close()
+      t.same(control.finished, [{ callId, line: null, ending: WALLET_EXHAUSTED }])
+      clock.advance(14_000)
+      await calling.emitCallEvent(callId, {
+        ...HUNG_UP,
+        ending: { by: 'engine', cause: 'wallet_exhausted', fault: 'customer' },
+      })
+      t.same(await live.wallet(), [1_300 - 2 * RATE, 0], 'what was held covers the call')
+      t.match(await live.call(callId), { disposition: 'answered', endedReason: 'wallet_exhausted' })
+      t.same(await live.extend(), [])
+      await calling.close()
+    },
+  )
+
+  await t.test('after a crash the hold is replaced by the charge of the time that is known', async (t) => {
+    const { calling, clock, live } = await start()
+    await live.fund(5_000)
+    const talked = await live.dial()
+    await calling.emitCallEvent(talked, { type: 'answered' })
+    const rang = await live.dial()
+    clock.advance(30_000)
+    await calling.emitCallEvent(talked, { type: 'held', on: false })
+    clock.advance(1_000)
+    t.same(await live.wallet(), [5_000, 2_400])
+    const { deps, folder } = calling
+    const settle = () =>
+      settleAbandonedCalls(deps.db, { nodeId: deps.nodeId, folder, now: clock.wall() + 3_600_000 })
+    t.equal(await settle(), 2)
+    t.equal(await settle(), 0)
+    t.same(await live.wallet(), [5_000 - RATE / 2, 0])
+    t.match(await live.entries(), [{ referenceId: talked, amountPaise: -RATE / 2 }])
+    t.equal((await live.call(rang)).billedPaise, 0)
+    await calling.close()
+  })
+})

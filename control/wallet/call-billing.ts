@@ -1,0 +1,96 @@
+import { sql } from 'kysely'
+import type { Charge } from '../billing/rating.js'
+import type { Db, Trx } from '../db/database.js'
+import type { CallRow } from '../db/tables/calling.js'
+import { extendHold, hold, post, type Reference, releaseHold } from './ledger.js'
+import { MIN_CALL_PAISE } from './view.js'
+
+/*
+ * Live calls are paid from the wallet: money is held when the call begins, the hold grows while the call lasts,
+ * and the charges replace the hold when it ends. Each step shares its transaction with the change of the call.
+ */
+
+const MINUTE_MS = 60_000
+/** A minute is held this long before it begins, so that an agent can still say its last line when it cannot be. */
+const LEAD_MS = 15_000
+
+type BilledCall = Pick<CallRow, 'id' | 'organizationId' | 'environment' | 'agentId'>
+
+const referenceTo = (callId: string): Reference => ({ type: 'call', id: callId })
+
+/** Holds money for a new call. Returns false when the wallet does not cover it. Test calls need none. */
+export async function holdForCall(
+  trx: Trx,
+  call: Pick<BilledCall, 'id' | 'organizationId' | 'environment'>,
+  now: number,
+): Promise<boolean> {
+  if (call.environment === 'test') return true
+  return hold(trx, call.organizationId, referenceTo(call.id), MIN_CALL_PAISE, now)
+}
+
+/** From now on `extendCallHolds` keeps the hold of an answered call ahead of its charges. */
+export async function startBilling(trx: Trx, call: BilledCall, answeredAt: number): Promise<void> {
+  if (call.environment === 'test') return
+  await trx
+    .updateTable('walletHolds')
+    .set({ extendAt: answeredAt })
+    .where('organizationId', '=', call.organizationId)
+    .where('referenceType', '=', 'call')
+    .where('referenceId', '=', call.id)
+    .execute()
+}
+
+/** Replaces the hold of a call that has ended by one ledger entry for each charge. */
+export async function settleCall(
+  trx: Trx,
+  call: BilledCall,
+  charges: readonly Charge[],
+  now: number,
+): Promise<void> {
+  if (call.environment === 'test') return
+  const { organizationId, id, agentId } = call
+  await releaseHold(trx, organizationId, referenceTo(id), now)
+  for (const { kind, seconds, ratePaisePerMinute, amountPaise } of charges) {
+    if (amountPaise === 0) continue
+    const posting = {
+      type: 'call',
+      amountPaise: -amountPaise,
+      cause: `call:${id}:${kind}`,
+      description: `Call, ${PARTS[kind]}: ${seconds} s at ${ratePaisePerMinute} paise a minute`,
+      reference: referenceTo(id),
+      agentId,
+    } as const
+    await post(trx, organizationId, posting, now)
+  }
+}
+
+const PARTS: Readonly<Record<Charge['kind'], string>> = { agent: 'agent', human: 'person' }
+
+/**
+ * Extends the holds of this node's answered calls that are due. Returns the calls that the wallet does not cover any
+ * longer; they have to end before the minute that is paid for is over.
+ */
+export async function extendCallHolds(db: Db, nodeId: string, now: number): Promise<readonly string[]> {
+  const due = await db
+    .selectFrom('walletHolds')
+    .innerJoin('calls', (join) =>
+      join.onRef('calls.id', '=', 'walletHolds.referenceId').on('walletHolds.referenceType', '=', 'call'),
+    )
+    .select(['calls.id', 'calls.organizationId', 'calls.ratePaisePerMinute'])
+    .select(sql<number>`"calls"."answeredAt"`.as('answeredAt'))
+    .where('calls.nodeId', '=', nodeId)
+    .where('calls.endedAt', 'is', null)
+    .where('walletHolds.extendAt', '<=', now)
+    .execute()
+  const exhausted: string[] = []
+  for (const { id, organizationId, ratePaisePerMinute, answeredAt } of due) {
+    const minutes = Math.floor((now - answeredAt + LEAD_MS) / MINUTE_MS) + 1
+    const amount = Math.max(MIN_CALL_PAISE, minutes * ratePaisePerMinute)
+    const next = answeredAt + minutes * MINUTE_MS - LEAD_MS
+    const covered = await db
+      .transaction()
+      .execute((trx) => extendHold(trx, organizationId, referenceTo(id), amount, next, now))
+    if (!covered) exhausted.push(id)
+  }
+  return exhausted
+}
