@@ -2302,7 +2302,20 @@ export type EventData = {
       readonly check: ComplianceCheck
     }
   "wallet.balance.low": {
-      readonly wallet: Wallet
+      readonly wallet: {
+        readonly balancePaise: number
+        /** Set aside for calls and purchases in progress. */
+        readonly heldPaise: number
+        readonly thresholdPaise: number
+        readonly currency: string
+        readonly ratePaisePerMinute: number
+        /** No call is placed while the wallet is on hold. */
+        readonly onHold: boolean
+        readonly holdReason: string | null
+        readonly minCallBalancePaise: number
+        readonly environment: Open<"test" | "live">
+        readonly updatedAt: string
+      }
     }
   "number.renewal_due": {
       readonly number: Number
