@@ -34,6 +34,7 @@ import { health, openApi, ready } from '../system/api.js'
 import { readLimits } from '../system/limits-api.js'
 import { readMetrics } from '../system/metrics-api.js'
 import { callInToSandbox } from '../system/sandbox-api.js'
+import { putUpload } from '../uploads/api.js'
 import { walletOperations } from '../wallet/api.js'
 import { deliveryOperations } from '../webhooks/delivery-api.js'
 import { endpointOperations } from '../webhooks/endpoint-api.js'
@@ -74,6 +75,7 @@ export const operations: readonly Operation[] = [
   readLimits,
   ...organizationOperations,
   ...verificationOperations,
+  putUpload,
   ...registrationOperations,
   ...secretOperations,
   ...connectionOperations,

@@ -20,6 +20,7 @@ import { addJobs } from '../jobs/store.js'
 import { sweepMailTokens } from '../mail/mail-tokens.js'
 import { sweepMails } from '../mail/outbox.js'
 import type { ObjectStore } from '../objects/object-store.js'
+import { sweepUploads } from '../uploads/store.js'
 import { sweepDeliveries } from '../webhooks/delivery-store.js'
 import { clearExpiredSecrets } from '../webhooks/endpoint-store.js'
 
@@ -39,6 +40,7 @@ const SWEEPS: Readonly<Record<string, Sweep>> = {
   'idempotency-keys': sweepIdempotencyKeys,
   recordings: sweepRecordings,
   'recording-objects': (_db, now, objects) => sweepStoredRecordings(objects, now),
+  uploads: (db, now, objects) => sweepUploads(db, objects, now),
   'unfinished-objects': (_db, now, objects) => once(objects.sweepUnfinished(now - UNFINISHED_MS)),
   transcripts: sweepTranscripts,
   'call-events': sweepCallEvents,

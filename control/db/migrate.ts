@@ -18,6 +18,7 @@ import { addSecondSubject } from './migrations/0013-second-subject.js'
 import { createRequestBudgets } from './migrations/0014-request-budgets.js'
 import { addRecordingKeys } from './migrations/0015-recording-keys.js'
 import { createWalletTables } from './migrations/0016-wallet.js'
+import { createUploads } from './migrations/0017-uploads.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -43,6 +44,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0014_request_budgets': createRequestBudgets,
   '0015_recording_keys': addRecordingKeys,
   '0016_wallet': createWalletTables,
+  '0017_uploads': createUploads,
 }
 
 /**

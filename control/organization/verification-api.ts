@@ -7,6 +7,9 @@ import { E164 } from '../base/schemas.js'
 import { addressProblem, Gstin, Pincode, StateCode } from '../billing/billing-details.js'
 import { isPan, panOfGstin } from '../billing/gstin.js'
 import { isDialable } from '../compliance/numbering.js'
+import { MAX_DOCUMENT_BYTES, UploadRequest, uploadRequest } from '../uploads/api.js'
+import { DOCUMENT_TYPES } from '../uploads/magic-bytes.js'
+import { insertUpload, MAX_UNUSED, MissingUpload, useUploads } from '../uploads/store.js'
 import { latestVerification, submitVerification, unsealDetails } from './verification-store.js'
 import { VerificationState, verificationView } from './view.js'
 
@@ -109,26 +112,75 @@ export const submitForVerification = operation({
         path: 'pan',
       })
     }
-    if (body.documents.length > 0) {
-      // This release has no uploads.
-      return refuse('not_found', 'The upload does not exist.', { resource: 'upload', path: 'documents[0]' })
+    const { organizationId, userId } = actor
+    const { documents } = body
+    try {
+      return await audited({ actor, deps, requestId }, async (trx, record, now) => {
+        const submission = { organizationId, userId, details: body }
+        const row = await submitVerification(trx, deps.rootKey, submission, now)
+        if (row === null) {
+          const open = await latestVerification(trx, organizationId)
+          return refuse('conflict', 'A verification is already pending or granted.', {
+            status: open?.status ?? 'submitted',
+          })
+        }
+        await useUploads(trx, { organizationId, purpose: 'verification' }, documents)
+        await record('verification.submitted', row.id, {
+          after: { status: row.status, legalName: body.legalName, entityType: body.entityType },
+        })
+        return { ...verificationView(row), submission: body }
+      })
+    } catch (error) {
+      if (!(error instanceof MissingUpload)) throw error
+      return refuse('not_found', 'The upload does not exist or has no file.', {
+        resource: 'upload',
+        path: `documents[${documents.indexOf(error.id)}]`,
+      })
+    }
+  },
+})
+
+export const createVerificationUpload = operation({
+  id: 'createVerificationUpload',
+  method: 'post',
+  path: '/v1/organization/verification/upload-url',
+  tag: 'Organization',
+  summary: 'Get an address to upload a verification document to',
+  description:
+    'Send the file to the returned address, then name `uploadId` in `documents` of the submission. A file that is ' +
+    'in no submission after a day is deleted. Only staff can read the documents.',
+  audience: 'session',
+  roles: ADMIN_ROLES,
+  body: z.strictObject({
+    fileName: z.string().min(1).max(255),
+    contentType: z.enum(DOCUMENT_TYPES),
+    bytes: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
+  }),
+  status: 201,
+  result: z.object({ uploadId: z.string(), upload: UploadRequest }),
+  fails: ['document_too_large', 'conflict'],
+  run: async ({ body, actor, deps, requestId }) => {
+    if (body.bytes > MAX_DOCUMENT_BYTES) {
+      return refuse('document_too_large', `A document has at most ${MAX_DOCUMENT_BYTES} bytes.`, {
+        bytes: body.bytes,
+        maxBytes: MAX_DOCUMENT_BYTES,
+      })
     }
     const { organizationId, userId } = actor
     return audited({ actor, deps, requestId }, async (trx, record, now) => {
-      const submission = { organizationId, userId, details: body }
-      const row = await submitVerification(trx, deps.rootKey, submission, now)
-      if (row === null) {
-        const open = await latestVerification(trx, organizationId)
-        return refuse('conflict', 'A verification is already pending or granted.', {
-          status: open?.status ?? 'submitted',
-        })
+      const purpose = 'verification' as const
+      const id = await insertUpload(trx, { ...body, organizationId, purpose, createdBy: userId }, now)
+      if (id === null) {
+        return refuse(
+          'conflict',
+          `At most ${MAX_UNUSED} uploads may wait for a submission. Submit or wait a day.`,
+        )
       }
-      await record('verification.submitted', row.id, {
-        after: { status: row.status, legalName: body.legalName, entityType: body.entityType },
-      })
-      return { ...verificationView(row), submission: body }
+      const { contentType, bytes } = body
+      await record('upload.created', id, { after: { purpose, contentType, bytes } })
+      return { uploadId: id, upload: uploadRequest(deps, { id, contentType }) }
     })
   },
 })
 
-export const verificationOperations = [readVerification, submitForVerification]
+export const verificationOperations = [readVerification, submitForVerification, createVerificationUpload]

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 /**
  * Prefixes of resource ids in the API. `req` marks requests, `vrf` verifications of organizations, `invt`
- * invitations, `aud` audit entries.
+ * invitations, `aud` audit entries, `upl` uploads.
  */
 export type IdPrefix =
   | 'org'
@@ -28,6 +28,7 @@ export type IdPrefix =
   | 'run'
   | 'evd'
   | 'led'
+  | 'upl'
   | 'inv'
   | 'top'
   | 'evt'
@@ -41,6 +42,7 @@ export type IdPrefix =
   | 'invt'
   | 'aud'
   | 'led'
+  | 'upl'
   | 'req'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ' // Crockford base 32, as the ULID specification requires (https://github.com/ulid/spec)

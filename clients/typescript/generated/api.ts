@@ -1,6 +1,6 @@
 // Generated from docs/openapi.json by `npm run openapi`. Changes here are lost.
 
-import { HttpClient, type Page, type RequestOptions } from '../http-client.js'
+import { HttpClient, type Page, type RequestOptions, type UploadBody } from '../http-client.js'
 import type {
   AcceptInvitationBody,
   AdjustWalletBody,
@@ -18,6 +18,7 @@ import type {
   CreateConnectionBody,
   CreateSandboxInboundCallBody,
   CreateSecretBody,
+  CreateVerificationUploadBody,
   CreateWebhookBody,
   DecideOrganizationVerificationBody,
   DecideSenderIdBody,
@@ -103,6 +104,7 @@ import type {
   UpdateWalletSettingsBody,
   UpdateWebhookBody,
   Verification,
+  VerificationUpload,
   VerifyEmailBody,
   Voices,
   Wallet,
@@ -489,6 +491,16 @@ export class Api extends HttpClient {
   /** Submit the organization for verification. Can be repeated after a rejection. */
   submitVerification(input: { readonly body: SubmitVerificationBody }, options: RequestOptions = {}): Promise<ReadVerificationResult> {
     return this.send({ method: 'POST', path: '/v1/organization/verification', reply: 'data' }, input, options)
+  }
+
+  /** Get an address to upload a verification document to. Send the file to the returned address, then name `uploadId` in `documents` of the submission. A file that is in no submission after a day is deleted. Only staff can read the documents. */
+  createVerificationUpload(input: { readonly body: CreateVerificationUploadBody }, options: RequestOptions = {}): Promise<VerificationUpload> {
+    return this.send({ method: 'POST', path: '/v1/organization/verification/upload-url', reply: 'data' }, input, options)
+  }
+
+  /** Send a file to a signed address. Takes the URL and the headers of an upload-url operation. The first bytes must be those of a file of the stated type. An address takes one file. */
+  putUpload(input: { readonly token: string; readonly body: UploadBody; readonly contentType: "application/pdf" | "image/jpeg" | "image/png" }, options: RequestOptions = {}): Promise<void> {
+    return this.send({ method: 'PUT', path: '/v1/uploads/{token}', reply: 'empty', upload: true }, input, options)
   }
 
   /** List robocall declarations. Declarations made to access providers, newest first. */

@@ -1126,6 +1126,17 @@ export type ReadVerificationResult = {
   } | null
 }
 
+export type VerificationUpload = {
+  readonly uploadId: string
+  readonly upload: {
+    readonly method: "PUT"
+    readonly url: string
+    /** Send them with the bytes. */
+    readonly headers: Readonly<Record<string, string>>
+    readonly expiresAt: string
+  }
+}
+
 export type Robocalls = {
   readonly id: string
   readonly provider: string
@@ -1920,6 +1931,13 @@ export type SubmitVerificationBody = {
     readonly phone: string
   }
   readonly documents?: readonly (string)[] | undefined
+}
+
+/** Body of `createVerificationUpload`. */
+export type CreateVerificationUploadBody = {
+  readonly fileName: string
+  readonly contentType: "application/pdf" | "image/jpeg" | "image/png"
+  readonly bytes: number
 }
 
 /** Query of `listRobocallDeclarations`. */

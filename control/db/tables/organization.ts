@@ -48,6 +48,24 @@ export interface OrganizationVerificationRow {
 }
 
 /** Robocall declaration. A trigger rejects every change except setting `withdrawnAt` once. */
+/** A file that a customer uploads at a signed address. */
+export interface UploadRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly purpose: 'verification'
+  /** `used` uploads are kept; the sweep removes `expired` ones. */
+  readonly state: 'awaiting' | 'stored' | 'used' | 'expired'
+  readonly fileName: string
+  readonly contentType: string
+  /** Announced size, and the real one once the bytes are there. */
+  readonly bytes: number
+  /** Key in the object store. Null until the bytes are there, like the hash (hex). */
+  readonly key: string | null
+  readonly sha256: string | null
+  readonly createdBy: string
+  readonly createdAt: number
+}
+
 export interface RobocallDeclarationRow {
   readonly id: string
   readonly organizationId: string
@@ -161,6 +179,7 @@ export interface ConnectionUseRow {
 export interface OrganizationTables {
   organizationProfiles: OrganizationProfileRow
   organizationVerifications: OrganizationVerificationRow
+  uploads: UploadRow
   robocallDeclarations: RobocallDeclarationRow
   senderIds: SenderIdRow
   auditEntries: AuditEntryRow

@@ -1,0 +1,114 @@
+import { newId } from '../../media/base/ids.js'
+import type { Db, Trx } from '../db/database.js'
+import type { UploadRow } from '../db/tables/organization.js'
+import type { ObjectDigest, ObjectStore } from '../objects/object-store.js'
+
+/** Unused uploads that an organization may have at a time. */
+export const MAX_UNUSED = 40
+/** Time after which an unused upload is deleted (ms). */
+export const UNUSED_KEPT_MS = 24 * 3_600_000
+/** Uploads that one step of the sweep deletes. */
+const SWEEP_UPLOADS = 100
+
+type NewUpload = Pick<
+  UploadRow,
+  'organizationId' | 'purpose' | 'fileName' | 'contentType' | 'bytes' | 'createdBy'
+>
+
+/** Adds an upload that awaits its bytes. Returns null when the organization has too many unused ones. */
+export async function insertUpload(trx: Trx, upload: NewUpload, now: number): Promise<string | null> {
+  const { unused } = await trx
+    .selectFrom('uploads')
+    .select((column) => column.fn.countAll<number>().as('unused'))
+    .where('organizationId', '=', upload.organizationId)
+    .where('state', 'in', ['awaiting', 'stored'])
+    .executeTakeFirstOrThrow()
+  if (Number(unused) >= MAX_UNUSED) return null
+  const id = newId('upl', now)
+  await trx
+    .insertInto('uploads')
+    .values({ ...upload, id, state: 'awaiting', key: null, sha256: null, createdAt: now })
+    .execute()
+  return id
+}
+
+/** Returns an upload. Its signed address is the proof that the client may know it. */
+export async function findUpload(db: Db, id: string): Promise<UploadRow | null> {
+  return (await db.selectFrom('uploads').selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** Records the bytes of an upload. Returns false when it has some already or was deleted. */
+export async function completeUpload(
+  db: Db,
+  id: string,
+  stored: ObjectDigest & { readonly key: string },
+): Promise<boolean> {
+  const row = await db
+    .updateTable('uploads')
+    .set({ state: 'stored', ...stored })
+    .where('id', '=', id)
+    .where('state', '=', 'awaiting')
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Thrown by `useUploads`, so that the transaction is rolled back. */
+export class MissingUpload extends Error {
+  constructor(readonly id: string) {
+    super('an upload does not exist or has no file')
+  }
+}
+
+/**
+ * Keeps uploads of an organization, for example as documents of a submission. Throws `MissingUpload` for one that
+ * does not exist, belongs to another organization or has no file.
+ */
+export async function useUploads(
+  trx: Trx,
+  owner: Pick<UploadRow, 'organizationId' | 'purpose'>,
+  ids: readonly string[],
+): Promise<void> {
+  if (ids.length === 0) return
+  const rows = await trx
+    .updateTable('uploads')
+    .set({ state: 'used' })
+    .where('id', 'in', ids)
+    .where('organizationId', '=', owner.organizationId)
+    .where('purpose', '=', owner.purpose)
+    .where('state', 'in', ['stored', 'used'])
+    .returning('id')
+    .execute()
+  const used = new Set(rows.map(({ id }) => id))
+  const missing = ids.find((id) => !used.has(id))
+  if (missing !== undefined) throw new MissingUpload(missing)
+}
+
+/** Prefix of the keys of everything that was sent to the address of an upload. */
+export function uploadKeys(id: string): string {
+  return `documents/${id}/`
+}
+
+/**
+ * Deletes unused uploads after a day, their objects first. Returns true if there may be more. After a crash the
+ * next sweep continues.
+ */
+export async function sweepUploads(db: Db, objects: ObjectStore, now: number): Promise<boolean> {
+  await db
+    .updateTable('uploads')
+    .set({ state: 'expired' })
+    .where('state', 'in', ['awaiting', 'stored'])
+    .where('createdAt', '<=', now - UNUSED_KEPT_MS)
+    .execute()
+  const rows = await db
+    .selectFrom('uploads')
+    .select('id')
+    .where('state', '=', 'expired')
+    .limit(SWEEP_UPLOADS)
+    .execute()
+  for (const { id } of rows) {
+    for await (const { key } of objects.list(uploadKeys(id))) await objects.delete(key)
+    await db.deleteFrom('uploads').where('id', '=', id).where('state', '=', 'expired').execute()
+  }
+  return rows.length === SWEEP_UPLOADS
+}
