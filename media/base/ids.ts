@@ -48,6 +48,12 @@ export type IdPrefix =
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ' // Crockford base 32, as the ULID specification requires (https://github.com/ulid/spec)
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 
+/**
+ * Largest step back of the clock (ms) that does not show in ids. After a larger one the clock was wrong before, and
+ * ids have to tell the right time, from which retention counts.
+ */
+const LARGEST_STEP_MS = 3_600_000
+
 let lastTime = 0
 let lastRandom = new Uint8Array(10)
 
@@ -58,7 +64,7 @@ let lastRandom = new Uint8Array(10)
  * protocols require.
  */
 export function ulid(wallMs: number): string {
-  if (wallMs > lastTime) {
+  if (wallMs > lastTime || wallMs < lastTime - LARGEST_STEP_MS) {
     lastTime = wallMs
     lastRandom = drawn()
   } else if (!increment(lastRandom)) {
