@@ -5,6 +5,7 @@ import t from 'tap'
 import { openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { addFunds } from '../../fixtures/database/funds.js'
 import { newId } from '../../media/base/ids.js'
 import { silentLog } from '../../media/base/log.js'
 import type { InboundInvite } from '../../signalling/call/ports.js'
@@ -366,6 +367,7 @@ await onEachDialect(t, async (t, open) => {
     const calling = await openTestCalling(await open(), { env: LIVE_MODELS_ENV })
     await calling.publishAgent({ name: 'Front desk', ...LIVE_MODELS })
     const it = tools(calling)
+    await addFunds(calling.deps.db, calling.owner.organizationId, 100_000, calling.clock.wall())
     await it.load(FILE)
     const { id: trunkId } = await it.trunk()
     const admit = (more: Partial<InboundInvite> = {}) => it.directory.admit(invite({ trunkId, ...more }))
@@ -448,6 +450,7 @@ await onEachDialect(t, async (t, open) => {
       await calling.publishAgent({ name: 'Front desk', ...LIVE_MODELS })
       const it = tools(calling)
       const numbers = ['+911171366900', '+911171366901'].map((e164) => ({ e164, agent: 'Front desk' }))
+      await addFunds(calling.deps.db, calling.owner.organizationId, 100_000, calling.clock.wall())
       await it.load(changed({ numbers, maxConcurrent: 10 }))
       const { id: trunkId } = await it.trunk()
       const called = async (more: Partial<InboundInvite>) => {
