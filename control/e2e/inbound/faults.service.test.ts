@@ -98,13 +98,14 @@ t.test('CANCEL while it rings, and CANCEL that crosses the 200', beside(), async
   const finals: number[] = []
   // The agent's first sentence is synthesized between 180 and 200.
   for (const [provisional, afterMs] of [
+    [null, 0],
     [100, 0],
     [180, 0],
     [180, 10],
     [180, 30],
   ] as const) {
     const caller = await call(t, service)
-    await caller.peer.waitFor((message) => message.status === provisional)
+    if (provisional !== null) await caller.peer.waitFor((message) => message.status === provisional)
     if (afterMs > 0) await new Promise<void>((resolve) => caller.peer.after(afterMs, resolve))
     caller.dialog.cancel()
     const status = await caller.dialog.final()
