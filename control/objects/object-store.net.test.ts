@@ -34,7 +34,7 @@ async function folderRig(t: Test): Promise<Rig> {
   const small = mkdtempSync(join(tmpdir(), 'parley-full-'))
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=9m', 'tmpfs', small]).status === 0
   t.teardown(() => {
-    if (mounted) spawnSync('umount', [small])
+    if (mounted) spawnSync('umount', ['-l', small])
     rmSync(small, { recursive: true })
   })
   const unfinished = (folder: string) => {

@@ -16,7 +16,8 @@ function mounted(folder: string): boolean {
   return spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SMALL_KB}k`, 'tmpfs', folder]).status === 0
 }
 
-const unmount = (folder: string) => spawnSync('umount', [folder])
+/** Detaches the file system even while a file is still being closed. */
+const unmount = (folder: string) => spawnSync('umount', ['-l', folder])
 
 const mayMount = await (async () => {
   const folder = await temporaryFolder(t)
