@@ -68,7 +68,7 @@ export interface SignedActor {
   readonly repeated: boolean
 }
 
-/** A signed address. Whoever has it may do one thing until it expires. */
+/** A signed address. Its holder may do one thing until the address expires. */
 export interface AddressActor {
   readonly kind: 'address'
   /** What the address was made for, for example the id of an upload. */

@@ -25,7 +25,7 @@ export interface CallParties {
 export type RoutingMode =
   /** Caller and agent talk; the persons hear nothing. */
   | 'agent'
-  /** Nobody hears anybody; the caller hears a filler. */
+  /** No party hears another one; the caller hears a filler. */
   | 'hold'
   /** Agent and persons talk while the caller is on hold. */
   | 'briefing'
