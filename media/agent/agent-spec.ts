@@ -55,6 +55,11 @@ export type ToolAction =
   | { readonly kind: 'mock'; readonly response: string }
   | { readonly kind: 'http'; readonly request: HttpToolRequest }
   | { readonly kind: ServicePreset }
+  /** Searches knowledge bases. The conversation uses it by itself, the model does not. */
+  | {
+      readonly kind: 'knowledge'
+      readonly bases: readonly { readonly id: string; readonly buildId: string }[]
+    }
 
 export interface ToolSpec {
   readonly name: string
@@ -64,6 +69,8 @@ export interface ToolSpec {
     readonly description: string
     readonly type: 'string' | 'number' | 'integer' | 'boolean'
     readonly required: boolean
+    /** The only values that the model may give. Absent means any. */
+    readonly values?: readonly string[]
   }[]
   /** Filler spoken while the tool runs, by language tag. */
   readonly speech: Readonly<Record<string, string>>
@@ -125,7 +132,7 @@ export interface FallbackVendors {
   readonly textToSpeech: readonly FallbackVoice[]
 }
 
-/** Knowledge that is part of the prompt. A searchable knowledge base will be another `mode`. */
+/** Knowledge that is part of the prompt. Knowledge that is searched is a tool with the action `knowledge`. */
 export interface KnowledgeText {
   readonly mode: 'inline'
   /** Name of the knowledge base or document. */

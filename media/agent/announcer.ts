@@ -52,7 +52,7 @@ export class Announcer implements Endpoint {
     return new Promise((done) => {
       this.#done = done
       const turn = ++this.#turn
-      for (const sentence of sentences) this.#speaker.say(turn, sentence.text, sentence.language)
+      for (const sentence of sentences) this.#speaker.say(turn, sentence)
       this.#speaker.finish(turn)
     })
   }

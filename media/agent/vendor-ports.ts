@@ -147,6 +147,8 @@ export interface GenerateRequest {
 
 export interface GenerateEvents {
   text(delta: string): void
+  /** Reports work without words: reasoning, or a part of a tool call. Optional. */
+  progress?(): void
   /** Reports all calls of one answer, after its text. */
   toolCalls(calls: readonly ToolCall[]): void
   /** Reports the end of the answer. `usage` is null when the vendor does not report it. */

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto'
 
 /**
  * Prefixes of resource ids in the API. `req` marks requests, `vrf` verifications of organizations, `invt`
- * invitations, `aud` audit entries, `upl` uploads.
+ * invitations, `aud` audit entries, `upl` uploads, `pex` payment exceptions, `ers` erasures, `scr` scrub files of the
+ * DND register.
  */
 export type IdPrefix =
   | 'org'
@@ -24,12 +25,15 @@ export type IdPrefix =
   | 'rcp'
   | 'con'
   | 'dnc'
+  | 'scr'
   | 'chk'
   | 'run'
   | 'evd'
+  | 'ers'
   | 'led'
   | 'upl'
   | 'inv'
+  | 'pex'
   | 'top'
   | 'evt'
   | 'whe'

@@ -2,13 +2,19 @@ import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../base/clock.js'
 import { Scope } from '../base/scope.js'
-import { type AudioFormat, audioFormatOf, durationMs, readAudio } from './audio/audio-format.js'
+import {
+  type AudioFormat,
+  audioFormatOf,
+  durationMs,
+  type NamedFormat,
+  readAudio,
+} from './audio/audio-format.js'
 import { CallerAudioSender } from './audio/caller-audio-sender.js'
 import { PlaybackQueue } from './audio/playback-queue.js'
 import { ReplyLatency } from './audio/reply-latency.js'
 import type { BotSpec } from './bot-spec.js'
 import { openDialect } from './dialects/registry.js'
-import type { BotCommand, BotMessage } from './dialects/wire-format.js'
+import type { BotCommand, BotMessage, StreamInfo } from './dialects/wire-format.js'
 import { type BotConnection, NORMAL } from './transport/bot-connection.js'
 import { connectBot } from './transport/connect-bot.js'
 import { handshakeOf } from './transport/handshake.js'
@@ -98,6 +104,7 @@ class CheckCall {
   closedWith: number | null = null
   readonly gone: Promise<void>
   readonly wireFormat
+  readonly #stream: StreamInfo & { startedAt: number }
   readonly #format: AudioFormat
   readonly #clock: Clock
   readonly #queue = new PlaybackQueue(8000)
@@ -129,7 +136,8 @@ class CheckCall {
   constructor(spec: BotSpec, format: AudioFormat, clock: Clock) {
     this.#format = format
     this.#clock = clock
-    this.wireFormat = openDialect({ spec, streamId: randomUUID(), startedAt: clock.wall() })
+    this.#stream = { spec, streamId: randomUUID(), startedAt: clock.wall() }
+    this.wireFormat = openDialect(this.#stream)
     this.#callerAudio = new CallerAudioSender(this.wireFormat, format, 8000)
     this.gone = new Promise((resolve) => {
       this.#resolveGone = resolve
@@ -146,6 +154,7 @@ class CheckCall {
       if (message !== null) connection.send(message)
     }
     this.#startMs = this.#clock.now()
+    this.#stream.startedAt = this.#clock.wall()
     for (const message of this.wireFormat.opening(null)) this.send(message)
   }
 
@@ -167,7 +176,7 @@ class CheckCall {
     switch (command.type) {
       case 'play':
         if (command.replaces) this.#clear()
-        this.#play(command.audio, command.rate)
+        this.#play(command.audio, command)
         if (command.id !== null) this.#queue.addMarker({ kind: 'played', id: command.id })
         this.#ackReached()
         return
@@ -205,7 +214,7 @@ class CheckCall {
   }
 
   binary(data: Buffer): void {
-    if (this.wireFormat.readBinary === undefined) this.#play(data, null)
+    if (this.wireFormat.readBinary === undefined) this.#play(data, { rate: null })
     else this.run(this.wireFormat.readBinary(data))
   }
 
@@ -217,8 +226,8 @@ class CheckCall {
     this.send(this.wireFormat.clearAck(droppedMs))
   }
 
-  #play(audio: Uint8Array, rate: number | null): void {
-    const encoded = readAudio(this.#format, audio, rate)
+  #play(audio: Uint8Array, named: NamedFormat): void {
+    const encoded = readAudio(this.#format, audio, named)
     if (typeof encoded === 'string') {
       this.addViolation(encoded)
       return

@@ -6,7 +6,7 @@ import type { AudioFrame, Digit, DtmfTiming, SessionRate } from '../base/frame.j
 import type { Log } from '../base/log.js'
 import { Scope } from '../base/scope.js'
 import type { CloseReason, Endpoint, EndpointId } from '../session/endpoint.js'
-import { audioFormatOf } from './audio/audio-format.js'
+import { audioFormatOf, type NamedFormat } from './audio/audio-format.js'
 import { CallerAudioSender } from './audio/caller-audio-sender.js'
 import { ReplyLatency } from './audio/reply-latency.js'
 import type { BotEvent, BotStats } from './bot-event.js'
@@ -18,6 +18,7 @@ import {
   type BotErrorCode,
   type BotMessage,
   type StopReason,
+  type StreamInfo,
   stopReasonOf,
   type TransferUpdate,
   type WireFormat,
@@ -30,6 +31,7 @@ import { handshakeOf } from './transport/handshake.js'
 
 /** Longest playout of queued audio after the bot hangs up (ms). */
 const DRAIN_MS = 5_000
+const AS_AGREED: NamedFormat = { rate: null }
 /** Transfer requests accepted in one call. Each is answered; a call makes two attempts. */
 const MAX_TRANSFERS = 100
 
@@ -70,6 +72,8 @@ export class BotEndpoint implements Endpoint {
   readonly #options: BotEndpointOptions
   readonly #spec: BotSpec
   readonly #clock: Clock
+  /** The start is set again when the stream begins: the handshake and the ringing take time. */
+  readonly #stream: StreamInfo & { startedAt: number }
   readonly #wireFormat: WireFormat
   readonly #playback: BotPlayback
   readonly #callerAudio: CallerAudioSender
@@ -99,13 +103,10 @@ export class BotEndpoint implements Endpoint {
     this.#options = options
     this.#spec = spec
     this.#clock = clock
+    this.#stream = { spec, streamId: randomUUID(), startedAt: clock.wall() }
     const format = audioFormatOf(spec.format, spec.sampleRate)
     if (format === null) throw new TypeError('no such audio')
-    this.#wireFormat = openDialect({
-      spec,
-      streamId: randomUUID(),
-      startedAt: clock.wall(),
-    })
+    this.#wireFormat = openDialect(this.#stream)
     this.#violations = new ProtocolViolations({
       report: (code, message) => this.#send(this.#wireFormat.error(code, message)),
       record: (code, message) => this.#emitFailure(code, message),
@@ -237,6 +238,7 @@ export class BotEndpoint implements Endpoint {
 
   #begin(): void {
     this.#phase = 'live'
+    this.#stream.startedAt = this.#clock.wall()
     for (const message of this.#wireFormat.opening(this.#sipCallId)) this.#send(message)
     for (const command of this.#early.take()) this.#run(command)
   }
@@ -248,7 +250,7 @@ export class BotEndpoint implements Endpoint {
   #binary(data: Buffer): void {
     if (!this.#accepts()) return
     if (this.#wireFormat.readBinary !== undefined) this.#run(this.#wireFormat.readBinary(data))
-    else if (this.#phase === 'live') this.#play(data, null, null)
+    else if (this.#phase === 'live') this.#play(data, AS_AGREED, null)
     else this.#run({ type: 'play', audio: data, rate: null, id: null })
   }
 
@@ -261,7 +263,7 @@ export class BotEndpoint implements Endpoint {
     switch (command.type) {
       case 'play':
         if (command.replaces) this.#playback.clear(this.#clock.now())
-        this.#play(command.audio, command.rate, command.id)
+        this.#play(command.audio, command, command.id)
         return
       case 'mark':
         this.#playback.mark(command.name)
@@ -305,17 +307,15 @@ export class BotEndpoint implements Endpoint {
     return true
   }
 
-  #play(audio: Uint8Array, rate: number | null, id: string | null): void {
-    this.#playback.play(audio, rate, id, this.#clock.now(), this.#callerAudio.acceptedMs)
+  #play(audio: Uint8Array, named: NamedFormat, id: string | null): void {
+    this.#playback.play(audio, named, id, this.#clock.now(), this.#callerAudio.acceptedMs)
   }
 
   #drain(): void {
-    if (this.#phase !== 'live') {
-      if (this.#phase === 'connected') this.#lost('bot_disconnected', 'the bot hung up before the call')
-      return
-    }
+    if (this.#phase !== 'live' && this.#phase !== 'connected') return
     this.#reason = 'bot_hangup'
-    if (this.#playback.idle) {
+    // What a bot sent before the stream began is not played after its hang-up.
+    if (this.#phase === 'connected' || this.#playback.idle) {
       this.#finish('bot_hangup', 'agent_hangup')
       return
     }
@@ -326,7 +326,7 @@ export class BotEndpoint implements Endpoint {
   #closed(code: number): void {
     this.#closeCode = code
     if (this.#phase === 'draining' || this.#phase === 'over') return
-    if (HANGUP_CODES.includes(code) && this.#phase === 'live') {
+    if (HANGUP_CODES.includes(code)) {
       this.#drain()
       return
     }

@@ -1,6 +1,6 @@
 import type { Digit, DtmfTiming, SessionRate } from '../base/frame.js'
 import { type Ack, AckQueue } from './ack-queue.js'
-import { type AudioFormat, durationMs, readAudio } from './audio/audio-format.js'
+import { type AudioFormat, durationMs, type NamedFormat, readAudio } from './audio/audio-format.js'
 import { LatencyController } from './audio/latency-controller.js'
 import type { Marker } from './audio/playback-queue.js'
 import type { BotErrorCode, BotMessage, WireFormat } from './dialects/wire-format.js'
@@ -79,11 +79,11 @@ export class BotPlayback {
   }
 
   /**
-   * Queues audio. `rate` is the rate that the message itself names, or null; `id` is acknowledged at the end
-   * of the audio; `sentMs` is the audio sent to the bot so far.
+   * Queues audio. `named` is the format that the message itself names; `id` is acknowledged at the end of the
+   * audio; `sentMs` is the audio sent to the bot so far.
    */
-  play(audio: Uint8Array, rate: number | null, id: string | null, nowMs: number, sentMs: number): void {
-    const encoded = readAudio(this.#options.format, audio, rate)
+  play(audio: Uint8Array, named: NamedFormat, id: string | null, nowMs: number, sentMs: number): void {
+    const encoded = readAudio(this.#options.format, audio, named)
     if (typeof encoded === 'string') {
       this.#options.violation('bad_audio', encoded)
       return

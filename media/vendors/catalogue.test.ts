@@ -11,9 +11,11 @@ import {
   findVoice,
   languageModels,
   recognitionModels,
+  retirements,
   voices,
 } from './catalogue.js'
 import { openVendors } from './open-vendors.js'
+import { OPENAI_VENDOR } from './openai/module.js'
 
 const NONE = { openai: null }
 const OPENAI = {
@@ -54,4 +56,57 @@ t.test('every vendor that the catalogue names is in the registry', async (t) => 
   const bare = openVendors({ providers: NONE, synthesis, clock: new VirtualClock(), log: silentLog })
   t.throws(() => bare.languageModel('openai'), { code: 'config_invalid' })
   t.throws(() => bare.speechToText('nobody'), { code: 'config_invalid' })
+})
+
+t.test('models that retire, on the host that retires them', async (t) => {
+  const settings = {
+    baseUrl: 'https://api.openai.com/v1',
+    apiKey: 'k',
+    chatModel: 'gpt-4o-mini',
+    transcriptionModel: 'whisper-1',
+    speechModel: 'tts-1',
+    speechVoice: 'alloy',
+    speechRate: 24_000,
+    realtime: { models: ['gpt-realtime-2.1', 'gpt-realtime'], transcriptionModel: 'w', turns: 'semantic' },
+  } as const
+  t.strictSame(retirements({ openai: settings }), [
+    { model: 'tts-1', retiresOn: '2027-01-06' },
+    { model: 'gpt-4o-mini', retiresOn: '2027-01-14', successor: 'gpt-6-luna' },
+    { model: 'gpt-realtime', retiresOn: '2027-01-20', successor: 'gpt-realtime-2.1' },
+    { model: 'whisper-1', retiresOn: '2027-02-26', successor: 'gpt-transcribe' },
+  ])
+  t.strictSame(
+    retirements({ openai: { ...settings, baseUrl: 'http://127.0.0.1:8000/v1', realtime: null } }),
+    [],
+  )
+  const mixed = {
+    ...settings,
+    realtime: null,
+    chatModel: null,
+    speechEndpoint: { baseUrl: 'http://kokoro:8880/v1', apiKey: null },
+  }
+  t.strictSame(
+    retirements({ openai: mixed }).map(({ model }) => model),
+    ['whisper-1'],
+  )
+  t.equal(findLanguageModel('gpt-4o-mini', { openai: mixed }), null, 'the endpoint has no chat')
+})
+
+t.test('no default of OpenAI retires', async (t) => {
+  const defaults = new Map(OPENAI_VENDOR.variables.map((variable) => [variable.name, variable.default]))
+  const settings = {
+    baseUrl: 'https://api.openai.com/v1',
+    apiKey: 'k',
+    chatModel: defaults.get('PARLEY_OPENAI_CHAT_MODEL') ?? '',
+    transcriptionModel: defaults.get('PARLEY_OPENAI_TRANSCRIPTION_MODEL') ?? '',
+    speechVoice: 'alloy',
+    speechRate: 24_000,
+    realtime: {
+      models: ['gpt-realtime-2.1', 'gpt-realtime-2.1-mini'],
+      transcriptionModel: 'w',
+      turns: 'semantic',
+    },
+  } as const
+  t.strictSame(retirements({ openai: settings }), [])
+  t.equal(defaults.get('PARLEY_OPENAI_SPEECH_MODEL'), '')
 })

@@ -5,6 +5,7 @@ import type {
   CatalogueData,
   Gender,
   LanguageModelData,
+  ModelKind,
   Offer,
   RecognitionData,
   SpeechModelData,
@@ -87,7 +88,7 @@ const NAMES = {
 } as const
 
 function shelves<Data extends { readonly model?: string }>(
-  kind: keyof typeof NAMES,
+  kind: ModelKind,
   providers: CatalogueProviders,
   modules: Modules,
 ): Shelf<Data>[] {
@@ -95,20 +96,22 @@ function shelves<Data extends { readonly model?: string }>(
     const settings = settingsOf(module, providers)
     if (settings === null) return []
     const offers = module.offers?.(settings) ?? [{ vendor: module.id }]
-    return offers.map((offer): Shelf<Data> => {
-      const own = (module.catalogue()[offer.vendor]?.[kind] ?? []) as unknown as readonly Data[]
-      const operator = (providers.catalogue?.[offer.vendor]?.[kind] ?? []) as unknown as readonly Data[]
-      const replaced = new Set(operator.map(({ model }) => model).filter((model) => model !== undefined))
-      // The operator's entries come first, so that their patterns win.
-      const data = [...operator, ...own.filter(({ model }) => model === undefined || !replaced.has(model))]
-      const listed = [...own, ...operator].flatMap(({ model }) => model ?? [])
-      return {
-        vendor: offer.vendor,
-        data,
-        names: [...new Set([...(NAMES[kind](offer) ?? []), ...listed])],
-        offer,
-      }
-    })
+    return offers
+      .filter((offer) => NAMES[kind](offer) !== null)
+      .map((offer): Shelf<Data> => {
+        const own = (module.catalogue()[offer.vendor]?.[kind] ?? []) as unknown as readonly Data[]
+        const operator = (providers.catalogue?.[offer.vendor]?.[kind] ?? []) as unknown as readonly Data[]
+        const replaced = new Set(operator.map(({ model }) => model).filter((model) => model !== undefined))
+        // The operator's entries come first, so that their patterns win.
+        const data = [...operator, ...own.filter(({ model }) => model === undefined || !replaced.has(model))]
+        const listed = [...own, ...operator].flatMap(({ model }) => model ?? [])
+        return {
+          vendor: offer.vendor,
+          data,
+          names: [...new Set([...(NAMES[kind](offer) ?? []), ...listed])],
+          offer,
+        }
+      })
   })
 }
 
@@ -288,4 +291,52 @@ export function findRecognitionModel(
 /** Returns the model as a conversation refers to it. */
 export function chosenModel({ vendor, llmModel, windowTokens }: LanguageModelEntry): ChosenModel {
   return { vendor, model: llmModel, ...(windowTokens === undefined ? {} : { windowTokens }) }
+}
+
+/** A model that its vendor switches off on a date (YYYY-MM-DD). */
+export interface Retirement {
+  readonly model: string
+  readonly retiresOn: string
+  readonly successor?: string
+}
+
+/** Returns when the vendor switches the model off, or null when no date is known. */
+export function retirementOf(
+  kind: ModelKind,
+  vendor: string,
+  model: string,
+  providers: CatalogueProviders,
+  modules: Modules = VENDOR_MODULES,
+): Retirement | null {
+  for (const module of modules) {
+    const settings = settingsOf(module, providers)
+    if (settings === null) continue
+    const offer = module.offers?.(settings).find((candidate) => candidate.vendor === vendor)
+    const host = offer?.hosts?.[kind]
+    const data = [
+      ...(providers.catalogue?.[vendor]?.retirements ?? []),
+      ...(module.catalogue()[vendor]?.retirements ?? []),
+    ]
+    const found = data.find(
+      (row) => row.kind === kind && row.host === host && new RegExp(row.pattern).test(model),
+    )
+    if (found !== undefined) {
+      const { retiresOn, successor } = found
+      return { model, retiresOn, ...(successor === undefined ? {} : { successor }) }
+    }
+  }
+  return null
+}
+
+/** Returns the retirements of the models that the settings and the catalogue list, the earliest first. */
+export function retirements(
+  providers: CatalogueProviders,
+  modules: Modules = VENDOR_MODULES,
+): readonly Retirement[] {
+  const found = (Object.keys(NAMES) as ModelKind[]).flatMap((kind) =>
+    shelves<{ readonly model?: string }>(kind, providers, modules).flatMap(({ vendor, names }) =>
+      names.flatMap((name) => retirementOf(kind, vendor, name, providers, modules) ?? []),
+    ),
+  )
+  return found.sort((a, b) => (a.retiresOn < b.retiresOn ? -1 : 1))
 }

@@ -3,6 +3,7 @@ import { type FallbackNames, findLanguageModel, findRecognitionModel, findVoice 
 import { fallbacksOf } from './fallbacks.js'
 
 const OPENAI = {
+  baseUrl: 'http://127.0.0.1:1/v1',
   chatModel: 'gpt',
   transcriptionModel: 'whisper-1',
   speechModel: 'tts-1',

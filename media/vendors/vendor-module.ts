@@ -44,6 +44,8 @@ export interface SettingsReader {
   text(name: string): string
   httpUrl(name: string, otherwise?: string): string
   socketUrl(name: string): string
+  /** Reads a JSON object. */
+  jsonObject(name: string): Readonly<Record<string, unknown>>
   choice<const T extends string>(name: string, ...values: readonly T[]): T
   integer(name: string, min: number, max: number): number
   /** Reads comma-separated model names, or `none`. */
@@ -68,14 +70,21 @@ export interface Vendor {
   readonly speechToSpeech?: SpeechToSpeech
 }
 
-/** Models and voices that the settings of a vendor name, besides those of its catalogue. */
+export type ModelKind = 'recognitionModels' | 'languageModels' | 'speechModels'
+
+/**
+ * Models and voices that the settings of a vendor name, besides those of its catalogue. Null stands for a
+ * vendor that has no models of the kind.
+ */
 export interface Offer {
   readonly vendor: string
-  readonly recognitionModels?: readonly string[]
-  readonly languageModels?: readonly string[]
+  readonly recognitionModels?: readonly string[] | null
+  readonly languageModels?: readonly string[] | null
   /** Context window of these language models in tokens; null or absent: as the catalogue says. */
   readonly windowTokens?: number | null
-  readonly speechModels?: readonly string[]
+  readonly speechModels?: readonly string[] | null
+  /** Host name of the endpoint of each kind, for retirements that concern one host. */
+  readonly hosts?: Partial<Readonly<Record<ModelKind, string>>>
   /** Voices of every speech model. */
   readonly voices?: readonly string[]
 }
@@ -87,6 +96,21 @@ export interface VendorCatalogue {
   readonly recognitionModels?: readonly RecognitionData[]
   readonly languageModels?: readonly LanguageModelData[]
   readonly speechModels?: readonly SpeechModelData[]
+  /** Models that the vendor will switch off, or has switched off. */
+  readonly retirements?: readonly RetirementData[]
+}
+
+export interface RetirementData {
+  readonly kind: ModelKind
+  /** Regular expression for the names of the models. */
+  readonly pattern: string
+  /** Date (YYYY-MM-DD) from which the models do not answer. */
+  readonly retiresOn: string
+  /** Model that the vendor recommends instead. */
+  readonly successor?: string
+  /** Host whose models retire; other servers may keep models of the same name. */
+  readonly host: string
+  readonly checkedOn: string
 }
 
 /** A model, or with `pattern` (a regular expression) a family of models that are not listed. */

@@ -10,6 +10,7 @@ import type { CircuitBreakers } from '../circuit-breaker.js'
 import type { ConversationEvent, TurnId, TurnRecord } from '../conversation-events.js'
 import { CallLanguage } from '../language/call-language.js'
 import { LlmReplySource, type ReplySource } from '../llm/llm-reply-source.js'
+import { Retrieval, searchesKnowledge } from '../llm/retrieval.js'
 import { CallerInput } from '../stt/caller-input.js'
 import type { RecogniserChoice } from '../stt/stt-stream.js'
 import type { ToolRunner } from '../tools/tool-calls.js'
@@ -94,7 +95,8 @@ export function openConversation(
 }
 
 /** Connects STT to an LLM, and the LLM's sentences to TTS. */
-const cascade: OpenReplyModel = ({ spec, vendors, breakers, tools }, turnContext) => {
+const cascade: OpenReplyModel = ({ spec, vendors, breakers, tools, clock }, turnContext) => {
+  const retrieval = searchesKnowledge(spec) ? new Retrieval({ tools, turnContext, clock }) : null
   const chosen = [spec.languageModel, ...(spec.fallbacks?.languageModel ?? [])] as const
   const models = openModelChain(chosen, { vendors, breakers, turnContext })
   return {
@@ -104,7 +106,8 @@ const cascade: OpenReplyModel = ({ spec, vendors, breakers, tools }, turnContext
     models: models.size,
     voices: voicesFor(spec, vendors),
     policy: {},
-    replies: (speech, tracer) => new LlmReplySource({ spec, models, tools, speech, turnContext, tracer }),
+    replies: (speech, tracer) =>
+      new LlmReplySource({ spec, models, tools, speech, turnContext, tracer, retrieval }),
   }
 }
 
@@ -171,6 +174,7 @@ export class Conversation implements Endpoint {
       turnDetector,
       clock,
       turnContext,
+      heard: (text) => this.#replies.heard?.(text),
       recogniserFailed: (error, vendor, instead) =>
         this.#reportFailure('speech_to_text', error, vendor, instead),
     })

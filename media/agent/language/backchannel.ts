@@ -1,8 +1,8 @@
 import { plainWords } from './plain-words.js'
 import { WordList, wordSet } from './word-list.js'
 
-const BACKCHANNELS = new WordList(({ backchannels }) => backchannels)
-const GREETINGS = wordSet(({ greetings }) => greetings)
+export const BACKCHANNELS = new WordList(({ backchannels }) => backchannels)
+export const GREETINGS = wordSet(({ greetings }) => greetings)
 
 /** More words than this are a sentence. */
 const MAX_WORDS = 3

@@ -111,6 +111,19 @@ const SHAPE = {
     /** The call ends because a provider failed. */
     goodbye: TEXT,
   },
+  /** The ten digits from zero on, as they are spoken one by one. */
+  spokenDigits: WORDS,
+  /** The call that verifies a telephone. `{digits}` are the digits of the code. */
+  verification: { announcement: TEXT, code: TEXT, again: TEXT },
+  /**
+   * Lines of a transfer: to the caller while a telephone rings and when the transfer failed; to the person, about the
+   * caller, whose words replace `{words}`, and about the keys.
+   */
+  transfer: { waiting: TEXT, missed: TEXT, intro: TEXT, said: TEXT, keys: TEXT },
+  /** Sentences with which a caller asks for a person, and parts of sentences that say the opposite. */
+  personRequest: { asks: PATTERNS, denies: PATTERNS },
+  /** Clauses that ask for no more calls, and words that limit such a wish to now or today. */
+  optOut: { requests: PATTERNS, notNow: PATTERNS },
 } as const
 
 type Of<S> = S extends typeof TEXT

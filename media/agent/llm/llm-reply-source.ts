@@ -1,7 +1,6 @@
 import type { AgentSpec } from '../agent-spec.js'
 import type { TurnTracer } from '../conversation/turn-tracer.js'
 import type { TurnId } from '../conversation-events.js'
-import { spokenForm } from '../language/spoken-form.js'
 import { languageOf } from '../language/text-language.js'
 import { runAnswerTools } from '../tools/answer-tools.js'
 import { type ToolRunner, toolDeclarations } from '../tools/tool-calls.js'
@@ -16,6 +15,8 @@ import { promptOf } from './knowledge.js'
 import type { ModelChain, ModelChoice } from './model-chain.js'
 import type { ModelJobEvents } from './model-job.js'
 import { ModelRequests } from './model-requests.js'
+import { withPassages } from './passage-message.js'
+import type { Retrieval, Retrieved } from './retrieval.js'
 import { SpeculativeAnswer } from './speculative-answer.js'
 
 export interface LlmReplySourceOptions {
@@ -25,6 +26,8 @@ export interface LlmReplySourceOptions {
   readonly speech: AgentSpeech
   readonly turnContext: TurnContext
   readonly tracer: TurnTracer
+  /** Searches the agent's knowledge. Null when it has none to search. */
+  readonly retrieval?: Retrieval | null
   /** Continues a conversation: its context and its running tools. */
   readonly before?: { readonly context: ConversationContext; readonly tools: ToolRounds }
 }
@@ -53,6 +56,8 @@ export interface ReplySource {
    * Handles a failed model. Returns the failed model and, when the reply is asked `again`, its replacement.
    */
   modelFailed?(code: string, again: boolean): { readonly vendor: string; readonly instead: string | null }
+  /** Takes note of the words that the caller has said so far in the turn. */
+  heard?(text: string): void
   /** Stops the audio and the jobs of a reply. */
   stop(turn: TurnId): void
   /** Ends a reply and keeps the heard words. */
@@ -98,6 +103,11 @@ export class LlmReplySource implements ReplySource {
   readonly #tracer: TurnTracer
   readonly #requests: ModelRequests
   readonly #context: ConversationContext
+  readonly #retrieval: Retrieval | null
+  /** Passages for the question that is being answered. */
+  #found: Retrieved | null = null
+  /** The question whose passages were reported. */
+  #reported: string | null = null
   #job: Cancellable | null = null
   #speculation: {
     readonly answer: SpeculativeAnswer
@@ -105,7 +115,9 @@ export class LlmReplySource implements ReplySource {
     readonly choice: ModelChoice
   } | null = null
 
-  constructor({ spec, models, tools, speech, turnContext, tracer, before }: LlmReplySourceOptions) {
+  constructor(options: LlmReplySourceOptions) {
+    const { spec, models, tools, speech, turnContext, tracer, retrieval = null, before } = options
+    this.#retrieval = retrieval
     this.#spec = spec
     this.#models = models
     this.#speech = speech
@@ -130,7 +142,12 @@ export class LlmReplySource implements ReplySource {
       language: this.#turnContext.language.current,
       mayUseTools,
     }
-    this.#job = this.#start(this.#models.next(turn), question, this.#reply(turn))
+    const choice = this.#models.next(turn)
+    this.#job = this.#start(choice, question, this.#reply(turn), () => this.#reportPassages())
+  }
+
+  heard(text: string): void {
+    this.#retrieval?.heard(text)
   }
 
   readonly speculative: SpeculativeReplies = {
@@ -166,6 +183,7 @@ export class LlmReplySource implements ReplySource {
       if (answer.firstTokenMs !== null) tracer.mark(turn, 'modelFirstTokenMs', answer.firstTokenMs)
       if (answer.firstSentenceMs !== null) tracer.mark(turn, 'firstSentenceMs', answer.firstSentenceMs)
       this.#job = answer
+      this.#reportPassages()
       answer.keep(this.#reply(turn))
       return true
     },
@@ -215,6 +233,7 @@ export class LlmReplySource implements ReplySource {
 
   commitCaller({ id, text, startMs, endMs, words }: CallerTurn, forModel: boolean): void {
     if (forModel) this.#context.addCallerTurn(text)
+    this.#retrieval?.committed(text)
     this.#turnContext.emit({
       type: 'turn',
       turn: {
@@ -239,6 +258,7 @@ export class LlmReplySource implements ReplySource {
     this.cancelModel()
     this.speculative.drop()
     this.#tools.close()
+    this.#retrieval?.close()
   }
 
   /** Asks the model, with the caller's uncommitted words. */
@@ -246,15 +266,51 @@ export class LlmReplySource implements ReplySource {
     choice: ModelChoice,
     { words, language, mayUseTools }: ModelQuestion,
     events: ModelJobEvents,
+    asked?: () => void,
   ): Cancellable {
-    this.#context.setLanguage(language)
-    const messages = this.#context.messages(words, this.#tools.messages)
-    return this.#requests.start(
-      choice,
-      messages,
-      mayUseTools ? toolDeclarations(this.#spec.tools) : [],
-      events,
-    )
+    const send = (): Cancellable => {
+      this.#context.setLanguage(language)
+      const messages = withPassages(this.#context.messages(words, this.#tools.messages), this.#found)
+      const tools = mayUseTools ? toolDeclarations(this.#spec.tools) : []
+      asked?.()
+      return this.#requests.start(choice, messages, tools, events)
+    }
+    // Without new words of the caller, for example after a tool, the question is the same.
+    if (this.#retrieval === null || words === null) return send()
+    let job: Cancellable | null = null
+    const search = this.#retrieval.whenReady(words, (found) => {
+      this.#found = found
+      job = send()
+    })
+    return {
+      cancel() {
+        search.cancel()
+        job?.cancel()
+      },
+    }
+  }
+
+  /** Reports which passages a reply was given, once per question. */
+  #reportPassages(): void {
+    const found = this.#found
+    if (found === null || found.question === this.#reported) return
+    this.#reported = found.question
+    const cited = found.passages.map(({ knowledgeBaseId, documentId, documentName, page, index, score }) => ({
+      knowledgeBaseId,
+      documentId,
+      documentName,
+      page,
+      index,
+      score,
+    }))
+    const { bestScore, tookMs } = found
+    this.#turnContext.emit({
+      type: 'tool',
+      name: 'knowledge',
+      arguments: { query: found.question },
+      result: JSON.stringify({ passages: cited, bestScore, tookMs: Math.round(tookMs) }),
+      atMs: this.#turnContext.now(),
+    })
   }
 
   /** Returns the receiver that turns an answer into this reply. */
@@ -266,11 +322,12 @@ export class LlmReplySource implements ReplySource {
         tracer.mark(turn, 'modelFirstTokenMs')
         turnContext.feed({ type: 'token', turn, atMs: turnContext.now() })
       },
+      progress: () => turnContext.feed({ type: 'progress', turn, atMs: turnContext.now() }),
       sentence: (text) => {
         tracer.mark(turn, 'firstSentenceMs')
         turnContext.feed({ type: 'sentence', turn, atMs: turnContext.now() })
         const language = languageOf(text, this.#spec.languages, turnContext.language.current)
-        this.#speech.say(turn, spokenForm(text, language), language)
+        this.#speech.say(turn, text, language)
       },
       done: (text, calls) => {
         this.#job = null

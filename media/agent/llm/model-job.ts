@@ -7,6 +7,8 @@ import type { Cancellable, GenerateRequest, LanguageModel, ToolCall, VendorFailu
 export interface ModelJobEvents {
   /** The model sent words or a tool call, not only reasoning or blanks. */
   token(): void
+  /** The model works and sent no words: reasoning, or a part of a tool call. */
+  progress(): void
   /** A sentence is ready to be spoken. */
   sentence(text: string): void
   /** The answer is complete: its full text, its tool calls, and its token usage if the vendor reports it. */
@@ -54,6 +56,9 @@ export function startModelJob(
     const started = model.generate(request, {
       text: (delta) => {
         if (!closed && delta !== '') append(delta)
+      },
+      progress: () => {
+        if (!closed) events.progress()
       },
       toolCalls: (made) => {
         if (closed) return

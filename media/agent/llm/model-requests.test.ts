@@ -44,6 +44,7 @@ async function ask(requests: ModelRequests, choice: ModelChoice) {
   return new Promise<string>((resolve) => {
     requests.start(choice, LONG, [], {
       token() {},
+      progress() {},
       sentence() {},
       done: (text) => resolve(text),
       failed: ({ code }) => resolve(code),
@@ -76,6 +77,7 @@ t.test('a prompt that cannot be shortened is not sent twice', async (t) => {
   const failed = new Promise<string>((resolve) => {
     new ModelRequests(new TurnTracer(() => 0)).start(choice, LONG.slice(-1), [], {
       token() {},
+      progress() {},
       sentence() {},
       done: () => resolve('done'),
       failed: ({ code }) => resolve(code),
@@ -90,6 +92,7 @@ t.test('a cancellation between the two requests cancels the second', async (t) =
   let told = 0
   const job = new ModelRequests(new TurnTracer(() => 0)).start(choice, LONG, [], {
     token: () => told++,
+    progress: () => {},
     sentence: () => told++,
     done: () => told++,
     failed: () => told++,

@@ -59,6 +59,7 @@ export class ModelRequests {
       { model, messages, tools },
       {
         token: () => events.token(),
+        progress: () => events.progress(),
         sentence: (text) => events.sentence(text),
         done: (text, calls, usage) => {
           this.#tracer.modelAnswered(vendor, model, usage)

@@ -27,6 +27,7 @@ export class SpeculativeAnswer implements Cancellable {
         this.firstTokenMs ??= now()
         this.#receiver?.token()
       },
+      progress: () => this.#receiver?.progress(),
       sentence: (text) => {
         this.firstSentenceMs ??= now()
         if (this.#receiver) this.#receiver.sentence(text)

@@ -30,6 +30,8 @@ export interface CallerInputOptions {
   readonly turnDetector: TurnDetector | null
   readonly clock: Clock
   readonly turnContext: TurnContext
+  /** Receives unfinished words as they are recognised. */
+  heard(text: string): void
   /** A recogniser failed. `instead` is null when none takes over. */
   recogniserFailed(error: VendorFailure, vendor: string, instead: string | null): void
 }
@@ -73,6 +75,7 @@ export class CallerInput {
       capabilitiesChanged: () => turnContext.policyChanged(),
       partial: (text) => {
         turnContext.feed({ type: 'partial', text, atMs: turnContext.now() })
+        options.heard(text)
         this.#reportAnsweredBy(this.#answeringMachine?.words(text, turnContext.now()))
       },
       final: (text, words, language) => {

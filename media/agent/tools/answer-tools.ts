@@ -1,5 +1,4 @@
 import type { TurnId } from '../conversation-events.js'
-import { spokenForm } from '../language/spoken-form.js'
 import type { AgentSpeech } from '../tts/agent-speech.js'
 import type { TurnContext } from '../turn/turn-context.js'
 import type { ToolCall } from '../vendor-ports.js'
@@ -33,7 +32,7 @@ export function runAnswerTools(
     const language = turnContext.language.current
     const filler = fillerOf(pending, language)
     turnContext.feed({ type: 'toolsRun', turn, fillerSpoken: filler !== null, atMs: turnContext.now() })
-    if (filler !== null) withdrawFiller = speech.say(turn, spokenForm(filler, language), language)
+    if (filler !== null) withdrawFiller = speech.say(turn, filler, language)
   } catch (error) {
     turnContext.failed(error)
   }

@@ -54,6 +54,9 @@ export interface ServiceTools {
 
 const MAX_TEXT = 500
 const IST_OFFSET = '+05:30'
+/** Names of the argument that carries the key of a transfer destination. */
+export const DESTINATION_ARGUMENTS: readonly string[] = ['destinationId', 'destination_id', 'destination']
+
 /** `2026-11-21T15:30`, with optional seconds. Without an offset it is Indian time. */
 const TIME = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?(?:\.\d+)?\s*(Z|[+-]\d{2}:?\d{2})?$/
 
@@ -70,7 +73,7 @@ export function serviceRequest(
   const note = textOf(given, ['note', 'brief', 'summary', 'message', 'reason'])
   switch (kind) {
     case 'transfer_call': {
-      const destinationId = textOf(given, ['destinationId', 'destination_id', 'destination'])
+      const destinationId = textOf(given, DESTINATION_ARGUMENTS)
       return { kind, destinationId: destinationId === '' ? null : destinationId, reason, note }
     }
     case 'opt_out':

@@ -47,13 +47,17 @@ const SERVICE_TIMEOUT_MS = 8000
 const UNFINISHED = 'No result yet: the caller spoke while this was still running. Do not call it again.'
 
 export function toolDeclarations(tools: readonly ToolSpec[]): readonly ToolDeclaration[] {
-  return tools.map((tool) => ({
+  const callable = tools.filter(({ action }) => action.kind !== 'knowledge')
+  return callable.map((tool) => ({
     name: tool.name,
     description: tool.description,
     parameters: {
       type: 'object',
       properties: Object.fromEntries(
-        tool.parameters.map(({ name, type, description }) => [name, { type, description }]),
+        tool.parameters.map(({ name, type, description, values }) => [
+          name,
+          { type, description, ...(values === undefined ? {} : { enum: values }) },
+        ]),
       ),
       required: tool.parameters.filter(({ required }) => required).map(({ name }) => name),
       additionalProperties: false,
@@ -131,7 +135,7 @@ class Running implements RunningTools {
   /** Returns the result, or null when it follows later. */
   #begin(at: number, call: ToolCall, tools: readonly ToolSpec[], runner: ToolRunner): string | null {
     const tool = tools.find(({ name }) => name === call.name)
-    if (!tool) return `There is no tool named ${call.name}.`
+    if (!tool || tool.action.kind === 'knowledge') return `There is no tool named ${call.name}.`
     const { action, parameters } = tool
     const missing = parameters.find(({ name, required }) => required && !Object.hasOwn(call.arguments, name))
     if (missing) return missingArgument(missing.name)

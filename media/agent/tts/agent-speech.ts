@@ -11,6 +11,7 @@ import type { PhraseCache } from './phrase-cache.js'
 import { PhrasePreparation } from './phrase-preparation.js'
 import { phraseText } from './phrases.js'
 import { Speaker, type SpokenUtterance, type StreamedAudio, type StreamedSentence } from './speaker.js'
+import { sentenceToSay } from './spoken-sentences.js'
 import { type OnVoiceFailure, Synthesiser, type VoiceChoice } from './synthesis.js'
 
 const KEY_MS = DTMF_TIMING.toneMs + DTMF_TIMING.gapMs
@@ -82,9 +83,9 @@ export class AgentSpeech {
     this.#phrases.prepareFor(language)
   }
 
-  /** Says a sentence. The returned function takes it back, unless some of it was played. */
-  say(turn: TurnId, text: string, language: string): () => void {
-    return this.#speaker.say(turn, text, language)
+  /** Says a written sentence in its spoken form. The returned function takes it back, unless some of it was played. */
+  say(turn: TurnId, written: string, language: string): () => void {
+    return this.#speaker.say(turn, sentenceToSay(written, language))
   }
 
   /** Streams audio of a speech-to-speech model. */
@@ -93,10 +94,10 @@ export class AgentSpeech {
   }
 
   sayPhrase(turn: TurnId, phrase: Phrase): void {
-    for (const { text, language, prepared } of this.#phrases.sentences(
+    for (const { prepared, ...sentence } of this.#phrases.sentences(
       phraseText(this.#spec, phrase, this.#options.turnContext.language.current),
     )) {
-      this.#speaker.say(turn, text, language, prepared)
+      this.#speaker.say(turn, sentence, prepared)
     }
   }
 

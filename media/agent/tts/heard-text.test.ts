@@ -6,6 +6,7 @@ const TEXT = 'We open at nine.'
 /** One second of audio with words at 0, 200, 450 and 600 ms. */
 const timed: SpokenSentence = {
   text: TEXT,
+  written: null,
   start: 0,
   samples: 8000,
   voiced: 8000,
@@ -59,6 +60,7 @@ t.test('sentences follow each other; one without audio does not hide the next', 
   t.equal(heardText([timed, second], 11_700, RATE), `${TEXT} We open`)
   const silent: SpokenSentence = {
     text: '...',
+    written: null,
     start: 8000,
     samples: 0,
     voiced: 0,
@@ -105,4 +107,26 @@ t.test('words without a mark of their own share the time of the mark before them
     heardText([gaps], 4100, RATE),
     'also when the sentence was cut',
   )
+})
+
+t.test('the transcript has the written form; a number counts when all of it was spoken', async (t) => {
+  const bill: SpokenSentence = {
+    ...timed,
+    text: 'Pay 1 lakh 25 thousand rupees now.',
+    written: 'Pay ₹1,25,000 now.',
+    words: [
+      { offset: 0, length: 3, sample: 0 },
+      { offset: 4, length: 17, sample: 1000 },
+      { offset: 23, length: 6, sample: 4000 },
+      { offset: 30, length: 4, sample: 6000 },
+    ],
+  }
+  t.equal(heardText([bill], 4000, RATE), 'Pay')
+  t.equal(heardText([bill], 6000, RATE), 'Pay ₹1,25,000')
+  t.equal(heardText([bill, { ...timed, start: 8000 }], 8000, RATE), 'Pay ₹1,25,000 now.')
+  t.same(heardWords([bill], 8000, RATE), [
+    { text: 'Pay', startSample: 0, endSample: 1000 },
+    { text: '₹1,25,000', startSample: 1000, endSample: 6000 },
+    { text: 'now.', startSample: 6000, endSample: 8000 },
+  ])
 })

@@ -1,3 +1,5 @@
+import { WrittenForm, wordCount } from '../language/written-form.js'
+
 /** A word of a sentence and the sample of the utterance at which it starts. */
 export interface SpokenWord {
   readonly offset: number
@@ -7,7 +9,10 @@ export interface SpokenWord {
 
 /** One sentence of an utterance in playout. */
 export interface SpokenSentence {
+  /** As it is spoken. */
   readonly text: string
+  /** As the model or the customer wrote it. Null: the same text. */
+  readonly written: string | null
   /** First sample within the utterance. */
   readonly start: number
   /** Samples so far. */
@@ -29,19 +34,23 @@ export interface HeardWord {
 /** Characters per second of a fast voice, to estimate a sentence of unknown length. */
 const CHARS_PER_SECOND = 14
 
-/** Returns the words of an utterance whose audio was sent completely, given the number of samples sent. */
+/**
+ * Returns the words of an utterance whose audio was sent completely, given the number of samples sent. The words are those
+ * that were written: a number counts when all its spoken words were sent.
+ */
 export function heardText(sentences: readonly SpokenSentence[], sent: number, rate: number): string {
   const parts: string[] = []
   for (const sentence of sentences) {
     if (sentence.complete && sentence.voiced === 0) continue // no audio exists for it
     const heard = heardOf(sentence, sent, rate)
-    if (heard !== '') parts.push(heard)
+    const written = writtenPart(sentence, heard)
+    if (written !== '') parts.push(written)
     if (heard.length < sentence.text.length) break
   }
   return parts.join(' ')
 }
 
-/** Returns the heard words with their times. Returns null when a heard sentence has no word times. */
+/** Returns the heard words, as written, with their times. Returns null when a heard sentence has no word times. */
 export function heardWords(
   sentences: readonly SpokenSentence[],
   sent: number,
@@ -53,16 +62,39 @@ export function heardWords(
     const heard = heardOf(sentence, sent, rate)
     if (heard === '') break
     if (sentence.words.length === 0) return null
+    const spoken: HeardWord[] = []
     for (const [index, word] of sentence.words.entries()) {
       if (word.offset >= heard.length) break
       const next = sentence.words[index + 1]
       // Vendors leave out words, so the text up to the next mark belongs to this one.
       const from = index === 0 ? 0 : word.offset
       const end = next?.sample ?? sentence.start + sentence.voiced
-      words.push(...spread(heard.slice(from, next?.offset), word.sample, end))
+      spoken.push(...spread(heard.slice(from, next?.offset), word.sample, end))
     }
+    words.push(...writtenWords(sentence, spoken))
   }
   return words
+}
+
+/** Returns the written form of the first words of a sentence. */
+export function writtenPart(
+  { text, written }: Pick<SpokenSentence, 'text' | 'written'>,
+  heard: string,
+): string {
+  if (written === null) return heard
+  return heard === text ? written : new WrittenForm(written, text).upTo(wordCount(heard))
+}
+
+/** Returns the times of the written words: a written piece lasts as long as the spoken words that say it. */
+function writtenWords(
+  { text, written }: Pick<SpokenSentence, 'text' | 'written'>,
+  spoken: readonly HeardWord[],
+): readonly HeardWord[] {
+  if (written === null) return spoken
+  return new WrittenForm(written, text).piecesUpTo(spoken.length).flatMap((piece) => {
+    const start = spoken[piece.first]?.startSample ?? 0
+    return spread(piece.text, start, spoken[piece.last]?.endSample ?? start)
+  })
 }
 
 /** Distributes the time of a piece of text among its words by their lengths. */
@@ -79,13 +111,13 @@ function spread(text: string, startSample: number, endSample: number): readonly 
 }
 
 /** Returns the offset of the word at which to continue a broken sentence after `samples` of its audio. */
-export function resumeOffset(sentence: SpokenSentence, rate: number): number {
+export function resumeOffset(sentence: Omit<SpokenSentence, 'written'>, rate: number): number {
   const heard = heardOf({ ...sentence, complete: false }, sentence.start + sentence.samples, rate)
   const rest = sentence.text.slice(heard.length)
   return heard.length + (rest.length - rest.trimStart().length)
 }
 
-function heardOf(sentence: SpokenSentence, sent: number, rate: number): string {
+function heardOf(sentence: Omit<SpokenSentence, 'written'>, sent: number, rate: number): string {
   const { text, start, samples, voiced, complete, words } = sentence
   if (sent <= start) return ''
   if (complete && sent >= start + voiced) return text

@@ -6,15 +6,13 @@ import type { Cancellable } from '../vendor-ports.js'
 import type { SpokenWord } from './heard-text.js'
 import type { PhraseCache, PreparedPhrase } from './phrase-cache.js'
 import { enginePhrases } from './phrases.js'
-import { spokenSentences } from './spoken-sentences.js'
+import { type SentenceToSay, spokenSentences } from './spoken-sentences.js'
 import type { Synthesiser, VoiceChoice } from './synthesis.js'
 
 /** Longest time that the answer of a call waits for its opening line. The rest is synthesised live. */
 const PREPARE_LIMIT_MS = 3000
 
-export interface PhraseSentence {
-  readonly text: string
-  readonly language: string
+export interface PhraseSentence extends SentenceToSay {
   readonly prepared: PreparedPhrase | null
 }
 
@@ -103,10 +101,9 @@ export class PhrasePreparation {
 
   /** Returns the sentences of a phrase, with their audio when it is ready. */
   sentences(phrase: string): readonly PhraseSentence[] {
-    return spokenSentences(phrase, this.#spec.languages, this.#language).map(({ text, language }) => ({
-      text,
-      language,
-      prepared: this.#find(this.#key(text, language)),
+    return spokenSentences(phrase, this.#spec.languages, this.#language).map((sentence) => ({
+      ...sentence,
+      prepared: this.#find(this.#key(sentence.text, sentence.language)),
     }))
   }
 

@@ -3,9 +3,10 @@ import { Playout } from '../../session/playout.js'
 import type { TimedWord } from '../agent-spec.js'
 import type { TurnId } from '../conversation-events.js'
 import type { Cancellable } from '../vendor-ports.js'
-import { heardText, heardWords, type SpokenSentence, type SpokenWord } from './heard-text.js'
+import { heardText, heardWords, type SpokenSentence, type SpokenWord, writtenPart } from './heard-text.js'
 import { AUDIBLE_LEVEL } from './leading-silence.js'
 import type { PreparedPhrase } from './phrase-cache.js'
+import type { SentenceToSay } from './spoken-sentences.js'
 import type { SynthesisEvents, Synthesiser, VoiceChoice } from './synthesis.js'
 
 /** Audio buffered for playout. More audio stays in the backlog. */
@@ -20,7 +21,7 @@ export interface SpeakerEvents {
   synthesisLost(turn: TurnId): void
 }
 
-/** The spoken part of an utterance. Times are session ms. */
+/** The spoken part of an utterance, as it was written. Times are session ms. */
 export interface SpokenUtterance {
   readonly text: string
   readonly heard: string
@@ -52,9 +53,9 @@ export type StreamedAudio = (events: SynthesisEvents) => Cancellable
 /** The end of a clause, as the last characters before the next word. */
 const CLAUSE_END = /[,;:.!?\u2026\u0964\u2014][\s"')]*$/
 
-interface Sentence {
+interface Sentence extends SentenceToSay {
   text: string
-  readonly language: string
+  written: string | null
   readonly prepared: PreparedPhrase | null
   /** Null when the sentence is to be synthesised. */
   readonly streamed: StreamedAudio | null
@@ -65,7 +66,16 @@ interface Sentence {
   complete: boolean
 }
 
-const EMPTY = { text: '', prepared: null, streamed: null, start: 0, samples: 0, voiced: 0, complete: false }
+const EMPTY = {
+  text: '',
+  written: null,
+  prepared: null,
+  streamed: null,
+  start: 0,
+  samples: 0,
+  voiced: 0,
+  complete: false,
+}
 
 interface Utterance {
   readonly id: TurnId
@@ -117,8 +127,8 @@ export class Speaker {
    * Adds a sentence. The first sentence starts the utterance. The returned function takes the sentence back,
    * unless some of it was played or audio of another sentence follows it.
    */
-  say(id: TurnId, text: string, language: string, prepared: PreparedPhrase | null = null): () => void {
-    const sentence: Sentence = { ...EMPTY, text, language, prepared, words: [] }
+  say(id: TurnId, said: SentenceToSay, prepared: PreparedPhrase | null = null): () => void {
+    const sentence: Sentence = { ...EMPTY, ...said, prepared, words: [] }
     const utterance = this.#append(id, sentence)
     return () => this.#withdraw(utterance, sentence)
   }
@@ -175,7 +185,9 @@ export class Speaker {
       start: next.sample,
       samples: utterance.queued - next.sample,
     })
-    sentence.text = sentence.text.slice(0, next.offset).trimEnd()
+    const text = sentence.text.slice(0, next.offset).trimEnd()
+    if (sentence.written !== null) sentence.written = writtenPart(sentence, text)
+    sentence.text = text
     sentence.words.splice(sentence.words.indexOf(next))
     sentence.samples = next.sample - sentence.start
     sentence.voiced = Math.min(sentence.voiced, sentence.samples)
@@ -384,7 +396,7 @@ export class Speaker {
     const sentences: readonly SpokenSentence[] = utterance.sentences
     const words = heardWords(sentences, sent, this.#rate)
     return {
-      text: sentences.map(({ text }) => text).join(' '),
+      text: sentences.map(({ text, written }) => written ?? text).join(' '),
       heard: heardText(sentences, sent, this.#rate),
       language: utterance.sentences[0]?.language ?? '',
       startMs: utterance.segments[0]?.atMs ?? 0,

@@ -63,6 +63,7 @@ export function initialReply(
     failedSinceMs: null,
     round: 0,
     lastTokenMs: null,
+    progressMs: null,
     apologised: false,
     tools: NO_TOOL_WAIT,
     silenceTimeouts: 0,

@@ -170,12 +170,30 @@ export function modelTimer(t: TurnDraft, name: TimerName): void {
   }
 }
 
+/** Work without words extends the deadlines, not the wait for the filler. */
+export function modelProgress(t: TurnDraft): void {
+  const reply = t.s.reply
+  if (!reply) return
+  if (reply.lastTokenMs === null) t.reply({ progressMs: t.atMs })
+  else t.reply({ lastTokenMs: t.atMs })
+}
+
+/** Returns when the first token is late for good: a model that shows its work has longer, within a bound. */
+function firstTokenDueMs(
+  { askedAtMs, progressMs }: { readonly askedAtMs: number; readonly progressMs: number | null },
+  policy: TurnDraft['policy'],
+): number {
+  const dueMs = askedAtMs + policy.modelFirstTokenMs
+  if (progressMs === null) return dueMs
+  return Math.max(dueMs, Math.min(progressMs + policy.modelStallMs, askedAtMs + policy.modelProgressMs))
+}
+
 /** Handles a late first token: speaks a filler and waits for the rest of the deadline. */
 function firstTokenLate(t: TurnDraft): void {
   const { policy } = t
   const reply = t.s.reply
   if (!reply) return
-  const leftMs = reply.askedAtMs + policy.modelFirstTokenMs - t.atMs
+  const leftMs = firstTokenDueMs(reply, policy) - t.atMs
   if (leftMs <= 1) {
     modelFailed(t, 'vendor_stalled', 'the model sent no token in time')
     return

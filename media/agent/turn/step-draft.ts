@@ -78,7 +78,7 @@ export class StepDraft {
     const { s, policy } = this
     this.speculation('drop')
     if (!s.reply) return
-    this.reply({ askedAtMs: this.atMs, lastTokenMs: null, modelBusy: true })
+    this.reply({ askedAtMs: this.atMs, lastTokenMs: null, progressMs: null, modelBusy: true })
     const { id, attempt, round } = s.reply
     this.effects.push({ type: 'ask', turn: id, caller: s.answering, attempt, round })
     this.timer(id, 'modelFirst', Math.min(policy.modelSlowMs, policy.modelFirstTokenMs))

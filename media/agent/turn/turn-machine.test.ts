@@ -68,6 +68,7 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
   digit: (at) => ({ type: 'digit', digit: '4', atMs: at }),
   'digit:#': (at) => ({ type: 'digit', digit: '#', atMs: at }),
   token: (at) => ({ type: 'token', turn: 2, atMs: at }),
+  progress: (at) => ({ type: 'progress', turn: 2, atMs: at }),
   sentence: (at) => ({ type: 'sentence', turn: 2, atMs: at }),
   modelDone: (at) => ({ type: 'modelDone', turn: 2, next: 'nothing', atMs: at }),
   'modelDone:again': (at) => ({ type: 'modelDone', turn: 2, next: 'again', atMs: at }),
@@ -190,6 +191,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     digit: 'listening',
     'digit:#': 'thinking',
     token: '=',
+    progress: '=',
     sentence: '=',
     modelDone: '=',
     'modelDone:again': '=',
@@ -223,6 +225,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     digit: 'listening',
     'digit:#': 'thinking',
     token: '=',
+    progress: '=',
     sentence: '=',
     modelDone: '=',
     'modelDone:again': '=',
@@ -259,6 +262,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     digit: 'callerSpeaking',
     'digit:#': 'callerSpeaking',
     token: '=',
+    progress: '=',
     sentence: '=',
     modelDone: '=',
     'modelDone:again': '=',
@@ -490,4 +494,30 @@ t.test('a model that rejects a request is not asked again', async (t) => {
 t.test('a recogniser with its own endpointing causes no extra wait', async (t) => {
   const { state } = walk([START, ONSET, { ...FINAL, atMs: 2100 }, OFFSET])
   t.equal(state.phase, 'thinking')
+})
+
+t.test('a model that shows its work is not stalled before its first token, within a bound', async (t) => {
+  const firstLate = (atMs: number): TurnInput => ({ type: 'timer', turn: 2, name: 'modelFirst', atMs })
+  const asked = 2400
+  const lateMs = asked + POLICY.modelFirstTokenMs
+  const late = walk([...HEARD, firstLate(lateMs)])
+  const working = walk([...HEARD, { type: 'progress', turn: 2, atMs: lateMs - 300 }, firstLate(lateMs)])
+  const given = (effects: readonly TurnEffect[]) => effects.some(({ type }) => type === 'cancelModel')
+  t.ok(given(late.effects), 'the silent one is given up')
+  t.notOk(given(working.effects))
+  t.equal(working.state.reply?.modelBusy, true)
+  t.ok(
+    working.effects.some((effect) => effect.type === 'sayPhrase' && effect.phrase === 'wait'),
+    'the filler is spoken meanwhile',
+  )
+  const endMs = asked + POLICY.modelProgressMs
+  const long = walk([...HEARD, { type: 'progress', turn: 2, atMs: endMs - 1 }, firstLate(endMs)])
+  t.ok(given(long.effects), 'the bound')
+})
+
+t.test('the arguments of a tool, written after words, feed the stall timer', async (t) => {
+  const inputs: TurnInput[] = [...HEARD, { type: 'token', turn: 2, atMs: 2800 }]
+  for (let atMs = 3100; atMs <= 6800; atMs += 300) inputs.push({ type: 'progress', turn: 2, atMs })
+  const stall: TurnInput = { type: 'timer', turn: 2, name: 'modelStall', atMs: 6900 }
+  t.equal(walk([...inputs, stall]).state.reply?.modelBusy, true)
 })

@@ -16,6 +16,7 @@ import {
   audioFlow,
   modelDone,
   modelFailed,
+  modelProgress,
   modelTimer,
   modelToken,
   sentence,
@@ -118,6 +119,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
       digit(t, input.digit)
       return
     case 'token':
+    case 'progress':
     case 'sentence':
     case 'toolsRun':
     case 'modelDone':
@@ -128,6 +130,10 @@ function apply(t: TurnDraft, input: TurnInput): void {
       }
       if (input.type === 'token') {
         modelToken(t)
+        return
+      }
+      if (input.type === 'progress') {
+        modelProgress(t)
         return
       }
       if (input.type === 'sentence') {

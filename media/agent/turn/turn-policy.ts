@@ -45,6 +45,8 @@ export interface TurnPolicy {
   readonly models: number
   /** Longest gap between two tokens. */
   readonly modelStallMs: number
+  /** Longest time (ms) to the first token while the model shows that it works. */
+  readonly modelProgressMs: number
   /** Attempts for one reply while nothing of it was spoken. */
   readonly modelAttempts: number
   /** Quick failures within this time allow more attempts, so that they do not end a call. */
@@ -145,6 +147,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     modelSlowMs: SLOW_MS,
     models,
     modelStallMs: 1500,
+    modelProgressMs: 10_000,
     modelAttempts: Math.max(3, models + 1),
     // About the length of the spoken apology.
     retryWindowMs: 2400,

@@ -105,6 +105,8 @@ export interface Reply {
   readonly modelBusy: boolean
   /** Last token of the running attempt. Null before its first token. */
   readonly lastTokenMs: number | null
+  /** Time of the last sign of work before the first token; null before it. */
+  readonly progressMs: number | null
   readonly apologised: boolean
   readonly tools: ToolWait
   /** Number of times that the silence timer fired. */
@@ -210,6 +212,8 @@ export type TurnInput = { readonly atMs: number } & (
   | { readonly type: 'recognitionFailed'; readonly code: string; readonly message: string }
   | { readonly type: 'digit'; readonly digit: string }
   | { readonly type: 'token'; readonly turn: TurnId }
+  /** The model works and has no words yet: it reasons, or writes the arguments of a tool. */
+  | { readonly type: 'progress'; readonly turn: TurnId }
   /** A sentence of the model was given to synthesis. */
   | { readonly type: 'sentence'; readonly turn: TurnId }
   /** The answer is complete and its tools run. `fillerSpoken`: filler words were given to synthesis. */

@@ -109,17 +109,21 @@ export function readWavAudio(bytes: Uint8Array): EncodedAudio | null {
   return null
 }
 
+/** What a message says of its own audio; null stands for the agreed value. */
+export interface NamedFormat {
+  readonly rate: number | null
+  readonly format?: BotFormat
+}
+
 /**
- * Determines the format of a bot's audio: the agreed format, the rate its message names, or its own WAV
- * header. Returns a text with the reason when it cannot be played.
+ * Determines the format of a bot's audio: the agreed format, the encoding and rate its message names, or its
+ * own WAV header. Returns a text with the reason when it cannot be played.
  */
-export function readAudio(
-  agreed: AudioFormat,
-  audio: Uint8Array,
-  rate: number | null,
-): EncodedAudio | string {
+export function readAudio(agreed: AudioFormat, audio: Uint8Array, named: NamedFormat): EncodedAudio | string {
   if (isWav(audio)) return readWavAudio(audio) ?? 'a WAV must be mono, in linear16, mulaw or alaw'
-  const sound = rate === null || rate === agreed.rate ? agreed : audioFormatOf(agreed.encoding, rate)
+  const { rate, format = agreed.encoding } = named
+  const same = format === agreed.encoding && (rate === null || rate === agreed.rate)
+  const sound = same ? agreed : audioFormatOf(format, rate ?? agreed.rate)
   return sound === null ? `sound of ${rate} Hz cannot be played` : { format: sound, bytes: audio }
 }
 

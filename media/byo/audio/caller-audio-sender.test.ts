@@ -28,10 +28,13 @@ function rig(more: Partial<BotSpec> = {}) {
   if (format === null) throw new Error('no such format')
   const sender = new CallerAudioSender(dialect, format, 8000)
   const sent: (string | Buffer)[] = []
-  const state = { bufferedBytes: 0 }
+  const state = { bufferedBytes: 0, unreadMs: 0 }
   const socket = {
     get bufferedBytes() {
       return state.bufferedBytes
+    },
+    get unreadMs() {
+      return state.unreadMs
     },
     send: (message: string | Buffer) =>
       sent.push(typeof message === 'string' ? message : Buffer.from(message)),
@@ -42,7 +45,9 @@ function rig(more: Partial<BotSpec> = {}) {
       sender.send({ pcm: new Int16Array(160).fill(frames * 8), rate: 8000, at: frames * 160 }, socket)
     }
   }
-  return { sender, sent, state, send }
+  const sendAt = (at: number, value: number) =>
+    sender.send({ pcm: new Int16Array(160).fill(value), rate: 8000, at }, socket)
+  return { sender, sent, state, send, sendAt }
 }
 
 const stamp = (message: string | Buffer | undefined) => JSON.parse(String(message)).media.timestamp as string
@@ -87,3 +92,51 @@ t.test('a bot that does not read loses audio older than a second, then continues
   )
   t.equal(sender.acceptedMs, 102 * 20)
 })
+
+t.test('a bot that confirms nothing is given nothing more, and continues in order', async (t) => {
+  const { sender, sent, state, send } = rig()
+  send(1)
+  state.unreadMs = 200
+  send(10)
+  t.equal(sent.length, 1)
+  state.unreadMs = 100
+  send(1)
+  t.strictSame(
+    sent.map(stamp).map(Number),
+    Array.from({ length: 12 }, (_, i) => i * 20),
+  )
+  t.equal(sender.droppedMs, 0)
+})
+
+t.test("the time line follows the caller's over an hour of gaps", async (t) => {
+  for (const type of ['static', 'exotel']) {
+    const { sender, sendAt } = rig({ type, format: 'linear16' })
+    let at = 0
+    for (let i = 0; i < 3_600; i++) {
+      // 600 ms of speech, then a gap that is no multiple of a frame.
+      for (let frame = 0; frame < 30; frame++, at += 160) sendAt(at, 500)
+      at += 3_200 - 37 * (i % 9)
+      const behindMs = at / 8 - sender.acceptedMs
+      if (behindMs < 0 || behindMs > 400 + 20) t.fail(`${type}: ${behindMs} ms behind after gap ${i}`)
+    }
+    sendAt(at, 500)
+    t.ok(Math.abs(at / 8 + 20 - sender.acceptedMs) < 20, `${type}: ${at / 8 + 20 - sender.acceptedMs} ms`)
+  }
+})
+
+t.test(
+  'silence that repeats a part of the time line is not sent, and a long gap is not filled',
+  async (t) => {
+    const { sender, sent, sendAt } = rig()
+    sendAt(0, 500)
+    sendAt(160, 500)
+    sendAt(0, 0)
+    sendAt(160, 0)
+    sendAt(320, 500)
+    t.strictSame(sent.map(stamp), ['0', '20', '40'])
+    sendAt(320 + 160 + 8 * 5_000, 500)
+    t.equal(sent.length, 4)
+    t.equal(stamp(sent[3]), '5060')
+    t.equal(sender.acceptedMs, 5_080)
+  },
+)

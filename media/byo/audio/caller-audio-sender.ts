@@ -5,17 +5,20 @@ import type { BotConnection } from '../transport/bot-connection.js'
 import { type AudioFormat, encodeAudio } from './audio-format.js'
 
 /**
- * Audio on its way to the bot (ms): some in the socket's buffer, the rest held here, where the oldest can be
- * dropped.
+ * Audio on its way to the bot (ms): some in the buffers of the sockets, the rest held here, where the oldest
+ * can be dropped. A stall is noticed after UNREAD_MS and one interval of the confirmations.
  */
 const SOCKET_MS = 250
+const UNREAD_MS = 150
 const HELD_MS = 750
+/** Longest gap in the caller's frames that silence fills (ms); the time line jumps over a longer one. */
+const MAX_FILL_MS = 1_000
 /** Bytes of a message besides its payload, estimated. */
 const ENVELOPE_BYTES = 200
 
 /**
- * Encodes the caller's frames and sends them to the bot as messages. A bot that stops reading loses the
- * oldest part of the last second.
+ * Encodes the caller's frames and sends them to the bot as messages. Their time line follows the positions of
+ * the frames: silence fills gaps. A bot that stops reading loses all but the last second.
  */
 export class CallerAudioSender {
   /** Audio dropped because the bot did not read (ms). */
@@ -30,18 +33,21 @@ export class CallerAudioSender {
   /** Length of the header before the audio of a message (bytes). */
   readonly #headerBytes: number
   readonly #message: Buffer
-  readonly #held: Buffer[]
+  readonly #held: { bytes: Buffer; atMs: number }[]
   #heldFrom = 0
   #heldCount = 0
-  #heldAtMs = 0
   #filled = 0
   /** Start of the message being filled, relative to the start of the stream (ms). */
   #atMs = 0
+  /** Position (samples) at which the next frame is expected, or NaN before the first one. */
+  #expected = Number.NaN
+  readonly #silence: Int16Array
 
   constructor(wireFormat: WireFormat, format: AudioFormat, rate: SessionRate) {
     this.#wireFormat = wireFormat
     this.#format = format
     this.#resampler = format.rate === rate ? null : openResampler(rate, format.rate as 8000 | 16000 | 24000)
+    this.#silence = new Int16Array(rate / 50)
     this.#messageMs = FRAME_MS * wireFormat.framesPerMessage
     this.#messageBytes = format.frameBytes * wireFormat.framesPerMessage
     const { audioHeader } = wireFormat
@@ -50,43 +56,62 @@ export class CallerAudioSender {
     audioHeader?.copy(this.#message)
     const wireBytes = audioHeader === null ? (this.#messageBytes * 4) / 3 : this.#messageBytes
     this.#limit = Math.ceil(((wireBytes + ENVELOPE_BYTES) * SOCKET_MS) / this.#messageMs)
-    this.#held = Array.from({ length: Math.ceil(HELD_MS / this.#messageMs) }, () => Buffer.alloc(0))
+    this.#held = Array.from({ length: Math.ceil(HELD_MS / this.#messageMs) }, () => ({
+      bytes: Buffer.alloc(0),
+      atMs: 0,
+    }))
   }
 
   /** Audio accepted so far (ms), dropped audio included. */
   get acceptedMs(): number {
-    return this.#atMs
+    return this.#atMs + (this.#filled / this.#messageBytes) * this.#messageMs
   }
 
   send(frame: AudioFrame, connection: BotConnection): void {
-    const pcm = this.#resampler === null ? frame.pcm : this.#resampler.process(frame.pcm)
+    const { pcm, at } = frame
+    const size = pcm.length
+    if (Number.isNaN(this.#expected)) this.#expected = at
+    if (this.#expected - at >= size && isSilent(pcm)) return
+    // Gaps need not be whole frames: the rest of one adds to the next.
+    const missing = Math.max(0, Math.floor((at - this.#expected) / size))
+    if (missing > MAX_FILL_MS / FRAME_MS) this.#atMs += missing * FRAME_MS
+    else for (let i = 0; i < missing; i++) this.#append(this.#silence, connection)
+    this.#append(pcm, connection)
+    this.#expected += (missing + 1) * size
+  }
+
+  #append(frame: Int16Array, connection: BotConnection): void {
+    const pcm = this.#resampler === null ? frame : this.#resampler.process(frame)
     this.#filled += encodeAudio(this.#format.encoding, pcm, this.#message, this.#headerBytes + this.#filled)
     if (this.#filled < this.#messageBytes) return
     this.#filled = 0
     if (this.#heldCount > 0) this.#release(connection)
-    if (this.#heldCount > 0 || connection.bufferedBytes > this.#limit) this.#hold()
+    if (this.#heldCount > 0 || this.#isBehind(connection)) this.#hold()
     else this.#send(this.#message, this.#atMs, connection)
     this.#atMs += this.#messageMs
+  }
+
+  #isBehind(connection: BotConnection): boolean {
+    return connection.bufferedBytes > this.#limit || connection.unreadMs > UNREAD_MS
   }
 
   #hold(): void {
     if (this.#heldCount === this.#held.length) {
       this.#heldFrom = (this.#heldFrom + 1) % this.#held.length
       this.#heldCount--
-      this.#heldAtMs += this.#messageMs
       this.droppedMs += this.#messageMs
     }
-    if (this.#heldCount === 0) this.#heldAtMs = this.#atMs
-    this.#held[(this.#heldFrom + this.#heldCount) % this.#held.length] = Buffer.from(this.#message)
+    const bytes = Buffer.from(this.#message)
+    this.#held[(this.#heldFrom + this.#heldCount) % this.#held.length] = { bytes, atMs: this.#atMs }
     this.#heldCount++
   }
 
   #release(connection: BotConnection): void {
-    while (this.#heldCount > 0 && connection.bufferedBytes <= this.#limit) {
-      this.#send(this.#held[this.#heldFrom] as Buffer, this.#heldAtMs, connection)
+    while (this.#heldCount > 0 && !this.#isBehind(connection)) {
+      const held = this.#held[this.#heldFrom]
+      if (held !== undefined) this.#send(held.bytes, held.atMs, connection)
       this.#heldFrom = (this.#heldFrom + 1) % this.#held.length
       this.#heldCount--
-      this.#heldAtMs += this.#messageMs
     }
   }
 
@@ -94,4 +119,9 @@ export class CallerAudioSender {
     const { audioHeader } = this.#wireFormat
     connection.send(audioHeader === null ? this.#wireFormat.media(bytes.toString('base64'), atMs) : bytes)
   }
+}
+
+function isSilent(pcm: Int16Array): boolean {
+  for (let i = 0; i < pcm.length; i++) if (pcm[i] !== 0) return false
+  return true
 }

@@ -2,8 +2,10 @@ import t from 'tap'
 import { audioFormatOf } from './audio-format.js'
 import { LatencyController } from './latency-controller.js'
 
+const MULAW_SILENCE = 0xff
+
 /** Runs a bot and the frame clock on one time line. `arrivals` is the audio (ms) that arrives at a tick. */
-function run(arrivals: (ms: number) => number, seconds: number, sent = (ms: number) => ms) {
+function run(arrivals: (ms: number) => number, seconds: number, sent = (ms: number) => ms, sample = 0) {
   const format = audioFormatOf('mulaw', 8000)
   if (format === null) throw new Error('no such format')
   const controller = new LatencyController(8000, () => false)
@@ -14,7 +16,8 @@ function run(arrivals: (ms: number) => number, seconds: number, sent = (ms: numb
   let lastTrim = 0
   for (let ms = 0; ms < seconds * 1000; ms += 20) {
     const arrived = arrivals(ms)
-    if (arrived > 0) controller.enqueue({ format, bytes: new Uint8Array(arrived * 8) }, ms, sent(ms))
+    if (arrived > 0)
+      controller.enqueue({ format, bytes: new Uint8Array(arrived * 8).fill(sample) }, ms, sent(ms))
     if (!controller.pull(frame, ms)) gaps++
     const before = controller.trimmedMs
     controller.trimBacklog(ms)
@@ -42,6 +45,29 @@ t.test('an echo after a network stall still counts as real-time', async (t) => {
 t.test('a bot on time loses nothing', async (t) => {
   t.equal(run(() => 20, 60).trimmed, 0)
   t.equal(run((ms) => (ms % 60 === 0 ? 60 : 0), 60).trimmed, 0, 'in pieces of 60 ms')
+})
+
+t.test('a bot that is always two pieces ahead loses nothing of its speech', async (t) => {
+  for (const pieceMs of [20, 40, 60])
+    for (const startMs of [0, 1_000]) {
+      for (const pauseMs of [0, 60, 100, 200, 500, 1_500]) {
+        const periodMs = 3_000 + pauseMs
+        const arrivals = (ms: number) => {
+          const at = (ms - startMs) % periodMs
+          if (at < 0 || at >= 3_000 - pieceMs || at % pieceMs !== 0) return 0
+          return at === 0 ? 2 * pieceMs : pieceMs
+        }
+        const ahead = run(arrivals, 30)
+        t.equal(ahead.trimmed, 0, `pieces of ${pieceMs} ms, pauses of ${pauseMs} ms from ${startMs} ms`)
+      }
+    }
+})
+
+t.test('after a stall, a bot is as far ahead as it was before', async (t) => {
+  const stalled = run((ms) => (ms === 0 ? 60 : ms >= 5_000 && ms < 5_300 ? 0 : ms === 5_300 ? 320 : 20), 10)
+  const steady = run((ms) => (ms === 0 ? 60 : 20), 10)
+  t.equal(steady.trimmed, 0)
+  t.equal(stalled.waiting, steady.waiting)
 })
 
 t.test('speech that arrives faster than real time is played completely', async (t) => {
@@ -100,4 +126,9 @@ t.test('audio that always waits part of a frame moves the frame clock earlier, w
   }
   t.equal(phaseMs, 15, 'whole steps of 5 ms, and 2 ms stay')
   t.equal(controller.trimmedMs, 0)
+})
+
+t.test('a lead is cut short in silence', async (t) => {
+  const quiet = run((ms) => (ms < 1_000 ? 0 : ms === 1_000 ? 80 : 20), 10, undefined, MULAW_SILENCE)
+  t.ok(quiet.waiting <= 20, `${quiet.waiting} ms wait`)
 })

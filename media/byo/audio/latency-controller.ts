@@ -1,4 +1,4 @@
-import type { SessionRate } from '../../base/frame.js'
+import { FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { PHASE_MS as STEP_MS } from '../../session/frame-clock.js'
 import { durationMs, type EncodedAudio } from './audio-format.js'
 import { LatencyMonitor } from './latency-monitor.js'
@@ -19,8 +19,8 @@ const MAX_STEPS = 8
 
 /**
  * The bot's audio on its way to the caller. Keeps the playback queue short while the bot speaks in real time:
- * advances the frame clock when audio waits longer than necessary, and skips whole frames of a standing
- * backlog.
+ * advances the frame clock when audio waits longer than necessary, skips what a stall made late, and skips
+ * silence of any other standing backlog.
  */
 export class LatencyController {
   readonly queue: PlaybackQueue
@@ -33,6 +33,10 @@ export class LatencyController {
   #patience = MAX_PATIENCE
   /** Time (ms) of the first tick that found the queue empty after audio. */
   #emptySinceMs = Number.NaN
+  /** Length (ms) of the frames played without audio since then. */
+  #emptyMs = 0
+  /** The last tick played audio. */
+  #hasAudio = false
 
   /**
    * @param advancePhase moves the frame clock earlier by whole steps (ms) from now on; returns false when it
@@ -49,9 +53,11 @@ export class LatencyController {
    */
   enqueue(audio: EncodedAudio, nowMs: number, sentMs: number): boolean {
     const { underruns } = this.queue
+    const emptyMs = this.#emptyMs
     if (!this.queue.enqueue(audio.bytes, audio.format, nowMs)) return false
     if (this.queue.underruns > underruns) this.#monitor.underrun(nowMs, nowMs - this.#emptySinceMs)
-    this.#monitor.audioArrived(durationMs(audio), nowMs, sentMs)
+    this.#monitor.audioArrived(durationMs(audio), nowMs, sentMs, emptyMs)
+    this.#emptyMs = 0
     return true
   }
 
@@ -68,17 +74,27 @@ export class LatencyController {
   /** Writes the next 20 ms into `into`; returns false when there is no audio. */
   pull(into: Int16Array, nowMs: number): boolean {
     const hasAudio = this.queue.pull(into)
+    this.#hasAudio = hasAudio
     if (this.#patience < MAX_PATIENCE) this.#patience++
-    if (!this.queue.dry) this.#emptySinceMs = Number.NaN
-    else if (Number.isNaN(this.#emptySinceMs)) this.#emptySinceMs = nowMs
+    if (!this.queue.dry) {
+      this.#emptySinceMs = Number.NaN
+      this.#emptyMs = 0
+      return hasAudio
+    }
+    if (Number.isNaN(this.#emptySinceMs)) this.#emptySinceMs = nowMs
+    this.#emptyMs += FRAME_MS
     return hasAudio
   }
 
   /** Runs on each tick after `pull` and keeps the playout delay as short as possible. */
   trimBacklog(nowMs: number): void {
     const waitedMs = Math.max(0, nowMs - this.queue.arrivedMs, this.queue.queuedMs)
-    const excessMs = this.#monitor.framePlayed(waitedMs, nowMs)
-    if (excessMs > 0) this.trimmedMs += this.queue.skip(excessMs)
+    const lateMs = this.#monitor.framePlayed(waitedMs, nowMs, this.#hasAudio)
+    if (lateMs > 0) this.trimmedMs += this.queue.skip(lateMs)
+    else if (this.#monitor.surplusMs >= FRAME_MS && this.queue.quietFor(FRAME_MS)) {
+      this.trimmedMs += this.queue.skip(FRAME_MS)
+      this.#monitor.silenceSkipped(FRAME_MS, nowMs)
+    }
     const steps = Math.floor(this.#monitor.residualMs / STEP_MS)
     if (steps > 0) this.#advance(steps, nowMs)
   }

@@ -16,6 +16,8 @@ const KEY_MS = 320
 const PAUSE_FRAMES = 25
 /** Cross-fade (ms) from the skipped audio into what follows, so that there is no click. */
 const FADE_MS = 5
+/** Largest sample of silence: -48 dB, above the noise floor of mu-law. */
+const QUIET_PEAK = 128
 /** Lengths are counted in 1/48000 s, a whole number per sample for all rates but 22050 and 44100 Hz. */
 const TICKS_PER_MS = 48
 /** Highest supported sample rate (Hz). */
@@ -196,6 +198,26 @@ export class PlaybackQueue {
     }
     this.#reachMarkers()
     return (before - this.#ticks) / TICKS_PER_MS
+  }
+
+  /** Returns whether the next `ms` of audio (at most 20) are queued and silent. */
+  quietFor(ms: number): boolean {
+    let left = ms * TICKS_PER_MS
+    for (let i = this.#head; left > 0; i++) {
+      const item = this.#items[i]
+      if (item === undefined) return false
+      if (!isChunk(item)) continue
+      const { sound, bytes, offset } = item
+      const perSample = 48_000 / sound.rate
+      const samples = Math.min((bytes.length - offset) / sound.bytesPerSample, Math.floor(left / perSample))
+      if (samples === 0) return true
+      decodeAudio(sound, bytes, offset, samples, this.#scratch, 0)
+      for (let at = 0; at < samples; at++) {
+        if (Math.abs(this.#scratch[at] as number) > QUIET_PEAK) return false
+      }
+      left -= samples * perSample
+    }
+    return true
   }
 
   /** Writes the next 20 ms into `into`; returns false when there is no audio. */

@@ -14,14 +14,31 @@ export const twilioSignature: Authenticate = (secret, { url }) => ({
 })
 
 /**
- * Returns the signature in the header `name` and the nonce beside it. The signed text is the URL as an HTTP
- * URL with a sorted query. https://docs.plivo.com/docs/messaging/concepts/signature-validation
+ * Returns the signature in the header `name` and the nonce beside it. The signed text is the URL as
+ * `plivoText` writes it. https://docs.plivo.com/docs/messaging/concepts/signature-validation
  */
 export function plivoSignature(name: string): Authenticate {
   return (secret, { url, nonce }) => {
-    const signed = new URL(url.replace(/^ws/, 'http'))
-    signed.searchParams.sort()
-    const signature = createHmac('sha256', secret).update(`${signed.href}.${nonce}`).digest('base64')
+    const signature = createHmac('sha256', secret)
+      .update(`${plivoText(url)}.${nonce}`)
+      .digest('base64')
     return { [name]: signature, [`${name}-nonce`]: nonce }
   }
+}
+
+/**
+ * Returns the URL that Plivo's SDKs compare: with the scheme of HTTP, without a fragment, its query decoded,
+ * sorted by name and then by value, and joined without encoding it again.
+ */
+function plivoText(url: string): string {
+  const { origin, pathname, searchParams } = new URL(url.replace(/^ws/, 'http'))
+  const pairs = [...searchParams].sort(
+    ([name, value], [other, otherValue]) => compare(name, other) || compare(value, otherValue),
+  )
+  const query = pairs.map(([name, value]) => `${name}=${value}`).join('&')
+  return `${origin}${pathname}${query === '' ? '' : `?${query}`}`
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }

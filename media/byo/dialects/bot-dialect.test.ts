@@ -14,7 +14,7 @@ const ACME = {
   parameters: 'none',
   authenticate: (secret, request) => ({ ...bearerToken(secret, request), 'x-nonce': request.nonce }),
   rateParameter: 'hz',
-  subprotocols: ['acme.v1'],
+  subprotocols: [['acme.v1']],
 } as const satisfies BotDialect
 
 const SPEC: BotSpec = {
@@ -37,7 +37,7 @@ t.test('one value describes a new type of bot', async (t) => {
     transport: 'websocket',
     url: 'wss://bot.example.com/talk?hz=8000',
     headers: { 'x-call-id': 'call', authorization: 'Bearer s', 'x-nonce': 'n' },
-    subprotocols: ['acme.v1'],
+    subprotocols: [['acme.v1']],
   })
   t.ok(supportsAudio(ACME, { format: 'mulaw', sampleRate: 8000 }))
   t.notOk(supportsAudio(ACME, { format: 'mulaw', sampleRate: 16_000 }))

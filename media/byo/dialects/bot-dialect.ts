@@ -19,8 +19,8 @@ export interface BotDialect<Type extends string = string> {
   readonly query?: boolean
   /** Query parameter that tells the bot the sample rate; absent when there is none. */
   readonly rateParameter?: string
-  /** WebSocket subprotocols to offer, one per connection attempt; null offers none, which is the default. */
-  readonly subprotocols?: readonly (string | null)[]
+  /** WebSocket subprotocols to offer, one list per connection attempt; one empty list is the default. */
+  readonly subprotocols?: readonly (readonly string[])[]
   /** The vendor's REST request that ends a call; null when its bots use none. */
   readonly hangUp: HangUpRoute | null
   /** Opens the wire format of one stream. */
@@ -60,6 +60,12 @@ export interface HangUpRefusal {
   readonly requestId: string
   /** Documentation of the error code. */
   readonly url: string
+}
+
+/** Returns the sample rate (Hz) that the bot's URL names, or null when it names none. NaN is not a number. */
+export function namedRate({ rateParameter }: BotDialect, url: string): number | null {
+  const named = rateParameter === undefined ? null : new URL(url).searchParams.get(rateParameter)
+  return named === null ? null : Number(named)
 }
 
 /** Returns true when bots of the dialect support the audio. */

@@ -1,5 +1,6 @@
 import { parseForeignJson } from '../../base/foreign-text.js'
 import { FRAME_MS } from '../../base/frame.js'
+import type { BotFormat } from '../bot-spec.js'
 import type { BotCommand, TransferRequest } from './wire-format.js'
 
 /*
@@ -68,13 +69,15 @@ export function numberValue(value: unknown): number | null {
 /** Makes a play command from base64 audio. */
 export function playCommand(
   payload: unknown,
-  more: { rate?: number | null; id?: string | null } = {},
+  more: { rate?: number | null; id?: string | null; format?: BotFormat | null } = {},
 ): BotCommand {
   if (typeof payload !== 'string')
     return { type: 'fault', code: 'bad_frame', message: 'media has no payload' }
   const audio = fromBase64(payload)
   if (audio === null) return { type: 'fault', code: 'bad_audio', message: 'the payload is not base64' }
-  return { type: 'play', audio, rate: more.rate ?? null, id: more.id ?? null }
+  const play = { type: 'play', audio, rate: more.rate ?? null, id: more.id ?? null } as const
+  const format = more.format ?? null
+  return format === null ? play : { ...play, format }
 }
 
 /**

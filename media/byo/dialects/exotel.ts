@@ -7,7 +7,7 @@ import type { StopReason, StreamInfo } from './wire-format.js'
 /*
  * Exotel's Voicebot applet: snake case, linear16, 100 ms per message. The query parameters of the URL are
  * repeated when the stream begins. Bots hang up by closing the socket.
- * https://developer.exotel.com/docs/agentstream/stream-voicebot-applet
+ * https://developer.exotel.com/docs/agentstream/websocket-protocol
  */
 
 class Exotel extends MediaStreamsDialect {
@@ -28,9 +28,10 @@ class Exotel extends MediaStreamsDialect {
       to: spec.to,
       custom_parameters: { ...Object.fromEntries(new URL(spec.url).searchParams), ...spec.customParameters },
       media_format: {
-        encoding: 'base64',
+        encoding: 'audio/x-raw',
         sample_rate: String(spec.sampleRate),
-        bit_rate: `${(spec.sampleRate * 16) / 1000}kbps`,
+        // Bits of a sample, in spite of the name.
+        bit_rate: '16',
       },
     }
     return [JSON.stringify({ event: 'connected' }), this.event('start', start)]

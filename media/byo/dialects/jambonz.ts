@@ -121,8 +121,8 @@ export const JAMBONZ = {
   audio: [['linear16', WIDEBAND]],
   parameters: 'map',
   authenticate: basicCredentials,
-  // What jambonz really offers, unlike its documentation; some servers want none.
-  subprotocols: ['audio.drachtio.org', null],
+  // The names of its own SDK and of its documentation; a bot selects the one it knows, and some want none.
+  subprotocols: [['audio.drachtio.org', 'audio.jambonz.org'], []],
   hangUp: null,
   open: (stream) => new Jambonz(stream),
 } as const satisfies BotDialect

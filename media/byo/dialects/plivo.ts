@@ -1,10 +1,12 @@
 import type { Digit } from '../../base/frame.js'
+import type { BotFormat } from '../bot-spec.js'
 import { plivoSignature } from './authentication.js'
 import { type BotDialect, NARROWBAND, WIDEBAND } from './bot-dialect.js'
 import {
   BAD_JSON,
   dtmfCommand,
   extensionCommand,
+  type Message,
   markCommand,
   numberValue,
   objectField,
@@ -97,10 +99,8 @@ class Plivo implements WireFormat {
     if (message === null) return BAD_JSON
     const event = stringValue(message.event) ?? ''
     switch (event) {
-      case 'playAudio': {
-        const media = objectField(message, 'media')
-        return playCommand(media.payload, { rate: numberValue(media.sampleRate) })
-      }
+      case 'playAudio':
+        return playAudio(objectField(message, 'media'))
       case 'checkpoint':
         return markCommand(message.name)
       case 'clearAudio':
@@ -124,6 +124,35 @@ class Plivo implements WireFormat {
       ...body,
     })
   }
+}
+
+/** Encodings by content type; a WAV names its encoding itself, and headerless audio has the agreed one. */
+const ENCODINGS: Readonly<Record<string, BotFormat | null>> = {
+  '': null,
+  raw: null,
+  'audio/raw': null,
+  wav: null,
+  'audio/wav': null,
+  'audio/x-wav': null,
+  'audio/wave': null,
+  'audio/x-mulaw': 'mulaw',
+  'audio/mulaw': 'mulaw',
+  'audio/basic': 'mulaw',
+  'audio/x-l16': 'linear16',
+  'audio/l16': 'linear16',
+}
+
+/** Reads `playAudio`, whose content type and sample rate describe its payload whatever was agreed. */
+function playAudio(media: Message): BotCommand {
+  const [name = '', ...parameters] = (stringValue(media.contentType) ?? '').toLowerCase().split(';')
+  const format = ENCODINGS[name.trim()]
+  if (format === undefined) {
+    return { type: 'fault', code: 'bad_audio', message: `contentType ${name.slice(0, 64)} is not supported` }
+  }
+  const stated = parameters.join(';').match(/\brate=(\d+)/)?.[1]
+  // Plivo knows no other rate of mu-law. L16 without a rate has the rate of the stream.
+  const rate = numberValue(media.sampleRate) ?? numberValue(stated) ?? (format === 'mulaw' ? 8000 : null)
+  return playCommand(media.payload, { rate, format })
 }
 
 export const PLIVO = {

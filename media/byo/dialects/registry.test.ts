@@ -215,7 +215,7 @@ t.test('exotel', async (t) => {
         from: BASE.from,
         to: BASE.to,
         custom_parameters: { k: 'v', k2: 'v2' },
-        media_format: { encoding: 'base64', sample_rate: '8000', bit_rate: '128kbps' },
+        media_format: { encoding: 'audio/x-raw', sample_rate: '8000', bit_rate: '16' },
       },
     },
   ])
@@ -395,8 +395,21 @@ const READS: Readonly<Record<Exclude<BotType, 'audiosocket'>, readonly (readonly
   plivo: [
     [
       `{"event":"playAudio","media":{"contentType":"audio/x-mulaw","sampleRate":8000,"payload":"${B64}"}}`,
-      sound({ rate: 8000 }),
+      sound({ rate: 8000, format: 'mulaw' }),
     ],
+    [
+      `{"event":"playAudio","media":{"contentType":"audio/x-l16","sampleRate":"16000","payload":"${B64}"}}`,
+      sound({ rate: 16_000, format: 'linear16' }),
+    ],
+    [
+      `{"event":"playAudio","media":{"contentType":"audio/x-l16;rate=8000","payload":"${B64}"}}`,
+      sound({ rate: 8000, format: 'linear16' }),
+    ],
+    [
+      `{"event":"playAudio","media":{"contentType":"audio/x-mulaw","payload":"${B64}"}}`,
+      sound({ rate: 8000, format: 'mulaw' }),
+    ],
+    [`{"event":"playAudio","media":{"payload":"${B64}"}}`, sound()],
     [
       `{"event":"playAudio","media":{"contentType":"wav","sampleRate":"16000","payload":"${B64}"}}`,
       sound({ rate: 16_000 }),
@@ -462,6 +475,10 @@ t.test('messages of bots are parsed', async (t) => {
     const status = json(dialect.transfer({ id: 't1', status: 'rejected', code: 'not_supported' }))
     t.match(status, { event: 'transfer', transfer: { id: 't1', status: 'rejected', code: 'not_supported' } })
   }
+  t.match(
+    open('plivo').readText(`{"event":"playAudio","media":{"contentType":"audio/mpeg","payload":"${B64}"}}`),
+    { type: 'fault', code: 'bad_audio', message: 'contentType audio/mpeg is not supported' },
+  )
   const native = open('static')
   t.match(native.readText('{"event":"media","media":{}}'), { type: 'fault', code: 'bad_frame' })
   t.match(native.readText('{"event":"media","media":{"payload":"***"}}'), {

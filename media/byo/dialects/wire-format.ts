@@ -1,6 +1,6 @@
 import type { Digit, DtmfTiming } from '../../base/frame.js'
 import type { CloseReason } from '../../session/endpoint.js'
-import type { BotSpec } from '../bot-spec.js'
+import type { BotFormat, BotSpec } from '../bot-spec.js'
 
 /** Error codes of the native protocol. */
 export type BotErrorCode =
@@ -45,6 +45,8 @@ export type BotCommand =
       readonly audio: Uint8Array
       /** Sample rate (Hz) of this audio alone; null stands for the agreed rate. */
       readonly rate: number | null
+      /** Encoding of this audio alone; absent for the agreed one. */
+      readonly format?: BotFormat
       /** Id that is acknowledged when the audio was played, or null. */
       readonly id: string | null
       /** Replaces the queued audio instead of following it. */
@@ -74,7 +76,7 @@ export interface StreamInfo {
   readonly spec: BotSpec
   /** A UUID. */
   readonly streamId: string
-  /** Unix time (ms) of the start of the stream. */
+  /** Unix time (ms) of the start of the stream; not known before `opening`. */
   readonly startedAt: number
 }
 

@@ -21,7 +21,7 @@ import { ReadBudget } from './read-budget.js'
 const FRAME_MS = 0.002
 
 /** Connects over TLS, or over plain TCP when the URL says so. */
-export const dialAudioSocket: Dialer = ({ handshake, clock, lookup, events }, _subprotocol, attempt) => {
+export const dialAudioSocket: Dialer = ({ handshake, clock, lookup, events }, _subprotocols, attempt) => {
   const { protocol, hostname, port } = new URL(handshake.url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const target = { host, port: Number(port), lookup }
@@ -68,6 +68,8 @@ class AudioSocketConnection implements BotConnection {
     socket.on('close', () => this.#closed())
     this.#watch()
   }
+
+  readonly unreadMs = 0
 
   get bufferedBytes(): number {
     return this.#socket.writableLength

@@ -55,7 +55,7 @@ async function dial(url: string, more: { clock?: Clock; resolve?: Resolver; allo
   })
   const connection = await connectBot(
     {
-      handshake: { transport: 'websocket', url, headers: { 'x-call-id': 'c' }, subprotocols: [null] },
+      handshake: { transport: 'websocket', url, headers: { 'x-call-id': 'c' }, subprotocols: [[]] },
       clock,
       lookup: openSafeResolver(allowPrivate, ...(resolve === undefined ? [] : [resolve])).lookupOf(''),
       allowPrivate,

@@ -42,6 +42,11 @@ export interface BotConnectionEvents {
 export interface BotConnection {
   /** Bytes accepted and not yet taken by the operating system. */
   readonly bufferedBytes: number
+  /**
+   * Time (ms) for which the bot has been late to confirm what it read; 0 while it is on time. The buffers of
+   * both operating systems hold what was sent since. Always 0 on a transport without confirmations.
+   */
+  readonly unreadMs: number
   readonly open: boolean
   /** Sends text, or a binary message, which may be changed once this returns. */
   send(message: string | Buffer): void
@@ -79,4 +84,8 @@ export function connectionFailureText(error: Error): string {
  * Starts to connect. The returned function abandons the attempt and closes a connection that opens
  * nevertheless.
  */
-export type Dialer = (options: DialOptions, subprotocol: string | null, attempt: DialAttempt) => () => void
+export type Dialer = (
+  options: DialOptions,
+  subprotocols: readonly string[],
+  attempt: DialAttempt,
+) => () => void

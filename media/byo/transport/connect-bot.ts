@@ -33,7 +33,7 @@ export async function connectBot(options: ConnectOptions, scope: Scope): Promise
   const { handshake, clock, allowPrivate } = options
   const problem = problemOf(handshake.url, handshake.transport, allowPrivate)
   if (problem !== null) return { ok: false, reason: problem, status: null }
-  const [first = null, second = first] = handshake.subprotocols
+  const [first = [], second = first] = handshake.subprotocols
   const deadline = clock.now() + CONNECT_MS
   const opened = await attempt(options, first, deadline, scope)
   const final = !opened.ok && opened.status !== null && FINAL_STATUSES.includes(opened.status)
@@ -57,7 +57,7 @@ function problemOf(url: string, transport: BotTransport, allowPrivate: boolean):
 
 function attempt(
   options: ConnectOptions,
-  subprotocol: string | null,
+  subprotocols: readonly string[],
   deadline: number,
   scope: Scope,
 ): Promise<ConnectResult> {
@@ -77,7 +77,7 @@ function attempt(
     }
     let giveUp = (): void => {}
     try {
-      giveUp = DIALS[handshake.transport](options, subprotocol, {
+      giveUp = DIALS[handshake.transport](options, subprotocols, {
         opened(connection) {
           if (settle({ ok: true, connection: connection })) events.opened(connection)
           else connection.terminate()

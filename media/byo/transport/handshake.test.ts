@@ -54,6 +54,37 @@ t.test('addresses and subprotocols', async (t) => {
   const named = 'wss://bot.example.com/talk?sample-rate=8000'
   t.equal(handshakeOf(spec('exotel', { url: named }), 'n').url, named, 'what the customer wrote stays')
   t.equal(handshakeOf(spec('static'), 'n').url, 'wss://bot.example.com/talk?b=2&a=1')
-  t.strictSame(handshakeOf(spec('static'), 'n').subprotocols, [null])
-  t.strictSame(handshakeOf(spec('jambonz'), 'n').subprotocols, ['audio.drachtio.org', null])
+  t.strictSame(handshakeOf(spec('static'), 'n').subprotocols, [[]])
+  t.strictSame(handshakeOf(spec('jambonz'), 'n').subprotocols, [
+    ['audio.drachtio.org', 'audio.jambonz.org'],
+    [],
+  ])
+})
+
+t.test('Plivo compares a decoded and sorted query', async (t) => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['', ''],
+    ['?', ''],
+    ['?name=a%20b', '?name=a b'],
+    ['?name=a+b', '?name=a b'],
+    ['?t=a%2Bb', '?t=a+b'],
+    ['?u=https://x', '?u=https://x'],
+    ['?q=a,b', '?q=a,b'],
+    ['?a=2&a=1', '?a=1&a=2'],
+    ['?b=2&a=1&B=3', '?B=3&a=1&b=2'],
+    ['?flag&a=', '?a=&flag='],
+    ['?a=1#part', '?a=1'],
+  ]
+  for (const [query, signed] of cases) {
+    const { headers } = handshakeOf(
+      spec('plivo', { url: `wss://bot.example.com:8443/t%20k/${query}` }),
+      'nonce',
+    )
+    const text = `https://bot.example.com:8443/t%20k/${signed}.nonce`
+    t.equal(
+      headers['x-plivo-signature-v3'],
+      createHmac('sha256', 'user:secret').update(text).digest('base64'),
+      query,
+    )
+  }
 })

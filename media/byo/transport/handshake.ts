@@ -7,15 +7,15 @@ export interface Handshake {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /**
-   * Subprotocols to offer, one per attempt, in this order; null offers none. A client that offers one fails
-   * with the many servers that select none.
+   * Subprotocols to offer, one list per attempt, in this order. A client that offers one fails with the many
+   * servers that select none.
    */
-  readonly subprotocols: readonly (string | null)[]
+  readonly subprotocols: readonly (readonly string[])[]
 }
 
 /** `nonce` is random text for signatures. */
 export function handshakeOf(spec: BotSpec, nonce: string, dialect = dialectOf(spec.type)): Handshake {
-  const { transport, authenticate, rateParameter, subprotocols = [null] } = dialect
+  const { transport, authenticate, rateParameter, subprotocols = [[]] } = dialect
   const url = rateParameter === undefined ? spec.url : withRate(spec, rateParameter)
   const credentials = spec.secret === null ? undefined : authenticate?.(spec.secret, { url, nonce })
   return { transport, url, headers: { 'x-call-id': spec.callId, ...credentials }, subprotocols }

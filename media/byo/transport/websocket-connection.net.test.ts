@@ -9,10 +9,11 @@ import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 import { systemClock } from '../../base/clock.js'
 import { openSafeResolver } from '../../base/public-address.js'
 import { Scope } from '../../base/scope.js'
+import { dialectOf } from '../dialects/registry.js'
 import { ABNORMAL, type BotConnectionEvents } from './bot-connection.js'
 import { connectBot } from './connect-bot.js'
 
-const handshake = (url: string, subprotocols: readonly (string | null)[] = [null]) => ({
+const handshake = (url: string, subprotocols: readonly (readonly string[])[] = [[]]) => ({
   transport: 'websocket' as const,
   url,
   headers: { 'x-call-id': 'c' },
@@ -48,7 +49,7 @@ async function dial(
   more: {
     allowPrivate?: boolean
     clock?: typeof systemClock
-    subprotocols?: readonly (string | null)[]
+    subprotocols?: readonly (readonly string[])[]
   } = {},
 ) {
   const { allowPrivate = true, clock = systemClock, subprotocols } = more
@@ -93,12 +94,24 @@ t.test('one retry after a temporary failure, none after a rejection', async (t) 
   t.equal(connection.ok, true, 'the second try counts')
 })
 
+/** As the dialect offers them. */
+const JAMBONZ = dialectOf('jambonz').subprotocols ?? []
+
+t.test('a bot that knows only the documented subprotocol of jambonz is reached at once', async (t) => {
+  const strict = await openBot(t, {
+    subprotocol: (offered) => (offered.has('audio.jambonz.org') ? 'audio.jambonz.org' : false),
+  })
+  await dial(strict.url, { subprotocols: JAMBONZ })
+  t.equal(strict.calls[0]?.socket.protocol, 'audio.jambonz.org')
+  t.equal(strict.attempts, 1)
+})
+
 t.test('jambonz: with its subprotocol first, without it after a rejection', async (t) => {
   const wants = await openBot(t)
-  await dial(wants.url, { subprotocols: ['audio.drachtio.org', null] })
+  await dial(wants.url, { subprotocols: JAMBONZ })
   t.equal(wants.calls[0]?.socket.protocol, 'audio.drachtio.org')
   const refuses = await openBot(t, { subprotocol: () => false })
-  const { connection } = await dial(refuses.url, { subprotocols: ['audio.drachtio.org', null] })
+  const { connection } = await dial(refuses.url, { subprotocols: JAMBONZ })
   t.equal(connection.ok, true)
   t.equal(refuses.attempts, 2)
 })
@@ -271,4 +284,28 @@ t.test('tiny messages are read at a limited rate per second', async (t) => {
   const second = (await settled()) - first
   t.ok(second > 0 && second <= 4_000 + 16_384, `${second} in a second`)
   connection.connection.terminate()
+})
+
+t.test('a bot that reads nothing is noticed, whatever the buffers of the sockets hold', async (t) => {
+  const bot = await openBot(t)
+  const clock = new VirtualClock()
+  const { connection } = await dial(bot.url, { clock })
+  if (!connection.ok) throw new Error(connection.reason)
+  const line = connection.connection
+  const { socket: theirs } = await bot.call()
+  line.send('{}')
+  t.equal(line.unreadMs, 0)
+  clock.advance(300)
+  t.equal(line.unreadMs, 300, 'the round trip is not known yet')
+  while (line.unreadMs > 0) await new Promise<void>((resolve) => setImmediate(resolve))
+  theirs.pause()
+  clock.advance(100)
+  line.send('{}')
+  clock.advance(5_000)
+  t.equal(line.bufferedBytes, 0, 'the operating system took it')
+  t.ok(line.unreadMs >= 4_000, `${line.unreadMs} ms`)
+  theirs.resume()
+  while (line.unreadMs > 0) await new Promise<void>((resolve) => setImmediate(resolve))
+  clock.advance(5_000)
+  t.equal(line.unreadMs, 0, 'nothing was sent since')
 })

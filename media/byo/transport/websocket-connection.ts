@@ -19,8 +19,8 @@ const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 /** Cost of reading a small text message (ms, measured). */
 const MESSAGE_MS = 0.005
 
-export const dialWebSocket: Dialer = ({ handshake, clock, lookup, events }, subprotocol, attempt) => {
-  const ws = new WebSocket(handshake.url, subprotocol === null ? [] : [subprotocol], {
+export const dialWebSocket: Dialer = ({ handshake, clock, lookup, events }, subprotocols, attempt) => {
+  const ws = new WebSocket(handshake.url, [...subprotocols], {
     headers: { ...handshake.headers },
     lookup,
     maxPayload: MAX_MESSAGE_BYTES,
@@ -43,6 +43,12 @@ export const dialWebSocket: Dialer = ({ handshake, clock, lookup, events }, subp
   return () => ws.terminate()
 }
 
+/** While messages are sent, the bot confirms at this interval (ms), by a pong, what it has read. */
+const CONFIRM_MS = 100
+/** Weight of a slow confirmation in the usual round trip, and the bound of that time (ms). */
+const SLOWER = 1 / 8
+const MAX_ROUND_TRIP_MS = 500
+
 /** An open WebSocket to a bot. */
 class WebSocketConnection implements BotConnection {
   readonly #ws: WebSocket
@@ -51,6 +57,12 @@ class WebSocketConnection implements BotConnection {
   readonly #scope = new Scope()
   readonly #budget: ReadBudget
   #missedPongs = 0
+  /** Number of the last ping, and the time it was sent at. */
+  #ping = 0
+  #pingAtMs = Number.NEGATIVE_INFINITY
+  #unconfirmed = false
+  /** Usual time (ms) from a ping to its pong; 0 before it is known. */
+  #roundTripMs = 0
   #closing = false
   #dead = false
 
@@ -64,15 +76,20 @@ class WebSocketConnection implements BotConnection {
     stream?.prependListener('data', () => this.#budget.beginRead())
     stream?.on('data', () => this.#budget.endRead())
     ws.on('message', (data: Buffer, isBinary: boolean) => this.#message(data, isBinary))
-    ws.on('pong', () => {
+    ws.on('pong', (data: Buffer) => {
       this.#missedPongs = 0
+      if (this.#unconfirmed && data.length === 4 && data.readUInt32BE() === this.#ping) this.#confirmed()
     })
     ws.on('ping', (data: Buffer) => {
       this.#budget.charge(data.length, MESSAGE_MS)
       if (ws.bufferedAmount > MAX_BUFFERED_BYTES) ws.terminate()
     })
     ws.on('close', (code: number) => this.#closed(code))
-    this.#ping()
+    this.#keepAlive()
+  }
+
+  get unreadMs(): number {
+    return this.#unconfirmed ? Math.max(0, this.#clock.now() - this.#pingAtMs - this.#roundTripMs) : 0
   }
 
   get bufferedBytes(): number {
@@ -89,6 +106,7 @@ class WebSocketConnection implements BotConnection {
     const isText = typeof message === 'string'
     this.#ws.send(isText ? Buffer.from(message) : message, { binary: !isText })
     if (this.#ws.bufferedAmount > MAX_BUFFERED_BYTES) this.#ws.terminate()
+    else if (!this.#unconfirmed && this.#clock.now() - this.#pingAtMs >= CONFIRM_MS) this.#sendPing()
   }
 
   close(code: number): void {
@@ -115,7 +133,23 @@ class WebSocketConnection implements BotConnection {
     }
   }
 
-  #ping(): void {
+  #sendPing(): void {
+    this.#ping = (this.#ping + 1) >>> 0
+    this.#pingAtMs = this.#clock.now()
+    this.#unconfirmed = true
+    const number = Buffer.alloc(4)
+    number.writeUInt32BE(this.#ping)
+    this.#ws.ping(number)
+  }
+
+  #confirmed(): void {
+    this.#unconfirmed = false
+    const tookMs = Math.min(MAX_ROUND_TRIP_MS, this.#clock.now() - this.#pingAtMs)
+    const slower = tookMs - this.#roundTripMs
+    this.#roundTripMs += slower > 0 ? slower * SLOWER : slower
+  }
+
+  #keepAlive(): void {
     this.#scope.after(this.#clock, KEEPALIVE_MS, () => {
       if (!this.open) return
       if (this.#missedPongs >= MAX_MISSED_KEEPALIVES) {
@@ -123,8 +157,8 @@ class WebSocketConnection implements BotConnection {
         return
       }
       this.#missedPongs++
-      this.#ws.ping()
-      this.#ping()
+      if (!this.#unconfirmed) this.#sendPing()
+      this.#keepAlive()
     })
   }
 

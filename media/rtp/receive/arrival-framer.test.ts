@@ -240,10 +240,28 @@ t.test('the same holds for 16 kHz on the wire', (t) => {
 t.test('a packet without audio leaves no gap in the order', (t) => {
   const { packet, framer, delivered } = rig()
   packet(0, 0)
-  framer.skip(101)
+  framer.skip(101, FRAME)
   packet(2, 2 * FRAME)
   t.equal(delivered.length, 3)
   t.equal(delivered[1]?.first, 0, 'silence, not concealment')
+  t.end()
+})
+
+t.test('while a key is held, a frame follows each packet of the event', (t) => {
+  const { packet, framer, delivered } = rig()
+  packet(0, 100)
+  for (let i = 1; i <= 25; i++) {
+    framer.skip(100 + i, 100 + i * FRAME)
+    framer.tick(100 + i * FRAME, BEHIND)
+    t.equal(delivered.length, 1 + i)
+  }
+  // The end of an event is sent three times.
+  framer.skip(126, 100 + 25 * FRAME)
+  framer.skip(127, 100 + 25 * FRAME)
+  t.equal(delivered.length, 26)
+  framer.put(128, 26 * FRAME, new Int16Array(FRAME).fill(7), FRAME, 100 + 26 * FRAME)
+  t.equal(delivered.length, 27)
+  t.strictSame(delivered.at(-1), { at: 26 * FRAME, first: 7, last: 7 })
   t.end()
 })
 

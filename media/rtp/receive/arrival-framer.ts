@@ -50,6 +50,8 @@ export class ArrivalFramer {
   #held = 0
   #heldSince = 0
   #next = -1
+  /** Time from the end of the last packet's audio to its arrival (samples); NaN before the first packet. */
+  #lag = Number.NaN
   /** Position at which the last packet arrived. */
   #lastArrival = Number.NEGATIVE_INFINITY
   /** Position of the next sample. */
@@ -83,6 +85,8 @@ export class ArrivalFramer {
    */
   put(sequence: number, position: number, pcm: Int16Array, length: number, now: number): void {
     this.#lastArrival = now
+    // Never NaN after the first packet, so that `skip` adds silence only behind audio.
+    this.#lag = now - position - length
     if (this.#next === -1) this.#next = sequence
     const ahead = sequence - this.#next
     if (ahead < 0) {
@@ -111,11 +115,16 @@ export class ArrivalFramer {
     if (this.#held > MAX_HELD) this.#release(1)
   }
 
-  /** Takes note of a packet without audio (an event or comfort noise), which is therefore not lost. */
-  skip(sequence: number): void {
+  /**
+   * Takes note of a packet without audio (an event or comfort noise), which is therefore not lost: silence
+   * follows the audio up to its time, so that frames go on while a key is held.
+   */
+  skip(sequence: number, now: number): void {
     if (this.#next !== sequence) return
     this.#next++
     this.#release(0)
+    if (this.#held > 0) return
+    while (this.#cursor + this.#filled + this.#samples + this.#lag <= now) this.#emitSilence()
   }
 
   /**

@@ -158,7 +158,7 @@ export class RtpReceiver {
       return true
     }
     this.#reorder.skip(sequence)
-    this.#framer.skip(sequence)
+    this.#framer.skip(sequence, now)
     const { payloadOffset, payloadLength, timestamp } = packet
     if (format.kind === 'event') {
       this.#dtmf.packet(data, payloadOffset, payloadLength, timestamp, nowMs, format.clockRate)
@@ -200,7 +200,7 @@ export class RtpReceiver {
     const length = decoder.decode(data, packet.payloadOffset, packet.payloadLength)
     if (length === 0) {
       // The packet has no audio, but is not lost: keep-alives are empty (RFC 6263 section 4.6).
-      this.#framer.skip(sequence)
+      this.#framer.skip(sequence, now)
       return
     }
     let ts = this.#timeline.observe(packet.timestamp, now)

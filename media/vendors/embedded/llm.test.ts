@@ -137,6 +137,15 @@ t.test('an agent calls the tools that it has', async (t) => {
   t.same(called('Tomorrow at ten.'), ['book_slot'])
   t.same(called('x', 'Shall I book a visit for you?', 'Yes, please.'), ['book_slot'])
   t.same(called('I want to talk to a real person.'), ['transfer_call'])
+  const destination = { type: 'string', enum: ['front_desk', 'billing'] }
+  const arguments_ = (heard: string, required: readonly string[]) =>
+    replyTo({
+      ...ask(heard),
+      tools: [tool('transfer_call', { type: 'object', properties: { destination }, required })],
+    }).calls[0]?.arguments
+  t.same(arguments_('I want to talk to a real person.', []), {}, 'nothing that the caller did not name')
+  t.same(arguments_('I want to talk to a real person.', ['destination']), { destination: 'front_desk' })
+  t.same(arguments_('Connect me to a real person of Billing.', []), { destination: 'billing' })
   t.same(called('Please do not call me again.'), ['opt_out'], 'the call ends after the result')
   t.same(called('How much does it cost?'), ['get_price'])
   t.same(called('Where does my order stay?'), ['order_status'], 'a word of the name')

@@ -149,18 +149,30 @@ function callId(messages: readonly ChatMessage[]): string {
   return `call_${messages.length}`
 }
 
-/** Fills every declared parameter from the caller's words, by type. */
+/**
+ * Fills the declared parameters from the caller's words, by type. Of listed values the caller has to name one, and a
+ * required parameter is the first one otherwise.
+ */
 function argumentsFor(tool: ToolDeclaration, heard: string): Record<string, unknown> {
-  const properties = tool.parameters.properties
+  const { properties, required } = tool.parameters
   const args: Record<string, unknown> = {}
   if (typeof properties !== 'object' || properties === null) return args
-  for (const [name, schema] of Object.entries(properties as Record<string, { type?: unknown }>)) {
-    const type = schema.type
-    if (type === 'number' || type === 'integer') args[name] = Number(digitsIn(heard).slice(0, 9) || 1)
+  const needed: readonly unknown[] = Array.isArray(required) ? required : []
+  for (const [name, schema] of Object.entries(properties as Record<string, ParameterSchema>)) {
+    const { type, enum: values } = schema
+    if (values !== undefined) {
+      const value = values.find((one) => heard.toLowerCase().includes(one.toLowerCase().replaceAll('_', ' ')))
+      if (value !== undefined || needed.includes(name)) args[name] = value ?? values[0]
+    } else if (type === 'number' || type === 'integer') args[name] = Number(digitsIn(heard).slice(0, 9) || 1)
     else if (type === 'boolean') args[name] = true
     else args[name] = heard
   }
   return args
+}
+
+interface ParameterSchema {
+  readonly type?: unknown
+  readonly enum?: readonly string[]
 }
 
 /** How tools report that nothing was done (media/agent/tools, control/tools). */

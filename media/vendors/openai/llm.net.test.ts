@@ -55,12 +55,17 @@ async function setUp(
   return { fake, model: modelOf(fake.baseUrl, clock) }
 }
 
-function modelOf(baseUrl: string, clock: Clock = systemClock): LanguageModel {
+function modelOf(
+  baseUrl: string,
+  clock: Clock = systemClock,
+  chatExtra: Readonly<Record<string, unknown>> = {},
+): LanguageModel {
   return openAiLanguageModel(
     {
       baseUrl,
       apiKey: 'sk-test',
       chatModel: 'm',
+      chatExtra,
       transcriptionModel: 'w',
       speechModel: 's',
       speechVoice: 'v',
@@ -329,4 +334,112 @@ t.test('connections are kept for later replies', async (t) => {
   for (let i = 0; i < 5; i++) await ask(model)
   // The tail of one answer may still be on its way when the next question is asked.
   t.ok(fake.connections <= 2, `${fake.connections} connections for 5 answers`)
+})
+
+const TOOLS = [{ name: 'look', description: 'Looks.', parameters: { type: 'object', properties: {} } }]
+const bodies = (fake: FakeOpenAi) => fake.requests.map(({ body }) => JSON.parse(String(body)))
+
+t.test(
+  'models that reason by default are asked not to, and the settings add or replace fields',
+  async (t) => {
+    const { fake } = await setUp(t)
+    const model = modelOf(fake.baseUrl, systemClock, { temperature: 0.3 })
+    for (const name of ['gpt-6-luna', 'gpt-5.6-sol', 'gpt-4o-mini', 'gpt-5.1', 'qwen3']) {
+      await ask(model, { ...REQUEST, model: name, tools: TOOLS })
+    }
+    t.strictSame(
+      bodies(fake).map((body) => body.reasoning_effort ?? null),
+      ['none', 'none', null, null, null],
+    )
+    t.ok(bodies(fake).every((body) => body.temperature === 0.3))
+    const high = modelOf(fake.baseUrl, systemClock, { reasoning_effort: 'high' })
+    await ask(high, { ...REQUEST, model: 'gpt-6-luna' })
+    t.equal(bodies(fake).at(-1).reasoning_effort, 'high')
+  },
+)
+
+t.test('a rejected parameter is left out or mended, for that model from then on', async (t) => {
+  const { fake } = await setUp(t)
+  const model = modelOf(fake.baseUrl, systemClock, { temperature: 0.3, top_p: 0.9 })
+  const refuse = (message: string, param: string | null = null) =>
+    fake.enqueue(
+      'chat',
+      jsonReply(JSON.stringify({ error: { message, param, type: 'invalid_request_error' } }), 400),
+    )
+  refuse(
+    "Function tools with reasoning_effort are not supported for gpt-x in /v1/chat/completions. To use function tools, set reasoning_effort to 'none'.",
+    'reasoning_effort',
+  )
+  refuse("Unsupported value: 'temperature' does not support 0.3 with this model.", 'temperature')
+  const first = await ask(model, { ...REQUEST, model: 'gpt-x', tools: TOOLS })
+  t.equal(first.error, null)
+  await ask(model, { ...REQUEST, model: 'gpt-x', tools: TOOLS })
+  await ask(model, { ...REQUEST, model: 'other', tools: TOOLS })
+  t.strictSame(
+    bodies(fake).map(({ reasoning_effort, temperature, top_p }) => [
+      reasoning_effort ?? null,
+      temperature ?? null,
+      top_p,
+    ]),
+    [
+      [null, 0.3, 0.9],
+      ['none', 0.3, 0.9],
+      ['none', null, 0.9],
+      ['none', null, 0.9],
+      [null, 0.3, 0.9],
+    ],
+  )
+})
+
+t.test('a server that does not know reasoning_effort is asked without it', async (t) => {
+  const { fake, model } = await setUp(t)
+  fake.enqueue('chat', jsonReply(errorBody('Unrecognized request argument supplied: reasoning_effort'), 400))
+  const answer = await ask(model, { ...REQUEST, model: 'gpt-6-local' })
+  t.equal(answer.error, null)
+  t.strictSame(
+    bodies(fake).map((body) => 'reasoning_effort' in body),
+    [true, false],
+  )
+})
+
+t.test('a rejection of the messages or of the model is final', async (t) => {
+  for (const param of ['messages.[1].role', 'model', 'tools']) {
+    const { fake, model } = await setUp(t)
+    fake.enqueue('chat', jsonReply(JSON.stringify({ error: { message: 'Invalid value.', param } }), 400))
+    t.equal((await ask(model)).error?.code, 'vendor_rejected', param)
+    t.equal(fake.requests.length, 1, param)
+  }
+})
+
+t.test('parts of a tool call and reasoning are progress', async (t) => {
+  const { fake, model } = await setUp(t)
+  const delta = (value: object) => `data: ${JSON.stringify({ choices: [{ delta: value }] })}\n\n`
+  const piece = (text: string) => ({
+    tool_calls: [{ index: 0, id: 'c', function: { name: 'look', arguments: text } }],
+  })
+  fake.enqueue('chat', {
+    headers: { 'content-type': 'text/event-stream' },
+    steps: [
+      delta({ reasoning_content: 'Hm' }),
+      delta({ reasoning: 'so' }),
+      delta({ content: '' }),
+      ...['{"x"', ':', '1}'].map((text) => delta(piece(text))),
+      'data: [DONE]\n\n',
+    ].map((send) => ({ send })),
+  })
+  let progress = 0
+  const calls = await new Promise<unknown>((resolve) => {
+    let made: unknown = null
+    model.generate(REQUEST, {
+      text: () => {},
+      progress: () => progress++,
+      toolCalls: (all) => {
+        made = all
+      },
+      done: () => resolve(made),
+      failed: resolve,
+    })
+  })
+  t.equal(progress, 5)
+  t.strictSame(calls, [{ id: 'c', name: 'look', arguments: { x: 1 } }])
 })

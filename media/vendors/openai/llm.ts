@@ -5,12 +5,16 @@ import { parseForeignJson } from '../../base/foreign-text.js'
 import type { Log } from '../../base/log.js'
 import { isRecord } from '../shared/json.js'
 import { type SseEvent, SseParser } from '../shared/sse.js'
-import { errorMessageOf, joinUrl, post, VendorHttpError, type VendorResponse } from '../shared/vendor-http.js'
+import { errorMessageOf, joinUrl, post, type VendorResponse } from '../shared/vendor-http.js'
 import { OPENAI } from '../vendor-ids.js'
+import { type Lesson, lessonOf, modelExtra, taught } from './chat-parameters.js'
 import type { OpenAiSettings } from './settings.js'
 import { ToolCallAssembly } from './tool-calls.js'
 
 const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 60_000, maxBytes: 8 * 1024 * 1024 }
+
+/** Requests that are sent again without, or with another, parameter that the vendor rejected. */
+const MAX_LESSONS = 3
 
 /** Differences of another vendor's endpoint with the same protocol. */
 export interface ChatDialect {
@@ -29,31 +33,33 @@ export function openAiLanguageModel(
   { clock, log }: { readonly clock: Clock; readonly log: Log },
   { id = OPENAI, extra = {} }: ChatDialect = {},
 ): LanguageModel {
-  // Some servers reject `stream_options`; this is remembered for the life of the thread.
-  let streamOptions = true
+  // Which parameters a model rejects is remembered for the life of the thread.
+  const learnt = new Map<string, readonly Lesson[]>()
 
   const ask = async (request: GenerateRequest, signal: AbortSignal): Promise<VendorResponse> => {
     const url = joinUrl(settings.baseUrl, 'chat/completions')
-    const send = (withOptions: boolean): Promise<VendorResponse> =>
-      post({
-        url,
-        apiKey: settings.apiKey,
-        body: JSON.stringify({ ...bodyOf(request, withOptions), ...extra }),
-        limits: LIMITS,
-        clock,
-        signal,
-      })
-    if (!streamOptions) return send(false)
-    try {
-      return await send(true)
-    } catch (error) {
-      if (!(error instanceof VendorHttpError) || error.status !== 400) throw error
-      // The error names another reason.
-      if (error.context.reason !== undefined) throw error
-      const response = await send(false)
-      streamOptions = false
-      log.info({}, 'llm.stream_options_unsupported')
-      return response
+    const whole = { ...bodyOf(request), ...modelExtra(request.model), ...extra, ...settings.chatExtra }
+    let lessons = learnt.get(request.model) ?? []
+    for (let retries = MAX_LESSONS; ; retries--) {
+      const body = taught(whole, lessons)
+      try {
+        const response = await post({
+          url,
+          apiKey: settings.apiKey,
+          body: JSON.stringify(body),
+          limits: LIMITS,
+          clock,
+          signal,
+        })
+        // A lesson counts once a request succeeds with it.
+        if (retries < MAX_LESSONS) learnt.set(request.model, lessons)
+        return response
+      } catch (error) {
+        const lesson = retries > 0 ? lessonOf(error, body) : null
+        if (lesson === null) throw error
+        lessons = [...lessons.filter(({ parameter }) => parameter !== lesson.parameter), lesson]
+        log.info({ model: request.model, ...lesson }, 'llm.parameter_rejected')
+      }
     }
   }
 
@@ -162,6 +168,7 @@ class ReplyReader {
   }
 
   #readDelta(delta: Record<string, unknown>): void {
+    if (isWork(delta) && !this.#signal.aborted) this.#events.progress?.()
     // `reasoning_content` is not spoken. A refusal replaces the content.
     for (const text of [delta.content, delta.refusal]) {
       if (typeof text === 'string' && text !== '' && !this.#signal.aborted) this.#events.text(text)
@@ -178,6 +185,16 @@ class ReplyReader {
   }
 }
 
+/** Whether a delta holds reasoning, or a part of a tool call; servers name reasoning differently. */
+function isWork({
+  reasoning_content: content,
+  reasoning,
+  tool_calls: calls,
+}: Record<string, unknown>): boolean {
+  const reasons = [content, reasoning].some((text) => typeof text === 'string' && text !== '')
+  return reasons || (Array.isArray(calls) && calls.length > 0)
+}
+
 function streamedError(data: string, chunk: Record<string, unknown>): EngineError {
   const detail = isRecord(chunk.error) ? chunk.error : chunk
   const limited = /rate_limit|insufficient_quota/.test(`${String(detail.code)} ${String(detail.type)}`)
@@ -188,13 +205,13 @@ function streamedError(data: string, chunk: Record<string, unknown>): EngineErro
   )
 }
 
-function bodyOf(request: GenerateRequest, streamOptions: boolean): Record<string, unknown> {
+function bodyOf(request: GenerateRequest): Record<string, unknown> {
   const body: Record<string, unknown> = {
     model: request.model,
     stream: true,
     messages: request.messages.map(messageBody),
+    stream_options: { include_usage: true },
   }
-  if (streamOptions) body.stream_options = { include_usage: true }
   if (request.tools.length > 0) {
     body.tools = request.tools.map(({ name, description, parameters }) => ({
       type: 'function',

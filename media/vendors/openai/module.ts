@@ -3,7 +3,7 @@ import { OPENAI, OPENAI_REALTIME } from '../vendor-ids.js'
 import type { Offer, SettingsReader, VendorModule } from '../vendor-module.js'
 import { openAiLanguageModel } from './llm.js'
 import { openAiSpeechToSpeech } from './realtime.js'
-import type { OpenAiSettings, RealtimeSettings } from './settings.js'
+import type { Endpoint, OpenAiSettings } from './settings.js'
 import { openAiSpeechToText } from './stt.js'
 import { openAiTextToSpeech } from './tts.js'
 
@@ -25,7 +25,16 @@ export const OPENAI_VENDOR = {
       description: 'API key of the endpoint; local ones may need none',
       secret: true,
     },
-    { name: 'PARLEY_OPENAI_CHAT_MODEL', default: 'gpt-4o-mini', description: 'Chat completions model' },
+    {
+      name: 'PARLEY_OPENAI_CHAT_MODEL',
+      default: 'gpt-6-luna',
+      description: 'Chat completions model, or none',
+    },
+    {
+      name: 'PARLEY_OPENAI_CHAT_EXTRA',
+      default: '{}',
+      description: 'JSON object of fields for every chat request, for example {"temperature":0.3}',
+    },
     {
       name: 'PARLEY_OPENAI_CHAT_WINDOW',
       default: '',
@@ -33,10 +42,36 @@ export const OPENAI_VENDOR = {
     },
     {
       name: 'PARLEY_OPENAI_TRANSCRIPTION_MODEL',
-      default: 'gpt-4o-mini-transcribe',
-      description: 'Transcription model',
+      default: 'gpt-transcribe',
+      description: 'Transcription model, or none',
     },
-    { name: 'PARLEY_OPENAI_SPEECH_MODEL', default: 'gpt-4o-mini-tts', description: 'TTS model' },
+    {
+      name: 'PARLEY_OPENAI_TRANSCRIPTION_BASE_URL',
+      default: 'PARLEY_OPENAI_BASE_URL',
+      description: 'Endpoint of transcription when it is another server',
+    },
+    {
+      name: 'PARLEY_OPENAI_TRANSCRIPTION_API_KEY',
+      default: '',
+      description: 'API key of that server',
+      secret: true,
+    },
+    {
+      name: 'PARLEY_OPENAI_SPEECH_MODEL',
+      default: '',
+      description: 'TTS model of the endpoint, or none; OpenAI itself has none from 6 January 2027',
+    },
+    {
+      name: 'PARLEY_OPENAI_SPEECH_BASE_URL',
+      default: 'PARLEY_OPENAI_BASE_URL',
+      description: 'Endpoint of speech when it is another server',
+    },
+    {
+      name: 'PARLEY_OPENAI_SPEECH_API_KEY',
+      default: '',
+      description: 'API key of that server',
+      secret: true,
+    },
     { name: 'PARLEY_OPENAI_SPEECH_VOICE', default: 'alloy', description: 'Voice of the TTS model' },
     {
       name: 'PARLEY_OPENAI_SPEECH_RATE',
@@ -45,7 +80,7 @@ export const OPENAI_VENDOR = {
     },
     {
       name: 'PARLEY_OPENAI_REALTIME_MODELS',
-      default: 'gpt-realtime,gpt-realtime-mini with OpenAI itself',
+      default: 'gpt-realtime-2.1,gpt-realtime-2.1-mini with OpenAI itself',
       description: 'Speech-to-speech models of the endpoint, comma-separated, or none',
     },
     {
@@ -60,19 +95,28 @@ export const OPENAI_VENDOR = {
   offers: (settings) => [
     {
       vendor: OPENAI,
-      recognitionModels: [settings.transcriptionModel],
-      languageModels: [settings.chatModel],
+      recognitionModels: listOf(settings.transcriptionModel),
+      languageModels: listOf(settings.chatModel),
       windowTokens: settings.chatWindowTokens ?? null,
-      speechModels: [settings.speechModel],
+      speechModels: listOf(settings.speechModel),
       voices: [settings.speechVoice],
+      hosts: {
+        languageModels: hostOf(settings),
+        recognitionModels: hostOf(settings.transcriptionEndpoint ?? settings),
+        speechModels: hostOf(settings.speechEndpoint ?? settings),
+      },
     },
-    ...realtimeOffer(settings.realtime),
+    ...realtimeOffer(settings),
   ],
   open: (settings, deps) => ({
     [OPENAI]: {
-      speechToText: openAiSpeechToText(settings, deps),
-      textToSpeech: openAiTextToSpeech(settings, deps),
-      languageModel: openAiLanguageModel(settings, deps),
+      ...(settings.transcriptionModel === null
+        ? {}
+        : { speechToText: openAiSpeechToText({ ...settings, ...settings.transcriptionEndpoint }, deps) }),
+      ...(settings.speechModel === null
+        ? {}
+        : { textToSpeech: openAiTextToSpeech({ ...settings, ...settings.speechEndpoint }, deps) }),
+      ...(settings.chatModel === null ? {} : { languageModel: openAiLanguageModel(settings, deps) }),
     },
     ...(settings.realtime
       ? { [OPENAI_REALTIME]: { speechToSpeech: openAiSpeechToSpeech(settings, settings.realtime, deps) } }
@@ -80,34 +124,73 @@ export const OPENAI_VENDOR = {
   }),
 } as const satisfies VendorModule<typeof OPENAI, OpenAiSettings>
 
-function realtimeOffer(realtime: RealtimeSettings | null | undefined): readonly Offer[] {
+/** Returns the names to offer; null stays null, and no default is no name. */
+function listOf(model: string | null | undefined): readonly string[] | null {
+  return model === null ? null : model === undefined ? [] : [model]
+}
+
+function hostOf({ baseUrl }: Endpoint): string {
+  return new URL(baseUrl).hostname
+}
+
+function realtimeOffer({ realtime, ...settings }: OpenAiSettings): readonly Offer[] {
   if (!realtime || realtime.models.length === 0) return []
   const { models } = realtime
   return [
-    { vendor: OPENAI_REALTIME, recognitionModels: models, languageModels: models, speechModels: models },
+    {
+      vendor: OPENAI_REALTIME,
+      recognitionModels: models,
+      languageModels: models,
+      speechModels: models,
+      hosts: { languageModels: hostOf(settings) },
+    },
   ]
 }
 
 function readSettings(reader: SettingsReader): OpenAiSettings {
   const baseUrl = reader.httpUrl('PARLEY_OPENAI_BASE_URL', OPENAI_URL)
-  const transcriptionModel = reader.text('PARLEY_OPENAI_TRANSCRIPTION_MODEL')
+  const apiKey = reader.given('PARLEY_OPENAI_API_KEY')
+  const transcriptionModel = orNone(reader.text('PARLEY_OPENAI_TRANSCRIPTION_MODEL'))
+  const speechModel = reader.given('PARLEY_OPENAI_SPEECH_MODEL')
   // Few of the compatible endpoints have the realtime WebSocket.
   const models = reader.modelNames(
     'PARLEY_OPENAI_REALTIME_MODELS',
-    baseUrl === OPENAI_URL ? 'gpt-realtime,gpt-realtime-mini' : 'none',
+    baseUrl === OPENAI_URL ? 'gpt-realtime-2.1,gpt-realtime-2.1-mini' : 'none',
   )
   const turns = reader.choice('PARLEY_OPENAI_REALTIME_TURNS', 'semantic', 'server', 'ours')
   return {
     baseUrl,
-    apiKey: reader.given('PARLEY_OPENAI_API_KEY'),
-    chatModel: reader.text('PARLEY_OPENAI_CHAT_MODEL'),
+    apiKey,
+    chatModel: orNone(reader.text('PARLEY_OPENAI_CHAT_MODEL')),
+    chatExtra: reader.jsonObject('PARLEY_OPENAI_CHAT_EXTRA'),
     ...(reader.given('PARLEY_OPENAI_CHAT_WINDOW') === null
       ? {}
       : { chatWindowTokens: reader.integer('PARLEY_OPENAI_CHAT_WINDOW', 2048, 10_000_000) }),
     transcriptionModel,
-    speechModel: reader.text('PARLEY_OPENAI_SPEECH_MODEL'),
+    ...endpointOf(reader, 'transcriptionEndpoint', 'PARLEY_OPENAI_TRANSCRIPTION', baseUrl),
+    ...(speechModel === null ? {} : { speechModel: orNone(speechModel) }),
+    ...endpointOf(reader, 'speechEndpoint', 'PARLEY_OPENAI_SPEECH', baseUrl),
     speechVoice: reader.text('PARLEY_OPENAI_SPEECH_VOICE'),
     speechRate: SPEECH_RATES[reader.choice('PARLEY_OPENAI_SPEECH_RATE', '8000', '16000', '24000', '48000')],
     realtime: models.length === 0 ? null : { models, transcriptionModel, turns },
   }
+}
+
+function orNone(model: string): string | null {
+  return model === 'none' ? null : model
+}
+
+/**
+ * Reads the endpoint of one kind of model. A key without an address is the key for the common address; an
+ * address of another server never gets the common key.
+ */
+function endpointOf(
+  reader: SettingsReader,
+  field: 'transcriptionEndpoint' | 'speechEndpoint',
+  prefix: string,
+  common: string,
+): Pick<OpenAiSettings, 'transcriptionEndpoint' | 'speechEndpoint'> {
+  const apiKey = reader.given(`${prefix}_API_KEY`)
+  if (reader.given(`${prefix}_BASE_URL`) === null && apiKey === null) return {}
+  return { [field]: { baseUrl: reader.httpUrl(`${prefix}_BASE_URL`, common), apiKey } }
 }

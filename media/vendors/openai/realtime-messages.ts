@@ -10,7 +10,7 @@ import { EngineError } from '../../base/errors.js'
 import { parseForeignJson } from '../../base/foreign-text.js'
 import { isRecord } from '../shared/json.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
-import type { RealtimeSettings } from './settings.js'
+import { type RealtimeSettings, SEVERAL_LANGUAGES } from './settings.js'
 
 /*
  * Messages of OpenAI's realtime WebSocket, general availability version (2025-08; the beta had flat fields
@@ -38,10 +38,10 @@ export function sessionUpdate(
       audio: {
         input: {
           format,
-          transcription: {
-            model: settings.transcriptionModel,
-            ...(options.language === null ? {} : { language: vendorTag('iso', options.language) }),
-          },
+          transcription:
+            settings.transcriptionModel === null
+              ? null
+              : transcription(settings.transcriptionModel, options.language),
           turn_detection: turnDetection(settings.turns),
         },
         output: { format, voice: options.voice, speed: Math.min(1.5, Math.max(0.25, options.pace)) },
@@ -50,6 +50,16 @@ export function sessionUpdate(
       tool_choice: 'auto',
     },
   }
+}
+
+/**
+ * Returns the part that transcribes the caller. The models of 2026 take an array of languages.
+ * https://developers.openai.com/cookbook/examples/migrating_from_whisper_to_gpt_transcribe
+ */
+function transcription(model: string, language: string | null): RealtimeMessage {
+  if (language === null) return { model }
+  const tag = vendorTag('iso', language)
+  return SEVERAL_LANGUAGES.test(model) ? { model, languages: [tag] } : { model, language: tag }
 }
 
 /** Only our side starts and interrupts replies, whichever side detects the end of turn. */

@@ -1,15 +1,28 @@
 import type { Rate } from '../../base/frame.js'
 
-/** Settings of an OpenAI-compatible endpoint. `baseUrl` usually ends in `/v1`. */
-export interface OpenAiSettings {
+/** Address and key of a server. */
+export interface Endpoint {
   readonly baseUrl: string
   /** API key, or null for local servers without one. Never logged. */
   readonly apiKey: string | null
-  readonly chatModel: string
+}
+
+/** Settings of an OpenAI-compatible endpoint. `baseUrl` usually ends in `/v1`. */
+export interface OpenAiSettings extends Endpoint {
+  /** Null when the endpoint serves no chat completions. */
+  readonly chatModel: string | null
+  /** Fields added to every request for chat completions. */
+  readonly chatExtra?: Readonly<Record<string, unknown>>
   /** Context window in tokens; null or absent: derived from the model's name. */
   readonly chatWindowTokens?: number | null
-  readonly transcriptionModel: string
-  readonly speechModel: string
+  /** Null when the endpoint transcribes nothing. */
+  readonly transcriptionModel: string | null
+  /** Endpoint of transcription when it is another one. */
+  readonly transcriptionEndpoint?: Endpoint
+  /** Model for requests that name none; absent without a default, null when the endpoint does not speak. */
+  readonly speechModel?: string | null
+  /** Endpoint of speech when it is another one. */
+  readonly speechEndpoint?: Endpoint
   readonly speechVoice: string
   /** Rate (Hz) of the headerless PCM from `audio/speech`: 24000 with OpenAI itself, other servers differ. */
   readonly speechRate: Rate
@@ -21,10 +34,16 @@ export interface RealtimeSettings {
   /** Models; the first one is the default. */
   readonly models: readonly string[]
   /** Model that transcribes the caller alongside the speech-to-speech model. */
-  readonly transcriptionModel: string
+  readonly transcriptionModel: string | null
   /**
    * Endpointing: by the model from the words (`semantic`), by the vendor from silence (`server`), or by our
    * detector (`ours`).
    */
   readonly turns: 'semantic' | 'server' | 'ours'
 }
+
+/**
+ * Models that take several languages and report those that they detected.
+ * https://developers.openai.com/cookbook/examples/migrating_from_whisper_to_gpt_transcribe
+ */
+export const SEVERAL_LANGUAGES = /^gpt-(live-)?transcribe/

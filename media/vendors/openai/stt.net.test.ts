@@ -33,6 +33,7 @@ async function setUp(
   t: Test,
   options: {
     language?: string
+    model?: string
     languages?: readonly string[]
     mode?: RecognitionMode
     clock?: Clock
@@ -51,11 +52,7 @@ async function setUp(
     {
       baseUrl: `${fake.baseUrl}/`,
       apiKey: null,
-      chatModel: 'm',
       transcriptionModel: 'whisper-1',
-      speechModel: 's',
-      speechVoice: 'v',
-      speechRate: 24_000,
     },
     { clock: options.clock ?? systemClock, log: silentLog },
   ).open(
@@ -63,7 +60,7 @@ async function setUp(
       rate: 8000,
       language: options.language ?? 'hi-IN',
       ...(options.languages ? { languages: options.languages } : {}),
-      model: null,
+      model: options.model ?? null,
       mode: options.mode ?? 'transcribe',
     },
     {
@@ -168,14 +165,16 @@ t.test('translation has its own endpoint and takes no language', async (t) => {
   t.equal(String(parts(rig.fake.requests[0]).get('model')), 'whisper-1')
 })
 
-t.test('short sounds and known hallucinations are dropped', async (t) => {
+t.test('short words are sent, and known hallucinations are dropped', async (t) => {
   const rig = await setUp(t)
+  rig.fake.enqueue('transcriptions', jsonReply(JSON.stringify({ text: 'जी' })))
   rig.play(0, 500)
   rig.stream.utteranceStart(400)
   rig.play(500, 1000)
-  rig.stream.utteranceEnd(660)
-  t.same(await rig.heardSome(1), [{ final: '' }])
-  t.equal(rig.fake.requests.length, 0, 'nothing was sent')
+  rig.stream.utteranceEnd(560)
+  t.same(await rig.heardSome(1), [{ final: 'जी' }])
+  const wav = parts(rig.fake.requests[0]).get('file:utterance.wav')
+  t.ok((wav?.length ?? 0) >= 44 + 16 * 700, 'with 300 ms before and after, as endpoints want 100 ms at least')
   const texts = ['Thank you for watching!', ' ... ', 'Subtitles by the Amara.org community', 'Thank you.', '']
   for (const [i, text] of texts.entries()) {
     rig.fake.enqueue('transcriptions', jsonReply(JSON.stringify({ text })))
@@ -292,4 +291,14 @@ t.test('with several languages the language is detected and reported', async (t)
   const form = parts(rig.fake.requests[0])
   t.equal(form.get('language'), undefined)
   t.equal(String(form.get('response_format')), 'verbose_json')
+})
+
+t.test('gpt-transcribe takes several languages and reports the one it heard', async (t) => {
+  const rig = await setUp(t, { model: 'gpt-transcribe', language: 'hi-IN', languages: ['hi-IN', 'en-IN'] })
+  rig.fake.enqueue('transcriptions', jsonReply(JSON.stringify({ text: 'yes', languages: ['en'] })))
+  utter(rig, 0)
+  t.same(await rig.heardSome(1), [{ final: 'yes', language: 'en-IN' }])
+  const body = String(rig.fake.requests[0]?.body)
+  t.equal(body.match(/name="languages\[\]"/g)?.length, 2)
+  t.notMatch(body, /name="language"|verbose_json/)
 })

@@ -15,13 +15,10 @@ import { SseParser } from '../shared/sse.js'
 import { joinUrl, post } from '../shared/vendor-http.js'
 import { wavFile } from '../shared/wav.js'
 import { OPENAI } from '../vendor-ids.js'
-import type { OpenAiSettings } from './settings.js'
+import { type Endpoint, SEVERAL_LANGUAGES } from './settings.js'
 import { UtteranceBuffer } from './utterance-buffer.js'
 
 const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 12_000, maxBytes: 1024 * 1024 }
-
-/** Shorter speech (ms) is a click or a breath, for which models invent words. */
-const MIN_SPEECH_MS = 300
 
 /** Utterances waiting for their text; a caller cannot outrun the model by more. */
 const MAX_IN_FLIGHT = 4
@@ -53,15 +50,15 @@ interface Recognition {
 
 const NOTHING: Recognition = { text: '', language: null }
 
-/** The only model family that reports the detected language, and only in `verbose_json`. */
-const REPORTS_LANGUAGE = /^whisper-1$/
+/** Reports the detected language only in `verbose_json`. */
+const VERBOSE = /^whisper-1$/
 
 /**
  * Opens transcription of whole utterances, which our VAD delimits.
  * https://platform.openai.com/docs/api-reference/audio
  */
 export function openAiSpeechToText(
-  settings: OpenAiSettings,
+  settings: Endpoint & { readonly transcriptionModel: string | null },
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): SpeechToText {
   return {
@@ -71,16 +68,19 @@ export function openAiSpeechToText(
       const path = mode === 'translate' ? 'audio/translations' : 'audio/transcriptions'
       const stop = new AbortController()
       const understood = combinedLanguages(language, languages, VOICE_LANGUAGES)
-      const name = model ?? settings.transcriptionModel
+      const name = model ?? settings.transcriptionModel ?? ''
       // A translation is in English, regardless of the detected language.
       const several = understood.length > 1 && mode !== 'translate'
       const recognise = async (pcm: Int16Array): Promise<Recognition> => {
         const form = new FormData()
         form.set('file', new Blob([wavFile(pcm, rate)], { type: 'audio/wav' }), 'utterance.wav')
         form.set('model', name)
+        if (SEVERAL_LANGUAGES.test(name)) {
+          for (const tag of understood) form.append('languages[]', vendorTag('iso', tag))
+        }
         // Without this field the endpoint detects the language.
-        if (mode !== 'translate' && !several) form.set('language', vendorTag('iso', language))
-        form.set('response_format', several && REPORTS_LANGUAGE.test(name) ? 'verbose_json' : 'json')
+        else if (mode !== 'translate' && !several) form.set('language', vendorTag('iso', language))
+        form.set('response_format', several && VERBOSE.test(name) ? 'verbose_json' : 'json')
         const heard = await recognised(settings, path, form, clock, stop.signal)
         return several ? heard : { ...heard, language: null }
       }
@@ -96,7 +96,6 @@ class UtteranceStream implements SpeechToTextStream {
   readonly #recognise: (pcm: Int16Array) => Promise<Recognition>
   readonly #stop: AbortController
   readonly #log: Log
-  #startMs = 0
   #inFlight = 0
   /** Final texts are reported in the order of the utterances, regardless of the order of the responses. */
   #previous: Promise<void> = Promise.resolve()
@@ -131,7 +130,6 @@ class UtteranceStream implements SpeechToTextStream {
 
   utteranceStart(atMs: number): void {
     if (this.#stop.signal.aborted) return
-    this.#startMs = atMs
     this.#buffer.start(atMs)
   }
 
@@ -139,15 +137,14 @@ class UtteranceStream implements SpeechToTextStream {
     if (this.#stop.signal.aborted) return
     const pcm = this.#buffer.end(atMs)
     if (pcm === null) return
-    this.#previous = this.#deliver(this.#textOf(pcm, atMs - this.#startMs), this.#previous)
+    this.#previous = this.#deliver(this.#textOf(pcm), this.#previous)
   }
 
   close(): void {
     this.#stop.abort()
   }
 
-  #textOf(pcm: Int16Array, speechMs: number): Promise<Recognition> {
-    if (speechMs < MIN_SPEECH_MS) return Promise.resolve(NOTHING)
+  #textOf(pcm: Int16Array): Promise<Recognition> {
     if (this.#inFlight >= MAX_IN_FLIGHT) {
       this.#log.warn({ inFlight: this.#inFlight }, 'stt.utterance_dropped')
       return Promise.resolve(NOTHING)
@@ -168,7 +165,7 @@ class UtteranceStream implements SpeechToTextStream {
 }
 
 async function recognised(
-  settings: OpenAiSettings,
+  settings: Endpoint,
   path: string,
   form: FormData,
   clock: Clock,
@@ -221,7 +218,8 @@ async function readStream(response: {
 function readJson(body: string): Recognition {
   const parsed = parseJson(body)
   if (isRecord(parsed) && typeof parsed.text === 'string') {
-    return { text: parsed.text, language: languageTagOf(parsed.language) }
+    const [first] = Array.isArray(parsed.languages) ? parsed.languages : [parsed.language]
+    return { text: parsed.text, language: languageTagOf(first) }
   }
   throw new EngineError('vendor_failed', 'the STT vendor sent no text', { context: { length: body.length } })
 }

@@ -41,10 +41,7 @@ async function setUp(
     {
       baseUrl: fake.baseUrl,
       apiKey: 'sk-test',
-      chatModel: 'm',
-      transcriptionModel: 'w',
       speechModel: 'gpt-4o-mini-tts',
-      speechVoice: 'alloy',
       speechRate: 24_000,
     },
     { clock, log: silentLog },

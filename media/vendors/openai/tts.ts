@@ -7,7 +7,9 @@ import { openResampler } from '../../codec/resampler.js'
 import { joinUrl, post } from '../shared/vendor-http.js'
 import { OPENAI } from '../vendor-ids.js'
 import { PcmReader } from './pcm-reader.js'
-import type { OpenAiSettings } from './settings.js'
+import type { Endpoint, OpenAiSettings } from './settings.js'
+
+export type SpeechSettings = Endpoint & Pick<OpenAiSettings, 'speechModel' | 'speechRate'>
 
 /** Limit of `input` in the API (characters). */
 const MAX_INPUT = 4096
@@ -23,7 +25,7 @@ const CD_QUARTER = 22_050
  * https://platform.openai.com/docs/api-reference/audio/createSpeech
  */
 export function openAiTextToSpeech(
-  settings: OpenAiSettings,
+  settings: SpeechSettings,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): TextToSpeech {
   return {
@@ -48,7 +50,7 @@ export function openAiTextToSpeech(
 }
 
 async function run(
-  settings: OpenAiSettings,
+  settings: SpeechSettings,
   request: SpeakRequest,
   events: SpeakEvents,
   clock: Clock,

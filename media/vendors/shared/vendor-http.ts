@@ -2,6 +2,7 @@ import { PROMPT_TOO_LONG } from '../../agent/vendor-ports.js'
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
 import { cleanText, parseForeignJson } from '../../base/foreign-text.js'
+import { isRecord } from './json.js'
 
 /** Bounds of one HTTP exchange; exceeding a time aborts it with `vendor_stalled`. */
 export interface ExchangeLimits {
@@ -38,6 +39,8 @@ export interface VendorResponse {
 /** A rejected request with its HTTP status. */
 export class VendorHttpError extends EngineError {
   readonly status: number
+  /** Parameter of the request that the error names (`error.param`), or null. */
+  readonly parameter: string | null
 
   constructor(status: number, body: string) {
     const { code, retryable } = classify(status)
@@ -45,6 +48,7 @@ export class VendorHttpError extends EngineError {
     const context = saysTooLong(status, body) ? { status, reason: PROMPT_TOO_LONG } : { status }
     super(code, message, { retryable, context })
     this.status = status
+    this.parameter = parameterOf(body)
   }
 }
 
@@ -252,6 +256,16 @@ export function errorMessageOf(body: string): string {
     return text
   } catch {
     return text
+  }
+}
+
+function parameterOf(body: string): string | null {
+  try {
+    const parsed = parseForeignJson(cleanText(body))
+    const error = isRecord(parsed) ? parsed.error : null
+    return isRecord(error) && typeof error.param === 'string' ? error.param : null
+  } catch {
+    return null
   }
 }
 

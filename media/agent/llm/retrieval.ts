@@ -1,0 +1,167 @@
+import { z } from 'zod'
+import type { Clock, Timer } from '../../base/clock.js'
+import type { AgentSpec } from '../agent-spec.js'
+import { BACKCHANNELS, GREETINGS } from '../language/backchannel.js'
+import { plainWords } from '../language/plain-words.js'
+import { wordSet } from '../language/word-list.js'
+import type { ToolRunner } from '../tools/tool-calls.js'
+import type { TurnContext } from '../turn/turn-context.js'
+import type { Cancellable } from '../vendor-ports.js'
+
+/** Name of the tool that searches. No tool of an agent can have it, and the model does not see it. */
+export const KNOWLEDGE_TOOL = '#knowledge'
+
+/** Longest wait of a reply for its passages (ms). The reply then goes without. */
+const WAIT_MS = 150
+/** Time limit of a search (ms). */
+const TIMEOUT_MS = 2000
+/** Words that a search on unfinished words needs. */
+const MIN_PARTIAL_WORDS = 2
+/** Below this score, a passage does not answer the question. */
+export const MIN_SCORE = 0.3
+
+const FILLERS = wordSet(({ fillers }) => fillers)
+
+const FoundText = z.object({
+  text: z.string(),
+  heading: z.string(),
+  page: z.number().nullable(),
+  documentName: z.string(),
+  documentId: z.string(),
+  knowledgeBaseId: z.string(),
+  index: z.number(),
+  score: z.number(),
+})
+/** Result of the search tool, as JSON. */
+export const SearchResultText = z.object({ passages: z.array(FoundText) })
+export type FoundText = z.output<typeof FoundText>
+
+/** Passages for the words of a caller. */
+export interface Retrieved {
+  readonly question: string
+  readonly passages: readonly FoundText[]
+  /** Best score, also of a passage that does not answer. */
+  readonly bestScore: number
+  readonly tookMs: number
+}
+
+export interface RetrievalOptions {
+  readonly tools: ToolRunner
+  readonly turnContext: TurnContext
+  readonly clock: Clock
+}
+
+/**
+ * Searches the agent's knowledge while the caller still speaks, so that the passages are there when the turn ends.
+ * One search runs at a time; of the words that come meanwhile the latest are searched next.
+ */
+export class Retrieval {
+  readonly #options: RetrievalOptions
+  #running: { readonly key: string; readonly job: Cancellable } | null = null
+  #next: string | null = null
+  #last: { readonly key: string; readonly found: Retrieved | null } | null = null
+  readonly #waiting = new Set<{ readonly key: string; ready(found: Retrieved | null): void }>()
+  #before = ''
+
+  constructor(options: RetrievalOptions) {
+    this.#options = options
+  }
+
+  /** Takes note of what the caller said so far. */
+  heard(text: string): void {
+    if (contentWords(text, this.#options.turnContext.language.current).length < MIN_PARTIAL_WORDS) return
+    this.#want(text)
+  }
+
+  /** Takes note of the words of a finished turn. They help to understand the next question. */
+  committed(text: string): void {
+    this.#before = text
+  }
+
+  /**
+   * Calls `ready` with the passages for these words: at once when they are there or when the words ask nothing
+   * (null), else after the search, at the latest after `WAIT_MS` (null).
+   */
+  whenReady(text: string, ready: (found: Retrieved | null) => void): Cancellable {
+    const words = contentWords(text, this.#options.turnContext.language.current)
+    const key = keyOf(text)
+    if (words.length === 0) ready(null)
+    else if (this.#last?.key === key) ready(this.#last.found)
+    else {
+      this.#want(text)
+      const resolve = (found: Retrieved | null): void => {
+        cancel()
+        ready(found)
+      }
+      const waiting = { key, ready: resolve }
+      const timer: Timer = this.#options.clock.after(WAIT_MS, () => resolve(null))
+      const cancel = (): void => {
+        timer.cancel()
+        this.#waiting.delete(waiting)
+      }
+      this.#waiting.add(waiting)
+      return { cancel }
+    }
+    return { cancel() {} }
+  }
+
+  close(): void {
+    this.#running?.job.cancel()
+    this.#running = null
+    this.#next = null
+    this.#waiting.clear()
+  }
+
+  #want(text: string): void {
+    const key = keyOf(text)
+    if (this.#running?.key === key || this.#last?.key === key) return
+    if (this.#running === null) this.#search(text)
+    else this.#next = text
+  }
+
+  #search(text: string): void {
+    const { tools, turnContext } = this.#options
+    const key = keyOf(text)
+    const startedAt = turnContext.now()
+    const request = {
+      tool: KNOWLEDGE_TOOL,
+      arguments: { query: text, context: this.#before },
+      timeoutMs: TIMEOUT_MS,
+    }
+    const job = tools.run(request, (result) => {
+      this.#running = null
+      const found = parsed(text, result, turnContext.now() - startedAt)
+      this.#last = { key, found }
+      for (const waiting of [...this.#waiting]) if (waiting.key === key) waiting.ready(found)
+      const next = this.#next
+      this.#next = null
+      if (next !== null) this.#want(next)
+    })
+    this.#running = { key, job }
+  }
+}
+
+/** Returns whether an agent has knowledge to search. */
+export function searchesKnowledge({ tools }: Pick<AgentSpec, 'tools'>): boolean {
+  return tools.some(({ action }) => action.kind === 'knowledge')
+}
+
+/** Returns null when the search failed, which the service has logged. */
+function parsed(question: string, result: string, tookMs: number): Retrieved | null {
+  if (!result.startsWith('{')) return null
+  const { passages } = SearchResultText.parse(JSON.parse(result))
+  const bestScore = passages.reduce((best, { score }) => Math.max(best, score), 0)
+  return { question, passages: passages.filter(({ score }) => score >= MIN_SCORE), bestScore, tookMs }
+}
+
+function keyOf(text: string): string {
+  return plainWords(text).join(' ')
+}
+
+/** Returns the words that can be asked for: no greeting, no sound of listening or thinking, no bare number. */
+function contentWords(text: string, language: string): readonly string[] {
+  return plainWords(text).filter(
+    (word) =>
+      /\p{L}/u.test(word) && !GREETINGS.has(word) && !FILLERS.has(word) && !BACKCHANNELS.has(word, language),
+  )
+}
