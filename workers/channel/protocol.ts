@@ -121,8 +121,16 @@ export type LegRequest =
 /** The party that speaks on our side of the session. */
 export type Party =
   | { readonly kind: 'agent'; readonly agent: AgentSpec }
-  /** Says what `say` and `finish` tell it, for example in a verification call, and hears nothing. */
-  | { readonly kind: 'speaker'; readonly voice: VoiceSpec; readonly maxCallSeconds: number }
+  /**
+   * Says what `say` and `finish` tell it, and hears nothing. With a text it says that when the session starts, and then
+   * asks its SIP side to hang up: a verification call.
+   */
+  | {
+      readonly kind: 'speaker'
+      readonly voice: VoiceSpec
+      readonly maxCallSeconds: number
+      readonly text?: string
+    }
   /** Nobody: the legs talk with each other. The embedded voice says what `say` and `finish` tell. */
   | { readonly kind: 'none'; readonly maxCallSeconds: number }
   | { readonly kind: 'persona'; readonly persona: PersonaSpec }
@@ -250,7 +258,7 @@ export type SessionEvent =
   | BotEvent
   /** `finish` of a session without an agent was carried out. */
   | { readonly type: 'finished'; readonly why: 'asked' }
-  /** A persona asks its SIP side to hang up. */
+  /** A persona, or a speaker that said its text, asks its SIP side to hang up. */
   | { readonly type: 'hang_up' }
   /** The agent calls a tool that needs the main thread; `toolResult` answers `request`. */
   | {

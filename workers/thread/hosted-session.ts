@@ -467,12 +467,18 @@ export class HostedSession {
     }
   }
 
-  #speaker({ voice }: Extract<Party, { kind: 'speaker' }>): HostedParty {
+  #speaker({ voice, text: script }: Extract<Party, { kind: 'speaker' }>): HostedParty {
     const speaker = this.#voice(PARTY, voice)
     return {
       endpoint: speaker,
       prepare: async () => {},
-      start: () => {},
+      start: () => {
+        if (script === undefined) return
+        void speaker.say(script).then((result) => {
+          // A cut means that something else is said, or that the session closes.
+          if (result !== 'cut') this.#options.emit({ type: 'hang_up' })
+        })
+      },
       say: async ({ text, last }) => {
         const result = text === null ? 'said' : await speaker.say(text)
         if (last && this.#closed === null) this.#options.emit({ type: 'finished', why: 'asked' })

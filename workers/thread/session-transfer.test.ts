@@ -124,6 +124,22 @@ t.test('a speaker says a text and collects keys, and hears nothing', async (t) =
   t.strictSame(rig.events, [{ type: 'finished', why: 'asked' }])
 })
 
+t.test('a speaker with a text says it from the answer on, and hangs up', async (t) => {
+  const voice = {
+    languages: ['en-IN'],
+    textToSpeech: { vendor: 'main', model: null, voice: 'v', pace: 1 },
+  }
+  const text = 'Your code is one, two.'
+  const { rig, caller } = await VirtualSession.open({
+    party: { kind: 'speaker', voice, maxCallSeconds: 60, text },
+  })
+  t.teardown(() => rig.close())
+  await rig.run(5000)
+  t.strictSame(rig.vendors.spoken, [text])
+  t.ok(caller.holding(VOICE_HZ).length > 20, 'the telephone hears it')
+  t.strictSame(rig.events, [{ type: 'hang_up' }], 'and no event repeats it')
+})
+
 t.test('two legs without a party hear each other, and a voice ends their call', async (t) => {
   const { rig, caller } = await VirtualSession.open({ party: { kind: 'none', maxCallSeconds: 60 } })
   t.teardown(() => rig.close())

@@ -5,6 +5,8 @@ export interface PdfDocument {
   readonly createdAt: number
   /** Text at the bottom of each page, before the page number. */
   readonly footer: string
+  /** Size of the text in points; headings are 1.3 times as large. Default: 10. */
+  readonly textSize?: number
   readonly blocks: readonly PdfBlock[]
 }
 

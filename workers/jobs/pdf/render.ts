@@ -9,9 +9,7 @@ const WIDTH = PAGE.width - 2 * PAGE.margin
 /** The footer stands below. */
 const BOTTOM = PAGE.height - PAGE.margin - 20
 const TITLE = { size: 18, weight: 700 } as const
-const HEADING = { size: 13, weight: 700 } as const
-const BODY = { size: 10, weight: 400 } as const
-const STRONG = { size: 10, weight: 700 } as const
+const TEXT_SIZE = 10
 const FOOTER = { size: 8, weight: 400 } as const
 /** Marks of the Indic scripts above and below need more than the usual 1.2. */
 const LINE_HEIGHT = 1.55
@@ -62,7 +60,7 @@ export async function renderPdf(document: PdfDocument): Promise<Buffer> {
     pdf.on('end', resolve)
     pdf.on('error', reject)
   })
-  new Painter(pdf).paint(document)
+  new Painter(pdf, document.textSize ?? TEXT_SIZE).paint(document)
   pdf.end()
   await finished
   return Buffer.concat(chunks)
@@ -82,9 +80,15 @@ class Painter {
   readonly #widths = new Map<string, number>()
   #y = PAGE.margin
   #pages = 1
+  readonly #body: Style
+  readonly #strong: Style
+  readonly #heading: Style
 
-  constructor(pdf: PDFKit.PDFDocument) {
+  constructor(pdf: PDFKit.PDFDocument, textSize: number) {
     this.#pdf = pdf
+    this.#body = { size: textSize, weight: 400 }
+    this.#strong = { size: textSize, weight: 700 }
+    this.#heading = { size: 1.3 * textSize, weight: 700 }
   }
 
   paint({ title, footer, blocks }: PdfDocument): void {
@@ -101,22 +105,22 @@ class Painter {
   }
 
   #block(block: PdfBlock): void {
-    this.#y += BODY.size
+    this.#y += this.#body.size
     switch (block.kind) {
       case 'heading':
         // A heading never stands alone at the bottom.
-        this.#room(4 * HEADING.size * LINE_HEIGHT)
-        this.#text(block.text, HEADING)
+        this.#room(4 * this.#heading.size * LINE_HEIGHT)
+        this.#text(block.text, this.#heading)
         break
       case 'paragraph':
-        this.#text(block.text, BODY)
+        this.#text(block.text, this.#body)
         break
       case 'facts':
         for (const [name, value] of block.rows) {
           const left = WIDTH * 0.32
           this.#row([
-            { text: name, x: PAGE.margin, width: left - COLUMN_GAP, style: STRONG },
-            { text: value, x: PAGE.margin + left, width: WIDTH - left, style: BODY },
+            { text: name, x: PAGE.margin, width: left - COLUMN_GAP, style: this.#strong },
+            { text: value, x: PAGE.margin + left, width: WIDTH - left, style: this.#body },
           ])
         }
         break
@@ -143,7 +147,7 @@ class Painter {
       this.#row(
         cells(
           columns.map(({ title }) => title),
-          STRONG,
+          this.#strong,
         ),
       )
       this.#pdf
@@ -153,9 +157,9 @@ class Painter {
         .stroke()
       this.#y += 3
     }
-    this.#room(3 * BODY.size * LINE_HEIGHT)
+    this.#room(3 * this.#body.size * LINE_HEIGHT)
     header()
-    for (const row of rows) this.#row(cells(row, BODY), header)
+    for (const row of rows) this.#row(cells(row, this.#body), header)
   }
 
   /** Draws cells side by side. A row that does not fit goes on at the next page, below the header. */

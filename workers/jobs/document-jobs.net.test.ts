@@ -1,0 +1,96 @@
+import { deflateSync } from 'node:zlib'
+import t from 'tap'
+import { docx, pdf, pdfOfManyPages } from '../../fixtures/knowledge/documents.js'
+import { systemClock } from '../../media/base/clock.js'
+import { PassageIndex } from '../../media/knowledge/passage-index.js'
+import { DocumentJobs } from './document-jobs.js'
+
+const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
+const PDF = 'application/pdf'
+const MIB = 1024 * 1024
+
+const jobs = new DocumentJobs({ clock: systemClock })
+t.teardown(() => jobs.close())
+const texts = async (contentType: string, bytes: Uint8Array): Promise<readonly string[] | string> => {
+  const outcome = await jobs.read(contentType, bytes)
+  return outcome.kind === 'refused' ? outcome.reason : outcome.passages.map(({ text }) => text)
+}
+
+t.test('each type is read', async (t) => {
+  t.same(await texts('text/plain', Buffer.from('One.\n\nTwo.')), ['One.\nTwo.'])
+  t.same(await texts('text/plain', Buffer.from('\ufeffशुल्क', 'utf16le')), ['शुल्क'])
+  t.same(await texts('text/plain', Buffer.from([0x63, 0x61, 0x66, 0xe9])), ['café'])
+  t.same(await texts('text/csv', Buffer.from('Plan,Price\nGold,500\nSilver,300')), [
+    'Plan: Gold; Price: 500\nPlan: Silver; Price: 300',
+  ])
+  t.same(await texts('text/html', Buffer.from('<nav>Menu</nav><p>A&amp;B</p><script>x()</script>')), ['A&B'])
+  t.same(await texts(DOCX, docx(['Refunds take five days.'])), ['Refunds take five days.'])
+  t.same(await texts(PDF, await pdf(['The fee is 450 rupees.'])), ['The fee is 450 rupees.'])
+  const { passages } = (await jobs.read(PDF, await pdf(['The first page.', 'The second page.']))) as {
+    passages: readonly { page: number }[]
+  }
+  t.same(
+    passages.map(({ page }) => page),
+    [1],
+    'short pages share a passage, which begins on the first',
+  )
+})
+
+t.test('a hostile document is refused with a reason, and the next one is read', async (t) => {
+  const zeros = Buffer.alloc(70 * MIB)
+  const cases: readonly (readonly [string, Uint8Array, RegExp])[] = [
+    [DOCX, docx(['a'], { more: [{ name: 'word/a.bin', content: zeros, statedBytes: 10 }] }), /far more data/],
+    [DOCX, docx(['&b;'], { prologue: '<!DOCTYPE a [<!ENTITY b "c">]>' }), /XML entities/],
+    [DOCX, docx(['a'], { more: [{ name: 'x', content: Buffer.from('x'), flags: 1 }] }), /password/],
+    [DOCX, Buffer.from('PK\u0003\u0004 nothing else'), /damaged/],
+    [PDF, Buffer.from('%PDF-1.7 nothing else'), /damaged/],
+    [PDF, await pdf(['secret'], 'a password'), /password/],
+    [PDF, pdfOfManyPages(10_001), /10001 pages/],
+    [PDF, pdfOfManyPages(3), /no text/],
+    ['text/csv', Buffer.from(`a\n"${'x'.repeat(200_000)}"`), /not valid CSV/],
+    ['text/plain', Buffer.from(' \n '), /no text/],
+    ['image/png', Buffer.from('x'), /cannot be read/],
+  ]
+  for (const [contentType, bytes, reason] of cases) t.match(await texts(contentType, bytes), reason)
+  t.same(await texts('text/plain', Buffer.from('Still here.')), ['Still here.'])
+})
+
+t.test('deep nesting costs nothing', async (t) => {
+  const depth = 20_000
+  t.same(await texts('text/html', Buffer.from(`${'<div>'.repeat(depth)}deep`)), ['deep'])
+  t.match(await texts('text/markdown', Buffer.from(`${'>'.repeat(50_000)} deep`)), /no text/)
+})
+
+t.test('a document that takes too long or too much memory ends, and the next one is read', async (t) => {
+  // A page whose content unpacks to many megabytes of operators.
+  const bomb = bombPdf(deflateSync(Buffer.alloc(32 * MIB, 'BT (a) Tj ET\n')))
+  for (const [limits, reason] of [
+    [{ limitMs: 1 }, /more than a minute/],
+    [{ limitBytes: MIB }, /too much memory/],
+  ] as const) {
+    const limited = new DocumentJobs({ clock: systemClock, ...limits })
+    const outcome = await limited.read(PDF, bomb)
+    t.match(outcome, { kind: 'refused', reason })
+    await limited.close()
+  }
+})
+
+t.test('an index is built, and what is closed rejects', async (t) => {
+  const passage = { text: 'The late fee is 450 rupees.', heading: '', page: null }
+  const bytes = await jobs.index([{ id: 'doc_1', name: 'Fees', passages: [passage] }])
+  const [found] = new PassageIndex(Buffer.from(bytes)).search({ text: 'late fee' }, 1)
+  t.match(found, { ...passage, documentId: 'doc_1' })
+  const closed = new DocumentJobs({ clock: systemClock })
+  await closed.close()
+  await t.rejects(closed.read('text/plain', Buffer.from('a')), { code: 'closed' })
+})
+
+function bombPdf(content: Buffer): Buffer {
+  const head = Buffer.from(
+    '%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n' +
+      '2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n' +
+      '3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R >>\nendobj\n' +
+      `4 0 obj\n<< /Length ${content.length} /Filter /FlateDecode >>\nstream\n`,
+  )
+  return Buffer.concat([head, content, Buffer.from('\nendstream\nendobj\ntrailer\n<< /Root 1 0 R >>\n%%EOF')])
+}

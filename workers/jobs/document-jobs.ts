@@ -1,0 +1,172 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { Clock, Timer } from '../../media/base/clock.js'
+import { EngineError } from '../../media/base/errors.js'
+import type { IndexedDocument } from '../../media/knowledge/passage-index.js'
+import type { Passage } from '../../media/knowledge/passages.js'
+import type { DocumentReply, DocumentTask } from './document-process.js'
+
+/** Tasks that wait or run. */
+const MAX_WAITING = 16
+/** Time limit of a task (ms), without its wait. */
+const LIMIT_MS: Readonly<Record<DocumentTask['kind'], number>> = { read: 60_000, index: 300_000 }
+const MIB = 1024 * 1024
+/** Memory limit of a task. The heap of the process is limited too; parsers use memory outside of it. */
+const LIMIT_BYTES: Readonly<Record<DocumentTask['kind'], number>> = { read: 768 * MIB, index: 2048 * MIB }
+const HEAP_MIB = 1536
+const MEMORY_CHECK_MS = 250
+/** Time after which an unused process ends (ms). */
+const IDLE_MS = 30_000
+const PAGE_BYTES = 4096
+
+/** What came of a document: its passages, or why it cannot be read, as a sentence for its owner. */
+export type ReadDocument =
+  | { readonly kind: 'passages'; readonly passages: readonly Passage[] }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+const TOO_LONG: DocumentReply = {
+  kind: 'refused',
+  reason: 'The document takes more than a minute to read. Split it, or save it again with another program.',
+}
+const TOO_LARGE: DocumentReply = {
+  kind: 'refused',
+  reason: 'The document takes too much memory to read. Split it, or save it again with another program.',
+}
+const CRASHED: DocumentReply = {
+  kind: 'refused',
+  reason: 'The document cannot be read: it made the reader fail. Save it again with another program.',
+}
+
+/** What a build needs of `DocumentJobs`. */
+export type DocumentReader = Pick<DocumentJobs, 'read' | 'index'>
+
+export interface DocumentJobsOptions {
+  readonly clock: Clock
+  /** Limits of a test. */
+  readonly limitMs?: number
+  readonly limitBytes?: number
+}
+
+/** Reads documents and builds indexes, one at a time, in a child process that is replaced after a failure. */
+export class DocumentJobs {
+  readonly #clock: Clock
+  readonly #options: DocumentJobsOptions
+  #child: ChildProcess | null = null
+  #last: Promise<unknown> = Promise.resolve()
+  #waiting = 0
+  #closed = false
+  #idle: Timer | null = null
+
+  constructor(options: DocumentJobsOptions) {
+    this.#clock = options.clock
+    this.#options = options
+  }
+
+  /** Reads a document. Rejects with EngineError `overloaded`, `closed`, or `internal` for a fault of the reader. */
+  async read(contentType: string, bytes: Uint8Array): Promise<ReadDocument> {
+    const reply = await this.#queued({ kind: 'read', contentType, bytes })
+    if (reply.kind === 'passages' || reply.kind === 'refused') return reply
+    throw new EngineError('internal', reply.kind === 'failed' ? reply.message : 'the reader answered wrongly')
+  }
+
+  /** Builds an index. Rejects with EngineError like `read`. */
+  async index(documents: readonly IndexedDocument[]): Promise<Uint8Array> {
+    const reply = await this.#queued({ kind: 'index', documents })
+    if (reply.kind === 'index') return reply.bytes
+    const message = reply.kind === 'failed' ? reply.message : 'the index is too large for its limits'
+    throw new EngineError('internal', message)
+  }
+
+  /** Ends the process. Waiting tasks are rejected with `closed`. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#end()
+    await this.#last
+  }
+
+  #queued(task: DocumentTask): Promise<DocumentReply> {
+    if (this.#closed) return Promise.reject(new EngineError('closed', 'the document reader is closed'))
+    if (this.#waiting >= MAX_WAITING) {
+      return Promise.reject(
+        new EngineError('overloaded', 'the queue of documents is full', { retryable: true }),
+      )
+    }
+    this.#waiting++
+    const work = this.#last.then(() => this.#run(task))
+    this.#last = work
+      .catch(() => {})
+      .finally(() => {
+        this.#waiting--
+      })
+    return work
+  }
+
+  async #run(task: DocumentTask): Promise<DocumentReply> {
+    if (this.#closed) throw new EngineError('closed', 'the document reader is closed')
+    this.#idle?.cancel()
+    const child = this.#child ?? this.#open()
+    const limitBytes = this.#options.limitBytes ?? LIMIT_BYTES[task.kind]
+    const timers = new Set<Timer>()
+    try {
+      return await new Promise<DocumentReply>((resolve, reject) => {
+        const stop = (reply: DocumentReply): void => {
+          this.#end()
+          resolve(reply)
+        }
+        child.once('message', (reply) => resolve(reply as DocumentReply))
+        child.once('exit', () =>
+          this.#closed ? reject(new EngineError('closed', 'the document reader is closed')) : stop(CRASHED),
+        )
+        child.once('error', () => stop(CRASHED))
+        timers.add(this.#clock.after(this.#options.limitMs ?? LIMIT_MS[task.kind], () => stop(TOO_LONG)))
+        const check = (): void => {
+          const timer = this.#clock.after(MEMORY_CHECK_MS, async () => {
+            timers.delete(timer)
+            if ((await memoryOf(child)) > limitBytes) stop(TOO_LARGE)
+            else if (timers.size > 0) check()
+          })
+          timers.add(timer)
+        }
+        check()
+        child.send(task, (error) => {
+          if (error !== null) stop(CRASHED)
+        })
+      })
+    } finally {
+      for (const timer of timers) timer.cancel()
+      timers.clear()
+      child.removeAllListeners()
+      // An error after its last task must not end this process.
+      child.on('error', () => this.#end())
+      this.#idle = this.#clock.after(IDLE_MS, () => this.#end())
+    }
+  }
+
+  #open(): ChildProcess {
+    const child = fork(fileURLToPath(new URL('./document-process.js', import.meta.url)), {
+      execArgv: [`--max-old-space-size=${HEAP_MIB}`],
+      env: {},
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    this.#child = child
+    return child
+  }
+
+  #end(): void {
+    this.#idle?.cancel()
+    this.#child?.kill('SIGKILL')
+    this.#child = null
+  }
+}
+
+/** Returns the resident memory of a process in bytes, 0 where the system does not tell (other than Linux). */
+async function memoryOf({ pid }: ChildProcess): Promise<number> {
+  try {
+    const [, resident = '0'] = (await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')
+    return Number(resident) * PAGE_BYTES
+  } catch {
+    return 0
+  }
+}
