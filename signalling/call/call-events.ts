@@ -7,6 +7,9 @@ import type { TransferMode, TransferOutcome, TransferStatus } from './transfer-m
 
 export type CallId = string
 
+/** What the control plane wants to know of an attempt when it stores it. */
+export type AttemptDetails = Readonly<Record<string, string | number | null>>
+
 /** A step of an attempt to hand the call to a person; `destination` is the name that the transfer plan gave. */
 export interface TransferEvent {
   readonly type: 'transfer'
@@ -16,6 +19,10 @@ export interface TransferEvent {
   readonly destination: string
   readonly status: TransferStatus
   readonly outcome: TransferOutcome | null
+  /** With `accepted`: what the transfer plan describes. */
+  readonly details?: AttemptDetails
+  /** With `answered` in the modes with a brief: what the person is told. */
+  readonly brief?: string
 }
 
 /**
@@ -39,6 +46,8 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
       readonly ending: Ending
       readonly rtp: RtpStats | null
       readonly recording: RecordingFile | null
+      /** The recordings of the parts of a call with transfers, in order. Absent means none. */
+      readonly parts?: readonly RecordingFile[]
     }
 )
 

@@ -15,12 +15,15 @@ const states: Readonly<Record<string, CallState>> = {
   ringing: { kind: 'ringing' },
   answeringIn: { kind: 'answering', direction: 'inbound' },
   answeringOut: { kind: 'answering', direction: 'outbound' },
+  connectingIn: { kind: 'answering', direction: 'inbound', agreed: true },
+  connectingOut: { kind: 'answering', direction: 'outbound', agreed: true },
   live: { kind: 'live' },
   held: { kind: 'held' },
   parting: { kind: 'parting', ending: api },
   endingBoth: { kind: 'ending', ending: bye, leg: true, media: true },
   endingLeg: { kind: 'ending', ending: bye, leg: true, media: false },
   endingMedia: { kind: 'ending', ending: bye, leg: false, media: true },
+  endingEarly: { kind: 'ending', ending: bye, leg: true, media: false, unacknowledged: true },
   ended: { kind: 'ended' },
 }
 
@@ -65,16 +68,44 @@ const table: Readonly<Record<string, string>> = {
   'queuedIn mediaOpened': 'answering inbound | startTimer:ack answer',
   'queuedOut mediaOpened': 'dialing | startTimer:ring publishDialing sendInvite',
   'dialing progress': 'ringing | publishRinging:183',
-  'dialing legAnswered': 'answering outbound | cancelTimers startTimer:guard startTimer:reaper connectMedia',
-  'ringing legAnswered': 'answering outbound | cancelTimers startTimer:guard startTimer:reaper connectMedia',
+  'dialing legAnswered':
+    'answering outbound agreed | cancelTimers startTimer:guard startTimer:reaper connectMedia',
+  'ringing legAnswered':
+    'answering outbound agreed | cancelTimers startTimer:guard startTimer:reaper connectMedia',
   'dialing ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
   'ringing ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
   'answeringIn legAnswered':
-    'answering inbound | cancelTimers startTimer:guard startTimer:reaper connectMedia',
+    'answering inbound agreed | cancelTimers startTimer:guard startTimer:reaper connectMedia',
   'answeringIn mediaLive': 'live | publishAnswered',
   'answeringOut mediaLive': 'live | publishAnswered',
-  'answeringIn ack': 'ending carrier_error leg media | cancelTimers startTimer:closing endLeg closeMedia',
-  'answeringOut ack': 'ending carrier_error leg media | cancelTimers startTimer:closing endLeg closeMedia',
+  'connectingIn mediaLive': 'live | publishAnswered',
+  'connectingOut mediaLive': 'live | publishAnswered',
+  ...Object.fromEntries(
+    ['answeringIn', 'answeringOut', 'connectingIn', 'connectingOut'].flatMap((state) => {
+      const agreed = state.startsWith('connecting')
+      const ends = (cause: string) =>
+        agreed
+          ? `ending ${cause} leg media | publishAnswered cancelTimers startTimer:closing endLeg closeMedia`
+          : `ending ${cause} leg media unacknowledged | cancelTimers startTimer:closing endLeg closeMedia`
+      const gone = agreed ? 'publishAnswered cancelTimers' : 'cancelTimers'
+      return [
+        [
+          `${state} ack`,
+          'ending carrier_error leg media | cancelTimers startTimer:closing endLeg closeMedia',
+        ],
+        [`${state} personEnded`, ends('caller_hangup')],
+        [`${state} finish`, ends('api_hangup')],
+        [`${state} finishWithLine`, ends('api_hangup')],
+        [`${state} guard`, ends('internal')],
+        [`${state} reaper`, ends('internal')],
+        [`${state} legEnded`, `ending caller_hangup media | ${gone} startTimer:closing closeMedia`],
+      ]
+    }),
+  ),
+  'endingEarly legAnswered': 'ending caller_hangup leg | publishAnswered',
+  'endingEarly legClosed': 'ended | cancelTimers publishEnded:caller_hangup',
+  'endingEarly legEnded': 'ended | cancelTimers publishEnded:caller_hangup',
+  'endingEarly closing': 'ended | cancelTimers publishEnded:caller_hangup',
   'live hold': 'held | publishHeld:true',
   'held resume': 'live | publishHeld:false',
   'live mediaTimeout': 'ending carrier_error leg media | cancelTimers startTimer:closing endLeg closeMedia',
@@ -87,8 +118,6 @@ const table: Readonly<Record<string, string>> = {
       'forwardRings',
       'dialing',
       'ringing',
-      'answeringIn',
-      'answeringOut',
       'live',
       'held',
     ].flatMap((state) => [
@@ -145,14 +174,21 @@ const table: Readonly<Record<string, string>> = {
 function describe(state: CallState): string {
   switch (state.kind) {
     case 'queued':
-    case 'answering':
       return `${state.kind} ${state.direction}`
+    case 'answering':
+      return `${state.kind} ${state.direction}${state.agreed ? ' agreed' : ''}`
     case 'forwarding':
       return state.ringing ? 'forwarding rings' : 'forwarding'
     case 'parting':
       return `${state.kind} ${state.ending.cause}`
     case 'ending':
-      return [state.kind, state.ending.cause, state.leg && 'leg', state.media && 'media']
+      return [
+        state.kind,
+        state.ending.cause,
+        state.leg && 'leg',
+        state.media && 'media',
+        state.unacknowledged && 'unacknowledged',
+      ]
         .filter(Boolean)
         .join(' ')
     default:

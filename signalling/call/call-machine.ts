@@ -18,7 +18,12 @@ export type CallState =
   | { readonly kind: 'forwarding'; readonly ringing: boolean }
   | { readonly kind: 'dialing' }
   | { readonly kind: 'ringing' }
-  | { readonly kind: 'answering'; readonly direction: CallDirection }
+  | {
+      readonly kind: 'answering'
+      readonly direction: CallDirection
+      /** The answer is agreed (ACK sent or received), so the call counts as answered even if it ends now. */
+      readonly agreed?: true
+    }
   | { readonly kind: 'live' }
   | { readonly kind: 'held' }
   /** The last words are being said; the first ending counts. */
@@ -29,6 +34,8 @@ export type CallState =
       /** The leg still has to report that it is closed; `media` likewise. */
       readonly leg: boolean
       readonly media: boolean
+      /** Our 200 was sent, and its ACK has not arrived yet. */
+      readonly unacknowledged?: true
     }
   | { readonly kind: 'ended' }
 
@@ -106,14 +113,25 @@ export function step(state: CallState, input: CallInput): CallStep {
   if (state.kind === 'ending') return stepEnding(state, input)
   if (state.kind === 'parting') return stepParting(state, input)
 
-  // These inputs end the call in every state.
+  if (state.kind === 'answering') return stepAnswering(state, input)
+  return endingStep(input) ?? stepOther(state, input)
+}
+
+/** Returns the step for an input that ends the call in every state, or null. */
+function endingStep(input: CallInput): CallStep | null {
   if (input.type === 'finish') return end(input.ending, true)
-  if (input.type === 'finishWithLine' && state.kind !== 'live') return end(input.ending, true)
   if (input.type === 'legEnded') return end(input.ending, false)
   if (input.type === 'personEnded') return end(input.ending, true)
-  if (input.type === 'legClosed' || input.type === 'mediaClosed') return { next: state, effects: [] }
   if (input.type === 'timer' && (input.name === 'guard' || input.name === 'reaper')) return end(GUARD, true)
+  return null
+}
 
+function stepOther(
+  state: CallState & { kind: 'queued' | 'forwarding' | 'dialing' | 'ringing' | 'live' | 'held' },
+  input: CallInput,
+): CallStep {
+  if (input.type === 'legClosed' || input.type === 'mediaClosed') return { next: state, effects: [] }
+  if (input.type === 'finishWithLine' && state.kind !== 'live') return end(input.ending, true)
   switch (state.kind) {
     case 'queued':
       return stepQueued(state, input)
@@ -122,8 +140,6 @@ export function step(state: CallState, input: CallInput): CallStep {
     case 'dialing':
     case 'ringing':
       return stepRinging(state, input)
-    case 'answering':
-      return stepAnswering(state, input)
     case 'live':
     case 'held':
       return stepLive(state, input)
@@ -209,7 +225,7 @@ function stepRinging(state: CallState & { kind: 'dialing' | 'ringing' }, input: 
 
 function connect(direction: CallDirection): CallStep {
   return {
-    next: { kind: 'answering', direction },
+    next: { kind: 'answering', direction, agreed: true },
     effects: [
       { type: 'cancelTimers' },
       { type: 'startTimer', name: 'guard' },
@@ -220,10 +236,21 @@ function connect(direction: CallDirection): CallStep {
 }
 
 function stepAnswering(state: CallState & { kind: 'answering' }, input: CallInput): CallStep {
-  if (input.type === 'legAnswered' && state.direction === 'inbound') return connect('inbound')
+  if (input.type === 'finishWithLine') return stepAnswering(state, { type: 'finish', ending: input.ending })
+  const ending = endingStep(input)
+  if (ending !== null) return endAnswering(state, ending)
+  if (input.type === 'legAnswered' && state.direction === 'inbound' && !state.agreed)
+    return connect('inbound')
   if (input.type === 'mediaLive') return { next: { kind: 'live' }, effects: [{ type: 'publishAnswered' }] }
   if (input.type === 'timer' && input.name === 'ack') return end(NO_ACK, true)
   return { next: state, effects: [] }
+}
+
+/** The record of the call agrees with SIP: after an agreed answer, the call was answered. */
+function endAnswering({ agreed }: CallState & { kind: 'answering' }, { next, effects }: CallStep): CallStep {
+  if (agreed) return { next, effects: [{ type: 'publishAnswered' }, ...effects] }
+  if (next.kind !== 'ending' || !next.leg) return { next, effects }
+  return { next: { ...next, unacknowledged: true }, effects }
 }
 
 function stepLive(state: CallState & { kind: 'live' | 'held' }, input: CallInput): CallStep {
@@ -264,6 +291,10 @@ function stepParting(state: CallState & { kind: 'parting' }, input: CallInput): 
 function stepEnding(state: CallState & { kind: 'ending' }, input: CallInput): CallStep {
   // Watchdog: the call ends even if the leg or the media session never reports its close.
   if (input.type === 'timer' && input.name === 'closing') return over(state.ending)
+  if (state.unacknowledged && input.type === 'legAnswered') {
+    const { unacknowledged: _, ...next } = state
+    return { next, effects: [{ type: 'publishAnswered' }] }
+  }
   const leg = state.leg && input.type !== 'legClosed' && input.type !== 'legEnded'
   const media = state.media && input.type !== 'mediaClosed'
   if (leg === state.leg && media === state.media) return { next: state, effects: [] }

@@ -66,7 +66,10 @@ async function openTransferable(
       fallback: null,
       ringTimeoutMs: 25_000,
       announcement: 'I will connect you now.',
-      brief: 'A caller asks for an appointment. Press 1 to take the call.',
+      waitLine: null,
+      describe: (destination) => ({ label: destination }),
+      brief: () => ({ text: 'A caller asks for an appointment.', keys: 'Press 1 to take the call.' }),
+      recordTo: null,
       missLine: 'Nobody is available.',
       clear: async (destination) => ({ permit: calls.permit('call_1', destination), gateway }),
       ...change,
@@ -150,6 +153,22 @@ t.test('no answer, then 503: the agent has the caller again, and a third request
     '2 05 accepted',
     '2 05 failed carrier_error',
   ])
+})
+
+t.test('a caller who waits hears a line every 20 seconds', async (t) => {
+  const call = await openTransferable(t)
+  const waitLine = 'Please stay on the line.'
+  call.control.transfer(
+    'call_1',
+    call.plan({ destination: '+919000000003', ringTimeoutMs: 50_000, waitLine }),
+  )
+  await call.untilStep('1 03 missed no_answer')
+  const lines = call.events.filter((event) => event.type === 'turn' && event.turn.text === waitLine)
+  t.equal(lines.length, 2)
+  const [first, second] = lines.map(({ at }) => at)
+  t.ok(Math.abs(Number(second) - Number(first) - 20_000) < 1_000)
+  call.control.hangUp('call_1', 'operator')
+  await call.ended()
 })
 
 t.test('a call that ends while the phone rings cancels the attempt', async (t) => {

@@ -24,6 +24,8 @@ const LINE_MS = 20_000
 const SCREEN_MS = 30_000
 /** Longest talk of agent and person while the caller waits (ms). */
 const CONSULT_MS = 90_000
+/** Time between two words to a caller who waits (ms). */
+const WAIT_LINE_MS = 20_000
 /** Longer than a BYE may take. */
 const LEAVING_MS = 5_000
 
@@ -66,6 +68,9 @@ export class CallTransfers {
   #refusal: TransferRefusal | null = null
   #plan: TransferPlan | null = null
   #leg: FurtherLeg | null = null
+  /** The latest attempt. */
+  #attempt: TransferAttempt | null = null
+  #waitLine: Timer | null = null
   /** Resolves when the latest route is in force: what is said before that would be cut by it. */
   #routed: Promise<void> = Promise.resolve()
 
@@ -97,6 +102,7 @@ export class CallTransfers {
 
   /** Ends every attempt. Resolves when no leg is left; never rejects. */
   async end(by: 'caller' | 'other'): Promise<void> {
+    this.#waitLine?.cancel()
     this.#input({ type: 'callEnding', by })
     await Promise.all(this.#legs.map(({ closed }) => closed))
   }
@@ -124,7 +130,15 @@ export class CallTransfers {
       case 'publish': {
         const { number, mode, destination } = effect.attempt
         const { status, outcome } = effect
-        this.#call.publish({ type: 'transfer', attempt: number, mode, destination, status, outcome })
+        const plan = this.#plan
+        const details = status === 'accepted' && plan !== null ? { details: plan.describe(destination) } : {}
+        const told = status === 'answered' && mode !== 'blind' && plan !== null
+        const brief = told ? { brief: plan.brief(destination).text } : {}
+        this.#call.publish({
+          ...{ type: 'transfer', attempt: number, mode, destination, status, outcome },
+          ...details,
+          ...brief,
+        })
         return
       }
       case 'route':
@@ -135,6 +149,7 @@ export class CallTransfers {
         return
       case 'playWait':
         void this.#ask({ type: 'hold', session: this.#call.callId, leg: CALLER_LEG, sound: effect.sound })
+        this.#repeatWaitLine()
         return
       case 'dial':
         this.#dial(effect.attempt)
@@ -147,9 +162,11 @@ export class CallTransfers {
         this.#leg?.drop().then(() => this.#input({ type: 'legClosed' }))
         return
       case 'returnToAgent':
+        this.#record((files) => files.back)
         this.#say(CALLER_LEG, this.#plan?.missLine ?? null, () => {})
         return
       case 'releaseAgent':
+        this.#record((files) => files.human)
         this.#call.agentReleased()
         return
       case 'endCall':
@@ -163,6 +180,27 @@ export class CallTransfers {
         this.#timers.clear()
         return
     }
+  }
+
+  /** Speaks to the caller from time to time until the wait is over. A brief to the person is not cut. */
+  #repeatWaitLine(): void {
+    this.#waitLine?.cancel()
+    this.#waitLine = this.#deps.clock.after(WAIT_LINE_MS, () => {
+      if (this.#state.kind === 'calling') this.#say(CALLER_LEG, this.#plan?.waitLine ?? null, () => {})
+      this.#repeatWaitLine()
+    })
+  }
+
+  /** Begins another file of the recording. Without it the call goes on. */
+  #record(path: (files: { readonly human: string | null; readonly back: string }) => string | null): void {
+    const { pool, log } = this.#deps
+    const { callId } = this.#call
+    const destination = this.#attempt?.destination
+    const files = destination === undefined ? null : (this.#plan?.recordTo?.(destination) ?? null)
+    if (files === null) return
+    pool
+      .request({ type: 'record', session: callId, path: path(files) })
+      .catch((error: unknown) => log.warn({ callId, error: errorText(error) }, 'transfer.record_failed'))
   }
 
   #startTimer(name: TransferTimerName): void {
@@ -182,6 +220,7 @@ export class CallTransfers {
   }
 
   #route(route: TransferRoute): void {
+    if (route === 'agent' || route === 'bridged') this.#waitLine?.cancel()
     const { mode, withPerson } = ROUTES[route]
     const persons = withPerson && this.#leg !== null ? [this.#leg.id] : []
     this.#routed = this.#ask({ type: 'route', session: this.#call.callId, mode, persons })
@@ -218,7 +257,9 @@ export class CallTransfers {
     const leg = this.#leg
     if (leg === null) return
     this.#collect(leg, ms)
-    this.#say(leg.id, this.#plan?.brief ?? null, () => {})
+    const destination = this.#attempt?.destination
+    const told = destination === undefined ? null : (this.#plan?.brief(destination) ?? null)
+    this.#say(leg.id, told === null ? null : `${told.text} ${told.keys}`.trim(), () => {})
   }
 
   #collect(leg: FurtherLeg, timeoutMs: number): void {
@@ -239,9 +280,11 @@ export class CallTransfers {
     )
   }
 
-  #dial({ number, destination }: TransferAttempt): void {
+  #dial(attempt: TransferAttempt): void {
     const plan = this.#plan
     if (plan === null) return
+    const { number, destination } = attempt
+    this.#attempt = attempt
     const leg = new FurtherLeg(this.#deps, this.#call.callId, `person-${number}`, {
       ringing: () => this.#input({ type: 'ringing' }),
       answered: () => this.#input({ type: 'answered' }),

@@ -536,11 +536,13 @@ export class Call {
     if (this.#media && !this.#closed) {
       this.#deps.log.warn({ callId: this.callId }, 'call.media_not_closed')
     }
+    const parts = this.#closed?.parts ?? []
     this.#publish({
       type: 'ended',
       ending,
       rtp: this.#closed?.stats.rtp ?? null,
       recording: this.#closed?.recording ?? null,
+      ...(parts.length > 0 ? { parts } : {}),
     })
     this.#options.onEnded(ending)
   }

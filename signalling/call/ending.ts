@@ -21,6 +21,8 @@ export type Cause =
   /** The wallet did not cover the call when it began, or its next minute. */
   | 'insufficient_funds'
   | 'wallet_exhausted'
+  /** The compliance gate refused a call that a telephone system asked for. */
+  | 'gate_blocked'
   | 'internal'
 
 /** Who ended the call, why, whose fault it was, and the SIP status if there is one. */
@@ -108,6 +110,7 @@ const OUTCOMES: Readonly<Record<Cause, Row>> = {
   bot_disconnected: { unanswered: 'failed', answered: 'answered', sipAnswer: 480 },
   insufficient_funds: { unanswered: 'failed', answered: 'unknown', sipAnswer: 486 },
   wallet_exhausted: { unanswered: 'failed', answered: 'answered', sipAnswer: 480 },
+  gate_blocked: { unanswered: 'failed', answered: 'unknown', sipAnswer: 603 },
   // Answered: the call was up, but its result is unknown.
   internal: { unanswered: 'failed', answered: 'unknown', sipAnswer: 500 },
 }

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import t from 'tap'
+import { readWav } from '../../fixtures/audio/wav.js'
 import { diallerAgent } from '../../fixtures/virtual-call/dialler-agent.js'
 import { openSandboxCalls, type SandboxCalls } from '../../fixtures/virtual-call/sandbox-calls.js'
 import type { CallEvent } from './call-events.js'
@@ -14,7 +17,7 @@ const LIMIT_MS = 600_000
 async function openForwarding(
   test: Pick<typeof t, 'teardown'>,
   to: string,
-  { ringTimeoutMs = 25_000, isCleared = true } = {},
+  { ringTimeoutMs = 25_000, isCleared = true, recordTo = null as string | null } = {},
 ): Promise<SandboxCalls & { ended(): Promise<CallEvent & { readonly type: 'ended' }> }> {
   const calls: SandboxCalls = await openSandboxCalls({
     mediaTimeoutMs: 60_000,
@@ -23,7 +26,7 @@ async function openForwarding(
       callId: 'call_1',
       party: { kind: 'none', maxCallSeconds: 3600 },
       codecs: ['PCMA'],
-      recordTo: null,
+      recordTo,
       forward: {
         ringTimeoutMs,
         clear: async (callId): Promise<LegClearance | null> =>
@@ -46,9 +49,9 @@ const callIn = ({ caller }: SandboxCalls, persona: string) =>
   caller.callIn({ from: '+919800000007', to: '+911140000001', persona, sipCallId: 'in-1' })
 
 t.test('two people talk: each speaks only when the other was heard', async (t) => {
-  const calls = await openForwarding(t, '+919812345678')
+  const calls = await openForwarding(t, '+919812345678', { recordTo: join(t.testdir(), 'call_1.wav') })
   await callIn(calls, 'screening')
-  const { ending, rtp } = await calls.ended()
+  const { ending, rtp, recording } = await calls.ended()
   t.strictSame(
     calls.events.map(({ type }) => type).filter((type) => type !== 'detected'),
     ['ringing', 'answered', 'ended'],
@@ -58,6 +61,10 @@ t.test('two people talk: each speaks only when the other was heard', async (t) =
     (calls.events.at(-1)?.at ?? 0) - (calls.events.find(({ type }) => type === 'answered')?.at ?? 0)
   t.ok(lengthMs > 10_000, `they talked for ${lengthMs} ms`)
   t.ok((rtp?.packetsReceived ?? 0) > 500)
+  t.ok((recording?.durationMs ?? 0) > lengthMs - 1_000, 'both are recorded')
+  const { channels } = readWav(new Uint8Array(await readFile(recording?.path ?? '')))
+  const peaks = channels.map((samples) => samples.reduce((peak, at) => Math.max(peak, Math.abs(at)), 0))
+  t.ok(peaks.length === 2 && peaks.every((peak) => peak > 1_000), `each on a channel: ${peaks}`)
   t.equal(calls.control.live, 0)
 })
 

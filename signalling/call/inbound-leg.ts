@@ -121,7 +121,8 @@ export class InboundLeg implements Leg {
     this.#acknowledged = true
     // The promise of `accept` may resolve one microtask after the ACK.
     queueMicrotask(() => this.#mayBye.resolve())
-    if (this.#over) return
+    // A call that we ended before the ACK was answered nevertheless.
+    if (this.#over && this.#ended === null) return
     const sdp = this.#sdp
     if (sdp === null) return
     if (this.#delayed) {

@@ -8,7 +8,7 @@ import type { DigestAlgorithm } from '../trunk/digest.js'
 import type { Credentials } from '../trunk/digest-client.js'
 import type { CallerIdPolicy, NumberFormat } from '../trunk/number-format.js'
 import type { TrunkLimits } from '../trunk/trunk-limiter.js'
-import type { CallEvent, CallId } from './call-events.js'
+import type { AttemptDetails, CallEvent, CallId } from './call-events.js'
 import type { Cause, Ending } from './ending.js'
 import type { TransferMode, TransferRefusal } from './transfer-machine.js'
 
@@ -111,7 +111,7 @@ export type AdmissionDecision =
     }
   | {
       readonly admit: false
-      readonly sip: 402 | 403 | 404 | 486 | 500 | 503
+      readonly sip: 402 | 403 | 404 | 482 | 486 | 500 | 503
       readonly reason: string
       readonly cause?: Cause
       /** The call that was stored although it was refused. */
@@ -193,7 +193,7 @@ export interface ForwardPlan {
   clear(callId: CallId): Promise<LegClearance | null>
 }
 
-/** A transfer that the control plane allowed. Destinations are names that only `clear` understands. */
+/** A transfer that the control plane allowed. Destinations are names that only its functions understand. */
 export interface TransferPlan {
   readonly mode: TransferMode
   readonly destination: string
@@ -202,10 +202,24 @@ export interface TransferPlan {
   readonly ringTimeoutMs: number
   /** Said to the caller first; null says nothing. */
   readonly announcement: string | null
-  /** Said to the person, who presses 1 to take the call and 2 to decline. */
-  readonly brief: string | null
+  /** Said to the caller every 20 seconds while a phone rings; null says nothing. */
+  readonly waitLine: string | null
   /** Said to the caller when nobody took the call. */
   readonly missLine: string | null
+  /** Returns the details of the attempt at a destination, which its first event carries. */
+  describe(destination: string): AttemptDetails
+  /**
+   * Returns what the person who answered is told about the call, and the request for a key: 1 takes the call, 2 declines
+   * it.
+   */
+  brief(destination: string): { readonly text: string; readonly keys: string }
+  /**
+   * Returns the files that record a bridged person, and the agent after an attempt that nobody took. A null path
+   * records nothing. Null when the call is not recorded.
+   */
+  readonly recordTo:
+    | ((destination: string) => { readonly human: string | null; readonly back: string })
+    | null
   /** Allows one dial, at the time of the dial. Resolves with null when the destination takes no calls now. */
   clear(destination: string): Promise<LegClearance | null>
 }

@@ -348,12 +348,12 @@ t.test('probes', async (t) => {
     ok: false,
     sipStatus: null,
     latencyMs: null,
-    error: /^unreachable/,
+    error: /port 1 over TCP cannot be reached/,
   })
   carrier.peer.intercept = () => 'drop'
   t.match(await probeTrunk(tools, { ...place, credentials: null }, 'options', 100), {
     ok: false,
-    error: 'no answer within 0.1 s',
+    error: /^no answer from 127\.0\.0\.1 port \d+ over UDP: check the port/,
   })
   t.match(await probeTrunk(tools, { ...place, credentials: null }, 'options'), {
     ok: false,

@@ -38,7 +38,7 @@ const ALIVE = new Set([404, 405, 480, 486, 488, 501])
  * REGISTER has no Contact, so it only queries the bindings (RFC 3261 10.2.3). Never rejects.
  */
 export async function probeTrunk(
-  { sip, clock }: { readonly sip: SipServer; readonly clock: Clock },
+  { sip, clock }: { readonly sip: Pick<SipServer, 'request'>; readonly clock: Clock },
   target: ProbeTarget,
   method: ProbeMethod,
   deadlineMs = DEADLINE_MS,
@@ -79,15 +79,12 @@ export async function probeTrunk(
         digest: credentials === null ? null : new DigestClient(credentials),
       }),
     ])
-    if (answer === null) return failed(`no answer within ${deadlineMs / 1000} s`)
-    if (answer.local)
-      return failed(
-        answer.status === 408 ? 'no answer' : 'unreachable: no such host, or the connection was refused',
-      )
+    if (answer === null) return failed(localReason(408, target))
+    if (answer.local) return failed(localReason(answer.status, target))
     const { status } = answer
     const ok = (status >= 200 && status < 300) || (method === 'options' && ALIVE.has(status))
     const latencyMs = Math.round(clock.now() - startedAt)
-    return { at, ok, method, sipStatus: status, latencyMs, error: ok ? null : reasonOf(status) }
+    return { at, ok, method, sipStatus: status, latencyMs, error: ok ? null : reasonOf(status, method) }
   } catch (error) {
     return failed(errorText(error))
   } finally {
@@ -95,14 +92,33 @@ export async function probeTrunk(
   }
 }
 
-function reasonOf(status: number): string {
+function reasonOf(status: number, method: ProbeMethod): string {
   switch (status) {
     case 401:
     case 407:
-      return 'the credentials were refused, or there are none'
+      return 'the user name or the password is wrong, or none is set: the gateway asked for credentials again'
     case 403:
-      return 'forbidden: the gateway does not take requests from this address or account'
+      return 'forbidden: the gateway does not accept requests from this address or account'
+    case 404:
+      return 'the gateway does not know this account: check the user name and the domain'
+    case 405:
+    case 501:
+      return `the gateway does not support ${method.toUpperCase()}: use IP authentication or another method`
+    case 408:
+      return 'a proxy in front of the gateway got no answer from it'
+    case 423:
+      return 'the gateway wants a longer registration time'
+    case 503:
+      return 'the gateway is overloaded or has no route: its administrator has to look at its log'
     default:
-      return `answered ${status}`
+      return `the gateway answered ${status}`
   }
+}
+
+/** Reason of a request that no gateway answered. */
+function localReason(status: number, { host, port, transport }: ProbeTarget): string {
+  const place = `${host}${port === 0 ? '' : ` port ${port}`} over ${transport.toUpperCase()}`
+  return status === 408
+    ? `no answer from ${place}: check the port, the transport and the firewall`
+    : `${place} cannot be reached: no such host, the connection was refused, or its TLS certificate is not valid`
 }
