@@ -19,6 +19,19 @@ import { createRequestBudgets } from './migrations/0014-request-budgets.js'
 import { addRecordingKeys } from './migrations/0015-recording-keys.js'
 import { createWalletTables } from './migrations/0016-wallet.js'
 import { createUploads } from './migrations/0017-uploads.js'
+import { createTransferDestinations } from './migrations/0018-transfer-destinations.js'
+import { improveEvidence } from './migrations/0019-evidence.js'
+import { addTrunkOperations } from './migrations/0020-trunk-operations.js'
+import { createComplianceTables } from './migrations/0021-compliance.js'
+import { createCampaigns } from './migrations/0022-campaigns.js'
+import { createKnowledge } from './migrations/0023-knowledge.js'
+import { createNumberPurchases } from './migrations/0024-number-purchases.js'
+import { createPaymentTables } from './migrations/0025-payments.js'
+import { createInvoiceTables } from './migrations/0026-invoices.js'
+import { createTransferAttempts } from './migrations/0027-transfer-attempts.js'
+import { createErasures } from './migrations/0028-erasures.js'
+import { addCarrierTrunks } from './migrations/0029-carrier-trunks.js'
+import { createRegisterScrubs } from './migrations/0030-register-scrubs.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -45,6 +58,19 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0015_recording_keys': addRecordingKeys,
   '0016_wallet': createWalletTables,
   '0017_uploads': createUploads,
+  '0018_transfer_destinations': createTransferDestinations,
+  '0019_evidence': improveEvidence,
+  '0020_trunk_operations': addTrunkOperations,
+  '0021_compliance': createComplianceTables,
+  '0022_campaigns': createCampaigns,
+  '0023_knowledge': createKnowledge,
+  '0024_number_purchases': createNumberPurchases,
+  '0025_payments': createPaymentTables,
+  '0026_invoices': createInvoiceTables,
+  '0027_transfer_attempts': createTransferAttempts,
+  '0028_erasures': createErasures,
+  '0029_carrier_trunks': addCarrierTrunks,
+  '0030_register_scrubs': createRegisterScrubs,
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Db, Trx } from './database.js'
 
 /** Tables whose rows belong to an organization and that other resources reference by id. */
-type OwnedTable = 'connections' | 'secrets'
+type OwnedTable = 'connections' | 'knowledgeBases' | 'secrets' | 'transferDestinations'
 
 /** Returns the ids that are no row of the organization. */
 export async function unknownIds(

@@ -52,6 +52,8 @@ export interface AgentVersionRow {
   readonly purpose: string
   readonly config: string
   readonly note: string | null
+  /** How each knowledge base is delivered, decided when the version was published. Null for earlier releases. */
+  readonly knowledge: string | null
   readonly createdAt: number
 }
 
@@ -74,14 +76,38 @@ export interface NumberRow {
   readonly releasedAt: number | null
   readonly status: string
   readonly inbound: string
+  /** Why calls do not arrive while `inbound` is `error`. */
+  readonly inboundReason: string | null
   readonly routingMode: string
   readonly agentId: string | null
+  /** Id of the number at its carrier. Null if the carrier knows it by its digits. */
+  readonly carrierNumberId: string | null
   /** Trunk that carries the calls. Null for numbers of the service. */
   readonly sipTrunkId: string | null
   readonly recordCalls: number
   /** JSON of byo/endpoint.ts `StoredEndpoint`. Kept while the number is routed to an agent. */
   readonly mediaEndpoint: string | null
   readonly createdAt: number
+}
+
+/** Purchase of a number. The carrier is asked once: by the request that sets `askedAt`. */
+export interface NumberPurchaseRow {
+  readonly numberId: string
+  readonly organizationId: string
+  readonly environment: Environment
+  readonly idempotencyId: string
+  readonly totalPaise: number
+  readonly askedAt: number | null
+  readonly failureCode: string | null
+  readonly failureReason: string | null
+  readonly createdAt: number
+}
+
+/** A number that the simulated carrier sold. */
+export interface SandboxPurchaseRow {
+  readonly e164: string
+  readonly reference: string
+  readonly boughtAt: number
 }
 
 export interface CallRow {
@@ -101,6 +127,8 @@ export interface CallRow {
   readonly purpose: string
   readonly campaignId: string | null
   readonly recipientId: string | null
+  /** Scheduled callback that the call carries out. */
+  readonly callbackId: string | null
   readonly disposition: string | null
   readonly endedReason: string | null
   readonly answeredBy: string | null
@@ -122,10 +150,19 @@ export interface CallRow {
   /** Id of the idempotent request that placed the call. Unique, so that a retry finds this call. */
   readonly idempotencyId: string | null
   readonly sipCallId: string | null
+  /**
+   * Time just before the INVITE of a call that a campaign or a callback placed. Null means that no INVITE was sent.
+   * Null for other calls.
+   */
+  readonly sentAt: number | null
+  /** 1 if a campaign's call was not answered because of the carrier. Null until it ends, and for other calls. */
+  readonly carrierFailed: number | null
   /** Process that handles the call until `leaseUntil`. */
   readonly nodeId: string
   readonly leaseUntil: number
   readonly hangupRequestedAt: number | null
+  /** The latest transfer attempt as JSON of its row and of the parts that were recorded. Null without any. */
+  readonly transfer: string | null
   readonly createdAt: number
 }
 
@@ -186,7 +223,10 @@ export interface CheckRow {
   readonly checkedAt: number
 }
 
-/** Sealed record. A trigger rejects every change except setting `e164` to null. */
+/**
+ * Sealed record. A trigger rejects every change but two: `e164`, `salt` and `personal` become null together, and
+ * records before `keptFrom` of their chain are removed.
+ */
 export interface EvidenceRow {
   readonly id: string
   readonly organizationId: string
@@ -194,8 +234,12 @@ export interface EvidenceRow {
   readonly seq: number
   readonly kind: string
   readonly callId: string | null
-  readonly gateRunId: string
+  readonly gateRunId: string | null
   readonly e164: string | null
+  /** 32 random bytes (hex) of the commitments in `record`. */
+  readonly salt: string | null
+  /** Further data of the person as canonical JSON, or null if there is none. */
+  readonly personal: string | null
   /** Sealed part as canonical JSON. `hash` covers `prevHash` and this. */
   readonly record: string
   readonly prevHash: string
@@ -211,6 +255,18 @@ export interface EvidenceHeadRow {
   readonly environment: Environment
   readonly seq: number
   readonly hash: string
+  /** Key that signs the next record. Null before the first record. */
+  readonly keyId: string | null
+  /** Number of the first record that is kept. A retention record seals its change. */
+  readonly keptFrom: number
+}
+
+/** Public keys that have signed sealed records. */
+export interface EvidenceKeyRow {
+  readonly keyId: string
+  /** Raw Ed25519 key, hex. */
+  readonly publicKey: string
+  readonly createdAt: number
 }
 
 /** Public event, inserted in the transaction of the change that it reports. */
@@ -245,6 +301,8 @@ export interface NodeHeartbeatRow {
 }
 
 export interface CallingTables {
+  numberPurchases: NumberPurchaseRow
+  sandboxPurchases: SandboxPurchaseRow
   callingProfiles: CallingProfileRow
   agents: AgentRow
   agentVersions: AgentVersionRow
@@ -256,6 +314,7 @@ export interface CallingTables {
   checks: CheckRow
   evidence: EvidenceRow
   evidenceHeads: EvidenceHeadRow
+  evidenceKeys: EvidenceKeyRow
   events: EventRow
   callSlots: CallSlotRow
   nodeHeartbeats: NodeHeartbeatRow

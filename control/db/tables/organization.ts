@@ -52,7 +52,7 @@ export interface OrganizationVerificationRow {
 export interface UploadRow {
   readonly id: string
   readonly organizationId: string
-  readonly purpose: 'verification'
+  readonly purpose: 'verification' | 'knowledge'
   /** `used` uploads are kept; the sweep removes `expired` ones. */
   readonly state: 'awaiting' | 'stored' | 'used' | 'expired'
   readonly fileName: string

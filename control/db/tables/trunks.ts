@@ -51,8 +51,12 @@ export interface SipTrunkRow {
   readonly srtp: 'off' | 'optional' | 'required'
   readonly register: number
   readonly registerSeconds: number
+  /** Carrier whose numbers this trunk of the operator serves, of all organizations. Null for other trunks. */
+  readonly carrier: string | null
   /** `file` for trunks of the operator's trunk file. */
   readonly source: 'api' | 'file'
+  /** Id of the idempotent request that made the trunk. Unique, so that a retry finds this trunk. */
+  readonly idempotencyId: string | null
   readonly createdAt: number
   readonly updatedAt: number
   readonly deletedAt: number | null
@@ -66,7 +70,27 @@ export interface SipTrunkRangeRow {
   readonly prefix: number
 }
 
+/** Request of an organization for the right to create trunks. At most one per organization is pending. */
+export interface SipAccessRequestRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly message: string
+  readonly status: 'pending' | 'approved' | 'rejected'
+  readonly rejectionReason: string | null
+  readonly reviewedBy: string | null
+  readonly reviewedAt: number | null
+  readonly createdAt: number
+}
+
+/** One row. Its lock orders all additions of address ranges. */
+export interface SipTrunkRangeLockRow {
+  readonly id: number
+  readonly revision: number
+}
+
 export interface TrunkTables {
   sipTrunks: Omit<SipTrunkRow, 'srtp'> & { readonly srtp: Generated<SipTrunkRow['srtp']> }
   sipTrunkRanges: SipTrunkRangeRow
+  sipAccessRequests: SipAccessRequestRow
+  sipTrunkRangeLock: SipTrunkRangeLockRow
 }

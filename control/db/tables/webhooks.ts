@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely'
+
 type Environment = 'test' | 'live'
 
 /** Job to run at a given time, at least once (control/jobs). */
@@ -13,6 +15,8 @@ export interface JobRow {
   /** Number of claims. */
   readonly attempts: number
   readonly payload: string
+  /** Number of times that a change woke the job (wake.ts). */
+  readonly wakes: number
   readonly createdAt: number
 }
 
@@ -66,7 +70,7 @@ export interface WebhookDeliveryRow {
 }
 
 export interface WebhookTables {
-  jobs: JobRow
+  jobs: Omit<JobRow, 'wakes'> & { readonly wakes: Generated<number> }
   webhookEndpoints: WebhookEndpointRow
   webhookDeliveries: WebhookDeliveryRow
 }

@@ -1,0 +1,40 @@
+/** A tax document. A trigger rejects every change. Amounts are integer paise, times Unix milliseconds. */
+export interface InvoiceRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly kind: 'invoice' | 'credit_note' | 'receipt_voucher' | 'refund_voucher'
+  /** `PI/26-27/000001`: unique, without gaps in its series and financial year. */
+  readonly number: string
+  readonly series: string
+  /** `26-27` begins on 1 April 2026 (IST). */
+  readonly financialYear: string
+  readonly seq: number
+  /** 1 if the payment was no money. A specimen has a series of its own. */
+  readonly specimen: number
+  readonly issuedAt: number
+  readonly topupId: string
+  /** What it was issued for: `payment`, or `refund:` and the id of the refund. Issued once for each. */
+  readonly cause: string
+  readonly originalInvoiceId: string | null
+  /** JSON of what the document says besides its amounts: `DocumentContent`. */
+  readonly content: string
+  readonly taxablePaise: number
+  readonly cgstPaise: number
+  readonly sgstPaise: number
+  readonly utgstPaise: number
+  readonly igstPaise: number
+  readonly roundOffPaise: number
+  readonly totalPaise: number
+}
+
+/** The last number of a series in a financial year. */
+export interface InvoiceSeriesRow {
+  readonly series: string
+  readonly financialYear: string
+  readonly last: number
+}
+
+export interface InvoiceTables {
+  invoices: InvoiceRow
+  invoiceSeries: InvoiceSeriesRow
+}
