@@ -1,14 +1,22 @@
 import t from 'tap'
 import {
-  DEFAULT_WINDOWS,
+  type HoursQuestion,
+  hoursOn,
   isInside,
   istMidnight,
   istMinuteOfDay,
   istWeekday,
   nextAllowedAt,
-  windowFor,
 } from './calling-hours.js'
+import { POLICY } from './policy.js'
 
+const asked = (more: Partial<HoursQuestion> = {}): HoursQuestion => ({
+  rules: POLICY.hours,
+  purpose: 'promotional',
+  environment: 'test',
+  narrowing: null,
+  ...more,
+})
 const at = (iso: string) => Date.parse(iso)
 const text = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
 
@@ -34,32 +42,66 @@ t.test('the end of a window is outside it', async (t) => {
     ['collections', '2026-03-01T02:30:00.000Z', true],
     ['collections', '2026-03-01T13:29:59.999Z', true],
     ['collections', '2026-03-01T13:30:00.000Z', false],
+    // Leap day, IST.
+    ['promotional', '2028-02-28T18:30:00.000Z', false],
+    ['promotional', '2028-02-29T03:30:00.000Z', true],
   ]
   for (const [purpose, iso, open] of rows) {
-    t.equal(isInside(DEFAULT_WINDOWS[purpose], at(iso)), open, `${purpose} ${iso}`)
+    t.equal(isInside(hoursOn(asked({ purpose }), at(iso)), at(iso)), open, `${purpose} ${iso}`)
   }
   for (const hour of [0, 6, 12, 18, 23]) {
     const when = at('2026-03-01T00:00:00Z') + hour * 3_600_000
-    t.ok(isInside(DEFAULT_WINDOWS.service, when))
-    t.ok(isInside(DEFAULT_WINDOWS.transactional, when))
+    t.equal(hoursOn(asked({ purpose: 'service' }), when), null)
+    t.equal(hoursOn(asked({ purpose: 'transactional' }), when), null)
   }
 })
 
+t.test('live promotional calls begin at 10:00', async (t) => {
+  const live = asked({ environment: 'live' })
+  t.match(hoursOn(live, at('2026-03-01T05:00:00Z')), {
+    startMinute: 600,
+    endMinute: 1260,
+    source: /band \(iii\)/,
+  })
+  t.equal(text(nextAllowedAt(live, at('2026-03-01T03:30:00Z'))), '2026-03-01T04:30:00.000Z')
+})
+
 t.test('the next allowed instant', async (t) => {
-  const promotional = DEFAULT_WINDOWS.promotional
-  t.equal(text(nextAllowedAt(promotional, at('2026-03-01T15:30:00Z'))), '2026-03-02T03:30:00.000Z')
-  t.equal(text(nextAllowedAt(promotional, at('2026-03-01T18:31:00Z'))), '2026-03-02T03:30:00.000Z')
-  t.equal(text(nextAllowedAt(promotional, at('2026-03-01T02:00:00Z'))), '2026-03-01T03:30:00.000Z')
-  t.equal(nextAllowedAt(promotional, at('2026-03-01T05:00:00Z')), at('2026-03-01T05:00:00Z'))
-  t.equal(nextAllowedAt(null, 42), 42)
+  const next = (iso: string, question = asked()) => text(nextAllowedAt(question, at(iso)))
+  t.equal(next('2026-03-01T15:30:00Z'), '2026-03-02T03:30:00.000Z')
+  t.equal(next('2026-03-01T18:29:59.999Z'), '2026-03-02T03:30:00.000Z', 'before midnight in India')
+  t.equal(next('2026-03-01T18:30:00Z'), '2026-03-02T03:30:00.000Z', 'and at it')
+  t.equal(next('2026-03-01T02:00:00Z'), '2026-03-01T03:30:00.000Z')
+  t.equal(next('2028-02-28T15:30:00Z'), '2028-02-29T03:30:00.000Z', 'on a leap day')
+  t.equal(next('2026-03-01T05:00:00Z'), '2026-03-01T05:00:00.000Z')
+  t.equal(nextAllowedAt(asked({ purpose: 'service' }), 42), 42)
+})
+
+t.test('a rule that changes on a day applies from its first minute', async (t) => {
+  const rule = { purpose: 'promotional', source: 'a rule' } as const
+  const rules = [
+    { ...rule, startMinute: 540, endMinute: 1260, effectiveFrom: '2020-01-01', effectiveTo: '2026-03-02' },
+    { ...rule, startMinute: 720, endMinute: 780, effectiveFrom: '2026-03-02' },
+  ]
+  const minutes = (iso: string) => hoursOn(asked({ rules }), at(iso))?.startMinute
+  t.equal(minutes('2026-03-01T18:29:59.999Z'), 540)
+  t.equal(minutes('2026-03-01T18:30:00Z'), 720)
+  t.equal(
+    text(nextAllowedAt(asked({ rules }), at('2026-03-01T15:30:00Z'))),
+    '2026-03-02T06:30:00.000Z',
+    'the next hours are those of the new rule',
+  )
+  t.match(hoursOn(asked({ purpose: 'collections' }), at('2026-12-31T18:29:59Z')), { source: /2022-23/ })
+  t.match(hoursOn(asked({ purpose: 'collections' }), at('2026-12-31T18:30:00Z')), { source: /2026-27/ })
 })
 
 t.test('an organization may narrow the hours, never widen them', async (t) => {
-  const narrowed = windowFor('promotional', DEFAULT_WINDOWS, { startMinute: 600, endMinute: 1300 })
-  t.equal(narrowed?.startMinute, 600)
-  t.equal(narrowed?.endMinute, 1260)
-  t.equal(windowFor('service', DEFAULT_WINDOWS, { startMinute: 600, endMinute: 700 }), null)
-  const nothing = windowFor('promotional', DEFAULT_WINDOWS, { startMinute: 1300, endMinute: 1320 })
-  t.notOk(isInside(nothing, at('2026-03-01T05:00:00Z')))
-  t.equal(nextAllowedAt(nothing, at('2026-03-01T05:00:00Z')), null)
+  const noon = at('2026-03-01T06:30:00Z')
+  const narrowed = hoursOn(asked({ narrowing: { startMinute: 600, endMinute: 1300 } }), noon)
+  t.match(narrowed, { startMinute: 600, endMinute: 1260 })
+  const service = asked({ purpose: 'service', narrowing: { startMinute: 600, endMinute: 700 } })
+  t.equal(hoursOn(service, noon), null)
+  const nothing = asked({ narrowing: { startMinute: 1300, endMinute: 1320 } })
+  t.notOk(isInside(hoursOn(nothing, noon), noon))
+  t.equal(nextAllowedAt(nothing, noon), null)
 })

@@ -2,12 +2,15 @@
  * Calling hours. India has one time zone and no daylight saving: IST is always UTC plus 330 minutes.
  */
 
+import { appliesOn, type Dated } from './dated-rule.js'
+
 export type Purpose = 'promotional' | 'service' | 'transactional' | 'collections'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 1_440 * MINUTE_MS
 const IST_OFFSET_MS = 330 * MINUTE_MS
 
+/** Calling hours of one day. */
 export interface CallingWindow {
   /** Minutes from midnight IST. The start is inclusive, the end exclusive. */
   readonly startMinute: number
@@ -17,27 +20,11 @@ export interface CallingWindow {
   readonly effectiveFrom: string
 }
 
-/**
- * Legal calling hours by purpose; null where the law sets none. They are configuration, passed to the gate as
- * facts.
- */
-export type WindowRules = Readonly<Record<Purpose, CallingWindow | null>>
-
-export const DEFAULT_WINDOWS: WindowRules = {
-  promotional: {
-    startMinute: 540,
-    endMinute: 1260,
-    source: 'TCCCPR 2018 default-off bands (ii) and (ix); 09:00-21:00 as operators apply them',
-    effectiveFrom: '2018-07-19',
-  },
-  collections: {
-    startMinute: 480,
-    endMinute: 1140,
-    source: 'RBI/2022-23/108 DOR.ORG.REC.65/21.04.158/2022-23',
-    effectiveFrom: '2022-08-12',
-  },
-  service: null,
-  transactional: null,
+/** Calling hours of a purpose, from a day on. Of several that apply, each narrows the others. */
+export interface HoursRule extends CallingWindow, Dated {
+  readonly purpose: Purpose
+  /** Set if the rule applies in this environment only. */
+  readonly environment?: 'test' | 'live'
 }
 
 /** An organization's own narrower hours for commercial calls (minutes from midnight IST). */
@@ -46,18 +33,38 @@ export interface WindowNarrowing {
   readonly endMinute: number
 }
 
-/** Returns the window of a purpose. An organization can narrow it but never widen it. */
-export function windowFor(
-  purpose: Purpose,
-  rules: WindowRules,
-  narrowing: WindowNarrowing | null,
-): CallingWindow | null {
-  const legal = rules[purpose]
-  if (!legal || !narrowing) return legal
+/** What calling hours are asked for. */
+export interface HoursQuestion {
+  readonly rules: readonly HoursRule[]
+  readonly purpose: Purpose
+  readonly environment: 'test' | 'live'
+  readonly narrowing: WindowNarrowing | null
+}
+
+/**
+ * Returns the calling hours of the day (IST) of `unixMs`, or null where no rule sets any. An organization can narrow
+ * them but never widen them.
+ */
+export function hoursOn(question: HoursQuestion, unixMs: number): CallingWindow | null {
+  const { rules, purpose, environment, narrowing } = question
+  const day = istDate(unixMs)
+  const found = rules.filter(
+    (rule) =>
+      rule.purpose === purpose &&
+      (rule.environment === undefined || rule.environment === environment) &&
+      appliesOn(rule, day),
+  )
+  if (found.length === 0) return null
+  const own = narrowing === null ? [] : [narrowing]
   return {
-    ...legal,
-    startMinute: Math.max(legal.startMinute, narrowing.startMinute),
-    endMinute: Math.min(legal.endMinute, narrowing.endMinute),
+    startMinute: Math.max(...[...found, ...own].map(({ startMinute }) => startMinute)),
+    endMinute: Math.min(...[...found, ...own].map(({ endMinute }) => endMinute)),
+    source: found.map(({ source }) => source).join('; '),
+    effectiveFrom:
+      found
+        .map((rule) => rule.effectiveFrom)
+        .sort()
+        .at(-1) ?? day,
   }
 }
 
@@ -88,15 +95,21 @@ export function isInside(window: CallingWindow | null, unixMs: number): boolean 
   return minute >= window.startMinute && minute < window.endMinute
 }
 
+/** Days after which a search for an open hour ends: the hours repeat every day, except around a change of rules. */
+const SEARCH_DAYS = 3
+
 /**
- * Returns the first instant (Unix ms), not before `unixMs`, at which the window is open. Returns null when it
- * never opens because the narrowing leaves no time.
+ * Returns the first instant (Unix ms), not before `unixMs`, at which calls are allowed. Returns null when the
+ * narrowing leaves no time.
  */
-export function nextAllowedAt(window: CallingWindow | null, unixMs: number): number | null {
-  if (!window || isInside(window, unixMs)) return unixMs
-  if (window.startMinute >= window.endMinute) return null
-  const today = istMidnight(unixMs) + window.startMinute * MINUTE_MS
-  return today > unixMs ? today : today + DAY_MS
+export function nextAllowedAt(question: HoursQuestion, unixMs: number): number | null {
+  for (let day = 0; day < SEARCH_DAYS; day++) {
+    const midnight = istMidnight(unixMs) + day * DAY_MS
+    const window = hoursOn(question, midnight)
+    const opens = Math.max(unixMs, midnight + (window?.startMinute ?? 0) * MINUTE_MS)
+    if (opens < midnight + (window?.endMinute ?? 1_440) * MINUTE_MS) return opens
+  }
+  return null
 }
 
 function positiveRest(value: number, by: number): number {

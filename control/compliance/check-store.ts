@@ -1,22 +1,23 @@
 import type { Selectable } from 'kysely'
 import { newId } from '../../media/base/ids.js'
+import { countCapped, olderThan, type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CheckRow } from '../db/tables/calling.js'
-import type { Check, GateRequest, GateVerdict } from './gate.js'
+import type { Check, GateRequest } from './check.js'
 
 export interface GateRun {
   readonly runId: string
   readonly organizationId: string
   readonly callId: string | null
   readonly request: GateRequest
-  readonly verdict: GateVerdict
+  readonly checks: readonly Check[]
   /** Unix ms. */
   readonly at: number
 }
 
 /** Inserts one row per check of a run, in order. Returns the rows. */
 export async function insertChecks(trx: Trx, run: GateRun): Promise<readonly CheckRow[]> {
-  const rows = run.verdict.checks.map((check, position) => rowOf(run, check, position))
+  const rows = checkRows(run)
   await trx.insertInto('checks').values(rows).execute()
   return rows
 }
@@ -37,6 +38,76 @@ export async function findCheck(
   return row ?? null
 }
 
+/** Returns the newest checks about a number. */
+export function listPersonChecks(
+  db: Db,
+  { organizationId, environment }: { organizationId: string; environment: 'test' | 'live' },
+  e164: string,
+  limit: number,
+): Promise<readonly Selectable<CheckRow>[]> {
+  return db
+    .selectFrom('checks')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('e164', '=', e164)
+    .orderBy('checkedAt', 'desc')
+    .orderBy('runId', 'desc')
+    .orderBy('position')
+    .limit(limit)
+    .execute()
+}
+
+export interface CheckFilter {
+  readonly e164?: string | undefined
+  readonly type?: string | undefined
+  readonly outcome?: string | undefined
+  readonly callId?: string | undefined
+  readonly campaignId?: string | undefined
+  /** Unix ms: at or after, and before. */
+  readonly from: number | null
+  readonly to: number | null
+}
+
+/** Returns a page of checks, newest first. The first page has the total. */
+export async function listChecks(
+  db: Db,
+  { organizationId, environment }: { organizationId: string; environment: 'test' | 'live' },
+  filter: CheckFilter,
+  page: PageRequest,
+): Promise<Page<CheckRow>> {
+  let query = db
+    .selectFrom('checks')
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+  for (const name of ['e164', 'type', 'outcome', 'callId', 'campaignId'] as const) {
+    const value = filter[name]
+    if (value !== undefined) query = query.where(name, '=', value)
+  }
+  if (filter.from !== null) query = query.where('checkedAt', '>=', filter.from)
+  if (filter.to !== null) query = query.where('checkedAt', '<', filter.to)
+  const rows = await query
+    .selectAll()
+    .where(olderThan(page, 'checkedAt', 'id'))
+    .orderBy('checkedAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  const total = page.after === null ? await countCapped(db, query.select('id')) : undefined
+  return pageOf(
+    rows,
+    page,
+    (row) => ({ key: row.checkedAt, id: row.id }),
+    (row) => row,
+    total,
+  )
+}
+
+/** Returns one row per check of a run, in order. */
+export function checkRows(run: GateRun): readonly CheckRow[] {
+  return run.checks.map((check, position) => rowOf(run, check, position))
+}
+
 function rowOf(run: GateRun, check: Check, position: number): CheckRow {
   const { request } = run
   return {
@@ -54,8 +125,8 @@ function rowOf(run: GateRun, check: Check, position: number): CheckRow {
     purpose: request.purpose,
     trigger: request.trigger,
     callId: run.callId,
-    campaignId: null,
-    recipientId: null,
+    campaignId: request.campaignId ?? null,
+    recipientId: request.recipientId ?? null,
     source: check.source,
     details: JSON.stringify(check.details),
     nextAllowedAt: check.nextAllowedAt,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import type { CheckRow } from '../db/tables/calling.js'
-import { CHECK_TYPES } from './gate.js'
+import { CHECK_TYPES, GATE_TRIGGERS } from './check.js'
 
 export const ComplianceCheck = z.object({
   id: z.string(),
@@ -14,7 +14,7 @@ export const ComplianceCheck = z.object({
   e164: z.string(),
   purpose: z.string(),
   environment: z.enum(['test', 'live']),
-  trigger: openEnum('call', 'campaign', 'preflight', 'manual', 'origination', 'byo'),
+  trigger: openEnum(...GATE_TRIGGERS),
   callId: z.string().nullable(),
   campaignId: z.string().nullable(),
   recipientId: z.string().nullable(),

@@ -4,11 +4,14 @@ import type { Deps } from '../api/deps.js'
 import type { Trx } from '../db/database.js'
 import { insertEvent } from '../events/store.js'
 import { lockWallet } from '../wallet/ledger.js'
+import type { GateRequest } from './check.js'
 import { insertChecks } from './check-store.js'
-import { openEvidenceKeys } from './evidence.js'
-import { appendGateEvidence } from './evidence-store.js'
-import { gateFacts } from './facts.js'
-import { decide, type GateRequest, type GateVerdict } from './gate.js'
+import { askRegister } from './dnd/ask-register.js'
+import { appendGateRecord } from './evidence/gate-record.js'
+import { openEvidenceKeys } from './evidence/seal.js'
+import { type FactsQuestion, gateFacts } from './facts.js'
+import { decide, type GateVerdict } from './gate.js'
+import { POLICY } from './policy.js'
 
 export interface DialRequest {
   readonly organizationId: string
@@ -30,63 +33,80 @@ export type Clearance =
   | {
       readonly cleared: false
       readonly runId: string
-      readonly verdict: GateVerdict & { readonly allow: false }
+      readonly verdict: Refusal
     }
+
+type Refusal = GateVerdict & { readonly allow: false }
+
+/** Asks the DND register if only its answer is missing. */
+export async function answerRegister(
+  deps: Pick<Deps, 'db'>,
+  question: FactsQuestion,
+  now: number,
+): Promise<void> {
+  const { gate, organizationId } = question
+  const asked = POLICY.register.some(({ purposes }) => purposes.includes(gate.purpose))
+  if (!asked) return
+  const verdict = decide(gate, await gateFacts(deps.db, question, now), now)
+  const missing = verdict.checks.some(
+    ({ type, reason }) => type === 'dnd_register' && reason === 'register_unknown',
+  )
+  if (missing) await askRegister(deps, organizationId, gate, now)
+}
 
 /**
  * Clears a call for dialling; no other function issues permits. One transaction reads the facts, decides,
  * stores every check and seals the decision. It then runs `whenCleared` (the call's row and its event), or
  * records the refusal with its event. The permit is issued after the commit, so that no call is dialled
- * without its sealed record or after `whenCleared` has thrown.
+ * without its sealed record or after `whenCleared` has thrown. `whenRefused` makes the row of a refused call; without
+ * it a refused call has none.
  */
 export async function clearDial(
   deps: Pick<Deps, 'db' | 'clock' | 'rootKey' | 'permits'>,
   request: DialRequest,
   whenCleared: (trx: Trx, record: GateRecord, now: number) => Promise<void>,
+  whenRefused?: (trx: Trx, record: GateRecord, verdict: Refusal, now: number) => Promise<void>,
 ): Promise<Clearance> {
   const keys = openEvidenceKeys(deps.rootKey)
   const now = deps.clock.wall()
   const runId = newId('run', now)
   const { organizationId, callId, gate } = request
+  await answerRegister(deps, request, now)
 
   const verdict = await deps.db.transaction().execute(async (trx) => {
     // Locked before anything is decided, so that two calls are not paid from the same balance.
     if (gate.environment === 'live') await lockWallet(trx, organizationId, now)
-    const facts = await gateFacts(trx, organizationId, gate.environment, now)
+    const facts = await gateFacts(trx, request, now)
     const decided = decide(gate, facts, now)
-    // A refused call has no row, so its records reference none.
-    const recordedCall = decided.allow ? callId : null
+    // The records of a call without a row reference none.
+    const recordedCall = decided.allow || whenRefused !== undefined ? callId : null
     const checks = await insertChecks(trx, {
       runId,
       organizationId,
       callId: recordedCall,
       request: gate,
-      verdict: decided,
+      checks: decided.checks,
       at: now,
     })
-    const evidence = await appendGateEvidence(
-      trx,
-      keys,
-      {
-        organizationId,
-        environment: gate.environment,
-        callId: recordedCall,
-        e164: gate.to,
-        gateRunId: runId,
-        checks,
-        purpose: gate.purpose,
-        number: request.from,
-        agentId: request.agentId,
-        agentVersionId: request.agentVersionId,
-        policyVersion: facts.policyVersion,
-        decidedAt: now,
-      },
-      now,
-    )
+    const evidence = await appendGateRecord(trx, keys, {
+      organizationId,
+      callId: recordedCall,
+      gateRunId: runId,
+      request: gate,
+      facts,
+      allowed: decided.allow,
+      checks,
+      number: request.from,
+      agentId: request.agentId,
+      agentVersionId: request.agentVersionId,
+      decidedAt: now,
+    })
+    const record = { runId, evidenceId: evidence.id }
     if (decided.allow) {
-      await whenCleared(trx, { runId, evidenceId: evidence.id }, now)
+      await whenCleared(trx, record, now)
       return decided
     }
+    await whenRefused?.(trx, record, decided, now)
     const deciding = checks.find((check) => check.type === decided.deciding.type)
     if (deciding !== undefined) {
       await insertEvent(

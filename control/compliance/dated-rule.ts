@@ -1,0 +1,16 @@
+/** A rule applies from `effectiveFrom` to the day before `effectiveTo` (ISO dates, IST). */
+export interface Dated {
+  readonly source: string
+  readonly effectiveFrom: string
+  readonly effectiveTo?: string
+}
+
+/** Returns whether a rule applies on an ISO day (IST). */
+export function appliesOn({ effectiveFrom, effectiveTo }: Dated, day: string): boolean {
+  return effectiveFrom <= day && (effectiveTo === undefined || day < effectiveTo)
+}
+
+/** Returns the rule that applies on an ISO day (IST), or null. */
+export function ruleOn<T extends Dated>(rules: readonly T[], day: string): T | null {
+  return rules.find((rule) => appliesOn(rule, day)) ?? null
+}

@@ -1,0 +1,201 @@
+import { keyIdOf } from './hashes.js'
+import { ChainVerifier, type EvidenceLine, type Problem, type SealedPart } from './verify.js'
+
+/*
+ * The offline verifier of exported chains (docs/evidence.md). Its caller passes the function that decides again.
+ */
+
+export const BUNDLE_FORMAT = 'parley-evidence-1'
+
+/** A problem with the line of the file (from 1) on which it shows. Null if it concerns the whole file. */
+export interface BundleProblem {
+  readonly line: number | null
+  readonly code: Problem['code'] | 'not_a_bundle' | 'wrong_head' | 'unknown_key' | 'head_missing'
+  readonly message: string
+}
+
+/** What a decision gives when it is made again from the sealed facts. */
+export type Replay =
+  | { readonly kind: 'same' }
+  | { readonly kind: 'differs'; readonly message: string }
+  /** Another version of the rules decided, or the record has no facts. */
+  | { readonly kind: 'not_replayed' }
+
+/** What the reader of a file knows from elsewhere. */
+export interface Known {
+  /** Raw public key (hex) or key id that must have signed records of this chain. */
+  readonly key?: string
+  /** A record of this chain: from a PDF, a webhook or the API. */
+  readonly heads?: readonly { readonly seq: number; readonly hash: string }[]
+}
+
+export interface BundleReport {
+  readonly problems: readonly BundleProblem[]
+  readonly organizationId: string
+  readonly environment: string
+  readonly records: number
+  readonly erased: number
+  /** The last record. */
+  readonly head: { readonly seq: number; readonly hash: string }
+  readonly keyIds: readonly string[]
+  readonly decisions: { readonly same: number; readonly notReplayed: number }
+}
+
+interface Header {
+  readonly format: string
+  readonly organizationId: string
+  readonly environment: string
+  readonly start: { readonly seq: number; readonly hash: string; readonly publicKey: string }
+  readonly head: { readonly seq: number; readonly hash: string }
+}
+
+/** Problems that are reported at most. A file that was altered everywhere needs no list. */
+const MAX_PROBLEMS = 100
+
+/** Verifies the lines of a bundle, without their line ends. */
+export async function verifyBundle(
+  lines: AsyncIterable<string>,
+  replay: (sealed: SealedPart) => Replay,
+  known: Known = {},
+): Promise<BundleReport> {
+  const problems: BundleProblem[] = []
+  const report = (line: number | null, { code, message }: Pick<BundleProblem, 'code' | 'message'>): void => {
+    if (problems.length < MAX_PROBLEMS) problems.push({ line, code, message })
+  }
+  const awaited = new Map((known.heads ?? []).map(({ seq, hash }) => [seq, hash]))
+  const decisions = { same: 0, notReplayed: 0 }
+  const keys = new Set<string>()
+  let header: Header | null = null
+  let verifier: ChainVerifier | null = null
+  let number = 0
+  let erased = 0
+  for await (const text of lines) {
+    number++
+    if (verifier === null || header === null) {
+      header = headerOf(text)
+      if (header === null) {
+        const message = `Line ${number} is not the header of a bundle of the format ${BUNDLE_FORMAT}.`
+        return emptyReport([{ line: number, code: 'not_a_bundle', message }])
+      }
+      verifier = new ChainVerifier(header, header.start)
+      keys.add(header.start.publicKey)
+      continue
+    }
+    const line = lineOf(text)
+    if (line === null) {
+      report(number, { code: 'not_a_record', message: `Line ${number} is not a record in canonical JSON.` })
+      continue
+    }
+    const { sealed, problems: found } = verifier.take(line)
+    for (const problem of found) report(number, problem)
+    if (sealed === null) continue
+    keys.add(verifier.at.publicKey)
+    if (sealed.subject != null && line.salt === null) erased++
+    const hash = awaited.get(sealed.seq)
+    if (hash !== undefined) {
+      awaited.delete(sealed.seq)
+      if (hash !== line.hash) {
+        report(number, {
+          code: 'wrong_head',
+          message: `Record ${sealed.seq} has the hash ${line.hash}; the known hash is ${hash}.`,
+        })
+      }
+    }
+    if (sealed.kind !== 'gate') continue
+    const again = replay(sealed)
+    if (again.kind === 'same') decisions.same++
+    else if (again.kind === 'not_replayed') decisions.notReplayed++
+    else {
+      const message = `The sealed facts of record ${sealed.seq} give another decision: ${again.message}`
+      report(number, { code: 'decision_differs', message })
+    }
+  }
+  if (header === null || verifier === null) {
+    return emptyReport([{ line: null, code: 'not_a_bundle', message: 'The file is empty.' }])
+  }
+  for (const problem of verifier.finish()) report(null, problem)
+  for (const problem of endProblems(header, verifier, known, keys)) report(null, problem)
+  for (const seq of awaited.keys()) {
+    const message =
+      seq > verifier.at.seq
+        ? `The known record ${seq} is missing: the end of the chain was cut off after record ${verifier.at.seq}.`
+        : `The known record ${seq} is not in this file, which begins after record ${header.start.seq}.`
+    report(null, { code: 'head_missing', message })
+  }
+  return {
+    problems,
+    organizationId: header.organizationId,
+    environment: header.environment,
+    records: number - 1,
+    erased,
+    head: { seq: verifier.at.seq, hash: verifier.at.hash },
+    keyIds: [...keys].map(keyIdOf),
+    decisions,
+  }
+}
+
+function endProblems(
+  { head, start }: Header,
+  verifier: ChainVerifier,
+  known: Known,
+  keys: ReadonlySet<string>,
+): Pick<BundleProblem, 'code' | 'message'>[] {
+  const problems: Pick<BundleProblem, 'code' | 'message'>[] = []
+  const { at } = verifier
+  if (at.seq !== head.seq || at.hash !== head.hash) {
+    const message = `The header names record ${head.seq} as the last one; the chain ends with record ${at.seq}.`
+    problems.push({ code: 'head_missing', message })
+  }
+  if (start.seq > 0 && !verifier.isRemoved(start.seq, start.hash)) {
+    const message = `The chain begins after record ${start.seq}, and no retention record says that it was removed.`
+    problems.push({ code: 'records_missing', message })
+  }
+  const { key } = known
+  if (key !== undefined && ![...keys].some((found) => found === key || keyIdOf(found) === key)) {
+    problems.push({ code: 'unknown_key', message: `No record of this chain was signed with the key ${key}.` })
+  }
+  return problems
+}
+
+function emptyReport(problems: readonly BundleProblem[]): BundleReport {
+  const head = { seq: 0, hash: '' }
+  const nothing = { organizationId: '', environment: '', records: 0, erased: 0, head, keyIds: [] }
+  return { problems, ...nothing, decisions: { same: 0, notReplayed: 0 } }
+}
+
+const HEX_32 = /^[0-9a-f]{64}$/
+
+/** Reads the header. Returns null unless the line is exactly as the service writes it. */
+function headerOf(text: string): Header | null {
+  const parsed = objectOf(text)
+  const { format, organizationId, environment, start, head } = (parsed ?? {}) as Partial<Header>
+  if (format !== BUNDLE_FORMAT || typeof organizationId !== 'string' || typeof environment !== 'string') {
+    return null
+  }
+  const hashes = [start?.hash, start?.publicKey, head?.hash]
+  if (start === undefined || head === undefined || !hashes.every((hash) => HEX_32.test(String(hash))))
+    return null
+  const { hash, publicKey, seq } = start
+  const ends = { environment, format, head: { hash: head.hash, seq: head.seq } }
+  const exact = JSON.stringify({ ...ends, organizationId, start: { hash, publicKey, seq } })
+  return exact === text ? { format, organizationId, environment, start, head } : null
+}
+
+/** Reads a record. Returns null unless the line is exactly as the service writes it. */
+function lineOf(text: string): EvidenceLine | null {
+  const { record, hash, signature, e164, salt, personal } = (objectOf(text) ?? {}) as Partial<EvidenceLine>
+  if (typeof record !== 'string' || typeof hash !== 'string' || typeof signature !== 'string') return null
+  const isText = (value: unknown): value is string | null => value === null || typeof value === 'string'
+  if (!isText(e164) || !isText(salt) || !isText(personal)) return null
+  const exact = JSON.stringify({ e164, hash, personal, record, salt, signature })
+  return exact === text ? { record, hash, signature, e164, salt, personal } : null
+}
+
+function objectOf(text: string): object | null {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' ? parsed : null
+  } catch {
+    return null // not JSON: the caller reports the line
+  }
+}

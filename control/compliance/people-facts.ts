@@ -1,0 +1,108 @@
+import { sql } from 'kysely'
+import type { Db } from '../db/database.js'
+import { istDate, type Purpose } from './calling-hours.js'
+import type { Environment, GateFacts } from './check.js'
+import { ruleOn } from './dated-rule.js'
+import { classifyNumber } from './numbering.js'
+import { POLICY } from './policy.js'
+
+/** The facts of the gate about one called person. */
+export type PersonFacts = Pick<
+  GateFacts,
+  'number' | 'suppressions' | 'consent' | 'register' | 'lastCampaignAnswerAt'
+>
+
+/**
+ * Reads the facts of the gate about many people with one statement per table. Returns a function from a number to its
+ * facts.
+ */
+export async function readPeople(
+  db: Db,
+  asked: {
+    readonly organizationId: string
+    readonly environment: Environment
+    readonly purpose: Purpose
+    readonly campaignId: string
+  },
+  e164s: readonly string[],
+  now: number,
+): Promise<(e164: string) => PersonFacts> {
+  const { organizationId, environment, purpose } = asked
+  const suppressions = await db
+    .selectFrom('suppressions')
+    .select(['id', 'environment', 'source', 'expiresAt', 'e164'])
+    .where('organizationId', '=', organizationId)
+    .where('e164', 'in', e164s)
+    .where('removedAt', 'is', null)
+    .orderBy('id')
+    .execute()
+  const consents = await db
+    .selectFrom('consents')
+    .select(['id', 'kind', 'source', 'capturedAt', 'expiresAt', 'e164'])
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('e164', 'in', e164s)
+    .where('purpose', '=', purpose)
+    .where('current', '=', 1)
+    .where('revokedAt', 'is', null)
+    .execute()
+  const answers = await db
+    .selectFrom('registerAnswers')
+    .select(['state', 'register', 'category', 'reference', 'checkedAt', 'validUntil', 'e164'])
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('e164', 'in', e164s)
+    .execute()
+  const answeredAt = await lastCampaignAnswers(db, asked, e164s, now)
+  const consentOf = byNumber(consents)
+  const answerOf = byNumber(answers)
+  const suppressionsOf = new Map<string, typeof suppressions>()
+  for (const row of suppressions) {
+    suppressionsOf.set(row.e164, [...(suppressionsOf.get(row.e164) ?? []), row])
+  }
+  return (e164) => {
+    const { kind, ...subscriber } = classifyNumber(e164)
+    return {
+      number: 'lineType' in subscriber ? { kind, lineType: subscriber.lineType } : { kind },
+      suppressions: (suppressionsOf.get(e164) ?? []).map(({ id, environment: of, source, expiresAt }) => ({
+        id: of === 'test' || environment === 'live' ? id : null,
+        source,
+        expiresAt,
+      })),
+      consent: consentOf.get(e164) ?? null,
+      register: answerOf.get(e164) ?? null,
+      lastCampaignAnswerAt: answeredAt.get(e164) ?? null,
+    }
+  }
+}
+
+/** Returns when people last answered another capped campaign (Unix ms). */
+async function lastCampaignAnswers(
+  db: Db,
+  { organizationId, environment, purpose, campaignId }: Parameters<typeof readPeople>[1],
+  e164s: readonly string[],
+  now: number,
+): Promise<ReadonlyMap<string, number>> {
+  const capped = ruleOn(POLICY.frequencyCap, istDate(now))
+  if (capped === null || !capped.purposes.includes(purpose)) return new Map()
+  const rows = await db
+    .selectFrom('calls')
+    .select(['toNumber', sql<number>`max("answeredAt")`.as('answeredAt')])
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('toNumber', 'in', e164s)
+    .where('campaignId', 'is not', null)
+    .where('campaignId', '!=', campaignId)
+    .where('purpose', 'in', capped.purposes)
+    .where('answeredAt', 'is not', null)
+    .where((eb) => eb.or([eb('disposition', 'is', null), eb('disposition', '=', 'answered')]))
+    .groupBy('toNumber')
+    .execute()
+  return new Map(rows.map((row) => [row.toNumber, row.answeredAt]))
+}
+
+function byNumber<Row extends { readonly e164: string }>(
+  rows: readonly Row[],
+): ReadonlyMap<string, Omit<Row, 'e164'>> {
+  return new Map(rows.map(({ e164, ...row }) => [e164, row]))
+}

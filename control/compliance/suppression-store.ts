@@ -1,0 +1,201 @@
+import { type SqlBool, sql } from 'kysely'
+import { newId } from '../../media/base/ids.js'
+import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
+import type { Db, Trx } from '../db/database.js'
+import type { SuppressionRow } from '../db/tables/compliance.js'
+import { istDate } from './calling-hours.js'
+import { ruleOn } from './dated-rule.js'
+import { POLICY } from './policy.js'
+
+const DAY_MS = 86_400_000
+
+export interface Owner {
+  readonly organizationId: string
+  readonly environment: 'test' | 'live'
+}
+
+/** Who makes or removes an entry: a user, a key, or a call. */
+export interface Author {
+  readonly type: string
+  readonly id: string
+}
+
+export interface NewSuppression {
+  readonly e164: string
+  readonly source: string
+  readonly reason: string | null
+  /** Call on which the person opted out. */
+  readonly callId: string | null
+}
+
+/**
+ * Puts a number on the do-not-call list and returns the entry. An active entry of the same source stays as it is; an
+ * opt-out restarts its 90 days, revokes the consents that it protects from, and cancels the callbacks of the person.
+ */
+export async function suppress(
+  trx: Trx,
+  owner: Owner,
+  entry: NewSuppression,
+  by: Author,
+  now: number,
+): Promise<SuppressionRow> {
+  const optOut = entry.source === 'opt_out'
+  const days = ruleOn(POLICY.suppression, istDate(now))?.days ?? 0
+  const until = optOut ? now + days * DAY_MS : null
+  const row = await trx
+    .insertInto('suppressions')
+    .values({
+      id: newId('dnc', now),
+      ...owner,
+      ...entry,
+      ...{ lockedUntil: until, expiresAt: until, createdAt: now },
+      ...{
+        createdByType: by.type,
+        createdById: by.id,
+        removedAt: null,
+        removedByType: null,
+        removedById: null,
+      },
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['organizationId', 'e164', 'environment', 'source'])
+        .where('removedAt', 'is', null)
+        // A repeated entry of another source changes nothing, but is returned.
+        .doUpdateSet(
+          optOut
+            ? { lockedUntil: until, expiresAt: until, callId: entry.callId, reason: entry.reason }
+            : (eb) => ({ source: eb.ref('excluded.source') }),
+        ),
+    )
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  if (optOut) {
+    await revokeAll(trx, owner, entry.e164, now)
+    await cancelCallbacks(trx, owner, entry.e164)
+  }
+  return row
+}
+
+/** Cancels the callbacks that a person was promised, in the environments in which the opt-out counts. */
+async function cancelCallbacks(trx: Trx, owner: Owner, e164: string): Promise<void> {
+  await trx
+    .updateTable('callbacks')
+    .set({ status: 'canceled', reason: 'opt_out' })
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', 'in', owner.environment === 'live' ? ['live', 'test'] : ['test'])
+    .where('e164', '=', e164)
+    .where('status', 'in', ['scheduled', 'due'])
+    .execute()
+}
+
+/** Revokes the active consents of a person. A live opt-out counts in both environments, one of a test in its own. */
+async function revokeAll(
+  trx: Trx,
+  { organizationId, environment }: Owner,
+  e164: string,
+  now: number,
+): Promise<void> {
+  await trx
+    .updateTable('consents')
+    .set({ revokedAt: now, revokedReason: 'opt_out' })
+    .where('organizationId', '=', organizationId)
+    .where('environment', 'in', environment === 'live' ? ['live', 'test'] : ['test'])
+    .where('e164', '=', e164)
+    .where('current', '=', 1)
+    .where('revokedAt', 'is', null)
+    .execute()
+}
+
+/**
+ * Returns until when consent of these numbers cannot be recorded again, for those that opted out (Unix ms). A live
+ * opt-out locks both environments, one of a test its own.
+ */
+export async function lockouts(
+  trx: Trx,
+  { organizationId, environment }: Owner,
+  e164s: readonly string[],
+  now: number,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await trx
+    .selectFrom('suppressions')
+    .select(['e164', 'lockedUntil'])
+    .where('organizationId', '=', organizationId)
+    .where('environment', 'in', environment === 'test' ? ['live', 'test'] : ['live'])
+    .where('e164', 'in', e164s)
+    .where('removedAt', 'is', null)
+    .where('lockedUntil', '>', now)
+    .execute()
+  const locked = new Map<string, number>()
+  for (const { e164, lockedUntil } of rows) {
+    locked.set(e164, Math.max(lockedUntil ?? 0, locked.get(e164) ?? 0))
+  }
+  return locked
+}
+
+export async function findSuppression(
+  db: Db | Trx,
+  owner: Owner,
+  id: string,
+): Promise<SuppressionRow | null> {
+  const row = await db
+    .selectFrom('suppressions')
+    .selectAll()
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Removes an entry. Returns false if it is locked or was removed before. A test entry is never locked. */
+export async function removeSuppression(
+  trx: Trx,
+  owner: Owner,
+  id: string,
+  by: Author,
+  now: number,
+): Promise<boolean> {
+  const removed = await trx
+    .updateTable('suppressions')
+    .set({ removedAt: now, removedByType: by.type, removedById: by.id })
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('removedAt', 'is', null)
+    .where((eb) =>
+      eb.or([eb('environment', '=', 'test'), eb('lockedUntil', 'is', null), eb('lockedUntil', '<=', now)]),
+    )
+    .returning('id')
+    .executeTakeFirst()
+  return removed !== undefined
+}
+
+export interface SuppressionFilter {
+  readonly e164: string | undefined
+  readonly source: string | undefined
+  readonly active: boolean | undefined
+}
+
+export function listSuppressions(
+  db: Db,
+  owner: Owner,
+  filter: SuppressionFilter,
+  page: PageRequest,
+  now: number,
+): Promise<Page<SuppressionRow>> {
+  const active = sql<SqlBool>`("removedAt" is null and ("expiresAt" is null or "expiresAt" > ${now}))`
+  return newestFirst(
+    db
+      .selectFrom('suppressions')
+      .selectAll()
+      .where('organizationId', '=', owner.organizationId)
+      .where('environment', '=', owner.environment)
+      .$if(filter.e164 !== undefined, (query) => query.where('e164', '=', filter.e164 ?? ''))
+      .$if(filter.source !== undefined, (query) => query.where('source', '=', filter.source ?? ''))
+      .$if(filter.active !== undefined, (query) =>
+        query.where(filter.active === true ? active : sql<SqlBool>`not ${active}`),
+      ),
+    page,
+  )
+}

@@ -1,0 +1,284 @@
+import { rm } from 'node:fs/promises'
+import type { Clock } from '../../media/base/clock.js'
+import { recordAudit } from '../api/audit.js'
+import type { RootKey } from '../base/root-key.js'
+import { recordingPath } from '../calls/lifecycle/settle.js'
+import { isBeingStored } from '../calls/recording-file.js'
+import { openEvidenceKeys } from '../compliance/evidence/seal.js'
+import { appendRecord, recordsOf } from '../compliance/evidence/store.js'
+import type { Db, Trx } from '../db/database.js'
+import type { ErasureRow } from '../db/tables/erasures.js'
+import type { JobHandler, JobOutcome } from '../jobs/runner.js'
+import type { ObjectStore } from '../objects/object-store.js'
+import { erasableFrom } from './legal-floor.js'
+import { ERASURE_KIND } from './store.js'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+const CALL_BATCH = 50
+const RECORD_BATCH = 5_000
+
+export interface ErasureOptions {
+  readonly db: Db
+  readonly objects: ObjectStore
+  readonly rootKey: RootKey
+  readonly clock: Pick<Clock, 'wall'>
+  /** Local folder of recordings. */
+  readonly folder: string
+}
+
+/** An erasure that has not ended. */
+type Open = ErasureRow & { readonly e164: string }
+type Delay = Pick<ErasureRow, 'delayReason' | 'scheduledFor'> & { readonly retryAt: number }
+
+/**
+ * Returns the handler that erases persons. Every step may run again after a crash: a call that was made anonymous is
+ * not found by its number any more.
+ */
+export function erasureHandler(options: ErasureOptions): JobHandler {
+  const { db, clock } = options
+  return {
+    kind: ERASURE_KIND,
+    concurrency: 1,
+    async run(job) {
+      const row = await db.selectFrom('erasures').selectAll().where('id', '=', job.payload).executeTakeFirst()
+      if (row === undefined || row.e164 === null) return async () => null
+      const erasure: Open = { ...row, e164: row.e164 }
+      const blocked = await presentDelay(db, erasure, clock.wall())
+      if (blocked !== null) return delayed(erasure, blocked)
+      let after = ''
+      let delay: Delay | null = null
+      for (;;) {
+        const calls = await callsOf(db, erasure, after)
+        for (const call of calls) {
+          if (job.signal.aborted) return async () => clock.wall()
+          const from = erasableFrom(call.createdAt, clock.wall())
+          if (from > clock.wall()) delay = floorDelay(from, clock.wall())
+          else if (await isBeingStored(db, call.id)) return delayed(erasure, notStored(clock.wall()))
+          else await eraseCall(options, erasure, call.id)
+        }
+        after = calls.at(-1)?.id ?? ''
+        if (calls.length < CALL_BATCH) break
+      }
+      if (delay !== null) return delayed(erasure, delay)
+      await eraseRecords(options, erasure)
+      return (trx) => finish(trx, erasure, clock.wall())
+    },
+  }
+}
+
+/** The text that stands for the number of an erased person. Rows of one erasure share it. */
+function markerOf({ id }: Pick<ErasureRow, 'id'>): string {
+  return `erased-${id}`
+}
+
+/** Returns why nothing may be erased now, or null. */
+async function presentDelay(db: Db, erasure: Open, now: number): Promise<Delay | null> {
+  const { organizationId, environment, e164 } = erasure
+  const live = await db
+    .selectFrom('calls')
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('endedAt', 'is', null)
+    .where((eb) => eb.or([eb('toNumber', '=', e164), eb('fromNumber', '=', e164)]))
+    .limit(1)
+    .executeTakeFirst()
+  if (live !== undefined) return { delayReason: 'live_call', scheduledFor: null, retryAt: now + MINUTE_MS }
+  if (environment === 'test') return null
+  const disputed = await db
+    .selectFrom('wallets')
+    .select('organizationId')
+    .where('organizationId', '=', organizationId)
+    .where('onHold', '=', 1)
+    .executeTakeFirst()
+  if (disputed === undefined) return null
+  return { delayReason: 'payment_dispute', scheduledFor: null, retryAt: now + DAY_MS }
+}
+
+function floorDelay(from: number, now: number): Delay {
+  return { delayReason: 'legal_floor', scheduledFor: from, retryAt: Math.min(from, now + DAY_MS) }
+}
+
+function notStored(now: number): Delay {
+  return { delayReason: 'call_not_stored', scheduledFor: null, retryAt: now + MINUTE_MS }
+}
+
+function delayed({ id }: Open, { retryAt, ...delay }: Delay): JobOutcome {
+  return async (trx) => {
+    await trx
+      .updateTable('erasures')
+      .set({ state: 'delayed', ...delay })
+      .where('id', '=', id)
+      .execute()
+    return retryAt
+  }
+}
+
+function callsOf(db: Db, { organizationId, environment, e164 }: Open, after: string) {
+  return db
+    .selectFrom('calls')
+    .select(['id', 'createdAt'])
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('id', '>', after)
+    .where((eb) => eb.or([eb('toNumber', '=', e164), eb('fromNumber', '=', e164)]))
+    .orderBy('id')
+    .limit(CALL_BATCH)
+    .execute()
+}
+
+/** Removes what was said and recorded on a call and who it was with. The call and its charges stay. */
+async function eraseCall(
+  { db, objects, folder }: ErasureOptions,
+  erasure: Open,
+  callId: string,
+): Promise<void> {
+  const recordings = await db.selectFrom('recordings').select('key').where('callId', '=', callId).execute()
+  const parts = await db
+    .selectFrom('transferRecordings')
+    .select(['key', 'name'])
+    .where('callId', '=', callId)
+    .execute()
+  // The files first: a crash leaves the rows, by which the next run finds them again.
+  for (const { key } of [...recordings, ...parts]) await objects.delete(key)
+  for (const name of [callId, ...parts.map(({ name }) => name)]) {
+    const local = recordingPath(folder, name)
+    await rm(local, { force: true })
+    await rm(local.replace(/\.wav$/, '.opus'), { force: true })
+  }
+  const marker = markerOf(erasure)
+  await db.transaction().execute(async (trx) => {
+    const tables = ['recordings', 'transferRecordings', 'transcriptSegments', 'callEvents'] as const
+    for (const table of tables) {
+      await trx.deleteFrom(table).where('callId', '=', callId).execute()
+    }
+    await trx
+      .updateTable('transferAttempts')
+      .set({ reason: null, brief: null })
+      .where('callId', '=', callId)
+      .execute()
+    await trx
+      .updateTable('callResults')
+      .set({ summary: null, outputs: '{}', evaluation: '[]' })
+      .where('callId', '=', callId)
+      .execute()
+    await trx
+      .updateTable('calls')
+      .set({ variables: '{}', metadata: '{}', transfer: null })
+      .set((eb) => ({
+        toNumber: eb.case().when('toNumber', '=', erasure.e164).then(marker).else(eb.ref('toNumber')).end(),
+        fromNumber: eb
+          .case()
+          .when('fromNumber', '=', erasure.e164)
+          .then(marker)
+          .else(eb.ref('fromNumber'))
+          .end(),
+      }))
+      .where('id', '=', callId)
+      .execute()
+    await trx
+      .updateTable('erasures')
+      .set((eb) => ({ calls: eb('calls', '+', 1) }))
+      .where('id', '=', erasure.id)
+      .execute()
+  })
+}
+
+/** Removes the salts, numbers and copies of sealed records. A sealed record names the records that it touched. */
+async function eraseRecords({ db, rootKey, clock }: ErasureOptions, erasure: Open): Promise<void> {
+  const keys = openEvidenceKeys(rootKey)
+  for (let more = true; more; ) {
+    more = await db.transaction().execute(async (trx) => {
+      const rows = await recordsOf(trx, erasure)
+        .clearSelect()
+        .select('seq')
+        .where('e164', '=', erasure.e164)
+        .orderBy('seq')
+        .limit(RECORD_BATCH)
+        .execute()
+      if (rows.length === 0) return false
+      const erased = rows.map(({ seq }) => seq)
+      const part = { erasureId: erasure.id, erased }
+      const record = { kind: 'erasure', callId: null, gateRunId: null, person: null, part } as const
+      await appendRecord(trx, keys, erasure, record, clock.wall())
+      await trx
+        .updateTable('evidence')
+        .set({ e164: null, salt: null, personal: null })
+        .where('organizationId', '=', erasure.organizationId)
+        .where('environment', '=', erasure.environment)
+        .where('e164', '=', erasure.e164)
+        .where('seq', '<=', erased.at(-1) ?? 0)
+        .execute()
+      await trx
+        .updateTable('erasures')
+        .set((eb) => ({ records: eb('records', '+', erased.length) }))
+        .where('id', '=', erasure.id)
+        .execute()
+      return true
+    })
+  }
+}
+
+/** Replaces the number in the remaining tables and ends the erasure. */
+async function finish(trx: Trx, erasure: Open, now: number): Promise<null> {
+  const { id, organizationId, environment, e164 } = erasure
+  const marker = markerOf(erasure)
+  const anonymous = { e164: marker, variables: '{}' }
+  await trx
+    .updateTable('checks')
+    .set({ e164: marker })
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('e164', '=', e164)
+    .execute()
+  await trx
+    .updateTable('consents')
+    .set({ e164: marker, scope: '', evidenceRef: null })
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('e164', '=', e164)
+    .execute()
+  await trx
+    .deleteFrom('registerAnswers')
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('e164', '=', e164)
+    .execute()
+  await trx
+    .updateTable('campaignRecipients')
+    .set({ status: 'settled', outcome: 'excluded', excludedReason: 'erased', settledAt: now })
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('e164', '=', e164)
+    .where('status', '<>', 'settled')
+    .execute()
+  await trx
+    .updateTable('campaignRecipients')
+    .set({ ...anonymous, externalId: null })
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('e164', '=', e164)
+    .execute()
+  await trx
+    .updateTable('callbacks')
+    .set({ status: 'canceled', reason: 'erased' })
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('e164', '=', e164)
+    .where('status', 'in', ['scheduled', 'due'])
+    .execute()
+  await trx
+    .updateTable('callbacks')
+    .set({ ...anonymous, note: '' })
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('e164', '=', e164)
+    .execute()
+  const done = { e164: null, state: 'done', delayReason: null, scheduledFor: null, completedAt: now } as const
+  await trx.updateTable('erasures').set(done).where('id', '=', id).execute()
+  const subject = { type: 'erasure', id }
+  const note = { organizationId, actor: null, action: 'erasure.completed', subject, requestId: null }
+  await recordAudit(trx, note, now)
+  return null
+}

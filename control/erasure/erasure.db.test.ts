@@ -1,0 +1,151 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { dataOf, openTestCalling } from '../../fixtures/api/calling.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
+import { newId } from '../../media/base/ids.js'
+import { silentLog } from '../../media/base/log.js'
+import { sealingHandler } from '../calls/lifecycle/seal-outcome.js'
+import { storingHandler } from '../calls/lifecycle/store-recording.js'
+import { openEvidenceKeys } from '../compliance/evidence/seal.js'
+import { verifyStoredChain } from '../compliance/evidence/stored-chain.js'
+import type { Database } from '../db/tables/schema.js'
+import { openJobRunner } from '../jobs/runner.js'
+import { erasureHandler } from './erase.js'
+
+const PERSON = '+919876543210'
+const OTHER = '+919876543211'
+const SAID = 'My name is Asha Rao.'
+
+await onEachDialect(t, async (t, open) => {
+  const calling = await openTestCalling(await open())
+  const { send, deps, clock, owner, folder } = calling
+  const { db, objects, rootKey } = deps
+  await calling.publishAgent()
+  mkdirSync(folder, { recursive: true })
+  const recordings = { db, objects, log: silentLog, nodeId: 'node-1', folder }
+  const handlers = [sealingHandler(deps), storingHandler(recordings), erasureHandler({ ...deps, folder })]
+  const runner = openJobRunner({ db, clock, log: silentLog, handlers, pollMs: 1_000_000_000 })
+
+  const place = async (to: string) => {
+    const json = { to, numberId: calling.numberId, metadata: { customer: SAID } }
+    return String(dataOf(await send('POST', '/v1/calls', { json })).id)
+  }
+  const end = async (id: string) => {
+    const path = join(folder, `${id}.wav`)
+    writeFileSync(path, 'RIFF')
+    const turn = { id: 1, speaker: 'caller', text: SAID, heardText: SAID, language: 'en-IN' } as const
+    const sha256 = '6f6c140f2a7ca68bc5c4d6e6a0a7a0a2ab9b0bd3a2f5ea5e4b0f3cdb8b5ad2e1'
+    await calling.emitCallEvent(
+      id,
+      { type: 'answered' },
+      { type: 'turn', turn: { ...turn, startMs: 0, endMs: 900, words: null } },
+      {
+        type: 'ended',
+        ending: { by: 'callee', cause: 'caller_hangup', fault: 'none' },
+        rtp: null,
+        recording: { path, bytes: 4, durationMs: 900, sha256 },
+      },
+    )
+    await runner.idle()
+  }
+  const insertConsent = (e164: string) =>
+    db
+      .insertInto('consents')
+      .values({
+        ...{ id: newId('con', clock.wall()), ...owner, e164, purpose: 'service', kind: 'explicit' },
+        ...{ scope: SAID, source: 'web_form', evidenceRef: SAID, capturedAt: clock.wall(), expiresAt: null },
+        ...{ createdAt: clock.wall(), createdByType: 'key', createdById: 'key_x' },
+        ...{ revokedAt: null, revokedReason: null, current: 1 },
+      })
+      .execute()
+  const request = (e164: string, key = calling.api.testKey) =>
+    send('POST', '/v1/compliance/erasures', { json: { e164 }, key })
+  /** All rows of the tables that name persons. */
+  const everything = async () => {
+    const tables: (keyof Database)[] = [
+      ...(['calls', 'checks', 'evidence', 'consents', 'transcriptSegments', 'callEvents'] as const),
+      ...(['recordings', 'callResults', 'registerAnswers', 'erasures', 'auditEntries'] as const),
+    ]
+    const rows = await Promise.all(tables.map((table) => db.selectFrom(table).selectAll().execute()))
+    return JSON.stringify(rows)
+  }
+  const verify = () => verifyStoredChain(db, owner, openEvidenceKeys(rootKey))
+
+  await t.test('a person is erased, other persons and the books stay, and the chain is valid', async (t) => {
+    await insertConsent(PERSON)
+    await insertConsent(OTHER)
+    const mine = await place(PERSON)
+    const theirs = await place(OTHER)
+    await end(theirs)
+    const asked = await request(PERSON)
+    t.equal(asked.status, 202)
+    const { id } = dataOf(asked)
+    t.equal(dataOf(await request(PERSON)).id, id, 'the same erasure')
+    await runner.idle()
+    const read = async () => dataOf(await send('GET', `/v1/compliance/erasures/${id}`))
+    t.match(await read(), { state: 'delayed', delayReason: 'live_call', calls: 0 })
+
+    await end(mine)
+    const { billedPaise } = dataOf(await send('GET', `/v1/calls/${mine}`))
+    clock.advance(60_000)
+    await runner.idle()
+    t.match(await read(), { state: 'done', e164: null, delayReason: null, calls: 1, records: 2 })
+    const call = dataOf(await send('GET', `/v1/calls/${mine}`))
+    t.match(call, { status: 'ended', to: `erased-${id}`, metadata: {}, hasRecording: false, billedPaise })
+    t.match(dataOf(await send('GET', `/v1/calls/${theirs}`)), { to: OTHER, hasTranscript: true })
+    const gate = dataOf(await send('GET', `/v1/calls/${mine}/evidence`))
+    t.match(gate, { gate: { e164: null, salt: null, personal: null }, verification: { valid: true } })
+    const rows = await everything()
+    t.notOk(rows.includes(PERSON))
+    t.equal(rows.split(SAID).length > 1, true, 'what the other person said stays')
+    t.match(await verify(), { valid: true })
+    const actions = await db
+      .selectFrom('auditEntries')
+      .select(['action'])
+      .where('subjectId', '=', String(id))
+      .execute()
+    t.same(actions.map(({ action }) => action).sort(), ['erasure.completed', 'erasure.requested'])
+
+    await request(OTHER)
+    await runner.idle()
+    t.notOk((await everything()).includes(SAID), 'nothing is left of what was said')
+    t.match(await verify(), { valid: true })
+  })
+
+  await t.test('an erasure belongs to its environment and organization', async (t) => {
+    const { testKey } = await calling.anotherOrganization()
+    const { id } = dataOf(await request('+919876543212'))
+    for (const key of [testKey, calling.api.liveKey]) {
+      t.equal((await send('GET', `/v1/compliance/erasures/${id}`, { key })).status, 404)
+    }
+    await place('+919876543212')
+    await runner.idle()
+    const foreign = dataOf(await request('+919876543212', testKey))
+    await runner.idle()
+    t.match(dataOf(await send('GET', `/v1/compliance/erasures/${foreign.id}`, { key: testKey })), {
+      calls: 0,
+    })
+    t.match(dataOf(await send('GET', '/v1/calls?limit=1')), [{ to: '+919876543212' }])
+  })
+
+  await t.test('the law delays an erasure, and the answer says until when', async (t) => {
+    clock.advance(Date.parse('2027-05-20T06:30:00Z') - clock.wall())
+    const id = await place('+919876543213')
+    await end(id)
+    const { id: erasure } = dataOf(await request('+919876543213'))
+    await runner.idle()
+    const read = async () => dataOf(await send('GET', `/v1/compliance/erasures/${erasure}`))
+    t.match(await read(), {
+      state: 'delayed',
+      delayReason: 'legal_floor',
+      scheduledFor: /^2028-05-19T06:30/,
+      calls: 0,
+    })
+    clock.advance(366 * 24 * 3_600_000)
+    await runner.idle()
+    t.match(await read(), { state: 'done', calls: 1 })
+  })
+  await runner.close()
+  await calling.close()
+})

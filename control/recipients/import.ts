@@ -1,0 +1,243 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises'
+import { newId } from '../../media/base/ids.js'
+import type { Db, Trx } from '../db/database.js'
+import type { CampaignRow, RecipientRow } from '../db/tables/campaigns.js'
+import {
+  type CheckedRecipient,
+  checkRecipient,
+  type GivenRecipient,
+  type RejectedRecipient,
+} from './recipient-rules.js'
+
+/*
+ * Imports write their rows in batches above `campaigns.uploaded`, where nothing reads them, and become visible by one
+ * update of that mark. An import that ends early leaves nothing, and no transaction lasts longer than one batch.
+ */
+
+/** Recipients of a campaign. */
+export const MAX_RECIPIENTS = 100_000
+const BATCH = 500
+/** Time for which an import that writes nothing keeps others out (ms). A crash ends it. */
+const IMPORT_LEASE_MS = 120_000
+
+export interface ImportResult {
+  readonly imported: number
+  readonly rejected: RejectedRecipient[]
+}
+
+/** `busy`: another import runs. `closed`: the campaign is neither a draft nor paused, or does not exist. */
+export type ImportRefusal = 'busy' | 'closed'
+
+/** Rows with their position in the request, in order. */
+export interface GivenRow {
+  readonly recipient: GivenRecipient
+  /** From 0. */
+  readonly index: number
+  /** Line of a CSV body. */
+  readonly line?: number
+}
+
+/**
+ * Imports recipients into a draft or a paused campaign: all valid rows, or none if reading them fails. Rejected rows
+ * are returned with their reasons.
+ */
+export async function importRecipients(
+  { db, clock }: { readonly db: Db; readonly clock: { wall(): number } },
+  campaign: Pick<CampaignRow, 'id' | 'organizationId' | 'environment'>,
+  rows: AsyncIterable<GivenRow> | Iterable<GivenRow>,
+): Promise<ImportResult | ImportRefusal> {
+  const importId = newId('req', clock.wall())
+  const begun = await begin(db, campaign.id, importId, clock.wall())
+  if (typeof begun === 'string') return begun
+  const run = new Import(db, clock, campaign, importId, begun)
+  try {
+    for await (const row of rows) await run.add(row)
+    return await run.commit()
+  } catch (error) {
+    await run.discard()
+    throw error
+  }
+}
+
+class Import {
+  readonly #db: Db
+  readonly #clock: { wall(): number }
+  readonly #campaign: Pick<CampaignRow, 'id' | 'organizationId' | 'environment'>
+  readonly #importId: string
+  readonly #begun: Pick<CampaignRow, 'uploaded' | 'total'>
+  readonly #rejected: RejectedRecipient[] = []
+  #batch: { readonly row: GivenRow; readonly checked: CheckedRecipient }[] = []
+  #position: number
+  #imported = 0
+
+  constructor(
+    db: Db,
+    clock: { wall(): number },
+    campaign: Pick<CampaignRow, 'id' | 'organizationId' | 'environment'>,
+    importId: string,
+    begun: Pick<CampaignRow, 'uploaded' | 'total'>,
+  ) {
+    this.#db = db
+    this.#clock = clock
+    this.#campaign = campaign
+    this.#importId = importId
+    this.#begun = begun
+    this.#position = begun.uploaded
+  }
+
+  async add(row: GivenRow): Promise<void> {
+    const checked = checkRecipient(row.recipient)
+    if ('message' in checked) this.#reject(row, checked.code, checked.message)
+    else if (this.#begun.total + this.#imported + this.#batch.length >= MAX_RECIPIENTS) {
+      this.#reject(row, 'unprocessable_entity', `A campaign has at most ${MAX_RECIPIENTS} recipients.`)
+    } else this.#batch.push({ row, checked })
+    if (this.#batch.length >= BATCH) await this.#write()
+  }
+
+  async commit(): Promise<ImportResult | ImportRefusal> {
+    if (this.#batch.length > 0) await this.#write()
+    const row = await this.#db
+      .updateTable('campaigns')
+      .set((column) => ({
+        uploaded: this.#position,
+        total: column('total', '+', this.#imported),
+        importId: null,
+        importUntil: null,
+        preflight: null,
+        updatedAt: this.#clock.wall(),
+      }))
+      .where('id', '=', this.#campaign.id)
+      .where('importId', '=', this.#importId)
+      .where('status', 'in', ['draft', 'paused'])
+      .returning('id')
+      .executeTakeFirst()
+    if (row === undefined) {
+      await this.discard()
+      return 'closed'
+    }
+    return { imported: this.#imported, rejected: this.#rejected.toSorted((a, b) => a.index - b.index) }
+  }
+
+  /** Removes what was written, unless a later import has taken over and did so. */
+  async discard(): Promise<void> {
+    await this.#db.transaction().execute(async (trx) => {
+      const own = await trx
+        .updateTable('campaigns')
+        .set({ importId: null, importUntil: null })
+        .where('id', '=', this.#campaign.id)
+        .where('importId', '=', this.#importId)
+        .returning('uploaded')
+        .executeTakeFirst()
+      if (own !== undefined) await removeAbove(trx, this.#campaign.id, own.uploaded)
+    })
+  }
+
+  #reject(row: GivenRow, code: RejectedRecipient['code'], message: string): void {
+    const { index, line, recipient } = row
+    this.#rejected.push({
+      index,
+      ...(line === undefined ? {} : { line }),
+      e164: recipient.e164.slice(0, 40),
+      code,
+      message,
+    })
+  }
+
+  async #write(): Promise<void> {
+    const batch = this.#batch
+    this.#batch = []
+    const now = this.#clock.wall()
+    const rows = batch.map(({ checked }): RecipientRow => this.#rowOf(checked, now))
+    const stored = await this.#db.transaction().execute(async (trx) => {
+      const own = await trx
+        .updateTable('campaigns')
+        .set({ importUntil: now + IMPORT_LEASE_MS })
+        .where('id', '=', this.#campaign.id)
+        .where('importId', '=', this.#importId)
+        .returning('id')
+        .executeTakeFirst()
+      if (own === undefined) throw new Error('another import of the campaign took over')
+      return await trx
+        .insertInto('campaignRecipients')
+        .values(rows)
+        .onConflict((conflict) => conflict.columns(['campaignId', 'e164']).doNothing())
+        .returning('id')
+        .execute()
+    })
+    this.#imported += stored.length
+    if (stored.length < rows.length) {
+      const ids = new Set(stored.map(({ id }) => id))
+      for (const [index, { row }] of batch.entries()) {
+        if (!ids.has(rows[index]?.id ?? '')) {
+          this.#reject(row, 'conflict', 'The number is a recipient of the campaign already.')
+        }
+      }
+    }
+    // Lets other requests run between two batches.
+    await endOfTurn()
+  }
+
+  #rowOf({ e164, externalId, variables }: CheckedRecipient, now: number): RecipientRow {
+    const { id: campaignId, organizationId, environment } = this.#campaign
+    this.#position++
+    return {
+      id: newId('rcp', now),
+      campaignId,
+      organizationId,
+      environment,
+      position: this.#position,
+      e164,
+      externalId,
+      variables: JSON.stringify(variables),
+      status: 'pending',
+      outcome: null,
+      excludedReason: null,
+      attempts: 0,
+      nextAttemptAt: 0,
+      lastAttemptAt: null,
+      lastCallId: null,
+      connectedAt: null,
+      spentPaise: 0,
+      claimedBy: null,
+      createdAt: now,
+      settledAt: null,
+    }
+  }
+}
+
+/** Takes the right to import, and removes what an import left that crashed. */
+async function begin(
+  db: Db,
+  campaignId: string,
+  importId: string,
+  now: number,
+): Promise<Pick<CampaignRow, 'uploaded' | 'total'> | ImportRefusal> {
+  return db.transaction().execute(async (trx) => {
+    const begun = await trx
+      .updateTable('campaigns')
+      .set({ importId, importUntil: now + IMPORT_LEASE_MS })
+      .where('id', '=', campaignId)
+      .where('status', 'in', ['draft', 'paused'])
+      .where((column) => column.or([column('importId', 'is', null), column('importUntil', '<=', now)]))
+      .returning(['uploaded', 'total'])
+      .executeTakeFirst()
+    if (begun !== undefined) {
+      await removeAbove(trx, campaignId, begun.uploaded)
+      return begun
+    }
+    const campaign = await trx
+      .selectFrom('campaigns')
+      .select('status')
+      .where('id', '=', campaignId)
+      .executeTakeFirst()
+    return campaign?.status === 'draft' || campaign?.status === 'paused' ? 'busy' : 'closed'
+  })
+}
+
+async function removeAbove(trx: Trx, campaignId: string, position: number): Promise<void> {
+  await trx
+    .deleteFrom('campaignRecipients')
+    .where('campaignId', '=', campaignId)
+    .where('position', '>', position)
+    .execute()
+}

@@ -1,0 +1,114 @@
+import type { Trx } from '../db/database.js'
+import type { CallRow } from '../db/tables/calling.js'
+import { addToCounters, waitingStatus } from './attempts.js'
+import { retryAt } from './retry.js'
+import { routeOf, slowRoute } from './route-pace.js'
+
+/*
+ * What the calls of campaigns mean for their recipients. Each function runs in the transaction of the call's change.
+ */
+
+/** An agent whose first sound came later was late (ms). */
+const LATE_MS = 2_000
+/** Pause before a dial that never left this process is repeated (ms). */
+const UNDONE_MS = 5_000
+
+/** Marks the recipient of a call that was answered. */
+export async function attemptAnswered(trx: Trx, call: CallRow, at: number): Promise<void> {
+  const { campaignId, recipientId } = call
+  if (campaignId === null || recipientId === null) return
+  const recipient = await trx
+    .selectFrom('campaignRecipients')
+    .select('connectedAt')
+    .where('id', '=', recipientId)
+    .executeTakeFirst()
+  if (recipient === undefined) return
+  if (recipient.connectedAt === null) await addToCounters(trx, campaignId, { connected: 1 })
+  await trx
+    .updateTable('campaignRecipients')
+    .set({ status: 'in_call', connectedAt: recipient.connectedAt ?? at })
+    .where('id', '=', recipientId)
+    .where('lastCallId', '=', call.id)
+    .where('status', '=', 'dialing')
+    .execute()
+}
+
+/** How the call of an attempt ended. */
+export interface AttemptEnd {
+  /** False if no INVITE was sent. The attempt then does not count. */
+  readonly sent: boolean
+  /** SIP status that refused the call, or null. */
+  readonly sip: number | null
+  /** True if the call was not answered because of the carrier. */
+  readonly carrierFailed: boolean
+  /** True if this service failed while the call was under way: its outcome is not known. */
+  readonly lost: boolean
+  /** Time from the answer to the first sound of the agent (ms). Null if the agent made none. */
+  readonly firstAudioMs: number | null
+}
+
+/** Settles the recipient of a call that has ended, or plans its next attempt. `call` is the ended row. */
+export async function attemptEnded(trx: Trx, call: CallRow, end: AttemptEnd, now: number): Promise<void> {
+  const { campaignId, recipientId } = call
+  if (campaignId === null || recipientId === null) return
+  await trx
+    .updateTable('calls')
+    .set({ carrierFailed: end.sent && end.carrierFailed ? 1 : 0 })
+    .where('id', '=', call.id)
+    .execute()
+  if (end.sip === 429 || end.sip === 503) await slowRouteOf(trx, call, now)
+  // Locks the campaign before its recipient.
+  const campaign = await trx
+    .updateTable('campaigns')
+    .set((column) => ({
+      spentPaise: column('spentPaise', '+', call.billedPaise),
+      lateAgentSound: column('lateAgentSound', '+', isLate(call, end) ? column.ref('speaksFirst') : 0),
+    }))
+    .where('id', '=', campaignId)
+    .returningAll()
+    .executeTakeFirst()
+  const recipient = await trx
+    .selectFrom('campaignRecipients')
+    .selectAll()
+    .where('id', '=', recipientId)
+    .where('lastCallId', '=', call.id)
+    .where('status', 'in', ['dialing', 'in_call'])
+    .executeTakeFirst()
+  if (campaign === undefined || recipient === undefined) return
+  const over = campaign.status !== 'running' && campaign.status !== 'paused'
+  const spentPaise = recipient.spentPaise + call.billedPaise
+  const change = (set: Partial<typeof recipient>) =>
+    trx.updateTable('campaignRecipients').set(set).where('id', '=', recipient.id).execute()
+  const settle = async (outcome: string) => {
+    await addToCounters(trx, campaignId, { settled: 1 })
+    await change({ status: 'settled', outcome, spentPaise, settledAt: now })
+  }
+  if (!end.sent) {
+    const attempts = recipient.attempts - 1
+    const undone = { attempts, ...(attempts === 0 ? { lastAttemptAt: null } : {}) }
+    if (attempts === 0) await addToCounters(trx, campaignId, { dialed: -1 })
+    await change(undone)
+    if (over) await settle(recipient.outcome ?? 'abandoned')
+    else await change({ status: waitingStatus(attempts), nextAttemptAt: now + UNDONE_MS })
+    return
+  }
+  const outcome = end.lost ? 'unknown' : (call.disposition ?? 'unknown')
+  const again = over ? null : retryAt(campaign, recipient.attempts, outcome, now)
+  if (again === null) await settle(outcome)
+  else await change({ status: 'retry_wait', outcome, spentPaise, nextAttemptAt: again })
+}
+
+/** Returns whether a person or a machine answered and heard no agent in time. */
+function isLate({ answeredAt, endedAt, disposition }: CallRow, { firstAudioMs }: AttemptEnd): boolean {
+  if (answeredAt === null || endedAt === null || disposition !== 'answered') return false
+  return (firstAudioMs ?? endedAt - answeredAt) > LATE_MS
+}
+
+async function slowRouteOf(trx: Trx, call: CallRow, now: number): Promise<void> {
+  const number = await trx
+    .selectFrom('numbers')
+    .select(['sipTrunkId', 'provider'])
+    .where('id', '=', call.numberId)
+    .executeTakeFirst()
+  if (number !== undefined) await slowRoute(trx, call, routeOf(number), now)
+}
