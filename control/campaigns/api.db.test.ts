@@ -1,0 +1,179 @@
+import t from 'tap'
+import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
+
+async function openCampaign(calling: TestCalling, settings: object = {}): Promise<string> {
+  const agentId = await calling.publishAgent()
+  const json = { name: 'Reminders', agentId, numberId: calling.numberId, ...settings }
+  const made = await calling.send('POST', '/v1/campaigns', { json })
+  if (made.status !== 201) throw new Error(JSON.stringify(made.body))
+  return String(dataOf(made).id)
+}
+
+const number = (i: number): string => `+9198${String(i).padStart(8, '0')}`
+
+await onEachDialect(t, async (t, open) => {
+  await t.test('a draft is made, listed, changed and deleted', async (t) => {
+    const calling = await openTestCalling(await open())
+    t.teardown(() => calling.close())
+    const { send } = calling
+    const id = await openCampaign(calling, { schedule: { weekdays: 31 } })
+    const made = dataOf(await send('GET', `/v1/campaigns/${id}`))
+    t.match(made, {
+      status: 'draft',
+      environment: 'test',
+      agent: { name: 'Asha' },
+      number: { e164: calling.number },
+      pacing: { callsPerMinute: 10, maxConcurrent: 5 },
+      retries: { attempts: 2, backoff: 'linear', intervalMinutes: 30, on: ['no_answer', 'busy'] },
+      schedule: { startsAt: null, endsAt: null, weekdays: 31, windowStartMinute: 540, windowEndMinute: 1260 },
+      progress: { total: 0, dialed: 0, connected: 0, excluded: 0, settled: 0, spentPaise: 0 },
+      preflight: null,
+      launchedAt: null,
+    })
+    const patch = {
+      name: 'Later',
+      retries: { attempts: 4 },
+      schedule: { endsAt: '2025-02-01T00:00:00Z' },
+      autoPauseBelowPaise: 5_000,
+    }
+    const changed = await send('PATCH', `/v1/campaigns/${id}`, { json: patch })
+    t.match(dataOf(changed), {
+      name: 'Later',
+      retries: { attempts: 4, intervalMinutes: 30 },
+      schedule: { weekdays: 31, endsAt: '2025-02-01T00:00:00.000Z' },
+      autoPauseBelowPaise: 5_000,
+    })
+    for (const [path, json] of [
+      ['schedule.windowEndMinute', { schedule: { windowStartMinute: 700, windowEndMinute: 700 } }],
+      ['schedule.endsAt', { schedule: { startsAt: '2025-03-01T00:00:00Z' } }],
+      ['pacing.maxConcurrent', { pacing: { maxConcurrent: 6 } }],
+    ] as const) {
+      const refused = await send('PATCH', `/v1/campaigns/${id}`, { json })
+      t.match(refused, { status: 422, body: { error: { details: { path } } } })
+    }
+    t.match(await send('GET', '/v1/campaigns'), {
+      body: { data: [{ id }], meta: { pagination: { total: 1 } } },
+    })
+    await send('POST', `/v1/campaigns/${id}/archive`)
+    t.same(itemsOf(await send('GET', '/v1/campaigns')), [])
+    t.equal(itemsOf(await send('GET', '/v1/campaigns?archived=true')).length, 1)
+    t.match(dataOf(await send('POST', `/v1/campaigns/${id}/unarchive`)), { archivedAt: null, name: 'Later' })
+    t.equal((await send('GET', `/v1/campaigns/${id}`, { key: calling.api.liveKey })).status, 404)
+    await send('POST', `/v1/campaigns/${id}/recipients`, { json: { recipients: [{ e164: number(1) }] } })
+    t.equal((await send('DELETE', `/v1/campaigns/${id}`)).status, 204)
+    t.equal((await send('GET', `/v1/campaigns/${id}`)).status, 404)
+  })
+
+  await t.test('the agent and the number must exist and fit', async (t) => {
+    const calling = await openTestCalling(await open())
+    t.teardown(() => calling.close())
+    const { send, numberId } = calling
+    const agentId = await calling.publishAgent()
+    const none = '01JZ0000000000000000000000'
+    const refused = async (json: object, status: number, path: string) => {
+      const answer = await send('POST', '/v1/campaigns', { json: { name: 'x', agentId, numberId, ...json } })
+      t.match(answer, { status, body: { error: { details: { path } } } }, path)
+    }
+    await refused({ agentId: `agt_${none}` }, 404, 'agentId')
+    await refused({ numberId: `num_${none}` }, 404, 'numberId')
+    await calling.deps.db.updateTable('numbers').set({ routingMode: 'byo_ws' }).execute()
+    await refused({}, 422, 'numberId')
+  })
+
+  await t.test('recipients: valid rows are added, the others are told', async (t) => {
+    const calling = await openTestCalling(await open())
+    t.teardown(() => calling.close())
+    const { send } = calling
+    const id = await openCampaign(calling)
+    const path = `/v1/campaigns/${id}/recipients`
+    const recipients = [
+      { e164: number(1), externalId: 'a', variables: { name: 'Asha' } },
+      { e164: '9812345678' },
+      { e164: number(1) },
+      { e164: number(2), variables: { 'no name': 'x' } },
+      { e164: number(3) },
+    ]
+    const added = dataOf(await send('POST', path, { json: { recipients } }))
+    t.match(added, {
+      imported: 2,
+      rejected: [
+        { index: 1, e164: '9812345678', code: 'validation_error' },
+        { index: 2, e164: number(1), code: 'conflict' },
+        { index: 3, code: 'validation_error' },
+      ],
+    })
+    const rows = itemsOf(await send('GET', `${path}?limit=1`))
+    t.match(rows, [
+      { e164: number(1), externalId: 'a', variables: { name: 'Asha' }, status: 'pending', attempts: 0 },
+    ])
+    const rest = await send('GET', `${path}?e164=${encodeURIComponent(number(3))}`)
+    t.match(rest, { body: { data: [{ e164: number(3) }], meta: { pagination: { total: 1 } } } })
+    const recipientId = String(itemsOf(rest)[0]?.id)
+    t.equal((await send('GET', `${path}/${recipientId}`)).status, 200)
+    t.equal((await send('DELETE', `${path}/${recipientId}`)).status, 204)
+    t.equal((await send('DELETE', `${path}/${recipientId}`)).status, 404)
+    t.match(dataOf(await send('GET', `/v1/campaigns/${id}`)), { progress: { total: 1 } })
+    await calling.deps.db.updateTable('campaigns').set({ status: 'running' }).execute()
+    t.equal((await send('POST', path, { json: { recipients: [{ e164: number(9) }] } })).status, 409)
+  })
+
+  await t.test('CSV: all valid rows at once, each bad one with its line', async (t) => {
+    const calling = await openTestCalling(await open())
+    t.teardown(() => calling.close())
+    const id = await openCampaign(calling)
+    const path = `/v1/campaigns/${id}/recipients/import`
+    const upload = (text: string) =>
+      calling.send('POST', path, { raw: text, headers: { 'content-type': 'text/csv' } })
+    const lines = Array.from({ length: 1_200 }, (_, i) => `${number(i)},"Shah, ${i}",c${i}`)
+    lines[700] = `${number(3)},again,`
+    lines[900] = '12345,bad,'
+    const result = dataOf(await upload(`\uFEFFphone,name,externalId\r\n${lines.join('\r\n')}\r\n`))
+    t.match(result, {
+      imported: 1_198,
+      rejected: [
+        { index: 700, line: 702, e164: number(3), code: 'conflict' },
+        { index: 900, line: 902, e164: '12345', code: 'validation_error' },
+      ],
+    })
+    const [first] = itemsOf(await calling.send('GET', `/v1/campaigns/${id}/recipients?limit=1`))
+    t.match(first, { e164: number(0), externalId: 'c0', variables: { name: 'Shah, 0' } })
+
+    const more = Array.from({ length: 1_200 }, (_, i) => number(i + 5_000)).join('\n')
+    for (const [text, status] of [
+      [`e164\n${more}\n"${number(1)}`, 400],
+      ['name\nx\n', 400],
+      [`e164,phone\n${more}`, 400],
+      [`e164,a b\n${more}`, 400],
+      ['', 400],
+      [`e164\n${'x'.repeat(11 * 1024 * 1024)}`, 413],
+    ] as const) {
+      t.equal((await upload(text)).status, status, text.slice(0, 20))
+    }
+    const { db } = calling.deps
+    const stored = await db
+      .selectFrom('campaignRecipients')
+      .select((eb) => eb.fn.countAll<number>().as('n'))
+      .executeTakeFirstOrThrow()
+    t.equal(stored.n, 1_198, 'a body that cannot be read imports nothing')
+    t.match(dataOf(await calling.send('GET', `/v1/campaigns/${id}`)), { progress: { total: 1_198 } })
+
+    // A process that died in the middle of an import leaves rows above the mark.
+    const row = await db.selectFrom('campaignRecipients').selectAll().executeTakeFirstOrThrow()
+    await db
+      .insertInto('campaignRecipients')
+      .values({ ...row, id: 'rcp_left', e164: number(5_000), position: 100_000 })
+      .execute()
+    await db
+      .updateTable('campaigns')
+      .set({ importId: 'dead', importUntil: calling.clock.wall() + 1_000 })
+      .execute()
+    t.equal(
+      itemsOf(await calling.send('GET', `/v1/campaigns/${id}/recipients?e164=%2B919800005000`)).length,
+      0,
+    )
+    t.equal((await upload(`e164\n${number(5_000)}\n`)).status, 409, 'while its lease lasts')
+    calling.clock.advance(2_000)
+    t.match(dataOf(await upload(`e164\n${number(5_000)}\n`)), { imported: 1, rejected: [] })
+  })
+})

@@ -1,0 +1,132 @@
+import t from 'tap'
+import { dataOf, itemsOf, openTestCalling } from '../../../fixtures/api/calling.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
+import { optOutTool } from '../../calls/opt-out.js'
+import type { ClaimedJob } from '../../jobs/runner.js'
+import { diallerHandler, diallerJob } from '../dial-job.js'
+import { scheduleCallbackTool } from './schedule-tool.js'
+
+const HOUR = 3_600_000
+const PERSON = '+919876543210'
+
+await onEachDialect(t, async (t, open) => {
+  async function start() {
+    const calling = await openTestCalling(await open())
+    const { deps, clock, control, owner } = calling
+    await calling.publishAgent()
+    const placed = await calling.send('POST', '/v1/calls', {
+      json: { to: PERSON, numberId: calling.numberId, variables: { name: 'Asha' } },
+    })
+    const callId = String(dataOf(placed).id)
+    await calling.emitCallEvent(callId, { type: 'answered' })
+    const tool = scheduleCallbackTool({ db: deps.db, clock })
+    return {
+      calling,
+      callId,
+      clock,
+      db: deps.db,
+      list: async (query = '') => itemsOf(await calling.send('GET', `/v1/callbacks${query}`)),
+      schedule: (at: number, note = '') => tool(callId, { at, note }),
+      /** Carries out one turn of the dial job. Returns when the next one is due. */
+      async turn(): Promise<number | null> {
+        const { id, lane, payload } = diallerJob(owner)
+        const signal = new AbortController().signal
+        const write: ClaimedJob['write'] = (run) => deps.db.transaction().execute(run)
+        const job = { id, lane, payload, attempts: 1, signal, write }
+        const outcome = await diallerHandler(deps).run(job)
+        return deps.db.transaction().execute(outcome)
+      },
+      dialled: () => control.dialled.map(({ permit }) => permit.to),
+      end: (id: string) =>
+        calling.emitCallEvent(id, {
+          type: 'ended',
+          ending: { by: 'caller', cause: 'caller_hangup', fault: 'none' },
+          rtp: null,
+          recording: null,
+        }),
+    }
+  }
+
+  await t.test('a promised call is placed once, at its time', async (t) => {
+    const { calling, callId, clock, db, list, schedule, turn, dialled, end } = await start()
+    const at = clock.wall() + HOUR
+    t.match(await schedule(clock.wall() + 31 * 24 * HOUR), { refusal: 'time_not_allowed' })
+    t.same(await schedule(at + HOUR, 'too early'), { status: 'done' })
+    t.same(await schedule(at, 'about the table'), { status: 'done' })
+    t.same(await schedule(at, 'about the table'), { status: 'done' })
+    t.equal((await list()).length, 2, 'a repeated promise is one')
+    const [callback] = await list('?status=scheduled')
+    t.match(callback, { callId, e164: PERSON, note: 'about the table', at: new Date(at).toISOString() })
+    t.match(await list('?status=canceled'), [{ reason: 'replaced' }])
+    t.equal((await list(`?dueAfter=${new Date(at + 1).toISOString()}`)).length, 1)
+    const waking = await db
+      .selectFrom('jobs')
+      .select('dueAt')
+      .where('id', '=', diallerJob(calling.owner).id)
+      .execute()
+    t.equal(waking.length, 1, 'the dial job is awake')
+    await end(callId)
+
+    t.ok(Number(await turn()) <= at)
+    t.same(dialled(), [PERSON], 'only the first call')
+    clock.advance(HOUR)
+    t.equal(await turn(), null, 'nothing is left to do')
+    await turn()
+    t.same(dialled(), [PERSON, PERSON])
+    const after = dataOf(await calling.send('GET', `/v1/callbacks/${callback?.id}`))
+    t.match(after, { status: 'dialled', reason: null })
+    const call = await db
+      .selectFrom('calls')
+      .selectAll()
+      .where('id', '=', String(after.resultCallId))
+      .executeTakeFirstOrThrow()
+    t.match(call, { callbackId: callback?.id, toNumber: PERSON, variables: '{"name":"Asha"}' })
+    const checks = itemsOf(await calling.send('GET', `/v1/compliance/checks?e164=%2B${PERSON.slice(1)}`))
+    t.ok(checks.some(({ trigger }) => trigger === 'callback'))
+    const late = await calling.send('POST', `/v1/callbacks/${callback?.id}/cancel`, { json: {} })
+    t.match(late, { status: 409, body: { error: { code: 'conflict', details: { status: 'dialled' } } } })
+    await calling.close()
+  })
+
+  await t.test('a cancel, an opt-out and a foreign key', async (t) => {
+    const { calling, callId, clock, db, list, schedule, turn, dialled } = await start()
+    await schedule(clock.wall() + HOUR)
+    const id = String((await list())[0]?.id)
+    const other = await calling.anotherOrganization()
+    for (const [method, path] of [
+      ['GET', `/v1/callbacks/${id}`],
+      ['POST', `/v1/callbacks/${id}/cancel`],
+    ] as const) {
+      const key = other.testKey
+      t.equal((await calling.send(method, path, { key })).status, 404)
+    }
+    for (const _ of [1, 2]) {
+      const canceled = dataOf(await calling.send('POST', `/v1/callbacks/${id}/cancel`, { json: {} }))
+      t.match(canceled, { status: 'canceled', reason: 'operator' })
+    }
+    clock.advance(1_000)
+    await schedule(clock.wall() + 2 * HOUR)
+    await optOutTool({ db, clock })(callId, { reason: '' })
+    t.match(await list('?status=canceled'), [{ reason: 'opt_out' }, { reason: 'operator' }])
+    clock.advance(3 * HOUR)
+    await turn()
+    t.equal(dialled().length, 1)
+    await calling.close()
+  })
+
+  await t.test('a callback that cannot be placed waits, and is refused after a day', async (t) => {
+    const { calling, clock, callId, list, schedule, turn, dialled, end } = await start()
+    await schedule(clock.wall() + HOUR)
+    await end(callId)
+    clock.advance(HOUR)
+    calling.control.connected = false
+    const next = await turn()
+    t.match(await list(), [{ status: 'due' }])
+    t.ok(Number(next) > clock.wall())
+    clock.advance(25 * HOUR)
+    await turn()
+    t.match(await list(), [{ status: 'refused', reason: 'too_late' }])
+    t.equal(dialled().length, 1)
+    await calling.close()
+  })
+})

@@ -1,0 +1,102 @@
+import { newestFirst, type Page, type PageRequest } from '../../api/pagination.js'
+import type { Db, Trx } from '../../db/database.js'
+import type { CallbackRow, CallbackStatus } from '../../db/tables/campaigns.js'
+
+export type Owner = Pick<CallbackRow, 'organizationId' | 'environment'>
+
+/** States of a callback that is still to be dialled. */
+const OPEN: readonly CallbackStatus[] = ['scheduled', 'due']
+
+export interface CallbackFilter {
+  readonly status: string | undefined
+  readonly e164: string | undefined
+  readonly agentId: string | undefined
+  /** Unix ms. `dueAfter` is inclusive, `dueBefore` exclusive. */
+  readonly dueAfter: number | undefined
+  readonly dueBefore: number | undefined
+}
+
+function owned(db: Db | Trx, owner: Owner) {
+  return db
+    .selectFrom('callbacks')
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+}
+
+/** Stores a callback. The time of a callback that was canceled on the same call can be promised again. */
+export async function insertCallback(trx: Trx, row: CallbackRow): Promise<void> {
+  const { dueAt, note, status } = row
+  await trx
+    .insertInto('callbacks')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['callId', 'promisedAt'])
+        .doUpdateSet({ dueAt, note, status, reason: null })
+        .where('callbacks.status', '=', 'canceled'),
+    )
+    .execute()
+}
+
+export async function findCallback(db: Db | Trx, owner: Owner, id: string): Promise<CallbackRow | null> {
+  return (await owned(db, owner).selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** Lists callbacks, newest first. The first page carries the total. */
+export function listCallbacks(
+  db: Db,
+  owner: Owner,
+  filter: CallbackFilter,
+  page: PageRequest,
+): Promise<Page<CallbackRow>> {
+  const { status, e164, agentId, dueAfter, dueBefore } = filter
+  let query = owned(db, owner)
+  if (status !== undefined) query = query.where('status', '=', status as CallbackStatus)
+  if (e164 !== undefined) query = query.where('e164', '=', e164)
+  if (agentId !== undefined) query = query.where('agentId', '=', agentId)
+  if (dueAfter !== undefined) query = query.where('dueAt', '>=', dueAfter)
+  if (dueBefore !== undefined) query = query.where('dueAt', '<', dueBefore)
+  return newestFirst(query.selectAll(), page, { count: { db, query: query.select('id') } })
+}
+
+/** Returns the open callbacks of an owner that are due first. */
+export function nextCallbacks(db: Db, owner: Owner, limit: number): Promise<readonly CallbackRow[]> {
+  return owned(db, owner)
+    .selectAll()
+    .where('status', 'in', OPEN)
+    .orderBy('dueAt')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/** Changes a callback that is still to be dialled. Returns null, and changes nothing, if it is not. */
+export async function changeCallback(
+  db: Db | Trx,
+  owner: Owner,
+  id: string,
+  change: Partial<CallbackRow>,
+): Promise<CallbackRow | null> {
+  const row = await db
+    .updateTable('callbacks')
+    .set(change)
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('status', 'in', OPEN)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Cancels the open callbacks of a call, because another time was promised on it. */
+export async function replaceCallbacks(trx: Trx, owner: Owner, callId: string): Promise<void> {
+  await trx
+    .updateTable('callbacks')
+    .set({ status: 'canceled', reason: 'replaced' })
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('callId', '=', callId)
+    .where('status', 'in', OPEN)
+    .execute()
+}

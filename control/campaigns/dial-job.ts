@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../media/base/clock.js'
+import type { Deps } from '../api/deps.js'
+import type { Db } from '../db/database.js'
+import type { CampaignRow } from '../db/tables/campaigns.js'
+import type { ClaimedJob, JobHandler, JobOutcome } from '../jobs/runner.js'
+import { lockWakes, readWakes, type WakeableJob } from '../jobs/wake.js'
+import { dialCallbacks } from './callbacks/dial.js'
+import { type DialResult, dialOnce } from './dial.js'
+import { type Decision, type Move, next } from './dialler.js'
+import { type LoadedState, loadState } from './load-state.js'
+import { completeCampaign, failCampaign, pauseCampaign, startCampaign, verifyCounters } from './moves.js'
+import type { Owner } from './store.js'
+
+const KIND = 'campaigns.dial'
+/** Time for which one process dials for an organization, before another one may (ms). */
+const TURN_MS = 10_000
+/** Pause after a turn, in which another process can take over (ms). */
+const HANDOVER_MS = 5
+/** Longest time until the next look (ms). Settings outside the campaigns change without waking the job. */
+const LONGEST_WAIT_MS = 60_000
+/** Time between two comparisons of a campaign's counters with the rows (ms). */
+const VERIFY_MS = 10 * 60_000
+/** Organizations that one process dials for at the same time. */
+const CONCURRENCY = 64
+
+/** Returns the job that dials for an owner. There is one, so that its decisions follow each other. */
+export function diallerJob({ organizationId, environment }: Owner): WakeableJob {
+  const payload = JSON.stringify({ organizationId, environment })
+  return { id: `${KIND}:${organizationId}:${environment}`, kind: KIND, lane: '', payload }
+}
+
+/** The job that runs the campaigns and dials the callbacks of one organization in one environment. */
+export function diallerHandler(deps: Deps): JobHandler {
+  return { kind: KIND, concurrency: CONCURRENCY, run: (job) => takeTurn(deps, job) }
+}
+
+async function takeTurn(deps: Deps, job: ClaimedJob): Promise<JobOutcome> {
+  const { db, clock } = deps
+  const owner = JSON.parse(job.payload) as Owner
+  const claimedBy = randomBytes(12).toString('base64url')
+  const endsAt = clock.now() + TURN_MS
+  for (;;) {
+    // Read before the state: a change after it wakes the job again.
+    const wakes = await readWakes(db, job.id)
+    const callbackAt = await dialCallbacks(deps, owner)
+    const now = clock.wall()
+    const loaded = await loadState(deps, owner, now)
+    if (loaded === null) return outcomeOf(job, clock, wakes, callbackAt)
+    const decision = next(loaded.state, now)
+    for (const move of decision.moves) await apply(deps, loaded, move)
+    await Promise.all(decision.dials.map((dial) => use(deps, loaded, claimedBy, dial)))
+    await verify(deps, loaded, now)
+    const lookAt = decision.moves.length > 0 ? clock.wall() : earlier(decision.lookAt, callbackAt)
+    const waitMs = (lookAt ?? Number.POSITIVE_INFINITY) - clock.wall()
+    if (job.signal.aborted || deps.calls.draining || clock.now() + waitMs >= endsAt) {
+      return outcomeOf(job, clock, wakes, lookAt)
+    }
+    if (waitMs > 0) await sleep(clock, waitMs, job.signal)
+  }
+}
+
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : Math.min(a, b)
+}
+
+/** Ends the turn. The next one is due at `lookAt`, or at once if the job was woken meanwhile. */
+function outcomeOf({ id }: ClaimedJob, clock: Clock, wakes: number, lookAt: number | null): JobOutcome {
+  return async (trx) => {
+    const soon = clock.wall() + HANDOVER_MS
+    if ((await lockWakes(trx, id)) !== wakes) return soon
+    return lookAt === null ? null : Math.min(Math.max(lookAt, soon), clock.wall() + LONGEST_WAIT_MS)
+  }
+}
+
+async function use(
+  deps: Deps,
+  { state, campaigns }: LoadedState,
+  claimedBy: string,
+  dial: Decision['dials'][number],
+): Promise<void> {
+  const campaign = campaigns.get(dial.campaignId)
+  const own = state.campaigns.find(({ id }) => id === dial.campaignId)
+  if (campaign === undefined || own === undefined) return
+  const result: DialResult = await dialOnce({ deps, claimedBy, campaign, state: own }, dial)
+  if (result.kind === 'pause') {
+    await apply(deps, { state, campaigns }, { campaignId: campaign.id, to: 'paused', reason: result.reason })
+  }
+}
+
+async function apply(deps: Deps, { state, campaigns }: LoadedState, move: Move): Promise<void> {
+  const { db, reads, clock, log } = deps
+  const campaign = campaigns.get(move.campaignId)
+  if (campaign === undefined) return
+  const settled = state.campaigns.some(({ id, unsettled }) => id === campaign.id && unsettled === 0)
+  if (move.to === 'completed' && settled && (await correct(db, reads, deps, campaign))) return
+  const changed = await db.transaction().execute((trx) => {
+    const now = clock.wall()
+    switch (move.to) {
+      case 'running':
+        return startCampaign(trx, campaign, now)
+      case 'failed':
+        return failCampaign(trx, campaign, move.reason, now)
+      case 'paused':
+        return pauseCampaign(trx, campaign, move.reason, now)
+      case 'completed':
+        return completeCampaign(trx, campaign, now)
+    }
+  })
+  if (changed === null) return
+  const { id: campaignId, status, pausedReason } = changed
+  log.info({ campaignId, status, pausedReason }, 'campaign.moved')
+}
+
+async function verify(deps: Deps, { campaigns }: LoadedState, now: number): Promise<void> {
+  for (const campaign of campaigns.values()) {
+    if (now - campaign.countedAt >= VERIFY_MS) await correct(deps.db, deps.reads, deps, campaign)
+  }
+}
+
+async function correct(db: Db, reads: Db, { clock, log }: Deps, campaign: CampaignRow): Promise<boolean> {
+  const corrected = await verifyCounters(db, reads, campaign, clock.wall())
+  if (corrected) log.warn({ campaignId: campaign.id }, 'campaign.counters_corrected')
+  return corrected
+}
+
+/** Resolves after `ms`, or when the runner closes. */
+function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      timer.cancel()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = clock.after(ms, end)
+    signal.addEventListener('abort', end)
+  })
+}

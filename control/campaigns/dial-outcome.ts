@@ -1,0 +1,60 @@
+import type { Refusal } from '../api/problem.js'
+import { parseInstant } from '../base/instant.js'
+import type { PausedReason } from '../db/tables/campaigns.js'
+import type { ExcludedReason } from './view.js'
+
+/** What a refused dial means for its recipient and its campaign. */
+export type RefusedDial =
+  | { readonly kind: 'exclude'; readonly reason: ExcludedReason }
+  /** The recipient waits until then (Unix ms); null if it may never be called in this campaign. */
+  | { readonly kind: 'defer'; readonly until: number | null }
+  | { readonly kind: 'pause'; readonly reason: PausedReason }
+  /** Nothing is wrong with the recipient: another dial may succeed soon. */
+  | { readonly kind: 'retry' }
+
+/** Time until the DND register is asked again (ms). */
+const REGISTER_PAUSE_MS = 3_600_000
+
+/** Checks whose refusal concerns one person for good. */
+const EXCLUDING: Readonly<Record<string, ExcludedReason>> = {
+  number_format: 'invalid_number',
+  dnc: 'suppressed',
+  dnd_register: 'dnd_register',
+  consent: 'missing_consent',
+  frequency_cap: 'frequency_cap',
+}
+
+/** Returns what the refusal of `placeCall` means. */
+export function refusedDial({ code, details }: Refusal, now: number): RefusedDial {
+  switch (code) {
+    case 'missing_variables':
+      return { kind: 'exclude', reason: 'missing_variables' }
+    case 'validation_error':
+      return { kind: 'exclude', reason: 'invalid_number' }
+    case 'insufficient_funds':
+      return { kind: 'pause', reason: 'low_balance' }
+    case 'concurrent_call_limit_reached':
+    case 'internal_error':
+      return { kind: 'retry' }
+    case 'blocked_dnd':
+    case 'blocked_opt_out':
+    case 'blocked_dlt_invalid':
+      return blocked(details ?? {}, now)
+    default:
+      // The agent, the number or its trunk.
+      return { kind: 'pause', reason: 'target_unavailable' }
+  }
+}
+
+function blocked(details: Readonly<Record<string, unknown>>, now: number): RefusedDial {
+  const { checkType, reason, nextAllowedAt } = details
+  const until = typeof nextAllowedAt === 'string' ? parseInstant(nextAllowedAt) : null
+  if (checkType === 'calling_window') return { kind: 'defer', until }
+  if (checkType === 'dnd_register' && reason === 'register_unknown') {
+    return { kind: 'defer', until: now + REGISTER_PAUSE_MS }
+  }
+  const excluded = EXCLUDING[String(checkType)]
+  return excluded === undefined
+    ? { kind: 'pause', reason: 'target_unavailable' }
+    : { kind: 'exclude', reason: excluded }
+}

@@ -1,0 +1,201 @@
+import t from 'tap'
+import { istMinuteOfDay, istWeekday } from '../compliance/calling-hours.js'
+import { type CampaignState, type Decision, type DiallerState, next, type RouteState } from './dialler.js'
+
+/** Wednesday, 10:00 in India. */
+const NOW = Date.UTC(2025, 0, 15, 4, 30)
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+const RUNNING: CampaignState = {
+  id: 'c',
+  status: 'running',
+  startsAt: null,
+  endsAt: null,
+  window: { weekdays: 127, startMinute: 540, endMinute: 1_260 },
+  callsPerMinute: 60,
+  maxConcurrent: 5,
+  nextDialAt: 0,
+  autoPauseBelowPaise: 0,
+  inFlight: 0,
+  unsettled: 10,
+  nextDueAt: 0,
+  targetProblem: null,
+  recent: { ended: 0, carrierFailures: 0 },
+  route: 'r',
+}
+
+function decide(
+  campaign: Partial<CampaignState>,
+  more: Partial<Omit<DiallerState, 'campaigns'>> = {},
+  now = NOW,
+): Decision {
+  const state = { freeSlots: 10, wallet: null, routes: new Map<string, RouteState>(), ...more }
+  return next({ ...state, campaigns: [{ ...RUNNING, ...campaign }] }, now)
+}
+
+const route = (over: Partial<RouteState>) => ({
+  routes: new Map([['r', { intervalMs: 0, nextDialAt: 0, rate: 1, freeLines: 10, ...over }]]),
+})
+const at = (hours: number) => NOW + hours * HOUR
+
+const dials = (nextDialAt: number, nextRouteDialAt = NOW) => ({
+  moves: [],
+  dials: [{ campaignId: 'c', route: 'r', nextDialAt, nextRouteDialAt }],
+  lookAt: nextDialAt,
+})
+const waits = (lookAt: number | null) => ({ moves: [], dials: [], lookAt })
+const moves = (move: object) => ({ moves: [{ campaignId: 'c', ...move }], dials: [] })
+
+t.test('what a campaign does next', (t) => {
+  const rows: readonly [string, Decision, object][] = [
+    ['it dials, and then waits for its pace', decide({}), dials(NOW + 1_000)],
+    ['unused pace is not made up for', decide({ nextDialAt: NOW - HOUR }), dials(NOW + 1_000)],
+    ['its pace has not come', decide({ nextDialAt: NOW + 300 }), waits(NOW + 300)],
+    ['as many calls as it may have', decide({ inFlight: 5 }), waits(NOW + 1_000)],
+    ['no free slot for campaigns', decide({}, { freeSlots: 0 }), waits(NOW + 1_000)],
+    ['no free line', decide({}, route({ freeLines: 0 })), waits(NOW + 1_000)],
+    ['the trunk has its own pace', decide({}, route({ intervalMs: 200 })), dials(NOW + 1_000, NOW + 200)],
+    ['which has not come', decide({}, route({ nextDialAt: NOW + 70 })), waits(NOW + 70)],
+    [
+      'slowed to a quarter',
+      decide({}, route({ intervalMs: 200, rate: 0.25 })),
+      dials(NOW + 4_000, NOW + 800),
+    ],
+    ['a retry is due later', decide({ nextDueAt: NOW + 7_000 }), waits(NOW + 7_000)],
+    ['everybody is on a call', decide({ nextDueAt: null, inFlight: 2 }), waits(NOW + 1_000)],
+    ['before the window', decide({ window: { ...RUNNING.window, startMinute: 660 } }), waits(at(1))],
+    ['after the window', decide({ window: { ...RUNNING.window, endMinute: 600 } }), waits(at(23))],
+    ['not on Wednesdays', decide({ window: { ...RUNNING.window, weekdays: 1 << 3 } }), waits(at(23))],
+    ['a retry in the night', decide({ nextDueAt: at(12) }), waits(at(23))],
+    ['never open', decide({ window: { ...RUNNING.window, endMinute: 500 } }), moves({ to: 'paused' })],
+    ['all settled', decide({ unsettled: 0, nextDueAt: null }), moves({ to: 'completed' })],
+    ['its end has come', decide({ endsAt: NOW }), moves({ to: 'completed' })],
+    ['its end, with a call', decide({ endsAt: NOW, inFlight: 1 }), waits(NOW + 1_000)],
+    [
+      'no opening before its end',
+      decide({ endsAt: at(2), window: { ...RUNNING.window, endMinute: 600 } }),
+      moves({ to: 'completed' }),
+    ],
+    [
+      'its agent is gone',
+      decide({ targetProblem: 'x' }),
+      moves({ to: 'paused', reason: 'target_unavailable' }),
+    ],
+    [
+      'the wallet is dry',
+      decide({}, { wallet: { balancePaise: 0, covered: false } }),
+      moves({ to: 'paused', reason: 'low_balance' }),
+    ],
+    [
+      'below its floor',
+      decide({ autoPauseBelowPaise: 500 }, { wallet: { balancePaise: 499, covered: true } }),
+      moves({ to: 'paused', reason: 'low_balance' }),
+    ],
+    [
+      'at its floor',
+      decide({ autoPauseBelowPaise: 500 }, { wallet: { balancePaise: 500, covered: true } }),
+      dials(NOW + 1_000),
+    ],
+    ['19 failures', decide({ recent: { ended: 19, carrierFailures: 19 } }), dials(NOW + 1_000)],
+    [
+      'half of 20',
+      decide({ recent: { ended: 20, carrierFailures: 10 } }),
+      moves({ to: 'paused', reason: 'carrier_errors' }),
+    ],
+    ['less than half', decide({ recent: { ended: 20, carrierFailures: 9 } }), dials(NOW + 1_000)],
+    ['scheduled for later', decide({ status: 'scheduled', startsAt: at(1) }), waits(at(1))],
+    ['its time has come', decide({ status: 'scheduled', startsAt: NOW }), moves({ to: 'running' })],
+    [
+      'it cannot start',
+      decide({ status: 'scheduled', startsAt: NOW, targetProblem: 'gone' }),
+      moves({ to: 'failed', reason: 'gone' }),
+    ],
+    ['paused', decide({ status: 'paused' }), waits(null)],
+    ['paused, with an end', decide({ status: 'paused', endsAt: at(1) }), waits(at(1))],
+    ['paused at its end', decide({ status: 'paused', endsAt: NOW }), moves({ to: 'completed' })],
+  ]
+  for (const [name, found, wanted] of rows) t.match(found, wanted, name)
+  t.end()
+})
+
+t.test('scarce slots go to the campaign that waits longest', (t) => {
+  const campaigns = [3, 1, 2].map((i) => ({ ...RUNNING, id: `c${i}`, nextDialAt: NOW - 1_000 + i }))
+  const { dials } = next({ campaigns, freeSlots: 2, wallet: null, routes: new Map() }, NOW)
+  t.same(
+    dials.map(({ campaignId }) => campaignId),
+    ['c1', 'c2'],
+  )
+  t.end()
+})
+
+/** Small generator of repeatable random numbers (mulberry32). */
+function random(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let x = Math.imul(state ^ (state >>> 15), state | 1)
+    x ^= x + Math.imul(x ^ (x >>> 7), x | 61)
+    return ((x ^ (x >>> 14)) >>> 0) % below
+  }
+}
+
+t.test('a day of random campaigns: pace, slots, lines and windows are kept', (t) => {
+  for (let seed = 1; seed <= 40; seed++) {
+    const draw = random(seed)
+    const slots = 1 + draw(8)
+    const lines = 1 + draw(8)
+    const intervalMs = draw(3) * 400
+    const campaigns = Array.from({ length: 1 + draw(4) }, (_, i) => ({
+      ...RUNNING,
+      id: `c${i}`,
+      callsPerMinute: 1 + draw(120),
+      maxConcurrent: 1 + draw(6),
+      unsettled: 1_000_000,
+      window: { weekdays: 1 + draw(127), startMinute: 540 + draw(100), endMinute: 700 + draw(500) },
+      calls: [] as number[],
+      last: Number.NEGATIVE_INFINITY,
+    }))
+    let routeNextAt = 0
+    let lastOnRoute = Number.NEGATIVE_INFINITY
+    let now = NOW + draw(24) * HOUR
+    const over = now + 10 * MINUTE
+    while (now < over) {
+      for (const campaign of campaigns) campaign.calls = campaign.calls.filter((end) => end > now)
+      const held = campaigns.reduce((sum, { calls }) => sum + calls.length, 0)
+      const { dials, lookAt } = next(
+        {
+          campaigns: campaigns.map((campaign) => ({ ...campaign, inFlight: campaign.calls.length })),
+          freeSlots: slots - held,
+          wallet: null,
+          routes: new Map([['r', { intervalMs, nextDialAt: routeNextAt, rate: 1, freeLines: lines - held }]]),
+        },
+        now,
+      )
+      for (const dial of dials) {
+        const campaign = campaigns.find(({ id }) => id === dial.campaignId)
+        if (campaign === undefined) throw new Error('a dial of no campaign')
+        const { window, callsPerMinute } = campaign
+        const minute = istMinuteOfDay(now)
+        const open =
+          (window.weekdays & (1 << istWeekday(now))) !== 0 &&
+          minute >= window.startMinute &&
+          minute < window.endMinute
+        if (!open) t.fail(`seed ${seed}: a dial outside the window`)
+        if (now - campaign.last < MINUTE / callsPerMinute) t.fail(`seed ${seed}: faster than the pace`)
+        if (now - lastOnRoute < intervalMs) t.fail(`seed ${seed}: faster than the route`)
+        campaign.last = now
+        lastOnRoute = now
+        campaign.nextDialAt = dial.nextDialAt
+        routeNextAt = dial.nextRouteDialAt
+        campaign.calls.push(now + 1 + draw(60_000))
+        if (campaign.calls.length > campaign.maxConcurrent) t.fail(`seed ${seed}: too many calls`)
+      }
+      const live = campaigns.reduce((sum, { calls }) => sum + calls.length, 0)
+      if (live > slots || live > lines) t.fail(`seed ${seed}: more calls than slots or lines`)
+      // The job may look late.
+      now = Math.max(lookAt ?? over, now + 1) + draw(3) * draw(400)
+    }
+  }
+  t.end()
+})

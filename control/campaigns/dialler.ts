@@ -1,0 +1,198 @@
+import type { PausedReason } from '../db/tables/campaigns.js'
+import { type DialWindow, nextOpening } from './dial-window.js'
+
+/*
+ * Decides who dials next, as a pure function of the campaigns of one organization in one environment and the time.
+ * `dial-job.ts` reads the state, carries out the decision and asks again.
+ */
+
+/** Attempts of the last minutes by which the breaker judges the carrier. */
+export const BREAKER_WINDOW_MS = 5 * 60_000
+const BREAKER_MIN_ATTEMPTS = 20
+/** Time until the next look when only the end of a call can help (ms). */
+const BLOCKED_MS = 1_000
+const MINUTE_MS = 60_000
+
+export interface CampaignState {
+  readonly id: string
+  readonly status: 'scheduled' | 'running' | 'paused'
+  readonly startsAt: number | null
+  readonly endsAt: number | null
+  /** What the law leaves of the campaign's own window. */
+  readonly window: DialWindow
+  readonly callsPerMinute: number
+  readonly maxConcurrent: number
+  /** Earliest time of the next dial (Unix ms). */
+  readonly nextDialAt: number
+  readonly autoPauseBelowPaise: number
+  /** Recipients that are claimed, ring or talk. */
+  readonly inFlight: number
+  readonly unsettled: number
+  /** Earliest time at which a recipient may be dialled. Null if none waits. */
+  readonly nextDueAt: number | null
+  /** Why the agent or the number cannot call. Null if they can. */
+  readonly targetProblem: string | null
+  /** Attempts of the last `BREAKER_WINDOW_MS` that ended, and those that failed because of the carrier. */
+  readonly recent: { readonly ended: number; readonly carrierFailures: number }
+  /** Key of `DiallerState.routes`. */
+  readonly route: string
+}
+
+export interface RouteState {
+  /** Time between two dials at full rate (ms). 0 without a limit. */
+  readonly intervalMs: number
+  readonly nextDialAt: number
+  /** Share of the full rate, above 0 to 1. */
+  readonly rate: number
+  readonly freeLines: number
+}
+
+export interface DiallerState {
+  readonly campaigns: readonly CampaignState[]
+  /** Agent slots that campaigns may still take: free ones, within their share of the limit. */
+  readonly freeSlots: number
+  /** Null in the test environment. */
+  readonly wallet: { readonly balancePaise: number; readonly covered: boolean } | null
+  readonly routes: ReadonlyMap<string, RouteState>
+}
+
+/** The right to dial one recipient of a campaign, and the times that it uses up. */
+export interface Dial {
+  readonly campaignId: string
+  readonly route: string
+  /** Earliest next dials of the campaign and of the route. */
+  readonly nextDialAt: number
+  readonly nextRouteDialAt: number
+}
+
+export type Move =
+  | { readonly campaignId: string; readonly to: 'running' | 'completed' }
+  | { readonly campaignId: string; readonly to: 'paused'; readonly reason: PausedReason }
+  | { readonly campaignId: string; readonly to: 'failed'; readonly reason: string }
+
+export interface Decision {
+  readonly moves: readonly Move[]
+  /** At most one dial per campaign. */
+  readonly dials: readonly Dial[]
+  /** Time of the next look (Unix ms). Null when no campaign needs one. */
+  readonly lookAt: number | null
+}
+
+/** Capacity that the campaigns of one decision share. */
+interface Capacity {
+  slots: number
+  readonly lines: Map<string, number>
+  readonly routeNextAt: Map<string, number>
+}
+
+type Step =
+  | { readonly kind: 'dial'; readonly dial: Dial }
+  | { readonly kind: 'move'; readonly move: Move }
+  | { readonly kind: 'wait'; readonly until: number | null }
+
+/**
+ * Decides about every campaign. The one that has waited longest for its dial comes first, so that scarce slots and
+ * lines are shared.
+ */
+export function next(state: DiallerState, now: number): Decision {
+  const capacity: Capacity = {
+    slots: state.freeSlots,
+    lines: new Map([...state.routes].map(([route, { freeLines }]) => [route, freeLines])),
+    routeNextAt: new Map([...state.routes].map(([route, { nextDialAt }]) => [route, nextDialAt])),
+  }
+  const moves: Move[] = []
+  const dials: Dial[] = []
+  let lookAt: number | null = null
+  const look = (at: number) => {
+    lookAt = lookAt === null ? at : Math.min(lookAt, at)
+  }
+  for (const campaign of state.campaigns.toSorted((a, b) => a.nextDialAt - b.nextDialAt)) {
+    const step = stepOf(campaign, state, capacity, now)
+    switch (step.kind) {
+      case 'dial':
+        dials.push(step.dial)
+        look(step.dial.nextDialAt)
+        break
+      case 'move':
+        moves.push(step.move)
+        // A campaign that was started dials in the next decision.
+        if (step.move.to === 'running') look(now)
+        break
+      case 'wait':
+        if (step.until !== null) look(step.until)
+    }
+  }
+  return { moves, dials, lookAt }
+}
+
+function stepOf(campaign: CampaignState, state: DiallerState, capacity: Capacity, now: number): Step {
+  const { id: campaignId, endsAt } = campaign
+  const move = (move: Move): Step => ({ kind: 'move', move })
+  if (campaign.status === 'scheduled') {
+    if (campaign.startsAt !== null && campaign.startsAt > now) return wait(campaign.startsAt)
+    return campaign.targetProblem === null
+      ? move({ campaignId, to: 'running' })
+      : move({ campaignId, to: 'failed', reason: campaign.targetProblem })
+  }
+  const ended = endsAt !== null && now >= endsAt
+  if (campaign.status === 'paused') {
+    if (!ended) return wait(endsAt)
+    return campaign.inFlight === 0 ? move({ campaignId, to: 'completed' }) : wait(now + BLOCKED_MS)
+  }
+  if (campaign.unsettled === 0) return move({ campaignId, to: 'completed' })
+  const opensAt = nextOpening(campaign.window, Math.max(now, campaign.nextDueAt ?? now))
+  const noSlotLeft = endsAt !== null && (ended || (opensAt ?? endsAt) >= endsAt)
+  if (noSlotLeft)
+    return campaign.inFlight === 0 ? move({ campaignId, to: 'completed' }) : wait(now + BLOCKED_MS)
+  const reason = pauseOf(campaign, state.wallet)
+  if (reason !== null) return move({ campaignId, to: 'paused', reason })
+  // The window is closed for ever, and no end is set.
+  if (opensAt === null) return move({ campaignId, to: 'paused', reason: 'target_unavailable' })
+  if (campaign.nextDueAt === null) return wait(now + BLOCKED_MS)
+  return dialOf(campaign, state, capacity, { opensAt, now })
+}
+
+function dialOf(
+  campaign: CampaignState,
+  state: DiallerState,
+  capacity: Capacity,
+  { opensAt, now }: { readonly opensAt: number; readonly now: number },
+): Step {
+  const { id: campaignId, route } = campaign
+  const { intervalMs, rate } = state.routes.get(route) ?? FREE_ROUTE
+  const at = Math.max(opensAt, campaign.nextDialAt, capacity.routeNextAt.get(route) ?? 0)
+  if (at > now) return wait(at)
+  const lines = capacity.lines.get(route) ?? FREE_ROUTE.freeLines
+  if (capacity.slots <= 0 || lines <= 0 || campaign.inFlight >= campaign.maxConcurrent) {
+    return wait(now + BLOCKED_MS)
+  }
+  capacity.slots--
+  capacity.lines.set(route, lines - 1)
+  // Counted from now, not from the time of the right: unused pace is never made up for.
+  const nextDialAt = now + Math.ceil(MINUTE_MS / campaign.callsPerMinute / rate)
+  const nextRouteDialAt = now + Math.ceil(intervalMs / rate)
+  capacity.routeNextAt.set(route, nextRouteDialAt)
+  return { kind: 'dial', dial: { campaignId, route, nextDialAt, nextRouteDialAt } }
+}
+
+const FREE_ROUTE: RouteState = {
+  intervalMs: 0,
+  nextDialAt: 0,
+  rate: 1,
+  freeLines: Number.POSITIVE_INFINITY,
+}
+
+function pauseOf(campaign: CampaignState, wallet: DiallerState['wallet']): PausedReason | null {
+  if (campaign.targetProblem !== null) return 'target_unavailable'
+  if (wallet !== null) {
+    const { autoPauseBelowPaise: floor } = campaign
+    if (!wallet.covered || (floor > 0 && wallet.balancePaise < floor)) return 'low_balance'
+  }
+  const { ended, carrierFailures } = campaign.recent
+  if (ended >= BREAKER_MIN_ATTEMPTS && carrierFailures * 2 >= ended) return 'carrier_errors'
+  return null
+}
+
+function wait(until: number | null): Step {
+  return { kind: 'wait', until }
+}

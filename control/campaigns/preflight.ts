@@ -1,0 +1,222 @@
+import { sql } from 'kysely'
+import { readConfig } from '../agents/config.js'
+import type { Deps } from '../api/deps.js'
+import { timestamp, timestampOrNull } from '../base/schemas.js'
+import { minuteRate } from '../billing/rating.js'
+import { readPoolUse } from '../calls/placement/call-slots.js'
+import type { CheckType, GateFacts, GateRequest } from '../compliance/check.js'
+import { CHECKS } from '../compliance/checks/registry.js'
+import { gateFacts } from '../compliance/facts.js'
+import type { Db } from '../db/database.js'
+import type { CampaignRow } from '../db/tables/campaigns.js'
+import { retryTailMs } from '../recipients/retry.js'
+import { agreedRate } from '../wallet/store.js'
+import { type Experience, estimateFinish, NO_EXPERIENCE } from './estimate.js'
+import { examinePeople, type People } from './preflight-people.js'
+import { dialWindow, findTarget, purposeOf, type Target, type TargetProblem } from './target.js'
+import type { PreflightView } from './view.js'
+
+const MINUTE_MS = 60_000
+/** Attempts by which the next ones are estimated. */
+const EXPERIENCE_ATTEMPTS = 200
+/** Longest conversation by which the highest price is estimated (s). */
+const LONG_CALL_SECONDS = 180
+/** Share of recipients that a short campaign of the lowest price answers, by decided rule (percent). */
+const LOW_PERCENT = 35
+
+type CheckView = PreflightView['checks'][number]
+type PreflightDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway' | 'clock'>
+
+/** A pre-flight, and what the launch fixes. `target` is a problem if a check blocks because of it. */
+export interface Preflight {
+  readonly view: PreflightView
+  readonly target: Target | TargetProblem
+}
+
+/** Checks of the organization and its caller ID that decide about every call. */
+const ORGANIZATION_CHECKS = [
+  'enforcement',
+  'verification',
+  'sender_registration',
+  'robocall_declaration',
+] as const
+
+/**
+ * Examines a campaign before its launch: agent, number, wallet, hours, legal requirements and, in one pass, every
+ * recipient. Asks no register and changes nothing but the rows of checks that refuse people.
+ */
+export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): Promise<Preflight> {
+  const now = deps.clock.wall()
+  const target = await findTarget(deps, campaign)
+  const ready = 'route' in target ? target : null
+  const checks: CheckView[] = targetChecks(target)
+  const purpose = purposeOf({ purpose: ready?.version.purpose ?? null })
+  const request: GateRequest = {
+    to: campaign.numberE164,
+    environment: campaign.environment,
+    purpose,
+    trigger: 'preflight',
+    campaignId: campaign.id,
+    recipientId: null,
+  }
+  const { organizationId, numberE164: from } = campaign
+  const facts = await gateFacts(deps.db, { organizationId, from, gate: request }, now)
+  for (const type of ORGANIZATION_CHECKS) checks.push(decided(type, request, facts, now))
+  checks.push(...(await hoursChecks(deps, campaign, purpose, now)))
+  const people: People =
+    ready === null
+      ? { total: campaign.total - campaign.settled, callable: 0, excluded: {}, excludedE164s: {} }
+      : await examinePeople(
+          deps.db,
+          campaign,
+          { facts, request, config: readConfig(ready.version.config) },
+          now,
+        )
+  const missing = people.excluded.missing_variables ?? 0
+  checks.push(
+    check('variables', missing === 0 ? 'pass' : 'warn', missing === 0 ? 'complete' : 'values_missing'),
+  )
+  checks.push(dndSource(request, facts, people))
+  const cost = await estimateCost(deps.db, campaign, ready, people.callable)
+  const wallet = facts.wallet
+  const short = wallet !== null && (wallet.onHold || wallet.availablePaise < cost.low)
+  checks.push(
+    check(
+      'wallet',
+      short ? 'warn' : 'pass',
+      wallet === null ? 'simulated' : short ? 'balance_too_low' : 'covered',
+    ),
+  )
+  return {
+    target,
+    view: {
+      ...people,
+      checks,
+      computedAt: timestamp(now),
+      estimatedCostPaise: cost,
+      estimatedFinish: await finishView(deps, campaign, purpose, people.callable, now),
+      walletBalancePaise: wallet?.balancePaise ?? 0,
+    },
+  }
+}
+
+function targetChecks(target: Target | TargetProblem): CheckView[] {
+  const wrong = (part: TargetProblem['part']) =>
+    'problem' in target && target.part === part ? target.problem : null
+  const bases = 'version' in target ? readConfig(target.version.config).knowledgeBaseIds : []
+  return [
+    check('agent_published', wrong('agent') === null ? 'pass' : 'block', wrong('agent') ?? 'published'),
+    check('number_active', wrong('number') === null ? 'pass' : 'block', wrong('number') ?? 'active'),
+    // A version with a base that is not built cannot be published.
+    check('knowledge_base', 'pass', bases.length === 0 ? 'none' : 'built'),
+  ]
+}
+
+async function hoursChecks(
+  { db }: PreflightDeps,
+  campaign: CampaignRow,
+  purpose: GateRequest['purpose'],
+  now: number,
+): Promise<CheckView[]> {
+  const start = Math.max(now, campaign.startsAt ?? now)
+  const window = await dialWindow(db, campaign, purpose, start)
+  const inside =
+    window.startMinute === campaign.windowStartMinute && window.endMinute === campaign.windowEndMinute
+  const windowMs = (campaign.windowEndMinute - campaign.windowStartMinute) * MINUTE_MS
+  const fits = retryTailMs(campaign) <= windowMs
+  return [
+    check('calling_window', inside ? 'pass' : 'block', inside ? 'inside_legal_hours' : 'outside_legal_hours'),
+    check('retry_tail', fits ? 'pass' : 'block', fits ? 'fits' : 'longer_than_window'),
+  ]
+}
+
+function decided(type: CheckType, request: GateRequest, facts: GateFacts, now: number): CheckView {
+  const { outcome, reason } = CHECKS[type].decide(request, facts, now)
+  return check(type, outcome === 'block' || outcome === 'warn' ? outcome : 'pass', reason)
+}
+
+/** Tells whether the register's answers about the recipients are known already. */
+function dndSource({ purpose }: GateRequest, { policy }: GateFacts, { callable }: People): CheckView {
+  const asked = policy.register.some(({ purposes }) => purposes.includes(purpose))
+  return check(
+    'dnd_source',
+    asked && callable > 0 ? 'warn' : 'pass',
+    asked ? 'asked_at_dial' : 'not_required',
+  )
+}
+
+async function estimateCost(
+  db: Db,
+  campaign: CampaignRow,
+  target: Target | null,
+  callable: number,
+): Promise<{ readonly low: number; readonly high: number }> {
+  if (target === null) return { low: 0, high: 0 }
+  const rate = minuteRate({
+    ownVoice: false,
+    ownTrunk: target.number.sipTrunkId !== null,
+    agreedPaise: await agreedRate(db, campaign.organizationId),
+  })
+  const { maxCallSeconds } = readConfig(target.version.config).callSettings
+  return {
+    low: Math.ceil((callable * rate * LOW_PERCENT) / 100),
+    high: Math.ceil((callable * rate * Math.min(maxCallSeconds, LONG_CALL_SECONDS)) / 60),
+  }
+}
+
+async function finishView(
+  { db }: PreflightDeps,
+  campaign: CampaignRow,
+  purpose: GateRequest['purpose'],
+  callable: number,
+  now: number,
+): Promise<PreflightView['estimatedFinish']> {
+  const { inUse, limit } = (await readPoolUse(db, campaign, now)).agentCalls
+  const startsAt = Math.max(now, campaign.startsAt ?? now)
+  const { low, likely, high } = estimateFinish({
+    callable,
+    attempts: campaign.attempts,
+    callsPerMinute: campaign.callsPerMinute,
+    slots: Math.min(campaign.maxConcurrent, limit - inUse),
+    experience: await readExperience(db, campaign),
+    window: await dialWindow(db, campaign, purpose, startsAt),
+    retryTailMs: retryTailMs(campaign),
+    startsAt,
+  })
+  return { low: timestampOrNull(low), likely: timestampOrNull(likely), high: timestampOrNull(high) }
+}
+
+/** Returns what the last campaign calls of the organization were like. */
+async function readExperience(db: Db, campaign: CampaignRow): Promise<Experience> {
+  const last = db
+    .selectFrom('calls')
+    .select(['answeredAt', 'agentSeconds', 'humanSeconds', 'startedAt', 'endedAt'])
+    .where('organizationId', '=', campaign.organizationId)
+    .where('environment', '=', campaign.environment)
+    .where('campaignId', 'is not', null)
+    .where('endedAt', 'is not', null)
+    .orderBy('createdAt', 'desc')
+    .limit(EXPERIENCE_ATTEMPTS)
+  const row = await db
+    .selectFrom(last.as('last'))
+    .select([
+      sql<number>`count(*)`.as('attempts'),
+      sql<number>`count("answeredAt")`.as('answered'),
+      sql<number>`coalesce(sum("agentSeconds" + "humanSeconds"), 0)`.as('talk'),
+      sql<number>`coalesce(sum(case when "answeredAt" is null then "endedAt" - "startedAt" else 0 end), 0)`.as(
+        'ringMs',
+      ),
+    ])
+    .executeTakeFirstOrThrow()
+  const { attempts, answered, talk, ringMs } = row
+  if (attempts < EXPERIENCE_ATTEMPTS) return NO_EXPERIENCE
+  return {
+    answered: answered / attempts,
+    talkSeconds: answered === 0 ? NO_EXPERIENCE.talkSeconds : talk / answered,
+    ringSeconds: answered === attempts ? NO_EXPERIENCE.ringSeconds : ringMs / 1000 / (attempts - answered),
+  }
+}
+
+function check(type: string, outcome: 'pass' | 'warn' | 'block', reason: string): CheckView {
+  return { type, outcome, reason }
+}
