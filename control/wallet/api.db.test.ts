@@ -172,6 +172,29 @@ await onEachDialect(t, async (t, open) => {
     t.same(seen, [6, 5, 4, 3, 2, 1])
   })
 
+  await t.test('the ledger as CSV, newest first', async (t) => {
+    const download = async (key: string) => {
+      const url = `${api.url}/v1/wallet/ledger/export.csv`
+      const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
+      t.match(response.headers.get('content-disposition'), /ledger\.csv/)
+      return (await response.text()).replace('\uFEFF', '').trimEnd().split('\r\n')
+    }
+    const [head = '', ...rows] = await download(api.liveKey)
+    t.match(head, /^seq,id,createdAt,type,category,amountPaise,balanceAfterPaise,/)
+    t.same(
+      rows.map((row) => [row.split(',')[0], row.split(',')[3], row.split(',')[5]]),
+      [
+        ['6', 'reversal', '400'],
+        ['5', 'number_rental', '-5000'],
+        ['4', 'call', '-100'],
+        ['3', 'call', '-850'],
+        ['2', 'call', '-400'],
+        ['1', 'adjustment', '60000'],
+      ],
+    )
+    t.same(await download(api.testKey), [head], 'the test environment has none')
+  })
+
   await t.test('held money is shown', async (t) => {
     await db
       .transaction()

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { audited } from '../api/audited.js'
-import { listOperation, operation } from '../api/operation.js'
+import { csvOperation, listOperation, operation } from '../api/operation.js'
+import { allPages } from '../api/pagination.js'
 import { BILLING_ROLES } from '../api/scopes.js'
 import { Timestamp, timestamp } from '../base/schemas.js'
 import type { WalletRow } from '../db/tables/wallet.js'
 import { CATEGORIES, emptyWallet, setThreshold } from './ledger.js'
 import { agreedRate, listEntries, readWallet, sumByCategory } from './store.js'
-import { entryView, LedgerEntry, Wallet, walletView } from './view.js'
+import { ENTRY_COLUMNS, entryView, LedgerEntry, Wallet, walletView } from './view.js'
 
 /** Balance that the test environment shows (paise). Nothing there costs money. */
 const SIMULATED_PAISE = 1_000_000
@@ -105,6 +106,27 @@ export const listLedger = listOperation({
   },
 })
 
+const EXPORT_BATCH = 500
+
+export const exportLedger = csvOperation({
+  id: 'exportLedger',
+  path: '/v1/wallet/ledger/export.csv',
+  tag: 'Wallet and limits',
+  summary: 'Download the ledger as CSV',
+  description: 'The whole ledger, newest first. The test environment has no entries.',
+  audience: 'key',
+  scope: 'read',
+  columns: ENTRY_COLUMNS,
+  fileName: 'ledger.csv',
+  fails: [],
+  run: async ({ actor, deps }) =>
+    allPages(EXPORT_BATCH, async (page) => {
+      if (actor.environment === 'test') return { items: [], next: null }
+      const { items, next } = await listEntries(deps.reads, actor.organizationId, page)
+      return { items: items.map(entryView), next }
+    }),
+})
+
 export const updateWalletSettings = operation({
   id: 'updateWalletSettings',
   method: 'patch',
@@ -128,4 +150,10 @@ export const updateWalletSettings = operation({
     }),
 })
 
-export const walletOperations = [readWalletOperation, readWalletUsage, listLedger, updateWalletSettings]
+export const walletOperations = [
+  readWalletOperation,
+  readWalletUsage,
+  listLedger,
+  exportLedger,
+  updateWalletSettings,
+]

@@ -3,6 +3,7 @@ import { openTestCalling, type TestCalling } from '../../fixtures/api/calling.js
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { addFunds } from '../../fixtures/database/funds.js'
+import { readyForLive } from '../../fixtures/database/ready-for-live.js'
 import { silentLog } from '../../media/base/log.js'
 import { WALLET_EXHAUSTED } from '../../signalling/call/ending.js'
 import { isRefusal } from '../api/problem.js'
@@ -46,8 +47,9 @@ async function openLiveNumber(calling: TestCalling) {
     .selectAll()
     .where('e164', '=', NUMBER)
     .executeTakeFirstOrThrow()
+  await readyForLive(db, organizationId, [NUMBER], clock.wall())
   const providers = deps.settings.providers
-  const admission = openAdmission({ db, clock, log: silentLog, nodeId, folder, providers, rootKey })
+  const admission = openAdmission({ ...deps, log: silentLog, folder, providers })
   return {
     organizationId,
     fund: (paise: number) => addFunds(db, organizationId, paise, clock.wall()),
@@ -65,7 +67,7 @@ async function openLiveNumber(calling: TestCalling) {
     dial: async () => {
       const owner = { organizationId, environment: 'live' } as const
       const wanted = { to: PERSON, numberId: id, agentId, variables: {}, metadata: {}, idempotencyId: null }
-      const call = await placeCall(deps, owner, wanted, async () => null)
+      const call = await placeCall(deps, owner, wanted)
       return isRefusal(call) ? call.code : call.id
     },
     ring: () =>

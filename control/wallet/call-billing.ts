@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Charge } from '../billing/rating.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'
-import { extendHold, hold, post, type Reference, releaseHold } from './ledger.js'
+import { extendHold, findEntry, hold, post, type Reference, releaseHold, reverse } from './ledger.js'
 import { MIN_CALL_PAISE } from './view.js'
 
 /*
@@ -62,6 +62,21 @@ export async function settleCall(
     } as const
     await post(trx, organizationId, posting, now)
   }
+}
+
+/**
+ * Gives back the charge for the time with a person, after the record of a carrier has denied the bridge. Returns
+ * false if the call has no such charge. The same charge is given back once.
+ */
+export async function reverseBridge(
+  trx: Trx,
+  call: Pick<BilledCall, 'id' | 'organizationId'>,
+  now: number,
+): Promise<boolean> {
+  const entry = await findEntry(trx, call.organizationId, `call:${call.id}:human`)
+  if (entry === null) return false
+  await reverse(trx, entry, 'The carrier denies the bridge to the person', now)
+  return true
 }
 
 const PARTS: Readonly<Record<Charge['kind'], string>> = { agent: 'agent', human: 'person' }

@@ -4,8 +4,11 @@ import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { newId } from '../../media/base/ids.js'
 import { silentLog } from '../../media/base/log.js'
+import { RATES, rateCall } from '../billing/rating.js'
 import type { Db, Trx } from '../db/database.js'
+import { reverseBridge, settleCall } from './call-billing.js'
 import { extendHold, findEntry, freeze, hold, post, releaseHold, reverse, setThreshold } from './ledger.js'
+import { payRental } from './rental.js'
 import { readWallet, sumByCategory } from './store.js'
 import { checkWallets } from './wallet-check.js'
 
@@ -116,6 +119,45 @@ await onEachDialect(t, async (t, open) => {
     await inOne(db, (trx) => freeze(trx, org, null, AT))
     t.equal(await take('c', 1), true)
   })
+
+  await t.test('a month of rental is debited once, and only from what is available', async (t) => {
+    const org = await organization(db)
+    const rental = { numberId: 'num_1', e164: '+918041234567', startsAt: AT, amountPaise: 5_000 }
+    const debit = (change: object = {}) =>
+      inOne(db, (trx) => payRental(trx, org, { ...rental, ...change }, AT))
+    t.equal(await debit(), false, 'no money')
+    t.equal(await debit({ amountPaise: 0 }), true, 'nothing to pay')
+    await inOne(db, (trx) => post(trx, org, topup('a', 6_000), AT))
+    await inOne(db, (trx) => hold(trx, org, call('a'), 1_200, AT))
+    t.equal(await debit(), false, 'a call in progress needs the money')
+    await inOne(db, (trx) => releaseHold(trx, org, call('a'), AT))
+    t.equal(await debit(), true)
+    t.equal(await debit(), true, 'paid already')
+    t.equal(await debit({ startsAt: AT + 1 }), false, 'the next month')
+    t.match(await readWallet(db, org, AT), { balancePaise: 1_000, entries: 2 })
+  })
+
+  await t.test(
+    'ninety seconds with the agent, thirty with a person: 850 paise, 100 of them come back',
+    async (t) => {
+      const org = await organization(db)
+      await inOne(db, (trx) => post(trx, org, topup('a', 5_000), AT))
+      const bridged = { id: 'call_1', organizationId: org, environment: 'live', agentId: 'agt_1' } as const
+      const { charges } = rateCall({
+        answeredAt: AT,
+        bridgedAt: AT + 90_000,
+        endedAt: AT + 120_000,
+        ratePaisePerMinute: RATES.service,
+        personRatePaisePerMinute: RATES.person,
+      })
+      await inOne(db, (trx) => settleCall(trx, bridged, charges, AT))
+      t.match(await readWallet(db, org, AT), { balancePaise: 5_000 - 850 })
+      t.equal(await inOne(db, (trx) => reverseBridge(trx, bridged, AT)), true)
+      t.equal(await inOne(db, (trx) => reverseBridge(trx, bridged, AT)), true)
+      t.match(await readWallet(db, org, AT), { balancePaise: 5_000 - 750, entries: 4 })
+      t.equal(await inOne(db, (trx) => reverseBridge(trx, { ...bridged, id: 'call_2' }, AT)), false)
+    },
+  )
 
   await t.test('the low balance is reported once for each crossing', async (t) => {
     const org = await organization(db)

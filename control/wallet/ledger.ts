@@ -146,6 +146,17 @@ export async function findEntry(
   return row ?? null
 }
 
+/** Names the tax document of an entry, once. */
+export async function linkInvoice(trx: Trx, entry: LedgerEntryRow, invoiceId: string): Promise<void> {
+  await trx
+    .updateTable('ledgerEntries')
+    .set({ invoiceId })
+    .where('organizationId', '=', entry.organizationId)
+    .where('id', '=', entry.id)
+    .where('invoiceId', 'is', null)
+    .execute()
+}
+
 type NewEntry = Omit<
   LedgerEntryRow,
   'id' | 'organizationId' | 'seq' | 'balanceAfterPaise' | 'invoiceId' | 'createdAt'

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { CsvColumn } from '../base/csv.js'
 import { openEnum, Timestamp, timestamp } from '../base/schemas.js'
 import type { LedgerEntryRow, WalletRow } from '../db/tables/wallet.js'
 
@@ -60,7 +61,9 @@ export const LedgerEntry = z.object({
   createdAt: Timestamp,
 })
 
-export function entryView(row: LedgerEntryRow): z.input<typeof LedgerEntry> {
+type LedgerEntryView = z.input<typeof LedgerEntry>
+
+export function entryView(row: LedgerEntryRow): LedgerEntryView {
   return {
     id: row.id,
     seq: row.seq,
@@ -77,3 +80,21 @@ export function entryView(row: LedgerEntryRow): z.input<typeof LedgerEntry> {
     createdAt: timestamp(row.createdAt),
   }
 }
+
+/** Columns of the CSV export, with the names of the fields of an entry. */
+export const ENTRY_COLUMNS: readonly CsvColumn<LedgerEntryView>[] = [
+  { name: 'seq', value: (entry) => entry.seq },
+  { name: 'id', value: (entry) => entry.id },
+  { name: 'createdAt', value: (entry) => entry.createdAt },
+  { name: 'type', value: (entry) => entry.type },
+  { name: 'category', value: (entry) => entry.category },
+  { name: 'amountPaise', value: (entry) => entry.amountPaise },
+  { name: 'balanceAfterPaise', value: (entry) => entry.balanceAfterPaise },
+  { name: 'currency', value: (entry) => entry.currency },
+  { name: 'description', value: (entry) => entry.description },
+  { name: 'referenceType', value: (entry) => entry.reference.type },
+  { name: 'referenceId', value: (entry) => entry.reference.id },
+  { name: 'agentId', value: (entry) => entry.agentId },
+  { name: 'reversesEntryId', value: (entry) => entry.reversesEntryId },
+  { name: 'invoiceId', value: (entry) => entry.invoiceId },
+]

@@ -1,0 +1,50 @@
+import { olderThan, type Page, type PageRequest, pageOf } from '../api/pagination.js'
+import { istMidnight } from '../base/ist.js'
+import type { Db } from '../db/database.js'
+import type { InvoiceRow } from '../db/tables/invoices.js'
+
+const DAY_MS = 24 * 3_600_000
+
+/** Days (IST, `YYYY-MM-DD`) of issue, both inclusive. */
+export interface InvoiceFilter {
+  readonly from: string | null
+  readonly to: string | null
+}
+
+/** Returns a page of the tax documents of an organization, newest first. */
+export async function listInvoices(
+  db: Db,
+  organizationId: string,
+  { from, to }: InvoiceFilter,
+  page: PageRequest,
+): Promise<Page<InvoiceRow>> {
+  let query = db
+    .selectFrom('invoices')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where(olderThan(page, 'issuedAt', 'id'))
+  if (from !== null) query = query.where('issuedAt', '>=', istMidnight(from))
+  if (to !== null) query = query.where('issuedAt', '<', istMidnight(to) + DAY_MS)
+  const rows = await query
+    .orderBy('issuedAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+    .execute()
+  return pageOf(
+    rows,
+    page,
+    ({ issuedAt, id }) => ({ key: issuedAt, id }),
+    (row) => row,
+  )
+}
+
+/** Returns a tax document of an organization, or null. */
+export async function findInvoice(db: Db, organizationId: string, id: string): Promise<InvoiceRow | null> {
+  const row = await db
+    .selectFrom('invoices')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row ?? null
+}

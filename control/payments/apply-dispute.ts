@@ -1,0 +1,130 @@
+import { recordAudit } from '../api/audit.js'
+import { type GatewayDispute, isClaim } from '../api/payment-gateway.js'
+import type { Trx } from '../db/database.js'
+import type { TopupRow } from '../db/tables/payments.js'
+import { queueMailToAdmins } from '../mail/outbox.js'
+import { freeze, lockWallet } from '../wallet/ledger.js'
+import { debitRefund, type PaymentContext, refreshStatus } from './apply-payments.js'
+import { keepException } from './exceptions.js'
+import { lockTopup } from './topup-store.js'
+
+/** Reason of the hold on a wallet whose payment is disputed. It ends with the disputes. */
+export const DISPUTE_HOLD = 'payment_dispute'
+/** Reason of the hold after a lost dispute. Staff ends it. */
+const LOST_HOLD = 'payment_dispute_lost'
+
+/** Order of the states. A dispute never goes back; one that comes back has a new id. */
+const RANK: Readonly<Record<GatewayDispute['status'], number>> = {
+  open: 0,
+  under_review: 1,
+  won: 2,
+  lost: 2,
+  closed: 2,
+}
+
+/**
+ * Stores the state of a dispute. While it claims the money, the wallet is on hold. A lost dispute takes the money
+ * back as a refund does, the hold stays, and staff decides about it and about a credit note. A report that is older
+ * than the stored state changes nothing.
+ */
+export async function applyDispute(
+  trx: Trx,
+  topupId: string,
+  dispute: GatewayDispute,
+  context: PaymentContext,
+  now: number,
+): Promise<void> {
+  const topup = await lockTopup(trx, topupId, now)
+  const { gateway, organizationId } = topup
+  const { id: disputeId, phase, status, amountPaise } = dispute
+  const stored = await trx
+    .selectFrom('topupDisputes')
+    .selectAll()
+    .where('gateway', '=', gateway)
+    .where('disputeId', '=', disputeId)
+    .executeTakeFirst()
+  if (stored !== undefined && RANK[stored.status] >= RANK[status]) return
+  await trx
+    .insertInto('topupDisputes')
+    .values({ gateway, disputeId, topupId, phase, status, amountPaise, createdAt: now, updatedAt: now })
+    .onConflict((conflict) =>
+      conflict.columns(['gateway', 'disputeId']).doUpdateSet({ phase, status, amountPaise, updatedAt: now }),
+    )
+    .execute()
+  if (isClaim(dispute)) await holdWallet(trx, topup, disputeId, DISPUTE_HOLD, now)
+  if (status === 'lost') {
+    await holdWallet(trx, topup, disputeId, LOST_HOLD, now)
+    await debitRefund(trx, topup, { id: disputeId, amountPaise, status: 'processed' }, context, now)
+    const lost = {
+      gateway,
+      kind: 'dispute_lost',
+      subject: disputeId,
+      organizationId,
+      topupId,
+      amountPaise,
+    } as const
+    await keepException(trx, lost, now, context.log)
+  }
+  if (status === 'won' || status === 'closed') await releaseWallet(trx, organizationId, disputeId, now)
+  await refreshStatus(trx, topupId, null, now)
+}
+
+async function holdWallet(
+  trx: Trx,
+  topup: TopupRow,
+  disputeId: string,
+  reason: string,
+  now: number,
+): Promise<void> {
+  const { organizationId } = topup
+  const wallet = await lockWallet(trx, organizationId, now)
+  // A hold that staff has set keeps its reason, and ends when staff ends it.
+  if (wallet.onHold === 1 && wallet.holdReason !== DISPUTE_HOLD) return
+  await freeze(trx, organizationId, reason, now)
+  if (wallet.onHold === 1) return
+  await audit(trx, organizationId, true, disputeId, now)
+  await queueMailToAdmins(trx, now, organizationId, {
+    kind: 'notice',
+    subject: 'Your wallet is on hold',
+    text: `A bank disputes the payment ${topup.paymentId} of your top-up. No live call is placed until the dispute is decided.`,
+  })
+}
+
+/** Ends the hold of disputes when none claims money of the organization any more. */
+async function releaseWallet(
+  trx: Trx,
+  organizationId: string,
+  disputeId: string,
+  now: number,
+): Promise<void> {
+  const wallet = await lockWallet(trx, organizationId, now)
+  if (wallet.onHold === 0 || wallet.holdReason !== DISPUTE_HOLD) return
+  const claim = await trx
+    .selectFrom('topupDisputes')
+    .innerJoin('topups', 'topups.id', 'topupDisputes.topupId')
+    .select('disputeId')
+    .where('topups.organizationId', '=', organizationId)
+    .where('topupDisputes.phase', '<>', 'retrieval')
+    .where('topupDisputes.status', 'in', ['open', 'under_review'])
+    .executeTakeFirst()
+  if (claim !== undefined) return
+  await freeze(trx, organizationId, null, now)
+  await audit(trx, organizationId, false, disputeId, now)
+}
+
+function audit(trx: Trx, organizationId: string, onHold: boolean, disputeId: string, now: number) {
+  return recordAudit(
+    trx,
+    {
+      organizationId,
+      actor: null,
+      action: 'wallet.hold_set',
+      subject: { type: 'wallet', id: organizationId },
+      reason: `Payment dispute ${disputeId}`,
+      before: { onHold: !onHold },
+      after: { onHold },
+      requestId: null,
+    },
+    now,
+  )
+}

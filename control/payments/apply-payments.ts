@@ -1,0 +1,277 @@
+import type { Log } from '../../media/base/log.js'
+import type { GatewayPayment, GatewayRefund, PaymentGateway } from '../api/payment-gateway.js'
+import { istDate } from '../base/ist.js'
+import { lastCreditNoteDay } from '../billing/financial-year.js'
+import { divideRefund, type GstRate, type TaxedAmount, taxTotal } from '../billing/gst.js'
+import type { GstSetting } from '../config/payments.js'
+import type { Trx } from '../db/database.js'
+import type { TopupRow } from '../db/tables/payments.js'
+import { findByCause, issueDocument, type Recipient } from '../invoices/issue.js'
+import { availablePaise, findEntry, linkInvoice, lockWallet, post, reverse } from '../wallet/ledger.js'
+import { keepException } from './exceptions.js'
+import { topupStatus } from './topup-status.js'
+import { findTopup, lockTopup, standingRefunds, sumOf, taxOf, updateTopup } from './topup-store.js'
+
+export interface PaymentContext {
+  readonly gateway: Pick<PaymentGateway, 'id' | 'real'>
+  readonly gst: GstSetting
+  readonly log: Log
+}
+
+/**
+ * Brings a top-up to the state that the gateway reports: credits its payment once, debits its refunds once each, and
+ * issues their documents. A payment that does not fit its order is kept for staff and never credited. Applying the
+ * same report again, or an older one, moves no money.
+ */
+export async function applyPayments(
+  trx: Trx,
+  topupId: string,
+  payments: readonly GatewayPayment[],
+  context: PaymentContext,
+  now: number,
+): Promise<void> {
+  let topup = await lockTopup(trx, topupId, now)
+  for (const payment of payments) {
+    if (payment.status !== 'captured') continue
+    if (topup.paymentId === null && fits(topup, payment)) {
+      topup = await credit(trx, topup, payment, context, now)
+    } else if (payment.id !== topup.paymentId) {
+      await keepException(trx, misfit(topup, payment), now, context.log)
+    }
+    if (payment.id !== topup.paymentId) continue
+    for (const refund of payment.refunds) await applyRefund(trx, topup, refund, context, now)
+  }
+  const declined =
+    payments.some(({ status }) => status === 'failed') && !payments.some(({ status }) => status === 'pending')
+  await refreshStatus(trx, topupId, declined, now)
+}
+
+/** Stores the status that follows from the payment, the refunds and the disputes of a top-up. */
+export async function refreshStatus(
+  trx: Trx,
+  topupId: string,
+  declined: boolean | null,
+  now: number,
+): Promise<void> {
+  const topup = await findTopup(trx, topupId)
+  if (topup === null) return
+  const refunded = sumOf(await standingRefunds(trx, topupId))
+  const disputes = await trx
+    .selectFrom('topupDisputes')
+    .select(['phase', 'status'])
+    .where('topupId', '=', topupId)
+    .where('phase', '<>', 'retrieval')
+    .where('status', 'in', ['open', 'under_review', 'lost'])
+    .execute()
+  const status = topupStatus({
+    paid: topup.paymentId !== null,
+    declined: declined ?? topup.status === 'failed',
+    expired: now >= topup.expiresAt,
+    disputed: disputes.length > 0,
+    refundedPaise: refunded.taxablePaise + taxTotal(refunded.tax),
+    payablePaise: topup.payablePaise,
+  })
+  if (status !== topup.status) await updateTopup(trx, topupId, { status })
+}
+
+function fits(topup: TopupRow, { amountPaise, currency }: GatewayPayment): boolean {
+  return currency === 'INR' && amountPaise === topup.payablePaise
+}
+
+function misfit(topup: TopupRow, payment: GatewayPayment) {
+  const { id: topupId, gateway, organizationId, payablePaise } = topup
+  return {
+    gateway,
+    kind: fits(topup, payment) ? 'second_payment' : 'amount_mismatch',
+    subject: payment.id,
+    organizationId,
+    topupId,
+    paymentId: payment.id,
+    amountPaise: payment.amountPaise,
+    details: { currency: payment.currency, payablePaise },
+  } as const
+}
+
+async function credit(
+  trx: Trx,
+  topup: TopupRow,
+  payment: GatewayPayment,
+  context: PaymentContext,
+  now: number,
+): Promise<TopupRow> {
+  const { id, organizationId, gateway, amountPaise } = topup
+  const paid = { paymentId: payment.id, bankReference: payment.bankReference, paidAt: now }
+  await updateTopup(trx, id, paid)
+  const entry = await post(
+    trx,
+    organizationId,
+    {
+      type: 'topup',
+      amountPaise,
+      // Unique in the ledger as well: a payment is credited once, whatever happens to the row of the top-up.
+      cause: `topup:${gateway}:${payment.id}`,
+      description: `Top-up, payment ${payment.id}`,
+      reference: { type: 'topup', id },
+    },
+    now,
+  )
+  const after = { ...topup, ...paid }
+  const amount = { taxablePaise: amountPaise, tax: taxOf(topup) }
+  const document = await issueDocument(
+    trx,
+    {
+      ...issueOf(after, context, amount, payment.id),
+      kind: context.gst.advanceDocument,
+      cause: 'payment',
+      original: null,
+    },
+    now,
+  )
+  await linkInvoice(trx, entry, document.id)
+  return after
+}
+
+async function applyRefund(
+  trx: Trx,
+  topup: TopupRow,
+  refund: GatewayRefund,
+  context: PaymentContext,
+  now: number,
+): Promise<void> {
+  const stored = await trx
+    .selectFrom('topupRefunds')
+    .selectAll()
+    .where('gateway', '=', topup.gateway)
+    .where('refundId', '=', refund.id)
+    .executeTakeFirst()
+  // Only a pending refund changes: a report that is older than the stored state is ignored.
+  if (stored !== undefined && (stored.status !== 'pending' || refund.status === 'pending')) return
+  if (stored === undefined && refund.status === 'failed') return
+  const known = stored ?? (await debitRefund(trx, topup, refund, context, now))
+  if (stored !== undefined) {
+    await trx
+      .updateTable('topupRefunds')
+      .set({ status: refund.status, updatedAt: now })
+      .where('gateway', '=', topup.gateway)
+      .where('refundId', '=', refund.id)
+      .execute()
+  }
+  if (refund.status === 'failed') {
+    const entry = await findEntry(trx, topup.organizationId, refundCause(topup, refund.id))
+    if (entry !== null) await reverse(trx, entry, `Refund ${refund.id} failed`, now)
+  }
+  if (refund.status === 'processed') {
+    const amount = { taxablePaise: known.taxablePaise, tax: taxOf(known) }
+    await creditNote(trx, topup, refund.id, amount, context, now)
+  }
+}
+
+/** Takes the value of a refund from the wallet and stores the refund. The tax was never part of the balance. */
+export async function debitRefund(
+  trx: Trx,
+  topup: TopupRow,
+  refund: GatewayRefund,
+  { log }: PaymentContext,
+  now: number,
+) {
+  const { id, gateway, organizationId, amountPaise } = topup
+  const earlier = sumOf(await standingRefunds(trx, id))
+  const left = topup.payablePaise - earlier.taxablePaise - taxTotal(earlier.tax)
+  const grossPaise = Math.min(refund.amountPaise, left)
+  const paid = { taxablePaise: amountPaise, tax: taxOf(topup) }
+  const part = divideRefund(paid, earlier, grossPaise)
+  const row = {
+    ...{ gateway, refundId: refund.id, topupId: id, status: refund.status, grossPaise },
+    ...{ taxablePaise: part.taxablePaise, ...part.tax, createdAt: now, updatedAt: now },
+  }
+  await trx.insertInto('topupRefunds').values(row).execute()
+  if (part.taxablePaise > 0) {
+    await post(
+      trx,
+      organizationId,
+      {
+        type: 'topup_refund',
+        amountPaise: -part.taxablePaise,
+        cause: refundCause(topup, refund.id),
+        description: `Refund ${refund.id} of a top-up`,
+        reference: { type: 'topup', id },
+      },
+      now,
+    )
+  }
+  const wallet = await lockWallet(trx, organizationId, now)
+  if (availablePaise(wallet) < 0) {
+    const exception = {
+      gateway,
+      kind: 'refund_exceeds_balance',
+      subject: refund.id,
+      organizationId,
+      topupId: id,
+      amountPaise: part.taxablePaise,
+      details: { balancePaise: wallet.balancePaise, heldPaise: wallet.heldPaise },
+    } as const
+    await keepException(trx, exception, now, log)
+  }
+  return row
+}
+
+function refundCause({ gateway }: TopupRow, refundId: string): string {
+  return `topup_refund:${gateway}:${refundId}`
+}
+
+/**
+ * Issues the document of a refund: a credit note for an invoice, a refund voucher for a receipt voucher. After the
+ * last day for credit notes the tax cannot be lowered any more, and staff decides.
+ */
+async function creditNote(
+  trx: Trx,
+  topup: TopupRow,
+  refundId: string,
+  amount: TaxedAmount,
+  context: PaymentContext,
+  now: number,
+): Promise<void> {
+  const original = await findByCause(trx, topup.id, 'payment')
+  if (original === null) return
+  const { id: topupId, gateway, organizationId } = topup
+  if (istDate(now) > lastCreditNoteDay(istDate(original.issuedAt))) {
+    const exception = {
+      gateway,
+      kind: 'credit_note_late',
+      subject: refundId,
+      organizationId,
+      topupId,
+    } as const
+    return keepException(trx, exception, now, context.log)
+  }
+  const note = await issueDocument(
+    trx,
+    {
+      ...issueOf(topup, context, amount, refundId),
+      kind: original.kind === 'invoice' ? 'credit_note' : 'refund_voucher',
+      cause: `refund:${refundId}`,
+      original,
+    },
+    now,
+  )
+  const entry = await findEntry(trx, organizationId, refundCause(topup, refundId))
+  if (entry !== null) await linkInvoice(trx, entry, note.id)
+}
+
+function issueOf(topup: TopupRow, { gateway, gst }: PaymentContext, amount: TaxedAmount, paymentId: string) {
+  const recipient = JSON.parse(topup.recipient) as Recipient
+  return {
+    organizationId: topup.organizationId,
+    specimen: !gateway.real,
+    topupId: topup.id,
+    gst,
+    ...amount,
+    content: {
+      recipient,
+      placeOfSupply: recipient.stateCode,
+      rate: JSON.parse(topup.rate) as GstRate,
+      paymentId,
+      bankReference: topup.bankReference,
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { newId } from '../../media/base/ids.js'
+import type { Log } from '../../media/base/log.js'
+import type { Db, Trx } from '../db/database.js'
+import type { PaymentExceptionRow } from '../db/tables/payments.js'
+import { queueMailToStaff } from '../mail/outbox.js'
+
+/** Something about money that no rule decides. */
+export interface PaymentException {
+  readonly gateway: string
+  readonly kind:
+    | 'unknown_order'
+    | 'unknown_event'
+    | 'amount_mismatch'
+    | 'second_payment'
+    | 'refund_exceeds_balance'
+    | 'credit_note_late'
+    | 'dispute_lost'
+    | 'uncredited_payment'
+    | 'unknown_refund'
+    | 'unknown_adjustment'
+    | 'unsettled_payment'
+    | 'settlement_amount'
+    | 'webhooks_stopped'
+  /** What it is about, for example the id of a payment. */
+  readonly subject: string
+  readonly organizationId?: string
+  readonly topupId?: string
+  readonly paymentId?: string
+  readonly amountPaise?: number
+  readonly details?: Readonly<Record<string, string | number | null>>
+}
+
+/** Keeps an exception for staff and mails it. Does nothing if it is known. */
+export async function keepException(
+  trx: Trx,
+  exception: PaymentException,
+  now: number,
+  log: Log,
+): Promise<void> {
+  const { gateway, kind, subject, details = {} } = exception
+  const { organizationId = null, topupId = null, paymentId = null, amountPaise = null } = exception
+  const kept = await trx
+    .insertInto('paymentExceptions')
+    .values({
+      id: newId('pex', now),
+      ...{ gateway, kind, subject, organizationId, topupId, paymentId, amountPaise },
+      details: JSON.stringify(details),
+      createdAt: now,
+      ...{ resolution: null, reason: null, resolvedBy: null, resolvedAt: null },
+    })
+    .onConflict((conflict) => conflict.columns(['gateway', 'kind', 'subject']).doNothing())
+    .returning('id')
+    .executeTakeFirst()
+  if (kept === undefined) return
+  log.error({ exceptionId: kept.id, gateway, kind, topupId }, 'payment.exception')
+  await queueMailToStaff(trx, now, {
+    kind: 'notice',
+    subject: `A payment needs a decision (${kind})`,
+    text: `The exception ${kept.id} of the gateway ${gateway} is about ${subject}. GET /v1/staff/payment-exceptions shows it.`,
+  })
+}
+
+export async function findException(db: Db | Trx, id: string): Promise<PaymentExceptionRow | null> {
+  const row = await db.selectFrom('paymentExceptions').selectAll().where('id', '=', id).executeTakeFirst()
+  return row ?? null
+}
+
+/** Records the decision about an exception. Returns false if there is one already. */
+export async function resolveException(
+  trx: Trx,
+  id: string,
+  decision: { readonly resolution: string; readonly reason: string; readonly resolvedBy: string },
+  now: number,
+): Promise<boolean> {
+  const row = await trx
+    .updateTable('paymentExceptions')
+    .set({ ...decision, resolvedAt: now })
+    .where('id', '=', id)
+    .where('resolvedAt', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -1,0 +1,364 @@
+import t from 'tap'
+import { dataOf } from '../../fixtures/api/calling.js'
+import { onEachDialect } from '../../fixtures/database/databases.js'
+import { KEY_SECRET, OLD_WEBHOOK_SECRET } from '../../fixtures/payments/fake-razorpay.js'
+import { openPaymentsRig, type PaymentsRig } from '../../fixtures/payments/payments-rig.js'
+import type { FakePayment } from '../../fixtures/payments/razorpay-frames.js'
+import { readWallet } from '../wallet/store.js'
+import { razorpaySignature } from './razorpay/webhook.js'
+
+const PAID = 118_000
+const HOUR_MS = 3_600_000
+
+/** The newest order, with a payment in the given state. */
+function pay(rig: PaymentsRig, fields: Partial<FakePayment> = {}): string {
+  const order = rig.razorpay.orders.at(-1)
+  const id = fields.id ?? `pay_${order?.id}`
+  const made = {
+    id,
+    orderId: order?.id ?? '',
+    amount: PAID,
+    currency: 'INR',
+    status: 'captured',
+    refunded: 0,
+  } as const
+  rig.razorpay.putPayment({ ...made, ...fields })
+  return id
+}
+
+const kinds = async (rig: PaymentsRig) => (await rig.exceptions()).map(({ kind }) => kind).toSorted()
+
+await onEachDialect(t, async (t, open) => {
+  const start = async () => openPaymentsRig(await open())
+
+  await t.test('a payment is credited once, whatever arrives how often in which order', async (t) => {
+    const rig = await start()
+    const topup = await rig.topUp()
+    t.match(topup, { amountPaise: 100_000, taxPaise: 18_000, payablePaise: PAID, status: 'created' })
+    t.match(rig.razorpay.orders, [{ amount: PAID, currency: 'INR', receipt: topup.id }])
+    const paymentId = pay(rig, { status: 'authorized' })
+    const authorized = rig.razorpay.event('payment.authorized', { paymentId })
+    pay(rig)
+    const captured = rig.razorpay.event('payment.captured', { paymentId })
+    // Captured arrives before authorized, and each of the three several times.
+    const paid = rig.razorpay.event('order.paid', { paymentId })
+    for (const event of [captured, authorized, captured, paid, authorized, paid]) {
+      t.equal(await rig.notify(event), 200)
+      t.equal(await rig.status(topup.id), 'paid')
+    }
+    t.same(await rig.entries(), [['topup', 100_000]])
+    t.match(await rig.exceptions(), [])
+    const { db } = rig.calling.deps
+    const invoice = await db.selectFrom('invoices').selectAll().executeTakeFirstOrThrow()
+    t.match(invoice, {
+      number: 'PI/24-25/000001',
+      kind: 'invoice',
+      taxablePaise: 100_000,
+      cgstPaise: 9_000,
+      sgstPaise: 9_000,
+      igstPaise: 0,
+      totalPaise: PAID,
+      specimen: 0,
+    })
+    const entry = await db.selectFrom('ledgerEntries').selectAll().executeTakeFirstOrThrow()
+    t.equal(entry.invoiceId, invoice.id)
+    await t.rejects(db.updateTable('invoices').set({ totalPaise: 1 }).execute(), /immutable/)
+    await t.rejects(db.deleteFrom('invoices').execute(), /immutable/)
+    await rig.close()
+  })
+
+  await t.test('a payment that failed may be captured later', async (t) => {
+    const rig = await start()
+    const { id } = await rig.topUp()
+    const paymentId = pay(rig, { status: 'failed' })
+    await rig.notify(rig.razorpay.event('payment.failed', { paymentId }))
+    t.equal(await rig.status(id), 'failed')
+    t.same(await rig.entries(), [])
+    pay(rig)
+    await rig.notify(rig.razorpay.event('payment.captured', { paymentId }))
+    t.equal(await rig.status(id), 'paid')
+    t.equal(await rig.balance(), 100_000)
+    await rig.close()
+  })
+
+  await t.test('a top-up without an event is found by asking, also after its page has expired', async (t) => {
+    const rig = await start()
+    const { id } = await rig.topUp()
+    const { clock } = rig.calling
+    clock.advance(25 * HOUR_MS)
+    await rig.jobs.idle()
+    t.equal(await rig.status(id), 'expired')
+    pay(rig)
+    clock.advance(HOUR_MS)
+    await rig.jobs.idle()
+    t.equal(await rig.status(id), 'paid')
+    t.equal(await rig.balance(), 100_000)
+    const waiting = await rig.calling.deps.db.selectFrom('jobs').select('kind').execute()
+    t.same(waiting, [{ kind: 'payment-settlement' }], 'a paid top-up is not polled')
+    await rig.close()
+  })
+
+  await t.test('signatures: wrong, of another body, with an old secret', async (t) => {
+    const rig = await start()
+    const { id } = await rig.topUp()
+    const paymentId = pay(rig)
+    const event = rig.razorpay.event('payment.captured', { paymentId })
+    t.equal(await rig.notify({ ...event, signature: '0'.repeat(64) }), 401)
+    t.equal(await rig.notify({ ...event, signature: '' }), 401)
+    t.equal(await rig.notify({ ...event, body: event.body.replace('118000', '218000') }), 401)
+    t.same(await rig.entries(), [])
+    t.equal(await rig.notify(rig.razorpay.event('payment.captured', { paymentId }, OLD_WEBHOOK_SECRET)), 200)
+    t.equal(await rig.status(id), 'paid')
+    const unknown = await rig.calling.api.send('POST', '/v1/payment-callbacks/stripe', {
+      key: null,
+      raw: '{}',
+    })
+    t.equal(unknown.status, 404)
+    await rig.close()
+  })
+
+  await t.test('an authentic event that does not match is kept and not credited', async (t) => {
+    const rig = await start()
+    const { id } = await rig.topUp()
+    const foreign = pay(rig, { id: 'pay_foreign', orderId: 'order_of_another_system' })
+    t.equal(await rig.notify(rig.razorpay.event('payment.captured', { paymentId: foreign })), 200)
+    t.equal(await rig.notify(rig.razorpay.event('payment.captured', { paymentId: foreign })), 200)
+    const odd = JSON.stringify({ event: 'subscription.charged', payload: {} })
+    const secret = OLD_WEBHOOK_SECRET
+    t.equal(await rig.notify({ body: odd, signature: razorpaySignature(secret, odd) }), 200)
+    const less = pay(rig, { id: 'pay_less', amount: PAID - 1 })
+    await rig.notify(rig.razorpay.event('payment.captured', { paymentId: less }))
+    const dollars = pay(rig, { id: 'pay_usd', currency: 'USD' })
+    await rig.notify(rig.razorpay.event('payment.captured', { paymentId: dollars }))
+    t.equal(await rig.status(id), 'created')
+    t.same(await rig.entries(), [])
+    const parked = ['amount_mismatch', 'amount_mismatch', 'unknown_event', 'unknown_order']
+    t.same(await kinds(rig), parked)
+    // The right payment is credited, and a second one is kept.
+    await rig.notify(rig.razorpay.event('payment.captured', { paymentId: pay(rig) }))
+    t.equal(await rig.status(id), 'paid')
+    await rig.notify(rig.razorpay.event('payment.captured', { paymentId: pay(rig, { id: 'pay_twice' }) }))
+    t.same(await rig.entries(), [['topup', 100_000]])
+    t.same(await kinds(rig), ['amount_mismatch', 'amount_mismatch', 'second_payment', ...parked.slice(2)])
+    const mails = await rig.calling.deps.db.selectFrom('mails').select('recipient').execute()
+    t.equal(mails.length, 5, 'staff got one mail for each')
+
+    await t.test('staff refunds what was not credited, once', async (t) => {
+      const found = (await rig.exceptions()).find(({ kind }) => kind === 'second_payment')
+      const resolve = (resolution: string, exceptionId = found?.id) =>
+        rig.staff.send('POST', `/v1/staff/payment-exceptions/${exceptionId}/resolve`, {
+          json: { resolution, reason: 'Paid twice.' },
+        })
+      t.match(dataOf(await resolve('refund')), { resolution: 'refund', reason: 'Paid twice.' })
+      t.equal((await resolve('refund')).status, 409)
+      t.match(rig.razorpay.refundRequests, [{ paymentId: 'pay_twice', key: found?.id, amount: PAID }])
+      const order = (await rig.exceptions()).find(({ kind }) => kind === 'unknown_order')
+      t.equal((await resolve('refund', order?.id)).status, 409)
+      t.equal((await resolve('dismiss', order?.id)).status, 200)
+      const left = await rig.staff.send('GET', '/v1/staff/payment-exceptions?resolved=false')
+      t.equal((left.body as { data: unknown[] }).data.length, 3)
+    })
+    await rig.close()
+  })
+
+  await t.test('refunds: in parts, once each, pending, failed, and a credit note for each', async (t) => {
+    const rig = await start()
+    const { id } = await rig.topUp()
+    const paymentId = pay(rig)
+    await rig.notify(rig.razorpay.event('payment.captured', { paymentId }))
+    const refund = async (refundId: string, amount: number, status: 'pending' | 'processed' | 'failed') => {
+      rig.razorpay.putRefund({ id: refundId, paymentId, amount, status })
+      const event = rig.razorpay.event(`refund.${status === 'pending' ? 'created' : status}`, {
+        paymentId,
+        refundId,
+      })
+      await rig.notify(event)
+      await rig.notify(event)
+    }
+    await refund('rfnd_1', 50_000, 'pending')
+    t.equal(await rig.status(id), 'partially_refunded')
+    t.same((await rig.entries()).at(-1), ['topup_refund', -42_374], 'the halves of the tax are equal: 7626')
+    await refund('rfnd_1', 50_000, 'failed')
+    t.equal(await rig.status(id), 'paid')
+    t.same((await rig.entries()).at(-1), ['reversal', 42_374])
+    await refund('rfnd_2', 59_000, 'processed')
+    await refund('rfnd_3', 59_000, 'processed')
+    t.equal(await rig.status(id), 'refunded')
+    t.equal(await rig.balance(), 0)
+    const documents = await rig.calling.deps.db.selectFrom('invoices').selectAll().orderBy('seq').execute()
+    const notes = documents.filter(({ kind }) => kind === 'credit_note')
+    t.same(
+      notes.map(({ number, totalPaise }) => [number, totalPaise]),
+      [
+        ['PC/24-25/000001', 59_000],
+        ['PC/24-25/000002', 59_000],
+      ],
+    )
+    const invoice = documents.find(({ kind }) => kind === 'invoice')
+    t.ok(notes.every(({ originalInvoiceId }) => originalInvoiceId === invoice?.id))
+    t.equal(
+      notes.reduce((sum, { cgstPaise, sgstPaise }) => sum + cgstPaise + sgstPaise, 0),
+      18_000,
+    )
+    await rig.close()
+  })
+
+  await t.test('a disputed payment stops calls until it is decided', async (t) => {
+    const rig = await start()
+    const { deps, clock } = rig.calling
+    const { id } = await rig.topUp()
+    const paymentId = pay(rig)
+    await rig.notify(rig.razorpay.event('payment.captured', { paymentId }))
+    const dispute = async (
+      disputeId: string,
+      status: 'open' | 'under_review' | 'won' | 'lost' | 'closed',
+      phase = 'chargeback',
+      amount = PAID,
+    ) => {
+      rig.razorpay.putDispute({ id: disputeId, paymentId, amount, phase, status })
+      const name = status === 'open' ? 'created' : status
+      await rig.notify(rig.razorpay.event(`payment.dispute.${name}`, { paymentId, disputeId }))
+      const { onHold, holdReason } = await readWallet(deps.db, rig.calling.owner.organizationId, clock.wall())
+      return [onHold, holdReason, await rig.status(id)]
+    }
+    t.same(await dispute('disp_0', 'open', 'retrieval'), [0, null, 'paid'], 'documents are asked for')
+    t.same(await dispute('disp_1', 'open'), [1, 'payment_dispute', 'disputed'])
+    t.same(await dispute('disp_1', 'under_review'), [1, 'payment_dispute', 'disputed'])
+    t.same(await dispute('disp_1', 'won'), [0, null, 'paid'])
+    t.same(await dispute('disp_1', 'open'), [0, null, 'paid'], 'an old report changes nothing')
+    t.same(
+      await dispute('disp_2', 'open', 'pre_arbitration'),
+      [1, 'payment_dispute', 'disputed'],
+      'it came back',
+    )
+    t.same(await dispute('disp_3', 'open', 'chargeback', 1_180), [1, 'payment_dispute', 'disputed'])
+    t.same(
+      await dispute('disp_3', 'closed', 'chargeback', 1_180),
+      [1, 'payment_dispute', 'disputed'],
+      'another is open',
+    )
+    t.same(await dispute('disp_2', 'lost', 'pre_arbitration', 59_000), [
+      1,
+      'payment_dispute_lost',
+      'disputed',
+    ])
+    t.equal(await rig.balance(), 50_000)
+    t.match(await kinds(rig), ['dispute_lost'])
+    const audit = await rig.owner.send('GET', '/v1/organization/audit-log?limit=10')
+    const actions = (audit.body as { data: { action: string }[] }).data.map(({ action }) => action)
+    t.equal(actions.filter((action) => action === 'wallet.hold_set').length, 3)
+    await rig.close()
+  })
+
+  await t.test('the gateway does not answer', async (t) => {
+    const rig = await start()
+    const create = () => rig.owner.send('POST', '/v1/wallet/topups', { json: { amountPaise: 100_000 } })
+    rig.razorpay.mode = 'down'
+    t.match(await create(), { status: 503, body: { error: { code: 'provider_unavailable' } } })
+    rig.razorpay.mode = 'garbled'
+    t.match(await create(), { status: 503 })
+    rig.razorpay.mode = 'up'
+    const { id } = await rig.topUp()
+    const paymentId = pay(rig)
+    const event = rig.razorpay.event('payment.captured', { paymentId })
+    rig.razorpay.mode = 'down'
+    t.equal(await rig.notify(event), 200, 'the event is taken')
+    t.equal(await rig.status(id), 'created')
+    rig.razorpay.mode = 'up'
+    rig.calling.clock.advance(2_000)
+    await rig.jobs.idle()
+    t.equal(await rig.status(id), 'paid', 'and the gateway is asked again')
+    await rig.close()
+  })
+
+  await t.test('the settlement report of the day is compared with the ledger', async (t) => {
+    const rig = await start()
+    const { clock } = rig.calling
+    await rig.topUp()
+    const paymentId = pay(rig)
+    clock.advance(11 * 60_000)
+    await rig.jobs.idle()
+    t.equal(await rig.balance(), 100_000, 'found without an event')
+    const row = (fields: object) => ({
+      ...{
+        entity_id: paymentId,
+        type: 'payment',
+        debit: 0,
+        credit: 115_215,
+        amount: PAID,
+        fee: 2_785,
+        tax: 425,
+      },
+      ...{ settlement_id: 'setl_1', settlement_utr: 'AXISCN01', order_receipt: 'top_x', dispute_id: null },
+      ...fields,
+    })
+    rig.razorpay.report.set('2025-01-15', [
+      row({}),
+      row({ entity_id: 'pay_lost' }),
+      row({
+        entity_id: 'rfnd_lost',
+        type: 'refund',
+        debit: 5_000,
+        credit: 0,
+        amount: 5_000,
+        payment_id: paymentId,
+      }),
+      row({ entity_id: 'rfnd_auto', type: 'refund', amount: 5_000, payment_id: 'pay_never_captured' }),
+      row({ entity_id: 'adj_1', type: 'adjustment', dispute_id: 'disp_lost', debit: 100, credit: 0 }),
+    ])
+    clock.advance(23 * HOUR_MS)
+    await rig.jobs.idle()
+    const expected = ['uncredited_payment', 'unknown_adjustment', 'unknown_refund', 'webhooks_stopped']
+    t.same(await kinds(rig), expected)
+    clock.advance(48 * HOUR_MS)
+    await rig.jobs.idle()
+    t.same(await kinds(rig), expected, 'each is reported once')
+    const { deps } = rig.calling
+    t.match(await deps.db.selectFrom('topups').selectAll().execute(), [{ settlementId: 'setl_1' }])
+    // As if the report had never named it.
+    await deps.db.updateTable('topups').set({ settlementId: null }).execute()
+    rig.razorpay.report.clear()
+    clock.advance(11 * 24 * HOUR_MS)
+    await rig.jobs.idle()
+    t.same(await kinds(rig), [...expected.slice(0, 3), 'unsettled_payment', 'webhooks_stopped'].toSorted())
+    await rig.close()
+  })
+
+  await t.test('the checkout page leads to the gateway, and the browser comes back', async (t) => {
+    const rig = await start()
+    const { api } = rig.calling
+    const topup = await rig.topUp()
+    const page = String(topup.checkoutUrl)
+    t.ok(page.startsWith(`${api.url}/pay/`))
+    const shown = await fetch(page)
+    const html = await shown.text()
+    t.match(shown.headers.get('content-security-policy'), new URL(rig.razorpay.url).origin)
+    t.match(html, `action="${rig.razorpay.url}/checkout/embedded"`)
+    t.match(html, `name="order_id" value="${rig.razorpay.orders[0]?.id}"`)
+    t.match(html, `name="amount" value="${PAID}"`)
+    t.match(html, '1,180.00')
+    pay(rig)
+    const orderId = String(rig.razorpay.orders[0]?.id)
+    const body = new URLSearchParams({
+      razorpay_payment_id: `pay_${orderId}`,
+      razorpay_order_id: orderId,
+      razorpay_signature: razorpaySignature(KEY_SECRET, `${orderId}|pay_${orderId}`),
+    })
+    // From another site: no cookie, and the Origin of the gateway.
+    const returned = await fetch(page, {
+      method: 'POST',
+      body,
+      redirect: 'manual',
+      headers: { origin: 'https://api.razorpay.com' },
+    })
+    t.equal(returned.status, 303)
+    t.equal(returned.headers.get('location'), page)
+    await rig.jobs.idle()
+    t.equal(await rig.status(topup.id), 'paid')
+    const after = await (await fetch(page)).text()
+    t.match(after, 'is in your wallet')
+    t.notMatch(after, '<form')
+    t.equal((await fetch(`${page}x`)).status, 404)
+    await rig.close()
+  })
+})
