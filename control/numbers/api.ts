@@ -1,12 +1,10 @@
 import { z } from 'zod'
-import { isId } from '../../media/base/ids.js'
-import { liveBindingProblem } from '../agents/live-models.js'
-import { findAgent } from '../agents/store.js'
 import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, refuse } from '../api/problem.js'
 import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import { isForeignKeyViolation } from '../db/constraint-error.js'
 import type { NumberRow } from '../db/tables/calling.js'
+import { refuseAgent } from './agent-binding.js'
 import {
   checkEndpoint,
   MediaEndpoint,
@@ -41,6 +39,7 @@ export const PhoneNumber = z.object({
   releasedAt: Timestamp.nullable(),
   status: openEnum('pending', 'active', 'failed', 'suspended', 'released'),
   inbound: openEnum('pending', 'ready', 'disabled', 'error'),
+  inboundReason: z.string().nullable().meta({ description: 'Why `inbound` is `error`.' }),
   routed: z.boolean(),
   routingMode: openEnum('svc_agent', 'byo_ws', 'byo_sip'),
   agentId: z.string().nullable(),
@@ -52,7 +51,7 @@ export const PhoneNumber = z.object({
 })
 
 const NumberPath = z.object({ id: idParam('num') })
-const noNumber = () => refuse('not_found', 'The number does not exist.')
+export const noNumber = () => refuse('not_found', 'The number does not exist.')
 
 export const listNumbers = listOperation({
   id: 'listNumbers',
@@ -76,6 +75,7 @@ export const readNumber = operation({
   path: '/v1/numbers/:id',
   tag: 'Numbers',
   summary: 'Get a number',
+  description: 'Includes the agent or media endpoint that answers the number.',
   audience: 'key',
   scope: 'read',
   params: NumberPath,
@@ -116,21 +116,9 @@ export const updateNumber = operation({
   run: async ({ params, body, actor, deps, requestId }) => {
     const before = await findNumber(deps.db, actor, params.id)
     if (before === null) return noNumber()
-    if (typeof body.agentId === 'string') {
-      const exists =
-        isId('agt', body.agentId) && (await findAgent(deps.db, actor.organizationId, body.agentId)) !== null
-      if (!exists) {
-        return refuse('not_found', 'The agent does not exist. Set agentId to an existing agent.', {
-          resource: 'agent',
-          path: 'agentId',
-        })
-      }
-      const problem =
-        before.environment === 'live'
-          ? await liveBindingProblem(deps.db, actor.organizationId, body.agentId)
-          : null
-      if (problem !== null) return refuse('unprocessable_entity', problem.message, { path: 'agentId' })
-    }
+    const badAgent =
+      typeof body.agentId === 'string' ? await refuseAgent(deps.db, before, body.agentId) : null
+    if (badAgent !== null) return badAgent
     const routingMode = body.routingMode ?? before.routingMode
     if (routingMode !== before.routingMode && [routingMode, before.routingMode].includes('byo_sip')) {
       return refuse(
@@ -215,6 +203,7 @@ export function numberView(row: NumberRow): z.input<typeof PhoneNumber> {
     releasedAt: timestampOrNull(row.releasedAt),
     status: row.status,
     inbound: row.inbound,
+    inboundReason: row.inboundReason,
     routed: row.status === 'active' && row.inbound === 'ready',
     routingMode: row.routingMode,
     agentId: row.agentId,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isId } from '../../media/base/ids.js'
 import { BOT_FORMATS, BOT_RATES, type BotFormat, type BotRate } from '../../media/byo/bot-spec.js'
-import { supportsAudio } from '../../media/byo/dialects/bot-dialect.js'
+import { namedRate, supportsAudio } from '../../media/byo/dialects/bot-dialect.js'
 import { BOT_TYPES, dialectOf } from '../../media/byo/dialects/registry.js'
 import type { Deps } from '../api/deps.js'
 import { type Refusal, refuse } from '../api/problem.js'
@@ -133,10 +133,9 @@ export async function checkEndpoint(
     return contradiction(`Bots of type ${input.type} support ${formats}.`, 'format')
   }
   const [format, rates] = chosen
-  const { rateParameter } = dialect
-  const named = rateParameter === undefined ? null : new URL(input.url).searchParams.get(rateParameter)
-  const sampleRate = (input.sampleRate ?? (named === null ? rates[0] : Number(named))) as BotRate
-  if (named !== null && Number(named) !== sampleRate) {
+  const named = namedRate(dialect, input.url)
+  const sampleRate = (input.sampleRate ?? named ?? rates[0]) as BotRate
+  if (named !== null && named !== sampleRate) {
     return contradiction(`The URL requests ${named} Hz.`, 'sampleRate')
   }
   if (!supportsAudio(dialect, { format, sampleRate })) {

@@ -1,14 +1,7 @@
+import { FIRST, LAST, SANDBOX, sandboxNumber } from '../carriers/sandbox-stock.js'
 import type { Db, Trx } from '../db/database.js'
 import type { NumberRow } from '../db/tables/calling.js'
 import { insertNumber } from './store.js'
-
-/*
- * Sandbox numbers are +919000000100 to +919000009999. The simulated persons have +919000000001 to
- * +919000000013 in the same block.
- */
-const FIRST = 100
-const LAST = 9_999
-const sandboxNumber = (index: number): string => `+91900000${String(index).padStart(4, '0')}`
 
 /** A number that never had an agent or a call is kept for its organization for this time (ms). */
 const UNUSED_KEPT_MS = 3_600_000
@@ -85,7 +78,7 @@ function insertSandboxNumber(
     environment: 'test',
     e164,
     label: 'Sandbox number',
-    provider: 'sandbox',
+    provider: SANDBOX,
     region: 'DL',
     numberType: 'mobile',
   } as const
@@ -99,7 +92,7 @@ async function releaseUnused(db: Db | Trx, now: number): Promise<string | null> 
       .selectFrom('numbers')
       .where('e164', '>=', sandboxNumber(FIRST))
       .where('e164', '<=', sandboxNumber(LAST))
-      .where('provider', '=', 'sandbox')
+      .where('provider', '=', SANDBOX)
       .where('releasedAt', 'is', null)
       .where('agentId', 'is', null)
       .where('mediaEndpoint', 'is', null)

@@ -73,15 +73,62 @@ export async function updateNumber(
   })
 }
 
-/** Returns an assigned number of any organization, or null if it is not assigned. */
-export async function findNumberByE164(db: Db | Trx, e164: string): Promise<NumberRow | null> {
+/** Switches inbound calls. Returns null if the number does not exist. */
+export async function setInboundSwitch(
+  trx: Trx,
+  owner: Owner,
+  id: string,
+  inbound: 'ready' | 'disabled',
+): Promise<NumberRow | null> {
+  const row = await trx
+    .updateTable('numbers')
+    .set({ inbound, inboundReason: null })
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('releasedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Provider of the numbers that customers bring on their own trunks. */
+export const IMPORTED = 'sip_trunk'
+
+/** Returns an assigned number of the sandbox or of a carrier, of any organization. Null if there is none. */
+export async function findCarrierNumber(db: Db | Trx, e164: string): Promise<NumberRow | null> {
   const row = await db
     .selectFrom('numbers')
     .selectAll()
     .where('e164', '=', e164)
+    .where('provider', '!=', IMPORTED)
     .where('releasedAt', 'is', null)
     .executeTakeFirst()
   return row ?? null
+}
+
+/**
+ * Returns an assigned number of an organization, or null. If it has the number from a carrier and on a trunk,
+ * `trunkId` decides.
+ */
+export async function findOwnNumber(
+  db: Db | Trx,
+  owner: Owner,
+  e164: string,
+  trunkId: string | null = null,
+): Promise<NumberRow | null> {
+  const rows = await assigned(db, owner).where('e164', '=', e164).orderBy('id').execute()
+  return rows.find((row) => row.sipTrunkId === trunkId) ?? rows[0] ?? null
+}
+
+/** Counts the numbers of a trunk, without released ones. */
+export async function countNumbers(db: Db | Trx, owner: Owner, trunkId: string): Promise<number> {
+  const row = await assigned(db, owner)
+    .clearSelect()
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('sipTrunkId', '=', trunkId)
+    .executeTakeFirstOrThrow()
+  return row.count
 }
 
 export interface NewNumber {
@@ -92,6 +139,10 @@ export interface NewNumber {
   readonly provider: string
   readonly region: string
   readonly numberType: string
+  /** Default: `regular`. */
+  readonly series?: string
+  /** Trunk of an imported number. */
+  readonly sipTrunkId?: string
 }
 
 /** Inserts an active number without costs. Returns null if the number is already assigned. */
@@ -100,8 +151,8 @@ export async function insertNumber(db: Db | Trx, number: NewNumber, now: number)
     .insertInto('numbers')
     .values({
       id: newId('num', now),
-      ...number,
       series: 'regular',
+      ...number,
       rentalPaise: 0,
       setupPaise: 0,
       renewalCycle: 'anniversary',
@@ -117,10 +168,26 @@ export async function insertNumber(db: Db | Trx, number: NewNumber, now: number)
       mediaEndpoint: null,
       createdAt: now,
     })
-    .onConflict((conflict) => conflict.column('e164').where('releasedAt', 'is', null).doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .executeTakeFirst()
   return row ?? null
+}
+
+/** Releases a number: it stays readable by its id. Returns false if it was released before. */
+export async function releaseNumber(trx: Trx, owner: Owner, id: string, now: number): Promise<boolean> {
+  const row = await trx
+    .updateTable('numbers')
+    .set({ releasedAt: now, status: 'released', agentId: null, mediaEndpoint: null })
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('releasedAt', 'is', null)
+    .returning('id')
+    .executeTakeFirst()
+  if (row === undefined) return false
+  await setSecretUses(trx, { type: 'number', id }, [])
+  return true
 }
 
 function owned(db: Db | Trx, owner: Owner) {

@@ -1,13 +1,12 @@
 import { isId } from '../../media/base/ids.js'
 import type { Log } from '../../media/base/log.js'
 import { liveBindingProblem } from '../agents/live-models.js'
-import { classifyNumber } from '../compliance/numbering.js'
 import type { FileTrunk } from '../config/trunk-file.js'
 import type { Trx } from '../db/database.js'
 import type { NumberRow } from '../db/tables/calling.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
-import { findNumberByE164, insertNumber } from '../numbers/store.js'
-import { setSecretUses } from '../secrets/store.js'
+import { findOwnNumber, releaseNumber } from '../numbers/store.js'
+import { importNumber } from './import-number.js'
 import { listTrunkNumbers } from './store.js'
 
 /** Error at a location in the trunk file. */
@@ -50,7 +49,7 @@ export async function loadNumbers(
     }
   }
   for (const number of before) {
-    if (!trunk.numbers.some(({ e164 }) => e164 === number.e164)) await release(trx, number, now)
+    if (!trunk.numbers.some(({ e164 }) => e164 === number.e164)) await releaseNumber(trx, row, number.id, now)
   }
 }
 
@@ -63,26 +62,9 @@ async function takeNumber(
   path: readonly PropertyKey[],
   now: number,
 ): Promise<NumberRow> {
-  const held = await findNumberByE164(trx, e164)
-  if (held?.organizationId === row.organizationId && held.environment === 'live') return held
-  const kind = classifyNumber(e164)
-  const landline = kind.kind !== 'subscriber' || kind.lineType !== 'mobile'
-  const inserted =
-    held === null
-      ? await insertNumber(
-          trx,
-          {
-            organizationId: row.organizationId,
-            environment: 'live',
-            e164,
-            label: label ?? row.name,
-            provider: 'sip_trunk',
-            region: 'IN',
-            numberType: landline ? 'landline' : 'mobile',
-          },
-          now,
-        )
-      : null
+  const held = await findOwnNumber(trx, row, e164, row.id)
+  if (held !== null) return held
+  const inserted = await importNumber(trx, row, { e164, label: label ?? row.name }, now)
   if (inserted === null)
     throw new TrunkFileError(path, 'the number already belongs to another organization or to the sandbox')
   return inserted
@@ -111,14 +93,7 @@ async function agentOf(
   return found.id
 }
 
-/** Releases all numbers of a trunk that is no longer in the file. */
+/** Releases all numbers of a trunk that is no longer in the file. There is no event and no refund. */
 export async function releaseNumbers(trx: Trx, trunk: SipTrunkRow, now: number): Promise<void> {
-  for (const number of await listTrunkNumbers(trx, trunk, trunk.id)) await release(trx, number, now)
-}
-
-/** Releases a number of the trunk file. There is no event and no refund. */
-async function release(trx: Trx, number: NumberRow, now: number): Promise<void> {
-  const change = { releasedAt: now, status: 'released', agentId: null, mediaEndpoint: null }
-  await trx.updateTable('numbers').set(change).where('id', '=', number.id).execute()
-  await setSecretUses(trx, { type: 'number', id: number.id }, [])
+  for (const { id } of await listTrunkNumbers(trx, trunk, trunk.id)) await releaseNumber(trx, trunk, id, now)
 }

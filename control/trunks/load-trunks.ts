@@ -6,7 +6,7 @@ import { type FileTrunk, invalidTrunkFile, type TrunkFile } from '../config/trun
 import type { Db, Trx } from '../db/database.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { loadNumbers, releaseNumbers, TrunkFileError } from './load-numbers.js'
-import { findOverlappingTrunk, insertTrunk, type TrunkChange, updateTrunk } from './store.js'
+import { findOverlap, insertTrunk, type TrunkChange, updateTrunk } from './store.js'
 import { sealPassword, type TrunkPassword, unsealPassword } from './trunk-passwords.js'
 
 export interface LoadTrunksOptions {
@@ -67,7 +67,7 @@ async function loadTrunk(
 ): Promise<SipTrunkRow> {
   const organizationId = await organizationOf(trx, trunk, path)
   const ranges = trunk.inbound.addresses
-  const overlap = await findOverlappingTrunk(trx, organizationId, ranges)
+  const overlap = await findOverlap(trx, { organizationId, environment: 'live' }, ranges)
   if (overlap !== null) {
     throw new TrunkFileError(
       [...path, 'inbound', 'addresses'],
@@ -97,6 +97,7 @@ async function loadTrunk(
             lastOutboundAt: null,
             lastProbe: null,
             source: 'file',
+            idempotencyId: null,
             createdAt: now,
             updatedAt: now,
             deletedAt: null,
@@ -139,6 +140,7 @@ async function updateIfChanged(
 function columnsOf(rootKey: RootKey, trunk: FileTrunk, id: string, existing: SipTrunkRow | null) {
   const { inbound, gateway } = trunk
   return {
+    carrier: trunk.carrier ?? null,
     callerIdPolicy: gateway?.callerIdPolicy ?? 'did',
     callerId: gateway?.callerId ?? null,
     codecs: JSON.stringify(trunk.codecs),

@@ -1,18 +1,24 @@
 import type { Clock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
+import type { Gateway } from '../../signalling/call/ports.js'
 import type { SipServer } from '../../signalling/sip/sip-port.js'
 import { type ProbeMethod, probeTrunk, type TrunkProbe } from '../../signalling/trunk/trunk-probe.js'
 import type { RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
+import type { Egress } from '../net/egress.js'
+import { hostProblem } from './outbound-host.js'
 import { storeProbe } from './store.js'
 import { probeTargetOf } from './trunk-route.js'
 
 export interface ProbeOptions {
   readonly db: Db
   readonly rootKey: RootKey
-  readonly sip: SipServer
+  readonly sip: Pick<SipServer, 'request'>
+  readonly egress: Pick<Egress, 'check'>
+  /** Answers for the trunks of the test environment. */
+  readonly sandboxGateway: Gateway
   readonly clock: Clock
   readonly log: Log
 }
@@ -68,12 +74,19 @@ export function testFileTrunks(options: ProbeOptions): { close(): void } {
 }
 
 async function probe(
-  { rootKey, sip, clock }: ProbeOptions,
+  { rootKey, sip, clock, egress, sandboxGateway }: ProbeOptions,
   trunk: SipTrunkRow,
   method: ProbeMethod,
 ): Promise<TrunkProbe> {
+  const unasked = (error: string): TrunkProbe => {
+    return { at: clock.wall(), ok: false, method, sipStatus: null, latencyMs: null, error }
+  }
   const target = probeTargetOf(trunk, rootKey)
-  if (target !== null) return probeTrunk({ sip, clock }, target, method)
-  const error = 'the trunk has no outbound host'
-  return { at: clock.wall(), ok: false, method, sipStatus: null, latencyMs: null, error }
+  if (target === null) return unasked('outboundHost is not set')
+  // Nothing of the test environment leaves this machine.
+  if (trunk.environment === 'test')
+    return probeTrunk({ sip, clock }, { ...target, ...sandboxGateway }, method)
+  const problem = trunk.source === 'api' ? await hostProblem(egress, trunk.organizationId, target.host) : null
+  if (problem !== null) return unasked(`outboundHost ${problem}`)
+  return probeTrunk({ sip, clock }, target, method)
 }

@@ -6,6 +6,9 @@ import type { RegistrationReport } from '../../signalling/trunk/registration.js'
 import { TrunkRegistrations } from '../../signalling/trunk/trunk-registrations.js'
 import type { RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
+import type { SipTrunkRow } from '../db/tables/trunks.js'
+import type { Egress } from '../net/egress.js'
+import { hostProblem } from './outbound-host.js'
 import { listRegisteringTrunks } from './store.js'
 import { registrationOf } from './trunk-route.js'
 
@@ -20,6 +23,7 @@ export interface RegistrationsOptions {
   readonly db: Db
   readonly rootKey: RootKey
   readonly sip: SipServer
+  readonly egress: Pick<Egress, 'check'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -29,7 +33,7 @@ const POLL_MS = 5_000
 
 /** Keeps trunks registered at their carriers, following changes in the database. */
 export function openRegistrations(options: RegistrationsOptions): Registrations {
-  const { db, rootKey, clock, log } = options
+  const { db, rootKey, egress, clock, log } = options
   const registrar = new TrunkRegistrations(options)
   let timer: Timer | null = null
   let closed = false
@@ -38,11 +42,20 @@ export function openRegistrations(options: RegistrationsOptions): Registrations 
   const poll = async (): Promise<void> => {
     try {
       const trunks = await listRegisteringTrunks(db)
-      if (!closed) registrar.sync(trunks.flatMap((trunk) => registrationOf(trunk, rootKey) ?? []))
+      const usable: SipTrunkRow[] = []
+      for (const trunk of trunks) if (await mayRegister(trunk)) usable.push(trunk)
+      if (!closed) registrar.sync(usable.flatMap((trunk) => registrationOf(trunk, rootKey) ?? []))
     } catch (error) {
       log.error({ error: errorText(error) }, 'registration.trunks_read_failed')
     }
     if (!closed) timer = clock.after(POLL_MS, startPoll)
+  }
+  /** The host of a customer is checked again before the first REGISTER to it. */
+  const mayRegister = async ({ id, source, organizationId, outboundHost: host }: SipTrunkRow) => {
+    if (source === 'file' || host === null || registrar.report(id) !== null) return true
+    const problem = await hostProblem(egress, organizationId, host)
+    if (problem !== null) log.warn({ trunkId: id, problem }, 'registration.host_refused')
+    return problem === null
   }
   const startPoll = (): void => {
     polling = poll()

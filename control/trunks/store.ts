@@ -1,6 +1,7 @@
 import type { Insertable } from 'kysely'
 import type { Cidr } from '../../signalling/trunk/cidr.js'
 import type { TrunkProbe } from '../../signalling/trunk/trunk-probe.js'
+import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { NumberRow } from '../db/tables/calling.js'
 import type { SipTrunkRow, TrunkTables } from '../db/tables/trunks.js'
@@ -8,12 +9,7 @@ import type { Owner } from '../numbers/store.js'
 
 /** Returns a trunk of one environment, or null if it does not exist or was deleted. */
 export async function findTrunk(db: Db | Trx, owner: Owner, id: string): Promise<SipTrunkRow | null> {
-  const row = await existing(db)
-    .where('id', '=', id)
-    .where('organizationId', '=', owner.organizationId)
-    .where('environment', '=', owner.environment)
-    .executeTakeFirst()
-  return row ?? null
+  return (await ownedBy(existing(db), owner).where('id', '=', id).executeTakeFirst()) ?? null
 }
 
 /** Returns the trunk of an authenticated caller, of any organization. */
@@ -74,26 +70,102 @@ export function listActiveTrunks(db: Db | Trx): Promise<SipTrunkRow[]> {
   return receiving(db).where('status', '=', 'active').orderBy('id').execute()
 }
 
-/** Returns a trunk of another organization that overlaps the ranges, with the overlapping range, or null. */
-export async function findOverlappingTrunk(
-  db: Db | Trx,
-  organizationId: string,
+/**
+ * Returns an overlap of the ranges with a trunk of another organization, or null. Until the end of the transaction no
+ * other transaction can look for overlaps or add ranges after it.
+ */
+export async function findOverlap(
+  trx: Trx,
+  owner: Owner,
   ranges: readonly Cidr[],
 ): Promise<{ readonly trunkId: string; readonly range: string } | null> {
+  if (ranges.length === 0) return null
+  await trx
+    .updateTable('sipTrunkRangeLock')
+    .set((eb) => ({ revision: eb('revision', '+', 1) }))
+    .execute()
   for (const { first, last, text } of ranges) {
-    const row = await db
+    const row = await trx
       .selectFrom('sipTrunkRanges')
       .innerJoin('sipTrunks', 'sipTrunks.id', 'sipTrunkRanges.trunkId')
       .select('sipTrunks.id')
       .where('sipTrunkRanges.first', '<=', last)
       .where('sipTrunkRanges.last', '>=', first)
       .where('sipTrunks.deletedAt', 'is', null)
-      .where('sipTrunks.organizationId', '!=', organizationId)
+      .where('sipTrunks.environment', '=', owner.environment)
+      .where('sipTrunks.organizationId', '!=', owner.organizationId)
       .limit(1)
       .executeTakeFirst()
     if (row !== undefined) return { trunkId: row.id, range: text }
   }
   return null
+}
+
+/** Returns a page of trunks, newest first. */
+export function listTrunks(db: Db, owner: Owner, page: PageRequest): Promise<Page<SipTrunkRow>> {
+  return newestFirst(ownedBy(existing(db), owner), page)
+}
+
+/** Returns the operator's active trunk for the numbers of a carrier, or null. */
+export async function findCarrierTrunk(db: Db | Trx, provider: string): Promise<SipTrunkRow | null> {
+  const row = await receiving(db)
+    .where('carrier', '=', provider)
+    .where('source', '=', 'file')
+    .where('status', '=', 'active')
+    .orderBy('id')
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Returns the trunk that an idempotent request made, or null. */
+export async function findMadeTrunk(
+  db: Db | Trx,
+  owner: Owner,
+  idempotencyId: string,
+): Promise<SipTrunkRow | null> {
+  const row = await ownedBy(existing(db), owner).where('idempotencyId', '=', idempotencyId).executeTakeFirst()
+  return row ?? null
+}
+
+/** Reads a trunk and locks it until the end of the transaction, so that concurrent changes wait. */
+export async function lockTrunk(
+  trx: Trx,
+  owner: Owner,
+  id: string,
+  now: number,
+): Promise<SipTrunkRow | null> {
+  const row = await trx
+    .updateTable('sipTrunks')
+    .set({ updatedAt: now })
+    .where('id', '=', id)
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('deletedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Returns a trunk of any organization, for staff. */
+export async function findAnyTrunk(db: Db | Trx, id: string): Promise<SipTrunkRow | null> {
+  return (await existing(db).where('id', '=', id).executeTakeFirst()) ?? null
+}
+
+/** Returns the trunk of `trunkIds` on which a number arrives, or null. */
+export async function trunkOfNumber(
+  db: Db | Trx,
+  trunkIds: readonly string[],
+  e164: string,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('numbers')
+    .select('sipTrunkId')
+    .where('e164', '=', e164)
+    .where('sipTrunkId', 'in', [...trunkIds])
+    .where('releasedAt', 'is', null)
+    .orderBy('sipTrunkId')
+    .executeTakeFirst()
+  return row?.sipTrunkId ?? null
 }
 
 /** Inserts a trunk. Returns null if the user name is taken. `ranges` must match `ipAcl`. */
@@ -203,6 +275,10 @@ async function insertRanges(trx: Trx, trunkId: string, ranges: readonly Cidr[]):
 
 function existing(db: Db | Trx) {
   return db.selectFrom('sipTrunks').selectAll().where('deletedAt', 'is', null)
+}
+
+function ownedBy(query: ReturnType<typeof existing>, owner: Owner) {
+  return query.where('organizationId', '=', owner.organizationId).where('environment', '=', owner.environment)
 }
 
 /** Trunks of the test environment are simulated and receive no calls. */

@@ -4,9 +4,14 @@ import { addressKey, coveringPrefix } from '../../signalling/trunk/cidr.js'
 import type { RootKey } from '../base/root-key.js'
 import { dialledToE164 } from '../compliance/numbering.js'
 import type { Db } from '../db/database.js'
-import { findNumberByE164 } from '../numbers/store.js'
 import { cachedRead } from './cached-read.js'
-import { findInboundTrunk, findTrunkByUsername, listCallerRanges, listRealms } from './store.js'
+import {
+  findInboundTrunk,
+  findTrunkByUsername,
+  listCallerRanges,
+  listRealms,
+  trunkOfNumber,
+} from './store.js'
 import { inboundTrunkOf } from './trunk-route.js'
 
 /** Cache time of address lists and realms (ms). Passwords are not cached. */
@@ -27,8 +32,8 @@ export function openTrunkCallers(db: Db, rootKey: RootKey, clock: Pick<Clock, 'n
       if (covering.some((range) => range.trunkId !== trunkId)) {
         // A PBX may have several trunks. The dialled number determines which one is used.
         const e164 = dialledToE164(dialled)
-        const number = e164 === null ? null : await findNumberByE164(db, e164)
-        trunkId = covering.find((range) => range.trunkId === number?.sipTrunkId)?.trunkId ?? trunkId
+        const ids = covering.map((range) => range.trunkId)
+        trunkId = (e164 === null ? null : await trunkOfNumber(db, ids, e164)) ?? trunkId
       }
       const trunk = await findInboundTrunk(db, trunkId)
       if (trunk === null || trunk.inboundAuth === 'digest') return null

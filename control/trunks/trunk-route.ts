@@ -25,6 +25,11 @@ export function codecsOf(trunk: SipTrunkRow): readonly CodecName[] {
   return codecs.length > 0 ? codecs : G711_CODECS
 }
 
+/** Returns the additional headers of every INVITE. */
+export function headersOf(trunk: SipTrunkRow): Record<string, string> {
+  return StringMap.parse(JSON.parse(trunk.customHeaders))
+}
+
 export function rangesOf(trunk: SipTrunkRow): Cidr[] {
   return Strings.parse(JSON.parse(trunk.ipAcl)).flatMap((text) => parseCidr(text) ?? [])
 }
@@ -53,7 +58,7 @@ export function gatewayOf(trunk: SipTrunkRow, rootKey: RootKey): (Gateway & { tr
       callerIdPolicy: trunk.callerIdPolicy,
       callerId: trunk.callerId ?? trunk.outboundAuthUsername,
       fromDomain: trunk.outboundDomain,
-      headers: StringMap.parse(JSON.parse(trunk.customHeaders)),
+      headers: headersOf(trunk),
       credentials: credentialsOf(trunk, rootKey),
     },
   }

@@ -14,14 +14,7 @@ import { openAdmission } from '../calls/placement/admission.js'
 import { parseTrunkFile, readTrunkFile } from '../config/trunk-file.js'
 import { loadTrunks } from './load-trunks.js'
 import { originationRefusal } from './origination.js'
-import {
-  findOverlappingTrunk,
-  findTrunk,
-  listTrunkNumbers,
-  recordTrunkUse,
-  storeProbe,
-  updateTrunk,
-} from './store.js'
+import { findOverlap, findTrunk, listTrunkNumbers, recordTrunkUse, storeProbe, updateTrunk } from './store.js'
 import { LIST_CACHE_MS, openTrunkCallers } from './trunk-callers.js'
 import { gatewayOf, registrationOf } from './trunk-route.js'
 
@@ -170,15 +163,7 @@ function tools(calling: TestCalling) {
     load,
     callers: openTrunkCallers(db, rootKey, clock),
     owner: { ...calling.owner, environment: 'live' as const },
-    directory: openAdmission({
-      db,
-      clock,
-      log: silentLog,
-      nodeId: deps.nodeId,
-      folder,
-      providers: deps.settings.providers,
-      rootKey,
-    }),
+    directory: openAdmission({ ...deps, log: silentLog, folder, providers: deps.settings.providers }),
     trunk: async () => {
       const row = await db.selectFrom('sipTrunks').selectAll().executeTakeFirstOrThrow()
       return row
@@ -353,13 +338,13 @@ await onEachDialect(t, async (t, open) => {
     calling.clock.advance(LIST_CACHE_MS)
     t.equal(await nameOf('203.0.113.5'), 'wide', 'and the lists follow within a second')
     await it.load({ trunks: [plain, inner, twin, digest] })
-    t.match(await findOverlappingTrunk(it.db, 'org_other', ranges('203.0.113.7')), { range: '203.0.113.7' })
-    t.equal(await findOverlappingTrunk(it.db, 'org_other', ranges('204.0.0.0/8')), null)
-    t.equal(
-      await findOverlappingTrunk(it.db, it.owner.organizationId, ranges('203.0.113.7')),
-      null,
-      'its own may overlap',
-    )
+    const overlap = (organizationId: string, range: string) =>
+      it.db
+        .transaction()
+        .execute((trx) => findOverlap(trx, { organizationId, environment: 'live' }, ranges(range)))
+    t.match(await overlap('org_other', '203.0.113.7'), { range: '203.0.113.7' })
+    t.equal(await overlap('org_other', '204.0.0.0/8'), null)
+    t.equal(await overlap(it.owner.organizationId, '203.0.113.7'), null, 'its own may overlap')
     await calling.close()
   })
 
@@ -401,7 +386,7 @@ await onEachDialect(t, async (t, open) => {
     t.match(await admit({ to: '+911140009999' }), {
       admit: false,
       sip: 403,
-      headers: { 'X-Svc-Code': 'compliance_incomplete' },
+      headers: { 'X-Svc-Code': 'caller_id_not_allowed' },
     })
     t.match(await admit({ to: '18001234567' }), { admit: false, sip: 404 }, 'nothing that may be dialled')
 

@@ -1,0 +1,105 @@
+/*
+ * The port to carriers that sell numbers. Each adapter speaks the API of one carrier. Nothing above it knows a
+ * carrier's names, prices as text, or error codes.
+ */
+
+export type NumberType = 'landline' | 'mobile' | 'tollfree'
+export type RenewalCycle = 'anniversary' | 'calendar_month'
+
+/** A number that a carrier sells now. */
+export interface Offer {
+  readonly e164: string
+  readonly provider: string
+  /** Code of the telecom circle, or `IN` if the carrier does not say. */
+  readonly region: string
+  readonly numberType: NumberType
+  readonly setupPaise: number
+  /** Price of a month. */
+  readonly rentalPaise: number
+  readonly renewalCycle: RenewalCycle
+}
+
+export interface OfferFilters {
+  readonly region: string | null
+  readonly numberType: NumberType | null
+  /** Digits that the number contains. */
+  readonly contains: string | null
+}
+
+export interface CarrierRegion {
+  readonly code: string
+  readonly name: string
+  readonly numberTypes: readonly NumberType[]
+}
+
+export type CarrierFailureCode =
+  | 'number_unavailable'
+  | 'provider_quota_exhausted'
+  | 'provider_rejected'
+  | 'compliance_incomplete'
+  | 'provider_unavailable'
+
+export interface CarrierFailure {
+  readonly ok: false
+  readonly code: CarrierFailureCode
+  /** Short reason without secrets, for the API and the log. */
+  readonly reason: string
+  /** Time after which the carrier wants to be asked again (s). Null if it names none. */
+  readonly retryAfterSeconds: number | null
+  /** True if the request may have taken effect. */
+  readonly unknown: boolean
+}
+
+export type CarrierResult<T> = { readonly ok: true; readonly value: T } | CarrierFailure
+
+/** What identifies a purchase at the carrier. */
+export interface Order {
+  readonly e164: string
+  /** Id of the number on our side, for carriers that store one. */
+  readonly reference: string
+}
+
+/** A number in the account of the service. */
+export interface OwnedNumber {
+  readonly e164: string
+  /** Id of the number at the carrier. Null if the carrier knows it by its digits. */
+  readonly carrierNumberId: string | null
+}
+
+export interface Carrier {
+  /** Identifier in the API, for example `vobiz`. */
+  readonly provider: string
+  readonly label: string
+  readonly environment: 'test' | 'live'
+  readonly regions: readonly CarrierRegion[]
+  /** Returns up to 500 regular numbers for sale, in any order. */
+  search(filters: OfferFilters, signal: AbortSignal): Promise<CarrierResult<readonly Offer[]>>
+  /** Returns the offer of one number with its price of now, or null if it is not for sale. */
+  quote(e164: string, signal: AbortSignal): Promise<CarrierResult<Offer | null>>
+  /** Buys a number. Call it once for each order: no carrier recognises a repetition. */
+  buy(order: Order, signal: AbortSignal): Promise<CarrierResult<OwnedNumber>>
+  /** Looks an order up in the carrier's own list. `askedAt` is the time of `buy` (Unix ms). */
+  findOwned(order: Order, askedAt: number, signal: AbortSignal): Promise<CarrierResult<OwnedNumber | null>>
+  /** Routes the calls of a number to the service, and reads the routing back. */
+  route(number: OwnedNumber, signal: AbortSignal): Promise<CarrierResult<null>>
+  /** Gives a number back. A number that is gone already counts as released. */
+  release(number: OwnedNumber, signal: AbortSignal): Promise<CarrierResult<null>>
+}
+
+export function ok<T>(value: T): CarrierResult<T> {
+  return { ok: true, value }
+}
+
+export function failed(
+  code: CarrierFailureCode,
+  reason: string,
+  more: { readonly retryAfterSeconds?: number | null; readonly unknown?: boolean } = {},
+): CarrierFailure {
+  return {
+    ok: false,
+    code,
+    reason,
+    retryAfterSeconds: more.retryAfterSeconds ?? null,
+    unknown: more.unknown ?? false,
+  }
+}

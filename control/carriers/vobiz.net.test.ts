@@ -1,0 +1,215 @@
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { type FakeVobiz, type Mishap, openFakeVobiz } from '../../fixtures/carriers/fake-vobiz.js'
+import type { CarrierResult } from './carrier.js'
+import { paiseOf } from './carrier-http.js'
+import { vobizCarrier } from './vobiz.js'
+
+const NOW = Date.UTC(2026, 9, 1, 6)
+const E164 = '+918047100001'
+const ORDER = { e164: E164, reference: 'num_1' }
+const ALL = { region: null, numberType: null, contains: null }
+
+async function open(t: Test) {
+  const fake = await openFakeVobiz(() => NOW)
+  t.teardown(() => fake.close())
+  const carrier = vobizCarrier({
+    url: fake.url,
+    authId: 'MA_FAKE01',
+    authToken: 'token',
+    inboundTrunk: '9e-trunk',
+  })
+  return { fake, carrier, signal: new AbortController().signal }
+}
+
+/** Gives the purchase request, and only it, a mishap. */
+function atPurchase(fake: FakeVobiz, mishap: Mishap): void {
+  fake.mishap = ({ method, path }) =>
+    method === 'POST' && path.endsWith('purchase-from-inventory') ? mishap : null
+}
+
+t.test('prices become paise without floating point', async (t) => {
+  const rows: readonly [unknown, number | null][] = [
+    [100, 10_000],
+    [499.99, 49_999],
+    ['499.000000', 49_900],
+    ['0.1', 10],
+    ['1.001', 101],
+    [0, 0],
+    [-1, null],
+    ['1e3', null],
+    [1e21, null],
+    [Number.NaN, null],
+    ['', null],
+    [null, null],
+    [{}, null],
+  ]
+  for (const [price, paise] of rows) t.equal(paiseOf(price), paise, String(price))
+})
+
+t.test('offers: pages, and only numbers that may be sold', async (t) => {
+  const { fake, carrier, signal } = await open(t)
+  for (let index = 0; index < 150; index++) {
+    const e164 = `+9180471${String(index).padStart(5, '0')}`
+    fake.stock.set(e164, { e164, monthly_fee: 500 + index })
+  }
+  const unsold: readonly [string, object][] = [
+    ['+911401234567', {}],
+    ['+919212345678', {}],
+    ['+918047199991', { is_blocked: true }],
+    ['+918047199992', { is_trial_number: true }],
+    ['+918047199993', { aadhaar_verification_required: true }],
+    ['+918047199994', { minimum_commitment_months: 3 }],
+    ['+918047199995', { currency: 'USD' }],
+    ['+918047199996', { setup_fee: null }],
+    ['12345', {}],
+  ]
+  for (const [e164, more] of unsold) fake.stock.set(e164, { e164, monthly_fee: 1, more: { ...more } })
+  const found = await carrier.search(ALL, signal)
+  if (!found.ok) throw new Error(found.reason)
+  t.equal(found.value.length, 150)
+  t.match(found.value[0], { region: 'KA', numberType: 'landline', setupPaise: 10_000, rentalPaise: 50_000 })
+  t.same(await carrier.search({ ...ALL, region: 'TN' }, signal), { ok: true, value: [] })
+  t.match(await carrier.quote('+918047100007', signal), { value: { rentalPaise: 50_700 } })
+  t.match(await carrier.quote('+918047199991', signal), { value: null })
+})
+
+t.test('a number is bought, found, routed and given back', async (t) => {
+  const { fake, carrier, signal } = await open(t)
+  fake.stock.set(E164, { e164: E164, monthly_fee: 500 })
+  t.same(await carrier.findOwned(ORDER, NOW, signal), { ok: true, value: null })
+  t.match(await carrier.buy(ORDER, signal), { ok: true, value: { e164: E164 } })
+  t.same(fake.orders, [{ e164: E164, currency: 'INR' }])
+  t.match(await carrier.findOwned(ORDER, NOW, signal), { value: { e164: E164 } })
+  t.match(
+    await carrier.findOwned(ORDER, NOW + 3_600_000, signal),
+    { value: null },
+    'bought by an earlier order',
+  )
+  const number = { e164: E164, carrierNumberId: null }
+  t.same(await carrier.route(number, signal), { ok: true, value: null })
+  t.equal(fake.owned.get(E164)?.trunk_group_id, '9e-trunk')
+  t.match(await carrier.buy(ORDER, signal), { ok: false, code: 'number_unavailable', unknown: false })
+  t.same(await carrier.release(number, signal), { ok: true, value: null })
+  t.match(await carrier.findOwned(ORDER, NOW, signal), { value: null })
+  t.same(await carrier.release({ e164: '+918047100009', carrierNumberId: null }, signal), {
+    ok: true,
+    value: null,
+  })
+})
+
+t.test('documented errors of a purchase', async (t) => {
+  const { fake, carrier, signal } = await open(t)
+  const rows: readonly [status: number, body: string, expected: object, headers?: Record<string, string>][] =
+    [
+      [
+        500,
+        '{"error":"internal_server_error","message":"failed to purchase number"}',
+        { code: 'provider_unavailable', unknown: true },
+      ],
+      [503, '<html>', { code: 'provider_unavailable', unknown: true }],
+      [
+        429,
+        '{"error":"limit"}',
+        { code: 'provider_quota_exhausted', unknown: false, retryAfterSeconds: 2 },
+        { 'retry-after': '2' },
+      ],
+      [
+        400,
+        '{"status":"error","error":{"code":"x","message":"bad number"}}',
+        { code: 'provider_rejected', reason: 'bad number' },
+      ],
+      [422, '{"message":"KYC is not approved"}', { code: 'compliance_incomplete' }],
+      [401, '{}', { code: 'provider_unavailable', unknown: false }],
+      [302, '', { code: 'provider_unavailable', unknown: true }],
+      [200, '<html>welcome</html>', { code: 'provider_unavailable', unknown: true }],
+      [200, '{"number":{"e164":"+910000000000"}}', { code: 'provider_unavailable', unknown: true }],
+      [200, '{"error":"sold out"}', { code: 'provider_unavailable', unknown: true }],
+    ]
+  for (const [status, body, expected, headers = {}] of rows) {
+    atPurchase(fake, { kind: 'answer', status, body, headers })
+    t.match(await carrier.buy(ORDER, signal), { ok: false, ...expected }, `${status} ${body}`)
+  }
+})
+
+t.test('a lost answer leaves the outcome open, and the list tells it', async (t) => {
+  for (const effect of [true, false]) {
+    const { fake, carrier, signal } = await open(t)
+    fake.stock.set(E164, { e164: E164, monthly_fee: 500 })
+    atPurchase(fake, { kind: 'cut', effect })
+    t.match(await carrier.buy(ORDER, signal), { ok: false, code: 'provider_unavailable', unknown: true })
+    t.match(await carrier.findOwned(ORDER, NOW, signal), { value: effect ? { e164: E164 } : null })
+  }
+  const { fake, carrier } = await open(t)
+  atPurchase(fake, { kind: 'hang', effect: true })
+  const abort = new AbortController()
+  fake.stock.set(E164, { e164: E164, monthly_fee: 500 })
+  const buying = carrier.buy(ORDER, abort.signal)
+  while (fake.orders.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  abort.abort()
+  t.match(await buying, { ok: false, unknown: true })
+})
+
+t.test('any answer: no crash, and a purchase without proof is never a success', async (t) => {
+  const { fake, carrier, signal } = await open(t)
+  const word = fc.constantFrom(
+    'items',
+    'number',
+    'e164',
+    'message',
+    'error',
+    'status',
+    'active',
+    E164,
+    'purchased_at',
+    'INR',
+  )
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      word,
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(tie('value'), { maxLength: 3 }),
+      tie('object'),
+    ),
+    object: fc.dictionary(word, tie('value'), { maxKeys: 5 }),
+  }))
+  const answer = fc.record({
+    status: fc.constantFrom(200, 201, 202, 204, 301, 400, 404, 409, 422, 429, 500, 502),
+    body: fc.oneof(
+      value.map((json) => JSON.stringify(json)),
+      fc.string(),
+      fc.constant('<html><body>Bad gateway</body></html>'),
+    ),
+  })
+  await fc.assert(
+    fc.asyncProperty(answer, async ({ status, body }) => {
+      const text = status === 204 ? '' : body
+      fake.mishap = () => ({ kind: 'answer', status, body: text })
+      const number = { e164: E164, carrierNumberId: null }
+      const results: readonly CarrierResult<unknown>[] = await Promise.all([
+        carrier.search(ALL, signal),
+        carrier.quote(E164, signal),
+        carrier.findOwned(ORDER, NOW, signal),
+        carrier.route(number, signal),
+        carrier.release(number, signal),
+      ])
+      if (!results.every(({ ok }) => typeof ok === 'boolean')) return false
+      const bought = await carrier.buy(ORDER, signal)
+      const named = (JSON.stringify(safely(text)) ?? '').includes(`"number":{`) && text.includes(E164)
+      // Nothing was bought, so that a refusal may be final only if the carrier said so with a 4xx.
+      return bought.ok ? named : bought.unknown || (status >= 400 && status < 500)
+    }),
+    { numRuns: 150 },
+  )
+})
+
+function safely(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,42 @@
+/*
+ * What happens next with a purchase whose outcome is not known. The carrier is asked to sell once at most; after that
+ * only its own list counts.
+ */
+
+export interface OpenPurchase {
+  /** Time at which the carrier was asked to sell (Unix ms). Null if it was not asked. */
+  readonly askedAt: number | null
+  readonly createdAt: number
+}
+
+/** What the carrier's list says: the number is there, is not there, or the list cannot be read. */
+export type Finding = 'owned' | 'absent' | 'unreadable'
+
+export type PurchaseStep =
+  | { readonly type: 'activate' }
+  | { readonly type: 'fail' }
+  | { readonly type: 'wait'; readonly until: number }
+
+/** Times of the look-ups after the request to the carrier (ms). */
+const LOOK_UPS = [5_000, 30_000, 120_000] as const
+const LAST_LOOK_UP = 120_000
+/** A purchase whose client went away before the carrier was asked ends after this time (ms). */
+const ABANDONED_MS = 60_000
+/** An unreadable list is read again after this time (ms). */
+const REREAD_MS = 60_000
+
+/** Returns the next step of a purchase that is pending at `now`. */
+export function nextStep(purchase: OpenPurchase, finding: Finding, now: number): PurchaseStep {
+  const { askedAt, createdAt } = purchase
+  if (askedAt === null) {
+    const until = createdAt + ABANDONED_MS
+    return now >= until ? { type: 'fail' } : { type: 'wait', until }
+  }
+  if (finding === 'owned') return { type: 'activate' }
+  const next = LOOK_UPS.map((after) => askedAt + after).find((at) => at > now)
+  if (next !== undefined) return { type: 'wait', until: next }
+  // The list must have been read after the last moment at which the carrier could still have sold.
+  return finding === 'absent' && now >= askedAt + LAST_LOOK_UP
+    ? { type: 'fail' }
+    : { type: 'wait', until: now + REREAD_MS }
+}

@@ -1,0 +1,117 @@
+import { recordAudit } from '../api/audit.js'
+import type { Deps } from '../api/deps.js'
+import type { Trx } from '../db/database.js'
+import type { NumberRow } from '../db/tables/calling.js'
+import { insertEvent } from '../events/store.js'
+import type { JobHandler } from '../jobs/runner.js'
+import { addJobs } from '../jobs/store.js'
+import { payRental } from '../wallet/rental.js'
+import { giveBack } from './release.js'
+import { renewalAfter } from './rental-dates.js'
+
+/*
+ * Monthly rental of live numbers. Each month is paid when it begins. While the wallet does not cover it, every run of
+ * the job tries again, so that a top-up pays within minutes; after a week the number is released.
+ */
+
+const KIND = 'number-rental'
+const EVERY_MS = 5 * 60_000
+const GRACE_MS = 7 * 86_400_000
+const BATCH = 200
+
+type RenewalDeps = Pick<Deps, 'db' | 'clock' | 'log'>
+
+/** Adds the job that renews numbers. */
+export async function scheduleRenewals(db: Deps['db'], now: number): Promise<void> {
+  await addJobs(db, [{ id: KIND, kind: KIND, dueAt: now }], now)
+}
+
+export function renewalHandler(deps: RenewalDeps): JobHandler {
+  return {
+    kind: KIND,
+    concurrency: 1,
+    async run() {
+      await renewNumbers(deps)
+      return async () => deps.clock.wall() + EVERY_MS
+    },
+  }
+}
+
+/** Renews all numbers that are due. A number that is several months behind pays them one after the other. */
+export async function renewNumbers({ db, clock, log }: RenewalDeps): Promise<void> {
+  const now = clock.wall()
+  for (let after = ''; ; ) {
+    const due = await db
+      .selectFrom('numbers')
+      .selectAll()
+      .where('nextRentalAt', '<=', now)
+      .where('releasedAt', 'is', null)
+      .where('status', '=', 'active')
+      .where('environment', '=', 'live')
+      .where('id', '>', after)
+      .orderBy('id')
+      .limit(BATCH)
+      .execute()
+    for (const number of due) {
+      let outcome: RenewalOutcome = 'paid'
+      while (outcome === 'paid') {
+        outcome = await db.transaction().execute((trx) => renew(trx, number.id, now))
+        log.info({ numberId: number.id, outcome }, 'number.renewal')
+      }
+    }
+    const last = due.at(-1)
+    if (last === undefined || due.length < BATCH) return
+    after = last.id
+  }
+}
+
+/** `settled`: nothing is due. */
+type RenewalOutcome = 'paid' | 'unpaid' | 'released' | 'settled'
+
+async function renew(trx: Trx, id: string, now: number): Promise<RenewalOutcome> {
+  // An update that changes nothing locks the row, so that two processes do not renew it together.
+  const number = await trx
+    .updateTable('numbers')
+    .set((eb) => ({ nextRentalAt: eb.ref('nextRentalAt') }))
+    .where('id', '=', id)
+    .where('nextRentalAt', '<=', now)
+    .where('releasedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  if (number === undefined || number.nextRentalAt === null) return 'settled'
+  const { organizationId, e164, nextRentalAt: startsAt, rentalPaise: amountPaise } = number
+  const overdue = number.releaseAt !== null && now >= number.releaseAt
+  const paid =
+    !overdue && (await payRental(trx, organizationId, { numberId: id, e164, startsAt, amountPaise }, now))
+  if (paid) {
+    const cycle = number.renewalCycle === 'calendar_month' ? 'calendar_month' : 'anniversary'
+    // The next date counts from the due date, not from the payment.
+    const nextRentalAt = renewalAfter(number.purchasedAt ?? startsAt, cycle, startsAt)
+    await trx.updateTable('numbers').set({ nextRentalAt, releaseAt: null }).where('id', '=', id).execute()
+    return 'paid'
+  }
+  if (overdue) {
+    await giveBack(trx, number, now)
+    await report(trx, number, 'number.released', now)
+    const note = { actor: null, action: 'number.released', subject: { type: 'number', id }, requestId: null }
+    await recordAudit(trx, { ...note, organizationId, reason: 'rental unpaid' }, now)
+    return 'released'
+  }
+  if (number.releaseAt !== null) return 'unpaid'
+  await trx
+    .updateTable('numbers')
+    .set({ releaseAt: startsAt + GRACE_MS })
+    .where('id', '=', id)
+    .execute()
+  await report(trx, number, 'number.renewal_due', now)
+  return 'unpaid'
+}
+
+async function report(
+  trx: Trx,
+  { id, organizationId, environment }: NumberRow,
+  type: 'number.renewal_due' | 'number.released',
+  now: number,
+): Promise<void> {
+  await insertEvent(trx, { organizationId, environment, type, subjects: { number: id } }, now)
+}
