@@ -1,0 +1,355 @@
+import { languageData } from '../../media/agent/language/language-data.js'
+import { asksForPerson } from '../../media/agent/language/person-request.js'
+import type { ServiceRefusal } from '../../media/agent/tools/service-tools.js'
+import type { LanguageModel } from '../../media/agent/vendor-ports.js'
+import { errorText } from '../../media/base/errors.js'
+import { newId } from '../../media/base/ids.js'
+import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/wire-format.js'
+import type { CallEvent } from '../../signalling/call/call-events.js'
+import type { CallControl, TransferHandler, TransferPlan } from '../../signalling/call/ports.js'
+import type { Deps, TransferAnswer, TransferAsked, TransferRequests } from '../api/deps.js'
+import { isRefusal } from '../api/problem.js'
+import { RATES } from '../billing/rating.js'
+import { recordingPath, recordingsFolder } from '../calls/lifecycle/settle.js'
+import { outboundRoute } from '../calls/placement/outbound-route.js'
+import { listSegments } from '../calls/store.js'
+import { type AttemptFacts, partName } from '../calls/transfers/store.js'
+import { clearDial } from '../compliance/clearance.js'
+import { dialledToE164 } from '../compliance/numbering.js'
+import type { CallRow, NumberRow } from '../db/tables/calling.js'
+import type { TransferAttemptRow } from '../db/tables/transfers.js'
+import { type Destination, statusOf, takesCalls } from '../destinations/store.js'
+import type { PresetHandlers } from '../tools/service-tools.js'
+import { modelBrief, plainBrief } from './brief.js'
+import { allDestinations, type TransferParty, transferParty } from './transfer-party.js'
+
+type DeskDeps = Pick<
+  Deps,
+  'db' | 'clock' | 'log' | 'rootKey' | 'egress' | 'permits' | 'settings' | 'sandboxGateway'
+> & {
+  /** Returns the language model that can write a brief for agents with this model; null when there is none. */
+  readonly model: (name: string) => LanguageModel | null
+  readonly calls: () => Pick<CallControl, 'transfer'>
+}
+
+/** Steps of an attempt as bots and PBXs hear of them. */
+const UPDATES: Readonly<Record<string, TransferUpdate['status']>> = {
+  ringing: 'ringing',
+  answered: 'answered',
+  bridged: 'completed',
+  missed: 'failed',
+  declined: 'failed',
+  failed: 'failed',
+  canceled: 'failed',
+}
+
+/**
+ * Decides on every request to hand a call to a person: of the model, of the caller by words or by a key, of the API, of a
+ * bot, and of a PBX by REFER. A refusal is an answer, never an error.
+ */
+export class TransferDesk implements TransferHandler, TransferRequests {
+  readonly #deps: DeskDeps
+  /** Receivers of the steps, by call. */
+  readonly #reports = new Map<
+    string,
+    { readonly id: string; readonly report: (update: TransferUpdate) => void }
+  >()
+
+  constructor(deps: DeskDeps) {
+    this.#deps = deps
+  }
+
+  /** Carries out the preset `transfer_call` of agents. */
+  readonly transferCall: NonNullable<PresetHandlers['transfer_call']> = async (callId, request) => {
+    const { destinationId, reason, note } = request
+    const answer = await this.ask(callId, {
+      trigger: 'model',
+      destination: destinationId,
+      handoff: null,
+      note: note === '' ? null : note,
+      reason: reason === '' ? null : reason,
+    })
+    if (answer.accepted) return { status: 'done' }
+    return { status: 'refused', refusal: answer.refusal ?? 'destination_not_allowed' }
+  }
+
+  request(callId: string, request: TransferRequest, report: (update: TransferUpdate) => void): void {
+    const { id, destination, destinationId, handoff, note, reason } = request
+    const wanted = { destination: destinationId ?? destination, handoff, note, reason }
+    this.ask(callId, { trigger: 'byo', ...wanted }, () => this.#reports.set(callId, { id, report }))
+      .then((answer) => {
+        if (answer.accepted) return
+        const code = answer.refusal ?? 'destination_not_allowed'
+        report({ id, status: 'rejected', code, message: `the transfer is refused: ${code}` })
+      })
+      .catch((error: unknown) => {
+        this.#deps.log.error({ callId, error: errorText(error) }, 'transfer.request_failed')
+        report({ id, status: 'rejected', code: 'internal', message: 'the transfer cannot be carried out' })
+      })
+  }
+
+  /** Takes every event of every call. */
+  onCallEvent(event: CallEvent): void {
+    const { callId } = event
+    switch (event.type) {
+      case 'dtmf':
+        this.#asked(callId, 'dtmf', ({ spec }) => spec.transfer.dtmfKey === event.digit)
+        return
+      case 'turn':
+        if (event.turn.speaker !== 'caller' || !asksForPerson(event.turn.text)) return
+        this.#asked(callId, 'model', ({ spec }) => spec.transfer.requestPhrases)
+        return
+      case 'transfer': {
+        const reporter = this.#reports.get(callId)
+        if (reporter === undefined) return
+        const { id, report } = reporter
+        const { status, outcome } = event
+        if (status === 'accepted') report({ id, status: 'accepted' })
+        const update = UPDATES[status]
+        if (update === undefined) return
+        report({ id, status: update, ...(outcome === null ? {} : { code: outcome }) })
+        return
+      }
+      case 'ended':
+        this.#reports.delete(callId)
+        return
+      default:
+    }
+  }
+
+  /** Starts a transfer that the caller asked for, by words or by a key, when the agent allows it. */
+  #asked(callId: string, trigger: 'model' | 'dtmf', allowed: (party: AgentParty) => boolean): void {
+    const reason =
+      trigger === 'dtmf' ? 'The caller pressed the key for a person.' : 'The caller asked for a person.'
+    const request = { trigger, destination: null, handoff: null, note: null, reason } as const
+    this.#ask(
+      callId,
+      request,
+      (party) => party.kind === 'agent' && allowed(party),
+      () => {},
+    ).catch((error: unknown) =>
+      this.#deps.log.error({ callId, error: errorText(error) }, 'transfer.request_failed'),
+    )
+  }
+
+  /** Decides on a request, and starts the transfer. `onStart` runs just before its first event. */
+  ask(callId: string, request: TransferAsked, onStart: () => void = () => {}): Promise<TransferAnswer> {
+    return this.#ask(callId, request, () => true, onStart)
+  }
+
+  async #ask(
+    callId: string,
+    request: TransferAsked,
+    allowed: (party: TransferParty) => boolean,
+    onStart: () => void,
+  ): Promise<TransferAnswer> {
+    const { db, clock, log } = this.#deps
+    const refused = (refusal: ServiceRefusal): TransferAnswer => {
+      log.info({ callId, trigger: request.trigger, refusal }, 'transfer.refused')
+      return { accepted: false, refusal }
+    }
+    const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
+    if (call === undefined || call.status !== 'in_progress') return refused('call_ending')
+    const number = await db
+      .selectFrom('numbers')
+      .selectAll()
+      .where('id', '=', call.numberId)
+      .executeTakeFirst()
+    const party = number === undefined ? null : await transferParty(this.#deps, call)
+    if (party === null || number === undefined || !allowed(party)) return refused('not_supported')
+    const destinations = await allDestinations(db, call)
+    const target = targetOf(party, destinations, request.destination)
+    if (target === null)
+      return request.destination === null
+        ? { accepted: false, refusal: null }
+        : refused('destination_not_allowed')
+    const status = statusOf(target.first)
+    if (status === 'disabled') return refused('destination_disabled')
+    if (status === 'pending') return refused('destination_not_verified')
+    if (!takesCalls(target.first.row, clock.wall())) return refused('outside_hours')
+    const { plan, attempt } = this.#plan({ call, number, party, target, request })
+    onStart()
+    const refusal = this.#deps.calls().transfer(callId, plan)
+    if (refusal !== null) return refused(refusal)
+    log.info(
+      { callId, transferId: attempt.id, trigger: request.trigger, mode: plan.mode },
+      'transfer.accepted',
+    )
+    return { accepted: true, attempt }
+  }
+
+  #plan({ call, number, party, target, request }: PlanInput): {
+    readonly plan: TransferPlan
+    readonly attempt: TransferAttemptRow
+  } {
+    const { clock, settings, model } = this.#deps
+    const { transfer, languages } = party.spec
+    const ownTrunk = number.sipTrunkId !== null
+    const handoff = ownTrunk ? 'warm' : (request.handoff ?? transfer.handoff)
+    const mode = handoff === 'warm' ? 'consult' : transfer.blindTransfers ? 'blind' : 'screened'
+    const now = clock.wall()
+    const byName = new Map<string, Destination>()
+    const facts = new Map<string, AttemptFacts>()
+    const briefs = new Map<string, string>()
+    const name = ({ row }: Destination, destination: Destination): string => {
+      const id = newId('xfr', now)
+      byName.set(id, destination)
+      facts.set(id, {
+        id,
+        destinationId: row.id,
+        label: row.label,
+        trigger: request.trigger,
+        reason: request.reason,
+        ratePaisePerMinute: ownTrunk ? RATES.personOverOwnTrunk : RATES.person,
+      })
+      return id
+    }
+    const first = name(target.first, target.first)
+    const fallback = target.fallback === null ? null : name(target.fallback, target.fallback)
+    const languageOf = (id: string): string => {
+      const wanted = byName.get(id)?.row.language ?? ''
+      return languages.includes(wanted) ? wanted : (languages[0] ?? 'en-IN')
+    }
+    const { lines } = party
+    for (const id of byName.keys())
+      briefs.set(id, plainBrief(languageOf(id), request.note ?? request.reason, []))
+    this.#writeBriefs(call, {
+      ids: [...byName.keys()],
+      note: request.note ?? request.reason,
+      languageOf,
+      model:
+        mode === 'consult' && party.kind === 'agent'
+          ? { name: party.spec.languageModel.model, of: model }
+          : null,
+      store: (id, brief) => briefs.set(id, brief),
+    })
+    const folder = recordingsFolder(settings.dataFolder)
+    const path = (id: string, part: 'human' | 'return') => recordingPath(folder, partName(call.id, id, part))
+    const plan: TransferPlan = {
+      mode,
+      destination: first,
+      fallback,
+      ringTimeoutMs: transfer.ringTimeoutSeconds * 1000,
+      announcement: lines ? transfer.preTransferLine : null,
+      waitLine: languageData(languages[0] ?? 'en-IN').transfer.waiting,
+      missLine: lines
+        ? (transfer.afterMissLine ?? languageData(languages[0] ?? 'en-IN').transfer.missed)
+        : null,
+      describe: (id) => ({ ...facts.get(id) }),
+      brief: (id) => ({ text: briefs.get(id) ?? '', keys: languageData(languageOf(id)).transfer.keys }),
+      recordTo:
+        number.recordCalls === 1
+          ? (id) => ({
+              human: transfer.recordHumanSegment ? path(id, 'human') : null,
+              back: path(id, 'return'),
+            })
+          : null,
+      clear: (id) => this.#clear(call, number, byName.get(id)),
+    }
+    const attempt: TransferAttemptRow = {
+      ...(facts.get(first) as AttemptFacts),
+      organizationId: call.organizationId,
+      environment: call.environment,
+      callId: call.id,
+      attempt: attemptsOf(call) + 1,
+      mode,
+      brief: null,
+      status: 'accepted',
+      outcome: null,
+      announced: 0,
+      requestedAt: now,
+      acceptedAt: null,
+      answeredAt: null,
+      bridgedAt: null,
+      endedAt: null,
+    }
+    return { plan, attempt }
+  }
+
+  /** Writes the briefs while the telephone rings; what is ready at the answer is said. */
+  #writeBriefs(call: CallRow, { ids, note, languageOf, model, store }: BriefInput): void {
+    const { db, clock, log } = this.#deps
+    listSegments(db, call.id)
+      .then(async (segments) => {
+        for (const id of ids) {
+          const language = languageOf(id)
+          store(id, plainBrief(language, note, segments))
+          const writer = model?.of(model.name) ?? null
+          if (model === null || writer === null) continue
+          const written = await modelBrief(writer, model.name, clock, { language, note, segments })
+          if (written === null) log.warn({ callId: call.id }, 'transfer.brief_failed')
+          else store(id, written)
+        }
+      })
+      .catch((error: unknown) =>
+        log.warn({ callId: call.id, error: errorText(error) }, 'transfer.brief_failed'),
+      )
+  }
+
+  /** Allows a dial to a destination that takes calls now. */
+  async #clear(call: CallRow, number: NumberRow, chosen: Destination | undefined) {
+    const { db, clock } = this.#deps
+    const now = clock.wall()
+    const destination = (await allDestinations(db, call)).find(({ row }) => row.id === chosen?.row.id)
+    if (destination === undefined || statusOf(destination) !== 'verified') return null
+    if (!takesCalls(destination.row, now)) return null
+    const route = await outboundRoute(this.#deps, number)
+    if (isRefusal(route)) return null
+    const { organizationId, environment, agentId, agentVersionId } = call
+    const gate = { to: destination.row.e164, environment, purpose: 'service', trigger: 'transfer' } as const
+    const clearance = await clearDial(
+      this.#deps,
+      { organizationId, callId: call.id, from: number.e164, gate, agentId, agentVersionId },
+      async () => {},
+    )
+    return clearance.cleared ? { permit: clearance.permit, gateway: route.gateway } : null
+  }
+}
+
+type AgentParty = Extract<TransferParty, { readonly kind: 'agent' }>
+
+interface Target {
+  readonly first: Destination
+  readonly fallback: Destination | null
+}
+
+interface PlanInput {
+  readonly call: CallRow
+  readonly number: NumberRow
+  readonly party: TransferParty
+  readonly target: Target
+  readonly request: TransferAsked
+}
+
+interface BriefInput {
+  readonly ids: readonly string[]
+  readonly note: string | null
+  readonly languageOf: (id: string) => string
+  readonly model: { readonly name: string; readonly of: DeskDeps['model'] } | null
+  readonly store: (id: string, brief: string) => void
+}
+
+/** Returns the destination that a request names by id, key or number, and its fallback. */
+function targetOf(
+  { kind, spec }: TransferParty,
+  destinations: readonly Destination[],
+  wanted: string | null,
+): Target | null {
+  const { transfer } = spec
+  const named = wanted ?? transfer.defaultDestinationId
+  if (named === null) return null
+  const e164 = dialledToE164(named.replace(/^(?:sips?|tel):/, '').replace(/@.*$/, ''))
+  const first = destinations.find(({ row }) => row.id === named || row.key === named || row.e164 === e164)
+  if (first === undefined) return null
+  // Any destination of the organization is open to its own bot.
+  if (kind === 'bot') return { first, fallback: null }
+  const listed = transfer.destinations.find(({ destinationId }) => destinationId === first.row.id)
+  if (listed === undefined) return null
+  const fallback = destinations.find(({ row }) => row.id === listed.fallbackDestinationId)
+  return { first, fallback: fallback ?? null }
+}
+
+/** Returns the number of attempts that a call made so far. */
+function attemptsOf({ transfer }: CallRow): number {
+  return transfer === null ? 0 : (JSON.parse(transfer) as { row: TransferAttemptRow }).row.attempt
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { pageOperation, withHeaders } from '../api/operation.js'
+import { refuse } from '../api/problem.js'
+import { openEnum, Timestamp, timestamp } from '../base/schemas.js'
+import { listSegments } from '../calls/store.js'
+import { HANDOFF_POLICY, handoffHtml } from './handoff-html.js'
+
+const Handoff = z.object({
+  destination: z.object({ label: z.string() }),
+  language: z.string(),
+  agentName: z.string().nullable(),
+  callerMasked: z.string(),
+  brief: z.string().nullable(),
+  transcript: z.array(
+    z.object({
+      role: openEnum('agent', 'caller', 'human_agent', 'tool', 'system'),
+      text: z.string(),
+      startMs: z.int(),
+    }),
+  ),
+  live: z.boolean(),
+  expiresAt: Timestamp,
+})
+
+/** Digits of the caller's number that the page shows. */
+const SHOWN_DIGITS = 3
+
+export const readHandoff = pageOperation({
+  id: 'readHandoff',
+  path: '/v1/handoff/:token',
+  tag: 'Transfers',
+  summary: 'Get the page for the person of a transfer',
+  description:
+    'What was said on the call so far, for 24 hours from the request. The address is in the events of the transfer. A browser gets a page that renews itself while the call lasts; programs get JSON.',
+  audience: 'address',
+  address: 'handoff',
+  params: z.object({ token: z.string().max(512) }),
+  query: z.strictObject({ lang: z.enum(['en', 'hi']).optional() }),
+  result: Handoff,
+  html: handoffHtml,
+  fails: ['not_found'],
+  run: async ({ query, actor, deps }) => {
+    const { db } = deps
+    const found = await db
+      .selectFrom('transferAttempts')
+      .innerJoin('calls', 'calls.id', 'transferAttempts.callId')
+      .leftJoin('agents', 'agents.id', 'calls.agentId')
+      .leftJoin('transferDestinations', 'transferDestinations.id', 'transferAttempts.destinationId')
+      .select(['transferAttempts.label', 'transferAttempts.brief', 'transferDestinations.language'])
+      .select(['calls.id', 'calls.direction', 'calls.fromNumber', 'calls.toNumber', 'calls.endedAt'])
+      .select('agents.name as agentName')
+      .where('transferAttempts.id', '=', actor.subject)
+      .executeTakeFirst()
+    if (found === undefined) return refuse('not_found', 'The transfer does not exist any more.')
+    const segments = await listSegments(db, found.id)
+    return withHeaders(
+      {
+        destination: { label: found.label },
+        language: query.lang ?? found.language ?? 'en-IN',
+        agentName: found.agentName,
+        callerMasked: masked(found.direction === 'inbound' ? found.fromNumber : found.toNumber),
+        brief: found.brief,
+        transcript: segments
+          .filter(({ role }) => role !== 'tool' && role !== 'system')
+          .map(({ role, text, startMs }) => ({ role, text, startMs: Math.round(startMs) })),
+        live: found.endedAt === null,
+        expiresAt: timestamp(actor.expiresAt),
+      },
+      { 'content-security-policy': HANDOFF_POLICY, 'x-robots-tag': 'noindex' },
+    )
+  },
+})
+
+/** Hides all characters of a number but the last ones. */
+function masked(number: string): string {
+  const shown = number.slice(-SHOWN_DIGITS)
+  return `${'•'.repeat(Math.max(0, number.length - shown.length))}${shown}`
+}

@@ -1,0 +1,56 @@
+import { type AgentSpec, PLAIN_SETTINGS } from '../../media/agent/agent-spec.js'
+import { readConfig } from '../agents/config.js'
+import { resolveVariables } from '../agents/placeholders.js'
+import { buildAgentSpec } from '../agents/spec.js'
+import type { Deps } from '../api/deps.js'
+import type { Db } from '../db/database.js'
+import type { CallRow } from '../db/tables/calling.js'
+import { type Destination, listDestinations, MAX_DESTINATIONS } from '../destinations/store.js'
+
+/** What the party on our side of a call has set for transfers. */
+export type TransferParty =
+  | { readonly kind: 'agent'; readonly spec: AgentSpec; readonly lines: true }
+  /** A bot speaks for itself. */
+  | { readonly kind: 'bot'; readonly spec: Pick<AgentSpec, 'languages' | 'transfer'>; readonly lines: false }
+
+/** Returns the party of a call, or null for a call that has none or whose agent is gone from the catalogue. */
+export async function transferParty(
+  { db, clock, settings }: Pick<Deps, 'db' | 'clock' | 'settings'>,
+  call: CallRow,
+): Promise<TransferParty | null> {
+  if (call.routingMode === 'byo_ws') {
+    return { kind: 'bot', lines: false, spec: { languages: ['en-IN'], transfer: PLAIN_SETTINGS.transfer } }
+  }
+  if (call.agentVersionId === null || call.agentId === null) return null
+  const found = await db
+    .selectFrom('agentVersions')
+    .innerJoin('agents', 'agents.id', 'agentVersions.agentId')
+    .select(['agentVersions.config', 'agents.name'])
+    .where('agentVersions.id', '=', call.agentVersionId)
+    .where('agentVersions.organizationId', '=', call.organizationId)
+    .executeTakeFirst()
+  if (found === undefined) return null
+  const config = readConfig(found.config)
+  const { values } = resolveVariables(config, JSON.parse(call.variables))
+  const spec = buildAgentSpec(
+    {
+      agentId: call.agentId,
+      agentVersionId: call.agentVersionId,
+      name: found.name,
+      config,
+      direction: call.direction,
+      from: call.fromNumber,
+      to: call.toNumber,
+      variables: values,
+      now: clock.wall(),
+    },
+    settings.providers,
+  )
+  return spec === null ? null : { kind: 'agent', spec, lines: true }
+}
+
+/** Returns all destinations of the organization of a call, with their verification in its environment. */
+export async function allDestinations(db: Db, call: CallRow): Promise<readonly Destination[]> {
+  const { items } = await listDestinations(db, call, { limit: MAX_DESTINATIONS, after: null })
+  return items
+}
