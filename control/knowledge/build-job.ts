@@ -1,0 +1,164 @@
+import { estimateTokens } from '../../media/agent/llm/context-window.js'
+import type { Clock } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import type { IndexedDocument } from '../../media/knowledge/passage-index.js'
+import type { Passage } from '../../media/knowledge/passages.js'
+import type { DocumentReader } from '../../workers/jobs/document-jobs.js'
+import type { Db } from '../db/database.js'
+import type { KnowledgeBuildRow } from '../db/tables/knowledge.js'
+import type { ClaimedJob, JobHandler } from '../jobs/runner.js'
+import type { ObjectStore } from '../objects/object-store.js'
+import { BUILD_JOB, type BuildResult, findOpenBuild, finishBuild, setProgress } from './build-store.js'
+import { updateDocument, uploadedDocuments } from './document-store.js'
+import { indexKey, passagesKey, readObject, writeObject } from './objects.js'
+import { INLINE_TOKENS } from './view.js'
+
+/** Attempts after faults of the service: a full disk, a database that is away, a process that was killed. */
+const ATTEMPTS = 8
+const MAX_PASSAGES = 50_000
+/** Builds at the same time in this process. The documents are read one after the other. */
+const CONCURRENCY = 2
+
+type Documents = Awaited<ReturnType<typeof uploadedDocuments>>
+
+export interface BuildDeps {
+  readonly db: Db
+  readonly objects: ObjectStore
+  readonly clock: Clock
+  readonly log: Log
+  readonly documents: DocumentReader
+}
+
+/**
+ * Returns the handler that builds knowledge bases. Each document is read once and its passages are stored; after a
+ * crash the job goes on with the rest. The index of a build is an object of its own, which serves when the last
+ * transaction says so.
+ */
+export function buildHandler(deps: BuildDeps): JobHandler {
+  const { db, clock, log } = deps
+  return {
+    kind: BUILD_JOB,
+    concurrency: CONCURRENCY,
+    laneLimit: () => 1,
+    async run(job) {
+      const build = await findOpenBuild(db, job.payload)
+      if (build === null) return async () => null
+      const result = await resultOf(deps, job, build)
+      if (result === null) {
+        return async () => null
+      }
+      const { status } = result
+      log.info({ build: build.id, status }, 'knowledge.built')
+      return async (trx) => {
+        await finishBuild(trx, build, result, clock.wall())
+        return null
+      }
+    },
+  }
+}
+
+/** Returns null when the base was deleted meanwhile. Throws faults that a repetition may remove. */
+async function resultOf(
+  deps: BuildDeps,
+  job: ClaimedJob,
+  build: KnowledgeBuildRow,
+): Promise<BuildResult | null> {
+  try {
+    return await buildOnce(deps, job, build)
+  } catch (error) {
+    if (job.attempts < ATTEMPTS || job.signal.aborted) throw error
+    deps.log.error({ build: build.id, error: errorText(error) }, 'knowledge.build_failed')
+    return { status: 'failed', error: 'The service could not build the knowledge base. Try again later.' }
+  }
+}
+
+async function buildOnce(
+  deps: BuildDeps,
+  job: ClaimedJob,
+  build: KnowledgeBuildRow,
+): Promise<BuildResult | null> {
+  const { organizationId, knowledgeBaseId } = build
+  const rows = await uploadedDocuments(deps.db, organizationId, knowledgeBaseId)
+  if (rows.length === 0) return { status: 'failed', error: 'The knowledge base has no documents.' }
+  const documents = await readDocuments(deps, job, build, rows)
+  const passages = documents.reduce((sum, document) => sum + document.passages.length, 0)
+  if (passages === 0) {
+    const error = 'None of the documents can be read. The error of each document says why.'
+    return { status: 'failed', error }
+  }
+  if (passages > MAX_PASSAGES) {
+    const error = `The documents have ${passages} passages; ${MAX_PASSAGES} are allowed. Delete documents.`
+    return { status: 'failed', error }
+  }
+  const index = await deps.documents.index(documents)
+  await writeObject(deps.objects, indexKey(knowledgeBaseId, build.id), index)
+  const text = wholeText(documents)
+  const compiledTokens = estimateTokens(text)
+  const inlineText = compiledTokens <= INLINE_TOKENS ? text : null
+  return { status: 'completed', chunkCount: passages, compiledTokens, inlineText }
+}
+
+/** Returns the readable documents with their passages. The others get the reason as their error. */
+async function readDocuments(
+  deps: BuildDeps,
+  job: ClaimedJob,
+  build: KnowledgeBuildRow,
+  rows: Documents,
+): Promise<IndexedDocument[]> {
+  const read: IndexedDocument[] = []
+  for (const [at, row] of rows.entries()) {
+    job.signal.throwIfAborted()
+    const outcome = await passagesOfDocument(deps, job, row)
+    await job.write(async (trx) => {
+      await updateDocument(
+        trx,
+        row,
+        typeof outcome === 'string'
+          ? { status: 'error', error: outcome, chunkCount: null, textKey: null }
+          : {
+              status: 'ready',
+              error: null,
+              chunkCount: outcome.length,
+              textKey: passagesKey(row.knowledgeBaseId, row.id),
+            },
+      )
+      await setProgress(trx, build.id, at + 1, rows.length)
+    })
+    if (typeof outcome !== 'string') read.push({ id: row.id, name: row.name, passages: outcome })
+  }
+  return read
+}
+
+/** Returns the passages of a document, or why it cannot be read. */
+async function passagesOfDocument(
+  deps: BuildDeps,
+  job: ClaimedJob,
+  row: Documents[number],
+): Promise<readonly Passage[] | string> {
+  const { objects } = deps
+  const key = passagesKey(row.knowledgeBaseId, row.id)
+  if (row.textKey === key) {
+    const stored = await readObject(objects, key)
+    if (stored !== null) return JSON.parse(stored.toString('utf8'))
+  }
+  await job.write((trx) => updateDocument(trx, row, { status: 'processing' }))
+  const bytes = row.key === null ? null : await readObject(objects, row.key)
+  if (bytes === null) return 'The file is missing. Upload it again.'
+  const outcome = await deps.documents.read(row.contentType, bytes)
+  if (outcome.kind === 'refused') return outcome.reason
+  await writeObject(objects, key, Buffer.from(JSON.stringify(outcome.passages)))
+  return outcome.passages
+}
+
+/** Returns the text of all documents as it stands in a prompt. */
+function wholeText(documents: readonly IndexedDocument[]): string {
+  return documents
+    .map(({ name, passages }) => {
+      const parts = passages.map(({ text, heading }, at) =>
+        heading === '' || heading === passages[at - 1]?.heading ? text : `${heading}\n${text}`,
+      )
+      return [`# ${name}`, ...parts].join('\n\n')
+    })
+    .join('\n\n')
+}
