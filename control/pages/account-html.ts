@@ -76,15 +76,16 @@ function issuesOf(refusal: Refusal): string[] {
   return issues.map(({ path, reason }: { path: string; reason: string }) => `${path}: ${reason}.`)
 }
 
-function htmlPage(title: string, content: string): string {
+/** Returns a page. `root` is the relative URL of the service's root, with a slash at its end. */
+export function htmlPage(title: string, content: string, root = ''): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <meta name="robots" content="noindex">
 <title>${escapeHtml(title)} - Parley</title>
-<link rel="icon" href="docs/assets/favicon-32x32.png">
-<link rel="stylesheet" href="account.css">
+<link rel="icon" href="${root}docs/assets/favicon-32x32.png">
+<link rel="stylesheet" href="${root}account.css">
 <main>
 <h1>${escapeHtml(title)}</h1>
 ${content}</main>

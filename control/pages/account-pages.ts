@@ -11,11 +11,11 @@ import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import type { Db } from '../db/database.js'
 import { admitAnyone } from '../http/admit.js'
 import type { Exchange } from '../http/exchange.js'
-import { isCleanText, readBytes } from '../http/json-body.js'
 import { sessionOrigins } from '../http/origins.js'
 import { validate } from '../http/validate.js'
 import { readMailToken } from '../mail/mail-tokens.js'
 import { ACCOUNT_STYLE, type FieldName, formPage, messagePage } from './account-html.js'
+import { readForm } from './form.js'
 
 /*
  * The pages that mails link to. They are plain forms without scripts. A GET shows the form and changes nothing,
@@ -90,8 +90,6 @@ const PAGES: readonly AccountPage[] = [
     done: 'You are a member of the organization. You can sign in now.',
   },
 ]
-
-const MAX_BODY = 16 * 1024
 
 /** No script, own style, forms to the service only. */
 const POLICY = [
@@ -179,18 +177,6 @@ async function runOperation(
     page: null,
     cookie: cookiesOf(exchange),
   })
-}
-
-async function readForm(exchange: Exchange): Promise<ReadonlyMap<string, string> | Refusal> {
-  const { request, response } = exchange
-  if (!/^application\/x-www-form-urlencoded *(;|$)/i.test(request.header('content-type') ?? ''))
-    return refuse('bad_request', 'The form was not sent as application/x-www-form-urlencoded.')
-  const bytes = await readBytes(request, response, MAX_BODY)
-  if (isRefusal(bytes)) return bytes
-  const values = new Map(new URLSearchParams(bytes.toString('utf8')))
-  return [...values.values()].every(isCleanText)
-    ? values
-    : refuse('bad_request', 'The form contains a NUL character.')
 }
 
 const PASSWORD_FIELDS: readonly FieldName[] = ['token', 'password']

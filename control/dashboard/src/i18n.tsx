@@ -1,0 +1,91 @@
+import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
+import { IntlProvider } from 'use-intl'
+import { en, type Messages } from './messages/en.js'
+
+export type Language = 'en' | 'hi'
+
+declare module 'use-intl' {
+  interface AppConfig {
+    Locale: Language
+    Messages: Messages
+  }
+}
+
+const STORED = 'parley-language'
+/** Law and business in India count in this time zone. */
+const TIME_ZONE = 'Asia/Kolkata'
+const LOCALES = { en: 'en-IN', hi: 'hi-IN' } as const
+
+const LanguageContext = createContext<{
+  readonly language: Language
+  readonly choose: (language: Language) => void
+}>({ language: 'en', choose: () => {} })
+
+export function useLanguage() {
+  return useContext(LanguageContext)
+}
+
+/** Returns the locale for numbers and dates. */
+export function useLocale(): string {
+  return LOCALES[useLanguage().language]
+}
+
+function initial(): Language {
+  const stored = localStorage.getItem(STORED)
+  if (stored === 'en' || stored === 'hi') return stored
+  return navigator.language.startsWith('hi') ? 'hi' : 'en'
+}
+
+/** Provides texts, numbers and times. The texts of other languages than English load when they are chosen. */
+export function LanguageProvider({ children }: { readonly children: ReactNode }) {
+  const [language, setLanguage] = useState(initial)
+  const [messages, setMessages] = useState<{ readonly language: Language; readonly texts: Messages }>({
+    language: 'en',
+    texts: en,
+  })
+  useEffect(() => {
+    document.documentElement.lang = language
+    let current = true
+    const load = language === 'en' ? Promise.resolve(en) : import('./messages/hi.js').then(({ hi }) => hi)
+    void load.then((texts) => {
+      if (current) setMessages({ language, texts })
+    })
+    return () => {
+      current = false
+    }
+  }, [language])
+  const choose = (chosen: Language): void => {
+    localStorage.setItem(STORED, chosen)
+    setLanguage(chosen)
+  }
+  // Texts of the chosen language first: a page that changes its language while it is read is worse than a moment without text.
+  if (messages.language !== language) return null
+  return (
+    <LanguageContext value={{ language, choose }}>
+      <IntlProvider locale={language} messages={messages.texts} timeZone={TIME_ZONE}>
+        {children}
+      </IntlProvider>
+    </LanguageContext>
+  )
+}
+
+/** Returns formatters for rupees and Indian time. */
+export function useFormat() {
+  const locale = useLocale()
+  return {
+    /** `paise` as rupees with lakh and crore groups: `₹1,25,000.00`. */
+    money: (paise: number): string =>
+      new Intl.NumberFormat(locale, { style: 'currency', currency: 'INR' }).format(paise / 100),
+    time: (instant: string | null): string =>
+      instant === null
+        ? '–'
+        : new Intl.DateTimeFormat(locale, {
+            dateStyle: 'medium',
+            timeStyle: 'medium',
+            timeZone: TIME_ZONE,
+          }).format(new Date(instant)),
+    /** Seconds as `m:ss`. */
+    clock: (seconds: number): string =>
+      `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, '0')}`,
+  }
+}

@@ -1,0 +1,207 @@
+import { Button, Card, Code, Group, List, SimpleGrid, Stack, Table, Tabs, Text, Title } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useTranslations } from 'use-intl'
+import type { Result } from '../api.js'
+import { useFormat } from '../i18n.js'
+import { Conversation } from '../parts/Conversation.js'
+import { Loaded, Page } from '../parts/Page.js'
+import { CallState } from '../parts/State.js'
+import { Word } from '../parts/Word.js'
+import { useKey, useSession } from '../session.js'
+
+type CallView = Result<'readCall'>
+
+const LIVE_MS = 2_000
+
+/** One call: what was said and when, what it cost, why it ended, what the agent found out. */
+export function Call() {
+  const t = useTranslations('call')
+  const { id } = useParams({ from: '/$environment/calls/$id' })
+  const { api, canWrite, environment } = useSession()
+  const key = useKey()
+  const call = useQuery({
+    queryKey: key('call', id),
+    queryFn: () => api.readCall({ id }),
+    refetchInterval: ({ state: { data } }) =>
+      data?.status === 'ended' && data.resultGap !== 'pending' ? false : LIVE_MS,
+  })
+  const hangUp = useMutation({ mutationFn: () => api.hangUpCall({ id }) })
+  const running = call.data !== undefined && call.data.status !== 'ended'
+  return (
+    <Page
+      title={call.data === undefined ? t('title') : `${call.data.from} → ${call.data.to}`}
+      actions={
+        <>
+          {running && canWrite && (
+            <Button color="red.9" onClick={() => hangUp.mutate()} loading={hangUp.isPending}>
+              {t('hangUp')}
+            </Button>
+          )}
+          <Link to="/$environment/calls" params={{ environment }}>
+            {t('back')}
+          </Link>
+        </>
+      }
+    >
+      <Loaded query={call} height={500}>
+        {(data) => (
+          <>
+            <Head call={data} />
+            <Conversation call={data} />
+            <SimpleGrid cols={{ base: 1, md: 2 }}>
+              <Charges call={data} />
+              <Replies call={data} />
+              <Results call={data} />
+              <Raw call={data} />
+            </SimpleGrid>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}
+
+function Head({ call }: { readonly call: CallView }) {
+  const { time, clock } = useFormat()
+  return (
+    <Group gap="sm">
+      <CallState {...call} />
+      {call.endedReason !== null && <Text size="sm">{call.endedReason.replaceAll('_', ' ')}</Text>}
+      <Text size="sm">{time(call.startedAt ?? call.createdAt)}</Text>
+      {call.durationSeconds !== null && <Text size="sm">{clock(call.durationSeconds)}</Text>}
+      {call.error !== null && call.error !== undefined && (
+        <Text size="sm">{typeof call.error === 'string' ? call.error : JSON.stringify(call.error)}</Text>
+      )}
+    </Group>
+  )
+}
+
+function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  return (
+    <Card withBorder component="section" aria-label={title}>
+      <Title order={2} size="h4" mb="xs">
+        {title}
+      </Title>
+      {children}
+    </Card>
+  )
+}
+
+/** The arithmetic of the bill, a line for each part of the call. */
+function Charges({ call }: { readonly call: CallView }) {
+  const t = useTranslations('call')
+  const { money } = useFormat()
+  return (
+    <Part title={t('charges')}>
+      <Table>
+        <Table.Tbody>
+          {call.charges.map(({ kind, seconds, ratePaisePerMinute, amountPaise }) => (
+            <Table.Tr key={kind}>
+              <Table.Td>{kind === 'agent' ? t('agent') : t('person')}</Table.Td>
+              <Table.Td>{t('chargeLine', { seconds, rate: money(ratePaisePerMinute) })}</Table.Td>
+              <Table.Td ta="right">{money(amountPaise)}</Table.Td>
+            </Table.Tr>
+          ))}
+          <Table.Tr>
+            <Table.Th colSpan={2} scope="row">
+              {t('total')}
+            </Table.Th>
+            <Table.Td ta="right" fw={700}>
+              {money(call.billedPaise)}
+            </Table.Td>
+          </Table.Tr>
+        </Table.Tbody>
+      </Table>
+    </Part>
+  )
+}
+
+function Replies({ call }: { readonly call: CallView }) {
+  const t = useTranslations('call')
+  if (call.latency === null) return null
+  const { firstAudioMs, turnP50Ms, turnP95Ms } = call.latency
+  const rows = [
+    [t('firstAudio'), firstAudioMs],
+    [t('turnP50'), turnP50Ms],
+    [t('turnP95'), turnP95Ms],
+  ] as const
+  return (
+    <Part title={t('latency')}>
+      <Table>
+        <Table.Tbody>
+          {rows.map(([name, ms]) => (
+            <Table.Tr key={name}>
+              <Table.Th scope="row" fw={400}>
+                {name}
+              </Table.Th>
+              <Table.Td ta="right">{ms === null ? '–' : `${ms} ms`}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Part>
+  )
+}
+
+function Results({ call }: { readonly call: CallView }) {
+  const t = useTranslations('call')
+  const outputs = Object.entries(call.outputs)
+  if (call.summary === null && outputs.length === 0 && call.evaluation.length === 0) return null
+  const gap = call.resultGap
+  return (
+    <Part title={t('outputs')}>
+      <Stack gap="sm">
+        {gap !== null && isGap(gap) && <Text size="sm">{t(`gap.${gap}`)}</Text>}
+        {call.summary !== null && <Text>{call.summary}</Text>}
+        {outputs.length > 0 && (
+          <Table>
+            <Table.Tbody>
+              {outputs.map(([name, value]) => (
+                <Table.Tr key={name}>
+                  <Table.Th scope="row">{name}</Table.Th>
+                  <Table.Td>{value === null ? '–' : String(value)}</Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        )}
+        {call.evaluation.length > 0 && (
+          <List>
+            {call.evaluation.map(({ id, name, passed, reason }) => (
+              <List.Item key={id}>
+                <Word color={passed ? 'green.9' : 'red.9'}>{passed ? t('passed') : t('failed')}</Word>
+                {name}: {reason}
+              </List.Item>
+            ))}
+          </List>
+        )}
+      </Stack>
+    </Part>
+  )
+}
+
+const GAPS = ['pending', 'model_cannot_answer', 'model_failed'] as const
+
+function isGap(gap: string): gap is (typeof GAPS)[number] {
+  return (GAPS as readonly string[]).includes(gap)
+}
+
+function Raw({ call }: { readonly call: CallView }) {
+  const t = useTranslations('common')
+  return (
+    <Card withBorder>
+      <Tabs defaultValue={null}>
+        <Tabs.List>
+          <Tabs.Tab value="json">{t('json')}</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="json">
+          <Code block tabIndex={0} mah={400} className="wide">
+            {JSON.stringify(call, null, 2)}
+          </Code>
+        </Tabs.Panel>
+      </Tabs>
+    </Card>
+  )
+}

@@ -1,0 +1,96 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { createContext, type ReactNode, useContext, useMemo } from 'react'
+import { ParleyError } from '../../../clients/typescript/errors.js'
+import { type Environment, hasSessionCookie, type Result, SessionApi } from './api.js'
+
+type SignedIn = Result<'readSession'>
+type Organization = SignedIn['organizations'][number]
+
+/** What the signed-in pages know. */
+export interface Session {
+  readonly user: SignedIn['user']
+  readonly organizations: readonly Organization[]
+  readonly organization: Organization
+  readonly environment: Environment
+  readonly api: SessionApi
+  /** May change what the organization has. */
+  readonly canWrite: boolean
+  /** Owner or admin. */
+  readonly canManage: boolean
+}
+
+const Context = createContext<Session | null>(null)
+const ORGANIZATION = 'parley-organization'
+
+/** Returns the session of a signed-in page. */
+export function useSession(): Session {
+  const session = useContext(Context)
+  if (session === null) throw new Error('This part needs a session.')
+  return session
+}
+
+/** Reads the session. `undefined` while it is read, null when no user is signed in. */
+export function useSignedIn(): { readonly data: SignedIn | null | undefined; readonly error: Error | null } {
+  return useQuery({
+    queryKey: ['session'],
+    staleTime: 60_000,
+    retry: false,
+    queryFn: async (): Promise<SignedIn | null> => {
+      // Without the cookie the answer is known, and a browser would log a failed request.
+      if (!hasSessionCookie()) return null
+      try {
+        return await new SessionApi({ environment: 'test', organizationId: null }).readSession()
+      } catch (error) {
+        if (error instanceof ParleyError && error.status === 401) return null
+        throw error
+      }
+    },
+  })
+}
+
+/** Provides the session of one organization and environment. */
+export function SessionProvider(props: {
+  readonly signedIn: SignedIn
+  readonly organization: Organization
+  readonly environment: Environment
+  readonly children: ReactNode
+}) {
+  const { signedIn, organization, environment, children } = props
+  const session = useMemo((): Session => {
+    const { user, organizations } = signedIn
+    const api = new SessionApi({ environment, organizationId: organization.id })
+    const canManage = ['owner', 'admin'].includes(organization.role)
+    return {
+      user,
+      organizations,
+      organization,
+      environment,
+      api,
+      canManage,
+      canWrite: canManage || organization.role === 'developer',
+    }
+  }, [signedIn, organization, environment])
+  return <Context value={session}>{children}</Context>
+}
+
+/** Returns the organization that the user chose last, or the first one. */
+export function chosenOrganization(organizations: readonly Organization[]): Organization | undefined {
+  const chosen = localStorage.getItem(ORGANIZATION)
+  return organizations.find(({ id }) => id === chosen) ?? organizations[0]
+}
+
+/** Returns a function that switches the organization. Data of the previous one is dropped. */
+export function useChooseOrganization(): (id: string) => void {
+  const client = useQueryClient()
+  return (id) => {
+    localStorage.setItem(ORGANIZATION, id)
+    client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
+    void client.invalidateQueries({ queryKey: ['session'] })
+  }
+}
+
+/** Returns the cache key of a query: data of an organization and environment never mixes with that of another. */
+export function useKey(): (...parts: readonly unknown[]) => readonly unknown[] {
+  const { organization, environment } = useSession()
+  return (...parts) => [organization.id, environment, ...parts]
+}

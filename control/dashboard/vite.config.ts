@@ -1,0 +1,20 @@
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+/*
+ * Builds the dashboard to static files. Paths are relative to <base>, which the service fills in, so that the dashboard
+ * also works below a path prefix of a proxy. Fonts and images stay files: the content security policy allows no data: fonts.
+ */
+export default defineConfig({
+  root: import.meta.dirname,
+  base: './',
+  plugins: [react()],
+  html: { cspNonce: '__NONCE__' },
+  build: {
+    outDir: '../../.build/dashboard',
+    emptyOutDir: true,
+    assetsInlineLimit: 0,
+    manifest: true,
+    target: 'es2022',
+  },
+})

@@ -1,0 +1,159 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import type { Browser, Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { WAIT_LIMIT_MS } from '../../../fixtures/host/deadlines.js'
+import { CHROMIUM } from '../../../fixtures/service/chromium.js'
+import { type StartedService, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
+import {
+  type DashboardPage,
+  openBrowser,
+  openDashboard,
+  type View,
+} from '../../../fixtures/service/dashboard.js'
+import { projectRoot } from '../../../media/base/project-root.js'
+
+/*
+ * The dashboard in a real browser against a running service: the way of a newcomer from the sign-in to a finished test
+ * call, and every screen against WCAG 2.2 AA.
+ */
+
+const skip = CHROMIUM === null ? 'chromium is not installed' : false
+const FIRST_SCREEN_BYTES = 190_000
+const SCREENS = [
+  '',
+  'calls',
+  'agents',
+  'numbers',
+  'campaigns',
+  'compliance',
+  'wallet',
+  'keys',
+  'webhooks',
+  'events',
+] as const
+
+t.test('the code of the first screen fits into 190 kB', (t) => {
+  const folder = join(projectRoot, '.build', 'dashboard')
+  type Entry = { readonly file: string; readonly imports?: readonly string[] }
+  const manifest: Readonly<Record<string, Entry>> = JSON.parse(
+    readFileSync(join(folder, '.vite', 'manifest.json'), 'utf8'),
+  )
+  for (const screen of ['SignIn', 'Overview']) {
+    const loaded = new Set<string>()
+    const load = (name: string): void => {
+      if (loaded.has(name)) return
+      loaded.add(name)
+      for (const other of manifest[name]?.imports ?? []) load(other)
+    }
+    load('index.html')
+    load(`src/screens/${screen}.tsx`)
+    const bytes = [...loaded].map(
+      (name) => gzipSync(readFileSync(join(folder, manifest[name]?.file ?? ''))).length,
+    )
+    const total = bytes.reduce((sum, size) => sum + size, 0)
+    t.ok(total <= FIRST_SCREEN_BYTES, `${screen}: ${total} bytes of JavaScript (gzip)`)
+  }
+  t.end()
+})
+
+t.test('in a browser', { skip, timeout: 250_000 }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const service = await startService(t, folder)
+  const browser = await openBrowser(CHROMIUM ?? '')
+  t.teardown(() => browser.close())
+  const url = `${service.httpUrl}/dashboard/`
+  const [, password = ''] = await service.cli.complained(/Owner +owner@localhost, password (\S+)/)
+
+  const first = await open(browser, url, { language: 'en', colours: 'light', width: 1440 })
+  await signIn(first.page, url, password)
+  const state = await first.page.context().storageState()
+
+  await t.test('a newcomer: agent, number, test call', (t) => newcomer(t, first.page))
+  t.same(first.faults, [], 'no error, no violation of the security policy, no request to another host')
+  await first.close()
+
+  const views: readonly View[] = [
+    { language: 'en', colours: 'light', width: 1440 },
+    { language: 'hi', colours: 'dark', width: 320 },
+  ]
+  for (const view of views) {
+    await t.test(`every screen: ${Object.values(view).join(', ')}`, async (t) => {
+      const dashboard = await openDashboard(browser, url, view, state)
+      for (const screen of SCREENS) await checkScreen(t, dashboard, `${url}test/${screen}`)
+      t.same(dashboard.faults, [])
+      await dashboard.close()
+    })
+  }
+
+  await t.test('a signed-out browser is sent to the sign-in, in its language', async (t) => {
+    const dashboard = await open(browser, `${url}test/calls`, { language: 'hi', colours: 'dark', width: 320 })
+    await dashboard.page.getByRole('button', { name: 'साइन इन करें' }).waitFor()
+    t.same(await dashboard.audit(), [])
+    await dashboard.close()
+  })
+  await stop(t, service)
+})
+
+async function open(browser: Browser, url: string, view: View): Promise<DashboardPage> {
+  const dashboard = await openDashboard(browser, url, view)
+  dashboard.page.setDefaultTimeout(WAIT_LIMIT_MS)
+  await dashboard.page.goto(url)
+  return dashboard
+}
+
+async function signIn(page: Page, url: string, password: string): Promise<void> {
+  await page.goto(url)
+  await page.getByLabel('Email').fill('owner@localhost')
+  await page.locator('[name=password]').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+}
+
+async function newcomer(t: Test, page: Page): Promise<void> {
+  const menu = (name: string) => page.getByRole('navigation').getByRole('link', { name }).click()
+  await menu('Agents')
+  await page.getByRole('button', { name: 'New agent' }).click()
+  await page.getByLabel('Name').fill('Clinic')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'Clinic' }).waitFor()
+  await page.getByLabel('Instructions').fill('You book appointments for a clinic.')
+  await page.getByLabel('First sentence, outbound').fill('Hello, this is the clinic.')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'Publish' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
+  await page.getByText('Version 1 is live.').waitFor()
+
+  await menu('Numbers')
+  await page.getByRole('button', { name: /^Edit/ }).first().click()
+  await page.getByLabel('Answered by').selectOption({ label: 'Clinic' })
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('cell', { name: 'Clinic' }).waitFor()
+
+  await menu('Calls')
+  await page.getByRole('button', { name: 'Place a call' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Place a call' }).click()
+  await page.getByText('Hello, this is the clinic.').first().waitFor()
+  await page.getByRole('button', { name: 'Hang up' }).click()
+  await page.getByText('Answered', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Load the recording' }).click()
+  await page.locator('audio').waitFor()
+  t.match(await page.getByRole('region', { name: 'Charges' }).textContent(), '₹')
+}
+
+async function checkScreen(t: Test, { page, audit }: DashboardPage, url: string): Promise<void> {
+  await page.goto(url)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.waitForLoadState('networkidle')
+  t.same(await audit(), [], `${url}: WCAG 2.2 AA`)
+  const tooWide = await page.evaluate(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  )
+  t.equal(tooWide, 0, `${url}: no sideways scroll`)
+}
+
+async function stop(t: Test, service: StartedService): Promise<void> {
+  service.cli.process.kill('SIGTERM')
+  t.equal(await service.cli.exit(), 0)
+}

@@ -1,0 +1,115 @@
+import { Router } from 'express'
+import { throttle } from '../access/throttle.js'
+import type { Deps } from '../api/deps.js'
+import type { GatewayOrder, PaymentGateway } from '../api/payment-gateway.js'
+import { isRefusal, type Refusal, refuse } from '../api/problem.js'
+import { escapeHtml } from '../base/html.js'
+import { readAddressToken } from '../base/signed-address.js'
+import type { TopupRow } from '../db/tables/payments.js'
+import type { Exchange } from '../http/exchange.js'
+import { checkoutUrl, checkSoon } from '../payments/start-topup.js'
+import { findTopup } from '../payments/topup-store.js'
+import { htmlPage } from './account-html.js'
+import { readForm } from './form.js'
+
+/*
+ * The checkout page of a top-up, at a signed address. It shows what is paid and leads to the gateway with a plain
+ * form. The gateway sends the browser back here: that return carries no cookie and no Origin of the service, and
+ * only makes the service ask the gateway.
+ */
+
+const RETURNS_PER_MINUTE = 20
+
+interface OpenCheckout {
+  readonly topup: TopupRow
+  readonly order: GatewayOrder
+  readonly gateway: PaymentGateway
+}
+
+export function checkoutPages(deps: Deps): Router {
+  const router = Router({ caseSensitive: true, strict: true })
+  router.get('/pay/:token', async (request, response) => {
+    const exchange: Exchange = response.locals.exchange
+    const found = await findCheckout(deps, String(request.params.token))
+    if (isRefusal(found)) sendRefusal(exchange, found)
+    else sendCheckout(deps, exchange, found)
+  })
+  router.post('/pay/:token', async (request, response) => {
+    const exchange: Exchange = response.locals.exchange
+    const found = await findCheckout(deps, String(request.params.token))
+    if (isRefusal(found)) return sendRefusal(exchange, found)
+    const { topup, order, gateway } = found
+    const limited = await throttle(deps, `checkout ${topup.id}`, RETURNS_PER_MINUTE)
+    if (limited !== null) return sendRefusal(exchange, limited)
+    const fields = await readForm(exchange)
+    if (isRefusal(fields)) return sendRefusal(exchange, fields)
+    const proven = await gateway.takeReturn(order, fields)
+    deps.log.info({ topupId: topup.id, proven }, 'payment.browser_returned')
+    await checkSoon(deps, topup.id, exchange.requestId)
+    // A reload of the page must not send the form again.
+    response.redirect(303, checkoutUrl(deps, topup))
+  })
+  return router
+}
+
+async function findCheckout(deps: Deps, token: string): Promise<OpenCheckout | Refusal> {
+  const { db, rootKey, clock, payments } = deps
+  const grant = readAddressToken(rootKey, 'checkout', token, clock.wall())
+  const topup = grant === null ? null : await findTopup(db, grant.subject)
+  if (topup === null || topup.gatewayRef === null || payments?.id !== topup.gateway) {
+    return refuse('not_found', 'The address is wrong or has expired. Start a new top-up.')
+  }
+  const order = { topupId: topup.id, ref: topup.gatewayRef, payablePaise: topup.payablePaise }
+  return { topup, order, gateway: payments }
+}
+
+const STATES: Readonly<Record<TopupRow['status'], string>> = {
+  created: 'The payment has not arrived yet. It may take a minute: reload this page.',
+  failed: 'The payment failed. You can try again.',
+  expired: 'The time for this payment is over.',
+  paid: 'The payment arrived and is in your wallet.',
+  partially_refunded: 'A part of the payment was refunded.',
+  refunded: 'The payment was refunded.',
+  disputed: 'The bank disputes the payment.',
+}
+
+const rupees = new Intl.NumberFormat('en-IN', { style: 'currency', currency: 'INR' })
+
+function sendCheckout(deps: Deps, exchange: Exchange, { topup, order, gateway }: OpenCheckout): void {
+  const { action, fields, buttons } = gateway.checkoutForm(order, checkoutUrl(deps, topup))
+  const amount = (paise: number) => escapeHtml(rupees.format(paise / 100))
+  const summary = `<p role="status">${STATES[topup.status]}</p>
+<dl><dt>For the wallet</dt><dd>${amount(topup.amountPaise)}</dd>
+<dt>GST</dt><dd>${amount(topup.payablePaise - topup.amountPaise)}</dd>
+<dt>To pay</dt><dd>${amount(topup.payablePaise)}</dd></dl>
+`
+  // The sandbox also refunds here. A real payment is made once.
+  const payable = topup.paymentId === null || !gateway.real
+  const inputs = Object.entries(fields).map(
+    ([name, value]) => `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
+  )
+  // Another site gets only the fields that it expects.
+  const name = action === null ? ' name="outcome"' : ''
+  const outcomes = buttons.map(
+    ({ label, value }) => `<button type="submit"${name} value="${value}">${escapeHtml(label)}</button>`,
+  )
+  const form = `<form method="post"${action === null ? '' : ` action="${escapeHtml(action)}"`}>
+${[...inputs, ...outcomes].join('\n')}
+</form>
+`
+  const target = action === null ? "'self'" : `'self' ${new URL(action).origin}`
+  send(exchange, 200, page(payable ? summary + form : summary), target)
+}
+
+function sendRefusal(exchange: Exchange, refusal: Refusal): void {
+  for (const [name, value] of Object.entries(refusal.headers)) exchange.response.setHeader(name, value)
+  send(exchange, refusal.status, page(`<p role="alert">${escapeHtml(refusal.message)}</p>\n`), "'none'")
+}
+
+const page = (content: string): string => htmlPage('Top up the wallet', content, '../')
+
+/** `formTargets`: origins that the page may send forms to. */
+function send({ response }: Exchange, status: number, html: string, formTargets: string): void {
+  const policy = `default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action ${formTargets}; frame-ancestors 'none'`
+  response.status(status).set({ 'content-security-policy': policy }).type('html').send(html)
+}
