@@ -224,6 +224,7 @@ export const readAgentVersion = operation({
   path: '/v1/agents/:id/versions/:version',
   tag: 'Agents',
   summary: 'Get a version of an agent',
+  description: 'A version never changes. The versions of a deleted agent are kept.',
   audience: 'key',
   scope: 'read',
   params: z.object({ id: idParam('agt'), version: z.string() }),

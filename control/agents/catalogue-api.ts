@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import { breakerKey } from '../../media/agent/circuit-breaker.js'
-import { languageModels, voices } from '../../media/vendors/catalogue.js'
+import {
+  type CatalogueProviders,
+  languageModels,
+  retirementOf,
+  voices,
+} from '../../media/vendors/catalogue.js'
 import { listOperation } from '../api/operation.js'
 import { openEnum } from '../base/schemas.js'
 
@@ -46,6 +51,10 @@ const Model = z.object({
     description:
       'Whether the model answers. False for at least half a minute after several failures in a row on calls.',
   }),
+  retiresOn: z.iso.date().nullable().meta({
+    description: 'Date from which the vendor does not serve the model any more; null when none is known.',
+  }),
+  successor: z.string().nullable().meta({ description: 'Model that the vendor recommends instead.' }),
 })
 
 export const listModels = listOperation({
@@ -67,8 +76,14 @@ export const listModels = listOperation({
         llmModel,
         label,
         available: !failing.has(breakerKey('language_model', vendor, llmModel)),
+        ...retirement(vendor, llmModel, deps.settings.providers),
       })),
       next: null,
     }
   },
 })
+
+function retirement(vendor: string, model: string, providers: CatalogueProviders) {
+  const found = retirementOf('languageModels', vendor, model, providers)
+  return { retiresOn: found?.retiresOn ?? null, successor: found?.successor ?? null }
+}

@@ -180,6 +180,16 @@ const Transfer = z.strictObject({
   ringTimeoutSeconds: z.int().min(10).max(60).default(25),
 })
 
+/** How a person can opt out of calls, besides the agent's tool. */
+const OptOut = z.strictObject({
+  phrases: z.boolean().default(true),
+  dtmfKey: z
+    .string()
+    .regex(/^[0-9*#]$/)
+    .nullable()
+    .default(null),
+})
+
 const CallSettings = z.strictObject({
   businessName: text(120).default(''),
   openingLine: Line.nullable().default(null),
@@ -190,13 +200,16 @@ const CallSettings = z.strictObject({
   nudges: Nudges.prefault({}),
   voicemail: Voicemail.prefault({}),
   transfer: Transfer.prefault({}),
+  optOut: OptOut.prefault({}),
 })
+
+export const MAX_KNOWLEDGE_BASES = 10
 
 /** The flat configuration fields, as stored with a draft and with each version. */
 export const AgentConfig = z.strictObject({
   systemPrompt: text(32_000).default(''),
   llmModel: named(100).default(EMBEDDED_LANGUAGE_MODEL),
-  knowledgeBaseIds: z.array(named(64)).max(10).default([]),
+  knowledgeBaseIds: z.array(named(64)).max(MAX_KNOWLEDGE_BASES).default([]),
   inputVariables: z.array(InputVariable).max(50).default([]),
   outputVariables: z.array(OutputVariable).max(30).default([]),
   evaluationCriteria: z.array(Criterion).max(20).default([]),
@@ -257,6 +270,12 @@ export const configPatchShape = {
         .strictObject({
           enabled: z.boolean().optional(),
           windowSeconds: Voicemail.shape.windowSeconds.unwrap().optional(),
+        })
+        .optional(),
+      optOut: z
+        .strictObject({
+          phrases: z.boolean().optional(),
+          dtmfKey: OptOut.shape.dtmfKey.unwrap().optional(),
         })
         .optional(),
       transfer: z

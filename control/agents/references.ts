@@ -2,6 +2,9 @@ import { isId } from '../../media/base/ids.js'
 import { setConnectionUses, unknownConnections } from '../connections/store.js'
 import type { Db, Trx } from '../db/database.js'
 import type { AgentRow } from '../db/tables/calling.js'
+import type { KnowledgeUseRow } from '../db/tables/knowledge.js'
+import { setDestinationUses, unknownDestinations } from '../destinations/store.js'
+import { setKnowledgeUses, unknownBases } from '../knowledge/store.js'
 import { recordTargets, type SecretChange } from '../secrets/host-store.js'
 import { setSecretUses, unknownSecrets } from '../secrets/store.js'
 import { type AgentConfig, readConfig } from './config.js'
@@ -78,9 +81,8 @@ export async function missingReference(
   const missing = new Set([
     ...(await unknownSecrets(db, organizationId, idsOf(references, 'secret'))),
     ...(await unknownConnections(db, organizationId, idsOf(references, 'connection'))),
-    // This release has no operation that creates one.
-    ...idsOf(references, 'knowledge_base'),
-    ...idsOf(references, 'transfer_destination'),
+    ...(await unknownDestinations(db, organizationId, idsOf(references, 'transfer_destination'))),
+    ...(await unknownBases(db, organizationId, idsOf(references, 'knowledge_base'))),
   ])
   return references.find(({ resource, id }) => missing.has(id) || !isId(PREFIX[resource], id)) ?? null
 }
@@ -97,12 +99,17 @@ export async function recordUses(
   const { organizationId } = agent
   const draft = readConfig(agent.draft)
   const references = [...referencesOf(draft)]
-  if (agent.publishedVersion !== null && agent.publishedHash !== agent.draftHash) {
+  let published: readonly string[] = []
+  if (agent.publishedVersion !== null) {
     const version = await findVersion(trx, organizationId, agent.id, agent.publishedVersion)
-    if (version !== null) references.push(...referencesOf(readConfig(version.config)))
+    const config = version === null ? null : readConfig(version.config)
+    if (config !== null && agent.publishedHash !== agent.draftHash) references.push(...referencesOf(config))
+    published = config?.knowledgeBaseIds ?? []
   }
+  await setKnowledgeUses(trx, agent.id, { draft: draft.knowledgeBaseIds, published })
   await setSecretUses(trx, { type: 'agent', id: agent.id }, idsOf(references, 'secret'))
   await setConnectionUses(trx, agent.id, idsOf(references, 'connection'))
+  await setDestinationUses(trx, agent.id, idsOf(references, 'transfer_destination'))
   const targets = await secretTargets(trx, organizationId, draft)
   await recordTargets(trx, targets, { ...change, organizationId })
 }
@@ -111,6 +118,29 @@ export async function recordUses(
 export async function clearUses(trx: Trx, agentId: string): Promise<void> {
   await setSecretUses(trx, { type: 'agent', id: agentId }, [])
   await setConnectionUses(trx, agentId, [])
+  await setDestinationUses(trx, agentId, [])
+  await setKnowledgeUses(trx, agentId, { draft: [], published: [] })
+}
+
+/** Returns the agents whose draft or published version uses a knowledge base, the oldest first. */
+export function agentsOfBase(
+  db: Db | Trx,
+  organizationId: string,
+  knowledgeBaseId: string,
+): Promise<
+  readonly (Pick<AgentRow, 'id' | 'name' | 'publishedVersion'> &
+    Pick<KnowledgeUseRow, 'inDraft' | 'inPublished'>)[]
+> {
+  return db
+    .selectFrom('knowledgeUses as use')
+    .innerJoin('agents', 'agents.id', 'use.agentId')
+    .where('use.knowledgeBaseId', '=', knowledgeBaseId)
+    .where('agents.organizationId', '=', organizationId)
+    .where('agents.deletedAt', 'is', null)
+    .select(['agents.id', 'agents.name', 'agents.publishedVersion', 'use.inDraft', 'use.inPublished'])
+    .orderBy('agents.createdAt')
+    .orderBy('agents.id')
+    .execute()
 }
 
 function idsOf(references: readonly Reference[], resource: Reference['resource']): readonly string[] {

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { defaultConfig } from './config.js'
+import { toolDeclarations } from '../../media/agent/tools/tool-calls.js'
+import { type ConfigPatch, defaultConfig } from './config.js'
 import { mergeConfig } from './merge.js'
 import {
   fillPlaceholders,
@@ -200,4 +201,65 @@ t.test('tools with HTTP requests, and their filler phrases', async (t) => {
     { name: 'mocked', action: { kind: 'mock', response: 'ok' } },
   ])
   t.match(spec?.transfer, { preTransferLine: 'To Smile.', dtmfKey: '0' })
+})
+
+t.test('the model learns where it may transfer', async (t) => {
+  const bare = { description: 'x', parameters: [], connectionId: null, speech: {}, mock: null, http: null }
+  const destinations = [
+    { id: 'tdst_1', key: 'billing', label: 'Accounts' },
+    { id: 'tdst_2', key: 'owner', label: 'Dr Rao' },
+    { id: 'tdst_3', key: 'stranger', label: 'Of no concern' },
+  ]
+  const offered = [{ destinationId: 'tdst_1', when: 'questions about bills' }, { destinationId: 'tdst_2' }]
+  const toolsOf = (tools: object[], transfer: object = { destinations: offered }) =>
+    buildAgentSpec(
+      {
+        ...input,
+        destinations,
+        config: mergeConfig(defaultConfig, { tools, callSettings: { transfer } } as ConfigPatch),
+      },
+      none,
+    )?.tools ?? []
+
+  const [implicit, ...others] = toolsOf([])
+  t.same(others, [])
+  t.match(implicit, { name: 'transfer_call', action: { kind: 'transfer_call' } })
+  t.match(implicit?.description, /\n\* billing \(Accounts\): questions about bills\n\* owner \(Dr Rao\)$/)
+  t.notMatch(implicit?.description, 'stranger')
+  t.match(toolDeclarations(implicit === undefined ? [] : [implicit])[0]?.parameters, {
+    properties: { destination: { enum: ['billing', 'owner'] }, reason: {}, note: {} },
+    required: ['destination'],
+  })
+  const withDefault = toolsOf([], { destinations: offered, defaultDestinationId: 'tdst_2' })[0]
+  t.match(withDefault?.parameters[0], { required: false, description: /Default: owner/ })
+
+  const own = { ...bare, name: 'person', preset: 'transfer_call', description: 'My words.' }
+  t.match(toolsOf([own]), [
+    {
+      name: 'person',
+      description: /^My words\.\n\nDestinations:\n\* billing/,
+      parameters: [{ name: 'destination', values: ['billing', 'owner'] }],
+    },
+  ])
+  const parameter = { name: 'destinationId', description: 'Who', type: 'string', required: true }
+  t.match(
+    toolsOf([{ ...own, parameters: [parameter] }])[0]?.parameters,
+    [parameter],
+    'as the author wrote it',
+  )
+  const mocked = { ...own, mock: { enabled: true, response: 'ok' } }
+  t.match(
+    toolsOf([mocked]),
+    [{ description: 'My words.', action: { kind: 'mock' } }],
+    'the author tries it out',
+  )
+  t.equal(toolsOf([mocked]).length, 1)
+  const named = { ...bare, name: 'transfer_call', preset: 'end_call' }
+  t.same(
+    toolsOf([named]).map(({ action }) => action.kind),
+    ['end_call'],
+    'the name is taken',
+  )
+  t.same(toolsOf([], {}), [])
+  t.same(toolsOf([], { destinations: [{ destinationId: 'tdst_gone' }] }), [])
 })

@@ -1,6 +1,7 @@
 import type { AgentSpec, ToolAction, ToolSpec } from '../../media/agent/agent-spec.js'
 import { languageData } from '../../media/agent/language/language-data.js'
 import { businessLine } from '../../media/agent/llm/business-line.js'
+import { KNOWLEDGE_TOOL } from '../../media/agent/llm/retrieval.js'
 import {
   type CatalogueProviders,
   chosenModel,
@@ -9,8 +10,10 @@ import {
   findVoice,
 } from '../../media/vendors/catalogue.js'
 import { fallbacksOf } from '../../media/vendors/fallbacks.js'
+import type { AgentKnowledge } from '../knowledge/agent-knowledge.js'
 import type { AgentConfig } from './config.js'
 import { type BuiltInVariable, fillPlaceholders, fillSpoken, type VariableValues } from './placeholders.js'
+import { type DestinationName, withTransferTool } from './transfer-tool.js'
 
 const IST_OFFSET_MS = 330 * 60_000
 const DAY_MS = 86_400_000
@@ -27,6 +30,10 @@ export interface SpecInput {
   readonly to: string
   /** Resolved input variables (placeholders.ts). */
   readonly variables: VariableValues
+  /** Content of its knowledge bases. Absent means none. */
+  readonly knowledge?: Pick<AgentKnowledge, 'inline' | 'searched'>
+  /** The transfer destinations of the agent. Absent means none. */
+  readonly destinations?: readonly DestinationName[]
   /** Current time for the agent (Unix ms). */
   readonly now: number
 }
@@ -83,9 +90,15 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
       languages: speech.languages,
     },
     languageModel: chosenModel(model),
-    // Knowledge bases cannot be attached yet: references.ts refuses agents that name one.
-    knowledge: [],
-    tools: config.tools.flatMap((tool) => toolSpec(tool, values)),
+    knowledge: input.knowledge?.inline ?? [],
+    tools: [
+      ...withTransferTool(
+        config.tools.flatMap((tool) => toolSpec(tool, values)),
+        config,
+        input.destinations ?? [],
+      ),
+      ...knowledgeTool(input),
+    ],
     nudges: {
       enabled: callSettings.nudges.enabled,
       hangupAfter: callSettings.nudges.hangupAfter,
@@ -118,6 +131,14 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
       providers,
     ),
   }
+}
+
+/** Returns the tool that searches the bases that are too large for the prompt. */
+function knowledgeTool({ knowledge }: SpecInput): readonly ToolSpec[] {
+  const bases = knowledge?.searched ?? []
+  if (bases.length === 0) return []
+  const action = { kind: 'knowledge', bases } as const
+  return [{ name: KNOWLEDGE_TOOL, description: '', parameters: [], speech: {}, action }]
 }
 
 /** Returns nothing for a tool without an action. rules.ts refuses such tools on save. */

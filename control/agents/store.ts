@@ -5,7 +5,9 @@ import { canonicalJson } from '../base/canonical-json.js'
 import type { Purpose } from '../compliance/calling-hours.js'
 import type { Db, Trx } from '../db/database.js'
 import type { AgentRow, AgentVersionRow } from '../db/tables/calling.js'
-import type { AgentConfig } from './config.js'
+import { deliveryOf } from '../knowledge/delivery.js'
+import { findBases } from '../knowledge/store.js'
+import { type AgentConfig, readConfig } from './config.js'
 
 /** An agent with the numbers that it answers in one environment. */
 export interface AgentWithNumbers {
@@ -152,6 +154,7 @@ async function publish(
   const published = { latestVersion: version, publishedVersion: version }
   const agent = await updateSeen(trx, seen, { ...change, ...published }, now)
   if (agent === null) return null
+  const bases = await findBases(trx, seen.organizationId, readConfig(config).knowledgeBaseIds)
   const row = await trx
     .insertInto('agentVersions')
     .values({
@@ -162,6 +165,7 @@ async function publish(
       purpose: seen.purpose,
       config,
       note,
+      knowledge: JSON.stringify(deliveryOf(bases)),
       createdAt: now,
     })
     .returningAll()
@@ -257,7 +261,7 @@ export async function listVersions(
 }
 
 /** Returns the organization's sender classification, the initial purpose of its agents. */
-async function classification(db: Db | Trx, organizationId: string): Promise<Purpose> {
+export async function classification(db: Db | Trx, organizationId: string): Promise<Purpose> {
   const row = await db
     .selectFrom('organizations')
     .select('senderClassification')

@@ -4,6 +4,7 @@ import { refuse } from '../api/problem.js'
 import { idParam, openEnum, Timestamp, timestamp } from '../base/schemas.js'
 import type { Db, Trx } from '../db/database.js'
 import type { AgentRow, AgentVersionRow } from '../db/tables/calling.js'
+import { readDelivery } from '../knowledge/delivery.js'
 import { AgentConfig, readConfig } from './config.js'
 import { numbersOf } from './store.js'
 
@@ -31,6 +32,15 @@ export const AgentVersion = z.object({
   note: z.string().nullable(),
   createdAt: Timestamp,
   purpose: Purpose,
+  knowledge: z
+    .array(
+      z.object({
+        id: z.string(),
+        buildId: z.string().nullable(),
+        mode: openEnum('inline', 'search').nullable(),
+      }),
+    )
+    .meta({ description: 'How each knowledge base was delivered when the version was published.' }),
   ...AgentConfig.shape,
 })
 
@@ -71,6 +81,7 @@ export function versionView(row: AgentVersionRow): z.input<typeof AgentVersion> 
     note: row.note,
     createdAt: timestamp(row.createdAt),
     purpose: row.purpose,
+    knowledge: [...readDelivery(row.knowledge)],
     ...readConfig(row.config),
   }
 }

@@ -34,7 +34,11 @@ export class RefusedBody extends Error {
  * Reads an upload as CSV in UTF-8, a row at a time. The first row is the header. Ends the handler with a
  * `bad_request` refusal that names the line if the text is not CSV.
  */
-export async function* csvRows({ content }: Upload): AsyncGenerator<CsvRow> {
+export async function* csvRows({
+  content,
+}: {
+  readonly content: AsyncIterable<Uint8Array>
+}): AsyncGenerator<CsvRow> {
   const parser = new CsvParser()
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const parse = (chunk: Uint8Array | null): CsvRow[] => {

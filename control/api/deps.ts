@@ -1,5 +1,7 @@
+import type { ServiceRefusal } from '../../media/agent/tools/service-tools.js'
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
+import type { FoundPassage, Question } from '../../media/knowledge/passage-index.js'
 import type {
   AwaitedAdmission,
   CallControl,
@@ -7,13 +9,18 @@ import type {
   Permit,
   SandboxCaller,
 } from '../../signalling/call/ports.js'
+import type { SipServer } from '../../signalling/sip/sip-port.js'
+import type { PdfDocument } from '../../workers/jobs/pdf/document.js'
 import type { PasswordHasher } from '../base/passwords.js'
 import type { RootKey } from '../base/root-key.js'
+import type { Carriers } from '../carriers/directory.js'
 import type { Settings } from '../config/settings.js'
 import type { Db } from '../db/database.js'
+import type { TransferAttemptRow } from '../db/tables/transfers.js'
 import type { Egress } from '../net/egress.js'
 import type { ObjectStore } from '../objects/object-store.js'
 import type { Telemetry } from '../observe/telemetry.js'
+import type { PaymentGateway } from './payment-gateway.js'
 import type { RateLimiter } from './request-budget.js'
 
 /** Makes the permits that signalling requires to dial. */
@@ -25,11 +32,64 @@ export interface PermitIssuer {
   issue(call: { readonly callId: string; readonly to: string; readonly from: string }): Permit
 }
 
+/** A request to hand a call to a person. */
+export interface TransferAsked {
+  readonly trigger: 'model' | 'api' | 'byo' | 'dtmf'
+  /** Id or key of a destination, or its telephone number. Null means the agent's default. */
+  readonly destination: string | null
+  /** Null means as the agent is set. */
+  readonly handoff: 'cold' | 'warm' | null
+  readonly note: string | null
+  readonly reason: string | null
+}
+
+export type TransferAnswer =
+  | { readonly accepted: true; readonly attempt: TransferAttemptRow }
+  /** `refusal` is null when no destination was named and the agent has no default. */
+  | { readonly accepted: false; readonly refusal: ServiceRefusal | null }
+
+export interface TransferRequests {
+  /** Decides on a request, and starts the transfer. */
+  ask(callId: string, request: TransferAsked): Promise<TransferAnswer>
+}
+
 export interface Backlog {
   /** Number of call events that are not stored yet. */
   readonly callEvents: number
   /** Time since the job runner last looked for due jobs (ms). Null before its first look. */
   readonly jobsIdleMs: number | null
+}
+
+/** Where customers' telephone systems reach the service. */
+export interface SipGateway {
+  readonly host: string
+  readonly ips: readonly string[]
+  readonly port: number
+  readonly transport: 'tls' | 'tcp' | 'udp'
+}
+
+/** A knowledge base and the build that is searched. */
+export interface BaseToSearch {
+  readonly id: string
+  readonly buildId: string
+}
+
+export interface FoundInBase extends FoundPassage {
+  readonly knowledgeBaseId: string
+}
+
+/** Search over the indexes of knowledge bases. */
+export interface KnowledgeSearch {
+  /**
+   * Returns the best passages of the bases, the best first. A build that is gone is replaced by the one that serves.
+   * Rejects with EngineError when the object store fails or too many searches wait.
+   */
+  search(
+    organizationId: string,
+    bases: readonly BaseToSearch[],
+    question: Question,
+    limit: number,
+  ): Promise<readonly FoundInBase[]>
 }
 
 /** Everything that operations work with. The composition root (`app/service.ts`) makes it once. */
@@ -42,6 +102,8 @@ export interface Deps {
   readonly rootKey: RootKey
   readonly passwords: PasswordHasher
   readonly calls: CallControl
+  /** Decides on requests to hand a call to a person. */
+  readonly transfers: TransferRequests
   readonly ringer: SandboxCaller
   readonly admission: AwaitedAdmission
   readonly settings: Settings
@@ -55,10 +117,20 @@ export interface Deps {
   readonly requests: RateLimiter
   /** Recordings and documents, the same for every process. */
   readonly objects: ObjectStore
+  readonly knowledge: KnowledgeSearch
+  /** Renders PDF documents. Rejects as `PdfJobs.render` does. */
+  readonly pdf: { render(document: PdfDocument): Promise<Uint8Array> }
   /** The only route to URLs and addresses that customers name. */
   readonly egress: Egress
+  /** Gateway of top-ups. Null if none is configured. */
+  readonly payments: PaymentGateway | null
   /** Call `wake` after queueing a mail. */
   readonly mail: { wake(): void }
+  /** Carriers that sell numbers. */
+  readonly carriers: Carriers
+  /** Sends requests outside calls, to test trunks. */
+  readonly sip: Pick<SipServer, 'request'>
+  readonly sipGateway: SipGateway
   /** Next hop of calls in the test environment: the simulated carrier. */
   readonly sandboxGateway: Gateway
   /** Returns the vendors and models that failed several times in a row, for as long as they rest (`breakerKey`). */

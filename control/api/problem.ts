@@ -112,10 +112,14 @@ export const PROBLEMS = {
   provider_unavailable: problem(
     503,
     'server_error',
-    'The carrier cannot be reached or sent an unknown response.',
+    'The carrier or the payment gateway cannot be reached or sent an unknown response.',
   ),
   provider_quota_exhausted: problem(429, 'rate_limit', 'The daily quota of the carrier is used up.'),
-  provider_rejected: problem(422, 'invalid_request', 'The carrier rejected the request.'),
+  provider_rejected: problem(
+    422,
+    'invalid_request',
+    'The carrier or the payment gateway rejected the request.',
+  ),
   call_not_live: problem(409, 'conflict', 'There is no agent on the call.'),
   sip_trunking_request_pending: problem(409, 'conflict', 'A request for access is already pending.'),
   sip_trunking_already_enabled: problem(409, 'conflict', 'The organization can already create trunks.'),

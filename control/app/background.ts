@@ -1,37 +1,36 @@
 import type { LanguageModel } from '../../media/agent/vendor-ports.js'
 import { EMBEDDED, findLanguageModel, OPENAI, OPENAI_REALTIME } from '../../media/vendors/catalogue.js'
 import { openVendors } from '../../media/vendors/open-vendors.js'
+import type { DocumentReader } from '../../workers/jobs/document-jobs.js'
 import type { Deps } from '../api/deps.js'
+import { sealingHandler } from '../calls/lifecycle/seal-outcome.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
 import { scheduleStoring, storingHandler } from '../calls/lifecycle/store-recording.js'
+import { diallerHandler } from '../campaigns/dial-job.js'
 import type { Settings } from '../config/settings.js'
+import { erasureHandler } from '../erasure/erase.js'
 import { type JobRunner, openJobRunner } from '../jobs/runner.js'
+import { buildHandler } from '../knowledge/build-job.js'
+import { numberHandlers } from '../numbers/number-jobs.js'
+import { renewalHandler, scheduleRenewals } from '../numbers/renewal.js'
+import { topupCheckHandler } from '../payments/check-job.js'
+import { scheduleSettlements, settlementHandler } from '../payments/settlement-job.js'
 import { resultHandlers } from '../results/result-jobs.js'
 import { scheduleWalletChecks, walletCheckHandler } from '../wallet/wallet-check.js'
 import { deliveryHandler } from '../webhooks/delivery-job.js'
 import { mailDisabledNotice } from '../webhooks/disabled-notice.js'
 import { retentionHandlers, scheduleRetention } from './retention.js'
 
-type BackgroundDeps = Pick<
-  Deps,
-  | 'db'
-  | 'reads'
-  | 'objects'
-  | 'clock'
-  | 'log'
-  | 'rootKey'
-  | 'egress'
-  | 'publicUrl'
-  | 'settings'
-  | 'nodeId'
-  | 'telemetry'
->
+type BackgroundDeps = Deps & { readonly documents: DocumentReader }
 
 /** Opens the job runner with the handlers of all background jobs. */
 export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
-  const { db, reads, objects, clock, log, nodeId } = deps
+  const { db, reads, objects, clock, log, nodeId, rootKey, payments } = deps
   await scheduleRetention(db, nodeId, clock.wall())
   await scheduleWalletChecks(db, nodeId, clock.wall())
+  const checks = payments === null ? null : { db, clock, log, payments, gst: deps.settings.gst }
+  if (checks !== null) await scheduleSettlements(checks)
+  await scheduleRenewals(db, clock.wall())
   const folder = recordingsFolder(deps.settings.dataFolder)
   const recordings = { db, objects, log, nodeId, folder }
   await scheduleStoring(recordings, clock.wall())
@@ -41,9 +40,16 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
     log,
     handlers: [
       deliveryHandler({ ...deps, onDisabled: mailDisabledNotice, onAttempt: deps.telemetry.delivery }),
+      diallerHandler(deps),
       storingHandler(recordings),
-      ...retentionHandlers({ db, objects, clock, log, nodeId, recordings: folder }),
+      sealingHandler({ db, rootKey, clock }),
+      erasureHandler({ db, objects, rootKey, clock, folder }),
+      ...retentionHandlers({ db, objects, rootKey, clock, log, nodeId, recordings: folder }),
+      ...numberHandlers(deps),
+      renewalHandler(deps),
       walletCheckHandler({ db, reads, clock, log }),
+      buildHandler(deps),
+      ...(checks === null ? [] : [topupCheckHandler(checks), settlementHandler(checks)]),
       ...resultHandlers({ db, clock, log, model: analysts(deps) }),
     ],
   })
@@ -55,7 +61,11 @@ export function canAnswer(llmModel: string, providers: Settings['providers']): b
 }
 
 /** Returns the language models that can be asked about calls, by the agent's model; none for the embedded one. */
-function analysts({ settings, clock, log }: BackgroundDeps): (name: string) => LanguageModel | null {
+export function analysts({
+  settings,
+  clock,
+  log,
+}: Pick<BackgroundDeps, 'settings' | 'clock' | 'log'>): (name: string) => LanguageModel | null {
   const { providers } = settings
   const synthesis = { synthesize: () => Promise.reject(new Error('no speech is synthesized here')) }
   const vendors = openVendors({ providers, clock, log, synthesis })

@@ -2,9 +2,11 @@ import { vendorHangups } from '../calls/vendor-hangup-api.js'
 import { type HttpListener, type HttpServer, type HttpServerOptions, serveHttp } from '../http/server.js'
 import { docsPages } from '../openapi/docs-pages.js'
 import { accountPages } from '../pages/account-pages.js'
+import { checkoutPages } from '../pages/checkout-pages.js'
+import { dashboardPages } from '../pages/dashboard.js'
 
 /**
- * Serves the operations, the documentation pages, the pages that mails link to, and the hang-up requests of
+ * Serves the operations, the documentation pages, the pages that mails link to, the checkout page, and the hang-up requests of
  * other vendors' bots.
  */
 export function serveHttpApi(
@@ -13,7 +15,12 @@ export function serveHttpApi(
 ): HttpServer {
   return serveHttp(listener, {
     ...options,
-    pages: [docsPages(), accountPages(options.deps)],
+    pages: [
+      docsPages(),
+      accountPages(options.deps),
+      checkoutPages(options.deps),
+      dashboardPages(options.deps),
+    ],
     routers: (keys) => [vendorHangups(options.deps, keys)],
   })
 }

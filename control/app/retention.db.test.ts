@@ -26,7 +26,15 @@ await onEachDialect(t, async (t, open) => {
     db,
     clock,
     log: silentLog,
-    handlers: retentionHandlers({ db, objects, clock, log: silentLog, nodeId: 'node-1', recordings }),
+    handlers: retentionHandlers({
+      db,
+      objects,
+      rootKey: rig.api.deps.rootKey,
+      clock,
+      log: silentLog,
+      nodeId: 'node-1',
+      recordings,
+    }),
     pollMs: DAY,
   })
   await runner.idle()
@@ -90,8 +98,8 @@ await onEachDialect(t, async (t, open) => {
 
   await t.test('each sweep has one job, due again in an hour', async (t) => {
     const jobs = await db.selectFrom('jobs').selectAll().where('kind', 'like', 'retention%').execute()
-    t.equal(jobs.filter(({ kind }) => kind === 'retention').length, 18)
-    t.equal(jobs.length, 19, 'and one for the files of this process')
+    t.equal(jobs.filter(({ kind }) => kind === 'retention').length, 24)
+    t.equal(jobs.length, 25, 'and one for the files of this process')
     for (const job of jobs) t.match(job, { owner: null, dueAt: clock.wall() + HOUR })
   })
 

@@ -4,19 +4,27 @@ import { sweepUnverifiedUsers } from '../access/accounts/store.js'
 import { sweepSessions } from '../access/sessions/sessions.js'
 import { sweepSignatures } from '../access/signature.js'
 import { sweepThrottles } from '../access/throttle.js'
+import type { RootKey } from '../base/root-key.js'
 import {
   sweepCallEvents,
+  sweepPartRecordings,
   sweepRecordingFiles,
   sweepRecordings,
   sweepStoredRecordings,
   sweepTranscripts,
 } from '../calls/lifecycle/retention.js'
-import { sweepTestChecks, sweepTestEvidence } from '../compliance/retention.js'
+import { sweepConsents } from '../compliance/consent-store.js'
+import { sweepRegisterAnswers } from '../compliance/dnd/ask-register.js'
+import { sweepScrubs } from '../compliance/dnd/scrub-store.js'
+import { openEvidenceKeys } from '../compliance/evidence/seal.js'
+import { sweepChecks, sweepEvidence } from '../compliance/retention.js'
 import type { Db } from '../db/database.js'
+import { sweepVerificationCalls } from '../destinations/verification-store.js'
 import { sweepEvents } from '../events/store.js'
 import { sweepIdempotencyKeys } from '../http/idempotency.js'
 import type { JobHandler, JobOutcome } from '../jobs/runner.js'
 import { addJobs } from '../jobs/store.js'
+import { sweepKnowledge } from '../knowledge/retention.js'
 import { sweepMailTokens } from '../mail/mail-tokens.js'
 import { sweepMails } from '../mail/outbox.js'
 import type { ObjectStore } from '../objects/object-store.js'
@@ -30,7 +38,7 @@ const HOUR_MS = 3_600_000
 const UNFINISHED_MS = 24 * HOUR_MS
 
 /** Removes some expired rows or objects. Returns false if none are left. */
-type Sweep = (db: Db, now: number, objects: ObjectStore) => Promise<boolean>
+type Sweep = (db: Db, now: number, objects: ObjectStore, rootKey: RootKey) => Promise<boolean>
 
 /** Sweeps of the database and of the object store by job name. One process at a time runs each of them. */
 const SWEEPS: Readonly<Record<string, Sweep>> = {
@@ -39,16 +47,22 @@ const SWEEPS: Readonly<Record<string, Sweep>> = {
   'webhook-secrets': (db, now) => once(clearExpiredSecrets(db, now)),
   'idempotency-keys': sweepIdempotencyKeys,
   recordings: sweepRecordings,
+  'part-recordings': sweepPartRecordings,
   'recording-objects': (_db, now, objects) => sweepStoredRecordings(objects, now),
   uploads: (db, now, objects) => sweepUploads(db, objects, now),
+  knowledge: sweepKnowledge,
   'unfinished-objects': (_db, now, objects) => once(objects.sweepUnfinished(now - UNFINISHED_MS)),
   transcripts: sweepTranscripts,
   'call-events': sweepCallEvents,
-  'test-checks': sweepTestChecks,
-  'test-evidence': sweepTestEvidence,
+  checks: sweepChecks,
+  evidence: (db, now, _objects, rootKey) => sweepEvidence(db, openEvidenceKeys(rootKey), now),
+  consents: sweepConsents,
+  'register-answers': sweepRegisterAnswers,
+  'register-scrubs': sweepScrubs,
   'unverified-accounts': sweepUnverifiedUsers,
   sessions: (db, now) => once(sweepSessions(db, now)),
   throttles: (db, now) => once(sweepThrottles(db, now)),
+  'verification-calls': (db, now) => once(sweepVerificationCalls(db, now)),
   signatures: (db, now) => once(sweepSignatures(db, now)),
   'mail-tokens': (db, now) => once(sweepMailTokens(db, now)),
   mails: (db, now) => once(sweepMails(db, now)),
@@ -62,6 +76,7 @@ async function once(sweep: Promise<unknown>): Promise<boolean> {
 export interface RetentionOptions {
   readonly db: Db
   readonly objects: ObjectStore
+  readonly rootKey: RootKey
   readonly clock: Clock
   readonly log: Log
   /** Id of the node that owns the folder `recordings`. */
@@ -74,7 +89,7 @@ export interface RetentionOptions {
  * process that owns them.
  */
 export function retentionHandlers(options: RetentionOptions): readonly JobHandler[] {
-  const { db, objects, clock, log, nodeId, recordings } = options
+  const { db, objects, rootKey, clock, log, nodeId, recordings } = options
   const hourly: JobOutcome = async () => clock.wall() + HOUR_MS
   return [
     {
@@ -84,7 +99,7 @@ export function retentionHandlers(options: RetentionOptions): readonly JobHandle
         const sweep = SWEEPS[job.payload]
         // The job belongs to a sweep of another release: remove it.
         if (sweep === undefined) return async () => null
-        while (!job.signal.aborted && (await sweep(db, clock.wall(), objects))) {
+        while (!job.signal.aborted && (await sweep(db, clock.wall(), objects, rootKey))) {
           // Each round removes one batch. Other writers can write between batches.
         }
         return hourly

@@ -10,6 +10,9 @@ import { SpeakerScripts } from '../../signalling/sandbox/speaker-scripts.js'
 import { SipTraceStore } from '../../signalling/trace/sip-trace.js'
 import { TrunkAuthenticator } from '../../signalling/trunk/trunk-authenticator.js'
 import type { WorkerLoad } from '../../workers/channel/protocol.js'
+import { DocumentJobs } from '../../workers/jobs/document-jobs.js'
+import { PdfJobs } from '../../workers/jobs/pdf-jobs.js'
+import { SearchJobs } from '../../workers/jobs/search-jobs.js'
 import { openMediaPool } from '../../workers/pool/media-pool.js'
 import { type Bootstrap, bootstrap } from '../access/accounts/bootstrap.js'
 import type { Deps } from '../api/deps.js'
@@ -18,8 +21,13 @@ import { openRootKey } from '../base/root-key.js'
 import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
 import { recordingsFolder, settleAbandonedCalls } from '../calls/lifecycle/settle.js'
+import { optOutTool } from '../calls/opt-out.js'
 import { openAdmission } from '../calls/placement/admission.js'
 import { openAwaitedAdmission } from '../calls/placement/awaited-admission.js'
+import { scheduleCallbackTool } from '../campaigns/callbacks/schedule-tool.js'
+import { openCarriers } from '../carriers/directory.js'
+import { sandboxCarrier } from '../carriers/sandbox.js'
+import { vobizCarrier } from '../carriers/vobiz.js'
 import { openPermitBook } from '../compliance/permit.js'
 import type { Settings } from '../config/settings.js'
 import { openDatabase } from '../db/database.js'
@@ -27,6 +35,8 @@ import { openDatabaseClock } from '../db/database-clock.js'
 import { migrate } from '../db/migrate.js'
 import { pageUrl } from '../http/origins.js'
 import { bindHttp } from '../http/server.js'
+import type { JobRunner } from '../jobs/runner.js'
+import { openKnowledgeSearch } from '../knowledge/search.js'
 import { storedBudgets } from '../limits/rate-limit-store.js'
 import { openRateLimiter } from '../limits/rate-limiter.js'
 import { openMailSender } from '../mail/sender.js'
@@ -38,20 +48,29 @@ import { readQueueDepths } from '../observe/queue-depths.js'
 import { openSipTraceFiles, traceFolder } from '../observe/sip-trace-files.js'
 import { openTelemetry } from '../observe/telemetry.js'
 import { openTracing } from '../observe/tracing.js'
+import { openPaymentGateway } from '../payments/open-gateway.js'
 import { API_VERSION } from '../system/api.js'
 import { openAgentTools } from '../tools/runner.js'
 import { serviceTools } from '../tools/service-tools.js'
+import { TransferDesk } from '../transfers/desk.js'
 import { loadTrunks } from '../trunks/load-trunks.js'
 import { testFileTrunks } from '../trunks/probe.js'
 import { openRegistrations } from '../trunks/registrations.js'
 import { openTrunkCallers } from '../trunks/trunk-callers.js'
 import { openTrustedNetworks } from '../trunks/trusted-networks.js'
-import { openBackground } from './background.js'
+import { analysts, openBackground } from './background.js'
 import { lockDataFolder } from './data-folder-lock.js'
 import { serveHttpApi } from './http-api.js'
 import { readNodeId } from './node-id.js'
 import { operations } from './operations.js'
-import { connectSip, type SipEndpoint, sandboxTarget, withSettingName } from './sip-connection.js'
+import { warnOfRetirements } from './retiring-models.js'
+import {
+  connectSip,
+  type SipEndpoint,
+  sandboxTarget,
+  sipGatewayOf,
+  withSettingName,
+} from './sip-connection.js'
 
 export interface ParleyOptions {
   readonly clock: Clock
@@ -197,25 +216,52 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   )
   // Only now: a start that fails because a port is taken must not end calls. No call can begin yet.
   const abandoned = await settleAbandonedCalls(db, { nodeId, folder, now: clock.wall() })
+  warnOfRetirements(settings.providers, clock, log)
   if (abandoned > 0) log.warn({ calls: abandoned }, 'calls.abandoned_settled')
   const egress = openEgress({ allowPrivate: settings.allowPrivateUrls })
   scope.add(egress)
   const permits = openPermitBook(clock)
   const admission = openAwaitedAdmission(
-    openAdmission({ db, clock, log, nodeId, folder, providers: settings.providers, rootKey }),
+    openAdmission({
+      ...{ db, clock, log, nodeId, folder, rootKey, permits, egress },
+      providers: settings.providers,
+      sandboxGateway: carrier.gateway,
+    }),
     clock,
   )
-  const callManager = new CallManager({
+  const searches = scope.add(new SearchJobs({ log }))
+  const knowledge = openKnowledgeSearch({ db, objects, jobs: searches })
+  const desk = new TransferDesk({
+    ...{ db, clock, log, rootKey, egress, permits, settings },
+    sandboxGateway: carrier.gateway,
+    model: analysts({ settings, clock, log }),
+    calls: () => callManager,
+  })
+  const callManager: CallManager = new CallManager({
     sip,
     pool,
     trunkAuthenticator: new TrunkAuthenticator({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),
     admissionControl: admission,
     gate: permits,
-    tools: openAgentTools({ db, rootKey, egress, clock, log, services: serviceTools }),
+    tools: openAgentTools({
+      db,
+      rootKey,
+      egress,
+      clock,
+      log,
+      services: serviceTools({
+        transfer_call: desk.transferCall,
+        opt_out: optOutTool({ db, clock }),
+        schedule_callback: scheduleCallbackTool({ db, clock }),
+      }),
+      knowledge,
+    }),
+    transfers: desk,
     events: {
       publish: (event) => {
         callEvents.publish(event)
         telemetry.call(event)
+        desk.onCallEvent(event)
         if (event.type === 'ended') traceFiles?.callEnded(event.callId)
         options.onCallEvent?.(event)
       },
@@ -226,8 +272,9 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     onCall: (callId, sipCallId, trunkId) => traces?.begin(callId, sipCallId, trunkId),
   })
   scope.add(callManager)
-  scope.add(openRegistrations({ db, rootKey, sip, clock, log }))
-  scope.add(testFileTrunks({ db, rootKey, sip, clock, log }))
+  scope.add(openRegistrations({ db, rootKey, sip, egress, clock, log }))
+  const sandboxGateway = carrier.gateway
+  scope.add(testFileTrunks({ db, rootKey, sip, egress, sandboxGateway, clock, log }))
   telemetry.readFrom({
     load: () => pool.load(),
     callEvents: () => ({ waiting: callEvents.waiting, lost: callEvents.lost }),
@@ -251,8 +298,18 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       pageUrl: (page, token) => pageUrl({ settings, publicUrl }, page, token),
     }),
   )
+  const carriers = openCarriers(
+    [
+      sandboxCarrier(db, clock),
+      ...(settings.carriers.vobiz === null ? [] : [vobizCarrier(settings.carriers.vobiz)]),
+    ],
+    clock,
+    log,
+  )
   const shared = {
+    payments: openPaymentGateway(settings.payments, db, clock),
     db,
+    carriers,
     reads: database.reads,
     objects,
     clock,
@@ -264,20 +321,27 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     nodeId,
     telemetry,
   }
-  const jobs = scope.add(await openBackground(shared))
+  const documents = scope.add(new DocumentJobs({ clock }))
+  let jobs: JobRunner | null = null
   const deps: Deps = {
     ...shared,
+    knowledge,
+    pdf: scope.add(new PdfJobs({ log })),
     passwords,
     mail,
     calls: callManager,
+    transfers: desk,
     ringer: carrier,
     admission,
     permits,
     requests: openRateLimiter(clock, storedBudgets(db), log),
-    sandboxGateway: carrier.gateway,
+    sip,
+    sipGateway: sipGatewayOf(settings, endpoints),
+    sandboxGateway,
     openCircuits: async () => (await pool.load()).flatMap(({ openCircuits }) => openCircuits),
-    backlog: () => ({ callEvents: callEvents.waiting, jobsIdleMs: jobs.sinceLastPollMs }),
+    backlog: () => ({ callEvents: callEvents.waiting, jobsIdleMs: jobs?.sinceLastPollMs ?? null }),
   }
+  jobs = scope.add(await openBackground({ ...deps, documents }))
   const http = serveHttpApi(listener, { operations, deps })
   scope.own(() => http.close(HTTP_GRACE_MS))
   // An earlier run may have queued mail.

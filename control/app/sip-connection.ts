@@ -9,6 +9,7 @@ import { isLoopback } from '../../signalling/embedded/transport/local-address.js
 import type { SipServer } from '../../signalling/sip/sip-port.js'
 import { openSipServer } from '../../signalling/sip/sip-server.js'
 import type { WireMessage } from '../../signalling/trace/wire-tap.js'
+import type { SipGateway } from '../api/deps.js'
 import type { SipAddress } from '../config/parsers.js'
 import type { Settings } from '../config/settings.js'
 import { readTls } from '../config/tls-files.js'
@@ -104,6 +105,35 @@ export function sandboxTarget(endpoints: readonly SipEndpoint[]) {
   }
   throw new EngineError('config_invalid', 'PARLEY_SIP_LISTEN: name at least one udp or tcp address')
 }
+
+const PREFERRED = ['tls', 'tcp', 'udp'] as const
+
+/**
+ * Returns where customers' telephone systems reach the service: the most secure listener, at the configured host
+ * name or else at its address.
+ */
+export function sipGatewayOf(
+  { sipHost, sipAdvertise }: Pick<Settings, 'sipHost' | 'sipAdvertise'>,
+  endpoints: readonly SipEndpoint[],
+): SipGateway {
+  const outside = endpoints.filter(({ address }) => !isLoopback(address))
+  const reachable = outside.length > 0 ? outside : endpoints
+  const ips = [
+    ...new Set(
+      sipAdvertise === null
+        ? reachable.map(({ address }) => address).filter((address) => !isAnyAddress(address))
+        : [sipAdvertise],
+    ),
+  ]
+  for (const transport of PREFERRED) {
+    const endpoint = reachable.find((candidate) => candidate.transport === transport)
+    if (endpoint === undefined) continue
+    return { host: sipHost ?? ips[0] ?? endpoint.address, ips, port: endpoint.port, transport }
+  }
+  throw new EngineError('config_invalid', 'PARLEY_SIP_LISTEN: name at least one tls, tcp or udp address')
+}
+
+const isAnyAddress = (address: string): boolean => address === '0.0.0.0' || address === '::'
 
 /** Returns the address at which a listener is reached from this machine. */
 function addressInside(address: string): string {

@@ -22,6 +22,7 @@ export type KeyPurpose =
   | 'sign-up-browser'
   | 'known-device'
   | 'trunk-secrets'
+  | 'destination-codes'
 
 /** The secret from which all other keys are derived. It decrypts everything that is encrypted. */
 export interface RootKey {

@@ -3,8 +3,7 @@ import { csvOperation, listOperation, operation } from '../api/operation.js'
 import { allPages } from '../api/pagination.js'
 import { isRefusal, refuse } from '../api/problem.js'
 import { Instant, parseInstant } from '../base/instant.js'
-import { E164, idParam, Timestamp, timestamp } from '../base/schemas.js'
-import { writeAddressToken } from '../base/signed-address.js'
+import { E164, idParam } from '../base/schemas.js'
 import { BLOCK_CODES } from '../compliance/gate.js'
 import { isDialable } from '../compliance/numbering.js'
 import { CALL_COLUMNS } from './csv-columns.js'
@@ -12,6 +11,7 @@ import { SEARCH_MIN_DIGITS, searchDigits } from './digit-search.js'
 import { hangUp } from './hang-up.js'
 import { isTranscriptExpired } from './lifecycle/retention.js'
 import { placeCall as place } from './placement/place-call.js'
+import { Recording, recordingLink } from './recording-link.js'
 import {
   type CallFilter,
   countCalls,
@@ -22,9 +22,6 @@ import {
 } from './store.js'
 import { Transcript, transcriptView } from './transcript.js'
 import { Call, callView } from './view.js'
-
-/** Lifetime of a download URL (ms). */
-const MEDIA_LINK_MS = 10 * 60_000
 
 const CallPath = z.object({ id: idParam('call') })
 const noCall = () => refuse('not_found', 'The call does not exist.')
@@ -64,7 +61,7 @@ export const placeCall = operation({
     'environment_mismatch',
     'unprocessable_entity',
     'missing_variables',
-    'compliance_incomplete',
+    'knowledge_base_not_ready',
     'concurrent_call_limit_reached',
     ...BLOCK_CODES,
     'sip_trunk_not_active',
@@ -171,6 +168,7 @@ export const readCall = operation({
   path: '/v1/calls/:id',
   tag: 'Calls',
   summary: 'Get a call',
+  description: 'Available during the call, too. Outputs and the evaluation follow after the end of the call.',
   audience: 'key',
   scope: 'read',
   params: CallPath,
@@ -181,16 +179,6 @@ export const readCall = operation({
     const call = await findCall(deps.db, actor, params.id)
     return call === null ? noCall() : callView(call)
   },
-})
-
-const Recording = z.object({
-  url: z.string(),
-  expiresAt: Timestamp,
-  contentType: z.literal('audio/wav'),
-  bytes: z.int(),
-  durationSeconds: z.number(),
-  channels: z.literal(2),
-  sha256: z.string(),
 })
 
 export const readRecording = operation({
@@ -209,17 +197,7 @@ export const readRecording = operation({
   run: async ({ params, actor, deps }) => {
     const row = await findRecording(deps.db, actor, params.id)
     if (row === null) return refuse('not_found', 'The call does not exist or has no recording.')
-    const expiresAt = deps.clock.wall() + MEDIA_LINK_MS
-    const token = writeAddressToken(deps.rootKey, 'recording', { subject: row.callId, expiresAt })
-    return {
-      url: `${deps.publicUrl()}/v1/media/${token}`,
-      expiresAt: timestamp(expiresAt),
-      contentType: 'audio/wav' as const,
-      bytes: row.bytes,
-      durationSeconds: row.durationMs / 1000,
-      channels: 2 as const,
-      sha256: row.sha256,
-    }
+    return recordingLink(deps, { ...row, name: row.callId })
   },
 })
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { fileOperation } from '../api/operation.js'
 import { refuse, unavailable } from '../api/problem.js'
 import { recordingsFolder } from './lifecycle/settle.js'
-import { isBeingStored, openRecording } from './recording-file.js'
+import { findStoredRecording, isBeingStored, openRecording } from './recording-file.js'
 
 export const downloadMedia = fileOperation({
   id: 'downloadMedia',
@@ -20,22 +20,18 @@ export const downloadMedia = fileOperation({
   run: async ({ actor, deps }) => {
     const { db, objects } = deps
     const gone = () => refuse('not_found', 'The recording no longer exists.')
-    const row = await db
-      .selectFrom('recordings')
-      .select(['callId', 'key', 'bytes', 'sha256', 'createdAt'])
-      .where('callId', '=', actor.subject)
-      .executeTakeFirst()
-    if (row === undefined) return gone()
+    const row = await findStoredRecording(db, actor.subject)
+    if (row === null) return gone()
     return {
       bytes: row.bytes,
       version: row.sha256,
       modifiedAt: row.createdAt,
       contentType: 'audio/wav',
-      fileName: `${row.callId}.wav`,
+      fileName: `${row.name}.wav`,
       open: async (range) => {
         const content = await openRecording(objects, recordingsFolder(deps.settings.dataFolder), row, range)
         if (content !== null) return content
-        return (await isBeingStored(db, row.callId))
+        return (await isBeingStored(db, row.name))
           ? unavailable('The recording is being stored. Retry in a moment.', { reason: 'storing' })
           : gone()
       },

@@ -5,10 +5,23 @@ import type { ByteRange, ObjectStore } from '../objects/object-store.js'
 import { recordingPath } from './lifecycle/settle.js'
 import { storingJobId } from './lifecycle/storing-job.js'
 
-/** A recording that exists: where it may lie. */
-export interface RecordingPlace {
-  readonly callId: string
+/** A recording that exists: where it may lie, and its content. */
+export interface StoredRecording {
+  /** Id of the call, or name of a part of it. */
+  readonly name: string
   readonly key: string
+  readonly bytes: number
+  readonly sha256: string
+  readonly createdAt: number
+}
+
+/** Returns the recording of a call, or of a part of a call, by its name. Returns null when there is none. */
+export async function findStoredRecording(db: Db, name: string): Promise<StoredRecording | null> {
+  const columns = ['key', 'bytes', 'sha256', 'createdAt'] as const
+  const row =
+    (await db.selectFrom('recordings').select(columns).where('callId', '=', name).executeTakeFirst()) ??
+    (await db.selectFrom('transferRecordings').select(columns).where('name', '=', name).executeTakeFirst())
+  return row === undefined ? null : { name, ...row }
 }
 
 /**
@@ -18,11 +31,11 @@ export interface RecordingPlace {
 export async function openRecording(
   objects: ObjectStore,
   folder: string,
-  { callId, key }: RecordingPlace,
+  { name, key }: Pick<StoredRecording, 'name' | 'key'>,
   range?: ByteRange,
 ): Promise<Readable | null> {
   try {
-    const file = await open(recordingPath(folder, callId), 'r')
+    const file = await open(recordingPath(folder, name), 'r')
     return file.createReadStream(range ?? {})
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
@@ -31,11 +44,7 @@ export async function openRecording(
 }
 
 /** Returns true while another process still has to move the recording to the store. */
-export async function isBeingStored(db: Db, callId: string): Promise<boolean> {
-  const job = await db
-    .selectFrom('jobs')
-    .select('id')
-    .where('id', '=', storingJobId(callId))
-    .executeTakeFirst()
+export async function isBeingStored(db: Db, name: string): Promise<boolean> {
+  const job = await db.selectFrom('jobs').select('id').where('id', '=', storingJobId(name)).executeTakeFirst()
   return job !== undefined
 }

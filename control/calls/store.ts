@@ -45,18 +45,32 @@ export type NewCall = Pick<
   readonly complianceRunId: string | null
   readonly evidenceId: string | null
   readonly idempotencyId: string | null
+  /** Set for calls that cost nothing. */
+  readonly free?: true
+  readonly campaignId?: string | null
+  readonly recipientId?: string | null
+  readonly callbackId?: string | null
 }
 
 /** Inserts the row of a call and its `call.initiated` event. */
 export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<void> {
-  const { variables, metadata, ...rest } = call
+  const {
+    variables,
+    metadata,
+    free,
+    campaignId = null,
+    recipientId = null,
+    callbackId = null,
+    ...rest
+  } = call
   await trx
     .insertInto('calls')
     .values({
       ...rest,
       status: call.direction === 'outbound' ? 'queued' : 'initiated',
-      campaignId: null,
-      recipientId: null,
+      campaignId,
+      recipientId,
+      callbackId,
       disposition: null,
       endedReason: null,
       answeredBy: null,
@@ -66,7 +80,7 @@ export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<
       endedAt: null,
       agentSeconds: 0,
       humanSeconds: 0,
-      ratePaisePerMinute: await rateOf(trx, call),
+      ratePaisePerMinute: free ? 0 : await rateOf(trx, call),
       charges: '[]',
       billedPaise: 0,
       variables: JSON.stringify(variables),
@@ -76,6 +90,7 @@ export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<
       sipCallId: null,
       leaseUntil: now + LEASE_MS,
       hangupRequestedAt: null,
+      transfer: null,
       createdAt: now,
     })
     .execute()
@@ -160,6 +175,11 @@ export function countCalls(db: Db, owner: Owner, filter: CallFilter, limit: numb
   return countCapped(db, matchingCalls(db, owner, filter).select('calls.id'), limit)
 }
 
+/** Notes that the INVITE of a call is about to be sent. From now on the call counts as an attempt. */
+export async function markSent(db: Db, id: string, now: number): Promise<void> {
+  await db.updateTable('calls').set({ sentAt: now }).where('id', '=', id).execute()
+}
+
 /** Asks the node that runs the call to hang up the next time it checks (leases.ts). */
 export async function requestHangup(db: Db, owner: Owner, id: string, now: number): Promise<void> {
   await db
@@ -186,7 +206,7 @@ export async function findRecording(db: Db, owner: Owner, callId: string): Promi
 /**
  * Lists the segments of a call in order of time. The caller has checked that the call belongs to the owner.
  */
-export async function listSegments(db: Db, callId: string): Promise<readonly TranscriptSegmentRow[]> {
+export async function listSegments(db: Db | Trx, callId: string): Promise<readonly TranscriptSegmentRow[]> {
   return db
     .selectFrom('transcriptSegments')
     .selectAll()

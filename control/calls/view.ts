@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { BotStats } from '../../media/byo/bot-event.js'
 import { openEnum, Timestamp, timestampOrNull } from '../base/schemas.js'
 import type { CallWithParts } from './store.js'
+import { latestTransfer, Transfer } from './transfers/attempt-view.js'
 
 const Texts = z.record(z.string(), z.string())
 
@@ -80,7 +81,7 @@ export const Call = z.object({
         'Why outputs are null or criteria are missing: the result is pending, the model of the agent cannot read ' +
         'transcripts (the sandbox model), or it failed. Null when the model has answered or nothing was asked.',
     }),
-  transfer: z.null().meta({ description: 'Latest transfer attempt. Always null in this release.' }),
+  transfer: Transfer.nullable().meta({ description: 'Latest transfer attempt. Null if none was made.' }),
   hasRecording: z.boolean(),
   hasTranscript: z.boolean(),
   complianceRunId: z.string().nullable(),
@@ -130,7 +131,7 @@ export function callView(row: CallWithParts): CallView {
     outputs: row.outputs === null ? {} : JSON.parse(row.outputs),
     evaluation: row.evaluation === null ? [] : JSON.parse(row.evaluation),
     resultGap: resultGapOf(row),
-    transfer: null,
+    transfer: latestTransfer(row.transfer),
     hasRecording: row.hasRecording === 1,
     hasTranscript: row.hasTranscript === 1,
     complianceRunId: row.complianceRunId,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { BotReport } from '../../media/byo/bot-check.js'
-import { findingsOf } from './bot-check.js'
+import { findingsOf, parsed } from './bot-check.js'
 
 const COMMANDS = {
   play: 1,
@@ -57,4 +57,18 @@ t.test('the findings of each kind of bot, and whether it passes', async (t) => {
       level === 'FAIL',
     )
   }
+})
+
+t.test('the sample rate of an address is the rate of the check', async (t) => {
+  const rateOf = (...args: string[]) => parsed(args).spec.sampleRate
+  t.equal(rateOf('--type', 'exotel', 'wss://bot.example.com/?sample-rate=16000'), 16_000)
+  t.equal(rateOf('--type', 'exotel', 'wss://bot.example.com/'), 8000)
+  t.equal(rateOf('--type', 'exotel', '--rate', '24000', 'wss://bot.example.com/?sample-rate=24000'), 24_000)
+  t.equal(rateOf('--type', 'jambonz', '--rate', '16000', 'wss://bot.example.com/?sample-rate=24000'), 16_000)
+  t.throws(() => rateOf('--type', 'exotel', '--rate', '8000', 'wss://bot.example.com/?sample-rate=16000'), {
+    message: '--rate is 8000, the URL names 16000 Hz',
+  })
+  t.throws(() => rateOf('--type', 'exotel', 'wss://bot.example.com/?sample-rate=11025'), {
+    message: /support linear16 8000/,
+  })
 })

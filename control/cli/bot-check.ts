@@ -5,7 +5,7 @@ import { errorText } from '../../media/base/errors.js'
 import { openSafeResolver } from '../../media/base/public-address.js'
 import { type BotReport, checkBot } from '../../media/byo/bot-check.js'
 import { BOT_FORMATS, type BotFormat, type BotRate, type BotSpec } from '../../media/byo/bot-spec.js'
-import { supportsAudio } from '../../media/byo/dialects/bot-dialect.js'
+import { namedRate, supportsAudio } from '../../media/byo/dialects/bot-dialect.js'
 import { BOT_TYPES, dialectOf } from '../../media/byo/dialects/registry.js'
 import { oneOf, UsageError } from './options.js'
 
@@ -94,7 +94,8 @@ const OPTIONS = {
   private: { type: 'boolean', default: false },
 } as const
 
-function parsed(args: readonly string[]): { readonly spec: BotSpec; readonly allowPrivate: boolean } {
+/** Returns the bot that the arguments describe. Throws UsageError. */
+export function parsed(args: readonly string[]): { readonly spec: BotSpec; readonly allowPrivate: boolean } {
   const { values, positionals } = readArguments(args)
   const [url, more] = positionals
   if (url === undefined || more !== undefined) throw new UsageError('parley bot-check URL [options]')
@@ -103,7 +104,11 @@ function parsed(args: readonly string[]): { readonly spec: BotSpec; readonly all
   const [offer] = dialect.audio
   const format: BotFormat =
     values.format === undefined ? (offer?.[0] ?? 'mulaw') : oneOf('--format', values.format, BOT_FORMATS)
-  const sampleRate = Number(values.rate ?? 8000) as BotRate
+  if (!URL.canParse(url)) throw new UsageError(`${url} is not a URL`)
+  const named = namedRate(dialect, url)
+  const sampleRate = Number(values.rate ?? named ?? 8000) as BotRate
+  if (named !== null && named !== sampleRate)
+    throw new UsageError(`--rate is ${sampleRate}, the URL names ${named} Hz`)
   if (!supportsAudio(dialect, { format, sampleRate })) {
     const offered = dialect.audio.map(([name, hz]) => `${name} ${hz.join('|')}`).join(', ')
     throw new UsageError(`bots of type ${type} support ${offered}`)

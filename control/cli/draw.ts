@@ -8,7 +8,7 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
 import { readPeaks } from '../../media/recording/peaks.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
-import { openRecording, type RecordingPlace } from '../calls/recording-file.js'
+import { openRecording, type StoredRecording } from '../calls/recording-file.js'
 import { drawCall } from '../calls/report/drawing.js'
 import { readCallDrawing } from '../calls/report/drawing-data.js'
 import type { Settings } from '../config/settings.js'
@@ -45,7 +45,7 @@ export async function drawCommand(
 async function readDrawing(db: Db, settings: Settings, callId: string) {
   const objects = await openObjectStore(settings.objectStore, silentLog)
   const folder = await mkdtemp(join(tmpdir(), 'parley-draw-'))
-  const fetchRecording = async (place: RecordingPlace): Promise<string | null> => {
+  const fetchRecording = async (place: Pick<StoredRecording, 'name' | 'key'>): Promise<string | null> => {
     const content = await openRecording(objects, recordingsFolder(settings.dataFolder), place)
     if (content === null) return null
     const path = join(folder, 'recording.wav')

@@ -43,11 +43,23 @@ parley staff create --email ADDRESS
 parley wallet add --rupees AMOUNT --reference TEXT [--organization ID]
     Adds money to the wallet of an organization, by default the first one. A reference adds money once.
 
+parley dnd import FILE --scrubbed-at TIME [--valid-until TIME]
+    Imports a scrub file of the DND register: CSV with the columns e164, listed (true or false) and, if
+    needed, category. A file with a wrong row is not imported, and the lines are named. It is valid until
+    the end of the seventh day (IST) at most. See docs/compliance.md.
+
 parley backup --to FILE
 parley restore --from FILE
     Copies the database to a new file while the service runs; restores it into an empty database before
     the service starts. PostgreSQL requires pg_dump and pg_restore. Recordings, documents and the root key
     are not copied; the command names their locations.
+
+parley evidence export --environment test|live --out FILE [--organization ID]
+    Writes the chain of sealed records to a file, by default that of the first organization.
+
+parley evidence verify FILE [--key KEY] [--head NUMBER:HASH ...]
+    Verifies an exported chain without the service, names every broken record and its line, and decides each
+    call again from its sealed facts. --key and --head are known from elsewhere. See docs/evidence.md.
 
 parley trace CALL_ID [--full|--json]
     Prints the SIP messages of a call as a ladder, during the call and PARLEY_SIP_TRACE_HOURS after it;
@@ -59,6 +71,9 @@ parley talk [--agent FILE_OR_ID] [--variable NAME=VALUE ...] [--trace] [--in FIL
     Talks to an agent without telephony, with its real prompt, model, tools and turn-taking: in text,
     without STT and TTS, or in audio, with recordings of a caller as input. FILE contains JSON like the
     body of POST /v1/agents. Lines come from standard input. parley talk --help lists the options.
+
+parley knowledge try FILE "QUESTION"
+    Reads a document as a build does and prints the passages that an agent would get for the question.
 
 parley results again CALL_ID
     Asks the language model again for the results of an ended call: summary, outputs, evaluation.
@@ -287,8 +302,27 @@ export async function run(args: readonly string[]): Promise<number> {
     const { drawCommand } = await import('./draw.js')
     return drawCommand(rest, withDatabase)
   }
+  if (command === 'dnd' && rest[0] === 'import') {
+    const { importScrubFile } = await import('./dnd-import.js')
+    return withDatabase(
+      async (db) => void process.stdout.write(`${await importScrubFile(db, rest.slice(1))}\n`),
+    )
+  }
+  if (command === 'evidence' && rest[0] === 'export') {
+    const { exportCommand } = await import('./evidence.js')
+    return withDatabase((db, settings) => exportCommand(db, settings, rest.slice(1)))
+  }
+  if (command === 'evidence' && rest[0] === 'verify') {
+    const { verifyCommand } = await import('./evidence.js')
+    return verifyCommand(rest.slice(1))
+  }
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))
+  if (command === 'knowledge' && rest[0] === 'try') {
+    const { tryKnowledge } = await import('./knowledge-try.js')
+    process.stdout.write(await tryKnowledge(rest.slice(1)))
+    return 0
+  }
   if (command === 'results' && rest[0] === 'again') return resultsAgain(rest.slice(1))
   if (command === 'webhooks' && rest[0] === 'listen') {
     const { listenForWebhooks } = await import('./webhooks-listen-command.js')

@@ -3,6 +3,7 @@ import { recordAudit } from '../api/audit.js'
 import { isRefusal } from '../api/problem.js'
 import type { Db } from '../db/database.js'
 import { adjustBalance, MAX_ADJUSTMENT_PAISE } from '../wallet/adjust.js'
+import { findOrganization } from './find-organization.js'
 import { parseOptions, UsageError } from './options.js'
 
 const MAX_RUPEES = MAX_ADJUSTMENT_PAISE / 100
@@ -23,13 +24,6 @@ export async function addToWallet(db: Db, args: readonly string[]): Promise<stri
     throw new UsageError('--reference must have 1 to 80 characters; each reference adds money once')
   }
   const organizationId = await findOrganization(db, values.organization)
-  if (organizationId === null) {
-    throw new UsageError(
-      values.organization === undefined
-        ? 'the database is empty: run "parley start" once first'
-        : `${values.organization}: there is no such organization`,
-    )
-  }
   const now = systemClock.wall()
   const amountPaise = rupees * 100
   const entry = await db.transaction().execute(async (trx) => {
@@ -50,11 +44,4 @@ export async function addToWallet(db: Db, args: readonly string[]): Promise<stri
   })
   if (isRefusal(entry)) throw new UsageError(entry.message)
   return `The balance is ${(entry.balanceAfterPaise / 100).toFixed(2)} rupees now.`
-}
-
-/** Returns the organization if it exists, or the first one when none is named. */
-async function findOrganization(db: Db, id: string | undefined): Promise<string | null> {
-  let query = db.selectFrom('organizations').select('id').orderBy('createdAt').orderBy('id').limit(1)
-  if (id !== undefined) query = query.where('id', '=', id)
-  return (await query.executeTakeFirst())?.id ?? null
 }

@@ -70,6 +70,18 @@ const VendorCatalogue = z.strictObject({
         .refine(named, NAMED),
     )
     .optional(),
+  retirements: z
+    .array(
+      z.strictObject({
+        kind: z.enum(['recognitionModels', 'languageModels', 'speechModels']),
+        pattern,
+        retiresOn: z.iso.date(),
+        successor: z.string().min(1).optional(),
+        host: z.string().min(1),
+        checkedOn: z.iso.date(),
+      }),
+    )
+    .optional(),
 })
 
 /** The catalogue of vendors by their ids, as in `media/vendors/catalogue/`. */

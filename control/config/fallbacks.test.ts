@@ -13,6 +13,7 @@ t.test('fallbacks are named as in the catalogue', async (t) => {
   const { providers } = readSettings(
     {
       ...KEYS,
+      PARLEY_OPENAI_SPEECH_MODEL: 'gpt-4o-mini-tts',
       PARLEY_STT_FALLBACK: 'saaras:v3, nova-3',
       PARLEY_TTS_FALLBACK: 'bulbul:v2/anushka,gpt-4o-mini-tts',
       PARLEY_LLM_FALLBACK: 'llama-3.3-70b',

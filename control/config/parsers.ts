@@ -83,6 +83,17 @@ export function httpUrl(value: string): Parsed<string> {
   return valid(value.replace(/\/+$/, ''))
 }
 
+export function jsonObject(value: string): Parsed<Readonly<Record<string, unknown>>> {
+  const fix = invalid('set a JSON object, for example {"temperature":0.3}')
+  try {
+    const parsed: unknown = JSON.parse(value)
+    const isObject = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
+    return isObject ? valid(parsed as Readonly<Record<string, unknown>>) : fix
+  } catch {
+    return fix
+  }
+}
+
 /** Parses comma-separated names, or `none`. */
 export function modelNames(value: string): Parsed<readonly string[]> {
   if (value === 'none') return valid([])
@@ -132,6 +143,14 @@ export function mailAddress(value: string): Parsed<string> {
 /** Parses a shared secret. The secret is the only proof of the sender, so it must be long. */
 export function longSecret(value: string): Parsed<string> {
   return value.length >= 32 ? valid(value) : invalid('set at least 32 characters')
+}
+
+/** Parses a host name or an IP address. */
+export function hostName(value: string): Parsed<string> {
+  const labels = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i
+  return isIP(value) !== 0 || labels.test(value)
+    ? valid(value.toLowerCase())
+    : invalid('set a host name, for example sip.example.com')
 }
 
 /** Parses `10.0.0.5,10.1.0.0/16`. */

@@ -5,6 +5,7 @@ import { parseEnv } from 'node:util'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { isEspeakInstalled } from '../../media/vendors/espeak/installed.js'
 import type { ProviderSettings } from '../../workers/channel/protocol.js'
+import { type CarrierSettings, readCarriers } from './carriers.js'
 import { catalogueFile } from './catalogue-file.js'
 import { readFallbacks } from './fallbacks.js'
 import { type ObjectStoreSetting, objectStore } from './object-store.js'
@@ -16,6 +17,7 @@ import {
   flag,
   folder,
   hexKey,
+  hostName,
   httpUrl,
   integer,
   invalid,
@@ -29,7 +31,16 @@ import {
   type SipAddress,
   sipAddresses,
   smtpUrl,
+  text,
 } from './parsers.js'
+import {
+  type GstSetting,
+  gstFile,
+  type PaymentSetting,
+  paymentSetting,
+  SPECIMEN_GST,
+  webhookSecrets,
+} from './payments.js'
 import type { TlsFiles } from './tls-files.js'
 import { readTrunkFile, type TrunkFile } from './trunk-file.js'
 import { VARIABLES, type VariableName } from './variables.js'
@@ -55,6 +66,8 @@ export interface Settings {
   readonly sipListen: readonly SipAddress[]
   /** Address that peers outside a NAT see. Null uses the bound address. */
   readonly sipAdvertise: string | null
+  /** Host name that customers' telephone systems connect to. Null uses the address. */
+  readonly sipHost: string | null
   /** Networks that are never banned as SIP sources, besides those of the trunks. */
   readonly sipExempt: readonly string[]
   /** PEM files. Null without TLS. */
@@ -67,10 +80,14 @@ export interface Settings {
   readonly drachtio: DrachtioServer | null
   /** The operator's own trunks and the path of the file that defines them. */
   readonly trunkFile: { readonly path: string; readonly file: TrunkFile } | null
+  /** Accounts at carriers that sell numbers. */
+  readonly carriers: CarrierSettings
   /** For development: URLs given by customers may be private and unencrypted. */
   readonly allowPrivateUrls: boolean
   /** Time that live calls may continue after SIGTERM before they are ended (s). */
   readonly drainSeconds: number
+  /** Least time between two calls to one person from different campaigns (minutes). */
+  readonly callGapMinutes: number
   /** Time that the SIP messages of calls are kept (h). 0 keeps none. */
   readonly sipTraceHours: number
   /** Writes an Opus copy beside each recording. */
@@ -94,6 +111,10 @@ export interface Settings {
   readonly mailFrom: string
   /** Secret that signs reports of leaked keys. Null refuses all reports. */
   readonly secretScanningSecret: string | null
+  /** Gateway of top-ups. Null has none. */
+  readonly payments: PaymentSetting | null
+  /** Supplier, rates and number series of invoices. Those of specimens without a file. */
+  readonly gst: GstSetting
   readonly providers: ProviderSettings
 }
 
@@ -147,6 +168,7 @@ export function readSettings(
   const dataFolder = read('PARLEY_DATA', '.data', folder(folderPath))
   const catalogue = optional('PARLEY_CATALOGUE_FILE', catalogueFile(folderPath))
   const providers = { ...readVendors(given, read), ...(catalogue === null ? {} : { catalogue }) }
+  const gst = optional('PARLEY_GST_FILE', gstFile(folderPath))
   const partial = {
     httpAddress: read('PARLEY_HTTP_ADDRESS', '127.0.0.1', ipAddress),
     httpPort: read('PARLEY_HTTP_PORT', '8080', integer(0, 65_535)),
@@ -164,8 +186,10 @@ export function readSettings(
     ),
     sipListen: read('PARLEY_SIP_LISTEN', 'udp:127.0.0.1:5060,tcp:127.0.0.1:5060', sipAddresses),
     sipAdvertise: optional('PARLEY_SIP_ADVERTISE', ipAddress),
+    sipHost: optional('PARLEY_SIP_HOST', hostName),
     sipExempt: optional('PARLEY_SIP_EXEMPT', networks) ?? [],
     sipTls: readSipTls(folderPath, given, (complaint) => wrong.push(complaint)),
+    carriers: readCarriers(given, read, (complaint) => wrong.push(complaint)),
     rtpAddress: read('PARLEY_RTP_ADDRESS', '127.0.0.1', ipAddress),
     rtpPorts: read('PARLEY_RTP_PORTS', '20000-29999', portRange),
     mediaWorkers: read(
@@ -176,6 +200,7 @@ export function readSettings(
     drachtio: optional('PARLEY_DRACHTIO_URL', drachtioUrl),
     trunkFile: optional('PARLEY_TRUNKS_FILE', trunkFile(folderPath, environment)),
     allowPrivateUrls: read('PARLEY_ALLOW_PRIVATE_URLS', 'false', flag),
+    callGapMinutes: read('PARLEY_CALL_GAP_MINUTES', '60', integer(0, 10_080)),
     drainSeconds: read('PARLEY_DRAIN_SECONDS', '60', integer(0, 7200)),
     sipTraceHours: read('PARLEY_SIP_TRACE_HOURS', '24', integer(0, 720)),
     compressRecordings: read('PARLEY_RECORDING_OPUS', 'false', flag),
@@ -191,6 +216,18 @@ export function readSettings(
     smtpUrl: optional('PARLEY_SMTP_URL', smtpUrl),
     mailFrom: read('PARLEY_MAIL_FROM', 'Parley <parley@localhost>', mailAddress),
     secretScanningSecret: optional('PARLEY_SECRET_SCANNING_SECRET', longSecret),
+    payments: paymentSetting(
+      read('PARLEY_PAYMENT_GATEWAY', 'none', choice('none', 'sandbox', 'razorpay')) ?? 'none',
+      {
+        keyId: optional('PARLEY_RAZORPAY_KEY_ID', text),
+        keySecret: optional('PARLEY_RAZORPAY_KEY_SECRET', text),
+        webhookSecrets: optional('PARLEY_RAZORPAY_WEBHOOK_SECRETS', webhookSecrets),
+        url: read('PARLEY_RAZORPAY_URL', 'https://api.razorpay.com/v1', httpUrl) ?? '',
+      },
+      given('PARLEY_GST_FILE') !== null,
+      (complaint) => wrong.push(complaint),
+    ),
+    gst: gst ?? SPECIMEN_GST,
     providers: {
       ...providers,
       ...readFallbacks(given, read, providers),

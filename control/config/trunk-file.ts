@@ -11,7 +11,7 @@ import { E164 } from '../base/schemas.js'
  * Format of PARLEY_TRUNKS_FILE, the trunks of the operator in JSON. See docs/sip-trunks.md.
  */
 
-const HOST =
+export const HOST =
   /^(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*|\[[0-9a-f:.]+\]|[0-9a-f:]+)$/i
 
 const Host = z
@@ -21,7 +21,7 @@ const Host = z
   .transform((host) => host.replace(/^\[|\]$/g, ''))
 
 /** Schema of text in a SIP header: no control characters, no surrounding white space. */
-const Text = z
+export const HeaderText = z
   .string()
   .min(1)
   .max(255)
@@ -38,7 +38,7 @@ const Range = z.string().transform((text, context) => {
   return z.NEVER
 })
 
-const HeaderName = z
+export const HeaderName = z
   .string()
   .max(64)
   .regex(/^X-[A-Za-z0-9-]+$/, 'must be the name of an X- header')
@@ -50,16 +50,16 @@ const Gateway = z
     /** Port. Default: 5060, or 5061 with TLS. `srv` means that DNS determines it. */
     port: z.union([z.int().min(1).max(65_535), z.literal('srv')]).optional(),
     transport: z.enum(['udp', 'tcp', 'tls']).default('udp'),
-    username: Text.optional(),
-    password: Text.optional(),
+    username: HeaderText.optional(),
+    password: HeaderText.optional(),
     /** Domain in From and of the registered account. */
     domain: Host.optional(),
     register: z.boolean().default(false),
     registerSeconds: z.int().min(60).max(86_400).default(600),
     numberFormat: z.enum(NUMBER_FORMATS).default('e164'),
     callerIdPolicy: z.enum(CALLER_ID_POLICIES).default('did'),
-    callerId: Text.optional(),
-    headers: z.record(HeaderName, Text).default({}),
+    callerId: HeaderText.optional(),
+    headers: z.record(HeaderName, HeaderText).default({}),
     ringTimeoutSeconds: z.int().min(5).max(180).default(45),
   })
   .refine((gateway) => (gateway.username === undefined) === (gateway.password === undefined), {
@@ -75,9 +75,9 @@ const Inbound = z
   .strictObject({
     auth: z.enum(['ip_acl', 'digest', 'both']),
     addresses: z.array(Range).max(64).default([]),
-    username: Text.optional(),
-    password: Text.optional(),
-    realm: Text.transform((realm) => realm.toLowerCase()).default(SERVICE_REALM),
+    username: HeaderText.optional(),
+    password: HeaderText.optional(),
+    realm: HeaderText.transform((realm) => realm.toLowerCase()).default(SERVICE_REALM),
     algorithm: z.enum(['MD5', 'SHA-256']).default('MD5'),
   })
   .refine((inbound) => inbound.auth === 'digest' || inbound.addresses.length > 0, {
@@ -100,16 +100,21 @@ const Inbound = z
 const HostedNumber = z.strictObject({
   e164: E164,
   /** Id or name of the agent. If missing, the agent set with the API is kept. */
-  agent: Text.optional(),
-  label: Text.optional(),
+  agent: HeaderText.optional(),
+  label: HeaderText.optional(),
   recordCalls: z.boolean().optional(),
 })
 
 const Trunk = z.strictObject({
-  name: Text.max(80),
+  name: HeaderText.max(80),
   /** Organization of the trunk. Default: the oldest organization. */
   organization: z.string().optional(),
   enabled: z.boolean().default(true),
+  /** Carrier whose numbers, of all organizations, use this trunk. */
+  carrier: z
+    .string()
+    .regex(/^[a-z0-9_]{1,40}$/, 'must be the name of a carrier, for example vobiz')
+    .optional(),
   gateway: Gateway.optional(),
   inbound: Inbound,
   codecs: z.array(Codec).min(1).default(['PCMA', 'PCMU']),

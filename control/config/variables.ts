@@ -1,7 +1,9 @@
 import type { Variable } from '../../media/vendors/vendor-module.js'
+import { CARRIER_VARIABLES } from './carriers.js'
 import { CATALOGUE_VARIABLES } from './catalogue-file.js'
 import { FALLBACK_VARIABLES } from './fallbacks.js'
 import { OBJECT_STORE_VARIABLES } from './object-store.js'
+import { PAYMENT_VARIABLES } from './payments.js'
 import { VENDOR_VARIABLES } from './vendors.js'
 
 const SERVICE_VARIABLES = [
@@ -33,6 +35,11 @@ const SERVICE_VARIABLES = [
     name: 'PARLEY_SIP_ADVERTISE',
     default: '',
     description: 'Address in Via and Contact of SIP messages when the machine is behind a NAT',
+  },
+  {
+    name: 'PARLEY_SIP_HOST',
+    default: '',
+    description: 'Host name that telephone systems of customers connect to; empty names the address',
   },
   {
     name: 'PARLEY_SIP_EXEMPT',
@@ -89,10 +96,17 @@ const SERVICE_VARIABLES = [
     default: '',
     description: 'JSON file with SIP trunks, their numbers and the agents that answer (docs/sip-trunks.md)',
   },
+  ...CARRIER_VARIABLES,
   {
     name: 'PARLEY_ALLOW_PRIVATE_URLS',
     default: 'false',
     description: 'For development: URLs given by customers may use private addresses and plain http or ws',
+  },
+  {
+    name: 'PARLEY_CALL_GAP_MINUTES',
+    default: '60',
+    description:
+      'Least number of minutes between two calls to one person by different campaigns or callbacks of an organization',
   },
   {
     name: 'PARLEY_DRAIN_SECONDS',
@@ -162,6 +176,7 @@ const SERVICE_VARIABLES = [
     default: '',
     description: 'OTLP/HTTP collector for traces, for example http://127.0.0.1:4318; empty sends none',
   },
+  ...PAYMENT_VARIABLES,
 ] as const satisfies readonly Variable[]
 
 /** Every variable, in the order `parley --help` and docs/settings.md show them. */

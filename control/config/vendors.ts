@@ -5,6 +5,7 @@ import {
   httpUrl,
   integer,
   invalid,
+  jsonObject,
   modelNames,
   type Parsed,
   socketUrl,
@@ -56,6 +57,7 @@ function settingsReader(variables: readonly Variable[], given: Given, read: Read
       if (first === undefined) throw new TypeError('a choice needs values')
       return read(name, byDefault(name), choice(...values)) ?? first
     },
+    jsonObject: (name) => read(name, byDefault(name), jsonObject) ?? {},
     integer: (name, min, max) => read(name, byDefault(name), integer(min, max)) ?? min,
     modelNames: (name, otherwise = byDefault(name)) => read(name, otherwise, modelNames) ?? [],
     voices: (name) => (given(name) === null ? [] : (read(name, '', voiceNames) ?? [])),

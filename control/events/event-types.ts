@@ -4,13 +4,13 @@
  */
 export const SUBJECTS = {
   call: { type: 'call', rendered: true },
-  transfer: { type: 'transfer', rendered: false },
-  campaign: { type: 'campaign', rendered: false },
+  transfer: { type: 'transfer', rendered: true },
+  campaign: { type: 'campaign', rendered: true },
   check: { type: 'check', rendered: true },
   wallet: { type: 'wallet', rendered: true },
   number: { type: 'number', rendered: true },
-  knowledgeBase: { type: 'knowledge_base', rendered: false },
-  build: { type: 'build', rendered: false },
+  knowledgeBase: { type: 'knowledge_base', rendered: true },
+  build: { type: 'build', rendered: true },
 } as const satisfies Readonly<Record<string, { readonly type: string; readonly rendered: boolean }>>
 
 /** Member of `data` in a payload. */

@@ -101,6 +101,8 @@ t.test('which changes break clients', async (t) => {
   for (const [what, changes, lines] of table) {
     t.same(breakingChanges(released, apiFacts(documentOf(changes))), lines, what)
   }
+  const reserved = apiFacts(documentOf({ result: { id: string, error: { type: 'null' } } }))
+  t.same(breakingChanges(reserved, apiFacts(documentOf({}))), [], 'a field that was always null')
   const named = apiFacts({
     ...documentOf({}),
     components: {

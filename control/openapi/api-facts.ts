@@ -87,6 +87,8 @@ export function apiFacts(document: Node): ApiFacts {
 export function breakingChanges(released: ApiFacts, later: ApiFacts): string[] {
   const allowed = new Set(released.bounded)
   const places = new Set(released.kept.map(placeOf))
+  // A field that was always null was announced without a value. It may get one.
+  for (const place of onlyNull(released)) places.delete(place)
   const isNewReference = (fact: string) =>
     fact.includes('\t#') && places.has(placeOf(fact)) && !allowed.has(fact)
   const kept = new Set(inline(later.kept, isNewReference))
@@ -96,6 +98,15 @@ export function breakingChanges(released: ApiFacts, later: ApiFacts): string[] {
       .filter((fact) => places.has(placeOf(fact)) && !allowed.has(fact))
       .map((fact) => `added: ${fact}`),
   ]
+}
+
+/** Returns the places whose only type was null. */
+function onlyNull({ bounded }: ApiFacts): readonly string[] {
+  const others = new Set(bounded.filter((fact) => !fact.endsWith('\tnull')).map(placeOf))
+  return bounded
+    .filter((fact) => fact.endsWith('\tnull'))
+    .map(placeOf)
+    .filter((place) => !others.has(place))
 }
 
 /** Replaces references to named results by their facts: a shape that got a name is the same shape. */

@@ -85,7 +85,7 @@ t.test('the list of operations equals the agreed table', (t) => {
       operation,
     ]),
   )
-  t.equal(OPERATION_TABLE.length, 200)
+  t.equal(OPERATION_TABLE.length, 210)
   for (const [method, path, auth] of OPERATION_TABLE) {
     const name = `${method} ${path}`
     const operation = built.get(name)
@@ -401,9 +401,10 @@ async function walk(
   throw new Error(`${nameOf(one)} does not end`)
 }
 
-/** What tells items apart: an event is listed once per endpoint. */
+/** What tells items apart: an event is listed once per endpoint, and an offer has a number but no id. */
 function keyOf(item: unknown): string {
-  const id = member(item, 'id') ?? member(item, 'userId') ?? member(item, 'version')
+  const named = member(item, 'userId') ?? member(item, 'version') ?? member(item, 'e164')
+  const id = member(item, 'id') ?? named
   const endpoint = member(member(item, 'delivery'), 'endpointId')
   return `${String(id)} ${String(endpoint ?? '')}`
 }

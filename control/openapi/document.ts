@@ -170,7 +170,8 @@ function parameter(place: string, name: string, schema: unknown, required: boole
 function requestBody({ id, body, upload }: Operation): JsonObject {
   if (upload !== null) {
     // Of raw bytes, maxLength is the largest number (OpenAPI 3.1, 4.8.14.3).
-    const media = { schema: { maxLength: upload.maxBytes } }
+    const example = EXAMPLE_BODIES[id]
+    const media = { schema: { maxLength: upload.maxBytes }, ...(example === undefined ? {} : { example }) }
     return { required: true, content: Object.fromEntries(upload.accepts.map((type) => [type, media])) }
   }
   if (body === null) return {}

@@ -23,7 +23,7 @@ const DETAILS: Readonly<Partial<Record<ErrorCode, string>>> = {
   rate_limited: 'retry_after_seconds',
   environment_mismatch: 'path',
   price_changed: 'confirmedTotalPaise, totalPaise',
-  compliance_incomplete: 'missing[] and checks[], the compliance checks that this release lacks',
+  compliance_incomplete: 'missing[]',
   knowledge_base_not_ready: 'knowledgeBaseIds[]',
   unsupported_media_type: 'accepted[]',
   document_too_large: 'bytes, maxBytes',

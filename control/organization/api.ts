@@ -8,7 +8,8 @@ import { ADMIN_ROLES } from '../api/scopes.js'
 import type { Json } from '../base/canonical-json.js'
 import { oneLine, openEnum, patchBody, Timestamp, timestamp } from '../base/schemas.js'
 import { addressProblem, BillingPatch } from '../billing/billing-details.js'
-import { DEFAULT_WINDOWS } from '../compliance/calling-hours.js'
+import { hoursOn, type WindowNarrowing } from '../compliance/calling-hours.js'
+import { POLICY } from '../compliance/policy.js'
 import type { Trx } from '../db/database.js'
 import type { AuditEntryRow } from '../db/tables/organization.js'
 import { narrowCallingHours } from './calling-hours.js'
@@ -39,9 +40,6 @@ const OrganizationPatch = patchBody({
   campaignSharePercent: z.int().min(10).max(100),
 })
 type OrganizationPatch = z.output<typeof OrganizationPatch>
-
-// Both commercial purposes have calling hours. Those of promotional calls end latest.
-const WIDEST = DEFAULT_WINDOWS.promotional ?? { startMinute: 0, endMinute: 1440 }
 
 export const readOrganization = operation({
   id: 'readOrganization',
@@ -74,7 +72,7 @@ export const updateOrganization = operation({
   run: ({ body, actor, deps, requestId }) => {
     return audited({ actor, deps, requestId }, async (trx, record, now) => {
       const before = required(await lockOrganization(trx, actor.organizationId, now))
-      const refusal = await change(trx, before, body)
+      const refusal = await change(trx, before, body, now)
       if (isRefusal(refusal)) return refusal
       const after = required(await readOrganizationRows(trx, actor.organizationId))
       await record('organization.updated', actor.organizationId, {
@@ -150,6 +148,12 @@ export const organizationOperations = [
   listAuditLog,
 ]
 
+/** Returns the latest hours of commercial calls: those of promotional calls end last. */
+function widestHours(now: number): WindowNarrowing {
+  const asked = { purpose: 'promotional', environment: 'test', narrowing: null } as const
+  return hoursOn({ rules: POLICY.hours, ...asked }, now) ?? { startMinute: 0, endMinute: 1_440 }
+}
+
 /**
  * Applies a PATCH to the organization that `lockOrganization` read. Returns a refusal if the result would
  * be contradictory.
@@ -158,6 +162,7 @@ async function change(
   trx: Trx,
   { organization, profile, calling }: StoredOrganization,
   body: OrganizationPatch,
+  now: number,
 ): Promise<Refusal<'unprocessable_entity'> | null> {
   const { billing = {}, windowNarrowing } = body
   const address = {
@@ -168,7 +173,9 @@ async function change(
   if (problem !== null) {
     return refuse('unprocessable_entity', problem.message, { path: `billing.${problem.path}` })
   }
-  const hours = windowNarrowing ? narrowCallingHours(narrowingOf(calling), windowNarrowing, WIDEST) : null
+  const hours = windowNarrowing
+    ? narrowCallingHours(narrowingOf(calling), windowNarrowing, widestHours(now))
+    : null
   if (hours !== null && 'message' in hours) {
     return refuse('unprocessable_entity', hours.message, { path: `windowNarrowing.${hours.path}` })
   }

@@ -1,6 +1,7 @@
 import { istDate } from '../compliance/calling-hours.js'
+import { DEFAULT_ROBOCALL_MODE } from '../compliance/policy.js'
 import type { Db, Trx } from '../db/database.js'
-import { DEFAULT_ROBOCALL_MODE, readOrganizationRows } from './profile-store.js'
+import { readOrganizationRows } from './profile-store.js'
 import { latestVerification } from './verification-store.js'
 
 /** Requirements that an organization must meet before it may place live calls. */

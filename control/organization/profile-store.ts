@@ -11,8 +11,7 @@ export interface StoredOrganization {
   readonly calling: CallingProfileRow
 }
 
-/** Defaults of the robocall mode and of the share of agent calls for campaigns (percent). */
-export const DEFAULT_ROBOCALL_MODE = 'block'
+/** Default share of agent calls for campaigns (percent). */
 export const DEFAULT_CAMPAIGN_SHARE = 70
 
 export async function readOrganizationRows(

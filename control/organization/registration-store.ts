@@ -159,3 +159,14 @@ export async function decideSenderId(
     .executeTakeFirst()
   return row ?? null
 }
+
+/** Returns the numbers that are approved sender ids of an organization. */
+export async function approvedSenders(db: Db | Trx, organizationId: string): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('senderIds')
+    .select('e164')
+    .where('organizationId', '=', organizationId)
+    .where('status', '=', 'approved')
+    .execute()
+  return new Set(rows.map(({ e164 }) => e164))
+}

@@ -7,9 +7,10 @@ import { E164 } from '../base/schemas.js'
 import { addressProblem, Gstin, Pincode, StateCode } from '../billing/billing-details.js'
 import { isPan, panOfGstin } from '../billing/gstin.js'
 import { isDialable } from '../compliance/numbering.js'
-import { MAX_DOCUMENT_BYTES, UploadRequest, uploadRequest } from '../uploads/api.js'
+import { UploadRequest, uploadRequest } from '../uploads/api.js'
 import { DOCUMENT_TYPES } from '../uploads/magic-bytes.js'
-import { insertUpload, MAX_UNUSED, MissingUpload, useUploads } from '../uploads/store.js'
+import { UPLOAD_PURPOSES } from '../uploads/purposes.js'
+import { insertUpload, MissingUpload, useUploads } from '../uploads/store.js'
 import { latestVerification, submitVerification, unsealDetails } from './verification-store.js'
 import { VerificationState, verificationView } from './view.js'
 
@@ -75,6 +76,7 @@ export const readVerification = operation({
   path: '/v1/organization/verification',
   tag: 'Organization',
   summary: 'Get the verification status of the organization',
+  description: 'Owners and admins also see the latest submission.',
   audience: 'session',
   status: 200,
   result: Verification,
@@ -160,10 +162,11 @@ export const createVerificationUpload = operation({
   result: z.object({ uploadId: z.string(), upload: UploadRequest }),
   fails: ['document_too_large', 'conflict'],
   run: async ({ body, actor, deps, requestId }) => {
-    if (body.bytes > MAX_DOCUMENT_BYTES) {
-      return refuse('document_too_large', `A document has at most ${MAX_DOCUMENT_BYTES} bytes.`, {
+    const { maxBytes, maxUnused } = UPLOAD_PURPOSES.verification
+    if (body.bytes > maxBytes) {
+      return refuse('document_too_large', `A document has at most ${maxBytes} bytes.`, {
         bytes: body.bytes,
-        maxBytes: MAX_DOCUMENT_BYTES,
+        maxBytes,
       })
     }
     const { organizationId, userId } = actor
@@ -173,7 +176,7 @@ export const createVerificationUpload = operation({
       if (id === null) {
         return refuse(
           'conflict',
-          `At most ${MAX_UNUSED} uploads may wait for a submission. Submit or wait a day.`,
+          `At most ${maxUnused} uploads may wait for a submission. Submit or wait a day.`,
         )
       }
       const { contentType, bytes } = body

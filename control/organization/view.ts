@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
+import { DEFAULT_ROBOCALL_MODE } from '../compliance/policy.js'
 import type { Db, Trx } from '../db/database.js'
 import type { OrganizationVerificationRow } from '../db/tables/organization.js'
 import {
   DEFAULT_CAMPAIGN_SHARE,
-  DEFAULT_ROBOCALL_MODE,
   narrowingOf,
   readOrganizationRows,
   type StoredOrganization,

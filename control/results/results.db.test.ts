@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { inProcessReader } from '../../fixtures/knowledge/in-process.js'
 import { eventStream, jsonReply, openFakeOpenAi } from '../../fixtures/vendors/fake-openai.js'
 import { chatFrames, errorBody } from '../../fixtures/vendors/openai-frames.js'
 import { silentLog } from '../../media/base/log.js'
@@ -92,7 +93,11 @@ await onEachDialect(t, async (t, open) => {
       env: { PARLEY_OPENAI_BASE_URL: fake.baseUrl, PARLEY_OPENAI_CHAT_MODEL: 'fake-chat' },
     })
     await calling.publishAgent(config)
-    const background = await openBackground({ ...calling.deps, log: silentLog })
+    const background = await openBackground({
+      ...calling.deps,
+      log: silentLog,
+      documents: inProcessReader,
+    })
     t.teardown(async () => {
       await background.close()
       await calling.close()

@@ -207,7 +207,8 @@ await onEachDialect(t, async (t, open) => {
       egress,
       clock: calling.clock,
       log: { ...silentLog, warn: (fields: unknown) => warnings.push(fields) },
-      services: serviceTools,
+      services: serviceTools({}),
+      knowledge: deps.knowledge,
     })
     const run = (url: string, auth: Partial<HttpToolAuth> | null, connectionId: string | null = null) => {
       const request: HttpToolRequest = {

@@ -10,7 +10,6 @@ import { authenticate } from '../access/keys/api-keys.js'
 import { openLastUsedWriter } from '../access/keys/last-used.js'
 import { operations } from '../app/operations.js'
 import { addRootKey, openRootKey, type RootKey, rootKeyOf } from '../base/root-key.js'
-import { openEvidenceKeys, sealRecord, verifyChain } from '../compliance/evidence.js'
 import type { Db } from '../db/database.js'
 import { latestVerification, unsealDetails } from '../organization/verification-store.js'
 import { sealPassword, unsealPassword } from '../trunks/trunk-passwords.js'
@@ -43,21 +42,6 @@ t.test('a new root key is written before the others of the file', async (t) => {
   const configured = openRootKey(listed.join(','), folder)
   t.same(configured.subkey('permit'), third.subkey('permit'), 'the variable takes the same list')
   t.equal(configured.previous.length, 2)
-})
-
-t.test('records that an earlier root key signed still verify', async (t) => {
-  const old = rootKeyOf(Buffer.alloc(32, 1))
-  const now = rootKeyOf(Buffer.alloc(32, 2), [old])
-  const record = (rootKey: typeof old, seq: number, prevHash: string) => ({
-    ...sealRecord({ kind: 'gate' }, { seq, prevHash }, openEvidenceKeys(rootKey)),
-    seq,
-    prevHash,
-  })
-  const first = record(old, 1, '0'.repeat(64))
-  const second = record(now, 2, first.hash)
-  t.match(verifyChain([first, second], openEvidenceKeys(now).verifyingKeys), { valid: true, seq: 2 })
-  t.match(verifyChain([first, second], openEvidenceKeys(now).publicKey), { valid: false, brokenAt: 1 })
-  t.match(verifyChain([first, second], openEvidenceKeys(old).verifyingKeys), { valid: false, brokenAt: 2 })
 })
 
 await onEachDialect(t, async (t, open) => {

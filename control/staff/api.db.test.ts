@@ -3,7 +3,9 @@ import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
 import { signInMember, signInStaff } from '../../fixtures/api/signed-in.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
-import { insertNumber } from '../numbers/store.js'
+import { silentLog } from '../../media/base/log.js'
+import { parseTrunkFile } from '../config/trunk-file.js'
+import { loadTrunks } from '../trunks/load-trunks.js'
 
 const errorOf = (answer: { body: unknown }) =>
   (answer.body as { error: { code: string; details: Record<string, unknown> } }).error
@@ -300,33 +302,38 @@ await onEachDialect(t, async (t, open) => {
       actor: { type: 'staff', id: staff.userId },
     })
   })
-  await t.test('a live call is rejected with exactly what the organization still lacks', async (t) => {
-    const number = {
-      organizationId,
-      environment: 'live',
-      e164: '+918040000000',
-      label: 'L',
-      provider: 'sandbox',
-      region: 'KA',
-      numberType: 'landline',
-    } as const
-    const live = await insertNumber(calling.deps.db, number, clock.wall())
+  await t.test('a live call is refused for what the organization still lacks', async (t) => {
+    const trunk = {
+      name: 'carrier',
+      gateway: { host: '127.0.0.1', port: 5060 },
+      inbound: { auth: 'ip_acl', addresses: ['192.0.2.1'] },
+      numbers: [{ e164: '+918040000000' }],
+    }
+    const { db, rootKey } = calling.deps
+    await loadTrunks(
+      { db, rootKey, clock, log: silentLog, filePath: 'trunks.json' },
+      parseTrunkFile(JSON.stringify({ trunks: [trunk] }), 'trunks.json', {}),
+    )
+    const live = await db
+      .selectFrom('numbers')
+      .select('id')
+      .where('e164', '=', '+918040000000')
+      .executeTakeFirst()
     const agentId = await calling.publishAgent(LIVE_MODELS)
-    const missing = async () => {
+    const refusal = async () => {
       const answer = await send('POST', '/v1/calls', {
         key: api.liveKey,
         json: { to: '+919876543210', numberId: live?.id, agentId },
       })
-      t.equal(answer.status, 403)
-      t.equal(errorOf(answer).code, 'compliance_incomplete')
-      return errorOf(answer).details.missing
+      const { code, details } = errorOf(answer)
+      return [code, details.checkType, details.nextAllowedAt]
     }
+    const undeclared = ['blocked_dlt_invalid', 'robocall_declaration', null]
+    const unfunded = ['insufficient_funds', 'wallet', null]
     const change = (body: object) => owner.send('PATCH', '/v1/organization', json(body))
-    t.same(await missing(), ['billing_details', 'robocall_declaration'], 'it is verified and classified')
-    await change({ billing: { name: 'A', address: 'B', stateCode: '29' } })
-    t.same(await missing(), ['robocall_declaration'])
+    t.same(await refusal(), undeclared, 'it is verified and classified')
     await change({ robocallMode: 'warn' })
-    t.same(await missing(), ['compliance_checks'])
+    t.same(await refusal(), unfunded)
     await change({ robocallMode: 'block' })
     const declaration = {
       provider: 'airtel',
@@ -336,13 +343,20 @@ await onEachDialect(t, async (t, open) => {
       declaredOn: '2025-01-15',
       effectiveFrom: '2025-01-16',
     }
-    const made = await owner.send('POST', '/v1/organization/robocall-declarations', json(declaration))
-    t.same(await missing(), ['robocall_declaration'], 'in force from tomorrow')
+    const declarations = '/v1/organization/robocall-declarations'
+    await owner.send('POST', declarations, json({ ...declaration, callerIds: ['+918040000001'] }))
+    t.same(await refusal(), undeclared, 'another caller ID is declared')
+    const made = await owner.send('POST', declarations, json(declaration))
+    t.same(
+      await refusal(),
+      ['blocked_dlt_invalid', 'robocall_declaration', '2025-01-15T18:30:00.000Z'],
+      'in force from tomorrow',
+    )
     // Midnight in India, which is 18:30 of the day before in UTC.
     clock.advance(Date.UTC(2025, 0, 15, 18, 30) - clock.wall())
-    t.same(await missing(), ['compliance_checks'])
-    await owner.send('POST', `/v1/organization/robocall-declarations/${dataOf(made).id}/withdraw`)
-    t.same(await missing(), ['robocall_declaration'])
+    t.same(await refusal(), unfunded)
+    await owner.send('POST', `${declarations}/${dataOf(made).id}/withdraw`)
+    t.same(await refusal(), undeclared)
     t.equal(calling.control.dialled.filter(({ permit }) => permit.from === '+918040000000').length, 0)
   })
 

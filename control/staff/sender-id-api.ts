@@ -14,6 +14,7 @@ export const decideSenderId = operation({
   path: '/v1/staff/sender-ids/:id/decision',
   tag: 'Staff',
   summary: 'Approve, reject or revoke a sender ID',
+  description: 'The decision and its reason are kept in the audit log.',
   audience: 'staff',
   params: z.object({ id: idParam('sid') }),
   body: z.strictObject({ decision: z.enum(['approved', 'rejected', 'revoked']), reason: Reason }),

@@ -10,6 +10,7 @@ import type { Clock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { AgentTools } from '../../signalling/call/ports.js'
+import type { BaseToSearch, KnowledgeSearch } from '../api/deps.js'
 import type { RootKey } from '../base/root-key.js'
 import { isBelow } from '../connections/base-url.js'
 import { findConnection } from '../connections/store.js'
@@ -18,6 +19,9 @@ import type { Egress } from '../net/egress.js'
 import { readSecretFor, type SecretForUrl } from '../secrets/host-store.js'
 import { openVault } from '../secrets/vault.js'
 import { sendToolRequest } from './send-request.js'
+
+/** Passages that an answer is given. */
+const PASSAGES = 4
 
 /** Maximum concurrent requests of a call. An agent has up to 32 tools. */
 const MAX_CONCURRENT = 8
@@ -37,8 +41,9 @@ export function openAgentTools(deps: {
   readonly clock: Clock
   readonly log: Log
   readonly services: ServiceTools
+  readonly knowledge: KnowledgeSearch
 }): AgentTools {
-  const { db, egress, clock, log, services } = deps
+  const { db, egress, clock, log, services, knowledge } = deps
   const vault = openVault(deps.rootKey, 'secret-encryption')
   const running = new Map<string, number>()
 
@@ -48,24 +53,19 @@ export function openAgentTools(deps: {
     args: Readonly<Record<string, unknown>>,
   ): Promise<string> {
     const { action } = tool
+    if (action.kind === 'knowledge') return await searchKnowledge(callId, action.bases, args)
     if (isService(action)) return await runPreset(callId, action.kind, args)
     if (action.kind !== 'http') return `Failed: ${tool.name} is no request to another system.`
     const { request } = action
-    const call = await db
-      .selectFrom('calls')
-      .select('organizationId')
-      .where('id', '=', callId)
-      .executeTakeFirst()
-    if (call === undefined) return 'Failed: the call is not known. Nothing was sent.'
+    const organizationId = await organizationOf(callId)
+    if (organizationId === null) return 'Failed: the call is not known. Nothing was sent.'
     const connection =
-      request.connectionId === null
-        ? null
-        : await findConnection(db, call.organizationId, request.connectionId)
+      request.connectionId === null ? null : await findConnection(db, organizationId, request.connectionId)
     if (request.connectionId !== null && connection === null) return GONE
     const primaryId = connection?.secretId ?? request.auth?.secretId ?? null
     const [primary, secondary] = [
-      await secretOf(primaryId, request.url, call.organizationId),
-      await secretOf(request.auth?.secondary?.secretId ?? null, request.url, call.organizationId),
+      await secretOf(primaryId, request.url, organizationId),
+      await secretOf(request.auth?.secondary?.secretId ?? null, request.url, organizationId),
     ]
     const outside = connection !== null && !isBelow(request.url, connection.baseUrl)
     if (outside || primary.kind === 'host_not_allowed' || secondary.kind === 'host_not_allowed') {
@@ -77,7 +77,7 @@ export function openAgentTools(deps: {
     const startedAt = clock.now()
     const result = await sendToolRequest({
       egress,
-      organizationId: call.organizationId,
+      organizationId,
       clock,
       tool: request,
       args,
@@ -86,6 +86,32 @@ export function openAgentTools(deps: {
     const ms = Math.round(clock.now() - startedAt)
     log.info({ callId, tool: tool.name, ms, failed: result.startsWith('Failed') }, 'tool.finished')
     return result
+  }
+
+  /** Returns the passages as JSON (`SearchResultText`), which the conversation reads. */
+  async function searchKnowledge(
+    callId: string,
+    bases: readonly BaseToSearch[],
+    { query, context }: Readonly<Record<string, unknown>>,
+  ): Promise<string> {
+    const organizationId = await organizationOf(callId)
+    if (organizationId === null) return 'Failed: the call is not known.'
+    const question = { text: String(query), context: typeof context === 'string' ? context : '' }
+    try {
+      return JSON.stringify({ passages: await knowledge.search(organizationId, bases, question, PASSAGES) })
+    } catch (error) {
+      log.error({ callId, error: errorText(error) }, 'knowledge.search_failed')
+      return 'Failed: the knowledge could not be searched.'
+    }
+  }
+
+  async function organizationOf(callId: string): Promise<string | null> {
+    const call = await db
+      .selectFrom('calls')
+      .select('organizationId')
+      .where('id', '=', callId)
+      .executeTakeFirst()
+    return call?.organizationId ?? null
   }
 
   async function secretOf(

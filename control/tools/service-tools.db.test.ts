@@ -62,6 +62,7 @@ await onEachDialect(t, async (t, open) => {
       rootKey: rootKeyOf(Buffer.alloc(32, 7)),
       egress,
       clock: calling.clock,
+      knowledge: calling.deps.knowledge,
       log: silentLog,
       services: own,
     })
@@ -83,7 +84,7 @@ await onEachDialect(t, async (t, open) => {
   )
 
   // What this release does with them.
-  const later = toolsOf(serviceTools)
+  const later = toolsOf(serviceTools({}))
   t.match(await later.run(callId, preset('opt_out'), {}), /cannot be recorded in this release/)
   t.match(await later.run(callId, preset('transfer_call'), {}), /cannot be transferred in this release/)
   t.match(

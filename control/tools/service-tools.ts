@@ -1,10 +1,29 @@
-import type { ServiceTools } from '../../media/agent/tools/service-tools.js'
+import type {
+  ServiceAnswer,
+  ServiceKind,
+  ServiceRequest,
+  ServiceTools,
+} from '../../media/agent/tools/service-tools.js'
+
+/** Carries out one kind of preset. */
+export type PresetHandlers = {
+  readonly [K in ServiceKind]?: (
+    callId: string,
+    request: Extract<ServiceRequest, { readonly kind: K }>,
+  ) => Promise<ServiceAnswer>
+}
 
 /**
- * Presets of calls that no part of the service carries out yet: opt-outs belong to the suppression list of
- * the compliance folder, transfers to the transfers folder, callbacks to the campaigns'. Each takes its kind
- * over here when it is built; until then the agent can say honestly that nothing was done.
+ * Returns the presets of calls that parts of the service carry out. Without a handler the agent can say honestly that
+ * nothing was done.
  */
-export const serviceTools: ServiceTools = {
-  carryOut: () => Promise.resolve({ status: 'not_available' }),
+export function serviceTools(handlers: PresetHandlers): ServiceTools {
+  return {
+    carryOut(callId, request) {
+      const handler = handlers[request.kind] as
+        | ((callId: string, request: ServiceRequest) => Promise<ServiceAnswer>)
+        | undefined
+      return handler === undefined ? Promise.resolve({ status: 'not_available' }) : handler(callId, request)
+    },
+  }
 }

@@ -5,12 +5,13 @@ import { uploadOperation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 import { Timestamp, timestamp } from '../base/schemas.js'
 import { writeAddressToken } from '../base/signed-address.js'
-import { checkedDocument, DOCUMENT_TYPES } from './magic-bytes.js'
+import { checkedFile, FILE_TYPES } from './magic-bytes.js'
+import { UPLOAD_PURPOSES } from './purposes.js'
 import { completeUpload, findUpload, uploadKeys } from './store.js'
 
 /** Lifetime of an upload address (ms). */
 const ADDRESS_MS = 15 * 60_000
-export const MAX_DOCUMENT_BYTES = 10 * 1024 * 1024
+const MAX_BYTES = Math.max(...Object.values(UPLOAD_PURPOSES).map(({ maxBytes }) => maxBytes))
 
 /** The request with which a client sends the bytes. */
 export const UploadRequest = z.object({
@@ -47,8 +48,8 @@ export const putUpload = uploadOperation({
   audience: 'address',
   address: 'upload',
   params: z.object({ token: z.string().max(512) }),
-  accepts: DOCUMENT_TYPES,
-  maxBytes: MAX_DOCUMENT_BYTES,
+  accepts: FILE_TYPES,
+  maxBytes: MAX_BYTES,
   status: 204,
   fails: ['not_found', 'conflict', 'unprocessable_entity', 'document_too_large'],
   run: async ({ actor, body, deps }) => {
@@ -57,7 +58,7 @@ export const putUpload = uploadOperation({
     if (upload === null) return refuse('not_found', 'The upload no longer exists.')
     const again = () => refuse('conflict', 'The file was uploaded already. Request a new address.')
     if (upload.state !== 'awaiting') return again()
-    const contentType = DOCUMENT_TYPES.find((type) => type === upload.contentType)
+    const contentType = FILE_TYPES.find((type) => type === upload.contentType)
     if (contentType === undefined || body.contentType !== contentType) {
       return refuse('unprocessable_entity', `The address takes a file of type ${upload.contentType}.`, {
         contentType: upload.contentType,
@@ -65,7 +66,7 @@ export const putUpload = uploadOperation({
     }
     // Requests at the same time write objects of their own. One of them becomes the upload.
     const key = `${uploadKeys(upload.id)}${randomBytes(12).toString('hex')}`
-    const stored = await objects.put(key, checkedDocument(body.content, contentType), {
+    const stored = await objects.put(key, checkedFile(body.content, contentType), {
       maxBytes: upload.bytes,
     })
     if (stored.kind !== 'stored') {
@@ -74,7 +75,7 @@ export const putUpload = uploadOperation({
       })
     }
     const { bytes, sha256 } = stored
-    if (await completeUpload(db, upload.id, { key, bytes, sha256 })) return
+    if (await completeUpload(db, upload, { key, bytes, sha256 })) return
     await objects.delete(key)
     return again()
   },

@@ -2,9 +2,8 @@ import { newId } from '../../media/base/ids.js'
 import type { Db, Trx } from '../db/database.js'
 import type { UploadRow } from '../db/tables/organization.js'
 import type { ObjectDigest, ObjectStore } from '../objects/object-store.js'
+import { UPLOAD_PURPOSES } from './purposes.js'
 
-/** Unused uploads that an organization may have at a time. */
-export const MAX_UNUSED = 40
 /** Time after which an unused upload is deleted (ms). */
 export const UNUSED_KEPT_MS = 24 * 3_600_000
 /** Uploads that one step of the sweep deletes. */
@@ -21,9 +20,10 @@ export async function insertUpload(trx: Trx, upload: NewUpload, now: number): Pr
     .selectFrom('uploads')
     .select((column) => column.fn.countAll<number>().as('unused'))
     .where('organizationId', '=', upload.organizationId)
+    .where('purpose', '=', upload.purpose)
     .where('state', 'in', ['awaiting', 'stored'])
     .executeTakeFirstOrThrow()
-  if (Number(unused) >= MAX_UNUSED) return null
+  if (Number(unused) >= UPLOAD_PURPOSES[upload.purpose].maxUnused) return null
   const id = newId('upl', now)
   await trx
     .insertInto('uploads')
@@ -40,12 +40,12 @@ export async function findUpload(db: Db, id: string): Promise<UploadRow | null> 
 /** Records the bytes of an upload. Returns false when it has some already or was deleted. */
 export async function completeUpload(
   db: Db,
-  id: string,
+  { id, purpose }: Pick<UploadRow, 'id' | 'purpose'>,
   stored: ObjectDigest & { readonly key: string },
 ): Promise<boolean> {
   const row = await db
     .updateTable('uploads')
-    .set({ state: 'stored', ...stored })
+    .set({ state: UPLOAD_PURPOSES[purpose].complete, ...stored })
     .where('id', '=', id)
     .where('state', '=', 'awaiting')
     .returning('id')
@@ -82,6 +82,12 @@ export async function useUploads(
   const used = new Set(rows.map(({ id }) => id))
   const missing = ids.find((id) => !used.has(id))
   if (missing !== undefined) throw new MissingUpload(missing)
+}
+
+/** Gives uploads up. The sweep deletes them with their objects. */
+export async function discardUploads(trx: Trx, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await trx.updateTable('uploads').set({ state: 'expired' }).where('id', 'in', ids).execute()
 }
 
 /** Prefix of the keys of everything that was sent to the address of an upload. */

@@ -80,6 +80,7 @@ const readWebhookDelivery = operation({
   path: '/v1/integrations/webhooks/deliveries/:deliveryId',
   tag: TAG,
   summary: 'Get a webhook delivery',
+  description: 'Includes the number of attempts and the result of the last one.',
   audience: 'key',
   scope: 'read',
   params: DeliveryPath,

@@ -6,9 +6,12 @@ import { addFunds } from '../../fixtures/database/funds.js'
 import { newId } from '../../media/base/ids.js'
 import { operations } from '../app/operations.js'
 import { recordingPath } from '../calls/lifecycle/settle.js'
-import type { OpenDatabase } from '../db/database.js'
+import type { Db, OpenDatabase } from '../db/database.js'
 import { EVENT_TYPES, EVENTS, type NewEvent, type SendableType, SUBJECTS } from '../events/event-types.js'
 import { insertEvent, listEvents } from '../events/store.js'
+import { insertBuild } from '../knowledge/build-store.js'
+import { insertDocument } from '../knowledge/document-store.js'
+import { insertBase } from '../knowledge/store.js'
 import { assignSandboxNumber } from '../numbers/sandbox-number.js'
 import { openApiDocument } from '../openapi/document.js'
 import { WEBHOOKS } from '../openapi/webhook-events.js'
@@ -26,7 +29,21 @@ const BASE = 'https://parley.test/openapi'
 const document = openApiDocument({ version: API_VERSION, operations, webhooks: WEBHOOKS })
 ajv.addSchema({ $id: BASE, ...document })
 
-type Rows = Readonly<Record<'answered' | 'failed' | 'check' | 'number' | 'released' | 'wallet', string>>
+type Rows = Readonly<
+  Record<
+    | 'answered'
+    | 'failed'
+    | 'campaign'
+    | 'transfer'
+    | 'check'
+    | 'number'
+    | 'released'
+    | 'wallet'
+    | 'base'
+    | 'build',
+    string
+  >
+>
 
 /** Every type that can be inserted, with a real row for each of its subjects. A new type needs a line. */
 const EVENTS_OF: {
@@ -36,20 +53,25 @@ const EVENTS_OF: {
   'call.answered': ({ answered }) => ({ call: answered }),
   'call.completed': ({ answered }) => ({ call: answered }),
   'call.failed': ({ failed }) => ({ call: failed }),
+  'call.transfer_started': ({ answered, transfer }) => ({ call: answered, transfer }),
+  'call.transferred': ({ answered, transfer }) => ({ call: answered, transfer }),
+  'call.transfer_failed': ({ answered, transfer }) => ({ call: answered, transfer }),
+  'campaign.completed': ({ campaign }) => ({ campaign }),
+  'campaign.paused': ({ campaign }) => ({ campaign }),
   'compliance.check.blocked': ({ check }) => ({ check }),
   'wallet.balance.low': ({ wallet }) => ({ wallet }),
   'number.renewal_due': ({ number }) => ({ number }),
   'number.released': ({ released }) => ({ number: released }),
+  'knowledge.build.completed': ({ base, build }) => ({ knowledgeBase: base, build }),
+  'knowledge.build.failed': ({ base, build }) => ({ knowledgeBase: base, build }),
 }
 const SENDABLE = Object.keys(EVENTS_OF) as readonly SendableType[]
 
 t.test('what cannot be rendered cannot be inserted', (t) => {
   const owner = { organizationId: 'org_1', environment: 'test' } as const
   const refused: readonly NewEvent[] = [
-    // @ts-expect-error: campaigns are not rendered yet.
-    { ...owner, type: 'campaign.paused', subjects: { campaign: 'cmp_1' } },
-    // @ts-expect-error: one of the two subjects is not rendered yet.
-    { ...owner, type: 'call.transferred', subjects: { call: 'call_1', transfer: 'xfr_1' } },
+    // @ts-expect-error: both environments share knowledge bases.
+    { ...owner, type: 'knowledge.build.failed', subjects: { knowledgeBase: 'kb_1', build: 'bld_1' } },
     // @ts-expect-error: never sent.
     { ...owner, type: 'number.suspended', subjects: { number: 'num_1' } },
     // @ts-expect-error: the subject of another type.
@@ -58,7 +80,7 @@ t.test('what cannot be rendered cannot be inserted', (t) => {
   const sendable: readonly string[] = SENDABLE
   t.same(
     refused.map(({ type }) => sendable.includes(type)),
-    [false, false, false, true],
+    [true, false, true],
   )
   t.same(
     SENDABLE,
@@ -98,7 +120,8 @@ await onEachDialect(t, async (t, open) => {
     await t.test(`${type} is rendered from real rows`, async (t) => {
       const subjects = EVENTS_OF[type](rows)
       // Money exists in the live environment only.
-      const environment = type.startsWith('wallet.') ? 'live' : 'test'
+      const shared = 'shared' in EVENTS[type]
+      const environment = shared ? null : type.startsWith('wallet.') ? 'live' : 'test'
       const [key, otherKey] =
         environment === 'live'
           ? [calling.api.liveKey, calling.api.testKey]
@@ -124,17 +147,23 @@ await onEachDialect(t, async (t, open) => {
       t.same(dataOf(shown), payload.data[name], 'data is what the operation returns')
       t.same(
         Object.keys(links),
-        type.startsWith('call.') && type !== 'call.failed' ? ['recording', 'transcript'] : [],
+        type.startsWith('call.') && type !== 'call.failed'
+          ? ['recording', 'transcript', ...(type.startsWith('call.transfer') ? ['handoff'] : [])]
+          : [],
       )
       for (const link of Object.values(links)) {
-        t.equal((await calling.send('GET', link.slice(calling.deps.publicUrl().length))).status, 200, link)
+        t.equal((await fetch(link, { headers: { authorization: `Bearer ${key}` } })).status, 200, link)
       }
-      await t.test('other organizations and the other environment have no such event', async (t) => {
-        const { testKey } = await calling.anotherOrganization()
-        for (const key of [testKey, otherKey]) {
-          t.equal((await calling.send('GET', `/v1/events/${id}`, { key })).status, 404)
-        }
-      })
+      await t.test(
+        'other organizations have no such event, nor has the other environment unless they share it',
+        async (t) => {
+          const { testKey } = await calling.anotherOrganization()
+          for (const key of [testKey, otherKey]) {
+            const status = shared && key === otherKey ? 200 : 404
+            t.equal((await calling.send('GET', `/v1/events/${id}`, { key })).status, status)
+          }
+        },
+      )
     })
   }
 
@@ -152,7 +181,7 @@ await onEachDialect(t, async (t, open) => {
       const page = { limit: 10, after: null }
       const { items } = await listEvents(database.db, { organizationId, environment }, filter, page, now)
       t.same(
-        items.map(({ event }) => [event.id, event.environment, event.secondSubjectId]),
+        items.slice(0, 1).map(({ event }) => [event.id, event.environment, event.secondSubjectId]),
         [[shared.id, null, 'bld_1']],
       )
       const key = environment === 'test' ? calling.api.testKey : calling.api.liveKey
@@ -181,7 +210,9 @@ function problemsOf(type: string, payload: unknown): readonly unknown[] {
 /** Makes an answered call with a recording and a transcript, a failed call, a refused dial and two numbers. */
 async function makeRows(calling: TestCalling, database: OpenDatabase): Promise<Rows> {
   const { send, numberId, clock } = calling
-  await calling.publishAgent()
+  const agentId = await calling.publishAgent()
+  const draft = { name: 'Reminders', agentId, numberId }
+  const campaign = String(dataOf(await send('POST', '/v1/campaigns', { json: draft })).id)
   const place = async (to: string): Promise<string> => {
     const placed = await send('POST', '/v1/calls', { json: { to, numberId } })
     return String(dataOf(placed).id)
@@ -194,10 +225,16 @@ async function makeRows(calling: TestCalling, database: OpenDatabase): Promise<R
     { type: 'answered' },
   )
   const path = recordingPath(calling.folder, answered)
+  const transfer = newId('xfr', clock.wall())
+  const step = { type: 'transfer', attempt: 1, mode: 'screened', destination: transfer } as const
+  const destination = { destinationId: 'tdst_1', label: 'Front desk' }
+  const details = { id: transfer, ...destination, trigger: 'api', reason: null, ratePaisePerMinute: 200 }
   clock.advance(5_000)
   await calling.emitCallEvent(
     answered,
     { type: 'turn', turn: { ...TURN, text: 'Hello.', heardText: 'Hello.' } },
+    { ...step, status: 'accepted', outcome: null, details },
+    { ...step, status: 'missed', outcome: 'busy' },
     {
       type: 'ended',
       ending: { by: 'agent', cause: 'agent_hangup', fault: 'none' },
@@ -228,12 +265,37 @@ async function makeRows(calling: TestCalling, database: OpenDatabase): Promise<R
   await db.updateTable('numbers').set(change).where('id', '=', released.id).execute()
   const { organizationId } = calling.owner
   await addFunds(db, organizationId, 100, clock.wall())
+  const { base, build } = await makeBuild(db, organizationId, clock.wall())
   return {
+    base,
+    build,
     answered,
     failed,
+    campaign,
+    transfer,
     check: check.id,
     number: numberId,
     released: released.id,
     wallet: organizationId,
   }
+}
+
+/** Makes a knowledge base with a build that runs. */
+async function makeBuild(
+  db: Db,
+  organizationId: string,
+  now: number,
+): Promise<{ readonly base: string; readonly build: string }> {
+  return db.transaction().execute(async (trx) => {
+    const base = await insertBase(trx, { organizationId, name: 'Help', description: null }, now)
+    if (base === null) throw new Error('no knowledge base')
+    const file = { name: 'a', contentType: 'text/plain', bytes: 1 }
+    const owner = { organizationId, knowledgeBaseId: base.id }
+    const document = await insertDocument(trx, { ...file, ...owner }, 'usr_1', now)
+    if (typeof document === 'string') throw new Error(document)
+    await trx.updateTable('uploads').set({ state: 'used' }).where('id', '=', document.uploadId).execute()
+    const build = await insertBuild(trx, owner, now)
+    if (typeof build === 'string') throw new Error(build)
+    return { base: base.id, build: build.id }
+  })
 }

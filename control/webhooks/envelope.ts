@@ -35,7 +35,7 @@ export const Envelope = z.object({
 
 /** Returns the event with the current state of its subjects, or null if one of them no longer exists. */
 export async function buildEnvelope(
-  deps: Pick<Deps, 'db' | 'publicUrl'>,
+  deps: Pick<Deps, 'db' | 'publicUrl' | 'rootKey'>,
   event: EventRow,
 ): Promise<z.input<typeof Envelope> | null> {
   const subjects = eventDefinition(event.type)?.subjects ?? []
@@ -72,7 +72,7 @@ interface RenderedView {
 
 async function render<S extends RenderedSubject>(
   name: S,
-  deps: Pick<Deps, 'db' | 'publicUrl'>,
+  deps: Pick<Deps, 'db' | 'publicUrl' | 'rootKey'>,
   owner: SubjectOwner,
   id: string,
 ): Promise<RenderedView | null> {
@@ -80,12 +80,12 @@ async function render<S extends RenderedSubject>(
   const view = await renderer.load(deps.db, owner, id)
   if (view === null) return null
   const self = deps.publicUrl() + renderer.path.replace(':id', id)
-  return { name, view, self, links: renderer.links?.(view, self) ?? {} }
+  return { name, view, self, links: renderer.links?.(view, self, deps) ?? {} }
 }
 
 /** Returns the JSON text of an event for webhooks, or null if a subject no longer exists. */
 export async function renderEnvelope(
-  deps: Pick<Deps, 'db' | 'publicUrl'>,
+  deps: Pick<Deps, 'db' | 'publicUrl' | 'rootKey'>,
   event: EventRow,
 ): Promise<string | null> {
   const envelope = await buildEnvelope(deps, event)

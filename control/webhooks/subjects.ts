@@ -1,147 +1,40 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Deps } from '../api/deps.js'
-import { openEnum, Timestamp } from '../base/schemas.js'
 import { findCall } from '../calls/store.js'
+import { Transfer, type TransferView, transferView } from '../calls/transfers/attempt-view.js'
+import { handoffAddress } from '../calls/transfers/handoff-address.js'
+import { findTransfer } from '../calls/transfers/store.js'
 import { Call, type CallView, callView } from '../calls/view.js'
+import { findCampaign } from '../campaigns/store.js'
+import { Campaign, campaignView } from '../campaigns/view.js'
 import { findCheck } from '../compliance/check-store.js'
 import { ComplianceCheck, checkView } from '../compliance/check-view.js'
 import type { EventRow } from '../db/tables/calling.js'
 import type { RenderedSubject, SubjectName } from '../events/event-types.js'
+import { findBuild } from '../knowledge/build-store.js'
+import { findBase } from '../knowledge/store.js'
+import { baseView, buildView, KnowledgeBase, KnowledgeBuild } from '../knowledge/view.js'
 import { numberView, PhoneNumber } from '../numbers/api.js'
 import { findNumberEver } from '../numbers/store.js'
 import { findWalletView } from '../wallet/store.js'
 import { Wallet } from '../wallet/view.js'
 
-const Texts = z.array(z.string())
-const OptionalTime = Timestamp.nullable()
-
-/** Schemas of resources that no operation returns yet. They accept additional members. */
-const Transfer = z
-  .looseObject({
-    id: z.string(),
-    attempt: z.int(),
-    status: openEnum(
-      ...(['accepted', 'ringing', 'answered', 'bridged', 'completed'] as const),
-      ...(['missed', 'declined', 'failed', 'canceled'] as const),
-    ),
-    mode: openEnum('blind', 'screened', 'consult'),
-    trigger: openEnum('model', 'api', 'byo', 'dtmf'),
-    reason: z.string().nullable(),
-    outcome: openEnum(
-      ...(['connected', 'no_answer', 'busy', 'declined'] as const),
-      ...(['caller_hung_up', 'carrier_error', 'destination_unavailable'] as const),
-    ).nullable(),
-    brief: z.string().nullable().meta({ description: 'What the person heard before the caller.' }),
-    destination: z.object({ label: z.string() }),
-    requestedAt: Timestamp,
-    acceptedAt: OptionalTime,
-    answeredAt: OptionalTime,
-    bridgedAt: OptionalTime,
-    endedAt: OptionalTime,
-    humanSeconds: z.int(),
-    hasRecording: z.boolean(),
-    hasReturnRecording: z.boolean(),
-  })
-  .meta({
-    description: 'The transfer attempt of this event, which may differ from the latest attempt of the call.',
-  })
-
-const Campaign = z
-  .looseObject({
-    id: z.string(),
-    name: z.string(),
-    environment: z.enum(['test', 'live']),
-    status: openEnum('draft', 'scheduled', 'running', 'paused', 'completed', 'stopped', 'failed'),
-    pausedReason: openEnum('operator', 'low_balance', 'target_unavailable', 'carrier_errors').nullable(),
-    failureReason: z.string().nullable(),
-    agent: z.object({ id: z.string().nullable(), name: z.string().nullable() }),
-    number: z.object({ id: z.string().nullable(), e164: z.string().nullable() }),
-    purpose: z.string().nullable(),
-    autoPauseBelowPaise: z.int(),
-    pacing: z.object({ callsPerMinute: z.int(), maxConcurrent: z.int() }),
-    retries: z.object({
-      attempts: z.int(),
-      backoff: openEnum('linear', 'exponential'),
-      intervalMinutes: z.int(),
-      on: Texts,
-    }),
-    schedule: z.object({
-      startsAt: OptionalTime,
-      endsAt: OptionalTime,
-      weekdays: z.int().meta({ description: 'Bit mask of 7 days. Monday is bit 0.' }),
-      windowStartMinute: z.int().meta({ description: 'Minutes after midnight in India.' }),
-      windowEndMinute: z.int().meta({ description: 'Minutes after midnight in India.' }),
-    }),
-    progress: z.object({
-      total: z.int(),
-      dialed: z.int(),
-      connected: z.int(),
-      excluded: z.int(),
-      spentPaise: z.int(),
-    }),
-    preflight: z
-      .object({
-        callable: z.int(),
-        checks: z.array(
-          z.object({ type: z.string(), outcome: openEnum('pass', 'warn', 'block'), reason: z.string() }),
-        ),
-        computedAt: Timestamp,
-        estimatedCostPaise: z.object({ low: z.int(), high: z.int() }),
-        excluded: z.record(z.string(), z.int()),
-        excludedE164s: z.record(z.string(), Texts),
-        total: z.int(),
-        walletBalancePaise: z.int(),
-      })
-      .nullable(),
-    launchedAt: OptionalTime,
-    completedAt: OptionalTime,
-    archivedAt: OptionalTime,
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
-  })
-  .meta({ description: 'The campaign as its GET operation returns it.' })
-
-const KnowledgeBase = z
-  .looseObject({
-    id: z.string(),
-    name: z.string(),
-    description: z.string().nullable(),
-    status: openEnum('empty', 'processing', 'ready', 'error'),
-    deliveryMode: openEnum('inline', 'search', 'pending'),
-    docCount: z.int(),
-    totalBytes: z.int(),
-    chunkCount: z.int().nullable(),
-    compiledTokens: z.int().nullable(),
-    agentCount: z.int(),
-    error: z.string().nullable(),
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
-  })
-  .meta({ description: 'The knowledge base as its GET operation returns it.' })
-
-const Build = z.looseObject({
-  id: z.string(),
-  knowledgeBaseId: z.string(),
-  status: openEnum('processing', 'completed', 'failed'),
-  error: z.string().nullable(),
-  documents: z.int(),
-  chunkCount: z.int().nullable(),
-  compiledTokens: z.int().nullable(),
-  startedAt: Timestamp,
-  finishedAt: OptionalTime,
-})
-
 /** Schema of each member of `data`. */
 export const SUBJECT_SCHEMAS = {
   call: Call,
-  transfer: Transfer,
-  campaign: Campaign,
+  // The first release described an open object.
+  transfer: Transfer.loose().meta({
+    description: 'The transfer attempt of this event, which may differ from the latest attempt of the call.',
+  }),
+  // The first release described an open object.
+  campaign: Campaign.loose().meta({ description: 'The campaign as its GET operation returns it.' }),
   check: ComplianceCheck,
   // The first release described an open object.
   wallet: Wallet.loose(),
   number: PhoneNumber,
-  knowledgeBase: KnowledgeBase,
-  build: Build,
+  // The first release described open objects.
+  knowledgeBase: KnowledgeBase.loose(),
+  build: KnowledgeBuild.loose(),
 } as const satisfies Readonly<Record<SubjectName, z.ZodType>>
 
 /** Links of an event besides `self`. */
@@ -156,9 +49,12 @@ interface RequiredLinks {
   readonly transfer: { readonly handoff: string }
 }
 
+/** What links are made with. */
+export type LinkDeps = Pick<Deps, 'publicUrl' | 'rootKey'>
+
 type LinksOf<S extends SubjectName, View> = S extends keyof RequiredLinks
-  ? { readonly links: (view: View, self: string) => RequiredLinks[S] }
-  : { readonly links?: (view: View, self: string) => SubjectLinks }
+  ? { readonly links: (view: View, self: string, deps: LinkDeps) => RequiredLinks[S] }
+  : { readonly links?: (view: View, self: string, deps: LinkDeps) => SubjectLinks }
 
 /** Owner of the subjects of an event. The environment is null if both environments share them. */
 export type SubjectOwner = Pick<EventRow, 'organizationId' | 'environment'>
@@ -184,6 +80,17 @@ function pinned<Row, View>(
   }
 }
 
+/** Shows a resource that both environments share. */
+function shared<Row, View>(
+  find: (db: Deps['db'], organizationId: string, id: string) => Promise<Row | null>,
+  view: (row: Row) => View,
+) {
+  return async (db: Deps['db'], { organizationId }: SubjectOwner, id: string): Promise<View | null> => {
+    const row = await find(db, organizationId, id)
+    return row === null ? null : view(row)
+  }
+}
+
 export const RENDERERS: { readonly [S in RenderedSubject]: Renderer<S> } = {
   call: {
     path: '/v1/calls/:id',
@@ -193,8 +100,20 @@ export const RENDERERS: { readonly [S in RenderedSubject]: Renderer<S> } = {
       ...(hasTranscript ? { transcript: `${self}/transcript` } : {}),
     }),
   },
+  campaign: { path: '/v1/campaigns/:id', load: pinned(findCampaign, campaignView) },
+  transfer: {
+    // Attempts have no operation of their own. They are always the second subject, whose path no link shows.
+    path: '/v1/calls',
+    load: pinned(findTransfer, transferView),
+    links: ({ id, requestedAt }: TransferView, _self, deps) => ({
+      handoff: handoffAddress(deps, { id, requestedAt: Date.parse(requestedAt) }),
+    }),
+  },
   check: { path: '/v1/compliance/checks/:id', load: pinned(findCheck, checkView) },
   number: { path: '/v1/numbers/:id', load: pinned(findNumberEver, numberView) },
   // An organization has one wallet, which the live environment shows.
   wallet: { path: '/v1/wallet', load: (db, { organizationId }) => findWalletView(db, organizationId) },
+  knowledgeBase: { path: '/v1/knowledge-bases/:id', load: shared(findBase, baseView) },
+  // The event links to the knowledge base.
+  build: { path: '/v1/knowledge-bases/:id/builds/:buildId', load: shared(findBuild, buildView) },
 }

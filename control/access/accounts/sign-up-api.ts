@@ -31,6 +31,7 @@ export const checkEmailAvailable = operation({
   path: '/v1/signup/email-available',
   tag: 'Sign-up and session',
   summary: 'Check whether an email address can sign up',
+  description: 'The answer does not reserve the address.',
   audience: 'public',
   perMinute: 10,
   body: z.strictObject({ email: Email }),

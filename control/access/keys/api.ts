@@ -92,6 +92,7 @@ export const readApiKey = operation({
   path: '/v1/api-keys/:id',
   tag: 'API keys',
   summary: 'Get an API key',
+  description: 'Returns the first characters of the key, never the key itself.',
   audience: 'key',
   scope: 'read',
   params: KeyPath,

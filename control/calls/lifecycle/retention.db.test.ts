@@ -54,7 +54,7 @@ await onEachDialect(t, async (t, open) => {
   const calling = await openTestCalling(database, { wallMs: startsAt })
   startsAt += 730 * DAY
   const { send, clock, folder } = calling
-  const { objects } = calling.deps
+  const { objects, rootKey } = calling.deps
   const recordings = { db, objects, log: silentLog, nodeId: 'node-1', folder }
   mkdirSync(folder, { recursive: true })
   await calling.publishAgent()
@@ -65,7 +65,7 @@ await onEachDialect(t, async (t, open) => {
     log: silentLog,
     handlers: [
       storingHandler(recordings),
-      ...retentionHandlers({ ...recordings, clock, recordings: folder }),
+      ...retentionHandlers({ ...recordings, rootKey, clock, recordings: folder }),
     ],
     pollMs: 1_000 * DAY,
   })

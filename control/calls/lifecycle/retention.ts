@@ -7,6 +7,7 @@ import type { Log } from '../../../media/base/log.js'
 import type { Db } from '../../db/database.js'
 import { sweep } from '../../db/sweep.js'
 import type { ObjectStore } from '../../objects/object-store.js'
+import { deleteParts } from '../transfers/store.js'
 import { RECORDING_KEYS } from './settle.js'
 
 const DAY_MS = 24 * 3_600_000
@@ -36,6 +37,13 @@ export function sweepRecordings(db: Db, now: number): Promise<boolean> {
     where: sql<boolean>`"callId" < ${minimumId('call', endedAt)} and "createdAt" <= ${endedAt}`,
     batch: SWEEP_CALLS,
   })
+}
+
+/** Deletes the rows of expired recordings of parts of calls. Their attempts then have no recording. */
+export async function sweepPartRecordings(db: Db, now: number): Promise<boolean> {
+  const endedAt = now - RECORDING_DAYS * DAY_MS
+  const expired = { before: minimumId('call', endedAt), endedAt, limit: SWEEP_CALLS }
+  return (await db.transaction().execute((trx) => deleteParts(trx, expired))) === SWEEP_CALLS
 }
 
 /** Deletes expired transcripts. */

@@ -1,4 +1,5 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { type RawBuilder, sql } from 'kysely'
 import type { AnsweredBy } from '../../../media/agent/answering-machine/answering-machine-detector.js'
 import type { TurnTrace } from '../../../media/agent/conversation-events.js'
 import type { BotStats } from '../../../media/byo/bot-event.js'
@@ -10,13 +11,17 @@ import type { Db, Trx } from '../../db/database.js'
 import type { CallRow } from '../../db/tables/calling.js'
 import { insertEvent } from '../../events/store.js'
 import { addJobs } from '../../jobs/store.js'
+import { attemptAnswered, attemptEnded } from '../../recipients/settle.js'
 import { startResultExtraction } from '../../results/store.js'
 import { settleCall, startBilling } from '../../wallet/call-billing.js'
+import { hearOptOut } from '../opt-out.js'
 import { releaseSlot } from '../placement/call-slots.js'
 import { botLatency, callLatency } from '../report/latency.js'
 import { segmentOf } from '../transcript.js'
+import { endTransfers, storeParts, storeTransferStep } from '../transfers/store.js'
 import { LEASE_MS } from './leases.js'
 import { recoverCallRecording } from './recover-recording.js'
+import { sealingJob } from './seal-outcome.js'
 import { storingJob } from './storing-job.js'
 
 /** Returns the folder of recordings below the data folder. */
@@ -24,13 +29,14 @@ export function recordingsFolder(dataFolder: string): string {
   return join(dataFolder, 'recordings')
 }
 
-export function recordingPath(folder: string, callId: string): string {
-  return join(folder, `${callId}.wav`)
+/** Returns the path of a recording: of a call by its id, or of a part of a call by its name. */
+export function recordingPath(folder: string, name: string): string {
+  return join(folder, `${name}.wav`)
 }
 
-/** Returns the key of a call's recording in the object store. */
-export function recordingKey(callId: string): string {
-  return `${RECORDING_KEYS}${callId}.wav`
+/** Returns the key of a recording in the object store. */
+export function recordingKey(name: string): string {
+  return `${RECORDING_KEYS}${name}.wav`
 }
 
 /** Prefix of the keys of all recordings. They sort by the start of their calls. */
@@ -53,6 +59,7 @@ export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> 
 
   const segment = segmentOf(event)
   if (segment !== null) await trx.insertInto('transcriptSegments').values(segment).execute()
+  if (segment?.role === 'caller') await hearOptOut(trx, callId, segment, at)
 
   switch (event.type) {
     case 'dialing':
@@ -65,11 +72,12 @@ export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> 
       const call = await transition(trx, callId, ['queued', 'initiated', 'ringing'], {
         status: 'in_progress',
         answeredAt: at,
-        // Until answering machine detection has decided.
-        answeredBy: 'unknown',
+        // Until answering machine detection has decided. A bridge without an agent has none.
+        answeredBy: sql<string | null>`case when "routingMode" = 'byo_sip' then null else 'unknown' end`,
       })
       if (call === null) break
       await startBilling(trx, call, at)
+      await attemptAnswered(trx, call, at)
       await publishEvent(trx, call, 'call.answered', at)
       break
     }
@@ -79,8 +87,13 @@ export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> 
         .set({ answeredBy: apiAnsweredBy(event.by) })
         .where('id', '=', callId)
         .execute()
+      if (event.by === 'human') await hearOptOut(trx, callId, 'earlier', at)
+      break
+    case 'transfer':
+      await storeTransferStep(trx, event)
       break
     case 'ended':
+      await hearOptOut(trx, callId, 'undecided', at)
       await endCall(trx, event)
       break
     default:
@@ -96,7 +109,7 @@ function apiAnsweredBy(by: AnsweredBy): string {
 type Ended = CallEvent & { readonly type: 'ended' }
 
 async function endCall(trx: Trx, event: Ended): Promise<void> {
-  const { callId, at, ending, recording } = event
+  const { callId, at, ending, recording, parts = [] } = event
   const call = await trx
     .selectFrom('calls')
     .selectAll()
@@ -106,12 +119,13 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
   if (call === undefined) return
   const outcome = outcomeOf(ending, call.answeredAt !== null)
   const endedAt = Math.max(at, call.answeredAt ?? 0)
+  const person = await endTransfers(trx, callId, endedAt)
   const bill = rateCall({
     answeredAt: call.answeredAt,
-    bridgedAt: null,
+    bridgedAt: person?.bridgedAt ?? null,
     endedAt,
     ratePaisePerMinute: call.ratePaisePerMinute,
-    personRatePaisePerMinute: RATES.person,
+    personRatePaisePerMinute: person?.ratePaisePerMinute ?? RATES.person,
   })
   const seconds = (kind: 'agent' | 'human') =>
     bill.charges.find((charge) => charge.kind === kind)?.seconds ?? 0
@@ -144,9 +158,27 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
         createdAt: at,
       })
       .execute()
-    await addJobs(trx, [storingJob(callId, call.nodeId, at)], at)
   }
+  const files = parts.map((file) => {
+    const name = basename(file.path, '.wav')
+    return { name, key: recordingKey(name), file }
+  })
+  const stored = [...(recording === null ? [] : [callId]), ...(await storeParts(trx, files, at))]
+  const storing = stored.map((name) => storingJob(name, call.nodeId, at))
+  await addJobs(trx, [...storing, sealingJob(callId, at)], at)
   await releaseSlot(trx, callId)
+  await attemptEnded(
+    trx,
+    ended,
+    {
+      sent: call.status !== 'queued',
+      sip: ending.sip ?? null,
+      carrierFailed: failedByCarrier(ending, call),
+      lost: ending.cause === 'internal' && ending.fault === 'ours',
+      firstAudioMs: latency?.firstAudioMs ?? null,
+    },
+    endedAt,
+  )
   if (!(await startResultExtraction(trx, ended, at))) await publishEvent(trx, ended, 'call.completed', at)
   if (['failed', 'no_answer', 'busy'].includes(outcome.disposition)) {
     await publishEvent(trx, ended, 'call.failed', at)
@@ -170,6 +202,14 @@ export async function settleAbandonedCalls(
     .where((column) => column.or([column('calls.nodeId', '=', nodeId), column('leaseUntil', '<=', now)]))
     .execute()
   const names = calls.length === 0 ? [] : await filesIn(folder)
+  // The INVITE may have been sent, although its event was not stored.
+  await db
+    .updateTable('calls')
+    .set({ status: 'initiated' })
+    .where('status', '=', 'queued')
+    .where('sentAt', 'is not', null)
+    .where('id', 'in', [...calls.map(({ id }) => id), ''])
+    .execute()
   for (const call of calls) {
     const last = await db
       .selectFrom('callEvents')
@@ -208,7 +248,7 @@ async function transition(
   trx: Trx,
   callId: string,
   from: readonly CallRow['status'][],
-  change: Partial<CallRow>,
+  change: { readonly [Column in keyof CallRow]?: CallRow[Column] | RawBuilder<CallRow[Column]> },
 ): Promise<CallRow | null> {
   const row = await trx
     .updateTable('calls')
@@ -264,6 +304,12 @@ async function latencyOf(trx: Trx, callId: string) {
     traces.map(({ body }) => (JSON.parse(body) as { trace: TurnTrace }).trace),
     first?.startMs ?? null,
   )
+}
+
+/** Returns whether a call was not answered because of the carrier. A 408 without ringing is no answer of anybody. */
+function failedByCarrier({ fault, sip }: Ended['ending'], call: CallRow): boolean {
+  if (call.answeredAt !== null) return false
+  return fault === 'carrier' || (sip === 408 && call.ringingAt === null)
 }
 
 /** Returns the error text of a failed call, or null when nothing failed. */

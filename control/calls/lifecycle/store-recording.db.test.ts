@@ -65,7 +65,10 @@ await onEachDialect(t, async (t, open) => {
       pollMs: 1_000 * HOUR,
     })
   const runner = openRunner()
-  const jobs = async () => (await db.selectFrom('jobs').select('id').execute()).map(({ id }) => id)
+  const jobs = async () => {
+    const rows = await db.selectFrom('jobs').select('id').where('id', 'like', 'recording:%').execute()
+    return rows.map(({ id }) => id)
+  }
   const file = (id: string) => join(folder, `${id}.wav`)
   const key = (id: string) => `recordings/${id}.wav`
 

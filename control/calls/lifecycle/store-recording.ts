@@ -6,12 +6,13 @@ import type { Db } from '../../db/database.js'
 import type { JobHandler } from '../../jobs/runner.js'
 import { addJobs } from '../../jobs/store.js'
 import type { ObjectStore } from '../../objects/object-store.js'
+import { findStoredRecording } from '../recording-file.js'
 import { recordingPath } from './settle.js'
 import { storingJob, storingKind } from './storing-job.js'
 
 /** Recordings that a process sends to the store at a time. Each takes one part of an upload of memory. */
 const AT_ONCE = 2
-/** Number of calls in one look-up. */
+/** Number of recordings in one look-up. */
 const BATCH = 500
 
 export interface RecordingStoreOptions {
@@ -31,24 +32,20 @@ export function storingHandler({ db, objects, log, nodeId, folder }: RecordingSt
   return {
     kind: storingKind(nodeId),
     concurrency: AT_ONCE,
-    async run({ payload: callId }) {
+    async run({ payload: name }) {
       const done = async () => null
-      const path = recordingPath(folder, callId)
-      const row = await db
-        .selectFrom('recordings')
-        .select(['key', 'bytes', 'sha256'])
-        .where('callId', '=', callId)
-        .executeTakeFirst()
+      const path = recordingPath(folder, name)
+      const row = await findStoredRecording(db, name)
       // Deleted meanwhile. The sweep of the folder removes the file.
-      if (row === undefined) return done
+      if (row === null) return done
       if (await isMissing(path)) {
         // A process that was killed after the move repeats its job.
-        if ((await objects.head(row.key)) === null) log.error({ callId }, 'recording.missing')
+        if ((await objects.head(row.key)) === null) log.error({ recording: name }, 'recording.missing')
         return done
       }
       if (!(await objects.moveIn(row.key, path, row))) {
         // A repetition would not help. The file stays, and this process serves it.
-        log.error({ callId }, 'recording.changed_before_store')
+        log.error({ recording: name }, 'recording.changed_before_store')
       }
       return done
     },
@@ -63,14 +60,17 @@ export async function scheduleStoring(
   { db, nodeId, folder }: RecordingStoreOptions,
   now: number,
 ): Promise<void> {
-  const callIds = (await filesIn(folder)).flatMap((name) => /^(call_\w+)\.wav$/.exec(name)?.[1] ?? [])
-  for (let from = 0; from < callIds.length; from += BATCH) {
-    const rows = await db
-      .selectFrom('recordings')
-      .select('callId')
-      .where('callId', 'in', callIds.slice(from, from + BATCH))
+  const names = (await filesIn(folder)).flatMap((file) => /^(call_[\w-]+)\.wav$/.exec(file)?.[1] ?? [])
+  for (let from = 0; from < names.length; from += BATCH) {
+    const batch = names.slice(from, from + BATCH)
+    const calls = await db.selectFrom('recordings').select('callId').where('callId', 'in', batch).execute()
+    const parts = await db
+      .selectFrom('transferRecordings')
+      .select('name')
+      .where('name', 'in', batch)
       .execute()
-    const jobs = rows.map(({ callId }) => storingJob(callId, nodeId, now))
+    const known = [...calls.map(({ callId }) => callId), ...parts.map(({ name }) => name)]
+    const jobs = known.map((name) => storingJob(name, nodeId, now))
     await addJobs(db, jobs, now)
   }
 }

@@ -5,11 +5,11 @@ export function storingKind(nodeId: string): string {
   return `recording:${nodeId}`
 }
 
-/** Returns the job that moves a recording to the object store. A call has one such job at most. */
-export function storingJob(callId: string, nodeId: string, dueAt: number): NewJob {
-  return { id: storingJobId(callId), kind: storingKind(nodeId), dueAt, payload: callId }
+/** Returns the job that moves a recording to the object store, by the name of the recording. */
+export function storingJob(name: string, nodeId: string, dueAt: number): NewJob {
+  return { id: storingJobId(name), kind: storingKind(nodeId), dueAt, payload: name }
 }
 
-export function storingJobId(callId: string): string {
-  return `recording:${callId}`
+export function storingJobId(name: string): string {
+  return `recording:${name}`
 }

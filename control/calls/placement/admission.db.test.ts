@@ -7,16 +7,8 @@ import { insertNumber } from '../../numbers/store.js'
 import { isLoopback, openAdmission } from './admission.js'
 
 function directoryOf(calling: TestCalling) {
-  const { deps, clock, folder } = calling
-  return openAdmission({
-    db: deps.db,
-    clock,
-    log: silentLog,
-    nodeId: deps.nodeId,
-    folder,
-    providers: { openai: null },
-    rootKey: deps.rootKey,
-  })
+  const { deps, folder } = calling
+  return openAdmission({ ...deps, log: silentLog, folder, providers: { openai: null } })
 }
 
 const invite = (more: Partial<InboundInvite> = {}): InboundInvite => ({

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net'
-import type { Clock } from '../../../media/base/clock.js'
 import { newId } from '../../../media/base/ids.js'
 import type { Log } from '../../../media/base/log.js'
 import { callNeverBegan } from '../../../signalling/call/call-events.js'
@@ -7,15 +6,14 @@ import type { AdmissionControl, AdmissionDecision, InboundInvite } from '../../.
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
 import { environmentProblem } from '../../agents/live-models.js'
 import { findAgent, findVersion } from '../../agents/store.js'
-import type { RootKey } from '../../base/root-key.js'
 import { isCallingBlocked } from '../../compliance/facts.js'
 import { dialledToE164, isDialable } from '../../compliance/numbering.js'
 import type { Db } from '../../db/database.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import type { SipTrunkRow } from '../../db/tables/trunks.js'
-import { findNumberByE164 } from '../../numbers/store.js'
+import { loadAgentKnowledge } from '../../knowledge/agent-knowledge.js'
+import { findCarrierNumber, findOwnNumber } from '../../numbers/store.js'
 import { cachedRead } from '../../trunks/cached-read.js'
-import { originationRefusal } from '../../trunks/origination.js'
 import { findInboundTrunk, hasDigestTrunk, listTrunkNumbers, recordTrunkUse } from '../../trunks/store.js'
 import { LIST_CACHE_MS } from '../../trunks/trunk-callers.js'
 import { codecsOf } from '../../trunks/trunk-route.js'
@@ -23,16 +21,12 @@ import { holdForCall } from '../../wallet/call-billing.js'
 import { recordingPath, storeCallEvent } from '../lifecycle/settle.js'
 import { insertCall } from '../store.js'
 import { releaseSlot, type SlotPool, takeSlot, takeTrunkChannel } from './call-slots.js'
+import { type OriginationDeps, originate } from './originate.js'
 import { agentPartySpec, botPartySpec, type PartySpec } from './party-spec.js'
 
-export interface AdmissionOptions {
-  readonly db: Db
-  readonly clock: Clock
+export interface AdmissionOptions extends OriginationDeps {
   readonly log: Log
-  readonly nodeId: string
-  readonly folder: string
   readonly providers: ProviderSettings
-  readonly rootKey: RootKey
 }
 
 /** Longest caller identity that is stored when it is not a phone number (characters). */
@@ -57,6 +51,7 @@ async function admit(
   const reached = await findCalledNumber(db, dialled, invite, anyDigest)
   if ('admit' in reached) return reached
   const { number, trunk } = reached
+  if (number === null) return originate(options, invite, trunk, reached.to)
   if (number.status !== 'active' || number.inbound !== 'ready') {
     return refused(404, 'the number does not accept calls')
   }
@@ -135,6 +130,14 @@ interface CalledNumber {
   readonly trunk: SipTrunkRow | null
 }
 
+/** A number that the service does not host, which a trunk may ask it to dial. */
+interface Origination {
+  readonly number: null
+  readonly trunk: SipTrunkRow
+  /** E.164. */
+  readonly to: string
+}
+
 /**
  * Finds the called number. Callers on this machine reach the numbers of the test environment without
  * credentials, also from an address that belongs to a trunk. All other callers must be a trunk; they learn
@@ -145,12 +148,11 @@ async function findCalledNumber(
   dialled: string | null,
   invite: InboundInvite,
   anyDigest: () => Promise<boolean>,
-): Promise<CalledNumber | Refused> {
+): Promise<CalledNumber | Origination | Refused> {
   const local = isLoopback(invite.sourceAddress)
-  const number =
-    dialled !== null && (local || invite.trunkId !== null) ? await findNumberByE164(db, dialled) : null
-  if (local && number?.environment === 'test') return { number, trunk: null }
-  if (invite.trunkId !== null) return findTrunkNumber(db, dialled, number, invite)
+  const number = dialled !== null && local ? await findCarrierNumber(db, dialled) : null
+  if (number?.environment === 'test') return { number, trunk: null }
+  if (invite.trunkId !== null) return findTrunkNumber(db, dialled, invite)
   const refusal =
     local && number === null ? refused(404, 'no such number') : refused(403, 'not reachable without a trunk')
   // Some trunk uses digest credentials, so the caller is challenged.
@@ -158,27 +160,29 @@ async function findCalledNumber(
 }
 
 /**
- * A trunk reaches the live numbers of its organization. A call to any other number would be an origination:
- * the service would dial out for the customer's PBX.
+ * A trunk reaches the live numbers of its organization. A call to any other number is an origination:
+ * the service dials out for the customer's PBX.
  */
 async function findTrunkNumber(
   db: Db,
   dialled: string | null,
-  number: NumberRow | null,
   { trunkId, to, alternateTo: alsoTo }: InboundInvite,
-): Promise<CalledNumber | Refused> {
+): Promise<CalledNumber | Origination | Refused> {
   const trunk = trunkId === null ? null : await findInboundTrunk(db, trunkId)
   if (trunk === null || trunk.status !== 'active') return refused(403, 'the trunk is not active')
-  const hosts = (row: NumberRow | null): row is NumberRow =>
-    row?.organizationId === trunk.organizationId && row.environment === trunk.environment
-  if (hosts(number)) return { number, trunk }
+  if (trunk.carrier !== null) {
+    const bought = dialled === null ? null : await findCarrierNumber(db, dialled)
+    if (bought?.provider === trunk.carrier && bought.environment === 'live') return { number: bought, trunk }
+  }
+  const number = dialled === null ? null : await findOwnNumber(db, trunk, dialled, trunk.id)
+  if (number !== null) return { number, trunk }
   // A registered account is called by its user name. The called number is then in another header, or the
   // trunk has only one number.
   if (to === trunk.outboundAuthUsername) {
     for (const also of alsoTo) {
       const e164 = dialledToE164(also)
-      const named = e164 === null ? null : await findNumberByE164(db, e164)
-      if (hosts(named)) return { number: named, trunk }
+      const named = e164 === null ? null : await findOwnNumber(db, trunk, e164, trunk.id)
+      if (named !== null) return { number: named, trunk }
     }
     const [only, another] = await listTrunkNumbers(db, trunk, trunk.id)
     if (only !== undefined && another === undefined) return { number: only, trunk }
@@ -186,8 +190,7 @@ async function findTrunkNumber(
   if (trunk.allowOrigination !== 1 || dialled === null || !isDialable(dialled)) {
     return refused(404, 'no such number')
   }
-  // The gate does not know enough about live calls yet, as with POST /v1/calls.
-  return originationRefusal({ code: 'compliance_incomplete' })
+  return { number: null, trunk, to: dialled }
 }
 
 /** Reserves a slot of the pool and, over a trunk, one of its channels. Returns null, or what has none left. */
@@ -236,7 +239,17 @@ async function resolveParty(
   if (environmentProblem(number.environment, version) !== null) {
     return refused(503, 'a model of the agent works in the test environment only')
   }
-  const party = agentPartySpec({ agent, version }, numbers, { variables: {}, providers, now: clock.wall() })
+  const knowledge = await loadAgentKnowledge(db, version)
+  // A caller cannot wait for a build: the agent answers with what it has.
+  if (knowledge.notReady.length > 0) {
+    log.warn({ agentId: agent.id, bases: knowledge.notReady }, 'call.knowledge_not_ready')
+  }
+  const party = await agentPartySpec(db, number.environment, { agent, version }, numbers, {
+    variables: {},
+    providers,
+    knowledge,
+    now: clock.wall(),
+  })
   if (party === null) return refused(503, 'a voice or model of the agent is not available')
   const { missing } = party
   // A caller cannot supply variables: the agent speaks without those values.

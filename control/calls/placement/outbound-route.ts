@@ -3,7 +3,8 @@ import type { Deps } from '../../api/deps.js'
 import { type Refusal, refuse } from '../../api/problem.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import type { SipTrunkRow } from '../../db/tables/trunks.js'
-import { findTrunk } from '../../trunks/store.js'
+import { hostProblem } from '../../trunks/outbound-host.js'
+import { findCarrierTrunk, findTrunk } from '../../trunks/store.js'
 import { gatewayOf } from '../../trunks/trunk-route.js'
 
 /** Default ringing time after which a call counts as not answered (ms). */
@@ -23,16 +24,20 @@ export interface OutboundRoute {
  * Throws EngineError `storage_failed` when the trunk's password cannot be decrypted.
  */
 export async function outboundRoute(
-  deps: Pick<Deps, 'db' | 'rootKey' | 'sandboxGateway'>,
+  deps: Pick<Deps, 'db' | 'rootKey' | 'egress' | 'sandboxGateway'>,
   number: NumberRow,
 ): Promise<OutboundRoute | Refusal> {
   if (number.environment === 'test') {
     return { gateway: deps.sandboxGateway, trunk: null, ringTimeoutMs: RING_TIMEOUT_MS }
   }
-  const trunk = number.sipTrunkId === null ? null : await findTrunk(deps.db, number, number.sipTrunkId)
+  const { sipTrunkId, provider } = number
+  const trunk =
+    sipTrunkId === null
+      ? await findCarrierTrunk(deps.db, provider)
+      : await findTrunk(deps.db, number, sipTrunkId)
   if (trunk === null) {
     return refuse('provider_unavailable', 'The number has no SIP trunk. Assign one before placing calls.', {
-      provider: number.provider,
+      provider,
     })
   }
   if (trunk.status !== 'active') {
@@ -49,6 +54,13 @@ export async function outboundRoute(
         path: 'numberId',
       },
     )
+  }
+  const problem =
+    trunk.source === 'api' ? await hostProblem(deps.egress, number.organizationId, gateway.host) : null
+  if (problem !== null) {
+    return refuse('unprocessable_entity', `outboundHost of the SIP trunk of the number ${problem}.`, {
+      path: 'numberId',
+    })
   }
   return { gateway, trunk, ringTimeoutMs: trunk.ringTimeoutMs }
 }

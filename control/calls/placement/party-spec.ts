@@ -7,9 +7,11 @@ import { resolveVariables } from '../../agents/placeholders.js'
 import { buildAgentSpec } from '../../agents/spec.js'
 import { asPurpose } from '../../agents/store.js'
 import type { RootKey } from '../../base/root-key.js'
-import type { GateRequest } from '../../compliance/gate.js'
+import type { GateRequest } from '../../compliance/check.js'
 import type { Db } from '../../db/database.js'
 import type { AgentRow, AgentVersionRow, CallRow, NumberRow } from '../../db/tables/calling.js'
+import { findDestinations } from '../../destinations/store.js'
+import type { AgentKnowledge } from '../../knowledge/agent-knowledge.js'
 import { readEndpoint } from '../../numbers/media-endpoint.js'
 import { readSecretFor } from '../../secrets/host-store.js'
 import { openVault } from '../../secrets/vault.js'
@@ -39,17 +41,23 @@ export interface CallNumbers {
 export type AgentPartySpec = PartySpec & { readonly missing: readonly string[] }
 
 /** Builds the party of an agent. Returns null when a voice or model of the version has left the catalogue. */
-export function agentPartySpec(
+export async function agentPartySpec(
+  db: Db,
+  environment: CallRow['environment'],
   { agent, version }: { readonly agent: AgentRow; readonly version: AgentVersionRow },
   numbers: CallNumbers,
   options: {
     readonly variables: Readonly<Record<string, string>>
     readonly providers: ProviderSettings
+    readonly knowledge: AgentKnowledge
     readonly now: number
   },
-): AgentPartySpec | null {
+): Promise<AgentPartySpec | null> {
   const config = readConfig(version.config)
   const { values, missing } = resolveVariables(config, options.variables)
+  const { organizationId } = version
+  const ids = config.callSettings.transfer.destinations.map(({ destinationId }) => destinationId)
+  const destinations = await findDestinations(db, { organizationId, environment }, ids)
   const spec = buildAgentSpec(
     {
       agentId: agent.id,
@@ -58,6 +66,8 @@ export function agentPartySpec(
       config,
       ...numbers,
       variables: values,
+      knowledge: options.knowledge,
+      destinations: [...destinations.values()].map(({ row }) => row),
       now: options.now,
     },
     options.providers,
@@ -78,8 +88,8 @@ export function agentPartySpec(
   }
 }
 
-/** No call lasts longer than two hours; the reaper ends it two minutes after the bot's own limit. */
-const MAX_BOT_SECONDS = 2 * 3600 - 120
+/** No call lasts longer than two hours; the reaper ends it two minutes after the limit of a bot or a bridge. */
+export const MAX_CALL_SECONDS = 2 * 3600 - 120
 
 export type BotProblem =
   | 'no_endpoint'
@@ -130,7 +140,7 @@ export async function botPartySpec(
         customParameters: { ...customParameters, ...variables },
         callId: uuidOf(callId),
         accountId: uuidOf(organizationId),
-        maxCallSeconds: MAX_BOT_SECONDS,
+        maxCallSeconds: MAX_CALL_SECONDS,
       },
     }),
   }

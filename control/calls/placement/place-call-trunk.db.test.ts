@@ -3,6 +3,7 @@ import { openTestCalling } from '../../../fixtures/api/calling.js'
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { addFunds } from '../../../fixtures/database/funds.js'
+import { readyForLive } from '../../../fixtures/database/ready-for-live.js'
 import { openSignallingRig, until } from '../../../fixtures/rigs/signalling-rig.js'
 import { DigestGuard } from '../../../fixtures/sip/sip-guard.js'
 import { header, type SipMessage } from '../../../fixtures/sip/sip-message.js'
@@ -14,16 +15,12 @@ import { parseTrunkFile } from '../../config/trunk-file.js'
 import { loadTrunks } from '../../trunks/load-trunks.js'
 import { placeCall } from './place-call.js'
 
-/*
- * Live calls over a trunk. The release refuses live calls; the test skips only that refusal. Everything else
- * is real: tables, gate, permit, and a carrier on loopback.
- */
+/* Live calls over a trunk: real tables, gate and permit, and a carrier on loopback. */
 
 const NUMBER = '+911171366900'
 const TO = '+919876543210'
 const SDP =
   'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\nm=audio 4000 RTP/AVP 8\r\n'
-const open = async () => null
 
 await onEachDialect(t, async (t, openDatabase) => {
   await t.test('a live call uses the trunk of its number in the format of the trunk', async (t) => {
@@ -87,7 +84,7 @@ await onEachDialect(t, async (t, openDatabase) => {
       .where('e164', '=', NUMBER)
       .executeTakeFirstOrThrow()
     const owner = { organizationId: number.organizationId, environment: 'live' } as const
-    const place = (ready?: typeof open, by = agentId) =>
+    const place = (by = agentId) =>
       placeCall(
         {
           ...deps,
@@ -108,26 +105,26 @@ await onEachDialect(t, async (t, openDatabase) => {
         },
         owner,
         { to: TO, numberId: number.id, agentId: by, variables: {}, metadata: {}, idempotencyId: null },
-        ...(ready === undefined ? [] : [ready]),
       )
     const slots = () => db.selectFrom('callSlots').select('pool').orderBy('pool').execute()
 
     const sandboxAgent = await calling.publishAgent()
-    t.match(await place(open, sandboxAgent), {
+    t.match(await place(sandboxAgent), {
       code: 'unprocessable_entity',
       details: { path: 'agentId' },
       message: /parley-rules-1 works in the test environment only/,
     })
-    t.match(await place(), { code: 'compliance_incomplete', details: { checks: ['dnc', 'verification'] } })
+    t.match(await place(), { code: 'blocked_opt_out', details: { checkType: 'verification' } })
     t.same(await slots(), [])
+    await readyForLive(db, owner.organizationId, [NUMBER], clock.wall())
 
-    t.match(await place(open), {
+    t.match(await place(), {
       code: 'insufficient_funds',
       details: { checkType: 'wallet', balancePaise: 0, minBalancePaise: 1_200, onHold: false },
     })
     t.same(await slots(), [], 'nothing kept of a call that nobody can pay')
     await addFunds(db, owner.organizationId, 2_399, clock.wall())
-    const call = await place(open)
+    const call = await place()
     if (isRefusal(call)) throw new Error(JSON.stringify(call))
     t.match(call, { environment: 'live', direction: 'outbound', fromNumber: NUMBER, toNumber: TO })
     t.equal(call.ratePaisePerMinute, 450, 'the price over an own trunk')
@@ -153,7 +150,7 @@ await onEachDialect(t, async (t, openDatabase) => {
       { balancePaise: 2_399, heldPaise: 1_200 },
       'twelve rupees are held',
     )
-    const second = await place(open)
+    const second = await place()
     t.match(second, {
       code: 'concurrent_call_limit_reached',
       details: { pool: 'sipTrunk', inUse: 1, limit: 1 },
@@ -175,11 +172,11 @@ await onEachDialect(t, async (t, openDatabase) => {
     })
 
     await load({ enabled: false })
-    t.match(await place(open), { code: 'sip_trunk_not_active', details: { status: 'disabled' } })
+    t.match(await place(), { code: 'sip_trunk_not_active', details: { status: 'disabled' } })
     await load({ gateway: undefined })
-    t.match(await place(open), { code: 'unprocessable_entity', details: { path: 'numberId' } })
+    t.match(await place(), { code: 'unprocessable_entity', details: { path: 'numberId' } })
     await db.updateTable('numbers').set({ sipTrunkId: null }).where('id', '=', number.id).execute()
-    t.match(await place(open), { code: 'provider_unavailable' })
+    t.match(await place(), { code: 'provider_unavailable' })
     t.same(await slots(), [])
   })
 })

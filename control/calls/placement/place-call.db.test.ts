@@ -3,8 +3,8 @@ import { dataOf, itemsOf, openTestCalling } from '../../../fixtures/api/calling.
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { EngineError } from '../../../media/base/errors.js'
-import { openEvidenceKeys } from '../../compliance/evidence.js'
-import { verifyStoredChain } from '../../compliance/evidence-store.js'
+import { openEvidenceKeys } from '../../compliance/evidence/seal.js'
+import { verifyStoredChain } from '../../compliance/evidence/stored-chain.js'
 import { insertNumber } from '../../numbers/store.js'
 import { takeSlot } from './call-slots.js'
 
@@ -72,15 +72,22 @@ await onEachDialect(t, async (t, open) => {
       checks.map((check) => [check.type, check.outcome, check.callId]),
       [
         ['number_format', 'pass', call.id],
+        ['dnc', 'pass', call.id],
         ['enforcement', 'pass', call.id],
+        ['verification', 'pass', call.id],
         ['calling_window', 'pass', call.id],
+        ['dnd_register', 'pass', call.id],
+        ['consent', 'pass', call.id],
+        ['frequency_cap', 'pass', call.id],
+        ['robocall_declaration', 'warn', call.id],
+        ['sender_registration', 'pass', call.id],
         ['wallet', 'pass', call.id],
       ],
     )
     const [record] = await deps.db.selectFrom('evidence').selectAll().execute()
     t.match(record, { seq: 1, callId: call.id, gateRunId: call.complianceRunId, e164: TO })
     t.notOk(record?.record.includes(TO), 'the sealed part does not hold the number')
-    t.match(await verifyStoredChain(deps.db, owner.organizationId, 'test', openEvidenceKeys(deps.rootKey)), {
+    t.match(await verifyStoredChain(deps.db, owner, openEvidenceKeys(deps.rootKey)), {
       valid: true,
       seq: 1,
     })
@@ -167,12 +174,7 @@ await onEachDialect(t, async (t, open) => {
       key: api.liveKey,
       json: { to: TO, numberId: live?.id, agentId: await calling.publishAgent(LIVE_MODELS) },
     })
-    t.equal(liveCall.status, 403)
-    t.match(errorOf(liveCall), {
-      code: 'compliance_incomplete',
-      type: 'compliance',
-      details: { missing: ['organization_verification', 'billing_details', 'robocall_declaration'] },
-    })
+    t.match(errorOf(liveCall), { code: 'provider_unavailable' }, 'the live number has no trunk')
 
     t.equal(control.dialled.length, 0)
     for (const table of ['calls', 'checks', 'evidence', 'events', 'callSlots'] as const) {
@@ -204,15 +206,22 @@ await onEachDialect(t, async (t, open) => {
       rows.map((row) => [row.type, row.outcome, row.code]),
       [
         ['number_format', 'pass', null],
+        ['dnc', 'pass', null],
         ['enforcement', 'pass', null],
+        ['verification', 'pass', null],
         ['calling_window', 'block', 'blocked_opt_out'],
+        ['dnd_register', 'skipped', null],
+        ['consent', 'warn', null],
+        ['frequency_cap', 'pass', null],
+        ['robocall_declaration', 'warn', null],
+        ['sender_registration', 'pass', null],
         ['wallet', 'skipped', null],
       ],
     )
     t.equal((await deps.db.selectFrom('evidence').selectAll().execute()).length, 1)
 
     const [event] = itemsOf(await send('GET', '/v1/events'))
-    t.match(event, { type: 'compliance.check.blocked', subjectType: 'check', subjectId: rows[2]?.id })
+    t.match(event, { type: 'compliance.check.blocked', subjectType: 'check', subjectId: rows[4]?.id })
     const read = await send('GET', `/v1/events/${event?.id}`)
     t.match(dataOf(read).payload, {
       type: 'compliance.check.blocked',

@@ -8,14 +8,14 @@ import type { Deps } from '../../api/deps.js'
 import { isRefusal, type Refusal, refuse, unavailable } from '../../api/problem.js'
 import { timestampOrNull } from '../../base/schemas.js'
 import { type Clearance, clearDial } from '../../compliance/clearance.js'
-import { CHECK_TYPES, IMPLEMENTED_CHECKS } from '../../compliance/gate.js'
+import type { Trx } from '../../db/database.js'
 import type { NumberRow } from '../../db/tables/calling.js'
+import { loadAgentKnowledge } from '../../knowledge/agent-knowledge.js'
 import { existsInOtherEnvironment, findNumber, type Owner } from '../../numbers/store.js'
-import { missingForLive } from '../../organization/live-readiness.js'
 import { recordTrunkUse } from '../../trunks/store.js'
 import { holdForCall } from '../../wallet/call-billing.js'
 import { recordingPath, recordingsFolder, storeCallEvent } from '../lifecycle/settle.js'
-import { type CallWithParts, findCall, findPlacedCall, insertCall } from '../store.js'
+import { type CallWithParts, findCall, findPlacedCall, insertCall, markSent } from '../store.js'
 import { type PoolUse, releaseSlot, type SlotPool, takeSlot, takeTrunkChannel } from './call-slots.js'
 import { type OutboundRoute, outboundRoute } from './outbound-route.js'
 import { agentPartySpec, botPartySpec, type PartySpec } from './party-spec.js'
@@ -29,6 +29,20 @@ export interface Placement {
   readonly metadata: Readonly<Record<string, string>>
   /** The same for every retry of one request, so that the request places one call only. */
   readonly idempotencyId: string | null
+  /** What the call is placed for, if not for a request. */
+  readonly origin?: CallOrigin
+}
+
+/** An attempt of a campaign, or a scheduled callback. */
+export interface CallOrigin {
+  readonly trigger: 'campaign' | 'callback'
+  readonly campaignId: string | null
+  readonly recipientId: string | null
+  readonly callbackId: string | null
+  /** Version of the agent that carries the call. Null uses the published one. */
+  readonly agentVersion: number | null
+  /** Runs in the transaction that makes the call. If it throws, there is no call. */
+  bind(trx: Trx, callId: string, now: number): Promise<void>
 }
 
 interface CallTarget {
@@ -36,20 +50,16 @@ interface CallTarget {
   readonly party: PartySpec
 }
 
-/** Returns why this release may not place calls in that environment, or null when it may. */
-type Readiness = (deps: Deps, owner: Owner) => Promise<Refusal | null>
-
 /**
  * Places an outbound call. This is the only function that originates calls. It looks up what the request
  * names, checks the state, reserves a concurrency slot (and a channel of the number's trunk), passes the
  * compliance gate, stores the call with its event, and dials. A refusal releases the slot. A refusal by the
- * gate keeps its rows and its sealed record. Tests pass `ready` to open what the release keeps closed.
+ * gate keeps its rows and its sealed record.
  */
 export async function placeCall(
   deps: Deps,
   owner: Owner,
   placement: Placement,
-  ready: Readiness = gateReady,
 ): Promise<CallWithParts | Refusal> {
   const placed = await alreadyPlaced(deps, owner, placement)
   if (placed !== null) return placed
@@ -57,8 +67,6 @@ export async function placeCall(
   const target = await lookUp(deps, owner, placement)
   if (isRefusal(target)) return target
   const { number, party } = target
-  const unready = await ready(deps, owner)
-  if (unready !== null) return unready
   const route = await outboundRoute(deps, number)
   if (isRefusal(route)) return route
 
@@ -85,6 +93,8 @@ export async function placeCall(
     return blocked(clearance)
   }
 
+  // Written before the first byte of the INVITE. After a crash in between, an attempt may have had no dial, but never two.
+  if (placement.origin !== undefined) await markSent(deps.db, callId, deps.clock.wall())
   const folder = recordingsFolder(deps.settings.dataFolder)
   try {
     deps.calls.dial(clearance.permit, {
@@ -174,16 +184,25 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<C
       'numberId',
     )
   }
-  const version =
-    agent.publishedVersion === null
-      ? null
-      : await findVersion(db, owner.organizationId, agent.id, agent.publishedVersion)
+  const wanted = placement.origin?.agentVersion ?? agent.publishedVersion
+  const version = wanted === null ? null : await findVersion(db, owner.organizationId, agent.id, wanted)
   if (version === null)
     return contradiction('The agent has no published version. Publish it first.', 'agentId')
   const problem = environmentProblem(owner.environment, version)
   if (problem !== null) return contradiction(problem.message, 'agentId')
-  const party = agentPartySpec({ agent, version }, numbers, {
+  const knowledge = await loadAgentKnowledge(db, version)
+  if (knowledge.notReady.length > 0) {
+    return refuse(
+      'knowledge_base_not_ready',
+      'A knowledge base of the agent has not been built yet. Build it first.',
+      {
+        knowledgeBaseIds: knowledge.notReady,
+      },
+    )
+  }
+  const party = await agentPartySpec(db, owner.environment, { agent, version }, numbers, {
     variables: placement.variables,
+    knowledge,
     providers: deps.settings.providers,
     now: deps.clock.wall(),
   })
@@ -224,22 +243,6 @@ async function reserveSlots(
   )
 }
 
-/** Live calls need checks that this release does not implement. Until then no live call is dialled. */
-async function gateReady(deps: Deps, owner: Owner): Promise<Refusal<'compliance_incomplete'> | null> {
-  if (owner.environment === 'test') return null
-  const missing = await missingForLive(deps.db, owner.organizationId, deps.clock.wall())
-  const message =
-    missing.length === 0
-      ? 'This release does not implement all checks that live calls require. Test keys can call.'
-      : `Live outbound calls first require: ${missing.join(', ')}. Test keys can call.`
-  // The customer cannot do anything about the checks, so that they are named last.
-  const checks = CHECK_TYPES.filter((type) => !IMPLEMENTED_CHECKS.has(type))
-  return refuse('compliance_incomplete', message, {
-    missing: missing.length === 0 ? ['compliance_checks'] : missing,
-    checks,
-  })
-}
-
 function clear(
   deps: Deps,
   owner: Owner,
@@ -248,14 +251,23 @@ function clear(
   { trunk }: OutboundRoute,
   callId: string,
 ): Promise<Clearance> {
-  const { row, purpose, trigger } = party
+  const { row, purpose } = party
+  const { origin } = placement
+  const { trigger = party.trigger, campaignId = null, recipientId = null, callbackId = null } = origin ?? {}
   return clearDial(
     deps,
     {
       organizationId: owner.organizationId,
       callId,
       from: number.e164,
-      gate: { to: placement.to, environment: owner.environment, purpose, trigger },
+      gate: {
+        to: placement.to,
+        environment: owner.environment,
+        purpose,
+        trigger,
+        campaignId,
+        recipientId,
+      },
       agentId: row.agentId,
       agentVersionId: row.agentVersionId,
     },
@@ -279,11 +291,15 @@ function clear(
           complianceRunId: record.runId,
           evidenceId: record.evidenceId,
           idempotencyId: placement.idempotencyId,
+          campaignId,
+          recipientId,
+          callbackId,
         },
         now,
       )
       const funded = await holdForCall(trx, { id: callId, ...owner }, now)
       if (!funded) throw new EngineError('internal', 'the wallet was changed after the gate locked it')
+      await origin?.bind(trx, callId, now)
     },
   )
 }
@@ -295,6 +311,7 @@ function blocked({ runId, verdict }: Clearance & { readonly cleared: false }): R
   }
   return refuse(code, deciding.message, {
     checkType: deciding.type,
+    reason: deciding.reason,
     // The balance and what a call needs.
     ...(code === 'insufficient_funds' ? deciding.details : {}),
     runId,

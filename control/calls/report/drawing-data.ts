@@ -1,6 +1,6 @@
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import type { Db } from '../../db/database.js'
-import type { RecordingPlace } from '../recording-file.js'
+import type { StoredRecording } from '../recording-file.js'
 import type { CallDrawing } from './drawing.js'
 
 /** A call to draw, without its waveform, and a file with its recording; null when there is none. */
@@ -15,7 +15,7 @@ export interface CallDrawingSource {
  */
 export async function readCallDrawing(
   db: Db,
-  fetch: (recording: RecordingPlace) => Promise<string | null>,
+  fetch: (recording: Pick<StoredRecording, 'name' | 'key'>) => Promise<string | null>,
   callId: string,
 ): Promise<CallDrawingSource | null> {
   const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
@@ -31,10 +31,10 @@ export async function readCallDrawing(
   )
   const recording = await db
     .selectFrom('recordings')
-    .select(['callId', 'key', 'durationMs'])
+    .select(['key', 'durationMs'])
     .where('callId', '=', callId)
     .executeTakeFirst()
-  const path = recording === undefined ? null : await fetch(recording)
+  const path = recording === undefined ? null : await fetch({ name: callId, key: recording.key })
   const there = path !== null
   const turns = turnsOf(events)
   const live = call.answeredAt === null || call.endedAt === null ? 0 : call.endedAt - call.answeredAt

@@ -37,6 +37,24 @@ t.test('a bot that rejects or is unreachable: the call is never answered', besid
   }
 })
 
+t.test('a bot that closes right after the upgrade: the record agrees with SIP', beside(), async (t) => {
+  for (const [code, endedReason] of [
+    [1000, 'agent_hangup'],
+    [1011, 'bot_disconnected'],
+  ] as const) {
+    const bot = await openBot(t, { onCall: ({ socket }) => socket.close(code) })
+    const { e164 } = await service.routed(native(bot.url))
+    const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
+    const status = await caller.dialog.final()
+    const ended = await service.ended(await caller.callId())
+    t.match(ended, { endedReason, disposition: status === 200 ? 'answered' : 'failed' })
+    t.equal(ended.answeredAt !== null, status === 200, `inbound ${code}: ${status}`)
+    const { id } = await service.routed(native(bot.url))
+    const outbound = await service.ended(await service.call('+919000000055', { numberId: id }))
+    t.match(outbound, { endedReason, disposition: 'answered', answeredAt: String })
+  }
+})
+
 t.test('a flood beside a conversation', beside(), async (t) => {
   const good = await openBot(t, { onMessage: (call, { json }) => echo(call, json) })
   const bad = await openBot(t)

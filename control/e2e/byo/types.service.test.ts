@@ -183,7 +183,7 @@ for (const [index, wire] of BOT_PROTOCOLS.entries()) {
       there.send({ event: 'transfer', transfer: { id: 't1', destination: '+918045000000' } })
       await there.until('its answer', () => there.messagesOfType('transfer').length === 1)
       t.match(there.messagesOfType('transfer')[0]?.json, {
-        transfer: { id: 't1', status: 'rejected', code: 'not_supported' },
+        transfer: { id: 't1', status: 'rejected', code: 'destination_not_allowed' },
       })
       if (wire.endpoint.type === 'static') {
         t.match(there.messagesOfType('error')[0]?.json, { error: { code: 'bad_json', fatal: false } })

@@ -176,8 +176,8 @@ t.test('a carrier with credentials and a registration; unknown peers are challen
   )
   t.match(
     refused,
-    { status: 403, body: { error: { code: 'compliance_incomplete' } } },
-    'outbound stays closed',
+    { status: 403, body: { error: { code: 'blocked_opt_out', details: { checkType: 'verification' } } } },
+    'the organization is not verified',
   )
   await service.parley.close()
   t.equal(header(registers.at(-1) as SipMessage, 'expires'), '0', 'the binding is gone with the service')

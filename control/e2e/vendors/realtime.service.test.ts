@@ -181,7 +181,7 @@ t.test(
 
     // The result of the call is asked of a text model.
     await fake.socket.until(() => asked.length > 0, 'the question about the call')
-    t.match(asked[0], { path: '/v1/chat/completions', model: 'gpt-4o-mini' })
+    t.match(asked[0], { path: '/v1/chat/completions', model: 'gpt-6-luna' })
     t.match(JSON.stringify(asked[0]), /How much does it cost/)
   },
 )

@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../../media/base/clock.js'
+import { canonicalJson } from '../../base/canonical-json.js'
+import type { RootKey } from '../../base/root-key.js'
+import { timestamp, timestampOrNull } from '../../base/schemas.js'
+import { commitTo, openEvidenceKeys } from '../../compliance/evidence/seal.js'
+import { appendRecord } from '../../compliance/evidence/store.js'
+import type { Db, Trx } from '../../db/database.js'
+import type { CallRow } from '../../db/tables/calling.js'
+import type { JobHandler } from '../../jobs/runner.js'
+import type { NewJob } from '../../jobs/store.js'
+import { listSegments } from '../store.js'
+import { transcriptView } from '../transcript.js'
+
+const KIND = 'seal-outcome'
+/** Calls of one chain are sealed one after another; those of several chains need not wait. */
+const AT_ONCE = 4
+
+/** Returns the job that seals the outcome of a call. Add it in the transaction that ends the call. */
+export function sealingJob(callId: string, dueAt: number): NewJob {
+  return { id: `${KIND}:${callId}`, kind: KIND, dueAt, payload: callId }
+}
+
+interface Sealing {
+  readonly db: Db
+  readonly rootKey: RootKey
+  readonly clock: Pick<Clock, 'wall'>
+}
+
+export function sealingHandler({ db, rootKey, clock }: Sealing): JobHandler {
+  return {
+    kind: KIND,
+    concurrency: AT_ONCE,
+    async run({ payload: callId }) {
+      // A transaction of its own: it locks the head of a chain, which others wait for.
+      await db.transaction().execute((trx) => sealOutcome(trx, rootKey, callId, clock.wall()))
+      return async () => null
+    },
+  }
+}
+
+/** Seals how a call ended, once. */
+async function sealOutcome(trx: Trx, rootKey: RootKey, callId: string, now: number): Promise<void> {
+  const call = await trx.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
+  if (call === undefined || call.endedAt === null) return
+  const { organizationId, environment } = call
+  const sealed = await trx
+    .selectFrom('evidence')
+    .select('id')
+    .where('callId', '=', callId)
+    .where('kind', '=', 'outcome')
+    .executeTakeFirst()
+  if (sealed !== undefined) return
+  const person = commitTo(call.direction === 'inbound' ? call.fromNumber : call.toNumber, null)
+  const record = {
+    kind: 'outcome',
+    callId,
+    gateRunId: call.complianceRunId,
+    person,
+    part: {
+      direction: call.direction,
+      number: call.direction === 'inbound' ? call.toNumber : call.fromNumber,
+      agentId: call.agentId,
+      agentVersionId: call.agentVersionId,
+      campaignId: call.campaignId,
+      outcome: { ...outcomeOf(call, call.endedAt), ...(await hashesOf(trx, callId)) },
+    },
+  } as const
+  const keys = openEvidenceKeys(rootKey)
+  await appendRecord(trx, keys, { organizationId, environment }, record, now)
+}
+
+function outcomeOf(call: CallRow, endedAt: number) {
+  return {
+    disposition: call.disposition,
+    endedReason: call.endedReason,
+    answeredBy: call.answeredBy,
+    startedAt: timestampOrNull(call.startedAt),
+    answeredAt: timestampOrNull(call.answeredAt),
+    endedAt: timestamp(endedAt),
+    durationSeconds: call.agentSeconds + call.humanSeconds,
+  }
+}
+
+/** Returns the hash of the recording's bytes, and of the transcript's segments as canonical JSON. */
+async function hashesOf(trx: Trx, callId: string) {
+  const recording = await trx
+    .selectFrom('recordings')
+    .select('sha256')
+    .where('callId', '=', callId)
+    .executeTakeFirst()
+  const { segments } = transcriptView(callId, await listSegments(trx, callId))
+  const text = canonicalJson(JSON.parse(JSON.stringify(segments)))
+  return {
+    recordingSha256: recording?.sha256 ?? null,
+    transcriptSha256: segments.length === 0 ? null : createHash('sha256').update(text).digest('hex'),
+  }
+}

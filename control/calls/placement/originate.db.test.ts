@@ -1,0 +1,206 @@
+import t from 'tap'
+import { openTestCalling, type TestCalling } from '../../../fixtures/api/calling.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
+import { addFunds } from '../../../fixtures/database/funds.js'
+import { readyForLive } from '../../../fixtures/database/ready-for-live.js'
+import { silentLog } from '../../../media/base/log.js'
+import type { AdmissionDecision, InboundInvite } from '../../../signalling/call/ports.js'
+import { parseTrunkFile } from '../../config/trunk-file.js'
+import { loadTrunks } from '../../trunks/load-trunks.js'
+import { readWallet } from '../../wallet/store.js'
+import { openAdmission } from './admission.js'
+
+/* Calls that the telephone system of a customer asks the service to place. */
+
+const PBX_NUMBER = '+911171366900'
+const NUMBER = '+911171366910'
+const PERSON = '+919876543210'
+/** 11:00 in India. */
+const DAYTIME = Date.parse('2026-03-02T05:30:00Z')
+
+const TRUNKS = {
+  trunks: [
+    {
+      name: 'pbx',
+      gateway: { host: 'pbx.acme.example' },
+      inbound: { auth: 'digest', username: 'pbx', password: 'first' },
+      maxConcurrent: 2,
+      numbers: [{ e164: PBX_NUMBER }],
+    },
+    {
+      name: 'carrier',
+      gateway: { host: 'sip.carrier.example', ringTimeoutSeconds: 30 },
+      inbound: { auth: 'ip_acl', addresses: ['203.0.113.0/24'] },
+      maxConcurrent: 2,
+      numbers: [{ e164: NUMBER }],
+    },
+  ],
+}
+
+type Admitted = AdmissionDecision & { readonly admit: true }
+
+async function openPbx(calling: TestCalling) {
+  const { deps, clock, folder } = calling
+  const { db, rootKey } = deps
+  const file = parseTrunkFile(JSON.stringify(TRUNKS), 'trunks.json', {})
+  await loadTrunks({ db, rootKey, clock, log: silentLog, filePath: 'trunks.json' }, file)
+  await db.updateTable('sipTrunks').set({ allowOrigination: 1 }).where('name', '=', 'pbx').execute()
+  const trunk = (name: string) =>
+    db.selectFrom('sipTrunks').selectAll().where('name', '=', name).executeTakeFirstOrThrow()
+  const { id: trunkId, organizationId } = await trunk('pbx')
+  const admission = openAdmission({ ...deps, providers: deps.settings.providers, log: silentLog, folder })
+  return {
+    organizationId,
+    trunk,
+    fund: (paise: number) => addFunds(db, organizationId, paise, clock.wall()),
+    ready: () => readyForLive(db, organizationId, [NUMBER], clock.wall()),
+    wallet: async () => {
+      const { balancePaise, heldPaise } = await readWallet(db, organizationId, clock.wall())
+      return [balancePaise, heldPaise]
+    },
+    ask: (more: Partial<InboundInvite> = {}) =>
+      admission.admit({
+        sipCallId: 'abc',
+        to: '09876543210',
+        from: '01171366910',
+        sourceAddress: '198.51.100.7',
+        sourcePort: 5060,
+        transport: 'udp',
+        trunkId,
+        alternateTo: [],
+        assertedIdentity: null,
+        ...more,
+      }),
+    calls: () => db.selectFrom('calls').selectAll().orderBy('id').execute(),
+    events: async () => {
+      const rows = await db.selectFrom('events').select('type').orderBy('id').execute()
+      return rows.map(({ type }) => type).filter((type) => /^(call|compliance)\./.test(type))
+    },
+    slots: async () => (await db.selectFrom('callSlots').select('pool').orderBy('pool').execute()).length,
+    set: (change: object) => db.updateTable('numbers').set(change).where('e164', '=', NUMBER).execute(),
+  }
+}
+
+await onEachDialect(t, async (t, open) => {
+  const start = async () => {
+    const calling = await openTestCalling(await open(), { wallMs: DAYTIME })
+    return { calling, db: calling.deps.db, pbx: await openPbx(calling) }
+  }
+
+  await t.test('a call is cleared, bridged over the trunk of its caller id, billed and sealed', async (t) => {
+    const { calling, db, pbx } = await start()
+    await pbx.ready()
+    await pbx.fund(5_000)
+    const decision = await pbx.ask()
+    t.match(decision, {
+      admit: true,
+      party: { kind: 'none' },
+      codecs: ['PCMA', 'PCMU'],
+      recordTo: /call_.*\.wav$/,
+      forward: { ringTimeoutMs: 30_000 },
+    })
+    const { callId, forward } = decision as Admitted
+    t.match(await pbx.calls(), [
+      {
+        id: callId,
+        environment: 'live',
+        direction: 'outbound',
+        status: 'queued',
+        fromNumber: NUMBER,
+        toNumber: PERSON,
+        routingMode: 'byo_sip',
+        agentId: null,
+        ratePaisePerMinute: 150,
+        complianceRunId: /^run_/,
+        evidenceId: /^ev/,
+      },
+    ])
+    const checks = await db.selectFrom('checks').select(['trigger', 'callId', 'outcome']).execute()
+    t.ok(checks.length > 5)
+    t.ok(checks.every((check) => check.trigger === 'origination' && check.callId === callId))
+    t.same(await pbx.wallet(), [5_000, 1_200])
+    t.equal(await pbx.slots(), 3, 'one of the pool and a channel of either trunk')
+    const now = calling.clock.wall()
+    t.equal((await pbx.trunk('pbx')).lastInboundAt, now)
+    t.equal((await pbx.trunk('carrier')).lastOutboundAt, now)
+
+    const leg = await forward?.clear(callId)
+    t.match(leg, {
+      permit: { callId, from: NUMBER, to: PERSON },
+      gateway: { host: 'sip.carrier.example', trunk: { trunkId: (await pbx.trunk('carrier')).id } },
+    })
+    t.equal(leg && calling.permits.spend(leg.permit), true)
+    t.equal(leg && calling.permits.spend(leg.permit), false, 'one dial')
+
+    await calling.emitCallEvent(callId, { type: 'ringing', sip: 180 }, { type: 'answered' })
+    t.match(await pbx.calls(), [{ status: 'in_progress', answeredBy: null }])
+    calling.clock.advance(60_000)
+    await calling.emitCallEvent(callId, {
+      type: 'ended',
+      ending: { by: 'caller', cause: 'caller_hangup', fault: 'none' },
+      rtp: null,
+      recording: null,
+    })
+    t.match(await pbx.calls(), [{ disposition: 'answered', billedPaise: 150, answeredBy: null }])
+    t.same(await pbx.wallet(), [4_850, 0])
+    t.equal(await pbx.slots(), 0)
+    t.same(await pbx.events(), ['call.initiated', 'call.answered', 'call.completed'])
+    await calling.close()
+  })
+
+  await t.test('the gate refuses with the code; the refused call is kept', async (t) => {
+    const { calling, db, pbx } = await start()
+    t.match(await pbx.ask(), { admit: false, sip: 403, headers: { 'X-Svc-Code': 'blocked_opt_out' } })
+    await pbx.ready()
+    t.match(await pbx.ask(), { admit: false, sip: 402, headers: { 'X-Svc-Code': 'insufficient_funds' } })
+    const [blocked, unfunded] = await pbx.calls()
+    t.match(blocked, { status: 'ended', disposition: 'failed', endedReason: 'gate_blocked', billedPaise: 0 })
+    t.match(unfunded, { status: 'ended', disposition: 'failed', endedReason: 'insufficient_funds' })
+    const sealed = await db
+      .selectFrom('evidence')
+      .select(['callId', 'gateRunId'])
+      .where('kind', '=', 'gate')
+      .orderBy('seq')
+      .execute()
+    t.same(
+      sealed,
+      [blocked, unfunded].map((call) => ({ callId: call?.id, gateRunId: call?.complianceRunId })),
+    )
+    const refused = ['call.initiated', 'call.completed', 'call.failed', 'compliance.check.blocked']
+    t.same(await pbx.events(), [...refused, ...refused])
+    t.equal(await pbx.slots(), 0)
+    t.same(await pbx.wallet(), [0, 0])
+    await calling.close()
+  })
+
+  await t.test('refused before the gate, without a call', async (t) => {
+    const { calling, db, pbx } = await start()
+    await pbx.ready()
+    await pbx.fund(100_000)
+    const code = (text: string) => ({ 'X-Svc-Code': text })
+    for (const from of ['+911140000000', '+919000000100', '4711', 'anonymous']) {
+      const refusal = { admit: false, sip: 403, headers: code('caller_id_not_allowed') }
+      t.match(await pbx.ask({ from }), refusal, from)
+    }
+    t.match(await pbx.ask({ from: PBX_NUMBER }), { admit: false, sip: 482 }, 'back to its own trunk')
+    await pbx.set({ status: 'suspended' })
+    t.match(await pbx.ask(), { admit: false, headers: code('caller_id_not_allowed') })
+    await pbx.set({ status: 'active' })
+    await db.updateTable('sipTrunks').set({ status: 'disabled' }).where('name', '=', 'carrier').execute()
+    t.match(await pbx.ask(), { admit: false, sip: 403, headers: code('sip_trunk_not_active') })
+    await db.updateTable('sipTrunks').set({ status: 'active' }).where('name', '=', 'carrier').execute()
+    t.same(await pbx.calls(), [])
+    t.same(await db.selectFrom('checks').select('id').execute(), [])
+
+    await pbx.set({ recordCalls: 0 })
+    const asserted = await pbx.ask({ from: '4711', assertedIdentity: NUMBER })
+    t.match(asserted, { admit: true, recordTo: null }, 'the asserted identity counts')
+    t.match(await pbx.ask(), { admit: true })
+    const full = { admit: false, sip: 486, headers: code('concurrent_call_limit_reached') }
+    t.match(await pbx.ask(), full, 'two channels')
+    t.equal(await pbx.slots(), 6, 'the refused call holds nothing')
+    await db.updateTable('sipTrunks').set({ allowOrigination: 0 }).where('name', '=', 'pbx').execute()
+    t.match(await pbx.ask(), { admit: false, sip: 404 })
+    await calling.close()
+  })
+})

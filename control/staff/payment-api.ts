@@ -1,0 +1,137 @@
+import { z } from 'zod'
+import { EngineError } from '../../media/base/errors.js'
+import { recordAudit } from '../api/audit.js'
+import type { Deps } from '../api/deps.js'
+import { listOperation, operation } from '../api/operation.js'
+import { newestFirst } from '../api/pagination.js'
+import { isRefusal, type Refusal, refuse } from '../api/problem.js'
+import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
+import type { PaymentExceptionRow } from '../db/tables/payments.js'
+import { findException, resolveException } from '../payments/exceptions.js'
+import { gatewayUnavailable } from '../payments/start-topup.js'
+import { Reason } from './staff-action.js'
+
+const RESOLUTIONS = ['refund', 'dismiss'] as const
+
+const PaymentException = z.object({
+  id: z.string(),
+  gateway: z.string(),
+  kind: openEnum(
+    ...['unknown_order', 'unknown_event', 'amount_mismatch', 'second_payment', 'refund_exceeds_balance'],
+    ...['credit_note_late', 'dispute_lost', 'uncredited_payment', 'unknown_refund', 'unknown_adjustment'],
+    ...['unsettled_payment', 'settlement_amount', 'webhooks_stopped'],
+  ),
+  subject: z.string().meta({ description: 'What it is about, for example the id of a payment.' }),
+  organizationId: z.string().nullable(),
+  topupId: z.string().nullable(),
+  paymentId: z.string().nullable(),
+  amountPaise: z.int().nullable(),
+  details: z.record(z.string(), z.unknown()),
+  createdAt: Timestamp,
+  resolution: openEnum(...RESOLUTIONS).nullable(),
+  reason: z.string().nullable(),
+  resolvedBy: z.string().nullable(),
+  resolvedAt: Timestamp.nullable(),
+})
+
+function exceptionView(row: PaymentExceptionRow): z.input<typeof PaymentException> {
+  return {
+    ...row,
+    details: JSON.parse(row.details) as Record<string, unknown>,
+    createdAt: timestamp(row.createdAt),
+    resolvedAt: timestampOrNull(row.resolvedAt),
+  }
+}
+
+export const listPaymentExceptions = listOperation({
+  id: 'listPaymentExceptions',
+  path: '/v1/staff/payment-exceptions',
+  tag: 'Staff',
+  summary: 'List payments that need a decision',
+  description:
+    'Payments, refunds and disputes that no rule decides, and differences from the settlement report.',
+  audience: 'staff',
+  query: z.object({ resolved: z.enum(['true', 'false']).optional() }),
+  result: PaymentException,
+  fails: [],
+  run: async ({ query, deps, page }) => {
+    let rows = deps.db.selectFrom('paymentExceptions').selectAll()
+    if (query.resolved !== undefined) {
+      rows = rows.where('resolvedAt', query.resolved === 'true' ? 'is not' : 'is', null)
+    }
+    const { items, next } = await newestFirst(rows, page)
+    return { items: items.map(exceptionView), next }
+  },
+})
+
+export const resolvePaymentException = operation({
+  id: 'resolvePaymentException',
+  method: 'post',
+  path: '/v1/staff/payment-exceptions/:id/resolve',
+  tag: 'Staff',
+  summary: 'Resolve a payment that needs a decision',
+  description:
+    'With `refund`, a payment that was not credited goes back through the gateway. With `dismiss`, only the decision is recorded. The audit log of the organization holds both.',
+  audience: 'staff',
+  params: z.object({ id: idParam('pex') }),
+  body: z.strictObject({ resolution: z.enum(RESOLUTIONS), reason: Reason }),
+  status: 200,
+  result: PaymentException,
+  fails: ['not_found', 'conflict', 'provider_unavailable', 'provider_rejected'],
+  run: async ({ params, body, actor, deps, requestId }) => {
+    const { db, clock } = deps
+    const found = await findException(db, params.id)
+    if (found === null) return refuse('not_found', 'The exception does not exist.')
+    if (found.resolvedAt !== null) return refuse('conflict', 'The exception was resolved before.')
+    if (body.resolution === 'refund') {
+      const refused = await refundPayment(deps, found)
+      if (refused !== null) return refused
+    }
+    const now = clock.wall()
+    const outcome = await db.transaction().execute(async (trx) => {
+      const decision = { ...body, resolvedBy: actor.userId }
+      if (!(await resolveException(trx, found.id, decision, now))) {
+        return refuse('conflict', 'The exception was resolved before.')
+      }
+      const { organizationId } = found
+      if (organizationId !== null) {
+        const subject = { type: 'payment_exception', id: found.id }
+        const action = 'staff.payment_exception_resolved'
+        const { reason, resolution } = body
+        const note = { organizationId, actor, action, subject, reason, after: { resolution }, requestId }
+        await recordAudit(trx, note, now)
+      }
+      return (await findException(trx, found.id)) ?? refuse('not_found', 'The exception does not exist.')
+    })
+    return isRefusal(outcome) ? outcome : exceptionView(outcome)
+  },
+})
+
+const REFUNDABLE: readonly string[] = ['amount_mismatch', 'second_payment']
+
+/** Refunds a payment that was never credited. The id of the exception is the idempotency key. Null on success. */
+async function refundPayment(
+  { payments, log }: Deps,
+  { id, gateway, kind, paymentId, amountPaise }: PaymentExceptionRow,
+): Promise<Refusal<'conflict' | 'provider_unavailable' | 'provider_rejected'> | null> {
+  if (paymentId === null || amountPaise === null || !REFUNDABLE.includes(kind)) {
+    return refuse('conflict', `Only exceptions of the kinds ${REFUNDABLE.join(' and ')} can be refunded.`, {
+      kind,
+    })
+  }
+  if (payments?.id !== gateway) {
+    return gatewayUnavailable(`The gateway ${gateway} is not configured.`, gateway)
+  }
+  try {
+    await payments.refund({ paymentId, amountPaise, key: id })
+    log.info({ exceptionId: id, gateway }, 'payment.refunded')
+    return null
+  } catch (error) {
+    if (!(error instanceof EngineError) || !error.code.startsWith('vendor_')) throw error
+    return error.code === 'vendor_rejected'
+      ? refuse('provider_rejected', `${error.message}.`, { provider: gateway, reason: error.message })
+      : gatewayUnavailable(`${error.message}.`, gateway)
+  }
+}
+
+export const staffPaymentOperations = [listPaymentExceptions, resolvePaymentException]

@@ -1,0 +1,236 @@
+import { z } from 'zod'
+import { recordAudit } from '../api/audit.js'
+import type { Deps } from '../api/deps.js'
+import { listOperation, operation, type StaffActor } from '../api/operation.js'
+import { isRefusal, type Refusal, refuse } from '../api/problem.js'
+import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
+import type { Trx } from '../db/database.js'
+import type { SipAccessRequestRow, SipTrunkRow } from '../db/tables/trunks.js'
+import { queueMailToAdmins } from '../mail/outbox.js'
+import { lockOrganization, updateOrganizationProfile } from '../organization/profile-store.js'
+import { decideAccessRequest, findAccessRequest, listAccessRequests } from '../trunks/access-store.js'
+import { auditFields } from '../trunks/manage-trunk.js'
+import { findAnyTrunk, lockTrunk, type TrunkChange, updateTrunk } from '../trunks/store.js'
+import { SipTrunk, trunkView } from '../trunks/view.js'
+import { Reason } from './staff-action.js'
+
+const AccessRequest = z.object({
+  id: z.string(),
+  organizationId: z.string(),
+  message: z.string(),
+  status: openEnum('pending', 'approved', 'rejected'),
+  rejectionReason: z.string().nullable(),
+  requestedAt: Timestamp,
+  reviewedAt: Timestamp.nullable(),
+})
+
+const accessRequestView = (row: SipAccessRequestRow): z.input<typeof AccessRequest> => ({
+  id: row.id,
+  organizationId: row.organizationId,
+  message: row.message,
+  status: row.status,
+  rejectionReason: row.rejectionReason,
+  requestedAt: timestamp(row.createdAt),
+  reviewedAt: timestampOrNull(row.reviewedAt),
+})
+
+const COMMON = { tag: 'Staff', audience: 'staff' } as const
+
+const listSipAccessRequests = listOperation({
+  ...COMMON,
+  id: 'listSipAccessRequests',
+  path: '/v1/staff/sip-access-requests',
+  summary: 'List requests for access to SIP trunks',
+  description: 'Requests of all organizations, newest first.',
+  query: z.object({ status: z.enum(['pending', 'approved', 'rejected']).optional() }),
+  result: AccessRequest,
+  fails: [],
+  run: async ({ query, deps, page }) => {
+    const { items, next } = await listAccessRequests(deps.db, { status: query.status ?? null }, page)
+    return { items: items.map(accessRequestView), next }
+  },
+})
+
+const decideSipAccessRequest = operation({
+  ...COMMON,
+  id: 'decideSipAccessRequest',
+  method: 'post',
+  path: '/v1/staff/sip-access-requests/:id/decision',
+  summary: 'Approve or reject a request for access to SIP trunks',
+  description: 'An approval allows the organization to create trunks, once it is verified.',
+  params: z.object({ id: idParam('sar') }),
+  body: z.strictObject({ decision: z.enum(['approved', 'rejected']), reason: Reason }),
+  status: 200,
+  result: AccessRequest,
+  fails: ['not_found', 'conflict'],
+  run: async ({ params, body, actor, deps, requestId }) => {
+    const now = deps.clock.wall()
+    const { decision, reason } = body
+    const outcome = await deps.db.transaction().execute(async (trx) => {
+      const before = await findAccessRequest(trx, params.id)
+      if (before === null) return refuse('not_found', 'The request does not exist.')
+      const { organizationId } = before
+      await lockOrganization(trx, organizationId, now)
+      const rejected = decision === 'rejected'
+      const row = await decideAccessRequest(
+        trx,
+        params.id,
+        { status: decision, rejectionReason: rejected ? reason : null, reviewedBy: actor.userId },
+        now,
+      )
+      if (row === null) {
+        return refuse('conflict', 'The request was decided before.', { status: before.status })
+      }
+      if (!rejected) await updateOrganizationProfile(trx, organizationId, { trunkingEnabled: 1 })
+      const subject = { type: 'sip_access', id: row.id }
+      const change = { before: { status: before.status }, after: { status: decision } }
+      await recordAudit(
+        trx,
+        { organizationId, actor, action: 'staff.sip_access_decided', subject, reason, ...change, requestId },
+        now,
+      )
+      await queueMailToAdmins(trx, now, organizationId, {
+        kind: 'notice',
+        subject: `Your request for SIP trunks was ${decision}`,
+        text: rejected
+          ? `The request was rejected. The reason: ${reason}`
+          : 'Your organization can create SIP trunks now.',
+      })
+      return accessRequestView(row)
+    })
+    deps.mail.wake()
+    return outcome
+  },
+})
+
+interface TrunkAction {
+  readonly action: string
+  readonly reason: string
+  change(trunk: SipTrunkRow, now: number): TrunkChange | Refusal<'conflict'>
+  /** Text of the mail to owners and admins. */
+  readonly notice?: string
+}
+
+/** Changes a trunk of any organization and records it in the audit log in the same transaction. */
+async function changeAsStaff(
+  input: { readonly actor: StaffActor; readonly deps: Deps; readonly requestId: string },
+  id: string,
+  { action, reason, change, notice }: TrunkAction,
+): Promise<z.input<typeof SipTrunk> | Refusal> {
+  const { actor, deps, requestId } = input
+  const now = deps.clock.wall()
+  const row = await deps.db.transaction().execute(async (trx: Trx) => {
+    const found = await findAnyTrunk(trx, id)
+    const before = found === null ? null : await lockTrunk(trx, found, id, now)
+    if (before === null) return noTrunk()
+    const columns = change(before, now)
+    if (isRefusal(columns)) return columns
+    const after = (await updateTrunk(trx, before, id, columns, null)) ?? before
+    const { organizationId } = before
+    const subject = { type: 'sip_trunk', id }
+    const fields = { before: auditFields(before), after: auditFields(after) }
+    await recordAudit(trx, { organizationId, actor, action, subject, reason, ...fields, requestId }, now)
+    if (notice !== undefined) {
+      const text = `${notice} Trunk: ${before.name}. The reason: ${reason}`
+      await queueMailToAdmins(trx, now, organizationId, { kind: 'notice', subject: notice, text })
+    }
+    return after
+  })
+  deps.mail.wake()
+  return isRefusal(row) ? row : trunkView(row, deps.sipGateway)
+}
+
+const noTrunk = () => refuse('not_found', 'The SIP trunk does not exist.')
+const wrongState = (message: string, { status }: SipTrunkRow) => refuse('conflict', message, { status })
+
+const TRUNK = {
+  ...COMMON,
+  params: z.object({ id: idParam('trk') }),
+  status: 200,
+  result: SipTrunk,
+  fails: ['not_found', 'conflict'],
+} as const
+
+const approveSipTrunk = operation({
+  ...TRUNK,
+  id: 'approveSipTrunk',
+  method: 'post',
+  path: '/v1/staff/sip-trunks/:id/approve',
+  summary: 'Approve a SIP trunk',
+  description: 'The trunk carries calls from now on.',
+  body: z.strictObject({ reason: Reason }),
+  run: ({ params, body, ...input }) =>
+    changeAsStaff(input, params.id, {
+      action: 'staff.sip_trunk_approved',
+      reason: body.reason,
+      notice: 'Your SIP trunk was approved.',
+      change: (trunk, now) =>
+        trunk.status === 'pending_verification'
+          ? { status: 'active', approvedAt: now }
+          : wrongState('Only a trunk that waits for verification can be approved.', trunk),
+    }),
+})
+
+const disableSipTrunk = operation({
+  ...TRUNK,
+  id: 'disableSipTrunk',
+  method: 'post',
+  path: '/v1/staff/sip-trunks/:id/disable',
+  summary: 'Disable a SIP trunk',
+  description:
+    'The trunk carries no new calls, and its registration at the carrier ends within seconds. Calls in progress continue.',
+  body: z.strictObject({ reason: Reason }),
+  run: ({ params, body, ...input }) =>
+    changeAsStaff(input, params.id, {
+      action: 'staff.sip_trunk_disabled',
+      reason: body.reason,
+      notice: 'Your SIP trunk was disabled.',
+      change: () => ({ status: 'disabled', disabledReason: body.reason }),
+    }),
+})
+
+const enableSipTrunk = operation({
+  ...TRUNK,
+  id: 'enableSipTrunk',
+  method: 'post',
+  path: '/v1/staff/sip-trunks/:id/enable',
+  summary: 'Enable a SIP trunk',
+  description: 'A disabled trunk carries calls again.',
+  body: z.strictObject({ reason: Reason }),
+  run: ({ params, body, ...input }) =>
+    changeAsStaff(input, params.id, {
+      action: 'staff.sip_trunk_enabled',
+      reason: body.reason,
+      notice: 'Your SIP trunk was enabled.',
+      change: (trunk, now) =>
+        trunk.status === 'disabled'
+          ? { status: 'active', disabledReason: null, approvedAt: trunk.approvedAt ?? now }
+          : wrongState('Only a disabled trunk can be enabled.', trunk),
+    }),
+})
+
+const setSipTrunkRights = operation({
+  ...TRUNK,
+  id: 'setSipTrunkRights',
+  method: 'patch',
+  path: '/v1/staff/sip-trunks/:id',
+  summary: 'Set the rights of a SIP trunk',
+  description:
+    'With `allowOrigination` the customer’s telephone system may call numbers that the service does not host.',
+  body: z.strictObject({ allowOrigination: z.boolean(), reason: Reason }),
+  run: ({ params, body, ...input }) =>
+    changeAsStaff(input, params.id, {
+      action: 'staff.sip_trunk_rights_set',
+      reason: body.reason,
+      change: () => ({ allowOrigination: body.allowOrigination ? 1 : 0 }),
+    }),
+})
+
+export const staffSipOperations = [
+  listSipAccessRequests,
+  decideSipAccessRequest,
+  approveSipTrunk,
+  disableSipTrunk,
+  enableSipTrunk,
+  setSipTrunkRights,
+]
