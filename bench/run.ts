@@ -19,6 +19,7 @@ import { COMPARISON_STEPS, measureAsteriskRecovery, withoutAsterisk } from './by
 import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo/calls.js'
 import { drawByo } from './byo/plot.js'
 import { measureGet, measureSearch, measureStart } from './control/api.js'
+import { measureCsv } from './control/csv.js'
 import { measurePdf } from './control/pdf.js'
 import { measureRequestBudget } from './control/request-budget.js'
 import { measureWebhooks } from './control/webhooks.js'
@@ -110,6 +111,7 @@ const RUNS: readonly Run[] = [
   { ids: ['A_answer'], measure: atOnce(() => measureAnsweringMachine(say)) },
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_budget', 'A_budget@postgres'], measure: quietly(measureRequestBudget) },
+  { ids: ['A_csv', 'A_csv@postgres'], measure: atOnce(measureCsv) },
   { ids: ['A_pdf'], measure: quietly(measurePdf) },
   { ids: ['A_search'], measure: quietly(measureSearch) },
   { ids: ['A_start'], measure: quietly(measureStart) },

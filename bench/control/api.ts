@@ -5,22 +5,16 @@ import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Db, openDatabase } from '../../control/db/database.js'
-import type { CallRow } from '../../control/db/tables/calling.js'
-import { setRequestLimit } from '../../control/limits/rate-limit-store.js'
 import { startPostgres } from '../../fixtures/database/postgres.js'
 import { startServiceProcess } from '../../fixtures/service/service-process.js'
-import { newId } from '../../media/base/ids.js'
-import { silentLog } from '../../media/base/log.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { percentile, rounded } from '../lib/statistics.js'
+import { fillCalls } from './many-calls.js'
 
 const CALLS = 100_000
-const ROWS_AT_ONCE = 400
 const WARM_UP = 500
 const REQUESTS = 4000
 const CLIENTS = 8
-const PLENTY = 100_000_000
 const STARTS = 5
 const SEARCHED_CALLS = 1_000_000
 const SEARCHES = 20
@@ -48,7 +42,7 @@ async function measureOn(id: string, env: Readonly<Record<string, string>>): Pro
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
   try {
     const url = env.PARLEY_DATABASE_URL ?? `sqlite:${join(engine.dataFolder, 'parley.db')}`
-    const ids = await fill(url, CALLS)
+    const ids = await fillCalls(url, CALLS)
     const ask = (path: string) => timed(agent, `${engine.httpUrl}${path}`, engine.keys.test)
     const anyCall = (): string => `/v1/calls/${ids[Math.floor(Math.random() * ids.length)]}`
     for (let i = 0; i < WARM_UP; i++) await ask(anyCall())
@@ -92,7 +86,7 @@ export async function measureSearch(): Promise<Measured[]> {
   const engine = await startServiceProcess({ env: { PARLEY_MEDIA_WORKERS: '1' } })
   const agent = new Agent({ keepAlive: true, maxSockets: SEARCHES })
   try {
-    await fill(`sqlite:${join(engine.dataFolder, 'parley.db')}`, SEARCHED_CALLS)
+    await fillCalls(`sqlite:${join(engine.dataFolder, 'parley.db')}`, SEARCHED_CALLS)
     const ask = (query: string) => timed(agent, `${engine.httpUrl}/v1/calls?${query}`, engine.keys.test)
     const queries = Array.from({ length: SEARCHES }, (_, index) =>
       index % 4 === 3
@@ -136,83 +130,6 @@ function timed(agent: Agent, url: string, key: string): Promise<number> {
     })
     request.once('error', reject)
   })
-}
-
-/** Fills the table of calls of the idle service and raises its rate limit; returns the calls' ids. */
-async function fill(databaseUrl: string, calls: number): Promise<readonly string[]> {
-  const database = openDatabase(databaseUrl, silentLog)
-  try {
-    const { db } = database
-    const number = await db.selectFrom('numbers').selectAll().executeTakeFirstOrThrow()
-    const { organizationId, environment } = number
-    await setRequestLimit(db, { organizationId, environment }, PLENTY)
-    const ids: string[] = []
-    for (let made = 0; made < calls; made += ROWS_AT_ONCE) {
-      const rows = Array.from({ length: ROWS_AT_ONCE }, (_, index) => callRow(number, made + index))
-      await insert(db, rows)
-      ids.push(...rows.map(({ id }) => id))
-    }
-    return ids
-  } finally {
-    await database.close()
-  }
-}
-
-async function insert(db: Db, rows: readonly CallRow[]): Promise<void> {
-  await db.insertInto('calls').values(rows).execute()
-}
-
-function callRow(
-  number: {
-    readonly id: string
-    readonly organizationId: string
-    readonly environment: 'test' | 'live'
-    readonly e164: string
-  },
-  index: number,
-): CallRow {
-  const at = 1_760_000_000_000 + index * 1000
-  return {
-    id: newId('call', at),
-    organizationId: number.organizationId,
-    environment: number.environment,
-    direction: 'outbound',
-    status: 'ended',
-    fromNumber: number.e164,
-    toNumber: `+9198${String(index).padStart(8, '0')}`,
-    numberId: number.id,
-    agentId: null,
-    agentVersion: null,
-    agentVersionId: null,
-    routingMode: 'svc_agent',
-    purpose: 'transactional',
-    campaignId: null,
-    recipientId: null,
-    disposition: 'answered',
-    endedReason: 'caller_hangup',
-    answeredBy: 'human',
-    startedAt: at,
-    ringingAt: at + 500,
-    answeredAt: at + 4000,
-    endedAt: at + 64_000,
-    agentSeconds: 60,
-    humanSeconds: 0,
-    ratePaisePerMinute: 500,
-    charges: '[]',
-    billedPaise: 500,
-    variables: '{}',
-    metadata: '{}',
-    latency: null,
-    error: null,
-    complianceRunId: null,
-    evidenceId: null,
-    idempotencyId: null,
-    sipCallId: null,
-    nodeId: 'bench',
-    leaseUntil: 0,
-    hangupRequestedAt: null,
-    createdAt: at,
-  }
 }
 
 /** Measures from process start to the log line `ready`, with an existing database. */
