@@ -15,7 +15,7 @@ import { installDebianPackages } from './debian-packages.mjs'
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const require = createRequire(join(root, 'package.json'))
 const SOURCES = ['media', 'workers', 'signalling', 'control', 'fixtures', 'bench', 'clients', 'examples']
-const OLDEST_NODE = [20, 18]
+const OLDEST_NODE = [20, 19]
 
 /** Packages that `.npmrc` keeps from compiling on installation, and what shows that they work. */
 const NATIVE = [
@@ -43,6 +43,7 @@ export function setUp(options = { test: false }) {
   checkNode()
   installPackages()
   build()
+  buildDashboard()
   if (options.test) {
     prepareTap()
     installDebianPackages(say)
@@ -132,23 +133,53 @@ export function build() {
   }
 }
 
+/** Builds the dashboard when one of its sources changed. A failed build leaves the previous one as it was. */
+export function buildDashboard() {
+  const out = join(root, '.build', 'dashboard')
+  const stamp = join(out, '.sources')
+  const wanted = hashOf((add) => {
+    for (const folder of ['control/dashboard', 'clients/typescript']) walk(join(root, folder), add)
+    add(join(root, 'package-lock.json'))
+  })
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  const fresh = `${out}.${process.pid}`
+  try {
+    step('Checking the types of the dashboard', process.execPath, [typescript(), '-p', 'control/dashboard'])
+    const vite = join(require.resolve('vite/package.json'), '..', 'bin', 'vite.js')
+    const args = [vite, 'build', 'control/dashboard', '--logLevel', 'warn', '--outDir', fresh]
+    step('Building the dashboard', process.execPath, args)
+    writeFileSync(join(fresh, '.sources'), wanted)
+    rmSync(out, { recursive: true, force: true })
+    renameSync(fresh, out)
+  } finally {
+    rmSync(fresh, { recursive: true, force: true })
+  }
+}
+
 function typescript() {
   const manifest = require.resolve('typescript/package.json')
   return join(manifest, '..', readJson(manifest).bin.tsc)
 }
 
 function sourcesHash() {
+  return hashOf((add) => {
+    add(join(root, 'tsconfig.json'))
+    add(require.resolve('typescript/package.json'))
+    for (const folder of SOURCES) {
+      if (existsSync(join(root, folder)))
+        walk(join(root, folder), (path) => path.endsWith('.ts') && add(path))
+    }
+  })
+}
+
+function hashOf(addAll) {
   const hash = createHash('sha256')
-  const add = (path) =>
+  addAll((path) =>
     hash
       .update(`${relative(root, path)}\0`)
       .update(readFileSync(path))
-      .update('\0')
-  add(join(root, 'tsconfig.json'))
-  hash.update(readJson(require.resolve('typescript/package.json')).version)
-  for (const folder of SOURCES) {
-    if (existsSync(join(root, folder))) walk(join(root, folder), add)
-  }
+      .update('\0'),
+  )
   return hash.digest('hex')
 }
 
@@ -157,7 +188,7 @@ function walk(folder, visit) {
   for (const entry of entries) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) walk(path, visit)
-    else if (entry.name.endsWith('.ts')) visit(path)
+    else visit(path)
   }
 }
 

@@ -4,8 +4,8 @@ import { ParleyError, readError } from './errors.js'
 export interface ClientOptions {
   /** For example `https://parley.example.com`. */
   readonly baseUrl: string
-  /** `svc_test_...` or `svc_live_...`. */
-  readonly apiKey: string
+  /** `svc_test_...` or `svc_live_...`. Absent: `fetch` adds what identifies the caller, for example a session. */
+  readonly apiKey?: string
   /** Retries after the first attempt; default 4. */
   readonly retries?: number
   /** Limit of one attempt in ms; default 30,000. */
@@ -103,7 +103,7 @@ export class HttpClient {
     const response = await (this.#options.fetch ?? fetch)(`${baseUrl}${address(spec.path, input)}`, {
       method: spec.method,
       headers: {
-        authorization: `Bearer ${apiKey}`,
+        ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
         ...(spec.reply === 'file' ? {} : { accept: 'application/json' }),
         ...(withBody ? { 'content-type': String(contentType) } : {}),
         ...(key === undefined ? {} : { 'idempotency-key': key }),

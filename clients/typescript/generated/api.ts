@@ -3,36 +3,78 @@
 import { HttpClient, type Page, type RequestOptions, type UploadBody } from '../http-client.js'
 import type {
   AcceptInvitationBody,
+  AddRecipientsBody,
   AdjustWalletBody,
   Agent,
   ApiKey,
+  ApproveSipTrunkBody,
   AuditLog,
+  AvailableNumbers,
+  BuildKnowledgeBaseResult,
   Call,
+  CallEvidence,
+  CallTransfers,
+  Callback,
+  Campaign,
+  CampaignOutcomes,
+  CancelCallbackBody,
   ChangeMemberRoleBody,
   ChangePasswordBody,
+  CheckComplianceBody,
   CheckEmailAvailableBody,
+  Compliance,
   ComplianceCheck,
+  ConfirmTransferDestinationBody,
   Connection,
+  Consent,
+  Consents,
   CreateAgentBody,
   CreateApiKeyBody,
+  CreateCampaignBody,
   CreateConnectionBody,
+  CreateConsentBody,
+  CreateDncEntryBody,
+  CreateKnowledgeBaseBody,
+  CreateKnowledgeUploadBody,
   CreateSandboxInboundCallBody,
   CreateSecretBody,
+  CreateSipTrunkBody,
+  CreateTopupBody,
+  CreateTransferDestinationBody,
   CreateVerificationUploadBody,
   CreateWebhookBody,
   DecideOrganizationVerificationBody,
   DecideSenderIdBody,
+  DecideSipAccessRequestBody,
   DeclareRobocallsBody,
+  DisableSipTrunkBody,
+  DncEntry,
+  DndScrub,
   Email,
   EmailAvailable,
+  EnableSipTrunkBody,
+  Erasure,
   Event,
   Events,
+  EvidenceHead,
   ExportCallsQuery,
   ForgotPasswordBody,
+  Handoff,
   HangUpCallBody,
+  ImportConsentsBody,
+  ImportDncEntriesBody,
+  ImportDndScrubQuery,
+  ImportSipTrunkNumbersBody,
   In,
   Invitation,
   InviteMemberBody,
+  Invoice,
+  KnowledgeBase,
+  KnowledgeBaseAgents,
+  KnowledgeBuild,
+  KnowledgeDocument,
+  KnowledgeUpload,
+  LaunchCampaignBody,
   LeakedKeys,
   Ledger,
   Limits,
@@ -40,17 +82,34 @@ import type {
   ListAgentsQuery,
   ListApiKeysQuery,
   ListAuditLogQuery,
+  ListCallbacksQuery,
   ListCallsQuery,
+  ListCampaignChecksQuery,
+  ListCampaignsQuery,
+  ListComplianceChecksQuery,
   ListConnectionsQuery,
+  ListConsentsQuery,
+  ListDncEntriesQuery,
+  ListDndScrubsQuery,
   ListEventsQuery,
   ListInvitationsQuery,
+  ListInvoicesQuery,
+  ListKnowledgeBasesQuery,
+  ListKnowledgeBuildsQuery,
+  ListKnowledgeDocumentsQuery,
   ListLedgerQuery,
   ListMembersQuery,
+  ListNumberRegionsQuery,
   ListNumbersQuery,
   ListOrganizationsQuery,
+  ListPaymentExceptionsQuery,
+  ListRecipientsQuery,
   ListRobocallDeclarationsQuery,
   ListSecretsQuery,
   ListSenderIdsQuery,
+  ListSipAccessRequestsQuery,
+  ListSipTrunksQuery,
+  ListTransferDestinationsQuery,
   ListWebhookDeliveriesQuery,
   ListWebhooksQuery,
   LogInBody,
@@ -59,53 +118,92 @@ import type {
   Models,
   NarrowApiKeyBody,
   Number,
+  NumberCarriers,
+  NumberRegions,
   Open,
   Organization,
   OrganizationAsStaff,
   Organizations,
+  PauseCampaignBody,
+  PaymentEvent,
+  PaymentException,
+  PersonEvidence,
   PlaceCallBody,
+  PreflightCampaignBody,
   PublishAgentBody,
   PublishAgentResult,
+  PurchaseNumberBody,
   ReadApiKeyResult,
+  ReadHandoffQuery,
+  ReadPersonEvidenceQuery,
+  ReadSipTrunkResult,
   ReadVerificationResult,
   ReadWalletUsageQuery,
   ReadWebhookResult,
+  ReceivePaymentEventBody,
+  Recipient,
+  Recipients,
   Recording,
   RedeliverEventBody,
   RedeliverEventResult,
   ReplaceSecretBody,
   ReportLeakedKeysBody,
+  RequestSipTrunkAccessBody,
   ResendVerificationBody,
   ResetPasswordBody,
+  ResolvePaymentExceptionBody,
+  ResumeCampaignBody,
+  RevokeConsentBody,
   Robocalls,
   RollApiKeyBody,
   RollApiKeyResult,
   RollWebhookSecretResult,
   RollbackAgentBody,
   SandboxInboundCall,
+  SearchAvailableNumbersQuery,
+  SearchKnowledgeBaseQuery,
+  SearchKnowledgeBaseResult,
   Secret,
   SenderId,
   SetAgentSenderClassificationBody,
   SetKillSwitchBody,
+  SetNumberInboundBody,
   SetOrganizationLimitsBody,
   SetSenderClassificationBody,
+  SetSipTrunkRightsBody,
   SetWalletHoldBody,
   SignUpBody,
+  SipAccessRequest,
+  SipTrunk,
+  SipTrunkEntitlement,
+  SipTrunkNumbers,
+  StartErasureBody,
+  StopCampaignBody,
   SubmitSenderIdBody,
   SubmitVerificationBody,
   TestConnectionResult,
+  TestSipTrunkBody,
   TestWebhookResult,
+  Topup,
   Transcript,
+  TransferCallBody,
+  TransferCallResult,
+  TransferDestination,
   Up,
   UpdateAgentBody,
+  UpdateCampaignBody,
   UpdateConnectionBody,
+  UpdateKnowledgeBaseBody,
   UpdateNumberBody,
   UpdateOrganizationBody,
+  UpdateSipTrunkBody,
+  UpdateTransferDestinationBody,
   UpdateWalletSettingsBody,
   UpdateWebhookBody,
   Verification,
   VerificationUpload,
   VerifyEmailBody,
+  VerifyTransferDestinationBody,
   Voices,
   Wallet,
   WalletUsage,
@@ -128,7 +226,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/api-keys', reply: 'list' }, input, options)
   }
 
-  /** Get an API key. Needs the scope `read`. */
+  /** Get an API key. Returns the first characters of the key, never the key itself. Needs the scope `read`. */
   readApiKey(input: { readonly id: string }, options: RequestOptions = {}): Promise<ReadApiKeyResult> {
     return this.send({ method: 'GET', path: '/v1/api-keys/{id}', reply: 'data' }, input, options)
   }
@@ -153,7 +251,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/whoami', reply: 'data' }, {}, options)
   }
 
-  /** Check whether an email address can sign up. */
+  /** Check whether an email address can sign up. The answer does not reserve the address. */
   checkEmailAvailable(input: { readonly body: CheckEmailAvailableBody }, options: RequestOptions = {}): Promise<EmailAvailable> {
     return this.send({ method: 'POST', path: '/v1/signup/email-available', reply: 'data' }, input, options)
   }
@@ -288,7 +386,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/agents/{id}/versions', reply: 'list' }, input, options)
   }
 
-  /** Get a version of an agent. Needs the scope `read`. */
+  /** Get a version of an agent. A version never changes. The versions of a deleted agent are kept. Needs the scope `read`. */
   readAgentVersion(input: { readonly id: string; readonly version: string }, options: RequestOptions = {}): Promise<PublishAgentResult> {
     return this.send({ method: 'GET', path: '/v1/agents/{id}/versions/{version}', reply: 'data' }, input, options)
   }
@@ -308,7 +406,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/numbers', reply: 'list' }, input, options)
   }
 
-  /** Get a number. Needs the scope `read`. */
+  /** Get a number. Includes the agent or media endpoint that answers the number. Needs the scope `read`. */
   readNumber(input: { readonly id: string }, options: RequestOptions = {}): Promise<Number> {
     return this.send({ method: 'GET', path: '/v1/numbers/{id}', reply: 'data' }, input, options)
   }
@@ -316,6 +414,99 @@ export class Api extends HttpClient {
   /** Update a number. Sets the label, the agent, the media endpoint, the routing mode and call recording. Needs the scope `write`. */
   updateNumber(input: { readonly id: string; readonly body: UpdateNumberBody }, options: RequestOptions = {}): Promise<Number> {
     return this.send({ method: 'PATCH', path: '/v1/numbers/{id}', reply: 'data' }, input, options)
+  }
+
+  /** List carriers that sell numbers. Carriers of the environment of the key. A test key sees the sandbox only. Needs the scope `read`. */
+  listNumberCarriers(options: RequestOptions = {}): Promise<Page<NumberCarriers>> {
+    return this.send({ method: 'GET', path: '/v1/numbers/carriers', reply: 'list' }, {}, options)
+  }
+
+  /** List regions with numbers. Telecom circles in which carriers sell numbers. Needs the scope `read`. */
+  listNumberRegions(input: { readonly query?: ListNumberRegionsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<NumberRegions>> {
+    return this.send({ method: 'GET', path: '/v1/numbers/regions', reply: 'list' }, input, options)
+  }
+
+  /** List numbers for sale. Offers of all carriers, cheapest first. A carrier that fails is named in `meta.warnings`; if no carrier lists a number, its failure is returned. Another customer can buy an offer at any time. Needs the scope `read`. */
+  searchAvailableNumbers(input: { readonly query?: SearchAvailableNumbersQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<AvailableNumbers, {
+    readonly provider: string
+    readonly code: string
+  }>> {
+    return this.send({ method: 'GET', path: '/v1/numbers/available', reply: 'list', warnings: true }, input, options)
+  }
+
+  /** Buy a number. Costs the set-up fee and the first month. With `confirmedTotalPaise` nothing is bought at another price. If the carrier does not answer, the price stays held and the response is 503: retry with the same key, which never buys twice. Needs the scope `admin`. */
+  purchaseNumber(input: { readonly body: PurchaseNumberBody }, options: RequestOptions = {}): Promise<Number> {
+    return this.send({ method: 'POST', path: '/v1/numbers/purchase', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** Set inbound calling of a number. Off refuses inbound calls only. On also repairs the routing at the carrier; if that fails, `inbound` is `error` and `inboundReason` says why. Needs the scope `write`. */
+  setNumberInbound(input: { readonly id: string; readonly body: SetNumberInboundBody }, options: RequestOptions = {}): Promise<Number> {
+    return this.send({ method: 'POST', path: '/v1/numbers/{id}/inbound', reply: 'data' }, input, options)
+  }
+
+  /** Release a number. The number takes and places no more calls, and goes back to its carrier. A rental that was paid is not refunded. Calls in progress continue. Needs the scope `admin`. */
+  releaseNumber(input: { readonly id: string }, options: RequestOptions = {}): Promise<Number> {
+    return this.send({ method: 'POST', path: '/v1/numbers/{id}/release', reply: 'data' }, input, options)
+  }
+
+  /** Get the right to create SIP trunks. A trunk can be created when both `enabled` and `organizationVerified` are true. Needs the scope `read`. */
+  readSipTrunkEntitlement(options: RequestOptions = {}): Promise<SipTrunkEntitlement> {
+    return this.send({ method: 'GET', path: '/v1/sip-trunks/entitlement', reply: 'data' }, {}, options)
+  }
+
+  /** Request the right to create SIP trunks. Staff of the service decide. At most one request waits at a time. Needs the scope `admin`. */
+  requestSipTrunkAccess(input: { readonly body: RequestSipTrunkAccessBody }, options: RequestOptions = {}): Promise<SipTrunkEntitlement> {
+    return this.send({ method: 'POST', path: '/v1/sip-trunks/access-request', reply: 'data' }, input, options)
+  }
+
+  /** List SIP trunks. Trunks of the environment of the key, newest first. Passwords are never included. Needs the scope `read`. */
+  listSipTrunks(input: { readonly query?: ListSipTrunksQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<ReadSipTrunkResult>> {
+    return this.send({ method: 'GET', path: '/v1/sip-trunks', reply: 'list' }, input, options)
+  }
+
+  /** Create a SIP trunk. The trunk can be configured and tested at once; it carries calls after staff of the service approved it. The password is shown only in this response: send an `Idempotency-Key`, so that a retry returns the same trunk and password. Needs the scope `admin`. */
+  createSipTrunk(input: { readonly body: CreateSipTrunkBody }, options: RequestOptions = {}): Promise<SipTrunk> {
+    return this.send({ method: 'POST', path: '/v1/sip-trunks', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** Get a SIP trunk. The password is never included. Needs the scope `read`. */
+  readSipTrunk(input: { readonly id: string }, options: RequestOptions = {}): Promise<ReadSipTrunkResult> {
+    return this.send({ method: 'GET', path: '/v1/sip-trunks/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Update a SIP trunk. Changes count from the next call on. A new transport without a port gets its usual port. Needs the scope `admin`. */
+  updateSipTrunk(input: { readonly id: string; readonly body: UpdateSipTrunkBody }, options: RequestOptions = {}): Promise<ReadSipTrunkResult> {
+    return this.send({ method: 'PATCH', path: '/v1/sip-trunks/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Delete a SIP trunk. A trunk with numbers cannot be deleted. Calls in progress continue. Needs the scope `admin`. */
+  deleteSipTrunk(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
+    return this.send({ method: 'DELETE', path: '/v1/sip-trunks/{id}', reply: 'empty' }, input, options)
+  }
+
+  /** Replace the password of a SIP trunk. The old password stops with the next call; calls in progress continue. The new one is shown only in this response. Needs the scope `admin`. */
+  rotateSipTrunkCredentials(input: { readonly id: string }, options: RequestOptions = {}): Promise<SipTrunk> {
+    return this.send({ method: 'POST', path: '/v1/sip-trunks/{id}/credentials/rotate', reply: 'data' }, input, options)
+  }
+
+  /** Test a SIP trunk. The method `options` asks whether outboundHost answers, `register` whether it accepts outboundAuthUsername. The result is `lastProbe`. A trunk of the test environment asks the simulated carrier. Needs the scope `admin`. */
+  testSipTrunk(input: { readonly id: string; readonly body: TestSipTrunkBody }, options: RequestOptions = {}): Promise<ReadSipTrunkResult> {
+    return this.send({ method: 'POST', path: '/v1/sip-trunks/{id}/test', reply: 'data' }, input, options)
+  }
+
+  /** List the numbers of a SIP trunk. Released numbers are not included. Needs the scope `read`. */
+  listSipTrunkNumbers(input: { readonly id: string }, options: RequestOptions = {}): Promise<Page<Number>> {
+    return this.send({ method: 'GET', path: '/v1/sip-trunks/{id}/numbers', reply: 'list' }, input, options)
+  }
+
+  /** Add numbers to a SIP trunk. Adds numbers that your carrier routes to the trunk. They cost no rental. A number that cannot be added is listed in `rejected`; the others are added. Needs the scope `admin`. */
+  importSipTrunkNumbers(input: { readonly id: string; readonly body: ImportSipTrunkNumbersBody }, options: RequestOptions = {}): Promise<SipTrunkNumbers> {
+    return this.send({ method: 'POST', path: '/v1/sip-trunks/{id}/numbers', reply: 'data' }, input, options)
+  }
+
+  /** Remove a number from a SIP trunk. The number takes and places no more calls. Calls in progress continue. Needs the scope `admin`. */
+  removeSipTrunkNumber(input: { readonly id: string; readonly numberId: string }, options: RequestOptions = {}): Promise<void> {
+    return this.send({ method: 'DELETE', path: '/v1/sip-trunks/{id}/numbers/{numberId}', reply: 'empty' }, input, options)
   }
 
   /** Place an outbound call. The compliance checks run before the call is dialled. Needs the scope `write`. */
@@ -333,7 +524,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/calls/export.csv', reply: 'file' }, input, options)
   }
 
-  /** Get a call. Needs the scope `read`. */
+  /** Get a call. Available during the call, too. Outputs and the evaluation follow after the end of the call. Needs the scope `read`. */
   readCall(input: { readonly id: string }, options: RequestOptions = {}): Promise<Call> {
     return this.send({ method: 'GET', path: '/v1/calls/{id}', reply: 'data' }, input, options)
   }
@@ -358,9 +549,219 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/media/{token}', reply: 'file' }, input, options)
   }
 
+  /** Create a campaign. The campaign starts as a draft without recipients. Needs the scope `write`. */
+  createCampaign(input: { readonly body: CreateCampaignBody }, options: RequestOptions = {}): Promise<Campaign> {
+    return this.send({ method: 'POST', path: '/v1/campaigns', reply: 'data' }, input, options)
+  }
+
+  /** List campaigns. Newest first. Archived campaigns are left out unless `archived` is true. Needs the scope `read`. */
+  listCampaigns(input: { readonly query?: ListCampaignsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Campaign>> {
+    return this.send({ method: 'GET', path: '/v1/campaigns', reply: 'list' }, input, options)
+  }
+
+  /** Get a campaign. Archived campaigns are returned, too. Needs the scope `read`. */
+  readCampaign(input: { readonly id: string }, options: RequestOptions = {}): Promise<Campaign> {
+    return this.send({ method: 'GET', path: '/v1/campaigns/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Update a campaign. A draft can be changed freely. While a campaign is scheduled or paused, its pacing, autoPauseBelowPaise and schedule.endsAt can be changed. Needs the scope `write`. */
+  updateCampaign(input: { readonly id: string; readonly body: UpdateCampaignBody }, options: RequestOptions = {}): Promise<Campaign> {
+    return this.send({ method: 'PATCH', path: '/v1/campaigns/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Delete a draft. Deletes the recipients of the draft, too. Other campaigns can be archived. Needs the scope `write`. */
+  deleteCampaign(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
+    return this.send({ method: 'DELETE', path: '/v1/campaigns/{id}', reply: 'empty' }, input, options)
+  }
+
+  /** Add recipients. Adds the valid recipients and returns the others with their reasons. A number that the campaign has already is rejected. A campaign has at most 100,000 recipients. Needs the scope `write`. */
+  addRecipients(input: { readonly id: string; readonly body: AddRecipientsBody }, options: RequestOptions = {}): Promise<Recipients> {
+    return this.send({ method: 'POST', path: '/v1/campaigns/{id}/recipients', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** List recipients. In the order of upload. Needs the scope `read`. */
+  listRecipients(input: { readonly id: string; readonly query?: ListRecipientsQuery | undefined }, options: RequestOptions = {}): Promise<Page<Recipient>> {
+    return this.send({ method: 'GET', path: '/v1/campaigns/{id}/recipients', reply: 'list' }, input, options)
+  }
+
+  /** Import recipients from CSV. The first row names the columns: `e164` or `phone`, optionally `externalId`; every other column is a variable. An empty cell is no value. Valid rows are imported together, and the others are returned with line and reason. A body that cannot be read to its end imports nothing. Needs the scope `write`. */
+  importRecipients(input: { readonly id: string; readonly body: UploadBody; readonly contentType: "text/csv" }, options: RequestOptions = {}): Promise<Recipients> {
+    return this.send({ method: 'POST', path: '/v1/campaigns/{id}/recipients/import', reply: 'data', upload: true }, input, options)
+  }
+
+  /** Get a recipient. A recipient with its attempts, its outcome and the outputs of its last call. Needs the scope `read`. */
+  readRecipient(input: { readonly id: string; readonly recipientId: string }, options: RequestOptions = {}): Promise<Recipient> {
+    return this.send({ method: 'GET', path: '/v1/campaigns/{id}/recipients/{recipientId}', reply: 'data' }, input, options)
+  }
+
+  /** Remove a recipient. Only recipients of a draft or a paused campaign that were not dialled can be removed. Needs the scope `write`. */
+  deleteRecipient(input: { readonly id: string; readonly recipientId: string }, options: RequestOptions = {}): Promise<void> {
+    return this.send({ method: 'DELETE', path: '/v1/campaigns/{id}/recipients/{recipientId}', reply: 'empty' }, input, options)
+  }
+
+  /** Check a campaign before its launch. Examines the agent, the number, the hours, the legal requirements and every recipient, and estimates cost and end. The result is kept in `preflight` and computed again at launch. No look-up that costs money is bought. Needs the scope `write`. */
+  preflightCampaign(input: { readonly id: string; readonly body?: PreflightCampaignBody | undefined }, options: RequestOptions = {}): Promise<Campaign> {
+    return this.send({ method: 'POST', path: '/v1/campaigns/{id}/preflight', reply: 'data' }, input, options)
+  }
+
+  /** Launch a campaign. Runs the pre-flight again. The campaign runs, or is scheduled if startsAt is in the future. Every call uses the version of the agent that is published now. Needs the scope `write`. */
+  launchCampaign(input: { readonly id: string; readonly body: LaunchCampaignBody }, options: RequestOptions = {}): Promise<Campaign> {
+    return this.send({ method: 'POST', path: '/v1/campaigns/{id}/launch', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** Pause a campaign. Calls that are under way go on. Does nothing if the campaign is paused already. Needs the scope `write`. */
+  pauseCampaign(input: { readonly id: string; readonly body?: PauseCampaignBody | undefined }, options: RequestOptions = {}): Promise<Campaign> {
+    return this.send({ method: 'POST', path: '/v1/campaigns/{id}/pause', reply: 'data' }, input, options)
+  }
+
+  /** Resume a paused campaign. Continues with the version of the agent that was launched. Does nothing if the campaign runs or is scheduled. Needs the scope `write`. */
+  resumeCampaign(input: { readonly id: string; readonly body?: ResumeCampaignBody | undefined }, options: RequestOptions = {}): Promise<Campaign> {
+    return this.send({ method: 'POST', path: '/v1/campaigns/{id}/resume', reply: 'data' }, input, options)
+  }
+
+  /** Stop a campaign for good. Recipients that wait are abandoned, and calls that are under way go on. Does nothing if the campaign is stopped. Needs the scope `write`. */
+  stopCampaign(input: { readonly id: string; readonly body?: StopCampaignBody | undefined }, options: RequestOptions = {}): Promise<Campaign> {
+    return this.send({ method: 'POST', path: '/v1/campaigns/{id}/stop', reply: 'data' }, input, options)
+  }
+
+  /** Archive a campaign. Hides a draft or an ended campaign from the list. Does nothing if it is archived already. Needs the scope `write`. */
+  archiveCampaign(input: { readonly id: string }, options: RequestOptions = {}): Promise<Campaign> {
+    return this.send({ method: 'POST', path: '/v1/campaigns/{id}/archive', reply: 'data' }, input, options)
+  }
+
+  /** Show an archived campaign in the list again. Changes nothing else. Does nothing if the campaign is not archived. Needs the scope `write`. */
+  unarchiveCampaign(input: { readonly id: string }, options: RequestOptions = {}): Promise<Campaign> {
+    return this.send({ method: 'POST', path: '/v1/campaigns/{id}/unarchive', reply: 'data' }, input, options)
+  }
+
+  /** Get the outcomes of a campaign. Counted from the recipients and the results of their calls at the time of the request. Needs the scope `read`. */
+  readCampaignOutcomes(input: { readonly id: string }, options: RequestOptions = {}): Promise<CampaignOutcomes> {
+    return this.send({ method: 'GET', path: '/v1/campaigns/{id}/outcomes', reply: 'data' }, input, options)
+  }
+
+  /** Download the recipients with their outcomes as CSV. In the order of upload. Objects are cells with JSON. Needs the scope `read`. */
+  exportCampaignOutcomes(input: { readonly id: string }, options: RequestOptions = {}): Promise<Response> {
+    return this.send({ method: 'GET', path: '/v1/campaigns/{id}/outcomes/export.csv', reply: 'file' }, input, options)
+  }
+
+  /** List the compliance checks of a campaign. Newest first: the checks of every dial, and those that refused recipients in the pre-flight. Needs the scope `read`. */
+  listCampaignChecks(input: { readonly id: string; readonly query?: ListCampaignChecksQuery | undefined }, options: RequestOptions = {}): Promise<Page<ComplianceCheck>> {
+    return this.send({ method: 'GET', path: '/v1/campaigns/{id}/compliance', reply: 'list' }, input, options)
+  }
+
+  /** List scheduled callbacks. Newest first. `dueAfter` is inclusive, `dueBefore` exclusive. Needs the scope `read`. */
+  listCallbacks(input: { readonly query?: ListCallbacksQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Callback>> {
+    return this.send({ method: 'GET', path: '/v1/callbacks', reply: 'list' }, input, options)
+  }
+
+  /** Get a scheduled callback. Includes its state and, once dialled, the call. Needs the scope `read`. */
+  readCallback(input: { readonly id: string }, options: RequestOptions = {}): Promise<Callback> {
+    return this.send({ method: 'GET', path: '/v1/callbacks/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Cancel a scheduled callback. Does nothing if the callback is canceled already. Needs the scope `write`. */
+  cancelCallback(input: { readonly id: string; readonly body?: CancelCallbackBody | undefined }, options: RequestOptions = {}): Promise<Callback> {
+    return this.send({ method: 'POST', path: '/v1/callbacks/{id}/cancel', reply: 'data' }, input, options)
+  }
+
+  /** Check whether a number may be called. Runs the checks of a call at `at` (default: now) and places none. The purpose is that of the agent, else that of the organization. Without `numberId` the caller ID counts as declared. A refusal is a verdict with status 200; 402 means that the wallet is on hold. The DND register is asked for the current day only. Needs the scope `write`. */
+  checkCompliance(input: { readonly body: CheckComplianceBody }, options: RequestOptions = {}): Promise<Compliance> {
+    return this.send({ method: 'POST', path: '/v1/compliance/check', reply: 'data' }, input, options)
+  }
+
+  /** List compliance checks. Checks that ran before calls and on request, newest first. Needs the scope `read`. */
+  listComplianceChecks(input: { readonly query?: ListComplianceChecksQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<ComplianceCheck>> {
+    return this.send({ method: 'GET', path: '/v1/compliance/checks', reply: 'list' }, input, options)
+  }
+
   /** Get a compliance check. A check that ran before a call was dialled, with its outcome. The event `compliance.check.blocked` links to the check that refused the call. Needs the scope `read`. */
   readComplianceCheck(input: { readonly id: string }, options: RequestOptions = {}): Promise<ComplianceCheck> {
     return this.send({ method: 'GET', path: '/v1/compliance/checks/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Get the sealed records of a call. The decision of the compliance gate, sealed before the call was dialled, and the outcome, sealed within seconds after its end. An inbound call has no gate record. `verification` covers these records; "Download the evidence chain" proves the whole chain. Needs the scope `read`. */
+  readCallEvidence(input: { readonly id: string }, options: RequestOptions = {}): Promise<CallEvidence> {
+    return this.send({ method: 'GET', path: '/v1/calls/{id}/evidence', reply: 'data' }, input, options)
+  }
+
+  /** Download the evidence of a call as a page. One page of PDF for a reader who does not know the service, drawn only from the sealed records. Needs the scope `read`. */
+  downloadCallEvidence(input: { readonly id: string }, options: RequestOptions = {}): Promise<Response> {
+    return this.send({ method: 'GET', path: '/v1/calls/{id}/evidence.pdf', reply: 'file' }, input, options)
+  }
+
+  /** Get the record of a number. Everything about one number: the newest 500 checks, the newest 200 sealed records, and the whole history of its consents and do-not-call entries. Needs the scope `read`. */
+  readPersonEvidence(input: { readonly query: ReadPersonEvidenceQuery }, options: RequestOptions = {}): Promise<PersonEvidence> {
+    return this.send({ method: 'GET', path: '/v1/compliance/evidence', reply: 'data' }, input, options)
+  }
+
+  /** Get the head of the evidence chain. The last sealed record of the environment. Keep it: with it the verifier finds a chain that was cut off or rewritten later. Needs the scope `read`. */
+  readEvidenceHead(options: RequestOptions = {}): Promise<EvidenceHead> {
+    return this.send({ method: 'GET', path: '/v1/compliance/evidence/head', reply: 'data' }, {}, options)
+  }
+
+  /** Download the evidence chain. All sealed records of the environment as a bundle for the offline verifier, one JSON object per line (`parley evidence verify`, docs/evidence.md). Needs the scope `read`. */
+  exportEvidence(options: RequestOptions = {}): Promise<Response> {
+    return this.send({ method: 'GET', path: '/v1/compliance/evidence/export', reply: 'file' }, {}, options)
+  }
+
+  /** List consents. The newest consent of each number and purpose, newest first. Needs the scope `read`. */
+  listConsents(input: { readonly query?: ListConsentsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Consent>> {
+    return this.send({ method: 'GET', path: '/v1/consent', reply: 'list' }, input, options)
+  }
+
+  /** Record a consent. Replaces the consent of the number for that purpose. An inferred consent needs `expiresAt`. An explicit transactional one, and one of source `enquiry`, last at most 7 days. Consent is refused for 90 days after an opt-out. Needs the scope `write`. */
+  createConsent(input: { readonly body: CreateConsentBody }, options: RequestOptions = {}): Promise<Consent> {
+    return this.send({ method: 'POST', path: '/v1/consent', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** Record up to 1,000 consents. Each row counts on its own: a row that is refused is listed in `rejected`. Set `capturedAt` of each row; its default is the time of the import. Needs the scope `write`. */
+  importConsents(input: { readonly body: ImportConsentsBody }, options: RequestOptions = {}): Promise<Consents> {
+    return this.send({ method: 'POST', path: '/v1/consent/bulk', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** Get a consent. A consent that a newer one has replaced is part of the evidence of its number only. Needs the scope `read`. */
+  readConsent(input: { readonly id: string }, options: RequestOptions = {}): Promise<Consent> {
+    return this.send({ method: 'GET', path: '/v1/consent/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Revoke a consent. With `optOut` the number is also put on the do-not-call list for 90 days, and its other consents are revoked. Revoking twice changes nothing. Needs the scope `write`. */
+  revokeConsent(input: { readonly id: string; readonly body: RevokeConsentBody }, options: RequestOptions = {}): Promise<Consent> {
+    return this.send({ method: 'POST', path: '/v1/consent/{id}/revoke', reply: 'data' }, input, options)
+  }
+
+  /** List do-not-call entries. Entries of the environment of the key, newest first. Entries of both environments block calls in both. Needs the scope `read`. */
+  listDncEntries(input: { readonly query?: ListDncEntriesQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<DncEntry>> {
+    return this.send({ method: 'GET', path: '/v1/dnc', reply: 'list' }, input, options)
+  }
+
+  /** Add a number to the do-not-call list. No call reaches the number from now on, in either environment. Source `opt_out` lasts 90 days, locks consent for that time and revokes the consents of the number. An active entry of the same source is returned. Needs the scope `write`. */
+  createDncEntry(input: { readonly body: CreateDncEntryBody }, options: RequestOptions = {}): Promise<DncEntry> {
+    return this.send({ method: 'POST', path: '/v1/dnc', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** Add up to 1,000 numbers to the do-not-call list. Each row counts on its own: a row that is refused is listed in `rejected`. The default source is `import`. Needs the scope `write`. */
+  importDncEntries(input: { readonly body: ImportDncEntriesBody }, options: RequestOptions = {}): Promise<Consents> {
+    return this.send({ method: 'POST', path: '/v1/dnc/bulk', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** Get a do-not-call entry. A removed entry can still be read. Needs the scope `read`. */
+  readDncEntry(input: { readonly id: string }, options: RequestOptions = {}): Promise<DncEntry> {
+    return this.send({ method: 'GET', path: '/v1/dnc/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Remove a do-not-call entry. An opt-out cannot be removed before `lockedUntil`. In the test environment it can, so that a test can be repeated. Needs the scope `admin`. */
+  deleteDncEntry(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
+    return this.send({ method: 'DELETE', path: '/v1/dnc/{id}', reply: 'empty' }, input, options)
+  }
+
+  /** Delete what is stored about a person. Removes what the environment stores about a number, in the background. Calls, charges, checks and sealed records stay without the number. A number whose erasure has not ended keeps that erasure. A live call, a payment dispute and legal retention delay it. Needs the scope `admin`. */
+  startErasure(input: { readonly body: StartErasureBody }, options: RequestOptions = {}): Promise<Erasure> {
+    return this.send({ method: 'POST', path: '/v1/compliance/erasures', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** Get an erasure. Shows how far the erasure of a person has come, and why it waits. Needs the scope `read`. */
+  readErasure(input: { readonly id: string }, options: RequestOptions = {}): Promise<Erasure> {
+    return this.send({ method: 'GET', path: '/v1/compliance/erasures/{id}', reply: 'data' }, input, options)
   }
 
   /** List events. Events of the last 30 days, newest first. One item per event and webhook endpoint. Needs the scope `read`. */
@@ -373,6 +774,66 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/events/{id}', reply: 'data' }, input, options)
   }
 
+  /** Request the transfer of a call to a person. As if the agent decided it: the destination is verified, inside its hours and one of the agent. A call makes at most two attempts. A transfer that cannot start is answered with accepted false and a refusal. Without destinationId the default of the agent is called. Needs the scope `write`. */
+  transferCall(input: { readonly id: string; readonly body: TransferCallBody }, options: RequestOptions = {}): Promise<TransferCallResult> {
+    return this.send({ method: 'POST', path: '/v1/calls/{id}/transfer', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** List the transfer attempts of a call. In the order of the attempts; at most two. Needs the scope `read`. */
+  listCallTransfers(input: { readonly id: string }, options: RequestOptions = {}): Promise<Page<CallTransfers>> {
+    return this.send({ method: 'GET', path: '/v1/calls/{id}/transfers', reply: 'list' }, input, options)
+  }
+
+  /** Get the download URL of the recording of a person. The left channel is the caller, the right channel is the person. Needs the scope `read`. */
+  readTransferRecording(input: { readonly id: string; readonly transferId: string }, options: RequestOptions = {}): Promise<Recording> {
+    return this.send({ method: 'GET', path: '/v1/calls/{id}/transfers/{transferId}/recording', reply: 'data' }, input, options)
+  }
+
+  /** Get the download URL of the recording after an attempt. What the agent and the caller said after an attempt that failed. Needs the scope `read`. */
+  readReturnRecording(input: { readonly id: string; readonly transferId: string }, options: RequestOptions = {}): Promise<Recording> {
+    return this.send({ method: 'GET', path: '/v1/calls/{id}/transfers/{transferId}/return-recording', reply: 'data' }, input, options)
+  }
+
+  /** Get the page for the person of a transfer. What was said on the call so far, for 24 hours from the request. The address is in the events of the transfer. A browser gets a page that renews itself while the call lasts; programs get JSON. */
+  readHandoff(input: { readonly token: string; readonly query?: ReadHandoffQuery | undefined }, options: RequestOptions = {}): Promise<Handoff> {
+    return this.send({ method: 'GET', path: '/v1/handoff/{token}', reply: 'data' }, input, options)
+  }
+
+  /** Create a transfer destination. Both environments share the destination. It receives transfers in an environment after it was verified there. Needs the scope `admin`. */
+  createTransferDestination(input: { readonly body: CreateTransferDestinationBody }, options: RequestOptions = {}): Promise<TransferDestination> {
+    return this.send({ method: 'POST', path: '/v1/transfer-destinations', reply: 'data' }, input, options)
+  }
+
+  /** List transfer destinations. Telephones of persons to whom calls can be transferred, newest first. Needs the scope `read`. */
+  listTransferDestinations(input: { readonly query?: ListTransferDestinationsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<TransferDestination>> {
+    return this.send({ method: 'GET', path: '/v1/transfer-destinations', reply: 'list' }, input, options)
+  }
+
+  /** Get a transfer destination. Status and verification are those of the environment of the key. Needs the scope `read`. */
+  readTransferDestination(input: { readonly id: string }, options: RequestOptions = {}): Promise<TransferDestination> {
+    return this.send({ method: 'GET', path: '/v1/transfer-destinations/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Update a transfer destination. A new number has to be verified again, in both environments. The key never changes. Needs the scope `admin`. */
+  updateTransferDestination(input: { readonly id: string; readonly body: UpdateTransferDestinationBody }, options: RequestOptions = {}): Promise<TransferDestination> {
+    return this.send({ method: 'PATCH', path: '/v1/transfer-destinations/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Delete a transfer destination. Fails while an agent uses the destination. Needs the scope `admin`. */
+  deleteTransferDestination(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
+    return this.send({ method: 'DELETE', path: '/v1/transfer-destinations/{id}', reply: 'empty' }, input, options)
+  }
+
+  /** Verify a transfer destination by a call with a code. A call says a code of six digits twice, in the language of the destination. The code is valid for 10 minutes; a new call replaces it. The code of the test environment is 000000. Verification calls cost nothing. In 24 hours, a destination and a number get 5 of them and an organization 50. Needs the scope `admin`. */
+  verifyTransferDestination(input: { readonly id: string; readonly body?: VerifyTransferDestinationBody | undefined }, options: RequestOptions = {}): Promise<TransferDestination> {
+    return this.send({ method: 'POST', path: '/v1/transfer-destinations/{id}/verify', reply: 'data' }, input, options)
+  }
+
+  /** Check the code of a transfer destination. Verifies the destination in the environment of the key. After five wrong codes a new verification call is needed. Needs the scope `admin`. */
+  confirmTransferDestination(input: { readonly id: string; readonly body: ConfirmTransferDestinationBody }, options: RequestOptions = {}): Promise<TransferDestination> {
+    return this.send({ method: 'POST', path: '/v1/transfer-destinations/{id}/confirm', reply: 'data' }, input, options)
+  }
+
   /** Create a webhook endpoint. The endpoint receives test and live events. The response includes the signing secret. Needs the scope `admin`. */
   createWebhook(input: { readonly body: CreateWebhookBody }, options: RequestOptions = {}): Promise<Webhook> {
     return this.send({ method: 'POST', path: '/v1/integrations/webhooks', reply: 'data' }, input, options)
@@ -383,7 +844,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks', reply: 'list' }, input, options)
   }
 
-  /** Get a webhook endpoint. Needs the scope `read`. */
+  /** Get a webhook endpoint. Includes the reason if the service disabled the endpoint. Needs the scope `read`. */
   readWebhook(input: { readonly id: string }, options: RequestOptions = {}): Promise<ReadWebhookResult> {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks/{id}', reply: 'data' }, input, options)
   }
@@ -398,7 +859,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'DELETE', path: '/v1/integrations/webhooks/{id}', reply: 'empty' }, input, options)
   }
 
-  /** Get the signing secret of a webhook endpoint. Needs the scope `admin`. */
+  /** Get the signing secret of a webhook endpoint. Verify the signature header of each delivery with this secret. Needs the scope `admin`. */
   readWebhookSecret(input: { readonly id: string }, options: RequestOptions = {}): Promise<WebhookSecret> {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks/{id}/secret', reply: 'data' }, input, options)
   }
@@ -423,7 +884,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks/deliveries', reply: 'list' }, input, options)
   }
 
-  /** Get a webhook delivery. Needs the scope `read`. */
+  /** Get a webhook delivery. Includes the number of attempts and the result of the last one. Needs the scope `read`. */
   readWebhookDelivery(input: { readonly deliveryId: string }, options: RequestOptions = {}): Promise<WebhookDelivery> {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks/deliveries/{deliveryId}', reply: 'data' }, input, options)
   }
@@ -436,6 +897,76 @@ export class Api extends HttpClient {
   /** Redeliver an event. Sends the event to the given endpoint, or to all enabled endpoints that are subscribed to it. Needs the scope `admin`. */
   redeliverEvent(input: { readonly id: string; readonly body?: RedeliverEventBody | undefined }, options: RequestOptions = {}): Promise<RedeliverEventResult> {
     return this.send({ method: 'POST', path: '/v1/events/{id}/redeliver', reply: 'data' }, input, options)
+  }
+
+  /** List knowledge bases. Newest first. Both environments share them. Needs the scope `read`. */
+  listKnowledgeBases(input: { readonly query?: ListKnowledgeBasesQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<KnowledgeBase>> {
+    return this.send({ method: 'GET', path: '/v1/knowledge-bases', reply: 'list' }, input, options)
+  }
+
+  /** Create a knowledge base. Add documents, build it, and name it in the `knowledgeBaseIds` of agents. Needs the scope `write`. */
+  createKnowledgeBase(input: { readonly body: CreateKnowledgeBaseBody }, options: RequestOptions = {}): Promise<KnowledgeBase> {
+    return this.send({ method: 'POST', path: '/v1/knowledge-bases', reply: 'data' }, input, options)
+  }
+
+  /** Get a knowledge base. A base that serves its last good build stays `ready` when a newer build fails. `inline` bases are part of the prompt of their agents; of `search` bases the agent gets the passages that fit a question. Needs the scope `read`. */
+  readKnowledgeBase(input: { readonly id: string }, options: RequestOptions = {}): Promise<KnowledgeBase> {
+    return this.send({ method: 'GET', path: '/v1/knowledge-bases/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Delete a knowledge base. Deletes its documents too. Fails while the draft or the published version of an agent uses it. Needs the scope `write`. */
+  deleteKnowledgeBase(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
+    return this.send({ method: 'DELETE', path: '/v1/knowledge-bases/{id}', reply: 'empty' }, input, options)
+  }
+
+  /** Update a knowledge base. Sets the agents whose draft uses the base: `agentIds` is the complete list, and an empty one detaches all. Agents use the base in calls once they are published. Needs the scope `write`. */
+  updateKnowledgeBase(input: { readonly id: string; readonly body: UpdateKnowledgeBaseBody }, options: RequestOptions = {}): Promise<KnowledgeBase> {
+    return this.send({ method: 'PATCH', path: '/v1/knowledge-bases/{id}', reply: 'data' }, input, options)
+  }
+
+  /** List the documents of a knowledge base. Newest first. Needs the scope `read`. */
+  listKnowledgeDocuments(input: { readonly id: string; readonly query?: ListKnowledgeDocumentsQuery | undefined }, options: RequestOptions = {}): Promise<Page<KnowledgeDocument>> {
+    return this.send({ method: 'GET', path: '/v1/knowledge-bases/{id}/documents', reply: 'list' }, input, options)
+  }
+
+  /** Add a document and get an address to upload it to. Send the file to the returned address, then build the knowledge base. The address takes one file. The same body returns a new address for a document that still awaits its bytes. A document without bytes is deleted after a day. Needs the scope `write`. */
+  createKnowledgeUpload(input: { readonly id: string; readonly body: CreateKnowledgeUploadBody }, options: RequestOptions = {}): Promise<KnowledgeUpload> {
+    return this.send({ method: 'POST', path: '/v1/knowledge-bases/{id}/documents/upload-url', reply: 'data' }, input, options)
+  }
+
+  /** Get a document of a knowledge base. A document with the status `error` says in a sentence why it cannot be read. Needs the scope `read`. */
+  readKnowledgeDocument(input: { readonly id: string; readonly documentId: string }, options: RequestOptions = {}): Promise<KnowledgeDocument> {
+    return this.send({ method: 'GET', path: '/v1/knowledge-bases/{id}/documents/{documentId}', reply: 'data' }, input, options)
+  }
+
+  /** Delete a document of a knowledge base. The agents know the document until the next build. Needs the scope `write`. */
+  deleteKnowledgeDocument(input: { readonly id: string; readonly documentId: string }, options: RequestOptions = {}): Promise<void> {
+    return this.send({ method: 'DELETE', path: '/v1/knowledge-bases/{id}/documents/{documentId}', reply: 'empty' }, input, options)
+  }
+
+  /** Build a knowledge base. Reads the documents and makes their passages searchable. Agents answer from the last good build until this one is complete. A document that cannot be read gets the status `error` and is left out. Needs the scope `write`. */
+  buildKnowledgeBase(input: { readonly id: string }, options: RequestOptions = {}): Promise<BuildKnowledgeBaseResult> {
+    return this.send({ method: 'POST', path: '/v1/knowledge-bases/{id}/build', reply: 'data' }, input, options)
+  }
+
+  /** List the builds of a knowledge base. Newest first. Needs the scope `read`. */
+  listKnowledgeBuilds(input: { readonly id: string; readonly query?: ListKnowledgeBuildsQuery | undefined }, options: RequestOptions = {}): Promise<Page<KnowledgeBuild>> {
+    return this.send({ method: 'GET', path: '/v1/knowledge-bases/{id}/builds', reply: 'list' }, input, options)
+  }
+
+  /** Get a build of a knowledge base. While it runs, `documentsDone` tells its progress. Needs the scope `read`. */
+  readKnowledgeBuild(input: { readonly id: string; readonly buildId: string }, options: RequestOptions = {}): Promise<KnowledgeBuild> {
+    return this.send({ method: 'GET', path: '/v1/knowledge-bases/{id}/builds/{buildId}', reply: 'data' }, input, options)
+  }
+
+  /** Search a knowledge base. Returns the passages that an agent would get for the question, the best first. Needs the scope `read`. */
+  searchKnowledgeBase(input: { readonly id: string; readonly query: SearchKnowledgeBaseQuery }, options: RequestOptions = {}): Promise<Page<SearchKnowledgeBaseResult>> {
+    return this.send({ method: 'GET', path: '/v1/knowledge-bases/{id}/search', reply: 'list' }, input, options)
+  }
+
+  /** List the agents that use a knowledge base. An agent uses a base in its draft, in its published version, or in both. Needs the scope `read`. */
+  listKnowledgeBaseAgents(input: { readonly id: string }, options: RequestOptions = {}): Promise<Page<KnowledgeBaseAgents>> {
+    return this.send({ method: 'GET', path: '/v1/knowledge-bases/{id}/agents', reply: 'list' }, input, options)
   }
 
   /** Get the wallet. The test environment shows a fixed simulated balance. Needs the scope `read`. */
@@ -453,9 +984,44 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/wallet/ledger', reply: 'list' }, input, options)
   }
 
+  /** Download the ledger as CSV. The whole ledger, newest first. The test environment has no entries. Needs the scope `read`. */
+  exportLedger(options: RequestOptions = {}): Promise<Response> {
+    return this.send({ method: 'GET', path: '/v1/wallet/ledger/export.csv', reply: 'file' }, {}, options)
+  }
+
   /** Set the low-balance threshold. The event `wallet.balance.low` is sent once when the balance falls below the threshold. */
   updateWalletSettings(input: { readonly body: UpdateWalletSettingsBody }, options: RequestOptions = {}): Promise<Wallet> {
     return this.send({ method: 'PATCH', path: '/v1/wallet/settings', reply: 'data' }, input, options)
+  }
+
+  /** Start a top-up. Returns the page that leads to the payment. GST comes on top of the amount. Name, address and state must be among the billing details. Money is live in both environments of a session. */
+  createTopup(input: { readonly body: CreateTopupBody }, options: RequestOptions = {}): Promise<Topup> {
+    return this.send({ method: 'POST', path: '/v1/wallet/topups', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** Get a top-up. A failed or expired top-up becomes paid when the bank takes the money late. */
+  readTopup(input: { readonly id: string }, options: RequestOptions = {}): Promise<Topup> {
+    return this.send({ method: 'GET', path: '/v1/wallet/topups/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Receive an event of a payment gateway. The gateway signs its events as it documents. An event only says that something changed: the service then asks the gateway. An event that is not understood is kept for staff. */
+  receivePaymentEvent(input: { readonly gateway: string; readonly body: ReceivePaymentEventBody }, options: RequestOptions = {}): Promise<PaymentEvent> {
+    return this.send({ method: 'POST', path: '/v1/payment-callbacks/{gateway}', reply: 'data' }, input, options)
+  }
+
+  /** List invoices and credit notes. Newest first. The test environment has none. Needs the scope `read`. */
+  listInvoices(input: { readonly query?: ListInvoicesQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<Invoice>> {
+    return this.send({ method: 'GET', path: '/v1/invoices', reply: 'list' }, input, options)
+  }
+
+  /** Get an invoice or a credit note. A document never changes once it is issued. Needs the scope `read`. */
+  readInvoice(input: { readonly id: string }, options: RequestOptions = {}): Promise<Invoice> {
+    return this.send({ method: 'GET', path: '/v1/invoices/{id}', reply: 'data' }, input, options)
+  }
+
+  /** Download an invoice as PDF. In English, with the names of the parties in their own scripts. Needs the scope `read`. */
+  downloadInvoice(input: { readonly id: string }, options: RequestOptions = {}): Promise<Response> {
+    return this.send({ method: 'GET', path: '/v1/invoices/{id}/invoice.pdf', reply: 'file' }, input, options)
   }
 
   /** Get the request budget and the concurrent call limits. Shows how much of each is in use. Needs the scope `read`. */
@@ -483,7 +1049,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/organization/audit-log', reply: 'list' }, input, options)
   }
 
-  /** Get the verification status of the organization. */
+  /** Get the verification status of the organization. Owners and admins also see the latest submission. */
   readVerification(options: RequestOptions = {}): Promise<ReadVerificationResult> {
     return this.send({ method: 'GET', path: '/v1/organization/verification', reply: 'data' }, {}, options)
   }
@@ -499,7 +1065,7 @@ export class Api extends HttpClient {
   }
 
   /** Send a file to a signed address. Takes the URL and the headers of an upload-url operation. The first bytes must be those of a file of the stated type. An address takes one file. */
-  putUpload(input: { readonly token: string; readonly body: UploadBody; readonly contentType: "application/pdf" | "image/jpeg" | "image/png" }, options: RequestOptions = {}): Promise<void> {
+  putUpload(input: { readonly token: string; readonly body: UploadBody; readonly contentType: "application/pdf" | "image/jpeg" | "image/png" | "application/vnd.openxmlformats-officedocument.wordprocessingml.document" | "text/plain" | "text/markdown" | "text/html" | "text/csv" }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'PUT', path: '/v1/uploads/{token}', reply: 'empty', upload: true }, input, options)
   }
 
@@ -598,7 +1164,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/staff/organizations/{id}/kill-switch', reply: 'data' }, input, options)
   }
 
-  /** Approve, reject or revoke a sender ID. */
+  /** Approve, reject or revoke a sender ID. The decision and its reason are kept in the audit log. */
   decideSenderId(input: { readonly id: string; readonly body: DecideSenderIdBody }, options: RequestOptions = {}): Promise<SenderId> {
     return this.send({ method: 'POST', path: '/v1/staff/sender-ids/{id}/decision', reply: 'data' }, input, options)
   }
@@ -613,17 +1179,67 @@ export class Api extends HttpClient {
     return this.send({ method: 'PUT', path: '/v1/staff/organizations/{id}/wallet/hold', reply: 'data' }, input, options)
   }
 
+  /** List requests for access to SIP trunks. Requests of all organizations, newest first. */
+  listSipAccessRequests(input: { readonly query?: ListSipAccessRequestsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<SipAccessRequest>> {
+    return this.send({ method: 'GET', path: '/v1/staff/sip-access-requests', reply: 'list' }, input, options)
+  }
+
+  /** Approve or reject a request for access to SIP trunks. An approval allows the organization to create trunks, once it is verified. */
+  decideSipAccessRequest(input: { readonly id: string; readonly body: DecideSipAccessRequestBody }, options: RequestOptions = {}): Promise<SipAccessRequest> {
+    return this.send({ method: 'POST', path: '/v1/staff/sip-access-requests/{id}/decision', reply: 'data' }, input, options)
+  }
+
+  /** Approve a SIP trunk. The trunk carries calls from now on. */
+  approveSipTrunk(input: { readonly id: string; readonly body: ApproveSipTrunkBody }, options: RequestOptions = {}): Promise<ReadSipTrunkResult> {
+    return this.send({ method: 'POST', path: '/v1/staff/sip-trunks/{id}/approve', reply: 'data' }, input, options)
+  }
+
+  /** Disable a SIP trunk. The trunk carries no new calls, and its registration at the carrier ends within seconds. Calls in progress continue. */
+  disableSipTrunk(input: { readonly id: string; readonly body: DisableSipTrunkBody }, options: RequestOptions = {}): Promise<ReadSipTrunkResult> {
+    return this.send({ method: 'POST', path: '/v1/staff/sip-trunks/{id}/disable', reply: 'data' }, input, options)
+  }
+
+  /** Enable a SIP trunk. A disabled trunk carries calls again. */
+  enableSipTrunk(input: { readonly id: string; readonly body: EnableSipTrunkBody }, options: RequestOptions = {}): Promise<ReadSipTrunkResult> {
+    return this.send({ method: 'POST', path: '/v1/staff/sip-trunks/{id}/enable', reply: 'data' }, input, options)
+  }
+
+  /** Set the rights of a SIP trunk. With `allowOrigination` the customer’s telephone system may call numbers that the service does not host. */
+  setSipTrunkRights(input: { readonly id: string; readonly body: SetSipTrunkRightsBody }, options: RequestOptions = {}): Promise<ReadSipTrunkResult> {
+    return this.send({ method: 'PATCH', path: '/v1/staff/sip-trunks/{id}', reply: 'data' }, input, options)
+  }
+
+  /** List payments that need a decision. Payments, refunds and disputes that no rule decides, and differences from the settlement report. */
+  listPaymentExceptions(input: { readonly query?: ListPaymentExceptionsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<PaymentException>> {
+    return this.send({ method: 'GET', path: '/v1/staff/payment-exceptions', reply: 'list' }, input, options)
+  }
+
+  /** Resolve a payment that needs a decision. With `refund`, a payment that was not credited goes back through the gateway. With `dismiss`, only the decision is recorded. The audit log of the organization holds both. */
+  resolvePaymentException(input: { readonly id: string; readonly body: ResolvePaymentExceptionBody }, options: RequestOptions = {}): Promise<PaymentException> {
+    return this.send({ method: 'POST', path: '/v1/staff/payment-exceptions/{id}/resolve', reply: 'data' }, input, options)
+  }
+
+  /** Import a scrub file of the DND register. CSV with the columns `e164`, `listed` (`true` or `false`) and optionally `category`. Live promotional calls of every organization ask it while it is valid. A file with a wrong row is not imported; `issues` names the lines. */
+  importDndScrub(input: { readonly query: ImportDndScrubQuery; readonly body: UploadBody; readonly contentType: "text/csv" }, options: RequestOptions = {}): Promise<DndScrub> {
+    return this.send({ method: 'POST', path: '/v1/staff/dnd-register/imports', reply: 'data', upload: true }, input, options)
+  }
+
+  /** List scrub files of the DND register. Newest first. The numbers of a file are removed when it is no longer valid. */
+  listDndScrubs(input: { readonly query?: ListDndScrubsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<DndScrub>> {
+    return this.send({ method: 'GET', path: '/v1/staff/dnd-register/imports', reply: 'list' }, input, options)
+  }
+
   /** Place a simulated inbound call. The simulated carrier calls one of your test numbers. `callId` is the call as `GET /v1/calls/{id}` returns it. A call that the service refuses, for example because the number has no published agent, results in 422. Needs the scope `write`. */
   createSandboxInboundCall(input: { readonly body: CreateSandboxInboundCallBody }, options: RequestOptions = {}): Promise<SandboxInboundCall> {
     return this.send({ method: 'POST', path: '/v1/sandbox/inbound-calls', reply: 'data' }, input, options)
   }
 
-  /** Get the OpenAPI description. */
+  /** Get the OpenAPI description. OpenAPI 3.1 as JSON. The description covers every operation and every webhook event. */
   getOpenApi(options: RequestOptions = {}): Promise<Readonly<Record<string, unknown>>> {
     return this.send({ method: 'GET', path: '/v1/openapi.json', reply: 'bare' }, {}, options)
   }
 
-  /** Check that the process is running. */
+  /** Check that the process is running. Answers as long as the process runs. It checks neither the database nor telephony. */
   getHealth(options: RequestOptions = {}): Promise<{
     readonly status: Open<"ok">
   }> {

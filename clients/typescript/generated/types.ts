@@ -257,6 +257,10 @@ export type Agent = {
       readonly requestPhrases: boolean
       readonly ringTimeoutSeconds: number
     }
+    readonly optOut: {
+      readonly phrases: boolean
+      readonly dtmfKey: string | null
+    }
   }
   readonly createdAt: string
   readonly updatedAt: string
@@ -270,6 +274,12 @@ export type PublishAgentResult = {
   readonly note: string | null
   readonly createdAt: string
   readonly purpose: Open<"promotional" | "service" | "transactional" | "collections">
+  /** How each knowledge base was delivered when the version was published. */
+  readonly knowledge: readonly ({
+    readonly id: string
+    readonly buildId: string | null
+    readonly mode: Open<"inline" | "search"> | null
+  })[]
   readonly systemPrompt: string
   readonly llmModel: string
   readonly knowledgeBaseIds: readonly (string)[]
@@ -390,6 +400,10 @@ export type PublishAgentResult = {
       readonly requestPhrases: boolean
       readonly ringTimeoutSeconds: number
     }
+    readonly optOut: {
+      readonly phrases: boolean
+      readonly dtmfKey: string | null
+    }
   }
 }
 
@@ -416,6 +430,8 @@ export type Number = {
   readonly releasedAt: string | null
   readonly status: Open<"pending" | "active" | "failed" | "suspended" | "released">
   readonly inbound: Open<"pending" | "ready" | "disabled" | "error">
+  /** Why `inbound` is `error`. */
+  readonly inboundReason: string | null
   readonly routed: boolean
   readonly routingMode: Open<"svc_agent" | "byo_ws" | "byo_sip">
   readonly agentId: string | null
@@ -431,6 +447,177 @@ export type Number = {
   readonly sipTrunk: null
   readonly sipTrunkId: string | null
   readonly createdAt: string
+}
+
+export type SipTrunkEntitlement = {
+  /** Staff allowed the organization to create trunks. */
+  readonly enabled: boolean
+  readonly organizationVerified: boolean
+  /** The latest request for access. */
+  readonly request: {
+    readonly id: string
+    readonly status: Open<"pending" | "approved" | "rejected">
+    readonly requestedAt: string
+    readonly reviewedAt: string | null
+    readonly rejectionReason: string | null
+  } | null
+}
+
+export type SipTrunk = {
+  readonly connection: {
+    readonly host: string
+    /** Public addresses of the service. */
+    readonly ips: readonly (string)[]
+    readonly port: number
+    readonly transport: Open<"tls" | "tcp" | "udp">
+    readonly realm: string
+    readonly username: string
+    /** Shown only here. */
+    readonly password: string
+  }
+  readonly trunk: {
+    readonly id: string
+    readonly name: string
+    readonly status: Open<"pending_verification" | "active" | "disabled">
+    readonly disabledReason: string | null
+    readonly approvedAt: string | null
+    readonly allowOrigination: boolean
+    readonly callerIdPolicy: Open<"did" | "trunk_default">
+    readonly codecs: readonly (string)[]
+    readonly connection: {
+      readonly host: string
+      /** Public addresses of the service. */
+      readonly ips: readonly (string)[]
+      readonly port: number
+      readonly transport: Open<"tls" | "tcp" | "udp">
+    }
+    readonly customHeaders: Readonly<Record<string, string>>
+    readonly digestUsername: string | null
+    readonly realm: string
+    readonly hasOutboundPassword: boolean
+    readonly inboundAuth: Open<"ip_acl" | "digest" | "both">
+    readonly ipAcl: readonly (string)[]
+    readonly lastInboundAt: string | null
+    readonly lastOutboundAt: string | null
+    readonly lastProbe: {
+      readonly at: string
+      readonly ok: boolean
+      readonly method: Open<"options" | "register">
+      /** SIP status of the answer. Null without an answer. */
+      readonly sipStatus: number | null
+      readonly latencyMs: number | null
+      readonly error: string | null
+    } | null
+    readonly maxConcurrent: number
+    readonly outboundAuthUsername: string | null
+    readonly outboundHost: string | null
+    /** 0 means that DNS determines the port. */
+    readonly outboundPort: number
+    readonly outboundTransport: Open<"tls" | "tcp" | "udp">
+    readonly outboundNumberFormat: Open<"e164" | "national" | "national0">
+    readonly register: boolean
+    /** A trunk of the operator’s trunk file (file) can be read and tested here, but not changed. */
+    readonly source: Open<"api" | "file">
+    readonly createdAt: string
+    readonly updatedAt: string
+  }
+}
+
+export type ReadSipTrunkResult = {
+  readonly id: string
+  readonly name: string
+  readonly status: Open<"pending_verification" | "active" | "disabled">
+  readonly disabledReason: string | null
+  readonly approvedAt: string | null
+  readonly allowOrigination: boolean
+  readonly callerIdPolicy: Open<"did" | "trunk_default">
+  readonly codecs: readonly (string)[]
+  readonly connection: {
+    readonly host: string
+    /** Public addresses of the service. */
+    readonly ips: readonly (string)[]
+    readonly port: number
+    readonly transport: Open<"tls" | "tcp" | "udp">
+  }
+  readonly customHeaders: Readonly<Record<string, string>>
+  readonly digestUsername: string | null
+  readonly realm: string
+  readonly hasOutboundPassword: boolean
+  readonly inboundAuth: Open<"ip_acl" | "digest" | "both">
+  readonly ipAcl: readonly (string)[]
+  readonly lastInboundAt: string | null
+  readonly lastOutboundAt: string | null
+  readonly lastProbe: {
+    readonly at: string
+    readonly ok: boolean
+    readonly method: Open<"options" | "register">
+    /** SIP status of the answer. Null without an answer. */
+    readonly sipStatus: number | null
+    readonly latencyMs: number | null
+    readonly error: string | null
+  } | null
+  readonly maxConcurrent: number
+  readonly outboundAuthUsername: string | null
+  readonly outboundHost: string | null
+  /** 0 means that DNS determines the port. */
+  readonly outboundPort: number
+  readonly outboundTransport: Open<"tls" | "tcp" | "udp">
+  readonly outboundNumberFormat: Open<"e164" | "national" | "national0">
+  readonly register: boolean
+  /** A trunk of the operator’s trunk file (file) can be read and tested here, but not changed. */
+  readonly source: Open<"api" | "file">
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export type SipTrunkNumbers = {
+  readonly imported: readonly ({
+    readonly id: string
+    readonly e164: string
+    readonly label: string
+    readonly environment: Open<"test" | "live">
+    readonly provider: string
+    readonly region: string
+    readonly numberType: Open<"landline" | "mobile" | "tollfree">
+    readonly series: Open<"regular" | "promotional_140" | "service_160">
+    readonly capabilities: {
+      readonly sms: boolean
+      readonly voice: boolean
+    }
+    readonly currency: "INR"
+    readonly rentalPaise: number
+    readonly setupPaise: number
+    readonly renewalCycle: Open<"anniversary" | "calendar_month">
+    readonly nextRentalAt: string | null
+    readonly purchasedAt: string | null
+    readonly releaseAt: string | null
+    readonly releasedAt: string | null
+    readonly status: Open<"pending" | "active" | "failed" | "suspended" | "released">
+    readonly inbound: Open<"pending" | "ready" | "disabled" | "error">
+    /** Why `inbound` is `error`. */
+    readonly inboundReason: string | null
+    readonly routed: boolean
+    readonly routingMode: Open<"svc_agent" | "byo_ws" | "byo_sip">
+    readonly agentId: string | null
+    readonly recordCalls: boolean
+    readonly mediaEndpoint: {
+      readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket">
+      readonly url: string
+      readonly format: Open<"linear16" | "mulaw" | "alaw">
+      readonly sampleRate: number
+      readonly authSecretId: string | null
+      readonly customParameters: Readonly<Record<string, string>>
+    } | null
+    readonly sipTrunk: null
+    readonly sipTrunkId: string | null
+    readonly createdAt: string
+  })[]
+  readonly rejected: readonly ({
+    readonly index: number
+    readonly e164: string
+    readonly code: string
+    readonly message: string
+  })[]
 }
 
 export type Call = {
@@ -478,8 +665,31 @@ export type Call = {
   })[]
   /** Why outputs are null or criteria are missing: the result is pending, the model of the agent cannot read transcripts (the sandbox model), or it failed. Null when the model has answered or nothing was asked. */
   readonly resultGap: Open<"pending" | "model_cannot_answer" | "model_failed"> | null
-  /** Latest transfer attempt. Always null in this release. */
-  readonly transfer: null
+  /** Latest transfer attempt. Null if none was made. */
+  readonly transfer: {
+    readonly id: string
+    /** 1 or 2. */
+    readonly attempt: number
+    readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
+    readonly mode: Open<"blind" | "screened" | "consult">
+    readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
+    readonly reason: string | null
+    readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+    /** What the person heard before the caller. */
+    readonly brief: string | null
+    readonly destination: {
+      readonly label: string
+    }
+    readonly requestedAt: string
+    /** When the person took the call, on attempts with a briefing. */
+    readonly acceptedAt: string | null
+    readonly answeredAt: string | null
+    readonly bridgedAt: string | null
+    readonly endedAt: string | null
+    readonly humanSeconds: number
+    readonly hasRecording: boolean
+    readonly hasReturnRecording: boolean
+  } | null
   readonly hasRecording: boolean
   readonly hasTranscript: boolean
   readonly complianceRunId: string | null
@@ -538,6 +748,192 @@ export type Transcript = {
   })[]
 }
 
+export type Campaign = {
+  readonly id: string
+  readonly name: string
+  readonly environment: Open<"test" | "live">
+  readonly status: Open<"draft" | "scheduled" | "running" | "paused" | "completed" | "stopped" | "failed">
+  readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors"> | null
+  readonly failureReason: string | null
+  readonly agent: {
+    readonly id: string | null
+    readonly name: string | null
+  }
+  /** Version that every call uses. Null until launch. */
+  readonly agentVersion: number | null
+  readonly number: {
+    readonly id: string | null
+    readonly e164: string | null
+  }
+  readonly purpose: string | null
+  readonly autoPauseBelowPaise: number
+  readonly pacing: {
+    readonly callsPerMinute: number
+    readonly maxConcurrent: number
+  }
+  readonly retries: {
+    /** Most dials per recipient. */
+    readonly attempts: number
+    readonly backoff: Open<"linear" | "exponential">
+    readonly intervalMinutes: number
+    readonly on: readonly (string)[]
+  }
+  readonly schedule: {
+    readonly startsAt: string | null
+    readonly endsAt: string | null
+    /** Bit mask of 7 days. Monday is bit 0. */
+    readonly weekdays: number
+    /** Minutes after midnight in India. */
+    readonly windowStartMinute: number
+    /** Minutes after midnight in India. */
+    readonly windowEndMinute: number
+  }
+  readonly progress: {
+    readonly total: number
+    /** Recipients that were dialled at least once. */
+    readonly dialed: number
+    readonly connected: number
+    readonly excluded: number
+    /** Recipients that are not dialled any more, excluded ones included. */
+    readonly settled: number
+    readonly spentPaise: number
+    /** Answered calls on which the agent was not heard within 2 seconds. */
+    readonly lateAgentSound: number
+  }
+  readonly preflight: {
+    readonly callable: number
+    readonly checks: readonly ({
+      readonly type: string
+      readonly outcome: Open<"pass" | "warn" | "block">
+      readonly reason: string
+    })[]
+    readonly computedAt: string
+    readonly estimatedCostPaise: {
+      readonly low: number
+      readonly high: number
+    }
+    /** When the last recipient settles if the campaign starts now or at startsAt. Null if that takes more than a year. */
+    readonly estimatedFinish: {
+      readonly low: string | null
+      readonly likely: string | null
+      readonly high: string | null
+    }
+    /** Number of recipients that cannot be called, by reason. */
+    readonly excluded: Readonly<Record<string, number>>
+    /** The first 100 numbers by reason. */
+    readonly excludedE164s: Readonly<Record<string, readonly (string)[]>>
+    readonly total: number
+    readonly walletBalancePaise: number
+  } | null
+  readonly launchedAt: string | null
+  readonly completedAt: string | null
+  readonly archivedAt: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export type Recipients = {
+  readonly imported: number
+  readonly rejected: readonly ({
+    /** Position of the recipient in the request, from 0. */
+    readonly index: number
+    /** Line of the CSV body, from 1. Only for CSV. */
+    readonly line?: number | undefined
+    readonly e164: string
+    readonly code: string
+    readonly message: string
+  })[]
+}
+
+export type Recipient = {
+  readonly id: string
+  readonly campaignId: string
+  readonly e164: string
+  readonly externalId: string | null
+  readonly variables: Readonly<Record<string, string>>
+  readonly status: Open<"pending" | "queued" | "dialing" | "in_call" | "retry_wait" | "settled">
+  /** Disposition of the last call, `excluded` or `abandoned`. */
+  readonly outcome: Open<"answered" | "no_answer" | "busy" | "failed" | "voicemail" | "unknown" | "excluded" | "abandoned"> | null
+  readonly excludedReason: Open<"suppressed" | "dnd_register" | "missing_consent" | "outside_window" | "frequency_cap" | "missing_variables" | "invalid_number"> | null
+  readonly attempts: number
+  readonly nextAttemptAt: string | null
+  readonly lastAttemptAt: string | null
+  readonly lastCallId: string | null
+  readonly spentPaise: number
+  /** Outputs of the last call. */
+  readonly outputs: Readonly<Record<string, unknown>>
+  readonly createdAt: string
+  readonly settledAt: string | null
+}
+
+export type CampaignOutcomes = {
+  /** Settled recipients by outcome, without excluded ones. */
+  readonly byDisposition: Readonly<Record<string, number>>
+  readonly byExcludedReason: Readonly<Record<string, number>>
+  /** Values of each output over all calls. Rare values of many are counted as `other`. */
+  readonly outputs: Readonly<Record<string, Readonly<Record<string, number>>>>
+  readonly evaluation: readonly ({
+    readonly id: string
+    readonly name: string
+    readonly passed: number
+    readonly failed: number
+  })[]
+  readonly spentPaise: number
+  readonly averageDurationSeconds: number | null
+  /** Recipients by number of attempts. */
+  readonly attemptsHistogram: Readonly<Record<string, number>>
+  /** Answered calls on which the agent was not heard within 2 seconds. */
+  readonly lateAgentSound: number
+}
+
+export type Callback = {
+  readonly id: string
+  /** Call on which the callback was promised. */
+  readonly callId: string
+  readonly agentId: string
+  readonly numberId: string
+  readonly e164: string
+  /** Time of the next dial. */
+  readonly at: string
+  /** Time that the person was told. */
+  readonly promisedAt: string
+  readonly note: string
+  /** `due`: the dial was moved, because the person could not be called at the time. */
+  readonly status: Open<"scheduled" | "due" | "dialled" | "refused" | "canceled">
+  readonly resultCallId: string | null
+  /** Why the callback was moved, refused or canceled. */
+  readonly reason: string | null
+  readonly createdAt: string
+}
+
+export type Compliance = {
+  readonly allowed: boolean
+  readonly code: Open<"blocked_dnd" | "blocked_opt_out" | "blocked_dlt_invalid" | "insufficient_funds" | "validation_error"> | null
+  readonly checkType: Open<"number_format" | "dnc" | "enforcement" | "verification" | "calling_window" | "dnd_register" | "consent" | "frequency_cap" | "robocall_declaration" | "sender_registration" | "wallet"> | null
+  readonly nextAllowedAt: string | null
+  readonly runId: string
+  readonly checks: readonly ({
+    readonly id: string
+    readonly runId: string
+    readonly type: Open<"number_format" | "dnc" | "enforcement" | "verification" | "calling_window" | "dnd_register" | "consent" | "frequency_cap" | "robocall_declaration" | "sender_registration" | "wallet">
+    readonly outcome: Open<"pass" | "warn" | "block" | "skipped">
+    readonly code: string | null
+    readonly reason: string
+    readonly message: string
+    readonly e164: string
+    readonly purpose: string
+    readonly environment: Open<"test" | "live">
+    readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo" | "transfer" | "verification" | "callback">
+    readonly callId: string | null
+    readonly campaignId: string | null
+    readonly recipientId: string | null
+    readonly source: string | null
+    readonly details: Readonly<Record<string, unknown>>
+    readonly nextAllowedAt: string | null
+    readonly checkedAt: string
+  })[]
+}
+
 export type ComplianceCheck = {
   readonly id: string
   readonly runId: string
@@ -549,7 +945,7 @@ export type ComplianceCheck = {
   readonly e164: string
   readonly purpose: string
   readonly environment: Open<"test" | "live">
-  readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo">
+  readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo" | "transfer" | "verification" | "callback">
   readonly callId: string | null
   readonly campaignId: string | null
   readonly recipientId: string | null
@@ -557,6 +953,328 @@ export type ComplianceCheck = {
   readonly details: Readonly<Record<string, unknown>>
   readonly nextAllowedAt: string | null
   readonly checkedAt: string
+}
+
+export type CallEvidence = {
+  readonly gate: {
+    readonly id: string
+    readonly seq: number
+    readonly environment: Open<"test" | "live">
+    readonly kind: Open<"gate" | "outcome">
+    readonly callId: string | null
+    readonly gateRunId: string | null
+    /** SHA-256 over the salt and the number. */
+    readonly subject?: string | null | undefined
+    /** SHA-256 over the salt and `personal`. */
+    readonly personalSha256?: string | null | undefined
+    readonly checks?: readonly ({
+      readonly id: string
+      readonly type: string
+      readonly outcome: Open<"pass" | "warn" | "block" | "skipped">
+      readonly code: string | null
+      readonly reason: string
+      readonly message: string
+      readonly source: string | null
+      readonly nextAllowedAt: string | null
+      readonly checkedAt: string
+    })[] | undefined
+    readonly suppressionMatched?: boolean | undefined
+    readonly sender?: {
+      readonly purpose: string
+      readonly peId: string | null
+      readonly header: string | null
+      readonly declarationRef: string | null
+    } | undefined
+    readonly number: string
+    readonly agentId: string | null
+    readonly agentVersionId: string | null
+    readonly campaignId: string | null
+    readonly policyVersion?: string | undefined
+    readonly decidedAt?: string | undefined
+    readonly outcome: {
+      readonly disposition: string | null
+      readonly startedAt: string | null
+      readonly answeredAt: string | null
+      readonly endedAt: string | null
+      readonly durationSeconds: number
+      readonly recordingSha256: string | null
+      readonly transcriptSha256: string | null
+    } | null
+    readonly sealedAt: string
+    readonly prevHash: string
+    readonly alg: string
+    readonly keyId: string
+    /** Null after the erasure of the person. */
+    readonly e164: string | null
+    readonly salt: string | null
+    readonly personal: Readonly<Record<string, unknown>> | null
+    /** The sealed text: canonical JSON (RFC 8785). */
+    readonly record: string
+    readonly hash: string
+    readonly signature: string
+  } | null
+  readonly outcome: {
+    readonly id: string
+    readonly seq: number
+    readonly environment: Open<"test" | "live">
+    readonly kind: Open<"gate" | "outcome">
+    readonly callId: string | null
+    readonly gateRunId: string | null
+    /** SHA-256 over the salt and the number. */
+    readonly subject?: string | null | undefined
+    /** SHA-256 over the salt and `personal`. */
+    readonly personalSha256?: string | null | undefined
+    readonly checks?: readonly ({
+      readonly id: string
+      readonly type: string
+      readonly outcome: Open<"pass" | "warn" | "block" | "skipped">
+      readonly code: string | null
+      readonly reason: string
+      readonly message: string
+      readonly source: string | null
+      readonly nextAllowedAt: string | null
+      readonly checkedAt: string
+    })[] | undefined
+    readonly suppressionMatched?: boolean | undefined
+    readonly sender?: {
+      readonly purpose: string
+      readonly peId: string | null
+      readonly header: string | null
+      readonly declarationRef: string | null
+    } | undefined
+    readonly number: string
+    readonly agentId: string | null
+    readonly agentVersionId: string | null
+    readonly campaignId: string | null
+    readonly policyVersion?: string | undefined
+    readonly decidedAt?: string | undefined
+    readonly outcome: {
+      readonly disposition: string | null
+      readonly startedAt: string | null
+      readonly answeredAt: string | null
+      readonly endedAt: string | null
+      readonly durationSeconds: number
+      readonly recordingSha256: string | null
+      readonly transcriptSha256: string | null
+    } | null
+    readonly sealedAt: string
+    readonly prevHash: string
+    readonly alg: string
+    readonly keyId: string
+    /** Null after the erasure of the person. */
+    readonly e164: string | null
+    readonly salt: string | null
+    readonly personal: Readonly<Record<string, unknown>> | null
+    /** The sealed text: canonical JSON (RFC 8785). */
+    readonly record: string
+    readonly hash: string
+    readonly signature: string
+  } | null
+  readonly verification: {
+    readonly valid: boolean
+    readonly problem: string | null
+    readonly head: {
+      readonly seq: number
+      readonly hash: string
+      /** Null before the first record. */
+      readonly sealedAt: string | null
+      readonly keyId: string
+      /** Raw Ed25519 public key, 64 hex digits. */
+      readonly publicKey: string
+    }
+  }
+}
+
+export type PersonEvidence = {
+  readonly e164: string
+  readonly consents: readonly ({
+    readonly id: string
+    readonly e164: string
+    readonly purpose: Open<"promotional" | "service" | "transactional" | "collections">
+    readonly kind: Open<"explicit" | "inferred">
+    readonly scope: string
+    readonly source: string
+    readonly evidenceRef: string | null
+    readonly capturedAt: string
+    readonly expiresAt: string | null
+    readonly createdAt: string
+    readonly revokedAt: string | null
+    readonly revokedReason: string | null
+    readonly active: boolean
+  })[]
+  readonly suppression: readonly ({
+    readonly id: string
+    readonly e164: string
+    readonly source: Open<"opt_out" | "manual" | "import" | "complaint" | "regulator">
+    readonly reason: string | null
+    readonly environment: Open<"test" | "live">
+    readonly callId: string | null
+    readonly active: boolean
+    readonly lockedUntil: string | null
+    readonly expiresAt: string | null
+    readonly createdAt: string
+    readonly createdBy: {
+      readonly type: Open<"user" | "key" | "call">
+      readonly id: string
+    }
+    readonly removedAt: string | null
+    readonly removedBy: {
+      readonly type: Open<"user" | "key">
+      readonly id: string
+    } | null
+  })[]
+  readonly checks: readonly ({
+    readonly id: string
+    readonly runId: string
+    readonly type: Open<"number_format" | "dnc" | "enforcement" | "verification" | "calling_window" | "dnd_register" | "consent" | "frequency_cap" | "robocall_declaration" | "sender_registration" | "wallet">
+    readonly outcome: Open<"pass" | "warn" | "block" | "skipped">
+    readonly code: string | null
+    readonly reason: string
+    readonly message: string
+    readonly e164: string
+    readonly purpose: string
+    readonly environment: Open<"test" | "live">
+    readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo" | "transfer" | "verification" | "callback">
+    readonly callId: string | null
+    readonly campaignId: string | null
+    readonly recipientId: string | null
+    readonly source: string | null
+    readonly details: Readonly<Record<string, unknown>>
+    readonly nextAllowedAt: string | null
+    readonly checkedAt: string
+  })[]
+  readonly evidence: readonly ({
+    readonly id: string
+    readonly seq: number
+    readonly environment: Open<"test" | "live">
+    readonly kind: Open<"gate" | "outcome">
+    readonly callId: string | null
+    readonly gateRunId: string | null
+    /** SHA-256 over the salt and the number. */
+    readonly subject?: string | null | undefined
+    /** SHA-256 over the salt and `personal`. */
+    readonly personalSha256?: string | null | undefined
+    readonly checks?: readonly ({
+      readonly id: string
+      readonly type: string
+      readonly outcome: Open<"pass" | "warn" | "block" | "skipped">
+      readonly code: string | null
+      readonly reason: string
+      readonly message: string
+      readonly source: string | null
+      readonly nextAllowedAt: string | null
+      readonly checkedAt: string
+    })[] | undefined
+    readonly suppressionMatched?: boolean | undefined
+    readonly sender?: {
+      readonly purpose: string
+      readonly peId: string | null
+      readonly header: string | null
+      readonly declarationRef: string | null
+    } | undefined
+    readonly number: string
+    readonly agentId: string | null
+    readonly agentVersionId: string | null
+    readonly campaignId: string | null
+    readonly policyVersion?: string | undefined
+    readonly decidedAt?: string | undefined
+    readonly outcome: {
+      readonly disposition: string | null
+      readonly startedAt: string | null
+      readonly answeredAt: string | null
+      readonly endedAt: string | null
+      readonly durationSeconds: number
+      readonly recordingSha256: string | null
+      readonly transcriptSha256: string | null
+    } | null
+    readonly sealedAt: string
+    readonly prevHash: string
+    readonly alg: string
+    readonly keyId: string
+    /** Null after the erasure of the person. */
+    readonly e164: string | null
+    readonly salt: string | null
+    readonly personal: Readonly<Record<string, unknown>> | null
+    /** The sealed text: canonical JSON (RFC 8785). */
+    readonly record: string
+    readonly hash: string
+    readonly signature: string
+  })[]
+}
+
+export type EvidenceHead = {
+  readonly seq: number
+  readonly hash: string
+  /** Null before the first record. */
+  readonly sealedAt: string | null
+  readonly keyId: string
+  /** Raw Ed25519 public key, 64 hex digits. */
+  readonly publicKey: string
+}
+
+export type Consent = {
+  readonly id: string
+  readonly e164: string
+  readonly purpose: Open<"promotional" | "service" | "transactional" | "collections">
+  readonly kind: Open<"explicit" | "inferred">
+  readonly scope: string
+  readonly source: string
+  readonly evidenceRef: string | null
+  readonly capturedAt: string
+  readonly expiresAt: string | null
+  readonly createdAt: string
+  readonly revokedAt: string | null
+  readonly revokedReason: string | null
+  readonly active: boolean
+}
+
+export type Consents = {
+  readonly imported: number
+  readonly rejected: readonly ({
+    readonly index: number
+    readonly e164: string
+    readonly code: string
+    readonly message: string
+  })[]
+}
+
+export type DncEntry = {
+  readonly id: string
+  readonly e164: string
+  readonly source: Open<"opt_out" | "manual" | "import" | "complaint" | "regulator">
+  readonly reason: string | null
+  readonly environment: Open<"test" | "live">
+  readonly callId: string | null
+  readonly active: boolean
+  readonly lockedUntil: string | null
+  readonly expiresAt: string | null
+  readonly createdAt: string
+  readonly createdBy: {
+    readonly type: Open<"user" | "key" | "call">
+    readonly id: string
+  }
+  readonly removedAt: string | null
+  readonly removedBy: {
+    readonly type: Open<"user" | "key">
+    readonly id: string
+  } | null
+}
+
+export type Erasure = {
+  readonly id: string
+  readonly environment: Open<"test" | "live">
+  /** Null once the erasure is done. */
+  readonly e164: string | null
+  readonly state: Open<"pending" | "delayed" | "done">
+  readonly delayReason: Open<"live_call" | "call_not_stored" | "payment_dispute" | "legal_floor"> | null
+  /** When the reason of the delay ends, if known. */
+  readonly scheduledFor: string | null
+  /** Calls that were made anonymous so far. */
+  readonly calls: number
+  /** Sealed records that were made anonymous so far. */
+  readonly records: number
+  readonly createdAt: string
+  readonly completedAt: string | null
 }
 
 export type Event = {
@@ -625,8 +1343,31 @@ export type Event = {
         })[]
         /** Why outputs are null or criteria are missing: the result is pending, the model of the agent cannot read transcripts (the sandbox model), or it failed. Null when the model has answered or nothing was asked. */
         readonly resultGap: Open<"pending" | "model_cannot_answer" | "model_failed"> | null
-        /** Latest transfer attempt. Always null in this release. */
-        readonly transfer: null
+        /** Latest transfer attempt. Null if none was made. */
+        readonly transfer: {
+          readonly id: string
+          /** 1 or 2. */
+          readonly attempt: number
+          readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
+          readonly mode: Open<"blind" | "screened" | "consult">
+          readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
+          readonly reason: string | null
+          readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+          /** What the person heard before the caller. */
+          readonly brief: string | null
+          readonly destination: {
+            readonly label: string
+          }
+          readonly requestedAt: string
+          /** When the person took the call, on attempts with a briefing. */
+          readonly acceptedAt: string | null
+          readonly answeredAt: string | null
+          readonly bridgedAt: string | null
+          readonly endedAt: string | null
+          readonly humanSeconds: number
+          readonly hasRecording: boolean
+          readonly hasReturnRecording: boolean
+        } | null
         readonly hasRecording: boolean
         readonly hasTranscript: boolean
         readonly complianceRunId: string | null
@@ -658,6 +1399,7 @@ export type Event = {
       /** The transfer attempt of this event, which may differ from the latest attempt of the call. */
       readonly transfer: {
         readonly id: string
+        /** 1 or 2. */
         readonly attempt: number
         readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
         readonly mode: Open<"blind" | "screened" | "consult">
@@ -670,6 +1412,7 @@ export type Event = {
           readonly label: string
         }
         readonly requestedAt: string
+        /** When the person took the call, on attempts with a briefing. */
         readonly acceptedAt: string | null
         readonly answeredAt: string | null
         readonly bridgedAt: string | null
@@ -679,10 +1422,10 @@ export type Event = {
         readonly hasReturnRecording: boolean
       }
     } | {
-      /** The knowledge base as its GET operation returns it. */
       readonly knowledgeBase: {
         readonly id: string
         readonly name: string
+        /** For people. The agent does not read it. */
         readonly description: string | null
         readonly status: Open<"empty" | "processing" | "ready" | "error">
         readonly deliveryMode: Open<"inline" | "search" | "pending">
@@ -701,6 +1444,8 @@ export type Event = {
         readonly status: Open<"processing" | "completed" | "failed">
         readonly error: string | null
         readonly documents: number
+        /** Documents that are read, or that cannot be read. */
+        readonly documentsDone: number
         readonly chunkCount: number | null
         readonly compiledTokens: number | null
         readonly startedAt: string
@@ -752,8 +1497,31 @@ export type Event = {
         })[]
         /** Why outputs are null or criteria are missing: the result is pending, the model of the agent cannot read transcripts (the sandbox model), or it failed. Null when the model has answered or nothing was asked. */
         readonly resultGap: Open<"pending" | "model_cannot_answer" | "model_failed"> | null
-        /** Latest transfer attempt. Always null in this release. */
-        readonly transfer: null
+        /** Latest transfer attempt. Null if none was made. */
+        readonly transfer: {
+          readonly id: string
+          /** 1 or 2. */
+          readonly attempt: number
+          readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
+          readonly mode: Open<"blind" | "screened" | "consult">
+          readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
+          readonly reason: string | null
+          readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+          /** What the person heard before the caller. */
+          readonly brief: string | null
+          readonly destination: {
+            readonly label: string
+          }
+          readonly requestedAt: string
+          /** When the person took the call, on attempts with a briefing. */
+          readonly acceptedAt: string | null
+          readonly answeredAt: string | null
+          readonly bridgedAt: string | null
+          readonly endedAt: string | null
+          readonly humanSeconds: number
+          readonly hasRecording: boolean
+          readonly hasReturnRecording: boolean
+        } | null
         readonly hasRecording: boolean
         readonly hasTranscript: boolean
         readonly complianceRunId: string | null
@@ -795,6 +1563,8 @@ export type Event = {
           readonly id: string | null
           readonly name: string | null
         }
+        /** Version that every call uses. Null until launch. */
+        readonly agentVersion: number | null
         readonly number: {
           readonly id: string | null
           readonly e164: string | null
@@ -806,6 +1576,7 @@ export type Event = {
           readonly maxConcurrent: number
         }
         readonly retries: {
+          /** Most dials per recipient. */
           readonly attempts: number
           readonly backoff: Open<"linear" | "exponential">
           readonly intervalMinutes: number
@@ -823,10 +1594,15 @@ export type Event = {
         }
         readonly progress: {
           readonly total: number
+          /** Recipients that were dialled at least once. */
           readonly dialed: number
           readonly connected: number
           readonly excluded: number
+          /** Recipients that are not dialled any more, excluded ones included. */
+          readonly settled: number
           readonly spentPaise: number
+          /** Answered calls on which the agent was not heard within 2 seconds. */
+          readonly lateAgentSound: number
         }
         readonly preflight: {
           readonly callable: number
@@ -840,7 +1616,15 @@ export type Event = {
             readonly low: number
             readonly high: number
           }
+          /** When the last recipient settles if the campaign starts now or at startsAt. Null if that takes more than a year. */
+          readonly estimatedFinish: {
+            readonly low: string | null
+            readonly likely: string | null
+            readonly high: string | null
+          }
+          /** Number of recipients that cannot be called, by reason. */
           readonly excluded: Readonly<Record<string, number>>
+          /** The first 100 numbers by reason. */
           readonly excludedE164s: Readonly<Record<string, readonly (string)[]>>
           readonly total: number
           readonly walletBalancePaise: number
@@ -863,7 +1647,7 @@ export type Event = {
         readonly e164: string
         readonly purpose: string
         readonly environment: Open<"test" | "live">
-        readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo">
+        readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo" | "transfer" | "verification" | "callback">
         readonly callId: string | null
         readonly campaignId: string | null
         readonly recipientId: string | null
@@ -911,6 +1695,8 @@ export type Event = {
         readonly releasedAt: string | null
         readonly status: Open<"pending" | "active" | "failed" | "suspended" | "released">
         readonly inbound: Open<"pending" | "ready" | "disabled" | "error">
+        /** Why `inbound` is `error`. */
+        readonly inboundReason: string | null
         readonly routed: boolean
         readonly routingMode: Open<"svc_agent" | "byo_ws" | "byo_sip">
         readonly agentId: string | null
@@ -935,6 +1721,79 @@ export type Event = {
       readonly handoff?: string | undefined
     }
   }
+}
+
+export type TransferCallResult = {
+  readonly accepted: boolean
+  readonly refusal: Open<"destination_not_verified" | "destination_disabled" | "outside_hours" | "destination_not_allowed" | "attempts_exhausted" | "transfer_in_progress" | "not_supported" | "insufficient_funds" | "call_ending"> | null
+  /** The attempt that began. After a refusal the latest attempt of the call, or null. */
+  readonly transfer: {
+    readonly id: string
+    /** 1 or 2. */
+    readonly attempt: number
+    readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
+    readonly mode: Open<"blind" | "screened" | "consult">
+    readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
+    readonly reason: string | null
+    readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+    /** What the person heard before the caller. */
+    readonly brief: string | null
+    readonly destination: {
+      readonly label: string
+    }
+    readonly requestedAt: string
+    /** When the person took the call, on attempts with a briefing. */
+    readonly acceptedAt: string | null
+    readonly answeredAt: string | null
+    readonly bridgedAt: string | null
+    readonly endedAt: string | null
+    readonly humanSeconds: number
+    readonly hasRecording: boolean
+    readonly hasReturnRecording: boolean
+  } | null
+}
+
+export type Handoff = {
+  readonly destination: {
+    readonly label: string
+  }
+  readonly language: string
+  readonly agentName: string | null
+  readonly callerMasked: string
+  readonly brief: string | null
+  readonly transcript: readonly ({
+    readonly role: Open<"agent" | "caller" | "human_agent" | "tool" | "system">
+    readonly text: string
+    readonly startMs: number
+  })[]
+  readonly live: boolean
+  readonly expiresAt: string
+}
+
+export type TransferDestination = {
+  readonly id: string
+  readonly key: string
+  readonly label: string
+  readonly e164: string
+  /** Windows in Indian time. Null means any time. */
+  readonly hours: readonly ({
+    readonly days: string
+    readonly from: string
+    readonly to: string
+  })[] | null
+  readonly language: string
+  /** In the environment of the key. Only verified destinations receive transfers. */
+  readonly status: Open<"pending" | "verified" | "disabled">
+  readonly verification: {
+    /** Wrong codes that are still allowed. 0 if no code waits. */
+    readonly attemptsLeft: number
+    readonly callsLeftToday: number
+    readonly codeExpiresAt: string | null
+    readonly lastCallAt: string | null
+  }
+  readonly verifiedAt: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
 }
 
 export type Webhook = {
@@ -1021,6 +1880,86 @@ export type RedeliverEventResult = {
   })[]
 }
 
+export type KnowledgeBase = {
+  readonly id: string
+  readonly name: string
+  /** For people. The agent does not read it. */
+  readonly description: string | null
+  readonly status: Open<"empty" | "processing" | "ready" | "error">
+  readonly deliveryMode: Open<"inline" | "search" | "pending">
+  readonly docCount: number
+  readonly totalBytes: number
+  readonly chunkCount: number | null
+  readonly compiledTokens: number | null
+  readonly agentCount: number
+  readonly error: string | null
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export type KnowledgeUpload = {
+  readonly document: {
+    readonly id: string
+    readonly knowledgeBaseId: string
+    readonly name: string
+    readonly contentType: string
+    readonly bytes: number
+    readonly status: Open<"awaiting_upload" | "uploaded" | "processing" | "ready" | "error">
+    readonly error: string | null
+    readonly chunkCount: number | null
+    readonly createdAt: string
+  }
+  readonly upload: {
+    readonly method: "PUT"
+    readonly url: string
+    /** Send them with the bytes. */
+    readonly headers: Readonly<Record<string, string>>
+    readonly expiresAt: string
+  }
+}
+
+export type KnowledgeDocument = {
+  readonly id: string
+  readonly knowledgeBaseId: string
+  readonly name: string
+  readonly contentType: string
+  readonly bytes: number
+  readonly status: Open<"awaiting_upload" | "uploaded" | "processing" | "ready" | "error">
+  readonly error: string | null
+  readonly chunkCount: number | null
+  readonly createdAt: string
+}
+
+export type BuildKnowledgeBaseResult = {
+  readonly build: {
+    readonly id: string
+    readonly knowledgeBaseId: string
+    readonly status: Open<"processing" | "completed" | "failed">
+    readonly error: string | null
+    readonly documents: number
+    /** Documents that are read, or that cannot be read. */
+    readonly documentsDone: number
+    readonly chunkCount: number | null
+    readonly compiledTokens: number | null
+    readonly startedAt: string
+    readonly finishedAt: string | null
+  }
+}
+
+export type KnowledgeBuild = {
+  readonly id: string
+  readonly knowledgeBaseId: string
+  readonly status: Open<"processing" | "completed" | "failed">
+  readonly error: string | null
+  readonly documents: number
+  /** Documents that are read, or that cannot be read. */
+  readonly documentsDone: number
+  readonly chunkCount: number | null
+  readonly compiledTokens: number | null
+  readonly startedAt: string
+  readonly finishedAt: string | null
+}
+
 export type Wallet = {
   readonly balancePaise: number
   /** Set aside for calls and purchases in progress. */
@@ -1049,6 +1988,66 @@ export type WalletUsage = {
     readonly spentPaise: number
     readonly entries: number
   })[]
+}
+
+export type Topup = {
+  readonly id: string
+  /** What the wallet gets, without tax. */
+  readonly amountPaise: number
+  readonly taxPaise: number
+  readonly payablePaise: number
+  readonly status: Open<"created" | "paid" | "failed" | "expired" | "partially_refunded" | "refunded" | "disputed">
+  /** Page that leads to the payment. Null when nothing can be paid any more. */
+  readonly checkoutUrl: string | null
+  readonly createdAt: string
+  readonly expiresAt: string
+  readonly paidAt: string | null
+}
+
+export type PaymentEvent = {
+  readonly received: boolean
+}
+
+export type Invoice = {
+  readonly id: string
+  readonly number: string
+  readonly kind: Open<"invoice" | "credit_note" | "receipt_voucher" | "refund_voucher">
+  /** True if the payment was no money. */
+  readonly specimen: boolean
+  readonly issuedAt: string
+  readonly supplier: {
+    readonly name: string
+    readonly address: string
+    readonly city: string | null
+    readonly pincode: string | null
+    readonly stateCode: string
+    readonly gstin: string | null
+  }
+  /** The billing details when the top-up was started. */
+  readonly recipient: {
+    readonly name: string
+    readonly address: string
+    readonly city: string | null
+    readonly pincode: string | null
+    readonly stateCode: string
+    readonly gstin: string | null
+  }
+  /** GST code of the state. */
+  readonly placeOfSupply: string
+  readonly lines: readonly ({
+    readonly description: string
+    readonly sac: string
+    readonly ratePercent: number
+    readonly taxablePaise: number
+  })[]
+  readonly cgstPaise: number
+  readonly sgstPaise: number
+  readonly utgstPaise: number
+  readonly igstPaise: number
+  readonly roundOffPaise: number
+  readonly totalPaise: number
+  readonly topupId: string
+  readonly originalInvoiceId: string | null
 }
 
 export type Limits = {
@@ -1281,6 +2280,49 @@ export type OrganizationAsStaff = {
   }
 }
 
+export type SipAccessRequest = {
+  readonly id: string
+  readonly organizationId: string
+  readonly message: string
+  readonly status: Open<"pending" | "approved" | "rejected">
+  readonly rejectionReason: string | null
+  readonly requestedAt: string
+  readonly reviewedAt: string | null
+}
+
+export type PaymentException = {
+  readonly id: string
+  readonly gateway: string
+  readonly kind: Open<"unknown_order" | "unknown_event" | "amount_mismatch" | "second_payment" | "refund_exceeds_balance" | "credit_note_late" | "dispute_lost" | "uncredited_payment" | "unknown_refund" | "unknown_adjustment" | "unsettled_payment" | "settlement_amount" | "webhooks_stopped">
+  /** What it is about, for example the id of a payment. */
+  readonly subject: string
+  readonly organizationId: string | null
+  readonly topupId: string | null
+  readonly paymentId: string | null
+  readonly amountPaise: number | null
+  readonly details: Readonly<Record<string, unknown>>
+  readonly createdAt: string
+  readonly resolution: Open<"refund" | "dismiss"> | null
+  readonly reason: string | null
+  readonly resolvedBy: string | null
+  readonly resolvedAt: string | null
+}
+
+export type DndScrub = {
+  readonly id: string
+  readonly scrubbedAt: string
+  readonly validUntil: string
+  /** Rows of the file. Null until the whole file is stored. */
+  readonly rows: number | null
+  /** Hash of the file, which evidence of calls names. */
+  readonly sha256: string | null
+  /** Id of the staff user. Null for an import on the command line. */
+  readonly createdBy: string | null
+  readonly createdAt: string
+  /** Null while the import runs. */
+  readonly importedAt: string | null
+}
+
 export type SandboxInboundCall = {
   readonly numberId: string
   readonly from: string
@@ -1304,6 +2346,42 @@ export type Models = {
   readonly label: string
   /** Whether the model answers. False for at least half a minute after several failures in a row on calls. */
   readonly available: boolean
+  /** Date from which the vendor does not serve the model any more; null when none is known. */
+  readonly retiresOn: string | null
+  /** Model that the vendor recommends instead. */
+  readonly successor: string | null
+}
+
+export type NumberCarriers = {
+  readonly label: string
+  readonly provider: string
+}
+
+export type NumberRegions = {
+  readonly code: string
+  readonly name: string
+  readonly provider: string
+  readonly numberTypes: readonly (Open<"landline" | "mobile" | "tollfree">)[]
+}
+
+export type AvailableNumbers = {
+  readonly e164: string
+  readonly provider: string
+  readonly region: string
+  readonly numberType: Open<"landline" | "mobile" | "tollfree">
+  readonly series: Open<"regular" | "promotional_140" | "service_160">
+  readonly capabilities: {
+    readonly sms: boolean
+    readonly voice: boolean
+  }
+  readonly currency: "INR"
+  readonly rentalPaise: number
+  readonly setupPaise: number
+  readonly renewalCycle: Open<"anniversary" | "calendar_month">
+  /** Set-up fee and the first month. */
+  readonly totalPaise: number
+  /** First renewal if it is bought now. */
+  readonly renewsAt: string
 }
 
 export type Events = {
@@ -1321,6 +2399,52 @@ export type Events = {
     readonly lastStatus: number | null
     readonly deliveredAt: string | null
   } | null
+}
+
+export type CallTransfers = {
+  readonly id: string
+  /** 1 or 2. */
+  readonly attempt: number
+  readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
+  readonly mode: Open<"blind" | "screened" | "consult">
+  readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
+  readonly reason: string | null
+  readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+  /** What the person heard before the caller. */
+  readonly brief: string | null
+  readonly destination: {
+    readonly label: string
+  }
+  readonly requestedAt: string
+  /** When the person took the call, on attempts with a briefing. */
+  readonly acceptedAt: string | null
+  readonly answeredAt: string | null
+  readonly bridgedAt: string | null
+  readonly endedAt: string | null
+  readonly humanSeconds: number
+  readonly hasRecording: boolean
+  readonly hasReturnRecording: boolean
+}
+
+export type SearchKnowledgeBaseResult = {
+  readonly text: string
+  /** Share of the question that the passage covers, 0 to 1. */
+  readonly score: number
+  readonly documentId: string
+  readonly documentName: string
+  /** Position of the passage in its document, from 0. */
+  readonly index: number
+  readonly heading: string
+  /** From 1. Null for formats without pages. */
+  readonly page: number | null
+}
+
+export type KnowledgeBaseAgents = {
+  readonly id: string
+  readonly name: string
+  readonly inDraft: boolean
+  readonly inPublished: boolean
+  readonly publishedVersion: number | null
 }
 
 export type Ledger = {
@@ -1588,6 +2712,10 @@ export type CreateAgentBody = {
       readonly enabled?: boolean | undefined
       readonly windowSeconds?: number | undefined
     } | undefined
+    readonly optOut?: {
+      readonly phrases?: boolean | undefined
+      readonly dtmfKey?: string | null | undefined
+    } | undefined
     readonly transfer?: {
       readonly handoff?: "cold" | "warm" | undefined
       readonly blindTransfers?: boolean | undefined
@@ -1720,6 +2848,10 @@ export type UpdateAgentBody = {
       readonly enabled?: boolean | undefined
       readonly windowSeconds?: number | undefined
     } | undefined
+    readonly optOut?: {
+      readonly phrases?: boolean | undefined
+      readonly dtmfKey?: string | null | undefined
+    } | undefined
     readonly transfer?: {
       readonly handoff?: "cold" | "warm" | undefined
       readonly blindTransfers?: boolean | undefined
@@ -1786,6 +2918,105 @@ export type UpdateNumberBody = {
   } | null | undefined
 }
 
+/** Query of `listNumberRegions`. */
+export type ListNumberRegionsQuery = {
+  readonly provider?: string | undefined
+}
+
+/** Query of `searchAvailableNumbers`. */
+export type SearchAvailableNumbersQuery = {
+  readonly provider?: string | undefined
+  readonly region?: "AP" | "AS" | "BR" | "DL" | "GJ" | "HP" | "HR" | "JK" | "KA" | "KL" | "KO" | "MH" | "MP" | "MU" | "NE" | "OR" | "PB" | "RJ" | "TN" | "UE" | "UW" | "WB" | undefined
+  readonly numberType?: "landline" | "mobile" | "tollfree" | undefined
+  readonly series?: "regular" | "promotional_140" | "service_160" | undefined
+  readonly contains?: string | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `purchaseNumber`. */
+export type PurchaseNumberBody = {
+  readonly e164: string
+  readonly provider: string
+  readonly label?: string | undefined
+  readonly agentId?: string | null | undefined
+  readonly confirmedTotalPaise?: number | undefined
+}
+
+/** Body of `setNumberInbound`. */
+export type SetNumberInboundBody = {
+  readonly enabled: boolean
+}
+
+/** Body of `requestSipTrunkAccess`. */
+export type RequestSipTrunkAccessBody = {
+  /** What you want to connect, for the reviewer. */
+  readonly message: string
+}
+
+/** Query of `listSipTrunks`. */
+export type ListSipTrunksQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `createSipTrunk`. */
+export type CreateSipTrunkBody = {
+  readonly name: string
+  /** How your telephone system proves who it is: by its address, by user name and password, or by both. */
+  readonly inboundAuth?: "ip_acl" | "digest" | "both" | undefined
+  /** Public addresses and ranges that your telephone system sends from; at most a /24 (IPv4) or a /48 (IPv6) each. */
+  readonly ipAcl?: readonly (string)[] | undefined
+  readonly callerIdPolicy?: "did" | "trunk_default" | undefined
+  readonly codecs?: readonly ("PCMA" | "PCMU" | "G722" | "OPUS" | "L16" | "L16/8000")[] | undefined
+  readonly maxConcurrent?: number | undefined
+  /** Host of your telephone system or carrier. Null: the trunk places no calls. */
+  readonly outboundHost?: string | null | undefined
+  readonly outboundPort?: number | undefined
+  readonly outboundTransport?: "tls" | "tcp" | "udp" | undefined
+  readonly outboundNumberFormat?: "e164" | "national" | "national0" | undefined
+  readonly outboundAuthUsername?: string | null | undefined
+  readonly outboundPassword?: string | null | undefined
+  /** The service registers at outboundHost (SIP REGISTER). */
+  readonly register?: boolean | undefined
+  /** Further X- headers of every call to outboundHost. */
+  readonly customHeaders?: Readonly<Record<string, string>> | undefined
+}
+
+/** Body of `updateSipTrunk`. */
+export type UpdateSipTrunkBody = {
+  readonly name?: string | undefined
+  /** How your telephone system proves who it is: by its address, by user name and password, or by both. */
+  readonly inboundAuth?: "ip_acl" | "digest" | "both" | undefined
+  /** Public addresses and ranges that your telephone system sends from; at most a /24 (IPv4) or a /48 (IPv6) each. */
+  readonly ipAcl?: readonly (string)[] | undefined
+  readonly callerIdPolicy?: "did" | "trunk_default" | undefined
+  readonly codecs?: readonly ("PCMA" | "PCMU" | "G722" | "OPUS" | "L16" | "L16/8000")[] | undefined
+  readonly maxConcurrent?: number | undefined
+  /** Host of your telephone system or carrier. Null: the trunk places no calls. */
+  readonly outboundHost?: string | null | undefined
+  readonly outboundPort?: number | undefined
+  readonly outboundTransport?: "tls" | "tcp" | "udp" | undefined
+  readonly outboundNumberFormat?: "e164" | "national" | "national0" | undefined
+  readonly outboundAuthUsername?: string | null | undefined
+  readonly outboundPassword?: string | null | undefined
+  /** The service registers at outboundHost (SIP REGISTER). */
+  readonly register?: boolean | undefined
+  /** Further X- headers of every call to outboundHost. */
+  readonly customHeaders?: Readonly<Record<string, string>> | undefined
+}
+
+/** Body of `testSipTrunk`. */
+export type TestSipTrunkBody = {
+  readonly method?: "options" | "register" | undefined
+}
+
+/** Body of `importSipTrunkNumbers`. */
+export type ImportSipTrunkNumbersBody = {
+  readonly e164s: readonly (string)[]
+  readonly label?: string | undefined
+}
+
 /** Body of `placeCall`. */
 export type PlaceCallBody = {
   readonly to: string
@@ -1826,11 +3057,273 @@ export type ExportCallsQuery = {
 /** Body of `hangUpCall`. */
 export type HangUpCallBody = Readonly<Record<string, never>>
 
+/** Body of `createCampaign`. */
+export type CreateCampaignBody = {
+  readonly name: string
+  readonly agentId: string
+  readonly numberId: string
+  readonly pacing?: {
+    readonly callsPerMinute?: number | undefined
+    readonly maxConcurrent?: number | undefined
+  } | undefined
+  readonly retries?: {
+    readonly attempts?: number | undefined
+    readonly backoff?: "linear" | "exponential" | undefined
+    readonly intervalMinutes?: number | undefined
+    readonly on?: readonly ("answered" | "no_answer" | "busy" | "failed" | "voicemail" | "unknown")[] | undefined
+  } | undefined
+  readonly schedule?: {
+    readonly startsAt?: string | null | undefined
+    readonly endsAt?: string | null | undefined
+    readonly weekdays?: number | undefined
+    readonly windowStartMinute?: number | undefined
+    readonly windowEndMinute?: number | undefined
+  } | undefined
+  readonly autoPauseBelowPaise?: number | undefined
+}
+
+/** Query of `listCampaigns`. */
+export type ListCampaignsQuery = {
+  readonly archived?: "true" | "false" | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `updateCampaign`. */
+export type UpdateCampaignBody = {
+  readonly name?: string | undefined
+  readonly agentId?: string | undefined
+  readonly numberId?: string | undefined
+  readonly pacing?: {
+    readonly callsPerMinute?: number | undefined
+    readonly maxConcurrent?: number | undefined
+  } | undefined
+  readonly retries?: {
+    readonly attempts?: number | undefined
+    readonly backoff?: "linear" | "exponential" | undefined
+    readonly intervalMinutes?: number | undefined
+    readonly on?: readonly ("answered" | "no_answer" | "busy" | "failed" | "voicemail" | "unknown")[] | undefined
+  } | undefined
+  readonly schedule?: {
+    readonly startsAt?: string | null | undefined
+    readonly endsAt?: string | null | undefined
+    readonly weekdays?: number | undefined
+    readonly windowStartMinute?: number | undefined
+    readonly windowEndMinute?: number | undefined
+  } | undefined
+  readonly autoPauseBelowPaise?: number | undefined
+}
+
+/** Body of `addRecipients`. */
+export type AddRecipientsBody = {
+  readonly recipients: readonly ({
+    readonly e164: string
+    readonly externalId?: string | undefined
+    readonly variables?: Readonly<Record<string, string>> | undefined
+  })[]
+}
+
+/** Query of `listRecipients`. */
+export type ListRecipientsQuery = {
+  readonly status?: string | undefined
+  readonly outcome?: string | undefined
+  readonly excludedReason?: string | undefined
+  readonly e164?: string | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `preflightCampaign`. */
+export type PreflightCampaignBody = Readonly<Record<string, never>>
+
+/** Body of `launchCampaign`. */
+export type LaunchCampaignBody = Readonly<Record<string, never>>
+
+/** Body of `pauseCampaign`. */
+export type PauseCampaignBody = Readonly<Record<string, never>>
+
+/** Body of `resumeCampaign`. */
+export type ResumeCampaignBody = Readonly<Record<string, never>>
+
+/** Body of `stopCampaign`. */
+export type StopCampaignBody = Readonly<Record<string, never>>
+
+/** Query of `listCampaignChecks`. */
+export type ListCampaignChecksQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Query of `listCallbacks`. */
+export type ListCallbacksQuery = {
+  readonly status?: "scheduled" | "due" | "dialled" | "refused" | "canceled" | undefined
+  readonly e164?: string | undefined
+  readonly agentId?: string | undefined
+  readonly dueAfter?: string | undefined
+  readonly dueBefore?: string | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `cancelCallback`. */
+export type CancelCallbackBody = Readonly<Record<string, never>>
+
+/** Body of `checkCompliance`. */
+export type CheckComplianceBody = {
+  readonly e164: string
+  readonly purpose?: "promotional" | "service" | "transactional" | "collections" | undefined
+  readonly numberId?: string | undefined
+  readonly agentId?: string | undefined
+  readonly at?: string | undefined
+}
+
+/** Query of `listComplianceChecks`. */
+export type ListComplianceChecksQuery = {
+  readonly e164?: string | undefined
+  readonly type?: string | undefined
+  readonly outcome?: string | undefined
+  readonly callId?: string | undefined
+  readonly campaignId?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Query of `readPersonEvidence`. */
+export type ReadPersonEvidenceQuery = {
+  readonly e164: string
+}
+
+/** Query of `listConsents`. */
+export type ListConsentsQuery = {
+  readonly e164?: string | undefined
+  readonly purpose?: string | undefined
+  readonly active?: "true" | "false" | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `createConsent`. */
+export type CreateConsentBody = {
+  readonly e164: string
+  readonly purpose: "promotional" | "service" | "transactional" | "collections"
+  readonly kind: "explicit" | "inferred"
+  readonly scope: string
+  readonly source: string
+  readonly evidenceRef?: string | null | undefined
+  readonly capturedAt?: string | undefined
+  readonly expiresAt?: string | null | undefined
+}
+
+/** Body of `importConsents`. */
+export type ImportConsentsBody = {
+  readonly records: readonly ({
+    readonly e164: string
+    readonly purpose: string
+    readonly kind: string
+    readonly scope: string
+    readonly source: string
+    readonly evidenceRef?: string | null | undefined
+    readonly capturedAt?: string | undefined
+    readonly expiresAt?: string | null | undefined
+  })[]
+}
+
+/** Body of `revokeConsent`. */
+export type RevokeConsentBody = {
+  readonly reason: string
+  readonly optOut?: boolean | undefined
+}
+
+/** Query of `listDncEntries`. */
+export type ListDncEntriesQuery = {
+  readonly e164?: string | undefined
+  readonly source?: string | undefined
+  readonly active?: "true" | "false" | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `createDncEntry`. */
+export type CreateDncEntryBody = {
+  readonly e164: string
+  readonly reason?: string | undefined
+  readonly source?: "opt_out" | "manual" | "import" | "complaint" | "regulator" | undefined
+}
+
+/** Body of `importDncEntries`. */
+export type ImportDncEntriesBody = {
+  readonly entries: readonly ({
+    readonly e164: string
+    readonly reason?: string | undefined
+    readonly source?: string | undefined
+  })[]
+}
+
+/** Body of `startErasure`. */
+export type StartErasureBody = {
+  readonly e164: string
+}
+
 /** Query of `listEvents`. */
 export type ListEventsQuery = {
   readonly type?: string | undefined
   readonly limit?: number | undefined
   readonly cursor?: string | undefined
+}
+
+/** Body of `transferCall`. */
+export type TransferCallBody = {
+  readonly destinationId?: string | undefined
+  readonly handoff?: "cold" | "warm" | undefined
+  readonly note?: string | undefined
+  readonly reason?: string | undefined
+}
+
+/** Query of `readHandoff`. */
+export type ReadHandoffQuery = {
+  readonly lang?: "en" | "hi" | undefined
+}
+
+/** Body of `createTransferDestination`. */
+export type CreateTransferDestinationBody = {
+  readonly e164: string
+  readonly key: string
+  readonly label: string
+  readonly hours?: readonly ({
+    readonly days: string
+    readonly from: string
+    readonly to: string
+  })[] | null | undefined
+  readonly language?: "en-IN" | "hi-IN" | "bn-IN" | "ta-IN" | "te-IN" | "kn-IN" | "ml-IN" | "mr-IN" | "gu-IN" | "pa-IN" | "od-IN" | "or-IN" | undefined
+}
+
+/** Query of `listTransferDestinations`. */
+export type ListTransferDestinationsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `updateTransferDestination`. */
+export type UpdateTransferDestinationBody = {
+  readonly e164?: string | undefined
+  readonly label?: string | undefined
+  readonly hours?: readonly ({
+    readonly days: string
+    readonly from: string
+    readonly to: string
+  })[] | null | undefined
+  readonly language?: "en-IN" | "hi-IN" | "bn-IN" | "ta-IN" | "te-IN" | "kn-IN" | "ml-IN" | "mr-IN" | "gu-IN" | "pa-IN" | "od-IN" | "or-IN" | undefined
+  readonly enabled?: boolean | undefined
+}
+
+/** Body of `verifyTransferDestination`. */
+export type VerifyTransferDestinationBody = Readonly<Record<string, never>>
+
+/** Body of `confirmTransferDestination`. */
+export type ConfirmTransferDestinationBody = {
+  readonly code: string
 }
 
 /** Body of `createWebhook`. */
@@ -1865,6 +3358,50 @@ export type RedeliverEventBody = {
   readonly endpointId?: string | undefined
 }
 
+/** Query of `listKnowledgeBases`. */
+export type ListKnowledgeBasesQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `createKnowledgeBase`. */
+export type CreateKnowledgeBaseBody = {
+  readonly name: string
+  readonly description?: string | null | undefined
+}
+
+/** Body of `updateKnowledgeBase`. */
+export type UpdateKnowledgeBaseBody = {
+  readonly name?: string | undefined
+  readonly description?: string | null | undefined
+  readonly agentIds?: readonly (string)[] | undefined
+}
+
+/** Query of `listKnowledgeDocuments`. */
+export type ListKnowledgeDocumentsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `createKnowledgeUpload`. */
+export type CreateKnowledgeUploadBody = {
+  readonly fileName: string
+  readonly contentType: "application/pdf" | "text/plain" | "text/markdown" | "text/html" | "text/csv" | "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+  readonly bytes: number
+}
+
+/** Query of `listKnowledgeBuilds`. */
+export type ListKnowledgeBuildsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Query of `searchKnowledgeBase`. */
+export type SearchKnowledgeBaseQuery = {
+  readonly query: string
+  readonly limit?: number | undefined
+}
+
 /** Query of `readWalletUsage`. */
 export type ReadWalletUsageQuery = {
   readonly period?: "7d" | "30d" | "all" | undefined
@@ -1880,6 +3417,22 @@ export type ListLedgerQuery = {
 /** Body of `updateWalletSettings`. */
 export type UpdateWalletSettingsBody = {
   readonly thresholdPaise: number
+}
+
+/** Body of `createTopup`. */
+export type CreateTopupBody = {
+  readonly amountPaise: number
+}
+
+/** Body of `receivePaymentEvent`. */
+export type ReceivePaymentEventBody = unknown
+
+/** Query of `listInvoices`. */
+export type ListInvoicesQuery = {
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
 }
 
 /** Body of `updateOrganization`. */
@@ -2076,6 +3629,71 @@ export type SetWalletHoldBody = {
   readonly reason: string
 }
 
+/** Query of `listSipAccessRequests`. */
+export type ListSipAccessRequestsQuery = {
+  readonly status?: "pending" | "approved" | "rejected" | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `decideSipAccessRequest`. */
+export type DecideSipAccessRequestBody = {
+  readonly decision: "approved" | "rejected"
+  /** Reason of the change. Recorded in the audit log. */
+  readonly reason: string
+}
+
+/** Body of `approveSipTrunk`. */
+export type ApproveSipTrunkBody = {
+  /** Reason of the change. Recorded in the audit log. */
+  readonly reason: string
+}
+
+/** Body of `disableSipTrunk`. */
+export type DisableSipTrunkBody = {
+  /** Reason of the change. Recorded in the audit log. */
+  readonly reason: string
+}
+
+/** Body of `enableSipTrunk`. */
+export type EnableSipTrunkBody = {
+  /** Reason of the change. Recorded in the audit log. */
+  readonly reason: string
+}
+
+/** Body of `setSipTrunkRights`. */
+export type SetSipTrunkRightsBody = {
+  readonly allowOrigination: boolean
+  /** Reason of the change. Recorded in the audit log. */
+  readonly reason: string
+}
+
+/** Query of `listPaymentExceptions`. */
+export type ListPaymentExceptionsQuery = {
+  readonly resolved?: "true" | "false" | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `resolvePaymentException`. */
+export type ResolvePaymentExceptionBody = {
+  readonly resolution: "refund" | "dismiss"
+  /** Reason of the change. Recorded in the audit log. */
+  readonly reason: string
+}
+
+/** Query of `importDndScrub`. */
+export type ImportDndScrubQuery = {
+  readonly scrubbedAt: string
+  readonly validUntil?: string | undefined
+}
+
+/** Query of `listDndScrubs`. */
+export type ListDndScrubsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
 /** Body of `createSandboxInboundCall`. */
 export type CreateSandboxInboundCallBody = {
   readonly numberId: string
@@ -2103,6 +3721,7 @@ export type EventData = {
       /** The transfer attempt of this event, which may differ from the latest attempt of the call. */
       readonly transfer: {
         readonly id: string
+        /** 1 or 2. */
         readonly attempt: number
         readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
         readonly mode: Open<"blind" | "screened" | "consult">
@@ -2115,6 +3734,7 @@ export type EventData = {
           readonly label: string
         }
         readonly requestedAt: string
+        /** When the person took the call, on attempts with a briefing. */
         readonly acceptedAt: string | null
         readonly answeredAt: string | null
         readonly bridgedAt: string | null
@@ -2129,6 +3749,7 @@ export type EventData = {
       /** The transfer attempt of this event, which may differ from the latest attempt of the call. */
       readonly transfer: {
         readonly id: string
+        /** 1 or 2. */
         readonly attempt: number
         readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
         readonly mode: Open<"blind" | "screened" | "consult">
@@ -2141,6 +3762,7 @@ export type EventData = {
           readonly label: string
         }
         readonly requestedAt: string
+        /** When the person took the call, on attempts with a briefing. */
         readonly acceptedAt: string | null
         readonly answeredAt: string | null
         readonly bridgedAt: string | null
@@ -2155,6 +3777,7 @@ export type EventData = {
       /** The transfer attempt of this event, which may differ from the latest attempt of the call. */
       readonly transfer: {
         readonly id: string
+        /** 1 or 2. */
         readonly attempt: number
         readonly status: Open<"accepted" | "ringing" | "answered" | "bridged" | "completed" | "missed" | "declined" | "failed" | "canceled">
         readonly mode: Open<"blind" | "screened" | "consult">
@@ -2167,6 +3790,7 @@ export type EventData = {
           readonly label: string
         }
         readonly requestedAt: string
+        /** When the person took the call, on attempts with a briefing. */
         readonly acceptedAt: string | null
         readonly answeredAt: string | null
         readonly bridgedAt: string | null
@@ -2189,6 +3813,8 @@ export type EventData = {
           readonly id: string | null
           readonly name: string | null
         }
+        /** Version that every call uses. Null until launch. */
+        readonly agentVersion: number | null
         readonly number: {
           readonly id: string | null
           readonly e164: string | null
@@ -2200,6 +3826,7 @@ export type EventData = {
           readonly maxConcurrent: number
         }
         readonly retries: {
+          /** Most dials per recipient. */
           readonly attempts: number
           readonly backoff: Open<"linear" | "exponential">
           readonly intervalMinutes: number
@@ -2217,10 +3844,15 @@ export type EventData = {
         }
         readonly progress: {
           readonly total: number
+          /** Recipients that were dialled at least once. */
           readonly dialed: number
           readonly connected: number
           readonly excluded: number
+          /** Recipients that are not dialled any more, excluded ones included. */
+          readonly settled: number
           readonly spentPaise: number
+          /** Answered calls on which the agent was not heard within 2 seconds. */
+          readonly lateAgentSound: number
         }
         readonly preflight: {
           readonly callable: number
@@ -2234,7 +3866,15 @@ export type EventData = {
             readonly low: number
             readonly high: number
           }
+          /** When the last recipient settles if the campaign starts now or at startsAt. Null if that takes more than a year. */
+          readonly estimatedFinish: {
+            readonly low: string | null
+            readonly likely: string | null
+            readonly high: string | null
+          }
+          /** Number of recipients that cannot be called, by reason. */
           readonly excluded: Readonly<Record<string, number>>
+          /** The first 100 numbers by reason. */
           readonly excludedE164s: Readonly<Record<string, readonly (string)[]>>
           readonly total: number
           readonly walletBalancePaise: number
@@ -2259,6 +3899,8 @@ export type EventData = {
           readonly id: string | null
           readonly name: string | null
         }
+        /** Version that every call uses. Null until launch. */
+        readonly agentVersion: number | null
         readonly number: {
           readonly id: string | null
           readonly e164: string | null
@@ -2270,6 +3912,7 @@ export type EventData = {
           readonly maxConcurrent: number
         }
         readonly retries: {
+          /** Most dials per recipient. */
           readonly attempts: number
           readonly backoff: Open<"linear" | "exponential">
           readonly intervalMinutes: number
@@ -2287,10 +3930,15 @@ export type EventData = {
         }
         readonly progress: {
           readonly total: number
+          /** Recipients that were dialled at least once. */
           readonly dialed: number
           readonly connected: number
           readonly excluded: number
+          /** Recipients that are not dialled any more, excluded ones included. */
+          readonly settled: number
           readonly spentPaise: number
+          /** Answered calls on which the agent was not heard within 2 seconds. */
+          readonly lateAgentSound: number
         }
         readonly preflight: {
           readonly callable: number
@@ -2304,7 +3952,15 @@ export type EventData = {
             readonly low: number
             readonly high: number
           }
+          /** When the last recipient settles if the campaign starts now or at startsAt. Null if that takes more than a year. */
+          readonly estimatedFinish: {
+            readonly low: string | null
+            readonly likely: string | null
+            readonly high: string | null
+          }
+          /** Number of recipients that cannot be called, by reason. */
           readonly excluded: Readonly<Record<string, number>>
+          /** The first 100 numbers by reason. */
           readonly excludedE164s: Readonly<Record<string, readonly (string)[]>>
           readonly total: number
           readonly walletBalancePaise: number
@@ -2348,10 +4004,10 @@ export type EventData = {
       readonly number: Number
     }
   "knowledge.build.completed": {
-      /** The knowledge base as its GET operation returns it. */
       readonly knowledgeBase: {
         readonly id: string
         readonly name: string
+        /** For people. The agent does not read it. */
         readonly description: string | null
         readonly status: Open<"empty" | "processing" | "ready" | "error">
         readonly deliveryMode: Open<"inline" | "search" | "pending">
@@ -2370,6 +4026,8 @@ export type EventData = {
         readonly status: Open<"processing" | "completed" | "failed">
         readonly error: string | null
         readonly documents: number
+        /** Documents that are read, or that cannot be read. */
+        readonly documentsDone: number
         readonly chunkCount: number | null
         readonly compiledTokens: number | null
         readonly startedAt: string
@@ -2377,10 +4035,10 @@ export type EventData = {
       }
     }
   "knowledge.build.failed": {
-      /** The knowledge base as its GET operation returns it. */
       readonly knowledgeBase: {
         readonly id: string
         readonly name: string
+        /** For people. The agent does not read it. */
         readonly description: string | null
         readonly status: Open<"empty" | "processing" | "ready" | "error">
         readonly deliveryMode: Open<"inline" | "search" | "pending">
@@ -2399,6 +4057,8 @@ export type EventData = {
         readonly status: Open<"processing" | "completed" | "failed">
         readonly error: string | null
         readonly documents: number
+        /** Documents that are read, or that cannot be read. */
+        readonly documentsDone: number
         readonly chunkCount: number | null
         readonly compiledTokens: number | null
         readonly startedAt: string
