@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { Actor } from '../api/actor.js'
 import type { AuditFields } from '../api/audit.js'
 import { audited } from '../api/audited.js'
-import type { Actor } from '../api/operation.js'
 import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import { patchBody } from '../base/schemas.js'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Actor } from '../api/operation.js'
+import type { Actor } from '../api/actor.js'
 import { refuse } from '../api/problem.js'
 import { idParam, openEnum, Timestamp, timestamp } from '../base/schemas.js'
 import type { Db, Trx } from '../db/database.js'

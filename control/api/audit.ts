@@ -2,7 +2,7 @@ import { newId } from '../../media/base/ids.js'
 import { canonicalJson, type Json } from '../base/canonical-json.js'
 import type { Db, Trx } from '../db/database.js'
 import type { AuditEntryRow } from '../db/tables/organization.js'
-import type { AnyActor } from './operation.js'
+import type { AnyActor } from './actor.js'
 import { newestFirst, type Page, type PageRequest } from './pagination.js'
 
 /** Fields of an object in the audit log. They never contain secrets, not even encrypted ones. */

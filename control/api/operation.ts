@@ -1,318 +1,26 @@
-import type { Readable } from 'node:stream'
 import type { z } from 'zod'
-import { type CsvColumn, encodeCsv } from '../base/csv.js'
+import { encodeCsv } from '../base/csv.js'
 import type { AddressPurpose } from '../base/signed-address.js'
 import type { Role } from '../db/tables/identity.js'
-import type { ByteRange } from '../objects/object-store.js'
-import type { Download, Upload, UploadRule } from './content.js'
+import type { AddressActor, AnyActor, Audience, Environment, Scope, SignedActor } from './actor.js'
+import type { UploadRule } from './content.js'
 import type { Deps } from './deps.js'
-import type { Page, PageRequest } from './pagination.js'
-import { type ErrorCode, isRefusal, type Refusal } from './problem.js'
+import type {
+  CsvSpec,
+  DownloadSpec,
+  FileSpec,
+  ListSpec,
+  Method,
+  ObjectReplySpec,
+  OperationBase,
+  OperationSpec,
+  PageSpec,
+  TextSpec,
+  UploadSpec,
+} from './operation-spec.js'
+import type { PageRequest } from './pagination.js'
+import { type ErrorCode, isRefusal } from './problem.js'
 import type { SchemeOf, SignatureScheme } from './signature-scheme.js'
-
-export type Environment = 'test' | 'live'
-/** Each scope includes the previous ones. */
-export type Scope = 'read' | 'write' | 'admin'
-
-/**
- * Audience of an operation. `key`: an API key, or a session whose role has the scope. `session`: a
- * signed-in member of an organization. `account`: any signed-in user, including staff. `staff`: signed-in
- * staff of the service. `signed`: another service, by its signature. `address`: whoever has the signed
- * address. `operator`: the operator of this installation, by token. `public`: everyone.
- */
-export type Audience = 'key' | 'session' | 'account' | 'staff' | 'signed' | 'address' | 'operator' | 'public'
-
-/** An API key. All data it accesses belongs to its organization and environment. */
-export interface KeyActor {
-  readonly kind: 'key'
-  readonly keyId: string
-  readonly organizationId: string
-  readonly environment: Environment
-  /** Effective scopes: the scopes of the key, limited by the current role of its creator. */
-  readonly scopes: readonly Scope[]
-}
-
-/** A signed-in user who acts for one organization in one environment. */
-export interface SessionActor {
-  readonly kind: 'session'
-  readonly sessionId: string
-  readonly userId: string
-  readonly organizationId: string
-  readonly environment: Environment
-  readonly role: Role
-  /** Scopes that the role has. */
-  readonly scopes: readonly Scope[]
-}
-
-/** A signed-in user, independent of organizations. */
-export interface AccountActor {
-  readonly kind: 'account'
-  readonly sessionId: string
-  /** Latest end of the session (Unix ms). */
-  readonly sessionEndsAt: number
-  readonly userId: string
-  readonly staff: boolean
-}
-
-/** A signed-in member of the staff of the service. */
-export interface StaffActor {
-  readonly kind: 'staff'
-  readonly sessionId: string
-  readonly userId: string
-}
-
-/** Another service, identified by its signature. */
-export interface SignedActor {
-  readonly kind: 'signed'
-  /** True for a request that was accepted before. Only schemes that pass repetitions set it. */
-  readonly repeated: boolean
-}
-
-/** A signed address. Its holder may do one thing until the address expires. */
-export interface AddressActor {
-  readonly kind: 'address'
-  /** What the address was made for, for example the id of an upload. */
-  readonly subject: string
-  /** Unix ms. */
-  readonly expiresAt: number
-}
-
-/** A caller that acts for an organization. */
-export type Actor = KeyActor | SessionActor
-/** A caller with a name for the audit log. */
-export type AnyActor = Actor | AccountActor | StaffActor
-
-interface Actors {
-  readonly key: Actor
-  readonly session: SessionActor
-  readonly account: AccountActor
-  readonly staff: StaffActor
-  readonly signed: SignedActor
-  readonly address: AddressActor
-  readonly operator: null
-  readonly public: null
-}
-
-export type ActorOf<A extends Audience> = Actors[A]
-
-export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
-
-/** Input of a handler. Handlers have no access to the HTTP request and response. */
-export interface Input<P, Q, B, A extends Audience> {
-  readonly params: P
-  readonly query: Q
-  readonly body: B
-  readonly actor: ActorOf<A>
-  readonly deps: Deps
-  readonly requestId: string
-  /**
-   * Id that is the same for every retry of the same request, even after a crash. Store it under a unique
-   * key with the change, and return the existing resource if it is there already. Null without an
-   * `Idempotency-Key` header.
-   */
-  readonly idempotencyId: string | null
-  /** Returns the value of a cookie of the request, or null. */
-  readonly cookie: (name: string) => string | null
-}
-
-export type ListInput<P, Q, A extends Audience> = Input<P, Q, undefined, A> & { readonly page: PageRequest }
-
-/** A file to send. The server handles byte ranges and conditional requests. */
-export interface FileReply {
-  readonly bytes: number
-  /** Names the content, for example its hash. Without quotes. */
-  readonly version: string
-  /** Unix ms. */
-  readonly modifiedAt: number
-  readonly contentType: string
-  /** File name suggested to the client. */
-  readonly fileName: string
-  /** Opens the file, or an inclusive range within it. */
-  open(range?: ByteRange): Promise<Readable | Refusal>
-}
-
-const headed = Symbol('headed')
-
-/** A result with additional response headers, for example cookies, and with entries of `meta.warnings`. */
-export interface ResultWithHeaders<T> {
-  readonly [headed]: true
-  readonly value: T
-  readonly headers: ResponseHeaders
-  readonly warnings: readonly unknown[]
-}
-
-export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>
-
-/** Adds response headers to a result. They are not repeated when an idempotent response is replayed. */
-export function withHeaders<T>(value: T, headers: ResponseHeaders): ResultWithHeaders<T> {
-  return { [headed]: true, value, headers, warnings: [] }
-}
-
-/** Adds entries of `meta.warnings` to a result: what is missing from it, and why. */
-export function withWarnings<T>(value: T, warnings: readonly unknown[]): ResultWithHeaders<T> {
-  return { [headed]: true, value, headers: {}, warnings }
-}
-
-export function hasOwnHeaders(outcome: unknown): outcome is ResultWithHeaders<unknown> {
-  return typeof outcome === 'object' && outcome !== null && headed in outcome
-}
-
-/** A result that is JSON text already. It is sent without a check against the result schema. */
-export class JsonText {
-  constructor(readonly text: string) {}
-}
-
-type Outcome<T> = T | JsonText | ResultWithHeaders<T | JsonText> | Refusal
-type Answer<T> = Outcome<T> | Promise<Outcome<T>>
-
-interface Base<P extends z.ZodObject, A extends Audience> {
-  /** OpenAPI operationId; unique. */
-  readonly id: string
-  /** Path with `:name` parameters. */
-  readonly path: `/v1/${string}`
-  readonly tag: string
-  /** Imperative, without a full stop, at most 60 characters. */
-  readonly summary: string
-  /** Details that do not fit the summary; full sentences. */
-  readonly description?: string
-  readonly audience: A
-  /** Minimum scope. Required for audience `key`. */
-  readonly scope?: Scope
-  /**
-   * Roles that may call an operation of audience `session`. Default: all. Other roles get 403 `forbidden`.
-   */
-  readonly roles?: readonly Role[]
-  /**
-   * Environment of the keys that may call. Others get 403 `forbidden`. Operations that need a live key are
-   * open to sessions in both environments.
-   */
-  readonly environment?: Environment
-  /** Requests per minute and address for audience `public`. More get 429. */
-  readonly perMinute?: number
-  /**
-   * Required for audience `signed`: the scheme of the service itself, or a function for senders with schemes of
-   * their own. An unknown sender gets 404.
-   */
-  readonly signature?: SignatureScheme | SchemeOf
-  /** Required for audience `address`. The path then has the parameter `token`. */
-  readonly address?: AddressPurpose
-  /**
-   * One entry per `:name` of the path. An invalid `idParam` results in 404, any other invalid value in 400.
-   */
-  readonly params?: P
-  /** Error codes that the handler returns. Codes of the common checks need not be listed. */
-  readonly fails: readonly ErrorCode[]
-}
-
-interface ObjectReplySpec<
-  P extends z.ZodObject,
-  Q extends z.ZodObject,
-  R extends z.ZodType,
-  A extends Audience,
-> extends Base<P, A> {
-  readonly method: Method
-  /** Unknown parameters are always rejected. Values are strings. */
-  readonly query?: Q
-  /** Object inside `{ data }`, parsed before it is sent. Missing only with status 204. */
-  readonly result?: R
-  readonly status: 200 | 201 | 202 | 204
-  /** The result is the whole body, without `{ data }`. */
-  readonly bare?: true
-  readonly idempotent?: 'accepted' | 'required'
-  /** Schema of an entry of `meta.warnings`, for `withWarnings`. Only for results inside `{ data }`. */
-  readonly warning?: z.ZodType
-}
-
-export interface OperationSpec<
-  P extends z.ZodObject,
-  Q extends z.ZodObject,
-  B extends z.ZodType,
-  R extends z.ZodType,
-  A extends Audience,
-> extends ObjectReplySpec<P, Q, R, A> {
-  /** Use `z.strictObject` at every level, so that unknown fields are errors. */
-  readonly body?: B
-  readonly limits?: { readonly bodyBytes: number }
-  run(
-    input: Input<z.output<P>, z.output<Q>, z.output<B>, A>,
-  ): Answer<R extends z.ZodUndefined ? void : z.input<R>>
-}
-
-export interface UploadSpec<
-  P extends z.ZodObject,
-  Q extends z.ZodObject,
-  R extends z.ZodType,
-  A extends Audience,
-> extends ObjectReplySpec<P, Q, R, A>,
-    UploadRule {
-  run(input: Input<z.output<P>, z.output<Q>, Upload, A>): Answer<R extends z.ZodUndefined ? void : z.input<R>>
-}
-
-export interface ListSpec<
-  P extends z.ZodObject,
-  Q extends z.ZodObject,
-  R extends z.ZodType,
-  A extends Audience,
-> extends Base<P, A> {
-  /** Filters. `limit` and `cursor` are added unless `paged` is false. */
-  readonly query?: Q
-  /** Schema of one item. */
-  readonly result: R
-  /** Page size if the client sets none. Default: 25. */
-  readonly defaultLimit?: number
-  /** False for short lists that always fit on one page. */
-  readonly paged?: false
-  /** Schema of an entry of `meta.warnings`, for `withWarnings`. */
-  readonly warning?: z.ZodType
-  run(input: ListInput<z.output<P>, z.output<Q>, A>): Answer<Page<z.input<R>>>
-}
-
-export interface FileSpec<P extends z.ZodObject, A extends Audience> extends Base<P, A> {
-  /** Media type for the OpenAPI description, for example `audio/wav`. */
-  readonly contentType: string
-  run(input: Input<z.output<P>, Record<string, never>, undefined, A>): Answer<FileReply>
-}
-
-export interface DownloadSpec<P extends z.ZodObject, Q extends z.ZodObject, A extends Audience>
-  extends Base<P, A> {
-  /** Unknown parameters are always rejected. Values are strings. */
-  readonly query?: Q
-  readonly contentType: string
-  run(input: Input<z.output<P>, z.output<Q>, undefined, A>): Download | Refusal | Promise<Download | Refusal>
-}
-
-export interface CsvSpec<Row, P extends z.ZodObject, Q extends z.ZodObject, A extends Audience>
-  extends Base<P, A> {
-  /** Unknown parameters are always rejected. Values are strings. */
-  readonly query?: Q
-  readonly columns: readonly CsvColumn<Row>[]
-  /** File name suggested to the client. */
-  readonly fileName: string
-  /** Returns the rows in batches. The next batch is read when the client has taken the previous one. */
-  run(input: Input<z.output<P>, z.output<Q>, undefined, A>): Batches<Row> | Promise<Batches<Row>>
-}
-
-type Batches<Row> = AsyncIterable<readonly Row[]> | Refusal
-
-export interface PageSpec<
-  P extends z.ZodObject,
-  Q extends z.ZodObject,
-  R extends z.ZodType,
-  A extends Audience,
-> extends Base<P, A> {
-  /** Unknown parameters are always rejected. Values are strings. */
-  readonly query?: Q
-  /** Object inside `{ data }` for clients that prefer JSON, parsed before it is sent. */
-  readonly result: R
-  /** Returns the whole HTML document. It escapes every text. */
-  html(result: z.output<R>): string
-  run(input: Input<z.output<P>, z.output<Q>, undefined, A>): Answer<z.input<R>>
-}
-
-export interface TextSpec<P extends z.ZodObject, A extends Audience> extends Base<P, A> {
-  readonly contentType: string
-  run(input: Input<z.output<P>, Record<string, never>, undefined, A>): Answer<string>
-}
 
 /** An operation without its type parameters, used for routing, checks and the OpenAPI description. */
 export interface Operation {
@@ -511,7 +219,7 @@ export function pageOperation<
 
 /** Returns the common part of GET operations that return one thing. */
 function plainGet<P extends z.ZodObject, A extends Audience>(
-  spec: Base<P, A> & { readonly contentType: string },
+  spec: OperationBase<P, A> & { readonly contentType: string },
   query: z.ZodObject | null,
 ): Omit<Operation, 'reply' | 'run'> {
   return {
@@ -529,7 +237,7 @@ function plainGet<P extends z.ZodObject, A extends Audience>(
   }
 }
 
-function erase<P extends z.ZodObject, A extends Audience>(spec: Base<P, A>) {
+function erase<P extends z.ZodObject, A extends Audience>(spec: OperationBase<P, A>) {
   return {
     id: spec.id,
     path: spec.path,

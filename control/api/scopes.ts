@@ -1,5 +1,5 @@
 import type { Role } from '../db/tables/identity.js'
-import type { Scope } from './operation.js'
+import type { Scope } from './actor.js'
 import { type Refusal, refuse } from './problem.js'
 
 /** Scopes, lowest first. Each scope implies the ones before it. */

@@ -1,6 +1,7 @@
+import type { Actor } from '../api/actor.js'
 import { audited } from '../api/audited.js'
-import type { Actor, Input } from '../api/operation.js'
 import { operation } from '../api/operation.js'
+import type { Input } from '../api/operation-spec.js'
 import { refuse } from '../api/problem.js'
 import type { CampaignStatus } from '../db/tables/campaigns.js'
 import { changeCampaign, findCampaign } from './store.js'

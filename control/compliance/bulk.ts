@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Actor } from '../api/operation.js'
+import type { Actor } from '../api/actor.js'
 import type { Author } from './suppression-store.js'
 
 /** Indian numbers of 10 digits, and of 11 in the series 1800 and 1860. */

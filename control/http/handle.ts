@@ -1,15 +1,11 @@
 import { errorText } from '../../media/base/errors.js'
 import { readCookie } from '../access/sessions/cookies.js'
+import type { Actor } from '../api/actor.js'
 import { type Download, RefusedBody } from '../api/content.js'
 import type { Deps } from '../api/deps.js'
-import {
-  type Actor,
-  type ErasedInput,
-  type FileReply,
-  hasOwnHeaders,
-  type Operation,
-} from '../api/operation.js'
+import type { ErasedInput, Operation } from '../api/operation.js'
 import { type ErrorCode, isRefusal } from '../api/problem.js'
+import { type FileReply, hasOwnHeaders } from '../api/reply.js'
 import { type AdmissionDeps, type Admitted, admit } from './admit.js'
 import type { Exchange } from './exchange.js'
 import { fingerprint, type IdempotencyStore, isFinalStatus } from './idempotency.js'

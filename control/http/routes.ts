@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
-import type { Method, Operation } from '../api/operation.js'
+import type { Operation } from '../api/operation.js'
+import type { Method } from '../api/operation-spec.js'
 import { integerParam } from '../base/schemas.js'
 
 /** An operation and the schemas derived from it. */

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import type { Request } from 'express'
-import type { FileReply } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
+import type { FileReply } from '../api/reply.js'
 import type { Exchange } from './exchange.js'
 import { sendRefusal } from './reply.js'
 

@@ -1,6 +1,6 @@
+import type { Actor } from '../api/actor.js'
 import { audited } from '../api/audited.js'
 import type { Deps } from '../api/deps.js'
-import type { Actor } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import type { Carrier, CarrierFailure, Offer } from '../carriers/carrier.js'
 import { totalPaise } from '../carriers/directory.js'

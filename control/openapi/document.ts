@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import type { Audience, Operation } from '../api/operation.js'
+import type { Audience } from '../api/actor.js'
+import type { Operation } from '../api/operation.js'
 import { type ErrorCode, PROBLEMS } from '../api/problem.js'
 import { pathParameters, querySchema } from '../http/routes.js'
 import { bodyExample, exampleOf } from './document-examples.js'

@@ -18,9 +18,9 @@ import {
   operation,
   pageOperation,
   uploadOperation,
-  withWarnings,
 } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
+import { withWarnings } from '../api/reply.js'
 import { constantTimeEqual } from '../base/crypto.js'
 import { writeAddressToken } from '../base/signed-address.js'
 import { setRequestLimit } from '../limits/rate-limit-store.js'

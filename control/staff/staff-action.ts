@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { StaffActor } from '../api/actor.js'
 import { type AuditFields, recordAudit } from '../api/audit.js'
 import type { Deps } from '../api/deps.js'
-import type { StaffActor } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import type { Trx } from '../db/database.js'
 import { queueMailToAdmins } from '../mail/outbox.js'

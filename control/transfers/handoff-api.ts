@@ -1,6 +1,7 @@
 import { z } from 'zod'
-import { pageOperation, withHeaders } from '../api/operation.js'
+import { pageOperation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
+import { withHeaders } from '../api/reply.js'
 import { openEnum, Timestamp, timestamp } from '../base/schemas.js'
 import { listSegments } from '../calls/store.js'
 import { HANDOFF_POLICY, handoffHtml } from './handoff-html.js'

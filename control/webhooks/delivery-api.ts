@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import type { Actor } from '../api/actor.js'
 import type { Deps } from '../api/deps.js'
-import { type Actor, listOperation, type Operation, operation } from '../api/operation.js'
+import { listOperation, type Operation, operation } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import type { WebhookDeliveryRow } from '../db/tables/webhooks.js'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../media/base/clock.js'
 import { newId } from '../../../media/base/ids.js'
-import type { Environment, Scope } from '../../api/operation.js'
+import type { Environment, Scope } from '../../api/actor.js'
 import { randomBase62 } from '../../base/crypto.js'
 import type { PasswordHasher } from '../../base/passwords.js'
 import type { RootKey } from '../../base/root-key.js'

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../media/base/clock.js'
 import { newId } from '../../../media/base/ids.js'
-import type { Environment, KeyActor, Scope } from '../../api/operation.js'
+import type { Environment, KeyActor, Scope } from '../../api/actor.js'
 import { type Refusal, refuse } from '../../api/problem.js'
 import { effectiveScopes, expandScopes, parseScopes } from '../../api/scopes.js'
 import { constantTimeEqual } from '../../base/crypto.js'

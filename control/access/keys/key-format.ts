@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import type { Environment } from '../../api/operation.js'
+import type { Environment } from '../../api/actor.js'
 import { base62, constantTimeEqual, randomBase62 } from '../../base/crypto.js'
 
 const RANDOM_LENGTH = 32

@@ -1,4 +1,4 @@
-import type { Environment, Scope } from '../../api/operation.js'
+import type { Environment, Scope } from '../../api/actor.js'
 import { newestFirst, type Page, type PageRequest } from '../../api/pagination.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { ApiKeyRow } from '../../db/tables/identity.js'

@@ -1,4 +1,4 @@
-import type { ResponseHeaders } from '../../api/operation.js'
+import type { ResponseHeaders } from '../../api/reply.js'
 import { DEVICE_LIFE_MS } from './known-device.js'
 import { SESSION_LIFE_MS } from './sessions.js'
 

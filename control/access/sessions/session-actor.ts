@@ -1,4 +1,4 @@
-import type { AccountActor, Audience, SessionActor, StaffActor } from '../../api/operation.js'
+import type { AccountActor, Audience, SessionActor, StaffActor } from '../../api/actor.js'
 import { type Refusal, refuse } from '../../api/problem.js'
 import { roleScopes } from '../../api/scopes.js'
 import { constantTimeEqual } from '../../base/crypto.js'

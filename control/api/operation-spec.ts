@@ -1,0 +1,182 @@
+import type { z } from 'zod'
+import type { CsvColumn } from '../base/csv.js'
+import type { AddressPurpose } from '../base/signed-address.js'
+import type { Role } from '../db/tables/identity.js'
+import type { ActorOf, Audience, Environment, Scope } from './actor.js'
+import type { Download, Upload, UploadRule } from './content.js'
+import type { Deps } from './deps.js'
+import type { Page, PageRequest } from './pagination.js'
+import type { ErrorCode, Refusal } from './problem.js'
+import type { Answer, FileReply } from './reply.js'
+import type { SchemeOf, SignatureScheme } from './signature-scheme.js'
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+
+/** Input of a handler. Handlers have no access to the HTTP request and response. */
+export interface Input<P, Q, B, A extends Audience> {
+  readonly params: P
+  readonly query: Q
+  readonly body: B
+  readonly actor: ActorOf<A>
+  readonly deps: Deps
+  readonly requestId: string
+  /**
+   * Id that is the same for every retry of the same request, even after a crash. Store it under a unique
+   * key with the change, and return the existing resource if it is there already. Null without an
+   * `Idempotency-Key` header.
+   */
+  readonly idempotencyId: string | null
+  /** Returns the value of a cookie of the request, or null. */
+  readonly cookie: (name: string) => string | null
+}
+
+export type ListInput<P, Q, A extends Audience> = Input<P, Q, undefined, A> & { readonly page: PageRequest }
+
+export interface OperationBase<P extends z.ZodObject, A extends Audience> {
+  /** OpenAPI operationId; unique. */
+  readonly id: string
+  /** Path with `:name` parameters. */
+  readonly path: `/v1/${string}`
+  readonly tag: string
+  /** Imperative, without a full stop, at most 60 characters. */
+  readonly summary: string
+  /** Details that do not fit the summary; full sentences. */
+  readonly description?: string
+  readonly audience: A
+  /** Minimum scope. Required for audience `key`. */
+  readonly scope?: Scope
+  /**
+   * Roles that may call an operation of audience `session`. Default: all. Other roles get 403 `forbidden`.
+   */
+  readonly roles?: readonly Role[]
+  /**
+   * Environment of the keys that may call. Others get 403 `forbidden`. Operations that need a live key are
+   * open to sessions in both environments.
+   */
+  readonly environment?: Environment
+  /** Requests per minute and address for audience `public`. More get 429. */
+  readonly perMinute?: number
+  /**
+   * Required for audience `signed`: the scheme of the service itself, or a function for senders with schemes of
+   * their own. An unknown sender gets 404.
+   */
+  readonly signature?: SignatureScheme | SchemeOf
+  /** Required for audience `address`. The path then has the parameter `token`. */
+  readonly address?: AddressPurpose
+  /**
+   * One entry per `:name` of the path. An invalid `idParam` results in 404, any other invalid value in 400.
+   */
+  readonly params?: P
+  /** Error codes that the handler returns. Codes of the common checks need not be listed. */
+  readonly fails: readonly ErrorCode[]
+}
+
+export interface ObjectReplySpec<
+  P extends z.ZodObject,
+  Q extends z.ZodObject,
+  R extends z.ZodType,
+  A extends Audience,
+> extends OperationBase<P, A> {
+  readonly method: Method
+  /** Unknown parameters are always rejected. Values are strings. */
+  readonly query?: Q
+  /** Object inside `{ data }`, parsed before it is sent. Missing only with status 204. */
+  readonly result?: R
+  readonly status: 200 | 201 | 202 | 204
+  /** The result is the whole body, without `{ data }`. */
+  readonly bare?: true
+  readonly idempotent?: 'accepted' | 'required'
+  /** Schema of an entry of `meta.warnings`, for `withWarnings`. Only for results inside `{ data }`. */
+  readonly warning?: z.ZodType
+}
+
+export interface OperationSpec<
+  P extends z.ZodObject,
+  Q extends z.ZodObject,
+  B extends z.ZodType,
+  R extends z.ZodType,
+  A extends Audience,
+> extends ObjectReplySpec<P, Q, R, A> {
+  /** Use `z.strictObject` at every level, so that unknown fields are errors. */
+  readonly body?: B
+  readonly limits?: { readonly bodyBytes: number }
+  run(
+    input: Input<z.output<P>, z.output<Q>, z.output<B>, A>,
+  ): Answer<R extends z.ZodUndefined ? void : z.input<R>>
+}
+
+export interface UploadSpec<
+  P extends z.ZodObject,
+  Q extends z.ZodObject,
+  R extends z.ZodType,
+  A extends Audience,
+> extends ObjectReplySpec<P, Q, R, A>,
+    UploadRule {
+  run(input: Input<z.output<P>, z.output<Q>, Upload, A>): Answer<R extends z.ZodUndefined ? void : z.input<R>>
+}
+
+export interface ListSpec<
+  P extends z.ZodObject,
+  Q extends z.ZodObject,
+  R extends z.ZodType,
+  A extends Audience,
+> extends OperationBase<P, A> {
+  /** Filters. `limit` and `cursor` are added unless `paged` is false. */
+  readonly query?: Q
+  /** Schema of one item. */
+  readonly result: R
+  /** Page size if the client sets none. Default: 25. */
+  readonly defaultLimit?: number
+  /** False for short lists that always fit on one page. */
+  readonly paged?: false
+  /** Schema of an entry of `meta.warnings`, for `withWarnings`. */
+  readonly warning?: z.ZodType
+  run(input: ListInput<z.output<P>, z.output<Q>, A>): Answer<Page<z.input<R>>>
+}
+
+export interface FileSpec<P extends z.ZodObject, A extends Audience> extends OperationBase<P, A> {
+  /** Media type for the OpenAPI description, for example `audio/wav`. */
+  readonly contentType: string
+  run(input: Input<z.output<P>, Record<string, never>, undefined, A>): Answer<FileReply>
+}
+
+export interface DownloadSpec<P extends z.ZodObject, Q extends z.ZodObject, A extends Audience>
+  extends OperationBase<P, A> {
+  /** Unknown parameters are always rejected. Values are strings. */
+  readonly query?: Q
+  readonly contentType: string
+  run(input: Input<z.output<P>, z.output<Q>, undefined, A>): Download | Refusal | Promise<Download | Refusal>
+}
+
+export interface CsvSpec<Row, P extends z.ZodObject, Q extends z.ZodObject, A extends Audience>
+  extends OperationBase<P, A> {
+  /** Unknown parameters are always rejected. Values are strings. */
+  readonly query?: Q
+  readonly columns: readonly CsvColumn<Row>[]
+  /** File name suggested to the client. */
+  readonly fileName: string
+  /** Returns the rows in batches. The next batch is read when the client has taken the previous one. */
+  run(input: Input<z.output<P>, z.output<Q>, undefined, A>): Batches<Row> | Promise<Batches<Row>>
+}
+
+type Batches<Row> = AsyncIterable<readonly Row[]> | Refusal
+
+export interface PageSpec<
+  P extends z.ZodObject,
+  Q extends z.ZodObject,
+  R extends z.ZodType,
+  A extends Audience,
+> extends OperationBase<P, A> {
+  /** Unknown parameters are always rejected. Values are strings. */
+  readonly query?: Q
+  /** Object inside `{ data }` for clients that prefer JSON, parsed before it is sent. */
+  readonly result: R
+  /** Returns the whole HTML document. It escapes every text. */
+  html(result: z.output<R>): string
+  run(input: Input<z.output<P>, z.output<Q>, undefined, A>): Answer<z.input<R>>
+}
+
+export interface TextSpec<P extends z.ZodObject, A extends Audience> extends OperationBase<P, A> {
+  readonly contentType: string
+  run(input: Input<z.output<P>, Record<string, never>, undefined, A>): Answer<string>
+}
