@@ -11,9 +11,10 @@ import {
   type RemoteMedia,
   type SessionEvent,
 } from '../../workers/channel/protocol.js'
-import { Call, callTimers } from './call.js'
+import { Call } from './call.js'
 import type { CallEvent } from './call-events.js'
 import type { CallDirection } from './call-machine.js'
+import { callTimers } from './call-options.js'
 import type { Ending } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import type { TransferHandler } from './ports.js'

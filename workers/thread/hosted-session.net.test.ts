@@ -19,7 +19,8 @@ import { RtpPorts } from '../../media/rtp/port.js'
 import { FrameClock, type FrameClockMember } from '../../media/session/frame-clock.js'
 import type { SessionEvent } from '../channel/protocol.js'
 import { DUPLICATE_WAIT_MS } from './dtmf-merger.js'
-import { HostedSession, type SessionHost } from './hosted-session.js'
+import { HostedSession } from './hosted-session.js'
+import type { SessionHost } from './session-host.js'
 import { openSoundLibrary } from './sound-library.js'
 
 /** The recogniser of each session: what it does with a frame, and how the test speaks through it. */

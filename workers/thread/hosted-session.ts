@@ -1,29 +1,14 @@
 import type { SpeakerScript, VoiceSpec } from '../../media/agent/agent-spec.js'
-import { Announcer } from '../../media/agent/announcer.js'
-import type { CircuitBreakers } from '../../media/agent/circuit-breaker.js'
+import type { Announcer } from '../../media/agent/announcer.js'
 import type { SayResult } from '../../media/agent/conversation/conversation.js'
-import { Persona } from '../../media/agent/persona.js'
-import { openAgent } from '../../media/agent/realtime/realtime-conversation.js'
-import type { PhraseCache } from '../../media/agent/tts/phrase-cache.js'
-import { announcerVoices } from '../../media/agent/tts/voices.js'
-import type { Announcement } from '../../media/agent/turn/turn-types.js'
-import type { Vendors } from '../../media/agent/vendor-ports.js'
-import type { Clock, Timer } from '../../media/base/clock.js'
+import type { Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { type Digit, type DtmfTiming, FRAME_MS } from '../../media/base/frame.js'
-import type { Log } from '../../media/base/log.js'
-import type { SafeResolver } from '../../media/base/public-address.js'
-import { BotEndpoint } from '../../media/byo/bot-endpoint.js'
 import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
-import type { DetectorEvent } from '../../media/detect/events.js'
-import type { RtpPorts } from '../../media/rtp/port.js'
 import type { RtpStats } from '../../media/rtp/stats.js'
-import type { CloseReason, Endpoint, EndpointId } from '../../media/session/endpoint.js'
-import { type FrameClock, type FrameClockMember, PHASE_MS } from '../../media/session/frame-clock.js'
+import type { CloseReason, EndpointId } from '../../media/session/endpoint.js'
+import { type FrameClockMember, PHASE_MS } from '../../media/session/frame-clock.js'
 import { Session } from '../../media/session/session.js'
-import type { TurnDetector } from '../../media/vad/turn-detector.js'
-import type { VadFactory } from '../../media/vad/vad.js'
-import { withSandboxScript } from '../../media/vendors/embedded/stt.js'
 import { EMBEDDED, EMBEDDED_VOICE } from '../../media/vendors/vendor-ids.js'
 import {
   CALLER_LEG,
@@ -33,19 +18,16 @@ import {
   MAX_LEGS,
   type OpenedSession,
   type OpenSessionOptions,
-  type Party,
   type RemoteMedia,
   type SessionEvent,
-  type WorkerSettings,
 } from '../channel/protocol.js'
-import type { RecordingJobs } from '../jobs/recording-jobs.js'
 import { CallRouting } from './call-routing.js'
+import { type HostedParty, openParty, PARTY } from './hosted-party.js'
+import type { SessionHost } from './session-host.js'
 import { SessionLeg } from './session-leg.js'
-import type { SoundLibrary } from './sound-library.js'
-import type { SpeechClips } from './speech-clips.js'
+import { openVoice, type VoiceContext } from './session-voice.js'
 import { ToolRequests } from './tool-requests.js'
 
-const PARTY = 'party'
 /** The voice that speaks when the party itself cannot. */
 const ANNOUNCER = 'announcer'
 const MAX_TEXT = 2000
@@ -62,27 +44,6 @@ const EMBEDDED_VOICE_SPEC: VoiceSpec = {
   textToSpeech: { vendor: EMBEDDED, model: null, voice: EMBEDDED_VOICE, pace: 1 },
 }
 
-/** Shared by the sessions of one thread. */
-export interface SessionHost {
-  readonly settings: WorkerSettings
-  readonly vendors: Vendors
-  readonly breakers: CircuitBreakers
-  readonly phrases: PhraseCache
-  readonly vad: VadFactory
-  readonly turnDetector: TurnDetector | null
-  readonly clips: SpeechClips
-  readonly sounds: SoundLibrary
-  readonly recordings: Pick<RecordingJobs, 'finish'>
-  /** Resolves the host names of customers' bots; see `openSafeResolver`. */
-  readonly names: SafeResolver
-  readonly ports: RtpPorts
-  readonly frameClock: FrameClock
-  readonly clock: Clock
-  readonly log: Log
-  /** Runs when a member of the frame clock throws: ends the member's session. */
-  readonly members: Map<FrameClockMember, () => void>
-}
-
 export interface HostedSessionOptions extends OpenSessionOptions {
   readonly emit: (event: SessionEvent) => void
   /**
@@ -90,22 +51,6 @@ export interface HostedSessionOptions extends OpenSessionOptions {
    * closed.
    */
   readonly onFault: () => void
-}
-
-/** The party on our side. */
-interface HostedParty {
-  readonly endpoint: Endpoint
-  prepare(): Promise<void>
-  start(sipCallId: string | null): void
-  transferUpdate?(update: TransferUpdate): void
-  /** Says a text to the caller; see `Conversation.say`. */
-  say?(announcement: Announcement): Promise<SayResult>
-  /** See `Conversation.setAway`. */
-  setAway?(away: boolean): void
-  /** Takes a detector event of the far side. */
-  detected?(event: DetectorEvent): void
-  /** See `FrameClockMember.ready`. */
-  ready?(): boolean
 }
 
 /** A call: the caller's leg and at most two further ones, and our party behind them. */
@@ -181,7 +126,19 @@ export class HostedSession {
     this.#caller = caller
     this.#legs.set(CALLER_LEG, caller)
     this.#tools = new ToolRequests(host.clock, options.emit)
-    this.#party = this.#open(options.party)
+    this.#party = openParty(options.party, {
+      ...this.#voiceContext(),
+      host,
+      tools: this.#tools,
+      sandboxScript: () => this.#sandboxScript,
+      sendDigits: (digits, timing) => this.#sendDigits(digits, timing),
+      advancePhase: (ms) => this.#advancePhase(ms),
+      flushEarly: () => this.#flushEarly(),
+      audioReady: () => host.frameClock.audioReady(this.#member),
+      stopMedia: () => caller.stopSending(),
+      isClosed: () => this.#closed !== null,
+      onFault: (error) => this.#fail(error),
+    })
     if (this.#party !== null) session.add(this.#party.endpoint)
     this.#routing = new CallRouting({
       session,
@@ -377,32 +334,14 @@ export class HostedSession {
     if (this.#announcer !== null) return this.#announcer
     const { party } = this.#options
     const spec = party.kind === 'agent' ? party.agent : EMBEDDED_VOICE_SPEC
-    this.#announcer = this.#voice(ANNOUNCER, spec)
+    this.#announcer = openVoice(ANNOUNCER, spec, this.#voiceContext())
     this.#session.add(this.#announcer)
     return this.#announcer
   }
 
-  #voice(id: EndpointId, spec: VoiceSpec): Announcer {
-    const { vendors, breakers, clock } = this.#host
-    const { emit, rate } = this.#options
-    return new Announcer({
-      id,
-      languages: spec.languages,
-      voices: announcerVoices(spec, vendors),
-      rate,
-      breakers,
-      clock,
-      onFailure: ({ code, message }, vendor, instead) =>
-        emit({
-          type: 'trouble',
-          part: 'text_to_speech',
-          code,
-          message,
-          vendor,
-          ...(instead === null ? {} : { instead }),
-          atMs: this.#session.nowMs,
-        }),
-    })
+  #voiceContext(): VoiceContext {
+    const { rate, emit } = this.#options
+    return { host: this.#host, rate, emit, nowMs: () => this.#session.nowMs }
   }
 
   /** Throws EngineError `closed` for an unknown leg. */
@@ -450,125 +389,6 @@ export class HostedSession {
     if (this.#faulty || this.#closed !== null) return
     this.#faulty = true
     this.#options.onFault()
-  }
-
-  #open(party: Party): HostedParty | null {
-    switch (party.kind) {
-      case 'none':
-        return null
-      case 'speaker':
-        return this.#speaker(party)
-      case 'agent':
-        return this.#agent(party)
-      case 'persona':
-        return this.#persona(party)
-      case 'bot':
-        return this.#bot(party)
-    }
-  }
-
-  #speaker({ voice, text: script }: Extract<Party, { kind: 'speaker' }>): HostedParty {
-    const speaker = this.#voice(PARTY, voice)
-    return {
-      endpoint: speaker,
-      prepare: async () => {},
-      start: () => {
-        if (script === undefined) return
-        void speaker.say(script).then((result) => {
-          // A cut means that something else is said, or that the session closes.
-          if (result !== 'cut') this.#options.emit({ type: 'hang_up' })
-        })
-      },
-      say: async ({ text, last }) => {
-        const result = text === null ? 'said' : await speaker.say(text)
-        if (last && this.#closed === null) this.#options.emit({ type: 'finished', why: 'asked' })
-        return result
-      },
-    }
-  }
-
-  #bot({ bot }: Extract<Party, { kind: 'bot' }>): HostedParty {
-    const { clock, log, names, settings } = this.#host
-    const endpoint = new BotEndpoint({
-      id: PARTY,
-      spec: bot,
-      rate: this.#options.rate,
-      clock,
-      log,
-      // The organization, as bots know it: names that hang delay only its own calls.
-      lookup: names.lookupOf(bot.accountId),
-      allowPrivate: settings.allowPrivateUrls,
-      emit: this.#options.emit,
-      sendDigits: (digits, timing) => this.#sendDigits(digits, timing),
-      advancePhase: (ms) => this.#advancePhase(ms),
-      audioReady: () => this.#host.frameClock.audioReady(this.#member),
-      onFault: (error) => this.#fail(error),
-    })
-    return {
-      endpoint,
-      // Inbound: connect to the bot before answering. Outbound: connect only once the callee answers.
-      prepare: async () => {
-        if (bot.direction === 'inbound' && !(await endpoint.connect())) {
-          throw new EngineError('vendor_unreachable', 'the bot is unreachable')
-        }
-      },
-      start: (sipCallId) => endpoint.start(sipCallId),
-      transferUpdate: (update) => endpoint.transferUpdate(update),
-      ready: () => endpoint.ready(),
-    }
-  }
-
-  #agent(party: Extract<Party, { kind: 'agent' }>): HostedParty {
-    const { vendors, breakers, phrases, vad, turnDetector, clock, log, settings } = this.#host
-    const conversation = openAgent({
-      id: PARTY,
-      spec: party.agent,
-      rate: this.#options.rate,
-      vendors: withSandboxScript(vendors, () => this.#sandboxScript),
-      breakers,
-      phrases,
-      vad,
-      turnDetector,
-      speculate: settings.speculate,
-      clock,
-      emit: this.#options.emit,
-      log,
-      flushEarly: () => this.#flushEarly(),
-      tools: {
-        run: (request, done) => this.#tools.run(request, done),
-        serve: (request, done) => this.#tools.run(request, done),
-        press: (digits) => this.#sendDigits([...digits] as Digit[]),
-      },
-      onFault: (error) => this.#fail(error),
-    })
-    return {
-      endpoint: conversation,
-      detected: (event) => conversation.detected(event),
-      prepare: () => conversation.prepare(),
-      start: () => conversation.start(),
-      say: (announcement) => conversation.say(announcement),
-      setAway: (away) => conversation.setAway(away),
-    }
-  }
-
-  #persona(party: Extract<Party, { kind: 'persona' }>): HostedParty {
-    const { vad, clips } = this.#host
-    const persona = new Persona({
-      id: PARTY,
-      spec: party.persona,
-      rate: this.#options.rate,
-      vad,
-      loadClip: (name) => clips.load(name, this.#options.rate),
-      // A digit that cannot be sent is lost, as with a real telephone.
-      press: (digits) => void this.#sendDigits(digits),
-      hangUp: () => this.#options.emit({ type: 'hang_up' }),
-      stopMedia: () => this.#caller.stopSending(),
-    })
-    return {
-      endpoint: persona,
-      prepare: () => persona.prepare(),
-      start: () => persona.start(),
-    }
   }
 }
 

@@ -1,9 +1,10 @@
 import t from 'tap'
 import { ConversationRig } from '../../../fixtures/rigs/conversation-rig.js'
+import { begun, saying } from '../../../fixtures/rigs/conversation-starts.js'
 import type { ToolSpec } from '../agent-spec.js'
 import type { ToolCall } from '../vendor-ports.js'
 
-/* Slow tools: what the caller hears meanwhile, and what a barge-in does to them. */
+/* Tools: rounds and their results; what the caller hears while a slow tool runs, and what a barge-in does to it. */
 
 const ORDER: ToolSpec = {
   name: 'order',
@@ -23,6 +24,13 @@ const ORDER: ToolSpec = {
       connectionId: null,
     },
   },
+}
+const SLOTS: ToolSpec = {
+  name: 'slots',
+  description: 'Free places',
+  parameters: [{ name: 'day', description: 'Which day', type: 'string', required: true }],
+  speech: {},
+  action: { kind: 'mock', response: 'Ten and eleven.' },
 }
 const MUTE_ORDER: ToolSpec = { ...ORDER, speech: {} }
 const CALL: ToolCall = { id: 'c1', name: 'order', arguments: {} }
@@ -164,5 +172,64 @@ t.test('a hang-up while a tool runs leaves nothing behind', async (t) => {
     rig.events.filter(({ type }) => type === 'tool'),
     [],
   )
+  t.equal(rig.clock.pending, 0)
+})
+
+t.test('a tool answers the model, within the same turn', async (t) => {
+  const rig = await begun({ spec: { tools: [SLOTS] } })
+  rig.modelScripts.push(
+    [
+      { after: 50, text: 'Let me look.' },
+      { after: 10, tools: [{ id: 'c1', name: 'slots', arguments: { day: 'Monday' } }] },
+      { after: 0, done: true },
+    ],
+    [
+      { after: 200, text: 'Ten or eleven is free.' },
+      { after: 0, done: true },
+    ],
+  )
+  rig.callerSound(0, saying('Is Monday free?'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(rig.eventSummary(), [
+    'tool slots',
+    'caller: Is Monday free?',
+    'trace',
+    'agent: Let me look. Ten or eleven is free.',
+  ])
+  t.same(rig.requests[1]?.messages.slice(1), [
+    { role: 'user', content: 'Is Monday free?' },
+    {
+      role: 'assistant',
+      content: 'Let me look.',
+      toolCalls: [{ id: 'c1', name: 'slots', arguments: { day: 'Monday' } }],
+    },
+    { role: 'tool', toolCallId: 'c1', content: 'Ten and eleven.' },
+  ])
+  rig.callerSound(300, saying('Ten.'))
+  await rig.until(() => rig.requests.length === 3)
+  t.same(
+    rig.requests[2]?.messages.slice(2).map(({ role, content }) => [role, content]),
+    [
+      ['assistant', null],
+      ['tool', 'Ten and eleven.'],
+      ['assistant', 'Let me look. Ten or eleven is free.'],
+      ['user', 'Ten.'],
+    ],
+  )
+  t.equal(rig.close(), 0)
+})
+
+t.test('tool rounds are bounded', async (t) => {
+  const rig = await begun({ spec: { tools: [SLOTS] } })
+  for (let i = 0; i < 12; i++) {
+    rig.modelScripts.push([
+      { after: 20, tools: [{ id: `c${i}`, name: 'slots', arguments: { day: 'x' } }] },
+      { after: 0, done: true },
+    ])
+  }
+  rig.callerSound(0, saying('Is Monday free?'))
+  await rig.until(() => rig.eventsOf('finished').length === 1)
+  t.ok(rig.requests.length <= 8, `${rig.requests.length} requests`)
+  t.same(rig.requests.at(-1)?.tools, [], 'in the end no tools are offered')
   t.equal(rig.clock.pending, 0)
 })
