@@ -15,9 +15,10 @@ import { PdfJobs } from '../../workers/jobs/pdf-jobs.js'
 import { SearchJobs } from '../../workers/jobs/search-jobs.js'
 import { openMediaPool } from '../../workers/pool/media-pool.js'
 import { type Bootstrap, bootstrap } from '../access/accounts/bootstrap.js'
-import type { Deps } from '../api/deps.js'
+import type { Deps, TransferAsked } from '../api/deps.js'
 import { openPasswordHasher, type PasswordHasher } from '../base/passwords.js'
 import { openRootKey } from '../base/root-key.js'
+import { openCallRequests } from '../calls/call-requests.js'
 import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
 import { recordingsFolder, settleAbandonedCalls } from '../calls/lifecycle/settle.js'
@@ -52,6 +53,7 @@ import { openPaymentGateway } from '../payments/open-gateway.js'
 import { API_VERSION } from '../system/api.js'
 import { openAgentTools } from '../tools/runner.js'
 import { serviceTools } from '../tools/service-tools.js'
+import { TRANSFER_REQUEST } from '../transfers/api.js'
 import { TransferDesk } from '../transfers/desk.js'
 import { loadTrunks } from '../trunks/load-trunks.js'
 import { testFileTrunks } from '../trunks/probe.js'
@@ -282,6 +284,13 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     sip: () => embedded?.stats() ?? null,
   })
   scope.add(openLeases({ db, clock, log, nodeId, calls: callManager }))
+  scope.add(
+    openCallRequests({
+      ...{ db, clock, log, nodeId },
+      live: () => callManager.live,
+      handlers: { [TRANSFER_REQUEST]: (callId, body) => desk.ask(callId, body as TransferAsked) },
+    }),
+  )
 
   const host = listener.address.includes(':') ? `[${listener.address}]` : listener.address
   const httpUrl = `http://${host}:${listener.port}`

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
+import { writeWav } from '../../fixtures/audio/wav.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { serviceRequest } from '../../media/agent/tools/service-tools.js'
 import { toolDeclarations } from '../../media/agent/tools/tool-calls.js'
@@ -351,9 +352,20 @@ await onEachDialect(t, async (t, open) => {
     const ringing = await desk.call()
     await desk.ask(ringing)
     await desk.play(ringing, 1, ['accepted', null], ['ringing', null])
-    const bridged = await desk.call()
+    const bridged = await desk.call({ recordHumanSegment: true })
     await desk.ask(bridged)
     await desk.play(bridged, 1, ['accepted', null], ['answered', null], ['bridged', 'connected'])
+    // What the killed process left: the part of the person, a track of another file and a part of another call.
+    const files = desk.plan().recordTo?.(desk.plan().destination)
+    const silence = new Int16Array(16_000)
+    const wav = writeWav({ rate: 8_000, channels: [silence, silence] })
+    mkdirSync(calling.folder, { recursive: true })
+    for (const path of [
+      String(files?.human),
+      `${files?.back}.mixing`,
+      `${files?.human}`.replace(bridged, ringing),
+    ])
+      writeFileSync(path, wav)
     clock.advance(10_000)
     await settleAbandonedCalls(db, { nodeId: 'node-1', folder: calling.folder, now: clock.wall() })
     t.match(dataOf(await send('GET', `/v1/calls/${ringing}`)), {
@@ -363,6 +375,11 @@ await onEachDialect(t, async (t, open) => {
       transfer: { status: 'completed', outcome: 'connected' },
       charges: [{ kind: 'agent' }, { kind: 'human' }],
     })
+    const [attempt] = itemsOf(await send('GET', `/v1/calls/${bridged}/transfers`))
+    t.match(attempt, { hasRecording: true, hasReturnRecording: false })
+    const link = await send('GET', `/v1/calls/${bridged}/transfers/${attempt?.id}/recording`)
+    t.match(dataOf(link), { bytes: wav.length, durationSeconds: 2, channels: 2 })
+    t.same(Buffer.from(await (await fetch(String(dataOf(link).url))).arrayBuffer()), Buffer.from(wav))
     // Both carry the time of the last sign of life.
     t.same((await eventsOf(ringing)).toSorted(), ['call.transfer_failed', 'call.transfer_started'])
   })

@@ -1,13 +1,18 @@
 import { z } from 'zod'
+import type { Deps, TransferAnswer, TransferAsked } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
 import { refuse, unavailable } from '../api/problem.js'
 import { idParam } from '../base/schemas.js'
+import { askCarrier } from '../calls/call-requests.js'
 import { Recording, recordingLink } from '../calls/recording-link.js'
 import { findCall } from '../calls/store.js'
 import { Transfer, transferView } from '../calls/transfers/attempt-view.js'
 import { findPart, listTransfers } from '../calls/transfers/store.js'
+import type { CallRow } from '../db/tables/calling.js'
 
 const TAG = 'Transfers'
+/** Kind of the requests that another process of the service answers. */
+export const TRANSFER_REQUEST = 'transfer'
 const CallPath = z.object({ id: idParam('call') })
 const AttemptPath = z.object({ id: idParam('call'), transferId: idParam('xfr') })
 const noCall = () => refuse('not_found', 'The call does not exist.')
@@ -63,18 +68,19 @@ const transferCall = operation({
     const hasAgent = call.agentId !== null || call.routingMode === 'byo_ws'
     const taken = latest?.row.status === 'bridged'
     if (call.status !== 'in_progress' || !hasAgent || taken) return notLive()
-    if (call.nodeId !== deps.nodeId) {
-      return unavailable('Another process of the service carries the call. Send the request to it.', {
-        reason: 'other_process',
-      })
-    }
-    const answer = await deps.transfers.ask(call.id, {
+    const request: TransferAsked = {
       trigger: 'api',
       destination: body.destinationId ?? null,
       handoff: body.handoff ?? null,
       note: body.note ?? null,
       reason: body.reason ?? null,
-    })
+    }
+    const answer = await ask(deps, call, request)
+    if (answer === null) {
+      const message =
+        'Another process of the service carries the call and did not answer. Read the transfers of the call, then ask again.'
+      return unavailable(message, { reason: 'other_process' })
+    }
     if (answer.accepted) {
       return { accepted: true, refusal: null, transfer: transferView({ row: answer.attempt, parts: [] }) }
     }
@@ -90,6 +96,18 @@ const transferCall = operation({
     }
   },
 })
+
+/** Asks the desk of the process that carries the call. Resolves with null when another process does not answer. */
+async function ask(
+  deps: Deps,
+  call: Pick<CallRow, 'id' | 'nodeId'>,
+  request: TransferAsked,
+): Promise<TransferAnswer | null> {
+  if (call.nodeId === deps.nodeId) return await deps.transfers.ask(call.id, request)
+  const answered = await askCarrier(deps, call, { kind: TRANSFER_REQUEST, body: request })
+  // Our own process wrote it.
+  return answered === null ? null : (answered.answer as TransferAnswer)
+}
 
 const listCallTransfers = listOperation({
   id: 'listCallTransfers',

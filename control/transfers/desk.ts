@@ -21,7 +21,7 @@ import type { TransferAttemptRow } from '../db/tables/transfers.js'
 import { type Destination, statusOf, takesCalls } from '../destinations/store.js'
 import type { PresetHandlers } from '../tools/service-tools.js'
 import { modelBrief, plainBrief } from './brief.js'
-import { allDestinations, type TransferParty, transferParty } from './transfer-party.js'
+import { allDestinations, startsByWords, type TransferParty, transferParty } from './transfer-party.js'
 
 type DeskDeps = Pick<
   Deps,
@@ -97,7 +97,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
         return
       case 'turn':
         if (event.turn.speaker !== 'caller' || !asksForPerson(event.turn.text)) return
-        this.#asked(callId, 'model', ({ spec }) => spec.transfer.requestPhrases)
+        this.#asked(callId, 'model', ({ spec }) => startsByWords(spec.transfer))
         return
       case 'transfer': {
         const reporter = this.#reports.get(callId)

@@ -1,4 +1,4 @@
-import { type AgentSpec, PLAIN_SETTINGS } from '../../media/agent/agent-spec.js'
+import { type AgentSpec, PLAIN_SETTINGS, type TransferSpec } from '../../media/agent/agent-spec.js'
 import { readConfig } from '../agents/config.js'
 import { resolveVariables } from '../agents/placeholders.js'
 import { buildAgentSpec } from '../agents/spec.js'
@@ -53,4 +53,13 @@ export async function transferParty(
 export async function allDestinations(db: Db, call: CallRow): Promise<readonly Destination[]> {
   const { items } = await listDestinations(db, call, { limit: MAX_DESTINATIONS, after: null })
   return items
+}
+
+/**
+ * Returns whether a request in plain words starts the default transfer at once. With another destination that has its own
+ * reason, the model chooses: it hears the same words and knows every reason.
+ */
+export function startsByWords({ requestPhrases, defaultDestinationId, destinations }: TransferSpec): boolean {
+  const others = destinations.filter(({ destinationId }) => destinationId !== defaultDestinationId)
+  return requestPhrases && others.every(({ when }) => when.trim() === '')
 }

@@ -20,7 +20,7 @@ import { botLatency, callLatency } from '../report/latency.js'
 import { segmentOf } from '../transcript.js'
 import { endTransfers, storeParts, storeTransferStep } from '../transfers/store.js'
 import { LEASE_MS } from './leases.js'
-import { recoverCallRecording } from './recover-recording.js'
+import { recoverCallRecording, recoverPartRecordings } from './recover-recording.js'
 import { sealingJob } from './seal-outcome.js'
 import { storingJob } from './storing-job.js'
 
@@ -216,10 +216,13 @@ export async function settleAbandonedCalls(
       .select((column) => [column.fn.max('seq').as('seq'), column.fn.max('at').as('at')])
       .where('callId', '=', call.id)
       .executeTakeFirst()
-    const recording = await recoverCallRecording(recordingPath(folder, call.id), names)
+    const path = recordingPath(folder, call.id)
+    const recording = await recoverCallRecording(path, names)
+    const parts = await recoverPartRecordings(path, call.id, names)
     // The last moment at which the call is known to have been live. Time after it is not billed. The
-    // recording begins with the answer.
-    const lastFrameAt = Math.round((call.answeredAt ?? 0) + (recording?.durationMs ?? 0))
+    // recording begins with the answer, and no two of its parts cover the same time.
+    const recordedMs = [recording, ...parts].reduce((ms, file) => ms + (file?.durationMs ?? 0), 0)
+    const lastFrameAt = Math.round((call.answeredAt ?? 0) + recordedMs)
     const signsOfLife = [Number(last?.at ?? 0), call.aliveAt ?? 0, call.leaseUntil - LEASE_MS, lastFrameAt]
     const at = Math.min(now, Math.max(call.createdAt, ...signsOfLife))
     const ended: Ended = {
@@ -235,6 +238,7 @@ export async function settleAbandonedCalls(
       },
       rtp: null,
       recording,
+      ...(parts.length > 0 ? { parts } : {}),
     }
     await db.transaction().execute((trx) => storeCallEvent(trx, ended))
   }

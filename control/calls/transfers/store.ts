@@ -137,6 +137,11 @@ export function partName(callId: string, transferId: string, part: 'human' | 're
   return `${callId}-${transferId}-${part}`
 }
 
+/** Returns whether a file is the recording of a part of a call. Tracks and unfinished mixes are none. */
+export function isPartFile(file: string, callId: string): boolean {
+  return file.endsWith('.wav') && PART_NAME.exec(file.slice(0, -'.wav'.length))?.[1] === callId
+}
+
 /** Stores the recordings of the parts of a call. Returns the names of their files without ending. */
 export async function storeParts(
   trx: Trx,

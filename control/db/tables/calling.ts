@@ -300,7 +300,23 @@ export interface NodeHeartbeatRow {
   readonly aliveAt: number
 }
 
+/** A request about a live call for the process that carries it. Rows last seconds. */
+export interface CallRequestRow {
+  readonly id: string
+  readonly callId: string
+  /** The process that carries the call. */
+  readonly nodeId: string
+  readonly kind: string
+  readonly body: string
+  readonly createdAt: number
+  /** Null until the process takes it. */
+  readonly takenAt: number | null
+  /** `{ answer }`, or the JSON value null when it failed. */
+  readonly answer: string | null
+}
+
 export interface CallingTables {
+  callRequests: CallRequestRow
   numberPurchases: NumberPurchaseRow
   sandboxPurchases: SandboxPurchaseRow
   callingProfiles: CallingProfileRow

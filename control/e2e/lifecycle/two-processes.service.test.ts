@@ -98,17 +98,29 @@ t.test('two processes on one PostgreSQL', async (t) => {
   third.process.kill('SIGTERM')
   t.equal(await third.exit(), 0)
 
-  // One process carries the call. The other one can end it.
+  const deadline = systemClock.now() + WAIT_LIMIT_MS
+  const until = async (status: string): Promise<Json> => {
+    let call = data(await send(0, 'GET', `/v1/calls/${callId}`))
+    while (call.status !== status && systemClock.now() < deadline) {
+      await new Promise<void>((resolve) => systemClock.after(100, resolve))
+      call = data(await send(1, 'GET', `/v1/calls/${callId}`))
+    }
+    return call
+  }
+  // One process carries the call. Its desk answers requests that reach the other one.
+  await until('in_progress')
+  for (const process of [0, 1] as const) {
+    const asked = await send(process, 'POST', `/v1/calls/${callId}/transfer`, {})
+    t.match(asked, { status: 422, body: { error: { details: { path: 'destinationId' } } } }, `by ${process}`)
+    const named = await send(process, 'POST', `/v1/calls/${callId}/transfer`, { destinationId: 'nobody' })
+    t.match(data(named), { accepted: false, refusal: 'destination_not_allowed' }, `by ${process}`)
+  }
+
+  // The other one can end it.
   for (const process of [0, 1] as const) {
     t.equal((await send(process, 'POST', `/v1/calls/${callId}/hangup`)).status, 200)
   }
-  const deadline = systemClock.now() + WAIT_LIMIT_MS
-  let call = data(await send(0, 'GET', `/v1/calls/${callId}`))
-  while (call.status !== 'ended' && systemClock.now() < deadline) {
-    await new Promise<void>((resolve) => systemClock.after(100, resolve))
-    call = data(await send(1, 'GET', `/v1/calls/${callId}`))
-  }
-  t.match(call, { status: 'ended', endedReason: 'api_hangup' })
+  t.match(await until('ended'), { status: 'ended', endedReason: 'api_hangup' })
 
   clis[0]?.process.kill('SIGTERM')
   t.equal(await clis[0]?.exit(), 0)
