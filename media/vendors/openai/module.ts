@@ -57,6 +57,11 @@ export const OPENAI_VENDOR = {
       secret: true,
     },
     {
+      name: 'PARLEY_OPENAI_TRANSCRIPTION_SERVER',
+      default: 'upload',
+      description: 'Server whose realtime socket transcribes: openai, speaches, together or vllm',
+    },
+    {
       name: 'PARLEY_OPENAI_SPEECH_MODEL',
       default: '',
       description: 'TTS model of the endpoint, or none; OpenAI itself has none from 6 January 2027',
@@ -158,6 +163,14 @@ function readSettings(reader: SettingsReader): OpenAiSettings {
     baseUrl === OPENAI_URL ? 'gpt-realtime-2.1,gpt-realtime-2.1-mini' : 'none',
   )
   const turns = reader.choice('PARLEY_OPENAI_REALTIME_TURNS', 'semantic', 'server', 'ours')
+  const server = reader.choice(
+    'PARLEY_OPENAI_TRANSCRIPTION_SERVER',
+    'upload',
+    'openai',
+    'speaches',
+    'together',
+    'vllm',
+  )
   return {
     baseUrl,
     apiKey,
@@ -167,6 +180,7 @@ function readSettings(reader: SettingsReader): OpenAiSettings {
       ? {}
       : { chatWindowTokens: reader.integer('PARLEY_OPENAI_CHAT_WINDOW', 2048, 10_000_000) }),
     transcriptionModel,
+    transcriptionServer: server === 'upload' ? null : server,
     ...endpointOf(reader, 'transcriptionEndpoint', 'PARLEY_OPENAI_TRANSCRIPTION', baseUrl),
     ...(speechModel === null ? {} : { speechModel: orNone(speechModel) }),
     ...endpointOf(reader, 'speechEndpoint', 'PARLEY_OPENAI_SPEECH', baseUrl),

@@ -41,7 +41,7 @@ export function sessionUpdate(
           transcription:
             settings.transcriptionModel === null
               ? null
-              : transcription(settings.transcriptionModel, options.language),
+              : transcription(settings.transcriptionModel, options.language, []),
           turn_detection: turnDetection(settings.turns),
         },
         output: { format, voice: options.voice, speed: Math.min(1.5, Math.max(0.25, options.pace)) },
@@ -53,13 +53,20 @@ export function sessionUpdate(
 }
 
 /**
- * Returns the part that transcribes the caller. The models of 2026 take an array of languages.
+ * Returns the part that transcribes the caller. The models of 2026 take an array of languages; `several` are those of
+ * a caller whose language is not known (`language` is null).
  * https://developers.openai.com/cookbook/examples/migrating_from_whisper_to_gpt_transcribe
  */
-function transcription(model: string, language: string | null): RealtimeMessage {
-  if (language === null) return { model }
-  const tag = vendorTag('iso', language)
-  return SEVERAL_LANGUAGES.test(model) ? { model, languages: [tag] } : { model, language: tag }
+export function transcription(
+  model: string,
+  language: string | null,
+  several: readonly string[],
+): RealtimeMessage {
+  const tags = (language === null ? several : [language]).map((tag) => vendorTag('iso', tag))
+  if (tags.length === 0) return { model }
+  if (SEVERAL_LANGUAGES.test(model)) return { model, languages: tags }
+  // These models take one language, and detect it when none is given.
+  return language === null ? { model } : { model, language: tags[0] }
 }
 
 /** Only our side starts and interrupts replies, whichever side detects the end of turn. */

@@ -19,6 +19,8 @@ export interface OpenAiSettings extends Endpoint {
   readonly transcriptionModel: string | null
   /** Endpoint of transcription when it is another one. */
   readonly transcriptionEndpoint?: Endpoint
+  /** Server whose realtime socket transcribes; null or absent for upload. */
+  readonly transcriptionServer?: TranscriptionServer | null
   /** Model for requests that name none; absent without a default, null when the endpoint does not speak. */
   readonly speechModel?: string | null
   /** Endpoint of speech when it is another one. */
@@ -29,6 +31,9 @@ export interface OpenAiSettings extends Endpoint {
   /** Speech-to-speech models of the same endpoint, or null. */
   readonly realtime?: RealtimeSettings | null
 }
+
+/** Servers with a realtime socket for transcription. */
+export type TranscriptionServer = 'openai' | 'speaches' | 'together' | 'vllm'
 
 export interface RealtimeSettings {
   /** Models; the first one is the default. */

@@ -11,36 +11,20 @@ import { parseForeignJson } from '../../base/foreign-text.js'
 import type { Log } from '../../base/log.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { isRecord } from '../shared/json.js'
+import { RecognitionStream } from '../shared/recognition-stream.js'
 import { SseParser } from '../shared/sse.js'
 import { joinUrl, post } from '../shared/vendor-http.js'
 import { wavFile } from '../shared/wav.js'
 import { OPENAI } from '../vendor-ids.js'
-import { type Endpoint, SEVERAL_LANGUAGES } from './settings.js'
+import { withoutHallucination } from './hallucinations.js'
+import { type Endpoint, SEVERAL_LANGUAGES, type TranscriptionServer } from './settings.js'
+import { OpenAiTranscriptionDialect } from './stt-socket.js'
 import { UtteranceBuffer } from './utterance-buffer.js'
 
 const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 12_000, maxBytes: 1024 * 1024 }
 
 /** Utterances waiting for their text; a caller cannot outrun the model by more. */
 const MAX_IN_FLIGHT = 4
-
-/**
- * Texts these models produce for silence: subtitles from their training data. Compared without case and
- * punctuation.
- */
-const HALLUCINATIONS = new Set([
-  'you',
-  'thank you for watching',
-  'thanks for watching',
-  'thank you so much for watching',
-  'please subscribe',
-  'like and subscribe',
-  'please like and subscribe',
-  'subtitles by the amara org community',
-  'transcription by castingwords',
-  'silence',
-  'blank audio',
-  'music',
-])
 
 /** A text and the language the endpoint detected, or null. */
 interface Recognition {
@@ -53,22 +37,38 @@ const NOTHING: Recognition = { text: '', language: null }
 /** Reports the detected language only in `verbose_json`. */
 const VERBOSE = /^whisper-1$/
 
+/** Models of OpenAI that only the realtime socket serves. */
+const SOCKET_ONLY = /^gpt-(live-transcribe|realtime-whisper)/
+
 /**
- * Opens transcription of whole utterances, which our VAD delimits.
- * https://platform.openai.com/docs/api-reference/audio
+ * Opens transcription: over the realtime socket where the server has one, otherwise by upload of whole utterances.
+ * Our VAD delimits the utterances. https://platform.openai.com/docs/api-reference/audio
  */
 export function openAiSpeechToText(
-  settings: Endpoint & { readonly transcriptionModel: string | null },
+  settings: Endpoint & {
+    readonly transcriptionModel: string | null
+    readonly transcriptionServer?: TranscriptionServer | null
+  },
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): SpeechToText {
   return {
     id: OPENAI,
     open({ rate, language, languages = [language], model, mode }, events) {
+      const name = model ?? settings.transcriptionModel ?? ''
+      const server = settings.transcriptionServer ?? (SOCKET_ONLY.test(name) ? 'openai' : null)
+      if (server !== null && mode !== 'translate') {
+        const dialect = new OpenAiTranscriptionDialect(server, settings, {
+          rate,
+          model: name,
+          language,
+          languages,
+        })
+        return new RecognitionStream({ dialect, rate, events, clock, log })
+      }
       // Translation has its own endpoint and detects the language itself.
       const path = mode === 'translate' ? 'audio/translations' : 'audio/transcriptions'
       const stop = new AbortController()
       const understood = combinedLanguages(language, languages, VOICE_LANGUAGES)
-      const name = model ?? settings.transcriptionModel ?? ''
       // A translation is in English, regardless of the detected language.
       const several = understood.length > 1 && mode !== 'translate'
       const recognise = async (pcm: Int16Array): Promise<Recognition> => {
@@ -230,15 +230,6 @@ function parseJson(text: string): unknown {
   } catch (error) {
     throw new EngineError('vendor_failed', 'the STT vendor sent invalid JSON', { cause: error })
   }
-}
-
-function withoutHallucination(text: string): string {
-  const trimmed = text.trim()
-  const bare = trimmed
-    .toLowerCase()
-    .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
-    .trim()
-  return bare === '' || HALLUCINATIONS.has(bare) ? '' : trimmed
 }
 
 function asEngineError(error: unknown): EngineError {

@@ -7,17 +7,20 @@ import {
   type RecognitionProtocol,
   SARVAM_LEGACY,
   SARVAM_REALTIME,
+  VLLM_SOCKET,
 } from '../../../fixtures/vendors/recognition-messages.js'
 import type { TimedWord } from '../../agent/agent-spec.js'
 import type { SpeechToText, SpeechToTextStream } from '../../agent/vendor-ports.js'
 import type { EngineError } from '../../base/errors.js'
 import { silentLog } from '../../base/log.js'
 import { deepgramSpeechToText } from '../deepgram/stt.js'
+import { openAiSpeechToText } from '../openai/stt.js'
 import { sarvamSpeechToText } from '../sarvam/stt.js'
 
 /* What every recognition over a socket must do, shown for each vendor against its own literal messages. */
 
 interface Rig {
+  readonly wire: RecognitionProtocol
   readonly fake: FakeVendorSocket
   readonly clock: VirtualClock
   readonly stream: SpeechToTextStream
@@ -26,10 +29,12 @@ interface Rig {
   readonly failures: EngineError[]
 }
 
-const FRAME = 160
+/** Samples of 20 ms. */
+const samples = ({ rate }: RecognitionProtocol): number => rate / 50
 
 /** Speech-like numbers: each frame its own, so that order and completeness show. */
-const frame = (n: number): Int16Array => Int16Array.from({ length: FRAME }, (_, i) => n * 7 + i)
+const frame = (wire: RecognitionProtocol, n: number): Int16Array =>
+  Int16Array.from({ length: samples(wire) }, (_, i) => n * 7 + i)
 
 async function rig(
   t: Test,
@@ -46,17 +51,12 @@ async function rig(
   setUp(fake)
   const clock = new VirtualClock()
   const deps = { clock, log: silentLog }
-  const vendor: SpeechToText = wire.name.startsWith('Deepgram')
-    ? deepgramSpeechToText({ baseUrl: fake.baseUrl, apiKey: 'secret-key' }, deps)
-    : sarvamSpeechToText(
-        { baseUrl: fake.baseUrl, apiKey: 'secret-key', languageField: 'target_language_code' },
-        deps,
-      )
+  const vendor = vendorOf(wire, fake.baseUrl, deps)
   const partials: string[] = []
   const finals: Rig['finals'] = []
   const failures: EngineError[] = []
   const stream = vendor.open(
-    { rate: 8000, language, model: wire.model, mode: 'transcribe' },
+    { rate: wire.rate, language, model: wire.model, mode: 'transcribe' },
     {
       partial: (text) => partials.push(text),
       final: (text, words) => finals.push({ text, words }),
@@ -68,21 +68,38 @@ async function rig(
     await fake.close()
     if (clock.pending > 0) throw new Error(`${clock.pending} timers are left`)
   })
-  return { fake, clock, stream, partials, finals, failures }
+  return { wire, fake, clock, stream, partials, finals, failures }
+}
+
+function vendorOf(
+  wire: RecognitionProtocol,
+  baseUrl: string,
+  deps: { clock: VirtualClock; log: typeof silentLog },
+): SpeechToText {
+  const apiKey = 'secret-key'
+  if (wire.name.startsWith('Deepgram')) return deepgramSpeechToText({ baseUrl, apiKey }, deps)
+  if (wire.name.startsWith('Sarvam')) {
+    return sarvamSpeechToText({ baseUrl, apiKey, languageField: 'target_language_code' }, deps)
+  }
+  // The address of the settings is that of the REST API.
+  const settings = { baseUrl: `${baseUrl.replace(/^ws/, 'http')}/v1`, apiKey, transcriptionModel: wire.model }
+  return openAiSpeechToText({ ...settings, transcriptionServer: wire.transcriptionServer ?? null }, deps)
 }
 
 /** Sound from frame `from` on, one after the other in session time. */
-function speak({ stream }: Rig, from: number, count: number): void {
-  for (let n = from; n < from + count; n++) stream.write(frame(n), n * 20)
+function speak({ wire, stream }: Rig, from: number, count: number): void {
+  for (let n = from; n < from + count; n++) stream.write(frame(wire, n), n * 20)
 }
 
-function bytes(from: number, count: number): Buffer {
+function bytes(wire: RecognitionProtocol, from: number, count: number): Buffer {
+  const { coded = (sample: number) => sample } = wire
   return Buffer.concat(
-    Array.from({ length: count }, (_, n) => Buffer.from(frame(from + n).buffer as ArrayBuffer)),
+    Array.from({ length: count }, (_, n) => Buffer.from(frame(wire, from + n).map(coded).buffer)),
   )
 }
 
 for (const wire of RECOGNITION_PROTOCOLS) {
+  const FRAME = samples(wire)
   t.test(wire.name, async (t) => {
     t.test('requests the format of the session and authenticates', async (t) => {
       const { fake } = await rig(t, wire)
@@ -103,7 +120,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       stream.utteranceStart(100)
       stream.utteranceEnd(900)
       await fake.until(() => wire.sound(fake.last).length >= 48 * FRAME * 2, 'the sound')
-      t.ok(wire.sound(fake.last).equals(bytes(0, 48)))
+      t.ok(wire.sound(fake.last).equals(bytes(wire, 0, 48)))
       if (wire.flushed(fake.last) !== null) {
         await fake.until(() => wire.flushed(fake.last) === true, 'the request for the final text')
       }
@@ -118,27 +135,51 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.same(r.failures, [])
     })
 
-    t.test('few messages during silence, all audio at once during speech', async (t) => {
-      const r = await rig(t, wire)
-      const { fake, stream } = r
-      const sent = () => fake.last.texts.length + fake.last.binaries.length
-      const arrived = (frames: number) =>
-        fake.until(() => wire.sound(fake.last).length === frames * FRAME * 2, `${frames} frames`)
-      await fake.until(() => fake.connections.length === 1, 'a connection')
-      await settled(() => fake.last.open)
-      speak(r, 0, 53)
-      await arrived(45)
-      t.equal(sent(), 5, 'messages of 180 ms')
-      stream.utteranceStart(1040)
-      await settled(() => wire.sound(fake.last).length > 45 * FRAME * 2)
-      const before = sent()
-      t.ok(wire.sound(fake.last).length >= 48 * FRAME * 2, 'what waited, but for less than a chunk')
-      speak(r, 53, 24)
-      await settled(() => sent() >= before + 6)
-      t.ok(sent() <= before + 13, 'and chunks from then on')
-      stream.utteranceEnd(1540)
-      await arrived(77)
-    })
+    t.test(
+      'nothing during silence, all audio at once during speech',
+      { skip: !wire.utterancesOnly },
+      async (t) => {
+        const r = await rig(t, wire)
+        await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
+        await opened(r)
+        speak(r, 0, 53)
+        r.stream.utteranceStart(1040)
+        speak(r, 53, 24)
+        r.stream.utteranceEnd(1540)
+        // From 300 ms before the onset on.
+        await r.fake.until(() => wire.flushed(r.fake.last) === true, 'the request for the text')
+        t.ok(wire.sound(r.fake.last).equals(bytes(wire, 37, 40)))
+        const kinds = r.fake.last.texts.map(({ type }) => type)
+        t.match(kinds[0], /session/)
+        t.equal(kinds.at(-1), 'input_audio_buffer.commit')
+      },
+    )
+
+    t.test(
+      'few messages during silence, all audio at once during speech',
+      { skip: wire.utterancesOnly },
+      async (t) => {
+        const r = await rig(t, wire)
+        const { fake, stream } = r
+        const sent = () => fake.last.texts.length + fake.last.binaries.length
+        const arrived = (frames: number) =>
+          fake.until(() => wire.sound(fake.last).length === frames * FRAME * 2, `${frames} frames`)
+        await fake.until(() => fake.connections.length === 1, 'a connection')
+        await settled(() => fake.last.open)
+        speak(r, 0, 53)
+        await arrived(45)
+        t.equal(sent(), 5, 'messages of 180 ms')
+        stream.utteranceStart(1040)
+        await settled(() => wire.sound(fake.last).length > 45 * FRAME * 2)
+        const before = sent()
+        t.ok(wire.sound(fake.last).length >= 48 * FRAME * 2, 'what waited, but for less than a chunk')
+        speak(r, 53, 24)
+        await settled(() => sent() >= before + 6)
+        t.ok(sent() <= before + 13, 'and chunks from then on')
+        stream.utteranceEnd(1540)
+        await arrived(77)
+      },
+    )
 
     t.test('ignores unknown messages', async (t) => {
       const r = await rig(t, wire)
@@ -161,11 +202,12 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.same(r.failures, [])
     })
 
-    t.test('keeps a connection open without audio', async (t) => {
+    const { keepAliveMs } = wire
+    t.test('keeps a connection open without audio', { skip: keepAliveMs === null }, async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       await opened(r)
-      r.clock.advance(wire.keepAliveMs)
+      r.clock.advance(keepAliveMs ?? 0)
       await r.fake.until(() => wire.keptAlive(r.fake.last), 'a keep-alive')
       t.pass('kept')
     })
@@ -207,7 +249,10 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       speak(r, 0, 60)
       r.stream.utteranceStart(60 * 20 - 200)
-      await r.fake.until(() => wire.sound(first(r)).length >= 59 * FRAME * 2, 'the sound')
+      await r.fake.until(
+        () => wire.sound(first(r)).length >= (wire.utterancesOnly ? 24 : 59) * FRAME * 2,
+        'the sound',
+      )
       r.fake.last.break()
       await settled(() => !first(r).open)
       // Said while nothing listens.
@@ -217,7 +262,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       r.stream.utteranceEnd(84 * 20)
       // From 300 ms before the onset at frame 50 on.
       await r.fake.until(() => wire.sound(r.fake.last).length >= 49 * FRAME * 2, 'the sound again')
-      t.ok(wire.sound(r.fake.last).equals(bytes(35, 49)))
+      t.ok(wire.sound(r.fake.last).equals(bytes(wire, 35, 49)))
       for (const message of wire.final('poora')) r.fake.last.send(message)
       await settled(() => r.finals.length > 0)
       t.same(
@@ -248,7 +293,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       for (const message of wire.final('zu spaet')) r.fake.last.send(message)
       await r.fake.until(() => r.fake.last.closeCode !== null, 'the close')
       t.equal(r.fake.last.closeCode, 1000)
-      t.match(r.fake.last.texts.at(-1), wire.goodbye)
+      if (wire.goodbye !== null) t.match(r.fake.last.texts.at(-1), wire.goodbye)
       t.same(r.finals, [])
       t.same(r.failures, [])
     })
@@ -259,7 +304,7 @@ t.test('Deepgram: segments of an utterance are one text, with words in session t
   const r = await rig(t, DEEPGRAM_LISTEN)
   await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
   // The call is 5 s old when recognition begins.
-  for (let n = 0; n < 40; n++) r.stream.write(frame(n), 5000 + n * 20)
+  for (let n = 0; n < 40; n++) r.stream.write(frame(DEEPGRAM_LISTEN, n), 5000 + n * 20)
   r.stream.utteranceStart(5400)
   r.stream.utteranceEnd(5800)
   await r.fake.until(() => DEEPGRAM_LISTEN.flushed(first(r)) === true, 'Finalize')
@@ -299,6 +344,40 @@ t.test('Deepgram: Finalize without audio gives an empty final', async (t) => {
   t.same(r.finals, [{ text: '', words: [] }])
 })
 
+t.test('vLLM: an utterance waits for the text of the one before', async (t) => {
+  const r = await rig(t, VLLM_SOCKET)
+  await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
+  await opened(r)
+  const commits = () =>
+    first(r)
+      .texts.filter(({ type }) => type === 'input_audio_buffer.commit')
+      .map(({ final = false }) => final)
+  speak(r, 0, 40)
+  r.stream.utteranceStart(400)
+  speak(r, 40, 20)
+  r.stream.utteranceEnd(1200)
+  await r.fake.until(() => commits().length === 2, 'the first utterance')
+  // The caller speaks again before the text of the first utterance arrives.
+  speak(r, 60, 30)
+  r.stream.utteranceStart(1500)
+  r.stream.utteranceEnd(1800)
+  t.same(commits(), [false, true])
+  for (const message of VLLM_SOCKET.final('pehla')) first(r).send(message)
+  await r.fake.until(() => commits().length === 4, 'the second utterance')
+  t.same(commits(), [false, true, false, true])
+  t.ok(
+    VLLM_SOCKET.sound(first(r)).equals(
+      Buffer.concat([bytes(VLLM_SOCKET, 5, 55), bytes(VLLM_SOCKET, 60, 30)]),
+    ),
+  )
+  for (const message of VLLM_SOCKET.final('doosra')) first(r).send(message)
+  await settled(() => r.finals.length === 2)
+  t.same(
+    r.finals.map(({ text }) => text),
+    ['pehla', 'doosra'],
+  )
+})
+
 t.test('Sarvam: both tags of Odia are understood', async (t) => {
   for (const [wire, field, tag] of [
     [SARVAM_LEGACY, 'language-code', 'od-IN'],
@@ -314,12 +393,12 @@ t.test('a gap in the audio becomes silence, so that times stay correct', async (
   const r = await rig(t, DEEPGRAM_LISTEN)
   await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
   speak(r, 0, 10)
-  r.stream.write(frame(10), 10 * 20 + 100)
+  r.stream.write(frame(DEEPGRAM_LISTEN, 10), 10 * 20 + 100)
   r.stream.utteranceEnd(400)
-  await r.fake.until(() => DEEPGRAM_LISTEN.sound(first(r)).length >= 16 * FRAME * 2, 'the sound')
+  await r.fake.until(() => DEEPGRAM_LISTEN.sound(first(r)).length >= 16 * 320, 'the sound')
   t.ok(
     DEEPGRAM_LISTEN.sound(first(r)).equals(
-      Buffer.concat([bytes(0, 10), Buffer.alloc(5 * FRAME * 2), bytes(10, 1)]),
+      Buffer.concat([bytes(DEEPGRAM_LISTEN, 0, 10), Buffer.alloc(5 * 320), bytes(DEEPGRAM_LISTEN, 10, 1)]),
     ),
   )
 })
@@ -337,10 +416,15 @@ function first(r: Rig) {
 
 /** The adapter has seen that its newest connection is open: it answers on it. */
 async function opened(r: Rig): Promise<void> {
+  if (r.wire.utterancesOnly) {
+    // The message that configures the connection.
+    await r.fake.until(() => r.fake.last.texts.length > 0, 'the configuration')
+    return
+  }
   const before = r.fake.last.texts.length + r.fake.last.binaries.length
   let n = 1000
   await settled(() => {
-    r.stream.write(frame(n), n * 20)
+    r.stream.write(frame(r.wire, n), n * 20)
     n++
     return r.fake.last.texts.length + r.fake.last.binaries.length > before
   })

@@ -30,14 +30,23 @@ export interface RecognitionDialect {
   readonly headers: Readonly<Record<string, string>>
   /** Audio per message while the caller speaks (ms). */
   readonly chunkMs: number
+  /** Returns the message that configures a new connection. Absent when the address does that. */
+  openMessage?(): string
+  /**
+   * Present when the vendor receives the audio of utterances only: it would transcribe the silence before them.
+   * Returns the message before the audio of an utterance, or null.
+   */
+  utteranceMessage?(): string | null
+  /** Whether the vendor takes no new utterance before the text of the last one. Absent means no. */
+  readonly busy?: boolean
   /** Encodes audio; the result is sent at once. */
   encode(pcm: Int16Array): string | Uint8Array
   /** Returns the message that requests the final text, or null when the vendor decides on its own. */
   flush(): string | null
   /** Returns the message before the socket closes, or null. */
   closeMessage(): string | null
-  /** Message that keeps the connection open after `afterMs` without audio. */
-  readonly keepAlive: { readonly afterMs: number; message(): string | Uint8Array }
+  /** Message that keeps the connection open after `afterMs` without audio. Null when the vendor needs none. */
+  readonly keepAlive: { readonly afterMs: number; message(): string | Uint8Array } | null
   classify(code: number, reason: string): FailureClass
   /** Forgets the state of the previous connection. */
   reset(): void
@@ -88,6 +97,8 @@ export class RecognitionStream implements SpeechToTextStream {
   /** First sample of the utterance without a final text yet, or null. */
   #utterance: number | null = null
   #flushDue = false
+  /** For a vendor that receives utterances only: what part of the utterance is being sent. */
+  #part: 'none' | 'due' | 'speech' = 'none'
   #socket: VendorSocket | null = null
   #openedMs = 0
   #failures = 0
@@ -127,7 +138,12 @@ export class RecognitionStream implements SpeechToTextStream {
   utteranceStart(atMs: number): void {
     if (this.#closed) return
     const at = this.#samples(atMs - PRE_ROLL_MS - (this.#originMs ?? atMs))
-    this.#utterance ??= Math.max(0, Math.min(at, this.#written))
+    const start = Math.max(0, Math.min(at, this.#written))
+    if (this.#dialect.utteranceMessage !== undefined && !this.#flushDue) {
+      // The text of the last utterance may still be due; this one has its own start.
+      this.#utterance = start
+      this.#part = 'due'
+    } else this.#utterance ??= start
     this.#pump(false)
   }
 
@@ -173,6 +189,7 @@ export class RecognitionStream implements SpeechToTextStream {
   #pump(all: boolean): void {
     const socket = this.#socket
     if (!socket?.isOpen) return
+    if (this.#dialect.utteranceMessage !== undefined && !this.#begin(socket)) return
     // Until the final text the vendor may still wait for the end of the utterance.
     const size = this.#utterance === null ? this.#chunk.length : this.#speechChunk
     while (this.#written - this.#sent >= size || (all && this.#written > this.#sent)) {
@@ -189,9 +206,21 @@ export class RecognitionStream implements SpeechToTextStream {
     }
     if (this.#flushDue && all) {
       this.#flushDue = false
+      this.#part = 'none'
       const flush = this.#dialect.flush()
       if (flush !== null) socket.send(flush)
     }
+  }
+
+  /** Begins a due utterance if the vendor takes it. Returns whether audio may be sent. */
+  #begin(socket: VendorSocket): boolean {
+    if (this.#part === 'due' && this.#dialect.busy !== true) {
+      this.#part = 'speech'
+      this.#sent = Math.max(this.#sent, this.#utterance ?? this.#written)
+      const message = this.#dialect.utteranceMessage?.() ?? null
+      if (message !== null) socket.send(message)
+    }
+    return this.#part === 'speech'
   }
 
   // ---- connection
@@ -212,7 +241,10 @@ export class RecognitionStream implements SpeechToTextStream {
       {
         open: () => this.#opened(),
         message: (message) => {
-          if (this.#socket === socket) dialect.read(message, this.#reader)
+          if (this.#socket !== socket) return
+          dialect.read(message, this.#reader)
+          // An utterance may have waited for the text of the one before.
+          if (this.#part === 'due') this.#pump(this.#flushDue)
         },
         closed: (error) => this.#lost(error),
       },
@@ -227,7 +259,8 @@ export class RecognitionStream implements SpeechToTextStream {
     },
     final: (text, words, language = null) => {
       this.#failures = 0
-      this.#utterance = null
+      // The text may belong to the utterance before the current one.
+      if (this.#part === 'none') this.#utterance = null
       if (!this.#closed) this.#events.final(text, words === null ? null : this.#toSession(words), language)
     },
     eager: (complete) => {
@@ -252,9 +285,16 @@ export class RecognitionStream implements SpeechToTextStream {
   #opened(): void {
     this.#openedMs = this.#clock.now()
     this.#lastSentMs = this.#openedMs
+    const configuration = this.#dialect.openMessage?.()
+    if (configuration !== undefined) this.#socket?.send(configuration)
     if (this.#utterance !== null) {
       // A new connection has no audio of the utterance yet.
       this.#sent = Math.max(Math.min(this.#sent, this.#utterance), this.#written - this.#memory.length, 0)
+      if (this.#dialect.utteranceMessage !== undefined) {
+        // An utterance that ended before the connection was lost has no text yet.
+        this.#flushDue ||= this.#part === 'none'
+        this.#part = 'due'
+      }
     }
     this.#connectionStart = this.#sent
     this.#pump(this.#flushDue)
@@ -262,6 +302,7 @@ export class RecognitionStream implements SpeechToTextStream {
   }
 
   #keepAlive(): void {
+    if (this.#dialect.keepAlive === null) return
     const { afterMs, message } = this.#dialect.keepAlive
     const dueMs = this.#lastSentMs + afterMs - this.#clock.now()
     this.#keepAliveTimer?.cancel()
