@@ -46,7 +46,7 @@ t.test('several languages are named or detected, by model', async (t) => {
       .input.transcription
   t.same(transcription('gpt-live-transcribe'), { model: 'gpt-live-transcribe', languages: ['en', 'hi'] })
   t.same(transcription('gpt-realtime-whisper'), { model: 'gpt-realtime-whisper' })
-  const { events, read } = open('openai', { language: 'en-IN', languages })
+  const { events, read } = open('openai', { model: 'gpt-live-transcribe', language: 'en-IN', languages })
   read(
     '{"type":"conversation.item.input_audio_transcription.completed","item_id":"i","transcript":"haan","languages":["hi"]}',
   )
