@@ -43,7 +43,7 @@ export async function applyDispute(
     .where('gateway', '=', gateway)
     .where('disputeId', '=', disputeId)
     .executeTakeFirst()
-  if (stored !== undefined && RANK[stored.status] >= RANK[status]) return
+  if (stored !== undefined && !isNews(stored, dispute)) return
   await trx
     .insertInto('topupDisputes')
     .values({ gateway, disputeId, topupId, phase, status, amountPaise, createdAt: now, updatedAt: now })
@@ -67,6 +67,14 @@ export async function applyDispute(
   }
   if (status === 'won' || status === 'closed') await releaseWallet(trx, organizationId, disputeId, now)
   await refreshStatus(trx, topupId, null, now)
+}
+
+/** A request for documents may become a claim with the same id. Otherwise only the status goes forward. */
+function isNews(stored: Pick<GatewayDispute, 'phase' | 'status'>, dispute: GatewayDispute): boolean {
+  const asked = stored.phase === 'retrieval'
+  if (!asked && dispute.phase === 'retrieval') return false
+  if (asked && dispute.phase !== 'retrieval' && stored.status !== 'lost') return true
+  return RANK[dispute.status] > RANK[stored.status]
 }
 
 async function holdWallet(

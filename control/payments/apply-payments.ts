@@ -2,7 +2,7 @@ import type { Log } from '../../media/base/log.js'
 import type { GatewayPayment, GatewayRefund, PaymentGateway } from '../api/payment-gateway.js'
 import { istDate } from '../base/ist.js'
 import { lastCreditNoteDay } from '../billing/financial-year.js'
-import { divideRefund, type GstRate, type TaxedAmount, taxTotal } from '../billing/gst.js'
+import { divideRefund, type GstRate, NO_TAX, type TaxedAmount, taxTotal } from '../billing/gst.js'
 import type { GstSetting } from '../config/payments.js'
 import type { Trx } from '../db/database.js'
 import type { TopupRow } from '../db/tables/payments.js'
@@ -31,6 +31,8 @@ export async function applyPayments(
   now: number,
 ): Promise<void> {
   let topup = await lockTopup(trx, topupId, now)
+  // Before a number series: reports of two top-ups of one organization would otherwise wait for each other.
+  if (payments.some(({ status }) => status === 'captured')) await lockWallet(trx, topup.organizationId, now)
   for (const payment of payments) {
     if (payment.status !== 'captured') continue
     if (topup.paymentId === null && fits(topup, payment)) {
@@ -146,7 +148,6 @@ async function applyRefund(
     .executeTakeFirst()
   // Only a pending refund changes: a report that is older than the stored state is ignored.
   if (stored !== undefined && (stored.status !== 'pending' || refund.status === 'pending')) return
-  if (stored === undefined && refund.status === 'failed') return
   const known = stored ?? (await debitRefund(trx, topup, refund, context, now))
   if (stored !== undefined) {
     await trx
@@ -156,17 +157,20 @@ async function applyRefund(
       .where('refundId', '=', refund.id)
       .execute()
   }
-  if (refund.status === 'failed') {
+  if (stored !== undefined && refund.status === 'failed') {
     const entry = await findEntry(trx, topup.organizationId, refundCause(topup, refund.id))
     if (entry !== null) await reverse(trx, entry, `Refund ${refund.id} failed`, now)
   }
-  if (refund.status === 'processed') {
+  if (refund.status === 'processed' && known.grossPaise > 0) {
     const amount = { taxablePaise: known.taxablePaise, tax: taxOf(known) }
     await creditNote(trx, topup, refund.id, amount, context, now)
   }
 }
 
-/** Takes the value of a refund from the wallet and stores the refund. The tax was never part of the balance. */
+/**
+ * Takes the value of a refund from the wallet and stores the refund. The tax was never part of the balance. A refund
+ * that has failed before it was heard of takes nothing; it is stored, so that an older report of it takes nothing too.
+ */
 export async function debitRefund(
   trx: Trx,
   topup: TopupRow,
@@ -177,9 +181,9 @@ export async function debitRefund(
   const { id, gateway, organizationId, amountPaise } = topup
   const earlier = sumOf(await standingRefunds(trx, id))
   const left = topup.payablePaise - earlier.taxablePaise - taxTotal(earlier.tax)
-  const grossPaise = Math.min(refund.amountPaise, left)
+  const grossPaise = refund.status === 'failed' ? 0 : Math.min(refund.amountPaise, left)
   const paid = { taxablePaise: amountPaise, tax: taxOf(topup) }
-  const part = divideRefund(paid, earlier, grossPaise)
+  const part = grossPaise === 0 ? { taxablePaise: 0, tax: NO_TAX } : divideRefund(paid, earlier, grossPaise)
   const row = {
     ...{ gateway, refundId: refund.id, topupId: id, status: refund.status, grossPaise },
     ...{ taxablePaise: part.taxablePaise, ...part.tax, createdAt: now, updatedAt: now },

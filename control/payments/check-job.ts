@@ -1,12 +1,12 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
-import type { GatewayDispute, PaymentGateway } from '../api/payment-gateway.js'
+import type { GatewayDispute, GatewayPayment, PaymentGateway } from '../api/payment-gateway.js'
 import type { GstSetting } from '../config/payments.js'
 import type { Db, Trx } from '../db/database.js'
 import type { TopupRow } from '../db/tables/payments.js'
 import type { JobHandler } from '../jobs/runner.js'
 import { applyDispute } from './apply-dispute.js'
-import { applyPayments } from './apply-payments.js'
+import { applyPayments, type PaymentContext } from './apply-payments.js'
 import { findTopup } from './topup-store.js'
 
 export const TOPUP_CHECK = 'topup-check'
@@ -73,13 +73,27 @@ export async function readTopup(
     if (dispute !== null) disputes.push(dispute)
   }
   const context = { gateway: payments, gst, log }
-  return async (trx) => {
-    const now = clock.wall()
-    await applyPayments(trx, topupId, found, context, now)
-    const { paymentId } = (await findTopup(trx, topupId)) ?? { paymentId: null }
-    for (const dispute of disputes) {
-      if (dispute.paymentId === paymentId) await applyDispute(trx, topupId, dispute, context, now)
-    }
+  return (trx) => applyReport(trx, topupId, { payments: found, disputes }, context, clock.wall())
+}
+
+/** What a gateway says about a top-up at one moment. */
+export interface GatewayReport {
+  readonly payments: readonly GatewayPayment[]
+  readonly disputes: readonly GatewayDispute[]
+}
+
+/** Applies the payments of a top-up, and the disputes about the payment that was credited. */
+export async function applyReport(
+  trx: Trx,
+  topupId: string,
+  { payments, disputes }: GatewayReport,
+  context: PaymentContext,
+  now: number,
+): Promise<void> {
+  await applyPayments(trx, topupId, payments, context, now)
+  const { paymentId } = (await findTopup(trx, topupId)) ?? { paymentId: null }
+  for (const dispute of disputes) {
+    if (dispute.paymentId === paymentId) await applyDispute(trx, topupId, dispute, context, now)
   }
 }
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
@@ -7,14 +6,12 @@ import { silentLog } from '../../media/base/log.js'
 import { RATES, rateCall } from '../billing/rating.js'
 import type { Db, Trx } from '../db/database.js'
 import { reverseBridge, settleCall } from './call-billing.js'
-import { extendHold, findEntry, freeze, hold, post, releaseHold, reverse, setThreshold } from './ledger.js'
+import { extendHold, freeze, hold, post, releaseHold, reverse, setThreshold } from './ledger.js'
 import { payRental } from './rental.js'
 import { readWallet, sumByCategory } from './store.js'
 import { checkWallets } from './wallet-check.js'
 
 const AT = 1_700_000_000_000
-/** Steps of the random test on each database; PARLEY_LEDGER_STEPS=100000 is the full run. */
-const STEPS = Number(process.env.PARLEY_LEDGER_STEPS ?? 300)
 
 async function organization(db: Db): Promise<string> {
   const id = newId('org', AT)
@@ -219,177 +216,6 @@ await onEachDialect(t, async (t, open) => {
     await set(4_500)
     t.notOk((await check()).includes(org))
     t.equal(await inOne(db, (trx) => hold(trx, org, call('b'), 1, AT)), true)
-  })
-})
-
-/** What the wallet should be. */
-interface Model {
-  balance: number
-  readonly holds: Map<string, number>
-  readonly causes: Set<string>
-  frozen: boolean
-}
-
-interface Real {
-  readonly db: Db
-  readonly org: string
-  seen: number
-}
-
-const KINDS = ['topup', 'charge', 'reverse', 'hold', 'extend', 'release', 'freeze', 'settle'] as const
-const REFERENCES = ['a', 'b', 'c', 'd', 'e']
-
-/** One step: an action in a transaction of a process that may die before its commit. */
-class Step implements fc.AsyncCommand<Model, Real> {
-  constructor(
-    readonly kind: (typeof KINDS)[number],
-    readonly reference: string,
-    readonly paise: number,
-    readonly dies: boolean,
-  ) {}
-
-  check = () => true
-
-  async run(model: Model, real: Real): Promise<void> {
-    const expected = this.dies ? structuredClone(model) : model
-    const outcome = await inOne(real.db, async (trx) => {
-      const result = await this.act(trx, real.org)
-      if (this.dies) throw new Died()
-      return result
-    }).catch((error: unknown) => {
-      if (error instanceof Died) return DIED
-      throw error
-    })
-    const should = this.predict(expected)
-    if (outcome !== DIED && outcome !== should)
-      throw new Error(`${this}: ${String(outcome)}, expected ${should}`)
-    await this.compare(model, real)
-  }
-
-  private async act(trx: Trx, org: string): Promise<boolean> {
-    const { kind, reference, paise } = this
-    const held = call(reference)
-    switch (kind) {
-      case 'topup':
-        return (await post(trx, org, topup(`${reference}${paise}`, paise), AT)).amountPaise === paise
-      case 'charge':
-        return (await post(trx, org, charge(`${reference}${paise}`, paise), AT)).amountPaise === -paise
-      case 'reverse': {
-        const entry = await findEntry(trx, org, `call:${reference}${paise}`)
-        if (entry === null) return false
-        await reverse(trx, entry, 'Reversed', AT)
-        return true
-      }
-      case 'hold':
-        return hold(trx, org, held, paise, AT)
-      case 'extend':
-        return extendHold(trx, org, held, paise, AT, AT)
-      case 'release':
-        await releaseHold(trx, org, held, AT)
-        return true
-      case 'settle':
-        await releaseHold(trx, org, held, AT)
-        await post(trx, org, charge(`${reference}${paise}`, paise), AT)
-        return true
-      case 'freeze':
-        await freeze(trx, org, paise % 2 === 0 ? 'dispute' : null, AT)
-        return true
-    }
-  }
-
-  private predict(model: Model): boolean {
-    const { kind, reference, paise } = this
-    const heldPaise = [...model.holds.values()].reduce((sum, amount) => sum + amount, 0)
-    const available = model.balance - heldPaise
-    const move = (cause: string, amount: number): true => {
-      if (!model.causes.has(cause)) model.balance += amount
-      model.causes.add(cause)
-      return true
-    }
-    const own = model.holds.get(reference)
-    switch (kind) {
-      case 'topup':
-        return move(`topup:${reference}${paise}`, paise)
-      case 'charge':
-        return move(`call:${reference}${paise}`, -paise)
-      case 'reverse':
-        if (!model.causes.has(`call:${reference}${paise}`)) return false
-        return move(`reversal:${reference}${paise}`, paise)
-      case 'hold':
-        if (own !== undefined) return true
-        if (model.frozen || available < paise) return false
-        model.holds.set(reference, paise)
-        return true
-      case 'extend':
-        if (own === undefined) return true
-        if (available < paise - own && paise > own) return false
-        model.holds.set(reference, Math.max(own, paise))
-        return true
-      case 'release':
-        model.holds.delete(reference)
-        return true
-      case 'settle':
-        model.holds.delete(reference)
-        return move(`call:${reference}${paise}`, -paise)
-      case 'freeze':
-        model.frozen = paise % 2 === 0
-        return true
-    }
-  }
-
-  /** The sum equals the balance after each step, the numbers have no gaps, and the model agrees. */
-  private async compare(model: Model, real: Real): Promise<void> {
-    const { db } = real
-    const wallet = await readWallet(db, real.org, AT)
-    const { sum, count, last } = await db
-      .selectFrom('ledgerEntries')
-      .select((eb) => [
-        eb.fn.coalesce(eb.fn.sum<number>('amountPaise'), eb.lit(0)).as('sum'),
-        eb.fn.countAll<number>().as('count'),
-        eb.fn.coalesce(eb.fn.max('seq'), eb.lit(0)).as('last'),
-      ])
-      .where('organizationId', '=', real.org)
-      .executeTakeFirstOrThrow()
-    const heldPaise = [...model.holds.values()].reduce((total, amount) => total + amount, 0)
-    const actual = [wallet.balancePaise, wallet.heldPaise, wallet.entries, count, last]
-    const expected = [sum, heldPaise, model.causes.size, model.causes.size, model.causes.size]
-    if (actual.join() !== expected.join() || sum !== model.balance) {
-      throw new Error(`${this}: ${actual} and ${sum}, expected ${expected} and ${model.balance}`)
-    }
-    real.seen++
-  }
-
-  toString = () => `${this.kind}(${this.reference}, ${this.paise})${this.dies ? ' and dies' : ''}`
-}
-
-const DIED = Symbol('died')
-class Died extends Error {}
-
-const steps = fc
-  .record({
-    kind: fc.constantFrom(...KINDS),
-    reference: fc.constantFrom(...REFERENCES),
-    paise: fc.integer({ min: 1, max: 40 }),
-    dies: fc.nat(9).map((n) => n === 0),
-  })
-  .map(({ kind, reference, paise, dies }) => new Step(kind, reference, paise, dies))
-
-await onEachDialect(t, async (t, open) => {
-  const { db } = await open()
-
-  await t.test(`${STEPS} random steps of a process that may die before each commit`, async (t) => {
-    let seen = 0
-    const run = fc.asyncProperty(
-      fc.commands([steps], { size: 'max', maxCommands: 100 }),
-      async (commands) => {
-        const model: Model = { balance: 0, holds: new Map(), causes: new Set(), frozen: false }
-        const real: Real = { db, org: await organization(db), seen: 0 }
-        await fc.asyncModelRun(() => ({ model, real }), commands)
-        seen += real.seen
-      },
-    )
-    await fc.assert(run, { numRuns: Math.ceil(STEPS / 30), seed: 1, endOnFailure: true })
-    t.ok(seen >= STEPS, `${seen} steps`)
   })
 
   await t.test('calls that begin at once never hold more than there is', async (t) => {
