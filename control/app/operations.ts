@@ -58,6 +58,7 @@ import { destinationOperations } from '../transfers/destination-api.js'
 import { readHandoff } from '../transfers/handoff-api.js'
 import { trunkAccessOperations } from '../trunks/access-api.js'
 import { trunkOperations } from '../trunks/api.js'
+import { numberSipOperations } from '../trunks/binding-api.js'
 import { trunkNumberOperations } from '../trunks/number-api.js'
 import { putUpload } from '../uploads/api.js'
 import { walletOperations } from '../wallet/api.js'
@@ -84,6 +85,7 @@ export const operations: readonly Operation[] = [
   readNumber,
   updateNumber,
   ...purchaseOperations,
+  ...numberSipOperations,
   ...trunkAccessOperations,
   ...trunkOperations,
   ...trunkNumberOperations,

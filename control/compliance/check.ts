@@ -32,6 +32,7 @@ export const GATE_TRIGGERS = [
   'origination',
   'byo',
   'transfer',
+  'forward',
   'verification',
   'callback',
 ] as const

@@ -32,6 +32,7 @@ import { createTransferAttempts } from './migrations/0027-transfer-attempts.js'
 import { createErasures } from './migrations/0028-erasures.js'
 import { addCarrierTrunks } from './migrations/0029-carrier-trunks.js'
 import { createRegisterScrubs } from './migrations/0030-register-scrubs.js'
+import { addSipBindings } from './migrations/0031-sip-bindings.js'
 import { createCallRequests } from './migrations/0036-call-requests.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
@@ -72,6 +73,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0028_erasures': createErasures,
   '0029_carrier_trunks': addCarrierTrunks,
   '0030_register_scrubs': createRegisterScrubs,
+  '0031_sip_bindings': addSipBindings,
   '0036_call_requests': createCallRequests,
 }
 

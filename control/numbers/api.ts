@@ -12,6 +12,7 @@ import {
   mergeEndpoint,
   readEndpoint,
 } from './media-endpoint.js'
+import { SipTrunkDetail, sipTrunkDetail } from './sip-binding.js'
 import {
   findNumber,
   findNumberEver,
@@ -45,7 +46,7 @@ export const PhoneNumber = z.object({
   agentId: z.string().nullable(),
   recordCalls: z.boolean(),
   mediaEndpoint: MediaEndpoint.nullable(),
-  sipTrunk: z.null(),
+  sipTrunk: SipTrunkDetail.nullable(),
   sipTrunkId: z.string().nullable(),
   createdAt: Timestamp,
 })
@@ -209,7 +210,7 @@ export function numberView(row: NumberRow): z.input<typeof PhoneNumber> {
     agentId: row.agentId,
     recordCalls: row.recordCalls === 1,
     mediaEndpoint: readEndpoint(row.mediaEndpoint),
-    sipTrunk: null,
+    sipTrunk: sipTrunkDetail(row),
     sipTrunkId: row.sipTrunkId,
     createdAt: timestamp(row.createdAt),
   }

@@ -5,6 +5,7 @@ import type { NumberRow } from '../db/tables/calling.js'
 import { recordTargets, type SecretChange } from '../secrets/host-store.js'
 import { setSecretUses } from '../secrets/store.js'
 import type { StoredEndpoint } from './media-endpoint.js'
+import { endSipBinding } from './sip-binding.js'
 
 type Environment = 'test' | 'live'
 
@@ -178,7 +179,7 @@ export async function insertNumber(db: Db | Trx, number: NewNumber, now: number)
 export async function releaseNumber(trx: Trx, owner: Owner, id: string, now: number): Promise<boolean> {
   const row = await trx
     .updateTable('numbers')
-    .set({ releasedAt: now, status: 'released', agentId: null, mediaEndpoint: null })
+    .set({ releasedAt: now, status: 'released', agentId: null, mediaEndpoint: null, sipTrunk: null })
     .where('id', '=', id)
     .where('organizationId', '=', owner.organizationId)
     .where('environment', '=', owner.environment)
@@ -186,6 +187,7 @@ export async function releaseNumber(trx: Trx, owner: Owner, id: string, now: num
     .returning('id')
     .executeTakeFirst()
   if (row === undefined) return false
+  await endSipBinding(trx, id, now)
   await setSecretUses(trx, { type: 'number', id }, [])
   return true
 }

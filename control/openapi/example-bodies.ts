@@ -61,6 +61,7 @@ export const EXAMPLE_BODIES: Readonly<Record<string, unknown>> = {
   createDncEntry: { e164: '+919876543210', reason: 'Asked by e-mail' },
   importDncEntries: { entries: [{ e164: '+919876543210', source: 'complaint' }] },
   updateNumber: { label: 'Main line', agentId: `agt_${EXAMPLE_ULID}`, recordCalls: true },
+  setNumberSip: { sipUri: 'sip:pbx.example.com:5061', transport: 'tls' },
   purchaseNumber: { e164: '+919000000101', provider: 'sandbox', confirmedTotalPaise: 60_000 },
   placeCall: {
     to: '+919000000010',

@@ -97,6 +97,7 @@ async function loadTrunk(
             lastOutboundAt: null,
             lastProbe: null,
             source: 'file',
+            numberId: null,
             idempotencyId: null,
             createdAt: now,
             updatedAt: now,

@@ -95,6 +95,7 @@ export async function createTrunk(
         registerSeconds: REGISTER_SECONDS,
         carrier: null,
         source: 'api',
+        numberId: null,
         idempotencyId,
         createdAt: now,
         updatedAt: now,
@@ -188,7 +189,7 @@ export async function lockOwnTrunk(
   now: number,
 ): Promise<SipTrunkRow | Refusal<'not_found' | 'conflict'>> {
   const row = await lockTrunk(trx, actor, id, now)
-  if (row === null) return noTrunk()
+  if (row === null || row.source === 'number') return noTrunk()
   if (row.source === 'api') return row
   return refuse('conflict', 'The operator of the service manages this trunk in the trunk file.', {
     source: row.source,

@@ -117,6 +117,11 @@ export async function findCarrierTrunk(db: Db | Trx, provider: string): Promise<
   return row ?? null
 }
 
+/** Returns the trunk to the telephone system of a number in `byo_sip`, or null. */
+export async function findNumberTrunk(db: Db | Trx, numberId: string): Promise<SipTrunkRow | null> {
+  return (await existing(db).where('numberId', '=', numberId).executeTakeFirst()) ?? null
+}
+
 /** Returns the trunk that an idempotent request made, or null. */
 export async function findMadeTrunk(
   db: Db | Trx,
@@ -277,8 +282,12 @@ function existing(db: Db | Trx) {
   return db.selectFrom('sipTrunks').selectAll().where('deletedAt', 'is', null)
 }
 
+/** The trunks of an owner, without those of its numbers in `byo_sip`. */
 function ownedBy(query: ReturnType<typeof existing>, owner: Owner) {
-  return query.where('organizationId', '=', owner.organizationId).where('environment', '=', owner.environment)
+  return query
+    .where('organizationId', '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('source', '!=', 'number')
 }
 
 /** Trunks of the test environment are simulated and receive no calls. */

@@ -5,7 +5,7 @@ import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { codecsOf, headersOf, rangesOf } from './trunk-route.js'
 
 /** What the customer's telephone system connects to, the same for every trunk. */
-const Connection = z.object({
+export const Connection = z.object({
   host: z.string(),
   ips: z.array(z.string()).meta({ description: 'Public addresses of the service.' }),
   port: z.int(),
@@ -50,8 +50,9 @@ export const SipTrunk = z.object({
   outboundTransport: openEnum('tls', 'tcp', 'udp'),
   outboundNumberFormat: openEnum('e164', 'national', 'national0'),
   register: z.boolean(),
-  source: openEnum('api', 'file').meta({
-    description: 'A trunk of the operator’s trunk file (file) can be read and tested here, but not changed.',
+  source: openEnum('api', 'file', 'number').meta({
+    description:
+      'A trunk of the operator’s trunk file (file) can be read and tested here, but not changed. `number`: made by `POST /v1/numbers/{id}/sip`.',
   }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
@@ -116,7 +117,7 @@ export function trunkWithCredentials(
   }
 }
 
-const connectionOf = ({ host, ips, port, transport }: SipGateway) => ({
+export const connectionOf = ({ host, ips, port, transport }: SipGateway) => ({
   host,
   ips: [...ips],
   port,

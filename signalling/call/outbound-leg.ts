@@ -148,17 +148,20 @@ function offeredSrtp({ srtp = 'off', transport }: Gateway): SrtpPolicy {
 
 /**
  * Returns the calling party as the trunk's policy defines it; the asserted identity is the number that is
- * called from.
+ * called from. A caller of a forwarded call may show no number; then nothing is asserted.
  */
 function trunkIdentity(
   trunk: OutboundTrunk,
   did: string,
 ): Pick<InviteRequest, 'from' | 'fromDomain' | 'headers' | 'credentials'> {
   const { fromDomain, credentials } = trunk
-  const asserted = encodeURIComponent(formatNumber(did, trunk.numberFormat)).replaceAll('%2B', '+')
+  const number = formatNumber(did, trunk.numberFormat)
+  const asserted = /^\+?\d+$/.test(number)
+    ? { 'P-Asserted-Identity': `<sip:${number}@${fromDomain ?? 'localhost'}>` }
+    : {}
   return {
     from: callerIdentity(trunk, did),
-    headers: { 'P-Asserted-Identity': `<sip:${asserted}@${fromDomain ?? 'localhost'}>`, ...trunk.headers },
+    headers: { ...asserted, ...trunk.headers },
     ...(fromDomain === null ? {} : { fromDomain }),
     ...(credentials === null ? {} : { credentials }),
   }

@@ -120,6 +120,7 @@ import type {
   Number,
   NumberCarriers,
   NumberRegions,
+  NumberSip,
   Open,
   Organization,
   OrganizationAsStaff,
@@ -168,6 +169,7 @@ import type {
   SetAgentSenderClassificationBody,
   SetKillSwitchBody,
   SetNumberInboundBody,
+  SetNumberSipBody,
   SetOrganizationLimitsBody,
   SetSenderClassificationBody,
   SetSipTrunkRightsBody,
@@ -447,6 +449,16 @@ export class Api extends HttpClient {
   /** Release a number. The number takes and places no more calls, and goes back to its carrier. A rental that was paid is not refunded. Calls in progress continue. Needs the scope `admin`. */
   releaseNumber(input: { readonly id: string }, options: RequestOptions = {}): Promise<Number> {
     return this.send({ method: 'POST', path: '/v1/numbers/{id}/release', reply: 'data' }, input, options)
+  }
+
+  /** Route a number to your telephone system. Sets `routingMode` to `byo_sip`: calls to the number are dialled at `sipUri` and bridged without an agent. Your telephone system places calls from the number at `connection` with `credentials`. The password is shown only in this response: send an `Idempotency-Key`, so that a retry returns the same one. A number that has an address gets the new one and new credentials. Needs the scope `admin`. */
+  setNumberSip(input: { readonly id: string; readonly body: SetNumberSipBody }, options: RequestOptions = {}): Promise<NumberSip> {
+    return this.send({ method: 'POST', path: '/v1/numbers/{id}/sip', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** Give a number back to its agent. Sets `routingMode` to `svc_agent` and ends the credentials of the telephone system. The number is kept. Calls in progress continue. Needs the scope `admin`. */
+  removeNumberSip(input: { readonly id: string }, options: RequestOptions = {}): Promise<Number> {
+    return this.send({ method: 'DELETE', path: '/v1/numbers/{id}/sip', reply: 'data' }, input, options)
   }
 
   /** Get the right to create SIP trunks. A trunk can be created when both `enabled` and `organizationVerified` are true. Needs the scope `read`. */

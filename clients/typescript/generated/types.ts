@@ -444,9 +444,95 @@ export type Number = {
     readonly authSecretId: string | null
     readonly customParameters: Readonly<Record<string, string>>
   } | null
-  readonly sipTrunk: null
+  readonly sipTrunk: {
+    /** `parley`: the service itself holds the trunk. */
+    readonly provider: string
+    readonly credentialId: string
+    readonly inboundTrunkId: string
+    readonly outboundTrunkId: string
+    /** Your telephone system, which takes the calls. */
+    readonly originationSipUri: string
+    readonly originationUriId: string
+    /** Where your telephone system places calls. */
+    readonly terminationDomain: string
+    readonly terminationRealm: string
+    readonly terminationUsername: string
+    readonly transport: Open<"udp" | "tcp" | "tls">
+  } | null
   readonly sipTrunkId: string | null
   readonly createdAt: string
+}
+
+export type NumberSip = {
+  readonly number: {
+    readonly id: string
+    readonly e164: string
+    readonly label: string
+    readonly environment: Open<"test" | "live">
+    readonly provider: string
+    readonly region: string
+    readonly numberType: Open<"landline" | "mobile" | "tollfree">
+    readonly series: Open<"regular" | "promotional_140" | "service_160">
+    readonly capabilities: {
+      readonly sms: boolean
+      readonly voice: boolean
+    }
+    readonly currency: "INR"
+    readonly rentalPaise: number
+    readonly setupPaise: number
+    readonly renewalCycle: Open<"anniversary" | "calendar_month">
+    readonly nextRentalAt: string | null
+    readonly purchasedAt: string | null
+    readonly releaseAt: string | null
+    readonly releasedAt: string | null
+    readonly status: Open<"pending" | "active" | "failed" | "suspended" | "released">
+    readonly inbound: Open<"pending" | "ready" | "disabled" | "error">
+    /** Why `inbound` is `error`. */
+    readonly inboundReason: string | null
+    readonly routed: boolean
+    readonly routingMode: Open<"svc_agent" | "byo_ws" | "byo_sip">
+    readonly agentId: string | null
+    readonly recordCalls: boolean
+    readonly mediaEndpoint: {
+      readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket">
+      readonly url: string
+      readonly format: Open<"linear16" | "mulaw" | "alaw">
+      readonly sampleRate: number
+      readonly authSecretId: string | null
+      readonly customParameters: Readonly<Record<string, string>>
+    } | null
+    readonly sipTrunk: {
+      /** `parley`: the service itself holds the trunk. */
+      readonly provider: string
+      readonly credentialId: string
+      readonly inboundTrunkId: string
+      readonly outboundTrunkId: string
+      /** Your telephone system, which takes the calls. */
+      readonly originationSipUri: string
+      readonly originationUriId: string
+      /** Where your telephone system places calls. */
+      readonly terminationDomain: string
+      readonly terminationRealm: string
+      readonly terminationUsername: string
+      readonly transport: Open<"udp" | "tcp" | "tls">
+    } | null
+    readonly sipTrunkId: string | null
+    readonly createdAt: string
+  }
+  readonly connection: {
+    readonly host: string
+    /** Public addresses of the service. */
+    readonly ips: readonly (string)[]
+    readonly port: number
+    readonly transport: Open<"tls" | "tcp" | "udp">
+  }
+  readonly credentials: {
+    readonly terminationDomain: string
+    readonly realm: string
+    readonly username: string
+    /** Shown only here. */
+    readonly password: string
+  }
 }
 
 export type SipTrunkEntitlement = {
@@ -516,8 +602,8 @@ export type SipTrunk = {
     readonly outboundTransport: Open<"tls" | "tcp" | "udp">
     readonly outboundNumberFormat: Open<"e164" | "national" | "national0">
     readonly register: boolean
-    /** A trunk of the operator’s trunk file (file) can be read and tested here, but not changed. */
-    readonly source: Open<"api" | "file">
+    /** A trunk of the operator’s trunk file (file) can be read and tested here, but not changed. `number`: made by `POST /v1/numbers/{id}/sip`. */
+    readonly source: Open<"api" | "file" | "number">
     readonly createdAt: string
     readonly updatedAt: string
   }
@@ -564,8 +650,8 @@ export type ReadSipTrunkResult = {
   readonly outboundTransport: Open<"tls" | "tcp" | "udp">
   readonly outboundNumberFormat: Open<"e164" | "national" | "national0">
   readonly register: boolean
-  /** A trunk of the operator’s trunk file (file) can be read and tested here, but not changed. */
-  readonly source: Open<"api" | "file">
+  /** A trunk of the operator’s trunk file (file) can be read and tested here, but not changed. `number`: made by `POST /v1/numbers/{id}/sip`. */
+  readonly source: Open<"api" | "file" | "number">
   readonly createdAt: string
   readonly updatedAt: string
 }
@@ -608,7 +694,21 @@ export type SipTrunkNumbers = {
       readonly authSecretId: string | null
       readonly customParameters: Readonly<Record<string, string>>
     } | null
-    readonly sipTrunk: null
+    readonly sipTrunk: {
+      /** `parley`: the service itself holds the trunk. */
+      readonly provider: string
+      readonly credentialId: string
+      readonly inboundTrunkId: string
+      readonly outboundTrunkId: string
+      /** Your telephone system, which takes the calls. */
+      readonly originationSipUri: string
+      readonly originationUriId: string
+      /** Where your telephone system places calls. */
+      readonly terminationDomain: string
+      readonly terminationRealm: string
+      readonly terminationUsername: string
+      readonly transport: Open<"udp" | "tcp" | "tls">
+    } | null
     readonly sipTrunkId: string | null
     readonly createdAt: string
   })[]
@@ -923,7 +1023,7 @@ export type Compliance = {
     readonly e164: string
     readonly purpose: string
     readonly environment: Open<"test" | "live">
-    readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo" | "transfer" | "verification" | "callback">
+    readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo" | "transfer" | "forward" | "verification" | "callback">
     readonly callId: string | null
     readonly campaignId: string | null
     readonly recipientId: string | null
@@ -945,7 +1045,7 @@ export type ComplianceCheck = {
   readonly e164: string
   readonly purpose: string
   readonly environment: Open<"test" | "live">
-  readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo" | "transfer" | "verification" | "callback">
+  readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo" | "transfer" | "forward" | "verification" | "callback">
   readonly callId: string | null
   readonly campaignId: string | null
   readonly recipientId: string | null
@@ -1134,7 +1234,7 @@ export type PersonEvidence = {
     readonly e164: string
     readonly purpose: string
     readonly environment: Open<"test" | "live">
-    readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo" | "transfer" | "verification" | "callback">
+    readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo" | "transfer" | "forward" | "verification" | "callback">
     readonly callId: string | null
     readonly campaignId: string | null
     readonly recipientId: string | null
@@ -1647,7 +1747,7 @@ export type Event = {
         readonly e164: string
         readonly purpose: string
         readonly environment: Open<"test" | "live">
-        readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo" | "transfer" | "verification" | "callback">
+        readonly trigger: Open<"call" | "campaign" | "preflight" | "manual" | "origination" | "byo" | "transfer" | "forward" | "verification" | "callback">
         readonly callId: string | null
         readonly campaignId: string | null
         readonly recipientId: string | null
@@ -1709,7 +1809,21 @@ export type Event = {
           readonly authSecretId: string | null
           readonly customParameters: Readonly<Record<string, string>>
         } | null
-        readonly sipTrunk: null
+        readonly sipTrunk: {
+          /** `parley`: the service itself holds the trunk. */
+          readonly provider: string
+          readonly credentialId: string
+          readonly inboundTrunkId: string
+          readonly outboundTrunkId: string
+          /** Your telephone system, which takes the calls. */
+          readonly originationSipUri: string
+          readonly originationUriId: string
+          /** Where your telephone system places calls. */
+          readonly terminationDomain: string
+          readonly terminationRealm: string
+          readonly terminationUsername: string
+          readonly transport: Open<"udp" | "tcp" | "tls">
+        } | null
         readonly sipTrunkId: string | null
         readonly createdAt: string
       }
@@ -2946,6 +3060,15 @@ export type PurchaseNumberBody = {
 /** Body of `setNumberInbound`. */
 export type SetNumberInboundBody = {
   readonly enabled: boolean
+}
+
+/** Body of `setNumberSip`. */
+export type SetNumberSipBody = {
+  /** Public address of your telephone system, without a user: the called number becomes the user. The default port is that of the transport. */
+  readonly sipUri: string
+  readonly transport?: "udp" | "tcp" | "tls" | undefined
+  /** User name for calls that your telephone system places. Default: a random one. */
+  readonly username?: string | undefined
 }
 
 /** Body of `requestSipTrunkAccess`. */

@@ -21,6 +21,7 @@ import { holdForCall } from '../../wallet/call-billing.js'
 import { recordingPath, storeCallEvent } from '../lifecycle/settle.js'
 import { insertCall } from '../store.js'
 import { releaseSlot, type SlotPool, takeSlot, takeTrunkChannel } from './call-slots.js'
+import { forwarding } from './forward-call.js'
 import { type OriginationDeps, originate } from './originate.js'
 import { agentPartySpec, botPartySpec, type PartySpec } from './party-spec.js'
 
@@ -58,8 +59,10 @@ async function admit(
   if (await isCallingBlocked(db, number.organizationId)) {
     return { ...refused(403, 'calling is blocked'), headers: { 'X-Svc-Code': 'blocked_opt_out' } }
   }
+  if (trunk?.numberId === number.id) return LOOP
   const from = callerOf(invite, trunk)
-  const party = await resolveParty(options, number, from)
+  const forward = number.routingMode === 'byo_sip' ? await forwarding(options, number, from) : null
+  const party = forward?.party ?? (await resolveParty(options, number, from))
   if ('admit' in party) return party
 
   const now = clock.wall()
@@ -111,6 +114,7 @@ async function admit(
     codecs: trunk === null ? null : codecsOf(trunk),
     srtp: trunk?.srtp ?? 'optional',
     recordTo: number.recordCalls === 1 ? recordingPath(options.folder, callId) : null,
+    ...(forward === null ? {} : { forward: forward.plan }),
   }
 }
 
@@ -123,6 +127,9 @@ interface Busy {
 const NO_FUNDS: Busy = { cause: 'insufficient_funds', note: 'the balance does not cover a call' }
 
 type Refused = Extract<AdmissionDecision, { readonly admit: false }>
+
+/** A telephone system that calls the number whose calls it takes would call itself. */
+const LOOP: Refused = { admit: false, sip: 482, reason: 'the call would go back to its own telephone system' }
 
 /** The called number and the trunk that the call came over; null for callers on this machine. */
 interface CalledNumber {

@@ -10,7 +10,7 @@ import { dialledToE164 } from '../../compliance/numbering.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import type { SipTrunkRow } from '../../db/tables/trunks.js'
-import { findOwnNumber } from '../../numbers/store.js'
+import { findNumber, findOwnNumber } from '../../numbers/store.js'
 import { originationRefusal } from '../../trunks/origination.js'
 import { recordTrunkUse } from '../../trunks/store.js'
 import { codecsOf } from '../../trunks/trunk-route.js'
@@ -125,8 +125,13 @@ async function callerIdOf(
   { from, assertedIdentity }: InboundInvite,
 ): Promise<NumberRow | null> {
   const e164 = dialledToE164(from) ?? dialledToE164(assertedIdentity ?? '')
-  const number = e164 === null ? null : await findOwnNumber(db, trunk, e164)
-  return number?.status === 'active' ? number : null
+  if (e164 === null) return null
+  // The telephone system of one number shows that number only.
+  const number =
+    trunk.numberId === null
+      ? await findOwnNumber(db, trunk, e164)
+      : await findNumber(db, trunk, trunk.numberId)
+  return number?.e164 === e164 && number.status === 'active' ? number : null
 }
 
 /** Reserves a slot of the pool and a channel of each trunk. Returns false, and holds nothing, if one is full. */

@@ -1,4 +1,4 @@
-import type { CheckType, GateCheck, GateTrigger } from '../check.js'
+import { CHECK_TYPES, type CheckType, type GateCheck, type GateTrigger } from '../check.js'
 import { callingWindow } from './calling-window.js'
 import { consent } from './consent.js'
 import { dnc } from './dnc.js'
@@ -28,7 +28,8 @@ export const CHECKS: Readonly<Record<CheckType, GateCheck>> = {
 
 /**
  * Checks that a kind of call does not need. A transfer leg rings a person of the organization, who has verified the
- * number; a verification call is how that happens.
+ * number; a verification call is how that happens. A forwarded call goes to the telephone system of the organization,
+ * under its own number.
  */
 export const EXEMPT: Partial<Readonly<Record<GateTrigger, ReadonlySet<CheckType>>>> = {
   transfer: new Set([
@@ -42,5 +43,6 @@ export const EXEMPT: Partial<Readonly<Record<GateTrigger, ReadonlySet<CheckType>
     'sender_registration',
     'wallet',
   ]),
+  forward: new Set(CHECK_TYPES.filter((type) => type !== 'enforcement')),
   verification: new Set(['calling_window', 'dnd_register', 'consent', 'frequency_cap', 'wallet']),
 }

@@ -84,6 +84,8 @@ export interface NumberRow {
   readonly carrierNumberId: string | null
   /** Trunk that carries the calls. Null for numbers of the service. */
   readonly sipTrunkId: string | null
+  /** JSON of numbers/sip-binding.ts `SipBinding` while the number is in `byo_sip`, else null. */
+  readonly sipTrunk: string | null
   readonly recordCalls: number
   /** JSON of byo/endpoint.ts `StoredEndpoint`. Kept while the number is routed to an agent. */
   readonly mediaEndpoint: string | null

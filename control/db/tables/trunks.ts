@@ -53,8 +53,13 @@ export interface SipTrunkRow {
   readonly registerSeconds: number
   /** Carrier whose numbers this trunk of the operator serves, of all organizations. Null for other trunks. */
   readonly carrier: string | null
-  /** `file` for trunks of the operator's trunk file. */
-  readonly source: 'api' | 'file'
+  /**
+   * `file`: of the operator's trunk file. `number`: made for a number in `byo_sip`; the operations on trunks do not
+   * show it.
+   */
+  readonly source: 'api' | 'file' | 'number'
+  /** The number that a trunk of the source `number` belongs to. Unique. */
+  readonly numberId: string | null
   /** Id of the idempotent request that made the trunk. Unique, so that a retry finds this trunk. */
   readonly idempotencyId: string | null
   readonly createdAt: number
