@@ -1,6 +1,7 @@
 import { Api } from './generated/api.js'
 
 export { ParleyError } from './errors.js'
+export { EventStream } from './event-stream.js'
 export type { ClientOptions, Page, RequestOptions } from './http-client.js'
 export { paginate } from './http-client.js'
 

@@ -27,8 +27,10 @@ interface Operation {
   readonly upload: readonly string[] | null
   readonly idempotent: boolean
   readonly keyRequired: boolean
-  readonly reply: 'data' | 'list' | 'bare' | 'empty' | 'file'
+  readonly reply: 'data' | 'list' | 'bare' | 'empty' | 'file' | 'events'
   readonly result: Node | null
+  /** Schema of the data of each event of a stream. */
+  readonly events: Node | null
   /** Schema of an entry of `meta.warnings`. */
   readonly warning: Node | null
 }
@@ -49,6 +51,8 @@ function readOperation(path: string, method: string, operation: Node): Operation
   const content = success === undefined ? undefined : node(success[1]).content
   const json = content === undefined ? undefined : node(content)['application/json']
   const schema = json === undefined ? null : node(node(json).schema)
+  const stream = content === undefined ? undefined : node(content)['text/event-stream']
+  const events = stream === undefined ? null : node(node(stream)['x-events'])
   const { reply, result, warning } = readReply(content !== undefined, schema)
   return {
     id: text(operation.operationId),
@@ -72,8 +76,9 @@ function readOperation(path: string, method: string, operation: Node): Operation
     upload: body === null || bodyJson !== undefined ? null : Object.keys(taken),
     idempotent: idempotency !== undefined,
     keyRequired: idempotency?.description === 'Required here',
-    reply,
+    reply: events === null ? reply : 'events',
     result,
+    events,
     warning,
   }
 }
@@ -210,7 +215,10 @@ function apiFile(operations: readonly Operation[]): string {
   const methods = operations.map((operation) => methodOf(operation, used)).join('\n')
   const names = [...used].sort()
   const upload = operations.some((operation) => operation.upload !== null) ? ', type UploadBody' : ''
-  return `${HEAD}import { HttpClient, type Page, type RequestOptions${upload} } from '../http-client.js'
+  const streams = operations.some((operation) => operation.events !== null)
+    ? "import type { EventStream } from '../event-stream.js'\n"
+    : ''
+  return `${HEAD}${streams}import { HttpClient, type Page, type RequestOptions${upload} } from '../http-client.js'
 import type {
 ${names.map((name) => `  ${name},\n`).join('')}} from './types.js'
 
@@ -259,8 +267,15 @@ function methodOf(operation: Operation, used: Set<string>): string {
 `
 }
 
-function resultOf({ reply, result, warning }: Operation, used: Set<string>): string {
+function resultOf({ reply, result, warning, events }: Operation, used: Set<string>): string {
   if (reply === 'empty') return 'void'
+  if (events !== null) {
+    const types = Object.entries(events).map(
+      ([name, schema]) =>
+        `{ readonly event: ${JSON.stringify(name)}; readonly data: ${usedType(node(schema), used)} }`,
+    )
+    return `EventStream<${types.join(' | ')}>`
+  }
   if (reply === 'file' || result === null) return 'Response'
   const type = usedType(result, used)
   const warnings = warning === null ? null : usedType(warning, used)

@@ -1,4 +1,5 @@
 import { ParleyError, readError } from './errors.js'
+import { EventStream } from './event-stream.js'
 
 /** What the client needs to reach the service. */
 export interface ClientOptions {
@@ -8,7 +9,7 @@ export interface ClientOptions {
   readonly apiKey?: string
   /** Retries after the first attempt; default 4. */
   readonly retries?: number
-  /** Limit of one attempt in ms; default 30,000. */
+  /** Limit of one attempt in ms; default 30,000. Of a file or an event stream, only until it begins. */
   readonly timeoutMs?: number
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>
@@ -24,6 +25,8 @@ export interface RequestOptions {
    */
   readonly idempotencyKey?: string
   readonly signal?: AbortSignal
+  /** Continues an event stream after this event. */
+  readonly lastEventId?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -44,7 +47,7 @@ export interface Page<T, W = never> {
 export interface OperationSpec {
   readonly method: string
   readonly path: string
-  readonly reply: 'data' | 'list' | 'bare' | 'empty' | 'file'
+  readonly reply: 'data' | 'list' | 'bare' | 'empty' | 'file' | 'events'
   readonly idempotent?: true
   readonly upload?: true
   /** The response has `meta.warnings`. */
@@ -96,17 +99,41 @@ export class HttpClient {
     options: RequestOptions,
     key: string | undefined,
   ): Promise<T> {
-    const { baseUrl, apiKey, timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options
-    const timeout = AbortSignal.timeout(timeoutMs)
+    const { timeoutMs = DEFAULT_TIMEOUT_MS } = this.#options
+    const timeout = new AbortController()
+    const timer = setTimeout(
+      () => timeout.abort(new DOMException('The request took too long.', 'TimeoutError')),
+      timeoutMs,
+    )
+    try {
+      const response = await this.#request(spec, input, options, key, timeout.signal)
+      // A file and an event stream are read by the caller, who takes any time.
+      return (await readReply(spec, response)) as T
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #request(
+    spec: OperationSpec,
+    input: OperationInput,
+    options: RequestOptions,
+    key: string | undefined,
+    timeout: AbortSignal,
+  ): Promise<Response> {
+    const { baseUrl, apiKey } = this.#options
     const withBody = spec.method !== 'GET' && input.body !== undefined
     const { contentType = 'application/json' } = input
     const response = await (this.#options.fetch ?? fetch)(`${baseUrl}${address(spec.path, input)}`, {
       method: spec.method,
       headers: {
         ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-        ...(spec.reply === 'file' ? {} : { accept: 'application/json' }),
+        ...(spec.reply === 'file'
+          ? {}
+          : { accept: spec.reply === 'events' ? 'text/event-stream' : 'application/json' }),
         ...(withBody ? { 'content-type': String(contentType) } : {}),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...(options.lastEventId === undefined ? {} : { 'last-event-id': options.lastEventId }),
         ...this.#options.headers,
         ...options.headers,
       },
@@ -116,7 +143,7 @@ export class HttpClient {
       signal: options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]),
     })
     if (!response.ok) throw await readError(response)
-    return (await readReply(spec, response)) as T
+    return response
   }
 }
 
@@ -134,6 +161,7 @@ export async function* paginate<T>(
 
 async function readReply({ reply, warnings: warned }: OperationSpec, response: Response): Promise<unknown> {
   if (reply === 'file') return response
+  if (reply === 'events') return new EventStream(response)
   if (reply === 'empty') {
     await response.body?.cancel()
     return undefined

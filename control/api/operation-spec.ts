@@ -5,6 +5,7 @@ import type { Role } from '../db/tables/identity.js'
 import type { ActorOf, Audience, Environment, Scope } from './actor.js'
 import type { Download, Upload, UploadRule } from './content.js'
 import type { Deps } from './deps.js'
+import type { EventStream } from './event-stream.js'
 import type { Page, PageRequest } from './pagination.js'
 import type { ErrorCode, Refusal } from './problem.js'
 import type { Answer, FileReply } from './reply.js'
@@ -174,6 +175,25 @@ export interface PageSpec<
   /** Returns the whole HTML document. It escapes every text. */
   html(result: z.output<R>): string
   run(input: Input<z.output<P>, z.output<Q>, undefined, A>): Answer<z.input<R>>
+}
+
+/** Audiences whose credential can be checked again while a stream is open. */
+export type StreamAudience = 'session' | 'account' | 'staff' | 'address'
+
+export interface EventStreamSpec<P extends z.ZodObject, Q extends z.ZodObject, A extends StreamAudience>
+  extends OperationBase<P, A> {
+  /** Unknown parameters are always rejected. Values are strings. */
+  readonly query?: Q
+  /** Schema of the data of each event, by its name. The server adds `end`. */
+  readonly events: Readonly<Record<string, z.ZodType>>
+  run(
+    input: EventStreamInput<z.output<P>, z.output<Q>, A>,
+  ): EventStream | Refusal | Promise<EventStream | Refusal>
+}
+
+export type EventStreamInput<P, Q, A extends Audience> = Input<P, Q, undefined, A> & {
+  /** `Last-Event-ID` of a client that continues a stream: any text. Null at the start. */
+  readonly lastEventId: string | null
 }
 
 export interface TextSpec<P extends z.ZodObject, A extends Audience> extends OperationBase<P, A> {

@@ -5,9 +5,11 @@ import type { Role } from '../db/tables/identity.js'
 import type { AddressActor, AnyActor, Audience, Environment, Scope, SignedActor } from './actor.js'
 import type { UploadRule } from './content.js'
 import type { Deps } from './deps.js'
+import { END_EVENT, EndEvent } from './event-stream.js'
 import type {
   CsvSpec,
   DownloadSpec,
+  EventStreamSpec,
   FileSpec,
   ListSpec,
   Method,
@@ -15,6 +17,7 @@ import type {
   OperationBase,
   OperationSpec,
   PageSpec,
+  StreamAudience,
   TextSpec,
   UploadSpec,
 } from './operation-spec.js'
@@ -44,13 +47,15 @@ export interface Operation {
   readonly upload: UploadRule | null
   readonly result: z.ZodType | null
   /** `page`: HTML, or `data` for clients that prefer JSON. */
-  readonly reply: 'data' | 'bare' | 'empty' | 'list' | 'page' | 'file' | 'download' | 'text'
+  readonly reply: 'data' | 'bare' | 'empty' | 'list' | 'page' | 'file' | 'download' | 'text' | 'events'
   /** Renders a parsed result of a `page` as HTML. */
   readonly html: ((result: unknown) => string) | null
   /** Schema of an entry of `meta.warnings`. */
   readonly warning: z.ZodType | null
   /** Header row of a CSV download. */
   readonly csvColumns: readonly string[] | null
+  /** Schema of the data of each event of a stream, by the name of the event. */
+  readonly events: Readonly<Record<string, z.ZodType>> | null
   readonly contentType: string
   readonly status: number
   readonly list: { readonly defaultLimit: number; readonly paged: boolean } | null
@@ -69,6 +74,7 @@ export interface ErasedInput {
   readonly requestId: string
   readonly idempotencyId: string | null
   readonly page: PageRequest | null
+  readonly lastEventId: string | null
   readonly cookie: (name: string) => string | null
 }
 
@@ -217,6 +223,23 @@ export function pageOperation<
   }
 }
 
+/**
+ * Defines a GET operation that sends events while the client stays connected (HTML, 9.2). The server repeats the
+ * check of the credential every 15 s, and ends the stream of a client that does not read.
+ */
+export function eventStreamOperation<
+  A extends StreamAudience,
+  P extends z.ZodObject = z.ZodObject<Record<string, never>>,
+  Q extends z.ZodObject = z.ZodObject<Record<string, never>>,
+>(spec: EventStreamSpec<P, Q, A>): Operation {
+  return {
+    ...plainGet({ ...spec, contentType: 'text/event-stream' }, spec.query ?? null),
+    reply: 'events',
+    events: { ...spec.events, [END_EVENT]: EndEvent },
+    run: async (input) => spec.run(typed(input)),
+  }
+}
+
 /** Returns the common part of GET operations that return one thing. */
 function plainGet<P extends z.ZodObject, A extends Audience>(
   spec: OperationBase<P, A> & { readonly contentType: string },
@@ -255,6 +278,7 @@ function erase<P extends z.ZodObject, A extends Audience>(spec: OperationBase<P,
     html: null,
     warning: null,
     csvColumns: null,
+    events: null,
     fails: spec.fails,
   }
 }

@@ -3,6 +3,7 @@ import { readCookie } from '../access/sessions/cookies.js'
 import type { Actor } from '../api/actor.js'
 import { type Download, RefusedBody } from '../api/content.js'
 import type { Deps } from '../api/deps.js'
+import type { EventStream } from '../api/event-stream.js'
 import type { ErasedInput, Operation } from '../api/operation.js'
 import { type ErrorCode, isRefusal } from '../api/problem.js'
 import { type FileReply, hasOwnHeaders } from '../api/reply.js'
@@ -19,11 +20,13 @@ import {
   sendRefusal,
 } from './reply.js'
 import type { MountedOperation } from './routes.js'
+import { type OpenStreams, sendEvents } from './send-events.js'
 import { sendFile } from './send-file.js'
 
 /** Dependencies for handling requests. */
 export interface HandlerDeps extends AdmissionDeps {
   readonly idempotency: IdempotencyStore
+  readonly streams: OpenStreams
 }
 
 /**
@@ -88,6 +91,11 @@ async function runAndSend(
   if (operation.reply === 'file' && !isRefusal(outcome)) return sendFile(exchange, outcome as FileReply)
   if (operation.reply === 'download' && !isRefusal(outcome)) {
     return sendDownload(exchange, operation.contentType, outcome as Download)
+  }
+  if (operation.reply === 'events' && !isRefusal(outcome)) {
+    const { clock } = handling.deps
+    const admitted = async (): Promise<boolean> => !isRefusal(await admit(handling, operation, exchange))
+    return sendEvents(exchange, operation, outcome as EventStream, { ...handling, clock, admitted })
   }
   const rendered = render(handling, operation, outcome, valid, exchange)
   // Released before the response is sent, because the sender may repeat the request immediately.
@@ -186,6 +194,7 @@ function inputOf(deps: Deps, actor: Admitted['actor'], valid: ValidInput, exchan
     requestId: exchange.requestId,
     idempotencyId: null,
     page: valid.page,
+    lastEventId: exchange.request.header('last-event-id') ?? null,
     cookie: (name) => readCookie(exchange.request.header('cookie'), name),
   }
 }

@@ -154,7 +154,8 @@ async function* continued(
   }
 }
 
-function parseResult(operation: Operation, schema: z.ZodType, value: unknown): unknown {
+/** Returns the value as the schema shows it. Throws EngineError `internal` if it does not fit. */
+export function parseResult(operation: Operation, schema: z.ZodType, value: unknown): unknown {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
   throw new EngineError('internal', 'a result does not fit the schema of its operation', {

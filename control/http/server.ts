@@ -18,6 +18,7 @@ import { openIdempotency } from './idempotency.js'
 import { crossOrigin } from './origins.js'
 import { sendRefusal } from './reply.js'
 import { buildRoutes, type Route } from './routes.js'
+import { OpenStreams } from './send-events.js'
 
 export interface HttpAddress {
   readonly address: string
@@ -90,6 +91,7 @@ export function serveHttp(listener: HttpListener, options: HttpServerOptions): H
     deps,
     keys: { db: deps.db, rootKey: deps.rootKey, clock: deps.clock, lastUsed },
     idempotency: openIdempotency(deps.db, deps.rootKey, deps.clock),
+    streams: new OpenStreams(),
   }
 
   const app = express()
@@ -120,6 +122,7 @@ export function serveHttp(listener: HttpListener, options: HttpServerOptions): H
     address,
     port,
     close(graceMs) {
+      handling.streams.close()
       closing ??= drain(server, deps, graceMs).then(() => lastUsed.close())
       return closing
     },

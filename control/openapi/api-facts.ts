@@ -58,6 +58,10 @@ export function apiFacts(document: Node): ApiFacts {
       for (const [type, media] of Object.entries(nodeOf(nodeOf(response).content))) {
         if (type === JSON_TYPE) continue
         keep(id, `answers ${status} ${type}`)
+        for (const [event, schema] of Object.entries(nodeOf(nodeOf(media)['x-events']))) {
+          keep(id, `sends ${event}`)
+          walk(nodeOf(schema), `${id} event ${event}`, false)
+        }
         const { example } = nodeOf(media)
         // The header row of a CSV download.
         if (typeof example === 'string')

@@ -111,6 +111,7 @@ function describe(operation: Operation, results: Results): JsonObject {
       parameter('path', name, operation.params?.shape[name], true),
     ),
     ...queryParameters(operation),
+    ...(operation.events === null ? [] : [LAST_EVENT_ID]),
     ...(operation.idempotent === null
       ? []
       : [{ $ref: '#/components/parameters/IdempotencyKey', ...requiredMark(operation) }]),
@@ -133,6 +134,13 @@ function describe(operation: Operation, results: Results): JsonObject {
 }
 
 const SESSION = [{ session: [] }]
+
+const LAST_EVENT_ID = {
+  name: 'last-event-id',
+  in: 'header',
+  description: 'Id of the last event that the client received. The stream continues after it.',
+  schema: { type: 'string', maxLength: 200 },
+}
 
 /** One of the listed credentials is required. */
 const SECURITY: Readonly<Record<Audience, readonly JsonObject[]>> = {
@@ -187,6 +195,16 @@ function requestBody({ id, body, upload }: Operation): JsonObject {
 function success(operation: Operation, results: Results): JsonObject {
   const headers = operation.audience === 'key' ? KEYED_HEADERS : REQUEST_ID
   if (operation.reply === 'empty') return { description: 'No content.', headers }
+  if (operation.events !== null) {
+    const events = Object.entries(operation.events).map(([name, schema]) => [name, outputSchema(schema)])
+    const media = { schema: { type: 'string' }, 'x-events': Object.fromEntries(events) }
+    return {
+      description:
+        'Server-sent events, as long as the client stays connected. x-events describes the data of each.',
+      headers,
+      content: { [operation.contentType]: media },
+    }
+  }
   if (operation.result === null) {
     const ranges = operation.reply === 'file' ? ' Byte ranges are supported.' : ''
     const media = operation.csvColumns === null ? {} : csvMedia(operation.csvColumns)

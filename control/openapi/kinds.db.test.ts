@@ -11,9 +11,11 @@ import { openJudge } from '../../fixtures/contract/judge.js'
 import { encode } from '../../fixtures/contract/populated-service.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { csvRows } from '../api/content.js'
+import { EventQueue } from '../api/event-queue.js'
 import {
   csvOperation,
   downloadOperation,
+  eventStreamOperation,
   listOperation,
   operation,
   pageOperation,
@@ -167,8 +169,28 @@ const checkOffer = operation({
   run: ({ body }) => ({ id: body.id }),
 })
 
+const watchOffers = eventStreamOperation({
+  id: 'watchOffers',
+  path: '/v1/offers/:token/live',
+  tag: 'Test',
+  summary: 'Watch offers',
+  audience: 'address',
+  address: 'upload',
+  params: z.object({ token: z.string().max(512) }),
+  query: z.object({ search: z.string().max(10).optional() }),
+  events: { offer: z.object({ id: z.string(), after: z.string().nullable() }) },
+  fails: [],
+  run: ({ lastEventId }) => {
+    const queue = new EventQueue(() => {})
+    queue.push('a', { event: 'offer', data: { id: 'a', after: lastEventId, secret: 'no' }, id: '7' })
+    queue.end('over')
+    return queue
+  },
+})
+
 const operations = [
   ...[putFile, importRows, receiveCallback, exportRows, readPaper, readNote, listOffers, checkOffer],
+  watchOffers,
 ]
 const document = openApiDocument({ version: '1', operations, webhooks: [] })
 const described = describedOperations(document, operations)
@@ -201,6 +223,11 @@ t.test('the description of each kind', async (t) => {
       schema: { required: ['data', 'meta'], properties: { meta: { required: ['warnings'] } } },
     },
   })
+  t.match(mediaOf('watchOffers', '200'), {
+    'text/event-stream': {
+      'x-events': { offer: { required: ['id', 'after'] }, end: { required: ['reason'] } },
+    },
+  })
   const codes = new Map(described.map(({ id, codes }) => [id, codes]))
   t.ok(codes.get('putFile')?.includes('unsupported_media_type'))
   t.ok(codes.get('putFile')?.includes('document_too_large'))
@@ -214,6 +241,8 @@ t.test('the facts that later descriptions must keep', async (t) => {
     'exportRows\tanswers 200 text/csv; charset=utf-8',
     'exportRows\tcolumn text',
     'readNote\tanswers 200 text/html; charset=utf-8',
+    'watchOffers\tsends offer',
+    'watchOffers event offer.id\talways',
     'listOffers result.meta.warnings[].provider\talways',
   ]) {
     t.ok(kept.includes(fact), fact)
@@ -230,6 +259,10 @@ t.test('the methods of the client', async (t) => {
   t.match(api, /importRows\(input: \{ readonly body: UploadBody; readonly contentType: "text\/csv" \}/)
   t.match(api, /exportRows\(.*?Promise<Response>/)
   t.match(api, /readPaper\(.*?Promise<Response>/)
+  t.match(
+    api,
+    /watchOffers\(.*?Promise<EventStream<\{ readonly event: "offer"; readonly data: \{\s+readonly id: string/,
+  )
   t.match(api, /listOffers\(.*?Promise<Page<[^>]+, \{/)
   t.match(api, /checkOffer\(.*?readonly warnings: readonly \(/)
 })
@@ -279,10 +312,19 @@ t.test('every answer to made-up requests keeps the contract', async (t) => {
     const reached = [
       ...['putFile 201', 'putFile 415', 'putFile 404', 'importRows 200', 'importRows 415'],
       ...['importRows 400', 'receiveCallback 204', 'exportRows 200', 'readPaper 200', 'readNote 200'],
-      ...['listOffers 200', 'checkOffer 200'],
+      ...['listOffers 200', 'checkOffer 200', 'watchOffers 200', 'watchOffers 404'],
     ]
     for (const outcome of reached) t.ok(outcomes.has(outcome), outcome)
 
+    const address = writeAddressToken(deps.rootKey, 'upload', {
+      subject: 'doc_1',
+      expiresAt: deps.clock.wall() + 60_000,
+    })
+    const stream = await fetch(`${api.url}/v1/offers/${address}/live`, { headers: { 'last-event-id': '6' } })
+    t.equal(
+      await stream.text(),
+      'retry: 2000\n\nid: 7\nevent: offer\ndata: {"id":"a","after":"6"}\n\nevent: end\ndata: {"reason":"over"}\n\n',
+    )
     const offers = await api.send('GET', '/v1/offers')
     t.same((offers.body as { meta: unknown }).meta, {
       pagination: { cursor: null, hasMore: false },

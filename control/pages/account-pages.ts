@@ -176,6 +176,7 @@ async function runOperation(
     requestId: exchange.requestId,
     idempotencyId: null,
     page: null,
+    lastEventId: null,
     cookie: cookiesOf(exchange),
   })
 }
