@@ -190,6 +190,31 @@ const OptOut = z.strictObject({
     .default(null),
 })
 
+const Interruption = z.strictObject({
+  minMs: z.int().min(0).max(2_000).nullable().default(null).meta({
+    description:
+      'Speech of this length (ms) interrupts the agent without words. Null: the value of the preset.',
+  }),
+  minWords: z.int().min(0).max(5).default(0).meta({
+    description: 'Fewer words than this do not interrupt the agent, unless the caller goes on speaking.',
+  }),
+})
+
+const TurnTaking = z.strictObject({
+  preset: z.enum(['fast', 'balanced', 'patient']).default('balanced'),
+  maxWaitMs: z.int().min(300).max(4_000).nullable().default(null).meta({
+    description: 'Longest wait (ms) for more words of the caller. Null: the value of the preset.',
+  }),
+  interruption: Interruption.prefault({}),
+})
+
+const Opening = z.strictObject({
+  protected: z.boolean().default(false).meta({
+    description:
+      'The opening line is spoken to its end. What the caller says meanwhile is answered after it.',
+  }),
+})
+
 const CallSettings = z.strictObject({
   businessName: text(120).default(''),
   openingLine: Line.nullable().default(null),
@@ -201,6 +226,11 @@ const CallSettings = z.strictObject({
   voicemail: Voicemail.prefault({}),
   transfer: Transfer.prefault({}),
   optOut: OptOut.prefault({}),
+  turnTaking: TurnTaking.prefault({}),
+  opening: Opening.prefault({}),
+  vocabulary: z.array(named(80)).max(100).default([]).meta({
+    description: 'Names and terms that callers use. Vendors that take hints recognise them better.',
+  }),
 })
 
 export const MAX_KNOWLEDGE_BASES = 10
@@ -278,6 +308,20 @@ export const configPatchShape = {
           dtmfKey: OptOut.shape.dtmfKey.unwrap().optional(),
         })
         .optional(),
+      turnTaking: z
+        .strictObject({
+          preset: TurnTaking.shape.preset.unwrap().optional(),
+          maxWaitMs: TurnTaking.shape.maxWaitMs.unwrap().optional(),
+          interruption: z
+            .strictObject({
+              minMs: Interruption.shape.minMs.unwrap().optional(),
+              minWords: Interruption.shape.minWords.unwrap().optional(),
+            })
+            .optional(),
+        })
+        .optional(),
+      opening: z.strictObject({ protected: z.boolean().optional() }).optional(),
+      vocabulary: CallSettings.shape.vocabulary.unwrap().optional(),
       transfer: z
         .strictObject({
           handoff: Transfer.shape.handoff.unwrap().optional(),

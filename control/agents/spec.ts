@@ -72,6 +72,9 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
     name: input.name,
     systemPrompt: fillPlaceholders(config.systemPrompt, values) + businessLine(callSettings.businessName),
     openingLine: line(opening) ?? withoutLine,
+    openingProtected: callSettings.opening.protected,
+    turnTaking: callSettings.turnTaking,
+    vocabulary: callSettings.vocabulary,
     hangupLine: line(callSettings.hangupLine),
     languages: voice.languages,
     speechToText: {

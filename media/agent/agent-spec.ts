@@ -140,6 +140,19 @@ export interface KnowledgeText {
   readonly text: string
 }
 
+/** How soon the agent answers, and how easily the caller interrupts it. */
+export interface TurnTakingSpec {
+  readonly preset: 'fast' | 'balanced' | 'patient'
+  /** Longest wait (ms) for more words. Null means that of the preset. */
+  readonly maxWaitMs: number | null
+  readonly interruption: {
+    /** Voiced time (ms) that interrupts the agent without words. Null means that of the preset. */
+    readonly minMs: number | null
+    /** Fewer words interrupt the agent only as a backchannel does: by their length. */
+    readonly minWords: number
+  }
+}
+
 /** One agent version with its variables filled in. */
 export interface AgentSpec {
   readonly agentId: string
@@ -148,6 +161,12 @@ export interface AgentSpec {
   readonly systemPrompt: string
   /** Spoken first, as soon as media is live. With null, the caller speaks first. */
   readonly openingLine: string | null
+  /** Whether the opening line is spoken to its end. The caller's words meanwhile are answered after it. */
+  readonly openingProtected?: boolean
+  /** Absent means the preset `balanced`. */
+  readonly turnTaking?: TurnTakingSpec
+  /** Names and terms that callers use, for vendors that take hints. Absent means none. */
+  readonly vocabulary?: readonly string[]
   /** Spoken to the end before the agent or a limit ends the call. With null, the call ends at once. */
   readonly hangupLine: string | null
   /** Languages that the agent speaks, as tags such as `en-IN`. The first is the default. */

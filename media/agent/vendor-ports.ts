@@ -78,6 +78,8 @@ export interface SpeechToText {
       readonly model: string | null
       /** A mode that the catalogue offers for the model. */
       readonly mode: RecognitionMode
+      /** Names and terms that the caller may use. A vendor without hints ignores them. */
+      readonly vocabulary?: readonly string[]
     },
     events: SpeechToTextEvents,
   ): SpeechToTextStream

@@ -261,6 +261,23 @@ export type Agent = {
       readonly phrases: boolean
       readonly dtmfKey: string | null
     }
+    readonly turnTaking: {
+      readonly preset: Open<"fast" | "balanced" | "patient">
+      /** Longest wait (ms) for more words of the caller. Null: the value of the preset. */
+      readonly maxWaitMs: number | null
+      readonly interruption: {
+        /** Speech of this length (ms) interrupts the agent without words. Null: the value of the preset. */
+        readonly minMs: number | null
+        /** Fewer words than this do not interrupt the agent, unless the caller goes on speaking. */
+        readonly minWords: number
+      }
+    }
+    readonly opening: {
+      /** The opening line is spoken to its end. What the caller says meanwhile is answered after it. */
+      readonly protected: boolean
+    }
+    /** Names and terms that callers use. Vendors that take hints recognise them better. */
+    readonly vocabulary: readonly (string)[]
   }
   readonly createdAt: string
   readonly updatedAt: string
@@ -404,6 +421,23 @@ export type PublishAgentResult = {
       readonly phrases: boolean
       readonly dtmfKey: string | null
     }
+    readonly turnTaking: {
+      readonly preset: Open<"fast" | "balanced" | "patient">
+      /** Longest wait (ms) for more words of the caller. Null: the value of the preset. */
+      readonly maxWaitMs: number | null
+      readonly interruption: {
+        /** Speech of this length (ms) interrupts the agent without words. Null: the value of the preset. */
+        readonly minMs: number | null
+        /** Fewer words than this do not interrupt the agent, unless the caller goes on speaking. */
+        readonly minWords: number
+      }
+    }
+    readonly opening: {
+      /** The opening line is spoken to its end. What the caller says meanwhile is answered after it. */
+      readonly protected: boolean
+    }
+    /** Names and terms that callers use. Vendors that take hints recognise them better. */
+    readonly vocabulary: readonly (string)[]
   }
 }
 
@@ -2830,6 +2864,18 @@ export type CreateAgentBody = {
       readonly phrases?: boolean | undefined
       readonly dtmfKey?: string | null | undefined
     } | undefined
+    readonly turnTaking?: {
+      readonly preset?: "fast" | "balanced" | "patient" | undefined
+      readonly maxWaitMs?: number | null | undefined
+      readonly interruption?: {
+        readonly minMs?: number | null | undefined
+        readonly minWords?: number | undefined
+      } | undefined
+    } | undefined
+    readonly opening?: {
+      readonly protected?: boolean | undefined
+    } | undefined
+    readonly vocabulary?: readonly (string)[] | undefined
     readonly transfer?: {
       readonly handoff?: "cold" | "warm" | undefined
       readonly blindTransfers?: boolean | undefined
@@ -2966,6 +3012,18 @@ export type UpdateAgentBody = {
       readonly phrases?: boolean | undefined
       readonly dtmfKey?: string | null | undefined
     } | undefined
+    readonly turnTaking?: {
+      readonly preset?: "fast" | "balanced" | "patient" | undefined
+      readonly maxWaitMs?: number | null | undefined
+      readonly interruption?: {
+        readonly minMs?: number | null | undefined
+        readonly minWords?: number | undefined
+      } | undefined
+    } | undefined
+    readonly opening?: {
+      readonly protected?: boolean | undefined
+    } | undefined
+    readonly vocabulary?: readonly (string)[] | undefined
     readonly transfer?: {
       readonly handoff?: "cold" | "warm" | undefined
       readonly blindTransfers?: boolean | undefined

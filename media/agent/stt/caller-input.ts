@@ -66,6 +66,7 @@ export class CallerInput {
       : null
     this.#stt = new SttFailover({
       languages: spec.languages,
+      vocabulary: spec.vocabulary ?? [],
       language: spec.speechToText.language,
       rate,
       recognisers,

@@ -29,6 +29,7 @@ async function rig(t: Test, languages: readonly string[]) {
   const told: string[] = []
   const ears = new SttFailover({
     languages,
+    vocabulary: ['Meera Nair', 'Ayushman'],
     language: languages[0] ?? 'en-IN',
     rate: 8000,
     recognisers: [
@@ -74,6 +75,7 @@ async function rig(t: Test, languages: readonly string[]) {
 t.test('another language: a new connection receives every sample of the current utterance', async (t) => {
   const { deepgram, ears, hear } = await rig(t, ['en-IN', 'ta-IN'])
   t.equal(deepgram.last.url.searchParams.get('language'), 'en-IN')
+  t.same(deepgram.last.url.searchParams.getAll('keyterm'), ['Meera Nair', 'Ayushman'])
   hear(1000)
   await deepgram.until(() => DEEPGRAM_LISTEN.sound(deepgram.last).length > 0, 'the first sound')
   ears.utteranceStart(800)

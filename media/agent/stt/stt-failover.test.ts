@@ -75,6 +75,7 @@ function rig(...recognisers: Recogniser[]) {
   })
   const ears = new SttFailover({
     languages: ['en-IN', 'hi-IN'],
+    vocabulary: [],
     language: 'en-IN',
     rate: 8000,
     recognisers: recognisers.map(choice),

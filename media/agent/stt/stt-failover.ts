@@ -30,6 +30,8 @@ const HEDGE_AFTER = 0.5
 export interface SttFailoverOptions {
   /** All languages that may be spoken, and the one expected first. */
   readonly languages: readonly string[]
+  /** Names and terms that the caller may use. */
+  readonly vocabulary: readonly string[]
   readonly language: string
   readonly rate: SessionRate
   /** The agent's own recogniser, then its fallbacks. */
@@ -243,13 +245,13 @@ export class SttFailover {
   }
 
   #open(choice: RecogniserChoice): SttStream | VendorFailure {
-    const { languages, language: first, rate, recognisers } = this.#options
+    const { languages, vocabulary, language: first, rate, recognisers } = this.#options
     const language = supports(choice, this.#language) ? this.#language : first
     const index = recognisers.indexOf(choice)
     const inUse = (stt: SttStream) => this.#active === stt || this.#hedge === stt
     return openSttStream(
       choice,
-      { rate, language, languages, index },
+      { rate, language, languages, vocabulary, index },
       {
         partial: (stt, text) => {
           if (this.#active !== stt) return

@@ -64,11 +64,12 @@ export function openSttStream(
     readonly rate: SessionRate
     readonly language: string
     readonly languages: readonly string[]
+    readonly vocabulary: readonly string[]
     readonly index: number
   },
   events: SttStreamEvents,
 ): SttStream | VendorFailure {
-  const { rate, language, languages, index } = options
+  const { rate, language, languages, vocabulary, index } = options
   let stt: SttStream | null = null
   try {
     const stream = choice.recogniser.open(
@@ -78,6 +79,7 @@ export function openSttStream(
         languages: languages.filter((tag) => supports(choice, tag)),
         model: choice.model,
         mode: choice.mode,
+        vocabulary,
       },
       {
         partial: (text) => {

@@ -181,10 +181,19 @@ function bargeInOrAside(t: TurnDraft): void {
     if (s.phase === 'paused' && !caller.voiced && caller.pendingFinals === 0) t.resume()
   } else if (s.phase !== 'ending' && s.reply?.interruptible && !isAside(t, caller.text)) {
     t.confirm('words')
+  } else if (keptForLater(t, caller.text)) {
+    // These words are answered after the opening line.
+    return
   } else if (!caller.voiced) {
     t.aside()
     if (s.phase === 'paused') t.resume()
   }
+}
+
+/** Whether words over a protected opening line are a turn of the caller, not only a backchannel. */
+function keptForLater(t: TurnDraft, text: string): boolean {
+  const reply = t.s.reply
+  return reply?.opening === true && !reply.interruptible && !isAside(t, text)
 }
 
 function isAside(t: TurnDraft, text: string): boolean {

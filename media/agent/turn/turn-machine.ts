@@ -78,7 +78,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
         return
       }
       t.limitCall()
-      if (input.opening) t.speak(['opening'], { opening: true })
+      if (input.opening) t.speak(['opening'], { opening: true, interruptible: !t.policy.protectedOpening })
       else t.listen()
       return
     case 'onset':

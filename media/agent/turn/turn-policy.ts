@@ -1,18 +1,8 @@
-import type { AgentSpec } from '../agent-spec.js'
+import type { AgentSpec, TurnTakingSpec } from '../agent-spec.js'
 import { isBackchannel } from '../language/backchannel.js'
 import { type Openness, openness } from '../language/completeness.js'
-
-/** Waits (ms) from the caller's last sound until the words are answered. */
-export interface WaitLimits {
-  /** When the turn detector is sure that the caller has finished. */
-  readonly ifFinished: number
-  /** When nothing else is known. 0 means only the time of the VAD and the recogniser. */
-  readonly usual: number
-  /** Upper limit for a wait derived from this caller's own pauses. */
-  readonly maxFromPauses: number
-  /** When the turn detector is sure that the caller goes on. */
-  readonly ifContinuing: number
-}
+import { plainWords } from '../language/plain-words.js'
+import { TURN_PRESETS, type WaitLimits, waitLimits } from './turn-presets.js'
 
 /** Turn-taking values. Times are in ms. */
 export interface TurnPolicy {
@@ -65,6 +55,8 @@ export interface TurnPolicy {
   readonly toolsAgainMs: number
   readonly digitsIdleMs: number
   readonly understandsSpeech: boolean
+  /** The opening line is spoken to its end. */
+  readonly protectedOpening: boolean
   /** Asks the model once per turn before the end of the turn is decided, when the words look complete. */
   readonly speculates: boolean
   /** Time after which the call ends, in the middle of a word if need be. */
@@ -83,6 +75,7 @@ export interface TurnPolicy {
   readonly hangupLineMs: number
   /** Consecutive failures after which a provider is given up. */
   readonly giveUpAfter: number
+  /** Whether a text alone does not interrupt the agent. */
   readonly isBackchannel: (text: string, overOpening: boolean) => boolean
   readonly openness: (text: string) => Openness
 }
@@ -103,6 +96,12 @@ export interface VendorLimits {
 /** A later first token is felt as silence. */
 const SLOW_MS = 1200
 
+const BALANCED: TurnTakingSpec = {
+  preset: 'balanced',
+  maxWaitMs: null,
+  interruption: { minMs: null, minWords: 0 },
+}
+
 /** VAD: length of sound for an onset and of silence for an offset. */
 export const VAD_START_MS = 60
 export const VAD_STOP_MS = 300
@@ -121,9 +120,15 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
   const last = nudgesMs.at(-1)
   const { models = 1 } = limits
   const maxCallMs = spec.maxCallSeconds * 1000 - CLOSING_MS
+  const { preset, maxWaitMs, interruption } = spec.turnTaking ?? BALANCED
+  const { confirmSpeechMs, backchannelMs } = TURN_PRESETS[preset]
+  const { minWords } = interruption
+  const confirmMs = interruption.minMs ?? confirmSpeechMs
+  const waitMs = waitLimits(preset, maxWaitMs)
+  const longestWaitMs = Math.max(...Object.values(waitMs).map((limits) => limits.ifContinuing))
   return {
-    confirmSpeechMs: 700,
-    confirmBackchannelMs: 1200,
+    confirmSpeechMs: confirmMs,
+    confirmBackchannelMs: confirmMs + backchannelMs,
     // Partials arrive within a second. Without partials, text arrives at the first breath, which even long
     // sentences reach within 15 s.
     wordlessMs: limits.partials ? 4000 : 15_000,
@@ -134,12 +139,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     // Dead air must stay below 3 s: a slower recogniser meets a question, and its late text interrupts that
     // question.
     finalDeadlineMs: Math.min(limits.finalDeadlineMs, 2200),
-    // Chosen on the tuning set of fixtures/turns, below the 2.3 s after which the agent must be audible.
-    waitMs: {
-      closed: { ifFinished: 0, usual: 0, maxFromPauses: 500, ifContinuing: 1600 },
-      open: { ifFinished: 500, usual: 960, maxFromPauses: 2000, ifContinuing: 2000 },
-      spelling: { ifFinished: 700, usual: 1800, maxFromPauses: 2000, ifContinuing: 2000 },
-    },
+    waitMs,
     minUnheardMs: 400,
     // With a second model available, waiting longer would only add dead air.
     modelFirstTokenMs:
@@ -154,7 +154,8 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     // Two first-token deadlines plus this delay stay below 3 s of dead air.
     retryDelayMs: 400,
     apologiseAfterMs: 900,
-    maxAgentSilenceMs: 2300,
+    // An agent that waits longer by its settings may also be silent for longer.
+    maxAgentSilenceMs: 2300 + Math.max(0, longestWaitMs - 2000),
     toolRounds: 4,
     toolsFirstMs: 900,
     toolsLatestMs: 1600,
@@ -162,6 +163,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     toolsAgainMs: 2000,
     digitsIdleMs: 2000,
     understandsSpeech: limits.understandsSpeech,
+    protectedOpening: spec.openingProtected ?? false,
     speculates: limits.speculates ?? false,
     maxCallMs,
     endingLimitMs: 30_000,
@@ -172,7 +174,8 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     hangupLine: spec.hangupLine !== null,
     hangupLineMs: Math.min(maxCallMs / 2, lineMs(spec.hangupLine)),
     giveUpAfter: 2,
-    isBackchannel: (text, overOpening) => isBackchannel(text, overOpening, language),
+    isBackchannel: (text, overOpening) =>
+      (minWords > 0 && plainWords(text).length < minWords) || isBackchannel(text, overOpening, language),
     openness: (text) => openness(text, language),
   }
 }

@@ -43,3 +43,27 @@ export function deepgramError(message: Readonly<Record<string, unknown>>): Engin
     context: { vendorCode: code },
   })
 }
+
+/** What a stream asks for. */
+export interface DeepgramStream {
+  readonly rate: number
+  readonly language: string
+  readonly languages: readonly string[]
+  readonly model: string
+  readonly vocabulary?: readonly string[]
+}
+
+/** Beyond 500 tokens of key terms the vendor stops to transcribe, without an error. */
+const MAX_KEY_TERM_TOKENS = 500
+
+/**
+ * Returns the terms that fit the vendor's limit, in their order. Two bytes a token are a cautious estimate: a token of
+ * English has about four, one of Indian scripts three or more. https://developers.deepgram.com/docs/keyterm
+ */
+export function keyTerms(vocabulary: readonly string[] = []): readonly string[] {
+  let tokens = 0
+  return vocabulary.filter((term) => {
+    tokens += Math.ceil(Buffer.byteLength(term) / 2)
+    return tokens <= MAX_KEY_TERM_TOKENS
+  })
+}

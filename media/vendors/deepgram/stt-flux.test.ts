@@ -1,4 +1,5 @@
 import t from 'tap'
+import { keyTerms } from './messages.js'
 import { DeepgramFluxDialect } from './stt-flux.js'
 
 t.test('a turn that may be over, one that continues, and its end', async (t) => {
@@ -34,4 +35,13 @@ t.test('a turn that may be over, one that continues, and its end', async (t) => 
     'eager true',
     'final When are you open today?',
   ])
+})
+
+t.test('key terms end before the limit beyond which the vendor is silent', (t) => {
+  t.same(keyTerms(['Meera Nair', 'आयुष्मान']), ['Meera Nair', 'आयुष्मान'])
+  const many = Array.from({ length: 100 }, (_, n) => `Kaveri Hospital ${n}`)
+  const sent = keyTerms(many)
+  t.same(sent, many.slice(0, sent.length))
+  t.ok(sent.length > 40 && sent.length < 100, `${sent.length} terms`)
+  t.end()
 })

@@ -4,7 +4,15 @@ import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import { pcmBytes } from '../shared/pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
 import type { FailureClass } from '../shared/vendor-socket.js'
-import { classifyDeepgram, deepgramError, firstLanguage, MULTI_LANGUAGES, readWords } from './messages.js'
+import {
+  classifyDeepgram,
+  type DeepgramStream,
+  deepgramError,
+  firstLanguage,
+  keyTerms,
+  MULTI_LANGUAGES,
+  readWords,
+} from './messages.js'
 import type { DeepgramSettings } from './settings.js'
 
 /** Confidence at which the vendor reports a possible end of turn (0.3 to 0.9); it ends turns at 0.7. */
@@ -21,15 +29,7 @@ export class DeepgramFluxDialect implements RecognitionDialect {
   readonly headers: Readonly<Record<string, string>>
   readonly keepAlive: { readonly afterMs: number; message(): Uint8Array }
 
-  constructor(
-    settings: DeepgramSettings,
-    stream: {
-      readonly rate: number
-      readonly language: string
-      readonly languages: readonly string[]
-      readonly model: string
-    },
-  ) {
+  constructor(settings: DeepgramSettings, stream: DeepgramStream) {
     const several = stream.model.includes('multi')
     const understood = several
       ? combinedLanguages(stream.language, stream.languages, MULTI_LANGUAGES)
@@ -52,6 +52,7 @@ export class DeepgramFluxDialect implements RecognitionDialect {
       eager_eot_threshold: EAGER_THRESHOLD,
     })
     if (several) for (const tag of understood) query.append('language_hint', vendorTag('iso', tag))
+    for (const term of keyTerms(stream.vocabulary)) query.append('keyterm', term)
     this.url = `${settings.baseUrl}/v2/listen?${query}`
     this.headers = { authorization: `Token ${settings.apiKey}` }
     // Only audio keeps the connection alive; there is no message for it.

@@ -11,7 +11,14 @@ import {
   RecognitionStream,
 } from '../shared/recognition-stream.js'
 import type { FailureClass } from '../shared/vendor-socket.js'
-import { classifyDeepgram, firstLanguage, MULTI_LANGUAGES, readWords } from './messages.js'
+import {
+  classifyDeepgram,
+  type DeepgramStream,
+  firstLanguage,
+  keyTerms,
+  MULTI_LANGUAGES,
+  readWords,
+} from './messages.js'
 import type { DeepgramSettings } from './settings.js'
 import { DeepgramFluxDialect } from './stt-flux.js'
 
@@ -28,11 +35,12 @@ export function deepgramSpeechToText(
 ): SpeechToText {
   return {
     id: 'deepgram',
-    open({ rate, language, languages = [language], model }, events) {
+    open({ rate, language, languages = [language], model, vocabulary = [] }, events) {
       const name = model ?? DEFAULT_MODEL
+      const stream = { rate, language, languages, model: name, vocabulary }
       const dialect = name.startsWith('flux')
-        ? new DeepgramFluxDialect(settings, { rate, language, languages, model: name })
-        : new DeepgramListenDialect(settings, { rate, language, languages, model: name })
+        ? new DeepgramFluxDialect(settings, stream)
+        : new DeepgramListenDialect(settings, stream)
       return new RecognitionStream({ dialect, rate, events, clock, log })
     },
   }
@@ -54,15 +62,7 @@ export class DeepgramListenDialect implements RecognitionDialect {
   /** A `Finalize` was sent and is not answered yet. */
   #asked = false
 
-  constructor(
-    settings: DeepgramSettings,
-    stream: {
-      readonly rate: number
-      readonly language: string
-      readonly languages: readonly string[]
-      readonly model: string
-    },
-  ) {
+  constructor(settings: DeepgramSettings, stream: DeepgramStream) {
     const together = stream.model.startsWith('nova-3') ? MULTI_LANGUAGES : []
     const understood = combinedLanguages(stream.language, stream.languages, together)
     this.capabilities = {
@@ -87,6 +87,10 @@ export class DeepgramListenDialect implements RecognitionDialect {
       smart_format: 'true',
       punctuate: 'true',
     })
+    // Older models take no key terms.
+    if (stream.model.startsWith('nova-3')) {
+      for (const term of keyTerms(stream.vocabulary)) query.append('keyterm', term)
+    }
     this.url = `${settings.baseUrl}/v1/listen?${query}`
     this.headers = { authorization: `Token ${settings.apiKey}` }
   }

@@ -52,3 +52,9 @@ export interface RealtimeSettings {
  * https://developers.openai.com/cookbook/examples/migrating_from_whisper_to_gpt_transcribe
  */
 export const SEVERAL_LANGUAGES = /^gpt-(live-)?transcribe/
+
+/** Returns a prompt with the names and terms of a call: a list for Whisper, a sentence for the gpt-4o models. */
+export function vocabularyPrompt(model: string, vocabulary: readonly string[]): string {
+  const words = vocabulary.join(', ')
+  return /^gpt-4o/.test(model) ? `The speaker may say: ${words}.` : words
+}

@@ -125,3 +125,15 @@ t.test('vLLM is busy between a commit and its text', async (t) => {
   read('{"type":"transcription.done","text":"ji","usage":null}')
   t.equal(dialect.busy, false)
 })
+
+t.test('a vocabulary is sent as the model takes it', async (t) => {
+  const vocabulary = ['Meera Nair', 'Ayushman']
+  const transcription = (model: string) =>
+    JSON.parse(
+      open('openai', { model, vocabulary, language: 'en-IN', languages: ['en-IN'] }).dialect.openMessage(),
+    ).session.audio.input.transcription
+  t.same(transcription('gpt-live-transcribe').keywords, vocabulary)
+  t.equal(transcription('whisper-1').prompt, 'Meera Nair, Ayushman')
+  t.equal(transcription('gpt-4o-transcribe').prompt, 'The speaker may say: Meera Nair, Ayushman.')
+  t.same(transcription('gpt-realtime-whisper'), { model: 'gpt-realtime-whisper', language: 'en' })
+})

@@ -10,7 +10,7 @@ import type { FailureClass } from '../shared/vendor-socket.js'
 import { withoutHallucination } from './hallucinations.js'
 import { openRealtimeAudio } from './realtime-audio.js'
 import { classifyClose, realtimeError, transcription } from './realtime-messages.js'
-import { type Endpoint, SEVERAL_LANGUAGES, type TranscriptionServer } from './settings.js'
+import { type Endpoint, SEVERAL_LANGUAGES, type TranscriptionServer, vocabularyPrompt } from './settings.js'
 
 /** What a stream asks for. */
 export interface TranscriptionOptions {
@@ -18,6 +18,7 @@ export interface TranscriptionOptions {
   readonly model: string
   readonly language: string
   readonly languages: readonly string[]
+  readonly vocabulary?: readonly string[]
 }
 
 /** What one server expects and sends where the servers differ. */
@@ -156,6 +157,14 @@ export class OpenAiTranscriptionDialect implements RecognitionDialect {
   }
 }
 
+/** OpenAI's newest models take key words; gpt-realtime-whisper takes neither these nor a prompt. */
+function vocabularyField({ model, vocabulary = [] }: TranscriptionOptions): object {
+  if (vocabulary.length === 0 || model.startsWith('gpt-realtime-whisper')) return {}
+  return SEVERAL_LANGUAGES.test(model)
+    ? { keywords: vocabulary }
+    : { prompt: vocabularyPrompt(model, vocabulary) }
+}
+
 const SERVERS: Readonly<
   Record<TranscriptionServer, (options: TranscriptionOptions, language: string | null) => ServerDialect>
 > = {
@@ -171,11 +180,10 @@ const SERVERS: Readonly<
           audio: {
             input: {
               format: audio.format,
-              transcription: transcription(
-                options.model,
-                language,
-                language === null ? options.languages : [],
-              ),
+              transcription: {
+                ...transcription(options.model, language, language === null ? options.languages : []),
+                ...vocabularyField(options),
+              },
               turn_detection: null,
             },
           },

@@ -17,7 +17,7 @@ import { joinUrl, post } from '../shared/vendor-http.js'
 import { wavFile } from '../shared/wav.js'
 import { OPENAI } from '../vendor-ids.js'
 import { withoutHallucination } from './hallucinations.js'
-import { type Endpoint, SEVERAL_LANGUAGES, type TranscriptionServer } from './settings.js'
+import { type Endpoint, SEVERAL_LANGUAGES, type TranscriptionServer, vocabularyPrompt } from './settings.js'
 import { OpenAiTranscriptionDialect } from './stt-socket.js'
 import { UtteranceBuffer } from './utterance-buffer.js'
 
@@ -53,7 +53,7 @@ export function openAiSpeechToText(
 ): SpeechToText {
   return {
     id: OPENAI,
-    open({ rate, language, languages = [language], model, mode }, events) {
+    open({ rate, language, languages = [language], model, mode, vocabulary = [] }, events) {
       const name = model ?? settings.transcriptionModel ?? ''
       const server = settings.transcriptionServer ?? (SOCKET_ONLY.test(name) ? 'openai' : null)
       if (server !== null && mode !== 'translate') {
@@ -62,6 +62,7 @@ export function openAiSpeechToText(
           model: name,
           language,
           languages,
+          vocabulary,
         })
         return new RecognitionStream({ dialect, rate, events, clock, log })
       }
@@ -80,6 +81,7 @@ export function openAiSpeechToText(
         }
         // Without this field the endpoint detects the language.
         else if (mode !== 'translate' && !several) form.set('language', vendorTag('iso', language))
+        for (const [field, value] of vocabularyFields(name, vocabulary)) form.append(field, value)
         form.set('response_format', several && VERBOSE.test(name) ? 'verbose_json' : 'json')
         const heard = await recognised(settings, path, form, clock, stop.signal)
         return several ? heard : { ...heard, language: null }
@@ -87,6 +89,16 @@ export function openAiSpeechToText(
       return new UtteranceStream({ rate, events, recognise, stop, log, understood })
     },
   }
+}
+
+/**
+ * Returns the form fields for a vocabulary: key words for the models of 2026, a prompt for the others.
+ * https://developers.openai.com/api/reference/resources/audio
+ */
+function vocabularyFields(model: string, vocabulary: readonly string[]): readonly [string, string][] {
+  if (vocabulary.length === 0) return []
+  if (SEVERAL_LANGUAGES.test(model)) return vocabulary.map((term) => ['keywords[]', term])
+  return [['prompt', vocabularyPrompt(model, vocabulary)]]
 }
 
 class UtteranceStream implements SpeechToTextStream {
