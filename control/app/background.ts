@@ -3,6 +3,7 @@ import { EMBEDDED, findLanguageModel, OPENAI, OPENAI_REALTIME } from '../../medi
 import { openVendors } from '../../media/vendors/open-vendors.js'
 import type { DocumentReader } from '../../workers/jobs/document-jobs.js'
 import type { Deps } from '../api/deps.js'
+import { expiredCallsHandler, scheduleExpiredCalls } from '../calls/lifecycle/abandoned.js'
 import { sealingHandler } from '../calls/lifecycle/seal-outcome.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
 import { scheduleStoring, storingHandler } from '../calls/lifecycle/store-recording.js'
@@ -28,6 +29,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
   const { db, reads, objects, clock, log, nodeId, rootKey, payments } = deps
   await scheduleRetention(db, nodeId, clock.wall())
   await scheduleWalletChecks(db, nodeId, clock.wall())
+  await scheduleExpiredCalls(db, clock.wall())
   const checks = payments === null ? null : { db, clock, log, payments, gst: deps.settings.gst }
   if (checks !== null) await scheduleSettlements(checks)
   await scheduleRenewals(db, clock.wall())
@@ -42,6 +44,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       deliveryHandler({ ...deps, onDisabled: mailDisabledNotice, onAttempt: deps.telemetry.delivery }),
       diallerHandler(deps),
       storingHandler(recordings),
+      expiredCallsHandler({ db, nodeId, folder, clock, log }),
       sealingHandler({ db, rootKey, clock }),
       erasureHandler({ db, objects, rootKey, clock, folder }),
       ...retentionHandlers({ db, objects, rootKey, clock, log, nodeId, recordings: folder }),

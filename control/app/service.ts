@@ -19,9 +19,10 @@ import type { Deps, TransferAsked } from '../api/deps.js'
 import { openPasswordHasher, type PasswordHasher } from '../base/passwords.js'
 import { openRootKey } from '../base/root-key.js'
 import { openCallRequests } from '../calls/call-requests.js'
+import { settleAbandonedCalls } from '../calls/lifecycle/abandoned.js'
 import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
-import { recordingsFolder, settleAbandonedCalls } from '../calls/lifecycle/settle.js'
+import { recordingsFolder } from '../calls/lifecycle/settle.js'
 import { optOutTool } from '../calls/opt-out.js'
 import { openAdmission } from '../calls/placement/admission.js'
 import { openAwaitedAdmission } from '../calls/placement/awaited-admission.js'
@@ -217,7 +218,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     ),
   )
   // Only now: a start that fails because a port is taken must not end calls. No call can begin yet.
-  const abandoned = await settleAbandonedCalls(db, { nodeId, folder, now: clock.wall() })
+  const abandoned = await settleAbandonedCalls({ db, nodeId, folder, now: clock.wall() })
   warnOfRetirements(settings.providers, clock, log)
   if (abandoned > 0) log.warn({ calls: abandoned }, 'calls.abandoned_settled')
   const egress = openEgress({ allowPrivate: settings.allowPrivateUrls })

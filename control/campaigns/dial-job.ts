@@ -4,7 +4,8 @@ import type { Deps } from '../api/deps.js'
 import type { Db } from '../db/database.js'
 import type { CampaignRow } from '../db/tables/campaigns.js'
 import type { ClaimedJob, JobHandler, JobOutcome } from '../jobs/runner.js'
-import { lockWakes, readWakes, type WakeableJob } from '../jobs/wake.js'
+import { lockWakes, readWakes } from '../jobs/wake.js'
+import { DIALLER_KIND } from '../recipients/dialler-job.js'
 import { dialCallbacks } from './callbacks/dial.js'
 import { type DialResult, dialOnce } from './dial.js'
 import { type Decision, type Move, next } from './dialler.js'
@@ -12,7 +13,6 @@ import { type LoadedState, loadState } from './load-state.js'
 import { completeCampaign, failCampaign, pauseCampaign, startCampaign, verifyCounters } from './moves.js'
 import type { Owner } from './store.js'
 
-const KIND = 'campaigns.dial'
 /** Time for which one process dials for an organization, before another one may (ms). */
 const TURN_MS = 10_000
 /** Pause after a turn, in which another process can take over (ms). */
@@ -24,15 +24,9 @@ const VERIFY_MS = 10 * 60_000
 /** Organizations that one process dials for at the same time. */
 const CONCURRENCY = 64
 
-/** Returns the job that dials for an owner. There is one, so that its decisions follow each other. */
-export function diallerJob({ organizationId, environment }: Owner): WakeableJob {
-  const payload = JSON.stringify({ organizationId, environment })
-  return { id: `${KIND}:${organizationId}:${environment}`, kind: KIND, lane: '', payload }
-}
-
 /** The job that runs the campaigns and dials the callbacks of one organization in one environment. */
 export function diallerHandler(deps: Deps): JobHandler {
-  return { kind: KIND, concurrency: CONCURRENCY, run: (job) => takeTurn(deps, job) }
+  return { kind: DIALLER_KIND, concurrency: CONCURRENCY, run: (job) => takeTurn(deps, job) }
 }
 
 async function takeTurn(deps: Deps, job: ClaimedJob): Promise<JobOutcome> {

@@ -1,6 +1,8 @@
 import type { Trx } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'
+import { wakeJob } from '../jobs/wake.js'
 import { addToCounters, waitingStatus } from './attempts.js'
+import { diallerJob } from './dialler-job.js'
 import { retryAt } from './retry.js'
 import { routeOf, slowRoute } from './route-pace.js'
 
@@ -12,6 +14,8 @@ import { routeOf, slowRoute } from './route-pace.js'
 const LATE_MS = 2_000
 /** Pause before a dial that never left this process is repeated (ms). */
 const UNDONE_MS = 5_000
+/** The same for a callback, which has no pace (ms). */
+const CALLBACK_UNDONE_MS = 60_000
 
 /** Marks the recipient of a call that was answered. */
 export async function attemptAnswered(trx: Trx, call: CallRow, at: number): Promise<void> {
@@ -96,6 +100,21 @@ export async function attemptEnded(trx: Trx, call: CallRow, end: AttemptEnd, now
   const again = over ? null : retryAt(campaign, recipient.attempts, outcome, now)
   if (again === null) await settle(outcome)
   else await change({ status: 'retry_wait', outcome, spentPaise, nextAttemptAt: again })
+}
+
+/** Makes the callback of a call that never left this process due again. */
+export async function callbackUndone(trx: Trx, call: CallRow, now: number): Promise<void> {
+  const { callbackId } = call
+  if (callbackId === null) return
+  const reopened = await trx
+    .updateTable('callbacks')
+    .set({ status: 'due', dueAt: now + CALLBACK_UNDONE_MS, resultCallId: null, reason: 'not_sent' })
+    .where('id', '=', callbackId)
+    .where('status', '=', 'dialled')
+    .where('resultCallId', '=', call.id)
+    .returning('id')
+    .executeTakeFirst()
+  if (reopened !== undefined) await wakeJob(trx, diallerJob(call), now)
 }
 
 /** Returns whether a person or a machine answered and heard no agent in time. */

@@ -9,7 +9,7 @@ import { replyTo } from '../../media/vendors/embedded/llm.js'
 import type { TransferPlan } from '../../signalling/call/ports.js'
 import type { TransferOutcome, TransferStatus } from '../../signalling/call/transfer-machine.js'
 import { sweepPartRecordings } from '../calls/lifecycle/retention.js'
-import { settleAbandonedCalls } from '../calls/lifecycle/settle.js'
+import { settleAbandonedCalls } from '../calls/lifecycle/abandoned.js'
 
 const ENDED = {
   type: 'ended',
@@ -367,7 +367,7 @@ await onEachDialect(t, async (t, open) => {
     ])
       writeFileSync(path, wav)
     clock.advance(10_000)
-    await settleAbandonedCalls(db, { nodeId: 'node-1', folder: calling.folder, now: clock.wall() })
+    await settleAbandonedCalls({ db, nodeId: 'node-1', folder: calling.folder, now: clock.wall() })
     t.match(dataOf(await send('GET', `/v1/calls/${ringing}`)), {
       transfer: { status: 'canceled', outcome: 'call_ended' },
     })

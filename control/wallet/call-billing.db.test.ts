@@ -8,7 +8,7 @@ import { silentLog } from '../../media/base/log.js'
 import { WALLET_EXHAUSTED } from '../../signalling/call/ending.js'
 import { isRefusal } from '../api/problem.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
-import { settleAbandonedCalls } from '../calls/lifecycle/settle.js'
+import { settleAbandonedCalls } from '../calls/lifecycle/abandoned.js'
 import { openAdmission } from '../calls/placement/admission.js'
 import { placeCall } from '../calls/placement/place-call.js'
 import { parseTrunkFile } from '../config/trunk-file.js'
@@ -206,7 +206,7 @@ await onEachDialect(t, async (t, open) => {
     t.same(await live.wallet(), [5_000, 2_400])
     const { deps, folder } = calling
     const settle = () =>
-      settleAbandonedCalls(deps.db, { nodeId: deps.nodeId, folder, now: clock.wall() + 3_600_000 })
+      settleAbandonedCalls({ db: deps.db, nodeId: deps.nodeId, folder, now: clock.wall() + 3_600_000 })
     t.equal(await settle(), 2)
     t.equal(await settle(), 0)
     t.same(await live.wallet(), [5_000 - RATE / 2, 0])

@@ -9,9 +9,15 @@ import { WAIT_LIMIT_MS } from '../../../fixtures/host/deadlines.js'
 import { silentLog } from '../../../media/base/log.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import type { Db } from '../../db/database.js'
+import { openJobRunner } from '../../jobs/runner.js'
+import {
+  expiredCallsHandler,
+  scheduleExpiredCalls,
+  settleAbandonedCalls,
+  settleExpiredCalls,
+} from './abandoned.js'
 import { openCallEventWriter } from './event-writer.js'
 import { LEASE_MS, openLeases } from './leases.js'
-import { settleAbandonedCalls } from './settle.js'
 
 const ENDED = {
   type: 'ended',
@@ -179,7 +185,7 @@ await onEachDialect(t, async (t, open) => {
       .execute()
     clock.advance(5_000)
 
-    t.equal(await settleAbandonedCalls(db, { nodeId: 'node-1', folder, now: clock.wall() }), 3)
+    t.equal(await settleAbandonedCalls({ db, nodeId: 'node-1', folder, now: clock.wall() }), 3)
     t.match(dataOf(await calling.send('GET', `/v1/calls/${answered}`)), {
       status: 'ended',
       disposition: 'unknown',
@@ -200,7 +206,7 @@ await onEachDialect(t, async (t, open) => {
       slots.map((slot) => slot.callId),
       [foreign],
     )
-    t.equal(await settleAbandonedCalls(db, { nodeId: 'node-1', folder, now: clock.wall() }), 0, 'once')
+    t.equal(await settleAbandonedCalls({ db, nodeId: 'node-1', folder, now: clock.wall() }), 0, 'once')
     await calling.close()
   })
 
@@ -232,7 +238,7 @@ await onEachDialect(t, async (t, open) => {
       writeFileSync(join(folder, `${recorded}.wav`), writeWav({ rate, channels: [silence, silence] }))
 
       clock.advance(300_000)
-      t.equal(await settleAbandonedCalls(db, { nodeId: 'node-1', folder, now: clock.wall() }), 2)
+      t.equal(await settleAbandonedCalls({ db, nodeId: 'node-1', folder, now: clock.wall() }), 2)
       for (const [id, lastedMs] of [
         [silent, aliveMs],
         [recorded, aliveMs + 1_500],
@@ -253,6 +259,56 @@ await onEachDialect(t, async (t, open) => {
       }
     },
   )
+
+  await t.test('calls of a node that renews no lease are settled by a running node', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { clock, deps, folder } = calling
+    const { db } = deps
+    await calling.publishAgent()
+    const own = await place(calling)
+    const dead = await place(calling)
+    const alive = await place(calling)
+    await db.updateTable('calls').set({ nodeId: 'node-2' }).where('id', 'in', [dead, alive]).execute()
+    await scheduleExpiredCalls(db, clock.wall())
+    const handler = expiredCallsHandler({ db, nodeId: 'node-1', folder, clock, log: silentLog })
+    const runner = openJobRunner({ db, clock, log: silentLog, handlers: [handler] })
+    const live = async () => {
+      const rows = await db.selectFrom('calls').select('id').where('endedAt', 'is', null).execute()
+      return new Set(rows.map(({ id }) => id))
+    }
+    await runner.idle()
+    t.same(await live(), new Set([own, dead, alive]), 'no lease has expired')
+    const renewed = clock.wall() + 10 * LEASE_MS
+    await db.updateTable('calls').set({ leaseUntil: renewed }).where('id', '=', alive).execute()
+    await until(async () => {
+      await clock.advanceAsync(LEASE_MS / 4, 500)
+      await runner.idle()
+      return !(await live()).has(dead)
+    })
+    t.same(await live(), new Set([own, alive]), 'neither its own calls, although their leases expired')
+    const slots = await db.selectFrom('callSlots').select('callId').execute()
+    t.same(new Set(slots.map(({ callId }) => callId)), new Set([own, alive]))
+    await runner.close()
+    await calling.close()
+  })
+
+  await t.test('a node whose calls were settled elsewhere hangs them up', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { clock, deps, control, folder } = calling
+    const { db } = deps
+    await calling.publishAgent()
+    const id = await place(calling)
+    const leases = openLeases({ db, clock, log: silentLog, nodeId: 'node-1', calls: control })
+    const later = clock.wall() + LEASE_MS + 1_000
+    t.equal(await settleExpiredCalls({ db, nodeId: 'node-2', folder, now: later }), 1)
+    clock.advance(LEASE_MS + 1_000)
+    await until(async () => {
+      await clock.advanceAsync(1_000, 500)
+      return control.hungUp.includes(id)
+    })
+    await leases.close()
+    await calling.close()
+  })
 
   await t.test('leases are renewed, and hang-ups requested at other nodes are executed', async (t) => {
     const calling = await openTestCalling(await open())

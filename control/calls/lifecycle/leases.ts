@@ -6,8 +6,9 @@ import { WALLET_EXHAUSTED } from '../../../signalling/call/ending.js'
 import type { CallControl } from '../../../signalling/call/ports.js'
 import type { Db } from '../../db/database.js'
 import { extendCallHolds } from '../../wallet/call-billing.js'
+import { SLOT_LIFE_MS } from '../placement/call-slots.js'
 
-/** Lifetime of a lease (ms). When a node has not renewed it, any node may settle the call at start-up. */
+/** Lifetime of a lease (ms). When a node has not renewed it, any other node settles the call. */
 export const LEASE_MS = 60_000
 const RENEW_MS = 15_000
 /** Interval of heartbeats, and longest delay of a hang-up that another node requested (ms). */
@@ -33,6 +34,7 @@ export function openLeases(options: {
   const { db, clock, log, nodeId, calls } = options
   const scope = new Scope()
   let renewedAt = clock.now()
+  let leaseUntil = clock.wall() + LEASE_MS
   let running: Promise<void> = Promise.resolve()
 
   async function look(): Promise<void> {
@@ -44,13 +46,17 @@ export function openLeases(options: {
       .onConflict((conflict) => conflict.column('nodeId').doUpdateSet({ aliveAt }))
       .execute()
     if (clock.now() - renewedAt >= RENEW_MS) {
-      renewedAt = clock.now()
+      const expired = clock.wall() >= leaseUntil
+      const renewed = { leaseUntil: clock.wall() + LEASE_MS }
       await db
         .updateTable('calls')
-        .set({ leaseUntil: clock.wall() + LEASE_MS })
+        .set(renewed)
         .where('nodeId', '=', nodeId)
         .where('endedAt', 'is', null)
         .execute()
+      if (expired) await hangUpLost()
+      renewedAt = clock.now()
+      leaseUntil = renewed.leaseUntil
     }
     const asked = await db
       .selectFrom('calls')
@@ -61,6 +67,19 @@ export function openLeases(options: {
       .execute()
     for (const { id } of asked) calls.hangUp(id, 'operator')
     for (const id of await extendCallHolds(db, nodeId, clock.wall())) calls.finish(id, null, WALLET_EXHAUSTED)
+  }
+
+  /** Hangs up the calls that another node settled while this one, or its database, stood still. */
+  async function hangUpLost(): Promise<void> {
+    const ended = await db
+      .selectFrom('calls')
+      .select('id')
+      .where('nodeId', '=', nodeId)
+      .where('endedAt', 'is not', null)
+      .where('createdAt', '>', clock.wall() - SLOT_LIFE_MS)
+      .execute()
+    const lost = ended.filter(({ id }) => calls.hangUp(id, 'engine')).length
+    if (lost > 0) log.error({ calls: lost }, 'leases.calls_lost')
   }
 
   function again(): void {

@@ -3,15 +3,14 @@ import { type RawBuilder, sql } from 'kysely'
 import type { AnsweredBy } from '../../../media/agent/answering-machine/answering-machine-detector.js'
 import type { TurnTrace } from '../../../media/agent/conversation-events.js'
 import type { BotStats } from '../../../media/byo/bot-event.js'
-import { filesIn } from '../../../media/recording/finish.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import { type Disposition, outcomeOf } from '../../../signalling/call/ending.js'
 import { RATES, rateCall } from '../../billing/rating.js'
-import type { Db, Trx } from '../../db/database.js'
+import type { Trx } from '../../db/database.js'
 import type { CallRow } from '../../db/tables/calling.js'
 import { insertEvent } from '../../events/store.js'
 import { addJobs } from '../../jobs/store.js'
-import { attemptAnswered, attemptEnded } from '../../recipients/settle.js'
+import { attemptAnswered, attemptEnded, callbackUndone } from '../../recipients/settle.js'
 import { startResultExtraction } from '../../results/store.js'
 import { settleCall, startBilling } from '../../wallet/call-billing.js'
 import { hearOptOut } from '../opt-out.js'
@@ -19,8 +18,6 @@ import { releaseSlot } from '../placement/call-slots.js'
 import { botLatency, callLatency } from '../report/latency.js'
 import { segmentOf } from '../transcript.js'
 import { endTransfers, storeParts, storeTransferStep } from '../transfers/store.js'
-import { LEASE_MS } from './leases.js'
-import { recoverCallRecording, recoverPartRecordings } from './recover-recording.js'
 import { sealingJob } from './seal-outcome.js'
 import { storingJob } from './storing-job.js'
 
@@ -106,7 +103,7 @@ function apiAnsweredBy(by: AnsweredBy): string {
   return by === 'human' || by === 'voicemail' || by === 'screening' ? by : 'unknown'
 }
 
-type Ended = CallEvent & { readonly type: 'ended' }
+export type Ended = CallEvent & { readonly type: 'ended' }
 
 async function endCall(trx: Trx, event: Ended): Promise<void> {
   const { callId, at, ending, recording, parts = [] } = event
@@ -167,11 +164,13 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
   const storing = stored.map((name) => storingJob(name, call.nodeId, at))
   await addJobs(trx, [...storing, sealingJob(callId, at)], at)
   await releaseSlot(trx, callId)
+  const sent = call.status !== 'queued'
+  if (!sent) await callbackUndone(trx, ended, endedAt)
   await attemptEnded(
     trx,
     ended,
     {
-      sent: call.status !== 'queued',
+      sent,
       sip: ending.sip ?? null,
       carrierFailed: failedByCarrier(ending, call),
       lost: ending.cause === 'internal' && ending.fault === 'ours',
@@ -183,68 +182,6 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
   if (['failed', 'no_answer', 'busy'].includes(outcome.disposition)) {
     await publishEvent(trx, ended, 'call.failed', at)
   }
-}
-
-/**
- * Ends the calls that this node, or a node whose leases expired, left live when it stopped. Run it before the
- * node accepts new calls. `now` is the time of the database. Returns the number of calls.
- */
-export async function settleAbandonedCalls(
-  db: Db,
-  options: { readonly nodeId: string; readonly folder: string; readonly now: number },
-): Promise<number> {
-  const { nodeId, folder, now } = options
-  const calls = await db
-    .selectFrom('calls')
-    .leftJoin('nodeHeartbeats', 'nodeHeartbeats.nodeId', 'calls.nodeId')
-    .select(['id', 'leaseUntil', 'answeredAt', 'createdAt', 'aliveAt'])
-    .where('endedAt', 'is', null)
-    .where((column) => column.or([column('calls.nodeId', '=', nodeId), column('leaseUntil', '<=', now)]))
-    .execute()
-  const names = calls.length === 0 ? [] : await filesIn(folder)
-  // The INVITE may have been sent, although its event was not stored.
-  await db
-    .updateTable('calls')
-    .set({ status: 'initiated' })
-    .where('status', '=', 'queued')
-    .where('sentAt', 'is not', null)
-    .where('id', 'in', [...calls.map(({ id }) => id), ''])
-    .execute()
-  for (const call of calls) {
-    const last = await db
-      .selectFrom('callEvents')
-      .select((column) => [column.fn.max('seq').as('seq'), column.fn.max('at').as('at')])
-      .where('callId', '=', call.id)
-      .executeTakeFirst()
-    const path = recordingPath(folder, call.id)
-    const recording = await recoverCallRecording(path, names)
-    const parts = await recoverPartRecordings(path, call.id, names)
-    // The last moment at which the call is known to have been live. Time after it is not billed. The
-    // recording begins with the answer, and no two of its parts cover the same time.
-    const recordedMs = [recording, ...parts].reduce((ms, file) => ms + (file?.durationMs ?? 0), 0)
-    const lastFrameAt = Math.round((call.answeredAt ?? 0) + recordedMs)
-    const signsOfLife = [Number(last?.at ?? 0), call.aliveAt ?? 0, call.leaseUntil - LEASE_MS, lastFrameAt]
-    const at = Math.min(now, Math.max(call.createdAt, ...signsOfLife))
-    const ended: Ended = {
-      callId: call.id,
-      seq: Number(last?.seq ?? -1) + 1,
-      at,
-      type: 'ended',
-      ending: {
-        by: 'engine',
-        cause: 'internal',
-        fault: 'ours',
-        note: 'the service stopped while the call was live',
-      },
-      rtp: null,
-      recording,
-      ...(parts.length > 0 ? { parts } : {}),
-    }
-    await db.transaction().execute((trx) => storeCallEvent(trx, ended))
-  }
-  // Releases slots of calls whose row was never made.
-  await db.deleteFrom('callSlots').where('nodeId', '=', nodeId).execute()
-  return calls.length
 }
 
 /** Changes a call that is in one of the given states. Returns null, and changes nothing, when it is not. */

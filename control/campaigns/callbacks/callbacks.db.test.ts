@@ -1,9 +1,11 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../../fixtures/api/calling.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
+import { settleExpiredCalls } from '../../calls/lifecycle/abandoned.js'
 import { optOutTool } from '../../calls/opt-out.js'
 import type { ClaimedJob } from '../../jobs/runner.js'
-import { diallerHandler, diallerJob } from '../dial-job.js'
+import { diallerJob } from '../../recipients/dialler-job.js'
+import { diallerHandler } from '../dial-job.js'
 import { scheduleCallbackTool } from './schedule-tool.js'
 
 const HOUR = 3_600_000
@@ -111,6 +113,39 @@ await onEachDialect(t, async (t, open) => {
     clock.advance(3 * HOUR)
     await turn()
     t.equal(dialled().length, 1)
+    await calling.close()
+  })
+
+  await t.test('a callback whose process died before the INVITE is dialled by another one', async (t) => {
+    const { calling, clock, callId, db, list, schedule, turn, dialled, end } = await start()
+    await schedule(clock.wall() + HOUR)
+    await end(callId)
+    clock.advance(HOUR)
+    await turn()
+    const [callback] = await list()
+    const lost = String(callback?.resultCallId)
+    const now = clock.wall() + 120_000
+    const expired = { db, nodeId: 'node-2', folder: calling.folder, now }
+    // What a process leaves that dies after the transaction of the call.
+    await db.updateTable('calls').set({ sentAt: null }).where('id', '=', lost).execute()
+    t.equal(await settleExpiredCalls(expired), 1)
+    t.match(await list(), [{ status: 'due', reason: 'not_sent', resultCallId: null }])
+    const job = await db
+      .selectFrom('jobs')
+      .select('dueAt')
+      .where('id', '=', diallerJob(calling.owner).id)
+      .executeTakeFirstOrThrow()
+    t.ok(job.dueAt <= now, 'the dial job is awake')
+    clock.advance(120_000)
+    t.equal(await turn(), null)
+    t.same(dialled(), [PERSON, PERSON, PERSON])
+    const [again] = await list()
+    t.match(again, { status: 'dialled', reason: null })
+    t.not(again?.resultCallId, lost)
+
+    // This one left a mark, so that the INVITE may have been sent.
+    t.equal(await settleExpiredCalls({ ...expired, now: clock.wall() + 120_000 }), 1)
+    t.match(await list(), [{ status: 'dialled', resultCallId: again?.resultCallId }])
     await calling.close()
   })
 

@@ -44,7 +44,8 @@ async function dialCallback(deps: Deps, callback: CallbackRow): Promise<void> {
       agentId,
       variables: JSON.parse(callback.variables),
       metadata: {},
-      idempotencyId: id,
+      // `bind` allows one call. After a call that was not sent, the callback has another one.
+      idempotencyId: null,
       origin: {
         trigger: 'callback',
         campaignId: null,

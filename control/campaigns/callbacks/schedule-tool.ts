@@ -4,7 +4,7 @@ import { newId } from '../../../media/base/ids.js'
 import { INDIAN_NUMBER } from '../../compliance/bulk.js'
 import type { Db } from '../../db/database.js'
 import { wakeJob } from '../../jobs/wake.js'
-import { diallerJob } from '../dial-job.js'
+import { diallerJob } from '../../recipients/dialler-job.js'
 import { insertCallback, replaceCallbacks } from './store.js'
 
 const LONGEST_MS = 30 * 24 * 3_600_000
