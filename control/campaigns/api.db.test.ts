@@ -81,6 +81,52 @@ await onEachDialect(t, async (t, open) => {
     await refused({}, 422, 'numberId')
   })
 
+  await t.test('a base that is not built, or is gone, is in the pre-flight', async (t) => {
+    const calling = await openTestCalling(await open())
+    t.teardown(() => calling.close())
+    const { send } = calling
+    const base = String(dataOf(await send('POST', '/v1/knowledge-bases', { json: { name: 'Help' } })).id)
+    const agentId = await calling.publishAgent({ knowledgeBaseIds: [base] })
+    const json = { name: 'Reminders', agentId, numberId: calling.numberId }
+    const id = String(dataOf(await send('POST', '/v1/campaigns', { json })).id)
+    await send('POST', `/v1/campaigns/${id}/recipients`, { json: { recipients: [{ e164: number(1) }] } })
+    const check = async () => {
+      const { preflight } = dataOf(await send('POST', `/v1/campaigns/${id}/preflight`))
+      const { checks } = preflight as { checks: { type: string }[] }
+      return checks.find(({ type }) => type === 'knowledge_base')
+    }
+    t.match(await check(), { outcome: 'block', reason: 'not_built' })
+    const headers = { 'idempotency-key': 'launch' }
+    const launched = await send('POST', `/v1/campaigns/${id}/launch`, { json: {}, headers })
+    t.match(launched.body, { error: { code: 'knowledge_base_not_ready' } })
+    // The version of a campaign keeps the base that its agent has no longer.
+    await calling.deps.db.updateTable('campaigns').set({ agentVersion: 1 }).execute()
+    await send('PATCH', `/v1/agents/${agentId}`, { json: { knowledgeBaseIds: [] } })
+    await send('POST', `/v1/agents/${agentId}/publish`)
+    t.equal((await send('DELETE', `/v1/knowledge-bases/${base}`)).status, 204)
+    t.match(await check(), { outcome: 'warn', reason: 'deleted' })
+  })
+
+  await t.test('a pause by the operator ends the pause for carrier errors', async (t) => {
+    const calling = await openTestCalling(await open())
+    t.teardown(() => calling.close())
+    const { send, clock } = calling
+    const id = await openCampaign(calling)
+    const resumesAt = clock.wall() + 300_000
+    const change = { status: 'paused', pausedReason: 'carrier_errors', resumesAt, breakerTrips: 1 } as const
+    await calling.deps.db.updateTable('campaigns').set(change).execute()
+    t.match(dataOf(await send('GET', `/v1/campaigns/${id}`)), {
+      resumesAt: new Date(resumesAt).toISOString(),
+    })
+    for (const _ of [1, 2]) {
+      const paused = dataOf(await send('POST', `/v1/campaigns/${id}/pause`))
+      t.match(paused, { status: 'paused', pausedReason: 'operator', resumesAt: null })
+    }
+    t.equal(itemsOf(await send('GET', '/v1/events?type=campaign.paused')).length, 1)
+    const resumed = dataOf(await send('POST', `/v1/campaigns/${id}/resume`))
+    t.match(resumed, { status: 'running', pausedReason: null, resumesAt: null })
+  })
+
   await t.test('recipients: valid rows are added, the others are told', async (t) => {
     const calling = await openTestCalling(await open())
     t.teardown(() => calling.close())

@@ -111,6 +111,36 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await csv.text()).trim().split('\n').length, 11)
   })
 
+  await t.test('a carrier that fails pauses the campaign until a call gets through', async (t) => {
+    const database = await open()
+    const calling = await openTestCalling(database)
+    t.teardown(() => calling.close())
+    const { clock, deps } = calling
+    const settings = {
+      pacing: { callsPerMinute: 120, maxConcurrent: 3 },
+      retries: { intervalMinutes: 5, attempts: 3, on: ['failed', 'busy', 'no_answer'] },
+    }
+    const id = await launch(calling, settings, 30)
+    const worksAt = clock.wall() + 20 * 60_000
+    const run = await runCampaigns(database, deps, clock, {
+      processes: 1,
+      hours: 6,
+      kills: 0,
+      behaviour: (_, at) =>
+        at < worksAt ? { kind: 'refuse', status: 503 } : { kind: 'answer', persona: 'polite' },
+    })
+    await checkInvariants(t, database, run, 3)
+    const early = run.dials.filter(({ at }) => at < worksAt)
+    const paused = itemsOf(await calling.send('GET', '/v1/events?type=campaign.paused'))
+    t.ok(paused.length >= 2, `${paused.length} pauses`)
+    // Calls that were under way at the first pause, and one for each pause after it.
+    t.ok(early.length < 20 + 3 + paused.length, `${early.length} calls over the broken carrier`)
+    t.match(dataOf(await calling.send('GET', `/v1/campaigns/${id}`)), {
+      status: 'completed',
+      resumesAt: null,
+    })
+  })
+
   await t.test('processes die and others take over', async (t) => {
     const database = await open()
     const calling = await openTestCalling(database)

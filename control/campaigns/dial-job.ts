@@ -10,7 +10,15 @@ import { dialCallbacks } from './callbacks/dial.js'
 import { type DialResult, dialOnce } from './dial.js'
 import { type Decision, type Move, next } from './dialler.js'
 import { type LoadedState, loadState } from './load-state.js'
-import { completeCampaign, failCampaign, pauseCampaign, startCampaign, verifyCounters } from './moves.js'
+import {
+  completeCampaign,
+  failCampaign,
+  halfOpenCampaign,
+  pauseCampaign,
+  recoverCampaign,
+  startCampaign,
+  verifyCounters,
+} from './moves.js'
 import type { Owner } from './store.js'
 
 /** Time for which one process dials for an organization, before another one may (ms). */
@@ -93,6 +101,10 @@ async function apply(deps: Deps, { state, campaigns }: LoadedState, move: Move):
     switch (move.to) {
       case 'running':
         return startCampaign(trx, campaign, now)
+      case 'half_open':
+        return halfOpenCampaign(trx, campaign, now)
+      case 'recovered':
+        return recoverCampaign(trx, campaign, now)
       case 'failed':
         return failCampaign(trx, campaign, move.reason, now)
       case 'paused':

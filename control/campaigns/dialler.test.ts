@@ -1,6 +1,13 @@
 import t from 'tap'
 import { istMinuteOfDay, istWeekday } from '../compliance/calling-hours.js'
-import { type CampaignState, type Decision, type DiallerState, next, type RouteState } from './dialler.js'
+import {
+  type CampaignState,
+  type Decision,
+  type DiallerState,
+  next,
+  type RouteState,
+  resumeDelayMs,
+} from './dialler.js'
 
 /** Wednesday, 10:00 in India. */
 const NOW = Date.UTC(2025, 0, 15, 4, 30)
@@ -22,6 +29,8 @@ const RUNNING: CampaignState = {
   nextDueAt: 0,
   targetProblem: null,
   recent: { ended: 0, carrierFailures: 0 },
+  resumesAt: null,
+  probe: null,
   route: 'r',
 }
 
@@ -103,6 +112,26 @@ t.test('what a campaign does next', (t) => {
       decide({ recent: { ended: 20, carrierFailures: 10 } }),
       moves({ to: 'paused', reason: 'carrier_errors' }),
     ],
+    ['paused for carrier errors', decide({ status: 'paused', resumesAt: at(1) }), waits(at(1))],
+    ['but its end is nearer', decide({ status: 'paused', resumesAt: at(2), endsAt: at(1) }), waits(at(1))],
+    ['one call tries the carrier', decide({ status: 'paused', resumesAt: NOW }), moves({ to: 'half_open' })],
+    ['half open', decide({ probe: { reached: 0, carrierFailures: 0 } }), dials(NOW + 1_000)],
+    [
+      'half open, with a call',
+      decide({ inFlight: 1, probe: { reached: 0, carrierFailures: 0 } }),
+      waits(NOW + 1_000),
+    ],
+    [
+      'half open, old failures do not count',
+      decide({ recent: { ended: 20, carrierFailures: 20 }, probe: { reached: 0, carrierFailures: 0 } }),
+      dials(NOW + 1_000),
+    ],
+    [
+      'the carrier fails again',
+      decide({ probe: { reached: 0, carrierFailures: 1 } }),
+      moves({ to: 'paused', reason: 'carrier_errors' }),
+    ],
+    ['the carrier works', decide({ probe: { reached: 1, carrierFailures: 0 } }), moves({ to: 'recovered' })],
     ['less than half', decide({ recent: { ended: 20, carrierFailures: 9 } }), dials(NOW + 1_000)],
     ['scheduled for later', decide({ status: 'scheduled', startsAt: at(1) }), waits(at(1))],
     ['its time has come', decide({ status: 'scheduled', startsAt: NOW }), moves({ to: 'running' })],
@@ -116,6 +145,14 @@ t.test('what a campaign does next', (t) => {
     ['paused at its end', decide({ status: 'paused', endsAt: NOW }), moves({ to: 'completed' })],
   ]
   for (const [name, found, wanted] of rows) t.match(found, wanted, name)
+  t.end()
+})
+
+t.test('pauses for carrier errors grow from 5 minutes to an hour', (t) => {
+  t.same(
+    [1, 2, 3, 4, 5, 6, 100].map((trips) => resumeDelayMs(trips) / MINUTE),
+    [5, 10, 20, 40, 60, 60, 60],
+  )
   t.end()
 })
 

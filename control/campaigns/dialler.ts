@@ -9,6 +9,9 @@ import { type DialWindow, nextOpening } from './dial-window.js'
 /** Attempts of the last minutes by which the breaker judges the carrier. */
 export const BREAKER_WINDOW_MS = 5 * 60_000
 const BREAKER_MIN_ATTEMPTS = 20
+/** Wait before one call tries the carrier again (ms). Doubles each time that it fails. */
+const FIRST_RESUME_MS = 5 * 60_000
+const LAST_RESUME_MS = 60 * 60_000
 /** Time until the next look when only the end of a call can help (ms). */
 const BLOCKED_MS = 1_000
 const MINUTE_MS = 60_000
@@ -34,8 +37,19 @@ export interface CampaignState {
   readonly targetProblem: string | null
   /** Attempts of the last `BREAKER_WINDOW_MS` that ended, and those that failed because of the carrier. */
   readonly recent: { readonly ended: number; readonly carrierFailures: number }
+  /** End of a pause for carrier errors. Null without one. */
+  readonly resumesAt: number | null
+  /** Calls since the end of that pause, while it is not known whether the carrier works. Else null. */
+  readonly probe: Probe | null
   /** Key of `DiallerState.routes`. */
   readonly route: string
+}
+
+/** Calls of a campaign whose breaker is half open. */
+export interface Probe {
+  /** The carrier brought the call to the person. */
+  readonly reached: number
+  readonly carrierFailures: number
 }
 
 export interface RouteState {
@@ -66,7 +80,8 @@ export interface Dial {
 }
 
 export type Move =
-  | { readonly campaignId: string; readonly to: 'running' | 'completed' }
+  /** `half_open`: runs with one call at a time. `recovered`: that call reached its person. */
+  | { readonly campaignId: string; readonly to: 'running' | 'half_open' | 'recovered' | 'completed' }
   | { readonly campaignId: string; readonly to: 'paused'; readonly reason: PausedReason }
   | { readonly campaignId: string; readonly to: 'failed'; readonly reason: string }
 
@@ -116,7 +131,7 @@ export function next(state: DiallerState, now: number): Decision {
       case 'move':
         moves.push(step.move)
         // A campaign that was started dials in the next decision.
-        if (step.move.to === 'running') look(now)
+        if (step.move.to !== 'paused' && step.move.to !== 'failed') look(now)
         break
       case 'wait':
         if (step.until !== null) look(step.until)
@@ -136,7 +151,11 @@ function stepOf(campaign: CampaignState, state: DiallerState, capacity: Capacity
   }
   const ended = endsAt !== null && now >= endsAt
   if (campaign.status === 'paused') {
-    if (!ended) return wait(endsAt)
+    const { resumesAt } = campaign
+    if (!ended) {
+      if (resumesAt !== null && resumesAt <= now) return move({ campaignId, to: 'half_open' })
+      return wait(resumesAt === null ? endsAt : Math.min(resumesAt, endsAt ?? resumesAt))
+    }
     return campaign.inFlight === 0 ? move({ campaignId, to: 'completed' }) : wait(now + BLOCKED_MS)
   }
   if (campaign.unsettled === 0) return move({ campaignId, to: 'completed' })
@@ -146,6 +165,7 @@ function stepOf(campaign: CampaignState, state: DiallerState, capacity: Capacity
     return campaign.inFlight === 0 ? move({ campaignId, to: 'completed' }) : wait(now + BLOCKED_MS)
   const reason = pauseOf(campaign, state.wallet)
   if (reason !== null) return move({ campaignId, to: 'paused', reason })
+  if (campaign.probe !== null && campaign.probe.reached > 0) return move({ campaignId, to: 'recovered' })
   // The window is closed for ever, and no end is set.
   if (opensAt === null) return move({ campaignId, to: 'paused', reason: 'target_unavailable' })
   if (campaign.nextDueAt === null) return wait(now + BLOCKED_MS)
@@ -163,7 +183,8 @@ function dialOf(
   const at = Math.max(opensAt, campaign.nextDialAt, capacity.routeNextAt.get(route) ?? 0)
   if (at > now) return wait(at)
   const lines = capacity.lines.get(route) ?? FREE_ROUTE.freeLines
-  if (capacity.slots <= 0 || lines <= 0 || campaign.inFlight >= campaign.maxConcurrent) {
+  const most = campaign.probe === null ? campaign.maxConcurrent : 1
+  if (capacity.slots <= 0 || lines <= 0 || campaign.inFlight >= most) {
     return wait(now + BLOCKED_MS)
   }
   capacity.slots--
@@ -188,9 +209,15 @@ function pauseOf(campaign: CampaignState, wallet: DiallerState['wallet']): Pause
     const { autoPauseBelowPaise: floor } = campaign
     if (!wallet.covered || (floor > 0 && wallet.balancePaise < floor)) return 'low_balance'
   }
+  if (campaign.probe !== null) return campaign.probe.carrierFailures > 0 ? 'carrier_errors' : null
   const { ended, carrierFailures } = campaign.recent
   if (ended >= BREAKER_MIN_ATTEMPTS && carrierFailures * 2 >= ended) return 'carrier_errors'
   return null
+}
+
+/** Returns how long a campaign is paused for carrier errors (ms), by the number of such pauses in a row. */
+export function resumeDelayMs(trips: number): number {
+  return Math.min(LAST_RESUME_MS, FIRST_RESUME_MS * 2 ** Math.min(10, trips - 1))
 }
 
 function wait(until: number | null): Step {

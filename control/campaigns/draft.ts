@@ -110,6 +110,8 @@ export async function newDraft(
     lateAgentSound: 0,
     countedAt: now,
     breakerAt: null,
+    breakerTrips: 0,
+    resumesAt: null,
     preflight: null,
     launchedAt: null,
     completedAt: null,

@@ -33,18 +33,18 @@ interface MoveInput {
 }
 
 /**
- * Moves a campaign: nothing happens in one of the states `already`. The move, its audit entry and the wake-up of the
+ * Moves a campaign: nothing happens if it is `already` so. The move, its audit entry and the wake-up of the
  * dialler are one transaction.
  */
 async function moved(
   { params, deps, actor, requestId }: MoveInput,
-  already: readonly CampaignStatus[],
+  already: (campaign: CampaignRow) => boolean,
   action: string,
   move: (trx: Trx, campaign: CampaignWithTarget, now: number) => Promise<CampaignRow | null>,
 ): Promise<CampaignView | Refusal> {
   const campaign = await findCampaign(deps.db, actor, params.id)
   if (campaign === null) return noCampaign()
-  if (already.includes(campaign.status)) return campaignView(campaign)
+  if (already(campaign)) return campaignView(campaign)
   const after = await audited({ deps, actor, requestId }, async (trx, record: RecordChange, now) => {
     if ((await move(trx, campaign, now)) === null) return null
     await record(`campaign.${action}`, campaign.id)
@@ -54,6 +54,15 @@ async function moved(
   if (after !== null) return campaignView(after)
   const { status } = (await findCampaign(deps.db, actor, params.id)) ?? campaign
   return refuse('conflict', `A campaign that is ${status} cannot be ${action}.`, { status })
+}
+
+function isOneOf(...states: readonly CampaignStatus[]): (campaign: CampaignRow) => boolean {
+  return ({ status }) => states.includes(status)
+}
+
+/** Returns true if a campaign is paused and does not resume by itself. */
+function stays({ status, resumesAt }: CampaignRow): boolean {
+  return status === 'paused' && resumesAt === null
 }
 
 const preflight = operation({
@@ -151,7 +160,8 @@ const pause = operation({
   path: '/v1/campaigns/:id/pause',
   tag: 'Campaigns',
   summary: 'Pause a campaign',
-  description: 'Calls that are under way go on. Does nothing if the campaign is paused already.',
+  description:
+    'Calls that are under way go on. A campaign that was paused for `carrier_errors` does not resume by itself any more.',
   audience: 'key',
   scope: 'write',
   params: CampaignPath,
@@ -160,7 +170,7 @@ const pause = operation({
   result: Campaign,
   fails: ['not_found', 'conflict'],
   run: (input) =>
-    moved(input, ['paused'], 'paused', (trx, campaign, now) => pauseCampaign(trx, campaign, 'operator', now)),
+    moved(input, stays, 'paused', (trx, campaign, now) => pauseCampaign(trx, campaign, 'operator', now)),
 })
 
 const resume = operation({
@@ -187,7 +197,7 @@ const resume = operation({
         return refuse('conflict', `${target.problem} Correct it before you resume.`, { status: 'paused' })
       }
     }
-    return moved(input, ['running', 'scheduled'], 'resumed', resumeCampaign)
+    return moved(input, isOneOf('running', 'scheduled'), 'resumed', resumeCampaign)
   },
 })
 
@@ -206,7 +216,7 @@ const stop = operation({
   status: 200,
   result: Campaign,
   fails: ['not_found', 'conflict'],
-  run: (input) => moved(input, ['stopped'], 'stopped', stopCampaign),
+  run: (input) => moved(input, isOneOf('stopped'), 'stopped', stopCampaign),
 })
 
 export const lifecycleOperations = [preflight, launch, pause, resume, stop]

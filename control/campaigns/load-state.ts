@@ -3,16 +3,21 @@ import type { Deps } from '../api/deps.js'
 import { readPoolUse } from '../calls/placement/call-slots.js'
 import type { CampaignRow } from '../db/tables/campaigns.js'
 import { DEFAULT_CAMPAIGN_SHARE } from '../organization/profile-store.js'
-import { listRoutePaces, rateNow, routeOf } from '../recipients/route-pace.js'
+import { routeOf } from '../recipients/route-pace.js'
 import { availablePaise } from '../wallet/ledger.js'
 import { readWallet } from '../wallet/store.js'
 import { MIN_CALL_PAISE } from '../wallet/view.js'
-import { BREAKER_WINDOW_MS, type CampaignState, type DiallerState, type RouteState } from './dialler.js'
+import {
+  BREAKER_WINDOW_MS,
+  type CampaignState,
+  type DiallerState,
+  type Probe,
+  type RouteState,
+} from './dialler.js'
 import { ACTIVE } from './moves.js'
+import { routeState } from './route-state.js'
 import type { Owner } from './store.js'
-import { dialWindow, findTarget, purposeOf, type Target } from './target.js'
-
-const MINUTE_MS = 60_000
+import { dialWindow, findTarget, purposeOf } from './target.js'
 
 export type LoadDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway'>
 
@@ -42,7 +47,7 @@ export async function loadState(deps: LoadDeps, owner: Owner, now: number): Prom
     const found = target !== null && 'route' in target ? target : null
     const route = found === null ? '' : routeOf(found.number)
     if (found !== null && !routes.has(route))
-      routes.set(route, await routeState(deps, owner, found, route, now))
+      routes.set(route, await routeState(db, owner, found.number, found.route.trunk, now))
     campaigns.push({
       id: row.id,
       status: row.status as CampaignState['status'],
@@ -58,6 +63,8 @@ export async function loadState(deps: LoadDeps, owner: Owner, now: number): Prom
       nextDueAt: row.status === 'running' ? await nextDue(deps, row) : null,
       targetProblem: target !== null && 'problem' in target ? target.problem : null,
       recent: await recentAttempts(deps, row, now),
+      resumesAt: row.resumesAt,
+      probe: row.status === 'running' && row.breakerTrips > 0 ? await readProbe(deps, row) : null,
       route,
     })
   }
@@ -138,33 +145,18 @@ async function recentAttempts(
   return row
 }
 
-async function routeState(
-  { db }: LoadDeps,
-  owner: Owner,
-  target: Target,
-  route: string,
-  now: number,
-): Promise<RouteState> {
-  const pace = (await listRoutePaces(db, owner)).find((one) => one.route === route)
-  const { trunk } = target.route
-  return {
-    intervalMs: trunk === null ? 0 : Math.ceil(MINUTE_MS / trunk.callsPerMinute),
-    nextDialAt: pace?.nextDialAt ?? 0,
-    rate: pace === undefined ? 1 : rateNow(pace, now) / 1000,
-    freeLines:
-      trunk === null
-        ? Number.POSITIVE_INFINITY
-        : trunk.maxConcurrent - (await linesInUse(db, owner, trunk.id)),
-  }
-}
-
-async function linesInUse(db: LoadDeps['db'], owner: Owner, trunkId: string): Promise<number> {
-  const row = await db
-    .selectFrom('callSlots')
-    .select(sql<number>`count(*)`.as('lines'))
-    .where('organizationId', '=', owner.organizationId)
-    .where('environment', '=', owner.environment)
-    .where('pool', '=', `trunk:${trunkId}`)
+/** Counts the calls since the breaker is half open. A call that failed in this service says nothing. */
+async function readProbe({ db }: LoadDeps, { id, breakerAt }: CampaignRow): Promise<Probe> {
+  return db
+    .selectFrom('calls')
+    .select([
+      sql<number>`coalesce(sum("carrierFailed"), 0)`.as('carrierFailures'),
+      sql<number>`coalesce(sum(case when "answeredAt" is not null or "ringingAt" is not null or
+        ("endedAt" is not null and "carrierFailed" = 0 and "sipCallId" is not null and "endedReason" != 'internal') then 1 else 0 end), 0)`.as(
+        'reached',
+      ),
+    ])
+    .where('campaignId', '=', id)
+    .where('createdAt', '>=', breakerAt ?? 0)
     .executeTakeFirstOrThrow()
-  return row.lines
 }

@@ -2,6 +2,7 @@ import type { Db, Trx } from '../db/database.js'
 import type { CampaignRow, CampaignStatus, PausedReason } from '../db/tables/campaigns.js'
 import { insertEvent } from '../events/store.js'
 import { countRecipients, settleWaiting } from '../recipients/store.js'
+import { resumeDelayMs } from './dialler.js'
 import { changeCampaign } from './store.js'
 
 /*
@@ -14,15 +15,28 @@ export const ACTIVE: readonly CampaignStatus[] = ['scheduled', 'running', 'pause
 
 type Campaign = Pick<CampaignRow, 'id' | 'organizationId' | 'environment'>
 
-/** Pauses a campaign. Calls that are under way go on. */
+/**
+ * Pauses a campaign. Calls that are under way go on. After carrier errors it has a time at which it tries again; a
+ * pause by the operator ends that.
+ */
 export async function pauseCampaign(
   trx: Trx,
-  campaign: Campaign,
+  campaign: Campaign & Pick<CampaignRow, 'breakerTrips'>,
   reason: PausedReason,
   now: number,
 ): Promise<CampaignRow | null> {
-  const change = { status: 'paused', pausedReason: reason, updatedAt: now } as const
-  const paused = await changeCampaign(trx, campaign, campaign.id, ['scheduled', 'running'], change)
+  const breakerTrips = campaign.breakerTrips + 1
+  const breaker =
+    reason === 'carrier_errors'
+      ? { breakerTrips, resumesAt: now + resumeDelayMs(breakerTrips) }
+      : { resumesAt: null }
+  const change = { status: 'paused', pausedReason: reason, ...breaker, updatedAt: now } as const
+  const from: CampaignStatus[] = [
+    'scheduled',
+    'running',
+    ...(reason === 'operator' ? ['paused' as const] : []),
+  ]
+  const paused = await changeCampaign(trx, campaign, campaign.id, from, change)
   if (paused !== null) await publish(trx, paused, 'campaign.paused', now)
   return paused
 }
@@ -38,8 +52,40 @@ export function resumeCampaign(
     status: early ? 'scheduled' : 'running',
     pausedReason: null,
     breakerAt: now,
+    breakerTrips: 0,
+    resumesAt: null,
     updatedAt: now,
   })
+}
+
+/** Lets a campaign that was paused for carrier errors try one call. */
+export async function halfOpenCampaign(
+  trx: Trx,
+  campaign: Campaign,
+  now: number,
+): Promise<CampaignRow | null> {
+  const change = {
+    status: 'running',
+    pausedReason: null,
+    resumesAt: null,
+    breakerAt: now,
+    updatedAt: now,
+  } as const
+  const row = await trx
+    .updateTable('campaigns')
+    .set(change)
+    .where('id', '=', campaign.id)
+    .where('status', '=', 'paused')
+    .where('resumesAt', '<=', now)
+    .returningAll()
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/** Continues at full pace after a call that reached its person. */
+export function recoverCampaign(trx: Trx, campaign: Campaign, now: number): Promise<CampaignRow | null> {
+  const change = { breakerTrips: 0, breakerAt: now, updatedAt: now } as const
+  return changeCampaign(trx, campaign, campaign.id, ['running'], change)
 }
 
 /** Starts a campaign whose time has come. */
@@ -60,7 +106,7 @@ export function failCampaign(
 
 /** Stops a campaign for good. Recipients that wait are abandoned; calls that are under way go on. */
 export async function stopCampaign(trx: Trx, campaign: Campaign, now: number): Promise<CampaignRow | null> {
-  const change = { status: 'stopped', pausedReason: null, updatedAt: now } as const
+  const change = { status: 'stopped', pausedReason: null, resumesAt: null, updatedAt: now } as const
   const stopped = await changeCampaign(trx, campaign, campaign.id, ACTIVE, change)
   if (stopped === null) return null
   await settleWaiting(trx, stopped, { outcome: 'abandoned' }, now)
@@ -77,7 +123,13 @@ export async function completeCampaign(
   campaign: Campaign,
   now: number,
 ): Promise<CampaignRow | null> {
-  const change = { status: 'completed', pausedReason: null, completedAt: now, updatedAt: now } as const
+  const change = {
+    status: 'completed',
+    pausedReason: null,
+    resumesAt: null,
+    completedAt: now,
+    updatedAt: now,
+  } as const
   const completed = await changeCampaign(trx, campaign, campaign.id, ['running', 'paused'], change)
   if (completed === null) return null
   await settleWaiting(trx, completed, { outcome: 'excluded', excludedReason: 'outside_window' }, now)

@@ -9,6 +9,8 @@ import { CHECKS } from '../compliance/checks/registry.js'
 import { gateFacts } from '../compliance/facts.js'
 import type { Db } from '../db/database.js'
 import type { CampaignRow } from '../db/tables/campaigns.js'
+import { loadAgentKnowledge } from '../knowledge/agent-knowledge.js'
+import { readDelivery } from '../knowledge/delivery.js'
 import { retryTailMs } from '../recipients/retry.js'
 import { agreedRate } from '../wallet/store.js'
 import { type Experience, estimateFinish, NO_EXPERIENCE } from './estimate.js'
@@ -50,6 +52,7 @@ export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): 
   const target = await findTarget(deps, campaign)
   const ready = 'route' in target ? target : null
   const checks: CheckView[] = targetChecks(target)
+  checks.push(await knowledgeCheck(deps.db, ready))
   const purpose = purposeOf({ purpose: ready?.version.purpose ?? null })
   const request: GateRequest = {
     to: campaign.numberE164,
@@ -103,13 +106,21 @@ export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): 
 function targetChecks(target: Target | TargetProblem): CheckView[] {
   const wrong = (part: TargetProblem['part']) =>
     'problem' in target && target.part === part ? target.problem : null
-  const bases = 'version' in target ? readConfig(target.version.config).knowledgeBaseIds : []
   return [
     check('agent_published', wrong('agent') === null ? 'pass' : 'block', wrong('agent') ?? 'published'),
     check('number_active', wrong('number') === null ? 'pass' : 'block', wrong('number') ?? 'active'),
-    // A version with a base that is not built cannot be published.
-    check('knowledge_base', 'pass', bases.length === 0 ? 'none' : 'built'),
   ]
+}
+
+/** Tells whether the calls would be refused: a base has been built when a version is published, and may be gone. */
+async function knowledgeCheck(db: Db, target: Target | null): Promise<CheckView> {
+  if (target === null) return check('knowledge_base', 'pass', 'none')
+  const { inline, searched, notReady } = await loadAgentKnowledge(db, target.version)
+  if (notReady.length > 0) return check('knowledge_base', 'block', 'not_built')
+  // The calls go on without it.
+  const found = inline.length + searched.length
+  if (found < readDelivery(target.version.knowledge).length) return check('knowledge_base', 'warn', 'deleted')
+  return check('knowledge_base', 'pass', found === 0 ? 'none' : 'built')
 }
 
 async function hoursChecks(

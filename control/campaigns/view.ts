@@ -53,6 +53,9 @@ export const Campaign = z.object({
   environment: z.enum(['test', 'live']),
   status: openEnum(...CAMPAIGN_STATUSES),
   pausedReason: openEnum(...PAUSED_REASONS).nullable(),
+  resumesAt: Timestamp.nullable().meta({
+    description: 'When a campaign that was paused for `carrier_errors` tries one call. Null otherwise.',
+  }),
   failureReason: z.string().nullable(),
   agent: z.object({ id: z.string().nullable(), name: z.string().nullable() }),
   agentVersion: z.int().nullable().meta({ description: 'Version that every call uses. Null until launch.' }),
@@ -110,6 +113,7 @@ export function campaignView(row: CampaignWithTarget): CampaignView {
     environment: row.environment,
     status: row.status,
     pausedReason: row.pausedReason,
+    resumesAt: timestampOrNull(row.resumesAt),
     failureReason: row.failureReason,
     agent: { id: row.agentGone === 1 ? null : row.agentId, name: row.agentName },
     agentVersion: row.agentVersion,

@@ -34,6 +34,7 @@ import { addCarrierTrunks } from './migrations/0029-carrier-trunks.js'
 import { createRegisterScrubs } from './migrations/0030-register-scrubs.js'
 import { addSipBindings } from './migrations/0031-sip-bindings.js'
 import { createCallRequests } from './migrations/0036-call-requests.js'
+import { addCampaignBreaker } from './migrations/0037-campaign-breaker.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -75,6 +76,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0030_register_scrubs': createRegisterScrubs,
   '0031_sip_bindings': addSipBindings,
   '0036_call_requests': createCallRequests,
+  '0037_campaign_breaker': addCampaignBreaker,
 }
 
 /**

@@ -8,8 +8,8 @@ import { toolDeclarations } from '../../media/agent/tools/tool-calls.js'
 import { replyTo } from '../../media/vendors/embedded/llm.js'
 import type { TransferPlan } from '../../signalling/call/ports.js'
 import type { TransferOutcome, TransferStatus } from '../../signalling/call/transfer-machine.js'
-import { sweepPartRecordings } from '../calls/lifecycle/retention.js'
 import { settleAbandonedCalls } from '../calls/lifecycle/abandoned.js'
+import { sweepPartRecordings } from '../calls/lifecycle/retention.js'
 
 const ENDED = {
   type: 'ended',

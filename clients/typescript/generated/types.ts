@@ -888,6 +888,8 @@ export type Campaign = {
   readonly environment: Open<"test" | "live">
   readonly status: Open<"draft" | "scheduled" | "running" | "paused" | "completed" | "stopped" | "failed">
   readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors"> | null
+  /** When a campaign that was paused for `carrier_errors` tries one call. Null otherwise. */
+  readonly resumesAt: string | null
   readonly failureReason: string | null
   readonly agent: {
     readonly id: string | null
@@ -1692,6 +1694,8 @@ export type Event = {
         readonly environment: Open<"test" | "live">
         readonly status: Open<"draft" | "scheduled" | "running" | "paused" | "completed" | "stopped" | "failed">
         readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors"> | null
+        /** When a campaign that was paused for `carrier_errors` tries one call. Null otherwise. */
+        readonly resumesAt: string | null
         readonly failureReason: string | null
         readonly agent: {
           readonly id: string | null
@@ -3989,6 +3993,8 @@ export type EventData = {
         readonly environment: Open<"test" | "live">
         readonly status: Open<"draft" | "scheduled" | "running" | "paused" | "completed" | "stopped" | "failed">
         readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors"> | null
+        /** When a campaign that was paused for `carrier_errors` tries one call. Null otherwise. */
+        readonly resumesAt: string | null
         readonly failureReason: string | null
         readonly agent: {
           readonly id: string | null
@@ -4075,6 +4081,8 @@ export type EventData = {
         readonly environment: Open<"test" | "live">
         readonly status: Open<"draft" | "scheduled" | "running" | "paused" | "completed" | "stopped" | "failed">
         readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors"> | null
+        /** When a campaign that was paused for `carrier_errors` tries one call. Null otherwise. */
+        readonly resumesAt: string | null
         readonly failureReason: string | null
         readonly agent: {
           readonly id: string | null

@@ -62,6 +62,10 @@ export interface CampaignRow {
   readonly countedAt: number
   /** Attempts before this time do not count for the breaker. Null before the first resume after a break. */
   readonly breakerAt: number | null
+  /** Pauses for `carrier_errors` since the carrier worked. Above 0, a running campaign has one call at a time. */
+  readonly breakerTrips: number
+  /** Time of the next call after a pause for `carrier_errors`. Else null. */
+  readonly resumesAt: number | null
   /** JSON of the last pre-flight. */
   readonly preflight: string | null
   readonly launchedAt: number | null

@@ -1,0 +1,44 @@
+import t from 'tap'
+import { dataOf } from '../../../fixtures/api/calling.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
+import { openLiveCalling } from '../../../fixtures/virtual-call/live-calling.js'
+import { newId } from '../../../media/base/ids.js'
+import { dialCallbacks } from './dial.js'
+import { insertCallback } from './store.js'
+
+await onEachDialect(t, async (t, open) => {
+  await t.test('callbacks keep the pace of their trunk, which campaigns share', async (t) => {
+    // One call in ten seconds.
+    const { calling, owner, numberId, agentId, key } = await openLiveCalling(await open(), {
+      callsPerMinute: 6,
+    })
+    t.teardown(() => calling.close())
+    const { deps, clock, control } = calling
+    const { db } = deps
+    const first = await calling.send('POST', '/v1/calls', {
+      json: { to: '+919876543210', numberId, agentId },
+      key,
+    })
+    const callId = String(dataOf(first).id)
+    const dueAt = clock.wall()
+    for (const i of [1, 2, 3]) {
+      await db.transaction().execute((trx) =>
+        insertCallback(trx, {
+          ...{ id: newId('cbk', dueAt), ...owner, callId, agentId, numberId, e164: `+91987654322${i}` },
+          ...{ dueAt, promisedAt: dueAt + i, note: '', variables: '{}', status: 'scheduled' },
+          ...{ resultCallId: null, reason: null, createdAt: dueAt },
+        }),
+      )
+    }
+    const dialled: number[] = []
+    for (let lookAt: number | null = dueAt; lookAt !== null && dialled.length < 10; ) {
+      clock.advance(Math.max(0, lookAt - clock.wall()))
+      const before = control.dialled.length
+      lookAt = await dialCallbacks(deps, owner)
+      for (let i = before; i < control.dialled.length; i++) dialled.push(clock.wall() - dueAt)
+    }
+    t.same(dialled, [0, 10_000, 20_000])
+    const pace = await db.selectFrom('routePaces').select('nextDialAt').executeTakeFirstOrThrow()
+    t.equal(pace.nextDialAt, dueAt + 30_000, 'the turn of the next dial of a campaign')
+  })
+})
