@@ -1,4 +1,5 @@
 import { VendorHttpError } from '../shared/vendor-http.js'
+import { refusesOrder } from './message-order.js'
 
 /** JSON body of a request for chat completions. */
 export type ChatBody = Readonly<Record<string, unknown>>
@@ -17,6 +18,9 @@ export function modelExtra(model: string): ChatBody {
   return REASONING_BY_DEFAULT.test(model) ? { reasoning_effort: 'none' } : {}
 }
 
+/** The model's template demands a strict order of roles. */
+export const STRICT_ORDER = { parameter: 'messages', value: 'strict order' } as const
+
 /** What a refusal of the vendor teaches about one parameter: leave it out, or send this value. */
 export type Lesson = { readonly parameter: string; readonly value?: string }
 
@@ -26,7 +30,10 @@ export type Lesson = { readonly parameter: string; readonly value?: string }
  * `stream_options`, which old servers do not know, is left out.
  */
 export function lessonOf(error: unknown, body: ChatBody): Lesson | null {
-  if (!(error instanceof VendorHttpError) || (error.status !== 400 && error.status !== 422)) return null
+  if (!(error instanceof VendorHttpError)) return null
+  // llama.cpp answers 500 when a template refuses.
+  if (refusesOrder(error.message)) return STRICT_ORDER
+  if (error.status !== 400 && error.status !== 422) return null
   // The error names another reason.
   if (error.context.reason !== undefined) return null
   const effort = 'reasoning_effort'
@@ -49,6 +56,8 @@ function names(text: string, parameter: string): boolean {
 export function taught(body: ChatBody, lessons: readonly Lesson[]): ChatBody {
   const fields = { ...body }
   for (const { parameter, value } of lessons) {
+    // The order of the messages is not a field.
+    if (parameter === STRICT_ORDER.parameter) continue
     if (value === undefined) delete fields[parameter]
     else fields[parameter] = value
   }

@@ -443,3 +443,36 @@ t.test('parts of a tool call and reasoning are progress', async (t) => {
   t.equal(progress, 5)
   t.strictSame(calls, [{ id: 'c', name: 'look', arguments: { x: 1 } }])
 })
+
+t.test('a template that demands an order of roles gets it, for that model from then on', async (t) => {
+  const { fake, model } = await setUp(t)
+  const messages = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'assistant', content: 'Hello.' },
+    { role: 'user', content: 'Hi.' },
+    { role: 'system', content: 'A machine answered.' },
+  ] as const
+  // llama.cpp answers 500, and a 5xx is repeated once as it is.
+  for (let n = 0; n < 2; n++) {
+    fake.enqueue(
+      'chat',
+      jsonReply(errorBody('System message must be at the beginning.', 'server_error'), 500),
+    )
+  }
+  t.equal((await ask(model, { ...REQUEST, messages })).error, null)
+  t.equal((await ask(model, { ...REQUEST, messages })).error, null)
+  t.strictSame(
+    bodies(fake).map((body) => body.messages.map(({ role }: { role: string }) => role).join(' ')),
+    [
+      'system assistant user system',
+      'system assistant user system',
+      'system user assistant user',
+      'system user assistant user',
+    ],
+  )
+  t.equal(bodies(fake).at(-1).messages.at(-1).content, 'Hi.\n(Note: A machine answered.)')
+  // A server that refuses this order too is not asked again.
+  fake.enqueue('chat', jsonReply(errorBody('Conversation roles must alternate'), 400))
+  t.equal((await ask(model, { ...REQUEST, messages })).error?.code, 'vendor_rejected')
+  t.equal(fake.requests.length, 5)
+})

@@ -7,7 +7,8 @@ import { isRecord } from '../shared/json.js'
 import { type SseEvent, SseParser } from '../shared/sse.js'
 import { errorMessageOf, joinUrl, post, type VendorResponse } from '../shared/vendor-http.js'
 import { OPENAI } from '../vendor-ids.js'
-import { type Lesson, lessonOf, modelExtra, taught } from './chat-parameters.js'
+import { type Lesson, lessonOf, modelExtra, STRICT_ORDER, taught } from './chat-parameters.js'
+import { strictOrder } from './message-order.js'
 import type { OpenAiSettings } from './settings.js'
 import { ToolCallAssembly } from './tool-calls.js'
 
@@ -39,9 +40,11 @@ export function openAiLanguageModel(
   const ask = async (request: GenerateRequest, signal: AbortSignal): Promise<VendorResponse> => {
     const url = joinUrl(settings.baseUrl, 'chat/completions')
     const whole = { ...bodyOf(request), ...modelExtra(request.model), ...extra, ...settings.chatExtra }
-    let lessons = learnt.get(request.model) ?? []
+    let lessons = learnt.get(request.model) ?? (settings.strictOrder ? [STRICT_ORDER] : [])
     for (let retries = MAX_LESSONS; ; retries--) {
-      const body = taught(whole, lessons)
+      const strict = lessons.some(({ parameter }) => parameter === STRICT_ORDER.parameter)
+      const messages = (strict ? strictOrder(request.messages) : request.messages).map(messageBody)
+      const body = { ...taught(whole, lessons), messages }
       try {
         const response = await post({
           url,
@@ -56,7 +59,7 @@ export function openAiLanguageModel(
         return response
       } catch (error) {
         const lesson = retries > 0 ? lessonOf(error, body) : null
-        if (lesson === null) throw error
+        if (lesson === null || (lesson === STRICT_ORDER && strict)) throw error
         lessons = [...lessons.filter(({ parameter }) => parameter !== lesson.parameter), lesson]
         log.info({ model: request.model, ...lesson }, 'llm.parameter_rejected')
       }
@@ -209,7 +212,6 @@ function bodyOf(request: GenerateRequest): Record<string, unknown> {
   const body: Record<string, unknown> = {
     model: request.model,
     stream: true,
-    messages: request.messages.map(messageBody),
     stream_options: { include_usage: true },
   }
   if (request.tools.length > 0) {

@@ -36,6 +36,12 @@ export const OPENAI_VENDOR = {
       description: 'JSON object of fields for every chat request, for example {"temperature":0.3}',
     },
     {
+      name: 'PARLEY_OPENAI_CHAT_ORDER',
+      default: 'free',
+      description:
+        'strict: one system message first, then user and assistant in turn; free learns it from a refusal',
+    },
+    {
       name: 'PARLEY_OPENAI_CHAT_WINDOW',
       default: '',
       description: 'Context window of the chat model in tokens; by default derived from its name, else 32768',
@@ -176,6 +182,7 @@ function readSettings(reader: SettingsReader): OpenAiSettings {
     apiKey,
     chatModel: orNone(reader.text('PARLEY_OPENAI_CHAT_MODEL')),
     chatExtra: reader.jsonObject('PARLEY_OPENAI_CHAT_EXTRA'),
+    strictOrder: reader.choice('PARLEY_OPENAI_CHAT_ORDER', 'free', 'strict') === 'strict',
     ...(reader.given('PARLEY_OPENAI_CHAT_WINDOW') === null
       ? {}
       : { chatWindowTokens: reader.integer('PARLEY_OPENAI_CHAT_WINDOW', 2048, 10_000_000) }),

@@ -13,6 +13,8 @@ export interface OpenAiSettings extends Endpoint {
   readonly chatModel: string | null
   /** Fields added to every request for chat completions. */
   readonly chatExtra?: Readonly<Record<string, unknown>>
+  /** The messages are sent in strict order from the first request on; otherwise once a server demands it. */
+  readonly strictOrder?: boolean
   /** Context window in tokens; null or absent: derived from the model's name. */
   readonly chatWindowTokens?: number | null
   /** Null when the endpoint transcribes nothing. */
