@@ -1,10 +1,16 @@
 /*
  * Runs compiled test files one after another in this process, each as one subtest, so that starting Node and loading
  * tap and the product is paid for once. Writes TAP to stdout. `deploy/test.mjs` starts it and sends the files one at a
- * time, as `{ file, limitMs }`; null ends it.
+ * time, as `{ file, limitMs }`; null ends it. A file that leaves something open, or does not end within its limit, fails
+ * and is the last one of this process: what it left would disturb the next one.
  */
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { killChildProcesses, openHandles, openResources, settled } from '../dist/fixtures/host/leaks.js'
+import { TestFile } from './test-file.mjs'
+
+/** Time (ms) in which the handles of a file that has ended close. A loaded host needs some of it. */
+const LEFT_OPEN_MS = Number(process.env.PARLEY_TEST_LEFT_OPEN_MS ?? 20_000)
 
 const { default: t } = await import('tap')
 // Test files know the one root test only. While a file runs, what they ask of the root is asked of the file's subtest: its
@@ -24,14 +30,45 @@ Object.defineProperty(t, 'jobs', {
     else file.jobs = count
   },
 })
-for (let next = await nextFile(); next !== null; next = await nextFile()) {
-  await t.test(next.file, { timeout: next.limitMs }, async (subtest) => {
-    file = subtest
-    await import(pathToFileURL(resolve(next.file)).href)
-  })
-  file = null
+let clean = true
+for (let next = await nextFile(); next !== null; next = clean ? await nextFile() : null) {
+  clean = await runFile(next)
 }
 process.disconnect()
+if (!clean) {
+  killChildProcesses()
+  t.end()
+  process.exit(1)
+}
+// Without open handles the process ends now. This timer does not keep it, it bounds it.
+setTimeout(() => {
+  process.stderr.write(
+    `The process does not end. Open: ${[...openResources().keys(), ...openHandles()].join(', ')}\n`,
+  )
+  killChildProcesses()
+  process.exit(1)
+}, LEFT_OPEN_MS).unref()
+
+/** Runs a file as one subtest. Returns false when its process is not to run another one. */
+async function runFile({ file: path, limitMs }) {
+  const before = openResources()
+  let ended = false
+  await t.test(path, { timeout: limitMs }, async (subtest) => {
+    file = new TestFile(subtest)
+    try {
+      await import(pathToFileURL(resolve(path)).href)
+    } finally {
+      await file.end()
+      const left = await settled(before, LEFT_OPEN_MS)
+      if (left.length > 0) {
+        subtest.fail(`left open after the tests of the file: ${left.join(', ')}`, { handles: openHandles() })
+      } else ended = true
+    }
+  })
+  if (!ended) await file.tearDown()
+  file = null
+  return ended
+}
 
 /** Asks for the next file. Nothing else keeps the process alive meanwhile. */
 async function nextFile() {
