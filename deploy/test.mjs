@@ -31,7 +31,7 @@ const JOBS = { pure: CORES, db: CORES, net: CORES, service: CORES, long: Math.mi
 /** Files that one process runs: loading tap and the product takes longer than most files. */
 const FILES = { pure: 16, db: 8, net: 8, service: 8, long: 1 }
 /** Longest time of one file. */
-const LIMIT_S = { pure: 60, db: 300, net: 300, service: 300, long: 1200 }
+const LIMIT_S = { pure: 180, db: 300, net: 300, service: 300, long: 1200 }
 
 const args = process.argv.slice(2)
 if (args.includes('--help')) {

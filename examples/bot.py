@@ -71,8 +71,9 @@ async def call(socket, _path=None):
 
 
 async def main():
-    async with websockets.serve(call, "127.0.0.1", PORT, compression=None):
-        print(f"listening on ws://127.0.0.1:{PORT}/ ({MODE})", flush=True)
+    async with websockets.serve(call, "127.0.0.1", PORT, compression=None) as server:
+        port = server.sockets[0].getsockname()[1]
+        print(f"listening on ws://127.0.0.1:{port}/ ({MODE})", flush=True)
         await asyncio.Future()
 
 

@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
 
 /*
@@ -22,7 +23,10 @@ function isLoud(sound: Buffer): boolean {
 }
 
 const server = new WebSocketServer({ port, perMessageDeflate: false })
-server.on('listening', () => console.log(`listening on ws://127.0.0.1:${port}/ (${mode})`))
+server.on('listening', () => {
+  const { port } = server.address() as AddressInfo
+  console.log(`listening on ws://127.0.0.1:${port}/ (${mode})`)
+})
 server.on('connection', (call) => {
   const send = (message: object) => call.send(JSON.stringify(message))
   const say = (sound: Buffer) => send({ event: 'media', media: { payload: sound.toString('base64') } })

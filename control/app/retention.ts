@@ -68,6 +68,9 @@ const SWEEPS: Readonly<Record<string, Sweep>> = {
   mails: (db, now) => once(sweepMails(db, now)),
 }
 
+/** Names of the sweeps that run once for all processes. */
+export const SWEEP_NAMES: readonly string[] = Object.keys(SWEEPS)
+
 async function once(sweep: Promise<unknown>): Promise<boolean> {
   await sweep
   return false
@@ -118,7 +121,7 @@ export function retentionHandlers(options: RetentionOptions): readonly JobHandle
 
 /** Adds the jobs of all sweeps that do not exist yet, and the job for the files of this process. */
 export async function scheduleRetention(db: Db, nodeId: string, now: number): Promise<void> {
-  const jobs = Object.keys(SWEEPS).map((name) => ({
+  const jobs = SWEEP_NAMES.map((name) => ({
     id: `${KIND}:${name}`,
     kind: KIND,
     dueAt: now,

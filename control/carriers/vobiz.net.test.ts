@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { type FakeVobiz, type Mishap, openFakeVobiz } from '../../fixtures/carriers/fake-vobiz.js'
+import { until } from '../../fixtures/host/until.js'
 import type { CarrierResult } from './carrier.js'
 import { paiseOf } from './carrier-http.js'
 import { vobizCarrier } from './vobiz.js'
@@ -145,7 +146,7 @@ t.test('a lost answer leaves the outcome open, and the list tells it', async (t)
   const abort = new AbortController()
   fake.stock.set(E164, { e164: E164, monthly_fee: 500 })
   const buying = carrier.buy(ORDER, abort.signal)
-  while (fake.orders.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await until(() => fake.orders.length > 0)
   abort.abort()
   t.match(await buying, { ok: false, unknown: true })
 })

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { acceptedSignatures, openReceiver, openWebhookRig, turnsUntil } from '../../fixtures/api/webhooks.js'
+import { acceptedSignatures, openReceiver, openWebhookRig } from '../../fixtures/api/webhooks.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
+import { until } from '../../fixtures/host/until.js'
 import { silentLog } from '../../media/base/log.js'
 import { openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
@@ -46,7 +47,7 @@ async function start(
     stop,
     async next() {
       // It waits a second between two polls; a running request takes longer.
-      await turnsUntil(() => clock.nextDueMs === clock.now() + 1_000)
+      await until(() => clock.nextDueMs === clock.now() + 1_000)
       clock.advance(1_000)
     },
   }
@@ -58,7 +59,7 @@ t.test('forwards new events, signed, once, oldest first', async (t) => {
   await rig.endpoint('http://127.0.0.1:9/1')
   await rig.endpoint('http://127.0.0.1:9/2')
   const listening = run()
-  await turnsUntil(() => lines.length > 0)
+  await until(() => lines.length > 0)
   t.strictSame(lines, ['Listening.'])
   rig.clock.advance(1_000)
   const first = await rig.recordEvent()
@@ -66,7 +67,7 @@ t.test('forwards new events, signed, once, oldest first', async (t) => {
   const second = await rig.recordEvent({ type: 'number.renewal_due' })
   await rig.recordEvent({ environment: 'live' })
   await next()
-  await turnsUntil(() => lines.length === 3)
+  await until(() => lines.length === 3)
   await next()
   t.strictSame(
     receiver.received.map(({ headers }) => headers['x-svc-event-id']),
@@ -83,22 +84,22 @@ t.test('forwards new events, signed, once, oldest first', async (t) => {
   rig.clock.advance(10_000)
   await rig.recordEvent()
   await next()
-  await turnsUntil(() => receiver.received.length === 3)
+  await until(() => receiver.received.length === 3)
   await rig.database.db
     .updateTable('events')
     .set({ createdAt: rig.clock.wall() - 5_000 })
     .where('id', '=', await rig.recordEvent())
     .execute()
   await next()
-  await turnsUntil(() => receiver.received.length === 4)
+  await until(() => receiver.received.length === 4)
 
   // Minutes later the log still lists the earlier events on its first page.
   rig.clock.advance(300_000)
   await rig.recordEvent()
   await next()
-  await turnsUntil(() => receiver.received.length === 5)
+  await until(() => receiver.received.length === 5)
   for (let poll = 0; poll < 3; poll++) await next()
-  await turnsUntil(() => lines.length >= 6)
+  await until(() => lines.length >= 6)
   t.equal(receiver.received.length, 5, 'no event is sent again')
   stop.abort()
   await listening
@@ -107,12 +108,12 @@ t.test('forwards new events, signed, once, oldest first', async (t) => {
 t.test('only the requested types; a receiver that is down is reported', async (t) => {
   const { rig, receiver, lines, run, stop, next } = await start(t, ['number.renewal_due'])
   const listening = run()
-  await turnsUntil(() => lines.length > 0)
+  await until(() => lines.length > 0)
   await rig.recordEvent()
   await rig.recordEvent({ type: 'number.renewal_due' })
   receiver.answer = (response) => response.destroy()
   await next()
-  await turnsUntil(() => lines.length === 2)
+  await until(() => lines.length === 2)
   t.match(lines[1], /number\.renewal_due .* -> connection_failed/)
   t.equal(receiver.received.length, 1)
   stop.abort()
@@ -125,7 +126,7 @@ t.test('a rejected key ends it; an unreachable service does not', async (t) => {
   const away = await start(t, null)
   await away.rig.api.close()
   const listening = away.run()
-  await turnsUntil(() => away.lines.length === 1)
+  await until(() => away.lines.length === 1)
   t.match(away.lines[0], /cannot be reached; trying again in 5 s/)
   away.stop.abort()
   await listening

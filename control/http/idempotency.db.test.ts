@@ -4,6 +4,7 @@ import { openTestApi } from '../../fixtures/api/api.js'
 import { cheapPasswords } from '../../fixtures/api/cheap-passwords.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
+import { until } from '../../fixtures/host/until.js'
 import { bootstrap } from '../access/accounts/bootstrap.js'
 import { operation } from '../api/operation.js'
 import { type ErrorCode, PROBLEMS, refuse } from '../api/problem.js'
@@ -202,7 +203,7 @@ t.test('over HTTP', async (t) => {
         release = resolve
       })
       const first = call('k2', { to: 'a' })
-      while (runs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+      await until(() => runs.length > 0)
       const second = await call('k2', { to: 'a' })
       t.match(second, { status: 409, body: { error: { code: 'idempotency_key_in_use' } } })
       t.equal(second.headers.get('retry-after'), '1')

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { until } from '../../fixtures/host/until.js'
 import type { Upload } from '../api/content.js'
 import { uploadOperation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
@@ -195,7 +196,7 @@ t.test('uploads', async (t) => {
       const request = chunked(t, uploads)
       request.on('error', () => {})
       request.write('a part')
-      while (seen.runs === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+      await until(() => seen.runs > 0)
       request.destroy()
       t.match(await failed, { name: 'RefusedBody', message: /incomplete/ })
     })

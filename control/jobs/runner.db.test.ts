@@ -1,6 +1,7 @@
 import t from 'tap'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
+import { until } from '../../fixtures/host/until.js'
 import { silentLog } from '../../media/base/log.js'
 import type { Db } from '../db/database.js'
 import { endOfEventLoopTurn } from './group-commit.js'
@@ -238,7 +239,7 @@ await onEachDialect(t, async (t, open) => {
     await begun
     for (let i = 0; i < 9; i++) {
       clock.advance(LEASE_MS / 3)
-      while (clock.nextDueMs !== clock.now() + LEASE_MS / 3) await endOfEventLoopTurn()
+      await until(() => clock.nextDueMs === clock.now() + LEASE_MS / 3)
     }
     const [held] = await jobsOf(db)
     t.ok((held?.dueAt ?? 0) > clock.wall(), 'renewed nine times')
@@ -284,7 +285,7 @@ await onEachDialect(t, async (t, open) => {
       },
     }
     const runner = openJobRunner({ db, clock, log: silentLog, handlers: [handler] })
-    while (order.length < 7) await endOfEventLoopTurn()
+    await until(() => order.length >= 7)
     t.strictSame(order.filter((lane) => lane === 'small').length, 3, 'the short queue is not behind the long')
     t.equal(order.filter((lane) => lane === 'big').length, 4)
     let over = false
@@ -322,8 +323,7 @@ await onEachDialect(t, async (t, open) => {
     const runner = openJobRunner({ db, clock, log: silentLog, handlers: [handler] })
     await begun
     const closing = runner.close()
-    while (clock.nextDueMs !== clock.now() + 2_000)
-      await new Promise<void>((resolve) => setImmediate(resolve))
+    await until(() => clock.nextDueMs === clock.now() + 2_000)
     clock.advance(2_000)
     await closing
     t.match(await jobsOf(db), [

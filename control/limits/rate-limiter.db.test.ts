@@ -1,9 +1,9 @@
 import t from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
-import { turnsUntil } from '../../fixtures/api/webhooks.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
+import { until } from '../../fixtures/host/until.js'
 import { newId } from '../../media/base/ids.js'
 import { silentLog } from '../../media/base/log.js'
 import { listOperation, operation } from '../api/operation.js'
@@ -156,7 +156,7 @@ await onEachDialect(t, async (t, openDatabase) => {
     state = 'hanging'
     clock.advance(1_000)
     const waiting = limiter.take(owner, 1)
-    await turnsUntil(() => pending.length === 1)
+    await until(() => pending.length === 1)
     clock.advance(250)
     t.match(await waiting, { allowed: true }, 'one of the ten tokens of a second')
     t.match(await limiter.take(owner, 1), { allowed: true }, 'without another wait')

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import t, { type Test } from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { until } from '../../fixtures/host/until.js'
 import { inProcessReader } from '../../fixtures/knowledge/in-process.js'
 import { eventStream, jsonReply, openFakeOpenAi } from '../../fixtures/vendors/fake-openai.js'
 import { chatFrames, errorBody } from '../../fixtures/vendors/openai-frames.js'
@@ -136,13 +137,15 @@ await onEachDialect(t, async (t, open) => {
   }
 
   /** Moves time in small steps until it holds: jobs look for work every quarter second. */
-  async function until({ calling }: { calling: TestCalling }, done: () => Promise<boolean>): Promise<void> {
-    for (let n = 0; n < 400; n++) {
-      if (await done()) return
+  async function advanceUntil(
+    { calling }: { calling: TestCalling },
+    done: () => Promise<boolean>,
+  ): Promise<void> {
+    await until(async () => {
+      if (await done()) return true
       calling.clock.advance(100)
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
-    throw new Error('did not happen')
+      return false
+    })
   }
 
   await t.test(
@@ -152,7 +155,7 @@ await onEachDialect(t, async (t, open) => {
       r.fake.setDefault('chat', eventStream(chatFrames([ANSWER.slice(0, 20), ANSWER.slice(20)])))
       const id = await talk(r)
       t.match(await call(r.calling, id), { status: 'ended', disposition: 'answered' })
-      await until(r, async () => (await completed(r.calling)) === 1)
+      await advanceUntil(r, async () => (await completed(r.calling)) === 1)
       t.match(await call(r.calling, id), {
         summary: 'A table was booked.',
         outputs: { day: '2026-12-24' },
@@ -175,7 +178,7 @@ await onEachDialect(t, async (t, open) => {
       t.equal(await again(id, false), 'no_model')
       t.equal((await call(r.calling, id)).summary, 'A table was booked.', 'the result stays')
       t.equal(await again(id), 'started')
-      await until(r, async () => (await call(r.calling, id)).summary === 'Another view.')
+      await advanceUntil(r, async () => (await call(r.calling, id)).summary === 'Another view.')
       t.equal(await completed(r.calling), 1, 'and customers are not told again')
     },
   )
@@ -187,17 +190,14 @@ await onEachDialect(t, async (t, open) => {
       r.fake.enqueue('chat', eventStream(chatFrames(['I cannot do that.'])))
       r.fake.setDefault('chat', { steps: [{ stall: true }] })
       const id = await talk(r)
-      await until(r, async () => r.fake.requests.length >= 2)
+      await advanceUntil(r, async () => r.fake.requests.length >= 2)
       t.equal(await completed(r.calling), 0)
       t.match(await call(r.calling, id), { outputs: { day: null }, resultGap: 'pending' })
-      for (let s = 0; s < 100 && (await completed(r.calling)) === 0; s++) {
-        r.calling.clock.advance(1000)
-        await new Promise((resolve) => setTimeout(resolve, 5))
-      }
+      await advanceUntil(r, async () => (await completed(r.calling)) > 0)
       t.equal(await completed(r.calling), 1)
       t.match(await call(r.calling, id), { summary: null, outputs: { day: null }, evaluation: [] })
       const { db } = r.calling.deps
-      await until(r, async () => (await state(db)) === 'failed')
+      await advanceUntil(r, async () => (await state(db)) === 'failed')
       t.match(await call(r.calling, id), { outputs: { day: null }, resultGap: 'model_failed' })
       t.equal(await completed(r.calling), 1)
     },
@@ -210,7 +210,7 @@ await onEachDialect(t, async (t, open) => {
       '{"summary":"A \\u0000 table.","evaluation":[{"id":"polite","passed":true,"reason":"\\ud83d"}]}'
     r.fake.setDefault('chat', eventStream(chatFrames([answer])))
     const id = await talk(r)
-    await until(r, async () => (await completed(r.calling)) === 1)
+    await advanceUntil(r, async () => (await completed(r.calling)) === 1)
     t.match(await call(r.calling, id), { summary: 'A \ufffd table.', evaluation: [{ reason: '\ufffd' }] })
     t.equal(r.fake.requests.length, 1)
   })
@@ -226,7 +226,7 @@ await onEachDialect(t, async (t, open) => {
               begin select raise(abort, 'refused'); end`
     await refuseResults.execute(db)
     const id = await talk(r)
-    await until(r, async () => (await state(db)) === 'failed')
+    await advanceUntil(r, async () => (await state(db)) === 'failed')
     t.equal(r.fake.requests.length, 3)
     t.match(await call(r.calling, id), { summary: null })
   })
@@ -235,7 +235,7 @@ await onEachDialect(t, async (t, open) => {
     const r = await rig(t)
     r.fake.setDefault('chat', jsonReply(errorBody('no such model'), 404))
     await talk(r)
-    await until(r, async () => (await completed(r.calling)) === 1)
+    await advanceUntil(r, async () => (await completed(r.calling)) === 1)
     t.equal(r.fake.requests.length, 1)
     t.equal(await state(r.calling.deps.db), 'failed')
   })

@@ -4,6 +4,7 @@ import t from 'tap'
 import { openUsersApi } from '../../fixtures/api/browser-session.js'
 import { dataOf, itemsOf } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { until } from '../../fixtures/host/until.js'
 import type { Deps } from '../api/deps.js'
 import { operations } from '../app/operations.js'
 import { rootKeyOf } from '../base/root-key.js'
@@ -323,7 +324,7 @@ await onEachDialect(t, async (t, open) => {
 
     await aim(`${system.url}/hang`)
     const waiting = test()
-    while (system.asked.at(-1)?.path !== '/hang') await new Promise((resolve) => setImmediate(resolve))
+    await until(() => system.asked.at(-1)?.path === '/hang')
     api.clock.advance(5_000)
     t.match(dataOf(await waiting), { ok: false, status: null, error: 'timeout', durationMs: 5_000 })
 

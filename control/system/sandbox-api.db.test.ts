@@ -1,7 +1,7 @@
 import t from 'tap'
 import { dataOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
-import { until } from '../../fixtures/rigs/signalling-rig.js'
+import { until } from '../../fixtures/host/until.js'
 import { EngineError } from '../../media/base/errors.js'
 import { insertNumber } from '../numbers/store.js'
 

@@ -3,6 +3,7 @@ import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
 import { writeWav } from '../../fixtures/audio/wav.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { until } from '../../fixtures/host/until.js'
 import { serviceRequest } from '../../media/agent/tools/service-tools.js'
 import { toolDeclarations } from '../../media/agent/tools/tool-calls.js'
 import { replyTo } from '../../media/vendors/embedded/llm.js'
@@ -385,11 +386,3 @@ await onEachDialect(t, async (t, open) => {
   })
   await calling.close()
 })
-
-/** Waits for what happens after some turns of the event loop. */
-async function until(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 10_000 && !condition(); turn++) {
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  if (!condition()) throw new Error('it did not happen')
-}

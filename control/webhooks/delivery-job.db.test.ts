@@ -6,10 +6,10 @@ import {
   openWebhookRig,
   type Received,
   type Receiver,
-  turnsUntil,
   type WebhookRig,
 } from '../../fixtures/api/webhooks.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { until } from '../../fixtures/host/until.js'
 import { insertEvent } from '../events/store.js'
 import { readQueueDepths } from '../observe/queue-depths.js'
 
@@ -17,7 +17,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
 /** Moves time to the next moment something is due and does it. */
-async function until(rig: WebhookRig, at: number): Promise<void> {
+async function advanceTo(rig: WebhookRig, at: number): Promise<void> {
   rig.clock.advance(at - rig.clock.wall())
   await rig.runner.idle()
 }
@@ -170,9 +170,9 @@ await onEachDialect(t, async (t, open) => {
       if (i === 14) t.equal(nextAttemptAt, null)
       else {
         // A millisecond before it is due nothing happens.
-        await until(rig, Number(nextAttemptAt) - 1)
+        await advanceTo(rig, Number(nextAttemptAt) - 1)
         t.equal(receiver.received.length, i)
-        await until(rig, Number(nextAttemptAt))
+        await advanceTo(rig, Number(nextAttemptAt))
       }
     }
     t.strictSame(at, [0, 1, 3, 7, 15, 31, 63, 127, 255, 495, 735, 975, 1215, 1455])
@@ -184,7 +184,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(new Set(receiver.received.map(({ headers }) => headers['x-svc-timestamp'])).size, 14)
     for (const got of receiver.received) t.equal(acceptedSignatures(got, secret), 1)
     t.match(await rig.delivery(eventId), { status: 'failed', attempts: 14, lastStatus: 500, body: null })
-    await until(rig, rig.clock.wall() + 24 * HOUR)
+    await advanceTo(rig, rig.clock.wall() + 24 * HOUR)
     t.equal(receiver.received.length, 14)
     t.strictSame(await rig.database.db.selectFrom('jobs').select('id').execute(), [])
   })
@@ -198,7 +198,7 @@ await onEachDialect(t, async (t, open) => {
     await rig.runner.idle()
     t.match(await rig.delivery(eventId), { nextAttemptAt: start + 600_000 })
     receiver.answer = (response) => response.end()
-    await until(rig, start + 600_000)
+    await advanceTo(rig, start + 600_000)
     t.match(await rig.delivery(eventId), {
       status: 'delivered',
       attempts: 2,
@@ -216,7 +216,7 @@ await onEachDialect(t, async (t, open) => {
     receiver.answer = () => {}
     const slow = await rig.recordEvent()
     rig.runner.wake()
-    await turnsUntil(() => receiver.received.length === 1)
+    await until(() => receiver.received.length === 1)
     rig.clock.advance(9_999)
     t.match(await rig.delivery(slow), { lastError: null, attempts: 1 }, 'still waiting')
     rig.clock.advance(1)
@@ -301,11 +301,11 @@ await onEachDialect(t, async (t, open) => {
     await rig.endpoint(receiver.url)
     for (let i = 0; i < 60; i++) await rig.recordEvent()
     rig.runner.wake()
-    await turnsUntil(() => hanging.length > 0)
+    await until(() => hanging.length > 0)
     await rig.endpoint(good.url, ['number.released'])
     await rig.recordEvent({ type: 'number.released' })
     rig.runner.wake()
-    await turnsUntil(() => good.received.length === 1)
+    await until(() => good.received.length === 1)
     t.ok(hanging.length <= 16, `${hanging.length} at once`)
     receiver.answer = (response) => response.end()
     for (const response of hanging) response.end()

@@ -1,12 +1,12 @@
 import { createSocket } from 'node:dgram'
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { until } from '../../fixtures/host/until.js'
 import {
   EXTERNAL,
   openSignallingRig,
   type RigOptions,
   TEST_NUMBER,
-  until,
 } from '../../fixtures/rigs/signalling-rig.js'
 import { runSipp, startSipp } from '../../fixtures/sip/sipp.js'
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
-import { openSignallingRig, testAgent, until } from '../../fixtures/rigs/signalling-rig.js'
+import { until } from '../../fixtures/host/until.js'
+import { openSignallingRig, testAgent } from '../../fixtures/rigs/signalling-rig.js'
 import { startSipp } from '../../fixtures/sip/sipp.js'
 import { type DatagramHandling, openUdpRelay } from '../../fixtures/sip/udp-relay.js'
 

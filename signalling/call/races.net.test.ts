@@ -1,6 +1,7 @@
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
-import { openSignallingRig, TEST_NUMBER, until } from '../../fixtures/rigs/signalling-rig.js'
+import { until } from '../../fixtures/host/until.js'
+import { openSignallingRig, TEST_NUMBER } from '../../fixtures/rigs/signalling-rig.js'
 import { cseqOf, type SipMessage } from '../../fixtures/sip/sip-message.js'
 import { type Interceptor, openSipPeer } from '../../fixtures/sip/sip-peer.js'
 

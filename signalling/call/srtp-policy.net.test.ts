@@ -1,6 +1,7 @@
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
-import { openSignallingRig, TEST_NUMBER, testAgent, until } from '../../fixtures/rigs/signalling-rig.js'
+import { until } from '../../fixtures/host/until.js'
+import { openSignallingRig, TEST_NUMBER, testAgent } from '../../fixtures/rigs/signalling-rig.js'
 import type { SipDialog } from '../../fixtures/sip/sip-dialog.js'
 import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
 import type { SrtpPolicy } from '../sdp/sdp-crypto.js'

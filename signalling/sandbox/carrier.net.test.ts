@@ -1,6 +1,7 @@
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
-import { openSignallingRig, TEST_NUMBER, testAgent, until } from '../../fixtures/rigs/signalling-rig.js'
+import { until } from '../../fixtures/host/until.js'
+import { openSignallingRig, TEST_NUMBER, testAgent } from '../../fixtures/rigs/signalling-rig.js'
 import { runSipp } from '../../fixtures/sip/sipp.js'
 import { systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'

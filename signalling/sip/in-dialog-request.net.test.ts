@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { until } from '../../fixtures/host/until.js'
 import {
   inCall,
   openUdpPeer,
@@ -11,7 +12,6 @@ import {
   SDP_A,
   SDP_B,
 } from '../../fixtures/rigs/embedded-rig.js'
-import { until } from '../../fixtures/rigs/signalling-rig.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { openEmbeddedServer } from '../embedded/server.js'

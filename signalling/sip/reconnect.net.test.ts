@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { until } from '../../fixtures/host/until.js'
 import {
   openSignallingRig,
   type RigOptions,
   TEST_NUMBER,
   testAgent,
-  until,
 } from '../../fixtures/rigs/signalling-rig.js'
 import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
 

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
-import { openSignallingRig, testAgent, until } from '../../fixtures/rigs/signalling-rig.js'
+import { until } from '../../fixtures/host/until.js'
+import { openSignallingRig, testAgent } from '../../fixtures/rigs/signalling-rig.js'
 import type { SipDialog as PeerDialog } from '../../fixtures/sip/sip-dialog.js'
 import { DigestGuard, type DigestGuardOptions } from '../../fixtures/sip/sip-guard.js'
 import { cseqOf, header, headerValues, type SipMessage, tagOf } from '../../fixtures/sip/sip-message.js'

@@ -1,12 +1,12 @@
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { until } from '../../fixtures/host/until.js'
 import { inCall, openUdpPeer, readRawSipMessage, request } from '../../fixtures/rigs/embedded-rig.js'
 import {
   openSignallingRig,
   type RigOptions,
   TEST_NUMBER,
   testAgent,
-  until,
 } from '../../fixtures/rigs/signalling-rig.js'
 import { header, type SipMessage } from '../../fixtures/sip/sip-message.js'
 import { openSipPeer } from '../../fixtures/sip/sip-peer.js'

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { readWav, writeWav } from '../../fixtures/audio/wav.js'
+import { WAIT_LIMIT_MS } from '../../fixtures/host/deadlines.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { type Log, silentLog } from '../../media/base/log.js'
 import { RecordingJobs } from './recording-jobs.js'
@@ -18,7 +19,7 @@ function logged(): { log: Log; lines: string[] } {
 }
 
 async function until(what: string, done: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000
+  const deadline = performance.now() + WAIT_LIMIT_MS
   while (!(await done())) {
     if (performance.now() > deadline) throw new Error(`${what} did not happen`)
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -5,7 +5,7 @@ import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../../fix
 import { writeWav } from '../../../fixtures/audio/wav.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
-import { WAIT_LIMIT_MS } from '../../../fixtures/host/deadlines.js'
+import { until } from '../../../fixtures/host/until.js'
 import { silentLog } from '../../../media/base/log.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import type { Db } from '../../db/database.js'
@@ -333,11 +333,3 @@ await onEachDialect(t, async (t, open) => {
     t.equal(clock.pending, 0)
   })
 })
-
-/** Repeats `step` until it returns true. A real deadline ends it. */
-async function until(step: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + WAIT_LIMIT_MS
-  while (!(await step())) {
-    if (Date.now() > deadline) throw new Error(`it did not happen in ${WAIT_LIMIT_MS} ms`)
-  }
-}

@@ -1,7 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -19,15 +17,8 @@ import { projectRoot } from '../../../media/base/project-root.js'
 
 const service = await openByoService(t)
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
+/** Nothing listens on this port (tcpmux, RFC 1078). */
+const CLOSED_PORT = 1
 
 /** Returns a Python that has the package. Debian's own may not be the first on the path. */
 function python(): string | null {
@@ -53,10 +44,9 @@ const BOTS = [
 ]
 
 async function startBot(t: CliTest, command: readonly string[], mode: string): Promise<string> {
-  const port = await freePort()
   const [program = '', ...args] = command
   const child = spawn(program, [...args, mode], {
-    env: { ...process.env, PORT: String(port) },
+    env: { ...process.env, PORT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   t.teardown(async () => {
@@ -64,9 +54,11 @@ async function startBot(t: CliTest, command: readonly string[], mode: string): P
     child.kill('SIGINT')
     await exited
   })
-  await once(child.stdout, 'data')
+  const [line] = await once(child.stdout, 'data')
   child.stdout.resume()
-  return `ws://127.0.0.1:${port}/`
+  const url = /ws:\S+/.exec(String(line))?.[0]
+  if (url === undefined) throw new Error(`the bot says no address: ${line}`)
+  return url
 }
 
 for (const { name, command } of BOTS) {
@@ -107,7 +99,7 @@ t.test('bot-check', { timeout: 150_000 }, async (t) => {
   const url = await startBot(t, typescript?.command ?? [], 'echo')
   const good = runCli(t, folder, ['bot-check', url, '--format', 'mulaw', '--private'])
   const strange = runCli(t, folder, ['bot-check', url, '--type', 'vonage', '--private'])
-  const closed = runCli(t, folder, ['bot-check', `ws://127.0.0.1:${await freePort()}/`, '--private'])
+  const closed = runCli(t, folder, ['bot-check', `ws://127.0.0.1:${CLOSED_PORT}/`, '--private'])
   const strict = runCli(t, folder, ['bot-check', url])
   const wrong = runCli(t, folder, ['bot-check', url, '--type', 'twilio', '--format', 'linear16'])
   t.equal(await wrong.exit(), 2)

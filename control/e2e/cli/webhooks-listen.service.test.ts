@@ -1,17 +1,12 @@
 import t from 'tap'
 import { acceptedSignatures, openReceiver } from '../../../fixtures/api/webhooks.js'
+import { until } from '../../../fixtures/host/until.js'
 import { runCli, temporaryFolder } from '../../../fixtures/service/cli.js'
 import { openService } from '../../../fixtures/service/service.js'
-import { systemClock } from '../../../media/base/clock.js'
 
 /*
  * The whole service: a sandbox call, its webhooks on the wire, and a developer who listens.
  */
-
-/** Polled every few milliseconds, because other processes send no notification. */
-async function seen(done: () => boolean): Promise<void> {
-  while (!done()) await new Promise<void>((resolve) => systemClock.after(10, resolve))
-}
 
 t.test('a call is reported by signed webhooks and by parley webhooks listen', async (t) => {
   const receiver = await openReceiver()
@@ -40,12 +35,12 @@ t.test('a call is reported by signed webhooks and by parley webhooks listen', as
     ...['--events', 'call.failed'],
     ...['--secret', 'whsec_local'],
   ])
-  await seen(() => listening.stdout.includes('Listening.'))
+  await until(() => listening.stdout.includes('Listening.'))
 
   const callId = await service.call('+919000000002')
   const call = await service.ended(callId)
   t.equal(call.disposition, 'busy')
-  await seen(() => receiver.received.length === 3 && local.received.length === 1)
+  await until(() => receiver.received.length === 3 && local.received.length === 1)
   t.strictSame(receiver.received.map(({ headers }) => headers['x-svc-event']).toSorted(), [
     'call.completed',
     'call.failed',

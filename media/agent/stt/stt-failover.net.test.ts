@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { until } from '../../../fixtures/host/until.js'
 import { openFakeVendorSocket } from '../../../fixtures/vendors/fake-vendor-socket.js'
 import { DEEPGRAM_LISTEN, SARVAM_REALTIME } from '../../../fixtures/vendors/recognition-messages.js'
 import { silentLog } from '../../base/log.js'
@@ -128,11 +129,3 @@ t.test('a slow vendor is hedged with another one', async (t) => {
   t.same(told, ['deepgram vendor_stalled, sarvam goes on', 'जी हाँ hi-IN'])
   await deepgram.until(() => !deepgram.last.open, 'the first is closed')
 })
-
-/** Resolves when the condition holds. Rejects after 30 s. */
-async function until(condition: () => boolean): Promise<void> {
-  for (const end = performance.now() + 30_000; !condition(); ) {
-    if (performance.now() > end) throw new Error('condition not reached')
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-}

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { until } from '../../../fixtures/host/until.js'
 import { type FakeVendorSocket, openFakeVendorSocket } from '../../../fixtures/vendors/fake-vendor-socket.js'
 import {
   DEEPGRAM_LISTEN,
@@ -126,7 +127,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       }
       for (const message of wire.partial('नमस्ते') ?? []) fake.last.send(message)
       for (const message of wire.final('नमस्ते जी')) fake.last.send(message)
-      await settled(() => r.finals.length > 0)
+      await until(() => r.finals.length > 0)
       t.same(
         r.finals.map(({ text }) => text),
         ['नमस्ते जी'],
@@ -165,16 +166,16 @@ for (const wire of RECOGNITION_PROTOCOLS) {
         const arrived = (frames: number) =>
           fake.until(() => wire.sound(fake.last).length === frames * FRAME * 2, `${frames} frames`)
         await fake.until(() => fake.connections.length === 1, 'a connection')
-        await settled(() => fake.last.open)
+        await until(() => fake.last.open)
         speak(r, 0, 53)
         await arrived(45)
         t.equal(sent(), 5, 'messages of 180 ms')
         stream.utteranceStart(1040)
-        await settled(() => wire.sound(fake.last).length > 45 * FRAME * 2)
+        await until(() => wire.sound(fake.last).length > 45 * FRAME * 2)
         const before = sent()
         t.ok(wire.sound(fake.last).length >= 48 * FRAME * 2, 'what waited, but for less than a chunk')
         speak(r, 53, 24)
-        await settled(() => sent() >= before + 6)
+        await until(() => sent() >= before + 6)
         t.ok(sent() <= before + 13, 'and chunks from then on')
         stream.utteranceEnd(1540)
         await arrived(77)
@@ -194,7 +195,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       ]
       for (const message of odd) r.fake.last.send(message)
       for (const message of wire.final('sab theek')) r.fake.last.send(message)
-      await settled(() => r.finals.length > 0)
+      await until(() => r.finals.length > 0)
       t.same(
         r.finals.map(({ text }) => text),
         ['sab theek'],
@@ -216,7 +217,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       const r = await rig(t, wire, (fake) =>
         fake.refuse({ status: 401, body: '{"error":{"message":"bad key"}}' }),
       )
-      await settled(() => r.failures.length > 0)
+      await until(() => r.failures.length > 0)
       t.match(r.failures, [{ code: 'vendor_rejected', retryable: false, message: /401.*bad key/ }])
       t.equal(r.fake.connections.length, 0)
     })
@@ -230,14 +231,14 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       await reconnected(r, 2)
       await opened(r)
       r.fake.last.close(...wire.permanentClose)
-      await settled(() => r.failures.length > 0)
+      await until(() => r.failures.length > 0)
       t.match(r.failures, [{ code: 'vendor_rejected', retryable: false }])
     })
 
     t.test('three rejections in a row are a failure', async (t) => {
       const busy = { status: 429, body: '{"err_code":"TOO_MANY","err_msg":"slow down"}' }
       const r = await rig(t, wire, (fake) => fake.refuse(busy, busy, busy, busy))
-      await settled(() => {
+      await until(() => {
         r.clock.advance(100)
         return r.failures.length > 0
       })
@@ -254,7 +255,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
         'the sound',
       )
       r.fake.last.break()
-      await settled(() => !first(r).open)
+      await until(() => !first(r).open)
       // Said while nothing listens.
       speak(r, 60, 12)
       await reconnected(r, 2)
@@ -264,7 +265,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       await r.fake.until(() => wire.sound(r.fake.last).length >= 49 * FRAME * 2, 'the sound again')
       t.ok(wire.sound(r.fake.last).equals(bytes(wire, 35, 49)))
       for (const message of wire.final('poora')) r.fake.last.send(message)
-      await settled(() => r.finals.length > 0)
+      await until(() => r.finals.length > 0)
       t.same(
         r.finals.map(({ text }) => text),
         ['poora'],
@@ -277,7 +278,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       await opened(r)
       r.fake.last.freeze()
-      await settled(() => {
+      await until(() => {
         r.clock.advance(2500)
         return r.fake.connections.length > 1
       })
@@ -311,7 +312,7 @@ t.test('Deepgram: segments of an utterance are one text, with words in session t
   const piece = (text: string, flags: string) => first(r).send(deepgramPiece(text, flags))
   piece('haan', '"is_final":true,"speech_final":false,"from_finalize":false')
   piece('ji', '"is_final":true,"speech_final":false,"from_finalize":true')
-  await settled(() => r.finals.length > 0)
+  await until(() => r.finals.length > 0)
   t.same(r.finals, [
     {
       text: 'haan ji',
@@ -325,7 +326,7 @@ t.test('Deepgram: segments of an utterance are one text, with words in session t
   first(r).send('{"type":"UtteranceEnd","channel":[0,1],"last_word_end":0.9}')
   piece('kal', '"is_final":true,"speech_final":false,"from_finalize":false')
   first(r).send('{"type":"UtteranceEnd","channel":[0,1],"last_word_end":1.4}')
-  await settled(() => r.finals.length > 1)
+  await until(() => r.finals.length > 1)
   t.same(
     r.finals.map(({ text }) => text),
     ['haan ji', 'kal'],
@@ -340,7 +341,7 @@ t.test('Deepgram: Finalize without audio gives an empty final', async (t) => {
   r.stream.utteranceEnd(200)
   await r.fake.until(() => DEEPGRAM_LISTEN.flushed(first(r)) === true, 'Finalize')
   first(r).send(deepgramPiece('', '"is_final":true,"speech_final":false,"from_finalize":true'))
-  await settled(() => r.finals.length > 0)
+  await until(() => r.finals.length > 0)
   t.same(r.finals, [{ text: '', words: [] }])
 })
 
@@ -371,7 +372,7 @@ t.test('vLLM: an utterance waits for the text of the one before', async (t) => {
     ),
   )
   for (const message of VLLM_SOCKET.final('doosra')) first(r).send(message)
-  await settled(() => r.finals.length === 2)
+  await until(() => r.finals.length === 2)
   t.same(
     r.finals.map(({ text }) => text),
     ['pehla', 'doosra'],
@@ -423,7 +424,7 @@ async function opened(r: Rig): Promise<void> {
   }
   const before = r.fake.last.texts.length + r.fake.last.binaries.length
   let n = 1000
-  await settled(() => {
+  await until(() => {
     r.stream.write(frame(r.wire, n), n * 20)
     n++
     return r.fake.last.texts.length + r.fake.last.binaries.length > before
@@ -431,17 +432,8 @@ async function opened(r: Rig): Promise<void> {
 }
 
 async function reconnected(r: Rig, count: number): Promise<void> {
-  await settled(() => {
+  await until(() => {
     r.clock.advance(1)
     return r.fake.connections.length >= count
   })
-}
-
-/** Turns of the event loop until it holds, 5 s at most. */
-async function settled(done: () => boolean): Promise<void> {
-  const give = Date.now() + 30_000
-  while (!done()) {
-    if (Date.now() > give) throw new Error('did not happen in 5 s')
-    await new Promise((resolve) => setImmediate(resolve))
-  }
 }

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { until } from '../../../fixtures/host/until.js'
 import { type FakeVendorSocket, openFakeVendorSocket } from '../../../fixtures/vendors/fake-vendor-socket.js'
 import { pcmBytes } from '../../../fixtures/vendors/openai-frames.js'
 import { SARVAM, SPEECH_PROTOCOLS, type SpeechProtocol } from '../../../fixtures/vendors/speech-messages.js'
@@ -83,7 +84,7 @@ for (const wire of SPEECH_PROTOCOLS) {
         r.fake.last.send(wire.audio(context, piece))
       }
       r.fake.last.send(wire.done(context))
-      await settled(() => spoken.ends.length > 0)
+      await until(() => spoken.ends.length > 0)
       t.same(spoken.pcm, ramp(-500, 1000))
       t.same(spoken.ends, ['done'])
       r.fake.last.send(wire.audio(context, bytes))
@@ -103,7 +104,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       r.fake.last.send(message)
       r.fake.last.send(wire.audio(context, new Uint8Array(4)))
       r.fake.last.send(wire.done(context))
-      await settled(() => spoken.ends.length > 0)
+      await until(() => spoken.ends.length > 0)
       t.match(spoken.words, [
         [0, 7, Number],
         [8, 2, Number],
@@ -119,7 +120,7 @@ for (const wire of SPEECH_PROTOCOLS) {
         const context = asked(r, wire).at(-1)?.context ?? null
         r.fake.last.send(wire.audio(context, pcmBytes([1, 2, 3])))
         r.fake.last.send(wire.done(context))
-        await settled(() => spoken.ends.length > 0)
+        await until(() => spoken.ends.length > 0)
         t.same(spoken.pcm, [1, 2, 3])
       }
       t.equal(r.fake.connections.length, 1)
@@ -132,7 +133,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       const connection = r.fake.last
       const context = asked(r, wire)[0]?.context ?? null
       connection.send(wire.audio(context, pcmBytes([1])))
-      await settled(() => first.pcm.length > 0)
+      await until(() => first.pcm.length > 0)
       first.job.cancel()
       first.job.cancel()
       if (wire.stopped(connection) === null) {
@@ -148,7 +149,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       const next = asked(r, wire).at(-1)?.context ?? null
       r.fake.last.send(wire.audio(next, pcmBytes([2, 3])))
       r.fake.last.send(wire.done(next))
-      await settled(() => second.ends.length > 0)
+      await until(() => second.ends.length > 0)
       t.same(second.pcm, [2, 3])
       t.same(first.pcm, [1])
       t.same(first.ends, [])
@@ -160,7 +161,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       const spoken = speak(r, wire, 'Ek.')
       await r.fake.until(() => asked(r, wire).length === 1, 'the text')
       r.fake.last.send(wire.failure(asked(r, wire)[0]?.context ?? null))
-      await settled(() => spoken.ends.length > 0)
+      await until(() => spoken.ends.length > 0)
       t.match(spoken.ends, [{ code: 'vendor_rejected' }])
     })
 
@@ -169,7 +170,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       const spoken = speak(r, wire, 'Ek.')
       await r.fake.until(() => asked(r, wire).length === 1, 'the text')
       r.fake.last.send(wire.done(asked(r, wire)[0]?.context ?? null))
-      await settled(() => spoken.ends.length > 0)
+      await until(() => spoken.ends.length > 0)
       t.match(spoken.ends, [{ code: 'vendor_failed', retryable: true }])
     })
 
@@ -178,7 +179,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       const spoken = speak(r, wire, 'Ek.')
       await r.fake.until(() => asked(r, wire).length === 1, 'the text')
       r.fake.last.break()
-      await settled(() => spoken.ends.length > 0)
+      await until(() => spoken.ends.length > 0)
       t.match(spoken.ends, [{ retryable: true }])
       const again = speak(r, wire, 'Ek.')
       await r.fake.until(
@@ -186,7 +187,7 @@ for (const wire of SPEECH_PROTOCOLS) {
         'the text again',
       )
       r.fake.last.close(...wire.permanentClose)
-      await settled(() => again.ends.length > 0)
+      await until(() => again.ends.length > 0)
       t.match(again.ends, [{ code: 'vendor_rejected', retryable: false }])
     })
 
@@ -194,10 +195,10 @@ for (const wire of SPEECH_PROTOCOLS) {
       const r = await rig(t, wire)
       r.fake.refuse({ status: 401, body: '{"detail":"no such key"}' }, { status: 503, body: '' })
       const refused = speak(r, wire, 'Ek.')
-      await settled(() => refused.ends.length > 0)
+      await until(() => refused.ends.length > 0)
       t.match(refused.ends, [{ code: 'vendor_rejected', retryable: false }])
       const busy = speak(r, wire, 'Ek.')
-      await settled(() => busy.ends.length > 0)
+      await until(() => busy.ends.length > 0)
       t.match(busy.ends, [{ code: 'vendor_failed', retryable: true }])
       const late = speak(r, wire, 'Ek.')
       r.clock.advance(4000)
@@ -211,7 +212,7 @@ for (const wire of SPEECH_PROTOCOLS) {
       const context = asked(r, wire)[0]?.context ?? null
       r.fake.last.send(wire.audio(context, pcmBytes([1])))
       r.fake.last.send(wire.done(context))
-      await settled(() => spoken.ends.length > 0)
+      await until(() => spoken.ends.length > 0)
       const { keepAlive } = wire
       if (keepAlive !== null) {
         for (let ms = 0; ms < keepAlive.afterMs; ms += 5000) {
@@ -246,7 +247,7 @@ t.test('Sarvam: the other name of the language field is tried after a validation
   const refused = speak(r, SARVAM, 'Ek.')
   await r.fake.until(() => asked(r, SARVAM).length === 1, 'the text')
   r.fake.last.send(SARVAM.failure(null))
-  await settled(() => refused.ends.length > 0)
+  await until(() => refused.ends.length > 0)
   speak(r, SARVAM, 'Ek.', { language: 'or-IN' })
   await r.fake.until(() => r.fake.connections.length === 2 && asked(r, SARVAM).length === 1, 'the text again')
   const config = r.fake.last.texts[0]?.data
@@ -301,21 +302,12 @@ t.test('ElevenLabs: a message of megabytes', async (t) => {
   const times = `"normalizedAlignment":"${'x'.repeat(4 * 1024 * 1024)}"`
   r.fake.last.send(wire.audio(context, pcmBytes([1, 2, 3])).replace('"normalizedAlignment":null', times))
   r.fake.last.send(wire.done(context))
-  await settled(() => spoken.ends.length > 0)
+  await until(() => spoken.ends.length > 0)
   t.same(spoken.pcm, [1, 2, 3])
 })
 
 function asked(r: Rig, wire: SpeechProtocol) {
   return r.fake.connections.length === 0 ? [] : wire.requestOf(r.fake.last)
-}
-
-/** Turns of the event loop until it holds, 5 s at most. */
-async function settled(done: () => boolean): Promise<void> {
-  const give = Date.now() + 30_000
-  while (!done()) {
-    if (Date.now() > give) throw new Error('did not happen in 5 s')
-    await new Promise((resolve) => setImmediate(resolve))
-  }
 }
 
 /** Long enough for a message on loopback to have come. */

@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
 import type { LeakTest } from '../../../fixtures/host/leaks.js'
+import { until } from '../../../fixtures/host/until.js'
 import { inCall, openRig, request, SDP_A, SDP_B } from '../../../fixtures/rigs/embedded-rig.js'
-import { until } from '../../../fixtures/rigs/signalling-rig.js'
 
 /* Floods over real sockets. Loopback is the only network here, so nothing is exempt in these tests. */
 
@@ -214,7 +214,7 @@ t.test('an unknown source never gets more than three bytes per byte sent', async
     }
     while (received === 0) await once(socket, 'message')
     // All retransmissions have ended when no transaction is left (64 T1 are 1.28 s here).
-    while (rig.server.stats().serverTransactions > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    await until(() => rig.server.stats().serverTransactions === 0)
     await rig.routed(app)
     t.ok(received <= 3 * sent, `${what}: ${received} for ${sent}`)
     await new Promise<void>((resolve) => socket.close(() => resolve()))

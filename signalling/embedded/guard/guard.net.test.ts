@@ -2,6 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import t from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { until } from '../../../fixtures/host/until.js'
 import {
   inCall,
   openRig,
@@ -419,7 +420,7 @@ t.test('no amplification: at most three bytes per byte to an unknown source', as
   await sendAll(rig, source, [invite])
   await once(source.socket, 'test:got', { signal: AbortSignal.timeout(30_000) })
   // 64 T1: all retransmissions have ended.
-  while (rig.server.stats().serverTransactions > 0) await new Promise((resolve) => setTimeout(resolve, 50))
+  await until(() => rig.server.stats().serverTransactions === 0)
   const bytes = source.got.reduce((sum, answer) => sum + answer.length, 0)
   t.ok(bytes <= 3 * invite.length, `${bytes} for ${invite.length}`)
   t.ok(source.got.length >= 3, 'repeated all the same: 100, 486, 486')

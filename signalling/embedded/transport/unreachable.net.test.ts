@@ -2,6 +2,7 @@ import type { Socket } from 'node:dgram'
 import { channel } from 'node:diagnostics_channel'
 import t from 'tap'
 import { cannotForge, sendForged } from '../../../fixtures/host/forged-datagrams.js'
+import { until } from '../../../fixtures/host/until.js'
 import {
   failureOf,
   openRig,
@@ -13,7 +14,6 @@ import {
   type TestApp,
   type TestResponse,
 } from '../../../fixtures/rigs/embedded-rig.js'
-import { until } from '../../../fixtures/rigs/signalling-rig.js'
 import { EngineError } from '../../../media/base/errors.js'
 import { openDns } from '../routing/dns.js'
 

@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import t from 'tap'
 import { WebSocketServer } from 'ws'
+import { until } from '../../../fixtures/host/until.js'
 import {
   Inbox,
   inCall,
@@ -236,7 +237,3 @@ t.test('secure WebSockets', async (t) => {
   await peer.next('SIP/2.0 503')
   await t.rejects(openWsPeer(`wss://127.0.0.1:${rig.port}`), /certificate/)
 })
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
-}
