@@ -8,7 +8,11 @@ type Node = Readonly<Record<string, unknown>>
 /** The files of `generated/`, by name. The same document gives the same text. */
 export function generateClient(document: Node): Readonly<Record<string, string>> {
   const operations = readOperations(document)
-  return { 'types.ts': typesFile(document, operations), 'api.ts': apiFile(operations) }
+  return {
+    'types.ts': typesFile(document, operations),
+    'api.ts': apiFile(operations),
+    'event-types.ts': eventTypesFile(operations),
+  }
 }
 
 const HEAD = '// Generated from docs/openapi.json by `npm run openapi`. Changes here are lost.\n\n'
@@ -96,6 +100,20 @@ function readReply(
   const warning = meta.warnings === undefined ? null : node(node(meta.warnings).items)
   if (meta.pagination === undefined) return { reply: 'data', result: node(data), warning }
   return { reply: 'list', result: node(node(data).items), warning }
+}
+
+// ---- event types
+
+/** The types of events as a list: what `createWebhook` accepts. Documents without this operation have none. */
+function eventTypesFile(operations: readonly Operation[]): string {
+  const body = operations.find(({ id }) => id === 'createWebhook')?.body ?? null
+  const types = body === null ? [] : strings(node(node(node(node(body.schema).properties).events).items).enum)
+  return `${HEAD}/** Types of events that a webhook endpoint can receive. */
+export const EVENT_TYPES = [
+${types.map((type) => `  '${type}',\n`).join('')}] as const
+
+export type EventType = (typeof EVENT_TYPES)[number]
+`
 }
 
 // ---- types
@@ -313,6 +331,11 @@ function node(value: unknown): Node {
 }
 
 const nodes = (value: unknown): Node[] => (Array.isArray(value) ? value.map(node) : [])
+
+function strings(value: unknown): string[] {
+  if (!Array.isArray(value)) throw new Error(`expected a list, found ${JSON.stringify(value)}`)
+  return value.map(text)
+}
 
 function text(value: unknown): string {
   if (typeof value !== 'string') throw new Error(`expected text, found ${JSON.stringify(value)}`)

@@ -79,7 +79,7 @@ export class HttpClient {
    */
   protected async send<T>(spec: OperationSpec, input: OperationInput, options: RequestOptions): Promise<T> {
     const retries = this.#options.retries ?? DEFAULT_RETRIES
-    const key = options.idempotencyKey ?? (spec.idempotent === true ? crypto.randomUUID() : undefined)
+    const key = options.idempotencyKey ?? (spec.idempotent === true ? newKey() : undefined)
     const harmless = key !== undefined || ['GET', 'HEAD', 'PUT', 'DELETE'].includes(spec.method)
     for (let attempt = 0; ; attempt++) {
       try {
@@ -220,4 +220,10 @@ export function retryDelayMs(error: unknown, attempt: number, harmless: boolean)
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** Returns a random key. `crypto.randomUUID` would fail on pages that a browser loaded over plain HTTP. */
+function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -31,12 +31,6 @@ const start = createRoute({
 /** The environment is part of the address, so that a link never shows the data of the other one. */
 const shell = createRoute({ getParentRoute: () => root, path: '/$environment', component: Shell })
 
-const overview = createRoute({
-  getParentRoute: () => shell,
-  path: '/',
-  component: lazyRouteComponent(() => import('./screens/Overview.js'), 'Overview'),
-})
-
 export interface CallSearch {
   readonly search?: string
   readonly status?: string
@@ -46,6 +40,10 @@ export interface CallSearch {
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+
+/** A page below the environment. Its code loads when it is opened. */
+const below = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
+  createRoute({ getParentRoute: () => shell, path, component })
 
 const calls = createRoute({
   getParentRoute: () => shell,
@@ -58,80 +56,148 @@ const calls = createRoute({
     ...(place === true ? { place } : {}),
   }),
 })
-const call = createRoute({
-  getParentRoute: () => shell,
-  path: '/calls/$id',
-  component: lazyRouteComponent(() => import('./screens/Call.js'), 'Call'),
-})
-const agents = createRoute({
-  getParentRoute: () => shell,
-  path: '/agents',
-  component: lazyRouteComponent(() => import('./screens/Agents.js'), 'Agents'),
-})
-const agent = createRoute({
-  getParentRoute: () => shell,
-  path: '/agents/$id',
-  component: lazyRouteComponent(() => import('./screens/Agent.js'), 'Agent'),
-})
-const numbers = createRoute({
-  getParentRoute: () => shell,
-  path: '/numbers',
-  component: lazyRouteComponent(() => import('./screens/Numbers.js'), 'Numbers'),
-})
-const campaigns = createRoute({
-  getParentRoute: () => shell,
-  path: '/campaigns',
-  component: lazyRouteComponent(() => import('./screens/Campaigns.js'), 'Campaigns'),
-})
-const campaign = createRoute({
-  getParentRoute: () => shell,
-  path: '/campaigns/$id',
-  component: lazyRouteComponent(() => import('./screens/Campaign.js'), 'Campaign'),
-})
-const compliance = createRoute({
-  getParentRoute: () => shell,
-  path: '/compliance',
-  component: lazyRouteComponent(() => import('./screens/Compliance.js'), 'Compliance'),
-})
+
+export interface TabSearch {
+  readonly tab?: string
+}
+const tabSearch = ({ tab }: Record<string, unknown>): TabSearch =>
+  text(tab) === undefined ? {} : { tab: text(tab) as string }
+
 const wallet = createRoute({
   getParentRoute: () => shell,
   path: '/wallet',
   component: lazyRouteComponent(() => import('./screens/Wallet.js'), 'Wallet'),
+  validateSearch: tabSearch,
 })
-const keys = createRoute({
+const settings = createRoute({
   getParentRoute: () => shell,
-  path: '/keys',
-  component: lazyRouteComponent(() => import('./screens/Keys.js'), 'Keys'),
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./screens/Settings.js'), 'Settings'),
+  validateSearch: tabSearch,
 })
-const webhooks = createRoute({
-  getParentRoute: () => shell,
-  path: '/webhooks',
-  component: lazyRouteComponent(() => import('./screens/Webhooks.js'), 'Webhooks'),
+
+const staff = createRoute({
+  getParentRoute: () => root,
+  path: '/staff',
+  component: lazyRouteComponent(() => import('./parts/StaffShell.js'), 'StaffShell'),
 })
-const events = createRoute({
-  getParentRoute: () => shell,
-  path: '/events',
-  component: lazyRouteComponent(() => import('./screens/Events.js'), 'Events'),
-})
+const inStaff = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
+  createRoute({ getParentRoute: () => staff, path, component })
 
 const tree = root.addChildren([
   signIn,
   signUp,
   start,
   shell.addChildren([
-    overview,
+    below(
+      '/',
+      lazyRouteComponent(() => import('./screens/Overview.js'), 'Overview'),
+    ),
     calls,
-    call,
-    agents,
-    agent,
-    numbers,
-    campaigns,
-    campaign,
-    compliance,
+    below(
+      '/calls/$id',
+      lazyRouteComponent(() => import('./screens/Call.js'), 'Call'),
+    ),
+    below(
+      '/events',
+      lazyRouteComponent(() => import('./screens/Events.js'), 'Events'),
+    ),
+    below(
+      '/agents',
+      lazyRouteComponent(() => import('./screens/Agents.js'), 'Agents'),
+    ),
+    below(
+      '/agents/$id',
+      lazyRouteComponent(() => import('./screens/Agent.js'), 'Agent'),
+    ),
+    below(
+      '/knowledge',
+      lazyRouteComponent(() => import('./screens/Knowledge.js'), 'Knowledge'),
+    ),
+    below(
+      '/knowledge/$id',
+      lazyRouteComponent(() => import('./screens/KnowledgeBase.js'), 'KnowledgeBase'),
+    ),
+    below(
+      '/numbers',
+      lazyRouteComponent(() => import('./screens/Numbers.js'), 'Numbers'),
+    ),
+    below(
+      '/trunks',
+      lazyRouteComponent(() => import('./screens/Trunks.js'), 'Trunks'),
+    ),
+    below(
+      '/trunks/$id',
+      lazyRouteComponent(() => import('./screens/Trunk.js'), 'Trunk'),
+    ),
+    below(
+      '/destinations',
+      lazyRouteComponent(() => import('./screens/Destinations.js'), 'Destinations'),
+    ),
+    below(
+      '/campaigns',
+      lazyRouteComponent(() => import('./screens/Campaigns.js'), 'Campaigns'),
+    ),
+    below(
+      '/campaigns/$id',
+      lazyRouteComponent(() => import('./screens/Campaign.js'), 'Campaign'),
+    ),
+    below(
+      '/callbacks',
+      lazyRouteComponent(() => import('./screens/Callbacks.js'), 'Callbacks'),
+    ),
+    below(
+      '/compliance',
+      lazyRouteComponent(() => import('./screens/Compliance.js'), 'Compliance'),
+    ),
+    below(
+      '/consents',
+      lazyRouteComponent(() => import('./screens/Consents.js'), 'Consents'),
+    ),
+    below(
+      '/dnc',
+      lazyRouteComponent(() => import('./screens/Dnc.js'), 'Dnc'),
+    ),
+    below(
+      '/people/$number',
+      lazyRouteComponent(() => import('./screens/Person.js'), 'Person'),
+    ),
+    below(
+      '/members',
+      lazyRouteComponent(() => import('./screens/Members.js'), 'Members'),
+    ),
+    below(
+      '/keys',
+      lazyRouteComponent(() => import('./screens/Keys.js'), 'Keys'),
+    ),
+    below(
+      '/webhooks',
+      lazyRouteComponent(() => import('./screens/Webhooks.js'), 'Webhooks'),
+    ),
     wallet,
-    keys,
-    webhooks,
-    events,
+    settings,
+  ]),
+  staff.addChildren([
+    inStaff(
+      '/',
+      lazyRouteComponent(() => import('./screens/staff/Organizations.js'), 'Organizations'),
+    ),
+    inStaff(
+      '/organizations/$id',
+      lazyRouteComponent(() => import('./screens/staff/Organization.js'), 'Organization'),
+    ),
+    inStaff(
+      '/verifications',
+      lazyRouteComponent(() => import('./screens/staff/Organizations.js'), 'Verifications'),
+    ),
+    inStaff(
+      '/payments',
+      lazyRouteComponent(() => import('./screens/staff/Decisions.js'), 'PaymentExceptions'),
+    ),
+    inStaff(
+      '/trunks',
+      lazyRouteComponent(() => import('./screens/staff/Decisions.js'), 'TrunkRequests'),
+    ),
   ]),
 ])
 

@@ -10,13 +10,16 @@ type Organization = SignedIn['organizations'][number]
 export interface Session {
   readonly user: SignedIn['user']
   readonly organizations: readonly Organization[]
-  readonly organization: Organization
+  /** Null in the staff area. */
+  readonly organization: Organization | null
   readonly environment: Environment
   readonly api: SessionApi
   /** May change what the organization has. */
   readonly canWrite: boolean
   /** Owner or admin. */
   readonly canManage: boolean
+  /** May pay and see bills: owner, admin or billing. */
+  readonly canPay: boolean
 }
 
 const Context = createContext<Session | null>(null)
@@ -48,18 +51,19 @@ export function useSignedIn(): { readonly data: SignedIn | null | undefined; rea
   })
 }
 
-/** Provides the session of one organization and environment. */
+/** Provides the session of one organization and environment, or of the staff area. */
 export function SessionProvider(props: {
   readonly signedIn: SignedIn
-  readonly organization: Organization
+  readonly organization: Organization | null
   readonly environment: Environment
   readonly children: ReactNode
 }) {
   const { signedIn, organization, environment, children } = props
   const session = useMemo((): Session => {
     const { user, organizations } = signedIn
-    const api = new SessionApi({ environment, organizationId: organization.id })
-    const canManage = ['owner', 'admin'].includes(organization.role)
+    const api = new SessionApi({ environment, organizationId: organization?.id ?? null })
+    const role = organization?.role ?? ''
+    const canManage = ['owner', 'admin'].includes(role)
     return {
       user,
       organizations,
@@ -67,7 +71,8 @@ export function SessionProvider(props: {
       environment,
       api,
       canManage,
-      canWrite: canManage || organization.role === 'developer',
+      canWrite: canManage || role === 'developer',
+      canPay: canManage || role === 'billing',
     }
   }, [signedIn, organization, environment])
   return <Context value={session}>{children}</Context>
@@ -92,5 +97,5 @@ export function useChooseOrganization(): (id: string) => void {
 /** Returns the cache key of a query: data of an organization and environment never mixes with that of another. */
 export function useKey(): (...parts: readonly unknown[]) => readonly unknown[] {
   const { organization, environment } = useSession()
-  return (...parts) => [organization.id, environment, ...parts]
+  return (...parts) => [organization?.id ?? 'staff', environment, ...parts]
 }

@@ -1,5 +1,15 @@
+import { organization } from './en-organization.js'
+import { reach } from './en-reach.js'
+import { days, palette, persona, words } from './en-words.js'
+
 /** All texts of the dashboard, in ICU message format. Other languages have the same keys: the type check compares them. */
 export const en = {
+  ...reach,
+  ...organization,
+  words,
+  days,
+  palette,
+  persona,
   common: {
     close: 'Close',
     retry: 'Try again',
@@ -10,6 +20,9 @@ export const en = {
     create: 'Create',
     copy: 'Copy',
     copied: 'Copied',
+    copyOf: 'Copy: {name}',
+    onlyAdmins: 'Only owners and admins can do this.',
+    actions: 'Actions',
     more: 'Show more',
     none: 'None',
     requestId: 'Request {id}',
@@ -42,6 +55,22 @@ export const en = {
     keys: 'API keys',
     webhooks: 'Webhooks',
     events: 'Events',
+    knowledge: 'Knowledge',
+    trunks: 'SIP trunks',
+    destinations: 'Transfers',
+    callbacks: 'Callbacks',
+    consents: 'Consents',
+    dnc: 'Do not call',
+    members: 'Members',
+    settings: 'Settings',
+    staff: 'Staff area',
+    groups: {
+      watch: 'Watch',
+      build: 'Build',
+      reach: 'Reach people',
+      rules: 'Keep the rules',
+      manage: 'Manage',
+    },
     open: 'Open the menu',
   },
   head: {
@@ -118,6 +147,11 @@ export const en = {
   },
   call: {
     title: 'Call',
+    evidence: 'Evidence',
+    evidencePdf: 'Download as PDF',
+    chainValid: 'The sealed records are unchanged',
+    chainBroken: 'The sealed records were changed',
+    transfers: 'Transfers',
     back: 'All calls',
     hangUp: 'Hang up',
     timeline: 'Course of the call',
@@ -233,6 +267,7 @@ export const en = {
     usage: 'Last 30 days',
     spent: 'Spent',
     added: 'Added',
+    csv: 'Download CSV',
     test: 'Prices of the test environment are simulated. Nothing is charged.',
   },
   keys: {
@@ -263,6 +298,7 @@ export const en = {
     on: 'On',
     off: 'Off',
     secret: 'Signing secret',
+    once: 'Your endpoint checks the signature of each event with this secret.',
     failures: 'Failures in a row',
   },
   compliance: {
@@ -330,4 +366,4 @@ export const en = {
 
 /** The shape of a language: the same keys, any text. */
 export type Messages = Texts<typeof en>
-type Texts<T> = { readonly [K in keyof T]: T[K] extends string ? string : Texts<T[K]> }
+export type Texts<T> = { readonly [K in keyof T]: T[K] extends string ? string : Texts<T[K]> }

@@ -1,6 +1,15 @@
 import type { Messages } from './en.js'
+import { organization } from './hi-organization.js'
+import { reach } from './hi-reach.js'
+import { days, palette, persona, words } from './hi-words.js'
 
 export const hi: Messages = {
+  ...reach,
+  ...organization,
+  words,
+  days,
+  palette,
+  persona,
   common: {
     close: 'बंद करें',
     retry: 'फिर कोशिश करें',
@@ -11,6 +20,9 @@ export const hi: Messages = {
     create: 'बनाएँ',
     copy: 'कॉपी करें',
     copied: 'कॉपी हो गया',
+    copyOf: 'कॉपी करें: {name}',
+    onlyAdmins: 'यह सिर्फ़ मालिक और प्रशासक कर सकते हैं।',
+    actions: 'क्रियाएँ',
     more: 'और दिखाएँ',
     none: 'कोई नहीं',
     requestId: 'अनुरोध {id}',
@@ -43,6 +55,22 @@ export const hi: Messages = {
     keys: 'API कुंजियाँ',
     webhooks: 'वेबहुक',
     events: 'घटनाएँ',
+    knowledge: 'ज्ञान',
+    trunks: 'SIP ट्रंक',
+    destinations: 'ट्रांसफ़र',
+    callbacks: 'वापस कॉल',
+    consents: 'सहमतियाँ',
+    dnc: 'कॉल न करें',
+    members: 'सदस्य',
+    settings: 'सेटिंग',
+    staff: 'कर्मचारी क्षेत्र',
+    groups: {
+      watch: 'देखें',
+      build: 'बनाएँ',
+      reach: 'लोगों तक पहुँचें',
+      rules: 'नियम मानें',
+      manage: 'प्रबंधन',
+    },
     open: 'मेनू खोलें',
   },
   head: {
@@ -119,6 +147,11 @@ export const hi: Messages = {
   },
   call: {
     title: 'कॉल',
+    evidence: 'प्रमाण',
+    evidencePdf: 'PDF डाउनलोड करें',
+    chainValid: 'मुहरबंद अभिलेख नहीं बदले गए',
+    chainBroken: 'मुहरबंद अभिलेख बदले गए',
+    transfers: 'ट्रांसफ़र',
     back: 'सभी कॉल',
     hangUp: 'कॉल काटें',
     timeline: 'कॉल का क्रम',
@@ -233,6 +266,7 @@ export const hi: Messages = {
     usage: 'पिछले 30 दिन',
     spent: 'खर्च',
     added: 'जमा',
+    csv: 'CSV डाउनलोड करें',
     test: 'परीक्षण परिवेश की कीमतें नकली हैं। कोई शुल्क नहीं लगता।',
   },
   keys: {
@@ -262,6 +296,7 @@ export const hi: Messages = {
     testFailed: 'एंडपॉइंट ने परीक्षण घटना स्वीकार नहीं की।',
     on: 'चालू',
     off: 'बंद',
+    once: 'आपका एंडपॉइंट हर घटना का हस्ताक्षर इस रहस्य से जाँचता है।',
     secret: 'हस्ताक्षर का रहस्य',
     failures: 'लगातार विफलताएँ',
   },

@@ -25,12 +25,14 @@ export function Account() {
         </Button>
       </Menu.Target>
       <Menu.Dropdown p="sm">
-        <NativeSelect
-          label={t('organization')}
-          value={organization.id}
-          onChange={({ currentTarget }) => chooseOrganization(currentTarget.value)}
-          data={organizations.map(({ id, name }) => ({ value: id, label: name }))}
-        />
+        {organization !== null && (
+          <NativeSelect
+            label={t('organization')}
+            value={organization.id}
+            onChange={({ currentTarget }) => chooseOrganization(currentTarget.value)}
+            data={organizations.map(({ id, name }) => ({ value: id, label: name }))}
+          />
+        )}
         <NativeSelect
           label={t('language')}
           value={language}

@@ -4,8 +4,8 @@ import { useTranslations } from 'use-intl'
 import type { Item } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { useSession } from '../session.js'
+import { CallState } from './CallState.js'
 import { Rows } from './Rows.js'
-import { CallState } from './State.js'
 
 export function CallRows({ calls }: { readonly calls: readonly Item<'listCalls'>[] }) {
   const t = useTranslations('calls')

@@ -48,7 +48,7 @@ export function Loaded<T>(props: {
   if (query.data !== undefined) return children(query.data)
   if (query.error !== null) return <Problem error={query.error} retry={() => void query.refetch()} />
   return (
-    <div role="status" aria-label={t('loading')}>
+    <div role="status" aria-busy="true" aria-label={t('loading')}>
       {slow ? <Skeleton height={height} /> : null}
     </div>
   )

@@ -44,10 +44,10 @@ function issuesOf({ details }: ParleyError): readonly string[] {
 export function Missing() {
   const t = useTranslations('problem')
   return (
-    <Stack p="xl">
+    <main className="plain">
       <Title order={1}>{t('missing')}</Title>
       <Link to="/">{t('home')}</Link>
-    </Stack>
+    </main>
   )
 }
 

@@ -1,4 +1,3 @@
-import { Table } from '@mantine/core'
 import type { ReactNode } from 'react'
 
 export interface Column<T> {
@@ -18,29 +17,45 @@ export function Rows<T>(props: {
   return (
     // Keyboard users scroll the region (WCAG 2.2, 2.1.1).
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region needs the focus
-    <section className="wide" aria-label={label} tabIndex={0}>
-      <Table highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
+    <section className="wide card" aria-label={label} tabIndex={0}>
+      <table className="rows">
+        <thead>
+          <tr>
             {columns.map(({ title, align }) => (
-              <Table.Th key={title} ta={align ?? 'left'}>
+              <th key={title} className={align}>
                 {title}
-              </Table.Th>
+              </th>
             ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
+          </tr>
+        </thead>
+        <tbody>
           {rows.map((row) => (
-            <Table.Tr key={idOf(row)}>
+            <tr key={idOf(row)}>
               {columns.map(({ title, align, cell }) => (
-                <Table.Td key={title} ta={align ?? 'left'}>
+                <td key={title} className={align}>
                   {cell(row)}
-                </Table.Td>
+                </td>
               ))}
-            </Table.Tr>
+            </tr>
           ))}
-        </Table.Tbody>
-      </Table>
+        </tbody>
+      </table>
     </section>
+  )
+}
+
+/** Names and values, a line each. */
+export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <table className="rows facts">
+      <tbody>
+        {facts.map(([name, value]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td className="right">{value}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }

@@ -1,28 +1,26 @@
-import { AppShell, Burger, Group, NavLink, SegmentedControl, Text } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
-import { Link, Navigate, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
-import { Fragment, lazy, Suspense, useEffect } from 'react'
+import { Link, Navigate, Outlet, useLocation, useParams } from '@tanstack/react-router'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { chosenOrganization, SessionProvider, useSession, useSignedIn } from '../session.js'
 import { Boundary, Missing, Problem } from './Problem.js'
 
-/** Its menu is the largest part of the frame, and the page does not wait for it. */
+/** The page does not wait for their code. */
 const Account = lazy(() => import('./Account.js').then((module) => ({ default: module.Account })))
+const Palette = lazy(() => import('./Palette.js').then((module) => ({ default: module.Palette })))
 
-const MENU = [
-  { to: '/$environment', label: 'overview' },
-  { to: '/$environment/calls', label: 'calls' },
-  { to: '/$environment/agents', label: 'agents' },
-  { to: '/$environment/numbers', label: 'numbers' },
-  { to: '/$environment/campaigns', label: 'campaigns' },
-  { to: '/$environment/compliance', label: 'compliance' },
-  { to: '/$environment/wallet', label: 'wallet' },
-  { to: '/$environment/events', label: 'events' },
-  { to: '/$environment/webhooks', label: 'webhooks' },
-  { to: '/$environment/keys', label: 'keys' },
+/** Entries by task. A path is below the environment. */
+export const MENU = [
+  { group: 'watch', entries: ['overview', 'calls', 'events'] },
+  { group: 'build', entries: ['agents', 'knowledge', 'numbers', 'trunks', 'destinations'] },
+  { group: 'reach', entries: ['campaigns', 'callbacks'] },
+  { group: 'rules', entries: ['compliance', 'consents', 'dnc'] },
+  { group: 'manage', entries: ['wallet', 'members', 'settings', 'keys', 'webhooks'] },
 ] as const
 
-/** The frame of all signed-in pages. */
+/** The address of a menu entry below `/$environment`. */
+export const pathOf = (entry: string): string => (entry === 'overview' ? '' : entry)
+
+/** The frame of all pages of an organization. */
 export function Shell() {
   const { environment } = useParams({ from: '/$environment' })
   const { data, error } = useSignedIn()
@@ -30,83 +28,115 @@ export function Shell() {
   if (data === undefined) return null
   if (data === null) return <Navigate to="/sign-in" search={{ next: location.pathname }} />
   const organization = chosenOrganization(data.organizations)
+  if (organization === undefined && data.user.staff) return <Navigate to="/staff" />
   if ((environment !== 'test' && environment !== 'live') || organization === undefined) return <Missing />
   return (
     <SessionProvider signedIn={data} organization={organization} environment={environment}>
-      <Frame />
+      <Frame
+        key={`${organization.id} ${environment}`}
+        colour={environment}
+        menu={<Menu />}
+        head={<Environments />}
+      >
+        <Outlet />
+      </Frame>
     </SessionProvider>
   )
 }
 
-function Frame() {
+/** Header, menu and content. The colour of the frame tells the environment; a word tells it without colour. */
+export function Frame(props: {
+  readonly colour: 'test' | 'live' | 'staff'
+  readonly menu: ReactNode
+  readonly head: ReactNode
+  readonly children: ReactNode
+}) {
   const t = useTranslations()
-  const { environment, organization } = useSession()
-  const [opened, { toggle, close }] = useDisclosure()
   const { pathname } = useLocation()
+  const [opened, setOpened] = useState(false)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu of narrow screens closes with each new page
-  useEffect(close, [pathname])
+  useEffect(() => setOpened(false), [pathname])
   return (
-    <AppShell
-      header={{ height: 60 }}
-      navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !opened } }}
-      padding="md"
-      className={environment}
-    >
-      <a className="skip" href={`${pathname}#content`}>
+    <div className={`frame ${props.colour}`}>
+      <a className="skip" href={`${location.pathname}#content`}>
         {t('common.skip')}
       </a>
-      <AppShell.Header>
-        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-          <Group gap="sm" wrap="nowrap">
-            <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label={t('menu.open')} />
-            <Text fw={700} visibleFrom="xs">
-              Parley
-            </Text>
-            <EnvironmentSwitch />
-          </Group>
-          <Suspense>
-            <Account />
-          </Suspense>
-        </Group>
-      </AppShell.Header>
-      <AppShell.Navbar p="xs" aria-label={t('menu.label')}>
-        {MENU.map(({ to, label }) => (
-          <NavLink
-            key={to}
-            component={Link}
-            to={to}
-            // @ts-expect-error Mantine does not know the parameters of the router's link.
-            params={{ environment }}
-            activeOptions={{ exact: label === 'overview' }}
-            label={t(`menu.${label}`)}
-            active={label === 'overview' ? /^\/\w+\/?$/.test(pathname) : pathname.includes(`/${label}`)}
-          />
-        ))}
-      </AppShell.Navbar>
-      <AppShell.Main id="content">
-        <Fragment key={`${organization.id} ${environment}`}>
-          <Boundary key={pathname} fallback={<Text role="alert">{t('problem.crash')}</Text>}>
-            <Outlet />
-          </Boundary>
-        </Fragment>
-      </AppShell.Main>
-    </AppShell>
+      <header className="head">
+        <button
+          type="button"
+          className="burger"
+          aria-expanded={opened}
+          aria-controls="menu"
+          aria-label={t('menu.open')}
+          onClick={() => setOpened(!opened)}
+        >
+          <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+            <path d={opened ? 'M4 4l12 12M16 4L4 16' : 'M2 5h16M2 10h16M2 15h16'} />
+          </svg>
+        </button>
+        <span className="brand">Parley</span>
+        {props.head}
+        <span className="gap" />
+        <Suspense>
+          {props.colour !== 'staff' && <Palette />}
+          <Account />
+        </Suspense>
+      </header>
+      <nav id="menu" className={opened ? 'menu opened' : 'menu'} aria-label={t('menu.label')}>
+        {props.menu}
+      </nav>
+      <main id="content">
+        <Boundary key={pathname} fallback={<p role="alert">{t('problem.crash')}</p>}>
+          {props.children}
+        </Boundary>
+      </main>
+    </div>
   )
 }
 
-function EnvironmentSwitch() {
+function Menu() {
+  const t = useTranslations('menu')
+  const { environment, user } = useSession()
+  return (
+    <>
+      {MENU.map(({ group, entries }) => (
+        <section key={group} aria-labelledby={`menu-${group}`}>
+          <h2 id={`menu-${group}`}>{t(`groups.${group}`)}</h2>
+          {entries.map((entry) => (
+            <Link
+              key={entry}
+              to={`/$environment/${pathOf(entry)}` as '/$environment'}
+              params={{ environment }}
+              activeOptions={{ exact: entry === 'overview', includeSearch: false }}
+            >
+              {t(entry)}
+            </Link>
+          ))}
+        </section>
+      ))}
+      {user.staff && <Link to="/staff">{t('staff')}</Link>}
+    </>
+  )
+}
+
+function Environments() {
   const t = useTranslations('head')
   const { environment } = useSession()
-  const navigate = useNavigate()
   return (
-    <SegmentedControl
-      aria-label={t('environment')}
-      value={environment}
-      onChange={(value) => void navigate({ to: '/$environment', params: { environment: value } })}
-      data={[
-        { value: 'test', label: t('test') },
-        { value: 'live', label: t('live') },
-      ]}
-    />
+    <nav className="environments" aria-label={t('environment')}>
+      {(['test', 'live'] as const).map((name) => (
+        <Link
+          key={name}
+          to="/$environment"
+          params={{ environment: name }}
+          className={name}
+          // The links compare their whole address; the environment is its first part.
+          activeProps={{}}
+          aria-current={name === environment ? 'true' : undefined}
+        >
+          {t(name)}
+        </Link>
+      ))}
+    </nav>
   )
 }

@@ -1,14 +1,17 @@
-import { Button, Card, Code, Group, List, SimpleGrid, Stack, Table, Tabs, Text, Title } from '@mantine/core'
+import { Button, Card, Code, Group, List, SimpleGrid, Stack, Tabs, Text, Title } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
+import { CallState } from '../parts/CallState.js'
 import { Conversation } from '../parts/Conversation.js'
+import { saveFile } from '../parts/files.js'
 import { Loaded, Page } from '../parts/Page.js'
-import { CallState } from '../parts/State.js'
-import { Word } from '../parts/Word.js'
+import { Problem } from '../parts/Problem.js'
+import { Facts } from '../parts/Rows.js'
+import { State, useWord, Word } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 
 type CallView = Result<'readCall'>
@@ -53,6 +56,8 @@ export function Call() {
             <SimpleGrid cols={{ base: 1, md: 2 }}>
               <Charges call={data} />
               <Replies call={data} />
+              <Evidence call={data} />
+              <Transfers call={data} />
               <Results call={data} />
               <Raw call={data} />
             </SimpleGrid>
@@ -95,25 +100,21 @@ function Charges({ call }: { readonly call: CallView }) {
   const { money } = useFormat()
   return (
     <Part title={t('charges')}>
-      <Table>
-        <Table.Tbody>
-          {call.charges.map(({ kind, seconds, ratePaisePerMinute, amountPaise }) => (
-            <Table.Tr key={kind}>
-              <Table.Td>{kind === 'agent' ? t('agent') : t('person')}</Table.Td>
-              <Table.Td>{t('chargeLine', { seconds, rate: money(ratePaisePerMinute) })}</Table.Td>
-              <Table.Td ta="right">{money(amountPaise)}</Table.Td>
-            </Table.Tr>
-          ))}
-          <Table.Tr>
-            <Table.Th colSpan={2} scope="row">
-              {t('total')}
-            </Table.Th>
-            <Table.Td ta="right" fw={700}>
-              {money(call.billedPaise)}
-            </Table.Td>
-          </Table.Tr>
-        </Table.Tbody>
-      </Table>
+      <Facts
+        facts={[
+          ...call.charges.map(
+            ({ kind, seconds, ratePaisePerMinute, amountPaise }) =>
+              [
+                `${kind === 'agent' ? t('agent') : t('person')}: ${t('chargeLine', {
+                  seconds,
+                  rate: money(ratePaisePerMinute),
+                })}`,
+                money(amountPaise),
+              ] as const,
+          ),
+          [t('total'), <strong key="total">{money(call.billedPaise)}</strong>],
+        ]}
+      />
     </Part>
   )
 }
@@ -122,25 +123,16 @@ function Replies({ call }: { readonly call: CallView }) {
   const t = useTranslations('call')
   if (call.latency === null) return null
   const { firstAudioMs, turnP50Ms, turnP95Ms } = call.latency
-  const rows = [
-    [t('firstAudio'), firstAudioMs],
-    [t('turnP50'), turnP50Ms],
-    [t('turnP95'), turnP95Ms],
-  ] as const
+  const shown = (ms: number | null): string => (ms === null ? '–' : `${ms} ms`)
   return (
     <Part title={t('latency')}>
-      <Table>
-        <Table.Tbody>
-          {rows.map(([name, ms]) => (
-            <Table.Tr key={name}>
-              <Table.Th scope="row" fw={400}>
-                {name}
-              </Table.Th>
-              <Table.Td ta="right">{ms === null ? '–' : `${ms} ms`}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+      <Facts
+        facts={[
+          [t('firstAudio'), shown(firstAudioMs)],
+          [t('turnP50'), shown(turnP50Ms)],
+          [t('turnP95'), shown(turnP95Ms)],
+        ]}
+      />
     </Part>
   )
 }
@@ -156,28 +148,101 @@ function Results({ call }: { readonly call: CallView }) {
         {gap !== null && isGap(gap) && <Text size="sm">{t(`gap.${gap}`)}</Text>}
         {call.summary !== null && <Text>{call.summary}</Text>}
         {outputs.length > 0 && (
-          <Table>
-            <Table.Tbody>
-              {outputs.map(([name, value]) => (
-                <Table.Tr key={name}>
-                  <Table.Th scope="row">{name}</Table.Th>
-                  <Table.Td>{value === null ? '–' : String(value)}</Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
+          <Facts
+            facts={outputs.map(([name, value]) => [name, value === null ? '–' : String(value)] as const)}
+          />
         )}
         {call.evaluation.length > 0 && (
           <List>
             {call.evaluation.map(({ id, name, passed, reason }) => (
               <List.Item key={id}>
-                <Word color={passed ? 'green.9' : 'red.9'}>{passed ? t('passed') : t('failed')}</Word>
-                {name}: {reason}
+                <Word color={passed ? 'green' : 'red'}>{passed ? t('passed') : t('failed')}</Word> {name}:{' '}
+                {reason}
               </List.Item>
             ))}
           </List>
         )}
       </Stack>
+    </Part>
+  )
+}
+
+/** What was decided before the call, and whether its sealed records are what they were. */
+function Evidence({ call }: { readonly call: CallView }) {
+  const t = useTranslations('call')
+  const { api } = useSession()
+  const key = useKey()
+  const word = useWord()
+  const sealed = call.evidenceId !== null
+  const evidence = useQuery({
+    queryKey: key('call', call.id, 'evidence', call.status),
+    queryFn: () => api.readCallEvidence({ id: call.id }),
+    enabled: sealed,
+  })
+  const save = useMutation({
+    mutationFn: async () => saveFile(await api.downloadCallEvidence({ id: call.id }), `${call.id}.pdf`),
+  })
+  if (!sealed) return null
+  return (
+    <Part title={t('evidence')}>
+      <Loaded query={evidence}>
+        {({ gate, verification }) => (
+          <Stack gap="sm">
+            <div>
+              <Word color={verification.valid ? 'green' : 'red'}>
+                {verification.valid ? t('chainValid') : t('chainBroken')}
+              </Word>
+            </div>
+            {verification.problem !== null && <Text size="sm">{verification.problem}</Text>}
+            <Facts
+              facts={(gate?.checks ?? []).map(
+                ({ id, type, outcome, message }) =>
+                  [
+                    type.replaceAll('_', ' '),
+                    <span key={id} title={message}>
+                      {word(outcome)}
+                    </span>,
+                  ] as const,
+              )}
+            />
+            {save.error !== null && <Problem error={save.error} />}
+            <div>
+              <Button variant="default" size="xs" onClick={() => save.mutate()} loading={save.isPending}>
+                {t('evidencePdf')}
+              </Button>
+            </div>
+          </Stack>
+        )}
+      </Loaded>
+    </Part>
+  )
+}
+
+/** The attempts to hand the call over to a person. */
+function Transfers({ call }: { readonly call: CallView }) {
+  const t = useTranslations('call')
+  const { api } = useSession()
+  const key = useKey()
+  const { time } = useFormat()
+  const { transfer } = call
+  const transfers = useQuery({
+    queryKey: key('call', call.id, 'transfers', transfer?.status),
+    queryFn: () => api.listCallTransfers({ id: call.id }),
+    enabled: transfer !== null,
+  })
+  if (transfer === null) return null
+  return (
+    <Part title={t('transfers')}>
+      <Loaded query={transfers}>
+        {({ items }) => (
+          <Facts
+            facts={items.map(
+              ({ id, destination, requestedAt, status }) =>
+                [`${destination.label}, ${time(requestedAt)}`, <State key={id} value={status} />] as const,
+            )}
+          />
+        )}
+      </Loaded>
     </Part>
   )
 }

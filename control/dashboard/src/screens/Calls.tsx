@@ -1,14 +1,19 @@
-import { Alert, Button, Group, Modal, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { CallRows } from '../parts/CallRows.js'
-import { Empty, Loaded, Page } from '../parts/Page.js'
+import { FormDialog } from '../parts/Dialog.js'
+import { useFields } from '../parts/fields.js'
+import { saveFile } from '../parts/files.js'
+import { List, useAction, useList } from '../parts/List.js'
+import { useNumbers } from '../parts/lookups.js'
+import { Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
 import type { CallSearch } from '../router.js'
-import { useKey, useSession } from '../session.js'
+import { useSession } from '../session.js'
 
 const LIVE_MS = 5_000
 /** Numbers of the sandbox with a fixed outcome. */
@@ -21,29 +26,17 @@ export function Calls() {
   const t = useTranslations('calls')
   const tCommon = useTranslations('common')
   const { api, canWrite } = useSession()
-  const key = useKey()
   const { place, ...filter } = useSearch({ from: '/$environment/calls' })
   const navigate = useNavigate({ from: '/$environment/calls' })
   const set = (change: Partial<Record<keyof CallSearch, unknown>>): void => {
     const next = Object.entries({ ...filter, place, ...change }).filter(([, value]) => value !== undefined)
     void navigate({ search: Object.fromEntries(next) as CallSearch, replace: true })
   }
-  const calls = useInfiniteQuery({
-    queryKey: key('calls', filter),
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam }) => api.listCalls({ query: { ...filter, cursor: pageParam } }),
-    getNextPageParam: ({ cursor }) => cursor ?? undefined,
-    refetchInterval: LIVE_MS,
+  const calls = useList(['calls', filter], (cursor) => api.listCalls({ query: { ...filter, cursor } }), {
+    refetchMs: LIVE_MS,
   })
   const csv = useMutation({
-    mutationFn: async () => {
-      const response = await api.exportCalls({ query: filter })
-      const link = document.createElement('a')
-      link.href = URL.createObjectURL(await response.blob())
-      link.download = 'calls.csv'
-      link.click()
-      URL.revokeObjectURL(link.href)
-    },
+    mutationFn: async () => saveFile(await api.exportCalls({ query: filter }), 'calls.csv'),
   })
   const filtered = Object.keys(filter).length > 0
   return (
@@ -60,35 +53,22 @@ export function Calls() {
     >
       <Filters filter={filter} set={set} />
       {csv.error !== null && <Problem error={csv.error} />}
-      <Loaded query={calls} height={400}>
-        {({ pages }) => {
-          const items = pages.flatMap((page) => page.items)
-          if (items.length === 0) {
-            return filtered ? (
-              <Empty text={tCommon('noMatch')}>
-                <Button
-                  variant="default"
-                  onClick={() => set({ search: undefined, status: undefined, direction: undefined })}
-                >
-                  {tCommon('clearFilters')}
-                </Button>
-              </Empty>
-            ) : (
-              <Empty text={t('empty')} />
-            )
-          }
-          return <CallRows calls={items} />
-        }}
-      </Loaded>
-      {calls.hasNextPage && (
-        <Button
-          variant="default"
-          onClick={() => void calls.fetchNextPage()}
-          loading={calls.isFetchingNextPage}
-        >
-          {tCommon('more')}
-        </Button>
-      )}
+      <List
+        query={calls}
+        empty={filtered ? tCommon('noMatch') : t('empty')}
+        start={
+          filtered && (
+            <Button
+              variant="default"
+              onClick={() => set({ search: undefined, status: undefined, direction: undefined })}
+            >
+              {tCommon('clearFilters')}
+            </Button>
+          )
+        }
+      >
+        {(items) => <CallRows calls={items} />}
+      </List>
       {place === true && <PlaceCall close={() => set({ place: undefined })} />}
     </Page>
   )
@@ -143,57 +123,36 @@ function Filters(props: {
 
 function PlaceCall({ close }: { readonly close: () => void }) {
   const t = useTranslations('calls')
-  const tCommon = useTranslations('common')
   const { api, environment } = useSession()
-  const key = useKey()
-  const queries = useQueryClient()
   const navigate = useNavigate()
-  const [to, setTo] = useState(environment === 'test' ? ANSWERS : '+91')
-  const [chosen, setChosen] = useState('')
-  const numbers = useQuery({
-    queryKey: key('numbers'),
-    queryFn: () => api.listNumbers({ query: { limit: 100 } }),
-  })
-  const usable = numbers.data?.items.filter(({ agentId }) => agentId !== null) ?? []
+  const numbers = useNumbers()
+  const usable = numbers?.filter(({ agentId }) => agentId !== null) ?? []
+  const form = useFields({ to: environment === 'test' ? ANSWERS : '+91', chosen: '' })
+  const { to, chosen } = form.values
   const numberId = chosen || (usable[0]?.id ?? '')
-  const place = useMutation({
-    mutationFn: () => api.placeCall({ body: { to, numberId } }),
-    onSuccess: ({ id }) => {
-      void queries.invalidateQueries({ queryKey: key() })
-      void navigate({ to: '/$environment/calls/$id', params: { environment, id } })
-    },
-  })
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    place.mutate()
-  }
+  const place = useAction(
+    () => api.placeCall({ body: { to, numberId } }),
+    ({ id }) => void navigate({ to: '/$environment/calls/$id', params: { environment, id } }),
+  )
   return (
-    <Modal opened onClose={close} title={t('place')} closeButtonProps={{ 'aria-label': tCommon('cancel') }}>
-      <form onSubmit={submit}>
-        <Stack>
-          {environment === 'test' && (
-            <Text size="sm">{t('placeHint', { answers: ANSWERS, busy: BUSY, voicemail: VOICEMAIL })}</Text>
-          )}
-          {numbers.isSuccess && usable.length === 0 && <Alert color="orange">{t('noNumber')}</Alert>}
-          {place.error !== null && <Problem error={place.error} />}
-          <TextInput
-            label={t('to')}
-            type="tel"
-            required
-            value={to}
-            onChange={({ currentTarget }) => setTo(currentTarget.value)}
-          />
-          <NativeSelect
-            label={t('from')}
-            value={numberId}
-            onChange={({ currentTarget }) => setChosen(currentTarget.value)}
-            data={usable.map(({ id, e164, label }) => ({ value: id, label: `${e164} ${label}` }))}
-          />
-          <Button type="submit" loading={place.isPending} disabled={numberId === ''}>
-            {t('place')}
-          </Button>
-        </Stack>
-      </form>
-    </Modal>
+    <FormDialog
+      title={t('place')}
+      close={close}
+      action={place}
+      submit={t('place')}
+      disabled={numberId === ''}
+    >
+      {environment === 'test' && (
+        <Text size="sm">{t('placeHint', { answers: ANSWERS, busy: BUSY, voicemail: VOICEMAIL })}</Text>
+      )}
+      {numbers !== null && usable.length === 0 && <Alert color="orange">{t('noNumber')}</Alert>}
+      <TextInput label={t('to')} type="tel" required {...form.text('to')} />
+      <NativeSelect
+        label={t('from')}
+        {...form.text('chosen')}
+        value={numberId}
+        data={usable.map(({ id, e164, label }) => ({ value: id, label: `${e164} ${label}` }))}
+      />
+    </FormDialog>
   )
 }

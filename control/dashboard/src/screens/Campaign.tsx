@@ -7,7 +7,6 @@ import {
   Progress,
   SimpleGrid,
   Stack,
-  Table,
   Text,
   Title,
 } from '@mantine/core'
@@ -18,7 +17,8 @@ import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { Loaded, Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
-import { Word } from '../parts/Word.js'
+import { Facts } from '../parts/Rows.js'
+import { State, useWord } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 
 type CampaignView = Result<'readCampaign'>
@@ -143,7 +143,7 @@ function Standing({ campaign }: { readonly campaign: CampaignView }) {
   return (
     <Stack gap="xs">
       <Group>
-        <Word color={status === 'running' ? 'green' : 'gray'}>{status}</Word>
+        <State value={status} />
         {pausedReason !== null && <Text size="sm">{pausedReason.replaceAll('_', ' ')}</Text>}
         {failureReason !== null && <Text size="sm">{failureReason}</Text>}
       </Group>
@@ -157,7 +157,7 @@ function Standing({ campaign }: { readonly campaign: CampaignView }) {
 /** What the check before the launch found: whom the campaign may call, what it costs, when it ends. */
 function Preflight({ campaign: { preflight } }: { readonly campaign: CampaignView }) {
   const t = useTranslations('campaigns')
-  const { money, time } = useFormat()
+  const { money, ist } = useFormat()
   if (preflight === null) return null
   const { callable, total, excluded, estimatedCostPaise, estimatedFinish, checks } = preflight
   return (
@@ -169,7 +169,7 @@ function Preflight({ campaign: { preflight } }: { readonly campaign: CampaignVie
       <Text size="sm">
         {t('cost', { low: money(estimatedCostPaise.low), high: money(estimatedCostPaise.high) })}
       </Text>
-      <Text size="sm">{t('finish', { time: time(estimatedFinish.likely) })}</Text>
+      <Text size="sm">{t('finish', { time: estimatedFinish.likely === null ? '–' : ist(estimatedFinish.likely) })}</Text>
       <Counts counts={excluded} />
       {checks
         .filter(({ outcome }) => outcome !== 'pass')
@@ -214,18 +214,7 @@ function Outcomes({ campaign }: { readonly campaign: CampaignView }) {
 }
 
 function Counts({ counts }: { readonly counts: Readonly<Record<string, number>> }) {
-  return (
-    <Table>
-      <Table.Tbody>
-        {Object.entries(counts).map(([name, count]) => (
-          <Table.Tr key={name}>
-            <Table.Th scope="row" fw={400}>
-              {name.replaceAll('_', ' ')}
-            </Table.Th>
-            <Table.Td ta="right">{count}</Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
-  )
+  const { count } = useFormat()
+  const word = useWord()
+  return <Facts facts={Object.entries(counts).map(([name, value]) => [word(name), count(value)] as const)} />
 }

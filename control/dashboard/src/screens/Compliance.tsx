@@ -1,34 +1,30 @@
 import { Alert, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useMutation } from '@tanstack/react-query'
+import type { FormEvent } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
+import { useFields } from '../parts/fields.js'
+import { useNumbers } from '../parts/lookups.js'
 import { Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
 import { Rows } from '../parts/Rows.js'
-import { Word } from '../parts/Word.js'
-import { useKey, useSession } from '../session.js'
+import { State } from '../parts/Word.js'
+import { useSession } from '../session.js'
 
 type Verdict = Result<'checkCompliance'>
 
 const PURPOSES = ['promotional', 'service', 'transactional', 'collections'] as const
 type Purpose = (typeof PURPOSES)[number]
 
-const COLOURS: Readonly<Record<string, string>> = { pass: 'green', warn: 'orange', block: 'red' }
-
 /** Answers one question: may this number be called, and if not, when? */
 export function Compliance() {
   const t = useTranslations('compliance')
   const { api, canWrite } = useSession()
-  const key = useKey()
-  const [e164, setE164] = useState('+91')
-  const [purpose, setPurpose] = useState<Purpose>('transactional')
-  const [numberId, setNumberId] = useState('')
-  const numbers = useQuery({
-    queryKey: key('numbers'),
-    queryFn: () => api.listNumbers({ query: { limit: 100 } }),
-  })
+  const form = useFields({ e164: '+91', purpose: 'transactional' as string, numberId: '' })
+  const { e164, numberId } = form.values
+  const purpose = form.values.purpose as Purpose
+  const numbers = useNumbers() ?? []
   const check = useMutation({
     mutationFn: () =>
       api.checkCompliance({ body: { e164, purpose, ...(numberId === '' ? {} : { numberId }) } }),
@@ -41,26 +37,18 @@ export function Compliance() {
     <Page title={t('title')}>
       <form onSubmit={submit}>
         <Group align="flex-end" gap="sm">
-          <TextInput
-            label={t('number')}
-            type="tel"
-            required
-            value={e164}
-            onChange={({ currentTarget }) => setE164(currentTarget.value)}
-          />
+          <TextInput label={t('number')} type="tel" required {...form.text('e164')} />
           <NativeSelect
             label={t('purpose')}
-            value={purpose}
-            onChange={({ currentTarget }) => setPurpose(currentTarget.value as Purpose)}
+            {...form.text('purpose')}
             data={PURPOSES.map((value) => ({ value, label: t(value) }))}
           />
           <NativeSelect
             label={t('from')}
-            value={numberId}
-            onChange={({ currentTarget }) => setNumberId(currentTarget.value)}
+            {...form.text('numberId')}
             data={[
               { value: '', label: t('anyNumber') },
-              ...(numbers.data?.items.map(({ id, e164: from }) => ({ value: id, label: from })) ?? []),
+              ...numbers.map(({ id, e164: from }) => ({ value: id, label: from })),
             ]}
           />
           <Button type="submit" loading={check.isPending} disabled={!canWrite}>
@@ -76,14 +64,14 @@ export function Compliance() {
 
 function Answer({ verdict }: { readonly verdict: Verdict }) {
   const t = useTranslations('compliance')
-  const { time } = useFormat()
+  const { ist } = useFormat()
   const { allowed, nextAllowedAt, checks } = verdict
   return (
     <Stack role="status">
-      <Alert color={allowed ? 'green' : 'red'} title={allowed ? t('yes') : t('no')}>
+      <Alert className="verdict" color={allowed ? 'green' : 'red'} title={allowed ? t('yes') : t('no')}>
         {!allowed && (
           <Text size="sm">
-            {nextAllowedAt === null ? t('never') : t('from_', { time: time(nextAllowedAt) })}
+            {nextAllowedAt === null ? t('never') : t('from_', { time: ist(nextAllowedAt) })}
           </Text>
         )}
       </Alert>
@@ -95,7 +83,7 @@ function Answer({ verdict }: { readonly verdict: Verdict }) {
           { title: t('check'), cell: ({ type }) => type.replaceAll('_', ' ') },
           {
             title: t('outcome'),
-            cell: ({ outcome }) => <Word color={COLOURS[outcome] ?? 'gray'}>{outcome}</Word>,
+            cell: ({ outcome }) => <State value={outcome} />,
           },
           {
             title: t('why'),

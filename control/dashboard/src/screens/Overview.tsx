@@ -159,7 +159,7 @@ function FirstSteps() {
             // biome-ignore lint/suspicious/noArrayIndexKey: the steps never change their order
             key={index}
             icon={
-              <ThemeIcon size={24} radius="xl" variant={done ? 'filled' : 'outline'} color="teal.9">
+              <ThemeIcon size={24} radius="xl" variant={done ? 'filled' : 'outline'} color="cyan.9">
                 {done ? '✓' : index + 1}
               </ThemeIcon>
             }

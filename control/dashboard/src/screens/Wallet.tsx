@@ -1,25 +1,36 @@
-import { Alert, Button, Card, Group, NumberInput, SimpleGrid, Text, Title } from '@mantine/core'
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Alert, Button, Card, Group, NumberInput, SimpleGrid, Stack, Tabs, Text, Title } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
-import { Empty, Loaded, Page } from '../parts/Page.js'
+import { saveFile } from '../parts/files.js'
+import { List, useAction, useList } from '../parts/List.js'
+import { Invoices, TopUp } from '../parts/Money.js'
+import { Loaded, Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
-import { Rows } from '../parts/Rows.js'
+import { Facts, Rows } from '../parts/Rows.js'
 import { useKey, useSession } from '../session.js'
 
-/** The balance, what it was spent on, and every movement. */
+/** The balance, what it was spent on, every movement, and the invoices. */
 export function Wallet() {
   const t = useTranslations('wallet')
-  const { api, environment } = useSession()
+  const tInvoices = useTranslations('invoices')
+  const tTopUp = useTranslations('topup')
+  const { api, canPay, environment } = useSession()
+  const { tab = 'ledger' } = useSearch({ from: '/$environment/wallet' })
+  const navigate = useNavigate({ from: '/$environment/wallet' })
+  const [paying, setPaying] = useState(false)
   const key = useKey()
   const { money } = useFormat()
   const wallet = useQuery({ queryKey: key('wallet'), queryFn: () => api.readWallet() })
   const usage = useQuery({ queryKey: key('usage'), queryFn: () => api.readWalletUsage() })
   return (
-    <Page title={t('title')}>
+    <Page
+      title={t('title')}
+      actions={canPay && <Button onClick={() => setPaying(true)}>{tTopUp('open')}</Button>}
+    >
       {environment === 'test' && <Alert>{t('test')}</Alert>}
       <Loaded query={wallet}>
         {(data) => (
@@ -39,21 +50,35 @@ export function Wallet() {
             <Title order={2} size="h4">
               {t('usage')}
             </Title>
-            <Text>
-              {t('spent')} {money(totalSpentPaise)}, {t('added')} {money(addedPaise)}
-            </Text>
-            {categories.map(({ category, spentPaise }) => (
-              <Text size="sm" key={category}>
-                {category}: {money(spentPaise)}
-              </Text>
-            ))}
+            <Facts
+              facts={[
+                [t('spent'), money(totalSpentPaise)],
+                [t('added'), money(addedPaise)],
+                ...categories.map(
+                  ({ category, spentPaise }) => [category.replaceAll('_', ' '), money(spentPaise)] as const,
+                ),
+              ]}
+            />
           </Card>
         )}
       </Loaded>
-      <Title order={2} size="h4">
-        {t('ledger')}
-      </Title>
-      <LedgerRows />
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(value) => void navigate({ search: { tab: value ?? 'ledger' }, replace: true })}
+      >
+        <Tabs.List>
+          <Tabs.Tab value="ledger">{t('ledger')}</Tabs.Tab>
+          <Tabs.Tab value="invoices">{tInvoices('title')}</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="ledger" pt="md">
+          <Ledger />
+        </Tabs.Panel>
+        <Tabs.Panel value="invoices" pt="md">
+          <Invoices />
+        </Tabs.Panel>
+      </Tabs>
+      {paying && <TopUp close={() => setPaying(false)} />}
     </Page>
   )
 }
@@ -74,14 +99,11 @@ function Amount({ title, text }: { readonly title: string; readonly text: string
 function Threshold({ wallet }: { readonly wallet: Result<'readWallet'> }) {
   const t = useTranslations('wallet')
   const tCommon = useTranslations('common')
-  const { api, canManage } = useSession()
-  const key = useKey()
-  const queries = useQueryClient()
+  const { api, canPay } = useSession()
   const [rupees, setRupees] = useState(wallet.thresholdPaise / 100)
-  const save = useMutation({
-    mutationFn: () => api.updateWalletSettings({ body: { thresholdPaise: Math.round(rupees * 100) } }),
-    onSuccess: () => void queries.invalidateQueries({ queryKey: key('wallet') }),
-  })
+  const save = useAction(() =>
+    api.updateWalletSettings({ body: { thresholdPaise: Math.round(rupees * 100) } }),
+  )
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     save.mutate()
@@ -97,11 +119,11 @@ function Threshold({ wallet }: { readonly wallet: Result<'readWallet'> }) {
           decimalScale={2}
           thousandsGroupStyle="lakh"
           thousandSeparator=","
-          disabled={!canManage}
+          disabled={!canPay}
           value={rupees}
           onChange={(value) => setRupees(Number(value))}
         />
-        {canManage && rupees * 100 !== wallet.thresholdPaise && (
+        {canPay && rupees * 100 !== wallet.thresholdPaise && (
           <Button type="submit" loading={save.isPending}>
             {tCommon('save')}
           </Button>
@@ -111,62 +133,51 @@ function Threshold({ wallet }: { readonly wallet: Result<'readWallet'> }) {
   )
 }
 
-function LedgerRows() {
+function Ledger() {
   const t = useTranslations('wallet')
-  const tCommon = useTranslations('common')
   const { api, environment } = useSession()
   const { money, time } = useFormat()
-  const key = useKey()
-  const ledger = useInfiniteQuery({
-    queryKey: key('ledger'),
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam }) => api.listLedger({ query: { cursor: pageParam } }),
-    getNextPageParam: ({ cursor }) => cursor ?? undefined,
+  const ledger = useList(['ledger'], (cursor) => api.listLedger({ query: { cursor } }))
+  const save = useMutation({
+    mutationFn: async () => saveFile(await api.exportLedger(), 'ledger.csv'),
   })
   return (
-    <>
-      <Loaded query={ledger}>
-        {({ pages }) => {
-          const items = pages.flatMap((page) => page.items)
-          if (items.length === 0) return <Empty text={t('empty')} />
-          return (
-            <Rows
-              label={t('ledger')}
-              rows={items}
-              idOf={({ id }) => id}
-              columns={[
-                { title: t('when'), cell: ({ createdAt }) => time(createdAt) },
-                {
-                  title: t('what'),
-                  cell: ({ description, reference }) =>
-                    reference.type === 'call' ? (
-                      <Link to="/$environment/calls/$id" params={{ environment, id: reference.id }}>
-                        {description}
-                      </Link>
-                    ) : (
-                      description
-                    ),
-                },
-                { title: t('amount'), align: 'right', cell: ({ amountPaise }) => money(amountPaise) },
-                {
-                  title: t('after'),
-                  align: 'right',
-                  cell: ({ balanceAfterPaise }) => money(balanceAfterPaise),
-                },
-              ]}
-            />
-          )
-        }}
-      </Loaded>
-      {ledger.hasNextPage && (
-        <Button
-          variant="default"
-          onClick={() => void ledger.fetchNextPage()}
-          loading={ledger.isFetchingNextPage}
-        >
-          {tCommon('more')}
+    <Stack>
+      {save.error !== null && <Problem error={save.error} />}
+      <div>
+        <Button variant="default" onClick={() => save.mutate()} loading={save.isPending}>
+          {t('csv')}
         </Button>
-      )}
-    </>
+      </div>
+      <List query={ledger} empty={t('empty')}>
+        {(items) => (
+          <Rows
+            label={t('ledger')}
+            rows={items}
+            idOf={({ id }) => id}
+            columns={[
+              { title: t('when'), cell: ({ createdAt }) => <span className="once">{time(createdAt)}</span> },
+              {
+                title: t('what'),
+                cell: ({ description, reference }) =>
+                  reference.type === 'call' ? (
+                    <Link to="/$environment/calls/$id" params={{ environment, id: reference.id }}>
+                      {description}
+                    </Link>
+                  ) : (
+                    description
+                  ),
+              },
+              { title: t('amount'), align: 'right', cell: ({ amountPaise }) => money(amountPaise) },
+              {
+                title: t('after'),
+                align: 'right',
+                cell: ({ balanceAfterPaise }) => money(balanceAfterPaise),
+              },
+            ]}
+          />
+        )}
+      </List>
+    </Stack>
   )
 }

@@ -1,0 +1,78 @@
+import { Button } from '@mantine/core'
+import {
+  type InfiniteData,
+  type UseInfiniteQueryResult,
+  useInfiniteQuery,
+  useMutation,
+  useQueryClient,
+} from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { useTranslations } from 'use-intl'
+import type { Page as ListPage } from '../../../../clients/typescript/http-client.js'
+import { useKey } from '../session.js'
+import { Empty, Loaded } from './Page.js'
+
+type Listed<T> = UseInfiniteQueryResult<InfiniteData<ListPage<T>>, Error>
+
+/** Reads a list page by page. `name` and the filters in it tell lists apart. */
+export function useList<T>(
+  name: readonly unknown[],
+  fetchPage: (cursor: string | undefined) => Promise<ListPage<T>>,
+  options: { readonly refetchMs?: number; readonly enabled?: boolean } = {},
+): Listed<T> {
+  const key = useKey()
+  return useInfiniteQuery({
+    queryKey: key(...name),
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam }) => fetchPage(pageParam),
+    getNextPageParam: ({ cursor }) => cursor ?? undefined,
+    enabled: options.enabled ?? true,
+    ...(options.refetchMs === undefined ? {} : { refetchInterval: options.refetchMs }),
+  })
+}
+
+/** Shows the items of a list, its empty state, and a button for the next page. */
+export function List<T>(props: {
+  readonly query: Listed<T>
+  readonly empty: string
+  /** Shown below the text of an empty list. */
+  readonly start?: ReactNode
+  readonly children: (items: readonly T[]) => ReactNode
+}) {
+  const t = useTranslations('common')
+  const { query, empty, start, children } = props
+  return (
+    <>
+      <Loaded query={query} height={300}>
+        {({ pages }) => {
+          const items = pages.flatMap((page) => page.items)
+          return items.length === 0 ? <Empty text={empty}>{start}</Empty> : children(items)
+        }}
+      </Loaded>
+      {query.hasNextPage && (
+        <div>
+          <Button
+            variant="default"
+            onClick={() => void query.fetchNextPage()}
+            loading={query.isFetchingNextPage}
+          >
+            {t('more')}
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+/** Runs a change, and then reads again what the page shows. */
+export function useAction<R, V = void>(run: (input: V) => Promise<R>, then: (result: R) => void = () => {}) {
+  const key = useKey()
+  const queries = useQueryClient()
+  return useMutation<R, Error, V>({
+    mutationFn: run,
+    onSuccess: (result) => {
+      void queries.invalidateQueries({ queryKey: key() })
+      then(result)
+    },
+  })
+}

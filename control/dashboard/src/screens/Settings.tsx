@@ -1,0 +1,203 @@
+import {
+  Card,
+  NativeSelect,
+  NumberInput,
+  SimpleGrid,
+  Stack,
+  Tabs,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useTranslations } from 'use-intl'
+import type { UpdateOrganizationBody } from '../../../../clients/typescript/generated/types.js'
+import type { Result } from '../api.js'
+import { useFormat } from '../i18n.js'
+import { Form } from '../parts/Dialog.js'
+import { useFields } from '../parts/fields.js'
+import { List, useAction, useList } from '../parts/List.js'
+import { Loaded, Page } from '../parts/Page.js'
+import { PersonalData } from '../parts/PersonalData.js'
+import { Rows } from '../parts/Rows.js'
+import { useToast } from '../parts/toast.js'
+import { Verification } from '../parts/Verification.js'
+import { useKey, useSession } from '../session.js'
+
+type Organization = Result<'readOrganization'>
+
+const TABS = ['organization', 'verification', 'data', 'audit'] as const
+
+/** What holds for the whole organization. The open tab is part of the address. */
+export function Settings() {
+  const t = useTranslations('settings')
+  const { api, canManage } = useSession()
+  const key = useKey()
+  const { tab = 'organization' } = useSearch({ from: '/$environment/settings' })
+  const navigate = useNavigate({ from: '/$environment/settings' })
+  const organization = useQuery({ queryKey: key('organization'), queryFn: () => api.readOrganization() })
+  const tabs = TABS.filter((name) => name !== 'audit' || canManage)
+  return (
+    <Page title={t('title')}>
+      <Tabs
+        value={tab}
+        keepMounted={false}
+        onChange={(value) => void navigate({ search: { tab: value ?? 'organization' }, replace: true })}
+      >
+        <Tabs.List>
+          {tabs.map((name) => (
+            <Tabs.Tab key={name} value={name}>
+              {t(name)}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value="organization" pt="md">
+          <Loaded query={organization} height={400}>
+            {(data) => <Profile organization={data} />}
+          </Loaded>
+        </Tabs.Panel>
+        <Tabs.Panel value="verification" pt="md">
+          <Verification />
+        </Tabs.Panel>
+        <Tabs.Panel value="data" pt="md">
+          <PersonalData />
+        </Tabs.Panel>
+        <Tabs.Panel value="audit" pt="md">
+          <AuditLog />
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  )
+}
+
+const MODES = ['off', 'warn', 'block'] as const
+/** What the law permits, in minutes of the day. */
+const WIDEST = { startMinute: 9 * 60, endMinute: 21 * 60 }
+
+const clockOf = (minute: number): string =>
+  `${String(Math.floor(minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}`
+const minuteOf = (clock: string): number => {
+  const [hours = 0, minutes = 0] = clock.split(':').map(Number)
+  return hours * 60 + minutes
+}
+
+function Profile({ organization }: { readonly organization: Organization }) {
+  const t = useTranslations('settings')
+  const tCommon = useTranslations('common')
+  const { api, canManage } = useSession()
+  const toast = useToast()
+  const { billing } = organization
+  const hours = organization.windowNarrowing ?? WIDEST
+  const form = useFields({
+    name: organization.name,
+    legal: billing.name ?? '',
+    address: billing.address ?? '',
+    city: billing.city ?? '',
+    pincode: billing.pincode ?? '',
+    stateCode: billing.stateCode ?? '',
+    gstin: billing.gstin ?? '',
+    peId: organization.peId ?? '',
+    robocallMode: organization.robocallMode as string,
+    from: clockOf(hours.startMinute),
+    to: clockOf(hours.endMinute),
+    share: organization.campaignSharePercent,
+  })
+  const { values } = form
+  const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim())
+  const narrowing = { startMinute: minuteOf(values.from), endMinute: minuteOf(values.to) }
+  const widest = narrowing.startMinute === WIDEST.startMinute && narrowing.endMinute === WIDEST.endMinute
+  const body: UpdateOrganizationBody = {
+    name: values.name,
+    billing: {
+      name: orNull(values.legal),
+      address: orNull(values.address),
+      city: orNull(values.city),
+      pincode: orNull(values.pincode),
+      stateCode: orNull(values.stateCode),
+      gstin: orNull(values.gstin),
+    },
+    peId: orNull(values.peId),
+    robocallMode: values.robocallMode as UpdateOrganizationBody['robocallMode'],
+    windowNarrowing: widest ? null : narrowing,
+    campaignSharePercent: values.share,
+  }
+  const save = useAction(
+    () => api.updateOrganization({ body }),
+    () => toast(tCommon('saved')),
+  )
+  return (
+    <Form action={save} submit={tCommon('save')} disabled={!canManage}>
+      {!canManage && <Text size="sm">{tCommon('onlyAdmins')}</Text>}
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Card withBorder>
+          <Stack gap="sm">
+            <TextInput label={t('name')} required maxLength={80} {...form.text('name')} />
+            <Title order={2} size="h4">
+              {t('billing')}
+            </Title>
+            <TextInput label={t('legal')} {...form.text('legal')} />
+            <TextInput label={t('address')} {...form.text('address')} />
+            <TextInput label={t('city')} {...form.text('city')} />
+            <TextInput
+              label={t('pincode')}
+              inputMode="numeric"
+              pattern="[1-9][0-9]{5}"
+              {...form.text('pincode')}
+            />
+            <TextInput
+              label={t('state')}
+              inputMode="numeric"
+              pattern="[0-9]{2}"
+              {...form.text('stateCode')}
+            />
+            <TextInput label={t('gstin')} maxLength={15} {...form.text('gstin')} />
+          </Stack>
+        </Card>
+        <Card withBorder>
+          <Stack gap="sm">
+            <Title order={2} size="h4">
+              {t('calling')}
+            </Title>
+            <Text size="sm">{t('hoursHint')}</Text>
+            <TextInput label={`${t('from')} (IST)`} type="time" required {...form.text('from')} />
+            <TextInput label={`${t('to')} (IST)`} type="time" required {...form.text('to')} />
+            <NumberInput label={t('share')} min={0} max={100} {...form.number('share')} />
+            <TextInput label={t('peId')} {...form.text('peId')} />
+            <NativeSelect
+              label={t('robocall')}
+              data={MODES.map((value) => ({ value, label: t(value) }))}
+              {...form.text('robocallMode')}
+            />
+          </Stack>
+        </Card>
+      </SimpleGrid>
+    </Form>
+  )
+}
+
+/** Who changed what, and why. */
+function AuditLog() {
+  const t = useTranslations('audit')
+  const { api } = useSession()
+  const { time } = useFormat()
+  const log = useList(['audit'], (cursor) => api.listAuditLog({ query: { cursor } }))
+  return (
+    <List query={log} empty={t('empty')}>
+      {(items) => (
+        <Rows
+          label={t('what')}
+          rows={items}
+          idOf={({ id }) => id}
+          columns={[
+            { title: t('when'), cell: ({ createdAt }) => <span className="once">{time(createdAt)}</span> },
+            { title: t('what'), cell: ({ action }) => action },
+            { title: t('who'), cell: ({ actor }) => `${actor.type} ${actor.id}` },
+            { title: t('subject'), cell: ({ subject }) => `${subject.type} ${subject.id}` },
+            { title: t('reason'), cell: ({ reason }) => reason },
+          ]}
+        />
+      )}
+    </List>
+  )
+}

@@ -1,0 +1,75 @@
+import t, { type Test } from 'tap'
+import { CHROMIUM } from '../../../fixtures/service/chromium.js'
+import { temporaryFolder } from '../../../fixtures/service/cli.js'
+import {
+  type DashboardPage,
+  openBrowser,
+  openDashboard,
+  signIn,
+  type View,
+} from '../../../fixtures/service/dashboard.js'
+import {
+  createStaff,
+  fillOrganization,
+  type Screens,
+  staffScreens,
+  startForDashboard,
+} from '../../../fixtures/service/dashboard-data.js'
+
+/*
+ * Every screen of the dashboard with data, in two languages, two colours and three widths: no violation of WCAG 2.2 AA,
+ * no sideways scroll, no error, no missing text, no violation of the security policy, no request to another host.
+ */
+
+const skip = CHROMIUM === null ? 'chromium is not installed' : false
+const VIEWS: readonly View[] = (['en', 'hi'] as const).flatMap((language) =>
+  (['light', 'dark'] as const).flatMap((colours) =>
+    [320, 768, 1440].map((width) => ({ language, colours, width })),
+  ),
+)
+/** Pages that are open at the same time: as many as the smallest host has cores. */
+const PAGES = 2
+
+t.test('every screen in every view', { skip, timeout: 900_000 }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const service = await startForDashboard(t, folder)
+  const browser = await openBrowser(CHROMIUM ?? '')
+  t.teardown(() => browser.close())
+  const url = `${service.httpUrl}/dashboard/`
+  const [, password = ''] = await service.cli.complained(/Owner +owner@localhost, password (\S+)/)
+  const [wide = { language: 'en', colours: 'light', width: 1440 }] = VIEWS
+  const owner = await openDashboard(browser, url, wide)
+  await signIn(owner.page, url, 'owner@localhost', password)
+  const account = await createStaff(t, folder)
+  const staff = await openDashboard(browser, url, wide)
+  await signIn(staff.page, url, account.email, account.password)
+  const screens = await fillOrganization(service, owner.page, staff.page)
+  const areas = [
+    { screens, state: await owner.page.context().storageState() },
+    { screens: await staffScreens(staff.page), state: await staff.page.context().storageState() },
+  ]
+  await owner.close()
+  await staff.close()
+
+  const waiting = [...VIEWS]
+  const worker = async (): Promise<void> => {
+    for (let view = waiting.shift(); view !== undefined; view = waiting.shift()) {
+      for (const area of areas) {
+        const dashboard = await openDashboard(browser, url, view, area.state)
+        await visit(t, dashboard, area.screens, Object.values(view).join(' '))
+        await dashboard.close()
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: PAGES }, worker))
+  service.cli.process.kill('SIGTERM')
+  t.equal(await service.cli.exit(), 0)
+})
+
+async function visit(t: Test, dashboard: DashboardPage, screens: Screens, view: string): Promise<void> {
+  for (const [name, path] of Object.entries(screens)) {
+    await dashboard.show(path)
+    t.same(await dashboard.audit(), [], `${name}: ${view}`)
+  }
+  t.same(dashboard.faults, [], view)
+}
