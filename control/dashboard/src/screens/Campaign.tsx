@@ -169,7 +169,9 @@ function Preflight({ campaign: { preflight } }: { readonly campaign: CampaignVie
       <Text size="sm">
         {t('cost', { low: money(estimatedCostPaise.low), high: money(estimatedCostPaise.high) })}
       </Text>
-      <Text size="sm">{t('finish', { time: estimatedFinish.likely === null ? '–' : ist(estimatedFinish.likely) })}</Text>
+      <Text size="sm">
+        {t('finish', { time: estimatedFinish.likely === null ? '–' : ist(estimatedFinish.likely) })}
+      </Text>
       <Counts counts={excluded} />
       {checks
         .filter(({ outcome }) => outcome !== 'pass')
