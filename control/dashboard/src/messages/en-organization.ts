@@ -8,7 +8,7 @@ export const organization = {
     issued: 'Issued',
     tax: 'GST',
     total: 'Total',
-    pdf: 'Download PDF',
+    pdf: 'PDF',
     pdfOf: 'Download {number} as PDF',
     specimen: 'Specimen',
   },

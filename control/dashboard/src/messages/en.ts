@@ -210,6 +210,18 @@ export const en = {
     numbers: 'Numbers',
   },
   agent: {
+    fields: {
+      name: 'Name',
+      systemPrompt: 'Instructions',
+      llmModel: 'Model',
+      voice: 'Voice',
+      languages: 'Languages',
+      businessName: 'Business name',
+      openingLine: 'First sentence, outbound',
+      inboundOpeningLine: 'First sentence, inbound',
+      hangupLine: 'Last sentence',
+      maxCallSeconds: 'Longest call (seconds)',
+    },
     back: 'All agents',
     prompt: 'Instructions',
     promptHint:
@@ -237,6 +249,15 @@ export const en = {
     discard: 'Discard',
     published: 'Version {version} is live.',
     unavailable: '{name} (not available now)',
+  },
+  testPanel: {
+    title: 'Test call',
+    hint: 'A simulated caller talks with version {version}, which is live. Publish the draft to test it.',
+    unpublished: 'Publish the agent to test it.',
+    noNumber: 'Let the agent answer a number first',
+    start: 'Call the agent',
+    number: 'Number',
+    open: 'Open the call',
   },
   numbers: {
     title: 'Numbers',

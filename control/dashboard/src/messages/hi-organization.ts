@@ -10,7 +10,7 @@ export const organization: Texts<typeof english> = {
     issued: 'जारी',
     tax: 'GST',
     total: 'कुल',
-    pdf: 'PDF डाउनलोड करें',
+    pdf: 'PDF',
     pdfOf: '{number} को PDF में डाउनलोड करें',
     specimen: 'नमूना',
   },

@@ -20,7 +20,7 @@ export function Account() {
   return (
     <Menu closeOnItemClick={false} trapFocus>
       <Menu.Target>
-        <Button variant="default" maw={180}>
+        <Button variant="default" className="account">
           <Text truncate>{user.name || user.email}</Text>
         </Button>
       </Menu.Target>

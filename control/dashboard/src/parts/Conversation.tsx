@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Text, Title } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Result } from '../api.js'
@@ -16,19 +16,39 @@ type Role = (typeof ROLES)[number]
 
 const isRole = (role: string): role is Role => (ROLES as readonly string[]).includes(role)
 
-/** The course of a call on one time axis, the transcript below it, and the recording, which both follow. */
-export function Conversation({ call }: { readonly call: Result<'readCall'> }) {
-  const t = useTranslations('call')
+/** What was said in a call so far. */
+export function Transcript({
+  call,
+}: {
+  readonly call: Pick<Result<'readCall'>, 'id' | 'status' | 'hasTranscript'>
+}) {
+  const transcript = useTranscript(call)
+  if (!call.hasTranscript) return null
+  return (
+    <Loaded query={transcript} height={160}>
+      {({ segments }) => <Lines segments={segments} atMs={null} seek={null} live={call.status !== 'ended'} />}
+    </Loaded>
+  )
+}
+
+function useTranscript(call: Pick<Result<'readCall'>, 'id' | 'status' | 'hasTranscript'>) {
   const { api } = useSession()
   const key = useKey()
-  const player = useRef<HTMLAudioElement>(null)
-  const [atMs, setAtMs] = useState<number | null>(null)
-  const transcript = useQuery({
-    queryKey: key('transcript', call.id),
+  return useQuery({
+    queryKey: key('transcript', call.id, call.status === 'ended'),
     queryFn: () => api.readTranscript({ id: call.id }),
     enabled: call.hasTranscript,
     refetchInterval: call.status === 'ended' ? false : LIVE_MS,
+    placeholderData: keepPreviousData,
   })
+}
+
+/** The course of a call on one time axis, the transcript below it, and the recording, which both follow. */
+export function Conversation({ call }: { readonly call: Result<'readCall'> }) {
+  const t = useTranslations('call')
+  const player = useRef<HTMLAudioElement>(null)
+  const [atMs, setAtMs] = useState<number | null>(null)
+  const transcript = useTranscript(call)
   const seek = (ms: number): void => {
     setAtMs(ms)
     if (player.current !== null) player.current.currentTime = ms / 1000
@@ -90,7 +110,8 @@ interface TimeProps {
   readonly segments: readonly Segment[]
   /** Place of the play head. Null before the first play. */
   readonly atMs: number | null
-  readonly seek: (ms: number) => void
+  /** Null when there is nothing to play. */
+  readonly seek: ((ms: number) => void) | null
 }
 
 function useRole(): (role: string) => string {
@@ -98,18 +119,21 @@ function useRole(): (role: string) => string {
   return (role) => (isRole(role) ? t(role) : role)
 }
 
-function Axis({ segments, atMs, seek }: TimeProps) {
+/** Distances of the marks below the axis, ms. The first with at most ten marks is taken. */
+const STEPS_MS = [5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000]
+const MOST_MARKS = 10
+
+function Axis({ segments, atMs, seek }: TimeProps & { readonly seek: (ms: number) => void }) {
   const t = useTranslations('call')
   const { clock } = useFormat()
   const roleOf = useRole()
-  const spoken = segments.filter(
-    ({ role }) => role === 'agent' || role === 'caller' || role === 'human_agent',
-  )
-  const endMs = Math.max(1000, ...spoken.map((segment) => segment.endMs))
+  const endMs = Math.max(1000, ...segments.map((segment) => segment.endMs))
   const percent = (ms: number): string => `${(100 * ms) / endMs}%`
+  const step = STEPS_MS.find((ms) => endMs / ms <= MOST_MARKS) ?? 3_600_000
+  const marks = Array.from({ length: Math.floor(endMs / step) + 1 }, (_, index) => index * step)
   return (
     <div className="timeline">
-      {spoken.map(({ index, role, startMs, endMs: until, text, interrupted }) => (
+      {segments.map(({ index, role, startMs, endMs: until, text, interrupted }) => (
         <button
           type="button"
           key={index}
@@ -122,17 +146,14 @@ function Axis({ segments, atMs, seek }: TimeProps) {
           onClick={() => seek(startMs)}
         />
       ))}
-      {atMs !== null && (
-        <div
-          style={{
-            position: 'absolute',
-            left: percent(Math.min(atMs, endMs)),
-            top: 0,
-            bottom: 0,
-            borderLeft: '2px solid currentColor',
-          }}
-        />
-      )}
+      <div className="marks" aria-hidden="true">
+        {marks.map((ms) => (
+          <span key={ms} style={{ left: percent(ms) }}>
+            {clock(ms / 1000)}
+          </span>
+        ))}
+      </div>
+      {atMs !== null && <div className="head-line" style={{ left: percent(Math.min(atMs, endMs)) }} />}
     </div>
   )
 }
@@ -154,16 +175,20 @@ function Lines({ segments, atMs, seek, live }: TimeProps & { readonly live: bool
           key={index}
           className={`segment ${atMs !== null && atMs >= startMs && atMs < endMs ? 'now' : ''}`}
         >
-          <Button
-            variant="subtle"
-            size="compact-sm"
-            color="cyan.9"
-            c="var(--mantine-color-text)"
-            onClick={() => seek(startMs)}
-            aria-label={t('seek', { time: clock(startMs / 1000) })}
-          >
-            {clock(startMs / 1000)}
-          </Button>
+          {seek === null ? (
+            <Text size="sm">{clock(startMs / 1000)}</Text>
+          ) : (
+            <Button
+              variant="subtle"
+              size="compact-sm"
+              fw={400}
+              c="var(--mantine-color-text)"
+              onClick={() => seek(startMs)}
+              aria-label={t('seek', { time: clock(startMs / 1000) })}
+            >
+              {clock(startMs / 1000)}
+            </Button>
+          )}
           <Text size="sm" fw={700}>
             {roleOf(role)}
           </Text>

@@ -24,15 +24,14 @@ export function Palette() {
   useHotkeys([['mod+K', () => setOpened((open) => !open)]], [], true)
   return (
     <>
-      <Button
-        variant="default"
-        size="xs"
-        onClick={() => setOpened(true)}
-        className="search"
-        aria-label={t('open')}
-      >
-        <span>{t('open')}</span>
-        <Kbd size="xs">Ctrl K</Kbd>
+      <Button variant="default" size="xs" onClick={() => setOpened(true)} className="search">
+        <svg viewBox="0 0 20 20" width="16" height="16" aria-hidden="true">
+          <path d="M13 13l5 5M8 2a6 6 0 1 0 0 12a6 6 0 1 0 0-12" />
+        </svg>
+        <span className="name">{t('open')}</span>
+        <Kbd size="xs" aria-hidden="true">
+          Ctrl K
+        </Kbd>
       </Button>
       {opened && <Search close={() => setOpened(false)} />}
     </>

@@ -3,12 +3,10 @@ import {
   Button,
   Code,
   Group,
-  Modal,
   MultiSelect,
   NativeSelect,
   NumberInput,
   Stack,
-  Table,
   Tabs,
   Text,
   Textarea,
@@ -21,8 +19,11 @@ import { useTranslations } from 'use-intl'
 import type { UpdateAgentBody } from '../../../../clients/typescript/generated/types.js'
 import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
+import { FormDialog } from '../parts/Dialog.js'
+import { TextDifference } from '../parts/Differences.js'
 import { Loaded, Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
+import { TestPanel } from '../parts/TestPanel.js'
 import { useToast } from '../parts/toast.js'
 import { useKey, useSession } from '../session.js'
 
@@ -111,7 +112,10 @@ export function Agent() {
               <Tabs.Tab value="json">JSON</Tabs.Tab>
             </Tabs.List>
             <Tabs.Panel value="settings" pt="md">
-              <Editor key={data.id} agent={data} />
+              <div className="editor">
+                <Editor key={data.id} agent={data} />
+                <TestPanel agentId={data.id} version={data.publishedVersion} />
+              </div>
             </Tabs.Panel>
             <Tabs.Panel value="versions" pt="md">
               <Versions agent={data} />
@@ -168,7 +172,7 @@ function Editor({ agent }: { readonly agent: AgentView }) {
       {!dirty && <Publish agent={agent} />}
       {save.error !== null && <Problem error={save.error} />}
       <form onSubmit={submit}>
-        <Stack maw={800}>
+        <Stack>
           <TextInput label={tCommon('name')} required maxLength={80} {...text('name')} />
           <Textarea
             label={t('prompt')}
@@ -279,26 +283,22 @@ function Publish({ agent }: { readonly agent: AgentView }) {
         <Text size="sm">{live === null ? t('neverLive') : t('notLive')}</Text>
         {canWrite && <Button onClick={() => setAsking(true)}>{t('publish')}</Button>}
       </Group>
-      <Modal
-        opened={asking}
-        onClose={() => setAsking(false)}
-        size="lg"
-        title={t('publishTitle', { version: next })}
-        closeButtonProps={{ 'aria-label': t('discard') }}
-      >
-        <Stack>
-          {publish.error !== null && <Problem error={publish.error} />}
+      {asking && (
+        <FormDialog
+          title={t('publishTitle', { version: next })}
+          close={() => setAsking(false)}
+          size="lg"
+          action={publish}
+          submit={t('publish')}
+        >
           {live !== null && <Differences agent={agent} version={live} />}
           <TextInput
             label={t('note')}
             value={note}
             onChange={({ currentTarget }) => setNote(currentTarget.value)}
           />
-          <Button onClick={() => publish.mutate()} loading={publish.isPending}>
-            {t('publish')}
-          </Button>
-        </Stack>
-      </Modal>
+        </FormDialog>
+      )}
     </Alert>
   )
 }
@@ -323,21 +323,14 @@ function Differences({ agent, version }: { readonly agent: AgentView; readonly v
         return (
           <div className="wide">
             <Text fw={700}>{t('diff', { version })}</Text>
-            <Table>
-              <Table.Tbody>
-                {names.map((name) => (
-                  <Table.Tr key={name}>
-                    <Table.Th scope="row">{name}</Table.Th>
-                    <Table.Td>
-                      <del>{String(before[name])}</del>
-                    </Table.Td>
-                    <Table.Td>
-                      <ins>{String(after[name])}</ins>
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
+            {names.map((name) => (
+              <section key={name}>
+                <Text size="sm" fw={500}>
+                  {t.has(`fields.${name}`) ? t(`fields.${name}`) : name}
+                </Text>
+                <TextDifference before={String(before[name])} after={String(after[name])} />
+              </section>
+            ))}
           </div>
         )
       }}
