@@ -1,5 +1,4 @@
 import { ParleyError, readError } from './errors.js'
-import { EventStream } from './event-stream.js'
 
 /** What the client needs to reach the service. */
 export interface ClientOptions {
@@ -161,7 +160,11 @@ export async function* paginate<T>(
 
 async function readReply({ reply, warnings: warned }: OperationSpec, response: Response): Promise<unknown> {
   if (reply === 'file') return response
-  if (reply === 'events') return new EventStream(response)
+  if (reply === 'events') {
+    // Most callers never open a stream, and pages load its code only when they do.
+    const { EventStream } = await import('./event-stream.js')
+    return new EventStream(response)
+  }
   if (reply === 'empty') {
     await response.body?.cancel()
     return undefined

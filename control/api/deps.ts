@@ -20,7 +20,9 @@ import type { TransferAttemptRow } from '../db/tables/transfers.js'
 import type { Egress } from '../net/egress.js'
 import type { ObjectStore } from '../objects/object-store.js'
 import type { Telemetry } from '../observe/telemetry.js'
+import type { EventStream } from './event-stream.js'
 import type { PaymentGateway } from './payment-gateway.js'
+import type { Refusal } from './problem.js'
 import type { RateLimiter } from './request-budget.js'
 
 /** Makes the permits that signalling requires to dial. */
@@ -92,6 +94,22 @@ export interface KnowledgeSearch {
   ): Promise<readonly FoundInBase[]>
 }
 
+/** Who watches changes, and which. */
+export interface LiveWatch {
+  readonly organizationId: string
+  readonly environment: 'test' | 'live'
+  readonly userId: string
+  /** The call whose transcript is watched, or null. */
+  readonly callId: string | null
+  /** `Last-Event-ID` of the client, any text. Null at the start. */
+  readonly lastEventId: string | null
+}
+
+export interface LiveFeed {
+  /** Opens a stream of changes. A refusal means that too many are open. */
+  watch(watch: LiveWatch): Promise<EventStream | Refusal>
+}
+
 /** Everything that operations work with. The composition root (`app/service.ts`) makes it once. */
 export interface Deps {
   readonly db: Db
@@ -118,6 +136,8 @@ export interface Deps {
   /** Recordings and documents, the same for every process. */
   readonly objects: ObjectStore
   readonly knowledge: KnowledgeSearch
+  /** Changes that dashboards are told about. */
+  readonly live: LiveFeed
   /** Renders PDF documents. Rejects as `PdfJobs.render` does. */
   readonly pdf: { render(document: PdfDocument): Promise<Uint8Array> }
   /** The only route to URLs and addresses that customers name. */

@@ -38,6 +38,7 @@ import { connectionOperations } from '../connections/api.js'
 import { erasureOperations } from '../erasure/api.js'
 import { invoiceOperations } from '../invoices/api.js'
 import { knowledgeOperations } from '../knowledge/operations.js'
+import { watchLive } from '../live/api.js'
 import { listNumbers, readNumber, updateNumber } from '../numbers/api.js'
 import { purchaseOperations } from '../numbers/purchase-api.js'
 import { organizationOperations } from '../organization/api.js'
@@ -96,6 +97,7 @@ export const operations: readonly Operation[] = [
   readRecording,
   readTranscript,
   hangUpCall,
+  watchLive,
   downloadMedia,
   ...campaignOperations,
   ...recipientOperations,

@@ -25,6 +25,7 @@ import { sweepIdempotencyKeys } from '../http/idempotency.js'
 import type { JobHandler, JobOutcome } from '../jobs/runner.js'
 import { addJobs } from '../jobs/store.js'
 import { sweepKnowledge } from '../knowledge/retention.js'
+import { sweepLiveChanges } from '../live/changes.js'
 import { sweepMailTokens } from '../mail/mail-tokens.js'
 import { sweepMails } from '../mail/outbox.js'
 import type { ObjectStore } from '../objects/object-store.js'
@@ -43,6 +44,7 @@ type Sweep = (db: Db, now: number, objects: ObjectStore, rootKey: RootKey) => Pr
 /** Sweeps of the database and of the object store by job name. One process at a time runs each of them. */
 const SWEEPS: Readonly<Record<string, Sweep>> = {
   events: sweepEvents,
+  'live-changes': sweepLiveChanges,
   'webhook-deliveries': sweepDeliveries,
   'webhook-secrets': (db, now) => once(clearExpiredSecrets(db, now)),
   'idempotency-keys': sweepIdempotencyKeys,

@@ -41,6 +41,7 @@ import type { JobRunner } from '../jobs/runner.js'
 import { openKnowledgeSearch } from '../knowledge/search.js'
 import { storedBudgets } from '../limits/rate-limit-store.js'
 import { openRateLimiter } from '../limits/rate-limiter.js'
+import { openLiveFeed } from '../live/feed.js'
 import { openMailSender } from '../mail/sender.js'
 import { fileTransport, smtpTransport } from '../mail/transport.js'
 import { openEgress } from '../net/egress.js'
@@ -336,6 +337,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const deps: Deps = {
     ...shared,
     knowledge,
+    live: scope.add(openLiveFeed({ db, clock, log })),
     pdf: scope.add(new PdfJobs({ log })),
     passwords,
     mail,

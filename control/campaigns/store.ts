@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CampaignRow, CampaignStatus } from '../db/tables/campaigns.js'
+import { recordChange } from '../live/changes.js'
 import type { CampaignWithTarget } from './view.js'
 
 export type Owner = Pick<CampaignRow, 'organizationId' | 'environment'>
@@ -62,7 +63,10 @@ export async function changeCampaign(
     .where('status', 'in', from)
     .returningAll()
     .executeTakeFirst()
-  return row ?? null
+  if (row === undefined) return null
+  const { organizationId, environment, updatedAt } = row
+  await recordChange(trx, { organizationId, environment, kind: 'campaign', subjectId: id }, updatedAt)
+  return row
 }
 
 /** Deletes a draft. The caller has removed its recipients in the same transaction. */

@@ -35,6 +35,7 @@ import { createRegisterScrubs } from './migrations/0030-register-scrubs.js'
 import { addSipBindings } from './migrations/0031-sip-bindings.js'
 import { createCallRequests } from './migrations/0036-call-requests.js'
 import { addCampaignBreaker } from './migrations/0037-campaign-breaker.js'
+import { createLiveChanges } from './migrations/0039-live-changes.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -77,6 +78,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0031_sip_bindings': addSipBindings,
   '0036_call_requests': createCallRequests,
   '0037_campaign_breaker': addCampaignBreaker,
+  '0039_live_changes': createLiveChanges,
 }
 
 /**

@@ -6,6 +6,7 @@ import type { Db, Trx } from '../db/database.js'
 import { sweep } from '../db/sweep.js'
 import type { EventRow } from '../db/tables/calling.js'
 import type { DeliveryStatus, WebhookDeliveryRow } from '../db/tables/webhooks.js'
+import { type ChangeKind, recordChange } from '../live/changes.js'
 import { addDeliveries } from './delivery-outbox.js'
 import { EVENTS, type NewEvent, SUBJECTS, type SubjectName } from './event-types.js'
 
@@ -40,7 +41,21 @@ export async function insertEvent(trx: Trx, event: NewEvent, now: number): Promi
     })
     .execute()
   await addDeliveries(trx, { id, organizationId, environment, type }, now)
+  const kind = CHANGED[SUBJECTS[first].type]
+  if (kind !== null) await recordChange(trx, { organizationId, environment, kind, subjectId }, now)
 }
+
+/** What dashboards read again after an event, by the type of its subject. */
+const CHANGED = {
+  call: 'call',
+  transfer: null,
+  campaign: 'campaign',
+  check: 'check',
+  wallet: 'wallet',
+  number: 'number',
+  knowledge_base: 'knowledge_base',
+  build: null,
+} as const satisfies Readonly<Record<(typeof SUBJECTS)[SubjectName]['type'], ChangeKind | null>>
 
 interface Owner {
   readonly organizationId: string

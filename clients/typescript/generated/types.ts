@@ -3242,6 +3242,11 @@ export type ExportCallsQuery = {
 /** Body of `hangUpCall`. */
 export type HangUpCallBody = Readonly<Record<string, never>>
 
+/** Query of `watchLive`. */
+export type WatchLiveQuery = {
+  readonly callId?: string | undefined
+}
+
 /** Body of `createCampaign`. */
 export type CreateCampaignBody = {
   readonly name: string

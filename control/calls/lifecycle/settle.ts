@@ -10,6 +10,7 @@ import type { Trx } from '../../db/database.js'
 import type { CallRow } from '../../db/tables/calling.js'
 import { insertEvent } from '../../events/store.js'
 import { addJobs } from '../../jobs/store.js'
+import { recordCallChange } from '../../live/changes.js'
 import { attemptAnswered, attemptEnded, callbackUndone } from '../../recipients/settle.js'
 import { startResultExtraction } from '../../results/store.js'
 import { settleCall, startBilling } from '../../wallet/call-billing.js'
@@ -57,6 +58,8 @@ export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> 
   const segment = segmentOf(event)
   if (segment !== null) await trx.insertInto('transcriptSegments').values(segment).execute()
   if (segment?.role === 'caller') await hearOptOut(trx, callId, segment, at)
+  if (segment !== null) await recordCallChange(trx, callId, 'transcript', at)
+  else if (CHANGES_CALL.has(type)) await recordCallChange(trx, callId, 'call', at)
 
   switch (event.type) {
     case 'dialing':
@@ -97,6 +100,11 @@ export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> 
       break
   }
 }
+
+/** Events after which the view of a call is another. */
+const CHANGES_CALL: ReadonlySet<CallEvent['type']> = new Set([
+  ...(['dialing', 'ringing', 'answered', 'answered_by', 'held', 'transfer', 'ended'] as const),
+])
 
 /** Maps the detected party to the API's values, which have no menus and no fax machines. */
 function apiAnsweredBy(by: AnsweredBy): string {

@@ -6,6 +6,7 @@ import type { ErasureTables } from './erasures.js'
 import type { IdentityTables } from './identity.js'
 import type { InvoiceTables } from './invoices.js'
 import type { KnowledgeTables } from './knowledge.js'
+import type { LiveTables } from './live.js'
 import type { OrganizationTables } from './organization.js'
 import type { PaymentTables } from './payments.js'
 import type { RequestLimitTables } from './request-limits.js'
@@ -31,5 +32,6 @@ export interface Database
     TrunkTables,
     OrganizationTables,
     KnowledgeTables,
+    LiveTables,
     WalletTables,
     WebhookTables {}
