@@ -297,7 +297,8 @@ function clear(
         },
         now,
       )
-      const funded = await holdForCall(trx, { id: callId, ...owner }, now)
+      // The owner can be a row with an id of its own.
+      const funded = await holdForCall(trx, { ...owner, id: callId }, now)
       if (!funded) throw new EngineError('internal', 'the wallet was changed after the gate locked it')
       await origin?.bind(trx, callId, now)
     },

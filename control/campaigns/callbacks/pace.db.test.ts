@@ -38,6 +38,13 @@ await onEachDialect(t, async (t, open) => {
       for (let i = before; i < control.dialled.length; i++) dialled.push(clock.wall() - dueAt)
     }
     t.same(dialled, [0, 10_000, 20_000])
+    const calls = await db.selectFrom('calls').select('id').execute()
+    const holds = await db.selectFrom('walletHolds').select('referenceId').execute()
+    t.same(
+      new Set(holds.map(({ referenceId }) => referenceId)),
+      new Set(calls.map(({ id }) => id)),
+      'each call has a hold of its own',
+    )
     const pace = await db.selectFrom('routePaces').select('nextDialAt').executeTakeFirstOrThrow()
     t.equal(pace.nextDialAt, dueAt + 30_000, 'the turn of the next dial of a campaign')
   })
