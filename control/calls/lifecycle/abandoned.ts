@@ -15,6 +15,8 @@ import { type Ended, recordingPath, storeCallEvent } from './settle.js'
 const KIND = 'abandoned-calls'
 /** Time between two looks for expired leases (ms). */
 const LOOK_MS = 15_000
+/** Longer than the placement of a call lasts, from its slot to its row (ms). */
+const PLACING_MS = 2 * LEASE_MS
 
 interface Options {
   readonly db: Db
@@ -47,6 +49,15 @@ export async function settleExpiredCalls(options: Options): Promise<number> {
   const { db, nodeId, now } = options
   const expired = await live(db).where('calls.nodeId', '!=', nodeId).where('leaseUntil', '<=', now).execute()
   await settle(options, expired)
+  // Releases slots of calls whose row was never made.
+  await db
+    .deleteFrom('callSlots')
+    .where('nodeId', '!=', nodeId)
+    .where('takenAt', '<=', now - PLACING_MS)
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom('calls').select('calls.id').whereRef('calls.id', '=', 'callSlots.callId'))),
+    )
+    .execute()
   return expired.length
 }
 

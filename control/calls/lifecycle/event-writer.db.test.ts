@@ -278,6 +278,16 @@ await onEachDialect(t, async (t, open) => {
     }
     await runner.idle()
     t.same(await live(), new Set([own, dead, alive]), 'no lease has expired')
+    // What a process leaves that dies between the slot of a call and its row.
+    const slot = await db
+      .selectFrom('callSlots')
+      .selectAll()
+      .where('callId', '=', dead)
+      .executeTakeFirstOrThrow()
+    await db
+      .insertInto('callSlots')
+      .values({ ...slot, nodeId: 'node-2', slot: 5, callId: 'call_none' })
+      .execute()
     const renewed = clock.wall() + 10 * LEASE_MS
     await db.updateTable('calls').set({ leaseUntil: renewed }).where('id', '=', alive).execute()
     await until(async () => {
@@ -286,8 +296,17 @@ await onEachDialect(t, async (t, open) => {
       return !(await live()).has(dead)
     })
     t.same(await live(), new Set([own, alive]), 'neither its own calls, although their leases expired')
-    const slots = await db.selectFrom('callSlots').select('callId').execute()
-    t.same(new Set(slots.map(({ callId }) => callId)), new Set([own, alive]))
+    const held = async () => {
+      const slots = await db.selectFrom('callSlots').select('callId').execute()
+      return new Set(slots.map(({ callId }) => callId))
+    }
+    t.same(await held(), new Set([own, alive, 'call_none']))
+    await until(async () => {
+      await clock.advanceAsync(LEASE_MS / 4, 500)
+      await runner.idle()
+      return (await held()).size === 2
+    })
+    t.same(await held(), new Set([own, alive]))
     await runner.close()
     await calling.close()
   })
