@@ -6,6 +6,7 @@ import { errorText } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
 import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { CallEvent } from '../../signalling/call/call-events.js'
+import type { TalkLine } from '../../signalling/call/consult-talk.js'
 import type { CallControl, TransferHandler, TransferPlan } from '../../signalling/call/ports.js'
 import type { Deps, TransferAnswer, TransferAsked, TransferRequests } from '../api/deps.js'
 import { isRefusal } from '../api/problem.js'
@@ -20,7 +21,7 @@ import type { CallRow, NumberRow } from '../db/tables/calling.js'
 import type { TransferAttemptRow } from '../db/tables/transfers.js'
 import { type Destination, statusOf, takesCalls } from '../destinations/store.js'
 import type { PresetHandlers } from '../tools/service-tools.js'
-import { modelBrief, plainBrief } from './brief.js'
+import { modelAnswer, modelBrief, plainBrief } from './brief.js'
 import { allDestinations, startsByWords, type TransferParty, transferParty } from './transfer-party.js'
 
 type DeskDeps = Pick<
@@ -231,12 +232,31 @@ export class TransferDesk implements TransferHandler, TransferRequests {
       fallback,
       ringTimeoutMs: transfer.ringTimeoutSeconds * 1000,
       announcement: lines ? transfer.preTransferLine : null,
+      returnLine: lines ? languageData(languages[0] ?? 'en-IN').transfer.returned : null,
+      listening:
+        party.kind === 'agent'
+          ? {
+              caller: languages,
+              keep: transfer.recordHumanSegment,
+              person: (id) => [languageOf(id), ...languages.filter((tag) => tag !== languageOf(id))],
+              answer: (id, talk) =>
+                this.#answer(call, party.spec.languageModel.model, {
+                  note: request.note ?? request.reason,
+                  language: languageOf(id),
+                  talk,
+                }),
+            }
+          : null,
       waitLine: languageData(languages[0] ?? 'en-IN').transfer.waiting,
       missLine: lines
         ? (transfer.afterMissLine ?? languageData(languages[0] ?? 'en-IN').transfer.missed)
         : null,
       describe: (id) => ({ ...facts.get(id) }),
-      brief: (id) => ({ text: briefs.get(id) ?? '', keys: languageData(languageOf(id)).transfer.keys }),
+      brief: (id) => {
+        const { keys, consultKeys } = languageData(languageOf(id)).transfer
+        const byWords = mode === 'consult' && party.kind === 'agent'
+        return { text: briefs.get(id) ?? '', keys: byWords ? consultKeys : keys }
+      },
       recordTo:
         number.recordCalls === 1
           ? (id) => ({
@@ -276,7 +296,10 @@ export class TransferDesk implements TransferHandler, TransferRequests {
           store(id, plainBrief(language, note, segments))
           const writer = model?.of(model.name) ?? null
           if (model === null || writer === null) continue
-          const written = await modelBrief(writer, model.name, clock, { language, note, segments })
+          const written = await modelBrief(
+            { model: writer, name: model.name, clock },
+            { language, note, segments },
+          )
           if (written === null) log.warn({ callId: call.id }, 'transfer.brief_failed')
           else store(id, written)
         }
@@ -284,6 +307,20 @@ export class TransferDesk implements TransferHandler, TransferRequests {
       .catch((error: unknown) =>
         log.warn({ callId: call.id, error: errorText(error) }, 'transfer.brief_failed'),
       )
+  }
+
+  /** Answers a question of the person to whom a call is presented, from the call so far. */
+  async #answer(
+    call: CallRow,
+    name: string,
+    asked: { readonly note: string | null; readonly language: string; readonly talk: readonly TalkLine[] },
+  ): Promise<string | null> {
+    const { db, clock, model } = this.#deps
+    const writer = model(name)
+    if (writer === null) return null
+    const { note, language, talk } = asked
+    const segments = await listSegments(db, call.id)
+    return await modelAnswer({ model: writer, name, clock }, { language, note, segments }, talk)
   }
 
   /** Allows a dial to a destination that takes calls now. */

@@ -71,6 +71,8 @@ async function openTransferable(
       brief: () => ({ text: 'A caller asks for an appointment.', keys: 'Press 1 to take the call.' }),
       recordTo: null,
       missLine: 'Nobody is available.',
+      returnLine: 'I am back with you.',
+      listening: null,
       clear: async (destination) => ({ permit: calls.permit('call_1', destination), gateway }),
       ...change,
     }),

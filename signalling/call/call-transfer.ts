@@ -1,11 +1,15 @@
+import type { Turn } from '../../media/agent/conversation-events.js'
+import { asksToReturn } from '../../media/agent/language/person-answer.js'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { RoutingMode } from '../../media/session/routing.js'
-import { CALLER_LEG, type LegId, type LegRequest } from '../../workers/channel/protocol.js'
+import { CALLER_LEG, type LegId, type LegRequest, type SessionEvent } from '../../workers/channel/protocol.js'
 import type { CallId, TransferEvent } from './call-events.js'
+import { ConsultTalk } from './consult-talk.js'
 import { type Ending, endingOfError } from './ending.js'
 import { FurtherLeg, type FurtherLegDeps } from './further-leg.js'
 import type { TransferPlan } from './ports.js'
+import { RouteListening } from './transfer-listening.js'
 import {
   step,
   type TransferAttempt,
@@ -26,6 +30,8 @@ const SCREEN_MS = 30_000
 const CONSULT_MS = 90_000
 /** Time between two words to a caller who waits (ms). */
 const WAIT_LINE_MS = 20_000
+/** Time (ms) until a word to the caller that would have cut another text is tried again. */
+const WAIT_LINE_AGAIN_MS = 1_000
 /** Longer than a BYE may take. */
 const LEAVING_MS = 5_000
 
@@ -37,10 +43,15 @@ export interface TransferDeps extends FurtherLegDeps {
   readonly clock: Clock
 }
 
+/** Ids of turns outside of the agent's conversation. */
+const FIRST_TURN = 1_000_000
+
+type Heard = SessionEvent & { readonly type: 'heard' }
+
 /** What the transfers of a call do to the call. */
 export interface TransferredCall {
   readonly callId: CallId
-  publish(event: TransferEvent): void
+  publish(event: TransferEvent | { readonly type: 'turn'; readonly turn: Turn }): void
   /** The agent's part is over. */
   agentReleased(): void
   finish(ending: Ending): void
@@ -63,6 +74,8 @@ export class CallTransfers {
   readonly #queue: TransferInput[] = []
   /** The legs of all attempts. */
   readonly #legs: FurtherLeg[] = []
+  /** The person hears the brief of a screened transfer. */
+  #presenting = false
   #state: TransferState = { kind: 'idle', attempts: 0 }
   #running = false
   #refusal: TransferRefusal | null = null
@@ -71,12 +84,17 @@ export class CallTransfers {
   /** The latest attempt. */
   #attempt: TransferAttempt | null = null
   #waitLine: Timer | null = null
+  /** The talk of agent and person; null outside of a consultation. */
+  #talk: ConsultTalk | null = null
+  readonly #listening: RouteListening
+  #turns = FIRST_TURN
   /** Resolves when the latest route is in force: what is said before that would be cut by it. */
   #routed: Promise<void> = Promise.resolve()
 
   constructor(deps: TransferDeps, call: TransferredCall) {
     this.#deps = deps
     this.#call = call
+    this.#listening = new RouteListening(call.callId, deps)
   }
 
   /** Starts a transfer. Returns why it is refused, or null; its steps follow as events. */
@@ -95,6 +113,19 @@ export class CallTransfers {
     this.#input({ type: accepted ? 'accepted' : 'declined' })
   }
 
+  /** Takes what a leg said: a decision, a question, the end of the wait, or a line of the transcript. */
+  heard(event: Heard): void {
+    const { leg, text, startMs, atMs } = event
+    const { kind } = this.#state
+    if (kind === 'bridged') {
+      if (this.#plan?.listening?.keep) this.#keep(event)
+    } else if (leg === CALLER_LEG) {
+      if (!this.#listening.has(leg)) return
+      this.#keep(event)
+      if (asksToReturn(text)) this.#input({ type: 'withdrawn' })
+    } else if (kind === 'consulting' && leg === this.#leg?.id) this.#talk?.heard(text, atMs - startMs)
+  }
+
   /** Takes the silence of the far side of a further leg. */
   mediaTimeout(id: LegId): void {
     if (this.#leg?.id === id) this.#leg.mediaTimeout()
@@ -103,6 +134,7 @@ export class CallTransfers {
   /** Ends every attempt. Resolves when no leg is left; never rejects. */
   async end(by: 'caller' | 'other'): Promise<void> {
     this.#waitLine?.cancel()
+    this.#talk?.end()
     this.#input({ type: 'callEnding', by })
     await Promise.all(this.#legs.map(({ closed }) => closed))
   }
@@ -155,15 +187,21 @@ export class CallTransfers {
         this.#dial(effect.attempt)
         return
       case 'screen':
+        this.#screen()
+        return
       case 'brief':
-        this.#present(effect.type === 'screen' ? SCREEN_MS : CONSULT_MS)
+        this.#consult()
         return
       case 'dropLeg':
         this.#leg?.drop().then(() => this.#input({ type: 'legClosed' }))
         return
       case 'returnToAgent':
         this.#record((files) => files.back)
-        this.#say(CALLER_LEG, this.#plan?.missLine ?? null, () => {})
+        this.#say(
+          CALLER_LEG,
+          (effect.outcome === 'caller_returned' ? this.#plan?.returnLine : this.#plan?.missLine) ?? null,
+          () => {},
+        )
         return
       case 'releaseAgent':
         this.#record((files) => files.human)
@@ -182,13 +220,33 @@ export class CallTransfers {
     }
   }
 
-  /** Speaks to the caller from time to time until the wait is over. A brief to the person is not cut. */
-  #repeatWaitLine(): void {
+  /** Speaks to the caller from time to time until the wait is over. What is said to the person is not cut. */
+  #repeatWaitLine(ms = WAIT_LINE_MS): void {
     this.#waitLine?.cancel()
-    this.#waitLine = this.#deps.clock.after(WAIT_LINE_MS, () => {
-      if (this.#state.kind === 'calling') this.#say(CALLER_LEG, this.#plan?.waitLine ?? null, () => {})
+    this.#waitLine = this.#deps.clock.after(ms, () => {
+      if (this.#presenting || this.#talk?.speaking) {
+        this.#repeatWaitLine(WAIT_LINE_AGAIN_MS)
+        return
+      }
+      this.#say(CALLER_LEG, this.#plan?.waitLine ?? null, () => {})
       this.#repeatWaitLine()
     })
+  }
+
+  /** Adds what caller or person said to the transcript. */
+  #keep({ leg, text, language, startMs, endMs, words }: Heard): void {
+    const speaker = leg === CALLER_LEG ? 'caller' : 'human'
+    const turn = {
+      id: this.#turns++,
+      speaker,
+      text,
+      heardText: text,
+      language,
+      startMs,
+      endMs,
+      words,
+    } as const
+    this.#call.publish({ type: 'turn', turn })
   }
 
   /** Begins another file of the recording. Without it the call goes on. */
@@ -224,6 +282,11 @@ export class CallTransfers {
     const { mode, withPerson } = ROUTES[route]
     const persons = withPerson && this.#leg !== null ? [this.#leg.id] : []
     this.#routed = this.#ask({ type: 'route', session: this.#call.callId, mode, persons })
+    if (route !== 'consulting') {
+      this.#talk?.end()
+      this.#talk = null
+    }
+    this.#listening.follow(route, this.#plan?.listening ?? null, this.#leg, this.#attempt)
   }
 
   /** Sends a request without which a party would hear nothing: a failure ends the call. Never rejects. */
@@ -253,13 +316,43 @@ export class CallTransfers {
   }
 
   /** Says the brief to the person and waits for a key. */
-  #present(ms: number): void {
+  #screen(): void {
     const leg = this.#leg
-    if (leg === null) return
-    this.#collect(leg, ms)
+    const told = this.#brief()
+    if (leg === null || told === null) return
+    this.#collect(leg, SCREEN_MS)
+    this.#presenting = true
+    this.#say(leg.id, `${told.text} ${told.keys}`.trim(), () => {
+      this.#presenting = false
+    })
+  }
+
+  /** Lets the agent present the caller to the person, who decides by key or by words. */
+  #consult(): void {
+    const leg = this.#leg
+    const told = this.#brief()
     const destination = this.#attempt?.destination
-    const told = destination === undefined ? null : (this.#plan?.brief(destination) ?? null)
-    this.#say(leg.id, told === null ? null : `${told.text} ${told.keys}`.trim(), () => {})
+    if (leg === null || told === null || destination === undefined) return
+    this.#collect(leg, CONSULT_MS)
+    const { clock, log } = this.#deps
+    const { listening } = this.#plan ?? {}
+    this.#talk = new ConsultTalk(
+      {
+        ...{ callId: this.#call.callId, clock, log },
+        say: (text) => new Promise((said) => this.#say(leg.id, text, said)),
+        answer: async (talk) => (await listening?.answer(destination, talk)) ?? null,
+        decided: (accepted) => {
+          if (leg === this.#leg && !leg.isOver) this.decide(accepted)
+        },
+      },
+      told,
+    )
+  }
+
+  /** Returns what the person is told. */
+  #brief(): ReturnType<TransferPlan['brief']> | null {
+    const destination = this.#attempt?.destination
+    return destination === undefined ? null : (this.#plan?.brief(destination) ?? null)
   }
 
   #collect(leg: FurtherLeg, timeoutMs: number): void {

@@ -316,6 +316,9 @@ export class Call {
         if (this.#agentLeft || event.why === 'asked') return
         this.finish(endingOfConversation(event.why, 'message' in event ? event.message : undefined))
         return
+      case 'heard':
+        this.#transfers?.heard(event)
+        return
       case 'transfer_requested':
         this.#requests.transfer(event.request, () => this.#state.kind === 'ended')
         return

@@ -55,6 +55,11 @@ export class FurtherLeg {
     this.#events = events
   }
 
+  /** Call-ID of its dialog; null before it is dialled. */
+  get sipCallId(): string | null {
+    return this.#dialled?.leg.sipCallId ?? null
+  }
+
   get isOver(): boolean {
     return this.#isOver
   }

@@ -9,6 +9,7 @@ import type { Credentials } from '../trunk/digest-client.js'
 import type { CallerIdPolicy, NumberFormat } from '../trunk/number-format.js'
 import type { TrunkLimits } from '../trunk/trunk-limiter.js'
 import type { AttemptDetails, CallEvent, CallId } from './call-events.js'
+import type { TalkLine } from './consult-talk.js'
 import type { Cause, Ending } from './ending.js'
 import type { TransferMode, TransferRefusal } from './transfer-machine.js'
 
@@ -193,6 +194,21 @@ export interface ForwardPlan {
   clear(callId: CallId): Promise<LegClearance | null>
 }
 
+/** How the person, and the caller while the agent is away, are understood. */
+export interface TransferListening {
+  /** The languages of the caller, first the one that is expected. */
+  readonly caller: readonly string[]
+  /** Keeps in the transcript what caller and person say to each other. */
+  readonly keep: boolean
+  /** Returns the languages of the person at a destination. */
+  person(destination: string): readonly string[]
+  /**
+   * Answers the last line of the talk in which the agent presents the caller to the person. Resolves with null when no
+   * model can.
+   */
+  answer(destination: string, talk: readonly TalkLine[]): Promise<string | null>
+}
+
 /** A transfer that the control plane allowed. Destinations are names that only its functions understand. */
 export interface TransferPlan {
   readonly mode: TransferMode
@@ -206,10 +222,14 @@ export interface TransferPlan {
   readonly waitLine: string | null
   /** Said to the caller when nobody took the call. */
   readonly missLine: string | null
+  /** Said to a caller who ended the wait. */
+  readonly returnLine: string | null
+  /** How the parties besides the agent are understood; null understands nobody. */
+  readonly listening: TransferListening | null
   /** Returns the details of the attempt at a destination, which its first event carries. */
   describe(destination: string): AttemptDetails
   /**
-   * Returns what the person who answered is told about the call, and the request for a key: 1 takes the call, 2 declines
+   * Returns what the person who answered is told about the call, and how to decide: the key 1 takes the call, 2 declines
    * it.
    */
   brief(destination: string): { readonly text: string; readonly keys: string }

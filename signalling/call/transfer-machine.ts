@@ -22,6 +22,8 @@ export type TransferOutcome =
   | 'busy'
   | 'declined'
   | 'caller_hung_up'
+  /** The caller asked for the agent while waiting. */
+  | 'caller_returned'
   | 'call_ended'
   | 'carrier_error'
   | 'destination_unavailable'
@@ -100,6 +102,8 @@ export type TransferInput =
   /** The person accepts, by key or to the agent. */
   | { readonly type: 'accepted' }
   | { readonly type: 'declined' }
+  /** The caller does not want to wait any longer. */
+  | { readonly type: 'withdrawn' }
   /** The leg ended without our doing, or could not be made. `outcome` counts before the person was connected. */
   | { readonly type: 'legEnded'; readonly outcome: TransferOutcome }
   /** The leg that we ended is closed. */
@@ -235,6 +239,8 @@ function stepPending(state: Pending, input: TransferInput): TransferStep {
       return state.kind === 'calling' ? same(state) : missed(state, 'declined', true)
     case 'accepted':
       return state.kind === 'calling' ? same(state) : bridge(attempt, [])
+    case 'withdrawn':
+      return missed({ ...state, attempt: { ...attempt, fallback: null } }, 'caller_returned', true)
     case 'ringing':
       if (state.kind !== 'calling' || state.ringing) return same(state)
       return { next: { ...state, ringing: true }, effects: [publish(attempt, 'ringing')] }
@@ -329,6 +335,7 @@ const MISSED: Readonly<Record<TransferOutcome, TransferStatus>> = {
   busy: 'missed',
   declined: 'declined',
   caller_hung_up: 'canceled',
+  caller_returned: 'canceled',
   call_ended: 'canceled',
   carrier_error: 'failed',
   destination_unavailable: 'failed',
@@ -380,6 +387,8 @@ function stepLeaving(state: TransferState & { kind: 'leaving' }, input: Transfer
       return over([CANCEL])
     case 'announced':
       return next !== null && announcing ? waitOn(state, next) : same(state)
+    case 'withdrawn':
+      return next === null ? same(state) : withdrawn(state)
     case 'legClosed':
     case 'legEnded':
       return left(state)
@@ -388,6 +397,19 @@ function stepLeaving(state: TransferState & { kind: 'leaving' }, input: Transfer
       return input.name === 'line' && next !== null && announcing ? waitOn(state, next) : same(state)
     default:
       return same(state)
+  }
+}
+
+/** The caller has the agent again before the fallback was called. Its attempt does not begin. */
+function withdrawn(state: TransferState & { kind: 'leaving' }): TransferStep {
+  return {
+    next: { ...state, next: null, announcing: false },
+    effects: [
+      CANCEL,
+      { type: 'route', route: 'agent' },
+      { type: 'returnToAgent', outcome: 'caller_returned' },
+      timer('leaving'),
+    ],
   }
 }
 

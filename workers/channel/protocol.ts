@@ -1,6 +1,7 @@
 import type { AgentSpec, PersonaSpec, SpeakerScript, VoiceSpec } from '../../media/agent/agent-spec.js'
 import type { SayResult } from '../../media/agent/conversation/conversation.js'
 import type { ConversationEvent } from '../../media/agent/conversation-events.js'
+import type { HeardWords } from '../../media/agent/stt/listener.js'
 import type { Digit, SessionRate } from '../../media/base/frame.js'
 import type { BotEvent } from '../../media/byo/bot-event.js'
 import type { BotSpec } from '../../media/byo/bot-spec.js'
@@ -96,6 +97,19 @@ export type LegRequest =
       readonly session: SessionId
       readonly leg: LegId
       readonly options: CollectOptions
+    }
+  /**
+   * Recognises from now on what a leg says, in these languages, first the one that is expected; null ends that. Each
+   * utterance is an event `heard`. `sipCallId` is that of the leg. Errors: `config_invalid` for a party other than an agent.
+   */
+  | {
+      readonly type: 'listen'
+      readonly session: SessionId
+      readonly leg: LegId
+      readonly languages: readonly string[] | null
+      readonly sipCallId?: string
+      /** The script of a simulated person; the pool adds it. */
+      readonly script?: SpeakerScript | null
     }
   /**
    * Says a text to one leg, or with null to the caller and the persons. One text at a time: the next one cuts it. The
@@ -267,6 +281,8 @@ export type SessionEvent =
       readonly tool: string
       readonly arguments: Readonly<Record<string, unknown>>
     }
+  /** What a leg said to which `listen` listens. `atMs` is the session time of the event. */
+  | ({ readonly type: 'heard'; readonly leg: LegId; readonly atMs: number } & HeardWords)
   /** No packet of the far side of a leg arrived for the configured time. */
   | { readonly type: 'media_timeout'; readonly leg: LegId }
   /** The recording cannot be written; the call continues. */

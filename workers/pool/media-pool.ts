@@ -166,7 +166,13 @@ class ThreadPool implements RunningMediaPool {
         : request.type === 'say'
           ? SAY_MS
           : REQUEST_MS
-    return await this.#entry(request.session).slot.request(request, limitMs)
+    return await this.#entry(request.session).slot.request(this.#withScript(request), limitMs)
+  }
+
+  /** Adds the script of a simulated person to a request to listen. */
+  #withScript<R extends LegRequest>(request: R): R {
+    if (request.type !== 'listen' || request.sipCallId === undefined) return request
+    return { ...request, script: this.#sandboxScript(request.sipCallId) }
   }
 
   async start(session: SessionId, sipCallId: string | null = null): Promise<void> {

@@ -23,6 +23,7 @@ import {
 } from '../channel/protocol.js'
 import { CallRouting } from './call-routing.js'
 import { type HostedParty, openParty, PARTY } from './hosted-party.js'
+import { openLegListener } from './leg-listener.js'
 import type { SessionHost } from './session-host.js'
 import { SessionLeg } from './session-leg.js'
 import { openVoice, type VoiceContext } from './session-voice.js'
@@ -181,6 +182,8 @@ export class HostedSession {
         return await this.#routing.hold(this.#leg(request.leg).id, request.sound)
       case 'collect':
         return await this.#leg(request.leg).collect(request.options)
+      case 'listen':
+        return this.#listen(request)
       case 'say':
         return await this.#say(request.text, request.leg === null ? null : this.#leg(request.leg).id)
       case 'finish':
@@ -292,6 +295,16 @@ export class HostedSession {
     const stats = leg.stats()
     if (this.#closed === null) this.#session.remove(leg.id, why)
     return stats
+  }
+
+  #listen({ leg, languages, script = null }: Extract<LegRequest, { type: 'listen' }>): void {
+    const target = this.#leg(leg)
+    if (this.#closed !== null) throw new EngineError('closed', 'the session is closed')
+    const { vendors, breakers, vad, clock } = this.#host
+    const { party, rate, emit } = this.#options
+    const now = () => this.#session.nowMs
+    const listening = { vendors, breakers, vad, clock, party, rate, emit, leg, script, now }
+    target.listen(languages === null ? null : openLegListener({ ...listening, languages }))
   }
 
   async #say(text: string, leg: EndpointId | null): Promise<SayResult> {

@@ -166,6 +166,7 @@ async function handle(request: WorkerRequest): Promise<unknown> {
     case 'dropLeg':
     case 'route':
     case 'hold':
+    case 'listen':
     case 'collect':
     case 'say':
     case 'finish':

@@ -1,3 +1,4 @@
+import type { Listener } from '../../media/agent/stt/listener.js'
 import type { Clock } from '../../media/base/clock.js'
 import type { Digit, DtmfTiming, SessionRate } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
@@ -43,6 +44,7 @@ export class SessionLeg {
   readonly #keys: KeyCollector
   #remote: RemoteMedia | null = null
   #sendingStopped = false
+  #listener: Listener | null = null
 
   /** Binds the ports and adds the endpoint to the session. Rejects with EngineError `port_unavailable`. */
   static async open(host: LegHost, session: Session, options: SessionLegOptions): Promise<SessionLeg> {
@@ -90,7 +92,10 @@ export class SessionLeg {
         return { sent: packetsSent, received: packetsReceived, expected: send && receive }
       },
     })
-    session.observe(this.id, (frame) => this.#detectors.process(frame))
+    session.observe(this.id, (frame) => {
+      this.#detectors.process(frame)
+      this.#listener?.push(frame)
+    })
   }
 
   stats(): RtpStats {
@@ -112,6 +117,12 @@ export class SessionLeg {
   /** Takes a digit of the far side that arrived by INFO. */
   onInfoDigit(digit: Digit, durationMs: number): void {
     this.#detectors.onInfoDigit(digit, durationMs)
+  }
+
+  /** Recognises the far side from now on; null ends that. */
+  listen(listener: Listener | null): void {
+    this.#listener?.close()
+    this.#listener = listener
   }
 
   /** Collects keys; see `KeyCollector.collect`. */
@@ -137,6 +148,7 @@ export class SessionLeg {
   /** Ends the detectors and the collection; the session closes the endpoint. Idempotent. */
   close(): void {
     this.#keys.close()
+    this.listen(null)
     this.#detectors.close()
   }
 

@@ -17,7 +17,13 @@ export const Transfer = z.object({
   reason: z.string().nullable(),
   outcome: openEnum(
     ...(['connected', 'no_answer', 'busy', 'declined'] as const),
-    ...(['caller_hung_up', 'carrier_error', 'destination_unavailable'] as const),
+    ...([
+      'caller_hung_up',
+      'caller_returned',
+      'call_ended',
+      'carrier_error',
+      'destination_unavailable',
+    ] as const),
   ).nullable(),
   brief: z.string().nullable().meta({ description: 'What the person heard before the caller.' }),
   destination: z.object({ label: z.string() }),

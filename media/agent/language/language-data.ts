@@ -116,12 +116,27 @@ const SHAPE = {
   /** The call that verifies a telephone. `{digits}` are the digits of the code. */
   verification: { announcement: TEXT, code: TEXT, again: TEXT },
   /**
-   * Lines of a transfer: to the caller while a telephone rings and when the transfer failed; to the person, about the
-   * caller, whose words replace `{words}`, and about the keys.
+   * Lines of a transfer: to the caller while a telephone rings, when the transfer failed and when the caller ended the
+   * wait; to the person, about the caller, whose words replace `{words}`, about the keys, and about keys and words.
    */
-  transfer: { waiting: TEXT, missed: TEXT, intro: TEXT, said: TEXT, keys: TEXT },
+  transfer: {
+    waiting: TEXT,
+    missed: TEXT,
+    returned: TEXT,
+    intro: TEXT,
+    said: TEXT,
+    keys: TEXT,
+    consultKeys: TEXT,
+  },
   /** Sentences with which a caller asks for a person, and parts of sentences that say the opposite. */
   personRequest: { asks: PATTERNS, denies: PATTERNS },
+  /**
+   * What a person says about a caller who is presented: words that accept and that decline, words that may stand beside
+   * them, and sentences that do the one or the other.
+   */
+  personAnswer: { yes: WORDS, no: WORDS, beside: WORDS, connects: PATTERNS, refuses: PATTERNS },
+  /** Sentences with which a caller who waits asks for the agent. */
+  returnRequest: PATTERNS,
   /** Clauses that ask for no more calls, and words that limit such a wish to now or today. */
   optOut: { requests: PATTERNS, notNow: PATTERNS },
 } as const
