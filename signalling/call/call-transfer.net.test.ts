@@ -113,6 +113,50 @@ t.test("blind: connected when the phone is answered; the agent's limit no longer
   t.equal(call.steps().at(-1), '1 09 completed connected')
 })
 
+const listening = (asked: string[]): TransferPlan['listening'] => ({
+  caller: ['en-IN'],
+  keep: true,
+  person: () => ['en-IN'],
+  answer: async (_destination, talk) => {
+    asked.push(talk.at(-1)?.text ?? '')
+    return 'The caller wants an appointment.'
+  },
+})
+const spoken = (events: readonly CallEvent[], speaker: string) =>
+  events.flatMap((event) =>
+    event.type === 'turn' && event.turn.speaker === speaker ? [event.turn.text] : [],
+  )
+
+t.test('consult: the person asks back, gets answers, and hangs up; the agent has the caller', async (t) => {
+  const call = await openTransferable(t)
+  const asked: string[] = []
+  const plan = { mode: 'consult', destination: '+919000000020', listening: listening(asked) } as const
+  t.equal(call.control.transfer('call_1', call.plan(plan)), null)
+  await call.untilStep('1 20 declined declined')
+  t.ok(asked.length > 0 && asked.every((text) => text.length > 0), asked.join(' | '))
+  const agent = spoken(call.events, 'agent')
+  t.ok(agent.includes('The caller wants an appointment.'), agent.join(' | '))
+  t.same(spoken(call.events, 'human'), [], 'what the person says to the agent alone is not in the transcript')
+  await call.until((events) => spoken(events, 'agent').includes('Nobody is available.'))
+  call.control.hangUp('call_1', 'operator')
+  await call.ended()
+})
+
+t.test('the words of a bridged person are in the transcript when they may be kept', async (t) => {
+  for (const keep of [true, false]) {
+    const call = await openTransferable(t)
+    const plan = { mode: 'blind', destination: '+919000000009' } as const
+    const kept = { ...listening([]), keep } as NonNullable<TransferPlan['listening']>
+    t.equal(call.control.transfer('call_1', call.plan({ ...plan, listening: kept })), null)
+    await call.untilStep('1 09 bridged connected')
+    if (keep) await call.until((events) => spoken(events, 'human').length >= 2)
+    else await call.clock.wait(20_000)
+    t.equal(spoken(call.events, 'human').length > 0, keep)
+    call.control.hangUp('call_1', 'operator')
+    await call.ended()
+  }
+})
+
 t.test('busy at the destination, and taken at the fallback', async (t) => {
   const call = await openTransferable(t)
   const plan = call.plan({ destination: '+919000000002', fallback: '+919000000012' })

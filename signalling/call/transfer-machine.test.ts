@@ -44,6 +44,7 @@ const inputs: Readonly<Record<string, TransferInput>> = {
   answers: { type: 'answered' },
   accepts: { type: 'accepted' },
   declines: { type: 'declined' },
+  withdraws: { type: 'withdrawn' },
   busy: { type: 'legEnded', outcome: 'busy' },
   legClosed: { type: 'legClosed' },
   callerGone: { type: 'callEnding', by: 'caller' },
@@ -57,6 +58,7 @@ const inputs: Readonly<Record<string, TransferInput>> = {
 
 const toAgent = (outcome: string) => `route:agent return:${outcome}`
 const FALLBACK = 'publish:2:accepted start:ring dial:office'
+const RETURNED = toAgent('caller_returned')
 const BRIDGE = 'cancel route:bridged'
 
 /** Maps `state input` to `next | effects`. Unlisted pairs change nothing. */
@@ -128,6 +130,8 @@ const table: Readonly<Record<string, string>> = {
   'leavingLine busy': `calling 2 line | cancel start:line ${FALLBACK}`,
   'leavingLine legClosed': `calling 2 line | cancel start:line ${FALLBACK}`,
   'leavingLine leaving': `calling 2 line | cancel start:line ${FALLBACK}`,
+  'leavingNext withdraws': `leaving 1 | cancel ${RETURNED} start:leaving`,
+  'leavingLine withdraws': `leaving 1 | cancel ${RETURNED} start:leaving`,
   'over request': 'over | refuse:call_ending',
   ...Object.fromEntries(
     ['leavingAgent', 'leavingNext', 'leavingLine'].flatMap((state) => [
@@ -142,6 +146,11 @@ const table: Readonly<Record<string, string>> = {
         return [
           [`${state} callerGone`, `over | cancel drop publish:${number}:canceled:caller_hung_up`],
           [`${state} workerGone`, `over | cancel drop publish:${number}:canceled:call_ended`],
+          // The fallback is not called: the caller wants nobody.
+          [
+            `${state} withdraws`,
+            `leaving ${number} | cancel publish:${number}:canceled:caller_returned ${RETURNED} start:leaving drop`,
+          ],
         ]
       },
     ),
@@ -251,6 +260,7 @@ const anyInput: fc.Arbitrary<TransferInput> = fc.oneof(
     { type: 'answered' },
     { type: 'accepted' },
     { type: 'declined' },
+    { type: 'withdrawn' },
     { type: 'legClosed' },
   ),
   fc.record({

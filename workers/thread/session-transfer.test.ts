@@ -86,6 +86,43 @@ t.test('a transfer from the agent to a person and back', async (t) => {
   t.equal(rig.vendors.spoken.at(-1), 'Goodbye then.')
 })
 
+t.test('a person, and a caller who waits, are understood while the agent is away', async (t) => {
+  const { rig, caller } = await VirtualSession.open({
+    heard: ['My order is late', 'Yes, please.', 'Never mind.'],
+  })
+  t.teardown(() => rig.close())
+  const speech = () => tone(CALLER_HZ, 1000)
+  caller.say(speech())
+  await rig.run(6000)
+  await rig.ask({ type: 'route', mode: 'hold', persons: [] })
+  const person = await rig.addPhone(PERSON, 'PCMU')
+  await rig.ask({ type: 'listen', leg: CALLER_LEG, languages: ['en-IN'] })
+  await rig.ask({ type: 'listen', leg: PERSON, languages: ['hi-IN', 'en-IN'] })
+  t.equal(rig.vendors.openStreams, 2)
+  person.say(speech())
+  await rig.run(2500)
+  caller.say(speech())
+  await rig.run(2500)
+  const heard = () => rig.events.flatMap((event) => (event.type === 'heard' ? [event] : []))
+  t.match(heard(), [
+    { leg: PERSON, text: 'Yes, please.', language: 'hi-IN' },
+    { leg: CALLER_LEG, text: 'Never mind.', language: 'en-IN' },
+  ])
+  for (const { startMs, endMs, atMs } of heard()) {
+    t.ok(Math.abs(endMs - startMs - 1000) < 200 && endMs < atMs, `${startMs} to ${endMs}, told at ${atMs}`)
+  }
+  t.equal(rig.vendors.requests.length, 1, 'the agent answers nobody')
+  await rig.ask({ type: 'listen', leg: PERSON, languages: null })
+  person.say(speech())
+  await rig.run(2500)
+  t.equal(heard().length, 2)
+  await rig.ask({ type: 'listen', leg: PERSON, languages: ['hi-IN'] })
+  await rig.ask({ type: 'dropLeg', leg: PERSON, why: 'hangup' })
+  t.equal(rig.vendors.openStreams, 1, 'a leg that leaves is not recognised any more')
+  await t.rejects(rig.ask({ type: 'listen', leg: PERSON, languages: ['hi-IN'] }), { code: 'closed' })
+  await t.rejects(rig.ask({ type: 'listen', leg: CALLER_LEG, languages: [] }), { code: 'config_invalid' })
+})
+
 t.test('an agent that is told to end stops at its clause', async (t) => {
   const long = 'Your order left us on Monday, it is on the way, and it will be there within a week or two.'
   const { rig } = await VirtualSession.open({ agent: { openingLine: long } })
@@ -175,6 +212,9 @@ t.test('requests about unknown legs, and legs beyond the bound, are refused', as
   await t.rejects(rig.ask({ type: 'route', mode: 'bridge', persons: ['nobody'] }), gone)
   await t.rejects(rig.ask({ type: 'dropLeg', leg: CALLER_LEG, why: 'hangup' }), { code: 'config_invalid' })
   await t.rejects(rig.ask({ type: 'route', mode: 'bridge', persons: [CALLER_LEG] }), {
+    code: 'config_invalid',
+  })
+  await t.rejects(rig.ask({ type: 'listen', leg: CALLER_LEG, languages: ['en-IN'] }), {
     code: 'config_invalid',
   })
   await t.rejects(rig.ask({ type: 'say', leg: null, text: ' ' }), { code: 'config_invalid' })
