@@ -57,6 +57,7 @@ import { callInToSandbox } from '../system/sandbox-api.js'
 import { transferOperations } from '../transfers/api.js'
 import { destinationOperations } from '../transfers/destination-api.js'
 import { readHandoff } from '../transfers/handoff-api.js'
+import { watchHandoff } from '../transfers/handoff-events.js'
 import { trunkAccessOperations } from '../trunks/access-api.js'
 import { trunkOperations } from '../trunks/api.js'
 import { numberSipOperations } from '../trunks/binding-api.js'
@@ -116,6 +117,7 @@ export const operations: readonly Operation[] = [
   readEvent,
   ...transferOperations,
   readHandoff,
+  watchHandoff,
   ...destinationOperations,
   ...endpointOperations,
   ...deliveryOperations,

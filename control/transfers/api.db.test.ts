@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
@@ -178,6 +179,66 @@ await onEachDialect(t, async (t, open) => {
     t.match(await json.json(), { data: { callerMasked: '••••••••••210', live: false, agentName: 'Asha' } })
     clock.advance(24 * 3_600_000)
     t.equal((await fetch(payload.links.handoff)).status, 404)
+  })
+
+  await t.test('the page of the person follows the call', async (t) => {
+    const id = await desk.call()
+    const say = (seq: number, speaker: 'caller' | 'human', text: string) =>
+      calling.emitCallEvent(id, {
+        type: 'turn',
+        turn: {
+          ...{ id: seq, speaker, text, heardText: text },
+          ...{ language: 'en-IN', startMs: seq * 1_000, endMs: seq * 1_000 + 900, words: null },
+        },
+      })
+    await say(1, 'caller', 'My bill is wrong.')
+    await desk.ask(id)
+    await desk.play(id, 1, ['accepted', null], ['ringing', null])
+    const started = itemsOf(await send('GET', '/v1/events?type=call.transfer_started'))[0]
+    const { payload } = dataOf(await send('GET', `/v1/events/${started?.id}`)) as {
+      payload: { links: { handoff: string } }
+    }
+    const address = payload.links.handoff
+    const page = await fetch(address, { headers: { accept: 'text/html' } })
+    const html = await page.text()
+    t.match(html, 'My bill is wrong.', 'the first paint needs no script')
+    t.match(html, '<noscript><meta http-equiv="refresh"')
+    const script = /<script>([\s\S]*)<\/script>/.exec(html)?.[1] ?? ''
+    const hash = createHash('sha256').update(script).digest('base64')
+    t.match(
+      page.headers.get('content-security-policy'),
+      `script-src 'sha256-${hash}'`,
+      'only this script runs',
+    )
+    const after = /data-after="(\d+)"/.exec(html)?.[1]
+
+    const stream = await fetch(`${address}/events?after=${after}`)
+    t.equal(stream.status, 200)
+    t.match(stream.headers.get('cache-control'), 'no-store')
+    let text = ''
+    const reading = (async () => {
+      const decoder = new TextDecoder()
+      for await (const chunk of stream.body ?? [])
+        text += decoder.decode(chunk as Uint8Array, { stream: true })
+    })()
+    await desk.play(id, 1, ['answered', null], ['bridged', 'connected'])
+    await say(7, 'human', 'Hello, this is the desk.')
+    const seen = async (part: string) => {
+      for (let turn = 0; turn < 500 && !text.includes(part); turn++) await clock.advanceAsync(100, 100)
+      t.match(text, part)
+    }
+    await seen('"role":"human_agent","text":"Hello, this is the desk."')
+    t.match(text, /event: brief\ndata: \{"brief":".*wrong/)
+    t.notMatch(text, 'My bill is wrong.","startMs"', 'the page has it already')
+    await calling.emitCallEvent(id, ENDED)
+    await seen('event: end\ndata: {"reason":"over"}')
+    await reading
+
+    const again = await fetch(`${address}/events`, { headers: { 'last-event-id': '0' } })
+    const all = await again.text()
+    t.ok(all.indexOf('My bill is wrong.') < all.indexOf('this is the desk'), 'everything, in order')
+    t.equal((await fetch(`${address.slice(0, -2)}xx/events`)).status, 404)
+    t.notMatch(await (await fetch(address)).text(), '<script', 'a call that is over has nothing to follow')
   })
 
   await t.test(

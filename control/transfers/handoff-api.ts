@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { pageOperation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 import { withHeaders } from '../api/reply.js'
-import { openEnum, Timestamp, timestamp } from '../base/schemas.js'
+import { Timestamp, timestamp } from '../base/schemas.js'
 import { listSegments } from '../calls/store.js'
+import { HandoffLine, SHOWN_ROLES } from './handoff-events.js'
 import { HANDOFF_POLICY, handoffHtml } from './handoff-html.js'
 
 const Handoff = z.object({
@@ -12,13 +13,10 @@ const Handoff = z.object({
   agentName: z.string().nullable(),
   callerMasked: z.string(),
   brief: z.string().nullable(),
-  transcript: z.array(
-    z.object({
-      role: openEnum('agent', 'caller', 'human_agent', 'tool', 'system'),
-      text: z.string(),
-      startMs: z.int(),
-    }),
-  ),
+  transcript: z.array(HandoffLine),
+  position: z
+    .int()
+    .meta({ description: 'Position of the transcript in the events of the call: their parameter `after`.' }),
   live: z.boolean(),
   expiresAt: Timestamp,
 })
@@ -32,7 +30,7 @@ export const readHandoff = pageOperation({
   tag: 'Transfers',
   summary: 'Get the page for the person of a transfer',
   description:
-    'What was said on the call so far, for 24 hours from the request. The address is in the events of the transfer. A browser gets a page that renews itself while the call lasts; programs get JSON.',
+    'What was said on the call so far, for 24 hours from the request. The address is in the events of the transfer. A browser gets a page that follows the call while it lasts; programs get JSON.',
   audience: 'address',
   address: 'handoff',
   params: z.object({ token: z.string().max(512) }),
@@ -62,8 +60,9 @@ export const readHandoff = pageOperation({
         callerMasked: masked(found.direction === 'inbound' ? found.fromNumber : found.toNumber),
         brief: found.brief,
         transcript: segments
-          .filter(({ role }) => role !== 'tool' && role !== 'system')
+          .filter(({ role }) => (SHOWN_ROLES as readonly string[]).includes(role))
           .map(({ role, text, startMs }) => ({ role, text, startMs: Math.round(startMs) })),
+        position: Math.max(0, ...segments.map(({ seq }) => Number(seq))),
         live: found.endedAt === null,
         expiresAt: timestamp(actor.expiresAt),
       },

@@ -9,6 +9,7 @@ export interface HandoffPage {
   readonly callerMasked: string
   readonly brief: string | null
   readonly transcript: readonly { readonly role: string; readonly text: string }[]
+  readonly position: number
   readonly live: boolean
 }
 
@@ -20,7 +21,7 @@ const TEXTS = {
     brief: 'In short',
     said: 'What was said',
     nothing: 'Nothing was said so far.',
-    live: 'The call is in progress. This page renews itself.',
+    live: 'The call is in progress. This page follows it.',
     over: 'The call is over.',
     roles: { agent: 'Agent', caller: 'Caller', human_agent: 'You' },
   },
@@ -31,7 +32,7 @@ const TEXTS = {
     brief: 'संक्षेप में',
     said: 'अब तक की बातचीत',
     nothing: 'अब तक कुछ नहीं कहा गया।',
-    live: 'कॉल चल रही है। यह पेज अपने आप नया होता है।',
+    live: 'कॉल चल रही है। यह पेज उसके साथ चलता है।',
     over: 'कॉल समाप्त हो गई।',
     roles: { agent: 'एजेंट', caller: 'कॉलर', human_agent: 'आप' },
   },
@@ -55,15 +56,47 @@ footer { margin-top: 1.5rem; font-size: .9rem }
 }
 `
 
-/** Seconds after which the page of a live call is loaded again. */
+/** Seconds after which a browser without scripts loads the page of a live call again. */
 const RENEW_SECONDS = 5
 
-/** The page has one style and no script, so that it needs no other request. */
-export const HANDOFF_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256')
-  .update(STYLE)
-  .digest('base64')}'; frame-ancestors 'none'`
+/** Adds what is said to the page. The texts of the page are its attributes; nothing of the call is read as HTML. */
+const SCRIPT = `'use strict'
+const list = document.querySelector('ol')
+const status = document.querySelector('[role=status]')
+const texts = list.dataset
+const source = new EventSource(location.pathname + '/events?after=' + texts.after)
+source.addEventListener('line', (event) => {
+  const { role, text } = JSON.parse(event.data)
+  const item = document.createElement('li')
+  const name = document.createElement('b')
+  item.className = role
+  name.textContent = texts[role] ?? ''
+  item.append(name, text)
+  const low = window.innerHeight + window.scrollY >= document.body.scrollHeight - 80
+  document.getElementById('nothing').hidden = true
+  list.append(item)
+  if (low) item.scrollIntoView()
+})
+source.addEventListener('brief', (event) => {
+  document.getElementById('brief').hidden = false
+  document.querySelector('.brief').textContent = JSON.parse(event.data).brief
+})
+source.addEventListener('end', (event) => {
+  const { reason } = JSON.parse(event.data)
+  if (reason !== 'over' && reason !== 'credential') return
+  source.close()
+  status.textContent = texts.over
+})
+`
 
-/** Returns the page for the person who takes a call: it works on a small screen and without scripts. */
+/** The page has one style and one script, which follows the call at the address of the page. */
+export const HANDOFF_POLICY = `default-src 'none'; style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}; connect-src 'self'; frame-ancestors 'none'`
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+}
+
+/** Returns the page for the person who takes a call. Everything that was said so far is there without a script. */
 export function handoffHtml(page: HandoffPage): string {
   const language = page.language.startsWith('hi') ? 'hi' : 'en'
   const texts = TEXTS[language]
@@ -74,9 +107,16 @@ export function handoffHtml(page: HandoffPage): string {
       return `<li class="${escapeHtml(role)}"><b>${escapeHtml(name)}</b>${escapeHtml(text)}</li>`
     })
   const agent = page.agentName === null ? '' : `<p>${texts.agent}: ${escapeHtml(page.agentName)}</p>\n`
-  const brief =
-    page.brief === null ? '' : `<h2>${texts.brief}</h2>\n<p class="brief">${escapeHtml(page.brief)}</p>\n`
-  const renew = page.live ? `<meta http-equiv="refresh" content="${RENEW_SECONDS}">\n` : ''
+  const brief = `<section id="brief"${page.brief === null ? ' hidden' : ''}>
+<h2>${texts.brief}</h2>
+<p class="brief">${escapeHtml(page.brief ?? '')}</p>
+</section>
+`
+  const names = Object.entries(texts.roles).map(([role, name]) => ` data-${role}="${escapeHtml(name)}"`)
+  const data = `${names.join('')} data-over="${escapeHtml(texts.over)}" data-after="${page.position}"`
+  const renew = page.live
+    ? `<noscript><meta http-equiv="refresh" content="${RENEW_SECONDS}"></noscript>\n`
+    : ''
   return `<!doctype html>
 <html lang="${language}">
 <meta charset="utf-8">
@@ -88,9 +128,12 @@ ${renew}<title>${texts.title}: ${escapeHtml(page.destination.label)}</title>
 <h1>${escapeHtml(page.destination.label)}</h1>
 <p>${texts.caller}: ${escapeHtml(page.callerMasked)}</p>
 ${agent}${brief}<h2>${texts.said}</h2>
-${spoken.length === 0 ? `<p>${texts.nothing}</p>` : `<ol>\n${spoken.join('\n')}\n</ol>`}
+<p id="nothing"${spoken.length === 0 ? '' : ' hidden'}>${texts.nothing}</p>
+<ol${data}>
+${spoken.join('\n')}
+</ol>
 <footer><p role="status">${page.live ? texts.live : texts.over}</p></footer>
 </main>
-</html>
+${page.live ? `<script>${SCRIPT}</script>\n` : ''}</html>
 `
 }

@@ -22,9 +22,9 @@ import { MAX_ATTEMPTS, type TransferMode } from './transfer-machine.js'
  * late, refusing, hanging up, putting on hold, or dying.
  */
 
-const CALLS = 400
-const STEP_MS = 100
-const CALL_MS = 240_000
+const CALLS = 150
+const STEP_MS = 200
+const CALL_MS = 180_000
 /** Longest time in which nobody hears anybody. */
 const SILENCE_MS = 3_000
 /** Longest time from the end of an attempt to the agent or the next attempt: the bound of a leg that closes, and a margin. */
@@ -101,8 +101,8 @@ class RandomTransfers {
     const diesAt = this.#random() < 0.15 ? this.#random() * CALL_MS : Number.POSITIVE_INFINITY
     while (this.#closing === null && this.clock.now() < CALL_MS) {
       const now = this.clock.now()
-      if (this.#chance(0.02)) this.#ask()
-      if (this.#chance(0.02)) this.#speak()
+      if (this.#chance(0.04)) this.#ask()
+      if (this.#chance(0.04)) this.#speak()
       if (now >= diesAt) {
         this.#dead = true
         this.#end('internal', 'other')

@@ -21,6 +21,7 @@ import {
   type WorkerResult,
 } from '../channel/protocol.js'
 import { chooseWorker } from './placement.js'
+import { withScript } from './sandbox-script.js'
 import { WorkerSlot } from './worker-slot.js'
 
 export interface MediaPoolSettings {
@@ -166,13 +167,7 @@ class ThreadPool implements RunningMediaPool {
         : request.type === 'say'
           ? SAY_MS
           : REQUEST_MS
-    return await this.#entry(request.session).slot.request(this.#withScript(request), limitMs)
-  }
-
-  /** Adds the script of a simulated person to a request to listen. */
-  #withScript<R extends LegRequest>(request: R): R {
-    if (request.type !== 'listen' || request.sipCallId === undefined) return request
-    return { ...request, script: this.#sandboxScript(request.sipCallId) }
+    return await this.#entry(request.session).slot.request(withScript(request, this.#sandboxScript), limitMs)
   }
 
   async start(session: SessionId, sipCallId: string | null = null): Promise<void> {

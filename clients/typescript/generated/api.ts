@@ -210,7 +210,7 @@ import type {
   Voices,
   Wallet,
   WalletUsage,
-  WatchLiveQuery,
+  WatchHandoffQuery,
   Webhook,
   WebhookDelivery,
   WebhookSecret,
@@ -558,18 +558,6 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/hangup', reply: 'data' }, input, options)
   }
 
-  /** Watch changes as they happen. Tells what changed in the environment, so that a page reads it again. Several changes of one thing may become one event. The first event is `hello`: `resumed` is false when earlier changes may be missing, and everything must be read again. A stream can be continued for 15 minutes. Changes of a transcript are sent for the call `callId` only. At most 6 streams are open for a user and 50 for an organization in one process. */
-  watchLive(input: { readonly query?: WatchLiveQuery | undefined } = {}, options: RequestOptions = {}): Promise<EventStream<{ readonly event: "hello"; readonly data: {
-    readonly resumed: boolean
-  } } | { readonly event: "changed"; readonly data: {
-    readonly kind: Open<"call" | "transcript" | "campaign" | "check" | "wallet" | "number" | "knowledge_base">
-    readonly id: string
-  } } | { readonly event: "end"; readonly data: {
-    readonly reason: Open<"slow" | "credential" | "restart" | "over">
-  } }>> {
-    return this.send({ method: 'GET', path: '/v1/live', reply: 'events' }, input, options)
-  }
-
   /** Download a recording. Takes the signed URL that "Get the download URL of a recording" returns. Answers 503 for a moment when the process that carried the call has not stored the recording yet. */
   downloadMedia(input: { readonly token: string }, options: RequestOptions = {}): Promise<Response> {
     return this.send({ method: 'GET', path: '/v1/media/{token}', reply: 'file' }, input, options)
@@ -820,9 +808,22 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/calls/{id}/transfers/{transferId}/return-recording', reply: 'data' }, input, options)
   }
 
-  /** Get the page for the person of a transfer. What was said on the call so far, for 24 hours from the request. The address is in the events of the transfer. A browser gets a page that renews itself while the call lasts; programs get JSON. */
+  /** Get the page for the person of a transfer. What was said on the call so far, for 24 hours from the request. The address is in the events of the transfer. A browser gets a page that follows the call while it lasts; programs get JSON. */
   readHandoff(input: { readonly token: string; readonly query?: ReadHandoffQuery | undefined }, options: RequestOptions = {}): Promise<Handoff> {
     return this.send({ method: 'GET', path: '/v1/handoff/{token}', reply: 'data' }, input, options)
+  }
+
+  /** Get what is said on a transferred call as events. What is said on the call after `after` or `Last-Event-ID`, and the brief once it was spoken, until the call is over. The page of the same address uses it. */
+  watchHandoff(input: { readonly token: string; readonly query?: WatchHandoffQuery | undefined }, options: RequestOptions = {}): Promise<EventStream<{ readonly event: "line"; readonly data: {
+    readonly role: Open<"agent" | "caller" | "human_agent">
+    readonly text: string
+    readonly startMs: number
+  } } | { readonly event: "brief"; readonly data: {
+    readonly brief: string
+  } } | { readonly event: "end"; readonly data: {
+    readonly reason: Open<"slow" | "credential" | "restart" | "over">
+  } }>> {
+    return this.send({ method: 'GET', path: '/v1/handoff/{token}/events', reply: 'events' }, input, options)
   }
 
   /** Create a transfer destination. Both environments share the destination. It receives transfers in an environment after it was verified there. Needs the scope `admin`. */

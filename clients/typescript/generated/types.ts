@@ -808,7 +808,7 @@ export type Call = {
     readonly mode: Open<"blind" | "screened" | "consult">
     readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
     readonly reason: string | null
-    readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+    readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "caller_returned" | "call_ended" | "carrier_error" | "destination_unavailable"> | null
     /** What the person heard before the caller. */
     readonly brief: string | null
     readonly destination: {
@@ -1488,7 +1488,7 @@ export type Event = {
           readonly mode: Open<"blind" | "screened" | "consult">
           readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
           readonly reason: string | null
-          readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+          readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "caller_returned" | "call_ended" | "carrier_error" | "destination_unavailable"> | null
           /** What the person heard before the caller. */
           readonly brief: string | null
           readonly destination: {
@@ -1541,7 +1541,7 @@ export type Event = {
         readonly mode: Open<"blind" | "screened" | "consult">
         readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
         readonly reason: string | null
-        readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+        readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "caller_returned" | "call_ended" | "carrier_error" | "destination_unavailable"> | null
         /** What the person heard before the caller. */
         readonly brief: string | null
         readonly destination: {
@@ -1642,7 +1642,7 @@ export type Event = {
           readonly mode: Open<"blind" | "screened" | "consult">
           readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
           readonly reason: string | null
-          readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+          readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "caller_returned" | "call_ended" | "carrier_error" | "destination_unavailable"> | null
           /** What the person heard before the caller. */
           readonly brief: string | null
           readonly destination: {
@@ -1887,7 +1887,7 @@ export type TransferCallResult = {
     readonly mode: Open<"blind" | "screened" | "consult">
     readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
     readonly reason: string | null
-    readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+    readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "caller_returned" | "call_ended" | "carrier_error" | "destination_unavailable"> | null
     /** What the person heard before the caller. */
     readonly brief: string | null
     readonly destination: {
@@ -1914,10 +1914,12 @@ export type Handoff = {
   readonly callerMasked: string
   readonly brief: string | null
   readonly transcript: readonly ({
-    readonly role: Open<"agent" | "caller" | "human_agent" | "tool" | "system">
+    readonly role: Open<"agent" | "caller" | "human_agent">
     readonly text: string
     readonly startMs: number
   })[]
+  /** Position of the transcript in the events of the call: their parameter `after`. */
+  readonly position: number
   readonly live: boolean
   readonly expiresAt: string
 }
@@ -2561,7 +2563,7 @@ export type CallTransfers = {
   readonly mode: Open<"blind" | "screened" | "consult">
   readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
   readonly reason: string | null
-  readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+  readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "caller_returned" | "call_ended" | "carrier_error" | "destination_unavailable"> | null
   /** What the person heard before the caller. */
   readonly brief: string | null
   readonly destination: {
@@ -3476,6 +3478,11 @@ export type ReadHandoffQuery = {
   readonly lang?: "en" | "hi" | undefined
 }
 
+/** Query of `watchHandoff`. */
+export type WatchHandoffQuery = {
+  readonly after?: string | undefined
+}
+
 /** Body of `createTransferDestination`. */
 export type CreateTransferDestinationBody = {
   readonly e164: string
@@ -3917,7 +3924,7 @@ export type EventData = {
         readonly mode: Open<"blind" | "screened" | "consult">
         readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
         readonly reason: string | null
-        readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+        readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "caller_returned" | "call_ended" | "carrier_error" | "destination_unavailable"> | null
         /** What the person heard before the caller. */
         readonly brief: string | null
         readonly destination: {
@@ -3945,7 +3952,7 @@ export type EventData = {
         readonly mode: Open<"blind" | "screened" | "consult">
         readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
         readonly reason: string | null
-        readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+        readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "caller_returned" | "call_ended" | "carrier_error" | "destination_unavailable"> | null
         /** What the person heard before the caller. */
         readonly brief: string | null
         readonly destination: {
@@ -3973,7 +3980,7 @@ export type EventData = {
         readonly mode: Open<"blind" | "screened" | "consult">
         readonly trigger: Open<"model" | "api" | "byo" | "dtmf">
         readonly reason: string | null
-        readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "carrier_error" | "destination_unavailable"> | null
+        readonly outcome: Open<"connected" | "no_answer" | "busy" | "declined" | "caller_hung_up" | "caller_returned" | "call_ended" | "carrier_error" | "destination_unavailable"> | null
         /** What the person heard before the caller. */
         readonly brief: string | null
         readonly destination: {
