@@ -22,7 +22,7 @@ import { MAX_ATTEMPTS, type TransferMode } from './transfer-machine.js'
  * late, refusing, hanging up, putting on hold, or dying.
  */
 
-const CALLS = 150
+const CALLS = 100
 const STEP_MS = 200
 const CALL_MS = 180_000
 /** Longest time in which nobody hears anybody. */

@@ -111,6 +111,53 @@ t.test('an agent from a file: opening, variables, a tool, the end', async (t) =>
   await t.rejects(talk(['--agent', agent], said, env), { message: 'give --variable for: what' })
 })
 
+t.test('a transfer, with the person played too', async (t) => {
+  const agent = (transfer: object) =>
+    agentFile(t, {
+      name: 'Shop',
+      callSettings: {
+        transfer: {
+          destinations: [{ destinationId: 'owner', fallbackDestinationId: 'desk' }],
+          defaultDestinationId: 'owner',
+          afterMissLine: { text: 'Nobody is there.' },
+          ...transfer,
+        },
+      },
+    })
+  const asks = 'Can I speak to a real person?'
+  const taken = await talk(['--agent', agent({ handoff: 'warm' })], [asks, 'Who is calling?', 'Yes, please.'])
+  t.equal(taken.status, 0)
+  const spoken = (lines: readonly string[]) => lines.filter((line) => !line.startsWith('tool'))
+  t.match(spoken(taken.lines), [
+    `you    ${asks}`,
+    'the telephone of owner rings',
+    /^brief {2}.*real person.*Say yes or press 1/,
+    /nobody answers/,
+    /^brief {2}Say yes or press 1/,
+    'owner has the caller, and the agent left: transfer_completed',
+  ])
+  t.equal(spoken(taken.lines).length, 6)
+
+  const said = [asks, 'yes', '2', '-', 'When are you open?', asks]
+  const missed = await talk(['--agent', agent({})], said)
+  t.match(spoken(missed.lines), [
+    `you    ${asks}`,
+    'the telephone of owner rings',
+    /^brief .*Press 1/,
+    /nobody answers/,
+    'only the keys 1 and 2 count here',
+    'the telephone of desk rings',
+    /^brief .*Press 1/,
+    /nobody answers/,
+    'agent  Nobody is there.',
+  ])
+  t.match(missed.printed, /you {4}When are you open\?\nagent {2}.*open from nine/, 'the agent goes on')
+  t.equal(missed.printed.match(/rings/g)?.length, 2, 'two attempts at most')
+
+  const back = await talk(['--agent', agent({ blindTransfers: true })], [asks, 'caller: Never mind.', '1'])
+  t.match(back.printed, /you {4}Never mind\.\nagent {2}All right, I am back/)
+})
+
 t.test('unusable agents are reported', async (t) => {
   await t.rejects(talk(['--agent', 'agt_none'], []), { message: /no such file, and no such agent/ })
   await t.rejects(talk(['--agent', agentFile(t, { callSettings: { maxCallSeconds: 1 } })], []), {

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { ZodError } from 'zod'
 import type { AgentSpec } from '../../../media/agent/agent-spec.js'
 import { CircuitBreakers } from '../../../media/agent/circuit-breaker.js'
-import { openConversation } from '../../../media/agent/conversation/conversation.js'
+import { type Conversation, openConversation } from '../../../media/agent/conversation/conversation.js'
 import { PhraseCache } from '../../../media/agent/tts/phrase-cache.js'
 import { type Clock, systemClock } from '../../../media/base/clock.js'
 import { EngineError, errorText } from '../../../media/base/errors.js'
@@ -12,15 +12,18 @@ import { silentLog } from '../../../media/base/log.js'
 import { Scope } from '../../../media/base/scope.js'
 import { OPENAI_REALTIME } from '../../../media/vendors/catalogue.js'
 import { openVendors } from '../../../media/vendors/open-vendors.js'
+import { EMBEDDED } from '../../../media/vendors/vendor-ids.js'
 import { AgentConfig, type ConfigPatch, readConfig } from '../../agents/config.js'
 import { mergeConfig } from '../../agents/merge.js'
 import { resolveVariables } from '../../agents/placeholders.js'
 import { buildAgentSpec } from '../../agents/spec.js'
+import type { DestinationName } from '../../agents/transfer-tool.js'
 import type { Settings } from '../../config/settings.js'
 import type { Db } from '../../db/database.js'
 import { openEgress } from '../../net/egress.js'
 import { parseOptions, UsageError } from '../options.js'
 import { type AudioTalkOptions, readInputs, talkInAudio } from './audio-talk.js'
+import { PlayedTransfer } from './played-transfer.js'
 import { Printer } from './printer.js'
 import { openTalkTools } from './tools.js'
 import { printedVoice, TypedCaller } from './typed-talk.js'
@@ -40,6 +43,8 @@ parley talk [--agent FILE_OR_ID] [--variable NAME=VALUE ...] --in FILE.wav ... [
 Talks to an agent without telephony, with its real prompt, model, tools and turn-taking.
 
 Without --in the conversation is in text, without STT and TTS. Lines come from standard input.
+When the agent transfers the call, the next lines are those of the person who is called: 1 takes the
+call, 2 declines it, - does not answer. With handoff warm, words decide too, and questions are answered.
 
 With --in it is in audio: the agent's STT hears the recordings and its TTS answers, in real time, or as
 fast as possible when all vendors of the agent are embedded. Prints transcript, delays and usage.
@@ -86,13 +91,22 @@ export async function talkCommand(
   const audio = audioOptions(values)
   let status = 0
   await withDatabase(async (db, settings) => {
-    const spec = await specOf(db, settings, values.agent, variablesOf(values.variable ?? []))
+    const { spec, destinations } = await specOf(
+      db,
+      settings,
+      values.agent,
+      variablesOf(values.variable ?? []),
+    )
     if (audio === null && spec.languageModel.vendor === OPENAI_REALTIME) {
       throw new UsageError('the model of this agent works on audio only: use --in')
     }
     status =
       audio === null
-        ? await talk(spec, settings, streams, { trace: values.trace === true, clock: systemClock })
+        ? await talk(spec, settings, streams, {
+            trace: values.trace === true,
+            clock: systemClock,
+            destinations,
+          })
         : await talkInAudio(spec, settings, audio, (text) => streams.write(text))
   })
   return status
@@ -102,7 +116,15 @@ async function talk(
   spec: AgentSpec,
   settings: Settings,
   streams: TalkStreams,
-  { trace, clock }: { readonly trace: boolean; readonly clock: Clock },
+  {
+    trace,
+    clock,
+    destinations,
+  }: {
+    readonly trace: boolean
+    readonly clock: Clock
+    readonly destinations: readonly DestinationName[]
+  },
 ): Promise<number> {
   const scope = new Scope()
   const caller = new TypedCaller()
@@ -117,7 +139,14 @@ async function talk(
     clock,
     log: silentLog,
   })
-  const conversation = openConversation({
+  const { vendor } = spec.languageModel
+  const transfer = new PlayedTransfer({
+    ...{ spec, destinations, clock, printer },
+    // The rule-driven model cannot read a conversation.
+    model: vendor === EMBEDDED ? null : vendors.languageModel(vendor),
+    conversation: () => conversation,
+  })
+  const conversation: Conversation = openConversation({
     id: 'agent',
     spec,
     rate: RATE,
@@ -126,9 +155,12 @@ async function talk(
     phrases: new PhraseCache(),
     vad: caller.vad,
     clock,
-    emit: (event) => printer.event(event),
+    emit: (event) => {
+      printer.event(event)
+      transfer.event(event)
+    },
     log: silentLog,
-    tools: openTalkTools(spec, { egress, clock, printer }),
+    tools: openTalkTools(spec, { egress, clock, printer, transfer }),
     onFault: (error) => printer.fault(error),
   })
   await conversation.prepare()
@@ -152,8 +184,12 @@ async function talk(
     for await (const line of { [Symbol.asyncIterator]: () => lines }) {
       if (printer.ended) break
       if (line.trim() === '') continue
+      if (transfer.active) {
+        if (await transfer.line(line.trim())) break
+        continue
+      }
       caller.say(line.trim())
-      await printer.nextAgentTurn()
+      await Promise.race([printer.nextAgentTurn(), transfer.began()])
       // An agent that hangs up does so shortly after its last word.
       await new Promise<void>((resolve) => clock.after(TAIL_MS, resolve))
       if (printer.ended) break
@@ -209,8 +245,9 @@ async function specOf(
   settings: Settings,
   agent: string | undefined,
   variables: Readonly<Record<string, string>>,
-): Promise<AgentSpec> {
+): Promise<{ readonly spec: AgentSpec; readonly destinations: readonly DestinationName[] }> {
   const { name, config } = await agentOf(db, agent)
+  const destinations = await destinationsOf(db, config)
   const { values, missing } = resolveVariables(config, variables)
   if (missing.length > 0) throw new UsageError(`give --variable for: ${missing.join(', ')}`)
   const spec = buildAgentSpec(
@@ -223,12 +260,26 @@ async function specOf(
       from: '+919000000055',
       to: '+919000000000',
       variables: values,
+      destinations,
       now: systemClock.wall(),
     },
     settings.providers,
   )
   if (spec === null) throw new UsageError('a voice or model of this agent is not configured here')
-  return spec
+  return { spec, destinations }
+}
+
+/** Returns the names of the destinations of an agent. Those that are not stored here are named by their id. */
+async function destinationsOf(db: Db, { callSettings }: AgentConfig): Promise<readonly DestinationName[]> {
+  const ids = callSettings.transfer.destinations.flatMap(({ destinationId, fallbackDestinationId }) =>
+    fallbackDestinationId === null ? [destinationId] : [destinationId, fallbackDestinationId],
+  )
+  const stored = await db
+    .selectFrom('transferDestinations')
+    .select(['id', 'key', 'label'])
+    .where('id', 'in', [...ids, ''])
+    .execute()
+  return [...new Set(ids)].map((id) => stored.find((one) => one.id === id) ?? { id, key: id, label: id })
 }
 
 async function agentOf(
