@@ -42,6 +42,7 @@ export function openLegListener(options: LegListenerOptions): Listener {
   return new Listener({
     rate,
     languages: [first, ...others],
+    vocabulary: spec.vocabulary ?? [],
     recognisers: [
       { recogniser: vendors.speechToText(vendor), model, mode, languages },
       ...fallbackRecognisers(spec, vendors),

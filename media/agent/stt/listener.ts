@@ -21,6 +21,8 @@ export interface ListenerOptions {
   readonly rate: SessionRate
   /** The languages that may be spoken, first the one that is expected. */
   readonly languages: readonly [string, ...string[]]
+  /** Names and words that recognisers should expect. */
+  readonly vocabulary: readonly string[]
   /** In the order of use. */
   readonly recognisers: readonly RecogniserChoice[]
   readonly breakers: CircuitBreakers
@@ -46,12 +48,13 @@ export class Listener {
   /** Begins to listen. A recogniser that cannot be opened is reported. */
   constructor(options: ListenerOptions) {
     this.#options = options
-    const { rate, languages, recognisers, breakers, clock, vad } = options
+    const { rate, languages, vocabulary, recognisers, breakers, clock, vad } = options
     this.#vad = vad.open({ rate, startMs: VAD_START_MS, stopMs: VAD_STOP_MS })
     this.#stt = new SttFailover({
       languages,
       language: languages[0],
       rate,
+      vocabulary,
       recognisers,
       breakers,
       clock,
