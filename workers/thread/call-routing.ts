@@ -98,13 +98,17 @@ export class CallRouting {
   }
 
   /**
-   * Sets the mode and the persons. Rejects with EngineError `config_invalid` when hold music is needed and not
+   * Sets the mode and the persons. A bridge cuts what is being said to anybody. Rejects with EngineError `config_invalid` when hold music is needed and not
    * playable; the routes stay as they were then.
    */
   async route(mode: RoutingMode, persons: readonly EndpointId[]): Promise<void> {
     await this.#openSounds(this.#fillers(mode))
     this.#mode = mode
-    this.#apply({ persons, fillers: this.#fillers(mode) })
+    const { announcement } = this.#parties
+    // Who is connected hears the other party, and not the end of a brief or of a line.
+    const cut = mode === 'bridge' && announcement !== null
+    if (cut) this.#session.route(announcement.from, [])
+    this.#apply({ persons, fillers: this.#fillers(mode), ...(cut ? { announcement: null } : {}) })
   }
 
   /** Chooses what a leg hears while nobody speaks to it. Rejects like `route`. */
