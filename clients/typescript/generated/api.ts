@@ -211,6 +211,7 @@ import type {
   Wallet,
   WalletUsage,
   WatchHandoffQuery,
+  WatchLiveQuery,
   Webhook,
   WebhookDelivery,
   WebhookSecret,
@@ -556,6 +557,18 @@ export class Api extends HttpClient {
   /** Hang up a call. Does nothing if the call has ended. Needs the scope `write`. */
   hangUpCall(input: { readonly id: string; readonly body?: HangUpCallBody | undefined }, options: RequestOptions = {}): Promise<Call> {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/hangup', reply: 'data' }, input, options)
+  }
+
+  /** Watch changes as they happen. Tells what changed in the environment, so that a page reads it again. Several changes of one thing may become one event. The first event is `hello`: `resumed` is false when earlier changes may be missing, and everything must be read again. A stream can be continued for 15 minutes. Changes of a transcript are sent for the call `callId` only. At most 6 streams are open for a user and 50 for an organization in one process. */
+  watchLive(input: { readonly query?: WatchLiveQuery | undefined } = {}, options: RequestOptions = {}): Promise<EventStream<{ readonly event: "hello"; readonly data: {
+    readonly resumed: boolean
+  } } | { readonly event: "changed"; readonly data: {
+    readonly kind: Open<"call" | "transcript" | "campaign" | "check" | "wallet" | "number" | "knowledge_base">
+    readonly id: string
+  } } | { readonly event: "end"; readonly data: {
+    readonly reason: Open<"slow" | "credential" | "restart" | "over">
+  } }>> {
+    return this.send({ method: 'GET', path: '/v1/live', reply: 'events' }, input, options)
   }
 
   /** Download a recording. Takes the signed URL that "Get the download URL of a recording" returns. Answers 503 for a moment when the process that carried the call has not stored the recording yet. */
