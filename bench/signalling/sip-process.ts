@@ -1,3 +1,4 @@
+import { OPEN_GATE } from '../../fixtures/sip/open-gate.js'
 import { systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { openEmbeddedServer } from '../../signalling/embedded/server.js'
@@ -25,6 +26,7 @@ const server = await openEmbeddedServer({
   timers: { T1, T2: 8 * T1, T4: 10 * T1 },
 })
 const sip = await openSipServer({
+  gate: OPEN_GATE,
   host: '127.0.0.1',
   port: server.controlPort,
   secret,

@@ -2,13 +2,8 @@ import type { ServiceRefusal } from '../../media/agent/tools/service-tools.js'
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import type { FoundPassage, Question } from '../../media/knowledge/passage-index.js'
-import type {
-  AwaitedAdmission,
-  CallControl,
-  Gateway,
-  Permit,
-  SandboxCaller,
-} from '../../signalling/call/ports.js'
+import type { AwaitedAdmission, CallControl, Gateway, SandboxCaller } from '../../signalling/call/ports.js'
+import type { Permit } from '../../signalling/sip/dial-gate.js'
 import type { SipServer } from '../../signalling/sip/sip-port.js'
 import type { PdfDocument } from '../../workers/jobs/pdf/document.js'
 import type { PasswordHasher } from '../base/passwords.js'
@@ -31,7 +26,7 @@ export interface PermitIssuer {
    * Makes a permit for one dial. Call it only after the sealed gate record of that call is committed;
    * `compliance/clearance.ts` is the only caller.
    */
-  issue(call: { readonly callId: string; readonly to: string; readonly from: string }): Permit
+  issue(call: Pick<Permit, 'recordId' | 'callId' | 'to' | 'from'>): Permit
 }
 
 /** A request to hand a call to a person. */

@@ -188,10 +188,16 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
             log,
           }),
         )
-  const { sip, endpoints, embedded } = await connectSip(settings, options, scope, (message) => {
-    telemetry.sip(message)
-    traces?.add(message)
-  })
+  const permits = openPermitBook(clock)
+  const { sip, endpoints, embedded } = await connectSip(
+    settings,
+    { clock, log, gate: permits },
+    scope,
+    (message) => {
+      telemetry.sip(message)
+      traces?.add(message)
+    },
+  )
   if (embedded !== null) {
     scope.add(
       openTrustedNetworks({
@@ -224,7 +230,6 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   if (abandoned > 0) log.warn({ calls: abandoned }, 'calls.abandoned_settled')
   const egress = openEgress({ allowPrivate: settings.allowPrivateUrls })
   scope.add(egress)
-  const permits = openPermitBook(clock)
   const admission = openAwaitedAdmission(
     openAdmission({
       ...{ db, clock, log, nodeId, folder, rootKey, permits, egress },

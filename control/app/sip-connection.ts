@@ -6,6 +6,7 @@ import type { Log } from '../../media/base/log.js'
 import type { Scope } from '../../media/base/scope.js'
 import { type EmbeddedServer, openEmbeddedServer } from '../../signalling/embedded/server.js'
 import { isLoopback } from '../../signalling/embedded/transport/local-address.js'
+import type { DialGate } from '../../signalling/sip/dial-gate.js'
 import type { SipServer } from '../../signalling/sip/sip-port.js'
 import { openSipServer } from '../../signalling/sip/sip-server.js'
 import type { WireMessage } from '../../signalling/trace/wire-tap.js'
@@ -32,12 +33,12 @@ const LOOPBACK = '127.0.0.1'
 /** Connects the SIP application to the embedded SIP server, or to an operator's drachtio-server. */
 export async function connectSip(
   settings: Settings,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, log, gate }: { readonly clock: Clock; readonly log: Log; readonly gate: DialGate },
   scope: Scope,
   onWire: (message: WireMessage) => void,
 ): Promise<SipConnection> {
   if (settings.drachtio !== null) {
-    const opening = openSipServer({ ...settings.drachtio, clock, log, onWire })
+    const opening = openSipServer({ ...settings.drachtio, gate, clock, log, onWire })
     const sip = scope.add(await withSettingName('PARLEY_DRACHTIO_URL', opening))
     return { sip, endpoints: sip.endpoints.map(parseEndpoint), embedded: null }
   }
@@ -55,7 +56,7 @@ export async function connectSip(
     ),
   )
   const server = { host: LOOPBACK, port: embedded.controlPort, secret }
-  const sip = scope.add(await openSipServer({ ...server, clock, log, onWire }))
+  const sip = scope.add(await openSipServer({ ...server, gate, clock, log, onWire }))
   // Behind a NAT the SIP application sees the advertised addresses, which cannot be reached from here.
   return { sip, endpoints: embedded.endpoints, embedded }
 }

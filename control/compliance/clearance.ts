@@ -1,5 +1,5 @@
 import { newId } from '../../media/base/ids.js'
-import type { Permit } from '../../signalling/call/ports.js'
+import type { Permit } from '../../signalling/sip/dial-gate.js'
 import type { Deps } from '../api/deps.js'
 import type { Trx } from '../db/database.js'
 import { insertEvent } from '../events/store.js'
@@ -73,7 +73,7 @@ export async function clearDial(
   const { organizationId, callId, gate } = request
   await answerRegister(deps, request, now)
 
-  const verdict = await deps.db.transaction().execute(async (trx) => {
+  const { decided: verdict, record } = await deps.db.transaction().execute(async (trx) => {
     // Locked before anything is decided, so that two calls are not paid from the same balance.
     if (gate.environment === 'live') await lockWallet(trx, organizationId, now)
     const facts = await gateFacts(trx, request, now)
@@ -104,7 +104,7 @@ export async function clearDial(
     const record = { runId, evidenceId: evidence.id }
     if (decided.allow) {
       await whenCleared(trx, record, now)
-      return decided
+      return { decided, record }
     }
     await whenRefused?.(trx, record, decided, now)
     const deciding = checks.find((check) => check.type === decided.deciding.type)
@@ -120,9 +120,10 @@ export async function clearDial(
         now,
       )
     }
-    return decided
+    return { decided, record }
   })
 
   if (!verdict.allow) return { cleared: false, runId, verdict }
-  return { cleared: true, permit: deps.permits.issue({ callId, to: gate.to, from: request.from }) }
+  const dial = { recordId: record.evidenceId, callId, to: gate.to, from: request.from }
+  return { cleared: true, permit: deps.permits.issue(dial) }
 }

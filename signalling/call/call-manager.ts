@@ -5,6 +5,7 @@ import type { Log } from '../../media/base/log.js'
 import type { MediaPool } from '../../workers/channel/protocol.js'
 import type { SpeakerScripts } from '../sandbox/speaker-scripts.js'
 import { ALL_CODECS, checkOffer, G711_CODECS, sessionRateOf } from '../sdp/sdp-session.js'
+import type { DialGate, Permit } from '../sip/dial-gate.js'
 import type { IncomingInvite } from '../sip/incoming-invite.js'
 import { warning } from '../sip/sip-dialog.js'
 import type { SipServer } from '../sip/sip-port.js'
@@ -25,13 +26,11 @@ import type {
   AgentTools,
   CallControl,
   CallParty,
-  DialGate,
   EventSink,
   InboundInvite,
   InboundTrunk,
   LegClearance,
   OutboundCallSpec,
-  Permit,
   TransferHandler,
   TransferPlan,
 } from './ports.js'
@@ -41,7 +40,8 @@ export interface CallManagerOptions {
   readonly sip: SipServer
   readonly pool: MediaPool
   readonly admissionControl: AdmissionControl
-  readonly gate: DialGate
+  /** The SIP server spends what is claimed here. */
+  readonly gate: Pick<DialGate, 'claim'>
   readonly events: EventSink
   /** Runs the agents' tools. Without it every tool call fails with a message to the model. */
   readonly tools?: AgentTools
@@ -103,7 +103,7 @@ export class CallManager implements CallControl {
       throw new EngineError('closed', 'new calls are refused: the service is shutting down', {
         retryable: true,
       })
-    if (!gate.spend(permit)) throw new EngineError('permit_invalid', 'dialling requires an unspent permit')
+    if (!gate.claim(permit)) throw new EngineError('permit_invalid', 'dialling requires an unspent permit')
     const { trunk } = plan.gateway
     if (trunk !== undefined) {
       const refusal = this.#limiter.admitOutbound(trunk.trunkId, trunk.limits, permit.callId, permit.to)
@@ -115,7 +115,7 @@ export class CallManager implements CallControl {
     }
     const sipCallId = randomUUID()
     scripts.announce(sipCallId)
-    const target = { gateway: plan.gateway, from: permit.from, to: permit.to, sipCallId }
+    const target = { gateway: plan.gateway, permit, sipCallId }
     const call = new Call(
       this.#callDeps,
       {
@@ -133,7 +133,8 @@ export class CallManager implements CallControl {
       (events) => new OutboundLeg(sip, target, events, log),
     )
     this.#calls.set(permit.callId, call)
-    log.info({ callId: permit.callId, sipCallId, trunkId: trunk?.trunkId ?? null }, 'call.placed')
+    const { callId, recordId } = permit
+    log.info({ callId, recordId, sipCallId, trunkId: trunk?.trunkId ?? null }, 'call.placed')
     this.#options.onCall?.(permit.callId, sipCallId, trunk?.trunkId ?? null)
     call.begin()
   }
@@ -156,7 +157,7 @@ export class CallManager implements CallControl {
   /** Dials a further leg of a call: no permit, no dial. */
   #dialLeg(callId: CallId, { permit, gateway }: LegClearance, events: LegEvents): DialledLeg {
     const { gate, sip, log, scripts } = this.#options
-    if (permit.callId !== callId || !gate.spend(permit))
+    if (permit.callId !== callId || !gate.claim(permit))
       throw new EngineError('permit_invalid', 'dialling requires an unspent permit of this call')
     const { trunk } = gateway
     const sipCallId = randomUUID()
@@ -165,8 +166,9 @@ export class CallManager implements CallControl {
       if (refusal !== null) throw new EngineError('overloaded', `the trunk refuses the leg: ${refusal}`)
     }
     scripts.announce(sipCallId)
-    log.info({ callId, sipCallId, trunkId: trunk?.trunkId ?? null }, 'call.leg_placed')
-    const target = { gateway, from: permit.from, to: permit.to, sipCallId }
+    const { recordId } = permit
+    log.info({ callId, recordId, sipCallId, trunkId: trunk?.trunkId ?? null }, 'call.leg_placed')
+    const target = { gateway, permit, sipCallId }
     return {
       leg: new OutboundLeg(sip, target, events, log),
       release: () => {

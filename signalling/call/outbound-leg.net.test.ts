@@ -5,7 +5,8 @@ import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { until } from '../../fixtures/host/until.js'
 import { openSignallingRig, type RigOptions, testAgent } from '../../fixtures/rigs/signalling-rig.js'
 import { type SippOptions, startSipp } from '../../fixtures/sip/sipp.js'
-import type { OutboundCallSpec, Permit } from './ports.js'
+import type { Permit } from '../sip/dial-gate.js'
+import type { OutboundCallSpec } from './ports.js'
 
 assertNothingLeft(t)
 
@@ -174,7 +175,13 @@ t.test('CANCEL crosses the 200: acknowledged, then a BYE', async (t) => {
 
 t.test('no permit, no dial', async (t) => {
   const rig = await rigFor(t)
-  const forged = { callId: 'call_x', to: '+919800000001', from: '+91', expiresAt: Infinity } as Permit
+  const forged = {
+    recordId: 'evd_1',
+    callId: 'call_x',
+    to: '+919800000001',
+    from: '+91',
+    expiresAt: Infinity,
+  } as Permit
   t.throws(() => rig.callManager.dial(forged, rig.plan(9)), { code: 'permit_invalid' })
   const permit = rig.permit('call_out', '+919800000001')
   rig.callManager.dial(permit, rig.plan(1, 'tcp'))

@@ -3,6 +3,7 @@ import type { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { SrtpPolicy } from '../sdp/sdp-crypto.js'
 import { type LocalMedia, SdpSession } from '../sdp/sdp-session.js'
+import type { Permit } from '../sip/dial-gate.js'
 import type { OfferReply, SipDialog } from '../sip/dialog-port.js'
 import type { InfoDigit } from '../sip/info-dtmf.js'
 import type { InviteRequest, SipServer } from '../sip/sip-port.js'
@@ -15,8 +16,8 @@ import type { Gateway, OutboundTrunk } from './ports.js'
 
 export interface DialTarget {
   readonly gateway: Gateway
-  readonly from: string
-  readonly to: string
+  /** Names the number that is dialled and the caller ID. The INVITE spends it. */
+  readonly permit: Permit
   /** Chosen by the call manager, so that it is known before the INVITE is sent. */
   readonly sipCallId: string
 }
@@ -54,7 +55,8 @@ export class OutboundLeg implements Leg {
 
   connect(local: LocalMedia): void {
     if (this.#over) return
-    const { gateway, from, to, sipCallId } = this.#target
+    const { gateway, permit, sipCallId } = this.#target
+    const { from, to } = permit
     const sdp = new SdpSession(local, gateway.codecs, String(randomInt(1, 2 ** 47)), offeredSrtp(gateway))
     const media = new LegMedia(sdp, this.#events, this.#log)
     this.#media = media
@@ -65,6 +67,7 @@ export class OutboundLeg implements Leg {
     const user = trunk === undefined ? to : formatNumber(to, trunk.numberFormat)
     this.#invite = this.#sip.invite(
       {
+        permit,
         uri: sipUri({ user, host, port, transport }),
         callId: sipCallId,
         transport,

@@ -3,6 +3,7 @@ import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/w
 import type { CodecName } from '../../media/codec/codec.js'
 import type { Party } from '../../workers/channel/protocol.js'
 import type { SrtpPolicy } from '../sdp/sdp-crypto.js'
+import type { Permit } from '../sip/dial-gate.js'
 import type { Cidr } from '../trunk/cidr.js'
 import type { DigestAlgorithm } from '../trunk/digest.js'
 import type { Credentials } from '../trunk/digest-client.js'
@@ -16,26 +17,6 @@ import type { TransferMode, TransferRefusal } from './transfer-machine.js'
 /*
  * What signalling needs from the control plane. Signalling knows calls and legs, not customers.
  */
-
-declare const permitBrand: unique symbol
-
-/**
- * The right to dial one number once. Only `control/compliance/permit.ts` creates permits, after the gate's
- * sealed record is stored. The dial function verifies the permit again, so that a type cast cannot dial.
- */
-export interface Permit {
-  readonly [permitBrand]: true
-  readonly callId: CallId
-  readonly to: string
-  readonly from: string
-  /** Unix time (ms) after which the permit is void. */
-  readonly expiresAt: number
-}
-
-export interface DialGate {
-  /** Spends a permit. Returns true once for each genuine, unexpired permit. */
-  spend(permit: Permit): boolean
-}
 
 /** The destination of an outbound INVITE. */
 export interface Gateway {

@@ -15,6 +15,7 @@ import type { Gateway, SandboxCaller, SandboxInboundCall } from '../call/ports.j
 import { openEmbeddedServer } from '../embedded/server.js'
 import { isThisMachine } from '../embedded/transport/local-address.js'
 import { G711_CODECS } from '../sdp/sdp-session.js'
+import type { Permit } from '../sip/dial-gate.js'
 import type { IncomingInvite } from '../sip/incoming-invite.js'
 import type { SipServer } from '../sip/sip-port.js'
 import { openSipServer } from '../sip/sip-server.js'
@@ -70,6 +71,7 @@ export async function openSandboxCarrier(options: SandboxCarrierOptions): Promis
       host: LOOPBACK,
       port: server.controlPort,
       secret,
+      gate: CALLS_TO_THE_SERVICE,
       clock: options.clock,
       log: options.log,
     })
@@ -82,6 +84,16 @@ export async function openSandboxCarrier(options: SandboxCarrierOptions): Promis
     await scope.close()
     throw error
   }
+}
+
+/**
+ * The carrier plays people who call the service. Its INVITEs go to the address of the service only, and no person is
+ * dialled, so that no gate has decided.
+ */
+const CALLS_TO_THE_SERVICE = { spend: () => true }
+
+function playedCall({ from, to, sipCallId }: SandboxInboundCall): Permit {
+  return { recordId: '', callId: sipCallId, from, to, expiresAt: 0 } as Permit
 }
 
 class Carrier implements SandboxCarrier {
@@ -123,8 +135,7 @@ class Carrier implements SandboxCarrier {
     const { serviceAddress } = this.#options
     const target = {
       gateway: { ...serviceAddress, codecs: G711_CODECS },
-      from: call.from,
-      to: call.to,
+      permit: playedCall(call),
       sipCallId,
     }
     await new Promise<void>((resolve, reject) => {

@@ -12,6 +12,7 @@ import {
   SDP_A,
   SDP_B,
 } from '../../fixtures/rigs/embedded-rig.js'
+import { OPEN_GATE, PERMIT } from '../../fixtures/sip/open-gate.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { openEmbeddedServer } from '../embedded/server.js'
@@ -31,6 +32,7 @@ async function open(t: { teardown(run: () => Promise<void>): unknown }, clock: C
     ...tools,
   })
   const sip = await openSipServer({
+    gate: OPEN_GATE,
     host: '127.0.0.1',
     port: server.controlPort,
     secret: 'x',
@@ -88,6 +90,7 @@ async function calling(
   const answered = new Promise<SipDialog>((resolve, reject) => {
     sip.invite(
       {
+        permit: PERMIT,
         uri: `sip:far@127.0.0.1:${peer.port}`,
         callId: `inside-${algorithm}`,
         from: '+911171366900',

@@ -1,5 +1,6 @@
 import type { EngineError } from '../../media/base/errors.js'
 import type { Credentials, DigestClient } from '../trunk/digest-client.js'
+import type { Permit } from './dial-gate.js'
 import type { DialogHandlers, SipDialog } from './dialog-port.js'
 import type { IncomingInvite } from './incoming-invite.js'
 
@@ -9,6 +10,8 @@ import type { IncomingInvite } from './incoming-invite.js'
  */
 
 export interface InviteRequest {
+  /** Claimed by the leg. The SIP server spends it: without a permit there is no INVITE. */
+  readonly permit: Permit
   /** Request-URI; also the destination of the INVITE. */
   readonly uri: string
   readonly callId: string
@@ -63,7 +66,7 @@ export interface SipServer {
   /** Sets the handler of well-formed INVITEs outside of dialogs; without one they get 503. */
   onInvite(handler: ((invite: IncomingInvite) => void) | null): void
   /**
-   * Sends an INVITE. `cancel` is idempotent and `failed` follows it; a 200 that crosses the CANCEL is
+   * Sends an INVITE, if its permit can be spent; else it fails as `permit_invalid`. `cancel` is idempotent and `failed` follows it; a 200 that crosses the CANCEL is
    * acknowledged and its dialog ended.
    */
   invite(request: InviteRequest, handlers: InviteHandlers): { cancel(): void }

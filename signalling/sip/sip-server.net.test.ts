@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { until } from '../../fixtures/host/until.js'
+import { OPEN_GATE, PERMIT } from '../../fixtures/sip/open-gate.js'
 import { systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
 import { openEmbeddedServer } from '../embedded/server.js'
@@ -23,6 +24,7 @@ const embedded = (port: number, secret = 'right') =>
 t.test('connects, reports the addresses, and leaves nothing open', async (t) => {
   const server = await embedded(0)
   const sip = await openSipServer({
+    gate: OPEN_GATE,
     host: '127.0.0.1',
     port: server.controlPort,
     secret: 'right',
@@ -40,7 +42,14 @@ t.test('connects, reports the addresses, and leaves nothing open', async (t) => 
 t.test('a wrong secret is reported at once', async (t) => {
   const server = await embedded(0)
   await t.rejects(
-    openSipServer({ host: '127.0.0.1', port: server.controlPort, secret: 'wrong', clock, log }),
+    openSipServer({
+      gate: OPEN_GATE,
+      host: '127.0.0.1',
+      port: server.controlPort,
+      secret: 'wrong',
+      clock,
+      log,
+    }),
     { code: 'config_invalid' },
   )
   await server.close()
@@ -53,7 +62,15 @@ t.test('without a server, connecting fails at the deadline', async (t) => {
   const port = typeof address === 'object' && address ? address.port : 0
   server.close()
   await t.rejects(
-    openSipServer({ host: '127.0.0.1', port, secret: 'x', clock, log, connectDeadlineMs: 400 }),
+    openSipServer({
+      gate: OPEN_GATE,
+      host: '127.0.0.1',
+      port,
+      secret: 'x',
+      clock,
+      log,
+      connectDeadlineMs: 400,
+    }),
     { code: 'sip_failed', retryable: true },
   )
 })
@@ -64,7 +81,15 @@ t.test('a server that accepts the connection and never answers', async (t) => {
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
   await t.rejects(
-    openSipServer({ host: '127.0.0.1', port, secret: 'x', clock, log, connectDeadlineMs: 200 }),
+    openSipServer({
+      gate: OPEN_GATE,
+      host: '127.0.0.1',
+      port,
+      secret: 'x',
+      clock,
+      log,
+      connectDeadlineMs: 200,
+    }),
     { code: 'sip_failed' },
   )
   server.close()
@@ -73,13 +98,13 @@ t.test('a server that accepts the connection and never answers', async (t) => {
 t.test('after a server restart the connection returns; open INVITEs are lost', async (t) => {
   let server = await embedded(0)
   const port = server.controlPort
-  const sip = await openSipServer({ host: '127.0.0.1', port, secret: 'right', clock, log })
+  const sip = await openSipServer({ gate: OPEN_GATE, host: '127.0.0.1', port, secret: 'right', clock, log })
   await server.close()
   await until(() => !sip.connected)
   t.strictSame(sip.endpoints, [])
   let failed = ''
   sip.invite(
-    { uri: 'sip:a@127.0.0.1:9', callId: 'x', from: '1', transport: 'udp', body: '' },
+    { permit: PERMIT, uri: 'sip:a@127.0.0.1:9', callId: 'x', from: '1', transport: 'udp', body: '' },
     {
       progress() {},
       answered() {},
@@ -103,6 +128,7 @@ t.test('after a server restart the connection returns; open INVITEs are lost', a
 t.test('an unanswered INVITE is reported lost with the connection', async (t) => {
   const server = await embedded(0)
   const sip = await openSipServer({
+    gate: OPEN_GATE,
     host: '127.0.0.1',
     port: server.controlPort,
     secret: 'right',
@@ -111,7 +137,14 @@ t.test('an unanswered INVITE is reported lost with the connection', async (t) =>
   })
   const errors: string[] = []
   const invite = sip.invite(
-    { uri: 'sip:a@127.0.0.1:9', callId: 'lost-1', from: '+91', transport: 'udp', body: 'v=0\r\n' },
+    {
+      permit: PERMIT,
+      uri: 'sip:a@127.0.0.1:9',
+      callId: 'lost-1',
+      from: '+91',
+      transport: 'udp',
+      body: 'v=0\r\n',
+    },
     {
       progress() {},
       answered() {},

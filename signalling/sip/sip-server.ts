@@ -7,6 +7,7 @@ import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
 import { tapWire, type WireMessage } from '../trace/wire-tap.js'
 import type { ConnectionBound } from './connection-bound.js'
+import type { DialGate } from './dial-gate.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import { IncomingInvite, inviteFormError } from './incoming-invite.js'
 import { OutgoingInvite, type ServerConnection, sendOutOfDialogRequest } from './outgoing-request.js'
@@ -27,6 +28,8 @@ export interface SipServerOptions {
   readonly host: string
   readonly port: number
   readonly secret: string
+  /** The door of every INVITE that this application sends outside of dialogs. */
+  readonly gate: Pick<DialGate, 'spend'>
   readonly clock: Clock
   readonly log: Log
   /** Time limit (ms) of the first connection; `openSipServer` rejects after it. */
@@ -116,6 +119,12 @@ class DrachtioServer implements SipServer {
   }
 
   invite(request: InviteRequest, handlers: InviteHandlers): { cancel(): void } {
+    if (!this.#options.gate.spend(request.permit)) {
+      queueMicrotask(() =>
+        handlers.failed(new EngineError('permit_invalid', 'an INVITE requires a claimed permit')),
+      )
+      return { cancel() {} }
+    }
     const connection = this.#connection()
     if (connection === null) {
       queueMicrotask(() =>
