@@ -233,8 +233,35 @@ const PATHS: Readonly<Record<Exclude<GateTrigger, 'preflight' | 'manual'>, Path>
         ...{ trigger: 'api', destination: null, handoff: null, note: null, reason: null },
       })
   },
+  async forward(rig) {
+    const { calling, deps } = rig
+    const { db, rootKey } = deps
+    const carrier = {
+      name: 'carrier',
+      gateway: { host: 'sip.carrier.example' },
+      inbound: { auth: 'ip_acl', addresses: ['203.0.113.0/24'] },
+      numbers: [{ e164: NUMBER }],
+    }
+    const file = parseTrunkFile(JSON.stringify({ trunks: [carrier] }), 'trunks.json', {})
+    await loadTrunks({ db, rootKey, clock: calling.clock, log: silentLog, filePath: 'trunks.json' }, file)
+    const number = await db
+      .selectFrom('numbers')
+      .selectAll()
+      .where('e164', '=', NUMBER)
+      .executeTakeFirstOrThrow()
+    await readyForLive(db, number.organizationId, [NUMBER], calling.clock.wall())
+    await addFunds(db, number.organizationId, 50_000, calling.clock.wall())
+    const json = { sipUri: 'sip:9.9.9.7:5062', transport: 'udp' }
+    const bound = await calling.send('POST', `/v1/numbers/${number.id}/sip`, {
+      key: calling.api.liveKey,
+      json,
+    })
+    if (bound.status !== 200) throw new Error(JSON.stringify(bound.body))
+    rig.callers.trunk = number.sipTrunkId ?? ''
+    return () => callIn(rig, { to: NUMBER, from: PERSON })
+  },
   async origination(rig) {
-    const { calling, deps, sip } = rig
+    const { calling, deps } = rig
     const trunks = [
       {
         name: 'pbx',
@@ -263,10 +290,7 @@ const PATHS: Readonly<Record<Exclude<GateTrigger, 'preflight' | 'manual'>, Path>
     await readyForLive(db, pbx.organizationId, [NUMBER], calling.clock.wall())
     await addFunds(db, pbx.organizationId, 50_000, calling.clock.wall())
     rig.callers.trunk = pbx.id
-    return async () => {
-      const caller = sip.call({ to: PERSON, from: NUMBER, sdp: OFFER })
-      await pass(calling, () => caller.statuses.length > 0 || sip.sent.length > 0)
-    }
+    return () => callIn(rig, { to: PERSON, from: NUMBER })
   },
 }
 
@@ -278,6 +302,12 @@ async function close({ calling, manager }: Rig): Promise<void> {
   await pass(calling, () => closed)
   await closing
   await calling.close()
+}
+
+/** Sends an INVITE to the service, and waits until the service refuses it or sends one on. */
+async function callIn({ calling, sip }: Rig, numbers: { to: string; from: string }): Promise<void> {
+  const caller = sip.call({ ...numbers, sdp: OFFER })
+  await pass(calling, () => caller.statuses.some((status) => status >= 300) || sip.sent.length > 0)
 }
 
 /** Lets virtual time pass, and queries end, until the condition holds. */
@@ -305,14 +335,16 @@ await onEachDialect(t, async (t, open, dialect) => {
       await dial()
       await pass(calling, () => rig.sip.sent.length > 0)
       t.equal(rig.sip.sent.length, 1)
+      // A forwarded call reaches the telephone system of the number.
+      const called = trigger === 'forward' ? NUMBER : PERSON
       for (const { permit, uri, record } of rig.sip.sent) {
         const row = await record
-        t.match(row, { kind: 'gate', e164: PERSON, callId: permit.callId })
-        t.equal(permit.to, PERSON)
-        t.match(uri, /9876543210@/)
+        t.match(row, { kind: 'gate', e164: called, callId: permit.callId })
+        t.equal(permit.to, called)
+        t.match(uri, `${called.slice(3)}@`)
         const sealed = JSON.parse(row?.record ?? '{}') as Record<string, unknown>
         t.match(sealed, { allowed: true, number: permit.from, request: { trigger } })
-        t.equal(sealed.subject, commitmentOf(row?.salt ?? '', PERSON))
+        t.equal(sealed.subject, commitmentOf(row?.salt ?? '', called))
         t.throws(() => rig.manager.dial(permit, NO_PLAN), { code: 'permit_invalid' }, 'it dials once')
         t.throws(() => rig.manager.dial({ ...permit }, NO_PLAN), { code: 'permit_invalid' })
       }
