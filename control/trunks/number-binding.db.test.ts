@@ -194,7 +194,7 @@ await onEachDialect(t, async (t, open) => {
         permit: { callId, to: NUMBER, from: CALLER },
         gateway: { host: '9.9.9.7', port: 5062, transport: 'udp', srtp: 'optional' },
       })
-      t.equal(leg && calling.permits.spend(leg.permit), true)
+      t.equal(leg && calling.permits.claim(leg.permit), true)
       const checks = await db.selectFrom('checks').select(['type', 'outcome', 'trigger']).execute()
       t.ok(checks.every(({ trigger }) => trigger === 'forward'))
       t.same(

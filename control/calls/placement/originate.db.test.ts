@@ -129,8 +129,8 @@ await onEachDialect(t, async (t, open) => {
       permit: { callId, from: NUMBER, to: PERSON },
       gateway: { host: 'sip.carrier.example', trunk: { trunkId: (await pbx.trunk('carrier')).id } },
     })
-    t.equal(leg && calling.permits.spend(leg.permit), true)
-    t.equal(leg && calling.permits.spend(leg.permit), false, 'one dial')
+    t.equal(leg && calling.permits.claim(leg.permit), true)
+    t.equal(leg && calling.permits.claim(leg.permit), false, 'one dial')
 
     await calling.emitCallEvent(callId, { type: 'ringing', sip: 180 }, { type: 'answered' })
     t.match(await pbx.calls(), [{ status: 'in_progress', answeredBy: null }])

@@ -39,7 +39,7 @@ await onEachDialect(t, async (t, open, engine) => {
     t.match(await verify(), { valid: true, seq: 20 })
     const permits = clearances.flatMap((clearance) => (clearance.cleared ? [clearance.permit] : []))
     t.equal(permits.length, 20)
-    t.ok(permits.every((permit) => calling.permits.spend(permit)))
+    t.ok(permits.every((permit) => calling.permits.claim(permit)))
     // Each environment and each organization has its own chain.
     await clearDial(deps, request(owner.organizationId, 'live'), async () => {})
     t.match(await verifyStoredChain(deps.db, { ...owner, environment: 'live' }, keys), {
