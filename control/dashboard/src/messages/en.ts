@@ -39,6 +39,7 @@ export const en = {
   problem: {
     title: 'This did not work',
     offline: 'The service cannot be reached. Check your connection.',
+    live: 'The live updates are interrupted. The page reconnects by itself.',
     crash: 'This part of the page failed. The rest still works.',
     missing: 'This page does not exist.',
     home: 'Go to the overview',

@@ -10,7 +10,6 @@ import { Problem } from './Problem.js'
 
 type Segment = Result<'readTranscript'>['segments'][number]
 
-const LIVE_MS = 2_000
 const ROLES = ['agent', 'caller', 'human_agent', 'tool', 'system'] as const
 type Role = (typeof ROLES)[number]
 
@@ -38,7 +37,6 @@ function useTranscript(call: Pick<Result<'readCall'>, 'id' | 'status' | 'hasTran
     queryKey: key('transcript', call.id, call.status === 'ended'),
     queryFn: () => api.readTranscript({ id: call.id }),
     enabled: call.hasTranscript,
-    refetchInterval: call.status === 'ended' ? false : LIVE_MS,
     placeholderData: keepPreviousData,
   })
 }

@@ -6,6 +6,7 @@ import { Boundary, Missing, Problem } from './Problem.js'
 
 /** The page does not wait for their code. */
 const Account = lazy(() => import('./Account.js').then((module) => ({ default: module.Account })))
+const Live = lazy(() => import('./Live.js').then((module) => ({ default: module.Live })))
 const Palette = lazy(() => import('./Palette.js').then((module) => ({ default: module.Palette })))
 
 /** Entries by task. A path is below the environment. */
@@ -38,6 +39,9 @@ export function Shell() {
         menu={<Menu />}
         head={<Environments />}
       >
+        <Suspense>
+          <Live />
+        </Suspense>
         <Outlet />
       </Frame>
     </SessionProvider>

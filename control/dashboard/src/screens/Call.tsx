@@ -16,8 +16,6 @@ import { useKey, useSession } from '../session.js'
 
 type CallView = Result<'readCall'>
 
-const LIVE_MS = 2_000
-
 /** One call: what was said and when, what it cost, why it ended, what the agent found out. */
 export function Call() {
   const t = useTranslations('call')
@@ -27,8 +25,6 @@ export function Call() {
   const call = useQuery({
     queryKey: key('call', id),
     queryFn: () => api.readCall({ id }),
-    refetchInterval: ({ state: { data } }) =>
-      data?.status === 'ended' && data.resultGap !== 'pending' ? false : LIVE_MS,
   })
   const hangUp = useMutation({ mutationFn: () => api.hangUpCall({ id }) })
   const running = call.data !== undefined && call.data.status !== 'ended'

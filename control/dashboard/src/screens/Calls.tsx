@@ -15,7 +15,6 @@ import { Problem } from '../parts/Problem.js'
 import type { CallSearch } from '../router.js'
 import { useSession } from '../session.js'
 
-const LIVE_MS = 5_000
 /** Numbers of the sandbox with a fixed outcome. */
 const ANSWERS = '+919000000001'
 const BUSY = '+919000000002'
@@ -32,9 +31,7 @@ export function Calls() {
     const next = Object.entries({ ...filter, place, ...change }).filter(([, value]) => value !== undefined)
     void navigate({ search: Object.fromEntries(next) as CallSearch, replace: true })
   }
-  const calls = useList(['calls', filter], (cursor) => api.listCalls({ query: { ...filter, cursor } }), {
-    refetchMs: LIVE_MS,
-  })
+  const calls = useList(['calls', filter], (cursor) => api.listCalls({ query: { ...filter, cursor } }))
   const csv = useMutation({
     mutationFn: async () => saveFile(await api.exportCalls({ query: filter }), 'calls.csv'),
   })

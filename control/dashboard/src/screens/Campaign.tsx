@@ -23,8 +23,6 @@ import { useKey, useSession } from '../session.js'
 
 type CampaignView = Result<'readCampaign'>
 
-const LIVE_MS = 2_000
-
 /** One campaign: its list, what its check says, and its progress while it runs. */
 export function Campaign() {
   const t = useTranslations('campaigns')
@@ -34,7 +32,6 @@ export function Campaign() {
   const campaign = useQuery({
     queryKey: key('campaign', id),
     queryFn: () => api.readCampaign({ id }),
-    refetchInterval: LIVE_MS,
   })
   return (
     <Page

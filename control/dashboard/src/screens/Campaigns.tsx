@@ -12,17 +12,13 @@ import { Rows } from '../parts/Rows.js'
 import { State } from '../parts/Word.js'
 import { useSession } from '../session.js'
 
-const LIVE_MS = 5_000
-
 /** Lists campaigns with their progress. */
 export function Campaigns() {
   const t = useTranslations('campaigns')
   const { api, canWrite, environment } = useSession()
   const { count } = useFormat()
   const [creating, setCreating] = useState(false)
-  const campaigns = useList(['campaigns'], (cursor) => api.listCampaigns({ query: { cursor } }), {
-    refetchMs: LIVE_MS,
-  })
+  const campaigns = useList(['campaigns'], (cursor) => api.listCampaigns({ query: { cursor } }))
   return (
     <Page
       title={t('title')}

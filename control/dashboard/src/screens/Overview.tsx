@@ -8,8 +8,6 @@ import { CallRows } from '../parts/CallRows.js'
 import { Empty, Loaded, Page } from '../parts/Page.js'
 import { useKey, useSession } from '../session.js'
 
-const LIVE_MS = 5_000
-
 /** Answers in one look: is anything wrong, what runs now, what it costs. New customers get their first steps. */
 export function Overview() {
   const t = useTranslations('overview')
@@ -19,14 +17,12 @@ export function Overview() {
   const limits = useQuery({
     queryKey: key('limits'),
     queryFn: () => api.readLimits(),
-    refetchInterval: LIVE_MS,
   })
   const wallet = useQuery({ queryKey: key('wallet'), queryFn: () => api.readWallet() })
   const usage = useQuery({ queryKey: key('usage'), queryFn: () => api.readWalletUsage() })
   const calls = useQuery({
     queryKey: key('calls', 'latest'),
     queryFn: () => api.listCalls({ query: { limit: 5 } }),
-    refetchInterval: LIVE_MS,
   })
   return (
     <Page title={t('title')}>
