@@ -27,7 +27,7 @@ type StartRefusal = Refusal<'billing_details_required' | 'provider_unavailable' 
  * one that is invoiced. Without an order nothing can be paid: such a top-up has failed.
  */
 export async function startTopup(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'clock' | 'payments' | 'settings' | 'log' | 'rootKey'>,
   actor: { readonly organizationId: string; readonly userId: string },
   amountPaise: number,
 ): Promise<TopupRow | StartRefusal> {
