@@ -19,13 +19,13 @@ export async function importNumber(
   const number = {
     ...{ organizationId, environment, e164, label, sipTrunkId, provider: IMPORTED, region: 'IN' },
     numberType: lineTypeOf(e164),
-    series: seriesOf(e164),
+    series: apiSeriesOf(e164),
   }
   return insertNumber(trx, number, now)
 }
 
 /** Series of a number as the API names it. */
-export function seriesOf(e164: string): 'regular' | 'promotional_140' | 'service_160' {
+export function apiSeriesOf(e164: string): 'regular' | 'promotional_140' | 'service_160' {
   switch (classifyNumber(e164).kind) {
     case 'promotional_series':
       return 'promotional_140'

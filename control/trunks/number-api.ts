@@ -6,7 +6,7 @@ import { E164, idParam, oneLine } from '../base/schemas.js'
 import { noNumber, numberView, PhoneNumber } from '../numbers/api.js'
 import { findNumber, releaseNumber } from '../numbers/store.js'
 import { approvedSenders } from '../organization/registration-store.js'
-import { importNumber, seriesOf } from './import-number.js'
+import { apiSeriesOf, importNumber } from './import-number.js'
 import { lockOwnTrunk, noTrunk } from './manage-trunk.js'
 import { findTrunk, listTrunkNumbers } from './store.js'
 
@@ -64,7 +64,7 @@ const importSipTrunkNumbers = operation({
       const rejected: { index: number; e164: string; code: string; message: string }[] = []
       for (const [index, e164] of body.e164s.entries()) {
         const reject = (code: string, message: string) => rejected.push({ index, e164, code, message })
-        if (seriesOf(e164) !== 'regular' && !senders.has(e164)) {
+        if (apiSeriesOf(e164) !== 'regular' && !senders.has(e164)) {
           reject('blocked_dlt_invalid', 'A number of the 140 or 160 series needs an approved sender id.')
           continue
         }

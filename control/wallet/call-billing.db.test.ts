@@ -7,6 +7,7 @@ import { readyForLive } from '../../fixtures/database/ready-for-live.js'
 import { silentLog } from '../../media/base/log.js'
 import { WALLET_EXHAUSTED } from '../../signalling/call/ending.js'
 import { isRefusal } from '../api/problem.js'
+import { RATES } from '../billing/rating.js'
 import { settleAbandonedCalls } from '../calls/lifecycle/abandoned.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
 import { openAdmission } from '../calls/placement/admission.js'
@@ -121,6 +122,37 @@ await onEachDialect(t, async (t, open) => {
       await calling.close()
     },
   )
+
+  await t.test('from the bridge on the hold grows at the price of the person', async (t) => {
+    const { calling, clock, live } = await start()
+    await live.fund(5_000)
+    const callId = await live.dial()
+    await calling.emitCallEvent(callId, { type: 'answered' })
+    const step = { type: 'transfer', attempt: 1, mode: 'screened', destination: 'xfr_1', outcome: null } as const
+    const details = { id: 'xfr_1', destinationId: 'tdst_1', label: 'Front desk', trigger: 'api', reason: null }
+    clock.advance(90_000)
+    await calling.emitCallEvent(
+      callId,
+      { ...step, status: 'accepted', details: { ...details, ratePaisePerMinute: RATES.person } },
+      { ...step, status: 'answered' },
+      { ...step, status: 'bridged' },
+    )
+    const held: unknown[] = []
+    for (let minute = 0; minute < 4; minute++) {
+      t.same(await live.extend(), [])
+      held.push((await live.wallet())[1])
+      clock.advance(60_000)
+    }
+    // 90 seconds with the agent, then the person until the end of the minute that begins.
+    const agent = 1.5 * RATE
+    t.same(
+      held,
+      [30, 90, 150, 210].map((seconds) => Math.max(1_200, agent + (seconds / 60) * RATES.person)),
+    )
+    await calling.emitCallEvent(callId, HUNG_UP)
+    t.same(await live.wallet(), [5_000 - agent - 4 * RATES.person, 0])
+    await calling.close()
+  })
 
   await t.test('an unanswered call costs nothing', async (t) => {
     const { calling, live } = await start()

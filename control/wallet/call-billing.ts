@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { Charge } from '../billing/rating.js'
+import { type Charge, RATES, rateCall } from '../billing/rating.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'
 import { extendHold, findEntry, hold, post, type Reference, releaseHold, reverse } from './ledger.js'
@@ -82,8 +82,9 @@ export async function reverseBridge(
 const PARTS: Readonly<Record<Charge['kind'], string>> = { agent: 'agent', human: 'person' }
 
 /**
- * Extends the holds of this node's answered calls that are due. Returns the calls that the wallet does not cover any
- * longer; they have to end before the minute that is paid for is over.
+ * Extends the holds of this node's answered calls that are due, to the price of the call at the end of the minute that
+ * begins. A person costs the rate of the person. Returns the calls that the wallet does not cover any longer; they have
+ * to end before the minute that is paid for is over.
  */
 export async function extendCallHolds(db: Db, nodeId: string, now: number): Promise<readonly string[]> {
   const due = await db
@@ -100,12 +101,37 @@ export async function extendCallHolds(db: Db, nodeId: string, now: number): Prom
   const exhausted: string[] = []
   for (const { id, organizationId, ratePaisePerMinute, answeredAt } of due) {
     const minutes = Math.floor((now - answeredAt + LEAD_MS) / MINUTE_MS) + 1
-    const amount = Math.max(MIN_CALL_PAISE, minutes * ratePaisePerMinute)
-    const next = answeredAt + minutes * MINUTE_MS - LEAD_MS
-    const covered = await db
-      .transaction()
-      .execute((trx) => extendHold(trx, organizationId, referenceTo(id), amount, next, now))
+    const endedAt = answeredAt + minutes * MINUTE_MS
+    const covered = await db.transaction().execute(async (trx) => {
+      const person = await findPersonPart(trx, id)
+      const { billedPaise } = rateCall({
+        ...{ answeredAt, endedAt, ratePaisePerMinute },
+        bridgedAt: person?.bridgedAt ?? null,
+        personRatePaisePerMinute: person?.ratePaisePerMinute ?? RATES.person,
+      })
+      const amount = Math.max(MIN_CALL_PAISE, billedPaise)
+      return extendHold(trx, organizationId, referenceTo(id), amount, endedAt - LEAD_MS, now)
+    })
     if (!covered) exhausted.push(id)
   }
   return exhausted
+}
+
+/** The part of a call that a person took over. */
+export interface PersonPart {
+  readonly bridgedAt: number
+  readonly ratePaisePerMinute: number
+}
+
+/** Returns the part of the first person who took a call over, or null. From then on the person's rate is charged. */
+export async function findPersonPart(trx: Trx, callId: string): Promise<PersonPart | null> {
+  const bridged = await trx
+    .selectFrom('transferAttempts')
+    .select(['bridgedAt', 'ratePaisePerMinute'])
+    .where('callId', '=', callId)
+    .where('bridgedAt', 'is not', null)
+    .orderBy('bridgedAt')
+    .executeTakeFirst()
+  if (bridged === undefined || bridged.bridgedAt === null) return null
+  return { bridgedAt: Number(bridged.bridgedAt), ratePaisePerMinute: Number(bridged.ratePaisePerMinute) }
 }

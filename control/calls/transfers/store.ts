@@ -5,6 +5,7 @@ import type { CallRow } from '../../db/tables/calling.js'
 import type { TransferAttemptRow, TransferRecordingRow } from '../../db/tables/transfers.js'
 import { insertEvent } from '../../events/store.js'
 import type { Owner } from '../../numbers/store.js'
+import { findPersonPart, type PersonPart } from '../../wallet/call-billing.js'
 import type { TransferAttempt } from './attempt-view.js'
 
 /** What the desk knows of an attempt when it begins: the details of its first event. */
@@ -85,21 +86,11 @@ async function advance(trx: Trx, event: StoredStep): Promise<TransferAttemptRow 
   return row ?? null
 }
 
-/** What the end of a call means for its transfers. */
-export interface TransferredPart {
-  readonly bridgedAt: number
-  readonly ratePaisePerMinute: number
-}
-
 /**
  * Ends the attempts that a call left open because its process stopped. Returns the part of the person, or null when no
  * person took the call.
  */
-export async function endTransfers(
-  trx: Trx,
-  callId: string,
-  endedAt: number,
-): Promise<TransferredPart | null> {
+export async function endTransfers(trx: Trx, callId: string, endedAt: number): Promise<PersonPart | null> {
   const open = await trx
     .selectFrom('transferAttempts')
     .selectAll()
@@ -120,14 +111,7 @@ export async function endTransfers(
     await rememberLatest(trx, row)
     if (bridgedAt === null) await publish(trx, row, 'call.transfer_failed', endedAt)
   }
-  const bridged = await trx
-    .selectFrom('transferAttempts')
-    .select(['bridgedAt', 'ratePaisePerMinute'])
-    .where('callId', '=', callId)
-    .where('bridgedAt', 'is not', null)
-    .executeTakeFirst()
-  if (bridged === undefined || bridged.bridgedAt === null) return null
-  return { bridgedAt: Number(bridged.bridgedAt), ratePaisePerMinute: Number(bridged.ratePaisePerMinute) }
+  return findPersonPart(trx, callId)
 }
 
 /** `call_X-xfr_Y-human`: name of the file of a part without its ending. */

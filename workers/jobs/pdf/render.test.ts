@@ -63,6 +63,22 @@ t.test('nothing is drawn outside the page', async (t) => {
   }
 })
 
+t.test('a long footer has up to three lines below the text', async (t) => {
+  const footerLines = async (footer: string) => {
+    const [page = ''] = drawings(await renderPdf({ ...documentOf([]), footer }))
+    const below = [...page.matchAll(/1 0 0 1 ([\d.-]+) ([\d.-]+) Tm/g)].filter(([, x]) => Number(x) < 51)
+    const heights = below.map(([, , y]) => Number(y)).filter((y) => y < 50)
+    t.ok(
+      heights.every((y) => y > 10),
+      `${heights}`,
+    )
+    return new Set(heights).size
+  }
+  t.equal(await footerLines('Parley Services, PI/26-27/000001'), 1)
+  t.equal(await footerLines(`${'Long Name '.repeat(12)}, PI/26-27/000001`), 2)
+  t.equal(await footerLines('Long Name '.repeat(100)), 3)
+})
+
 t.test('the same document gives the same bytes', async (t) => {
   const document = documentOf([TABLE, { kind: 'paragraph', text: 'नमस्ते తెలుగు' }])
   t.ok((await renderPdf(document)).equals(await renderPdf(document)))

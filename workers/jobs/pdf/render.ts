@@ -11,6 +11,8 @@ const BOTTOM = PAGE.height - PAGE.margin - 20
 const TITLE = { size: 18, weight: 700 } as const
 const TEXT_SIZE = 10
 const FOOTER = { size: 8, weight: 400 } as const
+/** They fit into the margin. */
+const FOOTER_LINES = 3
 /** Marks of the Indic scripts above and below need more than the usual 1.2. */
 const LINE_HEIGHT = 1.55
 const BASELINE = 1.1
@@ -98,7 +100,13 @@ class Painter {
       this.#pdf.switchToPage(page)
       const y = PAGE.height - PAGE.margin
       const cell = { x: PAGE.margin, width: WIDTH - 60, style: FOOTER }
-      for (const line of this.#lines(footer, cell).slice(0, 1)) this.#line(line, cell, y)
+      const lines = this.#lines(footer, cell)
+      // A reader of a footer that does not fit sees that something is missing.
+      const fits = lines.length <= FOOTER_LINES
+      const shown = fits ? lines : [...lines.slice(0, FOOTER_LINES - 1), ...this.#lines('…', cell)]
+      for (const [index, line] of shown.entries()) {
+        this.#line(line, cell, y + index * FOOTER.size * LINE_HEIGHT)
+      }
       const number = { x: PAGE.margin, width: WIDTH, style: FOOTER, align: 'right' } as const
       for (const line of this.#lines(`${page + 1} / ${this.#pages}`, number)) this.#line(line, number, y)
     }
