@@ -22,6 +22,7 @@ import { measureGet, measureSearch, measureStart } from './control/api.js'
 import { measureCsv } from './control/csv.js'
 import { measurePdf } from './control/pdf.js'
 import { measureRequestBudget } from './control/request-budget.js'
+import { measureLedgerPage, measureWallet } from './control/wallet.js'
 import { measureWebhooks } from './control/webhooks.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './lib/figures.js'
 import { NULL_LIMIT_MS, openProbe, type Probe } from './lib/host-probe.js'
@@ -113,6 +114,8 @@ const RUNS: readonly Run[] = [
   { ids: ['A_budget', 'A_budget@postgres'], measure: quietly(measureRequestBudget) },
   { ids: ['A_csv', 'A_csv@postgres'], measure: atOnce(measureCsv) },
   { ids: ['A_pdf'], measure: quietly(measurePdf) },
+  { ids: ['A_wallet', 'A_wallet@postgres'], measure: quietly(measureWallet) },
+  { ids: ['A_ledger', 'A_ledger@postgres'], measure: quietly(measureLedgerPage) },
   { ids: ['A_search'], measure: quietly(measureSearch) },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },

@@ -97,6 +97,10 @@ export const TARGETS = {
   A_budget: { unit: 'us', gate: { value: 200 }, goal: { value: 50 }, better: 'lower' },
   /** An invoice of one page in the PDF thread. */
   A_pdf: { unit: 'ms', gate: { p50: 200 }, goal: { p50: 100 }, better: 'lower' },
+  /** Calls of one wallet per second: a hold and a settlement each, 200 calls at once. */
+  A_wallet: { unit: 'per s', gate: { value: 50 }, goal: { value: 200 }, better: 'higher' },
+  /** A page of 100 entries of a ledger of 1,000,000 entries. */
+  A_ledger: { unit: 'ms', gate: { p99: 20 }, goal: { p99: 10 }, better: 'lower' },
   /** Growth of the service's memory while it sends 100,000 calls as CSV. */
   A_csv: { unit: 'MB', gate: { value: 32 }, goal: { value: 10 }, better: 'lower' },
   A_start: { unit: 's', gate: { value: 2 }, goal: { value: 1 }, better: 'lower' },
