@@ -128,8 +128,20 @@ await onEachDialect(t, async (t, open) => {
     await live.fund(5_000)
     const callId = await live.dial()
     await calling.emitCallEvent(callId, { type: 'answered' })
-    const step = { type: 'transfer', attempt: 1, mode: 'screened', destination: 'xfr_1', outcome: null } as const
-    const details = { id: 'xfr_1', destinationId: 'tdst_1', label: 'Front desk', trigger: 'api', reason: null }
+    const step = {
+      type: 'transfer',
+      attempt: 1,
+      mode: 'screened',
+      destination: 'xfr_1',
+      outcome: null,
+    } as const
+    const details = {
+      id: 'xfr_1',
+      destinationId: 'tdst_1',
+      label: 'Front desk',
+      trigger: 'api',
+      reason: null,
+    }
     clock.advance(90_000)
     await calling.emitCallEvent(
       callId,
