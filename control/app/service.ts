@@ -28,6 +28,8 @@ import { openAdmission } from '../calls/placement/admission.js'
 import { openAwaitedAdmission } from '../calls/placement/awaited-admission.js'
 import { scheduleCallbackTool } from '../campaigns/callbacks/schedule-tool.js'
 import { openCarriers } from '../carriers/directory.js'
+import { exotelCarrier } from '../carriers/exotel.js'
+import { plivoCarrier } from '../carriers/plivo.js'
 import { sandboxCarrier } from '../carriers/sandbox.js'
 import { vobizCarrier } from '../carriers/vobiz.js'
 import { openPermitBook } from '../compliance/permit.js'
@@ -318,6 +320,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     [
       sandboxCarrier(db, clock),
       ...(settings.carriers.vobiz === null ? [] : [vobizCarrier(settings.carriers.vobiz)]),
+      ...(settings.carriers.plivo === null ? [] : [plivoCarrier(settings.carriers.plivo)]),
+      ...(settings.carriers.exotel === null ? [] : [exotelCarrier(settings.carriers.exotel)]),
     ],
     clock,
     log,

@@ -10,6 +10,8 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly json?: unknown
+  /** Sent as a form, instead of `json`. */
+  readonly form?: Readonly<Record<string, string>>
   readonly signal: AbortSignal
 }
 
@@ -25,12 +27,13 @@ export interface HttpAnswer {
  * complete answer: the request may have taken effect.
  */
 export async function sendToCarrier(request: HttpRequest): Promise<HttpAnswer | null> {
-  const { method, url, headers, json, signal } = request
+  const { method, url, headers, json, form, signal } = request
   try {
     const response = await fetch(url, {
       method,
       headers: { accept: 'application/json', ...headers, ...(json === undefined ? {} : JSON_TYPE) },
       ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+      ...(form === undefined ? {} : { body: new URLSearchParams(form) }),
       redirect: 'manual',
       signal,
     })
@@ -67,6 +70,16 @@ function parsed(text: string): unknown {
   }
 }
 
+/** Returns the value of the header `Authorization` for Basic authentication (RFC 7617). */
+export function basic(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+}
+
+/** Returns true for an answer with a status of success. */
+export function succeeded(answer: HttpAnswer | null): boolean {
+  return answer !== null && answer.status >= 200 && answer.status < 300
+}
+
 /** Returns a member of a JSON object; undefined when the value is none or has no such member. */
 export function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, name)
@@ -101,7 +114,8 @@ export function failureOf(
 
 function reasonOf(body: unknown): string | null {
   const error = memberOf(body, 'error')
-  for (const text of [memberOf(body, 'message'), memberOf(error, 'message'), error]) {
+  const rest = memberOf(memberOf(body, 'RestException'), 'Message')
+  for (const text of [memberOf(body, 'message'), memberOf(error, 'message'), error, rest]) {
     if (typeof text === 'string' && text !== '') return text.replace(/\p{C}/gu, ' ').slice(0, REASON_MAX)
   }
   return null

@@ -66,6 +66,38 @@ export interface OwnedNumber {
   readonly carrierNumberId: string | null
 }
 
+/** A leg that the service placed over a carrier. */
+export interface CarriedLeg {
+  readonly sipCallId: string
+  /** E.164. */
+  readonly from: string
+  readonly to: string
+  /** Unix ms. */
+  readonly startedAt: number
+}
+
+/** What a carrier recorded of a leg. */
+export interface CallRecord {
+  /** False if the carrier says that nobody answered: no time of answer, or nothing billed. */
+  readonly answered: boolean
+}
+
+/** A request of a carrier to the service. */
+export interface CallbackRequest {
+  readonly url: string
+  readonly header: (name: string) => string | undefined
+  /** The bytes as they arrived. */
+  readonly body: Buffer
+}
+
+/** Requests of a carrier. They are hints only: the service then asks the carrier. */
+export interface CarrierCallbacks {
+  /** Returns text that only a repetition of this request has again, or null if the carrier did not send it. */
+  verify(request: CallbackRequest): { readonly key: string } | null
+  /** Returns the Call-ID of the leg that the request is about, or null. */
+  sipCallIdOf(body: Buffer): string | null
+}
+
 export interface Carrier {
   /** Identifier in the API, for example `vobiz`. */
   readonly provider: string
@@ -84,6 +116,12 @@ export interface Carrier {
   route(number: OwnedNumber, signal: AbortSignal): Promise<CarrierResult<null>>
   /** Gives a number back. A number that is gone already counts as released. */
   release(number: OwnedNumber, signal: AbortSignal): Promise<CarrierResult<null>>
+  /** Reads the record of a leg. Its value is null if there is none (yet). Null for a carrier without records of legs. */
+  readonly callRecord:
+    | ((leg: CarriedLeg, signal: AbortSignal) => Promise<CarrierResult<CallRecord | null>>)
+    | null
+  /** Null for a carrier that sends nothing. */
+  readonly callbacks: CarrierCallbacks | null
 }
 
 export function ok<T>(value: T): CarrierResult<T> {

@@ -84,6 +84,9 @@ export function sandboxCarrier(db: Db, clock: Pick<Clock, 'wall'>): Carrier {
       await db.deleteFrom('sandboxPurchases').where('e164', '=', e164).execute()
       return ok(null)
     },
+
+    callRecord: null,
+    callbacks: null,
   }
 }
 

@@ -1,8 +1,6 @@
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { type FakeVobiz, type Mishap, openFakeVobiz } from '../../fixtures/carriers/fake-vobiz.js'
-import { until } from '../../fixtures/host/until.js'
-import type { CarrierResult } from './carrier.js'
+import type { Mishap } from '../../fixtures/carriers/fake-carrier.js'
+import { type FakeVobiz, openFakeVobiz } from '../../fixtures/carriers/fake-vobiz.js'
 import { paiseOf } from './carrier-http.js'
 import { vobizCarrier } from './vobiz.js'
 
@@ -13,19 +11,20 @@ const ALL = { region: null, numberType: null, contains: null }
 
 async function open(t: Test) {
   const fake = await openFakeVobiz(() => NOW)
-  t.teardown(() => fake.close())
+  t.teardown(() => fake.api.close())
   const carrier = vobizCarrier({
     url: fake.url,
     authId: 'MA_FAKE01',
     authToken: 'token',
     inboundTrunk: '9e-trunk',
+    webhookSecret: null,
   })
   return { fake, carrier, signal: new AbortController().signal }
 }
 
 /** Gives the purchase request, and only it, a mishap. */
 function atPurchase(fake: FakeVobiz, mishap: Mishap): void {
-  fake.mishap = ({ method, path }) =>
+  fake.api.mishap = ({ method, path }) =>
     method === 'POST' && path.endsWith('purchase-from-inventory') ? mishap : null
 }
 
@@ -132,85 +131,3 @@ t.test('documented errors of a purchase', async (t) => {
     t.match(await carrier.buy(ORDER, signal), { ok: false, ...expected }, `${status} ${body}`)
   }
 })
-
-t.test('a lost answer leaves the outcome open, and the list tells it', async (t) => {
-  for (const effect of [true, false]) {
-    const { fake, carrier, signal } = await open(t)
-    fake.stock.set(E164, { e164: E164, monthly_fee: 500 })
-    atPurchase(fake, { kind: 'cut', effect })
-    t.match(await carrier.buy(ORDER, signal), { ok: false, code: 'provider_unavailable', unknown: true })
-    t.match(await carrier.findOwned(ORDER, NOW, signal), { value: effect ? { e164: E164 } : null })
-  }
-  const { fake, carrier } = await open(t)
-  atPurchase(fake, { kind: 'hang', effect: true })
-  const abort = new AbortController()
-  fake.stock.set(E164, { e164: E164, monthly_fee: 500 })
-  const buying = carrier.buy(ORDER, abort.signal)
-  await until(() => fake.orders.length > 0)
-  abort.abort()
-  t.match(await buying, { ok: false, unknown: true })
-})
-
-t.test('any answer: no crash, and a purchase without proof is never a success', async (t) => {
-  const { fake, carrier, signal } = await open(t)
-  const word = fc.constantFrom(
-    'items',
-    'number',
-    'e164',
-    'message',
-    'error',
-    'status',
-    'active',
-    E164,
-    'purchased_at',
-    'INR',
-  )
-  const { value } = fc.letrec((tie) => ({
-    value: fc.oneof(
-      { maxDepth: 4 },
-      word,
-      fc.integer(),
-      fc.boolean(),
-      fc.constant(null),
-      fc.array(tie('value'), { maxLength: 3 }),
-      tie('object'),
-    ),
-    object: fc.dictionary(word, tie('value'), { maxKeys: 5 }),
-  }))
-  const answer = fc.record({
-    status: fc.constantFrom(200, 201, 202, 204, 301, 400, 404, 409, 422, 429, 500, 502),
-    body: fc.oneof(
-      value.map((json) => JSON.stringify(json)),
-      fc.string(),
-      fc.constant('<html><body>Bad gateway</body></html>'),
-    ),
-  })
-  await fc.assert(
-    fc.asyncProperty(answer, async ({ status, body }) => {
-      const text = status === 204 ? '' : body
-      fake.mishap = () => ({ kind: 'answer', status, body: text })
-      const number = { e164: E164, carrierNumberId: null }
-      const results: readonly CarrierResult<unknown>[] = await Promise.all([
-        carrier.search(ALL, signal),
-        carrier.quote(E164, signal),
-        carrier.findOwned(ORDER, NOW, signal),
-        carrier.route(number, signal),
-        carrier.release(number, signal),
-      ])
-      if (!results.every(({ ok }) => typeof ok === 'boolean')) return false
-      const bought = await carrier.buy(ORDER, signal)
-      const named = (JSON.stringify(safely(text)) ?? '').includes(`"number":{`) && text.includes(E164)
-      // Nothing was bought, so that a refusal may be final only if the carrier said so with a 4xx.
-      return bought.ok ? named : bought.unknown || (status >= 400 && status < 500)
-    }),
-    { numRuns: 150 },
-  )
-})
-
-function safely(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}

@@ -1,15 +1,9 @@
-import parsePhoneNumber from 'libphonenumber-js/max'
-import {
-  type Carrier,
-  type CarrierResult,
-  failed,
-  type Offer,
-  type OfferFilters,
-  type OwnedNumber,
-  ok,
-} from './carrier.js'
+import { readRecord } from './call-record.js'
+import { type Carrier, type CarrierResult, failed, type Offer, type OwnedNumber, ok } from './carrier.js'
 import { failureOf, type HttpAnswer, memberOf, paiseOf, sendToCarrier } from './carrier-http.js'
-import { CIRCLES, type Circle } from './circles.js'
+import { CIRCLES, circleOf } from './circles.js'
+import { fits, IRREGULAR, numberTypeOf, regularNumber } from './offers.js'
+import { vobizCallbacks } from './vobiz-callbacks.js'
 
 /*
  * Vobiz: numbers with prices in rupees, bought in one step. https://vobiz.ai/docs
@@ -22,44 +16,15 @@ export interface VobizSettings {
   readonly authToken: string
   /** Inbound trunk of the account that leads to this service. */
   readonly inboundTrunk: string
+  /** Signs the webhooks of the account's trunks, and is `t` of their address. Null: callbacks are refused. */
+  readonly webhookSecret: string | null
 }
 
 const PROVIDER = 'vobiz'
 const PAGE = 100
 const MAX_PAGES = 5
-/** Series that are not for agents: 140, 1600, 1601 and 92. */
-const EXCLUDED = ['91140', '911600', '911601', '9192']
 /** A purchase counts as ours if the carrier dates it after the request, give or take this difference of clocks (ms). */
 const CLOCK_SLACK_MS = 5 * 60_000
-
-/** Circles by the name of the state, as far as the names differ from those of the circles. */
-const STATES: Readonly<Record<string, Circle>> = {
-  'andhra pradesh': 'AP',
-  telangana: 'AP',
-  assam: 'AS',
-  bihar: 'BR',
-  jharkhand: 'BR',
-  delhi: 'DL',
-  'new delhi': 'DL',
-  gujarat: 'GJ',
-  'himachal pradesh': 'HP',
-  haryana: 'HR',
-  'jammu and kashmir': 'JK',
-  karnataka: 'KA',
-  kerala: 'KL',
-  kolkata: 'KO',
-  maharashtra: 'MH',
-  goa: 'MH',
-  'madhya pradesh': 'MP',
-  chhattisgarh: 'MP',
-  mumbai: 'MU',
-  odisha: 'OR',
-  punjab: 'PB',
-  chandigarh: 'PB',
-  rajasthan: 'RJ',
-  'tamil nadu': 'TN',
-  'west bengal': 'WB',
-}
 
 export function vobizCarrier(settings: VobizSettings): Carrier {
   const account = `${settings.url}/Account/${encodeURIComponent(settings.authId)}`
@@ -78,7 +43,7 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
     for (let page = 1; page <= MAX_PAGES; page++) {
       const query = new URLSearchParams({
         country: 'IN',
-        exclude: EXCLUDED.join(),
+        exclude: IRREGULAR.join(),
         page: String(page),
         per_page: String(PAGE),
       })
@@ -167,6 +132,16 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
         return ok(null)
       return failureOf(answer, { purchase: false })
     },
+
+    async callRecord({ sipCallId }, signal) {
+      const answer = await send('GET', `/cdr?${new URLSearchParams({ sip_call_id: sipCallId })}`, signal)
+      const rows = memberOf(answer?.body, 'data')
+      if (answer?.status !== 200 || !Array.isArray(rows)) return failureOf(answer, { purchase: false })
+      const row: unknown = rows.find((each) => memberOf(each, 'sip_call_id') === sipCallId)
+      return row === undefined ? ok(null) : readRecord(memberOf(row, 'answer_time'), memberOf(row, 'billsec'))
+    },
+
+    callbacks: settings.webhookSecret === null ? null : vobizCallbacks(settings.webhookSecret),
   }
 }
 
@@ -179,9 +154,8 @@ function refusedPurchase(answer: HttpAnswer | null): CarrierResult<OwnedNumber> 
 
 /** Returns the offer of a number in the inventory, or null if it cannot be sold to customers. */
 function offerOf(item: unknown): Offer | null {
-  const e164 = memberOf(item, 'e164')
-  if (typeof e164 !== 'string' || !/^\+91[1-9]\d{9}$/.test(e164)) return null
-  if (EXCLUDED.some((prefix) => e164.startsWith(`+${prefix}`))) return null
+  const e164 = regularNumber(memberOf(item, 'e164'))
+  if (e164 === null) return null
   const unsold = memberOf(item, 'status') !== 'active' || memberOf(item, 'voice_enabled') === false
   const bound = ['is_blocked', 'is_trial_number', 'aadhaar_verification_required'].some(
     (name) => memberOf(item, name) === true,
@@ -193,22 +167,13 @@ function offerOf(item: unknown): Offer | null {
   ]
   if (unsold || bound || commitment !== 0 || memberOf(item, 'currency') !== 'INR') return null
   if (setupPaise === null || rentalPaise === null) return null
-  const type = parsePhoneNumber(e164)?.getType()
   return {
     e164,
     provider: PROVIDER,
-    region: STATES[String(memberOf(item, 'region') ?? '').toLowerCase()] ?? 'IN',
-    numberType: type === 'MOBILE' ? 'mobile' : 'landline',
+    region: circleOf(memberOf(item, 'region')),
+    numberType: numberTypeOf(e164),
     setupPaise,
     rentalPaise,
     renewalCycle: 'anniversary',
   }
-}
-
-function fits(offer: Offer, { region, numberType, contains }: OfferFilters): boolean {
-  return (
-    (region === null || offer.region === region) &&
-    (numberType === null || offer.numberType === numberType) &&
-    (contains === null || offer.e164.includes(contains))
-  )
 }

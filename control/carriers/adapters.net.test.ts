@@ -1,0 +1,174 @@
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { CARRIER_RIGS } from '../../fixtures/carriers/carrier-rigs.js'
+import type { Mishap } from '../../fixtures/carriers/fake-carrier.js'
+import { until } from '../../fixtures/host/until.js'
+import type { CarrierResult } from './carrier.js'
+
+/* What holds for the adapter of every carrier, against a fake with the carrier's own frames. */
+
+const NOW = Date.UTC(2026, 9, 1, 6)
+const E164 = '+918047100001'
+const ORDER = { e164: E164, reference: 'num_1' }
+const ALL = { region: null, numberType: null, contains: null }
+const LEG = { sipCallId: 'leg-1', from: E164, to: '+919812345678', startedAt: NOW }
+
+for (const [provider, openRig] of Object.entries(CARRIER_RIGS)) {
+  const open = async (t: Test) => {
+    const rig = await openRig(() => NOW)
+    t.teardown(() => rig.api.close())
+    const atPurchase = (mishap: Mishap): void => {
+      rig.api.mishap = (request) => (rig.isPurchase(request) ? mishap : null)
+    }
+    return { ...rig, atPurchase, signal: new AbortController().signal }
+  }
+
+  t.test(`${provider}: a number is found, bought, routed and given back`, async (t) => {
+    const { carrier, sell, owned, orders, signal } = await open(t)
+    sell(E164)
+    sell('+918047100002')
+    const found = await carrier.search({ ...ALL, contains: '80471' }, signal)
+    if (!found.ok) throw new Error(found.reason)
+    t.same(found.value.map(({ e164 }) => e164).toSorted(), [E164, '+918047100002'])
+    t.match(found.value[0], { provider, region: 'KA', numberType: 'landline', renewalCycle: 'anniversary' })
+    t.ok(
+      found.value.every(({ rentalPaise }) => rentalPaise >= 45_000 && rentalPaise <= 50_000),
+      'paise',
+    )
+    t.same(await carrier.search({ ...ALL, region: 'TN' }, signal), { ok: true, value: [] })
+    t.same(await carrier.findOwned(ORDER, NOW, signal), { ok: true, value: null })
+    const bought = await carrier.buy(ORDER, signal)
+    if (!bought.ok) throw new Error(bought.reason)
+    t.match(await carrier.findOwned(ORDER, NOW, signal), { value: bought.value })
+    t.match(await carrier.quote(E164, signal), { value: null }, 'sold')
+    t.same(await carrier.route(bought.value, signal), { ok: true, value: null })
+    t.same(await carrier.route(bought.value, signal), { ok: true, value: null }, 'again')
+    t.match(await carrier.buy(ORDER, signal), { ok: false, code: 'number_unavailable', unknown: false })
+    t.same([owned(), orders()], [1, 2])
+    t.same(await carrier.release(bought.value, signal), { ok: true, value: null })
+    t.match(await carrier.findOwned(ORDER, NOW, signal), { value: null })
+    t.same(await carrier.release(bought.value, signal), { ok: true, value: null }, 'gone already')
+  })
+
+  t.test(`${provider}: errors of a purchase`, async (t) => {
+    const { carrier, sell, atPurchase, signal } = await open(t)
+    sell(E164)
+    const rows: readonly [status: number, body: string, expected: object][] = [
+      [500, '{"error":"internal"}', { code: 'provider_unavailable', unknown: true }],
+      [503, '<html>', { code: 'provider_unavailable', unknown: true }],
+      [429, '{"error":"limit"}', { code: 'provider_quota_exhausted', unknown: false, retryAfterSeconds: 2 }],
+      [400, '{"error":"bad number"}', { code: 'provider_rejected', reason: 'bad number', unknown: false }],
+      [422, '{"error":"KYC documents are missing"}', { code: 'compliance_incomplete', unknown: false }],
+      [401, '{}', { code: 'provider_unavailable', unknown: false }],
+      [302, '', { code: 'provider_unavailable', unknown: true }],
+      [200, '<html>welcome</html>', { code: 'provider_unavailable', unknown: true }],
+      [200, '{"error":"sold out"}', { code: 'provider_unavailable', unknown: true }],
+      [200, '', { code: 'provider_unavailable', unknown: true }],
+    ]
+    for (const [status, body, expected] of rows) {
+      atPurchase({ kind: 'answer', status, body, headers: { 'retry-after': '2' } })
+      t.match(await carrier.buy(ORDER, signal), { ok: false, ...expected }, `${status} ${body}`)
+    }
+  })
+
+  t.test(`${provider}: a lost answer leaves the outcome open, and the list tells it`, async (t) => {
+    for (const effect of [true, false]) {
+      const { carrier, sell, atPurchase, signal } = await open(t)
+      sell(E164)
+      atPurchase({ kind: 'cut', effect })
+      t.match(await carrier.buy(ORDER, signal), { ok: false, code: 'provider_unavailable', unknown: true })
+      t.match(await carrier.findOwned(ORDER, NOW, signal), { value: effect ? { e164: E164 } : null })
+    }
+    const { carrier, sell, atPurchase, orders } = await open(t)
+    atPurchase({ kind: 'hang', effect: true })
+    sell(E164)
+    const abort = new AbortController()
+    const buying = carrier.buy(ORDER, abort.signal)
+    await until(() => orders() > 0)
+    abort.abort()
+    t.match(await buying, { ok: false, unknown: true })
+  })
+
+  t.test(`${provider}: any answer: no crash, and no purchase without proof`, async (t) => {
+    const { api, carrier, signal } = await open(t)
+    await fc.assert(
+      fc.asyncProperty(ANSWER, async ({ status, body }) => {
+        const text = status === 204 ? '' : body
+        api.mishap = () => ({ kind: 'answer', status, body: text })
+        const number = { e164: E164, carrierNumberId: 'sid' }
+        const results: readonly CarrierResult<unknown>[] = await Promise.all([
+          carrier.search(ALL, signal),
+          carrier.quote(E164, signal),
+          carrier.findOwned(ORDER, NOW, signal),
+          carrier.route(number, signal),
+          carrier.release(number, signal),
+        ])
+        if (!results.every(({ ok }) => typeof ok === 'boolean')) return false
+        const record = (await carrier.callRecord?.(LEG, signal)) ?? null
+        // A bridge is denied only by a record of this very leg.
+        if (record?.ok && record.value?.answered === false && !/leg-1|919812345678/.test(text)) return false
+        const bought = await carrier.buy(ORDER, signal)
+        // A refusal may be final only if the carrier said so with a 4xx.
+        return bought.ok ? text.includes(E164.slice(1)) : bought.unknown || (status >= 400 && status < 500)
+      }),
+      { numRuns: 60 },
+    )
+  })
+}
+
+const word = fc.constantFrom(
+  ...[
+    'items',
+    'number',
+    'numbers',
+    'objects',
+    'data',
+    'e164',
+    'phone_number',
+    'sid',
+    'friendly_name',
+    'num_1',
+  ],
+  ...[
+    'message',
+    'error',
+    'status',
+    'active',
+    'fulfilled',
+    'pending',
+    'response',
+    'error_data',
+    'code',
+    'success',
+  ],
+  ...[E164, E164.slice(1), 'purchased_at', 'added_on', 'application', 'INR', 'incoming_phone_numbers'],
+  ...[
+    'sip_call_id',
+    'leg-1',
+    'answer_time',
+    'billsec',
+    'bill_duration',
+    'initiation_time',
+    '2026-10-01 06:00:00',
+  ],
+)
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    word,
+    fc.integer(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(tie('value'), { maxLength: 3 }),
+    tie('object'),
+  ),
+  object: fc.dictionary(word, tie('value'), { maxKeys: 5 }),
+}))
+const ANSWER = fc.record({
+  status: fc.constantFrom(200, 201, 202, 204, 301, 400, 404, 409, 422, 429, 500, 502),
+  body: fc.oneof(
+    value.map((json) => JSON.stringify(json)),
+    fc.string(),
+    fc.constant('<html><body>Bad gateway</body></html>'),
+  ),
+})

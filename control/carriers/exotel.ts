@@ -1,0 +1,216 @@
+import {
+  type Carrier,
+  type CarrierFailure,
+  type CarrierResult,
+  failed,
+  type NumberType,
+  type Offer,
+  ok,
+} from './carrier.js'
+import {
+  basic,
+  failureOf,
+  type HttpRequest,
+  memberOf,
+  paiseOf,
+  sendToCarrier,
+  succeeded,
+} from './carrier-http.js'
+import { CIRCLES } from './circles.js'
+import { fits, regularNumber } from './offers.js'
+
+/*
+ * Exotel: ExoPhones and SIP trunks ("vSIP"). https://developer.exotel.com/api-console/exophone. Inbound calls reach a trunk
+ * through a flow of the account, which is made by hand once; outbound calls need the number on the trunk. The trunk API
+ * answers some failures with HTTP 200: its envelope decides.
+ */
+
+export interface ExotelSettings {
+  /** Base address of the region of the account, for example `https://api.in.exotel.com`. */
+  readonly url: string
+  readonly accountSid: string
+  readonly apiKey: string
+  readonly apiToken: string
+  /** Trunk of the account that leads to this service. */
+  readonly trunk: string
+  /** Id of the flow that connects inbound calls to the trunk. */
+  readonly flow: string
+}
+
+const PROVIDER = 'exotel'
+const TYPES: Readonly<Record<NumberType, string>> = {
+  landline: 'Landline',
+  mobile: 'Mobile',
+  tollfree: 'TollFree',
+}
+/** Numbers of the account in one answer. Further pages are not documented. */
+const LISTED = 50
+/** The number is on the trunk already. */
+const DUPLICATE = 1008
+
+export function exotelCarrier(settings: ExotelSettings): Carrier {
+  const { url, accountSid, apiKey, apiToken, trunk, flow } = settings
+  const sid = encodeURIComponent(accountSid)
+  const numbers = `${url}/v2_beta/Accounts/${sid}`
+  const headers = { authorization: basic(apiKey, apiToken) }
+  const flowUrl = `http://my.exotel.com/${sid}/exoml/start_voice/${encodeURIComponent(flow)}`
+  const send = (request: Omit<HttpRequest, 'headers'>) => sendToCarrier({ ...request, headers })
+
+  async function inventory(
+    numberType: NumberType,
+    contains: string | null,
+    region: string | null,
+    signal: AbortSignal,
+  ): Promise<CarrierResult<readonly Offer[]>> {
+    const query = new URLSearchParams({
+      ...(region === null ? {} : { InRegion: region }),
+      ...(contains === null ? {} : { Contains: contains }),
+    })
+    const path = `/AvailablePhoneNumbers/IN/${TYPES[numberType]}`
+    const answer = await send({ method: 'GET', url: `${numbers}${path}?${query}`, signal })
+    if (answer?.status !== 200 || !Array.isArray(answer.body)) return failureOf(answer, { purchase: false })
+    return ok(answer.body.flatMap((item: unknown) => offerOf(item, numberType) ?? []))
+  }
+
+  async function everyType(
+    contains: string | null,
+    region: string | null,
+    signal: AbortSignal,
+    types: readonly NumberType[],
+  ): Promise<CarrierResult<readonly Offer[]>> {
+    const found = await Promise.all(types.map((type) => inventory(type, contains, region, signal)))
+    const failure = found.find((result): result is CarrierFailure => !result.ok)
+    return failure ?? ok(found.flatMap((result) => (result.ok ? result.value : [])))
+  }
+
+  const quote = async (e164: string, signal: AbortSignal): Promise<CarrierResult<Offer | null>> => {
+    const found = await everyType(e164.slice(3), null, signal, ['landline', 'mobile', 'tollfree'])
+    return found.ok ? ok(found.value.find((offer) => offer.e164 === e164) ?? null) : found
+  }
+
+  /** Puts a number on the trunk, so that calls may show it. */
+  async function attach(e164: string, signal: AbortSignal): Promise<CarrierResult<null>> {
+    const path = `/v2/accounts/${sid}/trunks/${encodeURIComponent(trunk)}/phone-numbers`
+    const answer = await send({
+      method: 'POST',
+      url: `${url}${path}`,
+      json: { phone_number: e164, mode: 'pstn' },
+      signal,
+    })
+    const response = memberOf(answer?.body, 'response')
+    const error = memberOf(response, 'error_data')
+    if (memberOf(error, 'code') === DUPLICATE) return ok(null)
+    if (succeeded(answer) && memberOf(response, 'status') === 'success') return ok(null)
+    if (!succeeded(answer)) return failureOf(answer, { purchase: false })
+    const message = memberOf(error, 'message')
+    return failed(
+      'provider_rejected',
+      typeof message === 'string' ? message.slice(0, 200) : 'the trunk refuses',
+    )
+  }
+
+  return {
+    provider: PROVIDER,
+    label: 'Exotel',
+    environment: 'live',
+    regions: Object.entries(CIRCLES).map(([code, name]) => ({
+      code,
+      name,
+      numberTypes: ['landline', 'mobile', 'tollfree'],
+    })),
+
+    async search(filters, signal) {
+      const { contains, region, numberType } = filters
+      const types = numberType === null ? (['landline', 'mobile', 'tollfree'] as const) : [numberType]
+      const found = await everyType(contains, region, signal, types)
+      return found.ok ? ok(found.value.filter((offer) => fits(offer, filters))) : found
+    },
+
+    quote,
+
+    async buy({ e164, reference }, signal) {
+      const form = { PhoneNumber: e164, FriendlyName: reference, VoiceUrl: flowUrl }
+      const answer = await send({ method: 'POST', url: `${numbers}/IncomingPhoneNumbers`, form, signal })
+      if (!succeeded(answer)) {
+        const failure = failureOf(answer, { purchase: true })
+        if (failure.code !== 'provider_rejected') return failure
+        if (/kyc|document|verif/i.test(failure.reason)) return failed('compliance_incomplete', failure.reason)
+        // The error of a taken number is not documented.
+        const left = await quote(e164, signal)
+        return left.ok && left.value === null
+          ? failed('number_unavailable', 'the number is not for sale any more')
+          : failure
+      }
+      const id = memberOf(answer?.body, 'sid')
+      if (typeof id !== 'string' || id === '' || memberOf(answer?.body, 'phone_number') !== e164) {
+        return failed('provider_unavailable', 'an answer that cannot be read', { unknown: true })
+      }
+      return ok({ e164, carrierNumberId: id })
+    },
+
+    async findOwned({ e164, reference }, _askedAt, signal) {
+      const answer = await send({ method: 'GET', url: `${numbers}/IncomingPhoneNumbers`, signal })
+      const rows = memberOf(answer?.body, 'incoming_phone_numbers')
+      if (answer?.status !== 200 || !Array.isArray(rows)) return failureOf(answer, { purchase: false })
+      const row: unknown = rows.find(
+        (each) => memberOf(each, 'phone_number') === e164 && memberOf(each, 'friendly_name') === reference,
+      )
+      const id = memberOf(row, 'sid')
+      if (typeof id === 'string' && id !== '') return ok({ e164, carrierNumberId: id })
+      // A list that may go on does not prove that a number is missing.
+      return row === undefined && rows.length < LISTED
+        ? ok(null)
+        : failed('provider_unavailable', 'the list of numbers is not complete')
+    },
+
+    async route({ e164, carrierNumberId }, signal) {
+      const attached = await attach(e164, signal)
+      if (!attached.ok) return attached
+      const answer = await send({
+        method: 'PUT',
+        url: `${numbers}/IncomingPhoneNumbers/${encodeURIComponent(carrierNumberId ?? '')}`,
+        form: { VoiceUrl: flowUrl },
+        signal,
+      })
+      if (!succeeded(answer)) return failureOf(answer, { purchase: false })
+      return memberOf(answer?.body, 'phone_number') === e164
+        ? ok(null)
+        : failed('provider_unavailable', 'an answer that cannot be read')
+    },
+
+    async release({ carrierNumberId }, signal) {
+      if (carrierNumberId === null)
+        return failed('provider_unavailable', 'the carrier’s id of the number is unknown')
+      const answer = await send({
+        method: 'DELETE',
+        url: `${numbers}/IncomingPhoneNumbers/${encodeURIComponent(carrierNumberId)}`,
+        signal,
+      })
+      return succeeded(answer) || answer?.status === 404 ? ok(null) : failureOf(answer, { purchase: false })
+    },
+
+    // Records are found by Exotel's own id, which no outbound leg of a trunk learns.
+    callRecord: null,
+    // Status callbacks are not signed.
+    callbacks: null,
+  }
+}
+
+/** Returns the offer of an ExoPhone, or null if it cannot be sold to customers. No set-up fee is shown. */
+function offerOf(item: unknown, numberType: NumberType): Offer | null {
+  const e164 = regularNumber(memberOf(item, 'phone_number'))
+  const rentalPaise = paiseOf(memberOf(item, 'rental_price'))
+  const region = memberOf(item, 'region')
+  if (e164 === null || rentalPaise === null || memberOf(memberOf(item, 'capabilities'), 'voice') !== true) {
+    return null
+  }
+  return {
+    e164,
+    provider: PROVIDER,
+    region: typeof region === 'string' && Object.hasOwn(CIRCLES, region) ? region : 'IN',
+    numberType,
+    setupPaise: 0,
+    rentalPaise,
+    renewalCycle: 'anniversary',
+  }
+}
