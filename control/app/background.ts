@@ -7,6 +7,7 @@ import { expiredCallsHandler, scheduleExpiredCalls } from '../calls/lifecycle/ab
 import { sealingHandler } from '../calls/lifecycle/seal-outcome.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
 import { scheduleStoring, storingHandler } from '../calls/lifecycle/store-recording.js'
+import { carrierRecordHandler } from '../calls/transfers/carrier-record.js'
 import { diallerHandler } from '../campaigns/dial-job.js'
 import type { Settings } from '../config/settings.js'
 import { erasureHandler } from '../erasure/erase.js'
@@ -50,6 +51,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       ...retentionHandlers({ db, objects, rootKey, clock, log, nodeId, recordings: folder }),
       ...numberHandlers(deps),
       renewalHandler(deps),
+      carrierRecordHandler(deps),
       walletCheckHandler({ db, reads, clock, log }),
       buildHandler(deps),
       ...(checks === null ? [] : [topupCheckHandler(checks), settlementHandler(checks)]),

@@ -21,6 +21,7 @@ import {
   readRecording,
   readTranscript,
 } from '../calls/api.js'
+import { receiveCarrierCallback } from '../calls/carrier-callback-api.js'
 import { checkCompliance } from '../calls/compliance-check-api.js'
 import { downloadMedia } from '../calls/media-api.js'
 import { campaignOperations } from '../campaigns/api.js'
@@ -100,6 +101,7 @@ export const operations: readonly Operation[] = [
   hangUpCall,
   watchLive,
   downloadMedia,
+  receiveCarrierCallback,
   ...campaignOperations,
   ...recipientOperations,
   ...lifecycleOperations,

@@ -33,6 +33,7 @@ import { createErasures } from './migrations/0028-erasures.js'
 import { addCarrierTrunks } from './migrations/0029-carrier-trunks.js'
 import { createRegisterScrubs } from './migrations/0030-register-scrubs.js'
 import { addSipBindings } from './migrations/0031-sip-bindings.js'
+import { addTransferLegs } from './migrations/0032-transfer-legs.js'
 import { createCallRequests } from './migrations/0036-call-requests.js'
 import { addCampaignBreaker } from './migrations/0037-campaign-breaker.js'
 import { createLiveChanges } from './migrations/0039-live-changes.js'
@@ -76,6 +77,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0029_carrier_trunks': addCarrierTrunks,
   '0030_register_scrubs': createRegisterScrubs,
   '0031_sip_bindings': addSipBindings,
+  '0032_transfer_legs': addTransferLegs,
   '0036_call_requests': createCallRequests,
   '0037_campaign_breaker': addCampaignBreaker,
   '0039_live_changes': createLiveChanges,

@@ -113,6 +113,12 @@ export const EXAMPLE_BODIES: Readonly<Record<string, unknown>> = {
     requestsPerMinute: { live: 1200 },
     agentCalls: { live: 50 },
   },
+  receiveCarrierCallback: {
+    CallUUID: 'd4a1f0c2-0001',
+    SIPCallID: '6f9619ff-8b86-d011-b42d-00cf4fc964ff',
+    Status: 'completed',
+    Billsec: 0,
+  },
   receivePaymentEvent: {
     entity: 'event',
     event: 'payment.captured',

@@ -117,6 +117,26 @@ export async function callbackUndone(trx: Trx, call: CallRow, now: number): Prom
   if (reopened !== undefined) await wakeJob(trx, diallerJob(call), now)
 }
 
+/** Takes a part of the price of an ended call off its campaign and its recipient, because it was given back. */
+export async function reduceSpending(
+  trx: Trx,
+  { campaignId, recipientId }: Pick<CallRow, 'campaignId' | 'recipientId'>,
+  paise: number,
+): Promise<void> {
+  if (campaignId === null || recipientId === null || paise === 0) return
+  // Locks the campaign before its recipient.
+  await trx
+    .updateTable('campaigns')
+    .set((column) => ({ spentPaise: column('spentPaise', '-', paise) }))
+    .where('id', '=', campaignId)
+    .execute()
+  await trx
+    .updateTable('campaignRecipients')
+    .set((column) => ({ spentPaise: column('spentPaise', '-', paise) }))
+    .where('id', '=', recipientId)
+    .execute()
+}
+
 /** Returns whether a person or a machine answered and heard no agent in time. */
 function isLate({ answeredAt, endedAt, disposition }: CallRow, { firstAudioMs }: AttemptEnd): boolean {
   if (answeredAt === null || endedAt === null || disposition !== 'answered') return false

@@ -274,6 +274,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
       attempt: attemptsOf(call) + 1,
       mode,
       brief: null,
+      sipCallId: null,
       status: 'accepted',
       outcome: null,
       announced: 0,

@@ -23,6 +23,8 @@ export interface TransferEvent {
   readonly details?: AttemptDetails
   /** With `answered` in the modes with a brief: what the person is told. */
   readonly brief?: string
+  /** With `answered`: Call-ID of the leg to the person. */
+  readonly sipCallId?: string
 }
 
 /**

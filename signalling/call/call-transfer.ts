@@ -170,6 +170,7 @@ export class CallTransfers {
           ...{ type: 'transfer', attempt: number, mode, destination, status, outcome },
           ...details,
           ...brief,
+          ...(status === 'answered' ? this.#legId() : {}),
         })
         return
       }
@@ -220,8 +221,13 @@ export class CallTransfers {
     }
   }
 
-  /** Speaks to the caller from time to time until the wait is over. What is said to the person is not cut. */
-  #repeatWaitLine(ms = WAIT_LINE_MS): void {
+  #legId(): Pick<TransferEvent, 'sipCallId'> {
+    const sipCallId = this.#leg?.sipCallId ?? null
+    return sipCallId === null ? {} : { sipCallId }
+  }
+
+  /** Speaks to the caller from time to time until the wait is over. A brief to the person is not cut. */
+  #repeatWaitLine(): void {
     this.#waitLine?.cancel()
     this.#waitLine = this.#deps.clock.after(ms, () => {
       if (this.#presenting || this.#talk?.speaking) {

@@ -55,7 +55,7 @@ export class FurtherLeg {
     this.#events = events
   }
 
-  /** Call-ID of its dialog; null before it is dialled. */
+  /** Null before the leg was dialled. */
   get sipCallId(): string | null {
     return this.#dialled?.leg.sipCallId ?? null
   }

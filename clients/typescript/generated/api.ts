@@ -19,6 +19,7 @@ import type {
   Campaign,
   CampaignOutcomes,
   CancelCallbackBody,
+  CarrierCallback,
   ChangeMemberRoleBody,
   ChangePasswordBody,
   CheckComplianceBody,
@@ -142,6 +143,8 @@ import type {
   ReadVerificationResult,
   ReadWalletUsageQuery,
   ReadWebhookResult,
+  ReceiveCarrierCallbackBody,
+  ReceiveCarrierCallbackQuery,
   ReceivePaymentEventBody,
   Recipient,
   Recipients,
@@ -574,6 +577,11 @@ export class Api extends HttpClient {
   /** Download a recording. Takes the signed URL that "Get the download URL of a recording" returns. Answers 503 for a moment when the process that carried the call has not stored the recording yet. */
   downloadMedia(input: { readonly token: string }, options: RequestOptions = {}): Promise<Response> {
     return this.send({ method: 'GET', path: '/v1/media/{token}', reply: 'file' }, input, options)
+  }
+
+  /** Receive a callback of a carrier. The carrier signs its callbacks as it documents. A callback only says that something happened to a call: the service then asks the carrier for its record. */
+  receiveCarrierCallback(input: { readonly provider: string; readonly query?: ReceiveCarrierCallbackQuery | undefined; readonly body: ReceiveCarrierCallbackBody }, options: RequestOptions = {}): Promise<CarrierCallback> {
+    return this.send({ method: 'POST', path: '/v1/carrier-callbacks/{provider}', reply: 'data' }, input, options)
   }
 
   /** Create a campaign. The campaign starts as a draft without recipients. Needs the scope `write`. */

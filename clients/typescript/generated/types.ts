@@ -882,6 +882,10 @@ export type Transcript = {
   })[]
 }
 
+export type CarrierCallback = {
+  readonly received: boolean
+}
+
 export type Campaign = {
   readonly id: string
   readonly name: string
@@ -3244,9 +3248,12 @@ export type ExportCallsQuery = {
 /** Body of `hangUpCall`. */
 export type HangUpCallBody = Readonly<Record<string, never>>
 
-/** Query of `watchLive`. */
-export type WatchLiveQuery = {
-  readonly callId?: string | undefined
+/** Body of `receiveCarrierCallback`. */
+export type ReceiveCarrierCallbackBody = unknown
+
+/** Query of `receiveCarrierCallback`. */
+export type ReceiveCarrierCallbackQuery = {
+  readonly t?: string | undefined
 }
 
 /** Body of `createCampaign`. */

@@ -18,6 +18,7 @@ import { hearOptOut } from '../opt-out.js'
 import { releaseSlot } from '../placement/call-slots.js'
 import { botLatency, callLatency } from '../report/latency.js'
 import { segmentOf } from '../transcript.js'
+import { carrierRecordJob } from '../transfers/carrier-record.js'
 import { endTransfers, storeParts, storeTransferStep } from '../transfers/store.js'
 import { sealingJob } from './seal-outcome.js'
 import { storingJob } from './storing-job.js'
@@ -170,7 +171,8 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
   })
   const stored = [...(recording === null ? [] : [callId]), ...(await storeParts(trx, files, at))]
   const storing = stored.map((name) => storingJob(name, call.nodeId, at))
-  await addJobs(trx, [...storing, sealingJob(callId, at)], at)
+  const checking = person === null ? [] : [carrierRecordJob(callId, endedAt)]
+  await addJobs(trx, [...storing, sealingJob(callId, at), ...checking], at)
   await releaseSlot(trx, callId)
   const sent = call.status !== 'queued'
   if (!sent) await callbackUndone(trx, ended, endedAt)

@@ -50,6 +50,7 @@ async function begin(trx: Trx, call: CallRow, event: StoredStep): Promise<Transf
       attempt,
       mode,
       brief: null,
+      sipCallId: null,
       status,
       outcome: null,
       announced: 0,
@@ -66,10 +67,14 @@ async function begin(trx: Trx, call: CallRow, event: StoredStep): Promise<Transf
 }
 
 async function advance(trx: Trx, event: StoredStep): Promise<TransferAttemptRow | null> {
-  const { callId, attempt, mode, status, outcome, at, brief } = event
+  const { callId, attempt, mode, status, outcome, at, brief, sipCallId } = event
   const times =
     status === 'answered'
-      ? { answeredAt: at, ...(brief === undefined ? {} : { brief }) }
+      ? {
+          answeredAt: at,
+          ...(brief === undefined ? {} : { brief }),
+          ...(sipCallId === undefined ? {} : { sipCallId }),
+        }
       : status === 'bridged'
         ? { bridgedAt: at, ...(mode === 'consult' ? { acceptedAt: at } : {}) }
         : status === 'ringing'
@@ -112,6 +117,21 @@ export async function endTransfers(trx: Trx, callId: string, endedAt: number): P
     if (bridgedAt === null) await publish(trx, row, 'call.transfer_failed', endedAt)
   }
   return findPersonPart(trx, callId)
+}
+
+/** Fails an attempt that was bridged, with its event. Returns false, and changes nothing, if it is not bridged. */
+export async function failBridged(trx: Trx, id: string, at: number): Promise<boolean> {
+  const row = await trx
+    .updateTable('transferAttempts')
+    .set({ status: 'failed', outcome: 'no_answer' })
+    .where('id', '=', id)
+    .where('status', 'in', ['bridged', 'completed'])
+    .returningAll()
+    .executeTakeFirst()
+  if (row === undefined) return false
+  await rememberLatest(trx, row)
+  await publish(trx, row, 'call.transfer_failed', at)
+  return true
 }
 
 /** `call_X-xfr_Y-human`: name of the file of a part without its ending. */

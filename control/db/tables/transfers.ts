@@ -64,6 +64,8 @@ export interface TransferAttemptRow {
   readonly reason: string | null
   /** What the person heard before the caller. */
   readonly brief: string | null
+  /** Call-ID of the leg to the person. Null until the person answered. */
+  readonly sipCallId: string | null
   readonly status: string
   readonly outcome: string | null
   /** Price of a minute with the person. */
