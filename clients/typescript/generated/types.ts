@@ -3248,6 +3248,11 @@ export type ExportCallsQuery = {
 /** Body of `hangUpCall`. */
 export type HangUpCallBody = Readonly<Record<string, never>>
 
+/** Query of `watchLive`. */
+export type WatchLiveQuery = {
+  readonly callId?: string | undefined
+}
+
 /** Body of `receiveCarrierCallback`. */
 export type ReceiveCarrierCallbackBody = unknown
 
