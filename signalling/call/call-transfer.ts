@@ -226,8 +226,8 @@ export class CallTransfers {
     return sipCallId === null ? {} : { sipCallId }
   }
 
-  /** Speaks to the caller from time to time until the wait is over. A brief to the person is not cut. */
-  #repeatWaitLine(): void {
+  /** Speaks to the caller from time to time until the wait is over. What is said to the person is not cut. */
+  #repeatWaitLine(ms = WAIT_LINE_MS): void {
     this.#waitLine?.cancel()
     this.#waitLine = this.#deps.clock.after(ms, () => {
       if (this.#presenting || this.#talk?.speaking) {

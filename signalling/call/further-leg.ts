@@ -55,7 +55,7 @@ export class FurtherLeg {
     this.#events = events
   }
 
-  /** Null before the leg was dialled. */
+  /** Call-ID of its dialog; null before it is dialled. */
   get sipCallId(): string | null {
     return this.#dialled?.leg.sipCallId ?? null
   }
