@@ -16,14 +16,17 @@ await onEachDialect(t, async (t, open) => {
   const id = String(dataOf(placed).id)
   const call = { id, nodeId: 'node-2' }
   const count = async () => (await db.selectFrom('callRequests').select('id').execute()).length
-  /** Advances the clock until the work is done. */
+  /** Advances the clock until the work is done, and not faster than the database answers. */
   const settled = async <T>(work: Promise<T>): Promise<T> => {
     let isDone = false
     const done = work.finally(() => {
       isDone = true
     })
     const deadline = Date.now() + WAIT_LIMIT_MS
-    while (!isDone && Date.now() < deadline) await clock.advanceAsync(100, 100)
+    while (!isDone && Date.now() < deadline) {
+      await clock.advanceAsync(100, 100)
+      for (let queries = 0; queries < 3; queries++) await count()
+    }
     return await done
   }
   const carrier = (handlers: Parameters<typeof openCallRequests>[0]['handlers'], live = 1) =>
