@@ -55,7 +55,7 @@ export function KnowledgeBase() {
       actions={
         <>
           {canWrite && (
-            <Button variant="outline" color="red.9" onClick={() => setRemoving(true)}>
+            <Button variant="default" onClick={() => setRemoving(true)}>
               {t('remove')}
             </Button>
           )}

@@ -88,7 +88,7 @@ function Actions({ trunk }: { readonly trunk: TrunkView }) {
           <Button variant="default" onClick={() => setAsking('rotate')}>
             {t('rotate')}
           </Button>
-          <Button variant="outline" color="red.9" onClick={() => setAsking('remove')}>
+          <Button variant="default" onClick={() => setAsking('remove')}>
             {t('remove')}
           </Button>
         </Group>
