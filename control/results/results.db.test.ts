@@ -136,16 +136,22 @@ await onEachDialect(t, async (t, open) => {
     return rows.length
   }
 
-  /** Moves time in small steps until it holds: jobs look for work every quarter second. */
+  /**
+   * Moves time in small steps until it holds: jobs look for work every quarter second. Each step takes real time, so that
+   * the model's answers, which come over a socket, are not outrun.
+   */
   async function advanceUntil(
     { calling }: { calling: TestCalling },
     done: () => Promise<boolean>,
   ): Promise<void> {
-    await until(async () => {
-      if (await done()) return true
-      calling.clock.advance(100)
-      return false
-    })
+    await until(
+      async () => {
+        if (await done()) return true
+        calling.clock.advance(100)
+        return false
+      },
+      { everyMs: 5 },
+    )
   }
 
   await t.test(
