@@ -131,7 +131,7 @@ export interface Deps {
   /** Recordings and documents, the same for every process. */
   readonly objects: ObjectStore
   readonly knowledge: KnowledgeSearch
-  /** Changes that dashboards are told about. */
+  /** Changes that open dashboards receive. */
   readonly live: LiveFeed
   /** Renders PDF documents. Rejects as `PdfJobs.render` does. */
   readonly pdf: { render(document: PdfDocument): Promise<Uint8Array> }

@@ -8,7 +8,7 @@ import type { CallRow } from '../db/tables/calling.js'
 
 /*
  * Requests about a live call that reach another process than the one that carries the call. They go through the
- * database: the carrying process takes each one once, and a request that nobody took in time is withdrawn.
+ * database: the carrying process takes each one once, and a request that no process took in time is withdrawn.
  */
 
 /** Interval (ms) at which a process with live calls looks for requests. */

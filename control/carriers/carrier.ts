@@ -78,7 +78,7 @@ export interface CarriedLeg {
 
 /** What a carrier recorded of a leg. */
 export interface CallRecord {
-  /** False if the carrier says that nobody answered: no time of answer, or nothing billed. */
+  /** False if the carrier denies the answer: its record has no time of answer, or bills nothing. */
   readonly answered: boolean
 }
 

@@ -19,7 +19,7 @@ import { modelAnswer, modelBrief, plainBrief } from '../../transfers/brief.js'
 import { startsByWords } from '../../transfers/transfer-party.js'
 import type { Printer } from './printer.js'
 
-/** What the developer types for a telephone that nobody answers, and before words of the caller who waits. */
+/** The developer types these for an unanswered telephone, and before words of the waiting caller. */
 const NO_ANSWER = '-'
 const CALLER = /^caller:\s*/i
 

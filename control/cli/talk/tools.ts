@@ -69,7 +69,7 @@ export function openTalkTools(
   }
 }
 
-/** What a model is told of a preset that needs a live call. */
+/** Result that the model receives for a preset that needs a live call. */
 function notHere(kind: ToolAction['kind'] | undefined): string {
   return kind === 'opt_out' || kind === 'schedule_callback'
     ? toolResultText(kind, { status: 'not_available' })
