@@ -15,6 +15,7 @@ import type { TransferAttemptRow } from '../db/tables/transfers.js'
 import type { Egress } from '../net/egress.js'
 import type { ObjectStore } from '../objects/object-store.js'
 import type { Telemetry } from '../observe/telemetry.js'
+import type { DndRegister } from './dnd-register.js'
 import type { EventStream } from './event-stream.js'
 import type { PaymentGateway } from './payment-gateway.js'
 import type { Refusal } from './problem.js'
@@ -143,6 +144,8 @@ export interface Deps {
   readonly mail: { wake(): void }
   /** Carriers that sell numbers. */
   readonly carriers: Carriers
+  /** Service that is asked about the DND register. Null if only scrub files answer. */
+  readonly dndService: DndRegister | null
   /** Sends requests outside calls, to test trunks. */
   readonly sip: Pick<SipServer, 'request'>
   readonly sipGateway: SipGateway

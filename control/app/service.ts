@@ -32,6 +32,7 @@ import { exotelCarrier } from '../carriers/exotel.js'
 import { plivoCarrier } from '../carriers/plivo.js'
 import { sandboxCarrier } from '../carriers/sandbox.js'
 import { vobizCarrier } from '../carriers/vobiz.js'
+import { httpRegister } from '../compliance/dnd/http-register.js'
 import { openPermitBook } from '../compliance/permit.js'
 import type { Settings } from '../config/settings.js'
 import { openDatabase } from '../db/database.js'
@@ -191,6 +192,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
           }),
         )
   const permits = openPermitBook(clock)
+  const dndService = settings.dndService === null ? null : httpRegister(settings.dndService, clock, log)
   const { sip, endpoints, embedded } = await connectSip(
     settings,
     { clock, log, gate: permits },
@@ -234,7 +236,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   scope.add(egress)
   const admission = openAwaitedAdmission(
     openAdmission({
-      ...{ db, clock, log, nodeId, folder, rootKey, permits, egress },
+      ...{ db, clock, log, nodeId, folder, rootKey, permits, dndService, egress },
       providers: settings.providers,
       sandboxGateway: carrier.gateway,
     }),
@@ -243,7 +245,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const searches = scope.add(new SearchJobs({ log }))
   const knowledge = openKnowledgeSearch({ db, objects, jobs: searches })
   const desk = new TransferDesk({
-    ...{ db, clock, log, rootKey, egress, permits, settings },
+    ...{ db, clock, log, rootKey, egress, permits, dndService, settings },
     sandboxGateway: carrier.gateway,
     model: analysts({ settings, clock, log }),
     calls: () => callManager,
@@ -330,6 +332,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     payments: openPaymentGateway(settings.payments, db, clock),
     db,
     carriers,
+    dndService,
     reads: database.reads,
     objects,
     clock,

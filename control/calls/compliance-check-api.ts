@@ -43,7 +43,7 @@ export const checkCompliance = operation({
   tag: 'Compliance',
   summary: 'Check whether a number may be called',
   description:
-    'Runs the checks of a call at `at` (default: now) and places none. The purpose is that of the agent, else that of the organization. Without `numberId` the caller ID counts as declared. A refusal is a verdict with status 200; 402 means that the wallet is on hold. The DND register is asked for the current day only.',
+    'Runs the checks of a call at `at` (default: now) and places none. The purpose is that of the agent, else that of the organization. Without `numberId` the caller ID counts as declared. A refusal is a verdict with status 200; 402 means that the wallet is on hold or does not cover the fee of the DND register. The DND register is asked for the current day only.',
   audience: 'key',
   scope: 'write',
   body: Question,
@@ -58,15 +58,18 @@ export const checkCompliance = operation({
     const at = body.at === undefined ? now : (parseInstant(body.at) ?? now)
     const today = istDate(at) === istDate(now)
     // The register answers for the current day only.
-    if (today) await answerRegister(deps, asked, now)
+    const runId = newId('run', now)
+    const paid = !today || (await answerRegister(deps, asked, runId, now))
     const known = await gateFacts(deps.db, asked, now)
-    if (known.wallet?.onHold === true) {
+    if (known.wallet !== null && (known.wallet.onHold || !paid)) {
       const { balancePaise, minBalancePaise, onHold } = known.wallet
-      return refuse('insufficient_funds', 'The wallet is on hold.', { balancePaise, minBalancePaise, onHold })
+      const message = onHold
+        ? 'The wallet is on hold.'
+        : 'The wallet does not cover the fee of the DND register.'
+      return refuse('insufficient_funds', message, { balancePaise, minBalancePaise, onHold })
     }
     const facts = today ? known : { ...known, register: null, registerDay: 'later' as const }
     const verdict = decide(asked.gate, facts, at)
-    const runId = newId('run', now)
     const run = {
       runId,
       organizationId: owner.organizationId,

@@ -1,3 +1,4 @@
+import { basic, type HttpRequest, memberOf, sendOnce, succeeded } from '../net/send-once.js'
 import {
   type Carrier,
   type CarrierFailure,
@@ -7,15 +8,7 @@ import {
   type Offer,
   ok,
 } from './carrier.js'
-import {
-  basic,
-  failureOf,
-  type HttpRequest,
-  memberOf,
-  paiseOf,
-  sendToCarrier,
-  succeeded,
-} from './carrier-http.js'
+import { failureOf, paiseOf } from './carrier-http.js'
 import { CIRCLES } from './circles.js'
 import { fits, regularNumber } from './offers.js'
 
@@ -54,7 +47,7 @@ export function exotelCarrier(settings: ExotelSettings): Carrier {
   const numbers = `${url}/v2_beta/Accounts/${sid}`
   const headers = { authorization: basic(apiKey, apiToken) }
   const flowUrl = `http://my.exotel.com/${sid}/exoml/start_voice/${encodeURIComponent(flow)}`
-  const send = (request: Omit<HttpRequest, 'headers'>) => sendToCarrier({ ...request, headers })
+  const send = (request: Omit<HttpRequest, 'headers'>) => sendOnce({ ...request, headers })
 
   async function inventory(
     numberType: NumberType,

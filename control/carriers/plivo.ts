@@ -1,14 +1,7 @@
+import { basic, type HttpAnswer, memberOf, sendOnce, succeeded } from '../net/send-once.js'
 import { readRecord } from './call-record.js'
 import { type Carrier, type CarrierResult, failed, type Offer, type OfferFilters, ok } from './carrier.js'
-import {
-  basic,
-  failureOf,
-  type HttpAnswer,
-  memberOf,
-  paiseOf,
-  sendToCarrier,
-  succeeded,
-} from './carrier-http.js'
+import { failureOf, paiseOf } from './carrier-http.js'
 import { CIRCLES, circleOf } from './circles.js'
 import { fits, regularNumber } from './offers.js'
 
@@ -48,7 +41,7 @@ export function plivoCarrier(settings: PlivoSettings): Carrier {
   const account = `${settings.url}/Account/${encodeURIComponent(settings.authId)}`
   const headers = { authorization: basic(settings.authId, settings.authToken) }
   const send = (method: 'GET' | 'POST' | 'DELETE', path: string, signal: AbortSignal, json?: unknown) =>
-    sendToCarrier({
+    sendOnce({
       method,
       url: `${account}${path}`,
       headers,

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { constantTimeEqual } from '../base/crypto.js'
+import { memberOf } from '../net/send-once.js'
 import type { CarrierCallbacks } from './carrier.js'
-import { memberOf } from './carrier-http.js'
 
 /**
  * Returns the webhooks of trunks of Vobiz: hex HMAC-SHA256 of the raw body in `X-Vobiz-Signature`. The carrier does not

@@ -1,6 +1,7 @@
+import { type HttpAnswer, memberOf, sendOnce } from '../net/send-once.js'
 import { readRecord } from './call-record.js'
 import { type Carrier, type CarrierResult, failed, type Offer, type OwnedNumber, ok } from './carrier.js'
-import { failureOf, type HttpAnswer, memberOf, paiseOf, sendToCarrier } from './carrier-http.js'
+import { failureOf, paiseOf } from './carrier-http.js'
 import { CIRCLES, circleOf } from './circles.js'
 import { fits, IRREGULAR, numberTypeOf, regularNumber } from './offers.js'
 import { vobizCallbacks } from './vobiz-callbacks.js'
@@ -30,7 +31,7 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
   const account = `${settings.url}/Account/${encodeURIComponent(settings.authId)}`
   const headers = { 'x-auth-id': settings.authId, 'x-auth-token': settings.authToken }
   const send = (method: 'GET' | 'POST' | 'DELETE', path: string, signal: AbortSignal, json?: unknown) =>
-    sendToCarrier({
+    sendOnce({
       method,
       url: `${account}${path}`,
       headers,

@@ -38,20 +38,28 @@ export type Clearance =
 
 type Refusal = GateVerdict & { readonly allow: false }
 
-/** Asks the DND register if only its answer is missing. */
+/**
+ * Asks the DND register if only its answer is missing. Returns false when the wallet does not cover the fee of the
+ * register.
+ */
 export async function answerRegister(
-  deps: Pick<Deps, 'db'>,
+  deps: Pick<Deps, 'db' | 'dndService'>,
   question: FactsQuestion,
+  runId: string,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const { gate, organizationId } = question
   const asked = POLICY.register.some(({ purposes }) => purposes.includes(gate.purpose))
-  if (!asked) return
-  const verdict = decide(gate, await gateFacts(deps.db, question, now), now)
-  const missing = verdict.checks.some(
-    ({ type, reason }) => type === 'dnd_register' && reason === 'register_unknown',
-  )
-  if (missing) await askRegister(deps, organizationId, gate, now)
+  if (!asked) return true
+  const facts = await gateFacts(deps.db, question, now)
+  const verdict = decide(gate, facts, now)
+  const reason = verdict.checks.find(({ type }) => type === 'dnd_register')?.reason
+  // A question about a number is no call: less than the price of a call pays the fee.
+  const missing = reason === 'register_unknown' || (reason === 'wallet_short' && gate.trigger === 'manual')
+  if (!missing) return true
+  const { to: e164, environment, purpose } = gate
+  const { peId } = facts.sender
+  return askRegister(deps, { organizationId, environment, runId, e164, purpose, peId, at: now })
 }
 
 /**
@@ -62,7 +70,7 @@ export async function answerRegister(
  * it a refused call has none.
  */
 export async function clearDial(
-  deps: Pick<Deps, 'db' | 'clock' | 'rootKey' | 'permits'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'rootKey' | 'permits' | 'dndService'>,
   request: DialRequest,
   whenCleared: (trx: Trx, record: GateRecord, now: number) => Promise<void>,
   whenRefused?: (trx: Trx, record: GateRecord, verdict: Refusal, now: number) => Promise<void>,
@@ -71,7 +79,7 @@ export async function clearDial(
   const now = deps.clock.wall()
   const runId = newId('run', now)
   const { organizationId, callId, gate } = request
-  await answerRegister(deps, request, now)
+  await answerRegister(deps, request, runId, now)
 
   const { decided: verdict, record } = await deps.db.transaction().execute(async (trx) => {
     // Locked before anything is decided, so that two calls are not paid from the same balance.

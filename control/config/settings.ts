@@ -7,6 +7,7 @@ import { isEspeakInstalled } from '../../media/vendors/espeak/installed.js'
 import type { ProviderSettings } from '../../workers/channel/protocol.js'
 import { type CarrierSettings, readCarriers } from './carriers.js'
 import { catalogueFile } from './catalogue-file.js'
+import { type DndServiceSetting, dndFile } from './dnd-file.js'
 import { readFallbacks } from './fallbacks.js'
 import { type ObjectStoreSetting, objectStore } from './object-store.js'
 import {
@@ -82,6 +83,8 @@ export interface Settings {
   readonly trunkFile: { readonly path: string; readonly file: TrunkFile } | null
   /** Accounts at carriers that sell numbers. */
   readonly carriers: CarrierSettings
+  /** Service that is asked about the DND register. Null asks scrub files only. */
+  readonly dndService: DndServiceSetting | null
   /** For development: URLs given by customers may be private and unencrypted. */
   readonly allowPrivateUrls: boolean
   /** Time that live calls may continue after SIGTERM before they are ended (s). */
@@ -199,6 +202,7 @@ export function readSettings(
     ),
     drachtio: optional('PARLEY_DRACHTIO_URL', drachtioUrl),
     trunkFile: optional('PARLEY_TRUNKS_FILE', trunkFile(folderPath, environment)),
+    dndService: optional('PARLEY_DND_FILE', dndFile(folderPath)),
     allowPrivateUrls: read('PARLEY_ALLOW_PRIVATE_URLS', 'false', flag),
     callGapMinutes: read('PARLEY_CALL_GAP_MINUTES', '60', integer(0, 10_080)),
     drainSeconds: read('PARLEY_DRAIN_SECONDS', '60', integer(0, 7200)),

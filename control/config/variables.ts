@@ -1,6 +1,7 @@
 import type { Variable } from '../../media/vendors/vendor-module.js'
 import { CARRIER_VARIABLES } from './carriers.js'
 import { CATALOGUE_VARIABLES } from './catalogue-file.js'
+import { DND_VARIABLES } from './dnd-file.js'
 import { FALLBACK_VARIABLES } from './fallbacks.js'
 import { OBJECT_STORE_VARIABLES } from './object-store.js'
 import { PAYMENT_VARIABLES } from './payments.js'
@@ -97,6 +98,7 @@ const SERVICE_VARIABLES = [
     description: 'JSON file with SIP trunks, their numbers and the agents that answer (docs/sip-trunks.md)',
   },
   ...CARRIER_VARIABLES,
+  ...DND_VARIABLES,
   {
     name: 'PARLEY_ALLOW_PRIVATE_URLS',
     default: 'false',

@@ -699,7 +699,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/callbacks/{id}/cancel', reply: 'data' }, input, options)
   }
 
-  /** Check whether a number may be called. Runs the checks of a call at `at` (default: now) and places none. The purpose is that of the agent, else that of the organization. Without `numberId` the caller ID counts as declared. A refusal is a verdict with status 200; 402 means that the wallet is on hold. The DND register is asked for the current day only. Needs the scope `write`. */
+  /** Check whether a number may be called. Runs the checks of a call at `at` (default: now) and places none. The purpose is that of the agent, else that of the organization. Without `numberId` the caller ID counts as declared. A refusal is a verdict with status 200; 402 means that the wallet is on hold or does not cover the fee of the DND register. The DND register is asked for the current day only. Needs the scope `write`. */
   checkCompliance(input: { readonly body: CheckComplianceBody }, options: RequestOptions = {}): Promise<Compliance> {
     return this.send({ method: 'POST', path: '/v1/compliance/check', reply: 'data' }, input, options)
   }

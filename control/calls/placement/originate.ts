@@ -23,7 +23,7 @@ import { MAX_CALL_SECONDS } from './party-spec.js'
 
 export type OriginationDeps = Pick<
   Deps,
-  'db' | 'clock' | 'rootKey' | 'permits' | 'egress' | 'sandboxGateway' | 'nodeId'
+  'db' | 'clock' | 'rootKey' | 'permits' | 'dndService' | 'egress' | 'sandboxGateway' | 'nodeId'
 > & {
   /** Folder of recordings. */
   readonly folder: string

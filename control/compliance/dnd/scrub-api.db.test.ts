@@ -33,7 +33,9 @@ await onEachDialect(t, async (t, open) => {
   })
   /** The register's answer about a number, as the gate gets it. */
   const ask = async (to: string) => {
-    await askRegister(deps, organizationId, question(to).gate, clock.wall())
+    const { purpose, environment } = question(to).gate
+    const run = { organizationId, environment, purpose, runId: 'run_1', peId: null }
+    await askRegister(deps, { ...run, e164: to, at: clock.wall() })
     const { register } = await gateFacts(db, question(to), clock.wall())
     return register !== null && register.validUntil > clock.wall() ? register : null
   }

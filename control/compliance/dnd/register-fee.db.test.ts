@@ -1,0 +1,139 @@
+import t from 'tap'
+import { dataOf, openTestCalling } from '../../../fixtures/api/calling.js'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
+import { addFunds } from '../../../fixtures/database/funds.js'
+import { readyForLive } from '../../../fixtures/database/ready-for-live.js'
+import { newId } from '../../../media/base/ids.js'
+import type { DndRegister, RegisterAnswer } from '../../api/dnd-register.js'
+import { freeze } from '../../wallet/ledger.js'
+import { readWallet } from '../../wallet/store.js'
+import { askRegister } from './ask-register.js'
+
+const NUMBER = '+919876543210'
+const FEE = 10
+const DAY = 86_400_000
+
+await onEachDialect(t, async (t, open) => {
+  let answer: RegisterAnswer = { state: 'unknown' }
+  let asked = 0
+  /** Runs while the register is asked. */
+  let meanwhile = async () => {}
+  const dndService: DndRegister = {
+    name: 'operator-dlt',
+    feePaise: FEE,
+    async lookUp() {
+      asked++
+      await meanwhile()
+      return answer
+    },
+  }
+  const calling = await openTestCalling(await open(), { dndService })
+  const { api, clock, deps, owner } = calling
+  const { organizationId } = owner
+  const { db } = deps
+  const ask = (e164: string, environment: 'live' | 'test' = 'live') => {
+    const at = clock.wall()
+    const run = {
+      organizationId,
+      environment,
+      e164,
+      runId: newId('run', at),
+      purpose: 'promotional',
+      peId: null,
+      at,
+    }
+    return askRegister(deps, run)
+  }
+  const fees = () =>
+    db
+      .selectFrom('ledgerEntries')
+      .select(['amountPaise', 'category', 'referenceType'])
+      .where('type', '=', 'compliance_check')
+      .execute()
+  const answers = () =>
+    db.selectFrom('registerAnswers').select(['e164', 'state', 'register', 'costPaise']).execute()
+  const check = () =>
+    api.send('POST', '/v1/compliance/check', {
+      key: api.liveKey,
+      json: { e164: NUMBER, purpose: 'promotional' },
+    })
+
+  await t.test('an empty wallet asks no service', async (t) => {
+    answer = { state: 'not_listed', category: null, reference: null, validUntil: null }
+    t.equal(await ask(NUMBER), false)
+    t.equal(asked, 0)
+    t.same(await answers(), [])
+  })
+
+  await t.test('an answer is charged once for each number and day', async (t) => {
+    await addFunds(db, organizationId, 5_000, clock.wall())
+    answer = { state: 'unknown' }
+    t.equal(await ask(NUMBER), true)
+    t.same([asked, await fees(), await answers()], [1, [], []], 'an unknown answer is free')
+    answer = { state: 'listed', category: 'full', reference: 'S-1', validUntil: clock.wall() + 1 }
+    t.equal(await ask(NUMBER), true)
+    const fee = { amountPaise: -FEE, category: 'compliance', referenceType: 'compliance_run' }
+    t.match(await fees(), [fee])
+    t.match(await answers(), [{ e164: NUMBER, state: 'listed', register: 'operator-dlt', costPaise: FEE }])
+    clock.advance(2)
+    t.equal(await ask(NUMBER), true, 'an answer that has ended is asked for again')
+    t.same([asked, (await fees()).length], [3, 1], 'on the same day without a further fee')
+    clock.advance(DAY)
+    answer = { state: 'not_listed', category: null, reference: null, validUntil: null }
+    await ask(NUMBER)
+    t.equal((await fees()).length, 2)
+  })
+
+  await t.test('runs at once are charged once', async (t) => {
+    const other = '+919876543219'
+    t.same(await Promise.all(Array.from({ length: 8 }, () => ask(other))), Array(8).fill(true))
+    t.equal((await fees()).length, 3)
+  })
+
+  await t.test('the sandbox is free', async (t) => {
+    const before = asked
+    t.equal(await ask(NUMBER, 'test'), true)
+    t.same([asked, (await fees()).length], [before, 3])
+  })
+
+  await t.test('money that is gone when the answer comes', async (t) => {
+    const frozen = '+919876543218'
+    const setFrozen = (reason: string | null) =>
+      db.transaction().execute((trx) => freeze(trx, organizationId, reason, clock.wall()))
+    meanwhile = async () => void (await setFrozen('review'))
+    t.equal(await ask(frozen), false)
+    t.notOk(
+      (await answers()).some(({ e164 }) => e164 === frozen),
+      'an answer that is not paid is not used',
+    )
+    meanwhile = async () => {}
+    await setFrozen(null)
+  })
+
+  await t.test('the check before a call', async (t) => {
+    clock.advance(DAY)
+    const before = asked
+    t.match(await check(), { status: 200, body: { data: { allowed: false, checkType: 'verification' } } })
+    t.equal(asked, before, 'a call that is refused anyway buys no answer')
+    await readyForLive(db, organizationId, [], clock.wall())
+    const row = { type: 'dnd_register', outcome: 'pass', reason: 'not_listed' }
+    const { runId, checks } = dataOf(await check()) as { runId: string; checks: { type: string }[] }
+    t.match(
+      checks.find(({ type }) => type === 'dnd_register'),
+      row,
+    )
+    const bought = await db
+      .selectFrom('ledgerEntries')
+      .select('amountPaise')
+      .where('referenceId', '=', runId)
+      .execute()
+    t.same(bought, [{ amountPaise: -FEE }], 'the entry names the run')
+    await check()
+    t.equal(asked, before + 1, 'the answer of the day is used again')
+
+    clock.advance(DAY)
+    const wallet = await readWallet(db, organizationId, clock.wall())
+    await addFunds(db, organizationId, FEE - 1 - wallet.balancePaise, clock.wall())
+    t.match(await check(), { status: 402, body: { error: { code: 'insufficient_funds', message: /fee/ } } })
+  })
+})
