@@ -136,4 +136,5 @@ await onEachDialect(t, async (t, open) => {
     await addFunds(db, organizationId, FEE - 1 - wallet.balancePaise, clock.wall())
     t.match(await check(), { status: 402, body: { error: { code: 'insufficient_funds', message: /fee/ } } })
   })
+  await calling.close()
 })

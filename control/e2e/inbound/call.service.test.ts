@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { alignNear } from '../../../fixtures/audio/align.js'
 import { encodeG711 } from '../../../fixtures/audio/g711.js'
-import { joined, levelDbfs, tone, toneLevel, usualToneLevel } from '../../../fixtures/audio/tones.js'
+import { clearToneLevel, joined, levelDbfs, tone, toneLevel } from '../../../fixtures/audio/tones.js'
 import { readWav } from '../../../fixtures/audio/wav.js'
 import { call } from '../../../fixtures/service/caller.js'
 import { type Json, openService } from '../../../fixtures/service/service.js'
@@ -106,9 +106,9 @@ t.test('the greeting starts right after the ACK and not one packet earlier', bes
   await caller.answered()
   const is200 = ({ message, direction }: (typeof caller.peer.log)[number]) =>
     direction === 'in' && message.status === 200 && cseqOf(message).method === 'INVITE'
-  await caller.until('the 200 for the third time', () => caller.peer.log.filter(is200).length === 3)
-  t.equal(caller.rtp.received.length, 0, 'no packet in 1.5 s without the ACK, though we send')
-  t.ok(caller.rtp.sent.length > 50)
+  await caller.until('the 200 for the third time', () => caller.peer.log.filter(is200).length >= 3)
+  await caller.until('a second of sent media', () => caller.rtp.sent.length > 50)
+  t.equal(caller.rtp.received.length, 0, 'no packet without the ACK, though we send')
 
   caller.dialog.ack()
   await caller.until('sound', () => caller.rtp.loud().length > 0)
@@ -141,7 +141,8 @@ t.test('two concurrent callers do not hear each other', beside(), async (t) => {
   for (const [i, hz] of pitches.entries()) {
     const other = pitches[1 - i] ?? 0
     const { caller, agent } = await recordingOf(ids[i] ?? '')
-    t.ok(usualToneLevel(caller.subarray(4_000, 12_000), hz) > 0.25, `${hz} Hz is heard in its own call`)
+    // On a host that stands still most pieces may have a gap.
+    t.ok(clearToneLevel(caller, hz) > 0.25, `${hz} Hz is heard in its own call`)
     t.ok(toneLevel(caller.subarray(4_000, 12_000), other) < 0.003, `${other} Hz is not`)
     // Speech has some energy at every frequency; a tone would stand out.
     const heard = callers[i]?.rtp.heard().pcm ?? new Int16Array(0)
