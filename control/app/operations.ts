@@ -24,6 +24,7 @@ import {
 import { receiveCarrierCallback } from '../calls/carrier-callback-api.js'
 import { checkCompliance } from '../calls/compliance-check-api.js'
 import { downloadMedia } from '../calls/media-api.js'
+import { readCallTimeline } from '../calls/timeline-api.js'
 import { campaignOperations } from '../campaigns/api.js'
 import { archiveOperations } from '../campaigns/archive-api.js'
 import { callbackOperations } from '../campaigns/callbacks/api.js'
@@ -98,6 +99,7 @@ export const operations: readonly Operation[] = [
   readCall,
   readRecording,
   readTranscript,
+  readCallTimeline,
   hangUpCall,
   watchLive,
   downloadMedia,

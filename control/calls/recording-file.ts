@@ -11,13 +11,14 @@ export interface StoredRecording {
   readonly name: string
   readonly key: string
   readonly bytes: number
+  readonly durationMs: number
   readonly sha256: string
   readonly createdAt: number
 }
 
 /** Returns the recording of a call, or of a part of a call, by its name. Returns null when there is none. */
 export async function findStoredRecording(db: Db, name: string): Promise<StoredRecording | null> {
-  const columns = ['key', 'bytes', 'sha256', 'createdAt'] as const
+  const columns = ['key', 'bytes', 'durationMs', 'sha256', 'createdAt'] as const
   const row =
     (await db.selectFrom('recordings').select(columns).where('callId', '=', name).executeTakeFirst()) ??
     (await db.selectFrom('transferRecordings').select(columns).where('name', '=', name).executeTakeFirst())

@@ -1,14 +1,10 @@
-import { createWriteStream } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
+import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
-import { readPeaks } from '../../media/recording/peaks.js'
+import { MAX_PEAKS, readPeaks } from '../../media/recording/peaks.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
-import { openRecording, type StoredRecording } from '../calls/recording-file.js'
+import { findStoredRecording, openRecording } from '../calls/recording-file.js'
 import { drawCall } from '../calls/report/drawing.js'
 import { readCallDrawing } from '../calls/report/drawing-data.js'
 import type { Settings } from '../config/settings.js'
@@ -16,8 +12,8 @@ import type { Db } from '../db/database.js'
 import { openObjectStore } from '../objects/open-object-store.js'
 import { UsageError } from './options.js'
 
-/** Resolution of the waveform (pixels per second), the same as the drawing's. */
-const PEAKS_PER_SECOND = 50
+/** Resolution of the waveform, the same as the drawing's. */
+const RESOLUTION = { perSecond: 50, most: MAX_PEAKS }
 
 /**
  * Runs `parley draw`: draws one call into an SVG file, and writes its waveform as JSON on request. Throws
@@ -43,23 +39,20 @@ export async function drawCommand(
 
 /** Reads a call and its waveform, which is null without a recording. */
 async function readDrawing(db: Db, settings: Settings, callId: string) {
+  const recording = await findStoredRecording(db, callId)
   const objects = await openObjectStore(settings.objectStore, silentLog)
-  const folder = await mkdtemp(join(tmpdir(), 'parley-draw-'))
-  const fetchRecording = async (place: Pick<StoredRecording, 'name' | 'key'>): Promise<string | null> => {
-    const content = await openRecording(objects, recordingsFolder(settings.dataFolder), place)
-    if (content === null) return null
-    const path = join(folder, 'recording.wav')
-    await pipeline(content, createWriteStream(path, { mode: 0o600 }))
-    return path
-  }
   try {
-    const found = await readCallDrawing(db, fetchRecording, callId)
-    if (found === null) throw new EngineError('storage_failed', `there is no call ${callId}`)
-    const { call, recording } = found
-    return { call, peaks: recording === null ? null : await readPeaks(recording, PEAKS_PER_SECOND) }
+    const content =
+      recording === null
+        ? null
+        : await openRecording(objects, recordingsFolder(settings.dataFolder), recording)
+    const call = await readCallDrawing(db, callId, content === null ? null : recording)
+    if (call === null) throw new EngineError('storage_failed', `there is no call ${callId}`)
+    const peaks =
+      content === null || recording === null ? null : await readPeaks(content, recording.bytes, RESOLUTION)
+    return { call, peaks }
   } finally {
     objects.close()
-    await rm(folder, { recursive: true })
   }
 }
 

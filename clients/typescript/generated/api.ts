@@ -14,6 +14,7 @@ import type {
   BuildKnowledgeBaseResult,
   Call,
   CallEvidence,
+  CallTimeline,
   CallTransfers,
   Callback,
   Campaign,
@@ -555,6 +556,11 @@ export class Api extends HttpClient {
   /** Get the transcript of a call. Available during the call, too. Returns 404 as long as `hasTranscript` of the call is false. Needs the scope `read`. */
   readTranscript(input: { readonly id: string }, options: RequestOptions = {}): Promise<Transcript> {
     return this.send({ method: 'GET', path: '/v1/calls/{id}/transcript', reply: 'data' }, input, options)
+  }
+
+  /** Get the course of a call on one axis of time. Waveform, turns, keys, tools, legs, SIP steps, and the latency of each reply with its stages. Available during the call, too; the waveform follows with the recording. The SIP messages themselves are shown by `parley trace`. Needs the scope `read`. */
+  readCallTimeline(input: { readonly id: string }, options: RequestOptions = {}): Promise<CallTimeline> {
+    return this.send({ method: 'GET', path: '/v1/calls/{id}/timeline', reply: 'data' }, input, options)
   }
 
   /** Hang up a call. Does nothing if the call has ended. Needs the scope `write`. */

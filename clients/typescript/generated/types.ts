@@ -882,6 +882,69 @@ export type Transcript = {
   })[]
 }
 
+export type CallTimeline = {
+  readonly callId: string
+  /** Time 0: the answer, or the start of a call that was not answered. */
+  readonly zeroAt: string
+  readonly durationMs: number
+  /** Null without a recording. */
+  readonly waveform: {
+    readonly pixelsPerSecond: number
+    /** Highest level of each pixel, 0 to 128. */
+    readonly caller: readonly (number)[]
+    readonly agent: readonly (number)[]
+  } | null
+  readonly turns: readonly ({
+    readonly speaker: Open<"caller" | "agent" | "human">
+    readonly text: string
+    /** ms after `zeroAt`; negative before it. */
+    readonly startMs: number
+    /** ms after `zeroAt`; negative before it. */
+    readonly endMs: number
+    /** When the agent was stopped before its end. */
+    readonly interruptedAtMs: number | null
+  })[]
+  /** From the end of the caller’s speech to the first packet of the reply. */
+  readonly replies: readonly ({
+    /** ms after `zeroAt`; negative before it. */
+    readonly speechEndMs: number
+    /** ms after `zeroAt`; negative before it. */
+    readonly firstPacketMs: number
+    readonly latencyMs: number
+    readonly stages: {
+      readonly vadStopMs: number | null
+      readonly sttFinalMs: number | null
+      /** ms after `zeroAt`; negative before it. */
+      readonly decidedMs: number
+      readonly modelFirstTokenMs: number | null
+      readonly firstSentenceMs: number | null
+      readonly ttsFirstAudioMs: number | null
+    }
+  })[]
+  readonly marks: readonly ({
+    readonly kind: Open<"key" | "tool" | "failure" | "resumed" | "answered_by">
+    /** ms after `zeroAt`; negative before it. */
+    readonly atMs: number
+    readonly text: string
+  })[]
+  readonly legs: readonly ({
+    readonly party: Open<"caller" | "person">
+    readonly label: string
+    /** ms after `zeroAt`; negative before it. */
+    readonly startMs: number
+    readonly answeredMs: number | null
+    readonly endMs: number | null
+  })[]
+  readonly sip: readonly ({
+    /** ms after `zeroAt`; negative before it. */
+    readonly atMs: number
+    readonly party: Open<"caller" | "person">
+    readonly step: Open<"invite" | "ringing" | "answered" | "hold" | "resume" | "ended">
+    /** SIP status, where it is known. */
+    readonly status: number | null
+  })[]
+}
+
 export type CarrierCallback = {
   readonly received: boolean
 }

@@ -168,6 +168,7 @@ export const en = {
     firstAudio: 'First sound',
     turnP50: 'Reply, median',
     turnP95: 'Reply, slowest 5 %',
+    eachReply: 'Each reply',
     outputs: 'Outputs',
     evaluation: 'Evaluation',
     passed: 'Passed',

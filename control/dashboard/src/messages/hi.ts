@@ -168,6 +168,7 @@ export const hi: Messages = {
     firstAudio: 'पहली आवाज़',
     turnP50: 'जवाब, मध्यमान',
     turnP95: 'जवाब, सबसे धीमे 5 %',
+    eachReply: 'हर जवाब',
     outputs: 'परिणाम',
     evaluation: 'मूल्यांकन',
     passed: 'सफल',

@@ -9,6 +9,7 @@ import { Loaded } from './Page.js'
 import { Problem } from './Problem.js'
 
 type Segment = Result<'readTranscript'>['segments'][number]
+type Timeline = Result<'readCallTimeline'>
 
 const ROLES = ['agent', 'caller', 'human_agent', 'tool', 'system'] as const
 type Role = (typeof ROLES)[number]
@@ -41,12 +42,24 @@ function useTranscript(call: Pick<Result<'readCall'>, 'id' | 'status' | 'hasTran
   })
 }
 
+/** The course of a call: waveform, legs and the latency of each reply. */
+export function useTimeline({ id, status, hasRecording }: Result<'readCall'>) {
+  const { api } = useSession()
+  const key = useKey()
+  return useQuery({
+    queryKey: key('call', id, 'timeline', status, hasRecording),
+    queryFn: () => api.readCallTimeline({ id }),
+    placeholderData: keepPreviousData,
+  })
+}
+
 /** The course of a call on one time axis, the transcript below it, and the recording, which both follow. */
 export function Conversation({ call }: { readonly call: Result<'readCall'> }) {
   const t = useTranslations('call')
   const player = useRef<HTMLAudioElement>(null)
   const [atMs, setAtMs] = useState<number | null>(null)
   const transcript = useTranscript(call)
+  const timeline = useTimeline(call)
   const seek = (ms: number): void => {
     setAtMs(ms)
     if (player.current !== null) player.current.currentTime = ms / 1000
@@ -59,7 +72,7 @@ export function Conversation({ call }: { readonly call: Result<'readCall'> }) {
         <Loaded query={transcript} height={240}>
           {({ segments }) => (
             <>
-              <Axis segments={segments} atMs={atMs} seek={seek} />
+              <Axis segments={segments} timeline={timeline.data ?? null} atMs={atMs} seek={seek} />
               <Title order={2} size="h4">
                 {t('transcript')}
               </Title>
@@ -121,16 +134,41 @@ function useRole(): (role: string) => string {
 const STEPS_MS = [5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000]
 const MOST_MARKS = 10
 
-function Axis({ segments, atMs, seek }: TimeProps & { readonly seek: (ms: number) => void }) {
+interface AxisProps extends TimeProps {
+  /** Null until it is loaded. The turns are shown without it. */
+  readonly timeline: Timeline | null
+  readonly seek: (ms: number) => void
+}
+
+function Axis({ segments, timeline, atMs, seek }: AxisProps) {
   const t = useTranslations('call')
   const { clock } = useFormat()
   const roleOf = useRole()
-  const endMs = Math.max(1000, ...segments.map((segment) => segment.endMs))
+  const endMs = Math.max(1000, timeline?.durationMs ?? 0, ...segments.map((segment) => segment.endMs))
   const percent = (ms: number): string => `${(100 * ms) / endMs}%`
   const step = STEPS_MS.find((ms) => endMs / ms <= MOST_MARKS) ?? 3_600_000
   const marks = Array.from({ length: Math.floor(endMs / step) + 1 }, (_, index) => index * step)
   return (
     <div className="timeline">
+      {timeline?.waveform != null && <Waveform {...timeline.waveform} endMs={endMs} />}
+      {timeline?.legs
+        .filter(({ party }) => party === 'person')
+        .map(({ label, startMs, endMs: until }) => (
+          <div
+            key={startMs}
+            className="leg"
+            title={label}
+            style={{ left: percent(startMs), width: percent((until ?? endMs) - startMs) }}
+          />
+        ))}
+      {timeline?.replies.map(({ speechEndMs, latencyMs }) => (
+        <div
+          key={speechEndMs}
+          className="wait"
+          title={`${latencyMs} ms`}
+          style={{ left: percent(speechEndMs), width: percent(latencyMs) }}
+        />
+      ))}
       {segments.map(({ index, role, startMs, endMs: until, text, interrupted }) => (
         <button
           type="button"
@@ -154,6 +192,36 @@ function Axis({ segments, atMs, seek }: TimeProps & { readonly seek: (ms: number
       {atMs !== null && <div className="head-line" style={{ left: percent(Math.min(atMs, endMs)) }} />}
     </div>
   )
+}
+
+/** Both voices, each around the middle of its row. */
+function Waveform({
+  pixelsPerSecond,
+  caller,
+  agent,
+  endMs,
+}: NonNullable<Timeline['waveform']> & { readonly endMs: number }) {
+  const pixels = Math.max(1, (endMs / 1000) * pixelsPerSecond)
+  const shape = (levels: readonly number[]): string => {
+    const above = levels.map((level, at) => `${at},${128 - level}`)
+    const below = levels.map((level, at) => `${at},${128 + level}`).reverse()
+    return [...above, ...below].join(' ')
+  }
+  const voices = [
+    ['caller', caller],
+    ['agent', agent],
+  ] as const
+  return voices.map(([voice, levels]) => (
+    <svg
+      key={voice}
+      className={`wave ${voice}`}
+      viewBox={`0 0 ${pixels} 256`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
+      <polygon points={shape(levels)} />
+    </svg>
+  ))
 }
 
 function Lines({ segments, atMs, seek, live }: TimeProps & { readonly live: boolean }) {

@@ -6,7 +6,7 @@ import { useTranslations } from 'use-intl'
 import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { CallState } from '../parts/CallState.js'
-import { Conversation } from '../parts/Conversation.js'
+import { Conversation, useTimeline } from '../parts/Conversation.js'
 import { saveFile } from '../parts/files.js'
 import { Loaded, Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
@@ -117,8 +117,11 @@ function Charges({ call }: { readonly call: CallView }) {
 
 function Replies({ call }: { readonly call: CallView }) {
   const t = useTranslations('call')
+  const { clock } = useFormat()
+  const timeline = useTimeline(call)
   if (call.latency === null) return null
   const { firstAudioMs, turnP50Ms, turnP95Ms } = call.latency
+  const replies = timeline.data?.replies ?? []
   const shown = (ms: number | null): string => (ms === null ? '–' : `${ms} ms`)
   return (
     <Part title={t('latency')}>
@@ -129,6 +132,16 @@ function Replies({ call }: { readonly call: CallView }) {
           [t('turnP95'), shown(turnP95Ms)],
         ]}
       />
+      {replies.length > 0 && (
+        <details>
+          <summary>{t('eachReply')}</summary>
+          <Facts
+            facts={replies.map(
+              ({ speechEndMs, latencyMs }) => [clock(speechEndMs / 1000), shown(latencyMs)] as const,
+            )}
+          />
+        </details>
+      )}
     </Part>
   )
 }
