@@ -154,6 +154,7 @@ t.test('a speech vendor is configured when its key is set', async (t) => {
         { name: 'ravi', id: 'f91b' },
       ],
     },
+    anthropic: null,
     cartesia: null,
   })
   for (const [voices, url] of [

@@ -14,6 +14,7 @@ const ALL = {
   deepgram: {},
   sarvam: {},
   elevenlabs: { voices: [{ name: 'asha' }, { name: 'ravi' }] },
+  anthropic: null,
   cartesia: null,
 }
 

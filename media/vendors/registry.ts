@@ -1,3 +1,4 @@
+import { ANTHROPIC } from './anthropic/module.js'
 import { CARTESIA } from './cartesia/module.js'
 import { DEEPGRAM } from './deepgram/module.js'
 import { ELEVENLABS } from './elevenlabs/module.js'
@@ -12,6 +13,7 @@ export const VENDOR_MODULES = [
   EMBEDDED_VENDOR,
   OPENAI_VENDOR,
   SECOND_CHAT,
+  ANTHROPIC,
   DEEPGRAM,
   SARVAM,
   ELEVENLABS,

@@ -1,10 +1,11 @@
 import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
-import { EngineError, errorText } from '../../base/errors.js'
+import { EngineError } from '../../base/errors.js'
 import { parseForeignJson } from '../../base/foreign-text.js'
 import type { Log } from '../../base/log.js'
 import { isRecord } from '../shared/json.js'
-import { type SseEvent, SseParser } from '../shared/sse.js'
+import { type ReplyReader, streamReply } from '../shared/reply-stream.js'
+import type { SseEvent } from '../shared/sse.js'
 import { errorMessageOf, joinUrl, post, type VendorResponse } from '../shared/vendor-http.js'
 import { OPENAI } from '../vendor-ids.js'
 import { type Lesson, lessonOf, modelExtra, STRICT_ORDER, taught } from './chat-parameters.js'
@@ -70,53 +71,17 @@ export function openAiLanguageModel(
     id,
     firstTokenDeadlineMs: 1800,
     generate(request, events) {
-      const stop = new AbortController()
-      const { signal } = stop
-      run(request, events, signal, ask).catch((error: unknown) => {
-        if (signal.aborted) return
-        stop.abort()
-        events.failed(
-          error instanceof EngineError
-            ? error
-            : new EngineError('vendor_failed', errorText(error), { cause: error }),
-        )
-      })
-      return { cancel: () => stop.abort() }
+      return streamReply(
+        events,
+        (signal) => ask(request, signal),
+        (signal) => new ChatReader(events, signal),
+      )
     },
   }
 }
 
-async function run(
-  request: GenerateRequest,
-  events: GenerateEvents,
-  signal: AbortSignal,
-  ask: (request: GenerateRequest, signal: AbortSignal) => Promise<VendorResponse>,
-): Promise<void> {
-  const response = await ask(request, signal)
-  const reply = new ReplyReader(events, signal)
-  if (response.contentType.startsWith('application/json')) {
-    // The server ignored `stream`.
-    const decoder = new TextDecoder()
-    let text = ''
-    await response.read((bytes) => {
-      text += decoder.decode(bytes, { stream: true })
-      return true
-    })
-    reply.take({ event: '', data: text })
-  } else {
-    const parser = new SseParser()
-    const take = (event: SseEvent): void => reply.take(event)
-    await response.read((bytes) => {
-      parser.push(bytes, take)
-      return !reply.complete && !signal.aborted
-    })
-    if (!reply.complete) parser.end(take)
-  }
-  reply.finish()
-}
-
 /** Reads the chunks of one reply and reports them; reports nothing once the signal is aborted. */
-class ReplyReader {
+class ChatReader implements ReplyReader {
   readonly #events: GenerateEvents
   readonly #signal: AbortSignal
   readonly #tools = new ToolCallAssembly()

@@ -17,6 +17,8 @@ export interface ExchangeLimits {
 export interface VendorRequest {
   readonly url: string
   readonly apiKey: string | null
+  /** Headers besides the content type. With them the key is not sent as a bearer token. */
+  readonly headers?: Readonly<Record<string, string>>
   /** JSON text, or a form for an upload. */
   readonly body: string | FormData
   readonly limits: ExchangeLimits
@@ -60,7 +62,7 @@ const MAX_ERROR_BODY = 16_384
 const DRAIN_MS = 500
 
 /**
- * POSTs to an OpenAI-compatible endpoint. Retries once after 408, 409, 429, 5xx or a broken connection while
+ * POSTs to a vendor's HTTP endpoint. Retries once after 408, 409, 429, 5xx or a broken connection while
  * nothing was received. Otherwise rejects with EngineError `vendor_rejected`, `vendor_rate_limited`,
  * `vendor_failed`, `vendor_unreachable`, `vendor_stalled`, or `closed` after a cancellation.
  */
@@ -199,8 +201,9 @@ class Watch {
 }
 
 function headersOf(request: VendorRequest): Record<string, string> {
-  const headers: Record<string, string> = {}
-  if (request.apiKey !== null) headers.authorization = `Bearer ${request.apiKey}`
+  const headers: Record<string, string> = { ...request.headers }
+  if (request.apiKey !== null && request.headers === undefined)
+    headers.authorization = `Bearer ${request.apiKey}`
   // A form sets its own content type with the boundary.
   if (typeof request.body === 'string') headers['content-type'] = 'application/json'
   return headers

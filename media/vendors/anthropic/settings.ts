@@ -1,0 +1,10 @@
+/** Settings of Anthropic's Messages API, or of a server with the same protocol. */
+export interface AnthropicSettings {
+  /** Base URL, `https://api.anthropic.com`, without `/v1`. */
+  readonly baseUrl: string
+  readonly apiKey: string
+  /** Upper bound of the tokens of one reply; the API requires one. */
+  readonly maxTokens: number
+  /** Fields added to every request. */
+  readonly extra: Readonly<Record<string, unknown>>
+}
