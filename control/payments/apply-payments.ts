@@ -160,6 +160,7 @@ async function applyRefund(
   if (stored !== undefined && refund.status === 'failed') {
     const entry = await findEntry(trx, topup.organizationId, refundCause(topup, refund.id))
     if (entry !== null) await reverse(trx, entry, `Refund ${refund.id} failed`, now)
+    await debitLostDisputes(trx, topup, refund.id, context, now)
   }
   if (refund.status === 'processed' && known.grossPaise > 0) {
     const amount = { taxablePaise: known.taxablePaise, tax: taxOf(known) }
@@ -175,29 +176,99 @@ export async function debitRefund(
   trx: Trx,
   topup: TopupRow,
   refund: GatewayRefund,
-  { log }: PaymentContext,
+  context: PaymentContext,
   now: number,
 ) {
-  const { id, gateway, organizationId, amountPaise } = topup
-  const earlier = sumOf(await standingRefunds(trx, id))
-  const left = topup.payablePaise - earlier.taxablePaise - taxTotal(earlier.tax)
-  const grossPaise = refund.status === 'failed' ? 0 : Math.min(refund.amountPaise, left)
-  const paid = { taxablePaise: amountPaise, tax: taxOf(topup) }
-  const part = grossPaise === 0 ? { taxablePaise: 0, tax: NO_TAX } : divideRefund(paid, earlier, grossPaise)
+  const { id, gateway } = topup
+  const demandedPaise = refund.status === 'failed' ? 0 : refund.amountPaise
+  const { grossPaise, part } = await refundablePart(trx, topup, demandedPaise)
   const row = {
     ...{ gateway, refundId: refund.id, topupId: id, status: refund.status, grossPaise },
     ...{ taxablePaise: part.taxablePaise, ...part.tax, createdAt: now, updatedAt: now },
   }
   await trx.insertInto('topupRefunds').values(row).execute()
-  if (part.taxablePaise > 0) {
+  await postRefund(trx, topup, refund.id, refundCause(topup, refund.id), part.taxablePaise, context, now)
+  return row
+}
+
+/**
+ * Takes from the wallet what lost disputes could not take while a refund held the money that has now come back: a
+ * dispute takes at most what the other refunds leave of a payment.
+ */
+async function debitLostDisputes(
+  trx: Trx,
+  topup: TopupRow,
+  failedRefundId: string,
+  context: PaymentContext,
+  now: number,
+): Promise<void> {
+  const lost = await trx
+    .selectFrom('topupDisputes')
+    .innerJoin('topupRefunds', (join) =>
+      join
+        .onRef('topupRefunds.gateway', '=', 'topupDisputes.gateway')
+        .onRef('topupRefunds.refundId', '=', 'topupDisputes.disputeId'),
+    )
+    .selectAll('topupRefunds')
+    .select('topupDisputes.amountPaise')
+    .where('topupDisputes.topupId', '=', topup.id)
+    .where('topupDisputes.status', '=', 'lost')
+    .orderBy('topupDisputes.disputeId')
+    .execute()
+  for (const { amountPaise, ...row } of lost) {
+    const { grossPaise, part } = await refundablePart(trx, topup, amountPaise - row.grossPaise)
+    if (grossPaise === 0) continue
+    const whole = sumOf([row, { taxablePaise: part.taxablePaise, ...part.tax }])
+    await trx
+      .updateTable('topupRefunds')
+      .set({
+        grossPaise: row.grossPaise + grossPaise,
+        taxablePaise: whole.taxablePaise,
+        ...whole.tax,
+        updatedAt: now,
+      })
+      .where('gateway', '=', row.gateway)
+      .where('refundId', '=', row.refundId)
+      .execute()
+    const cause = `${refundCause(topup, row.refundId)}:${failedRefundId}`
+    await postRefund(trx, topup, row.refundId, cause, part.taxablePaise, context, now)
+  }
+}
+
+/** Returns how much of an amount the standing refunds leave of the payment, tax included, and its parts. */
+async function refundablePart(
+  trx: Trx,
+  topup: TopupRow,
+  demandedPaise: number,
+): Promise<{ readonly grossPaise: number; readonly part: TaxedAmount }> {
+  const earlier = sumOf(await standingRefunds(trx, topup.id))
+  const left = topup.payablePaise - earlier.taxablePaise - taxTotal(earlier.tax)
+  const grossPaise = Math.min(demandedPaise, left)
+  const paid = { taxablePaise: topup.amountPaise, tax: taxOf(topup) }
+  const part = grossPaise === 0 ? { taxablePaise: 0, tax: NO_TAX } : divideRefund(paid, earlier, grossPaise)
+  return { grossPaise, part }
+}
+
+/** Takes the value of a refund or a lost dispute from the wallet. Staff hears of it when the money was spent. */
+async function postRefund(
+  trx: Trx,
+  topup: TopupRow,
+  refundId: string,
+  cause: string,
+  valuePaise: number,
+  { log }: PaymentContext,
+  now: number,
+): Promise<void> {
+  const { id, gateway, organizationId } = topup
+  if (valuePaise > 0) {
     await post(
       trx,
       organizationId,
       {
         type: 'topup_refund',
-        amountPaise: -part.taxablePaise,
-        cause: refundCause(topup, refund.id),
-        description: `Refund ${refund.id} of a top-up`,
+        amountPaise: -valuePaise,
+        cause,
+        description: `Refund ${refundId} of a top-up`,
         reference: { type: 'topup', id },
       },
       now,
@@ -208,15 +279,14 @@ export async function debitRefund(
     const exception = {
       gateway,
       kind: 'refund_exceeds_balance',
-      subject: refund.id,
+      subject: refundId,
       organizationId,
       topupId: id,
-      amountPaise: part.taxablePaise,
+      amountPaise: valuePaise,
       details: { balancePaise: wallet.balancePaise, heldPaise: wallet.heldPaise },
     } as const
     await keepException(trx, exception, now, log)
   }
-  return row
 }
 
 function refundCause({ gateway }: TopupRow, refundId: string): string {

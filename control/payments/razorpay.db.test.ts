@@ -294,6 +294,37 @@ await onEachDialect(t, async (t, open) => {
     t.equal(actions.filter((action) => action === 'wallet.hold_set').length, 3)
   })
 
+  await t.test('a refund that fails after a lost dispute gives no money back', async (t) => {
+    const rig = await start()
+    const { id } = await rig.topUp()
+    const paymentId = pay(rig)
+    await rig.notify(rig.razorpay.event('payment.captured', { paymentId }))
+    const refund = async (status: 'pending' | 'failed') => {
+      rig.razorpay.putRefund({ id: 'rfnd_late', paymentId, amount: PAID, status })
+      const name = status === 'pending' ? 'created' : status
+      await rig.notify(rig.razorpay.event(`refund.${name}`, { paymentId, refundId: 'rfnd_late' }))
+    }
+    const lose = async (disputeId: string, amount: number) => {
+      rig.razorpay.putDispute({ id: disputeId, paymentId, amount, phase: 'chargeback', status: 'lost' })
+      await rig.notify(rig.razorpay.event('payment.dispute.lost', { paymentId, disputeId }))
+    }
+    await refund('pending')
+    await lose('disp_part', 35_400)
+    await lose('disp_rest', 70_800)
+    t.equal(await rig.balance(), 0, 'the refund has taken everything')
+    await refund('failed')
+    t.equal(await rig.balance(), 10_000, 'the bank keeps nine tenths')
+    await refund('failed')
+    t.same(await rig.entries(), [
+      ['topup', 100_000],
+      ['topup_refund', -100_000],
+      ['reversal', 100_000],
+      ['topup_refund', -30_000],
+      ['topup_refund', -60_000],
+    ])
+    t.equal(await rig.status(id), 'disputed')
+  })
+
   await t.test('the gateway does not answer', async (t) => {
     const rig = await start()
     const create = () => rig.owner.send('POST', '/v1/wallet/topups', { json: { amountPaise: 100_000 } })
