@@ -14,6 +14,7 @@ import {
   ReceivedRow,
   type RejectedRow,
 } from './bulk.js'
+import { lockConsents } from './consent-lock.js'
 import type { ConsentWrite } from './consent-rules.js'
 import { isActive } from './consent-state.js'
 import {
@@ -197,6 +198,7 @@ const revoke = operation({
   run: ({ params, body, ...input }) =>
     audited(input, async (trx, record, now) => {
       const own = owner(input.actor)
+      if (body.optOut === true) await lockConsents(trx, own.organizationId, 'opt_out')
       const revoked = await revokeConsent(trx, own, params.id, body.reason, now)
       const row = revoked ?? (await findConsent(trx, own, params.id))
       if (row === null) return noConsent()

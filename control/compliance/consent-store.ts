@@ -4,6 +4,7 @@ import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import { sweep } from '../db/sweep.js'
 import type { ConsentRow } from '../db/tables/compliance.js'
+import { lockConsents } from './consent-lock.js'
 import { type ConsentWrite, consentTimes } from './consent-rules.js'
 import { isActive } from './consent-state.js'
 import { RECORD_DAYS } from './retention.js'
@@ -41,6 +42,7 @@ export async function recordConsents(
   now: number,
 ): Promise<readonly Recorded[]> {
   if (writes.length === 0) return []
+  await lockConsents(trx, owner.organizationId, 'consent')
   const e164s = [...new Set(writes.map(({ e164 }) => e164))]
   const locked = await lockouts(trx, owner, e164s, now)
   const current = new Map((await lockCurrent(trx, owner, e164s)).map((row) => [keyOf(row), row]))

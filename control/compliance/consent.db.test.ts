@@ -1,6 +1,11 @@
+import { sql } from 'kysely'
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { until } from '../../fixtures/host/until.js'
+import type { Db } from '../db/database.js'
+import { recordConsents } from './consent-store.js'
+import { suppress } from './suppression-store.js'
 
 const PERSON = '+919876543210'
 const DAY_MS = 86_400_000
@@ -11,10 +16,18 @@ const CONSENT = {
   scope: 'Offers',
   source: 'web_form',
 }
+
+/** Whether a transaction on this database waits for an advisory lock of PostgreSQL. */
+async function waitsForLock(db: Db): Promise<boolean> {
+  const { rows } = await sql`select 1 from pg_locks where locktype = 'advisory' and not granted
+    and database = (select oid from pg_database where datname = current_database())`.execute(db)
+  return rows.length > 0
+}
+
 const errorOf = (answer: { body: unknown }) =>
   (answer.body as { error: { code: string; details: Record<string, unknown> } }).error
 
-await onEachDialect(t, async (t, open) => {
+await onEachDialect(t, async (t, open, dialect) => {
   const start = async () => {
     const calling = await openTestCalling(await open(), { wallMs: Date.parse('2026-03-02T06:30:00Z') })
     const send = (method: string, path: string, json?: unknown) =>
@@ -112,6 +125,38 @@ await onEachDialect(t, async (t, open) => {
     t.match(dataOf(await send('POST', '/v1/consent/bulk', { records: many })), { imported: 1_000 })
     await calling.close()
   })
+
+  await t.test(
+    'an opt-out revokes a consent that is being recorded, and a later one is refused',
+    async (t) => {
+      const { calling, record } = await start()
+      const { db } = calling.deps
+      const now = calling.clock.wall()
+      const owner = { organizationId: calling.api.organizationId, environment: 'test' } as const
+      const by = { type: 'key', id: 'key_1' }
+      const write = { ...CONSENT, evidenceRef: null, capturedAt: null, expiresAt: null }
+      const optOut = { e164: PERSON, source: 'opt_out', reason: null, callId: null }
+      let ended = false
+      let optingOut: Promise<unknown> = Promise.resolve()
+      await db.transaction().execute(async (trx) => {
+        await recordConsents(trx, owner, [write], by, now)
+        optingOut = db
+          .transaction()
+          .execute((other) => suppress(other, owner, optOut, by, now))
+          .then(() => {
+            ended = true
+          })
+        // SQLite lets no second writer in.
+        if (dialect === 'postgres') await until(async () => ended || (await waitsForLock(trx)))
+        t.equal(ended, false, 'the opt-out waits for the consent')
+      })
+      await optingOut
+      const row = await db.selectFrom('consents').selectAll().executeTakeFirstOrThrow()
+      t.match(row, { current: 1, revokedAt: now, revokedReason: 'opt_out' })
+      t.equal((await record()).status, 409)
+      await calling.close()
+    },
+  )
 
   await t.test('consents of one number that are recorded at once leave one', async (t) => {
     const { calling, record } = await start()

@@ -4,6 +4,7 @@ import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { SuppressionRow } from '../db/tables/compliance.js'
 import { istDate } from './calling-hours.js'
+import { lockConsents } from './consent-lock.js'
 import { ruleOn } from './dated-rule.js'
 import { POLICY } from './policy.js'
 
@@ -40,6 +41,7 @@ export async function suppress(
   now: number,
 ): Promise<SuppressionRow> {
   const optOut = entry.source === 'opt_out'
+  if (optOut) await lockConsents(trx, owner.organizationId, 'opt_out')
   const days = ruleOn(POLICY.suppression, istDate(now))?.days ?? 0
   const until = optOut ? now + days * DAY_MS : null
   const row = await trx
