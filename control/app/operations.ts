@@ -23,6 +23,7 @@ import {
 } from '../calls/api.js'
 import { receiveCarrierCallback } from '../calls/carrier-callback-api.js'
 import { checkCompliance } from '../calls/compliance-check-api.js'
+import { liveCallOperations } from '../calls/live-call-api.js'
 import { downloadMedia } from '../calls/media-api.js'
 import { readCallTimeline } from '../calls/timeline-api.js'
 import { campaignOperations } from '../campaigns/api.js'
@@ -100,6 +101,7 @@ export const operations: readonly Operation[] = [
   readRecording,
   readTranscript,
   readCallTimeline,
+  ...liveCallOperations,
   hangUpCall,
   watchLive,
   downloadMedia,

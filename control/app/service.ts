@@ -23,6 +23,7 @@ import { settleAbandonedCalls } from '../calls/lifecycle/abandoned.js'
 import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
+import { liveCallRequests } from '../calls/live-call-api.js'
 import { optOutTool } from '../calls/opt-out.js'
 import { openAdmission } from '../calls/placement/admission.js'
 import { openAwaitedAdmission } from '../calls/placement/awaited-admission.js'
@@ -299,7 +300,10 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     openCallRequests({
       ...{ db, clock, log, nodeId },
       live: () => callManager.live,
-      handlers: { [TRANSFER_REQUEST]: (callId, body) => desk.ask(callId, body as TransferAsked) },
+      handlers: {
+        [TRANSFER_REQUEST]: (callId, body) => desk.ask(callId, body as TransferAsked),
+        ...liveCallRequests({ calls: callManager, clock, log }),
+      },
     }),
   )
 

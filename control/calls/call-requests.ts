@@ -69,6 +69,21 @@ export async function askCarrier(
   }
 }
 
+/**
+ * Carries out a request in this process, if the call is its own, or has it carried out by the process that carries the
+ * call. Resolves with null when that one did not answer.
+ */
+export async function atCarrier<Answer>(
+  deps: { readonly db: Db; readonly clock: Clock; readonly nodeId: string },
+  call: Pick<CallRow, 'id' | 'nodeId'>,
+  request: { readonly kind: string; readonly body: unknown },
+  here: () => Promise<Answer>,
+): Promise<{ readonly answer: Answer } | null> {
+  if (call.nodeId === deps.nodeId) return { answer: await here() }
+  // Another process of the service wrote it.
+  return (await askCarrier(deps, call, request)) as { readonly answer: Answer } | null
+}
+
 /** Carries out the requests of other processes about the calls of this one. */
 export function openCallRequests(options: {
   readonly db: Db

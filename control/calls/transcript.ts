@@ -66,6 +66,8 @@ export function segmentOf(event: CallEvent): TranscriptSegmentRow | null {
       const text = `Trouble with ${event.part.replaceAll('_', ' ')} (${event.code})${instead}.`
       return at('system', text, event.atMs)
     }
+    case 'note':
+      return at('system', `Note for the agent: ${event.text}`, event.atMs)
     case 'tool':
       return at('tool', `${event.name}(${JSON.stringify(event.arguments)}) -> ${event.result}`, event.atMs)
     default:

@@ -105,6 +105,9 @@ export class Commentary {
       case 'detected':
         say(`             -- heard: ${event.event.type.replaceAll('_', ' ')}`)
         break
+      case 'note':
+        say(`  ${seconds(event.atMs)}  -- note for the agent: ${event.text}`)
+        break
       case 'bot_stats':
       case 'turn_record':
       case 'usage':

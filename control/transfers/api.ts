@@ -1,14 +1,13 @@
 import { z } from 'zod'
-import type { Deps, TransferAnswer, TransferAsked } from '../api/deps.js'
+import type { TransferAsked } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
 import { refuse, unavailable } from '../api/problem.js'
 import { idParam } from '../base/schemas.js'
-import { askCarrier } from '../calls/call-requests.js'
+import { atCarrier } from '../calls/call-requests.js'
 import { Recording, recordingLink } from '../calls/recording-link.js'
 import { findCall } from '../calls/store.js'
 import { Transfer, transferView } from '../calls/transfers/attempt-view.js'
 import { findPart, listTransfers } from '../calls/transfers/store.js'
-import type { CallRow } from '../db/tables/calling.js'
 
 const TAG = 'Transfers'
 /** Kind of the requests that another process of the service answers. */
@@ -75,12 +74,14 @@ const transferCall = operation({
       note: body.note ?? null,
       reason: body.reason ?? null,
     }
-    const answer = await ask(deps, call, request)
-    if (answer === null) {
+    const asked = { kind: TRANSFER_REQUEST, body: request }
+    const answered = await atCarrier(deps, call, asked, () => deps.transfers.ask(call.id, request))
+    if (answered === null) {
       const message =
         'Another process of the service carries the call and did not answer. Read the transfers of the call, then ask again.'
       return unavailable(message, { reason: 'other_process' })
     }
+    const { answer } = answered
     if (answer.accepted) {
       return { accepted: true, refusal: null, transfer: transferView({ row: answer.attempt, parts: [] }) }
     }
@@ -96,18 +97,6 @@ const transferCall = operation({
     }
   },
 })
-
-/** Asks the desk of the process that carries the call. Resolves with null when another process does not answer. */
-async function ask(
-  deps: Deps,
-  call: Pick<CallRow, 'id' | 'nodeId'>,
-  request: TransferAsked,
-): Promise<TransferAnswer | null> {
-  if (call.nodeId === deps.nodeId) return await deps.transfers.ask(call.id, request)
-  const answered = await askCarrier(deps, call, { kind: TRANSFER_REQUEST, body: request })
-  // Our own process wrote it.
-  return answered === null ? null : (answered.answer as TransferAnswer)
-}
 
 const listCallTransfers = listOperation({
   id: 'listCallTransfers',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { SayResult } from '../../media/agent/conversation/conversation.js'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
@@ -143,6 +144,14 @@ export class CallManager implements CallControl {
     const call = this.#calls.get(callId)
     call?.finishWithLine(line, ending)
     return call !== undefined
+  }
+
+  async say(callId: CallId, text: string, now: boolean): Promise<SayResult | null> {
+    return (await this.#calls.get(callId)?.say(text, now)) ?? null
+  }
+
+  async note(callId: CallId, text: string): Promise<boolean> {
+    return (await this.#calls.get(callId)?.note(text)) ?? false
   }
 
   transfer(callId: CallId, plan: TransferPlan): TransferRefusal | null {

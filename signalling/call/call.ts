@@ -1,3 +1,4 @@
+import type { SayResult } from '../../media/agent/conversation/conversation.js'
 import type { Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import {
@@ -89,9 +90,25 @@ export class Call {
     this.#input(line === null ? { type: 'finish', ending } : { type: 'finishWithLine', ending, line })
   }
 
+  /** Says a text to all parties; see `CallControl.say`. */
+  async say(text: string, now: boolean): Promise<SayResult | null> {
+    if (!this.#hasMedia()) return null
+    return await this.#deps.pool.request({ type: 'say', session: this.callId, leg: null, text, now })
+  }
+
+  /** Tells the agent something for its next reply; see `CallControl.note`. */
+  async note(text: string): Promise<boolean> {
+    if (!this.#hasMedia() || this.#agentLeft) return false
+    return await this.#deps.pool.request({ type: 'note', session: this.callId, text })
+  }
+
+  #hasMedia(): boolean {
+    return this.#state.kind === 'live' || this.#state.kind === 'held'
+  }
+
   /** Hands the call to a person. Returns why that is refused, or null. */
   transfer(plan: TransferPlan): TransferRefusal | null {
-    if (this.#state.kind !== 'live' && this.#state.kind !== 'held') return 'call_ending'
+    if (!this.#hasMedia()) return 'call_ending'
     const { dialLeg, pool, clock, log } = this.#deps
     if (this.#transfers === null) {
       if (dialLeg === undefined) throw new EngineError('internal', 'this call cannot be transferred')

@@ -1,4 +1,5 @@
 import type { ToolSpec } from '../../media/agent/agent-spec.js'
+import type { SayResult } from '../../media/agent/conversation/conversation.js'
 import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { CodecName } from '../../media/codec/codec.js'
 import type { Party } from '../../workers/channel/protocol.js'
@@ -241,6 +242,13 @@ export interface CallControl {
    * hang-up line of the agent, if it has one. Returns false when there is no such live call.
    */
   finish(callId: CallId, line: string | null, ending: Ending): boolean
+  /**
+   * Says a text to all parties of a call, in the voice of its agent: after the agent's present clause, or `now`. Resolves
+   * when it was said to the end, was cut or could not be said, or with null when there is no such call with media.
+   */
+  say(callId: CallId, text: string, now: boolean): Promise<SayResult | null>
+  /** Tells the agent of a call something for its next reply. Resolves with false when no agent will reply. */
+  note(callId: CallId, text: string): Promise<boolean>
   /** Hands a call to a person. Returns why that is refused, or null; the steps follow as events. */
   transfer(callId: CallId, plan: TransferPlan): TransferRefusal | null
   /** Tells the decision of the person to whom an agent presents a caller. */

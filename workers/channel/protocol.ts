@@ -117,7 +117,16 @@ export type LegRequest =
    * speaks with the caller says it to him itself, at the end of its present clause; to others its voice says it while the
    * agent goes on. A bot keeps its own voice: the embedded one says it. `text` has 1 to 2,000 characters.
    */
-  | { readonly type: 'say'; readonly session: SessionId; readonly leg: LegId | null; readonly text: string }
+  | {
+      readonly type: 'say'
+      readonly session: SessionId
+      readonly leg: LegId | null
+      readonly text: string
+      /** The agent stops in the middle of its clause. */
+      readonly now?: boolean
+    }
+  /** Tells the agent something for its next reply: 1 to 2,000 characters. Answered with false when it replies no more. */
+  | { readonly type: 'note'; readonly session: SessionId; readonly text: string }
   /**
    * Ends the call with a line to all: an agent first stops at the end of its clause. Answered at once. The event
    * `finished` follows within 20 s: with `asked`, or with the agent's own reason when it was ending the call already.
@@ -258,13 +267,15 @@ export type WorkerResult<R extends WorkerRequest> = R extends { type: 'open' | '
     ? RtpStats
     : R extends { type: 'say' }
       ? SayResult
-      : R extends { type: 'collect' }
-        ? CollectedDigits
-        : R extends { type: 'close' }
-          ? ClosedSession
-          : R extends { type: 'load' }
-            ? WorkerLoad
-            : null
+      : R extends { type: 'note' }
+        ? boolean
+        : R extends { type: 'collect' }
+          ? CollectedDigits
+          : R extends { type: 'close' }
+            ? ClosedSession
+            : R extends { type: 'load' }
+              ? WorkerLoad
+              : null
 
 /** Events that a session emits. */
 export type SessionEvent =

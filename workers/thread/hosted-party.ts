@@ -26,6 +26,8 @@ export interface HostedParty {
   transferUpdate?(update: TransferUpdate): void
   /** Says a text to the caller; see `Conversation.say`. */
   say?(announcement: Announcement): Promise<SayResult>
+  /** See `Conversation.note`. */
+  note?(text: string): boolean
   /** See `Conversation.setAway`. */
   setAway?(away: boolean): void
   /** Takes a detector event of the far side. */
@@ -156,6 +158,7 @@ function openAgentParty(party: Extract<Party, { kind: 'agent' }>, context: Party
     prepare: () => conversation.prepare(),
     start: () => conversation.start(),
     say: (announcement) => conversation.say(announcement),
+    note: (text) => conversation.note(text),
     setAway: (away) => conversation.setAway(away),
   }
 }

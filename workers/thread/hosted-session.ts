@@ -54,6 +54,16 @@ export interface HostedSessionOptions extends OpenSessionOptions {
   readonly onFault: () => void
 }
 
+interface Said {
+  readonly text: string
+  readonly now?: boolean
+}
+
+function checkText(text: string): void {
+  if (text.trim() !== '' && text.length <= MAX_TEXT) return
+  throw new EngineError('config_invalid', 'a text is empty or too long', { context: { length: text.length } })
+}
+
 /** A call: the caller's leg and at most two further ones, and our party behind them. */
 export class HostedSession {
   readonly #host: SessionHost
@@ -185,7 +195,10 @@ export class HostedSession {
       case 'listen':
         return this.#listen(request)
       case 'say':
-        return await this.#say(request.text, request.leg === null ? null : this.#leg(request.leg).id)
+        return await this.#say(request, request.leg === null ? null : this.#leg(request.leg).id)
+      case 'note':
+        checkText(request.text)
+        return this.#party?.note?.(request.text) ?? false
       case 'finish':
         return this.#finish(request.line)
       case 'record':
@@ -307,19 +320,15 @@ export class HostedSession {
     target.listen(languages === null ? null : openLegListener({ ...listening, languages }))
   }
 
-  async #say(text: string, leg: EndpointId | null): Promise<SayResult> {
-    if (text.trim() === '' || text.length > MAX_TEXT) {
-      throw new EngineError('config_invalid', 'a text to say is empty or too long', {
-        context: { length: text.length },
-      })
-    }
+  async #say({ text, now = false }: Said, leg: EndpointId | null): Promise<SayResult> {
+    checkText(text)
     const say = this.#party?.say
     // An agent in conversation with the caller does not interrupt itself to speak to somebody else.
     const itself =
       say !== undefined && (leg === null || leg === this.#caller.id || !this.#routing.partyPresent)
     const announced = this.#routing.announce(itself ? PARTY : this.#openAnnouncer().id, leg)
     try {
-      return itself ? await say({ text, last: false }) : await this.#openAnnouncer().say(text)
+      return itself ? await say({ text, last: false, now }) : await this.#openAnnouncer().say(text)
     } finally {
       if (this.#closed === null) announced()
     }
@@ -339,7 +348,7 @@ export class HostedSession {
         if (result === 'failed' && this.#leaveClock === null) finished()
       })
     } else if (text === null) finished()
-    else void this.#say(text, null).then(finished)
+    else void this.#say({ text }, null).then(finished)
   }
 
   /** Returns the voice for what the party does not say itself: that of the agent, or the embedded one. */

@@ -169,6 +169,7 @@ async function handle(request: WorkerRequest): Promise<unknown> {
     case 'listen':
     case 'collect':
     case 'say':
+    case 'note':
     case 'finish':
     case 'record':
     case 'pauseRecording':

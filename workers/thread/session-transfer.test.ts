@@ -86,6 +86,29 @@ t.test('a transfer from the agent to a person and back', async (t) => {
   t.equal(rig.vendors.spoken.at(-1), 'Goodbye then.')
 })
 
+t.test('a note reaches the model with the next reply, and nobody hears it', async (t) => {
+  const { rig, caller } = await VirtualSession.open({ heard: ['My order is late', 'Well?'] })
+  t.teardown(() => rig.close())
+  caller.say(tone(CALLER_HZ, 1000))
+  await rig.run(6000)
+  const spoken = rig.vendors.spoken.length
+  t.equal(await rig.ask({ type: 'note', text: 'The order leaves today.' }), true)
+  await rig.run(2000)
+  t.equal(rig.vendors.requests.length, 1, 'the model is not asked for it')
+  t.equal(rig.vendors.spoken.length, spoken)
+  t.match(
+    rig.events.filter(({ type }) => type === 'note'),
+    [{ type: 'note', text: 'The order leaves today.' }],
+  )
+  caller.say(tone(CALLER_HZ, 1000))
+  await rig.run(6000)
+  t.match(rig.vendors.requests[1]?.messages.at(-2), { role: 'system', content: 'The order leaves today.' })
+  await t.rejects(rig.ask({ type: 'note', text: ' ' }), { code: 'config_invalid' })
+  await t.rejects(rig.ask({ type: 'note', text: 'x'.repeat(2_001) }), { code: 'config_invalid' })
+  await rig.ask({ type: 'finish', line: 'Goodbye then.' })
+  t.equal(await rig.ask({ type: 'note', text: 'Too late.' }), false)
+})
+
 t.test('a person, and a caller who waits, are understood while the agent is away', async (t) => {
   const { rig, caller } = await VirtualSession.open({
     heard: ['My order is late', 'Yes, please.', 'Never mind.'],

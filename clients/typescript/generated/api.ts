@@ -120,10 +120,13 @@ import type {
   MemberRole,
   Models,
   NarrowApiKeyBody,
+  NoteOnCallBody,
+  NoteOnCallResult,
   Number,
   NumberCarriers,
   NumberRegions,
   NumberSip,
+  OnCall,
   Open,
   Organization,
   OrganizationAsStaff,
@@ -166,6 +169,7 @@ import type {
   RollWebhookSecretResult,
   RollbackAgentBody,
   SandboxInboundCall,
+  SayOnCallBody,
   SearchAvailableNumbersQuery,
   SearchKnowledgeBaseQuery,
   SearchKnowledgeBaseResult,
@@ -561,6 +565,16 @@ export class Api extends HttpClient {
   /** Get the course of a call on one axis of time. Waveform, turns, keys, tools, legs, SIP steps, and the latency of each reply with its stages. Available during the call, too; the waveform follows with the recording. The SIP messages themselves are shown by `parley trace`. Needs the scope `read`. */
   readCallTimeline(input: { readonly id: string }, options: RequestOptions = {}): Promise<CallTimeline> {
     return this.send({ method: 'GET', path: '/v1/calls/{id}/timeline', reply: 'data' }, input, options)
+  }
+
+  /** Say a text on a running call. All parties of the call hear it, in the voice of the agent; beside a media bot an embedded voice says it. The agent first ends its clause; with interrupt it stops at once. The answer comes with the end of the text, or after 10 seconds with in_progress. A further text cuts an earlier one. Needs the scope `write`. */
+  sayOnCall(input: { readonly id: string; readonly body: SayOnCallBody }, options: RequestOptions = {}): Promise<OnCall> {
+    return this.send({ method: 'POST', path: '/v1/calls/{id}/say', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** Give a note to the agent of a running call. The model reads it before its next reply. Nobody on the call hears it; the transcript holds it. A call without an agent of the service is answered with 409. Needs the scope `write`. */
+  noteOnCall(input: { readonly id: string; readonly body: NoteOnCallBody }, options: RequestOptions = {}): Promise<NoteOnCallResult> {
+    return this.send({ method: 'POST', path: '/v1/calls/{id}/note', reply: 'data', idempotent: true }, input, options)
   }
 
   /** Hang up a call. Does nothing if the call has ended. Needs the scope `write`. */

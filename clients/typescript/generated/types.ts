@@ -922,7 +922,7 @@ export type CallTimeline = {
     }
   })[]
   readonly marks: readonly ({
-    readonly kind: Open<"key" | "tool" | "failure" | "resumed" | "answered_by">
+    readonly kind: Open<"key" | "tool" | "failure" | "resumed" | "answered_by" | "note">
     /** ms after `zeroAt`; negative before it. */
     readonly atMs: number
     readonly text: string
@@ -943,6 +943,14 @@ export type CallTimeline = {
     /** SIP status, where it is known. */
     readonly status: number | null
   })[]
+}
+
+export type OnCall = {
+  readonly outcome: Open<"said" | "cut" | "failed" | "in_progress">
+}
+
+export type NoteOnCallResult = {
+  readonly noted: true
 }
 
 export type CarrierCallback = {
@@ -3306,6 +3314,19 @@ export type ExportCallsQuery = {
   readonly campaignId?: string | undefined
   readonly startedAfter?: string | undefined
   readonly startedBefore?: string | undefined
+}
+
+/** Body of `sayOnCall`. */
+export type SayOnCallBody = {
+  /** 1 to 1,000 characters. */
+  readonly text: string
+  readonly interrupt?: boolean | undefined
+}
+
+/** Body of `noteOnCall`. */
+export type NoteOnCallBody = {
+  /** 1 to 1,000 characters. */
+  readonly text: string
 }
 
 /** Body of `hangUpCall`. */

@@ -97,6 +97,8 @@ await onEachDialect(t, async (t, openDatabase) => {
             hangUp: () => false,
             finish: () => false,
             transfer: () => 'call_ending',
+            say: async () => null,
+            note: async () => false,
             decideTransfer: () => {},
             live: 0,
             draining: false,

@@ -53,7 +53,7 @@ export const Timeline = z.object({
     .meta({ description: 'From the end of the caller’s speech to the first packet of the reply.' }),
   marks: z.array(
     z.object({
-      kind: openEnum('key', 'tool', 'failure', 'resumed', 'answered_by'),
+      kind: openEnum('key', 'tool', 'failure', 'resumed', 'answered_by', 'note'),
       atMs: Ms,
       text: z.string(),
     }),
@@ -178,6 +178,8 @@ function marksOf(events: readonly CallEvent[]): Course['marks'] {
     switch (event.type) {
       case 'dtmf':
         return mark('key', event.atMs, event.digit)
+      case 'note':
+        return mark('note', event.atMs, event.text)
       case 'tool':
         return mark('tool', event.atMs, `${event.name}: ${event.result}`)
       case 'trouble':

@@ -244,6 +244,15 @@ export class Conversation implements Endpoint {
     })
   }
 
+  /** Tells the model something for its next reply. Nothing is said. Returns false when the agent replies no more. */
+  note(text: string): boolean {
+    const { phase, started } = this.#loop
+    if (!started || phase === 'ended' || phase === 'ending') return false
+    this.#loop.emit({ type: 'note', text, atMs: this.#loop.now() })
+    this.#replies.addNote(text)
+    return true
+  }
+
   /**
    * Makes the agent leave the call to others, or take part again. Away, it hears nobody and says only what
    * `say` tells it; its memory stays, and the limits of the call stand still.

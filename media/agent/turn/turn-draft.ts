@@ -296,7 +296,7 @@ export class TurnDraft extends StepDraft {
     s.announcement = announcement
     if (s.phase === 'paused' && s.reply?.audible) this.resume()
     const reply = s.reply
-    if (s.phase !== 'speaking' || reply === null) {
+    if (s.phase !== 'speaking' || reply === null || announcement.now === true) {
       this.announce()
       return
     }

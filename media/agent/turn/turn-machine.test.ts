@@ -380,6 +380,20 @@ t.test('an announcement waits for the end of the clause, and no longer than its 
   }
 })
 
+t.test('an announcement that is due now stops the agent in the middle of its clause', async (t) => {
+  const say: TurnInput = { type: 'say', text: 'One moment.', last: false, now: true, atMs: 3000 }
+  const { state, effects } = walk([...WAYS.speaking, say])
+  t.equal(state.phase, 'thinking')
+  t.match(
+    effects.filter(({ type }) => type !== 'cancelTimer' && type !== 'cancelModel'),
+    [
+      { type: 'stopSpeech', turn: 2 },
+      { type: 'cancelTimers', turn: 2 },
+      { type: 'sayPhrase', turn: 3, phrase: { say: 'One moment.' } },
+    ],
+  )
+})
+
 t.test('the time of an absence does not count to the limit of the call', async (t) => {
   const { state, effects } = walk([
     START,

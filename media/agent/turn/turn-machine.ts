@@ -184,7 +184,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
     }
     case 'say':
       if (s.phase === 'ending') t.unexpected()
-      else t.say({ text: input.text, last: input.last })
+      else t.say({ text: input.text, last: input.last, now: input.now ?? false })
       return
     case 'leave':
       if (s.phase === 'ending') t.unexpected()

@@ -43,6 +43,8 @@ export interface Announcement {
   readonly text: string | null
   /** The call ends after it. */
   readonly last: boolean
+  /** Said at once, in the middle of a clause; otherwise the agent first ends its clause. */
+  readonly now?: boolean
 }
 
 /** Canned phrases, spoken without the model. */

@@ -1,7 +1,19 @@
-import { Button, Card, Code, Group, List, SimpleGrid, Stack, Tabs, Text, Title } from '@mantine/core'
+import {
+  Button,
+  Card,
+  Code,
+  Group,
+  List,
+  SimpleGrid,
+  Stack,
+  Tabs,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
@@ -48,6 +60,7 @@ export function Call() {
         {(data) => (
           <>
             <Head call={data} />
+            {running && canWrite && <Intervene id={data.id} />}
             <Conversation call={data} />
             <SimpleGrid cols={{ base: 1, md: 2 }}>
               <Charges call={data} />
@@ -76,6 +89,45 @@ function Head({ call }: { readonly call: CallView }) {
         <Text size="sm">{typeof call.error === 'string' ? call.error : JSON.stringify(call.error)}</Text>
       )}
     </Group>
+  )
+}
+
+/** Says something on a running call, or gives its agent a note for the next reply. */
+function Intervene({ id }: { readonly id: string }) {
+  const t = useTranslations('call')
+  const { api } = useSession()
+  const [text, setText] = useState('')
+  const send = useMutation({
+    mutationFn: async (how: 'say' | 'interrupt' | 'note') =>
+      how === 'note'
+        ? await api.noteOnCall({ id, body: { text } })
+        : await api.sayOnCall({ id, body: { text, interrupt: how === 'interrupt' } }),
+    onSuccess: () => setText(''),
+  })
+  return (
+    <Part title={t('intervene')}>
+      {send.error !== null && <Problem error={send.error} />}
+      <TextInput
+        label={t('interveneText')}
+        description={t('interveneHelp')}
+        maxLength={1_000}
+        value={text}
+        onChange={({ currentTarget }) => setText(currentTarget.value)}
+      />
+      <Group mt="xs" gap="xs">
+        {(['say', 'interrupt', 'note'] as const).map((how) => (
+          <Button
+            key={how}
+            variant="default"
+            disabled={text.trim() === ''}
+            loading={send.isPending && send.variables === how}
+            onClick={() => send.mutate(how)}
+          >
+            {t(`${how}Now`)}
+          </Button>
+        ))}
+      </Group>
+    </Part>
   )
 }
 
