@@ -155,7 +155,9 @@ t.test('a speech vendor is configured when its key is set', async (t) => {
       ],
     },
     anthropic: null,
+    assemblyai: null,
     cartesia: null,
+    soniox: null,
   })
   for (const [voices, url] of [
     ['asha', 'wss://x'],

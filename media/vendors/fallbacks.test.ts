@@ -15,7 +15,9 @@ const ALL = {
   sarvam: {},
   elevenlabs: { voices: [{ name: 'asha' }, { name: 'ravi' }] },
   anthropic: null,
+  assemblyai: null,
   cartesia: null,
+  soniox: null,
 }
 
 function spares(
@@ -52,7 +54,7 @@ function spares(
 
 t.test('one of each other vendor, in catalogue order', async (t) => {
   const { stt, llm, tts } = spares(ALL)
-  t.same(stt, ['openai whisper-1', 'sarvam saaras:v3-realtime'])
+  t.same(stt, ['openai whisper-1', 'sarvam saaras:v3-realtime', 'elevenlabs scribe_v2_realtime'])
   t.same(llm, ['sarvam sarvam-105b-conversations'])
   t.same(tts, ['openai tts-1 alloy', 'elevenlabs eleven_flash_v2_5 asha'])
 })
@@ -64,13 +66,14 @@ t.test(
       'sarvam saaras:v3',
       'openai whisper-1',
       'deepgram nova-3',
+      'elevenlabs scribe_v2_realtime',
     ])
   },
 )
 
 t.test('only models that support a language of the agent', async (t) => {
   const { stt, tts } = spares(ALL, { voice: ['tts-1', 'alloy'], stt: 'saaras:v3', languages: ['od-IN'] })
-  t.same(stt, ['openai whisper-1'], 'no Odia with Deepgram')
+  t.same(stt, ['openai whisper-1', 'elevenlabs scribe_v2_realtime'], 'no Odia with Deepgram')
   t.same(tts, ['sarvam bulbul:v3 shubh'], 'nor with ElevenLabs')
 })
 
@@ -98,7 +101,12 @@ t.test('a speech-to-speech model falls back to a complete pipeline or to nothing
   const realtime = { ...OPENAI, realtime: { models: ['gpt-realtime'] } }
   const own = { voice: ['gpt-realtime', 'marin'], stt: 'gpt-realtime', llm: 'gpt-realtime' } as const
   t.match(spares({ ...ALL, openai: realtime }, own), {
-    stt: ['openai whisper-1', 'deepgram nova-3', 'sarvam saaras:v3-realtime'],
+    stt: [
+      'openai whisper-1',
+      'deepgram nova-3',
+      'sarvam saaras:v3-realtime',
+      'elevenlabs scribe_v2_realtime',
+    ],
     llm: ['openai gpt', 'sarvam sarvam-105b-conversations'],
     tts: ['openai tts-1 alloy', 'sarvam bulbul:v3 shubh', 'elevenlabs eleven_flash_v2_5 asha'],
   })

@@ -1,15 +1,20 @@
 import t from 'tap'
 import {
+  ASSEMBLYAI,
   DEEPGRAM_FLUX,
   DEEPGRAM_LISTEN,
   RECOGNITION_PROTOCOLS,
   type RecognitionProtocol,
   SARVAM_LEGACY,
   SARVAM_REALTIME,
+  SCRIBE,
+  SONIOX,
 } from '../../fixtures/vendors/recognition-messages.js'
+import { AssemblyAiDialect } from './assemblyai/stt.js'
 import { CartesiaDialect } from './cartesia/tts.js'
 import { DeepgramListenDialect } from './deepgram/stt.js'
 import { DeepgramFluxDialect } from './deepgram/stt-flux.js'
+import { ScribeDialect } from './elevenlabs/stt.js'
 import { ElevenLabsDialect } from './elevenlabs/tts.js'
 import { espeakName, VOICE_LANGUAGES } from './espeak/voices.js'
 import { OpenAiTranscriptionDialect } from './openai/stt-socket.js'
@@ -17,6 +22,7 @@ import { SarvamLegacyDialect } from './sarvam/stt.js'
 import { SarvamRealtimeDialect } from './sarvam/stt-realtime.js'
 import { SarvamBulbulDialect } from './sarvam/tts.js'
 import type { RecognitionDialect } from './shared/recognition-stream.js'
+import { SonioxDialect } from './soniox/stt.js'
 
 /* Every vendor's names of languages, and how each is asked to listen for several and tells which it heard. */
 
@@ -24,7 +30,17 @@ const SARVAM = { baseUrl: 'wss://s', apiKey: 'k', languageField: 'target_languag
 const DEEPGRAM = { baseUrl: 'wss://d', apiKey: 'k' }
 
 function open(wire: RecognitionProtocol, language: string, languages: readonly string[]): RecognitionDialect {
-  const stream = { rate: 8000, language, languages, model: wire.model, mode: 'transcribe' } as const
+  const stream = {
+    rate: 8000,
+    language,
+    languages,
+    model: wire.model,
+    mode: 'transcribe',
+    vocabulary: [],
+  } as const
+  if (wire === SONIOX) return new SonioxDialect(DEEPGRAM, stream)
+  if (wire === ASSEMBLYAI) return new AssemblyAiDialect(DEEPGRAM, stream)
+  if (wire === SCRIBE) return new ScribeDialect({ ...DEEPGRAM, voices: [] }, stream)
   if (wire === DEEPGRAM_LISTEN) return new DeepgramListenDialect(DEEPGRAM, stream)
   const { transcriptionServer } = wire
   if (transcriptionServer !== undefined) {
@@ -39,6 +55,8 @@ function open(wire: RecognitionProtocol, language: string, languages: readonly s
 /** Values of the language parameter of the request. */
 function asked(dialect: RecognitionDialect): readonly string[] {
   const { searchParams } = new URL(dialect.url)
+  const { language_hints: hints } = JSON.parse(dialect.openMessage?.() ?? '{}')
+  if (hints !== undefined) return hints
   const names = ['language', 'language_hint', 'language-code', 'language_code']
   return names.flatMap((name) => searchParams.getAll(name))
 }
@@ -72,6 +90,11 @@ const SEVERAL: readonly (readonly [
   [SARVAM_REALTIME, 'od-IN', ['en-IN', 'od-IN'], ['auto'], ['od-IN', 'en-IN']],
   [SARVAM_REALTIME, 'od-IN', ['od-IN'], ['or-IN'], ['od-IN']],
   [SARVAM_LEGACY, 'od-IN', ['od-IN'], ['od-IN'], ['od-IN']],
+  [SONIOX, 'ta-IN', ['en-IN', 'ta-IN', 'hi-IN'], ['ta', 'en', 'hi'], ['ta-IN', 'en-IN', 'hi-IN']],
+  [SONIOX, 'bn-IN', ['bn-IN', 'od-IN'], ['bn'], ['bn-IN']],
+  [ASSEMBLYAI, 'hi-IN', ['en-IN', 'hi-IN'], [], ['hi-IN', 'en-IN']],
+  [SCRIBE, 'od-IN', ['od-IN'], ['or'], ['od-IN']],
+  [SCRIBE, 'od-IN', ['en-IN', 'od-IN'], [], ['od-IN', 'en-IN']],
 ]
 
 t.test('several languages: the multilingual mode if the model has one', async (t) => {

@@ -1,4 +1,5 @@
 import { ANTHROPIC } from './anthropic/module.js'
+import { ASSEMBLYAI } from './assemblyai/module.js'
 import { CARTESIA } from './cartesia/module.js'
 import { DEEPGRAM } from './deepgram/module.js'
 import { ELEVENLABS } from './elevenlabs/module.js'
@@ -6,6 +7,7 @@ import { EMBEDDED_VENDOR } from './embedded/module.js'
 import { OPENAI_VENDOR } from './openai/module.js'
 import { SECOND_CHAT } from './openai/second-chat.js'
 import { SARVAM } from './sarvam/module.js'
+import { SONIOX } from './soniox/module.js'
 import type { CatalogueData, VendorModule } from './vendor-module.js'
 
 /** Every vendor, in the order of the catalogue, of `parley --help` and of automatic fallbacks. */
@@ -16,7 +18,9 @@ export const VENDOR_MODULES = [
   ANTHROPIC,
   DEEPGRAM,
   SARVAM,
+  SONIOX,
   ELEVENLABS,
+  ASSEMBLYAI,
   CARTESIA,
 ] as const satisfies readonly VendorModule[]
 

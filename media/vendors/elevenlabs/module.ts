@@ -1,12 +1,18 @@
 import { catalogueFile } from '../shared/catalogue-file.js'
 import type { VendorModule } from '../vendor-module.js'
 import type { ElevenLabsSettings } from './settings.js'
+import { elevenLabsSpeechToText } from './stt.js'
 import { elevenLabsTextToSpeech } from './tts.js'
 
 export const ELEVENLABS = {
   id: 'elevenlabs',
   variables: [
-    { name: 'PARLEY_ELEVENLABS_API_KEY', default: '', description: 'ElevenLabs API key (TTS)', secret: true },
+    {
+      name: 'PARLEY_ELEVENLABS_API_KEY',
+      default: '',
+      description: 'ElevenLabs API key (STT, TTS)',
+      secret: true,
+    },
     {
       name: 'PARLEY_ELEVENLABS_URL',
       default: 'wss://api.elevenlabs.io',
@@ -26,5 +32,10 @@ export const ELEVENLABS = {
   }),
   catalogue: catalogueFile('elevenlabs'),
   offers: ({ voices }) => [{ vendor: 'elevenlabs', voices: voices.map(({ name }) => name) }],
-  open: (settings, deps) => ({ elevenlabs: { textToSpeech: elevenLabsTextToSpeech(settings, deps) } }),
+  open: (settings, deps) => ({
+    elevenlabs: {
+      speechToText: elevenLabsSpeechToText(settings, deps),
+      textToSpeech: elevenLabsTextToSpeech(settings, deps),
+    },
+  }),
 } as const satisfies VendorModule<'elevenlabs', ElevenLabsSettings>

@@ -30,6 +30,8 @@ export interface RecognitionDialect {
   readonly headers: Readonly<Record<string, string>>
   /** Audio per message while the caller speaks (ms). */
   readonly chunkMs: number
+  /** Shortest audio that the vendor takes in one message (ms); a shorter rest waits for the next audio. Absent means any. */
+  readonly minChunkMs?: number
   /** Returns the message that configures a new connection. Absent when the address does that. */
   openMessage?(): string
   /**
@@ -88,6 +90,7 @@ export class RecognitionStream implements SpeechToTextStream {
   readonly #memory: Int16Array
   readonly #speechChunk: number
   readonly #chunk: Int16Array
+  readonly #minChunk: number
   /** Session time (ms) of sample 0. */
   #originMs: number | null = null
   /** Samples written, samples sent, and the first sample of the current connection. */
@@ -122,6 +125,7 @@ export class RecognitionStream implements SpeechToTextStream {
     this.#log = options.log
     this.#memory = new Int16Array(this.#samples(MEMORY_MS))
     this.#speechChunk = this.#samples(options.dialect.chunkMs)
+    this.#minChunk = this.#samples(options.dialect.minChunkMs ?? 0)
     this.#chunk = new Int16Array(Math.max(this.#speechChunk, this.#samples(SILENCE_CHUNK_MS)))
     this.#connect()
   }
@@ -192,7 +196,8 @@ export class RecognitionStream implements SpeechToTextStream {
     if (this.#dialect.utteranceMessage !== undefined && !this.#begin(socket)) return
     // Until the final text the vendor may still wait for the end of the utterance.
     const size = this.#utterance === null ? this.#chunk.length : this.#speechChunk
-    while (this.#written - this.#sent >= size || (all && this.#written > this.#sent)) {
+    const least = all ? Math.max(1, this.#minChunk) : size
+    while (this.#written - this.#sent >= least) {
       const count = Math.min(size, this.#written - this.#sent)
       let at = this.#sent % this.#memory.length
       for (let i = 0; i < count; i++) {
