@@ -28,7 +28,7 @@ const RUNNING: CampaignState = {
   unsettled: 10,
   nextDueAt: 0,
   targetProblem: null,
-  recent: { ended: 0, carrierFailures: 0 },
+  recent: { ended: 0, carrierFailures: 0, failuresInRow: 0 },
   resumesAt: null,
   probe: null,
   route: 'r',
@@ -106,10 +106,19 @@ t.test('what a campaign does next', (t) => {
       decide({ autoPauseBelowPaise: 500 }, { wallet: { balancePaise: 500, covered: true } }),
       dials(NOW + 1_000),
     ],
-    ['19 failures', decide({ recent: { ended: 19, carrierFailures: 19 } }), dials(NOW + 1_000)],
+    [
+      '19 failures, 9 in a row',
+      decide({ recent: { ended: 19, carrierFailures: 19, failuresInRow: 9 } }),
+      dials(NOW + 1_000),
+    ],
+    [
+      '10 failures in a row, few of them lately',
+      decide({ recent: { ended: 2, carrierFailures: 2, failuresInRow: 10 } }),
+      moves({ to: 'paused', reason: 'carrier_errors' }),
+    ],
     [
       'half of 20',
-      decide({ recent: { ended: 20, carrierFailures: 10 } }),
+      decide({ recent: { ended: 20, carrierFailures: 10, failuresInRow: 0 } }),
       moves({ to: 'paused', reason: 'carrier_errors' }),
     ],
     ['paused for carrier errors', decide({ status: 'paused', resumesAt: at(1) }), waits(at(1))],
@@ -123,7 +132,10 @@ t.test('what a campaign does next', (t) => {
     ],
     [
       'half open, old failures do not count',
-      decide({ recent: { ended: 20, carrierFailures: 20 }, probe: { reached: 0, carrierFailures: 0 } }),
+      decide({
+        recent: { ended: 20, carrierFailures: 20, failuresInRow: 10 },
+        probe: { reached: 0, carrierFailures: 0 },
+      }),
       dials(NOW + 1_000),
     ],
     [
@@ -132,7 +144,11 @@ t.test('what a campaign does next', (t) => {
       moves({ to: 'paused', reason: 'carrier_errors' }),
     ],
     ['the carrier works', decide({ probe: { reached: 1, carrierFailures: 0 } }), moves({ to: 'recovered' })],
-    ['less than half', decide({ recent: { ended: 20, carrierFailures: 9 } }), dials(NOW + 1_000)],
+    [
+      'less than half',
+      decide({ recent: { ended: 20, carrierFailures: 9, failuresInRow: 0 } }),
+      dials(NOW + 1_000),
+    ],
     ['scheduled for later', decide({ status: 'scheduled', startsAt: at(1) }), waits(at(1))],
     ['its time has come', decide({ status: 'scheduled', startsAt: NOW }), moves({ to: 'running' })],
     [

@@ -9,6 +9,11 @@ import { type DialWindow, nextOpening } from './dial-window.js'
 /** Attempts of the last minutes by which the breaker judges the carrier. */
 export const BREAKER_WINDOW_MS = 5 * 60_000
 const BREAKER_MIN_ATTEMPTS = 20
+/**
+ * Attempts in a row that failed because of the carrier, however long they took. A carrier that answers 503 slows the
+ * dials down so far that `BREAKER_WINDOW_MS` may never have `BREAKER_MIN_ATTEMPTS`.
+ */
+export const BREAKER_ROW = 10
 /** Wait before one call tries the carrier again (ms). Doubles each time that it fails. */
 const FIRST_RESUME_MS = 5 * 60_000
 const LAST_RESUME_MS = 60 * 60_000
@@ -35,14 +40,23 @@ export interface CampaignState {
   readonly nextDueAt: number | null
   /** Why the agent or the number cannot call. Null if they can. */
   readonly targetProblem: string | null
-  /** Attempts of the last `BREAKER_WINDOW_MS` that ended, and those that failed because of the carrier. */
-  readonly recent: { readonly ended: number; readonly carrierFailures: number }
+  readonly recent: RecentAttempts
   /** End of a pause for carrier errors. Null without one. */
   readonly resumesAt: number | null
   /** Calls since the end of that pause, while it is not known whether the carrier works. Else null. */
   readonly probe: Probe | null
   /** Key of `DiallerState.routes`. */
   readonly route: string
+}
+
+/** How the carrier has served a campaign lately. */
+export interface RecentAttempts {
+  /** Attempts of the last `BREAKER_WINDOW_MS` that ended. */
+  readonly ended: number
+  /** Those of them that failed because of the carrier. */
+  readonly carrierFailures: number
+  /** The last attempts that ended, as far as all of them failed because of the carrier; at most `BREAKER_ROW`. */
+  readonly failuresInRow: number
 }
 
 /** Calls of a campaign whose breaker is half open. */
@@ -210,7 +224,8 @@ function pauseOf(campaign: CampaignState, wallet: DiallerState['wallet']): Pause
     if (!wallet.covered || (floor > 0 && wallet.balancePaise < floor)) return 'low_balance'
   }
   if (campaign.probe !== null) return campaign.probe.carrierFailures > 0 ? 'carrier_errors' : null
-  const { ended, carrierFailures } = campaign.recent
+  const { ended, carrierFailures, failuresInRow } = campaign.recent
+  if (failuresInRow >= BREAKER_ROW) return 'carrier_errors'
   if (ended >= BREAKER_MIN_ATTEMPTS && carrierFailures * 2 >= ended) return 'carrier_errors'
   return null
 }

@@ -8,10 +8,12 @@ import { availablePaise } from '../wallet/ledger.js'
 import { readWallet } from '../wallet/store.js'
 import { MIN_CALL_PAISE } from '../wallet/view.js'
 import {
+  BREAKER_ROW,
   BREAKER_WINDOW_MS,
   type CampaignState,
   type DiallerState,
   type Probe,
+  type RecentAttempts,
   type RouteState,
 } from './dialler.js'
 import { ACTIVE } from './moves.js'
@@ -131,7 +133,19 @@ async function recentAttempts(
   { db }: LoadDeps,
   { id, breakerAt }: CampaignRow,
   now: number,
-): Promise<CampaignState['recent']> {
+): Promise<RecentAttempts> {
+  const since = breakerAt ?? 0
+  const last = await db
+    .selectFrom('calls')
+    .select('carrierFailed')
+    .where('campaignId', '=', id)
+    .where('createdAt', '>', since)
+    .where('endedAt', 'is not', null)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit(BREAKER_ROW)
+    .execute()
+  const other = last.findIndex(({ carrierFailed }) => carrierFailed !== 1)
   const row = await db
     .selectFrom('calls')
     .select([
@@ -139,10 +153,10 @@ async function recentAttempts(
       sql<number>`coalesce(sum("carrierFailed"), 0)`.as('carrierFailures'),
     ])
     .where('campaignId', '=', id)
-    .where('createdAt', '>', Math.max(now - BREAKER_WINDOW_MS, breakerAt ?? 0))
+    .where('createdAt', '>', Math.max(now - BREAKER_WINDOW_MS, since))
     .where('endedAt', 'is not', null)
     .executeTakeFirstOrThrow()
-  return row
+  return { ...row, failuresInRow: other === -1 ? last.length : other }
 }
 
 /** Counts the calls since the breaker is half open. A call that failed in this service says nothing. */
