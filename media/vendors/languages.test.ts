@@ -82,9 +82,10 @@ const SEVERAL: readonly (readonly [
   readonly string[],
 ])[] = [
   // wire, to begin with, all, what is asked for, what is heard at once
-  [DEEPGRAM_LISTEN, 'hi-IN', ['en-IN', 'hi-IN'], ['multi'], ['hi-IN', 'en-IN']],
-  [DEEPGRAM_LISTEN, 'ta-IN', ['en-IN', 'ta-IN'], ['ta'], ['ta-IN']],
-  [DEEPGRAM_LISTEN, 'hi-IN', ['hi-IN', 'ta-IN'], ['hi'], ['hi-IN']],
+  [DEEPGRAM_LISTEN, 'hi-IN', ['en-IN', 'hi-IN'], ['multi', 'hi', 'en'], ['hi-IN', 'en-IN']],
+  [DEEPGRAM_LISTEN, 'ta-IN', ['en-IN', 'ta-IN'], ['multi', 'ta', 'en'], ['ta-IN', 'en-IN']],
+  [DEEPGRAM_LISTEN, 'pa-IN', ['pa-IN', 'hi-IN'], ['pa'], ['pa-IN']],
+  [DEEPGRAM_LISTEN, 'hi-IN', ['hi-IN', 'ml-IN'], ['hi'], ['hi-IN']],
   [DEEPGRAM_FLUX, 'en-IN', ['en-IN', 'hi-IN', 'ta-IN'], ['en', 'hi'], ['en-IN', 'hi-IN']],
   [SARVAM_LEGACY, 'od-IN', ['en-IN', 'od-IN'], ['unknown'], ['od-IN', 'en-IN']],
   [SARVAM_REALTIME, 'od-IN', ['en-IN', 'od-IN'], ['auto'], ['od-IN', 'en-IN']],

@@ -6,8 +6,14 @@ import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared
 
 /* Message parts shared by both of Deepgram's streaming endpoints. */
 
-/** Languages that the `multi` models understand mixed. */
-export const MULTI_LANGUAGES = ['en-IN', 'hi-IN'] as const
+/** Agent languages that the multilingual model of Flux understands mixed. */
+export const FLUX_TOGETHER = ['en-IN', 'hi-IN'] as const
+
+/**
+ * Agent languages that Nova-3 understands mixed (`language=multi`).
+ * https://developers.deepgram.com/docs/nova-3-language-prompting
+ */
+export const NOVA_TOGETHER = [...FLUX_TOGETHER, 'bn-IN', 'ta-IN', 'te-IN', 'kn-IN', 'mr-IN', 'gu-IN'] as const
 
 /** Returns the tag of the dominant language, or null when it is not an agent language. */
 export function firstLanguage(languages: unknown): string | null {

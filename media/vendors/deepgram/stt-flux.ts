@@ -8,9 +8,9 @@ import {
   classifyDeepgram,
   type DeepgramStream,
   deepgramError,
+  FLUX_TOGETHER,
   firstLanguage,
   keyTerms,
-  MULTI_LANGUAGES,
   readWords,
 } from './messages.js'
 import type { DeepgramSettings } from './settings.js'
@@ -32,7 +32,7 @@ export class DeepgramFluxDialect implements RecognitionDialect {
   constructor(settings: DeepgramSettings, stream: DeepgramStream) {
     const several = stream.model.includes('multi')
     const understood = several
-      ? combinedLanguages(stream.language, stream.languages, MULTI_LANGUAGES)
+      ? combinedLanguages(stream.language, stream.languages, FLUX_TOGETHER)
       : [stream.language]
     this.capabilities = {
       partials: true,

@@ -16,7 +16,7 @@ import {
   type DeepgramStream,
   firstLanguage,
   keyTerms,
-  MULTI_LANGUAGES,
+  NOVA_TOGETHER,
   readWords,
 } from './messages.js'
 import type { DeepgramSettings } from './settings.js'
@@ -63,7 +63,7 @@ export class DeepgramListenDialect implements RecognitionDialect {
   #asked = false
 
   constructor(settings: DeepgramSettings, stream: DeepgramStream) {
-    const together = stream.model.startsWith('nova-3') ? MULTI_LANGUAGES : []
+    const together = stream.model.startsWith('nova-3') ? NOVA_TOGETHER : []
     const understood = combinedLanguages(stream.language, stream.languages, together)
     this.capabilities = {
       partials: true,
@@ -87,6 +87,9 @@ export class DeepgramListenDialect implements RecognitionDialect {
       smart_format: 'true',
       punctuate: 'true',
     })
+    if (understood.length > 1) {
+      for (const tag of understood) query.append('language_hint', vendorTag('iso', tag))
+    }
     // Older models take no key terms.
     if (stream.model.startsWith('nova-3')) {
       for (const term of keyTerms(stream.vocabulary)) query.append('keyterm', term)

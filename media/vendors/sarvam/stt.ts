@@ -18,7 +18,13 @@ import { SarvamRealtimeDialect } from './stt-realtime.js'
 
 const DEFAULT_MODEL = 'saaras:v3'
 
-/** Opens Sarvam's STT: models named `…-realtime` use the realtime endpoint, the others the legacy one. */
+/**
+ * Models of the realtime endpoint; the others use the legacy one.
+ * https://docs.sarvam.ai/changelog/2026/9/3
+ */
+const REALTIME = /-realtime$|^saaras:v([4-9]|\d\d)/
+
+/** Opens Sarvam's STT. */
 export function sarvamSpeechToText(
   settings: SarvamSettings,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
@@ -28,7 +34,7 @@ export function sarvamSpeechToText(
     open({ rate, language, languages = [language], model, mode }, events) {
       const name = model ?? DEFAULT_MODEL
       const stream = { rate, language, languages, model: name, mode }
-      const dialect = name.endsWith('-realtime')
+      const dialect = REALTIME.test(name)
         ? new SarvamRealtimeDialect(settings, stream)
         : new SarvamLegacyDialect(settings, stream)
       return new RecognitionStream({ dialect, rate, events, clock, log })

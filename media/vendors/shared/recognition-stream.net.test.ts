@@ -404,6 +404,18 @@ t.test('Sarvam: both tags of Odia are understood', async (t) => {
   }
 })
 
+t.test('Sarvam: the model decides which socket', async (t) => {
+  for (const [model, path] of [
+    ['saaras:v3', SARVAM_LEGACY.path],
+    ['saaras:v3-realtime', SARVAM_REALTIME.path],
+    ['saaras:v4', SARVAM_REALTIME.path],
+  ] as const) {
+    const { fake } = await rig(t, { ...SARVAM_REALTIME, model })
+    await fake.until(() => fake.connections.length === 1, 'a connection')
+    t.equal(fake.last.url.pathname, path, model)
+  }
+})
+
 t.test('a gap in the audio becomes silence, so that times stay correct', async (t) => {
   const r = await rig(t, DEEPGRAM_LISTEN)
   await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
