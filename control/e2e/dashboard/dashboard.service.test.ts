@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { until } from '../../../fixtures/host/until.js'
 import { CHROMIUM } from '../../../fixtures/service/chromium.js'
 import { type StartedService, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
 import {
@@ -79,7 +80,7 @@ t.test('in a browser', { skip, timeout: 250_000 }, async (t) => {
   await signIn(first.page, url, 'owner@localhost', password)
   const state = await first.page.context().storageState()
 
-  await t.test('a newcomer: agent, number, test call', (t) => newcomer(t, first.page))
+  await t.test('a newcomer: agent, number, test call', (t) => newcomer(t, first))
   t.same(first.faults, [], 'no error, no violation of the security policy, no request to another host')
   await first.close()
 
@@ -114,7 +115,11 @@ async function open(browser: Browser, url: string, view: View): Promise<Dashboar
   return dashboard
 }
 
-async function newcomer(t: Test, page: Page): Promise<void> {
+interface Played {
+  readonly currentTime: number
+}
+
+async function newcomer(t: Test, { page, audit }: DashboardPage): Promise<void> {
   const menu = (name: string) => page.getByRole('navigation').getByRole('link', { name }).click()
   await menu('Agents')
   await page.getByRole('button', { name: 'New agent' }).click()
@@ -140,8 +145,14 @@ async function newcomer(t: Test, page: Page): Promise<void> {
   await page.getByText('Hello, this is the clinic.').first().waitFor()
   await page.getByRole('button', { name: 'Hang up' }).click()
   await page.getByText('Answered', { exact: true }).waitFor()
-  await page.getByRole('button', { name: 'Load the recording' }).click()
-  await page.locator('audio').waitFor()
+  await page.locator('.wave.agent').waitFor()
+  await page.locator('.track').click()
+  const played = () => page.locator('audio').evaluate((audio) => (audio as unknown as Played).currentTime)
+  await until(async () => (await played()) > 0)
+  for (const width of [320, 768, 1440]) {
+    await page.setViewportSize({ width, height: 900 })
+    t.same(await audit(), [], `the page of a call, ${width} px`)
+  }
   t.match(await page.getByRole('region', { name: 'Charges' }).textContent(), '₹')
 }
 

@@ -7,9 +7,9 @@ import { useFormat } from '../i18n.js'
 import { useKey, useSession } from '../session.js'
 import { Loaded } from './Page.js'
 import { Problem } from './Problem.js'
+import { Timeline, type useTimeline } from './Timeline.js'
 
 type Segment = Result<'readTranscript'>['segments'][number]
-type Timeline = Result<'readCallTimeline'>
 
 const ROLES = ['agent', 'caller', 'human_agent', 'tool', 'system'] as const
 type Role = (typeof ROLES)[number]
@@ -42,37 +42,65 @@ function useTranscript(call: Pick<Result<'readCall'>, 'id' | 'status' | 'hasTran
   })
 }
 
-/** The course of a call: waveform, legs and the latency of each reply. */
-export function useTimeline({ id, status, hasRecording }: Result<'readCall'>) {
-  const { api } = useSession()
-  const key = useKey()
-  return useQuery({
-    queryKey: key('call', id, 'timeline', status, hasRecording),
-    queryFn: () => api.readCallTimeline({ id }),
-    placeholderData: keepPreviousData,
-  })
-}
-
 /** The course of a call on one time axis, the transcript below it, and the recording, which both follow. */
-export function Conversation({ call }: { readonly call: Result<'readCall'> }) {
+export function Conversation({
+  call,
+  course,
+}: {
+  readonly call: Result<'readCall'>
+  readonly course: ReturnType<typeof useTimeline>
+}) {
   const t = useTranslations('call')
+  const { api } = useSession()
   const player = useRef<HTMLAudioElement>(null)
   const [atMs, setAtMs] = useState<number | null>(null)
   const transcript = useTranscript(call)
-  const timeline = useTimeline(call)
+  // The address is valid for ten minutes, so that the recording loads when it is asked for.
+  const load = useMutation({ mutationFn: () => api.readRecording({ id: call.id }) })
+  const play = (): void => {
+    const audio = player.current
+    if (audio === null) return
+    audio.currentTime = (atMs ?? 0) / 1000
+    // A browser may refuse to start by itself: the controls of the player remain.
+    audio.play().catch(() => audio.focus())
+  }
   const seek = (ms: number): void => {
     setAtMs(ms)
-    if (player.current !== null) player.current.currentTime = ms / 1000
+    if (player.current !== null) {
+      player.current.currentTime = ms / 1000
+      player.current.play().catch(() => player.current?.focus())
+    } else if (call.hasRecording && !load.isPending) load.mutate()
   }
   return (
     <Stack gap="sm" component="section" aria-label={t('timeline')}>
-      {call.hasRecording && <Player id={call.id} player={player} onTime={setAtMs} />}
+      <Loaded query={course} height={260}>
+        {(data) => <Timeline course={data} atMs={atMs} seek={seek} />}
+      </Loaded>
+      {load.error !== null && <Problem error={load.error} retry={() => load.mutate()} />}
+      {call.hasRecording && load.data === undefined && (
+        <Group>
+          <Button variant="default" onClick={() => load.mutate()} loading={load.isPending}>
+            {t('play')}
+          </Button>
+        </Group>
+      )}
+      {load.data !== undefined && (
+        // biome-ignore lint/a11y/useMediaCaption: the transcript below is the text of the recording
+        <audio
+          controls
+          ref={player}
+          src={new URL(load.data.url).pathname}
+          aria-label={t('recording')}
+          style={{ width: '100%' }}
+          onLoadedMetadata={() => atMs !== null && play()}
+          onTimeUpdate={({ currentTarget }) => setAtMs(currentTarget.currentTime * 1000)}
+        />
+      )}
       {!call.hasTranscript && <Text>{t('noTranscript')}</Text>}
       {call.hasTranscript && (
         <Loaded query={transcript} height={240}>
           {({ segments }) => (
             <>
-              <Axis segments={segments} timeline={timeline.data ?? null} atMs={atMs} seek={seek} />
               <Title order={2} size="h4">
                 {t('transcript')}
               </Title>
@@ -82,38 +110,6 @@ export function Conversation({ call }: { readonly call: Result<'readCall'> }) {
         </Loaded>
       )}
     </Stack>
-  )
-}
-
-function Player(props: {
-  readonly id: string
-  readonly player: { readonly current: HTMLAudioElement | null }
-  readonly onTime: (ms: number) => void
-}) {
-  const t = useTranslations('call')
-  const { api } = useSession()
-  // The address is valid for ten minutes, so that the recording loads when it is asked for.
-  const load = useMutation({ mutationFn: () => api.readRecording({ id: props.id }) })
-  if (load.error !== null) return <Problem error={load.error} retry={() => load.mutate()} />
-  if (load.data === undefined) {
-    return (
-      <Group>
-        <Button variant="default" onClick={() => load.mutate()} loading={load.isPending}>
-          {t('play')}
-        </Button>
-      </Group>
-    )
-  }
-  return (
-    // biome-ignore lint/a11y/useMediaCaption: the transcript below is the text of the recording
-    <audio
-      controls
-      ref={props.player as { current: HTMLAudioElement | null }}
-      src={new URL(load.data.url).pathname}
-      aria-label={t('recording')}
-      style={{ width: '100%' }}
-      onTimeUpdate={({ currentTarget }) => props.onTime(currentTarget.currentTime * 1000)}
-    />
   )
 }
 
@@ -128,100 +124,6 @@ interface TimeProps {
 function useRole(): (role: string) => string {
   const t = useTranslations('call')
   return (role) => (isRole(role) ? t(role) : role)
-}
-
-/** Distances of the marks below the axis, ms. The first with at most ten marks is taken. */
-const STEPS_MS = [5_000, 10_000, 30_000, 60_000, 300_000, 600_000, 1_800_000]
-const MOST_MARKS = 10
-
-interface AxisProps extends TimeProps {
-  /** Null until it is loaded. The turns are shown without it. */
-  readonly timeline: Timeline | null
-  readonly seek: (ms: number) => void
-}
-
-function Axis({ segments, timeline, atMs, seek }: AxisProps) {
-  const t = useTranslations('call')
-  const { clock } = useFormat()
-  const roleOf = useRole()
-  const endMs = Math.max(1000, timeline?.durationMs ?? 0, ...segments.map((segment) => segment.endMs))
-  const percent = (ms: number): string => `${(100 * ms) / endMs}%`
-  const step = STEPS_MS.find((ms) => endMs / ms <= MOST_MARKS) ?? 3_600_000
-  const marks = Array.from({ length: Math.floor(endMs / step) + 1 }, (_, index) => index * step)
-  return (
-    <div className="timeline">
-      {timeline?.waveform != null && <Waveform {...timeline.waveform} endMs={endMs} />}
-      {timeline?.legs
-        .filter(({ party }) => party === 'person')
-        .map(({ label, startMs, endMs: until }) => (
-          <div
-            key={startMs}
-            className="leg"
-            title={label}
-            style={{ left: percent(startMs), width: percent((until ?? endMs) - startMs) }}
-          />
-        ))}
-      {timeline?.replies.map(({ speechEndMs, latencyMs }) => (
-        <div
-          key={speechEndMs}
-          className="wait"
-          title={`${latencyMs} ms`}
-          style={{ left: percent(speechEndMs), width: percent(latencyMs) }}
-        />
-      ))}
-      {segments.map(({ index, role, startMs, endMs: until, text, interrupted }) => (
-        <button
-          type="button"
-          key={index}
-          // The transcript has the same in a list: the keyboard does not visit both.
-          tabIndex={-1}
-          className={`turn ${role} ${interrupted ? 'cut' : ''}`}
-          style={{ left: percent(startMs), width: percent(Math.max(200, until - startMs)) }}
-          title={`${roleOf(role)} ${clock(startMs / 1000)}: ${text}`}
-          aria-label={t('seek', { time: clock(startMs / 1000) })}
-          onClick={() => seek(startMs)}
-        />
-      ))}
-      <div className="marks" aria-hidden="true">
-        {marks.map((ms) => (
-          <span key={ms} style={{ left: percent(ms) }}>
-            {clock(ms / 1000)}
-          </span>
-        ))}
-      </div>
-      {atMs !== null && <div className="head-line" style={{ left: percent(Math.min(atMs, endMs)) }} />}
-    </div>
-  )
-}
-
-/** Both voices, each around the middle of its row. */
-function Waveform({
-  pixelsPerSecond,
-  caller,
-  agent,
-  endMs,
-}: NonNullable<Timeline['waveform']> & { readonly endMs: number }) {
-  const pixels = Math.max(1, (endMs / 1000) * pixelsPerSecond)
-  const shape = (levels: readonly number[]): string => {
-    const above = levels.map((level, at) => `${at},${128 - level}`)
-    const below = levels.map((level, at) => `${at},${128 + level}`).reverse()
-    return [...above, ...below].join(' ')
-  }
-  const voices = [
-    ['caller', caller],
-    ['agent', agent],
-  ] as const
-  return voices.map(([voice, levels]) => (
-    <svg
-      key={voice}
-      className={`wave ${voice}`}
-      viewBox={`0 0 ${pixels} 256`}
-      preserveAspectRatio="none"
-      aria-hidden="true"
-    >
-      <polygon points={shape(levels)} />
-    </svg>
-  ))
 }
 
 function Lines({ segments, atMs, seek, live }: TimeProps & { readonly live: boolean }) {

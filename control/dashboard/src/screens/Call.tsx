@@ -18,11 +18,12 @@ import { useTranslations } from 'use-intl'
 import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { CallState } from '../parts/CallState.js'
-import { Conversation, useTimeline } from '../parts/Conversation.js'
+import { Conversation } from '../parts/Conversation.js'
 import { saveFile } from '../parts/files.js'
 import { Loaded, Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
 import { Facts } from '../parts/Rows.js'
+import { ReplyStages, Signalling, useTimeline } from '../parts/Timeline.js'
 import { State, useWord, Word } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 
@@ -57,23 +58,35 @@ export function Call() {
       }
     >
       <Loaded query={call} height={500}>
-        {(data) => (
-          <>
-            <Head call={data} />
-            {running && canWrite && <Intervene id={data.id} />}
-            <Conversation call={data} />
-            <SimpleGrid cols={{ base: 1, md: 2 }}>
-              <Charges call={data} />
-              <Replies call={data} />
-              <Evidence call={data} />
-              <Transfers call={data} />
-              <Results call={data} />
-              <Raw call={data} />
-            </SimpleGrid>
-          </>
-        )}
+        {(data) => <Parts call={data} running={running} />}
       </Loaded>
     </Page>
+  )
+}
+
+function Parts({ call, running }: { readonly call: CallView; readonly running: boolean }) {
+  const t = useTranslations('call')
+  const { canWrite } = useSession()
+  const course = useTimeline(call)
+  return (
+    <>
+      <Head call={call} />
+      {running && canWrite && <Intervene id={call.id} />}
+      <Conversation call={call} course={course} />
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Charges call={call} />
+        <Replies call={call} course={course.data} />
+        {course.data !== undefined && (
+          <Part title={t('signalling')}>
+            <Signalling course={course.data} />
+          </Part>
+        )}
+        <Evidence call={call} />
+        <Transfers call={call} />
+        <Results call={call} />
+        <Raw call={call} />
+      </SimpleGrid>
+    </>
   )
 }
 
@@ -167,13 +180,16 @@ function Charges({ call }: { readonly call: CallView }) {
   )
 }
 
-function Replies({ call }: { readonly call: CallView }) {
+function Replies({
+  call,
+  course,
+}: {
+  readonly call: CallView
+  readonly course: Result<'readCallTimeline'> | undefined
+}) {
   const t = useTranslations('call')
-  const { clock } = useFormat()
-  const timeline = useTimeline(call)
   if (call.latency === null) return null
   const { firstAudioMs, turnP50Ms, turnP95Ms } = call.latency
-  const replies = timeline.data?.replies ?? []
   const shown = (ms: number | null): string => (ms === null ? '–' : `${ms} ms`)
   return (
     <Part title={t('latency')}>
@@ -184,16 +200,7 @@ function Replies({ call }: { readonly call: CallView }) {
           [t('turnP95'), shown(turnP95Ms)],
         ]}
       />
-      {replies.length > 0 && (
-        <details>
-          <summary>{t('eachReply')}</summary>
-          <Facts
-            facts={replies.map(
-              ({ speechEndMs, latencyMs }) => [clock(speechEndMs / 1000), shown(latencyMs)] as const,
-            )}
-          />
-        </details>
-      )}
+      {course !== undefined && <ReplyStages course={course} />}
     </Part>
   )
 }
