@@ -128,8 +128,13 @@ await onEachDialect(t, async (t, open) => {
         ratePaisePerMinute: null,
       })
       .execute()
-    await refused(403, 'the kill switch')
     t.same(await deps.db.selectFrom('calls').selectAll().execute(), [])
+    await refused(403, 'the kill switch')
+    t.match(
+      await deps.db.selectFrom('calls').selectAll().execute(),
+      [{ direction: 'inbound', status: 'ended', disposition: 'failed', endedReason: 'gate_blocked' }],
+      'the owner sees what was refused',
+    )
     t.same(await deps.db.selectFrom('callSlots').selectAll().execute(), [])
     await calling.close()
   })

@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import { newId } from '../../../media/base/ids.js'
 import type { Log } from '../../../media/base/log.js'
 import { callNeverBegan } from '../../../signalling/call/call-events.js'
+import type { Cause } from '../../../signalling/call/ending.js'
 import type { AdmissionControl, AdmissionDecision, InboundInvite } from '../../../signalling/call/ports.js'
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
 import { environmentProblem } from '../../agents/live-models.js'
@@ -24,6 +25,7 @@ import { releaseSlot, type SlotPool, takeSlot, takeTrunkChannel } from './call-s
 import { forwarding } from './forward-call.js'
 import { type OriginationDeps, originate } from './originate.js'
 import { agentPartySpec, botPartySpec, type PartySpec } from './party-spec.js'
+import { storeRefusedCall } from './refused-call.js'
 
 export interface AdmissionOptions extends OriginationDeps {
   readonly log: Log
@@ -56,11 +58,15 @@ async function admit(
   if (number.status !== 'active' || number.inbound !== 'ready') {
     return refused(404, 'the number does not accept calls')
   }
-  if (await isCallingBlocked(db, number.organizationId)) {
-    return { ...refused(403, 'calling is blocked'), headers: { 'X-Svc-Code': 'blocked_opt_out' } }
-  }
-  if (trunk?.numberId === number.id) return LOOP
   const from = callerOf(invite, trunk)
+  const unheard = async (cause: Cause, refusal: Refused): Promise<Refused> => {
+    const { e164: to, routingMode } = number
+    const ending = { cause, note: refusal.reason }
+    const call = { number, direction: 'inbound', from, to, routingMode, ending } as const
+    return { ...refusal, callId: await storeRefusedCall(options, call) }
+  }
+  if (await isCallingBlocked(db, number.organizationId)) return unheard('gate_blocked', BLOCKED)
+  if (trunk?.numberId === number.id) return unheard('rejected', LOOP)
   const forward = number.routingMode === 'byo_sip' ? await forwarding(options, number, from) : null
   const party = forward?.party ?? (await resolveParty(options, number, from))
   if ('admit' in party) return party
@@ -127,6 +133,11 @@ interface Busy {
 const NO_FUNDS: Busy = { cause: 'insufficient_funds', note: 'the balance does not cover a call' }
 
 type Refused = Extract<AdmissionDecision, { readonly admit: false }>
+
+const BLOCKED: Refused = {
+  ...refused(403, 'calling is blocked'),
+  headers: { 'X-Svc-Code': 'blocked_opt_out' },
+}
 
 /** A telephone system that calls the number whose calls it takes would call itself. */
 const LOOP: Refused = { admit: false, sip: 482, reason: 'the call would go back to its own telephone system' }

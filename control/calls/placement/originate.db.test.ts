@@ -173,7 +173,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
-  await t.test('refused before the gate, without a call', async (t) => {
+  await t.test('refused before the gate: the call is kept with its reason', async (t) => {
     const { calling, db, pbx } = await start()
     await pbx.ready()
     await pbx.fund(100_000)
@@ -182,6 +182,7 @@ await onEachDialect(t, async (t, open) => {
       const refusal = { admit: false, sip: 403, headers: code('caller_id_not_allowed') }
       t.match(await pbx.ask({ from }), refusal, from)
     }
+    t.same(await pbx.calls(), [], 'a caller id of nobody is no call')
     t.match(await pbx.ask({ from: PBX_NUMBER }), { admit: false, sip: 482 }, 'back to its own trunk')
     await pbx.set({ status: 'suspended' })
     t.match(await pbx.ask(), { admit: false, headers: code('caller_id_not_allowed') })
@@ -189,7 +190,11 @@ await onEachDialect(t, async (t, open) => {
     await db.updateTable('sipTrunks').set({ status: 'disabled' }).where('name', '=', 'carrier').execute()
     t.match(await pbx.ask(), { admit: false, sip: 403, headers: code('sip_trunk_not_active') })
     await db.updateTable('sipTrunks').set({ status: 'active' }).where('name', '=', 'carrier').execute()
-    t.same(await pbx.calls(), [])
+    const kept = { direction: 'outbound', status: 'ended', disposition: 'failed', billedPaise: 0 }
+    t.match(await pbx.calls(), [
+      { ...kept, fromNumber: PBX_NUMBER, toNumber: PERSON, endedReason: 'rejected' },
+      { ...kept, fromNumber: NUMBER, endedReason: 'rejected' },
+    ])
     t.same(await db.selectFrom('checks').select('id').execute(), [])
 
     await pbx.set({ recordCalls: 0 })
@@ -198,6 +203,7 @@ await onEachDialect(t, async (t, open) => {
     t.match(await pbx.ask(), { admit: true })
     const full = { admit: false, sip: 486, headers: code('concurrent_call_limit_reached') }
     t.match(await pbx.ask(), full, 'two channels')
+    t.match((await pbx.calls()).at(-1), { ...kept, endedReason: 'pool_full' })
     t.equal(await pbx.slots(), 6, 'the refused call holds nothing')
     await db.updateTable('sipTrunks').set({ allowOrigination: 0 }).where('name', '=', 'pbx').execute()
     t.match(await pbx.ask(), { admit: false, sip: 404 })

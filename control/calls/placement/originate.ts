@@ -1,6 +1,7 @@
 import { EngineError } from '../../../media/base/errors.js'
 import { newId } from '../../../media/base/ids.js'
 import { callNeverBegan } from '../../../signalling/call/call-events.js'
+import type { Cause } from '../../../signalling/call/ending.js'
 import type { AdmissionDecision, InboundInvite } from '../../../signalling/call/ports.js'
 import { classification } from '../../agents/store.js'
 import type { Deps } from '../../api/deps.js'
@@ -20,6 +21,7 @@ import { insertCall } from '../store.js'
 import { releaseSlot, takeSlot, takeTrunkChannel } from './call-slots.js'
 import { outboundRoute } from './outbound-route.js'
 import { MAX_CALL_SECONDS } from './party-spec.js'
+import { storeRefusedCall } from './refused-call.js'
 
 export type OriginationDeps = Pick<
   Deps,
@@ -32,7 +34,8 @@ export type OriginationDeps = Pick<
 /**
  * Decides on a call that the telephone system of a customer asks the service to place. The caller id must be a number
  * of the same organization; the call is dialled over the trunk of that number, after the compliance gate. The legs
- * are bridged without an agent. A call that the gate refuses is kept with its checks and its sealed record.
+ * are bridged without an agent. A call that the gate refuses is kept with its checks and its sealed record; one that is
+ * refused before, with its reason. Without a caller id of the organization there is no call.
  */
 export async function originate(
   deps: OriginationDeps,
@@ -44,15 +47,30 @@ export async function originate(
   const number = await callerIdOf(db, trunk, invite)
   if (number === null) return originationRefusal({ code: 'caller_id_not_allowed' })
   const route = await outboundRoute(deps, number)
-  if (isRefusal(route)) return originationRefusal(route)
+  const refused = async (
+    cause: Cause,
+    refusal: ReturnType<typeof originationRefusal>,
+  ): Promise<AdmissionDecision> => {
+    const ending = { cause, note: refusal.reason }
+    const call = {
+      number,
+      direction: 'outbound',
+      from: number.e164,
+      to,
+      routingMode: 'byo_sip',
+      ending,
+    } as const
+    return { ...refusal, callId: await storeRefusedCall(deps, call) }
+  }
+  if (isRefusal(route)) return refused('rejected', originationRefusal(route))
   if (route.trunk?.id === trunk.id) {
-    return { admit: false, sip: 482, reason: 'the call would go back to its own trunk' }
+    return refused('rejected', { admit: false, sip: 482, reason: 'the call would go back to its own trunk' })
   }
 
   const callId = newId('call', clock.wall())
   const trunks = route.trunk === null ? [trunk] : [trunk, route.trunk]
   if (!(await reserveSlots(db, number, trunks, { callId, nodeId }, clock.wall()))) {
-    return originationRefusal({ code: 'concurrent_call_limit_reached' })
+    return refused('pool_full', originationRefusal({ code: 'concurrent_call_limit_reached' }))
   }
   const { organizationId, environment } = number
   const purpose = await classification(db, organizationId)

@@ -1,0 +1,50 @@
+import { newId } from '../../../media/base/ids.js'
+import { callNeverBegan } from '../../../signalling/call/call-events.js'
+import type { Ending } from '../../../signalling/call/ending.js'
+import { classification } from '../../agents/store.js'
+import type { Deps } from '../../api/deps.js'
+import type { CallRow, NumberRow } from '../../db/tables/calling.js'
+import { storeCallEvent } from '../lifecycle/settle.js'
+import { insertCall } from '../store.js'
+
+/** A call that was refused before it had a party. It costs nothing. */
+export interface RefusedCall {
+  readonly number: NumberRow
+  readonly direction: CallRow['direction']
+  /** Calling and called party. */
+  readonly from: string
+  readonly to: string
+  readonly routingMode: CallRow['routingMode']
+  readonly ending: Pick<Ending, 'cause' | 'note'>
+}
+
+/** Stores a refused call with its end, so that the customer sees why it did not happen. Returns its id. */
+export async function storeRefusedCall(
+  { db, clock, nodeId }: Pick<Deps, 'db' | 'clock' | 'nodeId'>,
+  { number, direction, from, to, routingMode, ending }: RefusedCall,
+): Promise<string> {
+  const { id: numberId, organizationId, environment } = number
+  const purpose = await classification(db, organizationId)
+  const now = clock.wall()
+  const callId = newId('call', now)
+  await db.transaction().execute(async (trx) => {
+    await insertCall(
+      trx,
+      {
+        ...{ id: callId, organizationId, environment, direction, numberId, routingMode, purpose, nodeId },
+        fromNumber: from,
+        toNumber: to,
+        ...{ agentId: null, agentVersion: null, agentVersionId: null },
+        variables: {},
+        metadata: {},
+        complianceRunId: null,
+        evidenceId: null,
+        idempotencyId: null,
+        free: true,
+      },
+      now,
+    )
+    await storeCallEvent(trx, callNeverBegan(callId, { by: 'engine', fault: 'customer', ...ending }, now))
+  })
+  return callId
+}
