@@ -62,6 +62,7 @@ import { serviceTools } from '../tools/service-tools.js'
 import { TRANSFER_REQUEST } from '../transfers/api.js'
 import { TransferDesk } from '../transfers/desk.js'
 import { loadTrunks } from '../trunks/load-trunks.js'
+import { renameBindingHosts } from '../trunks/number-binding.js'
 import { testFileTrunks } from '../trunks/probe.js'
 import { openRegistrations } from '../trunks/registrations.js'
 import { openTrunkCallers } from '../trunks/trunk-callers.js'
@@ -350,6 +351,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   }
   const documents = scope.add(new DocumentJobs({ clock }))
   let jobs: JobRunner | null = null
+  const sipGateway = sipGatewayOf(settings, endpoints)
+  await renameBindingHosts(db, sipGateway.host)
   const deps: Deps = {
     ...shared,
     knowledge,
@@ -364,7 +367,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     permits,
     requests: openRateLimiter(clock, storedBudgets(db), log),
     sip,
-    sipGateway: sipGatewayOf(settings, endpoints),
+    sipGateway,
     sandboxGateway,
     openCircuits: async () => (await pool.load()).flatMap(({ openCircuits }) => openCircuits),
     backlog: () => ({ callEvents: callEvents.waiting, jobsIdleMs: jobs?.sinceLastPollMs ?? null }),

@@ -10,6 +10,7 @@ import { openAdmission } from '../calls/placement/admission.js'
 import { parseTrunkFile } from '../config/trunk-file.js'
 import { readWallet } from '../wallet/store.js'
 import { loadTrunks } from './load-trunks.js'
+import { renameBindingHosts } from './number-binding.js'
 import { openTrunkCallers } from './trunk-callers.js'
 
 /* Numbers whose calls a telephone system of the customer takes. */
@@ -130,6 +131,11 @@ await onEachDialect(t, async (t, open) => {
     })
     t.match([other.status, errorOf(other)], [409, { code: 'conflict', details: { path: 'username' } }])
     t.match(dataOf(await calling.send('GET', `/v1/numbers/${calling.numberId}`)), { sipTrunk: null })
+
+    await renameBindingHosts(db, 'new.parley.test')
+    t.match(dataOf(await number.live('GET', `/v1/numbers/${number.id}`)), {
+      sipTrunk: { terminationDomain: 'new.parley.test', originationSipUri: 'sip:9.9.9.8' },
+    })
 
     t.match(dataOf(await number.unbind()), { routingMode: 'svc_agent', sipTrunk: null, status: 'active' })
     t.equal(await number.byUsername('office1'), null)

@@ -2,7 +2,7 @@ import { newId } from '../../media/base/ids.js'
 import { SERVICE_REALM } from '../../signalling/trunk/trunk-authenticator.js'
 import { audited } from '../api/audited.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
-import type { Trx } from '../db/database.js'
+import type { Db, Trx } from '../db/database.js'
 import type { NumberRow } from '../db/tables/calling.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { noNumber } from '../numbers/api.js'
@@ -199,5 +199,28 @@ function trunkColumns({ host, port, transport }: SipTarget) {
     registerSeconds: 600,
     carrier: null,
     deletedAt: null,
+  }
+}
+
+/**
+ * Makes every number in `byo_sip` name the host that customers reach now. Runs at the start of the service, whose
+ * settings may have changed.
+ */
+export async function renameBindingHosts(db: Db, host: string): Promise<void> {
+  const bound = await db
+    .selectFrom('numbers')
+    .select(['id', 'sipTrunk'])
+    .where('sipTrunk', 'is not', null)
+    .execute()
+  for (const { id, sipTrunk } of bound) {
+    const binding: SipBinding = JSON.parse(sipTrunk ?? '')
+    if (binding.domain === host) continue
+    // A number that was bound again meanwhile keeps its new trunk.
+    await db
+      .updateTable('numbers')
+      .set({ sipTrunk: JSON.stringify({ ...binding, domain: host }) })
+      .where('id', '=', id)
+      .where('sipTrunk', '=', sipTrunk)
+      .execute()
   }
 }
