@@ -82,7 +82,8 @@ t.test('changes reach the streams of their environment', async (t) => {
     await record('last')
     const read = await readUntil(api, events, isChange('last'))
     t.same(
-      ids(read.filter((event) => !isChange('a')(event))),
+      // On PostgreSQL a transaction of another database that runs meanwhile puts the beginning before `before`.
+      ids(read.filter((event) => !isChange('a')(event) && !isChange('before')(event))),
       ['both', 'last'],
       'no other environment or call',
     )

@@ -31,7 +31,12 @@ async function place(calling: TestCalling): Promise<string> {
   return String(dataOf(await calling.send('POST', '/v1/calls', { json })).id)
 }
 
-function turnEvent(callId: string, seq: number, at: number): CallEvent {
+function turnEvent(
+  callId: string,
+  seq: number,
+  at: number,
+  speaker: 'caller' | 'agent' = 'caller',
+): CallEvent {
   return {
     callId,
     seq,
@@ -39,13 +44,31 @@ function turnEvent(callId: string, seq: number, at: number): CallEvent {
     type: 'turn',
     turn: {
       id: seq,
-      speaker: 'caller',
+      speaker,
       text: `line ${seq}`,
       heardText: `line ${seq}`,
       language: 'en-IN',
       startMs: seq * 10,
       endMs: seq * 10 + 5,
       words: null,
+    },
+  }
+}
+
+/** A database that counts its transactions. */
+function counting(db: Db): { readonly db: Db; readonly transactions: number } {
+  let transactions = 0
+  const counted = new Proxy(db, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (name === 'transaction') transactions++
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  return {
+    db: counted,
+    get transactions() {
+      return transactions
     },
   }
 }
@@ -101,6 +124,73 @@ await onEachDialect(t, async (t, open) => {
     await bridge.flush(60_000)
     const events = itemsOf(await calling.send('GET', '/v1/events?limit=100'))
     t.equal(events.filter((event) => event.type === 'call.completed').length, 3)
+    await calling.close()
+  })
+
+  await t.test('events that only inform are stored once a second, those of all calls together', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { deps } = calling
+    const clock = new VirtualClock()
+    await calling.publishAgent()
+    const ids = [await place(calling), await place(calling), await place(calling)]
+    const counted = counting(deps.db)
+    const bridge = openCallEventWriter({ db: counted.db, clock, log: silentLog })
+    const stored = async (id: string) => {
+      const rows = await deps.db
+        .selectFrom('callEvents')
+        .select('seq')
+        .where('callId', '=', id)
+        .orderBy('seq')
+        .execute()
+      return rows.map(({ seq }) => seq)
+    }
+    const [first = '', second = '', third = ''] = ids
+    for (const id of ids) {
+      for (let seq = 1; seq <= 4; seq++) bridge.publish(turnEvent(id, seq, clock.wall(), 'agent'))
+    }
+    await clock.advanceAsync(999, 333)
+    t.same([counted.transactions, bridge.waiting], [0, 12])
+
+    // What changes the call does not wait, and takes with it what came before.
+    bridge.publish({ callId: second, seq: 5, at: clock.wall(), type: 'answered' })
+    await until(() => bridge.waiting === 8)
+    t.same([counted.transactions, await stored(second)], [1, [1, 2, 3, 4, 5]])
+    bridge.publish(turnEvent(third, 5, clock.wall()))
+    await until(() => bridge.waiting === 4)
+    t.same(
+      [counted.transactions, await stored(third)],
+      [2, [1, 2, 3, 4, 5]],
+      'nor do the words of the caller',
+    )
+
+    for (const id of [second, third]) bridge.publish(turnEvent(id, 6, clock.wall(), 'agent'))
+    clock.advance(1)
+    await until(() => bridge.waiting === 0)
+    t.equal(counted.transactions, 3, 'one transaction for three calls')
+    t.same(await stored(first), [1, 2, 3, 4])
+    await bridge.close()
+    t.equal(clock.pending, 0)
+    await calling.close()
+  })
+
+  await t.test('an event that cannot be stored does not keep the others of its group', async (t) => {
+    const calling = await openTestCalling(await open())
+    const { deps } = calling
+    const clock = new VirtualClock()
+    await calling.publishAgent()
+    const ids = [await place(calling), await place(calling)]
+    const bridge = openCallEventWriter({ db: deps.db, clock, log: silentLog })
+    const [good = '', bad = ''] = ids
+    for (const id of ids) bridge.publish(turnEvent(id, 1, clock.wall(), 'agent'))
+    // No column holds such a time.
+    bridge.publish({ ...turnEvent(bad, 2, clock.wall(), 'agent'), at: Number.NaN })
+    bridge.publish(turnEvent(bad, 3, clock.wall(), 'agent'))
+    t.ok(await bridge.flush(60_000))
+    t.equal(bridge.lost, 1)
+    const rows = await deps.db.selectFrom('callEvents').select(['callId', 'seq']).execute()
+    const seqs = (id: string) => rows.filter(({ callId }) => callId === id).map(({ seq }) => seq)
+    t.same([seqs(good), seqs(bad).sort()], [[1], [1, 3]])
+    await bridge.close()
     await calling.close()
   })
 

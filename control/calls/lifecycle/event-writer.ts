@@ -4,8 +4,9 @@ import type { Log } from '../../../media/base/log.js'
 import { Scope } from '../../../media/base/scope.js'
 import type { CallEvent, CallId } from '../../../signalling/call/call-events.js'
 import type { EventSink } from '../../../signalling/call/ports.js'
-import type { Db } from '../../db/database.js'
+import type { Db, Trx } from '../../db/database.js'
 import { isTransient } from '../../db/transient-error.js'
+import { GroupCommit } from '../../jobs/group-commit.js'
 import { storeCallEvent } from './settle.js'
 
 /**
@@ -17,6 +18,33 @@ const FIRST_RETRY_MS = 50
 const LAST_RETRY_MS = 5_000
 
 const CHANGES_STATE: ReadonlySet<CallEvent['type']> = new Set(['dialing', 'ringing', 'answered', 'ended'])
+
+/**
+ * Interval at which the events of `WAIT` are stored, those of all calls in one transaction. A process that dies loses
+ * those of its last second.
+ */
+const GROUP_MS = 1_000
+/** Events that only inform. */
+const WAIT: ReadonlySet<CallEvent['type']> = new Set([
+  ...(['turn', 'trace', 'turn_record', 'interrupted', 'resumed', 'detected', 'usage'] as const),
+])
+/** Events of a call in one transaction. */
+const MAX_BATCH = 200
+
+/**
+ * Returns whether an event is stored at once. What people say is: an opt-out stands before the next dial, and the brief
+ * for a person has the caller's last words.
+ */
+function isUrgent(event: CallEvent): boolean {
+  return !WAIT.has(event.type) || (event.type === 'turn' && event.turn.speaker !== 'agent')
+}
+
+/** Events of a call that are not stored yet. */
+interface Queue {
+  events: CallEvent[]
+  /** Ends the wait for other calls. Null while there is none. */
+  wake: (() => void) | null
+}
 
 export interface CallEventWriter extends EventSink {
   /** Number of events received and not yet stored. */
@@ -30,8 +58,8 @@ export interface CallEventWriter extends EventSink {
 }
 
 /**
- * Stores the events of calls as they happen, in order per call, each with all its changes in one transaction.
- * Calls do not wait for each other. A database outage only delays the events.
+ * Stores the events of calls, in order per call, each with all its changes in one transaction: those that change
+ * something at once, others once a second. A database outage only delays the events.
  */
 export function openCallEventWriter(options: {
   readonly db: Db
@@ -40,10 +68,14 @@ export function openCallEventWriter(options: {
 }): CallEventWriter {
   const { db, clock, log } = options
   const scope = new Scope()
-  const queues = new Map<CallId, CallEvent[]>()
+  const group = new GroupCommit(db)
+  const queues = new Map<CallId, Queue>()
   const pumps = new Set<Promise<void>>()
   let waiting = 0
   let lost = 0
+  /** Flushes in progress: nothing waits for a group meanwhile. */
+  let flushing = 0
+  let timer: { cancel(): void } | null = null
 
   /** Resolves after `ms`, or at once when the writer closes. */
   function pause(ms: number): Promise<void> {
@@ -56,20 +88,46 @@ export function openCallEventWriter(options: {
     })
   }
 
-  async function store(event: CallEvent): Promise<void> {
+  function wakeAll(): void {
+    timer?.cancel()
+    timer = null
+    for (const queue of queues.values()) queue.wake?.()
+  }
+
+  /** Resolves when the events of all calls are stored, or when an urgent event of this call comes. */
+  async function groupTime(queue: Queue): Promise<void> {
+    timer ??= scope.after(clock, GROUP_MS, wakeAll)
+    await new Promise<void>((resolve) => {
+      queue.wake = resolve
+    })
+    queue.wake = null
+  }
+
+  async function store(batch: readonly CallEvent[]): Promise<void> {
+    const write = async (trx: Trx): Promise<void> => {
+      for (const event of batch) await storeCallEvent(trx, event)
+    }
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(LAST_RETRY_MS, waitMs * 2)) {
       try {
-        await db.transaction().execute((trx) => storeCallEvent(trx, event))
+        // Changes of state do not wait for the events of other calls.
+        if (batch.some(isUrgent)) await db.transaction().execute(write)
+        else await group.write(write)
         return
       } catch (error) {
-        const fields = { callId: event.callId, seq: event.seq, type: event.type, error: errorText(error) }
+        const [first] = batch
+        const fields = { callId: first?.callId, seq: first?.seq, type: first?.type, error: errorText(error) }
         if (!isTransient(error)) {
+          if (batch.length > 1) {
+            // One of them cannot be stored. The others can.
+            for (const event of batch) await store([event])
+            return
+          }
           lost++
           log.error(fields, 'call_event.store_failed')
           return
         }
         if (scope.closed) {
-          log.warn(fields, 'call_event.unstored_at_close')
+          log.warn({ ...fields, events: batch.length }, 'call_event.unstored_at_close')
           return
         }
         log.warn(fields, 'call_event.store_retried')
@@ -78,13 +136,12 @@ export function openCallEventWriter(options: {
     }
   }
 
-  async function pump(callId: CallId, queue: CallEvent[]): Promise<void> {
-    // Swaps the array for an empty one instead of shifting a long queue.
-    for (let batch = queue.splice(0); batch.length > 0; batch = queue.splice(0)) {
-      for (const event of batch) {
-        await store(event)
-        waiting--
-      }
+  async function pump(callId: CallId, queue: Queue): Promise<void> {
+    while (queue.events.length > 0) {
+      if (flushing === 0 && !scope.closed && !queue.events.some(isUrgent)) await groupTime(queue)
+      const batch = queue.events.splice(0, MAX_BATCH)
+      await store(batch)
+      waiting -= batch.length
     }
     queues.delete(callId)
   }
@@ -105,30 +162,38 @@ export function openCallEventWriter(options: {
       waiting++
       const queue = queues.get(event.callId)
       if (queue !== undefined) {
-        queue.push(event)
+        queue.events.push(event)
+        if (queue.wake !== null && isUrgent(event)) queue.wake()
         return
       }
-      const own = [event]
+      const own: Queue = { events: [event], wake: null }
       queues.set(event.callId, own)
       const running = pump(event.callId, own).finally(() => pumps.delete(running))
       pumps.add(running)
     },
     async flush(ms) {
       const deadline = clock.now() + ms
-      while (pumps.size > 0) {
-        const left = deadline - clock.now()
-        if (left <= 0 || scope.closed) return false
-        let timer: { cancel(): void } | undefined
-        const late = new Promise<void>((resolve) => {
-          timer = scope.after(clock, left, resolve)
-        })
-        await Promise.race([Promise.allSettled(pumps), late])
-        timer?.cancel()
+      flushing++
+      wakeAll()
+      try {
+        while (pumps.size > 0) {
+          const left = deadline - clock.now()
+          if (left <= 0 || scope.closed) return false
+          let limit: { cancel(): void } | undefined
+          const late = new Promise<void>((resolve) => {
+            limit = scope.after(clock, left, resolve)
+          })
+          await Promise.race([Promise.allSettled(pumps), late])
+          limit?.cancel()
+        }
+        return true
+      } finally {
+        flushing--
       }
-      return true
     },
     async close() {
       await scope.close()
+      wakeAll()
       await Promise.allSettled(pumps)
     },
   }
