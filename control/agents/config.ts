@@ -155,6 +155,9 @@ const Nudges = z.strictObject({
 const Voicemail = z.strictObject({
   enabled: z.boolean().default(true),
   windowSeconds: z.int().min(2).max(20).default(8),
+  message: Line.nullable().default(null).meta({
+    description: 'Left after the beep of a voicemail. Null: the call ends when a voicemail answers.',
+  }),
 })
 
 const TransferTarget = z.strictObject({
@@ -217,6 +220,9 @@ const Opening = z.strictObject({
 
 const CallSettings = z.strictObject({
   businessName: text(120).default(''),
+  recordingNotice: Line.nullable().default(null).meta({
+    description: 'Said before the opening line of a call that is recorded.',
+  }),
   openingLine: Line.nullable().default(null),
   inboundOpeningLine: Line.nullable().default(null),
   hangupLine: Line.nullable().default(null),
@@ -279,6 +285,7 @@ export const configPatchShape = {
   callSettings: z
     .strictObject({
       businessName: CallSettings.shape.businessName.unwrap().optional(),
+      recordingNotice: Line.nullable().optional(),
       openingLine: Line.nullable().optional(),
       inboundOpeningLine: Line.nullable().optional(),
       hangupLine: Line.nullable().optional(),
@@ -300,6 +307,7 @@ export const configPatchShape = {
         .strictObject({
           enabled: z.boolean().optional(),
           windowSeconds: Voicemail.shape.windowSeconds.unwrap().optional(),
+          message: Line.nullable().optional(),
         })
         .optional(),
       optOut: z

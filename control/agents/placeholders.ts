@@ -51,9 +51,10 @@ export function fillSpoken(text: string, values: VariableValues): string {
 function texts(config: AgentConfig): readonly (readonly [path: string, text: string])[] {
   const { callSettings, tools } = config
   const found: (readonly [string, string])[] = [['systemPrompt', config.systemPrompt]]
-  for (const key of ['openingLine', 'inboundOpeningLine', 'hangupLine'] as const) {
+  for (const key of ['recordingNotice', 'openingLine', 'inboundOpeningLine', 'hangupLine'] as const) {
     found.push([`callSettings.${key}.text`, callSettings[key]?.text ?? ''])
   }
+  found.push(['callSettings.voicemail.message.text', callSettings.voicemail.message?.text ?? ''])
   callSettings.nudges.steps.forEach((step, index) => {
     found.push([`callSettings.nudges.steps[${index}].line.text`, step.line.text])
   })

@@ -82,7 +82,7 @@ t.test('a version becomes a spec with its placeholders filled', async (t) => {
   t.match(spec, {
     speechToText: { language: 'en-IN', mode: 'transcribe' },
     background: { sound: 'none', volume: 0 },
-    voicemail: { enabled: true, windowSeconds: 8 },
+    voicemail: { enabled: true, windowSeconds: 8, message: null },
     transfer: { handoff: 'cold', dtmfKey: null, preTransferLine: null, ringTimeoutSeconds: 25 },
   })
   const inbound = buildAgentSpec({ ...input, direction: 'inbound', from: '+911111111111' }, none)
@@ -107,6 +107,22 @@ t.test('without an opening line the agent begins an outbound call in its languag
   t.equal(opening('outbound', ''), 'Hello.')
   t.equal(opening('outbound', '', 'hi-IN'), 'नमस्ते।')
   t.equal(opening('inbound', 'Smile'), null, 'a caller speaks first')
+})
+
+t.test('the notice of a recording comes first, and only on calls that are recorded', async (t) => {
+  const opening = (recorded: boolean, direction: 'inbound' | 'outbound', line: string | null) => {
+    const callSettings = {
+      recordingNotice: { text: 'This call is recorded by {{clinic}}.' },
+      openingLine: line === null ? null : { text: line },
+      inboundOpeningLine: null,
+    }
+    const patched = mergeConfig(config, { callSettings })
+    return buildAgentSpec({ ...input, recorded, direction, config: patched }, none)?.openingLine
+  }
+  t.equal(opening(true, 'outbound', 'Hello.'), 'This call is recorded by Smile. Hello.')
+  t.equal(opening(true, 'inbound', null), 'This call is recorded by Smile.')
+  t.equal(opening(false, 'outbound', 'Hello.'), 'Hello.')
+  t.equal(opening(false, 'inbound', null), null)
 })
 
 t.test('a sentence without its value is not spoken', async (t) => {

@@ -34,6 +34,8 @@ export interface SpecInput {
   readonly knowledge?: Pick<AgentKnowledge, 'inline' | 'searched'>
   /** The transfer destinations of the agent. Absent means none. */
   readonly destinations?: readonly DestinationName[]
+  /** The call is recorded. Absent means it is not. */
+  readonly recorded?: boolean
   /** Current time for the agent (Unix ms). */
   readonly now: number
 }
@@ -65,13 +67,15 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
     businessName === '' ? openings.unnamed : openings.named.replace('{business}', () => businessName)
   // A caller who dialled speaks first when the agent has no line. A callee expects a voice.
   const withoutLine = direction === 'outbound' || opening !== null ? ownOpening : null
+  const notice = input.recorded === true ? line(callSettings.recordingNotice) : null
+  const beginning = [notice, line(opening) ?? withoutLine].filter((text) => text !== null).join(' ')
 
   return {
     agentId: input.agentId,
     agentVersionId: input.agentVersionId,
     name: input.name,
     systemPrompt: fillPlaceholders(config.systemPrompt, values) + businessLine(callSettings.businessName),
-    openingLine: line(opening) ?? withoutLine,
+    openingLine: beginning === '' ? null : beginning,
     openingProtected: callSettings.opening.protected,
     turnTaking: callSettings.turnTaking,
     vocabulary: callSettings.vocabulary,
@@ -115,6 +119,7 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
     voicemail: {
       ...callSettings.voicemail,
       enabled: direction === 'outbound' && callSettings.voicemail.enabled,
+      message: line(callSettings.voicemail.message),
     },
     transfer: {
       ...callSettings.transfer,

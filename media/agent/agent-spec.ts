@@ -205,7 +205,12 @@ export interface AgentSpec {
     readonly volume: number
   }
   /** Enables answering-machine detection in the first seconds. */
-  readonly voicemail: { readonly enabled: boolean; readonly windowSeconds: number }
+  readonly voicemail: {
+    readonly enabled: boolean
+    readonly windowSeconds: number
+    /** Left after the beep. Null or absent: the call ends at once. */
+    readonly message?: string | null
+  }
   readonly transfer: TransferSpec
   readonly fallbacks?: FallbackVendors
   readonly maxCallSeconds: number

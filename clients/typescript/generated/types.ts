@@ -207,6 +207,10 @@ export type Agent = {
   })[]
   readonly callSettings: {
     readonly businessName: string
+    /** Said before the opening line of a call that is recorded. */
+    readonly recordingNotice: {
+      readonly text: string
+    } | null
     readonly openingLine: {
       readonly text: string
     } | null
@@ -236,6 +240,10 @@ export type Agent = {
     readonly voicemail: {
       readonly enabled: boolean
       readonly windowSeconds: number
+      /** Left after the beep of a voicemail. Null: the call ends when a voicemail answers. */
+      readonly message: {
+        readonly text: string
+      } | null
     }
     readonly transfer: {
       readonly handoff: Open<"cold" | "warm">
@@ -367,6 +375,10 @@ export type PublishAgentResult = {
   })[]
   readonly callSettings: {
     readonly businessName: string
+    /** Said before the opening line of a call that is recorded. */
+    readonly recordingNotice: {
+      readonly text: string
+    } | null
     readonly openingLine: {
       readonly text: string
     } | null
@@ -396,6 +408,10 @@ export type PublishAgentResult = {
     readonly voicemail: {
       readonly enabled: boolean
       readonly windowSeconds: number
+      /** Left after the beep of a voicemail. Null: the call ends when a voicemail answers. */
+      readonly message: {
+        readonly text: string
+      } | null
     }
     readonly transfer: {
       readonly handoff: Open<"cold" | "warm">
@@ -2912,6 +2928,9 @@ export type CreateAgentBody = {
   })[] | undefined
   readonly callSettings?: {
     readonly businessName?: string | undefined
+    readonly recordingNotice?: {
+      readonly text: string
+    } | null | undefined
     readonly openingLine?: {
       readonly text: string
     } | null | undefined
@@ -2940,6 +2959,9 @@ export type CreateAgentBody = {
     readonly voicemail?: {
       readonly enabled?: boolean | undefined
       readonly windowSeconds?: number | undefined
+      readonly message?: {
+        readonly text: string
+      } | null | undefined
     } | undefined
     readonly optOut?: {
       readonly phrases?: boolean | undefined
@@ -3060,6 +3082,9 @@ export type UpdateAgentBody = {
   })[] | undefined
   readonly callSettings?: {
     readonly businessName?: string | undefined
+    readonly recordingNotice?: {
+      readonly text: string
+    } | null | undefined
     readonly openingLine?: {
       readonly text: string
     } | null | undefined
@@ -3088,6 +3113,9 @@ export type UpdateAgentBody = {
     readonly voicemail?: {
       readonly enabled?: boolean | undefined
       readonly windowSeconds?: number | undefined
+      readonly message?: {
+        readonly text: string
+      } | null | undefined
     } | undefined
     readonly optOut?: {
       readonly phrases?: boolean | undefined

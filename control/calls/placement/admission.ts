@@ -263,6 +263,7 @@ async function resolveParty(
     log.warn({ agentId: agent.id, bases: knowledge.notReady }, 'call.knowledge_not_ready')
   }
   const party = await agentPartySpec(db, number.environment, { agent, version }, numbers, {
+    recorded: number.recordCalls === 1,
     variables: {},
     providers,
     knowledge,

@@ -50,6 +50,7 @@ export async function agentPartySpec(
     readonly variables: Readonly<Record<string, string>>
     readonly providers: ProviderSettings
     readonly knowledge: AgentKnowledge
+    readonly recorded: boolean
     readonly now: number
   },
 ): Promise<AgentPartySpec | null> {
@@ -68,6 +69,7 @@ export async function agentPartySpec(
       variables: values,
       knowledge: options.knowledge,
       destinations: [...destinations.values()].map(({ row }) => row),
+      recorded: options.recorded,
       now: options.now,
     },
     options.providers,

@@ -201,6 +201,7 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<C
     )
   }
   const party = await agentPartySpec(db, owner.environment, { agent, version }, numbers, {
+    recorded: number.recordCalls === 1,
     variables: placement.variables,
     knowledge,
     providers: deps.settings.providers,

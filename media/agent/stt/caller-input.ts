@@ -17,6 +17,9 @@ import { EndpointingDelay } from './endpointing-delay.js'
 import { type AudioUsage, SttFailover } from './stt-failover.js'
 import type { RecogniserChoice } from './stt-stream.js'
 
+/** After a greeting without a beep a voicemail records when it was silent for this long. */
+const NO_BEEP_MS = 4000
+
 /** Shorter than the silence that resumes the agent, longer than the gaps within speech. */
 const MIN_GAP_MS = 200
 
@@ -52,6 +55,9 @@ export class CallerInput {
   #echoReported = false
   /** Null once it no longer matters who answered. */
   #answeringMachine: AnsweringMachineDetector | null
+  /** Whether a voicemail gets a message, and since when its beep is awaited. */
+  readonly #leavesMessage: boolean
+  #awaitsBeepMs: number | null = null
   #lastOffsetMs: number | null = null
   /** Last voiced sample of a sound that paused the agent. Null when there is none. */
   #pausedVoicedMs: number | null = null
@@ -61,6 +67,7 @@ export class CallerInput {
     const { spec, rate, recognisers, breakers, vad, turnDetector, clock, turnContext } = options
     this.#rate = rate
     this.#turnContext = turnContext
+    this.#leavesMessage = (spec.voicemail.message ?? null) !== null
     this.#answeringMachine = spec.voicemail.enabled
       ? new AnsweringMachineDetector(spec.voicemail.windowSeconds * 1000)
       : null
@@ -164,6 +171,9 @@ export class CallerInput {
     }
     this.#endpointing?.process(pcm, atMs, detector)
     if (this.#answeringMachine !== null) this.#reportAnsweredBy(this.#answeringMachine.tick(atMs))
+    if (this.#awaitsBeepMs !== null && !detector.speaking) {
+      if (atMs - Math.max(detector.lastVoicedMs, this.#awaitsBeepMs) >= NO_BEEP_MS) this.#reportRecording()
+    }
     if (turnContext.phase === 'paused') {
       this.#pausedVoicedMs = detector.lastVoicedMs
       turnContext.feed({
@@ -182,7 +192,8 @@ export class CallerInput {
 
   /** Handles a detected sound of the far side other than speech. */
   detected(event: DetectorEvent): void {
-    this.#reportAnsweredBy(this.#answeringMachine?.detected(event))
+    if (event.type === 'beep' && this.#awaitsBeepMs !== null) this.#reportRecording()
+    else this.#reportAnsweredBy(this.#answeringMachine?.detected(event))
   }
 
   /** Closes the detectors and the recogniser. Nothing is reported after that. Idempotent. */
@@ -213,12 +224,21 @@ export class CallerInput {
     this.#turnContext.emit({ type: 'detected', event: { type: 'echo', delayMs, gainDb, atMs } })
   }
 
-  /** Reports the party that answered. A voicemail or fax ends the conversation. */
+  /** Reports the party that answered. A fax ends the conversation, and a voicemail unless it gets a message. */
   #reportAnsweredBy(verdict: AnswerVerdict | null | undefined): void {
     const turnContext = this.#turnContext
     if (this.#answeringMachine?.settled) this.#answeringMachine = null
     if (!verdict || turnContext.phase === 'ended') return
     turnContext.emit({ type: 'answered_by', ...verdict, atMs: Math.round(turnContext.now()) })
     turnContext.feed({ type: 'answeredBy', by: verdict.by, atMs: turnContext.now() })
+    if (verdict.by !== 'voicemail' || !this.#leavesMessage) return
+    this.#awaitsBeepMs = turnContext.now()
+    // A beep is reported at its end.
+    if (verdict.evidence === 'beep') this.#reportRecording()
+  }
+
+  #reportRecording(): void {
+    this.#awaitsBeepMs = null
+    this.#turnContext.feed({ type: 'recording', atMs: this.#turnContext.now() })
   }
 }

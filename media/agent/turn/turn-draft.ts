@@ -362,6 +362,26 @@ export class TurnDraft extends StepDraft {
     this.speak([phrase], { kind: 'last', interruptible: false, finishReason: why })
   }
 
+  /** Waits in silence until the voicemail that answered records. */
+  awaitRecording(): void {
+    this.clear()
+    this.s.phase = 'ending'
+    this.s.finishReason = 'voicemail'
+    this.timer(CALL, 'recording', this.policy.recordingWaitMs)
+  }
+
+  /** Speaks the message for a voicemail, then finishes. */
+  leaveMessage(): void {
+    const { s, policy } = this
+    if (s.finishReason !== 'voicemail' || s.reply !== null || policy.voicemailMessage === null) {
+      this.unexpected()
+      return
+    }
+    this.cancel(CALL, 'recording')
+    const last = { kind: 'last', interruptible: false, finishReason: 'voicemail' } as const
+    this.speak([{ say: policy.voicemailMessage }], last)
+  }
+
   /** Finishes after the far side has played the last samples. */
   finishAfterTail(why: FinishReason): void {
     this.s.phase = 'ending'

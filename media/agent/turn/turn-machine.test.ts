@@ -100,6 +100,7 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
   return: (at) => ({ type: 'return', atMs: at }),
   'answeredBy:human': (at) => ({ type: 'answeredBy', by: 'human', atMs: at }),
   'answeredBy:voicemail': (at) => ({ type: 'answeredBy', by: 'voicemail', atMs: at }),
+  recording: (at) => ({ type: 'recording', atMs: at }),
   close: (at) => ({ type: 'close', atMs: at }),
 }
 
@@ -345,6 +346,27 @@ t.test('every state and every input', async (t) => {
       }
     }
   }
+})
+
+t.test('a voicemail gets the message once it records, and only then', async (t) => {
+  const policy = { ...POLICY, voicemailMessage: 'Please call us back.' }
+  const found: TurnInput = { type: 'answeredBy', by: 'voicemail', atMs: 2000 }
+  const waiting = walk([...WAYS.speaking, found], policy)
+  t.equal(waiting.state.phase, 'ending')
+  t.match(waiting.effects.slice(-3), [
+    { type: 'stopSpeech', turn: 2 },
+    { type: 'cancelTimers', turn: 2 },
+    { type: 'startTimer', turn: CALL, name: 'recording' },
+  ])
+  const late = step(waiting.state, { type: 'timer', turn: CALL, name: 'recording', atMs: 42_000 }, policy)
+  t.match(late.effects.at(-1), { type: 'finish', why: 'voicemail' }, 'it never records')
+  const recording: TurnInput = { type: 'recording', atMs: 6000 }
+  const message = step(waiting.state, recording, policy)
+  t.match(message.effects, [
+    { type: 'cancelTimer', turn: CALL, name: 'recording' },
+    { type: 'sayPhrase', phrase: { say: 'Please call us back.' } },
+  ])
+  t.equal(step(message.next, recording, policy).next.unexpected, message.next.unexpected + 1, 'once')
 })
 
 t.test('the turn of a caller who is cut by the end of the call lasts until then', async (t) => {

@@ -179,9 +179,14 @@ function apply(t: TurnDraft, input: TurnInput): void {
       const { next, note, finish } = stepAnsweredBy(s.answeredBy, input.by)
       s.answeredBy = next
       if (note !== null) t.effects.push({ type: 'addNote', note })
-      if (finish !== null) t.finish(finish)
+      if (finish === 'voicemail' && t.policy.voicemailMessage !== null && s.phase !== 'ending')
+        t.awaitRecording()
+      else if (finish !== null) t.finish(finish)
       return
     }
+    case 'recording':
+      t.leaveMessage()
+      return
     case 'say':
       if (s.phase === 'ending') t.unexpected()
       else t.say({ text: input.text, last: input.last, now: input.now ?? false })
@@ -274,7 +279,7 @@ function timer(t: TurnDraft, input: TurnInput & { type: 'timer' }): void {
       digitsComplete(t)
       return
     }
-    if (name === 'tail' && s.finishReason !== null) {
+    if ((name === 'tail' || name === 'recording') && s.finishReason !== null) {
       t.finish(s.finishReason)
       return
     }

@@ -66,6 +66,10 @@ export interface TurnPolicy {
   readonly clauseLimitMs: number
   /** Time after the last sample was sent in which the far side's jitter buffer still plays it. */
   readonly tailMs: number
+  /** Left with a voicemail once it records. Null leaves nothing. */
+  readonly voicemailMessage: string | null
+  /** Longest wait for a voicemail to record. */
+  readonly recordingWaitMs: number
   /** Silence before each nudge, from the end of the agent's last words. */
   readonly nudgesMs: readonly number[]
   /** Silence after the last nudge that ends the call. Null means never. */
@@ -169,6 +173,8 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     endingLimitMs: 30_000,
     clauseLimitMs: 2500,
     tailMs: 200,
+    voicemailMessage: spec.voicemail.message ?? null,
+    recordingWaitMs: 40_000,
     nudgesMs,
     hangupAfterMs: spec.nudges.enabled && spec.nudges.hangupAfter && last !== undefined ? last : null,
     hangupLine: spec.hangupLine !== null,

@@ -187,6 +187,8 @@ export type TimerName =
   | 'clause'
   | 'ending'
   | 'tail'
+  /** The voicemail that answered has not begun to record. */
+  | 'recording'
 
 /** Owner of the timers that belong to the call, not to a turn. */
 export const CALL: TurnId = 0
@@ -237,6 +239,8 @@ export type TurnInput = { readonly atMs: number } & (
   | { readonly type: 'timer'; readonly turn: TurnId; readonly name: TimerName }
   /** The result of answering-machine detection is new or has changed. */
   | { readonly type: 'answeredBy'; readonly by: AnsweredBy }
+  /** The voicemail records from now on: its beep ended, or its greeting ended without one. */
+  | { readonly type: 'recording' }
   /** Says a text as soon as the present utterance reaches the end of a clause. */
   | ({ readonly type: 'say' } & Announcement)
   /** The agent leaves the call to others, and takes part again. */
