@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { until } from '../../../fixtures/host/until.js'
+import { ConformanceTable } from '../../../fixtures/vendors/conformance.js'
 import { type FakeVendorSocket, openFakeVendorSocket } from '../../../fixtures/vendors/fake-vendor-socket.js'
 import {
   ASSEMBLYAI,
@@ -108,10 +109,13 @@ function bytes(wire: RecognitionProtocol, from: number, count: number): Buffer {
   )
 }
 
+const TABLE = new ConformanceTable()
+
 for (const wire of RECOGNITION_PROTOCOLS) {
   const FRAME = samples(wire)
   t.test(wire.name, async (t) => {
-    t.test('requests the format of the session and authenticates', async (t) => {
+    const proves = TABLE.column(t, wire.name)
+    proves('requests the format of the session and authenticates', async (t) => {
       const { fake } = await rig(t, wire)
       await fake.until(() => fake.connections.length === 1, 'a connection')
       t.equal(fake.last.url.pathname, wire.path)
@@ -120,7 +124,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.equal(fake.last.headers['sec-websocket-extensions'], undefined, 'no compression')
     })
 
-    t.test('audio is sent completely and in order, texts are returned', async (t) => {
+    proves('audio is sent completely and in order, texts are returned', async (t) => {
       const r = await rig(t, wire)
       const { fake, stream } = r
       // Written before the connection is open: nothing of it is lost.
@@ -145,7 +149,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.same(r.failures, [])
     })
 
-    t.test(
+    proves(
       'nothing during silence, all audio at once during speech',
       { skip: !wire.utterancesOnly },
       async (t) => {
@@ -165,7 +169,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       },
     )
 
-    t.test(
+    proves(
       'few messages during silence, all audio at once during speech',
       { skip: wire.utterancesOnly },
       async (t) => {
@@ -195,7 +199,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       },
     )
 
-    t.test('ignores unknown messages', async (t) => {
+    proves('ignores unknown messages', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       const odd = [
@@ -217,7 +221,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
     })
 
     const { keepAliveMs } = wire
-    t.test('keeps a connection open without audio', { skip: keepAliveMs === null }, async (t) => {
+    proves('keeps a connection open without audio', { skip: keepAliveMs === null }, async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       await opened(r)
@@ -226,7 +230,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.pass('kept')
     })
 
-    t.test('a rejected key is not retried', async (t) => {
+    proves('a rejected key is not retried', async (t) => {
       const r = await rig(t, wire, (fake) =>
         fake.refuse({ status: 401, body: '{"error":{"message":"bad key"}}' }),
       )
@@ -235,7 +239,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.equal(r.fake.connections.length, 0)
     })
 
-    t.test('a permanent close is not retried, a temporary failure is', async (t) => {
+    proves('a permanent close is not retried, a temporary failure is', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       await opened(r)
@@ -248,7 +252,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.match(r.failures, [{ code: 'vendor_rejected', retryable: false }])
     })
 
-    t.test('three rejections in a row are a failure', async (t) => {
+    proves('three rejections in a row are a failure', async (t) => {
       const busy = { status: 429, body: '{"err_code":"TOO_MANY","err_msg":"slow down"}' }
       const r = await rig(t, wire, (fake) => fake.refuse(busy, busy, busy, busy))
       await until(() => {
@@ -258,7 +262,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.match(r.failures, [{ code: 'vendor_rate_limited', retryable: true }])
     })
 
-    t.test('an utterance interrupted by a lost connection is sent again from its start', async (t) => {
+    proves('an utterance interrupted by a lost connection is sent again from its start', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       speak(r, 0, 60)
@@ -287,7 +291,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.same(r.failures, [])
     })
 
-    t.test('a half-open connection is detected', async (t) => {
+    proves('a half-open connection is detected', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       await opened(r)
@@ -300,7 +304,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       t.same(r.failures, [])
     })
 
-    t.test('closes properly, and no event follows', async (t) => {
+    proves('closes properly, and no event follows', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
       await opened(r)
@@ -314,6 +318,8 @@ for (const wire of RECOGNITION_PROTOCOLS) {
     })
   })
 }
+
+t.test('docs/vendors.md shows the cases', async (t) => TABLE.check(t))
 
 t.test('Deepgram: segments of an utterance are one text, with words in session time', async (t) => {
   const r = await rig(t, DEEPGRAM_LISTEN)
