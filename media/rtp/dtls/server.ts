@@ -1,0 +1,468 @@
+import {
+  createHmac,
+  type KeyObject,
+  randomBytes,
+  sign,
+  timingSafeEqual,
+  verify,
+  X509Certificate,
+} from 'node:crypto'
+import type { Clock, Timer } from '../../base/clock.js'
+import { SRTP_SUITES } from '../srtp/key-derivation.js'
+import type { SrtpKeys, SrtpSuiteName } from '../srtp/keying.js'
+import { ReplayWindow } from '../srtp/replay-window.js'
+import { ALERTS, type AlertName, ByteReader, DtlsFailure, uint, vector } from './bytes.js'
+import {
+  CIPHER_SUITE,
+  type ClientHello,
+  readClientHello,
+  SIGNATURE_SCHEME,
+  SRTP_PROFILES,
+  writeServerHello,
+} from './hello.js'
+import { type DtlsIdentity, type Fingerprint, fingerprintOf } from './identity.js'
+import { createEphemeralKey, type EphemeralKey } from './key-agreement.js'
+import { extendedMasterSecret, prf, type RecordKey, recordKeys, verifyData } from './key-schedule.js'
+import { HANDSHAKE, type HandshakeMessage, HandshakeReassembly, handshakeBytes } from './reassembly.js'
+import { CONTENT, DTLS_1_2, type DtlsRecord, openRecord, splitRecords, writeRecord } from './record.js'
+
+/** DTLS 1.0. A HelloVerifyRequest states it, whatever is negotiated later (RFC 6347 section 4.2.1). */
+const DTLS_1_0 = 0xfeff
+/** First wait for an answer (ms), doubled each time. RFC 6347 section 4.2.4.1 allows less than 1 s for calls. */
+const RETRANSMIT_MS = 400
+/** The handshake fails after this time (ms). */
+const HANDSHAKE_MS = 30_000
+/** A flight is sent at most this often, also when the client repeats its own. */
+const MAX_SENDS = 8
+/** HelloVerifyRequests with different cookies; a client needs one, or a second one when its address changes. */
+const MAX_COOKIES = 3
+/** A datagram that passes every path (RFC 8831 section 5 assumes 1200 bytes). */
+const MAX_DATAGRAM_BYTES = 1200
+const ECDSA_SIGN = 64
+const NAMED_CURVE = 3
+
+/** Why an association ended. `alert`: the client sent a fatal one; any other name: the alert that Parley sent. */
+export type DtlsEnd = 'closed' | 'timeout' | 'alert' | AlertName
+
+export interface DtlsServerOptions {
+  readonly clock: Clock
+  readonly identity: DtlsIdentity
+  /** The fingerprints of the client's SDP. Its certificate must have one of them. */
+  readonly fingerprints: readonly Fingerprint[]
+  /** SRTP suites that may be used; all by default. Parley's order decides. */
+  readonly suites?: readonly SrtpSuiteName[]
+  /** Sends a datagram to an address from which `receive` was called. */
+  readonly send: (datagram: Buffer, to: string) => void
+  /** Takes the SRTP keys, once: both sides have proved who they are. */
+  readonly onKeys: (keys: SrtpKeys) => void
+  /** Takes the end of the association, once, with a reason for the log. */
+  readonly onEnd: (end: DtlsEnd, reason: string) => void
+}
+
+type Expected = 'hello' | 'certificate' | 'keyExchange' | 'verify' | 'finished' | 'nothing'
+
+/** A handshake message or ChangeCipherSpec of the current flight, for retransmission. */
+interface FlightRecord {
+  readonly type: number
+  readonly epoch: number
+  readonly content: Buffer
+}
+
+/**
+ * The server side of one DTLS 1.2 association (RFC 6347) that makes SRTP keys (RFC 5764), with what RFC 8827 section
+ * 6.5 demands and no more: ECDHE-ECDSA-AES128-GCM-SHA256 with P-256 or X25519, P-256 certificates on both sides, the
+ * extended master secret. No resumption, no renegotiation, no application data.
+ *
+ * It has no socket: `receive` takes datagrams, `send` gets them. The caller passes on only addresses that ICE has
+ * validated. Before the cookie comes back, no address gets more bytes than it sent. Bad records are dropped; a bad
+ * handshake message ends the association with an alert. What is not encrypted is ignored once the keys are proved.
+ */
+export class DtlsServer {
+  /** Records that were dropped: malformed, of another epoch, forged or repeated. */
+  dropped = 0
+  readonly #options: DtlsServerOptions
+  readonly #deadline: Timer
+  readonly #reassembly = new HandshakeReassembly()
+  readonly #replay = new ReplayWindow()
+  /** Handshake messages as they are hashed: without the first ClientHello and the HelloVerifyRequest. */
+  #transcript: Buffer[] = []
+  #expected: Expected = 'hello'
+  #ended = false
+  #connected = false
+  /** Where the last message in order came from. */
+  #peer = ''
+  /** Bytes that may still be sent to `#peer` before its cookie came back. */
+  #allowance = 0
+  #cookies = 0
+  #sendMessage = 0
+  /** Next record number of each epoch. */
+  readonly #sendRecord: [number, number] = [0, 0]
+  #flight: FlightRecord[] = []
+  /** The last message of the client's flight that the current flight answers. Its repetition asks for our flight. */
+  #answered = -1
+  #sends = 0
+  #timer: Timer | null = null
+  #clientRandom: Buffer = Buffer.alloc(0)
+  #serverRandom: Buffer = Buffer.alloc(0)
+  #profile: (typeof SRTP_PROFILES)[number] | null = null
+  #ephemeral: EphemeralKey | null = null
+  #clientKey: KeyObject | null = null
+  #master: Buffer = Buffer.alloc(0)
+  #receiveKey: RecordKey | null = null
+  #sendKey: RecordKey | null = null
+
+  constructor(options: DtlsServerOptions) {
+    this.#options = options
+    this.#deadline = options.clock.after(HANDSHAKE_MS, () =>
+      this.#end('timeout', 'the handshake took too long'),
+    )
+  }
+
+  /**
+   * Takes a datagram.
+   *
+   * @param from the sender's address and port in any form; replies go to it
+   */
+  receive(datagram: Uint8Array, from: string): void {
+    if (this.#ended) return
+    if (!this.#verified) {
+      if (from !== this.#peer) this.#allowance = 0
+      this.#peer = from
+      this.#allowance += datagram.length
+    }
+    const records = splitRecords(datagram)
+    if (records.length === 0) this.dropped++
+    try {
+      for (const record of records) if (!this.#ended) this.#takeRecord(record, from)
+    } catch (error) {
+      if (!(error instanceof DtlsFailure)) throw error
+      this.#alert(error.alert)
+      this.#end(error.alert, error.message)
+    }
+  }
+
+  /** Says goodbye to the client. Idempotent. */
+  close(): void {
+    if (this.#ended) return
+    this.#alert('close_notify')
+    this.#end('closed', 'closed by the caller')
+  }
+
+  /** Returns keying material that both sides share (RFC 5705 without context). Only after `onKeys`. */
+  exportKeys(label: string, bytes: number): Buffer {
+    if (!this.#connected) throw new Error('keys are exported before the handshake ended')
+    return prf(this.#master, label, Buffer.concat([this.#clientRandom, this.#serverRandom]), bytes)
+  }
+
+  /** True when a cookie came back, so that the client owns its address. */
+  get #verified(): boolean {
+    return this.#expected !== 'hello'
+  }
+
+  #takeRecord(record: DtlsRecord, from: string): void {
+    const content = this.#open(record)
+    if (content === null) {
+      this.dropped++
+      return
+    }
+    // ChangeCipherSpec needs no action: the epoch of each record states its keys. No application data is expected.
+    if (record.type === CONTENT.alert) this.#takeAlert(content)
+    else if (record.type === CONTENT.handshake) this.#takeHandshake(content, record.epoch, from)
+  }
+
+  /** Returns the plain content of a record; null when it must be dropped. */
+  #open(record: DtlsRecord): Buffer | null {
+    if (record.epoch === 0) return this.#connected ? null : record.body
+    if (record.epoch !== 1 || this.#receiveKey === null || !this.#replay.isFresh(record.sequence)) return null
+    const content = openRecord(record, this.#receiveKey)
+    if (content !== null) this.#replay.add(record.sequence)
+    return content
+  }
+
+  #takeAlert(content: Buffer): void {
+    if (content.length !== 2) return
+    const [level, description] = content
+    if (description === ALERTS.close_notify) this.#end('closed', 'closed by the client')
+    else if (level === 2) this.#end('alert', `the client sent alert ${description}`)
+  }
+
+  #takeHandshake(content: Buffer, epoch: number, from: string): void {
+    const repeated = this.#reassembly.add(content, epoch)
+    if (repeated !== null && repeated === this.#answered) this.#sendFlight()
+    for (let message = this.#reassembly.take(); message !== null; message = this.#reassembly.take()) {
+      // A client that asks for another handshake gets no answer (RFC 5246 section 7.4.1.1).
+      if (this.#connected) continue
+      this.#peer = from
+      this.#takeMessage(message)
+    }
+  }
+
+  #takeMessage(message: HandshakeMessage): void {
+    const { type, body } = message
+    const isFinished = type === HANDSHAKE.finished
+    if (isFinished !== (message.epoch === 1) || type !== TYPE_OF[this.#expected])
+      throw new DtlsFailure('unexpected_message', `message ${type} instead of ${this.#expected}`)
+    const hashed = handshakeBytes(type, message.sequence, body)
+    switch (this.#expected) {
+      case 'hello':
+        this.#takeHello(readClientHello(body), message.sequence, hashed)
+        return
+      case 'certificate':
+        this.#takeCertificate(body)
+        this.#transcript.push(hashed)
+        this.#expected = 'keyExchange'
+        return
+      case 'keyExchange':
+        this.#transcript.push(hashed)
+        this.#takeKeyExchange(body)
+        this.#expected = 'verify'
+        return
+      case 'verify':
+        this.#takeVerify(body)
+        this.#transcript.push(hashed)
+        this.#expected = 'finished'
+        return
+      default:
+        this.#takeFinished(body, message.sequence, hashed)
+    }
+  }
+
+  #takeHello(hello: ClientHello, sequence: number, hashed: Buffer): void {
+    // Versions count downwards: 0xfefd is 1.2, 0xfeff is 1.0.
+    if (hello.version >>> 8 !== 0xfe || hello.version > DTLS_1_2)
+      throw new DtlsFailure('protocol_version', 'the client does not speak DTLS 1.2')
+    const cookie = this.#cookieOf(hello)
+    if (hello.cookie.length !== cookie.length || !timingSafeEqual(hello.cookie, cookie)) {
+      if (++this.#cookies > MAX_COOKIES)
+        throw new DtlsFailure('handshake_failure', 'the client does not return its cookie')
+      const body = Buffer.concat([uint(DTLS_1_0, 2), vector(1, cookie)])
+      this.#beginFlight(sequence)
+      this.#addMessage(HANDSHAKE.helloVerifyRequest, body)
+      this.#sendFlight()
+      return
+    }
+    this.#negotiate(hello)
+    this.#transcript = [hashed]
+    this.#expected = 'certificate'
+    this.#beginFlight(sequence)
+    this.#addServerMessages(hello)
+    this.#sendFlight()
+  }
+
+  /**
+   * Binds the address and the client's random number, which is the same in both hellos. Suites and extensions of the
+   * second one may differ: a client drops those of DTLS 1.3.
+   */
+  #cookieOf({ random }: ClientHello): Buffer {
+    const hmac = createHmac('sha256', this.#options.identity.cookieKey)
+    return hmac.update(random).update(this.#peer).digest()
+  }
+
+  /** Chooses profile and group, or throws what the client lacks. */
+  #negotiate(hello: ClientHello): void {
+    const { suites } = this.#options
+    this.#profile =
+      SRTP_PROFILES.find(
+        ({ id, suite }) => hello.profiles.includes(id) && (suites === undefined || suites.includes(suite)),
+      ) ?? null
+    if (!hello.suites.includes(CIPHER_SUITE))
+      throw new DtlsFailure('handshake_failure', 'the client lacks ECDHE-ECDSA-AES128-GCM-SHA256')
+    if (!hello.compressions.includes(0))
+      throw new DtlsFailure('illegal_parameter', 'the client demands compression')
+    if (!hello.extendedMasterSecret)
+      throw new DtlsFailure('handshake_failure', 'the client lacks the extended master secret')
+    if (!hello.signatures.includes(SIGNATURE_SCHEME))
+      throw new DtlsFailure('handshake_failure', 'the client lacks ecdsa_secp256r1_sha256')
+    if (this.#profile === null) throw new DtlsFailure('handshake_failure', 'no SRTP profile in common')
+    this.#ephemeral = createEphemeralKey(hello.groups)
+    if (this.#ephemeral === null)
+      throw new DtlsFailure('handshake_failure', 'the client lacks P-256, the curve of the certificates')
+    this.#clientRandom = hello.random
+    this.#serverRandom = randomBytes(32)
+  }
+
+  #addServerMessages(hello: ClientHello): void {
+    const { certificate, privateKey } = this.#options.identity
+    const { group, publicValue } = known(this.#ephemeral)
+    const parameters = Buffer.concat([uint(NAMED_CURVE, 1), uint(group, 2), vector(1, publicValue)])
+    const signed = Buffer.concat([this.#clientRandom, this.#serverRandom, parameters])
+    this.#addMessage(
+      HANDSHAKE.serverHello,
+      writeServerHello(hello, this.#serverRandom, known(this.#profile).id),
+    )
+    this.#addMessage(HANDSHAKE.certificate, vector(3, vector(3, certificate)))
+    this.#addMessage(
+      HANDSHAKE.serverKeyExchange,
+      Buffer.concat([parameters, uint(SIGNATURE_SCHEME, 2), vector(2, sign('sha256', signed, privateKey))]),
+    )
+    this.#addMessage(
+      HANDSHAKE.certificateRequest,
+      Buffer.concat([vector(1, uint(ECDSA_SIGN, 1)), vector(2, uint(SIGNATURE_SCHEME, 2)), vector(2)]),
+    )
+    this.#addMessage(HANDSHAKE.serverHelloDone, Buffer.alloc(0))
+  }
+
+  /** Checks that the certificate is the one of the SDP. Whether the client has its key is checked later. */
+  #takeCertificate(body: Buffer): void {
+    const reader = new ByteReader(body)
+    const list = reader.vector(3)
+    reader.end()
+    if (list.length === 0) throw new DtlsFailure('handshake_failure', 'the client sent no certificate')
+    const certificate = new ByteReader(list).vector(3, 1)
+    const matches = this.#options.fingerprints.some(({ hash, digest }) =>
+      fingerprintOf(certificate, hash).digest.equals(digest),
+    )
+    if (!matches) throw new DtlsFailure('bad_certificate', 'the certificate is not the one of the SDP')
+    this.#clientKey = publicKeyOf(certificate)
+  }
+
+  #takeKeyExchange(body: Buffer): void {
+    const reader = new ByteReader(body)
+    const point = reader.vector(1, 1)
+    reader.end()
+    const premaster = known(this.#ephemeral).agree(point)
+    this.#master = extendedMasterSecret(premaster, this.#transcript)
+    const keys = recordKeys(this.#master, this.#clientRandom, this.#serverRandom)
+    this.#receiveKey = keys.client
+    this.#sendKey = keys.server
+    this.#ephemeral = null
+  }
+
+  /** Checks that the client has the key of its certificate (RFC 5246 section 7.4.8). */
+  #takeVerify(body: Buffer): void {
+    const reader = new ByteReader(body)
+    const scheme = reader.uint(2)
+    const signature = reader.vector(2, 1)
+    reader.end()
+    if (scheme !== SIGNATURE_SCHEME)
+      throw new DtlsFailure('illegal_parameter', `signature scheme ${scheme} was not offered`)
+    if (!verify('sha256', Buffer.concat(this.#transcript), known(this.#clientKey), signature))
+      throw new DtlsFailure('decrypt_error', 'the client does not have the key of its certificate')
+  }
+
+  #takeFinished(body: Buffer, sequence: number, hashed: Buffer): void {
+    const expected = verifyData(this.#master, 'client', this.#transcript)
+    if (body.length !== expected.length || !timingSafeEqual(body, expected))
+      throw new DtlsFailure('decrypt_error', 'the handshake was changed on its way')
+    this.#transcript.push(hashed)
+    this.#beginFlight(sequence)
+    this.#flight.push({ type: CONTENT.changeCipherSpec, epoch: 0, content: Buffer.from([1]) })
+    this.#addMessage(HANDSHAKE.finished, verifyData(this.#master, 'server', this.#transcript), 1)
+    this.#transcript = []
+    this.#expected = 'nothing'
+    this.#connected = true
+    this.#deadline.cancel()
+    this.#sendFlight()
+    this.#options.onKeys(this.#srtpKeys(known(this.#profile).suite))
+  }
+
+  /** RFC 5764 section 4.2: both keys, then both salts, those of the client first. */
+  #srtpKeys(suite: SrtpSuiteName): SrtpKeys {
+    const { keyBytes, saltBytes } = SRTP_SUITES[suite]
+    const block = this.exportKeys('EXTRACTOR-dtls_srtp', 2 * (keyBytes + saltBytes))
+    const part = (side: 0 | 1) => ({
+      keyAndSalt: Buffer.concat([
+        block.subarray(side * keyBytes, (side + 1) * keyBytes),
+        block.subarray(2 * keyBytes + side * saltBytes, 2 * keyBytes + (side + 1) * saltBytes),
+      ]),
+      mki: null,
+    })
+    return { suite, receive: part(0), send: part(1) }
+  }
+
+  #beginFlight(answered: number): void {
+    this.#flight = []
+    this.#answered = answered
+    this.#sends = 0
+  }
+
+  #addMessage(type: number, body: Buffer, epoch: 0 | 1 = 0): void {
+    const content = handshakeBytes(type, this.#sendMessage++, body)
+    this.#flight.push({ type: CONTENT.handshake, epoch, content })
+    if (type !== HANDSHAKE.helloVerifyRequest) this.#transcript.push(content)
+  }
+
+  /** Sends the flight, again when it was sent before, and waits for the answer. */
+  #sendFlight(): void {
+    if (this.#sends === MAX_SENDS) return
+    this.#sends++
+    let datagram: Buffer[] = []
+    let bytes = 0
+    for (const { type, epoch, content } of this.#flight) {
+      const record = this.#record(type, epoch as 0 | 1, content)
+      if (bytes > 0 && bytes + record.length > MAX_DATAGRAM_BYTES) {
+        this.#sendDatagram(Buffer.concat(datagram))
+        datagram = []
+        bytes = 0
+      }
+      datagram.push(record)
+      bytes += record.length
+    }
+    this.#sendDatagram(Buffer.concat(datagram))
+    this.#timer?.cancel()
+    // The client repeats its hello by itself; the last flight is repeated only on demand (section 4.2.4).
+    if (!this.#verified || this.#connected) return
+    const waitMs = RETRANSMIT_MS * 2 ** (this.#sends - 1)
+    this.#timer = this.#options.clock.after(waitMs, () => this.#sendFlight())
+  }
+
+  #record(type: number, epoch: 0 | 1, content: Buffer): Buffer {
+    return writeRecord(
+      type,
+      epoch,
+      this.#sendRecord[epoch]++,
+      content,
+      epoch === 0 ? null : known(this.#sendKey),
+    )
+  }
+
+  #sendDatagram(datagram: Buffer): void {
+    if (!this.#verified) {
+      if (datagram.length > this.#allowance) return
+      this.#allowance -= datagram.length
+    }
+    this.#options.send(datagram, this.#peer)
+  }
+
+  #alert(name: AlertName): void {
+    if (this.#peer === '') return
+    const content = Buffer.from([name === 'close_notify' ? 1 : 2, ALERTS[name]])
+    this.#sendDatagram(this.#record(CONTENT.alert, this.#connected ? 1 : 0, content))
+  }
+
+  #end(end: DtlsEnd, reason: string): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#deadline.cancel()
+    this.#timer?.cancel()
+    this.#options.onEnd(end, reason)
+  }
+}
+
+const TYPE_OF: Readonly<Record<Expected, number | null>> = {
+  hello: HANDSHAKE.clientHello,
+  certificate: HANDSHAKE.certificate,
+  keyExchange: HANDSHAKE.clientKeyExchange,
+  verify: HANDSHAKE.certificateVerify,
+  finished: HANDSHAKE.finished,
+  nothing: null,
+}
+
+/** Returns the key of a P-256 certificate (DER). Throws DtlsFailure `bad_certificate` for anything else. */
+function publicKeyOf(certificate: Buffer): KeyObject {
+  let key: KeyObject
+  try {
+    key = new X509Certificate(certificate).publicKey
+  } catch (error) {
+    throw new DtlsFailure('bad_certificate', `the certificate cannot be read: ${String(error)}`)
+  }
+  if (key.asymmetricKeyType !== 'ec' || key.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
+    throw new DtlsFailure('bad_certificate', 'the certificate has no P-256 key')
+  return key
+}
+
+/** A value that the order of messages guarantees. */
+function known<T>(value: T | null): T {
+  if (value === null) throw new Error('a handshake message was taken out of order')
+  return value
+}
