@@ -47,6 +47,7 @@ import { purchaseOperations } from '../numbers/purchase-api.js'
 import { organizationOperations } from '../organization/api.js'
 import { registrationOperations } from '../organization/registrations-api.js'
 import { verificationOperations } from '../organization/verification-api.js'
+import { readOverview } from '../overview/api.js'
 import { paymentOperations } from '../payments/api.js'
 import { secretOperations } from '../secrets/api.js'
 import { staffOperations } from '../staff/api.js'
@@ -134,6 +135,7 @@ export const operations: readonly Operation[] = [
   ...paymentOperations,
   ...invoiceOperations,
   readLimits,
+  readOverview,
   ...organizationOperations,
   ...verificationOperations,
   putUpload,

@@ -131,6 +131,7 @@ import type {
   Organization,
   OrganizationAsStaff,
   Organizations,
+  Overview,
   PauseCampaignBody,
   PaymentEvent,
   PaymentException,
@@ -1095,6 +1096,11 @@ export class Api extends HttpClient {
   /** Get the request budget and the concurrent call limits. Shows how much of each is in use. Needs the scope `read`. */
   readLimits(options: RequestOptions = {}): Promise<Limits> {
     return this.send({ method: 'GET', path: '/v1/limits', reply: 'data' }, {}, options)
+  }
+
+  /** Get counts, latency, cost and problems at one look. What runs now, the calls of each of the last eight days, the reply times of the last 24 hours, and what is wrong, each with its remedy. Needs the scope `read`. */
+  readOverview(options: RequestOptions = {}): Promise<Overview> {
+    return this.send({ method: 'GET', path: '/v1/overview', reply: 'data' }, {}, options)
   }
 
   /** Get the organization. Returns the organization that the session acts for. */

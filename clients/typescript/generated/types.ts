@@ -2313,6 +2313,44 @@ export type Limits = {
   }
 }
 
+export type Overview = {
+  readonly running: {
+    readonly calls: number
+    readonly limit: number
+    readonly campaigns: number
+  }
+  /** The last 8 days, today last. */
+  readonly days: readonly ({
+    /** In India, `YYYY-MM-DD`. */
+    readonly day: string
+    readonly calls: number
+    readonly answered: number
+    readonly failed: number
+    /** Billed seconds. */
+    readonly seconds: number
+    readonly billedPaise: number
+  })[]
+  /** Of at most 1,000 calls of the last 24 hours: the median of their values. */
+  readonly latency: {
+    readonly calls: number
+    readonly firstAudioMs: number | null
+    readonly turnP50Ms: number | null
+    /** The 95th percentile of that of the calls. */
+    readonly turnP95Ms: number | null
+  }
+  readonly problems: readonly ({
+    readonly code: Open<"calls_blocked" | "wallet_on_hold" | "wallet_low" | "calls_failing" | "trunk_disabled" | "trunk_unreachable" | "endpoint_disabled" | "endpoint_failing" | "campaign_paused" | "campaign_failed" | "number_not_reachable" | "vendor_resting">
+    /** Null concerns the whole organization. */
+    readonly subject: {
+      readonly type: Open<"trunk" | "endpoint" | "campaign" | "number">
+      readonly id: string
+      readonly label: string
+    } | null
+    readonly detail: string | null
+    readonly remedy: string
+  })[]
+}
+
 export type Organization = {
   readonly id: string
   readonly name: string

@@ -100,6 +100,27 @@ t.test('in a browser', { skip, timeout: 250_000 }, async (t) => {
     })
   }
 
+  await t.test('the first screen names what is wrong, and its remedy', async (t) => {
+    const view = { language: 'en', colours: 'light', width: 320 } as const
+    const dashboard = await openDashboard(browser, url, view, state)
+    await dashboard.page.route('**/v1/overview', async (route) => {
+      const answer = await route.fetch()
+      const body = (await answer.json()) as { data: object }
+      const subject = { type: 'number', id: 'num_1', label: '+919000000100' }
+      const problems = [
+        { code: 'number_not_reachable', subject, detail: 'The route was refused.', remedy: 'Unused.' },
+        { code: 'of_a_later_release', subject: null, detail: null, remedy: 'What the service says.' },
+      ]
+      await route.fulfill({ response: answer, json: { ...body, data: { ...body.data, problems } } })
+    })
+    await dashboard.show('test/')
+    await dashboard.page.getByText('The route was refused. Read the reason').waitFor()
+    await dashboard.page.getByText('What the service says.').waitFor()
+    t.same(await dashboard.audit(), [])
+    t.same(dashboard.faults, [])
+    await dashboard.close()
+  })
+
   await t.test('a signed-out browser is sent to the sign-in, in its language', async (t) => {
     const dashboard = await open(browser, `${url}test/calls`, { language: 'hi', colours: 'dark', width: 320 })
     await dashboard.page.getByRole('button', { name: 'साइन इन करें' }).waitFor()

@@ -121,8 +121,55 @@ export const en = {
     stepKey: 'Create an API key for your program',
     latest: 'Latest calls',
     noCalls: 'There are no calls yet.',
-    low: 'The balance is below your threshold of {amount}.',
-    onHold: 'The wallet is on hold: {reason}',
+    campaigns: '{count, plural, one {# campaign runs} other {# campaigns run}}',
+    today: 'Calls today',
+    answered: '{share} answered; {before} on this day of last week',
+    days: 'Calls of the last eight days',
+    callsOfDay: '{day}: {calls}',
+    replies: 'Reply time, 24 hours',
+    slowest: 'Slowest 5 %: {slowest}. First sound: {first}.',
+    costToday: 'Cost of calls today',
+    problem: {
+      calls_blocked: {
+        title: 'Calls are blocked',
+        remedy: 'Ask the operator of the service why calls are blocked.',
+      },
+      wallet_on_hold: {
+        title: 'The wallet is on hold',
+        remedy: 'Ask the operator of the service why it is on hold.',
+      },
+      wallet_low: {
+        title: 'The balance is low',
+        remedy: 'Top up the wallet: calls are refused when it is empty.',
+      },
+      calls_failing: { title: 'Many calls fail', remedy: 'Read the reasons in the list of calls.' },
+      trunk_disabled: {
+        title: 'A SIP trunk is disabled',
+        remedy: 'Ask the operator of the service to enable it.',
+      },
+      trunk_unreachable: {
+        title: 'A SIP trunk does not answer',
+        remedy: 'Check address, port and firewall of the telephone system, then test the trunk again.',
+      },
+      endpoint_disabled: {
+        title: 'A webhook endpoint is disabled',
+        remedy: 'Correct the receiver, enable the endpoint, and deliver the missed events again.',
+      },
+      endpoint_failing: {
+        title: 'A webhook endpoint fails',
+        remedy: 'Read the answers of the receiver in the deliveries of the endpoint.',
+      },
+      campaign_paused: { title: 'A campaign is paused', remedy: 'Remove the reason, then resume it.' },
+      campaign_failed: { title: 'A campaign failed', remedy: 'Read the reason, and launch a copy.' },
+      number_not_reachable: {
+        title: 'A number takes no calls',
+        remedy: 'Read the reason, then switch its inbound calls on again.',
+      },
+      vendor_resting: {
+        title: 'A vendor failed several times',
+        remedy: 'Its replacement serves the calls meanwhile.',
+      },
+    },
   },
   calls: {
     title: 'Calls',

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
+import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { CallRows } from '../parts/CallRows.js'
 import { Empty, Loaded, Page } from '../parts/Page.js'
@@ -13,10 +14,10 @@ export function Overview() {
   const t = useTranslations('overview')
   const { api } = useSession()
   const key = useKey()
-  const { money } = useFormat()
-  const limits = useQuery({
-    queryKey: key('limits'),
-    queryFn: () => api.readLimits(),
+  const { money, count } = useFormat()
+  const overview = useQuery({
+    queryKey: key('overview'),
+    queryFn: () => api.readOverview(),
   })
   const wallet = useQuery({ queryKey: key('wallet'), queryFn: () => api.readWallet() })
   const usage = useQuery({ queryKey: key('usage'), queryFn: () => api.readWalletUsage() })
@@ -26,21 +27,18 @@ export function Overview() {
   })
   return (
     <Page title={t('title')}>
-      {wallet.data?.onHold && (
-        <Alert color="red">{t('onHold', { reason: wallet.data.holdReason ?? '' })}</Alert>
-      )}
-      {wallet.data !== undefined && wallet.data.balancePaise < wallet.data.thresholdPaise && (
-        <Alert color="orange">{t('low', { amount: money(wallet.data.thresholdPaise) })}</Alert>
-      )}
-      <SimpleGrid cols={{ base: 1, xs: 3 }}>
+      {overview.data !== undefined && <Problems problems={overview.data.problems} />}
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
         <Figure title={t('running')}>
-          <Loaded query={limits} height={36}>
-            {({ concurrency: { agentCalls, byoCalls } }) =>
-              t('ofLimit', {
-                used: agentCalls.inUse + byoCalls.inUse,
-                limit: agentCalls.limit + byoCalls.limit,
-              })
-            }
+          <Loaded query={overview} height={36}>
+            {({ running }) => (
+              <>
+                {t('ofLimit', { used: running.calls, limit: running.limit })}
+                {running.campaigns > 0 && (
+                  <Text size="sm">{t('campaigns', { count: running.campaigns })}</Text>
+                )}
+              </>
+            )}
           </Loaded>
         </Figure>
         <Figure title={t('balance')}>
@@ -58,6 +56,42 @@ export function Overview() {
             {({ totalSpentPaise }) => money(totalSpentPaise)}
           </Loaded>
         </Figure>
+        <Figure title={t('today')}>
+          <Loaded query={overview} height={60}>
+            {({ days }) => {
+              const today = days.at(-1)
+              const before = days.at(0)
+              if (today === undefined || before === undefined) return null
+              return (
+                <>
+                  {count(today.calls)}
+                  <Text size="sm">{t('answered', { share: share(today), before: count(before.calls) })}</Text>
+                  <Days days={days} />
+                </>
+              )
+            }}
+          </Loaded>
+        </Figure>
+        <Figure title={t('replies')}>
+          <Loaded query={overview} height={36}>
+            {({ latency }) => (
+              <>
+                {latency.turnP50Ms === null ? '–' : `${count(latency.turnP50Ms)} ms`}
+                <Text size="sm">
+                  {t('slowest', {
+                    slowest: latency.turnP95Ms === null ? '–' : `${count(latency.turnP95Ms)} ms`,
+                    first: latency.firstAudioMs === null ? '–' : `${count(latency.firstAudioMs)} ms`,
+                  })}
+                </Text>
+              </>
+            )}
+          </Loaded>
+        </Figure>
+        <Figure title={t('costToday')}>
+          <Loaded query={overview} height={36}>
+            {({ days }) => money(days.at(-1)?.billedPaise ?? 0)}
+          </Loaded>
+        </Figure>
       </SimpleGrid>
       <FirstSteps />
       <Stack gap="xs">
@@ -70,6 +104,94 @@ export function Overview() {
       </Stack>
     </Page>
   )
+}
+
+type View = Result<'readOverview'>
+
+/** Share of the calls that were answered. */
+function share({ calls, answered }: View['days'][number]): string {
+  return calls === 0 ? '–' : `${Math.round((100 * answered) / calls)} %`
+}
+
+/** A bar for the calls of each day. */
+function Days({ days }: { readonly days: View['days'] }) {
+  const t = useTranslations('overview')
+  const { day, count } = useFormat()
+  const most = Math.max(1, ...days.map(({ calls }) => calls))
+  return (
+    <ul className="days" aria-label={t('days')}>
+      {days.map(({ day: date, calls }) => {
+        const text = t('callsOfDay', { day: day(`${date}T00:00:00+05:30`), calls: count(calls) })
+        return (
+          <li key={date} title={text} aria-label={text}>
+            <span style={{ height: `${Math.round((100 * calls) / most)}%` }} />
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+const KNOWN = [
+  ...(['calls_blocked', 'wallet_on_hold', 'wallet_low', 'calls_failing'] as const),
+  ...(['trunk_disabled', 'trunk_unreachable', 'endpoint_disabled', 'endpoint_failing'] as const),
+  ...(['campaign_paused', 'campaign_failed', 'number_not_reachable', 'vendor_resting'] as const),
+] as const
+
+/** What is wrong, each with its remedy and the way to it. */
+function Problems({ problems }: { readonly problems: View['problems'] }) {
+  const t = useTranslations('overview')
+  return problems.map(({ code, subject, detail, remedy }) => {
+    const known = KNOWN.find((name) => name === code)
+    return (
+      <Alert
+        key={`${code} ${subject?.id ?? detail ?? ''}`}
+        color="red"
+        title={known === undefined ? code.replaceAll('_', ' ') : t(`problem.${known}.title`)}
+      >
+        {subject !== null && (
+          <>
+            <ProblemLink subject={subject} />{' '}
+          </>
+        )}
+        {detail !== null && `${detail.replaceAll('_', ' ')} `}
+        {known === undefined ? remedy : t(`problem.${known}.remedy`)}
+      </Alert>
+    )
+  })
+}
+
+function ProblemLink({ subject }: { readonly subject: NonNullable<View['problems'][number]['subject']> }) {
+  const { environment } = useSession()
+  const { type, id, label } = subject
+  switch (type) {
+    case 'campaign':
+      return (
+        <Link to="/$environment/campaigns/$id" params={{ environment, id }}>
+          {label}
+        </Link>
+      )
+    case 'trunk':
+      return (
+        <Link to="/$environment/trunks/$id" params={{ environment, id }}>
+          {label}
+        </Link>
+      )
+    case 'endpoint':
+      return (
+        <Link to="/$environment/webhooks" params={{ environment }}>
+          {label}
+        </Link>
+      )
+    case 'number':
+      return (
+        <Link to="/$environment/numbers" params={{ environment }}>
+          {label}
+        </Link>
+      )
+    default:
+      return label
+  }
 }
 
 function Figure({ title, children }: { readonly title: string; readonly children: ReactNode }) {
