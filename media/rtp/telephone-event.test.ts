@@ -115,6 +115,25 @@ t.test('a new stream may begin with lower timestamps', (t) => {
   t.end()
 })
 
+t.test('a key that a new source repeats at once is one key', (t) => {
+  // As Asterisk sends it when an extension holds the call right after the key.
+  const { heard, packet, dtmf } = receiver()
+  packet('010a00a0', 3451311450)
+  packet('018a0320', 3451311450)
+  dtmf.restart()
+  dtmf.restart()
+  packet('010a00a0', 312)
+  packet('018a0500', 312)
+  packet('018a0500', 312)
+  t.strictSame(heard, [['1', 100]])
+  packet('018a0320', 2000, 60)
+  t.equal(heard.length, 2, 'the next key of the same source counts')
+  dtmf.restart()
+  packet('018a0320', 10, 250)
+  t.equal(heard.length, 3, 'and a key that is pressed later')
+  t.end()
+})
+
 t.test('packets of a sent digit', (t) => {
   const sender = new DtmfSender()
   t.equal(sender.next(), null)

@@ -34,6 +34,11 @@ const DIGITS: readonly Digit[] = [
 const END = 0x80
 /** An event whose end packets were lost ends after this silence (ms). */
 const SILENCE_MS = 200
+/**
+ * A key that another source goes on with this soon (ms) after its end is the same key: Asterisk sends it from the
+ * beginning when a hold ends its direct bridge. Nobody presses it again at that moment.
+ */
+const HANDOVER_MS = 200
 /** An event that fills the duration field continues as a new event directly behind it (section 2.5.1.3). */
 const MAX_DURATION = 0xffff
 
@@ -51,6 +56,10 @@ export class DtmfReceiver {
   /** Timestamp of the last reported event. This event and all earlier ones are over. */
   #lastTimestamp = 0
   #hasEmitted = false
+  /** The last event of the source before; -1 without one, or once its time is over. */
+  #formerEvent = -1
+  /** The event goes on with one of the source before, which was reported. */
+  #isHandedOver = false
 
   constructor(onDigit: (digit: Digit, durationMs: number) => void) {
     this.#onDigit = onDigit
@@ -87,6 +96,8 @@ export class DtmfReceiver {
     }
     if (!this.#active) {
       this.#active = true
+      this.#isHandedOver = event === this.#formerEvent && nowMs - this.#lastMs < HANDOVER_MS
+      this.#formerEvent = -1
       this.#event = event
       this.#timestamp = timestamp
       this.#duration = 0
@@ -107,6 +118,7 @@ export class DtmfReceiver {
   /** Begins a new stream, whose timestamps are unrelated to the old ones. */
   restart(): void {
     if (this.#active) this.#emitDigit()
+    if (this.#hasEmitted) this.#formerEvent = this.#event
     this.#hasEmitted = false
   }
 
@@ -122,6 +134,7 @@ export class DtmfReceiver {
     this.#active = false
     this.#hasEmitted = true
     this.#lastTimestamp = this.#timestamp
+    if (this.#isHandedOver) return
     this.#onDigit(
       DIGITS[this.#event] as Digit,
       Math.round((this.#earlierSegments + this.#duration) / this.#perMs),
