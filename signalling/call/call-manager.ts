@@ -53,7 +53,7 @@ export interface CallManagerOptions {
   readonly transfers?: TransferHandler
   /** Identifies the trunk of an INVITE; without it every caller counts as unauthenticated. */
   readonly trunkAuthenticator?: TrunkAuthenticator
-  /** Runs before each call begins, with the call's SIP Call-ID. */
+  /** Runs before each leg of a call begins, with its SIP Call-ID. */
   readonly onCall?: (callId: CallId, sipCallId: string, trunkId: string | null) => void
 }
 
@@ -177,6 +177,7 @@ export class CallManager implements CallControl {
     scripts.announce(sipCallId)
     const { recordId } = permit
     log.info({ callId, recordId, sipCallId, trunkId: trunk?.trunkId ?? null }, 'call.leg_placed')
+    this.#options.onCall?.(callId, sipCallId, trunk?.trunkId ?? null)
     const target = { gateway, permit, sipCallId }
     return {
       leg: new OutboundLeg(sip, target, events, log),

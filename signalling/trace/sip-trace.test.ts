@@ -42,6 +42,25 @@ t.test('a call gets the messages from before and after it was identified', async
   t.equal(traces.bytes, 0)
 })
 
+t.test('a further leg is part of the trace of its call', async (t) => {
+  const { traces } = opened()
+  traces.add(wire(invite('a')))
+  traces.begin('call_1', 'a', 'trk_1')
+  traces.begin('call_1', 'b', 'trk_2')
+  traces.add(wire(invite('b'), 'out'))
+  traces.add(wire('SIP/2.0 180 Ringing\r\nCall-ID: b\r\nCSeq: 1 INVITE\r\n\r\n'))
+  const trace = traces.get('call_1')
+  t.match(trace, { sipCallId: 'a', trunkId: 'trk_1' })
+  t.same(
+    trace?.messages.map((message) => headerOf(message, 'call-id', 'i')),
+    ['a', 'b', 'b'],
+  )
+  traces.forget('call_1')
+  t.equal(traces.bytes, 0)
+  traces.add(wire('BYE sip:x@y SIP/2.0\r\nCall-ID: b\r\nCSeq: 2 BYE\r\n\r\n'))
+  t.equal(traces.bytes, 0, 'nothing of the leg is kept behind the call')
+})
+
 t.test('a message without a transport has that of its top Via', async (t) => {
   const { traces } = opened()
   traces.add({ ...wire(invite('a', ['Via: SIP/2.0/TLS 192.0.2.1;branch=z9hG4bK1'])), transport: '' })

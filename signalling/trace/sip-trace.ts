@@ -3,11 +3,12 @@ import { maskSecrets, type TracedMessage } from './trace-mask.js'
 import type { WireMessage } from './wire-tap.js'
 
 /**
- * The SIP messages of one call as the application saw them: without retransmissions and without the server's
- * 100.
+ * The SIP messages of one call and of the legs that it placed, as the application saw them: without
+ * retransmissions and without the server's 100.
  */
 export interface SipTrace {
   readonly callId: string
+  /** Call-ID of the dialog with which the call began. */
   readonly sipCallId: string
   readonly trunkId: string | null
   readonly messages: readonly TracedMessage[]
@@ -37,7 +38,8 @@ export const TRACE_LIMITS: TraceLimits = {
 interface CallTrace {
   callId: string | null
   trunkId: string | null
-  readonly sipCallId: string
+  /** Call-IDs of its dialogs, first that with which the call began. */
+  readonly sipCallIds: string[]
   readonly messages: TracedMessage[]
   bytes: number
   dropped: number
@@ -75,7 +77,7 @@ export class SipTraceStore {
     let trace = this.#calls.get(sipCallId) ?? this.#unassigned.get(sipCallId)
     if (trace === undefined) {
       if (!message.startLine.startsWith('INVITE ')) return
-      trace = { callId: null, trunkId: null, sipCallId, messages: [], bytes: 0, dropped: 0 }
+      trace = newTrace(sipCallId)
       this.#unassigned.set(sipCallId, trace)
       if (this.#unassigned.size > unassignedInvites) this.#dropOldest(this.#unassigned)
     }
@@ -92,32 +94,35 @@ export class SipTraceStore {
     if (trace.callId !== null) this.onChange?.(trace.callId)
   }
 
-  /** Assigns the messages of a SIP Call-ID to a call, and to its trunk if there is one. */
+  /**
+   * Assigns the messages of a SIP Call-ID to a call. The first dialog of a call tells its trunk; a further one is a leg
+   * that the call places before its first message.
+   */
   begin(callId: string, sipCallId: string, trunkId: string | null): void {
-    const trace = this.#unassigned.get(sipCallId) ?? {
-      callId: null,
-      trunkId: null,
-      sipCallId,
-      messages: [],
-      bytes: 0,
-      dropped: 0,
-    }
-    this.#unassigned.delete(sipCallId)
     // A caller may reuse a Call-ID: the later call keeps it.
     const former = this.#calls.get(sipCallId)
     if (former) this.#drop(this.#calls, former)
+    const begun = this.#byCall.get(callId)
+    if (begun !== undefined) {
+      begun.sipCallIds.push(sipCallId)
+      this.#calls.set(sipCallId, begun)
+      return
+    }
+    const trace = this.#unassigned.get(sipCallId) ?? newTrace(sipCallId)
+    this.#unassigned.delete(sipCallId)
     trace.callId = callId
     trace.trunkId = trunkId
     this.#calls.set(sipCallId, trace)
     this.#byCall.set(callId, trace)
-    if (this.#calls.size > this.#limits.calls) this.#dropOldest(this.#calls)
+    if (this.#byCall.size > this.#limits.calls) this.#dropOldest(this.#calls)
     this.onChange?.(callId)
   }
 
   get(callId: string): SipTrace | null {
     const trace = this.#byCall.get(callId)
     if (trace === undefined) return null
-    const { sipCallId, trunkId, messages, dropped } = trace
+    const { sipCallIds, trunkId, messages, dropped } = trace
+    const [sipCallId = ''] = sipCallIds
     return { callId, sipCallId, trunkId, messages: [...messages], dropped }
   }
 
@@ -134,7 +139,7 @@ export class SipTraceStore {
   }
 
   #drop(table: Map<string, CallTrace>, trace: CallTrace): void {
-    table.delete(trace.sipCallId)
+    for (const sipCallId of trace.sipCallIds) table.delete(sipCallId)
     if (trace.callId !== null) this.#byCall.delete(trace.callId)
     this.#bytes -= trace.bytes
   }
@@ -158,6 +163,10 @@ export class SipTraceStore {
     }
     return maskSecrets(message)
   }
+}
+
+function newTrace(sipCallId: string): CallTrace {
+  return { callId: null, trunkId: null, sipCallIds: [sipCallId], messages: [], bytes: 0, dropped: 0 }
 }
 
 /** Returns the transport in the top Via. A drachtio-server does not name the transport of every message. */
