@@ -1,5 +1,5 @@
 /*
- * A folder with Asterisk in it, for the bench that runs beside it (CPU_ratio): Debian's `sid`, of which
+ * A folder with Asterisk in it, for the bench that runs beside it (CPU_ratio) and the long tests: Debian's `sid`, of which
  * nothing but Asterisk and what it needs, about 500 MB. This system stays as it is.
  *
  *   node deploy/asterisk-root.mjs [folder]     .build/asterisk without one; as root, with debootstrap

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { WebSocket } from 'ws'
-import { findAsterisk } from './asterisk.js'
+import { findAsterisk } from '../../fixtures/sip/asterisk.js'
 import {
   type ComparisonRun,
   comparisonRows,
