@@ -53,6 +53,7 @@ async function setUp(t: Test, ...replies: FakeReply[]): Promise<{ fake: FakeOpen
       baseUrl: fake.baseUrl.replace(/\/v1$/, ''),
       apiKey: 'sk-ant-test',
       maxTokens: 1024,
+      firstTokenMs: 2500,
       extra: { metadata: { user_id: 'u' } },
     },
     { clock: systemClock, log: silentLog },
@@ -84,6 +85,7 @@ const bodies = (fake: FakeOpenAi) => fake.requests.map(({ body }) => JSON.parse(
 t.test('a plain reply: text, usage with the cached part of the prompt, and the request', async (t) => {
   const { fake, model } = await setUp(t)
   t.equal(model.id, 'anthropic')
+  t.equal(model.firstTokenDeadlineMs, 2500)
   t.match(await ask(model), {
     text: 'Namaste ji.',
     calls: [],

@@ -53,7 +53,7 @@ export function anthropicLanguageModel(
 
   return {
     id: 'anthropic',
-    firstTokenDeadlineMs: 1800,
+    firstTokenDeadlineMs: settings.firstTokenMs,
     generate: (request, events) =>
       streamReply(
         events,

@@ -19,6 +19,11 @@ export const ANTHROPIC = {
       description: 'Upper bound of the tokens of one reply, with its tool calls',
     },
     {
+      name: 'PARLEY_ANTHROPIC_DEADLINE_MS',
+      default: '1800',
+      description: 'Longest wait for the first token of a reply; at most 1200 when another model can answer',
+    },
+    {
       name: 'PARLEY_ANTHROPIC_EXTRA',
       default: '{}',
       description: 'JSON object of fields for every request, for example {"service_tier":"auto"}',
@@ -29,6 +34,7 @@ export const ANTHROPIC = {
     apiKey: reader.text('PARLEY_ANTHROPIC_API_KEY'),
     baseUrl: reader.httpUrl('PARLEY_ANTHROPIC_URL'),
     maxTokens: reader.integer('PARLEY_ANTHROPIC_MAX_TOKENS', 64, 64_000),
+    firstTokenMs: reader.integer('PARLEY_ANTHROPIC_DEADLINE_MS', 300, 20_000),
     extra: reader.jsonObject('PARLEY_ANTHROPIC_EXTRA'),
   }),
   catalogue: catalogueFile('anthropic'),

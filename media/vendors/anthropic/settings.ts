@@ -5,6 +5,8 @@ export interface AnthropicSettings {
   readonly apiKey: string
   /** Upper bound of the tokens of one reply; the API requires one. */
   readonly maxTokens: number
+  /** Time to the first token (ms) after which the request is repeated or another model asked. */
+  readonly firstTokenMs: number
   /** Fields added to every request. */
   readonly extra: Readonly<Record<string, unknown>>
 }

@@ -69,7 +69,7 @@ export function openAiLanguageModel(
 
   return {
     id,
-    firstTokenDeadlineMs: 1800,
+    firstTokenDeadlineMs: settings.firstTokenMs ?? 1800,
     generate(request, events) {
       return streamReply(
         events,

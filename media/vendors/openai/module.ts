@@ -42,6 +42,11 @@ export const OPENAI_VENDOR = {
         'strict: one system message first, then user and assistant in turn; free learns it from a refusal',
     },
     {
+      name: 'PARLEY_OPENAI_CHAT_DEADLINE_MS',
+      default: '1800',
+      description: 'Longest wait for the first token of a reply; at most 1200 when another model can answer',
+    },
+    {
       name: 'PARLEY_OPENAI_CHAT_WINDOW',
       default: '',
       description: 'Context window of the chat model in tokens; by default derived from its name, else 32768',
@@ -182,6 +187,7 @@ function readSettings(reader: SettingsReader): OpenAiSettings {
     apiKey,
     chatModel: orNone(reader.text('PARLEY_OPENAI_CHAT_MODEL')),
     chatExtra: reader.jsonObject('PARLEY_OPENAI_CHAT_EXTRA'),
+    firstTokenMs: reader.integer('PARLEY_OPENAI_CHAT_DEADLINE_MS', 300, 20_000),
     strictOrder: reader.choice('PARLEY_OPENAI_CHAT_ORDER', 'free', 'strict') === 'strict',
     ...(reader.given('PARLEY_OPENAI_CHAT_WINDOW') === null
       ? {}

@@ -15,6 +15,8 @@ export interface OpenAiSettings extends Endpoint {
   readonly chatExtra?: Readonly<Record<string, unknown>>
   /** The messages are sent in strict order from the first request on; otherwise once a server demands it. */
   readonly strictOrder?: boolean
+  /** Time to the first token (ms) after which the request is repeated or another model asked; absent: 1800. */
+  readonly firstTokenMs?: number
   /** Context window in tokens; null or absent: derived from the model's name. */
   readonly chatWindowTokens?: number | null
   /** Null when the endpoint transcribes nothing. */
