@@ -226,7 +226,7 @@ function pause(ms: number): Promise<void> {
 }
 
 /** Returns a random key. `crypto.randomUUID` would fail on pages that a browser loaded over plain HTTP. */
-function newKey(): string {
+export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

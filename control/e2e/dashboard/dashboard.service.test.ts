@@ -160,6 +160,20 @@ async function newcomer(t: Test, { page, audit }: DashboardPage): Promise<void> 
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
   await page.getByRole('cell', { name: 'Clinic' }).waitFor()
 
+  await page.getByRole('button', { name: 'Buy a number' }).click()
+  const offer = page.getByRole('dialog').getByRole('button', { name: /^Choose \+91/ })
+  await offer.first().waitFor()
+  t.same(await audit(), [], 'numbers for sale')
+  const bought = (await offer.first().textContent())?.replace('Choose ', '') ?? ''
+  await offer.first().click()
+  await page.getByLabel('Label').fill('Second line')
+  await page.getByRole('button', { name: /^Buy for ₹/ }).click()
+  const row = page.getByRole('row', { name: bought })
+  await row.getByRole('cell', { name: 'Second line' }).waitFor()
+  await row.getByRole('button', { name: 'Release' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click()
+  await row.waitFor({ state: 'detached' })
+
   await menu('Calls')
   await page.getByRole('button', { name: 'Place a call' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Place a call' }).click()

@@ -12,14 +12,14 @@ import type { Page as ListPage } from '../../../../clients/typescript/http-clien
 import { useKey } from '../session.js'
 import { Empty, Loaded } from './Page.js'
 
-type Listed<T> = UseInfiniteQueryResult<InfiniteData<ListPage<T>>, Error>
+type Listed<T, W> = UseInfiniteQueryResult<InfiniteData<ListPage<T, W>>, Error>
 
 /** Reads a list page by page. `name` and the filters in it tell lists apart. */
-export function useList<T>(
+export function useList<T, W = never>(
   name: readonly unknown[],
-  fetchPage: (cursor: string | undefined) => Promise<ListPage<T>>,
+  fetchPage: (cursor: string | undefined) => Promise<ListPage<T, W>>,
   options: { readonly refetchMs?: number; readonly enabled?: boolean } = {},
-): Listed<T> {
+): Listed<T, W> {
   const key = useKey()
   return useInfiniteQuery({
     queryKey: key(...name),
@@ -32,8 +32,8 @@ export function useList<T>(
 }
 
 /** Shows the items of a list, its empty state, and a button for the next page. */
-export function List<T>(props: {
-  readonly query: Listed<T>
+export function List<T, W>(props: {
+  readonly query: Listed<T, W>
   readonly empty: string
   /** Shown below the text of an empty list. */
   readonly start?: ReactNode

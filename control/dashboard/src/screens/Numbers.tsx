@@ -3,7 +3,8 @@ import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Item } from '../api.js'
-import { FormDialog } from '../parts/Dialog.js'
+import { BuyNumber } from '../parts/BuyNumber.js'
+import { Confirm, FormDialog } from '../parts/Dialog.js'
 import { useFields } from '../parts/fields.js'
 import { List, useAction, useList } from '../parts/List.js'
 import { useAgents } from '../parts/lookups.js'
@@ -17,13 +18,18 @@ type NumberView = Item<'listNumbers'>
 /** Lists numbers and what answers them. In the test environment a simulated caller can call them. */
 export function Numbers() {
   const t = useTranslations('numbers')
-  const { api, canWrite, environment } = useSession()
+  const { api, canWrite, canManage, environment } = useSession()
+  const [buying, setBuying] = useState(false)
+  const [released, setReleased] = useState<NumberView | null>(null)
   const [edited, setEdited] = useState<NumberView | null>(null)
   const [called, setCalled] = useState<NumberView | null>(null)
   const numbers = useList(['numbers', 'list'], (cursor) => api.listNumbers({ query: { cursor } }))
   const agents = useAgents()
   return (
-    <Page title={t('title')}>
+    <Page
+      title={t('title')}
+      actions={canManage && <Button onClick={() => setBuying(true)}>{t('buy')}</Button>}
+    >
       <List query={numbers} empty={t('empty')}>
         {(items) => (
           <Rows
@@ -54,6 +60,11 @@ export function Numbers() {
                       <Button size="xs" variant="default" onClick={() => setEdited(number)}>
                         {t('edit', { number: number.e164 })}
                       </Button>
+                      {canManage && number.sipTrunkId === null && (
+                        <Button size="xs" variant="default" onClick={() => setReleased(number)}>
+                          {t('release')}
+                        </Button>
+                      )}
                     </Group>
                   ),
               },
@@ -61,9 +72,26 @@ export function Numbers() {
           />
         )}
       </List>
+      {buying && <BuyNumber close={() => setBuying(false)} />}
+      {released !== null && <Release number={released} close={() => setReleased(null)} />}
       {edited !== null && <EditNumber number={edited} close={() => setEdited(null)} />}
       {called !== null && <CallIn number={called} close={() => setCalled(null)} />}
     </Page>
+  )
+}
+
+function Release({ number, close }: { readonly number: NumberView; readonly close: () => void }) {
+  const t = useTranslations('numbers')
+  const { api } = useSession()
+  const release = useAction(() => api.releaseNumber({ id: number.id }), close)
+  return (
+    <Confirm
+      title={t('releaseTitle', { number: number.e164 })}
+      text={t('releaseText')}
+      label={t('release')}
+      action={release}
+      close={close}
+    />
   )
 }
 

@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { EVENT_TYPES, type EventType } from '../../../../clients/typescript/generated/event-types.js'
+import { Deliveries } from '../parts/Deliveries.js'
 import { Dialog, FormDialog, Once } from '../parts/Dialog.js'
 import { useFields } from '../parts/fields.js'
 import { List, useAction, useList } from '../parts/List.js'
@@ -18,6 +19,9 @@ export function Webhooks() {
   const { api, canManage } = useSession()
   const [creating, setCreating] = useState(false)
   const webhooks = useList(['webhooks'], (cursor) => api.listWebhooks({ query: { cursor } }))
+  const urls = new Map(
+    webhooks.data?.pages.flatMap(({ items }) => items.map(({ id, url }) => [id, url] as const)),
+  )
   const test = useMutation({ mutationFn: (id: string) => api.testWebhook({ id }) })
   return (
     <Page
@@ -70,6 +74,7 @@ export function Webhooks() {
           />
         )}
       </List>
+      {urls.size > 0 && <Deliveries urls={urls} />}
       {creating && <NewWebhook close={() => setCreating(false)} />}
     </Page>
   )
