@@ -18,6 +18,12 @@ interface Circuit {
   probeUntilMs: number
 }
 
+/** A circuit opened for `restMs`, or closed again (null). */
+export interface CircuitChange {
+  readonly key: string
+  readonly restMs: number | null
+}
+
 /**
  * Circuit breakers for the vendors of one thread. After several consecutive failures no call uses the vendor
  * for a while; then a single probe request decides. Keys name the part, the vendor and the model
@@ -27,8 +33,21 @@ export class CircuitBreakers {
   readonly #clock: Clock
   readonly #circuits = new Map<string, Circuit>()
 
-  constructor(clock: Clock) {
+  readonly #changed: (change: CircuitChange) => void
+
+  /** Reports circuits that open and close to `changed`, but not those that `adopt` changes. */
+  constructor(clock: Clock, changed: (change: CircuitChange) => void = () => {}) {
     this.#clock = clock
+    this.#changed = changed
+  }
+
+  /** Takes over what another thread learnt. */
+  adopt({ key, restMs }: CircuitChange): void {
+    if (restMs === null) this.#circuits.delete(key)
+    else {
+      const openUntilMs = this.#clock.now() + restMs
+      this.#circuits.set(key, { failures: FAILURES, cooldownMs: restMs, openUntilMs, probeUntilMs: 0 })
+    }
   }
 
   /**
@@ -56,7 +75,9 @@ export class CircuitBreakers {
   }
 
   succeeded(key: string): void {
+    const wasOpen = (this.#circuits.get(key)?.openUntilMs ?? null) !== null
     this.#circuits.delete(key)
+    if (wasOpen) this.#changed({ key, restMs: null })
   }
 
   failed(key: string, stalled: boolean): void {
@@ -75,6 +96,7 @@ export class CircuitBreakers {
     } else if (circuit.failures < FAILURES) return
     circuit.openUntilMs = this.#clock.now() + circuit.cooldownMs
     circuit.probeUntilMs = 0
+    this.#changed({ key, restMs: circuit.cooldownMs })
   }
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { SpeakerScript } from '../../media/agent/agent-spec.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
@@ -96,8 +97,11 @@ class ThreadPool implements RunningMediaPool {
     const { workers, clock = systemClock, log = silentLog, sandboxScript = () => null } = settings
     this.#log = log
     this.#sandboxScript = sandboxScript
+    // A process may run several pools.
+    const circuits = `circuits-${randomUUID()}`
     this.#slots = Array.from({ length: Math.max(1, workers) }, (_, index) => {
       const slot: WorkerSlot = new WorkerSlot({
+        circuits,
         settings: {
           index,
           workers: Math.max(1, workers),

@@ -30,6 +30,8 @@ const HEALTHY_MS = 30_000
 
 export interface WorkerSlotOptions {
   readonly settings: WorkerSettings
+  /** Name of the channel on which the threads of the pool share their circuit breakers. */
+  readonly circuits: string
   readonly clock: Clock
   readonly log: Log
   readonly onEvent: (session: SessionId, event: SessionEvent) => void
@@ -122,10 +124,10 @@ export class WorkerSlot {
   }
 
   async #spawn(): Promise<void> {
-    const { settings, clock, log, onEvent, onLost } = this.#options
+    const { settings, circuits, clock, log, onEvent, onLost } = this.#options
     const models = this.#models.open()
     const thread = new Worker(MEDIA_WORKER, {
-      workerData: { settings, models },
+      workerData: { settings, models, circuits },
       transferList: [models],
       execArgv: ['--enable-source-maps'],
       name: `media-${this.index}`,

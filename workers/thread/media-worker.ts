@@ -5,7 +5,6 @@
  */
 import { getHeapStatistics } from 'node:v8'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { CircuitBreakers } from '../../media/agent/circuit-breaker.js'
 import { PhraseCache } from '../../media/agent/tts/phrase-cache.js'
 import { systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
@@ -25,6 +24,7 @@ import { openSpeechModel } from '../models/speech-model.js'
 import { openTurnDetector } from '../models/turn-detector.js'
 import { HostedSession } from './hosted-session.js'
 import type { SessionHost } from './session-host.js'
+import { openSharedCircuits } from './shared-circuits.js'
 import { openSoundLibrary } from './sound-library.js'
 import { openSpeechClips } from './speech-clips.js'
 import { threadLog } from './thread-log.js'
@@ -33,7 +33,11 @@ import { raiseThreadPriority } from './thread-priority.js'
 if (parentPort === null) throw new Error('media-worker.js runs in a worker thread only')
 const main: { postMessage(message: FromWorker): void } = parentPort
 const port = new Outbox({ port: main, onFull: (session) => lose(session) })
-const { settings, models }: { readonly settings: WorkerSettings; readonly models: MessagePort } = workerData
+const {
+  settings,
+  models,
+  circuits: channel,
+}: { readonly settings: WorkerSettings; readonly models: MessagePort; readonly circuits: string } = workerData
 const start = remoteModelStarter(models)
 const clock = systemClock
 const log = threadLog(port, settings.index)
@@ -50,10 +54,11 @@ const speechModel =
   settings.vadModel === null ? null : await openSpeechModel({ path: settings.vadModel, clock, log, start })
 const turnDetector =
   settings.turnModel === null ? null : await openTurnDetector({ path: settings.turnModel, clock, log, start })
+const circuits = openSharedCircuits(clock, channel)
 const host: SessionHost = {
   settings,
   vendors: openVendors({ providers: settings.providers, synthesis, clock, log }),
-  breakers: new CircuitBreakers(clock),
+  breakers: circuits.breakers,
   phrases: new PhraseCache(),
   vad: await loadVad(speechModel),
   turnDetector,
@@ -152,6 +157,7 @@ async function shutDown(): Promise<null> {
     }
   }
   frameClock.close()
+  circuits.close()
   await Promise.all([speechModel?.close(), turnDetector?.close()])
   await Promise.all([synthesis.close(), recordings.close()])
   return null

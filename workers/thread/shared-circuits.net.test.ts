@@ -1,0 +1,22 @@
+import t from 'tap'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { until } from '../../fixtures/host/until.js'
+import { openSharedCircuits } from './shared-circuits.js'
+
+const KEY = 'language_model a m'
+
+t.test('threads of one service share what they learn of a vendor', async (t) => {
+  const clock = new VirtualClock()
+  const [one, two, other] = ['x', 'x', 'y'].map((name) => {
+    const circuits = openSharedCircuits(clock, `test-circuits-${process.pid}-${name}`)
+    t.teardown(() => circuits.close())
+    return circuits.breakers
+  })
+  for (let i = 0; i < 3; i++) one?.failed(KEY, false)
+  await until(() => two?.isOpen(KEY) === true)
+  t.same(two?.openKeys(), [KEY])
+  two?.succeeded(KEY)
+  await until(() => one?.isOpen(KEY) === false)
+  t.ok(one?.allows(KEY))
+  t.same(other?.openKeys(), [], 'another service in the same process')
+})
