@@ -174,6 +174,16 @@ async function newcomer(t: Test, { page, audit }: DashboardPage): Promise<void> 
   await page.getByRole('dialog').getByRole('button', { name: 'Release' }).click()
   await row.waitFor({ state: 'detached' })
 
+  await menu('Settings')
+  await page.getByRole('tab', { name: 'Secrets and connections' }).click()
+  await page.getByRole('button', { name: 'New secret' }).click()
+  await page.getByLabel('Name').fill('Booking system')
+  await page.getByLabel('Value').fill('token-of-the-booking-system')
+  await page.getByLabel('Hosts').fill('booking.example.com')
+  t.same(await audit(), [], 'a new secret')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('row', { name: 'Booking system' }).getByText('••••stem').waitFor()
+
   await menu('Calls')
   await page.getByRole('button', { name: 'Place a call' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Place a call' }).click()

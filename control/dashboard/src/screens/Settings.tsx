@@ -21,13 +21,14 @@ import { List, useAction, useList } from '../parts/List.js'
 import { Loaded, Page } from '../parts/Page.js'
 import { PersonalData } from '../parts/PersonalData.js'
 import { Rows } from '../parts/Rows.js'
+import { Secrets } from '../parts/Secrets.js'
 import { useToast } from '../parts/toast.js'
 import { Verification } from '../parts/Verification.js'
 import { useKey, useSession } from '../session.js'
 
 type Organization = Result<'readOrganization'>
 
-const TABS = ['organization', 'verification', 'data', 'audit'] as const
+const TABS = ['organization', 'verification', 'secrets', 'data', 'audit'] as const
 
 /** What holds for the whole organization. The open tab is part of the address. */
 export function Settings() {
@@ -59,6 +60,9 @@ export function Settings() {
         </Tabs.Panel>
         <Tabs.Panel value="verification" pt="md">
           <Verification />
+        </Tabs.Panel>
+        <Tabs.Panel value="secrets" pt="md">
+          <Secrets />
         </Tabs.Panel>
         <Tabs.Panel value="data" pt="md">
           <PersonalData />
