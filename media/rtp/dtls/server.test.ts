@@ -248,6 +248,15 @@ t.test('an attacker on the path does not get keys', async (t) => {
   }
 })
 
+t.test('a certificate that cannot be read is refused, although the SDP names it', async (t) => {
+  const client = new DtlsClient({ ...createDtlsIdentity(0), certificate: Buffer.alloc(300, 0x30) })
+  const rig = open({ client })
+  rig.greet()
+  rig.message(client.certificate())
+  t.equal(client.received.at(-1), ALERT.certificate)
+  t.equal(rig.end, 'bad_certificate')
+})
+
 t.test('fragments may be swapped, doubled, overlapping and in two flights', async (t) => {
   const rig = open()
   const { client } = rig

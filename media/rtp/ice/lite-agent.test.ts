@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import t from 'tap'
 import { seeded } from '../../../fixtures/host/random.js'
 import { uint } from '../dtls/bytes.js'
@@ -104,6 +105,18 @@ t.test('without the password nothing is answered and nothing becomes valid', asy
   const { agent, replies } = open()
   agent.receive(request(USERNAME, PRIORITY, USE), { address: '192.0.2.1', port: 0 }, 0)
   t.equal(replies.length, 0, 'port 0 cannot be answered')
+})
+
+t.test('what stands after the integrity is not obeyed', async (t) => {
+  const { agent } = open()
+  const proven = request(USERNAME, PRIORITY)
+  // Somebody on the path adds USE-CANDIDATE to a check, and makes its length and checksum right again.
+  const body = Buffer.concat([proven.subarray(0, -8), uint((ATTRIBUTE.useCandidate << 16) >>> 0, 4)])
+  body.writeUInt16BE(body.length + 8 - 20, 2)
+  const fingerprint = uint((crc32(body) ^ 0x5354554e) >>> 0, 4)
+  agent.receive(Buffer.concat([body, Buffer.from('80280004', 'hex'), fingerprint]), BROWSER, 0)
+  t.ok(agent.isValid(BROWSER.address, BROWSER.port, 0), 'the check itself is right')
+  t.equal(agent.selected, null)
 })
 
 t.test('a proven peer is told what is wrong, and stays invalid', async (t) => {
