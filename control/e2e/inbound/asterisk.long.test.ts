@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
+import { movedClock } from '../../../fixtures/host/moved-clock.js'
 import { openRtpPeer, type RtpPeer } from '../../../fixtures/rtp/rtp-peer.js'
 import { type Json, openService, type Service } from '../../../fixtures/service/service.js'
 import {
@@ -19,7 +20,6 @@ import { readSdp } from '../../../fixtures/sip/sdp.js'
 import type { SipDialog } from '../../../fixtures/sip/sip-dialog.js'
 import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
 import { openFakeOpenAi } from '../../../fixtures/vendors/fake-openai.js'
-import { type Clock, systemClock } from '../../../media/base/clock.js'
 import { headerOf } from '../../../signalling/trace/sip-trace.js'
 import type { TracedMessage } from '../../../signalling/trace/trace-mask.js'
 
@@ -62,15 +62,6 @@ interface PhoneCall {
   readonly rtp: RtpPeer
   /** Id of the call at the service. */
   readonly id: string
-}
-
-function movedClock(wallMs: number): Clock {
-  const shiftMs = wallMs - systemClock.wall()
-  return {
-    now: () => systemClock.now(),
-    wall: () => systemClock.wall() + shiftMs,
-    after: (ms, run) => systemClock.after(ms, run),
-  }
 }
 
 /** Returns pjsip.conf and extensions.conf: those of the guide, a telephone, and the public network behind a gateway. */

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import t from 'tap'
 import { startCarrierProcess } from '../../../fixtures/carriers/carrier-process.js'
+import { movedClock } from '../../../fixtures/host/moved-clock.js'
 import { type Json, openService } from '../../../fixtures/service/service.js'
 import { openFakeOpenAi } from '../../../fixtures/vendors/fake-openai.js'
-import { type Clock, systemClock } from '../../../media/base/clock.js'
 import { replayDecision } from '../../compliance/evidence/replay.js'
 import { verifyBundle } from '../../compliance/evidence/verify-bundle.js'
 
@@ -23,19 +23,6 @@ const MORNING = Date.parse('2026-03-02T05:30:00Z')
 const HOUR = 3_600_000
 /** Packets (20 ms) that the person hears before hanging up. */
 const PACKETS = 60
-
-/** The clock of the system at another time of day. */
-function movedClock(wallMs: number): Clock & { move(ms: number): void } {
-  let shiftMs = wallMs - systemClock.wall()
-  return {
-    now: () => systemClock.now(),
-    wall: () => systemClock.wall() + shiftMs,
-    after: (ms, run) => systemClock.after(ms, run),
-    move(ms) {
-      shiftMs += ms
-    },
-  }
-}
 
 t.test('a live call over a trunk is dialled, billed and evidenced; at night it is refused', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'parley-live-'))

@@ -1,0 +1,368 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import t, { type Test } from 'tap'
+import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
+import { WAIT_LIMIT_MS } from '../../../fixtures/host/deadlines.js'
+import { movedClock } from '../../../fixtures/host/moved-clock.js'
+import { seeded } from '../../../fixtures/host/random.js'
+import { type Json, openService, type Service } from '../../../fixtures/service/service.js'
+import {
+  type Asterisk,
+  findAsterisk,
+  freeUdpPort,
+  HOW_TO_GET_ASTERISK,
+} from '../../../fixtures/sip/asterisk.js'
+import {
+  callRecords,
+  documented,
+  documentedTrunk,
+  placeFrom,
+  startPbx,
+} from '../../../fixtures/sip/asterisk-pbx.js'
+import { openFakeOpenAi } from '../../../fixtures/vendors/fake-openai.js'
+import { silentLog } from '../../../media/base/log.js'
+import { replayDecision } from '../../compliance/evidence/replay.js'
+import { verifyBundle } from '../../compliance/evidence/verify-bundle.js'
+import { openDatabase } from '../../db/database.js'
+
+/*
+ * The live path: one Asterisk is the carrier of some numbers and has the public network behind it, a second one is the
+ * telephone system of the customer. Calls in and out, with random hang-ups, re-INVITEs and transfers; at the end call
+ * rows, charges, events and evidence agree with Asterisk's own records.
+ */
+
+/** Calls; `PARLEY_LIVE_CALLS=500` is the full run. */
+const CALLS = Number(process.env.PARLEY_LIVE_CALLS ?? 40)
+const SEED = Number(process.env.PARLEY_LIVE_SEED ?? 1)
+/** Calls at once. */
+const LANES = 6
+const FUNDS_PAISE = 10_000_000
+const MORNING = Date.parse('2026-03-02T05:30:00Z')
+/** Address of the carrier; the telephone system has 127.0.0.1. */
+const CARRIER = '127.0.0.2'
+const NUMBERS = Array.from({ length: 10 }, (_, i) => `+9111713670${String(i).padStart(2, '0')}`)
+const DESK = '+919811112222'
+/** Both sides round to seconds, and hear of answer and end at different times. */
+const TOLERANCE_S = 2
+
+const KINDS = [
+  'in',
+  'person_hangs_up',
+  'busy',
+  'carrier_error',
+  'originate',
+  'we_hang_up',
+  'transfer',
+] as const
+type Kind = (typeof KINDS)[number]
+
+interface Placed {
+  readonly kind: Kind
+  readonly id: string
+  /** The telephone number of the other party, used once. */
+  readonly person: string
+}
+
+const installed = findAsterisk()
+
+/** The public network: the digit behind +919876 tells what becomes of a call. */
+const NETWORK = `[from-parley]
+exten => _+919876${KINDS.indexOf('person_hangs_up')}XXXXX,1,Answer()
+ same => n,Set(PJSIP_MEDIA_OFFER(audio)=!all,ulaw)
+ same => n,Set(PJSIP_SEND_SESSION_REFRESH()=invite)
+ same => n,Wait(\${RAND(1,5)})
+exten => _+919876${KINDS.indexOf('busy')}XXXXX,1,Busy(1)
+exten => _+919876${KINDS.indexOf('carrier_error')}XXXXX,1,Congestion(1)
+exten => _+919876${KINDS.indexOf('originate')}XXXXX,1,Answer()
+ same => n,Wait(60)
+exten => _+919876${KINDS.indexOf('we_hang_up')}XXXXX,1,Answer()
+ same => n,Wait(60)
+exten => _+919876${KINDS.indexOf('transfer')}XXXXX,1,Answer()
+ same => n,Wait(60)
+; The person at the desk takes the call with the key 1.
+exten => ${DESK},1,Answer()
+ same => n,Wait(2)
+ same => n,SendDTMF(1)
+ same => n,Wait(4)
+`
+
+function carrierFiles(port: number, service: number) {
+  const pjsip = `[transport-udp]
+type = transport
+protocol = udp
+bind = ${CARRIER}:${port}
+
+[parley]
+type = aor
+contact = sip:127.0.0.1:${service}
+
+[parley]
+type = endpoint
+transport = transport-udp
+context = from-parley
+disallow = all
+allow = alaw,ulaw
+direct_media = no
+aors = parley
+
+[parley]
+type = identify
+endpoint = parley
+match = 127.0.0.1
+`
+  return { pjsip, extensions: NETWORK }
+}
+
+function pbxFiles(port: number, service: number) {
+  const pjsip = documented('pjsip.conf: an extension calls an agent')
+    .replaceAll('203.0.113.10:5060', `127.0.0.1:${service}`)
+    .replaceAll('0.0.0.0:5060', `127.0.0.1:${port}`)
+  return { pjsip, extensions: '[from-parley]\n' }
+}
+
+interface Rig {
+  readonly service: Service
+  readonly carrier: Asterisk
+  readonly pbx: Asterisk
+  readonly numberIds: readonly string[]
+  live(method: string, path: string, body?: Json, headers?: Json): Promise<Json>
+}
+
+async function openRig(t: Test): Promise<Rig> {
+  if (installed === null) throw new Error(HOW_TO_GET_ASTERISK)
+  const folder = await mkdtemp(join(tmpdir(), 'parley-live-path-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const vendor = await openFakeOpenAi()
+  t.teardown(() => vendor.close())
+  const port = await freeUdpPort()
+  const carrier = await startPbx(installed, (own) => carrierFiles(own, port))
+  t.teardown(() => carrier.close())
+  const pbx = await startPbx(installed, (own) => pbxFiles(own, port))
+  t.teardown(() => pbx.close())
+  const wide = { maxConcurrent: 30, callsPerMinute: 1_000 }
+  const trunks = [
+    {
+      ...wide,
+      name: 'carrier',
+      gateway: { host: CARRIER, port: carrier.sipPort },
+      inbound: { auth: 'ip_acl', addresses: [CARRIER] },
+      numbers: NUMBERS.map((e164) => ({ e164 })),
+    },
+    { ...documentedTrunk('office'), ...wide },
+  ]
+  const file = join(folder, 'trunks.json')
+  await writeFile(file, JSON.stringify({ trunks }))
+  const databaseUrl = `sqlite:${join(folder, 'parley.db')}`
+  const clock = movedClock(MORNING)
+  const service = await openService(t, {
+    clock,
+    agent: { ...LIVE_MODELS, callSettings: { nudges: { enabled: false }, maxCallSeconds: 300 } },
+    fundsPaise: FUNDS_PAISE,
+    live: { callerIds: NUMBERS, purpose: 'collections' },
+    env: {
+      ...LIVE_MODELS_ENV,
+      PARLEY_DATABASE_URL: databaseUrl,
+      PARLEY_OPENAI_BASE_URL: vendor.baseUrl,
+      PARLEY_TRUNKS_FILE: file,
+      PARLEY_SIP_LISTEN: `udp:127.0.0.1:${port}`,
+      OFFICE_PASSWORD: 'change-me',
+    },
+  })
+  const live: Rig['live'] = async (method, path, body, headers = {}) => {
+    const authorization = `Bearer ${service.keys.live}`
+    const answer = await service.send(method, path, body, { authorization, ...headers })
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
+    return answer.body
+  }
+  const { id: destinationId } = (
+    await live('POST', '/v1/transfer-destinations', { key: 'desk', label: 'Desk', e164: DESK })
+  ).data as Json
+  const agentId = await service.publishAgent({
+    ...LIVE_MODELS,
+    name: 'With a desk',
+    callSettings: {
+      nudges: { enabled: false },
+      maxCallSeconds: 300,
+      transfer: { defaultDestinationId: destinationId, destinations: [{ destinationId }] },
+    },
+  })
+  const numbers = (await live('GET', '/v1/numbers?limit=100')).data as Json[]
+  const numberIds = NUMBERS.map((e164) => String(numbers.find((number) => number.e164 === e164)?.id))
+  for (const id of numberIds) await live('PATCH', `/v1/numbers/${id}`, { agentId })
+  const database = openDatabase(databaseUrl, silentLog)
+  // What staff and the verification call do.
+  await database.db
+    .updateTable('sipTrunks')
+    .set({ allowOrigination: 1 })
+    .where('name', '=', 'office')
+    .execute()
+  const { organizationId } = await database.db
+    .selectFrom('transferDestinations')
+    .select('organizationId')
+    .executeTakeFirstOrThrow()
+  await database.db
+    .insertInto('destinationVerifications')
+    .values({
+      destinationId: String(destinationId),
+      environment: 'live',
+      organizationId,
+      e164: DESK,
+      codeHash: null,
+      codeExpiresAt: null,
+      attemptsLeft: 0,
+      lastCallAt: null,
+      verifiedAt: clock.wall(),
+    })
+    .execute()
+  await database.close()
+  return { service, carrier, pbx, numberIds, live }
+}
+
+/** Plays one call to its end and returns what was placed. */
+async function play(rig: Rig, kind: Kind, index: number, seconds: number): Promise<Placed> {
+  const { service, carrier, pbx, numberIds, live } = rig
+  const person = `+919876${KINDS.indexOf(kind)}${String(index).padStart(5, '0')}`
+  const number = NUMBERS[index % NUMBERS.length] ?? ''
+  const isOver = (id: string) => service.of(id, 'ended').length > 0
+  /** The call of this other party, once it has a row; a call from outside has no id before. */
+  const found = async (of: (call: Json) => boolean): Promise<string> => {
+    const until = performance.now() + WAIT_LIMIT_MS
+    while (performance.now() < until) {
+      const calls = (await live('GET', '/v1/calls?limit=50')).data as Json[]
+      const call = calls.find(of)
+      if (call !== undefined) return String(call.id)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    throw new Error(`${kind} ${index} has no call`)
+  }
+  if (kind === 'in' || kind === 'originate') {
+    const [from, channel] =
+      kind === 'in' ? [person, `PJSIP/${number}@parley`] : [number, `PJSIP/${person}@parley`]
+    await placeFrom(kind === 'in' ? carrier : pbx, { id: `${kind}-${index}`, channel, from, seconds })
+    const id = await found((call) => call.from === person || call.to === person)
+    await service.until(`the end of ${kind} ${index}`, () => isOver(id))
+    return { kind, id, person }
+  }
+  const placed = await live(
+    'POST',
+    '/v1/calls',
+    { to: person, numberId: numberIds[index % NUMBERS.length] },
+    { 'idempotency-key': person },
+  )
+  const id = String((placed.data as Json).id)
+  const answered = () => service.of(id, 'answered').length > 0
+  if (kind === 'we_hang_up') {
+    await service.until('the answer', () => answered() || isOver(id))
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000))
+    await live('POST', `/v1/calls/${id}/hangup`, {})
+  }
+  if (kind === 'transfer') {
+    await service.until('the greeting', () => service.of(id, 'turn').length > 0 || isOver(id))
+    await live('POST', `/v1/calls/${id}/transfer`, {})
+  }
+  await service.until(`the end of ${kind} ${index}`, () => isOver(id))
+  return { kind, id, person }
+}
+
+/** Plays all calls, several at once. */
+async function playAll(rig: Rig): Promise<readonly Placed[]> {
+  const random = seeded(SEED)
+  const plan = Array.from({ length: CALLS }, (_, index) => ({
+    index,
+    kind: KINDS[index % KINDS.length] ?? 'in',
+    seconds: 1 + Math.floor(random.next() * 5),
+  }))
+  const placed: Placed[] = []
+  await Promise.all(
+    Array.from({ length: LANES }, async () => {
+      for (let next = plan.shift(); next !== undefined; next = plan.shift()) {
+        placed.push(await play(rig, next.kind, next.index, next.seconds))
+      }
+    }),
+  )
+  return placed
+}
+
+const options = { skip: installed === null ? HOW_TO_GET_ASTERISK : false, timeout: 60_000 + CALLS * 5_000 }
+
+t.test(`${CALLS} live calls agree with the records of two Asterisks`, options, async (t) => {
+  const rig = await openRig(t)
+  const { service, carrier, pbx, live } = rig
+  const placed = await playAll(rig)
+  const call = async (id: string): Promise<Json> => (await live('GET', `/v1/calls/${id}`)).data as Json
+  const rows = new Map<string, Json>()
+  for (const { id } of placed) {
+    let row = await call(id)
+    for (let i = 0; i < 500 && row.status !== 'ended'; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      row = await call(id)
+    }
+    rows.set(id, row)
+  }
+  const recordsOf = (person: string) =>
+    callRecords(carrier).filter(({ source, destination }) => source === person || destination === person)
+  const originated = placed.filter(({ kind }) => kind === 'originate').length
+  await service.until(
+    'the records of all calls',
+    () => placed.every(({ person }) => recordsOf(person).length > 0) && callRecords(pbx).length >= originated,
+  )
+
+  await t.test('each call as Asterisk saw it', async (t) => {
+    for (const { kind, id, person } of placed) {
+      const row = rows.get(id) ?? {}
+      const name = `${kind} ${person}`
+      const records = recordsOf(person)
+      const isAnswered = kind !== 'busy' && kind !== 'carrier_error'
+      t.equal(row.disposition, isAnswered ? 'answered' : kind === 'busy' ? 'busy' : 'failed', name)
+      for (const { disposition, answeredSeconds } of records) {
+        t.equal(disposition === 'ANSWERED', isAnswered, `${name}: ${disposition}`)
+        if (!isAnswered) continue
+        const differs = Math.abs(answeredSeconds - Number(row.durationSeconds))
+        t.ok(differs <= TOLERANCE_S, `${name}: ${answeredSeconds} s and ${row.durationSeconds} s`)
+      }
+      if (kind === 'transfer')
+        t.match(row, { transfer: { outcome: 'connected' }, endedReason: 'transfer_completed' }, name)
+    }
+  })
+
+  await t.test(
+    'money: charges follow the seconds, the wallet and its ledger follow the charges',
+    async (t) => {
+      let billed = 0
+      for (const [id, row] of rows) {
+        for (const charge of row.charges as Json[]) {
+          const { seconds, ratePaisePerMinute, amountPaise } = charge as Record<string, number>
+          t.equal(amountPaise, Math.ceil(((ratePaisePerMinute ?? 0) * (seconds ?? 0)) / 60), id)
+        }
+        const sum = (row.charges as Json[]).reduce((total, charge) => total + Number(charge.amountPaise), 0)
+        t.equal(row.billedPaise, sum, id)
+        if (row.disposition !== 'answered') t.equal(sum, 0)
+        billed += sum
+      }
+      t.ok(billed > 0)
+      t.match((await live('GET', '/v1/wallet')).data, { balancePaise: FUNDS_PAISE - billed, heldPaise: 0 })
+    },
+  )
+
+  await t.test('events: each call begins and ends once', async (t) => {
+    for (const { id, kind } of placed) {
+      const types = service.events.filter(({ callId }) => callId === id).map(({ type }) => type)
+      t.equal(types.filter((type) => type === 'ended').length, 1, kind)
+      t.equal(types.at(-1), 'ended', kind)
+    }
+  })
+
+  await t.test('evidence: a verified record for every dial', async (t) => {
+    const bundle = await fetch(`${service.parley.httpUrl}/v1/compliance/evidence/export`, {
+      headers: { authorization: `Bearer ${service.keys.live}` },
+    })
+    const lines = (await bundle.text()).trimEnd().split('\n')
+    const report = await verifyBundle(Readable.from(lines), replayDecision)
+    t.same(report.problems, [])
+    const dials = placed.filter(({ kind }) => kind !== 'in').length
+    t.ok(report.decisions.same >= dials, `${report.decisions.same} decisions of ${dials} dials`)
+    t.equal(report.decisions.notReplayed, 0)
+  })
+})
