@@ -99,6 +99,10 @@ const tree = root.addChildren([
       lazyRouteComponent(() => import('./screens/Call.js'), 'Call'),
     ),
     below(
+      '/live-calls',
+      lazyRouteComponent(() => import('./screens/LiveCalls.js'), 'LiveCalls'),
+    ),
+    below(
       '/events',
       lazyRouteComponent(() => import('./screens/Events.js'), 'Events'),
     ),

@@ -25,6 +25,7 @@ const FIRST_SCREEN_BYTES = 190_000
 /** Each is empty but for the agent and the number of the start. The long test opens them with data. */
 const SCREENS = [
   '',
+  'live-calls',
   'calls',
   'agents',
   'knowledge',
@@ -141,7 +142,7 @@ interface Played {
 }
 
 async function newcomer(t: Test, { page, audit }: DashboardPage): Promise<void> {
-  const menu = (name: string) => page.getByRole('navigation').getByRole('link', { name }).click()
+  const menu = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
   await menu('Agents')
   await page.getByRole('button', { name: 'New agent' }).click()
   await page.getByLabel('Name').fill('Clinic')
@@ -188,7 +189,14 @@ async function newcomer(t: Test, { page, audit }: DashboardPage): Promise<void> 
   await page.getByRole('button', { name: 'Place a call' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Place a call' }).click()
   await page.getByText('Hello, this is the clinic.').first().waitFor()
-  await page.getByRole('button', { name: 'Hang up' }).click()
+  await menu('Live calls')
+  await page.getByRole('cell', { name: 'In progress' }).waitFor()
+  await page.getByRole('region', { name: 'Live calls' }).press('ArrowDown')
+  await page.keyboard.press('e')
+  await page.getByRole('dialog').getByRole('button', { name: 'End the call' }).click()
+  await page.getByRole('cell', { name: 'Ended' }).waitFor()
+  t.same(await audit(), [], 'an ended call stays for a moment')
+  await page.getByRole('region', { name: 'Live calls' }).getByRole('link').first().click()
   await page.getByText('Answered', { exact: true }).waitFor()
   await page.locator('.wave.agent').waitFor()
   await page.locator('.track').click()

@@ -11,7 +11,7 @@ const Palette = lazy(() => import('./Palette.js').then((module) => ({ default: m
 
 /** Entries by task. A path is below the environment. */
 export const MENU = [
-  { group: 'watch', entries: ['overview', 'calls', 'events'] },
+  { group: 'watch', entries: ['overview', 'live-calls', 'calls', 'events'] },
   { group: 'build', entries: ['agents', 'knowledge', 'numbers', 'trunks', 'destinations'] },
   { group: 'reach', entries: ['campaigns', 'callbacks'] },
   { group: 'rules', entries: ['compliance', 'consents', 'dnc'] },
