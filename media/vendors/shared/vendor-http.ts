@@ -1,4 +1,3 @@
-import { Agent, fetch, type Response } from 'undici'
 import { PROMPT_TOO_LONG } from '../../agent/vendor-ports.js'
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
@@ -59,11 +58,6 @@ export class VendorHttpError extends EngineError {
 const MAX_RETRY_WAIT_MS = 1000
 const DEFAULT_RETRY_WAIT_MS = 250
 const MAX_ERROR_BODY = 16_384
-/**
- * Keeps idle connections for a minute: the pause between two turns of a call. Without it every request of a call would
- * begin with a TLS handshake. A server's own `Keep-Alive` takes precedence.
- */
-const CONNECTIONS = new Agent({ keepAliveTimeout: 60_000 })
 /** Time for a body to end after its last useful chunk (ms). */
 const DRAIN_MS = 500
 
@@ -84,7 +78,6 @@ export async function post(request: VendorRequest): Promise<VendorResponse> {
         headers: headersOf(request),
         body: request.body,
         redirect: 'manual',
-        dispatcher: CONNECTIONS,
         signal: watch.signal,
       })
       if (response.status >= 200 && response.status < 300) return body(response, request, watch, started)
