@@ -1,10 +1,8 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
-import { type CampaignRun, runCampaigns } from '../../fixtures/virtual-call/campaign-run.js'
-import type { OpenDatabase } from '../db/database.js'
-
-const HOUR = 3_600_000
+import { checkInvariants } from '../../fixtures/virtual-call/campaign-invariants.js'
+import { runCampaigns } from '../../fixtures/virtual-call/campaign-run.js'
 
 async function launch(calling: TestCalling, settings: object, count: number): Promise<string> {
   const agentId = await calling.publishAgent({ callSettings: { openingLine: { text: 'Hello.' } } })
@@ -18,66 +16,6 @@ async function launch(calling: TestCalling, settings: object, count: number): Pr
   const launched = await calling.send('POST', `/v1/campaigns/${id}/launch`, { json: {}, headers })
   if (launched.status !== 200) throw new Error(JSON.stringify(launched.body))
   return id
-}
-
-/** Checks what holds for every run, however often processes died. */
-async function checkInvariants(
-  t: Test,
-  database: OpenDatabase,
-  run: CampaignRun,
-  attempts: number,
-): Promise<void> {
-  const { db } = database
-  const campaign = await db.selectFrom('campaigns').selectAll().executeTakeFirstOrThrow()
-  const recipients = await db.selectFrom('campaignRecipients').selectAll().execute()
-  const calls = await db.selectFrom('calls').selectAll().where('campaignId', 'is not', null).execute()
-  t.equal(campaign.status, 'completed')
-  const dialsOf = new Map<string, number>()
-  for (const { to } of run.dials) dialsOf.set(to, (dialsOf.get(to) ?? 0) + 1)
-  t.ok(
-    [...dialsOf.values()].every((count) => count <= attempts),
-    'nobody is dialled more often than allowed',
-  )
-  t.equal(new Set(run.dials.map(({ callId }) => callId)).size, run.dials.length, 'one dial per attempt')
-  const sent = calls.filter(({ sentAt }) => sentAt !== null)
-  const known = new Set(sent.map(({ id }) => id))
-  t.ok(
-    run.dials.every(({ callId }) => known.has(callId)),
-    'every dial has its mark',
-  )
-  for (const { e164, attempts: counted } of recipients) {
-    if ((dialsOf.get(e164) ?? 0) > counted) t.ok(false, `${e164}: an attempt was forgotten`)
-  }
-  const minutes = run.dials.map(({ at }) => Math.floor(((at + 330 * 60_000) % (24 * HOUR)) / 60_000))
-  t.ok(
-    minutes.every((minute) => minute >= 540 && minute < 1_260),
-    'never outside the window',
-  )
-  const byNumber = calls.toSorted((a, b) => a.toNumber.localeCompare(b.toNumber) || a.createdAt - b.createdAt)
-  const doubled = byNumber.filter((call, i) => {
-    const before = byNumber[i - 1]
-    return before?.toNumber === call.toNumber && (before.endedAt ?? Number.POSITIVE_INFINITY) > call.createdAt
-  })
-  t.same(doubled, [], 'never two calls to one number at once')
-  t.ok(run.mostAtOnce <= campaign.maxConcurrent, 'never more calls than allowed')
-  t.same(
-    recipients.filter(({ status }) => status !== 'settled'),
-    [],
-    'everybody is settled',
-  )
-  const { total, dialed, connected, settled, spentPaise } = campaign
-  t.same(
-    { total, dialed, connected, settled, spentPaise },
-    {
-      total: recipients.length,
-      dialed: recipients.filter(({ lastAttemptAt }) => lastAttemptAt !== null).length,
-      connected: recipients.filter(({ connectedAt }) => connectedAt !== null).length,
-      settled: recipients.length,
-      spentPaise: calls.reduce((sum, { billedPaise }) => sum + billedPaise, 0),
-    },
-    'the totals are those of the rows',
-  )
-  t.same(await db.selectFrom('callSlots').selectAll().execute(), [], 'no slot is left')
 }
 
 await onEachDialect(t, async (t, open) => {

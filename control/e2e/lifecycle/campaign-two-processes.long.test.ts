@@ -1,0 +1,113 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { startPostgres } from '../../../fixtures/database/postgres.js'
+import { until } from '../../../fixtures/host/until.js'
+import { runCli, START_ENV, temporaryFolder } from '../../../fixtures/service/cli.js'
+import { type Json, TEST_AGENT } from '../../../fixtures/service/service.js'
+import { silentLog } from '../../../media/base/log.js'
+import { readNodeId } from '../../app/node-id.js'
+import { openDatabase } from '../../db/database.js'
+
+/** A call of a dead process is settled a minute after its last sign of life. */
+const LONG_WAIT_MS = 600_000
+const PEOPLE = 8
+
+t.test('a campaign of two processes goes on when one of them is killed', async (t) => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.stop())
+  const url = await postgres.createDatabase()
+  const folder = await temporaryFolder(t)
+  const processes = await Promise.all(
+    ['one', 'two'].map(async (name) => {
+      const own = join(folder, name)
+      await mkdir(own)
+      const env = {
+        ...START_ENV,
+        PARLEY_DATABASE_URL: url,
+        PARLEY_ROOT_KEY: 'cd'.repeat(32),
+      }
+      const cli = runCli(t, own, ['start'], env)
+      const { api } = await cli.logged('service.ready')
+      return { cli, base: String(api), nodeId: await readNodeId(join(own, 'data')) }
+    }),
+  )
+  const stderr = processes.map(({ cli }) => cli.stderr).join('\n')
+  const key = /Test key +(\S+)\s/.exec(stderr)?.[1] ?? ''
+  const base = processes[0]?.base ?? ''
+  const send = async (method: string, path: string, body: object): Promise<Json> => {
+    const headers = {
+      authorization: `Bearer ${key}`,
+      connection: 'close',
+      'content-type': 'application/json',
+      'idempotency-key': path,
+    }
+    const answer = await fetch(`${base}${path}`, { method, headers, body: JSON.stringify(body) })
+    t.ok(answer.ok, `${method} ${path}: ${answer.status}`)
+    return ((await answer.json()) as { data: Json }).data
+  }
+  const database = openDatabase(url, silentLog)
+  t.teardown(() => database.close())
+  const { db } = database
+  const number = await db
+    .selectFrom('numbers')
+    .selectAll()
+    .where('environment', '=', 'test')
+    .executeTakeFirstOrThrow()
+  const agent = await send('POST', '/v1/agents', TEST_AGENT)
+  await send('POST', `/v1/agents/${agent.id}/publish`, {})
+  const campaign = await send('POST', '/v1/campaigns', {
+    ...{ name: 'Shared', agentId: agent.id, numberId: number.id },
+    schedule: { windowStartMinute: 0, windowEndMinute: 1_440 },
+    pacing: { callsPerMinute: 120, maxConcurrent: 4 },
+    retries: { attempts: 2, intervalMinutes: 5, on: ['no_answer'] },
+  })
+  const people = Array.from({ length: PEOPLE }, (_, i) => ({ e164: `+9198000000${i + 10}` }))
+  await send('POST', `/v1/campaigns/${campaign.id}/recipients`, { recipients: people })
+  await send('POST', `/v1/campaigns/${campaign.id}/launch`, {})
+
+  const calls = () => db.selectFrom('calls').selectAll().execute()
+  let victim = processes[0]
+  await until(
+    async () => {
+      const talking = (await calls()).find(
+        ({ answeredAt, endedAt }) => answeredAt !== null && endedAt === null,
+      )
+      victim = processes.find(({ nodeId }) => nodeId === talking?.nodeId)
+      return victim !== undefined
+    },
+    { everyMs: 100 },
+  )
+  const dead = victim
+  if (dead === undefined) return
+  dead.cli.process.kill('SIGKILL')
+  t.equal(await dead.cli.exit(), 'SIGKILL')
+  const own = new Set((await calls()).filter(({ nodeId }) => nodeId === dead.nodeId).map(({ id }) => id))
+
+  const status = async () =>
+    (await db.selectFrom('campaigns').select('status').executeTakeFirstOrThrow()).status
+  await until(async () => (await status()) === 'completed', { everyMs: 500, ms: LONG_WAIT_MS })
+  const all = await calls()
+  t.same(
+    all.map(({ toNumber }) => toNumber).toSorted(),
+    people.map(({ e164 }) => e164),
+    'everybody is dialled, and nobody twice',
+  )
+  const taken = all.filter(({ id }) => !own.has(id))
+  t.ok(taken.length > 0)
+  t.ok(
+    taken.every(({ nodeId }) => nodeId !== dead.nodeId),
+    'the other process takes over',
+  )
+  const recipients = await db.selectFrom('campaignRecipients').selectAll().execute()
+  t.ok(recipients.every(({ status: one, attempts }) => one === 'settled' && attempts === 1))
+  t.ok(
+    recipients.some(({ outcome }) => outcome === 'unknown'),
+    'the calls of the dead process count',
+  )
+  t.match(await db.selectFrom('campaigns').selectAll().executeTakeFirstOrThrow(), {
+    total: PEOPLE,
+    dialed: PEOPLE,
+    settled: PEOPLE,
+  })
+})
