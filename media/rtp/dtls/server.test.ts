@@ -12,7 +12,7 @@ import type { SrtpKeys, SrtpSuiteName } from '../srtp/keying.js'
 import { uint } from './bytes.js'
 import { createDtlsIdentity, fingerprintOf } from './identity.js'
 import { HANDSHAKE, HandshakeReassembly } from './reassembly.js'
-import { CONTENT } from './record.js'
+import { CONTENT, splitRecords } from './record.js'
 import { DtlsServer } from './server.js'
 
 const SERVER = createDtlsIdentity(0)
@@ -47,6 +47,7 @@ function open({ client = new DtlsClient(), suites, hash = 'sha-256' }: RigOption
     /** Bytes to the address that sent last, and datagrams. */
     sentBytes: 0,
     sent: 0,
+    datagrams: [] as Buffer[],
     server: null as unknown as DtlsServer,
     deliver(...records: readonly Uint8Array[]): void {
       for (const record of records) rig.server.receive(Buffer.from(record), 'client')
@@ -79,6 +80,7 @@ function open({ client = new DtlsClient(), suites, hash = 'sha-256' }: RigOption
     ...(suites === undefined ? {} : { suites }),
     send: (datagram) => {
       rig.sent++
+      rig.datagrams.push(Buffer.from(datagram))
       rig.sentBytes += datagram.length
       client.receive(datagram)
     },
@@ -113,6 +115,28 @@ t.test('a handshake gives both sides the same keys, with each hash and suite', a
     t.same(rig.server.exportKeys('EXTRACTOR-dtls_srtp', half), rig.client.exportKeys(half))
     t.equal(rig.clock.pending, 0, 'no timer is left')
   }
+})
+
+t.test('the replies to a hello have its record number', async (t) => {
+  const rig = open()
+  const numbersOf = (records: readonly Buffer[]) =>
+    records.flatMap((record) => splitRecords(record)).map(({ sequence }) => sequence)
+  for (let hello = 0; hello < 2; hello++) {
+    const fragments = rig.client.records(rig.client.hello(), 0, 40)
+    t.ok(fragments.length > 1)
+    rig.deliver(...fragments)
+    t.equal(numbersOf(rig.datagrams.splice(0))[0], numbersOf(fragments).at(-1), 'of its last fragment')
+  }
+  t.same(rig.client.received, [HANDSHAKE.helloVerifyRequest, ...FLIGHT])
+})
+
+t.test('a hello with the highest record number is answered', async (t) => {
+  const rig = open()
+  for (const record of rig.client.records(rig.client.hello())) {
+    record.writeUIntBE(2 ** 48 - 1, 5, 6)
+    rig.deliver(record)
+  }
+  t.same(rig.client.received, [HANDSHAKE.helloVerifyRequest])
 })
 
 t.test('the certificate of a process verifies with its own key', async (t) => {

@@ -34,6 +34,8 @@ const RETRANSMIT_MS = 400
 const HANDSHAKE_MS = 30_000
 /** A flight is sent at most this often, also when the client repeats its own. */
 const MAX_SENDS = 8
+/** Highest record number that a hello can have before the replies leave it. */
+const MAX_HELLO_RECORD = 2 ** 32
 /** HelloVerifyRequests with different cookies; a client needs one, or a second one when its address changes. */
 const MAX_COOKIES = 3
 /** A datagram that passes every path (RFC 8831 section 5 assumes 1200 bytes). */
@@ -95,6 +97,8 @@ export class DtlsServer {
   #allowance = 0
   #cookies = 0
   #sendMessage = 0
+  /** Record number of the client's last message without encryption. */
+  #received = 0
   /** Next record number of each epoch. */
   readonly #sendRecord: [number, number] = [0, 0]
   #flight: FlightRecord[] = []
@@ -172,7 +176,11 @@ export class DtlsServer {
 
   /** Returns the plain content of a record; null when it must be dropped. */
   #open(record: DtlsRecord): Buffer | null {
-    if (record.epoch === 0) return this.#connected ? null : record.body
+    if (record.epoch === 0) {
+      if (this.#connected) return null
+      this.#received = record.sequence
+      return record.body
+    }
     if (record.epoch !== 1 || this.#receiveKey === null || !this.#replay.isFresh(record.sequence)) return null
     const content = openRecord(record, this.#receiveKey)
     if (content !== null) this.#replay.add(record.sequence)
@@ -231,6 +239,9 @@ export class DtlsServer {
     // Versions count downwards: 0xfefd is 1.2, 0xfeff is 1.0.
     if (hello.version >>> 8 !== 0xfe || hello.version > DTLS_1_2)
       throw new DtlsFailure('protocol_version', 'the client does not speak DTLS 1.2')
+    // The replies to a hello have its record number (RFC 6347 section 4.2.1). No number is used twice, and none runs
+    // out of its 48 bits.
+    this.#sendRecord[0] = Math.max(this.#sendRecord[0], Math.min(this.#received, MAX_HELLO_RECORD))
     const cookie = this.#cookieOf(hello)
     if (hello.cookie.length !== cookie.length || !timingSafeEqual(hello.cookie, cookie)) {
       if (++this.#cookies > MAX_COOKIES)
