@@ -66,7 +66,7 @@ const noteOnCall = operation({
   tag: 'Calls',
   summary: 'Give a note to the agent of a running call',
   description:
-    'The model reads it before its next reply. Nobody on the call hears it; the transcript holds it. A call without an agent of the service is answered with 409.',
+    'The model reads it before its next reply. It is not heard on the call; the transcript holds it. A call without an agent of the service is answered with 409.',
   audience: 'key',
   scope: 'write',
   idempotent: 'accepted',

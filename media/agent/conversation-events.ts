@@ -123,7 +123,7 @@ export type ConversationEvent =
   | { readonly type: 'detected'; readonly event: DetectorEvent }
   | { readonly type: 'dtmf'; readonly digit: Digit; readonly atMs: number; readonly durationMs: number }
   | FailureEvent<'speech_to_text' | 'text_to_speech' | 'language_model'>
-  /** Somebody gave the agent a note for its next reply. */
+  /** The agent received a note for its next reply. */
   | { readonly type: 'note'; readonly text: string; readonly atMs: number }
   | {
       readonly type: 'tool'

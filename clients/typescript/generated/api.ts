@@ -573,7 +573,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/say', reply: 'data', idempotent: true }, input, options)
   }
 
-  /** Give a note to the agent of a running call. The model reads it before its next reply. Nobody on the call hears it; the transcript holds it. A call without an agent of the service is answered with 409. Needs the scope `write`. */
+  /** Give a note to the agent of a running call. The model reads it before its next reply. It is not heard on the call; the transcript holds it. A call without an agent of the service is answered with 409. Needs the scope `write`. */
   noteOnCall(input: { readonly id: string; readonly body: NoteOnCallBody }, options: RequestOptions = {}): Promise<NoteOnCallResult> {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/note', reply: 'data', idempotent: true }, input, options)
   }
