@@ -1,5 +1,8 @@
 import type { ThreadUsage } from '../../fixtures/service/service-process-messages.js'
-import { LATENESS_BOUNDS_MS, type WorkerLoad } from '../../workers/channel/protocol.js'
+import { systemClock } from '../../media/base/clock.js'
+import type { LateFrame, WorkerLoad } from '../../workers/channel/protocol.js'
+import type { Probe } from '../lib/host-probe.js'
+import { isJudged, type Judgement } from '../lib/judged-time.js'
 import { PROFILES } from '../vendors/messages.js'
 import { engineShare, type Share } from './engine-share.js'
 import type { DensityResult } from './job.js'
@@ -9,6 +12,10 @@ import { openRig, type Rig } from './rig.js'
 const REPLY_SECONDS = 4
 /** Calls start at most at this rate; the measurement concerns established calls. */
 const CALLS_PER_SECOND = 5
+/** The engine reports late frames of the last 10 s. */
+const LOOK_EVERY_MS = 4000
+const LATE_MS = 5
+const VERY_LATE_MS = 20
 
 /** CPU time used while all calls were established, in cores. */
 export interface Cores {
@@ -26,8 +33,9 @@ export interface Load {
   readonly errors: readonly string[]
   readonly cores: Cores
   readonly rssMb: number
-  /** The engine's own frame clock counters. */
+  /** The engine's own frame clock counters, without the windows in which the host was late. */
   readonly frameClock: FrameClockCounts
+  readonly judged: Judgement
 }
 
 export interface FrameClockCounts {
@@ -44,21 +52,19 @@ interface Meter {
   readonly vendorsMs: number
   readonly callersMs: number
   readonly rssBytes: number
-  readonly beats: FrameClockCounts
+  readonly frames: number
+  readonly skipped: number
 }
 
-/** Frames since the workers started. */
-function beatsOf(workers: readonly WorkerLoad[]): FrameClockCounts {
-  const over = (limitMs: (typeof LATENESS_BOUNDS_MS)[number]): number =>
-    workers.reduce(
-      (sum, { histogram }) => sum + histogram.slice(LATENESS_BOUNDS_MS.indexOf(limitMs) + 1).reduce(add, 0),
-      0,
-    )
-  return {
-    frames: workers.reduce((sum, { histogram }) => sum + histogram.reduce(add, 0), 0),
-    over5: over(5),
-    over20: over(20),
-    skipped: workers.reduce((sum, { skippedFrames }) => sum + skippedFrames, 0),
+/** Collects the late frames that the engine reports, each of them once. */
+class LateFrames {
+  readonly seen: LateFrame[] = []
+  #lastMs = 0
+
+  add(workers: readonly WorkerLoad[]): void {
+    const fresh = workers.flatMap(({ lateFrames }) => lateFrames.filter(({ atMs }) => atMs > this.#lastMs))
+    this.seen.push(...fresh)
+    this.#lastMs = fresh.reduce((last, { atMs }) => Math.max(last, atMs), this.#lastMs)
   }
 }
 
@@ -69,27 +75,62 @@ function add(a: number, b: number): number {
 async function read(rig: Rig, callersMs: number): Promise<Meter> {
   const [usage, report] = await Promise.all([rig.service.usage(), rig.vendors.report()])
   return {
-    atMs: performance.now(),
+    atMs: systemClock.now(),
     engineMs: usage.cpuMs,
     threads: usage.threads,
     vendorsMs: report.cpuMs,
     callersMs,
     rssBytes: usage.rssBytes,
-    beats: beatsOf(usage.workers),
+    frames: sumOf(usage.workers, ({ histogram }) => histogram.reduce(add, 0)),
+    skipped: sumOf(usage.workers, ({ skippedFrames }) => skippedFrames),
+  }
+}
+
+function sumOf(workers: readonly WorkerLoad[], value: (worker: WorkerLoad) => number): number {
+  return workers.map(value).reduce(add, 0)
+}
+
+/** Counts the late frames of the held time in which the host was in time. */
+function countFrames(
+  before: Meter,
+  after: Meter,
+  lateFrames: readonly LateFrame[],
+  { late, leftOutPercent }: Judgement,
+): FrameClockCounts {
+  const judged = lateFrames.filter(
+    ({ atMs, lateMs }) =>
+      atMs - lateMs >= before.atMs && atMs <= after.atMs && isJudged(late, atMs - lateMs, atMs),
+  )
+  return {
+    frames: Math.round((after.frames - before.frames) * (1 - leftOutPercent / 100)),
+    over5: judged.filter(({ lateMs }) => lateMs > LATE_MS).length,
+    over20: judged.filter(({ lateMs }) => lateMs > VERY_LATE_MS).length,
+    skipped: after.skipped - before.skipped,
   }
 }
 
 /** Holds `calls` ordinary conversations and measures for `holdMs` after all are established. */
-export async function load(calls: number, holdMs: number): Promise<Load> {
+export async function load(calls: number, holdMs: number, probe: Probe): Promise<Load> {
   const rig = await openRig({ profile: PROFILES.zero, replySeconds: REPLY_SECONDS, record: true })
+  const lateFrames = new LateFrames()
+  const look = async (): Promise<void> => lateFrames.add((await rig.service.usage()).workers)
+  const looking = setInterval(() => void look(), LOOK_EVERY_MS)
   try {
     const meters: Promise<Meter>[] = []
+    const judged: Promise<Judgement>[] = []
     const result = await rig.call(
       { kind: 'density', calls, clips: judgingClips(), holdMs, callsPerSecond: CALLS_PER_SECOND },
-      { phase: (_phase, callersMs) => void meters.push(read(rig, callersMs)) },
+      {
+        phase: (phase, callersMs) => {
+          meters.push(phase === 'up' ? probe.begin().then(() => read(rig, callersMs)) : read(rig, callersMs))
+          if (phase === 'over') judged.push(look().then(() => probe.judge()))
+        },
+        hostLate: async () => [...((await judged[0])?.late ?? [])],
+      },
     )
     const [before, after] = await Promise.all(meters)
-    if (result.density === null || before === undefined || after === undefined) {
+    const [host] = await Promise.all(judged)
+    if (result.density === null || before === undefined || after === undefined || host === undefined) {
       throw new Error('the caller measured no density')
     }
     const { turns: waits } = await rig.vendors.report()
@@ -101,7 +142,7 @@ export async function load(calls: number, holdMs: number): Promise<Load> {
       result: result.density,
       // Clean clips only: their labels are exact.
       shares: result.turns.flatMap((turn) =>
-        turn.clip.endsWith('-clean') ? (engineShare(turn, waits) ?? []) : [],
+        turn.clip.endsWith('-clean') ? (engineShare(turn, waits, host.late) ?? []) : [],
       ),
       errors: result.errors,
       cores: {
@@ -113,14 +154,11 @@ export async function load(calls: number, holdMs: number): Promise<Load> {
         callers: (after.callersMs - before.callersMs) / wallMs,
       },
       rssMb: Math.round(after.rssBytes / 1e6),
-      frameClock: {
-        frames: after.beats.frames - before.beats.frames,
-        over5: after.beats.over5 - before.beats.over5,
-        over20: after.beats.over20 - before.beats.over20,
-        skipped: after.beats.skipped - before.beats.skipped,
-      },
+      frameClock: countFrames(before, after, lateFrames.seen, host),
+      judged: host,
     }
   } finally {
+    clearInterval(looking)
     await rig.close()
   }
 }

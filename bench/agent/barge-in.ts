@@ -2,6 +2,8 @@ import { readManifest } from '../../fixtures/speech/manifest.js'
 import type { Turn } from '../../media/agent/conversation-events.js'
 import type { CallEvent } from '../../signalling/call/call-events.js'
 import { figure, type Measured } from '../lib/figures.js'
+import type { Probe } from '../lib/host-probe.js'
+import { isJudged } from '../lib/judged-time.js'
 import { PROFILES } from '../vendors/messages.js'
 import type { VoiceVendor } from '../vendors/open.js'
 import { wordIndex, wordMs } from '../vendors/vocabulary.js'
@@ -27,10 +29,10 @@ interface Outcome {
  * Measures B_pause, B_flush and H_err on one set of interruptions: with few calls (one TTS vendor with word
  * times, one without) and with many calls.
  */
-export async function measureBargeIn(): Promise<Measured[]> {
-  const timed = await measure('timed', FEW)
-  const plain = await measure('plain', FEW)
-  const many = await measure('timed', MANY)
+export async function measureBargeIn(probe: Probe): Promise<Measured[]> {
+  const timed = await measure('timed', FEW, probe)
+  const plain = await measure('plain', FEW, probe)
+  const many = await measure('timed', MANY, probe)
   const few = joined(timed, plain)
   const at = `@${MANY.calls}calls`
   return [
@@ -76,6 +78,7 @@ function joined(a: Outcome, b: Outcome): Outcome {
 async function measure(
   speech: VoiceVendor,
   { calls, turns }: { readonly calls: number; readonly turns: number },
+  probe: Probe,
 ): Promise<Outcome> {
   const rig = await openRig({
     profile: PROFILES.zero,
@@ -91,18 +94,20 @@ async function measure(
       .map((entry) => entry.clip)
     const result = await rig.call({ kind: 'interrupt', calls, turnsPerCall: turns, clips })
     const stopped = result.interrupts.filter(({ lastSpeechMs }) => lastSpeechMs !== null)
+    const { late } = await probe.judge()
     const cuts = await cutsOf(rig, result.speechStarts)
     const flushes: number[] = []
     const errors: { words: number; ms: number }[] = []
     for (const sample of stopped) {
       const cut = cuts.get(sample.from)?.find(({ atMs }) => belongs(sample, atMs))
       if (cut === undefined || sample.lastSpeechMs === null) continue
-      flushes.push(stopOf(sample.stopsMs, sample.lastSpeechMs, cut) - cut.atMs)
+      const stoppedMs = stopOf(sample.stopsMs, sample.lastSpeechMs, cut)
+      if (isJudged(late, cut.atMs, stoppedMs)) flushes.push(stoppedMs - cut.atMs)
       errors.push(mistakeOf(sample.receivedWords, cut.heard))
     }
     return {
       pauses: stopped.flatMap(({ onsetMs, lastSpeechMs }) =>
-        lastSpeechMs === null ? [] : [lastSpeechMs - onsetMs],
+        lastSpeechMs === null || !isJudged(late, onsetMs, lastSpeechMs) ? [] : [lastSpeechMs - onsetMs],
       ),
       flushes,
       errors,

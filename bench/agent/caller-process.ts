@@ -1,3 +1,4 @@
+import { ownCpuMs } from '../../fixtures/host/process-cpu.js'
 import { seeded } from '../../fixtures/host/random.js'
 import { dial } from '../../fixtures/sip/phone.js'
 import { openSipPeer, type SipPeer } from '../../fixtures/sip/sip-peer.js'
@@ -8,6 +9,8 @@ import { TALKER_DBFS } from '../../fixtures/speech/make-clip.js'
 import { CLIP_RATE, findClip, readClip } from '../../fixtures/speech/manifest.js'
 import { systemClock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
+import { type LateWindows, NO_LATE_WINDOWS } from '../lib/judged-time.js'
+import { raiseCallerPriority } from '../lib/priority.js'
 import {
   type CallerJob,
   type CallerResult,
@@ -82,11 +85,12 @@ async function run(job: CallerJob): Promise<CallerResult> {
     }
     allUpMs = systemClock.now()
     if (job.kind === 'density') {
-      send({ kind: 'phase', phase: 'up', cpuMs: cpuMs() })
+      send({ kind: 'phase', phase: 'up', cpuMs: ownCpuMs() })
       await pause(job.holdMs)
-      send({ kind: 'phase', phase: 'over', cpuMs: cpuMs() })
+      send({ kind: 'phase', phase: 'over', cpuMs: ownCpuMs() })
     }
     await Promise.all(talks)
+    const hostLate = job.kind === 'density' ? await askHostLate() : NO_LATE_WINDOWS
     if (job.kind === 'aside') {
       asides = await playNonSpeech(callers, job, saying, (done) => {
         if (done % 5 === 0) send({ kind: 'progress', done, of: job.clips.length })
@@ -112,6 +116,7 @@ async function run(job: CallerJob): Promise<CallerResult> {
               turns,
               job.calls,
               allUpMs,
+              hostLate,
             )
           : null,
       errors,
@@ -134,11 +139,6 @@ function noiseOf(condition: Condition, seed: number): Int16Array | null {
   const noise = made === null ? null : toInt16(made)
   noises.set(condition, noise)
   return noise
-}
-
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
 }
 
 async function ring(peer: SipPeer, job: CallerJob, index: number): Promise<Caller | null> {
@@ -279,10 +279,19 @@ function saying(clip: string | null): Promise<void> {
   })
 }
 
+/** Resolves with the windows of the held time in which the host was late. */
+function askHostLate(): Promise<LateWindows> {
+  return new Promise((resolve) => {
+    process.once('message', (windows: readonly number[]) => resolve(new Set(windows)))
+    send({ kind: 'host' })
+  })
+}
+
 function tell(message: FromCaller): void {
   process.send?.(message, () => process.disconnect())
 }
 
+raiseCallerPriority()
 process.once('message', (job: CallerJob) => {
   run(job).then(
     (result) => tell({ kind: 'result', result }),

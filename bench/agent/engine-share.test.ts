@@ -39,6 +39,15 @@ t.test('three parts, and together what is left of the whole without policy and v
   )
 })
 
+t.test('a reply counts if the host was in time while the engine worked on it', async (t) => {
+  // The vendors' wait from 10,563 to 10,963 ms is not the engine's.
+  t.not(engineShare(turn, [waits], new Set([106, 107, 108])), null)
+  t.equal(engineShare(turn, [waits], new Set([103])), null)
+  t.equal(engineShare(turn, [waits], new Set([105])), null)
+  t.equal(engineShare(turn, [waits], new Set([109])), null)
+  t.equal(engineShare(turn, [waits], new Set([111])), null)
+})
+
 t.test('the caller’s own reply counts: not another call’s, an earlier or a later one', async (t) => {
   const other = { ...waits, from: '+919810000001', audioMs: 11_199 }
   const before = { ...waits, audioMs: 9_000 }

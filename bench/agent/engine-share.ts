@@ -1,5 +1,6 @@
 import { VAD_STOP_MS } from '../../media/agent/turn/turn-policy.js'
 import { figure, type Measured, part } from '../lib/figures.js'
+import { isJudged, type LateWindows, NO_LATE_WINDOWS } from '../lib/judged-time.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
 import type { TurnWaits } from '../vendors/messages.js'
 import type { TurnSample } from './job.js'
@@ -25,8 +26,15 @@ export interface Share {
   readonly speechMs: number
 }
 
-/** Returns null for a turn without a reply, or if not all requests of its reply were recorded. */
-export function engineShare(turn: TurnSample, waits: readonly TurnWaits[]): Share | null {
+/**
+ * Returns null for a turn without a reply, if not all requests of its reply were recorded, or if the host was late while
+ * the engine worked on it.
+ */
+export function engineShare(
+  turn: TurnSample,
+  waits: readonly TurnWaits[],
+  hostLate: LateWindows = NO_LATE_WINDOWS,
+): Share | null {
   if (turn.replyMs === null || turn.early) return null
   const { replyMs, offsetMs } = turn
   // The reply's speech is the caller's last one that left a vendor before it was received.
@@ -34,6 +42,15 @@ export function engineShare(turn: TurnSample, waits: readonly TurnWaits[]): Shar
     .filter(({ from, audioMs }) => from === turn.from && audioMs >= offsetMs && audioMs <= replyMs)
     .at(-1)
   if (own === undefined) return null
+  const judged = (
+    [
+      [offsetMs + VAD_STOP_MS, own.flushMs],
+      [own.finalMs, own.askedMs],
+      [own.sentenceMs, own.speakMs],
+      [own.audioMs, replyMs],
+    ] as const
+  ).every(([fromMs, toMs]) => isJudged(hostLate, fromMs, toMs))
+  if (!judged) return null
   const ingestMs = own.flushMs - offsetMs - VAD_STOP_MS
   const askMs = own.askedMs - own.finalMs
   const decideMs = askMs + (own.speakMs - own.sentenceMs)

@@ -1,5 +1,7 @@
 import { findClip, readManifest } from '../../fixtures/speech/manifest.js'
 import { figure, type Measured } from '../lib/figures.js'
+import type { Probe } from '../lib/host-probe.js'
+import { isJudged, type LateWindows } from '../lib/judged-time.js'
 import { rounded } from '../lib/statistics.js'
 import { PROFILES } from '../vendors/messages.js'
 import { callers, sessionStart } from './barge-in.js'
@@ -27,7 +29,7 @@ interface Judged extends NonSpeechSample {
  * B_false: measures the share (percent) of non-interrupting sounds that end the agent's speech. @resume: how
  * long after the end of such a sound a paused agent resumes. Half of the callers are in an office.
  */
-export async function measureFalseStops(): Promise<Measured[]> {
+export async function measureFalseStops(probe: Probe): Promise<Measured[]> {
   const names = [
     ...new Set(
       readManifest()
@@ -40,11 +42,12 @@ export async function measureFalseStops(): Promise<Measured[]> {
     Array.from({ length: ECHOES }, () => 'echo'),
     ECHO,
   )
+  const { late } = await probe.judge()
   const all = [...sounds.judged, ...echoes.judged]
   const context = { calls: CALLS, echo: ECHO, errors: [...sounds.errors, ...echoes.errors] }
   return [
     row('B_false', all, context),
-    resumeRow(all, context),
+    resumeRow(all, context, late),
     ...(['cough', 'backchannel', 'echo'] as const).map((kind) =>
       row(
         `B_false@${kind}`,
@@ -123,9 +126,15 @@ function row(id: string, all: readonly Judged[], context: Readonly<Record<string
 }
 
 /** Returns the row of how long the agent stayed silent after a sound for which it paused. */
-function resumeRow(all: readonly Judged[], context: Readonly<Record<string, unknown>>): Measured {
+function resumeRow(
+  all: readonly Judged[],
+  context: Readonly<Record<string, unknown>>,
+  hostLate: LateWindows,
+): Measured {
   const gaps = all.flatMap(({ spoken, ended, resumedMs, endMs }) =>
-    !spoken || ended || resumedMs === null ? [] : [resumedMs - endMs],
+    !spoken || ended || resumedMs === null || !isJudged(hostLate, endMs, resumedMs)
+      ? []
+      : [resumedMs - endMs],
   )
   return figure('B_false@resume', spread(gaps), context)
 }

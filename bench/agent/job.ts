@@ -1,5 +1,5 @@
 import type { Echo } from '../../fixtures/rtp/rtp-peer.js'
-import type { OutPacket } from '../lib/statistics.js'
+import type { OutPacket } from '../lib/packet-times.js'
 
 /** A job for the caller process; each result is one message back. */
 export type CallerJob =
@@ -140,6 +140,8 @@ export type FromCaller =
    * far.
    */
   | { readonly kind: 'phase'; readonly phase: 'up' | 'over'; readonly cpuMs: number }
+  /** Answered with the numbers of the windows in which the host was late since the phase `up`. */
+  | { readonly kind: 'host' }
   /** Answered with any message once the vendors know the clip. */
   | { readonly kind: 'saying'; readonly clip: string | null }
   | { readonly kind: 'result'; readonly result: CallerResult }

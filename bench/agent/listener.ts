@@ -1,7 +1,7 @@
 import { decodeG711, PAYLOAD_TYPES } from '../../fixtures/audio/g711.js'
 import { levelDbfs } from '../../fixtures/audio/tones.js'
 import type { ReceivedPacket } from '../../fixtures/rtp/rtp-peer.js'
-import type { OutPacket } from '../lib/statistics.js'
+import type { OutPacket } from '../lib/packet-times.js'
 import { wordIn, wordMs } from '../vendors/vocabulary.js'
 import type { ReceivedWord } from './job.js'
 

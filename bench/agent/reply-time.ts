@@ -1,6 +1,7 @@
 import { readManifest } from '../../fixtures/speech/manifest.js'
 import { VAD_STOP_MS } from '../../media/agent/turn/turn-policy.js'
 import type { Measured } from '../lib/figures.js'
+import type { Probe } from '../lib/host-probe.js'
 import { percentile } from '../lib/statistics.js'
 import { PROFILES, type Profile } from '../vendors/messages.js'
 import { drawWaterfall, type Stage } from './conversation-plot.js'
@@ -22,11 +23,11 @@ interface ProfileRun {
  * vendors: clean callers in three parts and by vendor profile, then callers in noise. In noise a value may be
  * below zero, because the label is set on the clean signal, whose soft end the noise covers.
  */
-export async function measureReplies(): Promise<Measured[]> {
+export async function measureReplies(probe: Probe): Promise<Measured[]> {
   const runs = {
-    zero: await measureProfile('zero'),
-    typical: await measureProfile('typical'),
-    tail: await measureProfile('tail'),
+    zero: await measureProfile('zero', probe),
+    typical: await measureProfile('typical', probe),
+    tail: await measureProfile('tail', probe),
   }
   const all = [...runs.zero.shares, ...runs.typical.shares, ...runs.tail.shares]
   const those = (shares: readonly Share[], condition: string): Share[] =>
@@ -69,13 +70,14 @@ function stagesOf(shares: readonly Share[]): readonly Stage[] {
   ]
 }
 
-async function measureProfile(name: Profile['name']): Promise<ProfileRun> {
+async function measureProfile(name: Profile['name'], probe: Probe): Promise<ProfileRun> {
   const profile = PROFILES[name]
   const rig = await openRig({ profile, replySeconds: REPLY_SECONDS, record: true })
   try {
     const result = await rig.call({ kind: 'turns', calls: CALLS, turnsPerCall: TURNS, clips: judgingClips() })
     const { turns: waits } = await rig.vendors.report()
-    const shares = result.turns.flatMap((turn) => engineShare(turn, waits) ?? [])
+    const { late } = await probe.judge()
+    const shares = result.turns.flatMap((turn) => engineShare(turn, waits, late) ?? [])
     return {
       shares,
       context: {
@@ -84,7 +86,7 @@ async function measureProfile(name: Profile['name']): Promise<ProfileRun> {
         unanswered: result.turns.filter((turn) => turn.replyMs === null).length,
         // The reply began while the caller still spoke: the end of turn was detected too early.
         early: result.turns.filter((turn) => turn.early).length,
-        notMatched: result.turns.length - shares.length,
+        notCounted: result.turns.length - shares.length,
         errors: result.errors,
       },
     }

@@ -20,6 +20,8 @@ export interface JobProgress {
   saying?(clip: string | null): Promise<void>
   /** `callersMs`: CPU time of the callers' process since its start. */
   phase?(phase: 'up' | 'over', callersMs: number): void
+  /** Numbers of the windows in which the host was late since the phase `up`. */
+  hostLate?(): Promise<readonly number[]>
 }
 
 /** Engine, vendors and callers, each in a process of its own. */
@@ -131,7 +133,12 @@ async function runCaller(job: CallerJob, told: JobProgress): Promise<CallerResul
   child.on('message', (message: FromCaller) => {
     if (message.kind === 'progress') process.stderr.write(`  ${message.done} of ${message.of}\n`)
     else if (message.kind === 'phase') told.phase?.(message.phase, message.cpuMs)
-    else if (message.kind === 'saying') {
+    else if (message.kind === 'host') {
+      Promise.resolve(told.hostLate?.() ?? []).then(
+        (windows) => child.send(windows),
+        () => child.kill('SIGKILL'),
+      )
+    } else if (message.kind === 'saying') {
       // If the rig fails meanwhile, the waiting caller ends by itself.
       Promise.resolve(told.saying?.(message.clip)).then(
         () => child.send('told'),

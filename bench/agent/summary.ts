@@ -1,25 +1,34 @@
-import { gapsOf, latenessOf, maximum, percentile } from '../lib/statistics.js'
+import { isJudged, type LateWindows } from '../lib/judged-time.js'
+import { gapsOf, latenessOf } from '../lib/packet-times.js'
+import { maximum, percentile } from '../lib/statistics.js'
 import type { DensityResult, TurnSample } from './job.js'
 import type { Listener } from './listener.js'
 
-/** Reduces the timing of many calls in the caller process, so that a million numbers need not cross. */
+/**
+ * Reduces the timing of many calls in the caller process, so that a million numbers need not cross. Times in which the
+ * host was late are left out.
+ */
 export function summarise(
   listeners: readonly Listener[],
   turns: readonly TurnSample[],
   asked: number,
   allUpMs: number,
+  hostLate: LateWindows,
 ): DensityResult {
   const lateness: number[] = []
   const gaps: number[] = []
   let lost = 0
   for (const listener of listeners) {
     const packets = listener.packets.filter((packet) => packet.atMs >= allUpMs)
-    for (const late of latenessOf(packets)) lateness.push(late)
-    for (const gap of gapsOf(packets)) gaps.push(gap)
+    for (const late of latenessOf(packets, hostLate)) lateness.push(late)
+    for (const gap of gapsOf(packets, hostLate)) gaps.push(gap)
     lost += listener.lost
   }
   const held = turns.filter((turn) => turn.offsetMs >= allUpMs)
-  const replyAfterMs = held.flatMap((turn) => (turn.replyMs === null ? [] : [turn.replyMs - turn.offsetMs]))
+  const replied = held.flatMap(({ offsetMs, replyMs }) => (replyMs === null ? [] : [{ offsetMs, replyMs }]))
+  const replyAfterMs = replied
+    .filter(({ offsetMs, replyMs }) => isJudged(hostLate, offsetMs, replyMs))
+    .map(({ offsetMs, replyMs }) => replyMs - offsetMs)
   return {
     established: listeners.length,
     failed: asked - listeners.length,
@@ -33,8 +42,8 @@ export function summarise(
     gapP999: percentile(gaps, 0.999),
     gapMax: maximum(gaps),
     lost,
-    replies: replyAfterMs.length,
-    unanswered: held.length - replyAfterMs.length,
+    replies: replied.length,
+    unanswered: held.length - replied.length,
     replyAfterMs,
   }
 }

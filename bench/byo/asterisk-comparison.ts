@@ -2,11 +2,12 @@ import { cpuMsOf, threadsOf } from '../../fixtures/host/process-cpu.js'
 import { type Asterisk, HOW_TO_GET_ASTERISK, type Installed } from '../../fixtures/sip/asterisk.js'
 import { pause } from '../agent/telephone.js'
 import { type Figure, figure, type Measured, part } from '../lib/figures.js'
-import { NULL_LIMIT_MS, type Probe } from '../lib/host-probe.js'
+import type { Probe } from '../lib/host-probe.js'
+import type { Judgement } from '../lib/judged-time.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
 import { openAsterisk } from './asterisk.js'
 import { BOT_EXTENSION } from './asterisk-config.js'
-import { freezeAndWatch, RECOVERY_CALLS, RECOVERY_EVERY_MS, WATCH_MS } from './calls.js'
+import { delaysOf, freezeAndWatch, RECOVERY_CALLS, RECOVERY_EVERY_MS, WATCH_MS } from './calls.js'
 import type { ByoJob, ByoResult } from './job.js'
 import { openBot, openCaller } from './processes.js'
 import { BINARY, type ByoRig, CALLS_PER_SECOND, openByoRig } from './rig.js'
@@ -48,7 +49,7 @@ export interface ComparisonRun {
   readonly threadCpuMs: number
   readonly result: ByoResult
   readonly botCores: number
-  readonly nullProbeMs: number
+  readonly judged: Judgement
 }
 
 /** One run of each engine, one after the other. */
@@ -156,7 +157,7 @@ async function runSide(rig: ByoRig, side: Side, calls: number, probe: Probe): Pr
   const caller = await openCaller(jobOf(side, calls, EVERY_MS))
   try {
     await pause(SETTLE_MS)
-    await probe.take()
+    await probe.begin()
     const botBefore = await rig.bot.cpuMs()
     const threadsBefore = threadsOf(side.pid)
     const cpuBefore = cpuMsOf(side.pid)
@@ -169,7 +170,7 @@ async function runSide(rig: ByoRig, side: Side, calls: number, probe: Probe): Pr
       ({ id, cpuMs }) => cpuMs - (threadsBefore.find((thread) => thread.id === id)?.cpuMs ?? 0),
     )
     const botCores = ((await rig.bot.cpuMs()) - botBefore) / elapsedMs
-    const nullProbeMs = await probe.take()
+    const judged = await probe.judge()
     const result = await caller.result()
     await pause(REST_MS)
     return {
@@ -179,7 +180,7 @@ async function runSide(rig: ByoRig, side: Side, calls: number, probe: Probe): Pr
       threadCpuMs: maximum([0, ...threads]),
       result,
       botCores,
-      nullProbeMs,
+      judged,
     }
   } finally {
     caller.close()
@@ -208,7 +209,7 @@ export function ratioOf({ parley, asterisk }: Pair): number {
 }
 
 function quiet({ parley, asterisk }: Pair): boolean {
-  return Math.max(parley.nullProbeMs, asterisk.nullProbeMs) <= NULL_LIMIT_MS
+  return !parley.judged.isVoid && !asterisk.judged.isVoid
 }
 
 function tell(pair: Pair): string {
@@ -231,12 +232,14 @@ export function comparisonRows(
   const ratios = counted.map(ratioOf)
   const parley = counted.map((pair) => pair.parley)
   const asterisk = counted.map((pair) => pair.asterisk)
-  const nullProbeMs = maximum([...parley, ...asterisk].map((turn) => turn.nullProbeMs))
+  const judged = [...parley, ...asterisk].map((turn) => turn.judged)
+  const nullProbeMs = maximum(judged.map((each) => each.nullProbeMs))
   const context = {
     calls,
     beside: version,
     pairs: pairs.length,
     counted: counted.length,
+    leftOutPercent: maximum(judged.map((each) => each.leftOutPercent)),
     ...(pairs.some(quiet) ? {} : { void: true }),
   }
   const [cpuId = '', echoId = ''] = comparisonIds(calls)
@@ -269,9 +272,7 @@ function middle(turns: readonly ComparisonRun[], value: (turn: ComparisonRun) =>
 }
 
 function echoOf(turns: readonly ComparisonRun[]): { n: number; p50: number; p99: number } {
-  const delays = turns.flatMap(({ result }) =>
-    result.echoes.flatMap(({ delayMs }) => (delayMs === null ? [] : [delayMs])),
-  )
+  const delays = turns.flatMap(({ result, judged }) => delaysOf(result.echoes, judged.late))
   return { n: delays.length, p50: rounded(percentile(delays, 0.5)), p99: rounded(percentile(delays, 0.99)) }
 }
 

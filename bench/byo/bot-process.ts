@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
+import { ownCpuMs } from '../../fixtures/host/process-cpu.js'
 import type { FromByoBot, ToByoBot } from './job.js'
 
 /*
@@ -44,11 +45,9 @@ process.on('message', (message: ToByoBot) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, message.ms)
       tell({ kind: 'thawed', atMs: Number(process.hrtime.bigint()) / 1e6 })
       return
-    case 'usage': {
-      const { user, system } = process.cpuUsage()
-      tell({ kind: 'usage', cpuMs: (user + system) / 1000 })
+    case 'usage':
+      tell({ kind: 'usage', cpuMs: ownCpuMs() })
       return
-    }
     default:
       message satisfies never
   }

@@ -1,9 +1,11 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { ownCpuMs } from '../../fixtures/host/process-cpu.js'
 import { readSdp, writeSdp } from '../../fixtures/sip/sdp.js'
 import { openSipPeer, type SipPeer } from '../../fixtures/sip/sip-peer.js'
 import { systemClock } from '../../media/base/clock.js'
 import { pause } from '../agent/telephone.js'
+import { raiseCallerPriority } from '../lib/priority.js'
 import { percentile } from '../lib/statistics.js'
 import type { ByoJob, ByoResult, FromByoCaller, ToByoCaller } from './job.js'
 import { Phone } from './phone.js'
@@ -28,7 +30,7 @@ let everyFrames = 25
 let late: number[] = []
 let tries = 0
 let running = true
-let begun = { atMs: 0, cpu: process.cpuUsage() }
+let begun = { atMs: 0, cpuMs: ownCpuMs() }
 
 function beat(): void {
   let phase = 0
@@ -108,7 +110,6 @@ async function ring(sip: SipPeer, job: ByoJob, index: number, giveUpMs: number):
 
 function result(): ByoResult {
   const gaps = phones.flatMap(({ gaps }) => gaps)
-  const { user, system } = process.cpuUsage(begun.cpu)
   return {
     echoes: phones.flatMap(({ echoes }) => echoes),
     packets: phones.reduce((sum, { packets }) => sum + packets, 0),
@@ -117,10 +118,11 @@ function result(): ByoResult {
     gapP999: percentile(gaps, 0.999),
     gapMax: percentile(gaps, 1),
     ownLateP99: percentile(late, 0.99),
-    ownCores: (user + system) / 1000 / (systemClock.now() - begun.atMs),
+    ownCores: (ownCpuMs() - begun.cpuMs) / (systemClock.now() - begun.atMs),
   }
 }
 
+raiseCallerPriority()
 process.on('message', (message: ToByoCaller) => {
   switch (message.type) {
     case 'call':
@@ -131,7 +133,7 @@ process.on('message', (message: ToByoCaller) => {
       return
     case 'begin':
       late = []
-      begun = { atMs: systemClock.now(), cpu: process.cpuUsage() }
+      begun = { atMs: systemClock.now(), cpuMs: ownCpuMs() }
       for (const phone of phones) phone.counting = true
       return
     case 'end':

@@ -1,6 +1,8 @@
 import type { ProcessUsage } from '../../fixtures/service/service-process-messages.js'
 import { pause } from '../agent/telephone.js'
 import { figure, type Measured } from '../lib/figures.js'
+import type { Probe } from '../lib/host-probe.js'
+import { isJudged, type LateWindows } from '../lib/judged-time.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
 import type { ByoResult, Echo } from './job.js'
 import type { ByoBot, RunningCaller } from './processes.js'
@@ -26,7 +28,7 @@ const FRAMES_PER_SECOND = 50
 /** One number of calls over one kind of socket. */
 export interface ByoStep {
   readonly ids: readonly string[]
-  measure(): Promise<Measured[]>
+  measure(probe: Probe): Promise<Measured[]>
 }
 
 /**
@@ -46,8 +48,8 @@ function stepOf(way: BotEndpoint, calls: number, suffix: string): ByoStep {
   const plain = way === BINARY ? HEADLINES.filter(([, at]) => at === calls).map(([id]) => id) : []
   return {
     ids: [...ids, ...plain],
-    async measure() {
-      const rows = rowsOf(suffix, await bridge(way, calls))
+    async measure(probe) {
+      const rows = rowsOf(suffix, await bridge(way, calls, probe))
       const headlines = plain.flatMap((id) =>
         rows.filter((row) => row.id === `${id}${suffix}`).map((row) => ({ ...row, id })),
       )
@@ -111,6 +113,7 @@ function recoveryOf(echoes: readonly Echo[], thawMs: number): number {
 interface Run {
   readonly calls: number
   readonly result: ByoResult
+  readonly hostLate: LateWindows
   readonly established: number
   readonly tries: number
   readonly botCores: number
@@ -128,7 +131,7 @@ function holds({ result, skipped }: Run): boolean {
 }
 
 function rowsOf(suffix: string, run: Run): Measured[] {
-  const delays = run.result.echoes.flatMap(({ delayMs }) => (delayMs === null ? [] : [delayMs]))
+  const delays = delaysOf(run.result.echoes, run.hostLate)
   return [
     capacity(`C_byo${suffix}`, run),
     figure(
@@ -137,6 +140,13 @@ function rowsOf(suffix: string, run: Run): Measured[] {
       contextOf(run),
     ),
   ]
+}
+
+/** Returns the delays of the echoes on whose way the host was in time. */
+export function delaysOf(echoes: readonly Echo[], hostLate: LateWindows): number[] {
+  return echoes.flatMap(({ sentMs, delayMs }) =>
+    delayMs === null || !isJudged(hostLate, sentMs, sentMs + delayMs) ? [] : [delayMs],
+  )
 }
 
 function capacity(id: string, run: Run): Measured {
@@ -168,12 +178,13 @@ function contextOf(run: Run): Readonly<Record<string, unknown>> {
   }
 }
 
-async function bridge(way: BotEndpoint, calls: number): Promise<Run> {
+async function bridge(way: BotEndpoint, calls: number, probe: Probe): Promise<Run> {
   const rig = await openByoRig(way)
   try {
     const idle = await rig.service.usage()
     const caller = await rig.call(calls, EVERY_MS)
     await pause(SETTLE_MS)
+    await probe.begin()
     const before = await rig.service.usage()
     const botBefore = await rig.bot.cpuMs()
     const startedMs = performance.now()
@@ -182,6 +193,7 @@ async function bridge(way: BotEndpoint, calls: number): Promise<Run> {
     const after = await rig.service.usage()
     const elapsedMs = performance.now() - startedMs
     const botCores = ((await rig.bot.cpuMs()) - botBefore) / elapsedMs
+    const { late: hostLate } = await probe.judge()
     const result = await caller.result()
     const cpuMs = after.cpuMs - before.cpuMs
     const skipped = (usage: ProcessUsage) =>
@@ -189,6 +201,7 @@ async function bridge(way: BotEndpoint, calls: number): Promise<Run> {
     return {
       calls,
       result,
+      hostLate,
       established: caller.established,
       tries: caller.tries,
       botCores,

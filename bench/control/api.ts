@@ -7,7 +7,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { startPostgres } from '../../fixtures/database/postgres.js'
 import { startServiceProcess } from '../../fixtures/service/service-process.js'
+import { systemClock } from '../../media/base/clock.js'
 import { figure, type Measured } from '../lib/figures.js'
+import type { Probe } from '../lib/host-probe.js'
+import { isJudged } from '../lib/judged-time.js'
 import { percentile, rounded } from '../lib/statistics.js'
 import { fillCalls } from './many-calls.js'
 
@@ -25,19 +28,19 @@ const IDLE_MS = 5_000
  * Measures GET of one call of 100,000 with a key, on SQLite and PostgreSQL; client and service are two
  * processes.
  */
-export async function measureGet(): Promise<Measured[]> {
+export async function measureGet(probe: Probe): Promise<Measured[]> {
   const postgres = await startPostgres()
   try {
     return [
-      await measureOn('A_get', {}),
-      await measureOn('A_get@postgres', { PARLEY_DATABASE_URL: await postgres.createDatabase() }),
+      await measureOn('A_get', {}, probe),
+      await measureOn('A_get@postgres', { PARLEY_DATABASE_URL: await postgres.createDatabase() }, probe),
     ]
   } finally {
     await postgres.stop()
   }
 }
 
-async function measureOn(id: string, env: Readonly<Record<string, string>>): Promise<Measured> {
+async function measureOn(id: string, env: Readonly<Record<string, string>>, probe: Probe): Promise<Measured> {
   const engine = await startServiceProcess({ env: { PARLEY_MEDIA_WORKERS: '1', ...env } })
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
   try {
@@ -46,13 +49,17 @@ async function measureOn(id: string, env: Readonly<Record<string, string>>): Pro
     const ask = (path: string) => timed(agent, `${engine.httpUrl}${path}`, engine.keys.test)
     const anyCall = (): string => `/v1/calls/${ids[Math.floor(Math.random() * ids.length)]}`
     for (let i = 0; i < WARM_UP; i++) await ask(anyCall())
-    const times: number[] = []
-    const bare: number[] = []
+    const asked: { readonly atMs: number; readonly ms: number; readonly bareMs: number }[] = []
+    await probe.begin()
     for (let i = 0; i < REQUESTS; i++) {
-      times.push(await ask(anyCall()))
+      const atMs = systemClock.now()
       // Alternating, so that both meet the same noise of the host.
-      bare.push(await ask('/v1/health'))
+      asked.push({ atMs, ms: await ask(anyCall()), bareMs: await ask('/v1/health') })
     }
+    const { late } = await probe.judge()
+    const judged = asked.filter(({ atMs, ms }) => isJudged(late, atMs, atMs + ms))
+    const times = judged.map(({ ms }) => ms)
+    const bare = judged.map(({ bareMs }) => bareMs)
     const startedAt = performance.now()
     await Promise.all(
       Array.from({ length: CLIENTS }, async () => {

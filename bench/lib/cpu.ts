@@ -1,3 +1,4 @@
+import { ownCpuMs } from '../../fixtures/host/process-cpu.js'
 import { percentile, rounded } from './statistics.js'
 
 /**
@@ -6,10 +7,9 @@ import { percentile, rounded } from './statistics.js'
 export function cpuMicros(run: (i: number) => void, perRound = 4000, rounds = 9): number {
   const samples: number[] = []
   for (let round = 0; round <= rounds; round++) {
-    const before = process.cpuUsage()
+    const beforeMs = ownCpuMs()
     for (let i = 0; i < perRound; i++) run(i)
-    const { user, system } = process.cpuUsage(before)
-    if (round > 0) samples.push((user + system) / perRound)
+    if (round > 0) samples.push((1000 * (ownCpuMs() - beforeMs)) / perRound)
   }
   return rounded(percentile(samples, 0.5))
 }

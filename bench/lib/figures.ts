@@ -168,7 +168,21 @@ function words(limits: Limits | number): string {
 export function table(figures: readonly Figure[]): string {
   const cell = (value: number | undefined): string => (value === undefined ? '' : String(value))
   const rows = [
-    ['figure', 'value', 'p50', 'p99', 'p99.9', 'max', 'n', 'unit', 'gate', 'goal', 'pass', 'null p99.9'],
+    [
+      'figure',
+      'value',
+      'p50',
+      'p99',
+      'p99.9',
+      'max',
+      'n',
+      'unit',
+      'gate',
+      'goal',
+      'pass',
+      'null p99.9',
+      '% left out',
+    ],
     ...figures.map((row) => [
       row.id,
       cell(row.value),
@@ -182,6 +196,7 @@ export function table(figures: readonly Figure[]): string {
       words(row.goal),
       row.pass ? 'yes' : 'NO',
       String(row.nullProbeMs),
+      `${cell(row.context.leftOutPercent as number | undefined)}${row.context.void === true ? ' VOID' : ''}`,
     ]),
   ]
   const widths = (rows[0] ?? []).map((_, column) =>

@@ -1,38 +1,53 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { maximum, percentile, rounded } from './statistics.js'
+import { type Judgement, judgementOf } from './judged-time.js'
 
-/** Above this the host itself is late and the run says nothing about the engine. */
-export const NULL_LIMIT_MS = 5
-
-/** The idle process that runs beside every measurement. */
+/** The idle process that runs beside every measurement, at the priority of the media threads. */
 export interface Probe {
-  /** Returns p99.9 of its lateness since the last query (ms). */
-  take(): Promise<number>
-  /** The worst lateness of the last query: how long the whole host stood still. */
-  readonly worstMs: number
+  /** Starts a measurement: what was before no longer counts. */
+  begin(): Promise<void>
+  /** Judges the time since then; the measurement goes on. */
+  judge(): Promise<Judgement>
   close(): void
 }
 
 export function openProbe(): Probe {
   const child = fork(fileURLToPath(new URL('./idle-process.js', import.meta.url)), {
+    serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
-  let worstMs = 0
+  let last = Promise.resolve(new Float64Array(0))
+  // One question at a time, so that the answers cannot change places.
+  const ask = (question: 'begin' | 'wakes'): Promise<Float64Array<ArrayBuffer>> => {
+    last = last.then(
+      () =>
+        new Promise((resolve, reject) => {
+          const ended = (): void => reject(new Error('the probe of the host ended'))
+          child.once('exit', ended)
+          child.once('message', (answer: Float64Array<ArrayBuffer>) => {
+            child.off('exit', ended)
+            resolve(answer)
+          })
+          child.send(question, (error) => {
+            if (error !== null) reject(error)
+          })
+        }),
+    )
+    return last
+  }
   return {
-    get worstMs() {
-      return worstMs
+    begin: async () => {
+      await ask('begin')
     },
-    take: () =>
-      new Promise((resolve, reject) => {
-        child.once('message', (late: number[]) => {
-          worstMs = rounded(maximum(late))
-          resolve(rounded(percentile(late, 0.999)))
-        })
-        child.send('take', (error) => {
-          if (error !== null) reject(error)
-        })
-      }),
+    judge: async () => {
+      const times = await ask('wakes')
+      return judgementOf(
+        Array.from({ length: times.length / 2 }, (_, i) => ({
+          dueMs: times[2 * i] ?? 0,
+          lateMs: times[2 * i + 1] ?? 0,
+        })),
+      )
+    },
     close: () => child.disconnect(),
   }
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { ownCpuMs } from '../../fixtures/host/process-cpu.js'
 import { systemClock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
@@ -6,6 +7,7 @@ import { openRtpEndpoint } from '../../media/rtp/endpoint.js'
 import { RtpPorts } from '../../media/rtp/port.js'
 import { FrameClock } from '../../media/session/frame-clock.js'
 import { Session } from '../../media/session/session.js'
+import { raiseThreadPriority } from '../../workers/thread/thread-priority.js'
 import type { FromBridges, Ports, ToBridges } from './job.js'
 import { PAYLOAD_TYPES } from './job.js'
 
@@ -89,12 +91,11 @@ async function handle(message: ToBridges): Promise<void> {
     }
     case 'usage': {
       if (message.collect) globalThis.gc?.()
-      const { user, system } = process.cpuUsage()
       const { p50Ms, p99Ms, maxMs, skippedFrames } = beat.load()
       send({
         kind: 'usage',
         usage: {
-          cpuMs: (user + system) / 1000,
+          cpuMs: ownCpuMs(),
           rssMb: process.memoryUsage().rss / 1e6,
           latenessP50: p50Ms,
           latenessP99: p99Ms,
@@ -112,6 +113,7 @@ async function handle(message: ToBridges): Promise<void> {
   }
 }
 
+raiseThreadPriority()
 let last = Promise.resolve()
 process.on('message', (message: ToBridges) => {
   last = last.then(() => handle(message)).catch(fail)

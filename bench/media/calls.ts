@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url'
 import { errorText } from '../../media/base/errors.js'
 import type { SrtpKeys } from '../../media/rtp/srtp/keying.js'
 import { type Figure, figure } from '../lib/figures.js'
-import { NULL_LIMIT_MS, type Probe } from '../lib/host-probe.js'
+import type { Probe } from '../lib/host-probe.js'
+import type { Judgement } from '../lib/judged-time.js'
 import { percentile, rounded } from '../lib/statistics.js'
 import type { FromBridges, FromPeers, ReceivedQuality, ToBridges, ToPeers, Usage, Variant } from './job.js'
 import { drawCalls, type Step } from './plot.js'
@@ -30,6 +31,8 @@ const drawn = new Map<string, readonly Step[]>()
 interface Taken extends Step {
   readonly holds: boolean
   readonly nullProbeMs: number
+  readonly leftOutPercent: number
+  readonly noisy: boolean
   readonly heard: Omit<ReceivedQuality, 'transitMs'>
   readonly transitMs: readonly number[]
 }
@@ -60,7 +63,7 @@ export async function measureCalls(
       }
       steps.push(taken)
       say(
-        `  ${variant.name}: ${calls} calls ${taken.holds ? 'hold' : 'do not hold'}, ${taken.cpuPercent} % of a core, beat p99 ${taken.latenessP99} ms (null probe p99.9 ${taken.nullProbeMs} ms)`,
+        `  ${variant.name}: ${calls} calls ${taken.holds ? 'hold' : 'do not hold'}, ${taken.cpuPercent} % of a core, beat p99 ${taken.latenessP99} ms (${taken.leftOutPercent} % of the time left out)`,
       )
       // The cost of one more call can be measured on a noisy host as well, from a few steps.
       if (!taken.holds && (taken.cpuPercent > FULL_PERCENT || ++misses === MISSES)) break
@@ -79,15 +82,11 @@ export async function measureCalls(
   return rows(variant, steps, picture, error)
 }
 
-function noisy({ nullProbeMs }: Taken): boolean {
-  return nullProbeMs > NULL_LIMIT_MS
-}
-
 function rows(variant: Variant, steps: readonly Taken[], picture: string, error: string | null): Figure[] {
   const held = steps.filter(({ holds }) => holds)
   const best = held.at(-1)
   const last = steps.at(-1)
-  const lowerBound = last !== undefined && (last.holds || noisy(last))
+  const lowerBound = last !== undefined && (last.holds || last.noisy)
   const details = steps.map(({ heard, transitMs, ...step }) => ({
     ...step,
     percentLateOver5: rounded((100 * heard.lateOver5) / Math.max(1, heard.packets)),
@@ -103,8 +102,9 @@ function rows(variant: Variant, steps: readonly Taken[], picture: string, error:
     codecs: variant.codecs.join(' - '),
     holdSeconds: HOLD_MS / 1000,
     lowerBound,
+    leftOutPercent: Math.max(0, ...steps.map((step) => step.leftOutPercent)),
     ...(error === null ? {} : { error }),
-    ...(last === undefined || (!last.holds && noisy(last)) ? { void: true } : {}),
+    ...(last === undefined || (!last.holds && last.noisy) ? { void: true } : {}),
   }
   const nullProbeMs = Math.max(0, ...steps.map((step) => step.nullProbeMs))
   const perFrameUs = slope(counted.map(({ calls, cpuPercent }) => [calls, cpuPercent * 200]))
@@ -149,15 +149,15 @@ function slope(points: readonly (readonly [number, number])[]): number {
 async function take(rig: Rig, calls: number, probe: Probe): Promise<Taken> {
   const { rssMb } = await rig.usage(true)
   await sleep(WARM_MS)
-  await probe.take()
+  await probe.begin()
   await rig.begin()
   const before = await rig.usage(false)
   const startedMs = performance.now()
   await sleep(HOLD_MS)
   const after = await rig.usage(false)
   const tookMs = performance.now() - startedMs
-  const { transitMs, ...heard } = await rig.end()
-  const nullProbeMs = await probe.take()
+  const judged = await probe.judge()
+  const { transitMs, ...heard } = await rig.end(judged)
   return {
     calls,
     cpuPercent: rounded((100 * (after.cpuMs - before.cpuMs)) / tookMs),
@@ -171,7 +171,9 @@ async function take(rig: Rig, calls: number, probe: Probe): Promise<Taken> {
       heard.lateOver5 < 0.001 * heard.packets &&
       heard.lateOver20 === 0 &&
       heard.lost === 0,
-    nullProbeMs,
+    nullProbeMs: judged.nullProbeMs,
+    leftOutPercent: judged.leftOutPercent,
+    noisy: judged.isVoid,
     heard,
     transitMs,
   }
@@ -180,7 +182,7 @@ async function take(rig: Rig, calls: number, probe: Probe): Promise<Taken> {
 interface Rig {
   add(calls: number): Promise<void>
   begin(): Promise<void>
-  end(): Promise<ReceivedQuality>
+  end(judged: Judgement): Promise<ReceivedQuality>
   usage(collect: boolean): Promise<Usage>
   close(): Promise<void>
 }
@@ -204,8 +206,8 @@ async function openRig(variant: Variant, folder: string): Promise<Rig> {
     async begin() {
       await askPeers({ type: 'begin' })
     },
-    async end() {
-      const answer = await askPeers({ type: 'end' })
+    async end({ late }) {
+      const answer = await askPeers({ type: 'end', hostLate: [...late] })
       if (answer.kind !== 'heard') throw new Error(`the peers answered ${answer.kind}`)
       return answer.heard
     },

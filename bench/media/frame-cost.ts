@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { ownCpuMs } from '../../fixtures/host/process-cpu.js'
 import type { Rate } from '../../media/base/frame.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
@@ -37,10 +38,9 @@ export function cost(id: string, frames: number, run: (frame: number) => void): 
   }
   many(WARM_FRAMES)
   const samples = Array.from({ length: ROUNDS }, () => {
-    const before = process.cpuUsage()
+    const beforeMs = ownCpuMs()
     many(ROUND_FRAMES)
-    const { user, system } = process.cpuUsage(before)
-    return (user + system) / ROUND_FRAMES
+    return (1000 * (ownCpuMs() - beforeMs)) / ROUND_FRAMES
   })
   const bytesPerFrame = allocated(many)
   const value = rounded(percentile(samples, 0.5))

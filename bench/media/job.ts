@@ -67,9 +67,9 @@ export type ToPeers =
   | { readonly type: 'make'; readonly calls: number }
   /** The engine's ports of the calls opened last; packets are sent to them from now on. */
   | { readonly type: 'talk'; readonly ports: readonly Ports[] }
-  /** Clears the counters and starts measuring, or reports the counters. */
+  /** Clears the counters and starts measuring, or reports the counters without the windows in which the host was late. */
   | { readonly type: 'begin' }
-  | { readonly type: 'end' }
+  | { readonly type: 'end'; readonly hostLate: readonly number[] }
 
 export interface ReceivedQuality {
   readonly packets: number

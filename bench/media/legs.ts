@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { decodeG711, encodeG711, type G711Name, PAYLOAD_TYPES } from '../../fixtures/audio/g711.js'
 import { levelDbfs, tone } from '../../fixtures/audio/tones.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
+import { ownCpuMs } from '../../fixtures/host/process-cpu.js'
 import type { RtpPeer } from '../../fixtures/rtp/peer-stream.js'
 import { openRtpPeer } from '../../fixtures/rtp/rtp-peer.js'
 import { systemClock } from '../../media/base/clock.js'
@@ -13,6 +14,8 @@ import { LoopEndpoint } from '../../media/sounds/endpoints.js'
 import { CALLER_LEG, type LegId, type OpenedSession } from '../../workers/channel/protocol.js'
 import { openMediaPool, type RunningMediaPool } from '../../workers/pool/media-pool.js'
 import { figure, type Measured } from '../lib/figures.js'
+import type { Probe } from '../lib/host-probe.js'
+import { isJudged } from '../lib/judged-time.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
 import { speechLike } from './frame-cost.js'
 
@@ -37,10 +40,9 @@ export async function measureLegs(): Promise<Measured[]> {
     mixing.tick(0)
   }
   const timed = (run: () => void): number => {
-    const before = process.cpuUsage()
+    const beforeMs = ownCpuMs()
     for (let i = 0; i < ROUND_TICKS; i++) run()
-    const { user, system } = process.cpuUsage(before)
-    return (user + system) / ROUND_TICKS
+    return (1000 * (ownCpuMs() - beforeMs)) / ROUND_TICKS
   }
   for (let i = 0; i < WARM_TICKS; i++) {
     together.tick()
@@ -183,7 +185,7 @@ const PERSON = 'person'
  * Transfer_gap: from the request for the bridge to the first packet of the other's voice at both telephones, over UDP
  * and a media thread. Both speak all the time.
  */
-export async function measureTransfers(): Promise<Measured[]> {
+export async function measureTransfers(probe: Probe): Promise<Measured[]> {
   const pool = await openMediaPool({
     workers: 1,
     rtpAddress: '127.0.0.1',
@@ -202,16 +204,19 @@ export async function measureTransfers(): Promise<Measured[]> {
     const leg = await pool.request({ type: 'addLeg', session: 'call', leg: PERSON })
     const person = await telephone(pool, PERSON, 'PCMU', leg)
     await pool.request({ type: 'hold', session: 'call', leg: CALLER_LEG, sound: 'silence' })
-    const gaps: number[] = []
+    const samples: { readonly fromMs: number; readonly toMs: number }[] = []
+    await probe.begin()
     for (let i = 0; i < TRANSFERS; i++) {
       await pool.request({ type: 'route', session: 'call', mode: 'hold', persons: [PERSON] })
       // Longer than the fade and the jitter buffers; the rest spreads the requests over the frame.
       await wait(150 + ((i * 7) % 20))
-      const from = systemClock.now()
+      const fromMs = systemClock.now()
       const heard = Promise.all([caller.voice(), person.voice()])
       await pool.request({ type: 'route', session: 'call', mode: 'bridge', persons: [PERSON] })
-      gaps.push(Math.max(...(await heard)) - from)
+      samples.push({ fromMs, toMs: Math.max(...(await heard)) })
     }
+    const { late } = await probe.judge()
+    const gaps = samples.flatMap(({ fromMs, toMs }) => (isJudged(late, fromMs, toMs) ? [toMs - fromMs] : []))
     await Promise.all([caller.peer.close(), person.peer.close()])
     return [
       figure(

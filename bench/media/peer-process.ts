@@ -9,7 +9,10 @@ import { RTP_HEADER_BYTES, writeRtpHeader } from '../../media/rtp/packet.js'
 import type { SrtpKeys } from '../../media/rtp/srtp/keying.js'
 import { SrtpReceiver, SrtpSender } from '../../media/rtp/srtp/srtp.js'
 import { MAX_SRTP_OVERHEAD } from '../../media/rtp/srtp/transform.js'
-import { gapsOf, latenessOf, type OutPacket, percentile } from '../lib/statistics.js'
+import { isJudged, type LateWindows } from '../lib/judged-time.js'
+import { gapsOf, latenessOf, type OutPacket } from '../lib/packet-times.js'
+import { raiseCallerPriority } from '../lib/priority.js'
+import { percentile } from '../lib/statistics.js'
 import type { FromPeers, Ports, ReceivedQuality, ToPeers, Variant } from './job.js'
 import { PAYLOAD_TYPES } from './job.js'
 
@@ -65,7 +68,7 @@ class Leg {
   #sequence = Math.floor(Math.random() * 2 ** 15)
   #timestamp = 0
   #packets: OutPacket[] = []
-  #transit: number[] = []
+  #transit: { readonly fromMs: number; readonly toMs: number }[] = []
   #last = -1
 
   constructor(socket: Socket, sounds: Sounds, keys: SrtpKeys | null) {
@@ -93,10 +96,12 @@ class Leg {
     this.lost = 0
   }
 
-  collect(into: { lateness: number[]; gaps: number[]; transit: number[] }): number {
-    for (const late of latenessOf(this.#packets)) into.lateness.push(late)
-    for (const gap of gapsOf(this.#packets)) into.gaps.push(gap)
-    for (const ms of this.#transit) into.transit.push(ms)
+  collect(into: { lateness: number[]; gaps: number[]; transit: number[] }, hostLate: LateWindows): number {
+    for (const late of latenessOf(this.#packets, hostLate)) into.lateness.push(late)
+    for (const gap of gapsOf(this.#packets, hostLate)) into.gaps.push(gap)
+    for (const { fromMs, toMs } of this.#transit) {
+      if (isJudged(hostLate, fromMs, toMs)) into.transit.push(toMs - fromMs)
+    }
     return this.#packets.length
   }
 
@@ -130,7 +135,7 @@ class Leg {
     const { other } = this
     if (!this.#marksHeard || other === null || other.markedMs === 0) return
     if (levelDbfs(decodeG711('PCMA', bytes.subarray(RTP_HEADER_BYTES, length))) < MARK_DBFS) return
-    this.#transit.push(atMs - other.markedMs)
+    this.#transit.push({ fromMs: other.markedMs, toMs: atMs })
     other.markedMs = 0
   }
 }
@@ -161,12 +166,12 @@ async function open(sound: Sounds, keys: SrtpKeys | null): Promise<Leg> {
   return new Leg(socket, sound, keys)
 }
 
-function heard(): ReceivedQuality {
+function heard(hostLate: LateWindows): ReceivedQuality {
   const all = { lateness: [] as number[], gaps: [] as number[], transit: [] as number[] }
   let packets = 0
   let lost = 0
   for (const leg of legs) {
-    packets += leg.collect(all)
+    packets += leg.collect(all, hostLate)
     lost += leg.lost
   }
   return {
@@ -215,10 +220,11 @@ async function handle(message: ToPeers): Promise<FromPeers | null> {
       for (const leg of legs) leg.forget()
       return { kind: 'ready' }
     case 'end':
-      return { kind: 'heard', heard: heard() }
+      return { kind: 'heard', heard: heard(new Set(message.hostLate)) }
   }
 }
 
+raiseCallerPriority()
 let last = Promise.resolve()
 process.on('message', (message: ToPeers) => {
   last = last.then(async () => {

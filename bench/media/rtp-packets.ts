@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { ownCpuMs } from '../../fixtures/host/process-cpu.js'
 import { RTP_HEADER_BYTES, RtpPacket, writeRtpHeader } from '../../media/rtp/packet.js'
 import { readRtcp } from '../../media/rtp/rtcp/parser.js'
 import { writeCname, writeReport } from '../../media/rtp/rtcp/writer.js'
@@ -42,10 +43,9 @@ export async function measurePackets(): Promise<Measured[]> {
       work.prepare(round)
       const heap = allocated()
       // CPU time instead of wall time: other processes use this host too.
-      const begin = process.cpuUsage()
+      const beganMs = ownCpuMs()
       for (let i = 0; i < PACKETS; i++) if (!work.run(i)) throw new Error(`${work.name} failed`)
-      const { user, system } = process.cpuUsage(begin)
-      times.push(((user + system) * 1000) / PACKETS)
+      times.push(((ownCpuMs() - beganMs) * 1e6) / PACKETS)
       garbage.push((allocated() - heap) / PACKETS)
     }
     const values = { n: (ROUNDS - WARM) * PACKETS, value: Math.round(percentile(times.slice(WARM), 0.5)) }

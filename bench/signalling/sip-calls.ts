@@ -4,7 +4,10 @@ import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { systemClock } from '../../media/base/clock.js'
 import { figure, type Measured } from '../lib/figures.js'
+import type { Probe } from '../lib/host-probe.js'
+import { isJudged } from '../lib/judged-time.js'
 import { percentile } from '../lib/statistics.js'
 
 /** Calls one after another, for the delays of an idle server. */
@@ -31,7 +34,7 @@ interface Call {
  * S_invite and S_cps: measures embedded server and application in a single-threaded process with calls over
  * UDP.
  */
-export async function measureSipCalls(): Promise<Measured[]> {
+export async function measureSipCalls(probe: Probe): Promise<Measured[]> {
   const child = fork(fileURLToPath(new URL('./sip-process.js', import.meta.url)))
   const socket = createSocket('udp4')
   try {
@@ -63,7 +66,7 @@ export async function measureSipCalls(): Promise<Measured[]> {
       const call = calls.get(id)
       if (call === undefined) return
       const status = text.slice(8, 11)
-      const ms = performance.now() - call.at
+      const ms = systemClock.now() - call.at
       if (/\r\nCSeq: 2 BYE/i.test(text)) {
         call.over = status === '200'
         return
@@ -83,7 +86,7 @@ export async function measureSipCalls(): Promise<Measured[]> {
         const wait = began + (n * 1000) / perSecond - performance.now()
         if (wait > 1) await sleep(wait)
         const id = `c${++counter}x`
-        calls.set(id, { at: performance.now(), tryingMs: null, answeredMs: null, answers: 0, over: false })
+        calls.set(id, { at: systemClock.now(), tryingMs: null, answeredMs: null, answers: 0, over: false })
         send(request(id, 'INVITE', 1, '<sip:+912200000001@127.0.0.1>', OFFER))
       }
       await sleep(SETTLE_MS)
@@ -95,10 +98,14 @@ export async function measureSipCalls(): Promise<Measured[]> {
       return answer
     }
     await run(100, 200) // Warms up the JIT compiler.
+    await probe.begin()
     const idle = await run(IDLE_PER_SECOND, IDLE_CALLS)
+    const { late } = await probe.judge()
+    const judged = (at: number, ms: number | null) =>
+      ms === null || !isJudged(late, at, at + ms) ? [] : [ms]
     const good = (call: Call) => call.over && call.answers === 1 && call.tryingMs !== null
-    const trying = idle.flatMap(({ tryingMs }) => tryingMs ?? [])
-    const answered = idle.flatMap(({ answeredMs }) => answeredMs ?? [])
+    const trying = idle.flatMap(({ at, tryingMs }) => judged(at, tryingMs))
+    const answered = idle.flatMap(({ at, answeredMs }) => judged(at, answeredMs))
     const steps: object[] = []
     let sustained = 0
     for (const rate of RATES) {

@@ -1,6 +1,7 @@
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
+import { ownCpuMs } from '../../fixtures/host/process-cpu.js'
 import { Chat } from './chat.js'
 import { Ledger } from './ledger.js'
 import type { FromVendors, ToVendors, VendorOptions } from './messages.js'
@@ -46,13 +47,12 @@ function start(options: VendorOptions): void {
       recognition.setTranscript(message.text)
       tell({ kind: 'heard' })
     } else if (message.type === 'report') {
-      const { user, system } = process.cpuUsage()
       tell({
         kind: 'report',
         report: {
           turns: ledger.complete(),
           faults: ledger.faultMoments,
-          cpuMs: (user + system) / 1000,
+          cpuMs: ownCpuMs(),
         },
       })
     } else if (message.type === 'close') {

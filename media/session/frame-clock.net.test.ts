@@ -324,6 +324,31 @@ t.test('lateness: window figures expire, the histogram does not', (t) => {
   t.end()
 })
 
+t.test('frames over 5 ms late are kept for 10 s with their time, at most 512', (t) => {
+  const clock = new StallingClock()
+  const frameClock = new FrameClock(clock, noFault)
+  frameClock.add(member())
+  clock.advance(2000)
+  t.strictSame(frameClock.load().lateFrames, [])
+  const beganMs = clock.now()
+  clock.stall(12)
+  clock.advance(20)
+  const [late, ...others] = frameClock.load().lateFrames
+  t.strictSame(others, [])
+  t.ok(late !== undefined && late.lateMs > 5 && late.lateMs <= 12.5, `${late?.lateMs} ms late`)
+  t.ok(late !== undefined && late.atMs >= beganMs && late.atMs <= beganMs + 32)
+  clock.advance(9_000)
+  t.equal(frameClock.load().lateFrames.length, 1)
+  clock.advance(2_000)
+  t.strictSame(frameClock.load().lateFrames, [])
+  for (let i = 0; i < 2000; i++) frameClock.add(member())
+  clock.stall(12)
+  clock.advance(20)
+  t.equal(frameClock.load().lateFrames.length, 512)
+  frameClock.close()
+  t.end()
+})
+
 t.test('work is the CPU time of a phase, lateness includes earlier delays', (t) => {
   const clock = new StallingClock()
   const frameClock = new FrameClock(clock, noFault)

@@ -29,6 +29,10 @@ const FINE_PER_MS = 8
 const COARSE_MS = 4
 const BINS = 256
 
+/** Frames later than this are kept one by one (ms), and how many of them. */
+const LATE_FRAME_MS = 5
+const LATE_FRAMES = 512
+
 /** Runs once per frame. */
 export interface FrameClockMember {
   /** Runs a frame. `idealMs` is the clock time at which it was due. */
@@ -69,6 +73,14 @@ export interface FrameClockLoad {
   /** Frames since start by lateness. The bins are `LATENESS_BOUNDS_MS`, the last bin holds larger values. */
   readonly histogram: readonly number[]
   readonly skippedFrames: number
+  /** Frames of the last 10 s that ran more than 5 ms late, oldest first, at most 512. */
+  readonly lateFrames: readonly LateFrame[]
+}
+
+/** A frame that ran late: when it ran, and by how much (ms). */
+export interface LateFrame {
+  readonly atMs: number
+  readonly lateMs: number
 }
 
 /**
@@ -336,6 +348,9 @@ class Lateness {
   readonly #window = new Uint32Array(BINS * WINDOW_SECONDS)
   readonly #max = new Float64Array(WINDOW_SECONDS)
   readonly #startMs: number
+  /** A ring of time and lateness. */
+  readonly #lateFrames = new Float64Array(2 * LATE_FRAMES)
+  #lateCount = 0
   #second = 0
 
   constructor(nowMs: number) {
@@ -351,6 +366,10 @@ class Lateness {
     const index = slot * BINS + fineBin(lateMs)
     this.#window[index] = (this.#window[index] as number) + 1
     if (lateMs > (this.#max[slot] as number)) this.#max[slot] = lateMs
+    if (lateMs <= LATE_FRAME_MS) return
+    const at = 2 * (this.#lateCount++ % LATE_FRAMES)
+    this.#lateFrames[at] = nowMs
+    this.#lateFrames[at + 1] = lateMs
   }
 
   snapshot(nowMs: number): Omit<FrameClockLoad, 'members' | 'workP99Ms' | 'workMaxMs'> {
@@ -370,7 +389,18 @@ class Lateness {
       maxMs,
       histogram: Array.from(this.#life),
       skippedFrames: this.skippedFrames,
+      lateFrames: this.#recentLate(nowMs - WINDOW_SECONDS * 1000),
     }
+  }
+
+  #recentLate(fromMs: number): LateFrame[] {
+    const frames: LateFrame[] = []
+    for (let i = Math.max(0, this.#lateCount - LATE_FRAMES); i < this.#lateCount; i++) {
+      const at = 2 * (i % LATE_FRAMES)
+      const atMs = this.#lateFrames[at] as number
+      if (atMs >= fromMs) frames.push({ atMs, lateMs: this.#lateFrames[at + 1] as number })
+    }
+    return frames
   }
 
   #advance(nowMs: number): void {

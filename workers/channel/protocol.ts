@@ -9,6 +9,7 @@ import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { RtpRemote } from '../../media/rtp/remote-description.js'
 import type { RtpStats } from '../../media/rtp/stats.js'
 import type { CloseReason, SessionStats } from '../../media/session/endpoint.js'
+import { LATENESS_BOUNDS_MS, type LateFrame } from '../../media/session/frame-clock.js'
 import type { RoutingMode } from '../../media/session/routing.js'
 import type { SpeechModelStats } from '../../media/vad/speech-model.js'
 import type { TurnDetectorStats } from '../../media/vad/turn-detector.js'
@@ -249,6 +250,8 @@ export interface WorkerLoad {
    */
   readonly histogram: readonly number[]
   readonly skippedFrames: number
+  /** Frames of the last 10 s that ran more than 5 ms late, oldest first, at most 512. */
+  readonly lateFrames: readonly LateFrame[]
   /** Statistics of the neural voice detector; null without one. */
   readonly speechModel: SpeechModelStats | null
   /** Statistics of the turn detector; null without one. */
@@ -259,7 +262,7 @@ export interface WorkerLoad {
   readonly heapBytes: number
 }
 
-export { LATENESS_BOUNDS_MS } from '../../media/session/frame-clock.js'
+export { LATENESS_BOUNDS_MS, type LateFrame }
 
 export type WorkerResult<R extends WorkerRequest> = R extends { type: 'open' | 'addLeg' }
   ? OpenedSession

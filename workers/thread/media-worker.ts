@@ -129,18 +129,12 @@ async function close(
 }
 
 function load(): WorkerLoad {
-  const { p50Ms, p99Ms, maxMs, workP99Ms, workMaxMs, histogram, skippedFrames } = frameClock.load()
+  const { members: _members, ...clockLoad } = frameClock.load()
   const heap = getHeapStatistics()
   const heapBytes = heap.used_heap_size + heap.external_memory
   return {
     sessions: sessions.size,
-    p50Ms,
-    p99Ms,
-    maxMs,
-    workP99Ms,
-    workMaxMs,
-    histogram,
-    skippedFrames,
+    ...clockLoad,
     heapBytes,
     openCircuits: host.breakers.openKeys(),
     speechModel: speechModel?.stats() ?? null,

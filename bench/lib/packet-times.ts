@@ -1,0 +1,39 @@
+import { isJudged, type LateWindows, NO_LATE_WINDOWS } from './judged-time.js'
+
+export interface OutPacket {
+  readonly atMs: number
+  readonly timestamp: number
+}
+
+/**
+ * Returns the lateness of each packet of one stream against its own 20 ms grid. The RTP timestamps (8 per ms)
+ * and the earliest packet define the grid. Packets are in order of arrival. Packets due or received in late windows
+ * are left out.
+ */
+export function latenessOf(packets: readonly OutPacket[], hostLate: LateWindows = NO_LATE_WINDOWS): number[] {
+  const [first] = packets
+  if (first === undefined) return []
+  const delays = packets.map(({ atMs, timestamp }) => atMs - ((timestamp - first.timestamp) | 0) / 8)
+  const earliest = delays.reduce((least, delay) => Math.min(least, delay), Number.POSITIVE_INFINITY)
+  return packets.flatMap(({ atMs }, i) => {
+    const late = (delays[i] as number) - earliest
+    return isJudged(hostLate, atMs - late, atMs) ? [late] : []
+  })
+}
+
+/**
+ * Returns the difference between the spacing of neighbouring packets and that of their timestamps. Gaps in late windows
+ * are left out.
+ */
+export function gapsOf(packets: readonly OutPacket[], hostLate: LateWindows = NO_LATE_WINDOWS): number[] {
+  const gaps: number[] = []
+  for (let i = 1; i < packets.length; i++) {
+    const before = packets[i - 1]
+    const packet = packets[i]
+    if (before === undefined || packet === undefined) continue
+    if (!isJudged(hostLate, before.atMs, packet.atMs)) continue
+    const spokenMs = ((packet.timestamp - before.timestamp) | 0) / 8
+    gaps.push(Math.abs(packet.atMs - before.atMs - spokenMs))
+  }
+  return gaps
+}
