@@ -15,7 +15,7 @@ interface Job {
   readonly parts: readonly string[]
   at: number
   /** The message after the last piece; null: nothing is ever sent. */
-  readonly end: string | null
+  end: string | null
   readonly wrap: (piece: string) => string
 }
 
@@ -49,6 +49,16 @@ export class Speech {
       const context = String(message.context_id)
       if (message.cancel === true)
         return this.#stop((job) => job.socket === socket && job.context === context)
+      // The end of a sentence is told without the flush that asks for it.
+      if (message.flush === true) return
+      const flushed = `{"type":"flush_done","context_id":"${context}","flush_id":1,"flush_done":true}`
+      const done = `{"type":"done","done":true,"status_code":200,"context_id":"${context}"}`
+      if (message.transcript === '') {
+        const running = [...this.#jobs].find((job) => job.socket === socket && job.context === context)
+        if (running === undefined) socket.send(done)
+        else if (running.end === flushed) running.end = done
+        return
+      }
       const format = message.output_format as { sample_rate: number }
       this.#speak({
         socket,
@@ -67,7 +77,7 @@ export class Speech {
               end: words.map(({ startSeconds }) => startSeconds),
             },
           }),
-        done: `{"type":"done","done":true,"status_code":200,"context_id":"${context}"}`,
+        done: message.continue === true ? flushed : done,
         failure: `{"type":"error","context_id":"${context}","done":true,"status_code":500,"error":"broken"}`,
         spare: false,
       })

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.js'
 import type { AudioFrame, SessionRate } from '../base/frame.js'
+import { Scope } from '../base/scope.js'
 import type { CloseReason, Endpoint, EndpointId } from '../session/endpoint.js'
 import type { VoiceSpec } from './agent-spec.js'
 import type { CircuitBreakers } from './circuit-breaker.js'
@@ -28,6 +29,7 @@ export class Announcer implements Endpoint {
   readonly #languages: readonly string[]
   readonly #rate: SessionRate
   readonly #speaker: Speaker
+  readonly #call = new Scope()
   #turn: TurnId = 0
   #done: ((result: SayResult) => void) | null = null
   #closed = false
@@ -36,7 +38,8 @@ export class Announcer implements Endpoint {
     this.id = id
     this.#languages = languages
     this.#rate = rate
-    this.#speaker = new Speaker(rate, new Synthesiser({ voices, rate, clock, breakers, onFailure }), {
+    const synthesiser = new Synthesiser({ voices, rate, call: this.#call, clock, breakers, onFailure })
+    this.#speaker = new Speaker(rate, synthesiser, {
       requested: () => {},
       firstAudio: () => {},
       synthesisLost: () => this.#stop('failed'),
@@ -69,6 +72,7 @@ export class Announcer implements Endpoint {
     this.#closed = true
     this.#stop('cut')
     this.#speaker.close()
+    void this.#call.close()
   }
 
   #stop(result: SayResult): void {

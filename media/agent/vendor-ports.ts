@@ -1,4 +1,5 @@
 import type { Rate, SessionRate } from '../base/frame.js'
+import type { Scope } from '../base/scope.js'
 import type { RecognitionMode, TimedWord } from './agent-spec.js'
 import type { TokenCount } from './conversation/usage-meter.js'
 
@@ -97,6 +98,13 @@ export interface SpeakRequest {
   readonly pace: number
   /** The preferred rate. The vendor may deliver another one and states it with each chunk. */
   readonly rate: SessionRate
+  /** The call, closed at its end. A vendor may keep connections for it. Absent: the text belongs to none. */
+  readonly call?: Scope
+  /**
+   * The reply that the text is a part of, closed when no further text follows. A vendor with continuations
+   * speaks its texts with one intonation. Absent: the text stands alone.
+   */
+  readonly reply?: Scope
 }
 
 export interface SpeakEvents {
@@ -117,6 +125,8 @@ export interface TextToSpeech {
   readonly id: string
   /** Time (ms) to the first audible audio, after which the conversation falls back. */
   readonly firstAudioDeadlineMs: number
+  /** The next text of a reply continues the intonation only when it follows the audio of the last one at once. */
+  readonly followsAtOnce?: boolean
   speak(request: SpeakRequest, events: SpeakEvents): Cancellable
 }
 

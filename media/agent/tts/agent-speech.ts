@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.js'
 import { FRAME_MS, type SessionRate } from '../../base/frame.js'
+import { Scope } from '../../base/scope.js'
 import { DTMF_TIMING } from '../../rtp/telephone-event.js'
 import type { AgentSpec } from '../agent-spec.js'
 import type { CircuitBreakers } from '../circuit-breaker.js'
@@ -40,6 +41,7 @@ export class AgentSpeech {
   readonly #options: AgentSpeechOptions
   readonly #speaker: Speaker
   readonly #phrases: PhrasePreparation
+  readonly #call = new Scope()
   /** The last frame of the utterance carried audio. */
   #flowing = false
   #heldFrames = 0
@@ -54,6 +56,7 @@ export class AgentSpeech {
     const synthesiser = new Synthesiser({
       voices,
       rate,
+      call: this.#call,
       clock,
       breakers,
       onFailure: options.onFailure,
@@ -155,6 +158,7 @@ export class AgentSpeech {
   close(): void {
     this.#speaker.close()
     this.#phrases.close()
+    void this.#call.close()
   }
 
   /** Reports that the utterance ran out of audio, or has audio again. */

@@ -151,7 +151,7 @@ export class PhrasePreparation {
           done()
         },
       },
-      true,
+      { patient: true },
     )
   }
 

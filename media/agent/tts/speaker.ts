@@ -1,4 +1,5 @@
 import { FRAME_MS, type SessionRate } from '../../base/frame.js'
+import { Scope } from '../../base/scope.js'
 import { Playout } from '../../session/playout.js'
 import type { TimedWord } from '../agent-spec.js'
 import type { TurnId } from '../conversation-events.js'
@@ -11,6 +12,8 @@ import type { SynthesisEvents, Synthesiser, VoiceChoice } from './synthesis.js'
 
 /** Audio buffered for playout. More audio stays in the backlog. */
 const PLAYOUT_MS = 5000
+/** Unsent audio beyond which no further sentence is synthesised ahead (ms): an interruption would waste it. */
+const AHEAD_MS = 10_000
 
 export interface SpeakerEvents {
   /** Text of the utterance is sent to a vendor. */
@@ -79,6 +82,8 @@ const EMPTY = {
 
 interface Utterance {
   readonly id: TurnId
+  /** Closed when no further sentence is synthesised. */
+  readonly reply: Scope
   readonly sentences: Sentence[]
   /** Number of sentences whose synthesis has begun. */
   begun: number
@@ -95,7 +100,8 @@ interface Utterance {
 
 /**
  * Turns the sentences of an utterance into audio, in order. The synthesis of a sentence begins when the
- * previous one begins to play, so that a barge-in wastes little and playout never runs dry.
+ * previous one begins to play, so that a barge-in wastes little and playout never runs dry. A voice whose
+ * intonation would break by then gets the sentence earlier.
  */
 export class Speaker {
   readonly #playout: Playout
@@ -224,7 +230,7 @@ export class Speaker {
       this.#playout.flush()
       return null
     }
-    utterance.job?.cancel()
+    end(utterance)
     const spoken = this.#spoken(utterance)
     this.#playout.flush()
     this.#current = null
@@ -233,7 +239,7 @@ export class Speaker {
 
   /** Stops synthesis and discards all audio. */
   close(): void {
-    this.#current?.job?.cancel()
+    if (this.#current) end(this.#current)
     this.#current = null
     this.#playout.flush()
   }
@@ -305,9 +311,10 @@ export class Speaker {
 
   #utterance(id: TurnId): Utterance {
     if (this.#current?.id === id) return this.#current
-    this.#current?.job?.cancel()
+    if (this.#current) end(this.#current)
     const utterance: Utterance = {
       id,
+      reply: new Scope(),
       sentences: [],
       begun: 0,
       job: null,
@@ -334,16 +341,28 @@ export class Speaker {
       utterance.backlog.shift()
     }
     while (utterance.job === null && utterance.begun < utterance.sentences.length) {
-      const before = utterance.sentences[utterance.begun - 1]
-      const playing = this.#playout.sentSamples(utterance.id)
-      if (before && before.samples > 0 && playing <= before.start) break
+      if (!this.#mayBegin(utterance)) break
       this.#begin(utterance)
+    }
+    // A sentence that just began is sent in a microtask of its own, which comes first.
+    const { begun, sentences, reply } = utterance
+    if (utterance.finished && begun === sentences.length && !reply.closed) {
+      queueMicrotask(() => void reply.close())
     }
     const settled = utterance.job === null && utterance.begun === utterance.sentences.length
     if (utterance.finished && settled && utterance.backlog.length === 0 && !utterance.ended) {
       utterance.ended = true
       this.#playout.end(utterance.id)
     }
+  }
+
+  /** Whether the next sentence is due for synthesis. */
+  #mayBegin({ id, sentences, begun, queued }: Utterance): boolean {
+    const before = sentences[begun - 1]
+    const playing = this.#playout.sentSamples(id)
+    if (before === undefined || before.samples === 0 || playing > before.start) return true
+    const ahead = queued - playing < (AHEAD_MS * this.#rate) / 1000
+    return ahead && this.#synthesiser.followsAtOnce(sentences[begun]?.language ?? before.language)
   }
 
   #begin(utterance: Utterance): void {
@@ -375,7 +394,7 @@ export class Speaker {
     }
     utterance.job = sentence.streamed
       ? sentence.streamed(events)
-      : this.#synthesiser.speak(sentence.text, sentence.language, events)
+      : this.#synthesiser.speak(sentence.text, sentence.language, events, { reply: utterance.reply })
   }
 
   #add(utterance: Utterance, sentence: Sentence, pcm: Int16Array): void {
@@ -421,6 +440,12 @@ export class Speaker {
     }
     return from.atMs + ((sample - from.sample) * 1000) / this.#rate
   }
+}
+
+/** Stops the synthesis of an utterance for good. */
+function end({ job, reply }: Utterance): void {
+  job?.cancel()
+  void reply.close()
 }
 
 function shifted(word: SpokenWord, samples: number): SpokenWord {

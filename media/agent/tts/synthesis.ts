@@ -1,9 +1,10 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
 import type { Rate, SessionRate } from '../../base/frame.js'
+import type { Scope } from '../../base/scope.js'
 import { openResampler } from '../../codec/resampler.js'
 import { breakerKey, type CircuitBreakers } from '../circuit-breaker.js'
-import type { Cancellable, TextToSpeech, VendorFailure } from '../vendor-ports.js'
+import type { Cancellable, SpeakRequest, TextToSpeech, VendorFailure } from '../vendor-ports.js'
 import { resumeOffset, type SpokenWord } from './heard-text.js'
 import { LeadingSilenceTrimmer } from './leading-silence.js'
 
@@ -46,6 +47,13 @@ const STALL_MS = 1500
 /** Longest audio of one sentence. A vendor that exceeds it is broken. */
 const MAX_SENTENCE_MS = 60_000
 
+export interface SpeakOptions {
+  /** Allows a connection to take longer, before the call is answered. */
+  readonly patient?: boolean
+  /** The reply that the text is a part of, closed when no further text follows. */
+  readonly reply?: Scope
+}
+
 /**
  * Reports a failed voice and the vendor that takes over. `instead` is null for a retry, or when none is left.
  */
@@ -60,6 +68,7 @@ export type OnVoiceFailure = (error: VendorFailure, vendor: string, instead: str
 export class Synthesiser {
   readonly #voices: readonly VoiceChoice[]
   readonly #rate: SessionRate
+  readonly #call: Scope
   readonly #clock: Clock
   readonly #breakers: CircuitBreakers
   readonly #onFailure: OnVoiceFailure
@@ -72,6 +81,8 @@ export class Synthesiser {
   constructor(options: {
     readonly voices: readonly VoiceChoice[]
     readonly rate: SessionRate
+    /** Closed at the end of the call. */
+    readonly call: Scope
     readonly clock: Clock
     readonly breakers: CircuitBreakers
     /** Reports every failure, including those that a retry fixes. */
@@ -79,6 +90,7 @@ export class Synthesiser {
   }) {
     this.#voices = options.voices
     this.#rate = options.rate
+    this.#call = options.call
     this.#clock = options.clock
     this.#breakers = options.breakers
     this.#onFailure = options.onFailure
@@ -91,13 +103,21 @@ export class Synthesiser {
     )
   }
 
-  /**
-   * Speaks a text. Callbacks never run before `speak` returns or after `cancel`. With `patient`, before the
-   * call is answered, a connection may take longer.
-   */
-  speak(text: string, language: string, events: SynthesisEvents, patient = false): Cancellable {
+  /** Whether the voice of a language wants the next text of a reply as soon as the audio of the last one is there. */
+  followsAtOnce(language: string): boolean {
+    return this.#speakersOf(language)[0]?.tts.followsAtOnce ?? false
+  }
+
+  /** Speaks a text. Callbacks never run before `speak` returns or after `cancel`. */
+  speak(
+    text: string,
+    language: string,
+    events: SynthesisEvents,
+    { patient = false, reply }: SpeakOptions = {},
+  ): Cancellable {
     return new Sentence(text, language, events, {
       rate: this.#rate,
+      belongsTo: { call: this.#call, ...(reply ? { reply } : {}) },
       clock: this.#clock,
       voice: (skipped) => this.#voice(language, skipped),
       limitMs: (choice, skipped) => {
@@ -182,6 +202,7 @@ function keyOf({ tts, model }: VoiceChoice): string {
 
 interface SentenceDeps {
   readonly rate: SessionRate
+  readonly belongsTo: Pick<SpeakRequest, 'call' | 'reply'>
   readonly clock: Clock
   /** Returns the voice for the next attempt. `skipped` holds voices that timed out for this sentence. */
   voice(skipped: ReadonlySet<VoiceChoice>): VoiceChoice | undefined
@@ -270,6 +291,7 @@ class Sentence implements Cancellable {
           language: this.#language,
           pace: choice.pace,
           rate: this.#deps.rate,
+          ...this.#deps.belongsTo,
         },
         {
           audio: (pcm, rate) => {

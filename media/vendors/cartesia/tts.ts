@@ -5,6 +5,7 @@ import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { isRecord } from '../shared/json.js'
 import {
+  type Continuation,
   type SynthesisDialect,
   type SynthesisReader,
   socketTextToSpeech,
@@ -15,8 +16,11 @@ import type { CartesiaSettings } from './settings.js'
 const DEFAULT_MODEL = 'sonic-3'
 
 /**
- * Opens Cartesia TTS over its WebSocket: one connection for all voices, one context per sentence.
- * https://docs.cartesia.ai/api-reference/tts/websocket
+ * Opens Cartesia TTS over its WebSocket: one connection for all voices, one context per reply. A flush after each
+ * sentence marks its end in the audio.
+ * https://docs.cartesia.ai/2026-03-01/api-reference/tts/websocket
+ * https://docs.cartesia.ai/use-the-api/tts-websocket/contexts
+ * https://docs.cartesia.ai/use-the-api/tts-websocket/context-flushing-and-flush-i-ds
  */
 export function cartesiaTextToSpeech(
   settings: CartesiaSettings,
@@ -33,6 +37,13 @@ export class CartesiaDialect implements SynthesisDialect {
   // The vendor closes an idle connection after five minutes; the protocol has no keep-alive.
   readonly keepAlive = null
   readonly idleMs = 240_000
+  readonly continuation: Continuation = {
+    // The vendor drops a context one second after its last audio; a message needs time to get there.
+    expiresMs: 800,
+    begin: (context, request) => this.#sentence(context, request),
+    next: (context, request) => this.#sentence(context, request),
+    finish: (context, request) => this.#message(context, request, { transcript: '', continue: false }),
+  }
   readonly #settings: CartesiaSettings
 
   constructor(settings: CartesiaSettings) {
@@ -49,22 +60,32 @@ export class CartesiaDialect implements SynthesisDialect {
   }
 
   begin(context: string, request: SpeakRequest): readonly string[] {
-    const id = this.#settings.voices.find((entry) => entry.name === request.voice)?.id ?? request.voice
+    return [this.#message(context, request, { transcript: request.text, continue: false })]
+  }
+
+  #sentence(context: string, request: SpeakRequest): readonly string[] {
     return [
-      JSON.stringify({
-        context_id: context,
-        model_id: request.model ?? DEFAULT_MODEL,
-        language: vendorTag('iso', request.language),
-        voice: { mode: 'id', id },
-        transcript: request.text,
-        continue: false,
-        output_format: { container: 'raw', encoding: 'pcm_s16le', sample_rate: request.rate },
-        // Requests carry whole sentences, so the vendor need not wait for more text.
-        max_buffer_delay_ms: 0,
-        add_timestamps: true,
-        generation_config: { speed: Math.min(1.5, Math.max(0.6, request.pace)) },
-      }),
+      // The vendor joins the texts of a context as they are.
+      this.#message(context, request, { transcript: `${request.text.trimEnd()} `, continue: true }),
+      this.#message(context, request, { transcript: '', continue: true, flush: true }),
     ]
+  }
+
+  /** Every message of a context must carry the same settings. */
+  #message(context: string, request: SpeakRequest, input: Readonly<Record<string, unknown>>): string {
+    const id = this.#settings.voices.find((entry) => entry.name === request.voice)?.id ?? request.voice
+    return JSON.stringify({
+      context_id: context,
+      model_id: request.model ?? DEFAULT_MODEL,
+      language: vendorTag('iso', request.language),
+      voice: { mode: 'id', id },
+      ...input,
+      output_format: { container: 'raw', encoding: 'pcm_s16le', sample_rate: request.rate },
+      // Requests carry whole sentences, so the vendor need not wait for more text.
+      max_buffer_delay_ms: 0,
+      add_timestamps: true,
+      generation_config: { speed: Math.min(1.5, Math.max(0.6, request.pace)) },
+    })
   }
 
   cancel(context: string): string {
@@ -87,6 +108,7 @@ export class CartesiaDialect implements SynthesisDialect {
     } else if (message.type === 'timestamps' && isRecord(message.word_timestamps)) {
       reportWords(message.word_timestamps, context, reader)
     }
+    if (message.type === 'flush_done') reader.textDone(context)
     if (message.type === 'done') reader.done(context)
   }
 }
@@ -100,7 +122,8 @@ function reportWords(
   if (!Array.isArray(words) || !Array.isArray(start)) return
   for (let i = 0; i < words.length; i++) {
     const word: unknown = words[i]
-    if (typeof word === 'string' && word !== '') reader.word(context, word, Number(start[i] ?? 0) * 1000)
+    if (typeof word === 'string' && word !== '')
+      reader.wordInContext(context, word, Number(start[i] ?? 0) * 1000)
   }
 }
 

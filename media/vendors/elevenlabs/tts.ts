@@ -5,6 +5,7 @@ import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { isRecord } from '../shared/json.js'
 import {
+  type Continuation,
   type SynthesisDialect,
   type SynthesisReader,
   socketTextToSpeech,
@@ -13,12 +14,16 @@ import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared
 import type { ElevenLabsSettings } from './settings.js'
 
 const DEFAULT_MODEL = 'eleven_flash_v2_5'
+/** The longest that the vendor allows. */
+const INACTIVITY_S = 180
 /** Models that accept `language_code`. */
 const TAKES_LANGUAGE = /_v2_5$/
 
 /**
- * Opens ElevenLabs TTS over the multi-context WebSocket: one connection per voice, one context per sentence.
+ * Opens ElevenLabs TTS over the multi-context WebSocket: one connection per call and voice, as the vendor asks,
+ * and one context per reply, flushed after each sentence.
  * https://elevenlabs.io/docs/api-reference/text-to-speech/v-1-text-to-speech-voice-id-multi-stream-input
+ * https://elevenlabs.io/docs/eleven-api/guides/how-to/websockets/multi-context-web-socket
  */
 export function elevenLabsTextToSpeech(
   settings: ElevenLabsSettings,
@@ -34,6 +39,14 @@ export class ElevenLabsDialect implements SynthesisDialect {
   // The vendor allows five contexts; a closed one counts until its last message arrived.
   readonly maxContexts = 4
   readonly countsCancelled = true
+  readonly connectionPerCall = true
+  readonly continuation: Continuation = {
+    // The vendor drops a silent context after `inactivity_timeout`.
+    expiresMs: INACTIVITY_S * 1000 - 10_000,
+    begin: (context, request) => [open(context, request), ...text(context, request)],
+    next: text,
+    finish: close,
+  }
   // An unopened context must not be flushed or kept alive, so an idle connection lives only as long as the
   // vendor keeps it.
   readonly keepAlive = null
@@ -52,7 +65,7 @@ export class ElevenLabsDialect implements SynthesisDialect {
       model_id: model,
       output_format: `pcm_${request.rate}`,
       auto_mode: 'true',
-      inactivity_timeout: '180',
+      inactivity_timeout: `${INACTIVITY_S}`,
       sync_alignment: 'true',
     })
     if (TAKES_LANGUAGE.test(model)) query.set('language_code', vendorTag('iso', request.language))
@@ -64,21 +77,11 @@ export class ElevenLabsDialect implements SynthesisDialect {
   }
 
   begin(context: string, request: SpeakRequest): readonly string[] {
-    const speed = Math.min(1.2, Math.max(0.7, request.pace))
-    return [
-      JSON.stringify({
-        text: ' ',
-        context_id: context,
-        voice_settings: { stability: 0.5, similarity_boost: 0.8, speed },
-      }),
-      JSON.stringify({ text: `${request.text.trimEnd()} `, context_id: context }),
-      JSON.stringify({ context_id: context, flush: true }),
-      JSON.stringify({ context_id: context, close_context: true }),
-    ]
+    return [open(context, request), ...text(context, request), close(context)]
   }
 
   cancel(context: string): string {
-    return JSON.stringify({ context_id: context, close_context: true })
+    return close(context)
   }
 
   classify(code: number, reason: string): FailureClass {
@@ -103,11 +106,37 @@ export class ElevenLabsDialect implements SynthesisDialect {
     }
     if (context === undefined) return
     if (typeof message.audio === 'string') {
-      if (isRecord(message.alignment)) reportWords(message.alignment, context, reader)
+      const alignment = isRecord(message.alignment) ? message.alignment : null
+      if (alignment !== null) reportWords(alignment, context, reader)
       reader.audio(context, Buffer.from(message.audio, 'base64'))
+      // There is no message for the end of a flushed sentence: it ends with its last character.
+      if (alignment !== null) reader.spoken(context, characters(alignment))
     }
     if (message.isFinal === true) reader.done(context)
   }
+}
+
+/** Opens a context: one space and the settings, which must not be sent again. */
+function open(context: string, { pace }: SpeakRequest): string {
+  const speed = Math.min(1.2, Math.max(0.7, pace))
+  const settings = { stability: 0.5, similarity_boost: 0.8, speed }
+  return JSON.stringify({ text: ' ', context_id: context, voice_settings: settings })
+}
+
+function text(context: string, request: SpeakRequest): readonly string[] {
+  return [
+    JSON.stringify({ text: `${request.text.trimEnd()} `, context_id: context }),
+    JSON.stringify({ context_id: context, flush: true }),
+  ]
+}
+
+function close(context: string): string {
+  return JSON.stringify({ context_id: context, close_context: true })
+}
+
+/** Returns the number of characters in an alignment, without white space. */
+function characters({ chars }: Readonly<Record<string, unknown>>): number {
+  return Array.isArray(chars) ? chars.join('').replaceAll(/\s/g, '').length : 0
 }
 
 /** Converts times of characters, relative to their audio message, into times of words. */

@@ -8,6 +8,7 @@ import { SARVAM, SPEECH_PROTOCOLS, type SpeechProtocol } from '../../../fixtures
 import type { Cancellable, SpeakRequest, TextToSpeech } from '../../agent/vendor-ports.js'
 import type { EngineError } from '../../base/errors.js'
 import { silentLog } from '../../base/log.js'
+import { Scope } from '../../base/scope.js'
 import { cartesiaTextToSpeech } from '../cartesia/tts.js'
 import { elevenLabsTextToSpeech } from '../elevenlabs/tts.js'
 import { sarvamTextToSpeech } from '../sarvam/tts.js'
@@ -160,6 +161,105 @@ for (const wire of SPEECH_PROTOCOLS) {
       t.ok(r.fake.connections.length <= 2)
     })
 
+    const { finished } = wire
+    const single = finished === null
+    proves(
+      'the texts of a reply share a context, each with its own audio and words',
+      { skip: single },
+      async (t) => {
+        const r = await rig(t, wire)
+        const reply = new Scope()
+        const spoken = [speak(r, wire, 'Ek.', { reply })]
+        await r.fake.until(() => asked(r, wire).length === 1, 'the first text')
+        const context = asked(r, wire)[0]?.context ?? null
+        endText(r, wire, context, 'Ek.', [1, 2, 3])
+        await until(() => spoken[0]?.ends.length === 1)
+        spoken.push(speak(r, wire, 'Namaste ji', { reply }))
+        await r.fake.until(() => asked(r, wire).length === 2, 'the second text')
+        t.equal(asked(r, wire)[1]?.text, 'Namaste ji')
+        t.equal(asked(r, wire)[1]?.context, context)
+        t.notOk(finished?.(r.fake.last, context))
+        await reply.close()
+        await r.fake.until(() => finished?.(r.fake.last, context) === true, 'the end of the reply')
+        r.fake.last.send(wire.words(context) ?? '')
+        r.fake.last.send(wire.audio(context, pcmBytes([4, 5])))
+        await turns()
+        t.same(spoken[1]?.ends, [], 'the end of the context follows')
+        r.fake.last.send(wire.done(context))
+        await until(() => spoken[1]?.ends.length === 1)
+        t.same(spoken[0]?.pcm, [1, 2, 3])
+        t.same(spoken[1]?.pcm.slice(-2), [4, 5])
+        t.match(spoken[1]?.words, [
+          [0, 7, Number],
+          [8, 2, Number],
+        ])
+        t.ok((spoken[1]?.words[0]?.[2] ?? 999) < 50, 'times count from the text')
+        t.same(spoken[0]?.ends.concat(spoken[1]?.ends ?? []), ['done', 'done'])
+        t.equal(r.clock.pending, 2, 'the pings and the idle check')
+      },
+    )
+
+    proves('a text that is cut ends the context of its reply', { skip: single }, async (t) => {
+      const r = await rig(t, wire)
+      const reply = new Scope()
+      const first = speak(r, wire, 'Ek.', { reply })
+      await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+      const context = asked(r, wire)[0]?.context ?? null
+      r.fake.last.send(wire.audio(context, pcmBytes([1])))
+      await until(() => first.pcm.length > 0)
+      first.job.cancel()
+      await r.fake.until(
+        () => wire.stopped(r.fake.last)?.length === 1 || finished?.(r.fake.last, context) === true,
+        'the stop',
+      )
+      const second = speak(r, wire, 'Do.', { reply })
+      await r.fake.until(() => asked(r, wire).length === 2, 'the next text')
+      const next = asked(r, wire)[1]?.context ?? null
+      t.not(next, context)
+      r.fake.last.send(wire.audio(context, pcmBytes([7])))
+      endText(r, wire, next, 'Do.', [2])
+      await until(() => second.ends.length > 0)
+      t.same(second.pcm, [2])
+      t.same(first.pcm, [1])
+      await reply.close()
+      await r.fake.until(() => finished?.(r.fake.last, next) === true, 'the end of the reply')
+    })
+
+    proves('a text of another voice, language or speed has its own context', { skip: single }, async (t) => {
+      const r = await rig(t, wire)
+      const reply = new Scope()
+      const contexts = new Set<unknown>()
+      for (const over of [{}, { pace: 1.1 }, { pace: 1.1, model: 'another' }]) {
+        const spoken = speak(r, wire, 'Ek.', { reply, ...over })
+        await r.fake.until(() => asked(r, wire).length > 0 && !contexts.has(latest(r, wire)), 'the text')
+        const context = latest(r, wire)
+        contexts.add(context)
+        endText(r, wire, context, 'Ek.', [1])
+        await until(() => spoken.ends.length > 0)
+      }
+      t.equal(contexts.size, 3)
+    })
+
+    proves('a text that ends unnoticed finishes its context', { skip: single }, async (t) => {
+      const r = await rig(t, wire)
+      const reply = new Scope()
+      const spoken = speak(r, wire, 'Ek.', { reply })
+      await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+      const context = latest(r, wire)
+      r.fake.last.send(wire.audio(context, pcmBytes([1])))
+      await until(() => spoken.pcm.length > 0)
+      t.notOk(finished?.(r.fake.last, context))
+      r.clock.advance(400)
+      await r.fake.until(() => finished?.(r.fake.last, context) === true, 'the end of the context')
+      r.fake.last.send(wire.done(context))
+      await until(() => spoken.ends.length > 0)
+      t.same(spoken.ends, ['done'])
+      const next = speak(r, wire, 'Do.', { reply })
+      await r.fake.until(() => asked(r, wire).length === 2, 'the next text')
+      t.not(latest(r, wire), context)
+      next.job.cancel()
+    })
+
     proves('a vendor error fails the text', async (t) => {
       const r = await rig(t, wire)
       const spoken = speak(r, wire, 'Ek.')
@@ -299,6 +399,78 @@ t.test('ElevenLabs: a stopped text counts until its last message', async (t) => 
   t.equal(connection && wire.requestOf(connection).length, 5)
 })
 
+t.test('ElevenLabs: each call has its own connection, which ends with it', async (t) => {
+  const [wire] = SPEECH_PROTOCOLS
+  const r = await rig(t, wire)
+  const calls = [new Scope(), new Scope()]
+  for (const call of calls) for (const text of ['Ek.', 'Do.']) speak(r, wire, text, { call })
+  await r.fake.until(
+    () => r.fake.connections.flatMap((connection) => wire.requestOf(connection)).length === 4,
+    'all texts',
+  )
+  t.same(
+    r.fake.connections.map((connection) => wire.requestOf(connection).length),
+    [2, 2],
+  )
+  for (const [index, call] of calls.entries()) {
+    await call.close()
+    await r.fake.until(() => r.fake.connections[index]?.closeCode === 1000, 'the close')
+  }
+  t.equal(r.clock.pending, 0)
+  t.throws(() => speak(r, wire, 'Late.', { call: calls[0] ?? new Scope() }), { code: 'vendor_rate_limited' })
+})
+
+t.test('ElevenLabs: audio after the last character belongs to the next text of the reply', async (t) => {
+  const [wire] = SPEECH_PROTOCOLS
+  const r = await rig(t, wire)
+  const reply = new Scope()
+  const first = speak(r, wire, 'Ek.', { reply })
+  await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+  const context = latest(r, wire)
+  endText(r, wire, context, 'Ek.', [1])
+  await until(() => first.ends.length > 0)
+  r.fake.last.send(wire.audio(context, pcmBytes([2, 3])))
+  await turns()
+  const second = speak(r, wire, 'Do.', { reply })
+  await r.fake.until(() => asked(r, wire).length === 2, 'the next text')
+  endText(r, wire, context, 'Do.', [4])
+  await until(() => second.ends.length > 0)
+  t.same(first.pcm, [1])
+  t.same(second.pcm, [2, 3, 4])
+  await reply.close()
+})
+
+t.test('Cartesia: a context that the vendor has dropped is not continued', async (t) => {
+  const [, wire] = SPEECH_PROTOCOLS
+  const r = await rig(t, wire)
+  t.ok(r.vendor.followsAtOnce)
+  const reply = new Scope()
+  const first = speak(r, wire, 'Ek.', { reply })
+  await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+  const context = latest(r, wire)
+  endText(r, wire, context, 'Ek.', [1])
+  await until(() => first.ends.length > 0)
+  r.clock.advance(800)
+  speak(r, wire, 'Do.', { reply })
+  await r.fake.until(() => asked(r, wire).length === 2, 'the next text')
+  t.not(latest(r, wire), context)
+  t.notOk(wire.finished?.(r.fake.last, context), 'the vendor does not know it any more')
+})
+
+t.test('ElevenLabs: a word whose letters come in two messages is one word', async (t) => {
+  const [wire] = SPEECH_PROTOCOLS
+  const r = await rig(t, wire)
+  const spoken = speak(r, wire, 'It is open until nine.')
+  await r.fake.until(() => asked(r, wire).length === 1, 'the text')
+  for (const text of ['It is open un', 'til nine.']) endText(r, wire, latest(r, wire), text, [1])
+  r.fake.last.send(wire.done(latest(r, wire)))
+  await until(() => spoken.ends.length > 0)
+  t.same(
+    spoken.words.map(([offset]) => offset),
+    [0, 3, 6, 11, 17],
+  )
+})
+
 t.test('ElevenLabs: a message of megabytes', async (t) => {
   const [wire] = SPEECH_PROTOCOLS
   const r = await rig(t, wire)
@@ -314,6 +486,26 @@ t.test('ElevenLabs: a message of megabytes', async (t) => {
 
 function asked(r: Rig, wire: SpeechProtocol) {
   return r.fake.connections.length === 0 ? [] : wire.requestOf(r.fake.last)
+}
+
+/** The context of the latest text. */
+function latest(r: Rig, wire: SpeechProtocol): string | null {
+  return asked(r, wire).at(-1)?.context ?? null
+}
+
+/** Sends the audio of a text and the vendor's sign for its end; the context stays open. */
+function endText(
+  { fake }: Rig,
+  wire: SpeechProtocol,
+  context: string | null,
+  text: string,
+  samples: number[],
+): void {
+  const audio = wire.audio(context, pcmBytes(samples))
+  const chars = [' ', ...text]
+  const alignment = { chars, charStartTimesMs: chars.map((_, i) => i), charDurationsMs: chars.map(() => 1) }
+  fake.last.send(audio.replace('"alignment":null', `"alignment":${JSON.stringify(alignment)}`))
+  if (wire.textDone !== null) fake.last.send(wire.textDone(context))
 }
 
 /** Long enough for a message on loopback to have come. */
