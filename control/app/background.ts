@@ -9,6 +9,8 @@ import { recordingsFolder } from '../calls/lifecycle/settle.js'
 import { scheduleStoring, storingHandler } from '../calls/lifecycle/store-recording.js'
 import { carrierRecordHandler } from '../calls/transfers/carrier-record.js'
 import { diallerHandler } from '../campaigns/dial-job.js'
+import { closeHandler, scheduleCloses } from '../compliance/evidence/close.js'
+import { timeStampHandler } from '../compliance/evidence/stamp-job.js'
 import type { Settings } from '../config/settings.js'
 import { erasureHandler } from '../erasure/erase.js'
 import { type JobRunner, openJobRunner } from '../jobs/runner.js'
@@ -31,6 +33,8 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
   await scheduleRetention(db, nodeId, clock.wall())
   await scheduleWalletChecks(db, nodeId, clock.wall())
   await scheduleExpiredCalls(db, clock.wall())
+  await scheduleCloses(db, clock.wall())
+  const authority = deps.settings.timeStampAuthority
   const checks = payments === null ? null : { db, clock, log, payments, gst: deps.settings.gst }
   if (checks !== null) await scheduleSettlements(checks)
   await scheduleRenewals(db, clock.wall())
@@ -47,6 +51,8 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       storingHandler(recordings),
       expiredCallsHandler({ db, nodeId, folder, clock, log }),
       sealingHandler({ db, rootKey, clock }),
+      closeHandler({ db, rootKey, clock, timeStamps: authority !== null }),
+      timeStampHandler({ db, authority }),
       erasureHandler({ db, objects, rootKey, clock, folder }),
       ...retentionHandlers({ db, objects, rootKey, clock, log, nodeId, recordings: folder }),
       ...numberHandlers(deps),

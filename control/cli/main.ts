@@ -57,9 +57,10 @@ parley restore --from FILE
 parley evidence export --environment test|live --out FILE [--organization ID]
     Writes the chain of sealed records to a file, by default that of the first organization.
 
-parley evidence verify FILE [--key KEY] [--head NUMBER:HASH ...]
+parley evidence verify FILE [--key KEY] [--head NUMBER:HASH ...] [--authorities PEM]
     Verifies an exported chain without the service, names every broken record and its line, and decides each
-    call again from its sealed facts. --key and --head are known from elsewhere. See docs/evidence.md.
+    call again from its sealed facts. --key and --head are known from elsewhere; --authorities are certificates
+    of time stamp authorities. See docs/evidence.md.
 
 parley trace CALL_ID [--full|--json]
     Prints the SIP messages of a call as a ladder, during the call and PARLEY_SIP_TRACE_HOURS after it;

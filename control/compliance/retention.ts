@@ -82,6 +82,12 @@ async function removeBeginning(db: Db, keys: EvidenceKeys, owner: Owner, now: nu
       .where('environment', '=', owner.environment)
       .execute()
     await trx
+      .deleteFrom('evidenceAnchors')
+      .where('organizationId', '=', owner.organizationId)
+      .where('environment', '=', owner.environment)
+      .where('seq', '<=', last.seq)
+      .execute()
+    await trx
       .deleteFrom('evidence')
       .where('organizationId', '=', owner.organizationId)
       .where('environment', '=', owner.environment)

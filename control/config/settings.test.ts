@@ -203,6 +203,8 @@ const WRONG: readonly [name: string, value: string, fix: RegExp][] = [
   ['PARLEY_TRUSTED_PROXIES', 'all', /PARLEY_TRUSTED_PROXIES=all: set a comma-separated list/],
   ['PARLEY_TRUSTED_PROXIES', '10.0.0.0/33', /comma-separated list of addresses and networks/],
   ['PARLEY_TRUSTED_PROXIES', '10.0.0.1,', /comma-separated list of addresses and networks/],
+  ['PARLEY_TSA_URL', 'ftp://u:secretword@h', /^PARLEY_TSA_URL: set http/],
+  ['PARLEY_TSA_CA', 'missing.pem', /^PARLEY_TSA_CA=missing\.pem: ENOENT/],
   ['PARLEY_SMTP_URL', 'mail:secretword@h', /^PARLEY_SMTP_URL: set smtp:/],
   ['PARLEY_MAIL_FROM', 'nobody', /PARLEY_MAIL_FROM=nobody: set an address/],
   ['PARLEY_MAIL_FROM', 'A <a@b.c>, B <b@b.c>', /set an address/],

@@ -42,6 +42,7 @@ import {
   SPECIMEN_GST,
   webhookSecrets,
 } from './payments.js'
+import { certificateFile, type TimeStampAuthority, timeStampUrl } from './time-stamp-authority.js'
 import type { TlsFiles } from './tls-files.js'
 import { readTrunkFile, type TrunkFile } from './trunk-file.js'
 import { VARIABLES, type VariableName } from './variables.js'
@@ -85,6 +86,8 @@ export interface Settings {
   readonly carriers: CarrierSettings
   /** Service that is asked about the DND register. Null asks scrub files only. */
   readonly dndService: DndServiceSetting | null
+  /** Time-stamps the heads of evidence chains. Null asks none. */
+  readonly timeStampAuthority: TimeStampAuthority | null
   /** For development: URLs given by customers may be private and unencrypted. */
   readonly allowPrivateUrls: boolean
   /** Time that live calls may continue after SIGTERM before they are ended (s). */
@@ -172,6 +175,8 @@ export function readSettings(
   const catalogue = optional('PARLEY_CATALOGUE_FILE', catalogueFile(folderPath))
   const providers = { ...readVendors(given, read), ...(catalogue === null ? {} : { catalogue }) }
   const gst = optional('PARLEY_GST_FILE', gstFile(folderPath))
+  const tsa = optional('PARLEY_TSA_URL', timeStampUrl)
+  const authorities = optional('PARLEY_TSA_CA', certificateFile(folderPath))
   const partial = {
     httpAddress: read('PARLEY_HTTP_ADDRESS', '127.0.0.1', ipAddress),
     httpPort: read('PARLEY_HTTP_PORT', '8080', integer(0, 65_535)),
@@ -203,6 +208,7 @@ export function readSettings(
     drachtio: optional('PARLEY_DRACHTIO_URL', drachtioUrl),
     trunkFile: optional('PARLEY_TRUNKS_FILE', trunkFile(folderPath, environment)),
     dndService: optional('PARLEY_DND_FILE', dndFile(folderPath)),
+    timeStampAuthority: tsa === null ? null : { ...tsa, authorities },
     allowPrivateUrls: read('PARLEY_ALLOW_PRIVATE_URLS', 'false', flag),
     callGapMinutes: read('PARLEY_CALL_GAP_MINUTES', '60', integer(0, 10_080)),
     drainSeconds: read('PARLEY_DRAIN_SECONDS', '60', integer(0, 7200)),

@@ -5,6 +5,7 @@ import { DND_VARIABLES } from './dnd-file.js'
 import { FALLBACK_VARIABLES } from './fallbacks.js'
 import { OBJECT_STORE_VARIABLES } from './object-store.js'
 import { PAYMENT_VARIABLES } from './payments.js'
+import { TSA_VARIABLES } from './time-stamp-authority.js'
 import { VENDOR_VARIABLES } from './vendors.js'
 
 const SERVICE_VARIABLES = [
@@ -99,6 +100,7 @@ const SERVICE_VARIABLES = [
   },
   ...CARRIER_VARIABLES,
   ...DND_VARIABLES,
+  ...TSA_VARIABLES,
   {
     name: 'PARLEY_ALLOW_PRIVATE_URLS',
     default: 'false',

@@ -37,6 +37,7 @@ import { addTransferLegs } from './migrations/0032-transfer-legs.js'
 import { createCallRequests } from './migrations/0036-call-requests.js'
 import { addCampaignBreaker } from './migrations/0037-campaign-breaker.js'
 import { createLiveChanges } from './migrations/0039-live-changes.js'
+import { createEvidenceAnchors } from './migrations/0043-evidence-anchors.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -81,6 +82,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0036_call_requests': createCallRequests,
   '0037_campaign_breaker': addCampaignBreaker,
   '0039_live_changes': createLiveChanges,
+  '0043_evidence_anchors': createEvidenceAnchors,
 }
 
 /**

@@ -11,6 +11,7 @@ export const SUBJECTS = {
   number: { type: 'number', rendered: true },
   knowledgeBase: { type: 'knowledge_base', rendered: true },
   build: { type: 'build', rendered: true },
+  evidenceHead: { type: 'evidence_head', rendered: true },
 } as const satisfies Readonly<Record<string, { readonly type: string; readonly rendered: boolean }>>
 
 /** Member of `data` in a payload. */
@@ -100,6 +101,10 @@ export const EVENTS = {
     when: 'The build of a knowledge base failed. build.error contains the reason.',
     subjects: ['knowledgeBase', 'build'],
     shared: true,
+  },
+  'evidence.head': {
+    when: 'Once a day, after midnight in India, if the evidence chain has new records. Keep it: with it the verifier finds a chain that was cut off or rewritten later.',
+    subjects: ['evidenceHead'],
   },
 } as const satisfies Readonly<Record<string, EventDefinition>>
 

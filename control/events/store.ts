@@ -55,6 +55,7 @@ const CHANGED = {
   number: 'number',
   knowledge_base: 'knowledge_base',
   build: null,
+  evidence_head: null,
 } as const satisfies Readonly<Record<(typeof SUBJECTS)[SubjectName]['type'], ChangeKind | null>>
 
 interface Owner {

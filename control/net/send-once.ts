@@ -38,11 +38,11 @@ export async function sendOnce(request: HttpRequest): Promise<HttpAnswer | null>
       redirect: 'manual',
       signal,
     })
-    const text = await boundedText(response)
-    if (text === null) return null
+    const bytes = await boundedBytes(response)
+    if (bytes === null) return null
     const after = Number(response.headers.get('retry-after') ?? '')
     const retryAfterSeconds = Number.isFinite(after) && after > 0 ? Math.min(after, 86_400) : null
-    return { status: response.status, body: parsed(text), retryAfterSeconds }
+    return { status: response.status, body: parsed(bytes.toString('utf8')), retryAfterSeconds }
   } catch {
     // A refused connection, a reset and an abort leave the outcome open alike.
     return null
@@ -51,8 +51,28 @@ export async function sendOnce(request: HttpRequest): Promise<HttpAnswer | null>
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-async function boundedText(response: Response): Promise<string | null> {
-  if (response.body === null) return ''
+/**
+ * Posts bytes as `sendOnce` sends a request. Returns the status and the bytes of the answer, or null when there was
+ * none.
+ */
+export async function postBytes(request: {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly signal: AbortSignal
+}): Promise<{ readonly status: number; readonly bytes: Buffer } | null> {
+  const { url, headers, bytes: body, signal } = request
+  try {
+    const response = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal })
+    const bytes = await boundedBytes(response)
+    return bytes === null ? null : { status: response.status, bytes }
+  } catch {
+    return null // as above: the outcome is open
+  }
+}
+
+async function boundedBytes(response: Response): Promise<Buffer | null> {
+  if (response.body === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of response.body) {
@@ -60,7 +80,7 @@ async function boundedText(response: Response): Promise<string | null> {
     if (bytes > MAX_BYTES) return null
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }
 
 function parsed(text: string): unknown {

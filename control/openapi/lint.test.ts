@@ -128,6 +128,7 @@ t.test('every event type is a webhook with an example that fits', (t) => {
     'number.reactivated',
     'knowledge.build.completed',
     'knowledge.build.failed',
+    'evidence.head',
   ])
   for (const [type, { post }] of Object.entries(document.webhooks)) {
     const media = at(post, 'requestBody', 'content', 'application/json')

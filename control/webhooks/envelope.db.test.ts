@@ -6,6 +6,9 @@ import { addFunds } from '../../fixtures/database/funds.js'
 import { newId } from '../../media/base/ids.js'
 import { operations } from '../app/operations.js'
 import { recordingPath } from '../calls/lifecycle/settle.js'
+import { anchorsOf } from '../compliance/evidence/anchors.js'
+import { closeChain } from '../compliance/evidence/close.js'
+import { openEvidenceKeys } from '../compliance/evidence/seal.js'
 import type { Db, OpenDatabase } from '../db/database.js'
 import { EVENT_TYPES, EVENTS, type NewEvent, type SendableType, SUBJECTS } from '../events/event-types.js'
 import { insertEvent, listEvents } from '../events/store.js'
@@ -40,7 +43,8 @@ type Rows = Readonly<
     | 'released'
     | 'wallet'
     | 'base'
-    | 'build',
+    | 'build'
+    | 'evidenceHead',
     string
   >
 >
@@ -64,6 +68,7 @@ const EVENTS_OF: {
   'number.released': ({ released }) => ({ number: released }),
   'knowledge.build.completed': ({ base, build }) => ({ knowledgeBase: base, build }),
   'knowledge.build.failed': ({ base, build }) => ({ knowledgeBase: base, build }),
+  'evidence.head': ({ evidenceHead }) => ({ evidenceHead }),
 }
 const SENDABLE = Object.keys(EVENTS_OF) as readonly SendableType[]
 
@@ -266,7 +271,11 @@ async function makeRows(calling: TestCalling, database: OpenDatabase): Promise<R
   const { organizationId } = calling.owner
   await addFunds(db, organizationId, 100, clock.wall())
   const { base, build } = await makeBuild(db, organizationId, clock.wall())
+  const keys = openEvidenceKeys(calling.deps.rootKey)
+  await db.transaction().execute((trx) => closeChain(trx, keys, calling.owner, false, clock.wall()))
+  const anchor = await anchorsOf(db, calling.owner).executeTakeFirstOrThrow()
   return {
+    evidenceHead: anchor.id,
     base,
     build,
     answered,

@@ -9,6 +9,8 @@ import { findCampaign } from '../campaigns/store.js'
 import { Campaign, campaignView } from '../campaigns/view.js'
 import { findCheck } from '../compliance/check-store.js'
 import { ComplianceCheck, checkView } from '../compliance/check-view.js'
+import { findAnchor } from '../compliance/evidence/anchors.js'
+import { anchorView, EvidenceHead } from '../compliance/evidence/view.js'
 import type { EventRow } from '../db/tables/calling.js'
 import type { RenderedSubject, SubjectName } from '../events/event-types.js'
 import { findBuild } from '../knowledge/build-store.js'
@@ -35,6 +37,7 @@ export const SUBJECT_SCHEMAS = {
   // The first release described open objects.
   knowledgeBase: KnowledgeBase.loose(),
   build: KnowledgeBuild.loose(),
+  evidenceHead: EvidenceHead,
 } as const satisfies Readonly<Record<SubjectName, z.ZodType>>
 
 /** Links of an event besides `self`. */
@@ -111,6 +114,8 @@ export const RENDERERS: { readonly [S in RenderedSubject]: Renderer<S> } = {
   },
   check: { path: '/v1/compliance/checks/:id', load: pinned(findCheck, checkView) },
   number: { path: '/v1/numbers/:id', load: pinned(findNumberEver, numberView) },
+  // The operation shows the current head, which may be a later one.
+  evidenceHead: { path: '/v1/compliance/evidence/head', load: pinned(findAnchor, anchorView) },
   // An organization has one wallet, which the live environment shows.
   wallet: { path: '/v1/wallet', load: (db, { organizationId }) => findWalletView(db, organizationId) },
   knowledgeBase: { path: '/v1/knowledge-bases/:id', load: shared(findBase, baseView) },

@@ -29,6 +29,7 @@ export type IdPrefix =
   | 'chk'
   | 'run'
   | 'evd'
+  | 'anc'
   | 'ers'
   | 'led'
   | 'upl'

@@ -19,6 +19,7 @@ export const EVENT_TYPES = [
   'number.reactivated',
   'knowledge.build.completed',
   'knowledge.build.failed',
+  'evidence.head',
 ] as const
 
 export type EventType = (typeof EVENT_TYPES)[number]

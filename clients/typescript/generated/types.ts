@@ -1309,6 +1309,15 @@ export type CallEvidence = {
       /** Raw Ed25519 public key, 64 hex digits. */
       readonly publicKey: string
     }
+    /** The first time stamp that covers these records. Null if there is none yet. */
+    readonly timeStamp: {
+      /** The head that was time-stamped; it covers the records before it. */
+      readonly seq: number
+      /** Time that the authority states. */
+      readonly at: string
+      /** Subject of the authority's certificate. */
+      readonly authority: string
+    } | null
   }
 }
 
@@ -1506,7 +1515,7 @@ export type Erasure = {
 
 export type Event = {
   readonly id: string
-  readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">
+  readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed" | "evidence.head">
   readonly environment: Open<"test" | "live"> | null
   readonly subjectType: Open<"call" | "campaign" | "check" | "wallet" | "number" | "knowledge_base">
   readonly subjectId: string
@@ -1956,6 +1965,16 @@ export type Event = {
         readonly sipTrunkId: string | null
         readonly createdAt: string
       }
+    } | {
+      readonly evidenceHead: {
+        readonly seq: number
+        readonly hash: string
+        /** Null before the first record. */
+        readonly sealedAt: string | null
+        readonly keyId: string
+        /** Raw Ed25519 public key, 64 hex digits. */
+        readonly publicKey: string
+      }
     }
     readonly links: {
       readonly self: string
@@ -2045,7 +2064,7 @@ export type Webhook = {
   readonly id: string
   readonly url: string
   readonly description: string | null
-  readonly events: readonly (Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">)[]
+  readonly events: readonly (Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed" | "evidence.head">)[]
   readonly enabled: boolean
   /** Number of failed attempts since the last successful one. */
   readonly consecutiveFailures: number
@@ -2060,7 +2079,7 @@ export type ReadWebhookResult = {
   readonly id: string
   readonly url: string
   readonly description: string | null
-  readonly events: readonly (Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">)[]
+  readonly events: readonly (Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed" | "evidence.head">)[]
   readonly enabled: boolean
   /** Number of failed attempts since the last successful one. */
   readonly consecutiveFailures: number
@@ -2093,7 +2112,7 @@ export type WebhookDelivery = {
   readonly id: string
   readonly endpointId: string
   readonly eventId: string
-  readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">
+  readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed" | "evidence.head">
   readonly environment: Open<"test" | "live"> | null
   readonly status: Open<"pending" | "delivered" | "failed">
   readonly attempts: number
@@ -2111,7 +2130,7 @@ export type RedeliverEventResult = {
     readonly id: string
     readonly endpointId: string
     readonly eventId: string
-    readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">
+    readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed" | "evidence.head">
     readonly environment: Open<"test" | "live"> | null
     readonly status: Open<"pending" | "delivered" | "failed">
     readonly attempts: number
@@ -2669,7 +2688,7 @@ export type AvailableNumbers = {
 
 export type Events = {
   readonly id: string
-  readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed">
+  readonly type: Open<"call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed" | "evidence.head">
   readonly environment: Open<"test" | "live"> | null
   readonly subjectType: Open<"call" | "campaign" | "check" | "wallet" | "number" | "knowledge_base">
   readonly subjectId: string
@@ -3688,7 +3707,7 @@ export type ConfirmTransferDestinationBody = {
 /** Body of `createWebhook`. */
 export type CreateWebhookBody = {
   readonly url: string
-  readonly events: readonly ("call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed")[]
+  readonly events: readonly ("call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed" | "evidence.head")[]
   readonly description?: string | null | undefined
 }
 
@@ -3701,7 +3720,7 @@ export type ListWebhooksQuery = {
 /** Body of `updateWebhook`. */
 export type UpdateWebhookBody = {
   readonly url?: string | undefined
-  readonly events?: readonly ("call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed")[] | undefined
+  readonly events?: readonly ("call.initiated" | "call.answered" | "call.completed" | "call.failed" | "call.transfer_started" | "call.transferred" | "call.transfer_failed" | "campaign.completed" | "campaign.paused" | "compliance.check.blocked" | "wallet.balance.low" | "number.renewal_due" | "number.released" | "number.suspended" | "number.reactivated" | "knowledge.build.completed" | "knowledge.build.failed" | "evidence.head")[] | undefined
   readonly description?: string | null | undefined
   readonly enabled?: boolean | undefined
 }
@@ -4427,5 +4446,8 @@ export type EventData = {
         readonly startedAt: string
         readonly finishedAt: string | null
       }
+    }
+  "evidence.head": {
+      readonly evidenceHead: EvidenceHead
     }
 }

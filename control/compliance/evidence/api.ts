@@ -7,6 +7,7 @@ import { listPersonChecks } from '../check-store.js'
 import { ComplianceCheck, checkView } from '../check-view.js'
 import { Consent, consentView } from '../consent-api.js'
 import { Suppression, suppressionView } from '../suppression-api.js'
+import { findCoveringAnchor } from './anchors.js'
 import { writeBundle } from './bundle.js'
 import { evidencePage } from './pdf.js'
 import {
@@ -20,7 +21,7 @@ import {
 } from './read.js'
 import { openEvidenceKeys } from './seal.js'
 import type { Owner } from './store.js'
-import { EvidenceHead, EvidenceRecord, evidenceView } from './view.js'
+import { EvidenceHead, EvidenceRecord, EvidenceTimeStamp, evidenceView, timeStampView } from './view.js'
 
 const CallPath = z.object({ id: idParam('call') })
 const MAX_CHECKS = 500
@@ -50,6 +51,9 @@ const readCallEvidence = operation({
       valid: z.boolean(),
       problem: z.string().nullable(),
       head: EvidenceHead,
+      timeStamp: EvidenceTimeStamp.nullable().meta({
+        description: 'The first time stamp that covers these records. Null if there is none yet.',
+      }),
     }),
   }),
   fails: ['not_found'],
@@ -181,5 +185,10 @@ async function verificationOf(
   const keys = openEvidenceKeys(rootKey)
   const rows = [gate, outcome].filter((row) => row !== null)
   const problem = await problemOfRecords(db, owner, keys, rows)
-  return { valid: problem === null, problem, head: await headView(db, owner, keys) }
+  const anchor = await findCoveringAnchor(db, owner, Math.max(...rows.map(({ seq }) => seq)))
+  return {
+    ...{ valid: problem === null, problem },
+    head: await headView(db, owner, keys),
+    timeStamp: anchor === null ? null : timeStampView(anchor),
+  }
 }

@@ -1,13 +1,15 @@
 import { canonicalJson } from '../../base/canonical-json.js'
 import type { Db } from '../../db/database.js'
 import type { EvidenceRow } from '../../db/tables/calling.js'
+import { anchorsOf } from './anchors.js'
 import type { EvidenceKeys } from './seal.js'
 import { type Owner, readChain, readHead } from './store.js'
 import { chainStart } from './stored-chain.js'
-import { BUNDLE_FORMAT } from './verify-bundle.js'
+import { BUNDLE_FORMAT, timeStampLine } from './verify-bundle.js'
 
 /**
- * Writes a chain as a bundle for the offline verifier (docs/evidence.md): a header line, then one line per record.
+ * Writes a chain as a bundle for the offline verifier (docs/evidence.md): a header line, then one line per record,
+ * followed by the line of its time stamp if it has one.
  * Records that are appended meanwhile are not part of it.
  */
 export async function* writeBundle(db: Db, owner: Owner, keys: EvidenceKeys): AsyncGenerator<Buffer> {
@@ -21,8 +23,23 @@ export async function* writeBundle(db: Db, owner: Owner, keys: EvidenceKeys): As
   }
   yield Buffer.from(`${canonicalJson(header)}\n`)
   for await (const rows of readChain(db, owner, head.keptFrom, head.seq)) {
-    yield Buffer.from(rows.map(recordLine).join(''))
+    const tokens = await tokensOf(db, owner, rows)
+    yield Buffer.from(rows.map((row) => recordLine(row) + (tokens.get(row.seq) ?? '')).join(''))
   }
+}
+
+/** Returns the lines of the time stamps of these records by their numbers. */
+async function tokensOf(
+  db: Db,
+  owner: Owner,
+  rows: readonly EvidenceRow[],
+): Promise<ReadonlyMap<number, string>> {
+  const anchors = await anchorsOf(db, owner)
+    .where('seq', '>=', rows[0]?.seq ?? 0)
+    .where('seq', '<=', rows.at(-1)?.seq ?? 0)
+    .where('token', 'is not', null)
+    .execute()
+  return new Map(anchors.map(({ seq, token }) => [seq, `${timeStampLine(token ?? '')}\n`]))
 }
 
 function recordLine({ record, hash, signature, e164, salt, personal }: EvidenceRow): string {

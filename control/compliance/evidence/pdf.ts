@@ -2,12 +2,13 @@ import type { z } from 'zod'
 import type { PdfBlock, PdfDocument } from '../../../workers/jobs/pdf/document.js'
 import type { EvidenceRow } from '../../db/tables/calling.js'
 import type { CallEvidence } from './read.js'
-import { type EvidenceHead, type EvidenceRecord, evidenceView } from './view.js'
+import { type EvidenceHead, type EvidenceRecord, type EvidenceTimeStamp, evidenceView } from './view.js'
 
 interface Verification {
   readonly valid: boolean
   readonly problem: string | null
   readonly head: z.input<typeof EvidenceHead>
+  readonly timeStamp: z.input<typeof EvidenceTimeStamp> | null
 }
 
 type View = z.input<typeof EvidenceRecord>
@@ -37,7 +38,7 @@ const RESULTS: Readonly<Record<string, string>> = {
 export function evidencePage(
   callId: string,
   { gate, outcome }: CallEvidence,
-  { valid, problem, head }: Verification,
+  { valid, problem, head, timeStamp }: Verification,
   now: number,
 ): PdfDocument {
   const views = [gate, outcome].filter((row): row is EvidenceRow => row !== null).map(evidenceView)
@@ -77,6 +78,7 @@ export function evidencePage(
         rows: [
           ...views.map(sealRow),
           [`Chain head, record ${head.seq}`, head.hash],
+          ['Time stamp', stampText(timeStamp)],
           ['Public key', `${head.publicKey}, id ${head.keyId}`],
         ],
       },
@@ -146,6 +148,11 @@ function outcomeBlocks(view: View | null): PdfBlock[] {
       ],
     },
   ]
+}
+
+function stampText(stamp: Verification['timeStamp']): string {
+  if (stamp === null) return 'No time stamp authority has confirmed these records yet.'
+  return `${stamp.authority} confirmed on ${inIndia(stamp.at)} that record ${stamp.seq} and all before it existed.`
 }
 
 function sealRow({ kind, seq, sealedAt, hash }: View): [string, string] {

@@ -32,6 +32,9 @@ t.test(
     t.match(verify(exportedChain({ records: 2, rotateAfter: 1 })), /^VALID 3 /)
     const signed = /"signature":"(.)/.exec(a ?? '')?.[1] === 'A' ? 'B' : 'A'
     t.equal(verify(fileOf(a?.replace(/("signature":")./, `$1${signed}`), b, c, d)), '1 wrong_signature')
+    const closing = (gate: number) => exportedChain({ records: 2, close: { firstSeq: 1, counts: { gate } } })
+    t.match(verify(closing(2)), /^VALID 3 /)
+    t.equal(verify(closing(3)), '3 count_differs')
     t.match(verify(Buffer.from(`${[header, a, b].join('\n')}\n`)), /head_missing$/)
   },
 )

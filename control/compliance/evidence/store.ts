@@ -20,7 +20,8 @@ export interface NewRecord {
   readonly gateRunId: string | null
   /** The person of the record. Null for records about the chain. */
   readonly person: Commitment | null
-  readonly part: JsonObject
+  /** The further members. A function runs when the chain is locked and the records before are stored. */
+  readonly part: JsonObject | (() => Promise<JsonObject>)
 }
 
 export interface Appended {
@@ -57,6 +58,16 @@ export async function appendRecord(
   return await insertLink(trx, current, owner, head, record, now)
 }
 
+/** Locks the head of a chain until the commit. */
+export async function lockHead(trx: Trx, { organizationId, environment }: Owner): Promise<void> {
+  await trx
+    .updateTable('evidenceHeads')
+    .set((column) => ({ seq: column.ref('seq') }))
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .execute()
+}
+
 /** Counts the head up, which locks it. Returns the number of the next record and the hash before it. */
 async function advanceHead(trx: Trx, owner: Owner): Promise<EvidenceHeadRow> {
   const advance = () =>
@@ -84,10 +95,12 @@ async function insertLink(
   key: SigningKey,
   owner: Owner,
   head: EvidenceHeadRow,
-  { kind, callId, gateRunId, person, part }: NewRecord | (Omit<NewRecord, 'kind'> & { readonly kind: 'key' }),
+  record: NewRecord | (Omit<NewRecord, 'kind'> & { readonly kind: 'key' }),
   now: number,
 ): Promise<Appended> {
   const { organizationId, environment } = owner
+  const { kind, callId, gateRunId, person } = record
+  const part = typeof record.part === 'function' ? await record.part() : record.part
   const id = newId('evd', now)
   const link = { seq: head.seq, prevHash: head.hash }
   const common = { id, organizationId, environment, kind, callId, gateRunId, sealedAt: timestamp(now) }

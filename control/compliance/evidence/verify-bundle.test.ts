@@ -73,3 +73,29 @@ t.test('another key from a record on is found', async (t) => {
   ])
   t.same(await codes(exportedChain({ records: 4, rotateAfter: 2 })), [], 'an announced key is right')
 })
+
+t.test('a record that closes the day states how many records there are', async (t) => {
+  const closed = (firstSeq: number, counts: Record<string, number>) =>
+    codes(exportedChain({ records: 3, rotateAfter: 2, close: { firstSeq, counts } }))
+  t.same(await closed(1, { gate: 3, key: 1 }), [])
+  for (const [firstSeq, counts] of [
+    [1, { gate: 4, key: 1 }],
+    [1, { gate: 3 }],
+    [1, { gate: 3, key: 1, outcome: 1 }],
+    [2, { gate: 3, key: 1 }],
+  ] as const) {
+    t.same(await closed(firstSeq, counts), ['6 count_differs'], JSON.stringify({ firstSeq, counts }))
+  }
+})
+
+t.test('a file of the first format has no time stamps', async (t) => {
+  const old = (...more: string[]) =>
+    fileOf([lines[0]?.replace('parley-evidence-2', 'parley-evidence-1'), ...lines.slice(1), ...more])
+  t.same(await codes(old()), [])
+  t.same(await codes(old('{"timeStamp":"AAAA"}')), ['6 not_a_record'])
+  const junk = await verify(fileOf([...lines, '{"timeStamp":"AAAA"}']))
+  t.match(junk.problems, [
+    { line: 6, code: 'wrong_time_stamp', message: /of record 4 is wrong.* cannot be read/ },
+  ])
+  t.same(await codes(fileOf([...lines, '{"timeStamp":"AAA"}'])), ['6 not_a_record'])
+})

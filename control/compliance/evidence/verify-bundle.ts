@@ -1,16 +1,26 @@
+import type { X509Certificate } from 'node:crypto'
 import { keyIdOf } from './hashes.js'
+import { type TimeStamp, TimeStampError, verifyTimeStamp } from './time-stamp.js'
 import { ChainVerifier, type EvidenceLine, type Problem, type SealedPart } from './verify.js'
 
 /*
  * The offline verifier of exported chains (docs/evidence.md). Its caller passes the function that decides again.
  */
 
-export const BUNDLE_FORMAT = 'parley-evidence-1'
+export const BUNDLE_FORMAT = 'parley-evidence-2'
+/** Bundles of the first format have no time stamps. */
+const FORMATS: readonly string[] = ['parley-evidence-1', BUNDLE_FORMAT]
 
 /** A problem with the line of the file (from 1) on which it shows. Null if it concerns the whole file. */
 export interface BundleProblem {
   readonly line: number | null
-  readonly code: Problem['code'] | 'not_a_bundle' | 'wrong_head' | 'unknown_key' | 'head_missing'
+  readonly code:
+    | Problem['code']
+    | 'not_a_bundle'
+    | 'wrong_head'
+    | 'unknown_key'
+    | 'head_missing'
+    | 'wrong_time_stamp'
   readonly message: string
 }
 
@@ -27,6 +37,8 @@ export interface Known {
   readonly key?: string
   /** A record of this chain: from a PDF, a webhook or the API. */
   readonly heads?: readonly { readonly seq: number; readonly hash: string }[]
+  /** Certificates, one of which must have issued those of all time stamps. Without them any issuer is accepted. */
+  readonly authorities?: readonly X509Certificate[]
 }
 
 export interface BundleReport {
@@ -39,6 +51,13 @@ export interface BundleReport {
   readonly head: { readonly seq: number; readonly hash: string }
   readonly keyIds: readonly string[]
   readonly decisions: { readonly same: number; readonly notReplayed: number }
+  readonly timeStamps: {
+    readonly count: number
+    /** The last one, and the record that it follows. */
+    readonly last: (TimeStamp & { readonly seq: number }) | null
+    /** Longest time between the sealing of a record and its time stamp (ms). */
+    readonly longestDelayMs: number
+  }
 }
 
 interface Header {
@@ -67,7 +86,9 @@ export async function verifyBundle(
   const keys = new Set<string>()
   let header: Header | null = null
   let verifier: ChainVerifier | null = null
+  const stamps = new TimeStamps(known.authorities ?? null)
   let number = 0
+  let records = 0
   let erased = 0
   for await (const text of lines) {
     number++
@@ -81,7 +102,15 @@ export async function verifyBundle(
       keys.add(header.start.publicKey)
       continue
     }
+    const token = header.format === BUNDLE_FORMAT ? tokenOf(text) : null
+    if (token !== null) {
+      const message = stamps.take(token)
+      if (message !== null) report(number, { code: 'wrong_time_stamp', message })
+      continue
+    }
+    records++
     const line = lineOf(text)
+    stamps.follow(null)
     if (line === null) {
       report(number, { code: 'not_a_record', message: `Line ${number} is not a record in canonical JSON.` })
       continue
@@ -90,6 +119,7 @@ export async function verifyBundle(
     for (const problem of found) report(number, problem)
     if (sealed === null) continue
     keys.add(verifier.at.publicKey)
+    stamps.follow({ seq: sealed.seq, hash: line.hash, sealedAt: Date.parse(sealed.sealedAt ?? '') })
     if (sealed.subject != null && line.salt === null) erased++
     const hash = awaited.get(sealed.seq)
     if (hash !== undefined) {
@@ -126,11 +156,58 @@ export async function verifyBundle(
     problems,
     organizationId: header.organizationId,
     environment: header.environment,
-    records: number - 1,
+    records,
     erased,
     head: { seq: verifier.at.seq, hash: verifier.at.hash },
     keyIds: [...keys].map(keyIdOf),
     decisions,
+    timeStamps: stamps.report(),
+  }
+}
+
+/** Clocks of the service and of an authority may differ by so much (ms). */
+const CLOCK_TOLERANCE_MS = 300_000
+
+/** Verifies time stamps. Each follows the record whose hash it is of. */
+class TimeStamps {
+  readonly #authorities: readonly X509Certificate[] | null
+  /** The record that has no time stamp yet. */
+  #record: { readonly seq: number; readonly hash: string; readonly sealedAt: number } | null = null
+  #count = 0
+  #last: BundleReport['timeStamps']['last'] = null
+  #longestDelayMs = 0
+
+  constructor(authorities: readonly X509Certificate[] | null) {
+    this.#authorities = authorities
+  }
+
+  follow(record: { readonly seq: number; readonly hash: string; readonly sealedAt: number } | null): void {
+    this.#record = record
+  }
+
+  /** Takes the time stamp after the record. Returns what is wrong, or null. */
+  take(token: Buffer): string | null {
+    const record = this.#record
+    if (record === null) return 'The time stamp does not follow a record, or is its second one.'
+    this.#record = null
+    const { seq, hash, sealedAt } = record
+    try {
+      const stamp = verifyTimeStamp(token, hash, this.#authorities)
+      if (stamp.at < sealedAt - CLOCK_TOLERANCE_MS) {
+        return `Record ${seq} says that it was sealed after the time stamp that covers it.`
+      }
+      this.#count++
+      this.#last = { ...stamp, seq }
+      this.#longestDelayMs = Math.max(this.#longestDelayMs, stamp.at - sealedAt)
+      return null
+    } catch (error) {
+      if (!(error instanceof TimeStampError)) throw error
+      return `The time stamp of record ${seq} is wrong. ${error.message}`
+    }
+  }
+
+  report(): BundleReport['timeStamps'] {
+    return { count: this.#count, last: this.#last, longestDelayMs: this.#longestDelayMs }
   }
 }
 
@@ -160,7 +237,8 @@ function endProblems(
 function emptyReport(problems: readonly BundleProblem[]): BundleReport {
   const head = { seq: 0, hash: '' }
   const nothing = { organizationId: '', environment: '', records: 0, erased: 0, head, keyIds: [] }
-  return { problems, ...nothing, decisions: { same: 0, notReplayed: 0 } }
+  const timeStamps = { count: 0, last: null, longestDelayMs: 0 }
+  return { problems, ...nothing, decisions: { same: 0, notReplayed: 0 }, timeStamps }
 }
 
 const HEX_32 = /^[0-9a-f]{64}$/
@@ -169,7 +247,12 @@ const HEX_32 = /^[0-9a-f]{64}$/
 function headerOf(text: string): Header | null {
   const parsed = objectOf(text)
   const { format, organizationId, environment, start, head } = (parsed ?? {}) as Partial<Header>
-  if (format !== BUNDLE_FORMAT || typeof organizationId !== 'string' || typeof environment !== 'string') {
+  if (
+    format === undefined ||
+    !FORMATS.includes(format) ||
+    typeof organizationId !== 'string' ||
+    typeof environment !== 'string'
+  ) {
     return null
   }
   const hashes = [start?.hash, start?.publicKey, head?.hash]
@@ -179,6 +262,19 @@ function headerOf(text: string): Header | null {
   const ends = { environment, format, head: { hash: head.hash, seq: head.seq } }
   const exact = JSON.stringify({ ...ends, organizationId, start: { hash, publicKey, seq } })
   return exact === text ? { format, organizationId, environment, start, head } : null
+}
+
+/** Reads the line of a time stamp. Returns null unless it is exactly as the service writes it. */
+function tokenOf(text: string): Buffer | null {
+  const { timeStamp } = (objectOf(text) ?? {}) as { readonly timeStamp?: unknown }
+  if (typeof timeStamp !== 'string') return null
+  const token = Buffer.from(timeStamp, 'base64')
+  return timeStampLine(token.toString('base64')) === text ? token : null
+}
+
+/** Returns the line of a time stamp, without its line end. `token` is base64. */
+export function timeStampLine(token: string): string {
+  return JSON.stringify({ timeStamp: token })
 }
 
 /** Reads a record. Returns null unless the line is exactly as the service writes it. */

@@ -41,6 +41,7 @@ export interface Problem {
     | 'person_altered'
     | 'person_missing'
     | 'decision_differs'
+    | 'count_differs'
   /** A full sentence that names the place. */
   readonly message: string
 }
@@ -60,6 +61,10 @@ export interface SealedPart {
   readonly newPublicKey?: string
   /** Kind `erasure`: the numbers of the records whose personal data was erased. */
   readonly erased?: readonly number[]
+  /** Kind `close`: the first record after the last one of this kind, and the records since by kind. */
+  readonly firstSeq?: number
+  readonly counts?: Readonly<Record<string, number>>
+  readonly sealedAt?: string
   /** Kind `retention`: the last record that was removed, and its hash. */
   readonly throughSeq?: number
   readonly throughHash?: string
@@ -79,11 +84,18 @@ export class ChainVerifier {
   readonly #erased = new Set<number>()
   readonly #removed: { readonly seq: number; readonly hash: string }[] = []
   readonly #owner: ChainOwner
+  /** Number of the first record that was taken since the last one of kind `close`. */
+  #firstSeq: number
+  /** True while the chain begins in the middle and no record of kind `close` was taken. */
+  #beginningUnknown: boolean
+  #counts = new Map<string, number>()
   #at: ChainPosition
 
   constructor(owner: ChainOwner, from: ChainPosition) {
     this.#owner = owner
     this.#at = from
+    this.#firstSeq = from.seq + 1
+    this.#beginningUnknown = from.seq > 0
   }
 
   /** The last record that was taken. */
@@ -124,6 +136,7 @@ export class ChainVerifier {
     if (!this.#belongs(sealed)) report('wrong_owner', `Record ${seq} belongs to another chain.`)
     this.#checkSignature(sealed, line, report)
     this.#checkPerson(sealed, line, report)
+    this.#count(sealed, report)
     // A record out of place does not move the position, so that the records after it are judged as before.
     if (seq >= expected) this.#at = { seq, hash: line.hash, publicKey: this.#keyAfter(sealed) }
     return { sealed, problems }
@@ -188,6 +201,30 @@ export class ChainVerifier {
     if (!same) {
       report('person_altered', `The personal data of record ${seq} is not the data that was sealed.`)
     }
+  }
+
+  /** Counts the records since the last close, and compares the counts that a close states. */
+  #count(
+    { seq, kind, firstSeq, counts }: SealedPart,
+    report: (code: Problem['code'], message: string) => void,
+  ) {
+    if (kind !== 'close') {
+      this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1)
+      return
+    }
+    const own = this.#counts
+    const known = !(this.#beginningUnknown && (firstSeq ?? 0) < this.#firstSeq)
+    const same =
+      Object.keys(counts ?? {}).length === own.size && [...own].every(([of, n]) => counts?.[of] === n)
+    if (known && !(same && firstSeq === this.#firstSeq)) {
+      report(
+        'count_differs',
+        `Record ${seq} counts other records than those between it and the close before it.`,
+      )
+    }
+    this.#counts = new Map()
+    this.#firstSeq = seq + 1
+    this.#beginningUnknown = false
   }
 
   #keyAfter({ kind, newPublicKey }: SealedPart): string {

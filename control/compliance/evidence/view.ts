@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { openEnum, Timestamp } from '../../base/schemas.js'
-import type { EvidenceRow } from '../../db/tables/calling.js'
+import { openEnum, Timestamp, timestamp } from '../../base/schemas.js'
+import type { EvidenceAnchorRow, EvidenceRow } from '../../db/tables/calling.js'
 
 const OptionalText = z.string().nullable()
 const OptionalTime = Timestamp.nullable()
@@ -88,3 +88,21 @@ export const EvidenceHead = z.object({
   keyId: z.string(),
   publicKey: z.string().meta({ description: 'Raw Ed25519 public key, 64 hex digits.' }),
 })
+
+/** Returns a head that was given away. */
+export function anchorView(row: EvidenceAnchorRow): z.input<typeof EvidenceHead> {
+  const { seq, hash, sealedAt, keyId, publicKey } = row
+  return { seq, hash, sealedAt: timestamp(sealedAt), keyId, publicKey }
+}
+
+export const EvidenceTimeStamp = z
+  .object({
+    seq: z.int().meta({ description: 'The head that was time-stamped; it covers the records before it.' }),
+    at: Timestamp.meta({ description: 'Time that the authority states.' }),
+    authority: z.string().meta({ description: "Subject of the authority's certificate." }),
+  })
+  .meta({ description: 'What a time stamp authority (RFC 3161) has confirmed.' })
+
+export function timeStampView(row: EvidenceAnchorRow): z.input<typeof EvidenceTimeStamp> {
+  return { seq: row.seq, at: timestamp(row.stampedAt ?? 0), authority: row.authority ?? '' }
+}

@@ -263,6 +263,24 @@ export interface EvidenceHeadRow {
   readonly keptFrom: number
 }
 
+/** A head of a chain that was given away: to the customer as an event, and to a time stamp authority if there is one. */
+export interface EvidenceAnchorRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly environment: Environment
+  readonly seq: number
+  readonly hash: string
+  readonly keyId: string
+  /** Raw Ed25519 key, hex. */
+  readonly publicKey: string
+  readonly sealedAt: number
+  /** Token of the time stamp authority over `hash` (DER, base64). Null until it has answered. */
+  readonly token: string | null
+  /** Time and name that the token states. Null without one. */
+  readonly stampedAt: number | null
+  readonly authority: string | null
+}
+
 /** Public keys that have signed sealed records. */
 export interface EvidenceKeyRow {
   readonly keyId: string
@@ -333,6 +351,7 @@ export interface CallingTables {
   evidence: EvidenceRow
   evidenceHeads: EvidenceHeadRow
   evidenceKeys: EvidenceKeyRow
+  evidenceAnchors: EvidenceAnchorRow
   events: EventRow
   callSlots: CallSlotRow
   nodeHeartbeats: NodeHeartbeatRow
