@@ -4,6 +4,7 @@ import type { AudioFrame, Digit, DtmfTiming, SessionRate } from '../base/frame.j
 import type { Log } from '../base/log.js'
 import { codecOf } from '../codec/registry.js'
 import type { ArrivalListener, CloseReason, EndpointId, NetworkEndpoint } from '../session/endpoint.js'
+import type { DtlsIdentity } from './dtls/identity.js'
 import type { DatagramListener, PortRange, RtpPortPair, RtpPorts, SocketAddress } from './port.js'
 import { RtpReceiver } from './receive/receiver.js'
 import { SourceLatch } from './receive/source-latch.js'
@@ -31,10 +32,13 @@ export interface RtpEndpointOptions {
    */
   readonly onDigit: ((digit: Digit, durationMs: number) => boolean) | null
   /**
-   * Called once per silence, when no valid packet arrived for `mediaTimeoutMs` although the peer should send.
+   * Called once per silence, when no valid packet arrived for `mediaTimeoutMs` although the peer should send,
+   * or when none can arrive any more because the peer ended its DTLS association.
    */
   readonly onTimeout: (silentMs: number) => void
   readonly mediaTimeoutMs: number
+  /** What peers see that make their SRTP keys by DTLS. Without it such a peer is refused by `setRemote`. */
+  readonly identity?: DtlsIdentity
   /**
    * Called once when a listener throws at a packet. Nothing is received afterwards. Without this callback the
    * error is thrown in the socket's callback.
@@ -80,6 +84,8 @@ export class RtpEndpoint implements NetworkEndpoint {
   readonly id: EndpointId
   readonly kind = 'rtp'
   readonly delivery = 'tick'
+  /** Names the sent stream in RTCP. */
+  readonly cname: string
   readonly #clock: Clock
   readonly #log: Log
   readonly #onTimeout: (silentMs: number) => void
@@ -113,14 +119,17 @@ export class RtpEndpoint implements NetworkEndpoint {
     this.#receiver = new RtpReceiver(options.rate, latch, (digit, durationMs) => {
       if (this.#onDigit?.(digit, durationMs) !== true) this.#listener?.onDigit(digit, durationMs)
     })
+    // RFC 7022 section 4.2: random for each call.
+    this.cname = randomBytes(12).toString('base64')
     this.#transport = new RtpTransport({
       clock: options.clock,
       latch,
       reception: this.#receiver.reception,
       ssrc: this.#sender.ssrc,
-      // RFC 7022 section 4.2: random for each call.
-      cname: Buffer.from(randomBytes(12).toString('base64')),
+      cname: Buffer.from(this.cname),
       random: Math.random,
+      identity: options.identity ?? null,
+      onDtlsEnd: (end, reason) => this.#log.info({ endpoint: this.id, end, reason }, 'rtp.dtls_ended'),
     })
   }
 
@@ -130,6 +139,11 @@ export class RtpEndpoint implements NetworkEndpoint {
 
   get port(): number {
     return this.#ports?.rtp.port ?? 0
+  }
+
+  /** SSRC of the sent stream. */
+  get ssrc(): number {
+    return this.#sender.ssrc
   }
 
   /** Port for RTCP that is not multiplexed on `port`. */
@@ -255,10 +269,11 @@ export class RtpEndpoint implements NetworkEndpoint {
   }
 
   #checkTimeout(nowMs: number): void {
-    if (this.#timedOut || this.#remote?.receive !== true) return
+    const { dtlsEnded } = this.#transport
+    if (this.#timedOut || (this.#remote?.receive !== true && !dtlsEnded)) return
     // A muted peer, or one with silence suppression, still sends RTCP (RFC 3550 section 6).
     const silentMs = nowMs - Math.max(this.#lastReceivedMs, this.#transport.lastRtcpMs)
-    if (silentMs < this.#mediaTimeoutMs) return
+    if (silentMs < this.#mediaTimeoutMs && !dtlsEnded) return
     this.#timedOut = true
     this.#onTimeout(silentMs)
   }

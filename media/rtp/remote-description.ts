@@ -1,4 +1,6 @@
 import type { CodecName, CodecParameters, Ptime } from '../codec/codec.js'
+import type { Fingerprint } from './dtls/identity.js'
+import type { IceCredentials } from './ice/lite-agent.js'
 import type { RtcpRemote, SrtpKeys } from './srtp/keying.js'
 
 /** A payload type that the peer may send, by Parley's number for it. */
@@ -6,6 +8,16 @@ export type ReceiveFormat =
   | { readonly payloadType: number; readonly kind: 'audio'; readonly codec: CodecName }
   | { readonly payloadType: number; readonly kind: 'event'; readonly clockRate: number }
   | { readonly payloadType: number; readonly kind: 'noise' }
+
+/** What SDP says about a peer that checks our address by ICE and makes its SRTP keys by DTLS, as browsers do (RFC 8827). */
+export interface DtlsRemote {
+  /** Our credentials, which change when the peer restarts ICE. */
+  readonly ice: IceCredentials
+  /** The peer's `a=ice-ufrag`. */
+  readonly iceUfrag: string
+  /** The peer's certificate has this fingerprint. */
+  readonly fingerprint: Fingerprint
+}
 
 /** The peer's media description as negotiated by SDP. */
 export interface RtpRemote {
@@ -32,4 +44,6 @@ export interface RtpRemote {
   readonly rtcp?: RtcpRemote
   /** SRTP keys. Without them RTP and RTCP are not encrypted. */
   readonly srtp?: SrtpKeys
+  /** Instead of `srtp`: the keys and the addresses of the peer come later. `address` and `port` have no meaning then. */
+  readonly dtls?: DtlsRemote
 }

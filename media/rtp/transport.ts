@@ -1,9 +1,13 @@
 import type { Clock } from '../base/clock.js'
+import { EngineError } from '../base/errors.js'
+import { DtlsSrtp } from './dtls/dtls-srtp.js'
+import type { DtlsIdentity } from './dtls/identity.js'
+import type { DtlsEnd } from './dtls/server.js'
 import { isRtcp, RTP_HEADER_BYTES } from './packet.js'
 import type { RtpPortPair, SocketAddress } from './port.js'
 import type { ReceptionStatistics } from './receive/reception.js'
 import type { SourceLatch } from './receive/source-latch.js'
-import type { RtpRemote } from './remote-description.js'
+import type { DtlsRemote, RtpRemote } from './remote-description.js'
 import { RtcpSession } from './rtcp/session.js'
 import type { SrtpKey, SrtpKeys } from './srtp/keying.js'
 import { SrtpReceiver, SrtpSender } from './srtp/srtp.js'
@@ -36,16 +40,20 @@ export interface RtpTransportOptions {
   readonly cname: Uint8Array
   /** Returns random numbers in [0, 1), which spread the reports of many legs. */
   readonly random: () => number
+  /** What peers see that make their SRTP keys by DTLS; null when none may. */
+  readonly identity: DtlsIdentity | null
+  /** Called once when the DTLS association of the peer ended, or could not be made. No media follows. */
+  readonly onDtlsEnd: (end: DtlsEnd, reason: string) => void
 }
 
 /**
- * Connects a leg with its two sockets: separates RTP from other protocols (RFC 7983), encrypts and decrypts
- * SRTP, and exchanges RTCP. Allocates nothing per unencrypted packet; SRTP allocates what `node:crypto` does.
+ * Connects a leg with its two sockets: separates STUN, DTLS and RTP (RFC 7983), encrypts and decrypts SRTP with keys
+ * of SDP or of DTLS, and exchanges RTCP. Allocates nothing per unencrypted packet; SRTP allocates what `node:crypto` does.
  */
 export class RtpTransport {
   readonly latch: SourceLatch
   readonly rtcp: RtcpSession
-  /** Datagrams of protocols that are not handled here. */
+  /** Datagrams of other protocols, and those of STUN and DTLS that nobody expects. */
   stun = 0
   dtls = 0
   otherProtocols = 0
@@ -68,6 +76,10 @@ export class RtpTransport {
   #keys: SrtpKeys | null = null
   #out: SrtpSender | null = null
   #in: SrtpReceiver | null = null
+  readonly #identity: DtlsIdentity | null
+  readonly #onDtlsEnd: RtpTransportOptions['onDtlsEnd']
+  /** Null for a peer whose keys are in SDP, or that has none. */
+  #dtls: DtlsSrtp | null = null
   readonly #ring: Buffer[] = Array.from({ length: RING }, () => Buffer.alloc(0))
   #next = 0
   /** Datagrams in this tick: from the address of the stream, and from others on each port. */
@@ -78,8 +90,11 @@ export class RtpTransport {
   #isRtcpFiltered = false
   #lastReceivedMs = Number.NEGATIVE_INFINITY
 
-  constructor({ clock, latch, reception, ssrc, cname, random }: RtpTransportOptions) {
+  constructor(options: RtpTransportOptions) {
+    const { clock, latch, reception, ssrc, cname, random } = options
     this.#clock = clock
+    this.#identity = options.identity
+    this.#onDtlsEnd = options.onDtlsEnd
     this.latch = latch
     this.rtcp = new RtcpSession(clock, ssrc, reception, cname, random)
   }
@@ -88,11 +103,20 @@ export class RtpTransport {
     this.#ports = ports
   }
 
+  /** True when the DTLS association of the peer ended, so that no media follows. */
+  get dtlsEnded(): boolean {
+    return this.#dtls?.ended === true
+  }
+
   /** Applies the peer's SDP. `clockRate` is that of the codec. */
   setRemote(remote: RtpRemote, clockRate: number): void {
     this.#remote = remote
     this.rtcp.setClockRate(clockRate)
     this.#removeFilters()
+    if (remote.dtls !== undefined) {
+      this.#secure(remote.dtls)
+      return
+    }
     this.latch.setSdpAddress(remote.address, remote.port)
     if (remote.rtcp !== undefined && !remote.rtcp.mux) {
       this.#rtcpRemote.address = remote.rtcp.address
@@ -132,10 +156,11 @@ export class RtpTransport {
     }
     const first = data.length === 0 ? -1 : (data[0] as number)
     if (first < 128 || first > 191) {
-      if (first >= 0 && first <= 3) this.stun++
-      else if (first >= 20 && first <= 63) this.dtls++
-      else this.otherProtocols++
-      this.refused++
+      this.#takeOther(data, first, from, nowMs)
+      return null
+    }
+    if (this.#dtls !== null && !this.#dtls.mayReceive(from.address, from.port, nowMs)) {
+      this.#refuseSource()
       return null
     }
     if (isRtcp(data)) {
@@ -184,6 +209,7 @@ export class RtpTransport {
   /** Sends the RTCP reports that are due. Call it on every tick. */
   tick(nowMs: number): void {
     this.#limitFlood(nowMs)
+    if (this.#dtls !== null) this.#direct(this.#dtls.destination(nowMs))
     const reports = this.#remote?.rtcp === undefined ? null : this.rtcp.tick(nowMs)
     if (reports !== null) this.#sendRtcp(reports)
   }
@@ -192,6 +218,47 @@ export class RtpTransport {
   close(nowMs: number): void {
     const reports = this.#remote?.rtcp === undefined ? null : this.rtcp.bye(nowMs)
     if (reports !== null) this.#sendRtcp(reports)
+    this.#dtls?.close()
+  }
+
+  /** Begins with a peer that proves its addresses by ICE and makes its keys by DTLS. Nothing is sent before. */
+  #secure(remote: DtlsRemote): void {
+    if (this.#dtls !== null) {
+      this.#dtls.setRemote(remote)
+      return
+    }
+    const ports = this.#ports
+    const identity = this.#identity
+    if (ports === null || identity === null) throw new EngineError('internal', 'the leg has no DTLS identity')
+    this.#rekey(null)
+    this.#direct(null)
+    this.#dtls = new DtlsSrtp({
+      clock: this.#clock,
+      identity,
+      remote,
+      send: (datagram, port, address) => ports.rtp.send(datagram, port, address),
+      onKeys: (keys) => this.#rekey(keys),
+      onEnd: (end, reason) => {
+        this.#direct(null)
+        this.#onDtlsEnd(end, reason)
+      },
+    })
+  }
+
+  #direct(to: SocketAddress | null): void {
+    this.latch.direct(to?.address ?? '', to?.port ?? 0)
+  }
+
+  /** Takes a datagram that is not RTP. */
+  #takeOther(data: Uint8Array, first: number, from: SocketAddress, nowMs: number): void {
+    if (first >= 0 && first <= 3) {
+      if (this.#dtls?.takeStun(data, from, nowMs) === true) return
+      this.stun++
+    } else if (first >= 20 && first <= 63) {
+      if (this.#dtls?.takeDtls(data, from, nowMs) === true) return
+      this.dtls++
+    } else this.otherProtocols++
+    this.refused++
   }
 
   /**
@@ -263,6 +330,8 @@ export class RtpTransport {
    */
   #isRtcpSource({ address, port }: SocketAddress, onRtpPort: boolean): boolean {
     if (this.#remote === null) return false
+    // Its address was checked, and its keys prove the rest.
+    if (this.#dtls !== null) return onRtpPort
     if (onRtpPort) return address === this.latch.address && port === this.latch.port
     return address === this.latch.address || address === this.#remote.rtcp?.address
   }

@@ -1,5 +1,5 @@
 import type { RemoteMedia } from '../../workers/channel/protocol.js'
-import type { LocalMedia } from '../sdp/sdp-session.js'
+import type { LocalMedia } from '../sdp/sdp-transport.js'
 import type { ReferReport } from '../sip/dialog-port.js'
 import type { InfoDigit } from '../sip/info-dtmf.js'
 import type { Ending } from './ending.js'

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
-import { type MediaDescription, parse } from 'sdp-transform'
+import { type MediaDescription, parse, type SessionDescription } from 'sdp-transform'
+import { FINGERPRINT_HASHES, type Fingerprint } from '../../media/rtp/dtls/identity.js'
 import { type CryptoAttribute, parseCrypto } from './sdp-crypto.js'
 
 export type MediaDirection = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive'
@@ -34,6 +35,16 @@ export interface MediaSection {
   readonly noRtcp: boolean
   /** The usable `a=crypto` attributes, in order. */
   readonly crypto: readonly CryptoAttribute[]
+  /** The tag of `a=mid` (RFC 5888); null without one. */
+  readonly mid: string | null
+  /** The section is in the first `a=group:BUNDLE` (RFC 9143). */
+  readonly bundled: boolean
+  readonly iceUfrag: string | null
+  readonly icePassword: string | null
+  /** Null when it is absent or its hash is not strong enough. */
+  readonly fingerprint: Fingerprint | null
+  /** The DTLS role of `a=setup` (RFC 8842); null when absent. */
+  readonly setup: string | null
   /** Packet duration (ms) that the sender of this description wants to receive; null when not given. */
   readonly ptimeMs: number | null
   /** Longest packet duration (ms) that the sender of this description accepts; null when not limited. */
@@ -66,6 +77,11 @@ const MEDIA_LINE = /^m=([\w-]+) (\d{1,5})(?:\/\d+)? ([\w/-]+) (\S+(?: \S+)*) ?$/
 const ORIGIN_LINE = /^o=\S+ \d+ \d+ IN IP[46] \S+ ?$/
 const CONNECTION_LINE = /^c=IN IP([46]) ([^\s/]+)(?:\/\d+)* ?$/
 const TIME_LINE = /^t=(\d+ \d+) ?$/
+
+/** `ice-char` of RFC 8839 section 5.4, with its bounds. */
+const UFRAG = /^[A-Za-z0-9+/]{4,256}$/
+const ICE_PASSWORD = /^[A-Za-z0-9+/]{22,256}$/
+const DIGEST = /^[0-9A-F]{2}(?::[0-9A-F]{2})+$/
 
 /** Payload types that need no rtpmap (RFC 3551 section 6). */
 const STATIC_FORMATS: Readonly<Record<number, readonly [string, number]>> = {
@@ -144,11 +160,44 @@ export function parseSdp(text: string): ({ readonly ok: true } & SdpDescription)
         ({ id, suite, config, sessionConfig = '' }) =>
           parseCrypto(String(id), suite, config, sessionConfig) ?? [],
       ),
+      ...readDtlsAttributes(attributes, parsed),
       ptimeMs: typeof attributes.ptime === 'number' ? attributes.ptime : null,
       maxPtimeMs: typeof attributes.maxptime === 'number' ? attributes.maxptime : null,
     })
   }
   return { ok: true, media, timing: timing ?? '0 0' }
+}
+
+/** Attributes of a section, or those of the session that it does not repeat. */
+function readDtlsAttributes(section: MediaDescription, session: SessionDescription) {
+  const mid = section.mid === undefined ? null : String(section.mid)
+  const bundle = session.groups?.find(({ type }) => type === 'BUNDLE')
+  const setup = section.setup ?? session.setup
+  return {
+    mid,
+    bundled:
+      mid !== null &&
+      String(bundle?.mids ?? '')
+        .split(' ')
+        .includes(mid),
+    iceUfrag: iceText(section.iceUfrag ?? session.iceUfrag, UFRAG),
+    icePassword: iceText(section.icePwd ?? session.icePwd, ICE_PASSWORD),
+    fingerprint: readFingerprint(section.fingerprint ?? session.fingerprint),
+    setup: setup === undefined ? null : String(setup),
+  }
+}
+
+function iceText(value: unknown, form: RegExp): string | null {
+  const text = String(value ?? '')
+  return form.test(text) ? text : null
+}
+
+function readFingerprint(value: MediaDescription['fingerprint']): Fingerprint | null {
+  const hash = FINGERPRINT_HASHES.find((name) => name === String(value?.type).toLowerCase())
+  const digest = String(value?.hash).toUpperCase()
+  if (hash === undefined || !DIGEST.test(digest)) return null
+  // A byte takes three characters, the last one two.
+  return (digest.length + 1) * 8 === Number(hash.slice('sha-'.length)) * 3 ? { hash, digest } : null
 }
 
 function sessionDirection(value: unknown): MediaDirection | null {
@@ -172,7 +221,7 @@ function readPayloads(
   formats: string,
   attributes: MediaDescription,
 ): readonly PayloadFormat[] | null {
-  if (!protocol.startsWith('RTP/')) return []
+  if (!/(^|\/)RTP\//.test(protocol)) return []
   const payloads: PayloadFormat[] = []
   for (const format of formats.split(' ')) {
     const payloadType = Number(format)

@@ -2,9 +2,10 @@ import { isIP } from 'node:net'
 import type { SessionRate } from '../../media/base/frame.js'
 import type { CodecName } from '../../media/codec/codec.js'
 import { CODEC_NAMES, codecOf } from '../../media/codec/registry.js'
-import type { RemoteMedia } from '../../workers/channel/protocol.js'
+import type { LocalDtls, RemoteMedia } from '../../workers/channel/protocol.js'
 import { mayName, namedAddress } from '../embedded/routing/named-address.js'
 import type { SrtpPolicy } from './sdp-crypto.js'
+import { DTLS_PROTOCOLS } from './sdp-dtls.js'
 import { type NegotiatedFormats, SdpFormats } from './sdp-formats.js'
 import {
   type MediaDirection,
@@ -14,15 +15,7 @@ import {
   type SdpDescription,
   type SdpRefusal,
 } from './sdp-parser.js'
-import { type NegotiatedTransport, SdpTransport } from './sdp-transport.js'
-
-/** The address of our RTP socket, as written into descriptions. */
-export interface LocalMedia {
-  readonly address: string
-  readonly port: number
-  /** Port for RTCP that is not multiplexed on `port`; absent when there is none. */
-  readonly rtcpPort?: number
-}
+import { type LocalMedia, type NegotiatedTransport, SdpTransport } from './sdp-transport.js'
 
 export type Negotiated =
   | { readonly ok: true; readonly sdp: string; readonly remote: RemoteMedia }
@@ -59,7 +52,7 @@ export class SdpSession {
   #version = 0
   #lastBody = ''
   /** Every m-line of the session so far; ours is at index `#audio`, the others stay refused. */
-  #sections: readonly { readonly type: string; readonly protocol: string; readonly formats: string }[] = []
+  #sections: readonly Pick<MediaSection, 'type' | 'protocol' | 'formats' | 'mid'>[] = []
   #audio = 0
   #current: RemoteMedia | null = null
 
@@ -68,7 +61,7 @@ export class SdpSession {
     this.#local = local
     this.#formats = new SdpFormats(codecs)
     this.#sessionId = sessionId
-    this.#transport = new SdpTransport(local.port, local.rtcpPort ?? null, srtp)
+    this.#transport = new SdpTransport(local, srtp)
   }
 
   /** The last agreement; null before the first. */
@@ -79,7 +72,7 @@ export class SdpSession {
   /** Returns our offer, for an INVITE or for a re-INVITE without a body. */
   offer(): string {
     if (this.#sections.length === 0) {
-      this.#sections = [{ type: 'audio', protocol: this.#transport.protocol, formats: '' }]
+      this.#sections = [{ type: 'audio', protocol: this.#transport.protocol, formats: '', mid: null }]
       this.#audio = 0
     }
     // Always sendrecv: we never hold, and a peer that held us resumes with such a delayed offer.
@@ -152,7 +145,8 @@ export class SdpSession {
   #admit(section: MediaSection): { readonly ok: true; readonly section: MediaSection } | SdpRefusal {
     const { address, rtcp } = section
     const { peer } = this
-    if (peer === null || address === null) return { ok: true, section }
+    // ICE decides about the addresses of a peer that uses it.
+    if (peer === null || address === null || isDtls(section)) return { ok: true, section }
     const used = isZero(address) ? address : namedAddress(address, peer)
     if (used === null) return refusal(488, 'the media address cannot be used')
     const ownRtcp = rtcp?.address !== null && rtcp !== null && mayName(rtcp.address, peer)
@@ -179,14 +173,14 @@ export class SdpSession {
     if (section.port === 0) return refusal(488, 'audio refused')
     if (!transport.ok) return transport
     if (section.address === null) return refusal(400, 'no c= line')
-    if (isIP(section.address) !== isIP(this.#local.address))
+    if (transport.dtls === null && isIP(section.address) !== isIP(this.#local.address))
       return refusal(488, 'the address family differs from ours')
 
     const agreed = agree()
     if (agreed === null) return refusal(488, 'no common codec')
     if (agreed === 'ptime') return refusal(488, 'only packets shorter than ours are accepted')
     // An address of zeros is the old form of hold (RFC 3264 8.4).
-    const zero = isZero(section.address)
+    const zero = transport.dtls === null && isZero(section.address)
     return {
       ok: true,
       transport,
@@ -198,6 +192,7 @@ export class SdpSession {
         receive: section.direction === 'sendrecv' || section.direction === 'sendonly',
         ...(transport.rtcp === null ? {} : { rtcp: transport.rtcp }),
         ...(transport.srtp === null ? {} : { srtp: transport.srtp }),
+        ...(transport.dtls === null ? {} : { dtls: transport.dtls.remote }),
       },
     }
   }
@@ -217,9 +212,12 @@ export class SdpSession {
       `a=${direction}`,
     ]
     const media = this.#sections.flatMap((section, index) =>
-      index === this.#audio ? audio : [`m=${section.type} 0 ${section.protocol} ${section.formats}`],
+      index === this.#audio
+        ? audio
+        : [`m=${section.type} 0 ${section.protocol} ${section.formats}`, ...midLine(section)],
     )
-    const body = ['s=-', `c=IN ${family} ${address}`, `t=${timing}`, ...media, ''].join('\r\n')
+    const session = ['s=-', `c=IN ${family} ${address}`, `t=${timing}`, ...this.#transport.sessionLines()]
+    const body = [...session, ...media, ''].join('\r\n')
     // The version increases by one with every change, and only then (RFC 3264 section 8).
     if (body !== this.#lastBody) this.#version++
     this.#lastBody = body
@@ -235,7 +233,7 @@ export class SdpSession {
 export function checkOffer(offered: string): SdpRefusal | null {
   if (offered.length === 0) return null
   const judge = (address: string) =>
-    new SdpSession({ address, port: 9 }, ALL_CODECS, '0', 'optional').answer(offered)
+    new SdpSession({ address, port: 9, dtls: ANY_DTLS }, ALL_CODECS, '0', 'optional').answer(offered)
   const verdict = judge('0.0.0.0')
   return verdict.ok || judge('::').ok ? null : verdict
 }
@@ -255,6 +253,18 @@ export function sessionRateOf(codecs: readonly CodecName[], offered: string): Se
         })
     : codecs
   return possible.some((codec) => codecOf(codec).wideband) ? 16000 : 8000
+}
+
+/** Stands for our side when only the offer is judged. */
+const ANY_DTLS: LocalDtls = { fingerprint: { hash: 'sha-256', digest: '' }, ssrc: 0, cname: '' }
+
+function isDtls({ protocol }: MediaSection): boolean {
+  return DTLS_PROTOCOLS.some((name) => name === protocol)
+}
+
+/** A refused section repeats its tag (RFC 5888 section 7). */
+function midLine({ mid }: Pick<MediaSection, 'mid'>): string[] {
+  return mid === null ? [] : [`a=mid:${mid}`]
 }
 
 function isZero(address: string | null): boolean {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { SrtpPolicy } from './sdp-crypto.js'
-import { type LocalMedia, SdpSession } from './sdp-session.js'
+import { SdpSession } from './sdp-session.js'
+import type { LocalMedia } from './sdp-transport.js'
 
 const PAIR: LocalMedia = { address: '127.0.0.1', port: 40_000, rtcpPort: 40_001 }
 const session = (srtp: SrtpPolicy = 'off', local = PAIR) => new SdpSession(local, ['PCMA'], '42', srtp)
@@ -182,4 +183,132 @@ t.test('malformed lines are skipped', async (t) => {
     const clear = session('optional').answer(sdp('RTP/AVP', line))
     t.ok(clear.ok && clear.remote.srtp === undefined)
   }
+})
+
+const DIGEST = Array.from({ length: 32 }, (_, i) => i.toString(16).padStart(2, '0').toUpperCase()).join(':')
+const BROWSER = {
+  ...PAIR,
+  dtls: { fingerprint: { hash: 'sha-256', digest: DIGEST }, ssrc: 7, cname: 'ours' },
+} as const
+
+/** An offer as Chromium writes it: no usable address, all candidates hidden. */
+function browserOffer(changes: Readonly<Record<string, string | null>> = {}): string {
+  const attributes = {
+    'rtcp:': '9 IN IP4 0.0.0.0',
+    'candidate:': '1 1 udp 2113937151 5d1c.local 51000 typ host',
+    'ice-ufrag:': 'Ab+/',
+    'ice-pwd:': 'abcdefghijklmnopqrstuv',
+    'ice-options:': 'trickle',
+    'fingerprint:': `sha-256 ${DIGEST.toLowerCase()}`,
+    'setup:': 'actpass',
+    'mid:': '0',
+    'rtcp-mux': '',
+    'rtpmap:': '111 opus/48000/2',
+    ...changes,
+  }
+  const lines = Object.entries(attributes).flatMap(([name, value]) =>
+    value === null ? [] : `a=${name}${value}`,
+  )
+  const head = ['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=-', 't=0 0', 'a=group:BUNDLE 0']
+  const media = [
+    'm=audio 9 UDP/TLS/RTP/SAVPF 111 9 0 8 110 126',
+    'c=IN IP4 0.0.0.0',
+    ...lines,
+    ...['a=rtpmap:8 PCMA/8000', 'a=rtpmap:110 telephone-event/48000', 'a=rtpmap:126 telephone-event/8000'],
+  ]
+  return [...head, ...media, ''].join('\r\n')
+}
+
+const browserSession = (srtp: SrtpPolicy = 'optional') =>
+  new SdpSession(BROWSER, ['OPUS', 'PCMA'], '42', srtp)
+
+t.test('an offer of DTLS-SRTP over ICE is answered with our address and the server role', async (t) => {
+  const ours = browserSession()
+  ours.peer = '203.0.113.9'
+  const answer = ours.answer(browserOffer())
+  if (!answer.ok) throw new Error(answer.reason)
+  t.match(answer.remote, {
+    codec: 'OPUS',
+    send: true,
+    receive: true,
+    rtcp: { mux: true },
+    dtls: { iceUfrag: 'Ab+/', fingerprint: { hash: 'sha-256', digest: DIGEST } },
+  })
+  t.equal(answer.remote.srtp, undefined)
+  const { ufrag = '', password = '' } = answer.remote.dtls?.ice ?? {}
+  const [session = '', section = ''] = answer.sdp.split(/(?=m=)/)
+  t.match(session, /\r\na=ice-lite\r\na=group:BUNDLE 0\r\n$/)
+  for (const line of [
+    'm=audio 40000 UDP/TLS/RTP/SAVPF 111 110',
+    'a=rtpmap:110 telephone-event/48000',
+    'a=mid:0',
+    `a=ice-ufrag:${ufrag}`,
+    `a=ice-pwd:${password}`,
+    `a=fingerprint:sha-256 ${DIGEST}`,
+    'a=setup:passive',
+    'a=rtcp-mux',
+    'a=ssrc:7 cname:ours',
+    'a=candidate:1 1 udp 2130706431 127.0.0.1 40000 typ host',
+    'a=end-of-candidates',
+    'a=sendrecv',
+  ])
+    t.ok(section.split('\r\n').includes(line), line)
+  t.notMatch(section, /a=rtcp:|a=crypto/)
+})
+
+t.test('later offers keep the ICE session, restart it, and never change the certificate', async (t) => {
+  const ours = browserSession()
+  const credentials = () => ours.current?.dtls?.ice
+  ours.answer(browserOffer())
+  const first = credentials()
+  const again = ours.answer(browserOffer({ 'ice-options:': 'renomination' }))
+  t.ok(again.ok && again.sdp.includes('o=- 42 1 '), 'nothing changed')
+  t.equal(credentials(), first)
+  ours.answer(browserOffer({ 'ice-ufrag:': 'Cd+/' }))
+  t.not(credentials()?.ufrag, first?.ufrag)
+  t.not(credentials()?.password, first?.password)
+  const other = DIGEST.replace('00', 'FF')
+  t.match(ours.answer(browserOffer({ 'ice-ufrag:': 'Cd+/', 'fingerprint:': `sha-256 ${other}` })), {
+    sip: 488,
+    reason: /certificate/,
+  })
+  t.match(ours.answer(sdp('RTP/AVP')), { sip: 488, reason: /keying/ })
+  const restarted = credentials()
+  const offer = ours.offer()
+  t.match(offer, new RegExp(`a=ice-lite\\r\\n[^]*a=ice-ufrag:${restarted?.ufrag.replaceAll('+', '\\+')}`))
+  t.match(offer, /a=setup:actpass/)
+  const refused = ours.accept(browserOffer({ 'ice-ufrag:': 'Cd+/', 'setup:': 'passive' }))
+  t.match(refused, { sip: 488, reason: /role/ })
+  t.ok(ours.accept(browserOffer({ 'ice-ufrag:': 'Cd+/', 'setup:': 'active' })).ok)
+  t.equal(credentials(), restarted)
+})
+
+t.test('an offer of DTLS-SRTP that cannot be served is refused with a reason', async (t) => {
+  const cases: readonly (readonly [Record<string, string | null>, RegExp])[] = [
+    [{ 'rtcp-mux': null }, /rtcp-mux/],
+    [{ 'ice-ufrag:': null }, /ice-ufrag/],
+    [{ 'ice-ufrag:': 'a b' }, /ice-ufrag/],
+    [{ 'ice-pwd:': 'tooshort' }, /ice-pwd/],
+    [{ 'fingerprint:': null }, /fingerprint/],
+    [{ 'fingerprint:': `sha-1 ${DIGEST}` }, /fingerprint/],
+    [{ 'fingerprint:': `sha-384 ${DIGEST}` }, /fingerprint/],
+    [{ 'fingerprint:': `sha-256 ${DIGEST}:00` }, /fingerprint/],
+    [{ 'setup:': 'passive' }, /passive/],
+    [{ 'setup:': null }, /setup/],
+  ]
+  for (const [changes, reason] of cases)
+    t.match(browserSession().answer(browserOffer(changes)), { ok: false, sip: 488, reason }, `${reason}`)
+  t.match(browserSession('off').answer(browserOffer()), { sip: 488, reason: /not supported/ })
+  t.match(new SdpSession(PAIR, ['OPUS'], '42', 'optional').answer(browserOffer()), { sip: 488 })
+  const plain = browserSession()
+  plain.answer(sdp('RTP/AVP'))
+  t.match(plain.answer(browserOffer()), { sip: 488, reason: /keying/ })
+  t.ok(browserSession('required').answer(browserOffer()).ok, 'it is SRTP')
+})
+
+t.test('other sections of a browser are refused with their tags', async (t) => {
+  const video = ['m=video 9 UDP/TLS/RTP/SAVPF 96', 'c=IN IP4 0.0.0.0', 'a=mid:1', 'a=rtpmap:96 VP8/90000', '']
+  const answer = browserSession().answer(browserOffer() + video.join('\r\n'))
+  t.ok(answer.ok && answer.sdp.endsWith('m=video 0 UDP/TLS/RTP/SAVPF 96\r\na=mid:1\r\n'))
+  t.ok(answer.ok && answer.sdp.includes('a=group:BUNDLE 0\r\n'))
 })

@@ -1,8 +1,21 @@
 import type { RtcpRemote, SrtpKeys } from '../../media/rtp/srtp/keying.js'
+import type { LocalDtls } from '../../workers/channel/protocol.js'
 import { type CryptoAttribute, newKey, offerCrypto, type SrtpPolicy, writeCrypto } from './sdp-crypto.js'
+import { DTLS_PROTOCOLS, type DtlsAgreement, dtlsLines, dtlsSessionLines, readDtls } from './sdp-dtls.js'
 import { type MediaSection, refusal, type SdpRefusal } from './sdp-parser.js'
 
-type Protocol = 'RTP/AVP' | 'RTP/SAVP'
+type Protocol = 'RTP/AVP' | 'RTP/SAVP' | DtlsProtocol
+type DtlsProtocol = (typeof DTLS_PROTOCOLS)[number]
+
+/** The address of our RTP socket, as written into descriptions. */
+export interface LocalMedia {
+  readonly address: string
+  readonly port: number
+  /** Port for RTCP that is not multiplexed on `port`; absent when there is none. */
+  readonly rtcpPort?: number
+  /** What is told to peers that make their keys by DTLS; absent when such peers are refused. */
+  readonly dtls?: LocalDtls
+}
 
 /** The transport part of an agreement. */
 export interface NegotiatedTransport {
@@ -12,24 +25,26 @@ export interface NegotiatedTransport {
   readonly srtp: SrtpKeys | null
   /** The chosen `a=crypto` attribute with our own key. */
   readonly crypto: CryptoAttribute | null
+  /** Instead of keys in SDP; null without. */
+  readonly dtls: DtlsAgreement | null
 }
+
+/** RTP and RTCP that are not encrypted. */
+const CLEAR = { srtp: null, crypto: null, dtls: null } as const
 
 /**
  * The transport half of one offer/answer session: RTCP on its own port or multiplexed (RFC 5761, RFC 3605),
- * RTP in clear or SRTP with keys in SDP (RFC 4568). `optional` SRTP is offered as RTP/AVP with `a=crypto`,
+ * RTP in clear, SRTP with keys in SDP (RFC 4568), or SRTP with keys of DTLS over ICE if the peer offers that. `optional` SRTP is offered as RTP/AVP with `a=crypto`,
  * which a peer may ignore (RFC 8643).
  */
 export class SdpTransport {
-  readonly #port: number
-  readonly #rtcpPort: number | null
+  readonly #local: LocalMedia
   readonly #policy: SrtpPolicy
   #offered: readonly CryptoAttribute[] = []
   #agreed: NegotiatedTransport | null = null
 
-  /** `rtcpPort` is null when there is no RTCP. */
-  constructor(port: number, rtcpPort: number | null, policy: SrtpPolicy) {
-    this.#port = port
-    this.#rtcpPort = rtcpPort
+  constructor(local: LocalMedia, policy: SrtpPolicy) {
+    this.#local = local
     this.#policy = policy
   }
 
@@ -43,6 +58,7 @@ export class SdpTransport {
    */
   offer(): string[] {
     const agreed = this.#agreed
+    if (agreed?.dtls) return this.#dtlsLines(agreed.dtls, 'actpass')
     if (agreed !== null) this.#offered = agreed.crypto === null ? [] : [agreed.crypto]
     else this.#offered = this.#policy === 'off' ? [] : offerCrypto()
     return [...this.#rtcpLines(agreed?.rtcp?.mux ?? true), ...this.#offered.map(writeCrypto)]
@@ -51,13 +67,23 @@ export class SdpTransport {
   /** Returns the attributes of the answer to the committed offer. */
   answer(): string[] {
     const agreed = this.#agreed
+    if (agreed?.dtls) return this.#dtlsLines(agreed.dtls, 'passive')
     const mux = agreed?.rtcp?.mux ?? false
     return [...this.#rtcpLines(mux), ...(agreed?.crypto ? [writeCrypto(agreed.crypto)] : [])]
+  }
+
+  /** Returns the attributes of the session in our next offer or answer. */
+  sessionLines(): string[] {
+    return this.#agreed?.dtls ? dtlsSessionLines(this.#agreed.dtls) : []
   }
 
   /** Reads the peer's offer; nothing changes before `commit`. */
   readOffer(section: MediaSection, address: string): NegotiatedTransport | SdpRefusal {
     const { protocol, crypto: lines } = section
+    const viaDtls = DTLS_PROTOCOLS.find((name) => name === protocol)
+    if (this.#agreed !== null && (this.#agreed.dtls !== null) !== (viaDtls !== undefined))
+      return refusal(488, 'the keying of a call cannot change')
+    if (viaDtls !== undefined) return this.#readDtls(section, viaDtls, ['actpass', 'active'])
     if (protocol !== 'RTP/AVP' && protocol !== 'RTP/SAVP') {
       return refusal(488, `${protocol} is not supported`)
     }
@@ -65,7 +91,7 @@ export class SdpTransport {
     if (theirs === undefined) {
       if (protocol === 'RTP/SAVP') return refusal(488, 'no usable a=crypto')
       if (this.#policy === 'required') return refusal(488, 'SRTP is required')
-      return { ok: true, protocol, rtcp: this.#rtcp(section, address), srtp: null, crypto: null }
+      return { ok: true, protocol, rtcp: this.#rtcp(section, address), ...CLEAR }
     }
     const { tag, suite } = theirs
     // Our key stays as long as its suite does, so that a session refresh needs no rekeying.
@@ -78,19 +104,38 @@ export class SdpTransport {
   readAnswer(section: MediaSection, address: string): NegotiatedTransport | SdpRefusal {
     const { protocol, crypto: lines } = section
     if (protocol !== this.protocol) return refusal(488, `${protocol} was not offered`)
+    if (this.#agreed?.dtls) return this.#readDtls(section, this.#agreed.protocol, ['active'])
     const [theirs] = lines
     const ours = this.#offered.find(({ tag, suite }) => tag === theirs?.tag && suite === theirs.suite)
     if (theirs === undefined || ours === undefined) {
       if (protocol === 'RTP/SAVP' || this.#policy === 'required' || theirs !== undefined) {
         return refusal(488, 'no usable a=crypto')
       }
-      return { ok: true, protocol, rtcp: this.#rtcp(section, address), srtp: null, crypto: null }
+      return { ok: true, protocol, rtcp: this.#rtcp(section, address), ...CLEAR }
     }
     return this.#protected(section, address, protocol, ours, theirs)
   }
 
   commit(read: NegotiatedTransport): void {
     this.#agreed = read
+  }
+
+  #readDtls(
+    section: MediaSection,
+    protocol: Protocol,
+    setups: readonly string[],
+  ): NegotiatedTransport | SdpRefusal {
+    if (this.#policy === 'off' || this.#local.dtls === undefined)
+      return refusal(488, `${protocol} is not supported`)
+    const read = readDtls(section, this.#agreed?.dtls ?? null, setups)
+    if (!read.ok) return read
+    const rtcp = section.noRtcp ? null : { mux: true, address: '', port: 0 }
+    return { ok: true, protocol, rtcp, srtp: null, crypto: null, dtls: read.dtls }
+  }
+
+  #dtlsLines(agreed: DtlsAgreement, setup: 'passive' | 'actpass'): string[] {
+    const { dtls } = this.#local
+    return dtls === undefined ? [] : dtlsLines(agreed, dtls, this.#local, setup)
   }
 
   #protected(
@@ -106,19 +151,21 @@ export class SdpTransport {
       rtcp: this.#rtcp(section, address),
       srtp: { suite: ours.suite, send: ours.key, receive: theirs.key },
       crypto: ours,
+      dtls: null,
     }
   }
 
   #rtcp({ rtcpMux, rtcp, port, noRtcp }: MediaSection, address: string): RtcpRemote | null {
-    if (this.#rtcpPort === null || noRtcp) return null
+    if (this.#local.rtcpPort === undefined || noRtcp) return null
     if (rtcpMux) return { mux: true, address, port }
     return { mux: false, address: rtcp?.address ?? address, port: rtcp?.port ?? port + 1 }
   }
 
   #rtcpLines(mux: boolean): string[] {
-    if (this.#rtcpPort === null) return []
+    const { rtcpPort } = this.#local
+    if (rtcpPort === undefined) return []
     return [
-      ...(this.#rtcpPort === this.#port + 1 ? [] : [`a=rtcp:${this.#rtcpPort}`]),
+      ...(rtcpPort === this.#local.port + 1 ? [] : [`a=rtcp:${rtcpPort}`]),
       ...(mux ? ['a=rtcp-mux'] : []),
     ]
   }

@@ -6,6 +6,7 @@ import type { Digit, SessionRate } from '../../media/base/frame.js'
 import type { BotEvent } from '../../media/byo/bot-event.js'
 import type { BotSpec } from '../../media/byo/bot-spec.js'
 import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
+import type { Fingerprint } from '../../media/rtp/dtls/identity.js'
 import type { RtpRemote } from '../../media/rtp/remote-description.js'
 import type { RtpStats } from '../../media/rtp/stats.js'
 import type { CloseReason, SessionStats } from '../../media/session/endpoint.js'
@@ -219,6 +220,16 @@ export interface OpenedSession {
   readonly port: number
   /** Port for RTCP that is not multiplexed on `port`; absent when there is none. */
   readonly rtcpPort?: number
+  /** What SDP tells a peer that makes its SRTP keys by DTLS; absent when the leg cannot. */
+  readonly dtls?: LocalDtls
+}
+
+/** Our side of DTLS-SRTP. */
+export interface LocalDtls {
+  readonly fingerprint: Fingerprint
+  /** SSRC and CNAME of the sent stream (RFC 5576). */
+  readonly ssrc: number
+  readonly cname: string
 }
 
 export interface RecordingFile {

@@ -15,6 +15,7 @@ import { openSafeResolver } from '../../media/base/public-address.js'
 import type { BotSpec } from '../../media/byo/bot-spec.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { finishRecording } from '../../media/recording/finish.js'
+import { createDtlsIdentity } from '../../media/rtp/dtls/identity.js'
 import { RtpPorts } from '../../media/rtp/port.js'
 import { FrameClock, type FrameClockMember } from '../../media/session/frame-clock.js'
 import type { SessionEvent } from '../channel/protocol.js'
@@ -115,6 +116,7 @@ async function thread(t: Test) {
     sounds: openSoundLibrary({ holdMusic: null }),
     recordings: { finish: finishRecording },
     ports: new RtpPorts(clock),
+    identity: createDtlsIdentity(clock.wall()),
     frameClock: beat,
     clock,
     log,

@@ -9,6 +9,7 @@ import { PhraseCache } from '../../media/agent/tts/phrase-cache.js'
 import { systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { openSafeResolver } from '../../media/base/public-address.js'
+import { createDtlsIdentity } from '../../media/rtp/dtls/identity.js'
 import { RtpPorts } from '../../media/rtp/port.js'
 import { FrameClock, type FrameClockMember } from '../../media/session/frame-clock.js'
 import { loadVad } from '../../media/vad/vad.js'
@@ -67,6 +68,7 @@ const host: SessionHost = {
   sounds: openSoundLibrary({ holdMusic: null }),
   names: openSafeResolver(settings.allowPrivateUrls),
   ports: new RtpPorts(clock),
+  identity: createDtlsIdentity(clock.wall()),
   frameClock,
   clock,
   log,

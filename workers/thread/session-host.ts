@@ -4,6 +4,7 @@ import type { Vendors } from '../../media/agent/vendor-ports.js'
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import type { SafeResolver } from '../../media/base/public-address.js'
+import type { DtlsIdentity } from '../../media/rtp/dtls/identity.js'
 import type { RtpPorts } from '../../media/rtp/port.js'
 import type { FrameClock, FrameClockMember } from '../../media/session/frame-clock.js'
 import type { TurnDetector } from '../../media/vad/turn-detector.js'
@@ -27,6 +28,7 @@ export interface SessionHost {
   /** Resolves the host names of customers' bots; see `openSafeResolver`. */
   readonly names: SafeResolver
   readonly ports: RtpPorts
+  readonly identity: DtlsIdentity
   readonly frameClock: FrameClock
   readonly clock: Clock
   readonly log: Log

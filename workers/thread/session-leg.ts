@@ -3,6 +3,7 @@ import type { Clock } from '../../media/base/clock.js'
 import type { Digit, DtmfTiming, SessionRate } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
+import type { DtlsIdentity } from '../../media/rtp/dtls/identity.js'
 import { openRtpEndpoint, type RtpEndpoint } from '../../media/rtp/endpoint.js'
 import type { RtpPorts } from '../../media/rtp/port.js'
 import type { RtpStats } from '../../media/rtp/stats.js'
@@ -21,6 +22,8 @@ import { LegDetectors } from './leg-detectors.js'
 export interface LegHost {
   readonly settings: WorkerSettings
   readonly ports: RtpPorts
+  /** What browsers see; their legs' DTLS is in this thread. */
+  readonly identity: DtlsIdentity
   readonly clock: Clock
   readonly log: Log
 }
@@ -48,13 +51,14 @@ export class SessionLeg {
 
   /** Binds the ports and adds the endpoint to the session. Rejects with EngineError `port_unavailable`. */
   static async open(host: LegHost, session: Session, options: SessionLegOptions): Promise<SessionLeg> {
-    const { settings, ports, clock, log } = host
+    const { settings, ports, identity, clock, log } = host
     let leg: SessionLeg | null = null
     const endpoint = await openRtpEndpoint({
       id: options.id,
       address: settings.rtpAddress,
       ports,
       portRange: portsOf(settings),
+      identity,
       rate: options.rate,
       clock,
       log,
@@ -75,7 +79,9 @@ export class SessionLeg {
 
   private constructor(host: LegHost, session: Session, endpoint: RtpEndpoint, options: SessionLegOptions) {
     this.id = options.id
-    this.opened = { address: endpoint.address, port: endpoint.port, rtcpPort: endpoint.rtcpPort }
+    const { address, port, rtcpPort, ssrc, cname } = endpoint
+    const { fingerprint } = host.identity
+    this.opened = { address, port, rtcpPort, dtls: { fingerprint, ssrc, cname } }
     this.#endpoint = endpoint
     this.#keys = new KeyCollector(host.clock)
     this.#detectors = new LegDetectors({

@@ -6,7 +6,8 @@ export const FINGERPRINT_HASHES = ['sha-256', 'sha-384', 'sha-512'] as const
 /** A certificate fingerprint of `a=fingerprint` (RFC 8122). */
 export interface Fingerprint {
   readonly hash: (typeof FINGERPRINT_HASHES)[number]
-  readonly digest: Buffer
+  /** As in SDP: upper-case hexadecimal bytes with colons between them. */
+  readonly digest: string
 }
 
 /** What a process shows to every DTLS peer. It lives as long as the process. */
@@ -62,7 +63,8 @@ export function createDtlsIdentity(wallMs: number): DtlsIdentity {
 }
 
 export function fingerprintOf(certificate: Uint8Array, hash: Fingerprint['hash']): Fingerprint {
-  return { hash, digest: createHash(hash.replace('-', '')).update(certificate).digest() }
+  const hex = createHash(hash.replace('-', '')).update(certificate).digest('hex').toUpperCase()
+  return { hash, digest: hex.replace(/(?<=..)(?=(..)+$)/g, ':') }
 }
 
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {

@@ -320,8 +320,8 @@ export class DtlsServer {
     reader.end()
     if (list.length === 0) throw new DtlsFailure('handshake_failure', 'the client sent no certificate')
     const certificate = new ByteReader(list).vector(3, 1)
-    const matches = this.#options.fingerprints.some(({ hash, digest }) =>
-      fingerprintOf(certificate, hash).digest.equals(digest),
+    const matches = this.#options.fingerprints.some(
+      ({ hash, digest }) => fingerprintOf(certificate, hash).digest === digest,
     )
     if (!matches) throw new DtlsFailure('bad_certificate', 'the certificate is not the one of the SDP')
     this.#clientKey = publicKeyOf(certificate)

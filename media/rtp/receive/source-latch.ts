@@ -37,6 +37,7 @@ export class SourceLatch {
   #ssrc = 0
   #lastMs = 0
   #authenticated = false
+  #directed = false
   /** The source that is proving itself, its last sequence number, and its packets in sequence. */
   readonly #candidate: SocketAddress = { address: '', port: 0 }
   #candidateSsrc = 0
@@ -61,10 +62,21 @@ export class SourceLatch {
   }
 
   /**
+   * Sets the address to send to, or none with port 0. From now on the owner decides which packets belong to the peer, and
+   * none is refused here.
+   */
+  direct(address: string, port: number): void {
+    this.#directed = true
+    this.address = address
+    this.port = port
+  }
+
+  /**
    * Returns true when `accept` would refuse an authenticated packet. It is a cheap check before SRTP
    * authentication.
    */
   wouldRefuse(address: string, port: number, ssrc: number, nowMs: number): boolean {
+    if (this.#directed) return false
     return !this.#isCurrent(address, port, ssrc) && !this.#mayReplace(address, port, ssrc, nowMs)
   }
 
@@ -80,6 +92,7 @@ export class SourceLatch {
     nowMs: number,
   ): 'refused' | 'same' | 'new' {
     if (
+      !this.#directed &&
       !this.#isCurrent(address, port, ssrc) &&
       !this.#mayReplace(address, port, ssrc, nowMs) &&
       !this.#isProven(address, port, ssrc, sequence, nowMs)
@@ -89,7 +102,7 @@ export class SourceLatch {
     }
     const before = this.#latched && ssrc === this.#ssrc
     const sameAddress = address === this.address && port === this.port
-    if (!this.#latched || !sameAddress) this.#latch(address, port, nowMs)
+    if (!this.#directed && (!this.#latched || !sameAddress)) this.#latch(address, port, nowMs)
     this.#latched = true
     this.#ssrc = ssrc
     this.#lastMs = nowMs
