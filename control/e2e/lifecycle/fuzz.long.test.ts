@@ -62,6 +62,16 @@ t.test(
     const number = await answeringNumber(service)
     const underTest = serviceUnderTest(service, number.e164)
 
+    const victim: Victim = {
+      pid: service.pid,
+      httpPort: Number(new URL(service.httpUrl).port),
+      sip: new Map(service.sip.map(({ transport, port }) => [transport, port])),
+      number: number.e164,
+      key: service.keys.test,
+    }
+    // Takes seconds, in which the callers of this process could send nothing.
+    const requests = apiAttack(victim)
+
     // Ten calls: agents and bots, over UDP and TCP.
     const bot = await openBot(t, { keep: false })
     const calls: StandingCall[] = []
@@ -78,13 +88,6 @@ t.test(
       }
     }
 
-    const victim: Victim = {
-      pid: service.pid,
-      httpPort: Number(new URL(service.httpUrl).port),
-      sip: new Map(service.sip.map(({ transport, port }) => [transport, port])),
-      number: number.e164,
-      key: service.keys.test,
-    }
     const random = seeded(SEED - 1)
     const attacks: Attack[] = [
       await datagramAttack(victim),
@@ -93,7 +96,7 @@ t.test(
       webSocketAttack(victim),
       controlAttack(victim),
       httpBytesAttack(victim),
-      apiAttack(victim),
+      requests,
       await webhookAttack(live(service), (url) => webhookTo(service, url), random),
       await botAttack(
         underTest,
@@ -108,7 +111,10 @@ t.test(
     const alive = async (): Promise<void> => {
       if (service.exit !== null) throw new Error(`the service ended with ${service.exit}`)
       const lost = calls.find(({ caller }) => caller.dialog.state === 'ended')
-      if (lost !== undefined) throw new Error(`the call of ${lost.caller.from} ended`)
+      if (lost !== undefined) {
+        const { disposition, endedReason } = await endOf(service, lost.callId)
+        throw new Error(`the call of ${lost.caller.from} ended: ${disposition}, ${endedReason}`)
+      }
       const health = await fetch(`${service.httpUrl}/v1/health`)
       if (health.status !== 200) throw new Error(`health is ${health.status}`)
       await health.arrayBuffer()
