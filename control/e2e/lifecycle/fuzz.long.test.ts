@@ -39,7 +39,7 @@ const PLENTY = 1_000
 
 t.test(
   `the calls survive ${SECONDS} s of attacks, seed ${SEED}`,
-  { timeout: (SECONDS + 300) * 1000 },
+  { timeout: (2 * SECONDS + 400) * 1000 },
   async (t) => {
     assertNothingLeft(t)
     const { certificateFile, keyFile } = makeAuthority(t).issue('IP:127.0.0.1')
@@ -122,12 +122,18 @@ t.test(
     }
 
     await runAttacks(attacks, { seed: SEED, seconds: WARM_UP_SECONDS }, alive)
-    const before = await settled(service, null)
+    let before = await settled(service, null)
     const sent = await runAttacks(attacks, { seed: SEED + 100, seconds: SECONDS }, alive)
-    const after = await settled(service, before + MOST_GROWTH_BYTES)
+    let after = await settled(service, before + MOST_GROWTH_BYTES)
+    if (after - before > MOST_GROWTH_BYTES) {
+      // On a busy host the first attacks are too few to fill everything. A leak grows again.
+      t.comment(`${mb(before)} MB before, ${mb(after)} MB after: once more`)
+      before = after
+      await runAttacks(attacks, { seed: SEED + 200, seconds: SECONDS }, alive)
+      after = await settled(service, before + MOST_GROWTH_BYTES)
+    }
     for (const [name, count] of sent) t.comment(`${name}: ${count}`)
     for (const [name, count] of sent) t.ok(count > 0, name)
-    const mb = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1)
     t.comment(`resident memory ${mb(before)} MB before, ${mb(after)} MB after`)
     t.ok(after - before <= MOST_GROWTH_BYTES, `${mb(after - before)} MB more are held`)
     t.strictSame(log, [], 'no error was logged')
@@ -256,6 +262,10 @@ async function settled(service: ServiceProcess, target: number | null): Promise<
     const { rssBytes } = await service.usage()
     if (target === null || rssBytes <= target || looks === MOST_LOOKS) return rssBytes
   }
+}
+
+function mb(bytes: number): string {
+  return (bytes / 1024 / 1024).toFixed(1)
 }
 
 async function endOf(service: ServiceProcess, callId: string): Promise<Json> {
