@@ -17,6 +17,7 @@ import { measureTurnEnds } from './agent/turn-ends.js'
 import { measureVad } from './agent/vad.js'
 import { COMPARISON_STEPS, measureAsteriskRecovery, withoutAsterisk } from './byo/asterisk-comparison.js'
 import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo/calls.js'
+import { COLD_BURST_IDS, measureColdBurst } from './byo/cold-burst.js'
 import { drawByo } from './byo/plot.js'
 import { measureGet, measureSearch, measureStart } from './control/api.js'
 import { measureCsv } from './control/csv.js'
@@ -95,6 +96,7 @@ const RUNS: readonly Run[] = [
   { ids: ['M_encode', 'M_decode', 'M_resample'], measure: atOnce(measureCodecs) },
   ...BYO_STEPS.map(({ ids, measure }) => ({ ids, measure: quietly(measure) })),
   { ids: ['Recovery'], measure: quietly(measureRecovery) },
+  { ids: COLD_BURST_IDS, measure: quietly(measureColdBurst) },
   ...COMPARISON_STEPS.map(({ ids, measure }) => ({
     ids,
     measure: besideAsterisk(ids, (asterisk) => (probe, mayGoOn) => measure(asterisk, probe, say, mayGoOn)),

@@ -23,12 +23,18 @@ export const OTHER_PROTOCOLS: readonly BotEndpoint[] = [
 export const CALLS_PER_SECOND = 10
 const PATIENCE_MS = 45_000
 
+/** How the calls arrive, and how long refused ones keep retrying (ms). */
+export interface Arrival {
+  readonly perSecond: number
+  readonly patienceMs: number
+}
+
 export interface ByoRig {
   readonly service: ServiceProcess
   readonly bot: ByoBot
   /** Number that the bot answers. */
   readonly to: string
-  call(calls: number, everyMs: number): Promise<RunningCaller>
+  call(calls: number, everyMs: number, arrival?: Arrival): Promise<RunningCaller>
   close(): Promise<void>
 }
 
@@ -51,13 +57,13 @@ export async function openByoRig(way: BotEndpoint): Promise<ByoRig> {
       service: engine,
       bot,
       to,
-      async call(calls, everyMs) {
+      async call(calls, everyMs, arrival) {
         const caller = await openCaller({
           target: { address: '127.0.0.1', port: engine.sipPort },
           to,
           calls,
-          callsPerSecond: CALLS_PER_SECOND,
-          patienceMs: (calls * 1000) / CALLS_PER_SECOND + PATIENCE_MS,
+          callsPerSecond: arrival?.perSecond ?? CALLS_PER_SECOND,
+          patienceMs: arrival?.patienceMs ?? (calls * 1000) / CALLS_PER_SECOND + PATIENCE_MS,
           everyMs,
           exact: way.endpoint.sampleRate === 8000,
         })

@@ -66,6 +66,9 @@ export const TARGETS = {
   M_decode: { unit: 'us', gate: { value: 20 }, goal: { value: 12 }, better: 'lower' },
   M_resample: { unit: 'us', gate: { value: 20 }, goal: { value: 6 }, better: 'lower' },
   C_byo: { unit: 'calls', gate: { value: 200 }, goal: { value: 350 }, better: 'higher' },
+  /** Calls refused in a burst right after the start, and frames over 20 ms late meanwhile. */
+  Cold_burst: { unit: 'calls', gate: { value: 0 }, goal: { value: 0 }, better: 'lower' },
+  Cold_burst_late: { unit: 'frames', gate: { value: 0 }, goal: { value: 0 }, better: 'lower' },
   E_byo: { unit: 'ms', gate: { p50: 12, p99: 21 }, goal: { p50: 7, p99: 10 }, better: 'lower' },
   /** CPU of a bridged call in Parley over that in Asterisk, alternating in one run; at 100 and 200 calls. */
   CPU_ratio: { unit: 'x', gate: { value: 0.6 }, goal: { value: 0.4 }, better: 'lower' },

@@ -324,6 +324,30 @@ t.test('lateness: window figures expire, the histogram does not', (t) => {
   t.end()
 })
 
+t.test('lateness lasts when five full seconds have it', (t) => {
+  const clock = new StallingClock()
+  const frameClock = new FrameClock(clock, noFault)
+  frameClock.add(member())
+  const late = (seconds: number): void => {
+    for (let i = 0; i < 10 * seconds; i++) {
+      clock.advance(80)
+      clock.stall(12)
+      clock.advance(8)
+    }
+  }
+  clock.advance(2000)
+  t.ok(frameClock.load().sustainedMs <= 0.5)
+  late(3)
+  t.ok(frameClock.load().maxMs > 5)
+  t.ok(frameClock.load().sustainedMs <= 0.5, 'three seconds do not last')
+  late(4)
+  t.ok(frameClock.load().sustainedMs > 5)
+  clock.advance(2000)
+  t.ok(frameClock.load().sustainedMs <= 0.5, 'one second in time ends it')
+  frameClock.close()
+  t.end()
+})
+
 t.test('frames over 5 ms late are kept for 10 s with their time, at most 512', (t) => {
   const clock = new StallingClock()
   const frameClock = new FrameClock(clock, noFault)

@@ -28,6 +28,8 @@ const FINE_BINS = 128
 const FINE_PER_MS = 8
 const COARSE_MS = 4
 const BINS = 256
+/** Lateness lasts when it is found in each of this many seconds. */
+const SUSTAINED_SECONDS = 5
 
 /** Frames later than this are kept one by one (ms), and how many of them. */
 const LATE_FRAME_MS = 5
@@ -64,6 +66,8 @@ export interface FrameClockLoad {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
+  /** The smallest p99 of the last 5 full seconds (ms): lateness that lasts. 0 when nothing ran in one of them. */
+  readonly sustainedMs: number
   /**
    * CPU time of the frames of one 5 ms phase over the last 10 s. Lateness beyond it comes from the rest of
    * the thread or from the host.
@@ -387,10 +391,23 @@ class Lateness {
       p50Ms: Math.min(quantile(counts, total * 0.5), maxMs),
       p99Ms: Math.min(quantile(counts, total * 0.99), maxMs),
       maxMs,
+      sustainedMs: this.#sustained(),
       histogram: Array.from(this.#life),
       skippedFrames: this.skippedFrames,
       lateFrames: this.#recentLate(nowMs - WINDOW_SECONDS * 1000),
     }
+  }
+
+  #sustained(): number {
+    let least = Number.POSITIVE_INFINITY
+    for (let i = 1; i <= SUSTAINED_SECONDS; i++) {
+      const slot = (this.#second - i + WINDOW_SECONDS) % WINDOW_SECONDS
+      const second = this.#window.subarray(slot * BINS, (slot + 1) * BINS)
+      let total = 0
+      for (const count of second) total += count
+      least = Math.min(least, quantile(second, total * 0.99))
+    }
+    return least
   }
 
   #recentLate(fromMs: number): LateFrame[] {
@@ -425,7 +442,7 @@ function fineBin(lateMs: number): number {
 }
 
 /** Returns the upper edge of the bin that holds the value of this rank. */
-function quantile(counts: Float64Array, rank: number): number {
+function quantile(counts: Float64Array | Uint32Array, rank: number): number {
   if (rank === 0) return 0
   let seen = 0
   for (let bin = 0; bin < BINS; bin++) {

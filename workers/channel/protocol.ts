@@ -253,6 +253,10 @@ export interface WorkerLoad {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
+  /** The smallest p99 of the last 5 full seconds (ms): lateness that lasts. */
+  readonly sustainedMs: number
+  /** Share (0..1) of a core that the thread used in the last second. */
+  readonly busy: number
   /** Time (ms) taken by the frames of one clock phase: the part of lateness that the sessions cause. */
   readonly workP99Ms: number
   readonly workMaxMs: number
@@ -357,7 +361,10 @@ export interface WorkerSettings {
 
 /** What signalling needs of the worker pool. `workers/pool/media-pool.ts` implements it. */
 export interface MediaPool {
-  /** Opens a session on the worker with the most room. Throws EngineError `overloaded` when none has room. */
+  /**
+   * Opens a session on the worker with the most room. Rejects with EngineError `overloaded` when none has room for half
+   * a second, and with `closed` when the session is closed meanwhile.
+   */
   open(
     session: SessionId,
     order: OpenSessionOptions,

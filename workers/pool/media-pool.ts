@@ -23,6 +23,7 @@ import {
 } from '../channel/protocol.js'
 import { chooseWorker } from './placement.js'
 import { withScript } from './sandbox-script.js'
+import { WaitingRoom } from './waiting-room.js'
 import { WorkerSlot } from './worker-slot.js'
 
 export interface MediaPoolSettings {
@@ -91,12 +92,16 @@ class ThreadPool implements RunningMediaPool {
   readonly #entries = new Map<SessionId, Entry>()
   readonly #lostListeners: ((session: SessionId) => void)[] = []
   readonly #sandboxScript: (sipCallId: string) => SpeakerScript | null
+  readonly #waitingRoom: WaitingRoom<Entry>
   #closing: Promise<void> | undefined
 
   constructor(settings: MediaPoolSettings) {
     const { workers, clock = systemClock, log = silentLog, sandboxScript = () => null } = settings
     this.#log = log
     this.#sandboxScript = sandboxScript
+    this.#waitingRoom = new WaitingRoom(clock, () => {
+      for (const slot of this.#slots) slot.refresh()
+    })
     // A process may run several pools.
     const circuits = `circuits-${randomUUID()}`
     this.#slots = Array.from({ length: Math.max(1, workers) }, (_, index) => {
@@ -139,12 +144,20 @@ class ThreadPool implements RunningMediaPool {
     events: (event: SessionEvent) => void,
   ): Promise<OpenedSession & { readonly worker: number }> {
     if (this.#closing) throw new EngineError('closed', 'the media pool is closed')
-    if (this.#entries.has(session)) {
+    if (this.#entries.has(session) || this.#waitingRoom.has(session)) {
       throw new EngineError('internal', 'the session id is already in use', { context: { session } })
     }
-    const slot = this.#chooseSlot()
-    const entry: Entry = { slot, events, closing: null }
-    this.#entries.set(session, entry)
+    const attempt = (): Entry | null => this.#place(session, events)
+    // Those who wait come first.
+    const placed = this.#waitingRoom.size === 0 ? attempt() : null
+    const entry = placed ?? (await this.#waitingRoom.wait(session, attempt))
+    if (entry === null) {
+      throw new EngineError('overloaded', 'no media worker has room', {
+        retryable: true,
+        context: { sessions: this.#entries.size, workers: this.#slots.length },
+      })
+    }
+    const { slot } = entry
     try {
       const opened = await slot.request({ type: 'open', session, options }, OPEN_MS)
       return { ...opened, worker: slot.index }
@@ -197,6 +210,7 @@ class ThreadPool implements RunningMediaPool {
   }
 
   async closeSession(session: SessionId, why: CloseReason): Promise<ClosedSession> {
+    if (this.#waitingRoom.leave(session)) return EMPTY
     const entry = this.#entries.get(session)
     if (entry === undefined) return EMPTY
     entry.closing ??= this.#close(session, entry, why)
@@ -219,28 +233,29 @@ class ThreadPool implements RunningMediaPool {
   }
 
   close(): Promise<void> {
+    this.#waitingRoom.close()
     this.#closing ??= Promise.all(this.#slots.map((slot) => slot.close())).then(() => {
       this.#entries.clear()
     })
     return this.#closing
   }
 
-  /** Throws EngineError `overloaded` when no worker has room. */
-  #chooseSlot(): WorkerSlot {
-    const workers = this.#slots.map((slot) => ({
-      ready: slot.ready,
-      sessions: this.#count(slot),
-      p99Ms: slot.load?.p99Ms ?? 0,
-    }))
-    const chosen = chooseWorker(workers)
+  /** Gives the session a worker; returns null when none has room. */
+  #place(session: SessionId, events: (event: SessionEvent) => void): Entry | null {
+    const chosen = chooseWorker(
+      this.#slots.map((slot) => ({
+        ready: slot.ready,
+        sessions: this.#count(slot),
+        busy: slot.load?.busy ?? 0,
+        busySessions: slot.load?.sessions ?? 0,
+        sustainedLateMs: slot.load?.sustainedMs ?? 0,
+      })),
+    )
     const slot = chosen === null ? undefined : this.#slots[chosen]
-    if (slot === undefined) {
-      throw new EngineError('overloaded', 'no media worker has room', {
-        retryable: true,
-        context: { sessions: this.#entries.size, workers: this.#slots.length },
-      })
-    }
-    return slot
+    if (slot === undefined) return null
+    const entry: Entry = { slot, events, closing: null }
+    this.#entries.set(session, entry)
+    return entry
   }
 
   #count(slot: WorkerSlot): number {

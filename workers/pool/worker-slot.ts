@@ -60,6 +60,7 @@ export class WorkerSlot {
   readonly #models: ModelHost
   #instance: WorkerInstance | null = null
   #ready = false
+  #refreshing = false
   #load: WorkerLoad | null = null
   #backoffMs = BACKOFF_MIN_MS
   #closing: Promise<void> | undefined
@@ -165,6 +166,24 @@ export class WorkerSlot {
     if (this.#closing) return
     this.#ready = true
     this.#poll(instance)
+  }
+
+  /** Asks the thread for its load before the next poll is due. The answer of a thread that hangs is left to the poll. */
+  refresh(): void {
+    const instance = this.#instance
+    if (instance === null || !this.#ready || this.#refreshing) return
+    this.#refreshing = true
+    instance.channel
+      .request({ type: 'load' }, POLL_MS)
+      .then(
+        (load) => {
+          if (this.#instance === instance) this.#load = load
+        },
+        () => {},
+      )
+      .finally(() => {
+        this.#refreshing = false
+      })
   }
 
   #poll(instance: WorkerInstance): void {

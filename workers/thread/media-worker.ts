@@ -30,6 +30,8 @@ import { openSoundLibrary } from './sound-library.js'
 import { openSpeechClips } from './speech-clips.js'
 import { threadLog } from './thread-log.js'
 import { raiseThreadPriority } from './thread-priority.js'
+import { ThreadWork } from './thread-work.js'
+import { warmUp } from './warm-up.js'
 
 if (parentPort === null) throw new Error('media-worker.js runs in a worker thread only')
 const main: { postMessage(message: FromWorker): void } = parentPort
@@ -78,9 +80,16 @@ const host: SessionHost = {
 await synthesis
   .synthesize({ text: 'Hello', voice: EMBEDDED_VOICE, language: 'en-IN', pace: 1, rate: 8000 })
   .catch((error: unknown) => log.error({ error: errorText(error) }, 'worker.synthesizer_failed'))
+// The first calls must not wait for the compiler either.
+const coldMs = clock.now()
+await warmUp(host).then(
+  (legs) => log.info({ legs: legs.length, ms: Math.round(clock.now() - coldMs) }, 'worker.warmed_up'),
+  (error: unknown) => log.error({ error: errorText(error) }, 'worker.warm_up_failed'),
+)
 // Raised only now: threads started before keep the usual priority.
 if (!raiseThreadPriority()) log.info({}, 'worker.priority_not_raised')
 const sessions = new Map<SessionId, Promise<HostedSession>>()
+const threadWork = new ThreadWork()
 let shuttingDown = false
 
 async function find(session: SessionId): Promise<HostedSession> {
@@ -136,6 +145,7 @@ function load(): WorkerLoad {
   const heapBytes = heap.used_heap_size + heap.external_memory
   return {
     sessions: sessions.size,
+    busy: threadWork.share(),
     ...clockLoad,
     heapBytes,
     openCircuits: host.breakers.openKeys(),

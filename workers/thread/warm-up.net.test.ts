@@ -1,0 +1,50 @@
+import t, { type Test } from 'tap'
+import { assertNothingLeft } from '../../fixtures/host/leaks.js'
+import { type LocalParts, openLocalHost } from '../../fixtures/virtual-call/local-media-pool.js'
+import type { Vendors } from '../../media/agent/vendor-ports.js'
+import { systemClock } from '../../media/base/clock.js'
+import { silentLog } from '../../media/base/log.js'
+import { FrameClock } from '../../media/session/frame-clock.js'
+import { warmUp } from './warm-up.js'
+
+async function hostOf(t: Test, parts: LocalParts = {}) {
+  assertNothingLeft(t)
+  const frameClock = new FrameClock(systemClock, () => t.fail('the clock of the thread ran'))
+  t.teardown(() => frameClock.close())
+  const settings = {
+    workers: 1,
+    rtpAddress: '127.0.0.1',
+    rtpPorts: { first: 0, last: 0 },
+    mediaTimeoutMs: 30_000,
+    providers: { openai: null },
+    clock: systemClock,
+    log: silentLog,
+  }
+  return await openLocalHost(settings, parts, frameClock, new Map())
+}
+
+t.test('calls in four codecs have sound in both directions, and nothing of them stays', async (t) => {
+  const host = await hostOf(t)
+  const legs = await warmUp(host, Number.POSITIVE_INFINITY)
+  t.equal(legs.length, 8)
+  for (const { packetsSent, packetsReceived, refused } of legs) {
+    t.ok(packetsSent > 100, `${packetsSent} packets sent`)
+    t.ok(packetsReceived > packetsSent / 2, `${packetsReceived} packets received`)
+    t.equal(refused, 0)
+  }
+  t.equal(host.frameClock.load().members, 0)
+  t.strictSame(host.breakers.openKeys(), [])
+})
+
+t.test('a call that cannot be opened is told, and nothing stays', async (t) => {
+  const broken = (): never => {
+    throw new Error('no vendor')
+  }
+  const vendors: Vendors = {
+    speechToText: broken,
+    textToSpeech: broken,
+    speechToSpeech: broken,
+    languageModel: broken,
+  }
+  await t.rejects(warmUp(await hostOf(t, { vendors })), /no vendor/)
+})
