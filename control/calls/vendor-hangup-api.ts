@@ -75,7 +75,7 @@ async function end(
   if (!actor.scopes.includes('write')) {
     return refuse('insufficient_scope', 'Hanging up requires an API key with the scope write.')
   }
-  const body = await readBytes(request, response, MAX_BODY)
+  const body = await readBytes(request, response, MAX_BODY, deps.clock)
   if (isRefusal(body)) return body
   if (!route.ends(body.toString()))
     return refuse('bad_request', 'Only a request to end the call is supported.')

@@ -3,6 +3,7 @@ import type { Deps } from '../api/deps.js'
 import { readPoolUse } from '../calls/placement/call-slots.js'
 import type { CampaignRow } from '../db/tables/campaigns.js'
 import { DEFAULT_CAMPAIGN_SHARE } from '../organization/profile-store.js'
+import { IS_BUSY, WAITS } from '../recipients/attempts.js'
 import { routeOf } from '../recipients/route-pace.js'
 import { availablePaise } from '../wallet/ledger.js'
 import { readWallet } from '../wallet/store.js'
@@ -88,7 +89,7 @@ async function countBusy({ db }: LoadDeps, owner: Owner, now: number): Promise<R
     .select(['campaignId', sql<number>`count(*)`.as('busy')])
     .where('organizationId', '=', owner.organizationId)
     .where('environment', '=', owner.environment)
-    .where('status', 'in', ['queued', 'dialing', 'in_call'])
+    .where(IS_BUSY)
     .where((column) => column.or([column('status', '!=', 'queued'), column('nextAttemptAt', '>', now)]))
     .groupBy('campaignId')
     .execute()
@@ -121,7 +122,9 @@ async function nextDue({ db }: LoadDeps, { id, uploaded }: CampaignRow): Promise
     .selectFrom('campaignRecipients')
     .select('nextAttemptAt')
     .where('campaignId', '=', id)
-    .where('status', 'in', ['pending', 'retry_wait', 'queued'])
+    .where(WAITS)
+    // Names the column of the index. Without it SQLite reads the whole campaign by position.
+    .where('nextAttemptAt', '>=', 0)
     .where('position', '<=', uploaded)
     .orderBy('nextAttemptAt')
     .limit(1)

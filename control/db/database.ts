@@ -21,6 +21,7 @@ import pg from 'pg'
 import { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { openSqliteReader } from './sqlite-reader.js'
+import { keepStatements } from './statement-cache.js'
 import type { Database } from './tables/schema.js'
 
 export type Dialect = 'sqlite' | 'postgres'
@@ -167,7 +168,7 @@ function useSqlite(database: Sqlite.Database, observe: QueryObserver, reads: Db 
   // From now on `PatientConnection` waits.
   database.pragma('busy_timeout = 0')
   const db = new Kysely<Database>({
-    dialect: new ImmediateSqliteDialect({ database }),
+    dialect: new ImmediateSqliteDialect({ database: keepStatements(database) }),
     log: queryLogger(observe),
   })
   let closing: Promise<void> | undefined

@@ -105,7 +105,7 @@ async function admitSigned(
   const params = request.params as Readonly<Record<string, string>>
   const scheme = typeof signing === 'function' ? signing(params) : signing
   if (scheme === null) return refuse('not_found', 'There is no such sender.')
-  const body = await readBytes(request, response, operation.bodyBytes)
+  const body = await readBytes(request, response, operation.bodyBytes, deps.clock)
   if (isRefusal(body)) return body
   const signature = await acceptSignature(deps, scheme, request.path, {
     method: request.method,

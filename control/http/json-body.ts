@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import express from 'express'
+import type { Clock } from '../../media/base/clock.js'
 import { type Refusal, refuse } from '../api/problem.js'
+import { BODY_MS } from './body-time.js'
 
 /** Maximum nesting depth. Deeper bodies are rejected before recursive code reads them. */
 export const MAX_DEPTH = 64
@@ -8,22 +10,23 @@ export const MAX_DEPTH = 64
 /** A JSON body. Null if the request has no body. */
 export type JsonBody = { readonly json: unknown } | null
 
-type BadBody = Refusal<'bad_request'>
+type BadBody = Refusal<'bad_request' | 'request_timeout'>
 
 /**
  * Reads the JSON body of a request, at most `maxBytes` long. Returns a `bad_request` refusal for another
  * content type, for a compressed, oversized, truncated or malformed body, and for text that is not valid
- * Unicode.
+ * Unicode; `request_timeout` for a body that takes longer than `BODY_MS`.
  */
 export async function readJsonBody(
   request: IncomingMessage,
   response: ServerResponse,
   maxBytes: number,
+  clock: Clock,
 ): Promise<JsonBody | BadBody> {
   if (!hasBody(request)) return null
   const problem = typeProblem(request)
   if (problem !== null) return problem
-  const bytes = await readBytes(request, response, maxBytes)
+  const bytes = await readBytes(request, response, maxBytes, clock)
   if (!Buffer.isBuffer(bytes)) return bytes
   if (bytes.length === 0) return null
   return parseJson(bytes)
@@ -61,12 +64,17 @@ export function readBytes(
   request: IncomingMessage,
   response: ServerResponse,
   maxBytes: number,
+  clock: Clock,
 ): Promise<Buffer | BadBody> {
   const read = express.raw({ type: () => true, limit: maxBytes, inflate: false })
   return new Promise((resolve) => {
+    const timer = clock.after(BODY_MS, () =>
+      resolve(refuse('request_timeout', 'The body was not received in time.')),
+    )
     // Express declares its middleware for its own request type. This middleware only reads the stream and
     // sets `body`.
     read(request as express.Request, response as express.Response, (error?: unknown) => {
+      timer.cancel()
       if (error !== undefined) resolve(refuse('bad_request', readProblem(error, maxBytes)))
       else if ('body' in request && Buffer.isBuffer(request.body)) resolve(request.body)
       else resolve(Buffer.alloc(0))

@@ -43,7 +43,7 @@ export async function readInput(
     mounted.body === null
       ? null
       : signedBody === null
-        ? await readJsonBody(request, response, operation.bodyBytes)
+        ? await readJsonBody(request, response, operation.bodyBytes, deps.clock)
         : jsonBodyOf(request, signedBody)
   if (isRefusal(body)) return body
   if (body === null && operation.body !== null && !operation.body.safeParse(undefined).success) {
@@ -74,7 +74,8 @@ export async function readInput(
 
   const paging = readPaging(deps, operation, actor, query.value)
   if (isRefusal(paging)) return paging
-  const upload = operation.upload === null ? null : openUpload(request, operation.upload, signedBody)
+  const upload =
+    operation.upload === null ? null : openUpload(request, operation.upload, signedBody, deps.clock)
   if (isRefusal(upload)) return upload
   return {
     params: params.value,

@@ -11,6 +11,7 @@ import type { Method } from '../api/operation-spec.js'
 import { errorEnvelope, isRefusal, type Refusal, refuse, unavailable } from '../api/problem.js'
 import { isTransient } from '../db/transient-error.js'
 import { CHALLENGES } from './admit.js'
+import { limitRest } from './body-time.js'
 import { limitConnections } from './connection-limit.js'
 import { type Exchange, errorDocsUrl } from './exchange.js'
 import { type HandlerDeps, handle } from './handle.js'
@@ -48,8 +49,8 @@ export interface HttpServer extends HttpAddress {
   close(graceMs: number): Promise<void>
 }
 
-// Time limits for a whole request, for its head, and for an idle connection.
-const REQUEST_MS = 30_000
+// Time limits for a whole request with a long upload, for its head, and for an idle connection. Bodies have narrower ones.
+const REQUEST_MS = 15 * 60_000
 const HEAD_MS = 10_000
 const IDLE_MS = 65_000 // longer than the 60 s of common load balancers, so that they close first
 const HEAD_BYTES = 16 * 1024
@@ -147,6 +148,7 @@ function prepareExchange(deps: Deps): RequestHandler {
       html: false,
     }
     response.locals.exchange = exchange
+    limitRest(request, response, deps.clock)
     response.set({
       'x-request-id': requestId,
       'cache-control': 'no-store',

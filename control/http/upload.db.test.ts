@@ -5,7 +5,10 @@ import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { openMigratedSqlite } from '../../fixtures/database/sqlite-image.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
 import { until } from '../../fixtures/host/until.js'
+import { type Clock, systemClock } from '../../media/base/clock.js'
 import type { Upload } from '../api/content.js'
 import { uploadOperation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
@@ -27,7 +30,7 @@ const Received = z.object({
 type Handler = (upload: Upload) => Promise<void>
 
 /** An API with one upload operation, at a signed address. */
-async function openUploads(database: OpenDatabase) {
+async function openUploads(database: OpenDatabase, clock: Clock = systemClock) {
   const seen = { runs: 0, mostHeld: 0, handler: (async () => {}) as Handler }
   const put = uploadOperation({
     id: 'uploadFile',
@@ -58,7 +61,7 @@ async function openUploads(database: OpenDatabase) {
       return { subject: actor.subject, contentType: body.contentType, stated: body.bytes, bytes, sha256 }
     },
   })
-  const api = await openTestApi({ database, operations: [put] })
+  const api = await openTestApi({ database, clock, operations: [put] })
   const token = (ms = 60_000) =>
     writeAddressToken(api.deps.rootKey, 'upload', { subject: 'doc_1', expiresAt: api.deps.clock.wall() + ms })
   const send = (raw: string | Uint8Array, headers: Record<string, string>, path = token()) =>
@@ -227,5 +230,54 @@ t.test('uploads', async (t) => {
       agent.destroy()
     })
     await uploads.api.close()
+  })
+})
+
+t.test('the time of a body', async (t) => {
+  const database = await openMigratedSqlite()
+  t.teardown(() => database.close())
+  const clock = new VirtualClock()
+  const uploads = await openUploads(database, clock)
+  t.teardown(() => uploads.api.close())
+  const { seen } = uploads
+
+  await t.test('a handler may be slow', async (t) => {
+    let goOn = (): void => {}
+    const waits = new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    Object.assign(seen, { runs: 0, handler: () => waits })
+    const file = Buffer.alloc(4 * 1024 * 1024, 'parley')
+    const answer = uploads.send(file, PDF, uploads.token(7_200_000))
+    await until(() => seen.runs > 0)
+    for (let minute = 0; minute < 10; minute++) await clock.advanceAsync(60_000, 10_000)
+    goOn()
+    t.match(await answer, { status: 200, body: { data: { bytes: file.length } } })
+  })
+
+  await t.test('a client that stops is answered 408', async (t) => {
+    let read = 0
+    const count: Handler = async ({ content }) => {
+      content.on('data', (chunk: Buffer) => {
+        read += chunk.length
+      })
+      await once(content, 'close')
+    }
+    Object.assign(seen, { runs: 0, handler: count })
+    const request = chunked(t, uploads)
+    const answered = once(request, 'response', { signal: AbortSignal.timeout(WAIT_MS) })
+    for (let part = 1; part <= 3; part++) {
+      request.write('a part')
+      await until(() => read === part * 6)
+      await clock.advanceAsync(20_000, 10_000)
+    }
+    await clock.advanceAsync(10_000, 1_000)
+    const [response] = await answered
+    t.equal(response.statusCode, 408)
+    response.resume()
+    const closed = once(request, 'close')
+    request.on('error', () => {})
+    await clock.advanceAsync(30_000, 10_000)
+    await closed
   })
 })

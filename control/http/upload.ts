@@ -1,7 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable, Transform } from 'node:stream'
+import type { Clock } from '../../media/base/clock.js'
 import { RefusedBody, type Upload, type UploadRule } from '../api/content.js'
 import { type Refusal, refuse } from '../api/problem.js'
+import { BODY_MS } from './body-time.js'
 import { hasBody } from './json-body.js'
 
 /** The body of a request that the handler reads while it arrives. */
@@ -13,12 +15,13 @@ export interface OpenUpload extends Upload {
 /**
  * Opens the body of a request. `signed` is the body of a signed request, which was read to verify it. Returns a
  * refusal for another media type, for a compressed body, for a missing one, and for one that states more than
- * `maxBytes`.
+ * `maxBytes`. A client that sends nothing for `BODY_MS` ends the upload; the time that the handler takes does not count.
  */
 export function openUpload(
   request: IncomingMessage,
   rule: UploadRule,
   signed: Buffer | null,
+  clock: Clock,
 ): OpenUpload | Refusal {
   const contentType = mediaTypeOf(request)
   const problem = typeProblem(request, contentType, rule)
@@ -28,14 +31,20 @@ export function openUpload(
   const bytes = stated === undefined ? null : Number(stated)
   if (bytes !== null && bytes > rule.maxBytes) return tooLarge(bytes, rule)
   if (signed !== null) return { contentType, bytes, content: Readable.from(signed), close() {} }
-  return { contentType, bytes, ...limited(request, rule) }
+  return { contentType, bytes, ...limited(request, rule, clock) }
 }
 
-function limited(request: IncomingMessage, rule: UploadRule): Pick<OpenUpload, 'content' | 'close'> {
+function limited(
+  request: IncomingMessage,
+  rule: UploadRule,
+  clock: Clock,
+): Pick<OpenUpload, 'content' | 'close'> {
   let read = 0
+  let readAt = clock.now()
   const content = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       read += chunk.length
+      readAt = clock.now()
       if (read > rule.maxBytes) done(new RefusedBody(tooLarge(read, rule)))
       else done(null, chunk)
     },
@@ -44,6 +53,14 @@ function limited(request: IncomingMessage, rule: UploadRule): Pick<OpenUpload, '
     if (!request.complete) content.destroy(new RefusedBody(refuse('bad_request', 'The body is incomplete.')))
   }
   request.once('error', endedEarly).once('close', endedEarly)
+  let timer = clock.after(BODY_MS, look)
+  function look(): void {
+    // Paused: the handler is the slow side.
+    const restMs = request.isPaused() ? BODY_MS : readAt + BODY_MS - clock.now()
+    if (restMs > 0) timer = clock.after(restMs, look)
+    else content.destroy(new RefusedBody(refuse('request_timeout', 'The body was not received in time.')))
+  }
+  content.once('close', () => timer.cancel())
   // A handler that returned early no longer listens.
   content.on('error', () => {})
   request.pipe(content)

@@ -138,7 +138,7 @@ function submit(deps: Deps, page: AccountPage): RequestHandler {
     }
     const limited = await admitAnyone(deps, page.operation, exchange)
     if (limited !== null) return sendRefusal(exchange, page, limited)
-    const values = await readForm(exchange)
+    const values = await readForm(exchange, deps.clock)
     if (isRefusal(values)) return sendRefusal(exchange, page, values)
     const form = await page.form(deps, values.get('token') ?? null, cookiesOf(exchange))
     if (isRefusal(form)) return sendRefusal(exchange, page, form)

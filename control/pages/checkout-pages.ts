@@ -41,7 +41,7 @@ export function checkoutPages(deps: Deps): Router {
     const { topup, order, gateway } = found
     const limited = await throttle(deps, `checkout ${topup.id}`, RETURNS_PER_MINUTE)
     if (limited !== null) return sendRefusal(exchange, limited)
-    const fields = await readForm(exchange)
+    const fields = await readForm(exchange, deps.clock)
     if (isRefusal(fields)) return sendRefusal(exchange, fields)
     const proven = await gateway.takeReturn(order, fields)
     deps.log.info({ topupId: topup.id, proven }, 'payment.browser_returned')

@@ -12,6 +12,16 @@ import type { RecipientRow } from '../db/tables/campaigns.js'
 /** Time that a process holds a recipient before its call exists (ms). A crash frees the recipient after it. */
 export const CLAIM_MS = 30_000
 
+/*
+ * Conditions of the partial indexes on recipients, with the values in the text: SQLite takes such an index only if it sees the values
+ * when it prepares the statement.
+ */
+
+/** Holds for recipients that wait for a dial or are held for one. */
+export const WAITS = sql<boolean>`"status" in ('pending', 'retry_wait', 'queued')`
+/** Holds for recipients that are held for a dial, ring or talk. */
+export const IS_BUSY = sql<boolean>`"status" in ('queued', 'dialing', 'in_call')`
+
 /** The claim of one attempt was lost, or the campaign stopped dialling. The transaction of the dial is undone. */
 export class AttemptLostError extends Error {
   constructor(recipientId: string) {
@@ -38,7 +48,7 @@ export async function claimRecipient(
 ): Promise<Claim | null> {
   const skip = skipLocked(db)
   const waiting = sql`"campaignId" = ${campaign.id} and "position" <= ${campaign.uploaded}
-    and "status" in ('pending', 'retry_wait', 'queued')`
+    and ${WAITS}`
   const { rows } = await sql<RecipientRow>`
     update "campaignRecipients"
     set "status" = 'queued', "claimedBy" = ${owner}, "nextAttemptAt" = ${now + CLAIM_MS}

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { countCapped, type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CampaignRow, RecipientRow } from '../db/tables/campaigns.js'
+import { WAITS } from './attempts.js'
 
 type Owner = Pick<CampaignRow, 'organizationId' | 'environment'>
 /** A campaign whose owner was checked. */
@@ -133,7 +134,7 @@ export async function settleWaiting(
     })
     .where('campaignId', '=', campaign.id)
     .where('position', '<=', campaign.uploaded)
-    .where('status', 'in', ['pending', 'retry_wait', 'queued'])
+    .where(WAITS)
     .execute()
 }
 
