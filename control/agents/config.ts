@@ -221,7 +221,7 @@ const Opening = z.strictObject({
 const CallSettings = z.strictObject({
   businessName: text(120).default(''),
   recordingNotice: Line.nullable().default(null).meta({
-    description: 'Said before the opening line of a call that is recorded.',
+    description: 'Said before the opening line of a call that is recorded or may be monitored.',
   }),
   openingLine: Line.nullable().default(null),
   inboundOpeningLine: Line.nullable().default(null),

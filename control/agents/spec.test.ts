@@ -109,15 +109,15 @@ t.test('without an opening line the agent begins an outbound call in its languag
   t.equal(opening('inbound', 'Smile'), null, 'a caller speaks first')
 })
 
-t.test('the notice of a recording comes first, and only on calls that are recorded', async (t) => {
-  const opening = (recorded: boolean, direction: 'inbound' | 'outbound', line: string | null) => {
+t.test('the notice of a recording comes first, and only where it is to be given', async (t) => {
+  const opening = (givesNotice: boolean, direction: 'inbound' | 'outbound', line: string | null) => {
     const callSettings = {
       recordingNotice: { text: 'This call is recorded by {{clinic}}.' },
       openingLine: line === null ? null : { text: line },
       inboundOpeningLine: null,
     }
     const patched = mergeConfig(config, { callSettings })
-    return buildAgentSpec({ ...input, recorded, direction, config: patched }, none)?.openingLine
+    return buildAgentSpec({ ...input, givesNotice, direction, config: patched }, none)?.openingLine
   }
   t.equal(opening(true, 'outbound', 'Hello.'), 'This call is recorded by Smile. Hello.')
   t.equal(opening(true, 'inbound', null), 'This call is recorded by Smile.')

@@ -34,8 +34,8 @@ export interface SpecInput {
   readonly knowledge?: Pick<AgentKnowledge, 'inline' | 'searched'>
   /** The transfer destinations of the agent. Absent means none. */
   readonly destinations?: readonly DestinationName[]
-  /** The call is recorded. Absent means it is not. */
-  readonly recorded?: boolean
+  /** The call is recorded, or may be listened to, so that it begins with the notice. Absent means neither. */
+  readonly givesNotice?: boolean
   /** Current time for the agent (Unix ms). */
   readonly now: number
 }
@@ -67,7 +67,7 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
     businessName === '' ? openings.unnamed : openings.named.replace('{business}', () => businessName)
   // A caller who dialled speaks first when the agent has no line. A callee expects a voice.
   const withoutLine = direction === 'outbound' || opening !== null ? ownOpening : null
-  const notice = input.recorded === true ? line(callSettings.recordingNotice) : null
+  const notice = input.givesNotice === true ? line(callSettings.recordingNotice) : null
   const beginning = [notice, line(opening) ?? withoutLine].filter((text) => text !== null).join(' ')
 
   return {

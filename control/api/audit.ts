@@ -10,8 +10,11 @@ export type AuditFields = { readonly [field: string]: Json }
 
 export interface NewAuditEntry {
   readonly organizationId: string
-  /** Null for the service itself. `invited`: a person who proved an invitation and is not signed in. */
-  readonly actor: AnyActor | { readonly kind: 'invited'; readonly userId: string } | null
+  /**
+   * Null for the service itself. `invited`: a person who proved an invitation and is not signed in. `monitor`: a user who
+   * monitors a call, at a step that no request made.
+   */
+  readonly actor: AnyActor | { readonly kind: 'invited' | 'monitor'; readonly userId: string } | null
   /** Name of the action, for example `organization.updated`. */
   readonly action: string
   readonly subject: { readonly type: string; readonly id: string }

@@ -1,3 +1,4 @@
+import { listenRoute } from '../calls/monitors/listen-api.js'
 import { vendorHangups } from '../calls/vendor-hangup-api.js'
 import { type HttpListener, type HttpServer, type HttpServerOptions, serveHttp } from '../http/server.js'
 import { docsPages } from '../openapi/docs-pages.js'
@@ -6,8 +7,8 @@ import { checkoutPages } from '../pages/checkout-pages.js'
 import { dashboardPages } from '../pages/dashboard.js'
 
 /**
- * Serves the operations, the documentation pages, the pages that mails link to, the checkout page, and the hang-up requests of
- * other vendors' bots.
+ * Serves the operations, the documentation pages, the pages that mails link to, the checkout page, the dashboard, the audio
+ * of live calls, and the hang-up requests of other vendors' bots.
  */
 export function serveHttpApi(
   listener: HttpListener,
@@ -21,6 +22,7 @@ export function serveHttpApi(
       checkoutPages(options.deps),
       dashboardPages(options.deps),
     ],
+    upgrades: [listenRoute(options.deps)],
     routers: (keys) => [vendorHangups(options.deps, keys)],
   })
 }

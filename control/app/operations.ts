@@ -25,6 +25,7 @@ import { receiveCarrierCallback } from '../calls/carrier-callback-api.js'
 import { checkCompliance } from '../calls/compliance-check-api.js'
 import { liveCallOperations } from '../calls/live-call-api.js'
 import { downloadMedia } from '../calls/media-api.js'
+import { monitorOperations } from '../calls/monitors/api.js'
 import { readCallTimeline } from '../calls/timeline-api.js'
 import { campaignOperations } from '../campaigns/api.js'
 import { archiveOperations } from '../campaigns/archive-api.js'
@@ -103,6 +104,7 @@ export const operations: readonly Operation[] = [
   readTranscript,
   readCallTimeline,
   ...liveCallOperations,
+  ...monitorOperations,
   hangUpCall,
   watchLive,
   downloadMedia,

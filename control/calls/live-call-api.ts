@@ -128,7 +128,8 @@ async function note(
   })
 }
 
-async function liveCall({ db }: Pick<Deps, 'db'>, owner: Owner, id: string) {
+/** Returns a call in progress, or a refusal. */
+export async function liveCall({ db }: Pick<Deps, 'db'>, owner: Owner, id: string) {
   const call: CallWithParts | null = await findCall(db, owner, id)
   if (call === null) return refuse('not_found', 'The call does not exist.')
   return call.status === 'in_progress' ? call : notLive()

@@ -118,6 +118,9 @@ export class Commentary {
       case 'transfer':
         say(`             -- transfer ${event.attempt} to ${event.destination}: ${event.status}`)
         break
+      case 'monitored':
+        say(`             -- ${event.mode} by ${event.by}: ${event.status}`)
+        break
       case 'ended':
         say(`             -- ended by ${event.ending.by}: ${event.ending.cause}`)
         this.#resolveEnded(event)

@@ -38,6 +38,7 @@ import { createCallRequests } from './migrations/0036-call-requests.js'
 import { addCampaignBreaker } from './migrations/0037-campaign-breaker.js'
 import { createLiveChanges } from './migrations/0039-live-changes.js'
 import { createEvidenceAnchors } from './migrations/0043-evidence-anchors.js'
+import { createCallMonitors } from './migrations/0045-monitors.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -83,6 +84,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0037_campaign_breaker': addCampaignBreaker,
   '0039_live_changes': createLiveChanges,
   '0043_evidence_anchors': createEvidenceAnchors,
+  '0045_monitors': createCallMonitors,
 }
 
 /**

@@ -20,6 +20,7 @@ import { crossOrigin } from './origins.js'
 import { sendRefusal } from './reply.js'
 import { buildRoutes, type Route } from './routes.js'
 import { OpenStreams } from './send-events.js'
+import { HttpRequest, routeUpgrade, type UpgradeRoute } from './upgrades.js'
 
 export interface HttpAddress {
   readonly address: string
@@ -42,6 +43,8 @@ export interface HttpServerOptions {
   readonly pages?: readonly RequestHandler[]
   /** Returns routers for paths that are no operation. They check API keys themselves. */
   readonly routers?: (keys: KeyVerifier) => readonly RequestHandler[]
+  /** Paths that take WebSockets. They check credential and Origin themselves. */
+  readonly upgrades?: readonly UpgradeRoute[]
 }
 
 export interface HttpServer extends HttpAddress {
@@ -60,6 +63,7 @@ const CONNECTIONS_PER_ADDRESS = 256
 /** Binds the port. Throws EngineError `port_unavailable` if this fails. */
 export async function bindHttp(options: HttpAddress): Promise<HttpListener> {
   const server = createServer({
+    IncomingMessage: HttpRequest,
     maxHeaderSize: HEAD_BYTES,
     requestTimeout: REQUEST_MS,
     headersTimeout: HEAD_MS,
@@ -117,6 +121,8 @@ export function serveHttp(listener: HttpListener, options: HttpServerOptions): H
     onReached: () => deps.log.warn({ limit: CONNECTIONS_PER_ADDRESS }, 'http.connection_limit_reached'),
   })
   server.on('clientError', (error, socket) => rejectUnparsable(deps, error, socket as Socket))
+  const { upgrades = [] } = options
+  server.on('upgrade', (request, socket, head) => routeUpgrade(upgrades, request, socket, head))
   listener.serve(app)
   let closing: Promise<void> | undefined
   return {
@@ -124,7 +130,9 @@ export function serveHttp(listener: HttpListener, options: HttpServerOptions): H
     port,
     close(graceMs) {
       handling.streams.close()
-      closing ??= drain(server, deps, graceMs).then(() => lastUsed.close())
+      closing ??= Promise.all([drain(server, deps, graceMs), ...upgrades.map((route) => route.close())]).then(
+        () => lastUsed.close(),
+      )
       return closing
     },
   }

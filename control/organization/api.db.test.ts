@@ -39,6 +39,7 @@ await onEachDialect(t, async (t, open) => {
       robocallMode: 'block',
       windowNarrowing: null,
       campaignSharePercent: 70,
+      monitoring: { test: 'listen_and_takeover', live: 'off', developers: false },
       createdAt: dataOf(read).createdAt,
     })
     t.equal(dataOf(await stranger.browser.send('GET', PATH)).id, stranger.organizationId)

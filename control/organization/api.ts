@@ -13,6 +13,7 @@ import { POLICY } from '../compliance/policy.js'
 import type { Trx } from '../db/database.js'
 import type { AuditEntryRow } from '../db/tables/organization.js'
 import { narrowCallingHours } from './calling-hours.js'
+import { MONITORING } from './monitoring.js'
 import {
   lockOrganization,
   narrowingOf,
@@ -38,6 +39,9 @@ const OrganizationPatch = patchBody({
     .partial()
     .nullable(),
   campaignSharePercent: z.int().min(10).max(100),
+  monitoring: z
+    .strictObject({ test: z.enum(MONITORING), live: z.enum(MONITORING), developers: z.boolean() })
+    .partial(),
 })
 type OrganizationPatch = z.output<typeof OrganizationPatch>
 
@@ -62,7 +66,7 @@ export const updateOrganization = operation({
   tag: 'Organization',
   summary: 'Update the organization',
   description:
-    'Sets the name, billing details, robocall mode, calling hours and the share of agent calls that campaigns may use.',
+    'Sets the name, billing details, robocall mode, calling hours, the share of agent calls that campaigns may use, and who may monitor live calls.',
   audience: 'session',
   roles: ADMIN_ROLES,
   body: OrganizationPatch,
@@ -191,6 +195,9 @@ async function change(
     ...given('peId', body.peId),
     ...given('robocallMode', body.robocallMode),
     ...given('campaignSharePercent', body.campaignSharePercent),
+    ...given('monitoringTest', body.monitoring?.test),
+    ...given('monitoringLive', body.monitoring?.live),
+    ...given('developersMonitor', flag(body.monitoring?.developers)),
   })
   if (windowNarrowing !== undefined) {
     await updateCallingProfile(trx, id, {
@@ -199,6 +206,10 @@ async function change(
     })
   }
   return null
+}
+
+function flag(value: boolean | undefined): number | undefined {
+  return value === undefined ? undefined : Number(value)
 }
 
 function given<K extends string, V>(column: K, value: V | undefined): { [P in K]?: V } {

@@ -130,6 +130,9 @@ function emptyProfile(organizationId: string): OrganizationProfileRow {
     byoCallsTest: null,
     byoCallsLive: null,
     trunkingEnabled: 0,
+    monitoringTest: null,
+    monitoringLive: null,
+    developersMonitor: 0,
     revision: 0,
     updatedAt: 0,
   }

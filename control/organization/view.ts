@@ -3,6 +3,7 @@ import { openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas
 import { DEFAULT_ROBOCALL_MODE } from '../compliance/policy.js'
 import type { Db, Trx } from '../db/database.js'
 import type { OrganizationVerificationRow } from '../db/tables/organization.js'
+import { MONITORING, monitoringOf } from './monitoring.js'
 import {
   DEFAULT_CAMPAIGN_SHARE,
   narrowingOf,
@@ -45,6 +46,12 @@ export const organizationShape = {
       'Narrower calling hours of the organization for commercial calls, in minutes after midnight IST.',
   }),
   campaignSharePercent: z.int(),
+  monitoring: z
+    .object({ test: openEnum(...MONITORING), live: openEnum(...MONITORING), developers: z.boolean() })
+    .meta({
+      description:
+        'What people may do with live calls of each environment: owners and admins, and with `developers` developers. A call that may be monitored begins with the recording notice of its agent.',
+    }),
   createdAt: Timestamp,
 }
 export const Organization = z.object(organizationShape)
@@ -81,6 +88,7 @@ export function organizationView(
     robocallMode: profile.robocallMode ?? DEFAULT_ROBOCALL_MODE,
     windowNarrowing: narrowingOf(calling),
     campaignSharePercent: profile.campaignSharePercent ?? DEFAULT_CAMPAIGN_SHARE,
+    monitoring: monitoringOf(profile),
     createdAt: timestamp(organization.createdAt),
   }
 }

@@ -21,6 +21,7 @@ export type IdPrefix =
   | 'call'
   | 'cbk'
   | 'xfr'
+  | 'mon'
   | 'cmp'
   | 'rcp'
   | 'con'

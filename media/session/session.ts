@@ -7,6 +7,7 @@ import type { Disk } from '../recording/wav-file.js'
 import { ArrivalFanOut } from './arrival-fan-out.js'
 import type { CloseReason, Endpoint, EndpointId, RouteTo, SessionStats } from './endpoint.js'
 import { softClip } from './limiter.js'
+import { LiveAudioWriter } from './live-audio.js'
 import { mixInto } from './mixer.js'
 import { dropLeavingRoutes, Member, Route } from './route.js'
 
@@ -54,6 +55,8 @@ export class Session {
   readonly #options: SessionOptions
   #recorder: Recorder | null = null
   #recordingPaused = false
+  /** Where those who listen live read the call; null while nobody does. */
+  #liveAudio: LiveAudioWriter | null = null
   /** The parts of the recording that have ended. */
   readonly #ended: { readonly path: string; readonly file: Promise<RecordedFile | null> }[] = []
   /** The sum of the routes to one endpoint, and the same as 16-bit samples. */
@@ -189,6 +192,15 @@ export class Session {
     this.#recorder?.resume(this.#at)
   }
 
+  /**
+   * Writes the call into this memory from the next tick on, until null: the first network leg while somebody hears it,
+   * and what that leg hears.
+   */
+  shareAudio(memory: SharedArrayBuffer | null): void {
+    if (this.#phase === 'closed') throw new EngineError('closed', 'the session is closed')
+    this.#liveAudio = memory === null ? null : new LiveAudioWriter(memory, this.rate)
+  }
+
   /** Makes the session live: the next tick is session sample 0. */
   start(): void {
     if (this.#phase === 'idle') this.#phase = 'starting'
@@ -217,6 +229,7 @@ export class Session {
       if (sent && this.#hasAgentMix && member === this.#recorded)
         this.#recorder?.writeAgent(at, this.#agentMix)
     }
+    if (this.#liveAudio !== null) this.#shareFrame(this.#liveAudio)
     this.#frames++
     this.#recorder?.advance(this.#frames * this.#frameSamples)
   }
@@ -357,9 +370,19 @@ export class Session {
     if (target.removed) return
     this.#frame.pcm = alone === null ? this.#mix : alone.pcm
     this.#frame.at = at
-    if (target === this.#recorded && this.#recorder !== null) this.#keepAgentMix(target, alone)
+    if (target === this.#recorded) {
+      if (this.#recorder !== null) this.#keepAgentMix(target, alone)
+      this.#liveAudio?.heard(this.#frame.pcm)
+    }
     if (leaving > 0) dropLeavingRoutes(routes)
     target.endpoint.push(this.#frame)
+  }
+
+  /** Ends the frame of those who listen live, which has what the caller hears. */
+  #shareFrame(audio: LiveAudioWriter): void {
+    const caller = this.#recorded
+    if (caller?.hasAudio && caller.targets.length > 0) audio.caller(caller.pcm)
+    audio.commit()
   }
 
   #mixFor(target: Member): void {

@@ -27,6 +27,19 @@ export interface TransferEvent {
   readonly sipCallId?: string
 }
 
+/** Somebody listens to the call, or takes it over from the agent. */
+export interface MonitorEvent {
+  readonly type: 'monitored'
+  /** Id of the listening or the takeover. */
+  readonly id: string
+  /** Who does it, as the control plane names people. */
+  readonly by: string
+  readonly mode: 'listen' | 'takeover'
+  readonly status: 'begun' | 'over'
+  /** Why it is over; null with `begun`. */
+  readonly outcome: 'left' | null
+}
+
 /**
  * The events of a call, in order. `seq` increases by one per call; `at` is Unix time (ms). The control plane
  * stores each event with the state change it causes, in one transaction.
@@ -42,6 +55,7 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
   | { readonly type: 'bot_stats'; readonly stats: BotStats }
   | { readonly type: 'held'; readonly on: boolean }
   | TransferEvent
+  | MonitorEvent
   /** The last event of every call, exactly once. */
   | {
       readonly type: 'ended'

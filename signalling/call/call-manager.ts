@@ -26,11 +26,13 @@ import type {
   AdmissionDecision,
   AgentTools,
   CallControl,
+  CallListener,
   CallParty,
   EventSink,
   InboundInvite,
   InboundTrunk,
   LegClearance,
+  LiveAudio,
   OutboundCallSpec,
   TransferHandler,
   TransferPlan,
@@ -152,6 +154,10 @@ export class CallManager implements CallControl {
 
   async note(callId: CallId, text: string): Promise<boolean> {
     return (await this.#calls.get(callId)?.note(text)) ?? false
+  }
+
+  async listen(callId: CallId, listener: CallListener): Promise<LiveAudio | null> {
+    return (await this.#calls.get(callId)?.listen(listener)) ?? null
   }
 
   transfer(callId: CallId, plan: TransferPlan): TransferRefusal | null {

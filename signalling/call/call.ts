@@ -10,6 +10,7 @@ import {
 } from '../../workers/channel/protocol.js'
 import type { InfoDigit } from '../sip/info-dtmf.js'
 import type { CallId } from './call-events.js'
+import { CallListeners } from './call-listeners.js'
 import { type CallEffect, type CallInput, type CallState, type CallTimerName, step } from './call-machine.js'
 import type { CallDeps, CallOptions } from './call-options.js'
 import { CallPublisher } from './call-publisher.js'
@@ -18,7 +19,7 @@ import { CallTransfers } from './call-transfer.js'
 import { closeReasonOf, type Ending, endingOfConversation, endingOfError } from './ending.js'
 import { FurtherLeg } from './further-leg.js'
 import type { Leg, LegEvents } from './leg.js'
-import type { TransferPlan } from './ports.js'
+import type { CallListener, LiveAudio, TransferPlan } from './ports.js'
 import type { TransferRefusal } from './transfer-machine.js'
 
 /**
@@ -31,6 +32,7 @@ export class Call {
   readonly #leg: Leg
   readonly #publisher: CallPublisher
   readonly #requests: CallRequests
+  readonly #listeners: CallListeners
   readonly #timers = new Map<CallTimerName, Timer>()
   readonly #queue: CallInput[] = []
   #state: CallState
@@ -52,6 +54,10 @@ export class Call {
     const { callId, direction, forward, party } = options
     this.#publisher = new CallPublisher(callId, deps)
     this.#requests = new CallRequests(callId, party, deps)
+    this.#listeners = new CallListeners(deps, {
+      ...{ callId, rate: options.rate },
+      publish: (event) => this.#publisher.publish(event),
+    })
     this.#state = { kind: 'queued', direction, ...(forward === undefined ? {} : { forwards: true }) }
     this.#leg = makeLeg({
       progress: (sip) => this.#input({ type: 'progress', sip }),
@@ -100,6 +106,11 @@ export class Call {
   async note(text: string): Promise<boolean> {
     if (!this.#hasMedia() || this.#agentLeft) return false
     return await this.#deps.pool.request({ type: 'note', session: this.callId, text })
+  }
+
+  /** Lets somebody hear the call; see `CallControl.listen`. */
+  async listen(listener: CallListener): Promise<LiveAudio | null> {
+    return this.#hasMedia() ? await this.#listeners.add(listener) : null
   }
 
   #hasMedia(): boolean {
@@ -295,6 +306,7 @@ export class Call {
   }
 
   #closeMedia(ending: Ending): void {
+    this.#listeners.end()
     const why = closeReasonOf(ending)
     // The further legs end now too; their session is closed meanwhile.
     const legs = Promise.all([

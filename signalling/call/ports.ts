@@ -1,5 +1,6 @@
 import type { ToolSpec } from '../../media/agent/agent-spec.js'
 import type { SayResult } from '../../media/agent/conversation/conversation.js'
+import type { SessionRate } from '../../media/base/frame.js'
 import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { CodecName } from '../../media/codec/codec.js'
 import type { Party } from '../../workers/channel/protocol.js'
@@ -226,6 +227,26 @@ export interface TransferPlan {
   clear(destination: string): Promise<LegClearance | null>
 }
 
+/** Somebody who listens to a live call. */
+export interface CallListener {
+  /** Names the listening in the events of the call. */
+  readonly id: string
+  readonly by: string
+  /** The call ended, before or after its audio arrived. Once, unless the listener left before. */
+  ended(): void
+}
+
+/** The audio of a call while somebody listens to it: frames of 20 ms, caller and what the caller hears interleaved. */
+export interface LiveAudio {
+  readonly rate: SessionRate
+  /** Audio (ms) that was not read within a second, and is lost. */
+  readonly lostMs: number
+  /** Returns the audio since the last call, or null without any. */
+  read(): Int16Array | null
+  /** Leaves. Idempotent. */
+  close(): void
+}
+
 export interface EventSink {
   /** Takes the event in order and at once; the sink queues its storage. */
   publish(event: CallEvent): void
@@ -249,6 +270,11 @@ export interface CallControl {
   say(callId: CallId, text: string, now: boolean): Promise<SayResult | null>
   /** Tells the agent of a call something for its next reply. Resolves with false when no agent will reply. */
   note(callId: CallId, text: string): Promise<boolean>
+  /**
+   * Lets somebody hear a call. Resolves with null when there is no such call with media. Rejects when the media session
+   * does not answer.
+   */
+  listen(callId: CallId, listener: CallListener): Promise<LiveAudio | null>
   /** Hands a call to a person. Returns why that is refused, or null; the steps follow as events. */
   transfer(callId: CallId, plan: TransferPlan): TransferRefusal | null
   /** Tells the decision of the person to whom an agent presents a caller. */

@@ -19,7 +19,8 @@ import type { ProviderSettings } from '../../media/vendors/registry.js'
 export type { ProviderSettings, SayResult }
 
 /*
- * The messages between the main thread and a media worker: one union per direction. Audio never crosses.
+ * The messages between the main thread and a media worker: one union per direction. No message holds audio: what people
+ * listen to live is in memory that both threads share.
  */
 
 export type SessionId = string
@@ -142,6 +143,8 @@ export type LegRequest =
   | { readonly type: 'record'; readonly session: SessionId; readonly path: string | null }
   /** Masks the recording from now on with silence and a soft beep, or records again. */
   | { readonly type: 'pauseRecording'; readonly session: SessionId; readonly paused: boolean }
+  /** Writes the call into this memory (`live-audio.ts`) from now on, for those who listen to it; null ends that. */
+  | { readonly type: 'shareAudio'; readonly session: SessionId; readonly memory: SharedArrayBuffer | null }
 
 /** The party that speaks on our side of the session. */
 export type Party =

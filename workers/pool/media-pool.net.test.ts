@@ -10,6 +10,7 @@ import {
   PLAIN_SETTINGS,
   type ScriptedUtterance,
 } from '../../media/agent/agent-spec.js'
+import { allocateLiveAudio, LiveAudioReader } from '../../media/session/live-audio.js'
 import type { OpenedSession, RemoteMedia, SessionEvent } from '../channel/protocol.js'
 import { openMediaPool, type RunningMediaPool } from './media-pool.js'
 
@@ -193,6 +194,28 @@ t.test(
     t.same(rig.lost, [])
   },
 )
+
+t.test('those who listen hear both sides from another thread', { timeout: 2 * HANG_MS }, async (t) => {
+  const rig = await setUp(t)
+  const agent = await rig.open('agent', AGENT)
+  const persona = await rig.open('persona', CALLER)
+  const memory = allocateLiveAudio(8000)
+  const reader = new LiveAudioReader(memory, 8000)
+  await rig.pool.request({ type: 'shareAudio', session: 'agent', memory })
+  await connect(rig, ['agent', 'persona'], [agent, persona], 'scripted')
+  const loudest = [0, 0]
+  await rig.until('two voices', () => {
+    reader.read()?.forEach((sample, at) => {
+      loudest[at % 2] = Math.max(loudest[at % 2] ?? 0, sample)
+    })
+    return loudest.every((level) => level > 3_000)
+  })
+  await rig.pool.request({ type: 'shareAudio', session: 'agent', memory: null })
+  reader.read()
+  await pause(100)
+  t.equal(reader.read(), null, 'nothing is written for nobody')
+  await t.rejects(rig.pool.request({ type: 'shareAudio', session: 'none', memory }), { code: 'closed' })
+})
 
 t.test('DTMF digits cross as events', { timeout: 2 * HANG_MS }, async (t) => {
   const rig = await setUp(t)

@@ -205,6 +205,8 @@ export class HostedSession {
         return this.#session.record(request.path)
       case 'pauseRecording':
         return request.paused ? this.#session.pauseRecording() : this.#session.resumeRecording()
+      case 'shareAudio':
+        return this.#session.shareAudio(request.memory)
     }
   }
 

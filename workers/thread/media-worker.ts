@@ -185,6 +185,7 @@ async function handle(request: WorkerRequest): Promise<unknown> {
     case 'finish':
     case 'record':
     case 'pauseRecording':
+    case 'shareAudio':
       return await (await find(request.session)).request(request)
     case 'start':
       return (await find(request.session)).start(request.sipCallId)

@@ -14,6 +14,7 @@ import type {
   BuildKnowledgeBaseResult,
   Call,
   CallEvidence,
+  CallMonitors,
   CallTimeline,
   CallTransfers,
   Callback,
@@ -85,6 +86,7 @@ import type {
   ListAgentsQuery,
   ListApiKeysQuery,
   ListAuditLogQuery,
+  ListCallMonitorsQuery,
   ListCallbacksQuery,
   ListCallsQuery,
   ListCampaignChecksQuery,
@@ -115,6 +117,7 @@ import type {
   ListTransferDestinationsQuery,
   ListWebhookDeliveriesQuery,
   ListWebhooksQuery,
+  ListenTicket,
   LogInBody,
   Member,
   MemberRole,
@@ -576,6 +579,16 @@ export class Api extends HttpClient {
   /** Give a note to the agent of a running call. The model reads it before its next reply. It is not heard on the call; the transcript holds it. A call without an agent of the service is answered with 409. Needs the scope `write`. */
   noteOnCall(input: { readonly id: string; readonly body: NoteOnCallBody }, options: RequestOptions = {}): Promise<NoteOnCallResult> {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/note', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** List who listened to a call or took it over. Newest first. Each is an event of the call and has entries in the audit log, too. Needs the scope `read`. */
+  listCallMonitors(input: { readonly id: string; readonly query?: ListCallMonitorsQuery | undefined }, options: RequestOptions = {}): Promise<Page<CallMonitors>> {
+    return this.send({ method: 'GET', path: '/v1/calls/{id}/monitors', reply: 'list' }, input, options)
+  }
+
+  /** Request a ticket to listen to a running call. For owners and admins, and for developers if the organization allows it (`monitoring`). Open a WebSocket at `url` with the subprotocols `parley.listen` and `ticket.<ticket>`, from a page of the dashboard, within 30 seconds. The first message is JSON with `sampleRate`; binary messages are 16-bit little-endian PCM with two channels: the caller, and what the caller hears. A slow connection loses audio and is told how much (`dropped`). A ticket is good for one listening; two people can listen at the same time. Code 4421 means that another process carries the call: connect again with the same ticket. */
+  requestListenTicket(input: { readonly id: string }, options: RequestOptions = {}): Promise<ListenTicket> {
+    return this.send({ method: 'POST', path: '/v1/calls/{id}/monitors', reply: 'data' }, input, options)
   }
 
   /** Hang up a call. Does nothing if the call has ended. Needs the scope `write`. */
@@ -1108,7 +1121,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/organization', reply: 'data' }, {}, options)
   }
 
-  /** Update the organization. Sets the name, billing details, robocall mode, calling hours and the share of agent calls that campaigns may use. */
+  /** Update the organization. Sets the name, billing details, robocall mode, calling hours, the share of agent calls that campaigns may use, and who may monitor live calls. */
   updateOrganization(input: { readonly body: UpdateOrganizationBody }, options: RequestOptions = {}): Promise<Organization> {
     return this.send({ method: 'PATCH', path: '/v1/organization', reply: 'data' }, input, options)
   }

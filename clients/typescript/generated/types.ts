@@ -207,7 +207,7 @@ export type Agent = {
   })[]
   readonly callSettings: {
     readonly businessName: string
-    /** Said before the opening line of a call that is recorded. */
+    /** Said before the opening line of a call that is recorded or may be monitored. */
     readonly recordingNotice: {
       readonly text: string
     } | null
@@ -375,7 +375,7 @@ export type PublishAgentResult = {
   })[]
   readonly callSettings: {
     readonly businessName: string
-    /** Said before the opening line of a call that is recorded. */
+    /** Said before the opening line of a call that is recorded or may be monitored. */
     readonly recordingNotice: {
       readonly text: string
     } | null
@@ -938,7 +938,7 @@ export type CallTimeline = {
     }
   })[]
   readonly marks: readonly ({
-    readonly kind: Open<"key" | "tool" | "failure" | "resumed" | "answered_by" | "note">
+    readonly kind: Open<"key" | "tool" | "failure" | "resumed" | "answered_by" | "note" | "monitor">
     /** ms after `zeroAt`; negative before it. */
     readonly atMs: number
     readonly text: string
@@ -967,6 +967,13 @@ export type OnCall = {
 
 export type NoteOnCallResult = {
   readonly noted: true
+}
+
+export type ListenTicket = {
+  readonly id: string
+  readonly url: string
+  readonly ticket: string
+  readonly expiresAt: string
 }
 
 export type CarrierCallback = {
@@ -2398,6 +2405,12 @@ export type Organization = {
     readonly endMinute: number
   } | null
   readonly campaignSharePercent: number
+  /** What people may do with live calls of each environment: owners and admins, and with `developers` developers. A call that may be monitored begins with the recording notice of its agent. */
+  readonly monitoring: {
+    readonly test: Open<"off" | "listen" | "listen_and_takeover">
+    readonly live: Open<"off" | "listen" | "listen_and_takeover">
+    readonly developers: boolean
+  }
   readonly createdAt: string
 }
 
@@ -2526,6 +2539,12 @@ export type OrganizationAsStaff = {
     readonly endMinute: number
   } | null
   readonly campaignSharePercent: number
+  /** What people may do with live calls of each environment: owners and admins, and with `developers` developers. A call that may be monitored begins with the recording notice of its agent. */
+  readonly monitoring: {
+    readonly test: Open<"off" | "listen" | "listen_and_takeover">
+    readonly live: Open<"off" | "listen" | "listen_and_takeover">
+    readonly developers: boolean
+  }
   readonly createdAt: string
   readonly submission: {
     readonly legalName: string
@@ -2684,6 +2703,16 @@ export type AvailableNumbers = {
   readonly totalPaise: number
   /** First renewal if it is bought now. */
   readonly renewsAt: string
+}
+
+export type CallMonitors = {
+  readonly id: string
+  readonly userId: string
+  readonly mode: Open<"listen" | "takeover">
+  readonly createdAt: string
+  /** Null for a takeover that did not happen, or not yet. */
+  readonly startedAt: string | null
+  readonly endedAt: string | null
 }
 
 export type Events = {
@@ -3414,6 +3443,12 @@ export type NoteOnCallBody = {
   readonly text: string
 }
 
+/** Query of `listCallMonitors`. */
+export type ListCallMonitorsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
 /** Body of `hangUpCall`. */
 export type HangUpCallBody = Readonly<Record<string, never>>
 
@@ -3831,6 +3866,11 @@ export type UpdateOrganizationBody = {
     readonly endMinute?: number | undefined
   } | null | undefined
   readonly campaignSharePercent?: number | undefined
+  readonly monitoring?: {
+    readonly test?: "off" | "listen" | "listen_and_takeover" | undefined
+    readonly live?: "off" | "listen" | "listen_and_takeover" | undefined
+    readonly developers?: boolean | undefined
+  } | undefined
 }
 
 /** Body of `setSenderClassification`. */

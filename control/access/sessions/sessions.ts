@@ -4,6 +4,7 @@ import { ulid } from '../../../media/base/ids.js'
 import { constantTimeEqual, randomBase62 } from '../../base/crypto.js'
 import type { RootKey } from '../../base/root-key.js'
 import type { Db, Trx } from '../../db/database.js'
+import type { Role } from '../../db/tables/identity.js'
 
 export const SESSION_IDLE_MS = 12 * 3_600_000
 export const SESSION_LIFE_MS = 7 * 24 * 3_600_000
@@ -81,6 +82,27 @@ export async function findSession(
   }
   const { id, userId, createdAt, expiresAt } = row
   return { id, userId, staff: row.staff === 1, createdAt, expiresAt }
+}
+
+/**
+ * Returns the role that the user of a session has in an organization. Null when the session is over or the user left the
+ * organization.
+ */
+export async function roleInSession(
+  db: Db | Trx,
+  { sessionId, organizationId }: { readonly sessionId: string; readonly organizationId: string },
+  now: number,
+): Promise<Role | null> {
+  const row = await db
+    .selectFrom('sessions as s')
+    .innerJoin('members as m', 'm.userId', 's.userId')
+    .where('s.id', '=', sessionId)
+    .where('s.expiresAt', '>', now)
+    .where('s.lastSeenAt', '>', now - SESSION_IDLE_MS)
+    .where('m.organizationId', '=', organizationId)
+    .select('m.role')
+    .executeTakeFirst()
+  return row?.role ?? null
 }
 
 /** Returns the CSRF token that every change in this session must carry. It is bound to the session. */

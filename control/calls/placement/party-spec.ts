@@ -13,6 +13,7 @@ import type { AgentRow, AgentVersionRow, CallRow, NumberRow } from '../../db/tab
 import { findDestinations } from '../../destinations/store.js'
 import type { AgentKnowledge } from '../../knowledge/agent-knowledge.js'
 import { readEndpoint } from '../../numbers/media-endpoint.js'
+import { readMonitoring } from '../../organization/monitoring.js'
 import { readSecretFor } from '../../secrets/host-store.js'
 import { openVault } from '../../secrets/vault.js'
 import type { SlotPool } from './call-slots.js'
@@ -59,6 +60,7 @@ export async function agentPartySpec(
   const { organizationId } = version
   const ids = config.callSettings.transfer.destinations.map(({ destinationId }) => destinationId)
   const destinations = await findDestinations(db, { organizationId, environment }, ids)
+  const monitoring = await readMonitoring(db, organizationId)
   const spec = buildAgentSpec(
     {
       agentId: agent.id,
@@ -69,7 +71,7 @@ export async function agentPartySpec(
       variables: values,
       knowledge: options.knowledge,
       destinations: [...destinations.values()].map(({ row }) => row),
-      recorded: options.recorded,
+      givesNotice: options.recorded || monitoring[environment] !== 'off',
       now: options.now,
     },
     options.providers,

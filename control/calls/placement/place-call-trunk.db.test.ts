@@ -99,6 +99,7 @@ await onEachDialect(t, async (t, openDatabase) => {
             transfer: () => 'call_ending',
             say: async () => null,
             note: async () => false,
+            listen: async () => null,
             decideTransfer: () => {},
             live: 0,
             draining: false,

@@ -53,7 +53,7 @@ export const Timeline = z.object({
     .meta({ description: 'From the end of the caller’s speech to the first packet of the reply.' }),
   marks: z.array(
     z.object({
-      kind: openEnum('key', 'tool', 'failure', 'resumed', 'answered_by', 'note'),
+      kind: openEnum('key', 'tool', 'failure', 'resumed', 'answered_by', 'note', 'monitor'),
       atMs: Ms,
       text: z.string(),
     }),
@@ -121,7 +121,7 @@ export function courseOf(
     ),
     turns,
     replies: repliesOf(events),
-    marks: marksOf(events),
+    marks: marksOf(events, since),
     legs: [
       {
         party: 'caller',
@@ -170,7 +170,7 @@ function repliesOf(events: readonly CallEvent[]): Course['replies'] {
   })
 }
 
-function marksOf(events: readonly CallEvent[]): Course['marks'] {
+function marksOf(events: readonly CallEvent[], since: (at: number) => number): Course['marks'] {
   const mark = (kind: string, atMs: number, text: string) => [
     { kind, atMs: wholeMs(atMs), text: text.slice(0, TEXT_MAX) },
   ]
@@ -188,6 +188,8 @@ function marksOf(events: readonly CallEvent[]): Course['marks'] {
         return mark('resumed', event.atMs, `continued after ${Math.round(event.pausedMs)} ms`)
       case 'answered_by':
         return mark('answered_by', event.atMs, event.by)
+      case 'monitored':
+        return mark('monitor', since(event.at), `${event.mode} ${event.status}: ${event.by}`)
       default:
         return []
     }

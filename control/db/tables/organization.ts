@@ -24,6 +24,11 @@ export interface OrganizationProfileRow {
   readonly byoCallsLive: number | null
   /** 1 if staff allowed the organization to create SIP trunks. */
   readonly trunkingEnabled: number
+  /** Value of `MONITORING` for calls of the environment. Null means the default. */
+  readonly monitoringTest: string | null
+  readonly monitoringLive: string | null
+  /** 1 if developers may monitor calls too. */
+  readonly developersMonitor: number
   /** Incremented by every update. */
   readonly revision: number
   readonly updatedAt: number

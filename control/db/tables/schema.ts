@@ -7,6 +7,7 @@ import type { IdentityTables } from './identity.js'
 import type { InvoiceTables } from './invoices.js'
 import type { KnowledgeTables } from './knowledge.js'
 import type { LiveTables } from './live.js'
+import type { MonitorTables } from './monitors.js'
 import type { OrganizationTables } from './organization.js'
 import type { PaymentTables } from './payments.js'
 import type { RequestLimitTables } from './request-limits.js'
@@ -33,5 +34,6 @@ export interface Database
     OrganizationTables,
     KnowledgeTables,
     LiveTables,
+    MonitorTables,
     WalletTables,
     WebhookTables {}

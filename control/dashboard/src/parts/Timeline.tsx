@@ -172,6 +172,7 @@ const SIGNS: ReadonlyMap<string, string> = new Map([
   ['resumed', '↻'],
   ['answered_by', '☎'],
   ['note', '✎'],
+  ['monitor', '👂'],
 ])
 
 const STEPS = ['invite', 'ringing', 'answered', 'hold', 'resume', 'ended'] as const
