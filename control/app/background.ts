@@ -15,6 +15,7 @@ import type { Settings } from '../config/settings.js'
 import { erasureHandler } from '../erasure/erase.js'
 import { type JobRunner, openJobRunner } from '../jobs/runner.js'
 import { buildHandler } from '../knowledge/build-job.js'
+import { inventoryCheckHandler, scheduleInventoryCheck } from '../numbers/inventory-check.js'
 import { numberHandlers } from '../numbers/number-jobs.js'
 import { renewalHandler, scheduleRenewals } from '../numbers/renewal.js'
 import { topupCheckHandler } from '../payments/check-job.js'
@@ -38,6 +39,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
   const checks = payments === null ? null : { db, clock, log, payments, gst: deps.settings.gst }
   if (checks !== null) await scheduleSettlements(checks)
   await scheduleRenewals(db, clock.wall())
+  await scheduleInventoryCheck(db, clock.wall())
   const folder = recordingsFolder(deps.settings.dataFolder)
   const recordings = { db, objects, log, nodeId, folder }
   await scheduleStoring(recordings, clock.wall())
@@ -57,6 +59,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       ...retentionHandlers({ db, objects, rootKey, clock, log, nodeId, recordings: folder }),
       ...numberHandlers(deps),
       renewalHandler(deps),
+      inventoryCheckHandler(deps),
       carrierRecordHandler(deps),
       walletCheckHandler({ db, reads, clock, log }),
       buildHandler(deps),

@@ -40,6 +40,7 @@ for (const [provider, openRig] of Object.entries(CARRIER_RIGS)) {
     const bought = await carrier.buy(ORDER, signal)
     if (!bought.ok) throw new Error(bought.reason)
     t.match(await carrier.findOwned(ORDER, NOW, signal), { value: bought.value })
+    t.same(await carrier.listOwned(signal), { ok: true, value: [bought.value] })
     t.match(await carrier.quote(E164, signal), { value: null }, 'sold')
     t.same(await carrier.route(bought.value, signal), { ok: true, value: null })
     t.same(await carrier.route(bought.value, signal), { ok: true, value: null }, 'again')
@@ -47,7 +48,23 @@ for (const [provider, openRig] of Object.entries(CARRIER_RIGS)) {
     t.same([owned(), orders()], [1, 2])
     t.same(await carrier.release(bought.value, signal), { ok: true, value: null })
     t.match(await carrier.findOwned(ORDER, NOW, signal), { value: null })
+    t.same(await carrier.listOwned(signal), { ok: true, value: [] })
     t.same(await carrier.release(bought.value, signal), { ok: true, value: null }, 'gone already')
+  })
+
+  t.test(`${provider}: the list of the account is whole, or no list`, async (t) => {
+    const { carrier, sell, signal } = await open(t)
+    const many = Array.from({ length: 60 }, (_, n) => `+9180471${String(n).padStart(5, '0')}`)
+    for (const e164 of many) {
+      sell(e164)
+      const bought = await carrier.buy({ e164, reference: e164 }, signal)
+      if (!bought.ok) throw new Error(bought.reason)
+    }
+    const listed = await carrier.listOwned(signal)
+    if (listed.ok) t.same(listed.value.map(({ e164 }) => e164).toSorted(), many)
+    else t.match(listed, { code: 'provider_unavailable', reason: 'the list of numbers is not complete' })
+    // Only Exotel documents no second page.
+    t.equal(listed.ok, provider !== 'exotel')
   })
 
   t.test(`${provider}: errors of a purchase`, async (t) => {
@@ -100,6 +117,7 @@ for (const [provider, openRig] of Object.entries(CARRIER_RIGS)) {
           carrier.search(ALL, signal),
           carrier.quote(E164, signal),
           carrier.findOwned(ORDER, NOW, signal),
+          carrier.listOwned(signal),
           carrier.route(number, signal),
           carrier.release(number, signal),
         ])

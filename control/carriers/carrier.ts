@@ -112,6 +112,8 @@ export interface Carrier {
   buy(order: Order, signal: AbortSignal): Promise<CarrierResult<OwnedNumber>>
   /** Looks an order up in the carrier's own list. `askedAt` is the time of `buy` (Unix ms). */
   findOwned(order: Order, askedAt: number, signal: AbortSignal): Promise<CarrierResult<OwnedNumber | null>>
+  /** Returns all numbers of the account. A list that may be cut short is a failure. */
+  listOwned(signal: AbortSignal): Promise<CarrierResult<readonly OwnedNumber[]>>
   /** Routes the calls of a number to the service, and reads the routing back. */
   route(number: OwnedNumber, signal: AbortSignal): Promise<CarrierResult<null>>
   /** Gives a number back. A number that is gone already counts as released. */

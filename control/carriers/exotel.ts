@@ -38,6 +38,7 @@ const TYPES: Readonly<Record<NumberType, string>> = {
 }
 /** Numbers of the account in one answer. Further pages are not documented. */
 const LISTED = 50
+const INCOMPLETE = failed('provider_unavailable', 'the list of numbers is not complete')
 /** The number is on the trunk already. */
 const DUPLICATE = 1008
 
@@ -79,6 +80,13 @@ export function exotelCarrier(settings: ExotelSettings): Carrier {
   const quote = async (e164: string, signal: AbortSignal): Promise<CarrierResult<Offer | null>> => {
     const found = await everyType(e164.slice(3), null, signal, ['landline', 'mobile', 'tollfree'])
     return found.ok ? ok(found.value.find((offer) => offer.e164 === e164) ?? null) : found
+  }
+
+  /** Reads the first numbers of the account. */
+  async function listed(signal: AbortSignal): Promise<CarrierResult<readonly unknown[]>> {
+    const answer = await send({ method: 'GET', url: `${numbers}/IncomingPhoneNumbers`, signal })
+    const rows = memberOf(answer?.body, 'incoming_phone_numbers')
+    return answer?.status === 200 && Array.isArray(rows) ? ok(rows) : failureOf(answer, { purchase: false })
   }
 
   /** Puts a number on the trunk, so that calls may show it. */
@@ -142,18 +150,27 @@ export function exotelCarrier(settings: ExotelSettings): Carrier {
     },
 
     async findOwned({ e164, reference }, _askedAt, signal) {
-      const answer = await send({ method: 'GET', url: `${numbers}/IncomingPhoneNumbers`, signal })
-      const rows = memberOf(answer?.body, 'incoming_phone_numbers')
-      if (answer?.status !== 200 || !Array.isArray(rows)) return failureOf(answer, { purchase: false })
-      const row: unknown = rows.find(
+      const found = await listed(signal)
+      if (!found.ok) return found
+      const row: unknown = found.value.find(
         (each) => memberOf(each, 'phone_number') === e164 && memberOf(each, 'friendly_name') === reference,
       )
       const id = memberOf(row, 'sid')
       if (typeof id === 'string' && id !== '') return ok({ e164, carrierNumberId: id })
       // A list that may go on does not prove that a number is missing.
-      return row === undefined && rows.length < LISTED
-        ? ok(null)
-        : failed('provider_unavailable', 'the list of numbers is not complete')
+      return row === undefined && found.value.length < LISTED ? ok(null) : INCOMPLETE
+    },
+
+    async listOwned(signal) {
+      const found = await listed(signal)
+      if (!found.ok) return found
+      if (found.value.length >= LISTED) return INCOMPLETE
+      return ok(
+        found.value.flatMap((each) => {
+          const [e164, id] = [memberOf(each, 'phone_number'), memberOf(each, 'sid')]
+          return typeof e164 === 'string' && typeof id === 'string' ? [{ e164, carrierNumberId: id }] : []
+        }),
+      )
     },
 
     async route({ e164, carrierNumberId }, signal) {

@@ -1,6 +1,14 @@
 import { basic, type HttpAnswer, memberOf, sendOnce, succeeded } from '../net/send-once.js'
 import { readRecord } from './call-record.js'
-import { type Carrier, type CarrierResult, failed, type Offer, type OfferFilters, ok } from './carrier.js'
+import {
+  type Carrier,
+  type CarrierResult,
+  failed,
+  type Offer,
+  type OfferFilters,
+  type OwnedNumber,
+  ok,
+} from './carrier.js'
 import { failureOf, paiseOf } from './carrier-http.js'
 import { CIRCLES, circleOf } from './circles.js'
 import { fits, regularNumber } from './offers.js'
@@ -25,6 +33,8 @@ const PROVIDER = 'plivo'
 /** The most that Plivo lists in one answer. */
 const PAGE = 20
 const MAX_PAGES = 10
+/** Pages of the numbers of the account: 10,000 numbers. */
+const MAX_OWNED_PAGES = 500
 const DAY_MS = 86_400_000
 /** Records of calls that began closer than this to ours are the same call (ms). */
 const SAME_CALL_MS = 15_000
@@ -141,6 +151,22 @@ export function plivoCarrier(settings: PlivoSettings): Carrier {
       const addedOn = Date.parse(String(memberOf(found.value, 'added_on') ?? ''))
       if (Number.isNaN(addedOn)) return failed('provider_unavailable', 'the number has no date of purchase')
       return ok(addedOn > askedAt - 2 * DAY_MS ? { e164, carrierNumberId: null } : null)
+    },
+
+    async listOwned(signal) {
+      const owned: OwnedNumber[] = []
+      for (let page = 0; page < MAX_OWNED_PAGES; page++) {
+        const query = new URLSearchParams({ limit: String(PAGE), offset: String(page * PAGE) })
+        const answer = await send('GET', `/Number/?${query}`, signal)
+        const items = memberOf(answer?.body, 'objects')
+        if (answer?.status !== 200 || !Array.isArray(items)) return failureOf(answer, { purchase: false })
+        for (const item of items) {
+          const digits = digitsOf(memberOf(item, 'number'))
+          if (/^\d+$/.test(digits)) owned.push({ e164: `+${digits}`, carrierNumberId: null })
+        }
+        if (items.length < PAGE) return ok(owned)
+      }
+      return failed('provider_unavailable', 'the list of numbers is not complete')
     },
 
     async route({ e164 }, signal) {

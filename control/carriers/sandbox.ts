@@ -76,6 +76,10 @@ export function sandboxCarrier(db: Db, clock: Pick<Clock, 'wall'>): Carrier {
       return ok(row === undefined ? null : { e164, carrierNumberId: null })
     },
 
+    async listOwned() {
+      return ok([...(await takenNumbers(db))].map((e164) => ({ e164, carrierNumberId: null })))
+    },
+
     async route() {
       return ok(null)
     },

@@ -24,6 +24,10 @@ export interface VobizSettings {
 const PROVIDER = 'vobiz'
 const PAGE = 100
 const MAX_PAGES = 5
+/** Pages of the numbers of the account: 10,000 numbers. */
+const MAX_OWNED_PAGES = 100
+/** States of a number that belongs to the account and costs rent. */
+const HELD: readonly string[] = ['active', 'blocked']
 /** A purchase counts as ours if the carrier dates it after the request, give or take this difference of clocks (ms). */
 const CLOCK_SLACK_MS = 5 * 60_000
 
@@ -114,6 +118,23 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
       // A number without a readable date cannot be told from an older one of the account.
       if (Number.isNaN(boughtAt)) return failed('provider_unavailable', 'the number has no date of purchase')
       return ok(boughtAt >= askedAt - CLOCK_SLACK_MS ? { e164, carrierNumberId: null } : null)
+    },
+
+    async listOwned(signal) {
+      const owned: OwnedNumber[] = []
+      for (let page = 1; page <= MAX_OWNED_PAGES; page++) {
+        const query = new URLSearchParams({ page: String(page), per_page: String(PAGE) })
+        const answer = await send('GET', `/numbers?${query}`, signal)
+        const items = memberOf(answer?.body, 'items')
+        if (answer?.status !== 200 || !Array.isArray(items)) return failureOf(answer, { purchase: false })
+        for (const item of items) {
+          const e164 = memberOf(item, 'e164')
+          const held = HELD.includes(String(memberOf(item, 'status')))
+          if (held && typeof e164 === 'string') owned.push({ e164, carrierNumberId: null })
+        }
+        if (items.length < PAGE) return ok(owned)
+      }
+      return failed('provider_unavailable', 'the list of numbers is not complete')
     },
 
     async route({ e164 }, signal) {
