@@ -113,24 +113,23 @@ function nativeLoads(name, program) {
 
 // ---- dist
 
-/** Compiles when a source changed since `dist/` was made; a failed build leaves `dist/` as it was. */
+/**
+ * Compiles what changed since `dist/` was made, and removes what lost its source. A build with errors leaves `dist/` as
+ * it was.
+ */
 export function build() {
   const wanted = sourcesHash()
   const dist = join(root, 'dist')
   const stamp = join(dist, '.sources')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
-  // Beside dist/, not below another folder: source maps point to the sources by relative path.
-  const fresh = join(root, `dist.${process.pid}`)
-  try {
-    step('Building', process.execPath, [typescript(), '-p', '.', '--outDir', fresh])
-    writeFileSync(join(fresh, '.sources'), wanted)
-    const old = `${fresh}.old`
-    if (existsSync(dist)) renameSync(dist, old)
-    renameSync(fresh, dist)
-    rmSync(old, { recursive: true, force: true })
-  } finally {
-    rmSync(fresh, { recursive: true, force: true })
-  }
+  const info = join(dist, '.tsbuildinfo')
+  const options = ['--incremental', '--tsBuildInfoFile', info, '--noEmitOnError']
+  step('Building', process.execPath, [typescript(), '-p', '.', ...options])
+  walk(dist, (path) => {
+    const [, source] = /^(.*)\.js(\.map)?$/.exec(relative(dist, path)) ?? []
+    if (source !== undefined && !existsSync(join(root, `${source}.ts`))) rmSync(path)
+  })
+  writeFileSync(stamp, wanted)
 }
 
 /** Builds the dashboard when one of its sources changed. A failed build leaves the previous one as it was. */
