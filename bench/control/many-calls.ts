@@ -70,6 +70,8 @@ function callRow(
     agentSeconds: 60,
     humanSeconds: 0,
     ratePaisePerMinute: 500,
+    agentTookOverAt: null,
+    agentRatePaisePerMinute: null,
     charges: '[]',
     billedPaise: 500,
     variables: '{}',

@@ -29,6 +29,36 @@ t.test('ninety seconds, then thirty with the person: 750 + 100', async (t) => {
   t.equal(bill.billedPaise, 850)
 })
 
+t.test('an agent in place of a lost bot: each has its own price', async (t) => {
+  const bot = { ...base, ratePaisePerMinute: RATES.ownVoice, agentRatePaisePerMinute: RATES.service }
+  const charges = (
+    call: { answeredAt: number; bridgedAt?: number; endedAt: number },
+    agentTookOverAt: number,
+  ) =>
+    rateCall({ ...bot, ...call, agentTookOverAt }).charges.map(({ kind, seconds, amountPaise }) => [
+      kind,
+      seconds,
+      amountPaise,
+    ])
+  t.same(charges({ answeredAt: 1000, endedAt: 121_000 }, 61_000), [
+    ['agent', 60, 200],
+    ['fallback', 60, 500],
+  ])
+  t.same(
+    charges({ answeredAt: 1000, endedAt: 61_000 }, 500),
+    [
+      ['agent', 0, 0],
+      ['fallback', 60, 500],
+    ],
+    'the bot was never there',
+  )
+  t.same(charges({ answeredAt: 0, bridgedAt: 90_000, endedAt: 150_000 }, 30_000), [
+    ['agent', 30, 100],
+    ['fallback', 60, 500],
+    ['human', 60, 200],
+  ])
+})
+
 t.test('seconds and paise are rounded up once per line', async (t) => {
   t.equal(billedSeconds(0, 1), 1)
   t.equal(billedSeconds(0, 1000), 1)

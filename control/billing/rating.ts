@@ -30,7 +30,8 @@ export function minuteRate(call: {
 }
 
 export interface Charge {
-  readonly kind: 'agent' | 'human'
+  /** `fallback`: an agent in place of a lost bot. */
+  readonly kind: 'agent' | 'fallback' | 'human'
   readonly seconds: number
   readonly ratePaisePerMinute: number
   readonly amountPaise: number
@@ -43,6 +44,9 @@ export interface RatedCall {
   readonly bridgedAt: number | null
   readonly endedAt: number
   readonly ratePaisePerMinute: number
+  /** Time at which an agent took over from a lost bot (Unix ms), and its price. Null or absent if none did. */
+  readonly agentTookOverAt?: number | null
+  readonly agentRatePaisePerMinute?: number | null
   readonly personRatePaisePerMinute: number
 }
 
@@ -52,8 +56,8 @@ export function billedSeconds(fromMs: number, toMs: number): number {
 }
 
 /**
- * Returns the charges of a call, empty if it was not answered: the agent until the bridge, then the person,
- * never both at the same time. `billedPaise` is the sum.
+ * Returns the charges of a call, empty if it was not answered: the agent or bot until the bridge, then the person,
+ * never both at the same time. An agent that took over from a bot has a charge of its own. `billedPaise` is the sum.
  */
 export function rateCall(call: RatedCall): {
   readonly charges: readonly Charge[]
@@ -61,7 +65,14 @@ export function rateCall(call: RatedCall): {
 } {
   if (call.answeredAt === null) return { charges: [], billedPaise: 0 }
   const agentUntil = call.bridgedAt ?? call.endedAt
-  const charges = [chargeFor('agent', billedSeconds(call.answeredAt, agentUntil), call.ratePaisePerMinute)]
+  const tookOverAt =
+    typeof call.agentTookOverAt === 'number' ? Math.max(call.answeredAt, call.agentTookOverAt) : null
+  const firstUntil = Math.min(tookOverAt ?? agentUntil, agentUntil)
+  const charges = [chargeFor('agent', billedSeconds(call.answeredAt, firstUntil), call.ratePaisePerMinute)]
+  if (tookOverAt !== null) {
+    const rate = call.agentRatePaisePerMinute ?? call.ratePaisePerMinute
+    charges.push(chargeFor('fallback', billedSeconds(tookOverAt, agentUntil), rate))
+  }
   if (call.bridgedAt !== null) {
     charges.push(
       chargeFor('human', billedSeconds(call.bridgedAt, call.endedAt), call.personRatePaisePerMinute),

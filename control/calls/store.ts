@@ -81,6 +81,8 @@ export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<
       agentSeconds: 0,
       humanSeconds: 0,
       ratePaisePerMinute: free ? 0 : await rateOf(trx, call),
+      agentTookOverAt: null,
+      agentRatePaisePerMinute: null,
       charges: '[]',
       billedPaise: 0,
       variables: JSON.stringify(variables),
@@ -217,7 +219,7 @@ export async function listSegments(db: Db | Trx, callId: string): Promise<readon
 }
 
 /** Returns the price of a minute (paise), which is fixed for the whole call. */
-async function rateOf(
+export async function rateOf(
   trx: Trx,
   { organizationId, routingMode, numberId }: Pick<NewCall, 'organizationId' | 'routingMode' | 'numberId'>,
 ): Promise<number> {

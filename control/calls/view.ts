@@ -10,7 +10,9 @@ const Texts = z.record(z.string(), z.string())
 export const RESULT_GAPS = ['pending', 'model_cannot_answer', 'model_failed'] as const
 
 export const Charge = z.object({
-  kind: openEnum('agent', 'human'),
+  kind: openEnum('agent', 'fallback', 'human').meta({
+    description: '`fallback`: the agent that took over from a lost bot.',
+  }),
   seconds: z.int(),
   ratePaisePerMinute: z.int(),
   amountPaise: z.int(),

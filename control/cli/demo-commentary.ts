@@ -108,6 +108,9 @@ export class Commentary {
       case 'note':
         say(`  ${seconds(event.atMs)}  -- note for the agent: ${event.text}`)
         break
+      case 'agent_took_over':
+        say(`  ${seconds(event.atMs)}  -- the agent took over from the bot`)
+        break
       case 'bot_stats':
       case 'turn_record':
       case 'usage':

@@ -39,6 +39,7 @@ import { addCampaignBreaker } from './migrations/0037-campaign-breaker.js'
 import { createLiveChanges } from './migrations/0039-live-changes.js'
 import { createEvidenceAnchors } from './migrations/0043-evidence-anchors.js'
 import { createCallMonitors } from './migrations/0045-monitors.js'
+import { addByoFallback } from './migrations/0046-byo-fallback.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -85,6 +86,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0039_live_changes': createLiveChanges,
   '0043_evidence_anchors': createEvidenceAnchors,
   '0045_monitors': createCallMonitors,
+  '0046_byo_fallback': addByoFallback,
 }
 
 /**

@@ -46,6 +46,10 @@ export const PhoneNumber = z.object({
   agentId: z.string().nullable(),
   recordCalls: z.boolean(),
   mediaEndpoint: MediaEndpoint.nullable(),
+  byoFallback: openEnum('hangup', 'agent').meta({
+    description:
+      'What happens to a call whose bot cannot be reached or is lost. `agent`: `agentId` takes it over.',
+  }),
   sipTrunk: SipTrunkDetail.nullable(),
   sipTrunkId: z.string().nullable(),
   createdAt: Timestamp,
@@ -96,6 +100,7 @@ const NumberPatch = z
     recordCalls: z.boolean().optional(),
     routingMode: z.enum(['svc_agent', 'byo_ws', 'byo_sip']).optional(),
     mediaEndpoint: MediaEndpointInput.nullable().optional(),
+    byoFallback: z.enum(['hangup', 'agent']).optional(),
   })
   .refine((body) => Object.keys(body).length > 0, 'must contain at least one field')
   .meta({ minProperties: 1 })
@@ -106,7 +111,8 @@ export const updateNumber = operation({
   path: '/v1/numbers/:id',
   tag: 'Numbers',
   summary: 'Update a number',
-  description: 'Sets the label, the agent, the media endpoint, the routing mode and call recording.',
+  description:
+    'Sets the label, the agent, the media endpoint, the fallback of a lost bot, the routing mode and call recording.',
   audience: 'key',
   scope: 'write',
   params: NumberPath,
@@ -137,6 +143,14 @@ export const updateNumber = operation({
         },
       )
     }
+    const agentAfter = body.agentId === undefined ? before.agentId : body.agentId
+    if ((body.byoFallback ?? before.byoFallback) === 'agent' && agentAfter === null) {
+      return refuse(
+        'unprocessable_entity',
+        'The fallback agent needs an agentId. Set it in the same request, or set byoFallback to hangup.',
+        { path: body.byoFallback === undefined ? 'agentId' : 'byoFallback' },
+      )
+    }
     const merged = body.mediaEndpoint
       ? mergeEndpoint(readEndpoint(before.mediaEndpoint), body.mediaEndpoint)
       : null
@@ -157,6 +171,7 @@ export const updateNumber = operation({
       ...(body.recordCalls === undefined ? {} : { recordCalls: body.recordCalls ? 1 : 0 }),
       ...(body.routingMode === undefined ? {} : { routingMode: body.routingMode }),
       ...(body.mediaEndpoint === undefined ? {} : { mediaEndpoint: endpoint }),
+      ...(body.byoFallback === undefined ? {} : { byoFallback: body.byoFallback }),
     }
     const by = { actor, requestId, now: deps.clock.wall() }
     const row = await storeChange(deps.db, actor, params.id, change, by)
@@ -210,6 +225,7 @@ export function numberView(row: NumberRow): z.input<typeof PhoneNumber> {
     agentId: row.agentId,
     recordCalls: row.recordCalls === 1,
     mediaEndpoint: readEndpoint(row.mediaEndpoint),
+    byoFallback: row.byoFallback,
     sipTrunk: sipTrunkDetail(row),
     sipTrunkId: row.sipTrunkId,
     createdAt: timestamp(row.createdAt),

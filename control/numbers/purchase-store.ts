@@ -92,6 +92,7 @@ export async function beginPurchase(
       status: 'pending',
       inbound: 'pending',
       routingMode: 'svc_agent',
+      byoFallback: 'hangup',
       recordCalls: 1,
       mediaEndpoint: null,
       createdAt: now,

@@ -37,7 +37,7 @@ export async function listNumbers(db: Db, owner: Owner, page: PageRequest): Prom
 
 /** Changes of a number. The endpoint is not serialized yet. */
 export type NumberChange = Partial<
-  Pick<NumberRow, 'agentId' | 'label' | 'recordCalls' | 'routingMode'> & {
+  Pick<NumberRow, 'agentId' | 'label' | 'recordCalls' | 'routingMode' | 'byoFallback'> & {
     readonly mediaEndpoint: StoredEndpoint | null
   }
 >
@@ -167,6 +167,7 @@ export async function insertNumber(db: Db | Trx, number: NewNumber, now: number)
       agentId: null,
       recordCalls: 1,
       mediaEndpoint: null,
+      byoFallback: 'hangup',
       createdAt: now,
     })
     .onConflict((conflict) => conflict.doNothing())

@@ -62,6 +62,7 @@ const SPAN_EVENTS: readonly CallEvent['type'][] = [
   'interrupted',
   'trouble',
   'answered_by',
+  'agent_took_over',
   'detected',
   'held',
 ]

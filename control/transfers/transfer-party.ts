@@ -18,7 +18,8 @@ export async function transferParty(
   { db, clock, settings }: Pick<Deps, 'db' | 'clock' | 'settings'>,
   call: CallRow,
 ): Promise<TransferParty | null> {
-  if (call.routingMode === 'byo_ws') {
+  // A call of a bot has an agent once that took over.
+  if (call.routingMode === 'byo_ws' && call.agentId === null) {
     return { kind: 'bot', lines: false, spec: { languages: ['en-IN'], transfer: PLAIN_SETTINGS.transfer } }
   }
   if (call.agentVersionId === null || call.agentId === null) return null

@@ -79,7 +79,11 @@ export async function reverseBridge(
   return true
 }
 
-const PARTS: Readonly<Record<Charge['kind'], string>> = { agent: 'agent', human: 'person' }
+const PARTS: Readonly<Record<Charge['kind'], string>> = {
+  agent: 'agent',
+  fallback: 'agent in place of the bot',
+  human: 'person',
+}
 
 /**
  * Extends the holds of this node's answered calls that are due, to the price of the call at the end of the minute that
@@ -93,19 +97,20 @@ export async function extendCallHolds(db: Db, nodeId: string, now: number): Prom
       join.onRef('calls.id', '=', 'walletHolds.referenceId').on('walletHolds.referenceType', '=', 'call'),
     )
     .select(['calls.id', 'calls.organizationId', 'calls.ratePaisePerMinute'])
+    .select(['calls.agentTookOverAt', 'calls.agentRatePaisePerMinute'])
     .select(sql<number>`"calls"."answeredAt"`.as('answeredAt'))
     .where('calls.nodeId', '=', nodeId)
     .where('calls.endedAt', 'is', null)
     .where('walletHolds.extendAt', '<=', now)
     .execute()
   const exhausted: string[] = []
-  for (const { id, organizationId, ratePaisePerMinute, answeredAt } of due) {
+  for (const { id, organizationId, answeredAt, ...rates } of due) {
     const minutes = Math.floor((now - answeredAt + LEAD_MS) / MINUTE_MS) + 1
     const endedAt = answeredAt + minutes * MINUTE_MS
     const covered = await db.transaction().execute(async (trx) => {
       const person = await findPersonPart(trx, id)
       const { billedPaise } = rateCall({
-        ...{ answeredAt, endedAt, ratePaisePerMinute },
+        ...{ answeredAt, endedAt, ...rates },
         bridgedAt: person?.bridgedAt ?? null,
         personRatePaisePerMinute: person?.ratePaisePerMinute ?? RATES.person,
       })

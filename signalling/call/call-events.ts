@@ -53,6 +53,8 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
   | FailureEvent<'speech_to_text' | 'text_to_speech' | 'language_model' | 'recording' | 'media' | 'bot'>
   /** Statistics of the customer's bot; once, before `ended`. */
   | { readonly type: 'bot_stats'; readonly stats: BotStats }
+  /** An agent took the call over from a lost bot; `atMs` is session time. At most once. */
+  | { readonly type: 'agent_took_over'; readonly agentVersionId: string; readonly atMs: number }
   | { readonly type: 'held'; readonly on: boolean }
   | TransferEvent
   | MonitorEvent

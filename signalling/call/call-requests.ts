@@ -1,6 +1,7 @@
+import type { AgentSpec } from '../../media/agent/agent-spec.js'
 import { errorText } from '../../media/base/errors.js'
 import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/wire-format.js'
-import type { Party, SessionEvent } from '../../workers/channel/protocol.js'
+import type { SessionEvent } from '../../workers/channel/protocol.js'
 import type { ReferReport } from '../sip/dialog-port.js'
 import { uriUser } from '../sip/sip-uri.js'
 import type { CallId } from './call-events.js'
@@ -19,14 +20,19 @@ const REFER_STATUS: Readonly<Record<TransferUpdate['status'], readonly [number, 
 /** Requests of the agent, of the bot and of the far side of one call that ports outside the call answer. */
 export class CallRequests {
   readonly #callId: CallId
-  readonly #party: Party
+  readonly #agent: () => AgentSpec | null
   readonly #deps: Pick<CallDeps, 'pool' | 'log' | 'tools' | 'transfers'>
   /** Number of REFERs received. */
   #refers = 0
 
-  constructor(callId: CallId, party: Party, deps: Pick<CallDeps, 'pool' | 'log' | 'tools' | 'transfers'>) {
+  /** `agent` returns the agent that speaks, or null while none does. */
+  constructor(
+    callId: CallId,
+    agent: () => AgentSpec | null,
+    deps: Pick<CallDeps, 'pool' | 'log' | 'tools' | 'transfers'>,
+  ) {
     this.#callId = callId
-    this.#party = party
+    this.#agent = agent
     this.#deps = deps
   }
 
@@ -73,8 +79,7 @@ export class CallRequests {
 
   /** Runs a tool. The agent waits for the result, so every request gets one. */
   useTool({ request, tool, arguments: given }: SessionEvent & { readonly type: 'tool_request' }): void {
-    const party = this.#party
-    const found = party.kind === 'agent' ? party.agent.tools.find(({ name }) => name === tool) : undefined
+    const found = this.#agent()?.tools.find(({ name }) => name === tool)
     const { tools } = this.#deps
     const running =
       found === undefined || tools === undefined

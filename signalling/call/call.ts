@@ -1,3 +1,4 @@
+import type { AgentSpec } from '../../media/agent/agent-spec.js'
 import type { SayResult } from '../../media/agent/conversation/conversation.js'
 import type { Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
@@ -45,6 +46,8 @@ export class Call {
   #transfers: CallTransfers | null = null
   /** The leg to which the call is forwarded. */
   #person: FurtherLeg | null = null
+  /** The agent that speaks. Null while none does. */
+  #agent: AgentSpec | null
   /** A person has the call, so the agent's limits do not count any more. */
   #agentLeft = false
 
@@ -53,7 +56,8 @@ export class Call {
     this.#options = options
     const { callId, direction, forward, party } = options
     this.#publisher = new CallPublisher(callId, deps)
-    this.#requests = new CallRequests(callId, party, deps)
+    this.#agent = party.kind === 'agent' ? party.agent : null
+    this.#requests = new CallRequests(callId, () => this.#agent, deps)
     this.#listeners = new CallListeners(deps, {
       ...{ callId, rate: options.rate },
       publish: (event) => this.#publisher.publish(event),
@@ -91,8 +95,7 @@ export class Call {
 
   /** Ends the call with last words, or with null with those of its agent. The first ending counts. */
   finishWithLine(given: string | null, ending: Ending): void {
-    const { party } = this.#options
-    const line = given ?? (party.kind === 'agent' ? party.agent.hangupLine : null)
+    const line = given ?? this.#agent?.hangupLine ?? null
     this.#input(line === null ? { type: 'finish', ending } : { type: 'finishWithLine', ending, line })
   }
 
@@ -345,6 +348,12 @@ export class Call {
         if (this.#agentLeft || event.why === 'asked') return
         this.finish(endingOfConversation(event.why, 'message' in event ? event.message : undefined))
         return
+      case 'agent_took_over': {
+        const { party } = this.#options
+        this.#agent = party.kind === 'bot' ? (party.fallback ?? null) : this.#agent
+        this.#publisher.publish(event)
+        return
+      }
       case 'heard':
         this.#transfers?.heard(event)
         return

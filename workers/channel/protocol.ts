@@ -162,7 +162,8 @@ export type Party =
   /** Nobody: the legs talk with each other. The embedded voice says what `say` and `finish` tell. */
   | { readonly kind: 'none'; readonly maxCallSeconds: number }
   | { readonly kind: 'persona'; readonly persona: PersonaSpec }
-  | { readonly kind: 'bot'; readonly bot: BotSpec }
+  /** `fallback` is the agent that takes over when the bot cannot be reached or is lost. */
+  | { readonly kind: 'bot'; readonly bot: BotSpec; readonly fallback?: AgentSpec }
 
 /** The far side as negotiated by SDP. */
 export type RemoteMedia = RtpRemote
@@ -304,6 +305,8 @@ export type SessionEvent =
   | BotEvent
   /** `finish` of a session without an agent was carried out. */
   | { readonly type: 'finished'; readonly why: 'asked' }
+  /** An agent took over from a lost bot; `atMs` is session time. At most once. */
+  | { readonly type: 'agent_took_over'; readonly agentVersionId: string; readonly atMs: number }
   /** A persona, or a speaker that said its text, asks its SIP side to hang up. */
   | { readonly type: 'hang_up' }
   /** The agent calls a tool that needs the main thread; `toolResult` answers `request`. */

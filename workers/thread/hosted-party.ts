@@ -1,61 +1,11 @@
-import type { SpeakerScript } from '../../media/agent/agent-spec.js'
-import type { SayResult } from '../../media/agent/conversation/conversation.js'
 import { Persona } from '../../media/agent/persona.js'
 import { openAgent } from '../../media/agent/realtime/realtime-conversation.js'
-import type { Announcement } from '../../media/agent/turn/turn-types.js'
-import { EngineError } from '../../media/base/errors.js'
-import type { Digit, DtmfTiming } from '../../media/base/frame.js'
-import { BotEndpoint } from '../../media/byo/bot-endpoint.js'
-import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
-import type { DetectorEvent } from '../../media/detect/events.js'
-import type { Endpoint } from '../../media/session/endpoint.js'
+import type { Digit } from '../../media/base/frame.js'
 import { withSandboxScript } from '../../media/vendors/embedded/stt.js'
 import type { Party } from '../channel/protocol.js'
-import type { SessionHost } from './session-host.js'
-import { openVoice, type VoiceContext } from './session-voice.js'
-import type { ToolRequests } from './tool-requests.js'
-
-/** Id of the endpoint of the party on our side. */
-export const PARTY = 'party'
-
-/** The party on our side. */
-export interface HostedParty {
-  readonly endpoint: Endpoint
-  prepare(): Promise<void>
-  start(sipCallId: string | null): void
-  transferUpdate?(update: TransferUpdate): void
-  /** Says a text to the caller; see `Conversation.say`. */
-  say?(announcement: Announcement): Promise<SayResult>
-  /** See `Conversation.note`. */
-  note?(text: string): boolean
-  /** See `Conversation.setAway`. */
-  setAway?(away: boolean): void
-  /** Takes a detector event of the far side. */
-  detected?(event: DetectorEvent): void
-  /** See `FrameClockMember.ready`. */
-  ready?(): boolean
-}
-
-/** What a party needs of its session. */
-export interface PartyContext extends VoiceContext {
-  readonly host: SessionHost
-  readonly tools: ToolRequests
-  /** Returns the script that the sandbox recogniser reads for a simulated caller. */
-  readonly sandboxScript: () => SpeakerScript | null
-  /** Sends digits to the caller. Returns false when they cannot be sent. */
-  readonly sendDigits: (digits: readonly Digit[], timing?: DtmfTiming) => boolean
-  /** Advances the clock phase of the session (ms). Returns false when that is not possible. */
-  readonly advancePhase: (ms: number) => boolean
-  /** Sends the last frame of an interrupted agent at once. */
-  readonly flushEarly: () => void
-  /** Tells the frame clock that a late frame has arrived. */
-  readonly audioReady: () => void
-  /** Stops the packets to the caller. */
-  readonly stopMedia: () => void
-  readonly isClosed: () => boolean
-  /** Ends the session after an uncaught error. */
-  readonly onFault: (error: unknown) => void
-}
+import { BotParty } from './bot-party.js'
+import { type HostedParty, PARTY, type PartyContext } from './party-context.js'
+import { openVoice } from './session-voice.js'
 
 /** Opens the party on our side. Returns null when the legs talk with each other only. */
 export function openParty(party: Party, context: PartyContext): HostedParty | null {
@@ -69,7 +19,7 @@ export function openParty(party: Party, context: PartyContext): HostedParty | nu
     case 'persona':
       return openPersona(party, context)
     case 'bot':
-      return openBot(party, context)
+      return new BotParty(party, context, (agent) => openAgentParty({ kind: 'agent', agent }, context))
   }
 }
 
@@ -94,37 +44,6 @@ function openSpeaker(
       if (last && !isClosed()) emit({ type: 'finished', why: 'asked' })
       return result
     },
-  }
-}
-
-function openBot({ bot }: Extract<Party, { kind: 'bot' }>, context: PartyContext): HostedParty {
-  const { clock, log, names, settings } = context.host
-  const endpoint = new BotEndpoint({
-    id: PARTY,
-    spec: bot,
-    rate: context.rate,
-    clock,
-    log,
-    // The organization, as bots know it: names that hang delay only its own calls.
-    lookup: names.lookupOf(bot.accountId),
-    allowPrivate: settings.allowPrivateUrls,
-    emit: context.emit,
-    sendDigits: context.sendDigits,
-    advancePhase: context.advancePhase,
-    audioReady: context.audioReady,
-    onFault: context.onFault,
-  })
-  return {
-    endpoint,
-    // Inbound: connect to the bot before answering. Outbound: connect only once the callee answers.
-    prepare: async () => {
-      if (bot.direction === 'inbound' && !(await endpoint.connect())) {
-        throw new EngineError('vendor_unreachable', 'the bot is unreachable')
-      }
-    },
-    start: (sipCallId) => endpoint.start(sipCallId),
-    transferUpdate: (update) => endpoint.transferUpdate(update),
-    ready: () => endpoint.ready(),
   }
 }
 
@@ -154,9 +73,10 @@ function openAgentParty(party: Extract<Party, { kind: 'agent' }>, context: Party
   })
   return {
     endpoint: conversation,
+    agent: party.agent,
     detected: (event) => conversation.detected(event),
     prepare: () => conversation.prepare(),
-    start: () => conversation.start(),
+    start: () => conversation.start(context.nowMs()),
     say: (announcement) => conversation.say(announcement),
     note: (text) => conversation.note(text),
     setAway: (away) => conversation.setAway(away),

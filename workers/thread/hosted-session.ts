@@ -22,8 +22,9 @@ import {
   type SessionEvent,
 } from '../channel/protocol.js'
 import { CallRouting } from './call-routing.js'
-import { type HostedParty, openParty, PARTY } from './hosted-party.js'
+import { openParty } from './hosted-party.js'
 import { openLegListener } from './leg-listener.js'
+import { type HostedParty, PARTY } from './party-context.js'
 import type { SessionHost } from './session-host.js'
 import { SessionLeg } from './session-leg.js'
 import { openVoice, type VoiceContext } from './session-voice.js'
@@ -316,9 +317,10 @@ export class HostedSession {
     const target = this.#leg(leg)
     if (this.#closed !== null) throw new EngineError('closed', 'the session is closed')
     const { vendors, breakers, vad, clock } = this.#host
-    const { party, rate, emit } = this.#options
+    const { rate, emit } = this.#options
     const now = () => this.#session.nowMs
-    const listening = { vendors, breakers, vad, clock, party, rate, emit, leg, script, now }
+    const agent = this.#party?.agent ?? null
+    const listening = { vendors, breakers, vad, clock, agent, rate, emit, leg, script, now }
     target.listen(languages === null ? null : openLegListener({ ...listening, languages }))
   }
 
@@ -356,8 +358,7 @@ export class HostedSession {
   /** Returns the voice for what the party does not say itself: that of the agent, or the embedded one. */
   #openAnnouncer(): Announcer {
     if (this.#announcer !== null) return this.#announcer
-    const { party } = this.#options
-    const spec = party.kind === 'agent' ? party.agent : EMBEDDED_VOICE_SPEC
+    const spec = this.#party?.agent ?? EMBEDDED_VOICE_SPEC
     this.#announcer = openVoice(ANNOUNCER, spec, this.#voiceContext())
     this.#session.add(this.#announcer)
     return this.#announcer

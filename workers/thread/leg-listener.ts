@@ -8,11 +8,12 @@ import { EngineError } from '../../media/base/errors.js'
 import type { SessionRate } from '../../media/base/frame.js'
 import type { VadFactory } from '../../media/vad/vad.js'
 import { withSandboxScript } from '../../media/vendors/embedded/stt.js'
-import type { LegId, Party, SessionEvent } from '../channel/protocol.js'
+import type { LegId, SessionEvent } from '../channel/protocol.js'
 
 /** What a leg listener needs of its session. */
 export interface LegListenerOptions {
-  readonly party: Party
+  /** The agent whose recognisers are used. */
+  readonly agent: AgentSpec | null
   readonly leg: LegId
   readonly languages: readonly string[]
   /** The script of a simulated person, which the sandbox recogniser reads. */
@@ -31,12 +32,11 @@ export interface LegListenerOptions {
  * the party has no recogniser or no language is given.
  */
 export function openLegListener(options: LegListenerOptions): Listener {
-  const { party, leg, script, rate, breakers, vad, clock, now, emit } = options
+  const { agent: spec, leg, script, rate, breakers, vad, clock, now, emit } = options
   const [first, ...others] = options.languages
-  if (party.kind !== 'agent' || first === undefined) {
+  if (spec === null || first === undefined) {
     throw new EngineError('config_invalid', 'the party of the session recognises no speech')
   }
-  const spec: AgentSpec = party.agent
   const vendors = withSandboxScript(options.vendors, () => script)
   const { vendor, model, mode, languages = null } = spec.speechToText
   return new Listener({

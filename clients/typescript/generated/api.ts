@@ -428,7 +428,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/numbers/{id}', reply: 'data' }, input, options)
   }
 
-  /** Update a number. Sets the label, the agent, the media endpoint, the routing mode and call recording. Needs the scope `write`. */
+  /** Update a number. Sets the label, the agent, the media endpoint, the fallback of a lost bot, the routing mode and call recording. Needs the scope `write`. */
   updateNumber(input: { readonly id: string; readonly body: UpdateNumberBody }, options: RequestOptions = {}): Promise<Number> {
     return this.send({ method: 'PATCH', path: '/v1/numbers/{id}', reply: 'data' }, input, options)
   }

@@ -494,6 +494,8 @@ export type Number = {
     readonly authSecretId: string | null
     readonly customParameters: Readonly<Record<string, string>>
   } | null
+  /** What happens to a call whose bot cannot be reached or is lost. `agent`: `agentId` takes it over. */
+  readonly byoFallback: Open<"hangup" | "agent">
   readonly sipTrunk: {
     /** `parley`: the service itself holds the trunk. */
     readonly provider: string
@@ -551,6 +553,8 @@ export type NumberSip = {
       readonly authSecretId: string | null
       readonly customParameters: Readonly<Record<string, string>>
     } | null
+    /** What happens to a call whose bot cannot be reached or is lost. `agent`: `agentId` takes it over. */
+    readonly byoFallback: Open<"hangup" | "agent">
     readonly sipTrunk: {
       /** `parley`: the service itself holds the trunk. */
       readonly provider: string
@@ -744,6 +748,8 @@ export type SipTrunkNumbers = {
       readonly authSecretId: string | null
       readonly customParameters: Readonly<Record<string, string>>
     } | null
+    /** What happens to a call whose bot cannot be reached or is lost. `agent`: `agentId` takes it over. */
+    readonly byoFallback: Open<"hangup" | "agent">
     readonly sipTrunk: {
       /** `parley`: the service itself holds the trunk. */
       readonly provider: string
@@ -797,7 +803,8 @@ export type Call = {
   readonly humanSeconds: number
   readonly ratePaisePerMinute: number
   readonly charges: readonly ({
-    readonly kind: Open<"agent" | "human">
+    /** `fallback`: the agent that took over from a lost bot. */
+    readonly kind: Open<"agent" | "fallback" | "human">
     readonly seconds: number
     readonly ratePaisePerMinute: number
     readonly amountPaise: number
@@ -938,7 +945,7 @@ export type CallTimeline = {
     }
   })[]
   readonly marks: readonly ({
-    readonly kind: Open<"key" | "tool" | "failure" | "resumed" | "answered_by" | "note" | "monitor">
+    readonly kind: Open<"key" | "tool" | "failure" | "resumed" | "answered_by" | "note" | "monitor" | "agent_took_over">
     /** ms after `zeroAt`; negative before it. */
     readonly atMs: number
     readonly text: string
@@ -1568,7 +1575,8 @@ export type Event = {
         readonly humanSeconds: number
         readonly ratePaisePerMinute: number
         readonly charges: readonly ({
-          readonly kind: Open<"agent" | "human">
+          /** `fallback`: the agent that took over from a lost bot. */
+          readonly kind: Open<"agent" | "fallback" | "human">
           readonly seconds: number
           readonly ratePaisePerMinute: number
           readonly amountPaise: number
@@ -1722,7 +1730,8 @@ export type Event = {
         readonly humanSeconds: number
         readonly ratePaisePerMinute: number
         readonly charges: readonly ({
-          readonly kind: Open<"agent" | "human">
+          /** `fallback`: the agent that took over from a lost bot. */
+          readonly kind: Open<"agent" | "fallback" | "human">
           readonly seconds: number
           readonly ratePaisePerMinute: number
           readonly amountPaise: number
@@ -1954,6 +1963,8 @@ export type Event = {
           readonly authSecretId: string | null
           readonly customParameters: Readonly<Record<string, string>>
         } | null
+        /** What happens to a call whose bot cannot be reached or is lost. `agent`: `agentId` takes it over. */
+        readonly byoFallback: Open<"hangup" | "agent">
         readonly sipTrunk: {
           /** `parley`: the service itself holds the trunk. */
           readonly provider: string
@@ -3283,6 +3294,7 @@ export type UpdateNumberBody = {
     readonly authSecretId?: string | null | undefined
     readonly customParameters?: Readonly<Record<string, string>> | undefined
   } | null | undefined
+  readonly byoFallback?: "hangup" | "agent" | undefined
 }
 
 /** Query of `listNumberRegions`. */

@@ -17,6 +17,7 @@ import { settleCall, startBilling } from '../../wallet/call-billing.js'
 import { hearOptOut } from '../opt-out.js'
 import { releaseSlot } from '../placement/call-slots.js'
 import { botLatency, callLatency } from '../report/latency.js'
+import { rateOf } from '../store.js'
 import { segmentOf } from '../transcript.js'
 import { carrierRecordJob } from '../transfers/carrier-record.js'
 import { endTransfers, storeParts, storeTransferStep } from '../transfers/store.js'
@@ -90,6 +91,9 @@ export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> 
         .execute()
       if (event.by === 'human') await hearOptOut(trx, callId, 'earlier', at)
       break
+    case 'agent_took_over':
+      await storeTakeover(trx, callId, event.agentVersionId, at)
+      break
     case 'transfer':
       await storeTransferStep(trx, event)
       break
@@ -104,12 +108,45 @@ export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> 
 
 /** Events after which the view of a call is another. */
 const CHANGES_CALL: ReadonlySet<CallEvent['type']> = new Set([
-  ...(['dialing', 'ringing', 'answered', 'answered_by', 'held', 'transfer', 'ended'] as const),
+  ...(['dialing', 'ringing', 'answered', 'answered_by', 'agent_took_over'] as const),
+  ...(['held', 'transfer', 'ended'] as const),
 ])
 
 /** Maps the detected party to the API's values, which have no menus and no fax machines. */
 function apiAnsweredBy(by: AnsweredBy): string {
   return by === 'human' || by === 'voicemail' || by === 'screening' ? by : 'unknown'
+}
+
+/** Notes that an agent took a call over from a lost bot: from now on it costs what a call of an agent costs. */
+async function storeTakeover(trx: Trx, callId: string, agentVersionId: string, at: number): Promise<void> {
+  const call = await trx
+    .selectFrom('calls')
+    .selectAll()
+    .where('id', '=', callId)
+    .where('endedAt', 'is', null)
+    .where('agentTookOverAt', 'is', null)
+    .executeTakeFirst()
+  if (call === undefined) return
+  const version = await trx
+    .selectFrom('agentVersions')
+    .select(['agentId', 'version'])
+    .where('id', '=', agentVersionId)
+    .where('organizationId', '=', call.organizationId)
+    .executeTakeFirstOrThrow()
+  await trx
+    .updateTable('calls')
+    .set({
+      agentId: version.agentId,
+      agentVersion: version.version,
+      agentVersionId,
+      agentTookOverAt: at,
+      agentRatePaisePerMinute: await rateOf(trx, { ...call, routingMode: 'svc_agent' }),
+    })
+    .where('id', '=', callId)
+    .where('agentTookOverAt', 'is', null)
+    .execute()
+  // The minute in progress has become dearer.
+  if (call.answeredAt !== null) await startBilling(trx, call, at)
 }
 
 export type Ended = CallEvent & { readonly type: 'ended' }
@@ -131,18 +168,22 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
     bridgedAt: person?.bridgedAt ?? null,
     endedAt,
     ratePaisePerMinute: call.ratePaisePerMinute,
+    agentTookOverAt: call.agentTookOverAt,
+    agentRatePaisePerMinute: call.agentRatePaisePerMinute,
     personRatePaisePerMinute: person?.ratePaisePerMinute ?? RATES.person,
   })
-  const seconds = (kind: 'agent' | 'human') =>
-    bill.charges.find((charge) => charge.kind === kind)?.seconds ?? 0
+  const seconds = (person: boolean) =>
+    bill.charges
+      .filter(({ kind }) => (kind === 'human') === person)
+      .reduce((sum, charge) => sum + charge.seconds, 0)
   const latency = await latencyOf(trx, callId)
   const ended = await transition(trx, callId, ['queued', 'initiated', 'ringing', 'in_progress'], {
     status: 'ended',
     endedAt,
     endedReason: outcome.endedReason,
     disposition: await dispositionOf(trx, callId, outcome.disposition),
-    agentSeconds: seconds('agent'),
-    humanSeconds: seconds('human'),
+    agentSeconds: seconds(false),
+    humanSeconds: seconds(true),
     charges: JSON.stringify(bill.charges),
     billedPaise: bill.billedPaise,
     latency: latency === null ? null : JSON.stringify(latency),

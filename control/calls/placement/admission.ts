@@ -5,14 +5,11 @@ import { callNeverBegan } from '../../../signalling/call/call-events.js'
 import type { Cause } from '../../../signalling/call/ending.js'
 import type { AdmissionControl, AdmissionDecision, InboundInvite } from '../../../signalling/call/ports.js'
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
-import { environmentProblem } from '../../agents/live-models.js'
-import { findAgent, findVersion } from '../../agents/store.js'
 import { isCallingBlocked } from '../../compliance/facts.js'
 import { dialledToE164, isDialable } from '../../compliance/numbering.js'
 import type { Db } from '../../db/database.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import type { SipTrunkRow } from '../../db/tables/trunks.js'
-import { loadAgentKnowledge } from '../../knowledge/agent-knowledge.js'
 import { findCarrierNumber, findOwnNumber } from '../../numbers/store.js'
 import { cachedRead } from '../../trunks/cached-read.js'
 import { findInboundTrunk, hasDigestTrunk, listTrunkNumbers, recordTrunkUse } from '../../trunks/store.js'
@@ -24,7 +21,7 @@ import { insertCall } from '../store.js'
 import { releaseSlot, type SlotPool, takeSlot, takeTrunkChannel } from './call-slots.js'
 import { forwarding } from './forward-call.js'
 import { type OriginationDeps, originate } from './originate.js'
-import { agentPartySpec, botPartySpec, type PartySpec } from './party-spec.js'
+import { botPartySpec, numberAgentSpec, type PartySpec } from './party-spec.js'
 import { storeRefusedCall } from './refused-call.js'
 
 export interface AdmissionOptions extends OriginationDeps {
@@ -237,43 +234,29 @@ export function isLoopback(address: string): boolean {
 
 /** Returns the bot or the published agent of the number, or a refusal when there is none. */
 async function resolveParty(
-  { db, clock, log, providers, rootKey }: AdmissionOptions,
+  options: AdmissionOptions,
   number: NumberRow,
   from: string,
 ): Promise<PartySpec | Refused> {
   const numbers = { direction: 'inbound', from, to: number.e164 } as const
   if (number.routingMode === 'byo_ws') {
-    const bot = await botPartySpec({ db, rootKey }, number, numbers, {})
+    const bot = await botPartySpec(options, number, numbers, {})
     if (bot === 'secret_host_not_allowed') return refused(503, 'the secret of the bot has another host')
     return typeof bot === 'string' ? refused(404, 'the number has no media endpoint') : bot
   }
   if (number.routingMode !== 'svc_agent') return refused(404, 'the number does not accept calls')
-  const noAgent = refused(404, 'no published agent answers the number')
-  if (number.agentId === null) return noAgent
-  const agent = await findAgent(db, number.organizationId, number.agentId)
-  if (agent === null || agent.publishedVersion === null) return noAgent
-  const version = await findVersion(db, number.organizationId, agent.id, agent.publishedVersion)
-  if (version === null) return noAgent
-  if (environmentProblem(number.environment, version) !== null) {
-    return refused(503, 'a model of the agent works in the test environment only')
+  // A caller cannot wait for a build, nor supply variables: the agent answers with what it has.
+  const agent = await numberAgentSpec(options, number, numbers, {})
+  switch (agent) {
+    case 'no_agent':
+      return refused(404, 'no published agent answers the number')
+    case 'wrong_environment':
+      return refused(503, 'a model of the agent works in the test environment only')
+    case 'not_available':
+      return refused(503, 'a voice or model of the agent is not available')
+    default:
+      return agent
   }
-  const knowledge = await loadAgentKnowledge(db, version)
-  // A caller cannot wait for a build: the agent answers with what it has.
-  if (knowledge.notReady.length > 0) {
-    log.warn({ agentId: agent.id, bases: knowledge.notReady }, 'call.knowledge_not_ready')
-  }
-  const party = await agentPartySpec(db, number.environment, { agent, version }, numbers, {
-    recorded: number.recordCalls === 1,
-    variables: {},
-    providers,
-    knowledge,
-    now: clock.wall(),
-  })
-  if (party === null) return refused(503, 'a voice or model of the agent is not available')
-  const { missing } = party
-  // A caller cannot supply variables: the agent speaks without those values.
-  if (missing.length > 0) log.warn({ agentId: agent.id, missing }, 'call.variables_missing')
-  return party
 }
 
 /**

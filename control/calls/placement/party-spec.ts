@@ -1,17 +1,21 @@
+import type { AgentSpec } from '../../../media/agent/agent-spec.js'
+import type { Clock } from '../../../media/base/clock.js'
 import { uuidOf } from '../../../media/base/ids.js'
+import type { Log } from '../../../media/base/log.js'
 import { dialectOf } from '../../../media/byo/dialects/registry.js'
 import type { CallParty } from '../../../signalling/call/ports.js'
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
 import { readConfig } from '../../agents/config.js'
+import { environmentProblem } from '../../agents/live-models.js'
 import { resolveVariables } from '../../agents/placeholders.js'
 import { buildAgentSpec } from '../../agents/spec.js'
-import { asPurpose } from '../../agents/store.js'
+import { asPurpose, findAgent, findVersion } from '../../agents/store.js'
 import type { RootKey } from '../../base/root-key.js'
 import type { GateRequest } from '../../compliance/check.js'
 import type { Db } from '../../db/database.js'
 import type { AgentRow, AgentVersionRow, CallRow, NumberRow } from '../../db/tables/calling.js'
 import { findDestinations } from '../../destinations/store.js'
-import type { AgentKnowledge } from '../../knowledge/agent-knowledge.js'
+import { type AgentKnowledge, loadAgentKnowledge } from '../../knowledge/agent-knowledge.js'
 import { readEndpoint } from '../../numbers/media-endpoint.js'
 import { readMonitoring } from '../../organization/monitoring.js'
 import { readSecretFor } from '../../secrets/host-store.js'
@@ -39,7 +43,7 @@ export interface CallNumbers {
 }
 
 /** `missing` lists input variables without a value; their placeholders are left empty. */
-export type AgentPartySpec = PartySpec & { readonly missing: readonly string[] }
+export type AgentPartySpec = PartySpec & { readonly spec: AgentSpec; readonly missing: readonly string[] }
 
 /** Builds the party of an agent. Returns null when a voice or model of the version has left the catalogue. */
 export async function agentPartySpec(
@@ -87,9 +91,53 @@ export async function agentPartySpec(
     purpose: asPurpose(version.purpose),
     pool: 'agentCalls',
     trigger: 'call',
+    spec,
     missing,
     forCall: () => ({ kind: 'agent', agent: spec }),
   }
+}
+
+/** Why no agent can answer for a number. */
+export type AgentProblem = 'no_agent' | 'wrong_environment' | 'not_available'
+
+export interface AgentDeps {
+  readonly db: Db
+  readonly clock: Clock
+  readonly log: Log
+  readonly providers: ProviderSettings
+}
+
+/**
+ * Builds the party of the published agent of a number, or returns why it has none. The agent speaks without what is
+ * missing: values of variables, and knowledge that is not built yet.
+ */
+export async function numberAgentSpec(
+  { db, clock, log, providers }: AgentDeps,
+  number: NumberRow,
+  numbers: CallNumbers,
+  variables: Readonly<Record<string, string>>,
+): Promise<AgentPartySpec | AgentProblem> {
+  if (number.agentId === null) return 'no_agent'
+  const agent = await findAgent(db, number.organizationId, number.agentId)
+  if (agent === null || agent.publishedVersion === null) return 'no_agent'
+  const version = await findVersion(db, number.organizationId, agent.id, agent.publishedVersion)
+  if (version === null) return 'no_agent'
+  if (environmentProblem(number.environment, version) !== null) return 'wrong_environment'
+  const knowledge = await loadAgentKnowledge(db, version)
+  if (knowledge.notReady.length > 0) {
+    log.warn({ agentId: agent.id, bases: knowledge.notReady }, 'call.knowledge_not_ready')
+  }
+  const party = await agentPartySpec(db, number.environment, { agent, version }, numbers, {
+    recorded: number.recordCalls === 1,
+    variables,
+    providers,
+    knowledge,
+    now: clock.wall(),
+  })
+  if (party === null) return 'not_available'
+  const { missing } = party
+  if (missing.length > 0) log.warn({ agentId: agent.id, missing }, 'call.variables_missing')
+  return party
 }
 
 /** No call lasts longer than two hours; the reaper ends it two minutes after the limit of a bot or a bridge. */
@@ -103,10 +151,11 @@ export type BotProblem =
   | 'secret_host_not_allowed'
 
 /**
- * Builds the party of a number in `byo_ws`, or returns what is missing. Throws EngineError `storage_failed`.
+ * Builds the party of a number in `byo_ws`, or returns what is missing. A fallback agent that cannot answer is left out.
+ * Throws EngineError `storage_failed`.
  */
 export async function botPartySpec(
-  deps: { readonly db: Db; readonly rootKey: RootKey },
+  deps: AgentDeps & { readonly rootKey: RootKey },
   number: NumberRow,
   numbers: CallNumbers,
   variables: Readonly<Record<string, string>>,
@@ -130,6 +179,7 @@ export async function botPartySpec(
     if (found.kind !== 'value') return 'secret_host_not_allowed'
     secret = found.value
   }
+  const fallback = await fallbackAgent(deps, number, numbers, variables)
   return {
     row: { agentId: null, agentVersion: null, agentVersionId: null, routingMode: 'byo_ws' },
     purpose: asPurpose(classification),
@@ -146,8 +196,23 @@ export async function botPartySpec(
         accountId: uuidOf(organizationId),
         maxCallSeconds: MAX_CALL_SECONDS,
       },
+      ...(fallback === null ? {} : { fallback }),
     }),
   }
+}
+
+/** Returns the agent that takes over when the bot of a number is lost, or null when the call then ends. */
+async function fallbackAgent(
+  deps: AgentDeps,
+  number: NumberRow,
+  numbers: CallNumbers,
+  variables: Readonly<Record<string, string>>,
+): Promise<AgentSpec | null> {
+  if (number.byoFallback === 'hangup') return null
+  const agent = await numberAgentSpec(deps, number, numbers, variables)
+  if (typeof agent !== 'string') return agent.spec
+  deps.log.warn({ numberId: number.id, agentId: number.agentId, reason: agent }, 'call.fallback_unavailable')
+  return null
 }
 
 async function classificationOf(db: Db, organizationId: string): Promise<string | null> {

@@ -147,7 +147,12 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<C
     }
     if (number.status !== 'active')
       return contradiction('The number is not active. Use another number.', 'numberId')
-    const party = await botPartySpec(deps, number, numbers, placement.variables)
+    const party = await botPartySpec(
+      { ...deps, providers: deps.settings.providers },
+      number,
+      numbers,
+      placement.variables,
+    )
     if (party === 'no_endpoint')
       return contradiction(
         'The number has no media endpoint. Set mediaEndpoint of the number first.',

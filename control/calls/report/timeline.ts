@@ -53,7 +53,16 @@ export const Timeline = z.object({
     .meta({ description: 'From the end of the caller’s speech to the first packet of the reply.' }),
   marks: z.array(
     z.object({
-      kind: openEnum('key', 'tool', 'failure', 'resumed', 'answered_by', 'note', 'monitor'),
+      kind: openEnum(
+        'key',
+        'tool',
+        'failure',
+        'resumed',
+        'answered_by',
+        'note',
+        'monitor',
+        'agent_took_over',
+      ),
       atMs: Ms,
       text: z.string(),
     }),
@@ -190,6 +199,8 @@ function marksOf(events: readonly CallEvent[], since: (at: number) => number): C
         return mark('answered_by', event.atMs, event.by)
       case 'monitored':
         return mark('monitor', since(event.at), `${event.mode} ${event.status}: ${event.by}`)
+      case 'agent_took_over':
+        return mark('agent_took_over', event.atMs, 'the agent took over from the bot')
       default:
         return []
     }

@@ -89,6 +89,8 @@ export interface NumberRow {
   readonly recordCalls: number
   /** JSON of byo/endpoint.ts `StoredEndpoint`. Kept while the number is routed to an agent. */
   readonly mediaEndpoint: string | null
+  /** What happens to a call whose bot is lost: `agent` hands it to the agent of the number. */
+  readonly byoFallback: 'hangup' | 'agent'
   readonly createdAt: number
 }
 
@@ -141,6 +143,10 @@ export interface CallRow {
   readonly agentSeconds: number
   readonly humanSeconds: number
   readonly ratePaisePerMinute: number
+  /** Time at which an agent took over from a lost bot. Null if none did. */
+  readonly agentTookOverAt: number | null
+  /** The price of a minute from then on (paise). Set with `agentTookOverAt`. */
+  readonly agentRatePaisePerMinute: number | null
   readonly charges: string
   readonly billedPaise: number
   readonly variables: string

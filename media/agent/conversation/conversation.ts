@@ -194,15 +194,14 @@ export class Conversation implements Endpoint {
     return this.#speech.prepare()
   }
 
-  /** Starts the conversation when media is live, at session time 0. Call once. */
-  start(): void {
+  /** Starts the conversation at a session time (ms), that is when media is live. Call once. */
+  start(atMs = 0): void {
     if (this.#loop.started || this.#loop.phase === 'ended') return
-    this.#loop.begin()
+    this.#loop.begin(atMs)
     const failure = this.#callerInput.open()
     this.#loop.policyChanged()
-    this.#feed({ type: 'start', opening: this.#spec.openingLine !== null, atMs: 0 })
-    if (failure)
-      this.#feed({ type: 'recognitionFailed', code: failure.code, message: failure.message, atMs: 0 })
+    this.#feed({ type: 'start', opening: this.#spec.openingLine !== null, atMs })
+    if (failure) this.#feed({ type: 'recognitionFailed', code: failure.code, message: failure.message, atMs })
     if (this.#away) this.#leaveOrReturn()
   }
 

@@ -110,6 +110,8 @@ const SHAPE = {
     digitsOnly: TEXT,
     /** The call ends because a provider failed. */
     goodbye: TEXT,
+    /** An agent takes over from a bot that was lost. */
+    technicalProblem: TEXT,
   },
   /** The ten digits from zero on, as they are spoken one by one. */
   spokenDigits: WORDS,

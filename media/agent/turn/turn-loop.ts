@@ -84,9 +84,9 @@ export class TurnLoop implements TurnContext {
     return this.#startedAtMs === null ? 0 : this.#clock.now() - this.#startedAtMs
   }
 
-  /** Sets session time 0 to now. */
-  begin(): void {
-    this.#startedAtMs = this.#clock.now()
+  /** Sets the session time (ms) to `atMs`. */
+  begin(atMs = 0): void {
+    this.#startedAtMs = this.#clock.now() - atMs
   }
 
   policyChanged(): void {

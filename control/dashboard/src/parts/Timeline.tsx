@@ -171,6 +171,7 @@ const SIGNS: ReadonlyMap<string, string> = new Map([
   ['failure', '!'],
   ['resumed', '↻'],
   ['answered_by', '☎'],
+  ['agent_took_over', '⇄'],
   ['note', '✎'],
   ['monitor', '👂'],
 ])
