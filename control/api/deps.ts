@@ -9,6 +9,7 @@ import type { PdfDocument } from '../../workers/jobs/pdf/document.js'
 import type { PasswordHasher } from '../base/passwords.js'
 import type { RootKey } from '../base/root-key.js'
 import type { Carriers } from '../carriers/directory.js'
+import type { PolicyInForce } from '../config/policy-file.js'
 import type { Settings } from '../config/settings.js'
 import type { Db } from '../db/database.js'
 import type { TransferAttemptRow } from '../db/tables/transfers.js'
@@ -121,6 +122,8 @@ export interface Deps {
   readonly ringer: SandboxCaller
   readonly admission: AwaitedAdmission
   readonly settings: Settings
+  /** Rules of the compliance gate. */
+  readonly policy: PolicyInForce
   /** Id of this process among those that share the database. It survives restarts. */
   readonly nodeId: string
   /** Signalling receives the same book as its `DialGate`. */

@@ -30,7 +30,7 @@ type BackgroundDeps = Deps & { readonly documents: DocumentReader }
 
 /** Opens the job runner with the handlers of all background jobs. */
 export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
-  const { db, reads, objects, clock, log, nodeId, rootKey, payments } = deps
+  const { db, reads, objects, clock, log, nodeId, rootKey, payments, policy } = deps
   await scheduleRetention(db, nodeId, clock.wall())
   await scheduleWalletChecks(db, nodeId, clock.wall())
   await scheduleExpiredCalls(db, clock.wall())
@@ -51,11 +51,11 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       deliveryHandler({ ...deps, onDisabled: mailDisabledNotice, onAttempt: deps.telemetry.delivery }),
       diallerHandler(deps),
       storingHandler(recordings),
-      expiredCallsHandler({ db, nodeId, folder, clock, log }),
+      expiredCallsHandler({ db, nodeId, folder, clock, log, policy }),
       sealingHandler({ db, rootKey, clock }),
       closeHandler({ db, rootKey, clock, timeStamps: authority !== null }),
       timeStampHandler({ db, authority }),
-      erasureHandler({ db, objects, rootKey, clock, folder }),
+      erasureHandler({ db, objects, rootKey, clock, folder, policy }),
       ...retentionHandlers({ db, objects, rootKey, clock, log, nodeId, recordings: folder }),
       ...numberHandlers(deps),
       renewalHandler(deps),

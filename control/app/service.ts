@@ -35,6 +35,8 @@ import { sandboxCarrier } from '../carriers/sandbox.js'
 import { vobizCarrier } from '../carriers/vobiz.js'
 import { httpRegister } from '../compliance/dnd/http-register.js'
 import { openPermitBook } from '../compliance/permit.js'
+import { policyInForce } from '../compliance/policy.js'
+import { keepPolicy } from '../compliance/policy-store.js'
 import type { Settings } from '../config/settings.js'
 import { openDatabase } from '../db/database.js'
 import { openDatabaseClock } from '../db/database-clock.js'
@@ -147,6 +149,9 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   // Leases, call times and jobs of several processes are comparable only on one clock.
   const clock = scope.add(await openDatabaseClock(database, options.clock, log))
   await migrate(database)
+  const policy = policyInForce(settings.policyFile)
+  await keepPolicy(db, policy, clock.wall())
+  if (settings.policyFile !== null) log.info({ version: policy.version }, 'policy.loaded')
   const { passwords = openPasswordHasher() } = options
   const firstStart = await bootstrap({ db, rootKey, clock, passwords }, async (trx, organizationId) => {
     await assignSandboxNumber(trx, organizationId, clock.wall())
@@ -157,7 +162,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     await loadTrunks({ db, rootKey, clock, log, filePath: path }, file)
   }
 
-  const callEvents = openCallEventWriter({ db, clock, log })
+  const callEvents = openCallEventWriter({ db, clock, log, policy })
   scope.own(async () => {
     if (!(await callEvents.flush(FLUSH_MS)))
       log.error({ waiting: callEvents.waiting }, 'call_events.flush_failed')
@@ -231,14 +236,14 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     ),
   )
   // Only now: a start that fails because a port is taken must not end calls. No call can begin yet.
-  const abandoned = await settleAbandonedCalls({ db, nodeId, folder, now: clock.wall() })
+  const abandoned = await settleAbandonedCalls({ db, nodeId, folder, policy, now: clock.wall() })
   warnOfRetirements(settings.providers, clock, log)
   if (abandoned > 0) log.warn({ calls: abandoned }, 'calls.abandoned_settled')
   const egress = openEgress({ allowPrivate: settings.allowPrivateUrls })
   scope.add(egress)
   const admission = openAwaitedAdmission(
     openAdmission({
-      ...{ db, clock, log, nodeId, folder, rootKey, permits, dndService, egress },
+      ...{ db, clock, log, nodeId, folder, rootKey, permits, dndService, policy, egress },
       providers: settings.providers,
       sandboxGateway: carrier.gateway,
     }),
@@ -247,7 +252,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const searches = scope.add(new SearchJobs({ log }))
   const knowledge = openKnowledgeSearch({ db, objects, jobs: searches })
   const desk = new TransferDesk({
-    ...{ db, clock, log, rootKey, egress, permits, dndService, settings },
+    ...{ db, clock, log, rootKey, egress, permits, dndService, policy, settings },
     sandboxGateway: carrier.gateway,
     model: analysts({ settings, clock, log }),
     calls: () => callManager,
@@ -266,7 +271,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       log,
       services: serviceTools({
         transfer_call: desk.transferCall,
-        opt_out: optOutTool({ db, clock }),
+        opt_out: optOutTool({ db, clock, policy }),
         schedule_callback: scheduleCallbackTool({ db, clock }),
       }),
       knowledge,
@@ -346,6 +351,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     egress,
     publicUrl,
     settings,
+    policy,
     nodeId,
     telemetry,
   }

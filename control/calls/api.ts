@@ -4,8 +4,8 @@ import { allPages } from '../api/pagination.js'
 import { isRefusal, refuse } from '../api/problem.js'
 import { Instant, parseInstant } from '../base/instant.js'
 import { E164, idParam } from '../base/schemas.js'
+import { refuseUndialable } from '../compliance/dialable.js'
 import { BLOCK_CODES } from '../compliance/gate.js'
-import { isDialable } from '../compliance/numbering.js'
 import { CALL_COLUMNS } from './csv-columns.js'
 import { SEARCH_MIN_DIGITS, searchDigits } from './digit-search.js'
 import { hangUp } from './hang-up.js'
@@ -48,7 +48,7 @@ export const placeCall = operation({
   scope: 'write',
   idempotent: 'accepted',
   body: z.strictObject({
-    to: E164.refine(isDialable, 'must be a dialable Indian mobile or landline number'),
+    to: E164,
     numberId: z.string(),
     agentId: z.string().optional(),
     variables: texts(50).optional(),
@@ -69,6 +69,8 @@ export const placeCall = operation({
     'internal_error',
   ],
   run: async ({ body, actor, deps, idempotencyId }) => {
+    const undialable = refuseUndialable(deps, body.to, 'to')
+    if (undialable !== null) return undialable
     const call = await place(deps, actor, {
       to: body.to,
       numberId: body.numberId,

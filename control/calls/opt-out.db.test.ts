@@ -80,7 +80,7 @@ await onEachDialect(t, async (t, open) => {
     await machine.by('voicemail')
     await machine.emit(pressed('9'), said('9', 2), said('Do not call us.', 3), ENDED)
     t.same(await machine.listed(), [])
-    const tool = optOutTool({ db: machine.calling.deps.db, clock: machine.calling.clock })
+    const tool = optOutTool(machine.calling.deps)
     t.match(await tool(machine.id, { reason: '' }), { status: 'refused' })
     await machine.calling.close()
 
@@ -110,7 +110,7 @@ await onEachDialect(t, async (t, open) => {
 
   await t.test('the tool of the agent, with its reason', async (t) => {
     const { calling, id, listed } = await start()
-    const tool = optOutTool({ db: calling.deps.db, clock: calling.clock })
+    const tool = optOutTool(calling.deps)
     t.same(await tool(id, { reason: 'too many calls' }), { status: 'done' })
     t.match(await listed(), [{ e164: PERSON, reason: 'too many calls', callId: id }])
     t.match(await tool('call_nobody', { reason: '' }), { status: 'refused' })

@@ -2,9 +2,11 @@ import { asksForNoCalls } from '../../media/agent/language/opt-out-request.js'
 import type { ServiceAnswer } from '../../media/agent/tools/service-tools.js'
 import type { Clock } from '../../media/base/clock.js'
 import { readConfig } from '../agents/config.js'
+import type { Deps } from '../api/deps.js'
 import { INDIAN_NUMBER } from '../compliance/bulk.js'
 import { suppress } from '../compliance/suppression-store.js'
-import type { Db, Trx } from '../db/database.js'
+import type { Policy } from '../config/policy-file.js'
+import type { Trx } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'
 
 /* Opt-outs on calls: by the agent's tool, in the caller's words, or with a key. */
@@ -25,16 +27,28 @@ type HeardCall = Pick<
  * Puts the person of a call on the do-not-call list. Returns false if the call does not exist, a machine answered it,
  * or the other party has no Indian number.
  */
-async function optOutOfCalls(trx: Trx, callId: string, reason: string, now: number): Promise<boolean> {
+async function optOutOfCalls(
+  trx: Trx,
+  rules: Policy,
+  callId: string,
+  reason: string,
+  now: number,
+): Promise<boolean> {
   const call = await findHeardCall(trx, callId)
-  return call !== null && call.answeredBy !== 'voicemail' && (await optOut(trx, call, reason, now))
+  return call !== null && call.answeredBy !== 'voicemail' && (await optOut(trx, rules, call, reason, now))
 }
 
 /** Returns the handler of the preset `opt_out` of agents. */
-export function optOutTool({ db, clock }: { readonly db: Db; readonly clock: Pick<Clock, 'wall'> }) {
+export function optOutTool({
+  db,
+  clock,
+  policy,
+}: Pick<Deps, 'db' | 'policy'> & { readonly clock: Pick<Clock, 'wall'> }) {
   return async (callId: string, { reason }: { readonly reason: string }): Promise<ServiceAnswer> => {
     const text = reason === '' ? 'Asked for no more calls' : reason
-    const done = await db.transaction().execute((trx) => optOutOfCalls(trx, callId, text, clock.wall()))
+    const done = await db
+      .transaction()
+      .execute((trx) => optOutOfCalls(trx, policy.rules, callId, text, clock.wall()))
     return done ? { status: 'done' } : { status: 'refused', refusal: 'not_supported' }
   }
 }
@@ -45,6 +59,7 @@ export function optOutTool({ db, clock }: { readonly db: Db; readonly clock: Pic
  */
 export async function hearOptOut(
   trx: Trx,
+  rules: Policy,
   callId: string,
   heard: { readonly text: string } | 'earlier' | 'undecided',
   now: number,
@@ -60,17 +75,23 @@ export async function hearOptOut(
   for (const text of candidates) {
     const pressed = text === settings.dtmfKey && (await wasPressed(trx, callId, text))
     if (!pressed && !(settings.phrases && asksForNoCalls(text))) continue
-    await optOut(trx, call, pressed ? 'Pressed the opt-out key' : 'Asked for no more calls', now)
+    await optOut(trx, rules, call, pressed ? 'Pressed the opt-out key' : 'Asked for no more calls', now)
     return
   }
 }
 
-async function optOut(trx: Trx, call: HeardCall, reason: string, now: number): Promise<boolean> {
+async function optOut(
+  trx: Trx,
+  rules: Policy,
+  call: HeardCall,
+  reason: string,
+  now: number,
+): Promise<boolean> {
   const e164 = call.direction === 'inbound' ? call.fromNumber : call.toNumber
   if (!INDIAN_NUMBER.test(e164)) return false
   const { organizationId, environment, id } = call
   const entry = { e164, source: 'opt_out', reason, callId: id }
-  await suppress(trx, { organizationId, environment }, entry, { type: 'call', id }, now)
+  await suppress(trx, rules, { organizationId, environment }, entry, { type: 'call', id }, now)
   return true
 }
 

@@ -22,7 +22,7 @@ import { routeState } from './route-state.js'
 import type { Owner } from './store.js'
 import { dialWindow, findTarget, purposeOf } from './target.js'
 
-export type LoadDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway'>
+export type LoadDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway' | 'policy'>
 
 /** The state of an owner's campaigns, with the rows that it was read from. */
 export interface LoadedState {
@@ -56,7 +56,7 @@ export async function loadState(deps: LoadDeps, owner: Owner, now: number): Prom
       status: row.status as CampaignState['status'],
       startsAt: row.startsAt,
       endsAt: row.endsAt,
-      window: await dialWindow(db, row, purposeOf(row), now),
+      window: await dialWindow(db, deps.policy.rules, row, purposeOf(row), now),
       callsPerMinute: row.callsPerMinute,
       maxConcurrent: row.maxConcurrent,
       nextDialAt: row.nextDialAt,

@@ -51,6 +51,7 @@ export async function examinePeople(
     const { organizationId, environment } = campaign
     const people = await readPeople(
       db,
+      known.facts.policy,
       { organizationId, environment, purpose: known.request.purpose, campaignId: campaign.id },
       batch.map(({ e164 }) => e164),
       now,

@@ -27,7 +27,7 @@ const LONG_CALL_SECONDS = 180
 const LOW_PERCENT = 35
 
 type CheckView = PreflightView['checks'][number]
-type PreflightDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway' | 'clock'>
+type PreflightDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway' | 'clock' | 'policy'>
 
 /** A pre-flight, and what the launch fixes. `target` is a problem if a check blocks because of it. */
 export interface Preflight {
@@ -63,7 +63,7 @@ export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): 
     recipientId: null,
   }
   const { organizationId, numberE164: from } = campaign
-  const facts = await gateFacts(deps.db, { organizationId, from, gate: request }, now)
+  const facts = await gateFacts(deps.db, deps.policy, { organizationId, from, gate: request }, now)
   for (const type of ORGANIZATION_CHECKS) checks.push(decided(type, request, facts, now))
   checks.push(...(await hoursChecks(deps, campaign, purpose, now)))
   const people: People =
@@ -124,13 +124,13 @@ async function knowledgeCheck(db: Db, target: Target | null): Promise<CheckView>
 }
 
 async function hoursChecks(
-  { db }: PreflightDeps,
+  { db, policy }: PreflightDeps,
   campaign: CampaignRow,
   purpose: GateRequest['purpose'],
   now: number,
 ): Promise<CheckView[]> {
   const start = Math.max(now, campaign.startsAt ?? now)
-  const window = await dialWindow(db, campaign, purpose, start)
+  const window = await dialWindow(db, policy.rules, campaign, purpose, start)
   const inside =
     window.startMinute === campaign.windowStartMinute && window.endMinute === campaign.windowEndMinute
   const windowMs = (campaign.windowEndMinute - campaign.windowStartMinute) * MINUTE_MS
@@ -176,7 +176,7 @@ async function estimateCost(
 }
 
 async function finishView(
-  { db }: PreflightDeps,
+  { db, policy }: PreflightDeps,
   campaign: CampaignRow,
   purpose: GateRequest['purpose'],
   callable: number,
@@ -190,7 +190,7 @@ async function finishView(
     callsPerMinute: campaign.callsPerMinute,
     slots: Math.min(campaign.maxConcurrent, limit - inUse),
     experience: await readExperience(db, campaign),
-    window: await dialWindow(db, campaign, purpose, startsAt),
+    window: await dialWindow(db, policy.rules, campaign, purpose, startsAt),
     retryTailMs: retryTailMs(campaign),
     startsAt,
   })

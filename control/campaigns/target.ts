@@ -5,7 +5,7 @@ import type { Deps } from '../api/deps.js'
 import { isRefusal } from '../api/problem.js'
 import { type OutboundRoute, outboundRoute } from '../calls/placement/outbound-route.js'
 import { hoursOn, type Purpose } from '../compliance/calling-hours.js'
-import { POLICY } from '../compliance/policy.js'
+import type { Policy } from '../config/policy-file.js'
 import type { Db } from '../db/database.js'
 import type { AgentVersionRow, NumberRow } from '../db/tables/calling.js'
 import type { CampaignRow } from '../db/tables/campaigns.js'
@@ -57,6 +57,7 @@ export function speaksFirst(version: AgentVersionRow): boolean {
 /** Returns what the law and the organization leave of a campaign's window on the day (IST) of `now`. */
 export async function dialWindow(
   db: Db,
+  rules: Policy,
   campaign: CampaignRow,
   purpose: Purpose,
   now: number,
@@ -71,7 +72,7 @@ export async function dialWindow(
   const narrowing = startMinute === null || endMinute === null ? null : { startMinute, endMinute }
   const { environment, weekdays } = campaign
   const own = { weekdays, startMinute: campaign.windowStartMinute, endMinute: campaign.windowEndMinute }
-  return lawfulWindow(own, hoursOn({ rules: POLICY.hours, purpose, environment, narrowing }, now))
+  return lawfulWindow(own, hoursOn({ rules: rules.hours, purpose, environment, narrowing }, now))
 }
 
 export function purposeOf(campaign: Pick<CampaignRow, 'purpose'>): Purpose {

@@ -13,6 +13,7 @@ import { SCOPES } from '../api/scopes.js'
 import { parseInstant } from '../base/instant.js'
 import { openPasswordHasher } from '../base/passwords.js'
 import { addRootKey, openRootKey } from '../base/root-key.js'
+import { policyInForce } from '../compliance/policy.js'
 import { readEnvironment, readSettings, type Settings, unknownVariables } from '../config/settings.js'
 import { VARIABLES } from '../config/variables.js'
 import { type Db, openDatabase } from '../db/database.js'
@@ -47,6 +48,9 @@ parley dnd import FILE --scrubbed-at TIME [--valid-until TIME]
     Imports a scrub file of the DND register: CSV with the columns e164, listed (true or false) and, if
     needed, category. A file with a wrong row is not imported, and the lines are named. It is valid until
     the end of the seventh day (IST) at most. See docs/compliance.md.
+
+parley policy
+    Prints the rules of the compliance gate as JSON: the built-in ones with those of PARLEY_POLICY_FILE.
 
 parley backup --to FILE
 parley restore --from FILE
@@ -302,6 +306,12 @@ export async function run(args: readonly string[]): Promise<number> {
   if (command === 'draw') {
     const { drawCommand } = await import('./draw.js')
     return drawCommand(rest, withDatabase)
+  }
+  if (command === 'policy') {
+    const { policyFile } = readSettings(readEnvironment(process.cwd()), process.cwd())
+    const { version, rules } = policyInForce(policyFile)
+    process.stdout.write(`${JSON.stringify({ version, rules }, null, 2)}\n`)
+    return 0
   }
   if (command === 'dnd' && rest[0] === 'import') {
     const { importScrubFile } = await import('./dnd-import.js')

@@ -2,7 +2,8 @@
  * Calling hours. India has one time zone and no daylight saving: IST is always UTC plus 330 minutes.
  */
 
-import { appliesOn, type Dated } from './dated-rule.js'
+import type { Dated } from '../config/policy-file.js'
+import { appliesOn } from './dated-rule.js'
 
 export type Purpose = 'promotional' | 'service' | 'transactional' | 'collections'
 

@@ -1,6 +1,6 @@
+import type { Policy } from '../config/policy-file.js'
 import type { Purpose, WindowNarrowing } from './calling-hours.js'
 import type { NumberClass } from './numbering.js'
-import type { Policy } from './policy.js'
 
 /*
  * The words of the gate: what is asked, what is known, and what a check answers. Facts are plain JSON and hold no

@@ -11,7 +11,6 @@ import { appendGateRecord } from './evidence/gate-record.js'
 import { openEvidenceKeys } from './evidence/seal.js'
 import { type FactsQuestion, gateFacts } from './facts.js'
 import { decide, type GateVerdict } from './gate.js'
-import { POLICY } from './policy.js'
 
 export interface DialRequest {
   readonly organizationId: string
@@ -43,15 +42,15 @@ type Refusal = GateVerdict & { readonly allow: false }
  * register.
  */
 export async function answerRegister(
-  deps: Pick<Deps, 'db' | 'dndService'>,
+  deps: Pick<Deps, 'db' | 'dndService' | 'policy'>,
   question: FactsQuestion,
   runId: string,
   now: number,
 ): Promise<boolean> {
   const { gate, organizationId } = question
-  const asked = POLICY.register.some(({ purposes }) => purposes.includes(gate.purpose))
+  const asked = deps.policy.rules.register.some(({ purposes }) => purposes.includes(gate.purpose))
   if (!asked) return true
-  const facts = await gateFacts(deps.db, question, now)
+  const facts = await gateFacts(deps.db, deps.policy, question, now)
   const verdict = decide(gate, facts, now)
   const reason = verdict.checks.find(({ type }) => type === 'dnd_register')?.reason
   // A question about a number is no call: less than the price of a call pays the fee.
@@ -70,7 +69,7 @@ export async function answerRegister(
  * it a refused call has none.
  */
 export async function clearDial(
-  deps: Pick<Deps, 'db' | 'clock' | 'rootKey' | 'permits' | 'dndService'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'rootKey' | 'permits' | 'dndService' | 'policy'>,
   request: DialRequest,
   whenCleared: (trx: Trx, record: GateRecord, now: number) => Promise<void>,
   whenRefused?: (trx: Trx, record: GateRecord, verdict: Refusal, now: number) => Promise<void>,
@@ -84,7 +83,7 @@ export async function clearDial(
   const { decided: verdict, record } = await deps.db.transaction().execute(async (trx) => {
     // Locked before anything is decided, so that two calls are not paid from the same balance.
     if (gate.environment === 'live') await lockWallet(trx, organizationId, now)
-    const facts = await gateFacts(trx, request, now)
+    const facts = await gateFacts(trx, deps.policy, request, now)
     const decided = decide(gate, facts, now)
     // The records of a call without a row reference none.
     const recordedCall = decided.allow || whenRefused !== undefined ? callId : null

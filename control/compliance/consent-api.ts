@@ -100,7 +100,9 @@ const createConsent = operation({
     const now = deps.clock.wall()
     const [recorded] = await deps.db
       .transaction()
-      .execute((trx) => recordConsents(trx, owner(actor), [writeOf(body)], authorOf(actor), now))
+      .execute((trx) =>
+        recordConsents(trx, deps.policy.rules, owner(actor), [writeOf(body)], authorOf(actor), now),
+      )
     if (recorded === undefined) return refuse('internal_error', 'The consent was not recorded.')
     if (!isConsentRefusal(recorded)) return consentView(recorded, now)
     const { code, message, path, lockedUntil } = recorded
@@ -147,6 +149,7 @@ const importConsents = operation({
     const recorded = await deps.db.transaction().execute((trx) =>
       recordConsents(
         trx,
+        deps.policy.rules,
         owner(actor),
         valid.map(({ row }) => writeOf(row)),
         authorOf(actor),
@@ -205,7 +208,7 @@ const revoke = operation({
       if (revoked !== null) await record('consent.revoked', row.id, { after: { reason: body.reason } })
       if (body.optOut === true) {
         const entry = { e164: row.e164, source: 'opt_out', reason: body.reason, callId: null }
-        const { id } = await suppress(trx, own, entry, authorOf(input.actor), now)
+        const { id } = await suppress(trx, input.deps.policy.rules, own, entry, authorOf(input.actor), now)
         await record('suppression.created', id, { after: { source: 'opt_out' } })
       }
       return consentView(row, now)

@@ -1,6 +1,6 @@
+import type { Policy } from '../config/policy-file.js'
 import { istDate } from './calling-hours.js'
 import { ruleOn } from './dated-rule.js'
-import { POLICY } from './policy.js'
 
 const DAY_MS = 86_400_000
 /** Tolerance for clocks of other machines (ms). */
@@ -30,7 +30,7 @@ export interface ConsentProblem {
 }
 
 /** Returns when a consent was captured and when it expires, or why it cannot be recorded. */
-export function consentTimes(write: ConsentWrite, now: number): ConsentTimes | ConsentProblem {
+export function consentTimes(rules: Policy, write: ConsentWrite, now: number): ConsentTimes | ConsentProblem {
   const capturedAt = write.capturedAt ?? now
   if (capturedAt > now + SKEW_MS)
     return { path: 'capturedAt', message: 'capturedAt must not be in the future.' }
@@ -38,7 +38,7 @@ export function consentTimes(write: ConsentWrite, now: number): ConsentTimes | C
   if (kind === 'inferred' && expiresAt === null) {
     return { path: 'expiresAt', message: 'An inferred consent needs expiresAt.' }
   }
-  const days = shortLived(write) ? (ruleOn(POLICY.shortConsent, istDate(capturedAt))?.days ?? null) : null
+  const days = shortLived(write) ? (ruleOn(rules.shortConsent, istDate(capturedAt))?.days ?? null) : null
   const latest = days === null ? null : capturedAt + days * DAY_MS
   if (expiresAt !== null && expiresAt <= capturedAt) {
     return { path: 'expiresAt', message: 'expiresAt must be after capturedAt.' }

@@ -1,6 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
+import type { Policy } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
 import { sweep } from '../db/sweep.js'
 import type { ConsentRow } from '../db/tables/compliance.js'
@@ -36,6 +37,7 @@ const BATCH = 500
  */
 export async function recordConsents(
   trx: Trx,
+  rules: Policy,
   owner: Owner,
   writes: readonly ConsentWrite[],
   by: Author,
@@ -55,7 +57,7 @@ export async function recordConsents(
       const message = 'The person opted out. Consent cannot be recorded again before lockedUntil.'
       return { code: 'conflict', message, path: null, lockedUntil }
     }
-    const times = consentTimes(write, now)
+    const times = consentTimes(rules, write, now)
     if ('message' in times) return { code: 'validation_error', ...times, lockedUntil: null }
     const before = current.get(keyOf(write))
     if (write.kind === 'inferred' && before?.kind === 'explicit' && stands(before, now)) {

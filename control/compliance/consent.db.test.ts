@@ -5,6 +5,7 @@ import { onEachDialect } from '../../fixtures/database/databases.js'
 import { until } from '../../fixtures/host/until.js'
 import type { Db } from '../db/database.js'
 import { recordConsents } from './consent-store.js'
+import { POLICY } from './policy.js'
 import { suppress } from './suppression-store.js'
 
 const PERSON = '+919876543210'
@@ -139,10 +140,10 @@ await onEachDialect(t, async (t, open, dialect) => {
       let ended = false
       let optingOut: Promise<unknown> = Promise.resolve()
       await db.transaction().execute(async (trx) => {
-        await recordConsents(trx, owner, [write], by, now)
+        await recordConsents(trx, POLICY, owner, [write], by, now)
         optingOut = db
           .transaction()
-          .execute((other) => suppress(other, owner, optOut, by, now))
+          .execute((other) => suppress(other, POLICY, owner, optOut, by, now))
           .then(() => {
             ended = true
           })

@@ -1,9 +1,4 @@
-/** A rule applies from `effectiveFrom` to the day before `effectiveTo` (ISO dates, IST). */
-export interface Dated {
-  readonly source: string
-  readonly effectiveFrom: string
-  readonly effectiveTo?: string
-}
+import type { Dated } from '../config/policy-file.js'
 
 /** Returns whether a rule applies on an ISO day (IST). */
 export function appliesOn({ effectiveFrom, effectiveTo }: Dated, day: string): boolean {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Policy, PolicyInForce } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
 import type { WalletRow } from '../db/tables/wallet.js'
 import { availablePaise } from '../wallet/ledger.js'
@@ -8,7 +9,7 @@ import { istDate } from './calling-hours.js'
 import type { GateFacts, GateRequest } from './check.js'
 import { ruleOn } from './dated-rule.js'
 import { classifyNumber } from './numbering.js'
-import { DEFAULT_ROBOCALL_MODE, POLICY, POLICY_VERSION, seriesOf } from './policy.js'
+import { DEFAULT_ROBOCALL_MODE, mobilePrefixes, seriesOf } from './policy.js'
 
 /** Who asks, and from which caller ID the call would be placed. */
 export interface FactsQuestion {
@@ -19,16 +20,22 @@ export interface FactsQuestion {
 }
 
 /** Reads the gate's facts about a call. In the live environment the wallet is locked by the caller. */
-export async function gateFacts(db: Db | Trx, question: FactsQuestion, now: number): Promise<GateFacts> {
+export async function gateFacts(
+  db: Db | Trx,
+  policy: PolicyInForce,
+  question: FactsQuestion,
+  now: number,
+): Promise<GateFacts> {
   const { organizationId, from, gate } = question
-  const { kind, ...subscriber } = classifyNumber(gate.to)
+  const { version, rules } = policy
+  const { kind, ...subscriber } = classifyNumber(gate.to, mobilePrefixes(rules, now))
   const organization = await readOrganization(db, organizationId, from)
   const start = organization?.windowStartMinute ?? null
   const end = organization?.windowEndMinute ?? null
   const approvedId = organization?.senderId ?? null
   return {
-    policyVersion: POLICY_VERSION,
-    policy: POLICY,
+    policyVersion: version,
+    policy: rules,
     number: 'lineType' in subscriber ? { kind, lineType: subscriber.lineType } : { kind },
     suppressions: await readSuppressions(db, question),
     enforcement: {
@@ -37,11 +44,11 @@ export async function gateFacts(db: Db | Trx, question: FactsQuestion, now: numb
     },
     verification: organization?.verification ?? 'unverified',
     windowNarrowing: start === null || end === null ? null : { startMinute: start, endMinute: end },
-    ...(await readPerson(db, question, now)),
+    ...(await readPerson(db, rules, question, now)),
     robocallMode: organization?.robocallMode ?? DEFAULT_ROBOCALL_MODE,
     declarations: await readDeclarations(db, organizationId, from),
     sender: {
-      series: from === null ? 'regular' : seriesOf(from, POLICY),
+      series: from === null ? 'regular' : seriesOf(from, rules),
       peId: organization?.peId ?? null,
       approved: approvedId === null ? null : { id: approvedId, dltHeaderId: organization?.dltHeaderId ?? '' },
     },
@@ -108,11 +115,12 @@ async function readSuppressions(
 /** Reads the consent, the register's answer and the last answered campaign in one statement. */
 async function readPerson(
   db: Db | Trx,
+  rules: Policy,
   { organizationId, gate }: FactsQuestion,
   now: number,
 ): Promise<Pick<GateFacts, 'consent' | 'register' | 'lastCampaignAnswerAt'>> {
   const { environment, to, purpose, campaignId = null } = gate
-  const capped = campaignId === null ? null : ruleOn(POLICY.frequencyCap, istDate(now))
+  const capped = campaignId === null ? null : ruleOn(rules.frequencyCap, istDate(now))
   const row = await db
     .selectFrom(sql<{ one: number }>`(select 1 as "one")`.as('asked'))
     .leftJoin('consents', (join) =>

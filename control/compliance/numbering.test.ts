@@ -43,16 +43,16 @@ t.test('the classes of Indian numbers', async (t) => {
     ['9876543210', 'invalid'],
   ]
   for (const [number, kind, lineType] of table) {
-    const found = classifyNumber(number)
+    const found = classifyNumber(number, [])
     t.equal(found.kind, kind, number)
     if (found.kind === 'subscriber') t.equal(found.lineType, lineType, number)
-    t.equal(isDialable(number), kind === 'subscriber', number)
+    t.equal(isDialable(number, []), kind === 'subscriber', number)
   }
 })
 
 t.test('a series newer than the metadata can be admitted', async (t) => {
-  t.equal(classifyNumber('+916012345678').kind === 'subscriber', isDialable('+916012345678'))
-  t.match(classifyNumber('+915012345678'), { kind: /invalid|special/ })
+  t.equal(classifyNumber('+916012345678', []).kind === 'subscriber', isDialable('+916012345678', []))
+  t.match(classifyNumber('+915012345678', []), { kind: /invalid|special/ })
   t.same(classifyNumber('+915012345678', ['5012']), {
     kind: 'subscriber',
     e164: '+915012345678',

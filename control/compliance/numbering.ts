@@ -24,10 +24,10 @@ export function isE164(text: string): boolean {
  * - 140 is a sender series, which it types as UAN;
  * - 1800 and 000800 are toll-free in more lengths than exist;
  * - only ten digits can be a person's line (11 occur with 1800 and 1860 alone).
- * `extraMobilePrefixes` (national, for example `60123`) admits series newer than the metadata.
+ * `extraMobilePrefixes` (national, for example `60123`) admits series newer than the library (`mobilePrefixes`).
  * The sandbox numbers +9190000000xx need no exception: they are valid in a mobile range.
  */
-export function classifyNumber(text: string, extraMobilePrefixes: readonly string[] = []): NumberClass {
+export function classifyNumber(text: string, extraMobilePrefixes: readonly string[]): NumberClass {
   if (!isE164(text)) return { kind: 'invalid' }
   if (!text.startsWith('+91')) return { kind: 'foreign' }
   const national = INDIAN.exec(text)?.[1]
@@ -55,8 +55,8 @@ export function classifyNumber(text: string, extraMobilePrefixes: readonly strin
 }
 
 /** Returns whether an agent may call the number: a +91 mobile or landline. */
-export function isDialable(text: string): boolean {
-  return classifyNumber(text).kind === 'subscriber'
+export function isDialable(text: string, extraMobilePrefixes: readonly string[]): boolean {
+  return classifyNumber(text, extraMobilePrefixes).kind === 'subscriber'
 }
 
 /**

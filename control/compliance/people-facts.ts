@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
+import type { Policy } from '../config/policy-file.js'
 import type { Db } from '../db/database.js'
 import { istDate, type Purpose } from './calling-hours.js'
 import type { Environment, GateFacts } from './check.js'
 import { ruleOn } from './dated-rule.js'
 import { classifyNumber } from './numbering.js'
-import { POLICY } from './policy.js'
+import { mobilePrefixes } from './policy.js'
 
 /** The facts of the gate about one called person. */
 export type PersonFacts = Pick<
@@ -18,6 +19,7 @@ export type PersonFacts = Pick<
  */
 export async function readPeople(
   db: Db,
+  rules: Policy,
   asked: {
     readonly organizationId: string
     readonly environment: Environment
@@ -53,15 +55,16 @@ export async function readPeople(
     .where('environment', '=', environment)
     .where('e164', 'in', e164s)
     .execute()
-  const answeredAt = await lastCampaignAnswers(db, asked, e164s, now)
+  const answeredAt = await lastCampaignAnswers(db, rules, asked, e164s, now)
   const consentOf = byNumber(consents)
   const answerOf = byNumber(answers)
   const suppressionsOf = new Map<string, typeof suppressions>()
   for (const row of suppressions) {
     suppressionsOf.set(row.e164, [...(suppressionsOf.get(row.e164) ?? []), row])
   }
+  const prefixes = mobilePrefixes(rules, now)
   return (e164) => {
-    const { kind, ...subscriber } = classifyNumber(e164)
+    const { kind, ...subscriber } = classifyNumber(e164, prefixes)
     return {
       number: 'lineType' in subscriber ? { kind, lineType: subscriber.lineType } : { kind },
       suppressions: (suppressionsOf.get(e164) ?? []).map(({ id, environment: of, source, expiresAt }) => ({
@@ -79,11 +82,12 @@ export async function readPeople(
 /** Returns when people last answered another capped campaign (Unix ms). */
 async function lastCampaignAnswers(
   db: Db,
-  { organizationId, environment, purpose, campaignId }: Parameters<typeof readPeople>[1],
+  rules: Policy,
+  { organizationId, environment, purpose, campaignId }: Parameters<typeof readPeople>[2],
   e164s: readonly string[],
   now: number,
 ): Promise<ReadonlyMap<string, number>> {
-  const capped = ruleOn(POLICY.frequencyCap, istDate(now))
+  const capped = ruleOn(rules.frequencyCap, istDate(now))
   if (capped === null || !capped.purposes.includes(purpose)) return new Map()
   const rows = await db
     .selectFrom('calls')

@@ -1,37 +1,13 @@
-import type { HoursRule, Purpose } from './calling-hours.js'
-import type { Dated } from './dated-rule.js'
+import { canonicalJson, type Json } from '../base/canonical-json.js'
+import type { Policy, PolicyChanges, PolicyInForce } from '../config/policy-file.js'
+import { istDate } from './calling-hours.js'
+import { appliesOn } from './dated-rule.js'
+import { sha256 } from './evidence/hashes.js'
 
 /*
  * The rules of the gate as data: each has its source and the day (IST) from which it applies. A rule that changes on a
- * day gets an end and a successor. `docs/compliance.md` explains each rule.
+ * day gets an end and a successor. `docs/compliance.md` explains each rule. A file of the operator changes them.
  */
-
-export interface SeriesRule extends Dated {
-  /** First digits of the national number. */
-  readonly prefix: string
-  readonly purposes: readonly Purpose[]
-}
-
-export interface Policy {
-  readonly hours: readonly HoursRule[]
-  /** After an answered call of a campaign, other campaigns wait so long. Retries of one campaign do not count. */
-  readonly frequencyCap: readonly (Dated & {
-    readonly hours: number
-    readonly purposes: readonly Purpose[]
-  })[]
-  /** Days for which an opt-out blocks calls and new consent. */
-  readonly suppression: readonly (Dated & { readonly days: number })[]
-  /** Longest life of consent to complete a transaction and of contact after an enquiry. */
-  readonly shortConsent: readonly (Dated & { readonly days: number })[]
-  readonly verification: readonly Dated[]
-  /** Purposes for which the DND register is asked. */
-  readonly register: readonly (Dated & { readonly purposes: readonly Purpose[] })[]
-  /** Promotional consent that is older is accepted with a warning. */
-  readonly consentAge: readonly (Dated & { readonly days: number })[]
-  readonly consentNeeded: readonly (Dated & { readonly purposes: readonly Purpose[] })[]
-  readonly declaration: readonly Dated[]
-  readonly series: readonly SeriesRule[]
-}
 
 /**
  * Stored in every sealed record. A released policy does not change: a change of a rule makes a new version, and the
@@ -150,10 +126,44 @@ export const POLICY: Policy = {
       effectiveFrom: '2018-07-19',
     },
   ],
+  mobilePrefixes: [],
+  erasureFloor: [
+    {
+      days: 365,
+      source: 'Digital Personal Data Protection Rules 2025, rule 8(3)',
+      effectiveFrom: '2027-05-13',
+    },
+  ],
 }
 
-/** The policies of all versions that sealed records name. */
+/** The built-in rules of all versions that sealed records name. */
 export const POLICIES: Readonly<Record<string, Policy>> = { [POLICY_VERSION]: POLICY }
+
+/**
+ * Returns the rules that apply with the changes of an operator. The version names them by their hash, so that an exported
+ * copy of the rules can be compared with the records that were decided by them.
+ */
+export function policyInForce(changes: PolicyChanges | null): PolicyInForce {
+  if (changes === null) return { version: POLICY_VERSION, rules: POLICY }
+  const { replace, rules: added } = changes
+  const merged = Object.entries(POLICY).map(([name, builtIn]) => {
+    const kind = name as keyof Policy
+    return [kind, [...(added[kind] ?? []), ...(replace.includes(kind) ? [] : builtIn)]]
+  })
+  const rules = Object.fromEntries(merged) as unknown as Policy
+  return { version: `${POLICY_VERSION}+${sha256(canonicalJson(rules as unknown as Json))}`, rules }
+}
+
+/** Returns whether a version names rules that are part of a release. */
+export function isBuiltIn(version: string): boolean {
+  return !version.includes('+')
+}
+
+/** Returns the first digits of national mobile numbers that the rules add to the numbering plan (`now` in Unix ms). */
+export function mobilePrefixes({ mobilePrefixes: added }: Policy, now: number): readonly string[] {
+  const day = istDate(now)
+  return added.filter((rule) => appliesOn(rule, day)).map(({ prefix }) => prefix)
+}
 
 /** Returns the series of a caller ID: a prefix of the policy, or `regular`. */
 export function seriesOf(callerId: string, policy: Policy): string {

@@ -77,7 +77,14 @@ const createDncEntry = operation({
     audited(input, async (trx, record, now) => {
       const { e164, reason = null, source = 'manual' } = body
       const entry = { e164, reason, source, callId: null }
-      const row = await suppress(trx, owner(input.actor), entry, authorOf(input.actor), now)
+      const row = await suppress(
+        trx,
+        input.deps.policy.rules,
+        owner(input.actor),
+        entry,
+        authorOf(input.actor),
+        now,
+      )
       await record('suppression.created', row.id, { after: { source } })
       return suppressionView(row, now)
     }),
@@ -110,6 +117,7 @@ const importDncEntries = operation({
         const { e164, reason = null, source = 'import' } = row
         await suppress(
           trx,
+          input.deps.policy.rules,
           owner(input.actor),
           { e164, reason, source, callId: null },
           authorOf(input.actor),

@@ -1,12 +1,12 @@
 import { type SqlBool, sql } from 'kysely'
 import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
+import type { Policy } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
 import type { SuppressionRow } from '../db/tables/compliance.js'
 import { istDate } from './calling-hours.js'
 import { lockConsents } from './consent-lock.js'
 import { ruleOn } from './dated-rule.js'
-import { POLICY } from './policy.js'
 
 const DAY_MS = 86_400_000
 
@@ -35,6 +35,7 @@ export interface NewSuppression {
  */
 export async function suppress(
   trx: Trx,
+  rules: Policy,
   owner: Owner,
   entry: NewSuppression,
   by: Author,
@@ -42,7 +43,7 @@ export async function suppress(
 ): Promise<SuppressionRow> {
   const optOut = entry.source === 'opt_out'
   if (optOut) await lockConsents(trx, owner.organizationId, 'opt_out')
-  const days = ruleOn(POLICY.suppression, istDate(now))?.days ?? 0
+  const days = ruleOn(rules.suppression, istDate(now))?.days ?? 0
   const until = optOut ? now + days * DAY_MS : null
   const row = await trx
     .insertInto('suppressions')

@@ -42,6 +42,7 @@ import {
   SPECIMEN_GST,
   webhookSecrets,
 } from './payments.js'
+import { type PolicyChanges, policyFile } from './policy-file.js'
 import { certificateFile, type TimeStampAuthority, timeStampUrl } from './time-stamp-authority.js'
 import type { TlsFiles } from './tls-files.js'
 import { readTrunkFile, type TrunkFile } from './trunk-file.js'
@@ -84,6 +85,8 @@ export interface Settings {
   readonly trunkFile: { readonly path: string; readonly file: TrunkFile } | null
   /** Accounts at carriers that sell numbers. */
   readonly carriers: CarrierSettings
+  /** The operator's changes of the rules of the compliance gate. Null changes none. */
+  readonly policyFile: PolicyChanges | null
   /** Service that is asked about the DND register. Null asks scrub files only. */
   readonly dndService: DndServiceSetting | null
   /** Time-stamps the heads of evidence chains. Null asks none. */
@@ -207,6 +210,7 @@ export function readSettings(
     ),
     drachtio: optional('PARLEY_DRACHTIO_URL', drachtioUrl),
     trunkFile: optional('PARLEY_TRUNKS_FILE', trunkFile(folderPath, environment)),
+    policyFile: optional('PARLEY_POLICY_FILE', policyFile(folderPath)),
     dndService: optional('PARLEY_DND_FILE', dndFile(folderPath)),
     timeStampAuthority: tsa === null ? null : { ...tsa, authorities },
     allowPrivateUrls: read('PARLEY_ALLOW_PRIVATE_URLS', 'false', flag),

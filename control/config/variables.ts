@@ -5,6 +5,7 @@ import { DND_VARIABLES } from './dnd-file.js'
 import { FALLBACK_VARIABLES } from './fallbacks.js'
 import { OBJECT_STORE_VARIABLES } from './object-store.js'
 import { PAYMENT_VARIABLES } from './payments.js'
+import { POLICY_VARIABLES } from './policy-file.js'
 import { TSA_VARIABLES } from './time-stamp-authority.js'
 import { VENDOR_VARIABLES } from './vendors.js'
 
@@ -99,6 +100,7 @@ const SERVICE_VARIABLES = [
     description: 'JSON file with SIP trunks, their numbers and the agents that answer (docs/sip-trunks.md)',
   },
   ...CARRIER_VARIABLES,
+  ...POLICY_VARIABLES,
   ...DND_VARIABLES,
   ...TSA_VARIABLES,
   {

@@ -38,6 +38,7 @@ import { createCallRequests } from './migrations/0036-call-requests.js'
 import { addCampaignBreaker } from './migrations/0037-campaign-breaker.js'
 import { createLiveChanges } from './migrations/0039-live-changes.js'
 import { createEvidenceAnchors } from './migrations/0043-evidence-anchors.js'
+import { createGatePolicies } from './migrations/0044-gate-policies.js'
 import { createCallMonitors } from './migrations/0045-monitors.js'
 import { addByoFallback } from './migrations/0046-byo-fallback.js'
 
@@ -85,6 +86,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0037_campaign_breaker': addCampaignBreaker,
   '0039_live_changes': createLiveChanges,
   '0043_evidence_anchors': createEvidenceAnchors,
+  '0044_gate_policies': createGatePolicies,
   '0045_monitors': createCallMonitors,
   '0046_byo_fallback': addByoFallback,
 }

@@ -4,13 +4,15 @@ import { recordAudit } from '../api/audit.js'
 import type { RootKey } from '../base/root-key.js'
 import { recordingPath } from '../calls/lifecycle/settle.js'
 import { isBeingStored } from '../calls/recording-file.js'
+import { istDate } from '../compliance/calling-hours.js'
+import { ruleOn } from '../compliance/dated-rule.js'
 import { openEvidenceKeys } from '../compliance/evidence/seal.js'
 import { appendRecord, recordsOf } from '../compliance/evidence/store.js'
+import type { Policy, PolicyInForce } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
 import type { ErasureRow } from '../db/tables/erasures.js'
 import type { JobHandler, JobOutcome } from '../jobs/runner.js'
 import type { ObjectStore } from '../objects/object-store.js'
-import { erasableFrom } from './legal-floor.js'
 import { ERASURE_KIND } from './store.js'
 
 const MINUTE_MS = 60_000
@@ -23,6 +25,7 @@ export interface ErasureOptions {
   readonly objects: ObjectStore
   readonly rootKey: RootKey
   readonly clock: Pick<Clock, 'wall'>
+  readonly policy: PolicyInForce
   /** Local folder of recordings. */
   readonly folder: string
 }
@@ -36,7 +39,7 @@ type Delay = Pick<ErasureRow, 'delayReason' | 'scheduledFor'> & { readonly retry
  * not found by its number any more.
  */
 export function erasureHandler(options: ErasureOptions): JobHandler {
-  const { db, clock } = options
+  const { db, clock, policy } = options
   return {
     kind: ERASURE_KIND,
     concurrency: 1,
@@ -52,7 +55,7 @@ export function erasureHandler(options: ErasureOptions): JobHandler {
         const calls = await callsOf(db, erasure, after)
         for (const call of calls) {
           if (job.signal.aborted) return async () => clock.wall()
-          const from = erasableFrom(call.createdAt, clock.wall())
+          const from = call.createdAt + floorDays(policy.rules, clock.wall()) * DAY_MS
           if (from > clock.wall()) delay = floorDelay(from, clock.wall())
           else if (await isBeingStored(db, call.id)) return delayed(erasure, notStored(clock.wall()))
           else await eraseCall(options, erasure, call.id)
@@ -94,6 +97,11 @@ async function presentDelay(db: Db, erasure: Open, now: number): Promise<Delay |
     .executeTakeFirst()
   if (disputed === undefined) return null
   return { delayReason: 'payment_dispute', scheduledFor: null, retryAt: now + DAY_MS }
+}
+
+/** Returns for how long the law of the day keeps the data of calls. */
+function floorDays({ erasureFloor }: Policy, now: number): number {
+  return ruleOn(erasureFloor, istDate(now))?.days ?? 0
 }
 
 function floorDelay(from: number, now: number): Delay {

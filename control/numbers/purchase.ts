@@ -68,7 +68,7 @@ export async function purchaseNumber(
 /** Checks what can be checked without a change, and reads the price of now. */
 async function checkOrder(deps: Deps, actor: Actor, body: PurchaseBody): Promise<Offer | Refusal> {
   const { e164, provider, agentId, confirmedTotalPaise } = body
-  const kind = classifyNumber(e164).kind
+  const kind = classifyNumber(e164, []).kind
   if (kind === 'promotional_series' || kind === 'service_series') {
     return refuse(
       'blocked_dlt_invalid',

@@ -9,7 +9,7 @@ import type { Json } from '../base/canonical-json.js'
 import { oneLine, openEnum, patchBody, Timestamp, timestamp } from '../base/schemas.js'
 import { addressProblem, BillingPatch } from '../billing/billing-details.js'
 import { hoursOn, type WindowNarrowing } from '../compliance/calling-hours.js'
-import { POLICY } from '../compliance/policy.js'
+import type { Policy } from '../config/policy-file.js'
 import type { Trx } from '../db/database.js'
 import type { AuditEntryRow } from '../db/tables/organization.js'
 import { narrowCallingHours } from './calling-hours.js'
@@ -76,7 +76,7 @@ export const updateOrganization = operation({
   run: ({ body, actor, deps, requestId }) => {
     return audited({ actor, deps, requestId }, async (trx, record, now) => {
       const before = required(await lockOrganization(trx, actor.organizationId, now))
-      const refusal = await change(trx, before, body, now)
+      const refusal = await change(trx, before, body, deps.policy.rules, now)
       if (isRefusal(refusal)) return refusal
       const after = required(await readOrganizationRows(trx, actor.organizationId))
       await record('organization.updated', actor.organizationId, {
@@ -153,9 +153,9 @@ export const organizationOperations = [
 ]
 
 /** Returns the latest hours of commercial calls: those of promotional calls end last. */
-function widestHours(now: number): WindowNarrowing {
+function widestHours({ hours }: Policy, now: number): WindowNarrowing {
   const asked = { purpose: 'promotional', environment: 'test', narrowing: null } as const
-  return hoursOn({ rules: POLICY.hours, ...asked }, now) ?? { startMinute: 0, endMinute: 1_440 }
+  return hoursOn({ rules: hours, ...asked }, now) ?? { startMinute: 0, endMinute: 1_440 }
 }
 
 /**
@@ -166,6 +166,7 @@ async function change(
   trx: Trx,
   { organization, profile, calling }: StoredOrganization,
   body: OrganizationPatch,
+  rules: Policy,
   now: number,
 ): Promise<Refusal<'unprocessable_entity'> | null> {
   const { billing = {}, windowNarrowing } = body
@@ -178,7 +179,7 @@ async function change(
     return refuse('unprocessable_entity', problem.message, { path: `billing.${problem.path}` })
   }
   const hours = windowNarrowing
-    ? narrowCallingHours(narrowingOf(calling), windowNarrowing, widestHours(now))
+    ? narrowCallingHours(narrowingOf(calling), windowNarrowing, widestHours(rules, now))
     : null
   if (hours !== null && 'message' in hours) {
     return refuse('unprocessable_entity', hours.message, { path: `windowNarrowing.${hours.path}` })

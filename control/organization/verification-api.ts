@@ -6,7 +6,7 @@ import { ADMIN_ROLES } from '../api/scopes.js'
 import { E164 } from '../base/schemas.js'
 import { addressProblem, Gstin, Pincode, StateCode } from '../billing/billing-details.js'
 import { isPan, panOfGstin } from '../billing/gstin.js'
-import { isDialable } from '../compliance/numbering.js'
+import { refuseUndialable } from '../compliance/dialable.js'
 import { UploadRequest, uploadRequest } from '../uploads/api.js'
 import { DOCUMENT_TYPES } from '../uploads/magic-bytes.js'
 import { UPLOAD_PURPOSES } from '../uploads/purposes.js'
@@ -42,7 +42,7 @@ const Submission = z.strictObject({
   authorisedPerson: z.strictObject({
     name: z.string().min(1).max(120),
     email: z.email().max(254),
-    phone: E164.refine(isDialable, 'must be an Indian mobile or landline number'),
+    phone: E164,
   }),
   documents: z.array(z.string().min(1).max(64)).max(20).default([]),
 })
@@ -105,6 +105,8 @@ export const submitForVerification = operation({
   result: Verification,
   fails: ['unprocessable_entity', 'conflict', 'not_found'],
   run: async ({ body, actor, deps, requestId }) => {
+    const undialable = refuseUndialable(deps, body.authorisedPerson.phone, 'authorisedPerson.phone')
+    if (undialable !== null) return undialable
     const contradiction = addressProblem({ stateCode: body.registeredAddress.stateCode, gstin: body.gstin })
     if (contradiction !== null) {
       return refuse('unprocessable_entity', contradiction.message, { path: 'gstin' })

@@ -1,5 +1,7 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { newId } from '../../media/base/ids.js'
+import { mobilePrefixes } from '../compliance/policy.js'
+import type { PolicyInForce } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CampaignRow, RecipientRow } from '../db/tables/campaigns.js'
 import {
@@ -37,19 +39,25 @@ export interface GivenRow {
   readonly line?: number
 }
 
+interface ImportDeps {
+  readonly db: Db
+  readonly clock: { wall(): number }
+  readonly policy: PolicyInForce
+}
+
 /**
  * Imports recipients into a draft or a paused campaign: all valid rows, or none if reading them fails. Rejected rows
  * are returned with their reasons.
  */
 export async function importRecipients(
-  { db, clock }: { readonly db: Db; readonly clock: { wall(): number } },
+  { db, clock, policy }: ImportDeps,
   campaign: Pick<CampaignRow, 'id' | 'organizationId' | 'environment'>,
   rows: AsyncIterable<GivenRow> | Iterable<GivenRow>,
 ): Promise<ImportResult | ImportRefusal> {
   const importId = newId('req', clock.wall())
   const begun = await begin(db, campaign.id, importId, clock.wall())
   if (typeof begun === 'string') return begun
-  const run = new Import(db, clock, campaign, importId, begun)
+  const run = new Import({ db, clock, policy }, campaign, importId, begun)
   try {
     for await (const row of rows) await run.add(row)
     return await run.commit()
@@ -61,7 +69,8 @@ export async function importRecipients(
 
 class Import {
   readonly #db: Db
-  readonly #clock: { wall(): number }
+  readonly #clock: ImportDeps['clock']
+  readonly #policy: PolicyInForce
   readonly #campaign: Pick<CampaignRow, 'id' | 'organizationId' | 'environment'>
   readonly #importId: string
   readonly #begun: Pick<CampaignRow, 'uploaded' | 'total'>
@@ -71,14 +80,14 @@ class Import {
   #imported = 0
 
   constructor(
-    db: Db,
-    clock: { wall(): number },
+    { db, clock, policy }: ImportDeps,
     campaign: Pick<CampaignRow, 'id' | 'organizationId' | 'environment'>,
     importId: string,
     begun: Pick<CampaignRow, 'uploaded' | 'total'>,
   ) {
     this.#db = db
     this.#clock = clock
+    this.#policy = policy
     this.#campaign = campaign
     this.#importId = importId
     this.#begun = begun
@@ -86,7 +95,7 @@ class Import {
   }
 
   async add(row: GivenRow): Promise<void> {
-    const checked = checkRecipient(row.recipient)
+    const checked = checkRecipient(row.recipient, mobilePrefixes(this.#policy.rules, this.#clock.wall()))
     if ('message' in checked) this.#reject(row, checked.code, checked.message)
     else if (this.#begun.total + this.#imported + this.#batch.length >= MAX_RECIPIENTS) {
       this.#reject(row, 'unprocessable_entity', `A campaign has at most ${MAX_RECIPIENTS} recipients.`)

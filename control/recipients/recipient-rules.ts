@@ -35,12 +35,11 @@ interface Problem {
 }
 
 /** Returns the recipient, or what is wrong with it. */
-export function checkRecipient({
-  e164,
-  externalId,
-  variables = {},
-}: GivenRecipient): CheckedRecipient | Problem {
-  if (!isDialable(e164)) {
+export function checkRecipient(
+  { e164, externalId, variables = {} }: GivenRecipient,
+  extraMobilePrefixes: readonly string[],
+): CheckedRecipient | Problem {
+  if (!isDialable(e164, extraMobilePrefixes)) {
     return invalid('The number is no Indian mobile or landline number in the form +919876543210.')
   }
   if (externalId !== undefined && externalId.length > MAX_EXTERNAL_ID) {

@@ -431,7 +431,12 @@ await onEachDialect(t, async (t, open) => {
     ])
       writeFileSync(path, wav)
     clock.advance(10_000)
-    await settleAbandonedCalls({ db, nodeId: 'node-1', folder: calling.folder, now: clock.wall() })
+    await settleAbandonedCalls({
+      ...calling.deps,
+      nodeId: 'node-1',
+      folder: calling.folder,
+      now: clock.wall(),
+    })
     t.match(dataOf(await send('GET', `/v1/calls/${ringing}`)), {
       transfer: { status: 'canceled', outcome: 'call_ended' },
     })

@@ -26,7 +26,16 @@ import { allDestinations, startsByWords, type TransferParty, transferParty } fro
 
 type DeskDeps = Pick<
   Deps,
-  'db' | 'clock' | 'log' | 'rootKey' | 'egress' | 'permits' | 'dndService' | 'settings' | 'sandboxGateway'
+  | 'db'
+  | 'clock'
+  | 'log'
+  | 'rootKey'
+  | 'egress'
+  | 'permits'
+  | 'dndService'
+  | 'settings'
+  | 'sandboxGateway'
+  | 'policy'
 > & {
   /** Returns the language model that can write a brief for agents with this model; null when there is none. */
   readonly model: (name: string) => LanguageModel | null

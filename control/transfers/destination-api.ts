@@ -15,8 +15,8 @@ import {
   timestamp,
   timestampOrNull,
 } from '../base/schemas.js'
+import { refuseUndialable } from '../compliance/dialable.js'
 import { BLOCK_CODES } from '../compliance/gate.js'
-import { isDialable } from '../compliance/numbering.js'
 import { isForeignKeyViolation } from '../db/constraint-error.js'
 import type { TransferDestinationRow } from '../db/tables/transfers.js'
 import { hashCode } from '../destinations/code.js'
@@ -67,7 +67,6 @@ const DestinationPath = z.object({ id: idParam('tdst') })
 const noDestination = () => refuse('not_found', 'The transfer destination does not exist.')
 
 const Label = oneLine(80)
-const Telephone = E164.refine(isDialable, 'must be an Indian mobile or landline number')
 
 const listTransferDestinations = listOperation({
   id: 'listTransferDestinations',
@@ -112,7 +111,7 @@ const createTransferDestination = operation({
   audience: 'key',
   scope: 'admin',
   body: z.strictObject({
-    e164: Telephone,
+    e164: E164,
     key: z.string().regex(/^[a-z][a-z0-9_]{0,39}$/, 'must begin with a letter and hold a-z, 0-9 and _ only'),
     label: Label,
     hours: Hours.optional(),
@@ -123,6 +122,8 @@ const createTransferDestination = operation({
   fails: ['conflict'],
   run: ({ body, actor, deps, requestId }) =>
     audited({ actor, deps, requestId }, async (trx, record, now) => {
+      const undialable = refuseUndialable(deps, body.e164, 'e164')
+      if (undialable !== null) return undialable
       const fields = { ...body, hours: body.hours ?? [], language: tagOf(body.language) }
       const row = await insertDestination(trx, actor.organizationId, fields, now)
       if (row === 'key_taken') {
@@ -149,11 +150,13 @@ const updateTransferDestination = operation({
   audience: 'key',
   scope: 'admin',
   params: DestinationPath,
-  body: patchBody({ e164: Telephone, label: Label, hours: Hours, language: Language, enabled: z.boolean() }),
+  body: patchBody({ e164: E164, label: Label, hours: Hours, language: Language, enabled: z.boolean() }),
   status: 200,
   result: TransferDestination,
   fails: ['not_found'],
   run: async ({ params, body, actor, deps, requestId }) => {
+    const undialable = body.e164 === undefined ? null : refuseUndialable(deps, body.e164, 'e164')
+    if (undialable !== null) return undialable
     const { hours, language, ...plain } = body
     const change = {
       ...plain,

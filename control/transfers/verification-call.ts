@@ -127,7 +127,7 @@ export async function placeVerificationCall(
   } catch (error) {
     deps.log.error({ callId, error: errorText(error) }, 'call.dial_failed')
     const ended = callNeverBegan(callId, endingOfError(error), clock.wall())
-    await db.transaction().execute((trx) => storeCallEvent(trx, ended))
+    await db.transaction().execute((trx) => storeCallEvent(trx, deps.policy, ended))
   }
   return null
 }

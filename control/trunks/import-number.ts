@@ -26,7 +26,7 @@ export async function importNumber(
 
 /** Series of a number as the API names it. */
 export function apiSeriesOf(e164: string): 'regular' | 'promotional_140' | 'service_160' {
-  switch (classifyNumber(e164).kind) {
+  switch (classifyNumber(e164, []).kind) {
     case 'promotional_series':
       return 'promotional_140'
     case 'service_series':
@@ -37,7 +37,7 @@ export function apiSeriesOf(e164: string): 'regular' | 'promotional_140' | 'serv
 }
 
 function lineTypeOf(e164: string): 'mobile' | 'tollfree' | 'landline' {
-  const known = classifyNumber(e164)
+  const known = classifyNumber(e164, [])
   if (known.kind === 'subscriber' && known.lineType === 'mobile') return 'mobile'
   return /^\+91(?:1800|000800)/.test(e164) ? 'tollfree' : 'landline'
 }

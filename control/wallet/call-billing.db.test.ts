@@ -249,8 +249,7 @@ await onEachDialect(t, async (t, open) => {
     clock.advance(1_000)
     t.same(await live.wallet(), [5_000, 2_400])
     const { deps, folder } = calling
-    const settle = () =>
-      settleAbandonedCalls({ db: deps.db, nodeId: deps.nodeId, folder, now: clock.wall() + 3_600_000 })
+    const settle = () => settleAbandonedCalls({ ...deps, folder, now: clock.wall() + 3_600_000 })
     t.equal(await settle(), 2)
     t.equal(await settle(), 0)
     t.same(await live.wallet(), [5_000 - RATE / 2, 0])

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../media/base/clock.js'
 import type { Log } from '../../../media/base/log.js'
 import { filesIn } from '../../../media/recording/finish.js'
+import type { PolicyInForce } from '../../config/policy-file.js'
 import type { Db } from '../../db/database.js'
 import type { JobHandler } from '../../jobs/runner.js'
 import { addJobs } from '../../jobs/store.js'
@@ -26,6 +27,7 @@ interface Options {
   readonly folder: string
   /** Time of the database (Unix ms). */
   readonly now: number
+  readonly policy: PolicyInForce
 }
 
 /**
@@ -91,7 +93,7 @@ function live(db: Db) {
 
 type LiveCall = Awaited<ReturnType<ReturnType<typeof live>['execute']>>[number]
 
-async function settle({ db, folder, now }: Options, calls: readonly LiveCall[]): Promise<void> {
+async function settle({ db, folder, policy, now }: Options, calls: readonly LiveCall[]): Promise<void> {
   if (calls.length === 0) return
   const names = await filesIn(folder)
   // The INVITE may have been sent, although its event was not stored.
@@ -145,7 +147,7 @@ async function settle({ db, folder, now }: Options, calls: readonly LiveCall[]):
         .where('leaseUntil', '=', call.leaseUntil)
         .returning('id')
         .executeTakeFirst()
-      if (held !== undefined) await storeCallEvent(trx, ended)
+      if (held !== undefined) await storeCallEvent(trx, policy, ended)
     })
   }
 }

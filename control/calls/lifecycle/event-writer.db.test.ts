@@ -8,6 +8,7 @@ import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { until } from '../../../fixtures/host/until.js'
 import { silentLog } from '../../../media/base/log.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
+import { policyInForce } from '../../compliance/policy.js'
 import type { Db } from '../../db/database.js'
 import { openJobRunner } from '../../jobs/runner.js'
 import {
@@ -18,6 +19,8 @@ import {
 } from './abandoned.js'
 import { openCallEventWriter } from './event-writer.js'
 import { LEASE_MS, openLeases } from './leases.js'
+
+const BUILT_IN = policyInForce(null)
 
 const ENDED = {
   type: 'ended',
@@ -134,7 +137,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.publishAgent()
     const ids = [await place(calling), await place(calling), await place(calling)]
     const counted = counting(deps.db)
-    const bridge = openCallEventWriter({ db: counted.db, clock, log: silentLog })
+    const bridge = openCallEventWriter({ ...deps, db: counted.db, clock, log: silentLog })
     const stored = async (id: string) => {
       const rows = await deps.db
         .selectFrom('callEvents')
@@ -179,7 +182,7 @@ await onEachDialect(t, async (t, open) => {
     const clock = new VirtualClock()
     await calling.publishAgent()
     const ids = [await place(calling), await place(calling)]
-    const bridge = openCallEventWriter({ db: deps.db, clock, log: silentLog })
+    const bridge = openCallEventWriter({ ...deps, clock, log: silentLog })
     const [good = '', bad = ''] = ids
     for (const id of ids) bridge.publish(turnEvent(id, 1, clock.wall(), 'agent'))
     // No column holds such a time.
@@ -226,7 +229,7 @@ await onEachDialect(t, async (t, open) => {
     const id = await place(calling)
     const busy = () => Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
     const errors: Error[] = [busy(), busy(), busy()]
-    const bridge = openCallEventWriter({ db: failing(deps.db, errors), clock, log: silentLog })
+    const bridge = openCallEventWriter({ ...deps, db: failing(deps.db, errors), clock, log: silentLog })
     bridge.publish({ callId: id, seq: 0, at: clock.wall(), type: 'answered' })
     bridge.publish({ callId: id, seq: 1, at: clock.wall(), ...ENDED })
     await until(async () => {
@@ -275,7 +278,10 @@ await onEachDialect(t, async (t, open) => {
       .execute()
     clock.advance(5_000)
 
-    t.equal(await settleAbandonedCalls({ db, nodeId: 'node-1', folder, now: clock.wall() }), 3)
+    t.equal(
+      await settleAbandonedCalls({ db, policy: BUILT_IN, nodeId: 'node-1', folder, now: clock.wall() }),
+      3,
+    )
     t.match(dataOf(await calling.send('GET', `/v1/calls/${answered}`)), {
       status: 'ended',
       disposition: 'unknown',
@@ -296,7 +302,11 @@ await onEachDialect(t, async (t, open) => {
       slots.map((slot) => slot.callId),
       [foreign],
     )
-    t.equal(await settleAbandonedCalls({ db, nodeId: 'node-1', folder, now: clock.wall() }), 0, 'once')
+    t.equal(
+      await settleAbandonedCalls({ db, policy: BUILT_IN, nodeId: 'node-1', folder, now: clock.wall() }),
+      0,
+      'once',
+    )
     await calling.close()
   })
 
@@ -328,7 +338,10 @@ await onEachDialect(t, async (t, open) => {
       writeFileSync(join(folder, `${recorded}.wav`), writeWav({ rate, channels: [silence, silence] }))
 
       clock.advance(300_000)
-      t.equal(await settleAbandonedCalls({ db, nodeId: 'node-1', folder, now: clock.wall() }), 2)
+      t.equal(
+        await settleAbandonedCalls({ db, policy: BUILT_IN, nodeId: 'node-1', folder, now: clock.wall() }),
+        2,
+      )
       for (const [id, lastedMs] of [
         [silent, aliveMs],
         [recorded, aliveMs + 1_500],
@@ -360,7 +373,14 @@ await onEachDialect(t, async (t, open) => {
     const alive = await place(calling)
     await db.updateTable('calls').set({ nodeId: 'node-2' }).where('id', 'in', [dead, alive]).execute()
     await scheduleExpiredCalls(db, clock.wall())
-    const handler = expiredCallsHandler({ db, nodeId: 'node-1', folder, clock, log: silentLog })
+    const handler = expiredCallsHandler({
+      db,
+      policy: BUILT_IN,
+      nodeId: 'node-1',
+      folder,
+      clock,
+      log: silentLog,
+    })
     const runner = openJobRunner({ db, clock, log: silentLog, handlers: [handler] })
     const live = async () => {
       const rows = await db.selectFrom('calls').select('id').where('endedAt', 'is', null).execute()
@@ -409,7 +429,7 @@ await onEachDialect(t, async (t, open) => {
     const id = await place(calling)
     const leases = openLeases({ db, clock, log: silentLog, nodeId: 'node-1', calls: control })
     const later = clock.wall() + LEASE_MS + 1_000
-    t.equal(await settleExpiredCalls({ db, nodeId: 'node-2', folder, now: later }), 1)
+    t.equal(await settleExpiredCalls({ db, policy: BUILT_IN, nodeId: 'node-2', folder, now: later }), 1)
     clock.advance(LEASE_MS + 1_000)
     await until(async () => {
       await clock.advanceAsync(1_000, 500)

@@ -4,6 +4,7 @@ import type { Log } from '../../../media/base/log.js'
 import { Scope } from '../../../media/base/scope.js'
 import type { CallEvent, CallId } from '../../../signalling/call/call-events.js'
 import type { EventSink } from '../../../signalling/call/ports.js'
+import type { PolicyInForce } from '../../config/policy-file.js'
 import type { Db, Trx } from '../../db/database.js'
 import { isTransient } from '../../db/transient-error.js'
 import { GroupCommit } from '../../jobs/group-commit.js'
@@ -65,8 +66,9 @@ export function openCallEventWriter(options: {
   readonly db: Db
   readonly clock: Clock
   readonly log: Log
+  readonly policy: PolicyInForce
 }): CallEventWriter {
-  const { db, clock, log } = options
+  const { db, clock, log, policy } = options
   const scope = new Scope()
   const group = new GroupCommit(db)
   const queues = new Map<CallId, Queue>()
@@ -105,7 +107,7 @@ export function openCallEventWriter(options: {
 
   async function store(batch: readonly CallEvent[]): Promise<void> {
     const write = async (trx: Trx): Promise<void> => {
-      for (const event of batch) await storeCallEvent(trx, event)
+      for (const event of batch) await storeCallEvent(trx, policy, event)
     }
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(LAST_RETRY_MS, waitMs * 2)) {
       try {

@@ -6,6 +6,7 @@ import type { BotStats } from '../../../media/byo/bot-event.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import { type Disposition, outcomeOf } from '../../../signalling/call/ending.js'
 import { RATES, rateCall } from '../../billing/rating.js'
+import type { PolicyInForce } from '../../config/policy-file.js'
 import type { Trx } from '../../db/database.js'
 import type { CallRow } from '../../db/tables/calling.js'
 import { insertEvent } from '../../events/store.js'
@@ -47,7 +48,7 @@ export const RECORDING_KEYS = 'recordings/'
  * slot, and the events that customers see. Storing an event twice changes nothing; neither does an event that
  * does not fit the call's state.
  */
-export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> {
+export async function storeCallEvent(trx: Trx, { rules }: PolicyInForce, event: CallEvent): Promise<void> {
   const { callId, seq, type, at, ...body } = event
   const stored = await trx
     .insertInto('callEvents')
@@ -59,7 +60,7 @@ export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> 
 
   const segment = segmentOf(event)
   if (segment !== null) await trx.insertInto('transcriptSegments').values(segment).execute()
-  if (segment?.role === 'caller') await hearOptOut(trx, callId, segment, at)
+  if (segment?.role === 'caller') await hearOptOut(trx, rules, callId, segment, at)
   if (segment !== null) await recordCallChange(trx, callId, 'transcript', at)
   else if (CHANGES_CALL.has(type)) await recordCallChange(trx, callId, 'call', at)
 
@@ -89,7 +90,7 @@ export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> 
         .set({ answeredBy: apiAnsweredBy(event.by) })
         .where('id', '=', callId)
         .execute()
-      if (event.by === 'human') await hearOptOut(trx, callId, 'earlier', at)
+      if (event.by === 'human') await hearOptOut(trx, rules, callId, 'earlier', at)
       break
     case 'agent_took_over':
       await storeTakeover(trx, callId, event.agentVersionId, at)
@@ -98,7 +99,7 @@ export async function storeCallEvent(trx: Trx, event: CallEvent): Promise<void> 
       await storeTransferStep(trx, event)
       break
     case 'ended':
-      await hearOptOut(trx, callId, 'undecided', at)
+      await hearOptOut(trx, rules, callId, 'undecided', at)
       await endCall(trx, event)
       break
     default:

@@ -7,6 +7,7 @@ import type { AdmissionControl, AdmissionDecision, InboundInvite } from '../../.
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
 import { isCallingBlocked } from '../../compliance/facts.js'
 import { dialledToE164, isDialable } from '../../compliance/numbering.js'
+import { mobilePrefixes } from '../../compliance/policy.js'
 import type { Db } from '../../db/database.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import type { SipTrunkRow } from '../../db/tables/trunks.js'
@@ -46,9 +47,9 @@ async function admit(
   invite: InboundInvite,
   anyDigest: () => Promise<boolean>,
 ): Promise<AdmissionDecision> {
-  const { db, clock, nodeId } = options
+  const { db, clock, nodeId, policy } = options
   const dialled = dialledToE164(invite.to)
-  const reached = await findCalledNumber(db, dialled, invite, anyDigest)
+  const reached = await findCalledNumber(options, dialled, invite, anyDigest)
   if ('admit' in reached) return reached
   const { number, trunk } = reached
   if (number === null) return originate(options, invite, trunk, reached.to)
@@ -101,7 +102,7 @@ async function admit(
       const refusal = full ?? ((await holdForCall(trx, call, now)) ? null : NO_FUNDS)
       if (refusal !== null) {
         const ending = { by: 'engine', fault: 'customer', ...refusal } as const
-        await storeCallEvent(trx, callNeverBegan(callId, ending, now))
+        await storeCallEvent(trx, policy, callNeverBegan(callId, ending, now))
       }
       return refusal
     })
@@ -145,6 +146,8 @@ interface CalledNumber {
   readonly trunk: SipTrunkRow | null
 }
 
+type NumberDeps = Pick<AdmissionOptions, 'db' | 'policy' | 'clock'>
+
 /** A number that the service does not host, which a trunk may ask it to dial. */
 interface Origination {
   readonly number: null
@@ -159,15 +162,15 @@ interface Origination {
  * nothing about which numbers exist.
  */
 async function findCalledNumber(
-  db: Db,
+  deps: NumberDeps,
   dialled: string | null,
   invite: InboundInvite,
   anyDigest: () => Promise<boolean>,
 ): Promise<CalledNumber | Origination | Refused> {
   const local = isLoopback(invite.sourceAddress)
-  const number = dialled !== null && local ? await findCarrierNumber(db, dialled) : null
+  const number = dialled !== null && local ? await findCarrierNumber(deps.db, dialled) : null
   if (number?.environment === 'test') return { number, trunk: null }
-  if (invite.trunkId !== null) return findTrunkNumber(db, dialled, invite)
+  if (invite.trunkId !== null) return findTrunkNumber(deps, dialled, invite)
   const refusal =
     local && number === null ? refused(404, 'no such number') : refused(403, 'not reachable without a trunk')
   // Some trunk uses digest credentials, so the caller is challenged.
@@ -179,7 +182,7 @@ async function findCalledNumber(
  * the service dials out for the customer's PBX.
  */
 async function findTrunkNumber(
-  db: Db,
+  { db, policy, clock }: NumberDeps,
   dialled: string | null,
   { trunkId, to, alternateTo: alsoTo }: InboundInvite,
 ): Promise<CalledNumber | Origination | Refused> {
@@ -202,7 +205,11 @@ async function findTrunkNumber(
     const [only, another] = await listTrunkNumbers(db, trunk, trunk.id)
     if (only !== undefined && another === undefined) return { number: only, trunk }
   }
-  if (trunk.allowOrigination !== 1 || dialled === null || !isDialable(dialled)) {
+  if (
+    trunk.allowOrigination !== 1 ||
+    dialled === null ||
+    !isDialable(dialled, mobilePrefixes(policy.rules, clock.wall()))
+  ) {
     return refused(404, 'no such number')
   }
   return { number: null, trunk, to: dialled }

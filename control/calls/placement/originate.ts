@@ -25,7 +25,7 @@ import { storeRefusedCall } from './refused-call.js'
 
 export type OriginationDeps = Pick<
   Deps,
-  'db' | 'clock' | 'rootKey' | 'permits' | 'dndService' | 'egress' | 'sandboxGateway' | 'nodeId'
+  'db' | 'clock' | 'rootKey' | 'permits' | 'dndService' | 'egress' | 'sandboxGateway' | 'nodeId' | 'policy'
 > & {
   /** Folder of recordings. */
   readonly folder: string
@@ -111,7 +111,7 @@ export async function originate(
       const cause = code === 'insufficient_funds' ? code : 'gate_blocked'
       const ending = { by: 'engine', cause, fault: 'customer', note: deciding.message } as const
       // This also releases the slots.
-      await storeCallEvent(trx, callNeverBegan(callId, ending, now))
+      await storeCallEvent(trx, deps.policy, callNeverBegan(callId, ending, now))
     },
   ).catch(async (error: unknown) => {
     await releaseSlot(db, callId)

@@ -107,7 +107,9 @@ export async function placeCall(
     deps.log.error({ callId, error: errorText(error) }, 'call.dial_failed')
     await deps.db
       .transaction()
-      .execute((trx) => storeCallEvent(trx, callNeverBegan(callId, endingOfError(error), deps.clock.wall())))
+      .execute((trx) =>
+        storeCallEvent(trx, deps.policy, callNeverBegan(callId, endingOfError(error), deps.clock.wall())),
+      )
   }
   const call = await findCall(deps.db, owner, callId)
   // The call's row was committed above and is never deleted.

@@ -20,7 +20,7 @@ export interface RefusedCall {
 
 /** Stores a refused call with its end, so that the customer sees why it did not happen. Returns its id. */
 export async function storeRefusedCall(
-  { db, clock, nodeId }: Pick<Deps, 'db' | 'clock' | 'nodeId'>,
+  { db, clock, nodeId, policy }: Pick<Deps, 'db' | 'clock' | 'nodeId' | 'policy'>,
   { number, direction, from, to, routingMode, ending }: RefusedCall,
 ): Promise<string> {
   const { id: numberId, organizationId, environment } = number
@@ -44,7 +44,11 @@ export async function storeRefusedCall(
       },
       now,
     )
-    await storeCallEvent(trx, callNeverBegan(callId, { by: 'engine', fault: 'customer', ...ending }, now))
+    await storeCallEvent(
+      trx,
+      policy,
+      callNeverBegan(callId, { by: 'engine', fault: 'customer', ...ending }, now),
+    )
   })
   return callId
 }

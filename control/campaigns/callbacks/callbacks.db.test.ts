@@ -3,6 +3,7 @@ import { dataOf, itemsOf, openTestCalling } from '../../../fixtures/api/calling.
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { settleExpiredCalls } from '../../calls/lifecycle/abandoned.js'
 import { optOutTool } from '../../calls/opt-out.js'
+import { policyInForce } from '../../compliance/policy.js'
 import type { ClaimedJob } from '../../jobs/runner.js'
 import { diallerJob } from '../../recipients/dialler-job.js'
 import { diallerHandler } from '../dial-job.js'
@@ -108,7 +109,7 @@ await onEachDialect(t, async (t, open) => {
     }
     clock.advance(1_000)
     await schedule(clock.wall() + 2 * HOUR)
-    await optOutTool({ db, clock })(callId, { reason: '' })
+    await optOutTool({ db, clock, policy: policyInForce(null) })(callId, { reason: '' })
     t.match(await list('?status=canceled'), [{ reason: 'opt_out' }, { reason: 'operator' }])
     clock.advance(3 * HOUR)
     await turn()
@@ -125,7 +126,7 @@ await onEachDialect(t, async (t, open) => {
     const [callback] = await list()
     const lost = String(callback?.resultCallId)
     const now = clock.wall() + 120_000
-    const expired = { db, nodeId: 'node-2', folder: calling.folder, now }
+    const expired = { db, policy: policyInForce(null), nodeId: 'node-2', folder: calling.folder, now }
     // What a process leaves that dies after the transaction of the call.
     await db.updateTable('calls').set({ sentAt: null }).where('id', '=', lost).execute()
     t.equal(await settleExpiredCalls(expired), 1)

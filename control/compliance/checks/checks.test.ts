@@ -58,7 +58,7 @@ const classes = [
 ] as const
 table(
   'number_format',
-  classes.map(([to, is]) => ({ facts: { number: classifyNumber(to) }, is })),
+  classes.map(([to, is]) => ({ facts: { number: classifyNumber(to, []) }, is })),
 )
 
 const listed = (expiresAt: number | null, id: string | null = 'dnc_1') => ({

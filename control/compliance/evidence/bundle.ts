@@ -1,15 +1,16 @@
 import { canonicalJson } from '../../base/canonical-json.js'
 import type { Db } from '../../db/database.js'
 import type { EvidenceRow } from '../../db/tables/calling.js'
+import { listPolicies } from '../policy-store.js'
 import { anchorsOf } from './anchors.js'
 import type { EvidenceKeys } from './seal.js'
 import { type Owner, readChain, readHead } from './store.js'
 import { chainStart } from './stored-chain.js'
-import { BUNDLE_FORMAT, timeStampLine } from './verify-bundle.js'
+import { BUNDLE_FORMAT, policyLine, timeStampLine } from './verify-bundle.js'
 
 /**
- * Writes a chain as a bundle for the offline verifier (docs/evidence.md): a header line, then one line per record,
- * followed by the line of its time stamp if it has one.
+ * Writes a chain as a bundle for the offline verifier (docs/evidence.md): a header line, the rules of operators,
+ * then one line per record, followed by the line of its time stamp if it has one.
  * Records that are appended meanwhile are not part of it.
  */
 export async function* writeBundle(db: Db, owner: Owner, keys: EvidenceKeys): AsyncGenerator<Buffer> {
@@ -22,6 +23,9 @@ export async function* writeBundle(db: Db, owner: Owner, keys: EvidenceKeys): As
     head: { seq: head.seq, hash: head.hash },
   }
   yield Buffer.from(`${canonicalJson(header)}\n`)
+  for (const { version, rules } of await listPolicies(db)) {
+    yield Buffer.from(`${policyLine(version, JSON.parse(rules))}\n`)
+  }
   for await (const rows of readChain(db, owner, head.keptFrom, head.seq)) {
     const tokens = await tokensOf(db, owner, rows)
     yield Buffer.from(rows.map((row) => recordLine(row) + (tokens.get(row.seq) ?? '')).join(''))

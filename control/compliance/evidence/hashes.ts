@@ -7,6 +7,11 @@ import { createHash } from 'node:crypto'
 /** Hash before the first record of a chain. */
 export const GENESIS_HASH = '0'.repeat(64)
 
+/** Returns SHA-256 (hex) over a UTF-8 text. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
 /** Returns the hash of a link: SHA-256 over the UTF-8 text `prevHash` and the record's text. */
 export function hashOf(prevHash: string, record: string): string {
   return createHash('sha256').update(prevHash).update(record).digest('hex')

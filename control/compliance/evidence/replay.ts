@@ -1,6 +1,7 @@
+import { readPolicy } from '../../config/policy-file.js'
 import type { GateFacts, GateRequest } from '../check.js'
 import { decide } from '../gate.js'
-import { POLICIES } from '../policy.js'
+import { isBuiltIn, POLICIES } from '../policy.js'
 import type { SealedPart } from './verify.js'
 import type { Replay } from './verify-bundle.js'
 
@@ -20,11 +21,12 @@ interface SealedCheck {
   readonly nextAllowedAt: string | null
 }
 
-/** Decides again from the sealed facts with the rules of its policy version, and compares every check. */
-export function replayDecision(sealed: SealedPart): Replay {
+/** Decides again from the sealed facts with the rules of its policy version, built in or exported, and compares every check. */
+export function replayDecision(sealed: SealedPart, policies: ReadonlyMap<string, unknown>): Replay {
   const { request, facts, allowed, decidedAt, checks = [] } = sealed as SealedGate
-  const policy = POLICIES[facts?.policyVersion ?? '']
-  if (request === undefined || facts === undefined || policy === undefined) return { kind: 'not_replayed' }
+  const version = facts?.policyVersion ?? ''
+  const policy = isBuiltIn(version) ? (POLICIES[version] ?? null) : readPolicy(policies.get(version))
+  if (request === undefined || facts === undefined || policy === null) return { kind: 'not_replayed' }
   // No check needs the number itself: its class is one of the facts.
   const verdict = decide({ ...request, to: '' }, { ...facts, policy }, Date.parse(decidedAt ?? ''))
   if (verdict.allow !== allowed) {

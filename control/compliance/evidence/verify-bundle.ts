@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
-import { keyIdOf } from './hashes.js'
+import { canonicalJson, type Json } from '../../base/canonical-json.js'
+import { keyIdOf, sha256 } from './hashes.js'
 import { type TimeStamp, TimeStampError, verifyTimeStamp } from './time-stamp.js'
 import { ChainVerifier, type EvidenceLine, type Problem, type SealedPart } from './verify.js'
 
@@ -17,6 +18,7 @@ export interface BundleProblem {
   readonly code:
     | Problem['code']
     | 'not_a_bundle'
+    | 'wrong_policy'
     | 'wrong_head'
     | 'unknown_key'
     | 'head_missing'
@@ -71,10 +73,10 @@ interface Header {
 /** Problems that are reported at most. A file that was altered everywhere needs no list. */
 const MAX_PROBLEMS = 100
 
-/** Verifies the lines of a bundle, without their line ends. */
+/** Verifies the lines of a bundle, without their line ends. `replay` gets the rules of operators by their versions. */
 export async function verifyBundle(
   lines: AsyncIterable<string>,
-  replay: (sealed: SealedPart) => Replay,
+  replay: (sealed: SealedPart, policies: ReadonlyMap<string, unknown>) => Replay,
   known: Known = {},
 ): Promise<BundleReport> {
   const problems: BundleProblem[] = []
@@ -86,6 +88,7 @@ export async function verifyBundle(
   const keys = new Set<string>()
   let header: Header | null = null
   let verifier: ChainVerifier | null = null
+  const policies = new Map<string, unknown>()
   const stamps = new TimeStamps(known.authorities ?? null)
   let number = 0
   let records = 0
@@ -106,6 +109,17 @@ export async function verifyBundle(
     if (token !== null) {
       const message = stamps.take(token)
       if (message !== null) report(number, { code: 'wrong_time_stamp', message })
+      continue
+    }
+    const policy = header.format === BUNDLE_FORMAT && records === 0 ? policyOf(text) : null
+    if (policy !== null) {
+      const { version, rules } = policy
+      if (version.endsWith(`+${sha256(canonicalJson(rules as Json))}`)) policies.set(version, rules)
+      else
+        report(number, {
+          code: 'wrong_policy',
+          message: `The rules are not those of the version ${version}.`,
+        })
       continue
     }
     records++
@@ -132,7 +146,7 @@ export async function verifyBundle(
       }
     }
     if (sealed.kind !== 'gate') continue
-    const again = replay(sealed)
+    const again = replay(sealed, policies)
     if (again.kind === 'same') decisions.same++
     else if (again.kind === 'not_replayed') decisions.notReplayed++
     else {
@@ -275,6 +289,21 @@ function tokenOf(text: string): Buffer | null {
 /** Returns the line of a time stamp, without its line end. `token` is base64. */
 export function timeStampLine(token: string): string {
   return JSON.stringify({ timeStamp: token })
+}
+
+/** Reads the line of rules. Returns null unless it is exactly as the service writes it. */
+function policyOf(text: string): { readonly version: string; readonly rules: object } | null {
+  const { version, rules } = (objectOf(text) ?? {}) as {
+    readonly version?: unknown
+    readonly rules?: unknown
+  }
+  if (typeof version !== 'string' || typeof rules !== 'object' || rules === null) return null
+  return policyLine(version, rules) === text ? { version, rules } : null
+}
+
+/** Returns the line of the rules of an operator, without its line end. */
+export function policyLine(version: string, rules: object): string {
+  return canonicalJson({ rules: rules as Json, version })
 }
 
 /** Reads a record. Returns null unless the line is exactly as the service writes it. */

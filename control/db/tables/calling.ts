@@ -295,6 +295,14 @@ export interface EvidenceKeyRow {
   readonly createdAt: number
 }
 
+/** Rules of an operator by which calls were decided. */
+export interface GatePolicyRow {
+  readonly version: string
+  /** Canonical JSON. */
+  readonly rules: string
+  readonly createdAt: number
+}
+
 /** Public event, inserted in the transaction of the change that it reports. */
 export interface EventRow {
   readonly id: string
@@ -358,6 +366,7 @@ export interface CallingTables {
   evidenceHeads: EvidenceHeadRow
   evidenceKeys: EvidenceKeyRow
   evidenceAnchors: EvidenceAnchorRow
+  gatePolicies: GatePolicyRow
   events: EventRow
   callSlots: CallSlotRow
   nodeHeartbeats: NodeHeartbeatRow
