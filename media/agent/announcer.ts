@@ -19,6 +19,8 @@ export interface AnnouncerOptions {
   readonly breakers: CircuitBreakers
   readonly clock: Clock
   readonly onFailure: OnVoiceFailure
+  /** Told of each text that is synthesised. */
+  readonly requested: (choice: VoiceChoice, characters: number) => void
 }
 
 /** Says texts, one at a time, and hears nothing: a voice without a conversation. */
@@ -34,13 +36,13 @@ export class Announcer implements Endpoint {
   #done: ((result: SayResult) => void) | null = null
   #closed = false
 
-  constructor({ id, languages, voices, rate, breakers, clock, onFailure }: AnnouncerOptions) {
+  constructor({ id, languages, voices, rate, breakers, clock, onFailure, requested }: AnnouncerOptions) {
     this.id = id
     this.#languages = languages
     this.#rate = rate
     const synthesiser = new Synthesiser({ voices, rate, call: this.#call, clock, breakers, onFailure })
     this.#speaker = new Speaker(rate, synthesiser, {
-      requested: () => {},
+      requested: (_turn, choice, characters) => requested(choice, characters),
       firstAudio: () => {},
       synthesisLost: () => this.#stop('failed'),
     })

@@ -1,6 +1,7 @@
 import type { SpeakerScript, VoiceSpec } from '../../media/agent/agent-spec.js'
 import type { Announcer } from '../../media/agent/announcer.js'
 import type { SayResult } from '../../media/agent/conversation/conversation.js'
+import { UsageMeter } from '../../media/agent/conversation/usage-meter.js'
 import type { Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { type Digit, type DtmfTiming, FRAME_MS } from '../../media/base/frame.js'
@@ -80,6 +81,8 @@ export class HostedSession {
   readonly #tools: ToolRequests
   #sandboxScript: SpeakerScript | null = null
   #announcer: Announcer | null = null
+  /** What is used besides the conversation: texts of our own voice, and legs that are listened to. */
+  readonly #usage = new UsageMeter()
   #opening = 0
   /** Set by `finish`. */
   #finishLimit: Timer | null = null
@@ -270,6 +273,8 @@ export class HostedSession {
   close(why: CloseReason): Promise<ClosedSession> {
     if (this.#closed === null) {
       for (const leg of this.#legs.values()) leg.close()
+      if (this.#options.party.kind === 'agent' && !this.#usage.isEmpty)
+        this.#options.emit({ type: 'usage', usage: this.#usage.take() })
       this.#tools.close()
       this.#finishLimit?.cancel()
       this.#leaveClock?.()
@@ -320,7 +325,8 @@ export class HostedSession {
     const { rate, emit } = this.#options
     const now = () => this.#session.nowMs
     const agent = this.#party?.agent ?? null
-    const listening = { vendors, breakers, vad, clock, agent, rate, emit, leg, script, now }
+    const used = { usage: this.#usage, emit }
+    const listening = { vendors, breakers, vad, clock, agent, rate, leg, script, now, ...used }
     target.listen(languages === null ? null : openLegListener({ ...listening, languages }))
   }
 
@@ -366,7 +372,7 @@ export class HostedSession {
 
   #voiceContext(): VoiceContext {
     const { rate, emit } = this.#options
-    return { host: this.#host, rate, emit, nowMs: () => this.#session.nowMs }
+    return { host: this.#host, rate, emit, nowMs: () => this.#session.nowMs, usage: this.#usage }
   }
 
   /** Throws EngineError `closed` for an unknown leg. */

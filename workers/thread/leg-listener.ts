@@ -1,5 +1,6 @@
 import type { AgentSpec, SpeakerScript } from '../../media/agent/agent-spec.js'
 import type { CircuitBreakers } from '../../media/agent/circuit-breaker.js'
+import type { UsageMeter } from '../../media/agent/conversation/usage-meter.js'
 import { fallbackRecognisers } from '../../media/agent/conversation/vendor-cascade.js'
 import { Listener } from '../../media/agent/stt/listener.js'
 import type { Vendors } from '../../media/agent/vendor-ports.js'
@@ -25,6 +26,7 @@ export interface LegListenerOptions {
   readonly clock: Clock
   readonly now: () => number
   readonly emit: (event: SessionEvent) => void
+  readonly usage: UsageMeter
 }
 
 /**
@@ -32,7 +34,7 @@ export interface LegListenerOptions {
  * the party has no recogniser or no language is given.
  */
 export function openLegListener(options: LegListenerOptions): Listener {
-  const { agent: spec, leg, script, rate, breakers, vad, clock, now, emit } = options
+  const { agent: spec, leg, script, rate, breakers, vad, clock, now, emit, usage } = options
   const [first, ...others] = options.languages
   if (spec === null || first === undefined) {
     throw new EngineError('config_invalid', 'the party of the session recognises no speech')
@@ -51,6 +53,7 @@ export function openLegListener(options: LegListenerOptions): Listener {
     vad,
     clock,
     now,
+    used: (vendor, model, ms) => usage.audioRecognised(vendor, model, ms),
     heard: (words) => emit({ type: 'heard', leg, ...words, atMs: now() }),
     failed: ({ code, message }, vendor, instead) =>
       emit({

@@ -139,11 +139,20 @@ t.test('a person, and a caller who waits, are understood while the agent is away
   person.say(speech())
   await rig.run(2500)
   t.equal(heard().length, 2)
+  await rig.ask({ type: 'route', mode: 'agent', persons: [] })
+  t.equal(await rig.ask({ type: 'say', leg: PERSON, text: 'Hold on.' }), 'said', 'by another voice')
+  await rig.ask({ type: 'route', mode: 'hold', persons: [] })
   await rig.ask({ type: 'listen', leg: PERSON, languages: ['hi-IN'] })
   await rig.ask({ type: 'dropLeg', leg: PERSON, why: 'hangup' })
   t.equal(rig.vendors.openStreams, 1, 'a leg that leaves is not recognised any more')
   await t.rejects(rig.ask({ type: 'listen', leg: PERSON, languages: ['hi-IN'] }), { code: 'closed' })
   await t.rejects(rig.ask({ type: 'listen', leg: CALLER_LEG, languages: [] }), { code: 'config_invalid' })
+  await rig.close()
+  const [besides, conversation] = rig.events.flatMap((event) => (event.type === 'usage' ? [event.usage] : []))
+  t.match(besides, { models: [], speech: [{ vendor: 'main', requests: 1, characters: 8 }] })
+  const [{ audioMs } = { audioMs: 0 }] = besides?.recognition ?? []
+  t.ok(audioMs >= 12_400, `person and caller were listened to for ${audioMs} ms`)
+  t.match(conversation, { models: [{ requests: 1 }] }, 'the conversation is counted apart')
 })
 
 t.test('an agent that is told to end stops at its clause', async (t) => {

@@ -16,6 +16,17 @@ const USAGE: Usage = {
   ],
   speech: [{ vendor: 'sarvam', model: null, requests: 2, characters: 77 }],
 }
+/** What a transfer used besides. */
+const MORE: Usage = {
+  recognition: [{ vendor: 'deepgram', model: 'nova-3', audioMs: 660 }],
+  models: [],
+  speech: [{ vendor: 'embedded', model: null, requests: 1, characters: 20 }],
+}
+const BOTH: Usage = {
+  recognition: [{ vendor: 'deepgram', model: 'nova-3', audioMs: 13_000 }],
+  models: USAGE.models,
+  speech: [...MORE.speech, ...USAGE.speech],
+}
 const NOTHING: Usage = { recognition: [], models: [], speech: [] }
 const REPLY: TurnRecord = {
   turnId: 3,
@@ -76,9 +87,10 @@ await onEachDialect(t, async (t, open) => {
     { type: 'answered' },
     { type: 'turn_record', record: LINE },
     { type: 'turn_record', record: REPLY },
+    { type: 'usage', usage: MORE },
     { type: 'usage', usage: USAGE },
   )
-  t.same(await readTurnReport(db, id), { turns: [LINE, REPLY], usage: USAGE })
+  t.same(await readTurnReport(db, id), { turns: [LINE, REPLY], usage: BOTH })
   const segments = await db.selectFrom('transcriptSegments').selectAll().where('callId', '=', id).execute()
   t.same(segments, [], 'an account is no part of the transcript')
   while (await sweepCallEvents(db, calling.clock.wall() + 367 * DAY));

@@ -1,11 +1,11 @@
-import type { Usage } from '../../../media/agent/conversation/usage-meter.js'
+import { sumUsage, type Usage } from '../../../media/agent/conversation/usage-meter.js'
 import type { TurnRecord } from '../../../media/agent/conversation-events.js'
 import type { Db } from '../../db/database.js'
 
 /** Timing and usage of a call's conversation. It contains no transcript. */
 export interface TurnReport {
   readonly turns: readonly TurnRecord[]
-  /** Null while the conversation lasts, and when its process died. */
+  /** Of the conversation and of transfers. Null while the conversation lasts, and when its process died. */
   readonly usage: Usage | null
 }
 
@@ -20,8 +20,9 @@ export async function readTurnReport(db: Db, callId: string): Promise<TurnReport
     .execute()
   const bodies = (type: string) =>
     rows.flatMap((row) => (row.type === type ? [JSON.parse(row.body) as unknown] : []))
+  const parts = bodies('usage') as { readonly usage: Usage }[]
   return {
     turns: (bodies('turn_record') as { readonly record: TurnRecord }[]).map(({ record }) => record),
-    usage: (bodies('usage') as { readonly usage: Usage }[]).at(-1)?.usage ?? null,
+    usage: parts.length === 0 ? null : sumUsage(parts.map(({ usage }) => usage)),
   }
 }

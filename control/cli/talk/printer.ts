@@ -1,4 +1,4 @@
-import type { Usage } from '../../../media/agent/conversation/usage-meter.js'
+import { sumUsage, type Usage } from '../../../media/agent/conversation/usage-meter.js'
 import type { ConversationEvent, TurnRecord } from '../../../media/agent/conversation-events.js'
 import { errorText } from '../../../media/base/errors.js'
 
@@ -59,7 +59,7 @@ export class Printer {
         this.turns.push(event.record)
         return
       case 'usage':
-        this.usage = event.usage
+        this.usage = this.usage === null ? event.usage : sumUsage([this.usage, event.usage])
         return
       case 'trouble':
         this.hasFailed = true

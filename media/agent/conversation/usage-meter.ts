@@ -77,9 +77,27 @@ export class UsageMeter {
   }
 
   textSynthesised(vendor: string, model: string | null, characters: number): void {
-    const entry = entryOf(this.#speech, vendor, model, () => ({ vendor, model, requests: 0, characters: 0 }))
+    const entry = this.#spoken(vendor, model)
     entry.requests++
     entry.characters += characters
+  }
+
+  /** Adds what was counted elsewhere. */
+  add({ recognition, models, speech }: Usage): void {
+    for (const { vendor, model, audioMs } of recognition) this.audioRecognised(vendor, model, audioMs)
+    for (const { vendor, model, requests, counted, promptTokens, completionTokens, sound } of models) {
+      const entry = this.#model(vendor, model)
+      entry.requests += requests
+      entry.counted += counted
+      if (promptTokens !== null) entry.promptTokens = (entry.promptTokens ?? 0) + promptTokens
+      if (completionTokens !== null) entry.completionTokens = (entry.completionTokens ?? 0) + completionTokens
+      if (sound !== undefined) entry.sound = added(entry.sound, sound)
+    }
+    for (const { vendor, model, requests, characters } of speech) {
+      const entry = this.#spoken(vendor, model)
+      entry.requests += requests
+      entry.characters += characters
+    }
   }
 
   /** Returns the usage since the last `take`. */
@@ -95,6 +113,14 @@ export class UsageMeter {
     return taken
   }
 
+  get isEmpty(): boolean {
+    return this.#recognition.length + this.#models.length + this.#speech.length === 0
+  }
+
+  #spoken(vendor: string, model: string | null): Mutable<SpeechUsage> {
+    return entryOf(this.#speech, vendor, model, () => ({ vendor, model, requests: 0, characters: 0 }))
+  }
+
   #model(vendor: string, model: string): Mutable<ModelUsage> {
     return entryOf(this.#models, vendor, model, () => ({
       vendor,
@@ -105,6 +131,13 @@ export class UsageMeter {
       completionTokens: null,
     }))
   }
+}
+
+/** Returns the sum of several usages. */
+export function sumUsage(parts: readonly Usage[]): Usage {
+  const meter = new UsageMeter()
+  for (const part of parts) meter.add(part)
+  return meter.take()
 }
 
 function added(before: SoundTokens | undefined, more: SoundTokens): SoundTokens {

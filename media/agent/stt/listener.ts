@@ -33,6 +33,8 @@ export interface ListenerOptions {
   readonly heard: (words: HeardWords) => void
   /** A recogniser failed; `instead` takes over, null when none does. */
   readonly failed: (error: VendorFailure, vendor: string | null, instead: string | null) => void
+  /** Told at the end of the audio that each recogniser was given (ms). */
+  readonly used: (vendor: string, model: string | null, audioMs: number) => void
 }
 
 /** Recognises one party without a conversation: nothing is answered, and nobody is interrupted. */
@@ -85,6 +87,7 @@ export class Listener {
 
   /** Ends recognition. Nothing is reported after that. Idempotent. */
   close(): void {
+    for (const { vendor, model, ms } of this.#stt.takeAudioUsage()) this.#options.used(vendor, model, ms)
     this.#stt.close()
     this.#vad.close()
   }
