@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.js'
+import { LearntDeadlines, type VendorWait } from './learnt-deadlines.js'
 
 /** Consecutive failures that open the circuit. */
 const FAILURES = 3
@@ -24,6 +25,9 @@ export interface CircuitChange {
   readonly restMs: number | null
 }
 
+/** What the threads of a service tell each other about vendors. */
+export type VendorNews = CircuitChange | VendorWait
+
 /**
  * Circuit breakers for the vendors of one thread. After several consecutive failures no call uses the vendor
  * for a while; then a single probe request decides. Keys name the part, the vendor and the model
@@ -33,16 +37,24 @@ export class CircuitBreakers {
   readonly #clock: Clock
   readonly #circuits = new Map<string, Circuit>()
 
-  readonly #changed: (change: CircuitChange) => void
+  readonly #changed: (change: VendorNews) => void
+  /** How long to wait for each vendor. */
+  readonly deadlines: LearntDeadlines
 
-  /** Reports circuits that open and close to `changed`, but not those that `adopt` changes. */
-  constructor(clock: Clock, changed: (change: CircuitChange) => void = () => {}) {
+  /** Reports circuits that open and close and waits to `changed`, but not those that `adopt` changes. */
+  constructor(clock: Clock, changed: (change: VendorNews) => void = () => {}) {
     this.#clock = clock
     this.#changed = changed
+    this.deadlines = new LearntDeadlines(clock, changed)
   }
 
   /** Takes over what another thread learnt. */
-  adopt({ key, restMs }: CircuitChange): void {
+  adopt(news: VendorNews): void {
+    if ('waitedMs' in news) {
+      this.deadlines.adopt(news)
+      return
+    }
+    const { key, restMs } = news
     if (restMs === null) this.#circuits.delete(key)
     else {
       const openUntilMs = this.#clock.now() + restMs

@@ -23,6 +23,8 @@ export interface SpeechToTextCapabilities {
   readonly understandsSpeech: boolean
   /** Time (ms) from the end of speech to the final text (p99). */
   readonly finalDeadlineMs: number
+  /** The operator set the deadline. Absent: it is where learning begins. */
+  readonly deadlineSet?: boolean
   /** Language tags that this stream understands. Absent means only the language with which it was opened. */
   readonly understoodLanguages?: readonly string[]
   /** Reports the spoken language with each text. */
@@ -125,6 +127,8 @@ export interface TextToSpeech {
   readonly id: string
   /** Time (ms) to the first audible audio, after which the conversation falls back. */
   readonly firstAudioDeadlineMs: number
+  /** The operator set the deadline. Absent: it is where learning begins. */
+  readonly deadlineSet?: boolean
   /** The next text of a reply continues the intonation only when it follows the audio of the last one at once. */
   readonly followsAtOnce?: boolean
   speak(request: SpeakRequest, events: SpeakEvents): Cancellable
@@ -178,6 +182,8 @@ export interface LanguageModel {
   readonly id: string
   /** Time (ms) to the first token, after which the conversation falls back. */
   readonly firstTokenDeadlineMs: number
+  /** The operator set the deadline. Absent: it is where learning begins. */
+  readonly deadlineSet?: boolean
   generate(request: GenerateRequest, events: GenerateEvents): Cancellable
 }
 

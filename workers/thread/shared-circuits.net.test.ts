@@ -19,4 +19,13 @@ t.test('threads of one service share what they learn of a vendor', async (t) => 
   await until(() => one?.isOpen(KEY) === false)
   t.ok(one?.allows(KEY))
   t.same(other?.openKeys(), [], 'another service in the same process')
+  const bounds = { leastMs: 1000, usualMs: 1800, mostMs: 6000 }
+  for (let i = 0; i < 3; i++) {
+    const wait = one?.deadlines.begin(KEY)
+    clock.advance(2000)
+    wait?.answered()
+  }
+  await until(() => two?.deadlines.of(KEY, bounds) === 2600)
+  t.equal(one?.deadlines.of(KEY, bounds), 2600)
+  t.equal(other?.deadlines.of(KEY, bounds), 1800)
 })

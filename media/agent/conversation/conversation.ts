@@ -102,7 +102,9 @@ const cascade: OpenReplyModel = ({ spec, vendors, breakers, tools, clock }, turn
   return {
     recogniser: vendors.speechToText(spec.speechToText.vendor),
     fallbackRecognisers: fallbackRecognisers(spec, vendors),
-    firstTokenDeadlineMs: models.firstTokenDeadlineMs,
+    get firstTokenDeadlineMs() {
+      return models.firstTokenDeadlineMs
+    },
     models: models.size,
     voices: voicesFor(spec, vendors),
     policy: {},
@@ -287,11 +289,12 @@ export class Conversation implements Endpoint {
   }
 
   #policy(): TurnPolicy {
-    const { finalDeadlineMs, understandsSpeech, partials } = this.#callerInput.capabilities
+    const { finalDeadlineMs, deadlineSet, understandsSpeech, partials } = this.#callerInput.capabilities
     const { firstTokenDeadlineMs, models = 1, policy } = this.#replyModel
     const speculates = this.#speculate && this.#replies.speculative !== undefined
     const limits = {
       finalDeadlineMs,
+      finalDeadlineSet: deadlineSet ?? false,
       understandsSpeech,
       partials,
       firstTokenDeadlineMs,
@@ -412,6 +415,8 @@ export class Conversation implements Endpoint {
   #reportTurnFailure({ part, code, message, again = false }: TurnEffect & { type: 'reportFailure' }): void {
     const model = part === 'language_model' ? this.#replies.modelFailed?.(code, again) : undefined
     this.#reportFailure(part, { code, message }, model?.vendor, model?.instead)
+    // A vendor that is slower than expected gets more time.
+    this.#loop.policyChanged()
   }
 
   #reportFailure(

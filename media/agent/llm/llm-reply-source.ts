@@ -319,10 +319,14 @@ export class LlmReplySource implements ReplySource {
     const tracer = this.#tracer
     return {
       token: () => {
+        this.#models.began()
         tracer.mark(turn, 'modelFirstTokenMs')
         turnContext.feed({ type: 'token', turn, atMs: turnContext.now() })
       },
-      progress: () => turnContext.feed({ type: 'progress', turn, atMs: turnContext.now() }),
+      progress: () => {
+        this.#models.began()
+        turnContext.feed({ type: 'progress', turn, atMs: turnContext.now() })
+      },
       sentence: (text) => {
         tracer.mark(turn, 'firstSentenceMs')
         turnContext.feed({ type: 'sentence', turn, atMs: turnContext.now() })

@@ -1,5 +1,6 @@
 import { breakerKey, type CircuitBreakers } from '../circuit-breaker.js'
 import type { TurnId } from '../conversation-events.js'
+import type { PendingWait } from '../learnt-deadlines.js'
 import type { LanguageModel } from '../vendor-ports.js'
 
 /** A model of a vendor. */
@@ -9,6 +10,10 @@ export interface ModelChoice {
   /** Context window: tokens of a prompt and its answer. Absent means the default. */
   readonly windowTokens?: number
 }
+
+/** Bounds of the learnt wait (ms) for a first token. The agent says that it needs a moment meanwhile. */
+const LEAST_WAIT_MS = 1000
+const MOST_WAIT_MS = 6000
 
 /** A quickly failed model is asked once more. */
 const TRIES = 2
@@ -25,6 +30,8 @@ export class ModelChain {
   /** Failures per model for this reply. `TRIES` failures exclude a model. */
   readonly #failures = new Map<ModelChoice, number>()
   #current: ModelChoice
+  /** The request whose first token is pending. */
+  #wait: PendingWait | null = null
 
   readonly #passedOver: (models: { readonly vendor: string; readonly instead: string }) => void
   #reported = false
@@ -43,7 +50,11 @@ export class ModelChain {
 
   /** First-token deadline (ms) of the agent's own model. */
   get firstTokenDeadlineMs(): number {
-    return this.#choices[0].vendor.firstTokenDeadlineMs
+    const [own] = this.#choices
+    const { firstTokenDeadlineMs: usualMs, deadlineSet } = own.vendor
+    if (deadlineSet) return usualMs
+    const bounds = { leastMs: Math.min(usualMs, LEAST_WAIT_MS), usualMs, mostMs: MOST_WAIT_MS }
+    return this.#breakers.deadlines.of(keyOf(own), bounds)
   }
 
   /** Name of the agent's own model. */
@@ -67,6 +78,7 @@ export class ModelChain {
       this.#reported = true
       this.#passedOver({ vendor: nameOf(own), instead: nameOf(this.#current) })
     }
+    this.#wait = this.#breakers.deadlines.begin(keyOf(this.#current))
     return this.#current
   }
 
@@ -75,6 +87,12 @@ export class ModelChain {
     this.#failures.clear()
     this.#turn = turn
     this.#current = by
+  }
+
+  /** Records that the current model began to answer, or works on it. */
+  began(): void {
+    this.#wait?.answered()
+    this.#wait = null
   }
 
   /** Records a success of the current model. */
@@ -89,6 +107,8 @@ export class ModelChain {
   failed(code: string, again: boolean): { readonly vendor: string; readonly instead: string | null } {
     const asked = this.#current
     const stalled = code === 'vendor_stalled'
+    if (stalled) this.#wait?.timedOut()
+    this.#wait = null
     // An answer that breaks off costs the caller as much as a missing one.
     this.#breakers.failed(keyOf(asked), stalled || !again)
     const hopeless = stalled || code === 'vendor_rejected'

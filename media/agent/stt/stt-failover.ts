@@ -3,6 +3,7 @@ import { EngineError } from '../../base/errors.js'
 import type { SessionRate } from '../../base/frame.js'
 import type { TimedWord } from '../agent-spec.js'
 import type { CircuitBreakers } from '../circuit-breaker.js'
+import type { PendingWait } from '../learnt-deadlines.js'
 import type { SpeechToTextCapabilities, VendorFailure } from '../vendor-ports.js'
 import { AudioHistory } from './audio-history.js'
 import {
@@ -26,6 +27,10 @@ const HISTORY_MS = 4000
 const HEDGE_MS = 700
 /** The hedge starts after this part of the first recogniser's deadline (p99). Few finals are that late. */
 const HEDGE_AFTER = 0.5
+
+/** A learnt wait for a final text is at least this part of the vendor's usual one, and at most this long (ms). */
+const LEAST_WAIT = 0.6
+const MOST_WAIT_MS = 2200
 
 export interface SttFailoverOptions {
   /** All languages that may be spoken, and the one expected first. */
@@ -79,6 +84,8 @@ export class SttFailover {
   #lastMs = 0
   #reopening: Timer | null = null
   #deadline: Timer | null = null
+  /** The utterance whose final text the active stream owes. */
+  #wait: PendingWait | null = null
   #closed = false
   /** Samples given to each recogniser. */
   readonly #givenSamples: number[]
@@ -93,12 +100,18 @@ export class SttFailover {
 
   get capabilities(): SpeechToTextCapabilities {
     const capabilities = this.#active?.stream.capabilities ?? UNKNOWN_CAPABILITIES
-    if (this.#nextFallback() === null) return capabilities
-    const { finalDeadlineMs } = capabilities
-    return {
-      ...capabilities,
-      finalDeadlineMs: Math.max(finalDeadlineMs, finalDeadlineMs * HEDGE_AFTER + HEDGE_MS),
-    }
+    const deadlineMs =
+      this.#active === null ? capabilities.finalDeadlineMs : this.#finalDeadlineMs(this.#active)
+    if (this.#nextFallback() === null) return { ...capabilities, finalDeadlineMs: deadlineMs }
+    return { ...capabilities, finalDeadlineMs: Math.max(deadlineMs, deadlineMs * HEDGE_AFTER + HEDGE_MS) }
+  }
+
+  /** Returns how long to wait (ms) for a final text of a stream. */
+  #finalDeadlineMs({ choice, stream }: SttStream): number {
+    const { finalDeadlineMs: usualMs, deadlineSet } = stream.capabilities
+    if (deadlineSet) return usualMs
+    const bounds = { leastMs: usualMs * LEAST_WAIT, usualMs, mostMs: Math.max(usualMs, MOST_WAIT_MS) }
+    return this.#options.breakers.deadlines.of(keyOf(choice), bounds)
   }
 
   /** Opens the first usable recogniser. Returns the failure, or null on success. */
@@ -170,6 +183,7 @@ export class SttFailover {
   utteranceStart(atMs: number): void {
     this.#utterance = { startMs: this.#utterance?.startMs ?? atMs, endMs: null, finalReceived: false }
     this.#deadline?.cancel()
+    this.#wait = null
     this.#active?.stream.utteranceStart(atMs)
     this.#hedge?.stream.utteranceStart(atMs)
   }
@@ -177,6 +191,8 @@ export class SttFailover {
   utteranceEnd(atMs: number): void {
     const utterance = this.#utterance
     if (utterance !== null) this.#utterance = utterance.finalReceived ? null : { ...utterance, endMs: atMs }
+    const owed = this.#utterance !== null && this.#hedge === null ? this.#active : null
+    this.#wait = owed === null ? null : this.#options.breakers.deadlines.begin(keyOf(owed.choice))
     // The deadline is set first because a recogniser may answer within the call.
     this.#armDeadline()
     this.#active?.stream.utteranceEnd(atMs)
@@ -298,9 +314,12 @@ export class SttFailover {
         this.#utterance = null
         return
       }
+      this.#wait?.timedOut()
       const late = new EngineError('vendor_stalled', 'no final text arrived in time')
       this.#promoteHedge(late)
     }
+    this.#wait?.answered()
+    this.#wait = null
     this.#deadline?.cancel()
     this.#hedge?.stream.close()
     this.#hedge = null
@@ -311,6 +330,7 @@ export class SttFailover {
   }
 
   #streamFailed(stt: SttStream, error: VendorFailure): void {
+    if (stt === this.#active) this.#wait = null
     this.#options.breakers.failed(keyOf(stt.choice), false)
     this.#tried.add(stt.choice)
     const untranscribed = stt.stream.untranscribed?.() ?? null
@@ -359,8 +379,7 @@ export class SttFailover {
     if (hedge === null) return
     this.#hedge = null
     if (before !== null) {
-      const stalled =
-        clock.now() - this.#hedgedAtMs >= before.stream.capabilities.finalDeadlineMs * (1 - HEDGE_AFTER)
+      const stalled = clock.now() - this.#hedgedAtMs >= this.#finalDeadlineMs(before) * (1 - HEDGE_AFTER)
       if (stalled && !this.#tried.has(before.choice)) breakers.failed(keyOf(before.choice), true)
       before.stream.close()
       replaced(error, before.choice.recogniser.id, hedge.choice.recogniser.id)
@@ -376,7 +395,7 @@ export class SttFailover {
     const pending = this.#utterance !== null && this.#utterance.endMs !== null
     if (!pending || stt === null || this.#hedge !== null || this.#nextFallback() === null) return
     if (stt.stream.capabilities.ownFinalDeadline) return
-    this.#deadline = this.#options.clock.after(stt.stream.capabilities.finalDeadlineMs * HEDGE_AFTER, () => {
+    this.#deadline = this.#options.clock.after(this.#finalDeadlineMs(stt) * HEDGE_AFTER, () => {
       const next = this.#nextFallback()
       if (this.#closed || this.#utterance === null || this.#hedge !== null || next === null) return
       const opened = this.#open(next)

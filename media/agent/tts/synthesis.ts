@@ -4,6 +4,7 @@ import type { Rate, SessionRate } from '../../base/frame.js'
 import type { Scope } from '../../base/scope.js'
 import { openResampler } from '../../codec/resampler.js'
 import { breakerKey, type CircuitBreakers } from '../circuit-breaker.js'
+import type { PendingWait } from '../learnt-deadlines.js'
 import type { Cancellable, SpeakRequest, TextToSpeech, VendorFailure } from '../vendor-ports.js'
 import { resumeOffset, type SpokenWord } from './heard-text.js'
 import { LeadingSilenceTrimmer } from './leading-silence.js'
@@ -120,12 +121,10 @@ export class Synthesiser {
       belongsTo: { call: this.#call, ...(reply ? { reply } : {}) },
       clock: this.#clock,
       voice: (skipped) => this.#voice(language, skipped),
-      limitMs: (choice, skipped) => {
-        const next = this.#fallbackFor(choice, language, skipped)
-        const usualMs = patient || next?.embedded ? FIRST_AUDIO_LIMIT_MS : FIRST_AUDIO_WITH_FALLBACK_MS
-        const limitMs = next === undefined ? FIRST_AUDIO_OF_LAST_MS : usualMs
-        return Math.min(choice.tts.firstAudioDeadlineMs, choice.firstAudioLimitMs ?? limitMs)
-      },
+      // What a connection takes before the call is answered says little about later sentences.
+      wait: (choice) => (patient ? null : this.#breakers.deadlines.begin(keyOf(choice))),
+      limitMs: (choice, skipped) =>
+        this.#limitMs(choice, this.#fallbackFor(choice, language, skipped), patient),
       began: (choice) => this.#breakers.succeeded(keyOf(choice)),
       failed: (choice, error, { timedOut, tries, skipped }) => {
         this.#breakers.failed(keyOf(choice), timedOut)
@@ -145,6 +144,19 @@ export class Synthesiser {
         return true
       },
     })
+  }
+
+  /** Returns the deadline (ms) for the first audio of a voice that `next` would replace. */
+  #limitMs(choice: VoiceChoice, next: VoiceChoice | undefined, patient: boolean): number {
+    const { firstAudioDeadlineMs: usualMs, deadlineSet } = choice.tts
+    if (deadlineSet) return usualMs
+    // A voice is not given up sooner than usual: a sentence in another voice is worse than a short wait.
+    const bounds = { leastMs: usualMs, usualMs, mostMs: Math.max(usualMs, FIRST_AUDIO_OF_LAST_MS) }
+    const learntMs = this.#breakers.deadlines.of(keyOf(choice), bounds)
+    const alone = next === undefined || (learntMs > usualMs && (patient || next.embedded === true))
+    const shared = patient || next?.embedded ? FIRST_AUDIO_LIMIT_MS : FIRST_AUDIO_WITH_FALLBACK_MS
+    const limitMs = alone ? FIRST_AUDIO_OF_LAST_MS : shared
+    return Math.min(learntMs, choice.firstAudioLimitMs ?? limitMs)
   }
 
   get #available(): readonly VoiceChoice[] {
@@ -206,6 +218,8 @@ interface SentenceDeps {
   readonly clock: Clock
   /** Returns the voice for the next attempt. `skipped` holds voices that timed out for this sentence. */
   voice(skipped: ReadonlySet<VoiceChoice>): VoiceChoice | undefined
+  /** Notes the begin of an attempt. Null notes nothing. */
+  wait(choice: VoiceChoice): PendingWait | null
   /** Returns the deadline (ms) for the first audio. */
   limitMs(choice: VoiceChoice, skipped: ReadonlySet<VoiceChoice>): number
   /** The voice delivered its first audio. */
@@ -234,6 +248,7 @@ class Sentence implements Cancellable {
   readonly #skipped = new Set<VoiceChoice>()
   #timer: Timer | null = null
   #lastAudioMs = 0
+  #wait: PendingWait | null = null
   #samples = 0
   readonly #words: SpokenWord[] = []
 
@@ -280,6 +295,7 @@ class Sentence implements Cancellable {
     const isCurrent = () => !this.#closed && this.#attempt === attempt
     const receive = this.#receiver(offset)
     this.#lastAudioMs = -1
+    this.#wait = this.#deps.wait(choice)
     this.#arm(this.#deps.limitMs(choice, this.#skipped))
     this.#events.requested(choice, text.length)
     try {
@@ -337,7 +353,10 @@ class Sentence implements Cancellable {
         // The resampler reuses its output buffer, so the samples are copied.
         const trimmed = trim.push(resampler ? resampler.process(pcm).slice() : pcm)
         if (trimmed.length === 0) return
-        if (this.#lastAudioMs < 0 && this.#triedVoice) this.#deps.began(this.#triedVoice)
+        if (this.#lastAudioMs < 0 && this.#triedVoice) {
+          this.#wait?.answered()
+          this.#deps.began(this.#triedVoice)
+        }
         this.#lastAudioMs = this.#deps.clock.now()
         this.#samples += trimmed.length
         if (this.#samples > (MAX_SENTENCE_MS * rate) / 1000) {
@@ -368,6 +387,7 @@ class Sentence implements Cancellable {
         const left = this.#lastAudioMs + STALL_MS - this.#deps.clock.now()
         if (left > 1) return this.#arm(left)
       }
+      if (this.#lastAudioMs < 0) this.#wait?.timedOut()
       const what = this.#lastAudioMs < 0 ? 'sent no audio in time' : 'stalled within a sentence'
       this.#fail(new EngineError('vendor_stalled', `the synthesis ${what}`, { retryable: true }), true)
     })

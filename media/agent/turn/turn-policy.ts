@@ -87,6 +87,8 @@ export interface TurnPolicy {
 /** What the vendors of this call declare. */
 export interface VendorLimits {
   readonly finalDeadlineMs: number
+  /** The operator set the deadline of the final text. */
+  readonly finalDeadlineSet?: boolean
   readonly firstTokenDeadlineMs: number
   /** Number of models that can answer. Absent means only the agent's own. */
   readonly models?: number
@@ -142,7 +144,9 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     pauseLimitMs: 2000,
     // Dead air must stay below 3 s: a slower recogniser meets a question, and its late text interrupts that
     // question.
-    finalDeadlineMs: Math.min(limits.finalDeadlineMs, 2200),
+    finalDeadlineMs: limits.finalDeadlineSet
+      ? limits.finalDeadlineMs
+      : Math.min(limits.finalDeadlineMs, 2200),
     waitMs,
     minUnheardMs: 400,
     // With a second model available, waiting longer would only add dead air.

@@ -53,7 +53,8 @@ export function anthropicLanguageModel(
 
   return {
     id: 'anthropic',
-    firstTokenDeadlineMs: settings.firstTokenMs,
+    firstTokenDeadlineMs: settings.firstTokenMs ?? 1800,
+    deadlineSet: settings.firstTokenMs !== undefined,
     generate: (request, events) =>
       streamReply(
         events,

@@ -20,7 +20,7 @@ export const ANTHROPIC = {
     },
     {
       name: 'PARLEY_ANTHROPIC_DEADLINE_MS',
-      default: '1800',
+      default: 'learnt from 1800',
       description: 'Longest wait for the first token of a reply; at most 1200 when another model can answer',
     },
     {
@@ -34,7 +34,10 @@ export const ANTHROPIC = {
     apiKey: reader.text('PARLEY_ANTHROPIC_API_KEY'),
     baseUrl: reader.httpUrl('PARLEY_ANTHROPIC_URL'),
     maxTokens: reader.integer('PARLEY_ANTHROPIC_MAX_TOKENS', 64, 64_000),
-    firstTokenMs: reader.integer('PARLEY_ANTHROPIC_DEADLINE_MS', 300, 20_000),
+    firstTokenMs:
+      reader.given('PARLEY_ANTHROPIC_DEADLINE_MS') === null
+        ? undefined
+        : reader.integer('PARLEY_ANTHROPIC_DEADLINE_MS', 300, 20_000),
     extra: reader.jsonObject('PARLEY_ANTHROPIC_EXTRA'),
   }),
   catalogue: catalogueFile('anthropic'),

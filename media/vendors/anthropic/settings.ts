@@ -6,7 +6,7 @@ export interface AnthropicSettings {
   /** Upper bound of the tokens of one reply; the API requires one. */
   readonly maxTokens: number
   /** Time to the first token (ms) after which the request is repeated or another model asked. */
-  readonly firstTokenMs: number
+  readonly firstTokenMs?: number | undefined
   /** Fields added to every request. */
   readonly extra: Readonly<Record<string, unknown>>
 }

@@ -70,6 +70,7 @@ export function openAiLanguageModel(
   return {
     id,
     firstTokenDeadlineMs: settings.firstTokenMs ?? 1800,
+    deadlineSet: settings.firstTokenMs !== undefined,
     generate(request, events) {
       return streamReply(
         events,

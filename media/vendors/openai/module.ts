@@ -43,7 +43,7 @@ export const OPENAI_VENDOR = {
     },
     {
       name: 'PARLEY_OPENAI_CHAT_DEADLINE_MS',
-      default: '1800',
+      default: 'learnt from 1800',
       description: 'Longest wait for the first token of a reply; at most 1200 when another model can answer',
     },
     {
@@ -73,6 +73,11 @@ export const OPENAI_VENDOR = {
       description: 'Server whose realtime socket transcribes: openai, speaches, together or vllm',
     },
     {
+      name: 'PARLEY_OPENAI_TRANSCRIPTION_DEADLINE_MS',
+      default: 'learnt from 1500',
+      description: 'Longest wait for the text of an utterance; then the agent asks to repeat it',
+    },
+    {
       name: 'PARLEY_OPENAI_SPEECH_MODEL',
       default: '',
       description: 'TTS model of the endpoint, or none; OpenAI itself has none from 6 January 2027',
@@ -87,6 +92,11 @@ export const OPENAI_VENDOR = {
       default: '',
       description: 'API key of that server',
       secret: true,
+    },
+    {
+      name: 'PARLEY_OPENAI_SPEECH_DEADLINE_MS',
+      default: 'learnt from 1500',
+      description: 'Longest wait for the first audio of a sentence; then another voice speaks it',
     },
     { name: 'PARLEY_OPENAI_SPEECH_VOICE', default: 'alloy', description: 'Voice of the TTS model' },
     {
@@ -187,7 +197,9 @@ function readSettings(reader: SettingsReader): OpenAiSettings {
     apiKey,
     chatModel: orNone(reader.text('PARLEY_OPENAI_CHAT_MODEL')),
     chatExtra: reader.jsonObject('PARLEY_OPENAI_CHAT_EXTRA'),
-    firstTokenMs: reader.integer('PARLEY_OPENAI_CHAT_DEADLINE_MS', 300, 20_000),
+    firstTokenMs: deadline(reader, 'PARLEY_OPENAI_CHAT_DEADLINE_MS'),
+    transcriptionMs: deadline(reader, 'PARLEY_OPENAI_TRANSCRIPTION_DEADLINE_MS'),
+    speechMs: deadline(reader, 'PARLEY_OPENAI_SPEECH_DEADLINE_MS'),
     strictOrder: reader.choice('PARLEY_OPENAI_CHAT_ORDER', 'free', 'strict') === 'strict',
     ...(reader.given('PARLEY_OPENAI_CHAT_WINDOW') === null
       ? {}
@@ -201,6 +213,11 @@ function readSettings(reader: SettingsReader): OpenAiSettings {
     speechRate: SPEECH_RATES[reader.choice('PARLEY_OPENAI_SPEECH_RATE', '8000', '16000', '24000', '48000')],
     realtime: models.length === 0 ? null : { models, transcriptionModel, turns },
   }
+}
+
+/** Reads a deadline (ms), undefined when it is to be learnt. */
+function deadline(reader: SettingsReader, name: string): number | undefined {
+  return reader.given(name) === null ? undefined : reader.integer(name, 300, 20_000)
 }
 
 function orNone(model: string): string | null {

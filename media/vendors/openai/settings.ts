@@ -15,8 +15,8 @@ export interface OpenAiSettings extends Endpoint {
   readonly chatExtra?: Readonly<Record<string, unknown>>
   /** The messages are sent in strict order from the first request on; otherwise once a server demands it. */
   readonly strictOrder?: boolean
-  /** Time to the first token (ms) after which the request is repeated or another model asked; absent: 1800. */
-  readonly firstTokenMs?: number
+  /** Time to the first token (ms) after which the request is repeated or another model asked; absent: learnt. */
+  readonly firstTokenMs?: number | undefined
   /** Context window in tokens; null or absent: derived from the model's name. */
   readonly chatWindowTokens?: number | null
   /** Null when the endpoint transcribes nothing. */
@@ -25,10 +25,14 @@ export interface OpenAiSettings extends Endpoint {
   readonly transcriptionEndpoint?: Endpoint
   /** Server whose realtime socket transcribes; null or absent for upload. */
   readonly transcriptionServer?: TranscriptionServer | null
+  /** Time to the text of an utterance (ms), after which the agent asks to repeat it; absent: learnt. */
+  readonly transcriptionMs?: number | undefined
   /** Model for requests that name none; absent without a default, null when the endpoint does not speak. */
   readonly speechModel?: string | null
   /** Endpoint of speech when it is another one. */
   readonly speechEndpoint?: Endpoint
+  /** Time to the first audio (ms), after which another voice speaks; absent: learnt. */
+  readonly speechMs?: number | undefined
   readonly speechVoice: string
   /** Rate (Hz) of the headerless PCM from `audio/speech`: 24000 with OpenAI itself, other servers differ. */
   readonly speechRate: Rate

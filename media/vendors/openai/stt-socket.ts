@@ -64,7 +64,11 @@ export class OpenAiTranscriptionDialect implements RecognitionDialect {
   /** Commits without their text. */
   #unanswered = 0
 
-  constructor(server: TranscriptionServer, settings: Endpoint, options: TranscriptionOptions) {
+  constructor(
+    server: TranscriptionServer,
+    settings: Endpoint & { readonly transcriptionMs?: number | undefined },
+    options: TranscriptionOptions,
+  ) {
     const understood = combinedLanguages(options.language, options.languages, VOICE_LANGUAGES)
     const language = understood.length > 1 ? null : options.language
     this.#server = SERVERS[server](options, language)
@@ -73,7 +77,8 @@ export class OpenAiTranscriptionDialect implements RecognitionDialect {
       endOfUtterance: false,
       wordTimes: false,
       understandsSpeech: true,
-      finalDeadlineMs: 1500,
+      finalDeadlineMs: settings.transcriptionMs ?? 1500,
+      deadlineSet: settings.transcriptionMs !== undefined,
       understoodLanguages: understood,
       detectsLanguage: understood.length > 1 && this.#server.namesLanguage,
     }

@@ -46,6 +46,7 @@ const SOCKET_ONLY = /^gpt-(live-transcribe|realtime-whisper)/
  */
 export function openAiSpeechToText(
   settings: Endpoint & {
+    readonly transcriptionMs?: number | undefined
     readonly transcriptionModel: string | null
     readonly transcriptionServer?: TranscriptionServer | null
   },
@@ -86,7 +87,8 @@ export function openAiSpeechToText(
         const heard = await recognised(settings, path, form, clock, stop.signal)
         return several ? heard : { ...heard, language: null }
       }
-      return new UtteranceStream({ rate, events, recognise, stop, log, understood })
+      const deadlineMs = settings.transcriptionMs
+      return new UtteranceStream({ rate, events, recognise, stop, log, understood, deadlineMs })
     },
   }
 }
@@ -119,13 +121,16 @@ class UtteranceStream implements SpeechToTextStream {
     readonly stop: AbortController
     readonly log: Log
     readonly understood: readonly string[]
+    /** Set by the operator. */
+    readonly deadlineMs: number | undefined
   }) {
     this.capabilities = {
       partials: false,
       endOfUtterance: false,
       wordTimes: false,
       understandsSpeech: true,
-      finalDeadlineMs: 1500,
+      finalDeadlineMs: options.deadlineMs ?? 1500,
+      deadlineSet: options.deadlineMs !== undefined,
       understoodLanguages: options.understood,
       detectsLanguage: options.understood.length > 1,
     }

@@ -9,7 +9,7 @@ import { OPENAI } from '../vendor-ids.js'
 import { PcmReader } from './pcm-reader.js'
 import type { Endpoint, OpenAiSettings } from './settings.js'
 
-export type SpeechSettings = Endpoint & Pick<OpenAiSettings, 'speechModel' | 'speechRate'>
+export type SpeechSettings = Endpoint & Pick<OpenAiSettings, 'speechModel' | 'speechRate' | 'speechMs'>
 
 /** Limit of `input` in the API (characters). */
 const MAX_INPUT = 4096
@@ -30,7 +30,8 @@ export function openAiTextToSpeech(
 ): TextToSpeech {
   return {
     id: OPENAI,
-    firstAudioDeadlineMs: 1500,
+    firstAudioDeadlineMs: settings.speechMs ?? 1500,
+    deadlineSet: settings.speechMs !== undefined,
     speak(request, events) {
       const stop = new AbortController()
       const { signal } = stop
