@@ -3,6 +3,7 @@ import type { LanguageModel, SpeechToSpeech, SpeechToText, TextToSpeech } from '
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
 import type { SynthesisPort } from './espeak/synthesis-port.js'
+import type { VendorConnections } from './shared/vendor-connections.js'
 
 /**
  * Everything the service knows of one vendor. To add a vendor, write a folder with such a value in its
@@ -58,6 +59,8 @@ export interface VendorDeps {
   readonly clock: Clock
   readonly log: Log
   readonly synthesis: SynthesisPort
+  /** Connections that last between the turns of a call. Absent: Node's own. */
+  readonly connections?: VendorConnections | undefined
   /** Contents of the operator's catalogue file. */
   readonly catalogue?: CatalogueData | null
 }

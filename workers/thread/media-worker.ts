@@ -14,6 +14,7 @@ import { RtpPorts } from '../../media/rtp/port.js'
 import { FrameClock, type FrameClockMember } from '../../media/session/frame-clock.js'
 import { loadVad } from '../../media/vad/vad.js'
 import { openVendors } from '../../media/vendors/open-vendors.js'
+import { VendorConnections } from '../../media/vendors/shared/vendor-connections.js'
 import { EMBEDDED_VOICE } from '../../media/vendors/vendor-ids.js'
 import { Outbox } from '../channel/outbox.js'
 import type { FromWorker, SessionId, WorkerLoad, WorkerRequest, WorkerSettings } from '../channel/protocol.js'
@@ -58,9 +59,10 @@ const speechModel =
 const turnDetector =
   settings.turnModel === null ? null : await openTurnDetector({ path: settings.turnModel, clock, log, start })
 const circuits = openSharedCircuits(clock, channel)
+const connections = new VendorConnections()
 const host: SessionHost = {
   settings,
-  vendors: openVendors({ providers: settings.providers, synthesis, clock, log }),
+  vendors: openVendors({ providers: settings.providers, synthesis, clock, log, connections }),
   breakers: circuits.breakers,
   phrases: new PhraseCache(),
   vad: await loadVad(speechModel),
@@ -165,7 +167,7 @@ async function shutDown(): Promise<null> {
   frameClock.close()
   circuits.close()
   await Promise.all([speechModel?.close(), turnDetector?.close()])
-  await Promise.all([synthesis.close(), recordings.close()])
+  await Promise.all([synthesis.close(), recordings.close(), connections.close()])
   return null
 }
 

@@ -1,12 +1,11 @@
 import type { GenerateEvents, GenerateRequest, LanguageModel } from '../../agent/vendor-ports.js'
-import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
-import type { Log } from '../../base/log.js'
 import { ToolCallAssembly } from '../openai/tool-calls.js'
 import { isRecord, parseObject } from '../shared/json.js'
 import { type ReplyReader, streamReply } from '../shared/reply-stream.js'
 import type { SseEvent } from '../shared/sse.js'
 import { joinUrl, post, type VendorResponse } from '../shared/vendor-http.js'
+import type { VendorDeps } from '../vendor-module.js'
 import { messagesOf } from './messages.js'
 import type { AnthropicSettings } from './settings.js'
 import { firstManner, type Manner, mannerFields, nextManner } from './thinking.js'
@@ -22,7 +21,7 @@ const VERSION = '2023-06-01'
  */
 export function anthropicLanguageModel(
   settings: AnthropicSettings,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, log, connections }: Pick<VendorDeps, 'clock' | 'log' | 'connections'>,
 ): LanguageModel {
   // What a model takes is remembered for the life of the thread.
   const learnt = new Map<string, Manner>()
@@ -38,6 +37,7 @@ export function anthropicLanguageModel(
           body: JSON.stringify(bodyOf(request, manner, settings)),
           limits: LIMITS,
           clock,
+          connections,
           signal,
         })
         learnt.set(request.model, manner)

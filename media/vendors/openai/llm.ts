@@ -1,13 +1,12 @@
 import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from '../../agent/vendor-ports.js'
-import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import { parseForeignJson } from '../../base/foreign-text.js'
-import type { Log } from '../../base/log.js'
 import { isRecord } from '../shared/json.js'
 import { type ReplyReader, streamReply } from '../shared/reply-stream.js'
 import type { SseEvent } from '../shared/sse.js'
 import { errorMessageOf, joinUrl, post, type VendorResponse } from '../shared/vendor-http.js'
 import { OPENAI } from '../vendor-ids.js'
+import type { VendorDeps } from '../vendor-module.js'
 import { type Lesson, lessonOf, modelExtra, STRICT_ORDER, taught } from './chat-parameters.js'
 import { strictOrder } from './message-order.js'
 import type { OpenAiSettings } from './settings.js'
@@ -32,7 +31,7 @@ export interface ChatDialect {
  */
 export function openAiLanguageModel(
   settings: Pick<OpenAiSettings, 'baseUrl' | 'apiKey'> & Partial<OpenAiSettings>,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, log, connections }: Pick<VendorDeps, 'clock' | 'log' | 'connections'>,
   { id = OPENAI, extra = {} }: ChatDialect = {},
 ): LanguageModel {
   // Which parameters a model rejects is remembered for the life of the thread.
@@ -53,6 +52,7 @@ export function openAiLanguageModel(
           body: JSON.stringify(body),
           limits: LIMITS,
           clock,
+          connections,
           signal,
         })
         // A lesson counts once a request succeeds with it.

@@ -5,7 +5,6 @@ import type {
   SpeechToTextEvents,
   SpeechToTextStream,
 } from '../../agent/vendor-ports.js'
-import type { Clock } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
 import { parseForeignJson } from '../../base/foreign-text.js'
 import type { Log } from '../../base/log.js'
@@ -16,6 +15,7 @@ import { SseParser } from '../shared/sse.js'
 import { joinUrl, post } from '../shared/vendor-http.js'
 import { wavFile } from '../shared/wav.js'
 import { OPENAI } from '../vendor-ids.js'
+import type { VendorDeps } from '../vendor-module.js'
 import { withoutHallucination } from './hallucinations.js'
 import { type Endpoint, SEVERAL_LANGUAGES, type TranscriptionServer, vocabularyPrompt } from './settings.js'
 import { OpenAiTranscriptionDialect } from './stt-socket.js'
@@ -50,7 +50,7 @@ export function openAiSpeechToText(
     readonly transcriptionModel: string | null
     readonly transcriptionServer?: TranscriptionServer | null
   },
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, log, connections }: Pick<VendorDeps, 'clock' | 'log' | 'connections'>,
 ): SpeechToText {
   return {
     id: OPENAI,
@@ -84,7 +84,7 @@ export function openAiSpeechToText(
         else if (mode !== 'translate' && !several) form.set('language', vendorTag('iso', language))
         for (const [field, value] of vocabularyFields(name, vocabulary)) form.append(field, value)
         form.set('response_format', several && VERBOSE.test(name) ? 'verbose_json' : 'json')
-        const heard = await recognised(settings, path, form, clock, stop.signal)
+        const heard = await recognised(settings, path, form, { clock, connections }, stop.signal)
         return several ? heard : { ...heard, language: null }
       }
       const deadlineMs = settings.transcriptionMs
@@ -185,7 +185,7 @@ async function recognised(
   settings: Endpoint,
   path: string,
   form: FormData,
-  clock: Clock,
+  deps: Pick<VendorDeps, 'clock' | 'connections'>,
   signal: AbortSignal,
 ): Promise<Recognition> {
   const response = await post({
@@ -193,7 +193,7 @@ async function recognised(
     apiKey: settings.apiKey,
     body: form,
     limits: LIMITS,
-    clock,
+    ...deps,
     signal,
   })
   if (response.contentType.startsWith('text/event-stream'))

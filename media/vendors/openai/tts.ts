@@ -1,11 +1,10 @@
 import type { SpeakEvents, SpeakRequest, TextToSpeech } from '../../agent/vendor-ports.js'
-import type { Clock } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
 import type { Rate } from '../../base/frame.js'
-import type { Log } from '../../base/log.js'
 import { openResampler } from '../../codec/resampler.js'
 import { joinUrl, post } from '../shared/vendor-http.js'
 import { OPENAI } from '../vendor-ids.js'
+import type { VendorDeps } from '../vendor-module.js'
 import { PcmReader } from './pcm-reader.js'
 import type { Endpoint, OpenAiSettings } from './settings.js'
 
@@ -26,7 +25,7 @@ const CD_QUARTER = 22_050
  */
 export function openAiTextToSpeech(
   settings: SpeechSettings,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, log, connections }: Pick<VendorDeps, 'clock' | 'log' | 'connections'>,
 ): TextToSpeech {
   return {
     id: OPENAI,
@@ -35,7 +34,7 @@ export function openAiTextToSpeech(
     speak(request, events) {
       const stop = new AbortController()
       const { signal } = stop
-      run(settings, request, events, clock, signal).catch((error: unknown) => {
+      run(settings, request, events, { clock, connections }, signal).catch((error: unknown) => {
         if (signal.aborted) return
         stop.abort()
         const failure =
@@ -54,7 +53,7 @@ async function run(
   settings: SpeechSettings,
   request: SpeakRequest,
   events: SpeakEvents,
-  clock: Clock,
+  deps: Pick<VendorDeps, 'clock' | 'connections'>,
   signal: AbortSignal,
 ): Promise<void> {
   if (request.text.length > MAX_INPUT) {
@@ -73,7 +72,7 @@ async function run(
       speed: Math.min(4, Math.max(0.25, request.pace)),
     }),
     limits: LIMITS,
-    clock,
+    ...deps,
     signal,
   })
   if (COMPRESSED.test(response.contentType) || response.contentType.startsWith('application/json')) {

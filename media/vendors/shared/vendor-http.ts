@@ -3,6 +3,7 @@ import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
 import { cleanText, parseForeignJson } from '../../base/foreign-text.js'
 import { isRecord } from './json.js'
+import type { VendorConnections } from './vendor-connections.js'
 
 /** Bounds of one HTTP exchange; exceeding a time aborts it with `vendor_stalled`. */
 export interface ExchangeLimits {
@@ -23,6 +24,8 @@ export interface VendorRequest {
   readonly body: string | FormData
   readonly limits: ExchangeLimits
   readonly clock: Clock
+  /** Absent: Node's own connections. */
+  readonly connections?: VendorConnections | undefined
   /** Cancellation by the caller: the exchange rejects with `closed`. */
   readonly signal: AbortSignal
 }
@@ -79,6 +82,7 @@ export async function post(request: VendorRequest): Promise<VendorResponse> {
         body: request.body,
         redirect: 'manual',
         signal: watch.signal,
+        ...(request.connections === undefined ? {} : { dispatcher: request.connections.dispatcher }),
       })
       if (response.status >= 200 && response.status < 300) return body(response, request, watch, started)
       const refusal = new VendorHttpError(response.status, await refusalText(response, watch))
