@@ -33,9 +33,9 @@ export class DecoderPipeline {
   /** Decodes a payload into `pcm`. Returns the number of samples, 0 for an invalid payload. */
   decode(data: Uint8Array, offset: number, length: number): number {
     const samples = this.#decoder.decode(data, offset, length, this.#decoded)
-    if (this.#resampler === null || samples === 0) return samples
+    if (samples === 0) return 0
     if (this.#view.length !== samples) this.#view = this.#decoded.subarray(0, samples)
-    this.pcm = this.#resampler.process(this.#view)
+    this.pcm = this.#resampler === null ? this.#view : this.#resampler.process(this.#view)
     return this.pcm.length
   }
 }

@@ -19,6 +19,7 @@ export class EncoderPipeline {
   readonly #resampler: Resampler | null
   /** Pending samples at the encoder's rate. */
   readonly #pending: Int16Array
+  /** The first of them: the next packet. */
   readonly #packet: Int16Array
   readonly #frame: number
   /** Session samples per packet. */
@@ -33,8 +34,9 @@ export class EncoderPipeline {
     const { rate } = this.#encoder
     this.#resampler = rate === session ? null : openResampler(session, rate)
     this.#frame = (rate / 1000) * FRAME_MS
-    this.#packet = new Int16Array((rate / 1000) * ptime)
-    this.#pending = new Int16Array(this.#packet.length + this.#frame)
+    const packet = (rate / 1000) * ptime
+    this.#pending = new Int16Array(packet + this.#frame)
+    this.#packet = this.#pending.subarray(0, packet)
     this.#step = (session / 1000) * ptime
   }
 
@@ -84,12 +86,11 @@ export class EncoderPipeline {
    */
   take(into: Uint8Array, offset: number): number {
     const packet = this.#packet
-    const waiting = this.#pending
-    for (let i = 0; i < packet.length; i++) packet[i] = waiting[i] as number
-    waiting.copyWithin(0, packet.length, this.#filled)
+    const bytes = this.#encoder.encode(packet, into, offset)
+    if (this.#filled > packet.length) this.#pending.copyWithin(0, packet.length, this.#filled)
     this.#filled -= packet.length
     this.at += this.#step
-    return this.#encoder.encode(packet, into, offset)
+    return bytes
   }
 
   /** Drops the pending samples. */

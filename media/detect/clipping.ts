@@ -34,8 +34,9 @@ class ClippingDetector implements Detector {
     this.#report = report
   }
 
-  process({ pcm, atMs }: FrameView): void {
-    if (this.#isClipped(pcm)) {
+  process({ pcm, atMs, peak }: FrameView): void {
+    if (peak < RAIL) this.#run = 0
+    else if (this.#isClipped(pcm)) {
       this.#clipped++
       if (this.#fromMs < 0) this.#fromMs = atMs
     }

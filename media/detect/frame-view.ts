@@ -17,6 +17,8 @@ export class FrameView {
   atMs = 0
   /** Mean square of the samples. */
   power = 0
+  /** Largest magnitude of a sample. */
+  peak = 0
   /** Packet counts of the leg so far, and whether the peer may send. The owner updates them now and then. */
   readonly traffic = { sent: 0, received: 0, expected: false }
   readonly #tone: ToneMeter
@@ -32,11 +34,15 @@ export class FrameView {
     this.pcm = pcm
     this.atMs = atMs
     let sum = 0
+    let peak = 0
     for (let i = 0; i < pcm.length; i++) {
       const sample = pcm[i] as number
-      sum += sample * sample
+      const square = sample * sample
+      sum += square
+      if (square > peak) peak = square
     }
     this.power = sum / pcm.length
+    this.peak = Math.sqrt(peak)
     this.#toneMeasured = false
   }
 

@@ -9,8 +9,10 @@ interface Tables {
 const tables = new Map<string, Tables>()
 
 /**
- * Computes complex amplitudes of fixed frequencies in blocks of fixed length by correlation. The sums of
- * several blocks can be combined to a longer window after a rotation by `rotationRe` and `rotationIm`.
+ * Computes complex amplitudes of fixed frequencies in blocks of fixed, even length by correlation. The phase is that
+ * at the middle of the block: around it a cosine is even and a sine is odd, so that a block is folded there and half of
+ * the products suffice. The sums of several blocks can be combined to a longer window after a rotation by `rotationRe`
+ * and `rotationIm`.
  */
 export class ToneBank {
   readonly count: number
@@ -19,10 +21,11 @@ export class ToneBank {
   /** Rotation of each frequency by one block. */
   readonly rotationRe: Float64Array
   readonly rotationIm: Float64Array
-  readonly #samples: number
   readonly #cos: Float64Array
   readonly #sin: Float64Array
-  readonly #block: Float64Array
+  /** The folded block: sums and differences of the samples at the same distance from the middle. */
+  readonly #even: Float64Array
+  readonly #odd: Float64Array
 
   constructor(hertz: readonly number[], rate: number, samples: number) {
     const { cos, sin, rotationRe, rotationIm } = tablesOf(hertz, rate, samples)
@@ -31,8 +34,8 @@ export class ToneBank {
     this.im = new Float64Array(this.count)
     this.rotationRe = rotationRe
     this.rotationIm = rotationIm
-    this.#samples = samples
-    this.#block = new Float64Array(samples)
+    this.#even = new Float64Array(samples / 2)
+    this.#odd = new Float64Array(samples / 2)
     this.#cos = cos
     this.#sin = sin
   }
@@ -42,13 +45,18 @@ export class ToneBank {
    * having no tone, which saves the computation.
    */
   measure(pcm: Int16Array, from: number, least = 0): number {
-    const samples = this.#samples
-    const block = this.#block
+    const even = this.#even
+    const odd = this.#odd
+    const half = even.length
+    const after = from + half
+    const before = after - 1
     let energy = 0
-    for (let i = 0; i < samples; i++) {
-      const sample = pcm[from + i] as number
-      block[i] = sample
-      energy += sample * sample
+    for (let i = 0; i < half; i++) {
+      const right = pcm[after + i] as number
+      const left = pcm[before - i] as number
+      even[i] = right + left
+      odd[i] = right - left
+      energy += right * right + left * left
     }
     if (energy < least) {
       this.re.fill(0)
@@ -60,11 +68,10 @@ export class ToneBank {
     for (let k = 0; k < this.count; k++) {
       let re = 0
       let im = 0
-      const table = k * samples
-      for (let i = 0; i < samples; i++) {
-        const sample = block[i] as number
-        re += sample * (cos[table + i] as number)
-        im += sample * (sin[table + i] as number)
+      const table = k * half
+      for (let i = 0; i < half; i++) {
+        re += (even[i] as number) * (cos[table + i] as number)
+        im += (odd[i] as number) * (sin[table + i] as number)
       }
       this.re[k] = re
       this.im[k] = im
@@ -77,16 +84,18 @@ function tablesOf(hertz: readonly number[], rate: number, samples: number): Tabl
   const key = `${rate} ${samples} ${hertz}`
   const known = tables.get(key)
   if (known !== undefined) return known
+  const half = samples / 2
   const made: Tables = {
-    cos: new Float64Array(hertz.length * samples),
-    sin: new Float64Array(hertz.length * samples),
+    cos: new Float64Array(hertz.length * half),
+    sin: new Float64Array(hertz.length * half),
     rotationRe: Float64Array.from(hertz, (f) => Math.cos((2 * Math.PI * f * samples) / rate)),
     rotationIm: Float64Array.from(hertz, (f) => -Math.sin((2 * Math.PI * f * samples) / rate)),
   }
   hertz.forEach((f, k) => {
-    for (let i = 0; i < samples; i++) {
-      made.cos[k * samples + i] = Math.cos((2 * Math.PI * f * i) / rate)
-      made.sin[k * samples + i] = -Math.sin((2 * Math.PI * f * i) / rate)
+    for (let i = 0; i < half; i++) {
+      const angle = (2 * Math.PI * f * (i + 0.5)) / rate
+      made.cos[k * half + i] = Math.cos(angle)
+      made.sin[k * half + i] = -Math.sin(angle)
     }
   })
   tables.set(key, made)

@@ -142,6 +142,14 @@ export class Concealer {
     return true
   }
 
+  /** Forgets all audio: what follows has nothing to do with it. */
+  forget(): void {
+    this.#historyLength = 0
+    this.#concealing = false
+    this.#fade = 0
+    this.#fadeDone = 0
+  }
+
   /** Cross-fades the next samples, because they do not continue the audio played last. */
   crossfadeNext(): void {
     if (!this.fading && this.#beginGap()) this.#startFade(CUT_FADE_MS * this.#perMs)
@@ -280,7 +288,8 @@ export class Concealer {
     const kept = Math.min(count, size)
     history.copyWithin(0, kept)
     const source = from + count - kept
-    for (let i = 0; i < kept; i++) history[size - kept + i] = pcm[source + i] as number
+    if (kept === pcm.length) history.set(pcm, size - kept)
+    else for (let i = 0; i < kept; i++) history[size - kept + i] = pcm[source + i] as number
     this.#historyLength = Math.min(size, this.#historyLength + kept)
   }
 }

@@ -35,6 +35,10 @@ const DRY = 1
 /** Playout waits until the first sample is as old as the target. */
 const FILLING = 2
 const PLAYING = 3
+/** Nothing is played: the last second is kept, so that playing can begin at once. */
+const SUSPENDED = 4
+
+const NONE = -1
 
 /**
  * Reorders one RTP stream and evens out its jitter for playout on the tick. Timestamps address a preallocated
@@ -120,27 +124,79 @@ export class JitterBuffer {
   put(ts: number, pcm: Int16Array, length: number, nowTs: number): boolean {
     this.#delay.observe(Math.max(0, nowTs - ts))
     const end = ts + length
+    if (this.#state === SUSPENDED) {
+      this.#keep(ts, pcm, length)
+      return true
+    }
     if (this.#state !== EMPTY && end <= Math.max(this.#minimum, this.#state === PLAYING ? this.#play : 0)) {
       this.late++
       return false
     }
     this.#advanceTo(ts, end)
+    this.#store(ts, pcm, length, Math.max(0, this.#play - ts))
+    if (end > this.#newest) this.#newest = end
+    return true
+  }
+
+  /** Stops playing until the next `pull`. Audio is still taken. */
+  suspend(): void {
+    this.#state = SUSPENDED
+    this.flush()
+    this.#concealer.forget()
+  }
+
+  #store(ts: number, pcm: Int16Array, length: number, skip: number): void {
     const ring = this.#pcm
     const valid = this.#valid
     const mask = this.#mask
-    const skip = Math.max(0, this.#play - ts)
     let index = (ts + skip) & mask
+    if (skip === 0 && length === pcm.length && index + length <= ring.length) {
+      ring.set(pcm, index)
+      valid.fill(1, index, index + length)
+      return
+    }
     for (let i = skip; i < length; i++) {
       ring[index] = pcm[i] as number
       valid[index] = 1
       index = (index + 1) & mask
     }
+  }
+
+  /** Keeps a packet while nothing is played. The samples of lost packets become invalid. */
+  #keep(ts: number, pcm: Int16Array, length: number): void {
+    this.#delay.framePlayed()
+    const size = this.#pcm.length
+    if (this.#newest === NONE) this.#newest = ts
+    const end = ts + length
+    if (end <= this.#newest - size) return
+    if (ts > this.#newest) this.#invalidate(Math.max(this.#newest, ts - size), ts)
+    this.#store(ts, pcm, length, 0)
     if (end > this.#newest) this.#newest = end
-    return true
+  }
+
+  /** Plays the audio kept so far from the target delay on. */
+  #resume(nowTs: number): void {
+    const size = this.#pcm.length
+    const newest = this.#newest
+    const play = Math.max(newest - size, nowTs - Math.round(this.#delay.target))
+    this.#state = EMPTY
+    if (newest === NONE || play >= newest) {
+      this.#valid.fill(0)
+      return
+    }
+    this.#invalidate(newest, play + size)
+    this.#play = play
+    this.#minimum = play
+    this.#state = PLAYING
+  }
+
+  #invalidate(from: number, end: number): void {
+    for (let at = from; at < end; at++) this.#valid[at & this.#mask] = 0
   }
 
   /** Writes the next 20 ms. Returns false, and writes zeros, when there is nothing to play. */
   pull(into: Int16Array, nowTs: number): boolean {
+    if (this.#state === SUSPENDED) this.#resume(nowTs)
     if (this.#state === FILLING && nowTs - this.#play >= this.#delay.target) this.#state = PLAYING
     if (this.#state !== PLAYING) return this.#concealTail(into, 0)
     this.#delay.framePlayed()
@@ -159,7 +215,8 @@ export class JitterBuffer {
 
   /** Drops all samples. The learned target stays, and the audio being played fades out. */
   flush(): void {
-    this.#state = EMPTY
+    if (this.#state === SUSPENDED) this.#newest = NONE
+    else this.#state = EMPTY
     this.#valid.fill(0)
     this.#provisional = 0
     this.#concealer.crossfadeNext()

@@ -92,6 +92,8 @@ class Leg extends Bursts implements NetworkEndpoint {
     return false
   }
 
+  setPlayout(): void {}
+
   flush(): boolean {
     return true
   }

@@ -338,6 +338,43 @@ t.test('the stream continues from another port, as behind a NAT', async (t) => {
   await until('a packet at the new port', () => moved.got.length === 1)
 })
 
+t.test(
+  'the socket of a settled stream is connected, and the stream may still move to another port',
+  async (t) => {
+    const { peer, remote, start, tick, arrived, newPeer, clock, end } = await rig(t)
+    const moved = await newPeer()
+    remote()
+    start()
+    for (let i = 0; i < 60; i++) {
+      peer.say(tone(500, 20))
+      await arrived(i + 1)
+      await tick()
+    }
+    const before = end.stats()
+    // The system drops the stranger's packets: only the one of the stream arrives.
+    for (let i = 0; i < 5; i++) moved.say(tone(500, 20))
+    peer.say(tone(500, 20))
+    await until('the next packet', () => end.stats().packetsReceived > before.packetsReceived)
+    t.equal(end.stats().refused, before.refused)
+    moved.sequence = peer.sequence
+    moved.timestamp = peer.timestamp
+    moved.ssrc = peer.ssrc
+    for (let i = 0; i < 6; i++) await tick()
+    const silent = end.stats()
+    for (let i = 0; i < 10; i++) {
+      clock.advance(20)
+      moved.say(tone(500, 20))
+      await until('the packet', () => {
+        const { packetsReceived, refused } = end.stats()
+        return packetsReceived + refused > silent.packetsReceived + silent.refused + i
+      })
+    }
+    t.equal(end.stats().latches, before.latches + 1)
+    await tick(null, moved)
+    t.ok(moved.got.length > 0)
+  },
+)
+
 t.test('a new SSRC from the same address is accepted once the old one is silent', async (t) => {
   const { peer, remote, start, arrived, clock, end } = await rig(t)
   remote()

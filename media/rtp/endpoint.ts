@@ -202,6 +202,10 @@ export class RtpEndpoint implements NetworkEndpoint {
     this.#timedOut = false
   }
 
+  setPlayout(on: boolean): void {
+    this.#receiver.setPlayout(on)
+  }
+
   pull(into: Int16Array, at: number): boolean {
     return this.#receiver.pull(into, at)
   }

@@ -30,6 +30,12 @@ const FLOOD = 50
  * The filter keeps a legitimate new source out, so it is removed when the peer is silent for this long (ms).
  */
 const REOPEN_MS = 500
+/**
+ * A source that cannot be replaced while it sends gets a connected socket after this time (ms): the system then
+ * neither routes nor checks each packet. A shorter silence than any replacement needs (ms) ends the connection.
+ */
+const SETTLED_MS = 1000
+const SILENT_MS = 80
 
 export interface RtpTransportOptions {
   readonly clock: Clock
@@ -86,6 +92,9 @@ export class RtpTransport {
   #streamDatagrams = 0
   #otherDatagrams = 0
   #otherRtcp = 0
+  #isConnected = false
+  /** Clock time since which the source sends without a break (ms). */
+  #steadySinceMs = Number.POSITIVE_INFINITY
   #isFiltered = false
   #isRtcpFiltered = false
   #lastReceivedMs = Number.NEGATIVE_INFINITY
@@ -112,7 +121,7 @@ export class RtpTransport {
   setRemote(remote: RtpRemote, clockRate: number): void {
     this.#remote = remote
     this.rtcp.setClockRate(clockRate)
-    this.#removeFilters()
+    this.#disconnect()
     if (remote.dtls !== undefined) {
       this.#secure(remote.dtls)
       return
@@ -208,6 +217,7 @@ export class RtpTransport {
 
   /** Sends the RTCP reports that are due. Call it on every tick. */
   tick(nowMs: number): void {
+    this.#connectSettled(nowMs)
     this.#limitFlood(nowMs)
     if (this.#dtls !== null) this.#direct(this.#dtls.destination(nowMs))
     const reports = this.#remote?.rtcp === undefined ? null : this.rtcp.tick(nowMs)
@@ -285,8 +295,33 @@ export class RtpTransport {
     this.#otherRtcp = 0
   }
 
+  /** Connects the socket to a settled source, and disconnects it before another one may follow. */
+  #connectSettled(nowMs: number): void {
+    const ports = this.#ports
+    if (ports === null) return
+    const sends = nowMs - this.#lastReceivedMs < SILENT_MS
+    if (this.#steadySinceMs > nowMs) this.#steadySinceMs = nowMs
+    // A peer of ICE may use any of its addresses, and whoever else sends may be a successor.
+    const alone = this.#otherDatagrams === 0 && this.#dtls === null
+    if (!sends || !alone || !this.latch.isFinal) {
+      this.#steadySinceMs = nowMs
+      if (this.#isConnected && !this.#isFiltered) ports.rtp.disconnect()
+      this.#isConnected = false
+    } else if (!this.#isConnected && nowMs - this.#steadySinceMs >= SETTLED_MS) {
+      this.#isConnected = true
+      ports.rtp.connect(this.latch.port, this.latch.address)
+    }
+  }
+
+  #disconnect(): void {
+    if (this.#isConnected) this.#ports?.rtp.disconnect()
+    this.#isConnected = false
+    this.#steadySinceMs = Number.POSITIVE_INFINITY
+    this.#removeFilters()
+  }
+
   #removeFilters(): void {
-    if (this.#isFiltered) this.#ports?.rtp.disconnect()
+    if (this.#isFiltered && !this.#isConnected) this.#ports?.rtp.disconnect()
     if (this.#isRtcpFiltered) this.#ports?.rtcp.disconnect()
     this.#isFiltered = false
     this.#isRtcpFiltered = false

@@ -41,6 +41,11 @@ export interface ArrivalListener {
 /** A network leg: audio arrives on its own, and one packet leaves on each tick. */
 export interface NetworkEndpoint extends Endpoint {
   readonly kind: 'rtp'
+  /**
+   * Sets whether the session pulls audio. Without playout `pull` is not called, and received audio is only delivered as
+   * it arrives. On at first.
+   */
+  setPlayout(on: boolean): void
   /** Starts sending and receiving. `originMs` is the clock time of session sample 0. */
   start(originMs: number, listener: ArrivalListener): void
   /** Ends a tick: sends the audio pushed during it, or comfort noise. Returns true when pushed audio was sent. */

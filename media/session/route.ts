@@ -16,6 +16,8 @@ export class Member {
   readonly limiter: Limiter
   /** This tick's `pull` returned audio. */
   hasAudio = false
+  /** Somebody takes the audio of `pull`. */
+  pulled = true
   /** The session removed this member, possibly during a tick. */
   removed = false
   /** The members that this endpoint is routed to, without fading routes: digits go there. */
@@ -72,6 +74,11 @@ export class Route {
   /** The source is a network leg at full gain without ducking, so this route needs no mixing. */
   get isDirect(): boolean {
     return this.source.network !== null && this.#gain === 1 && this.#ducking.length === 0
+  }
+
+  /** The gain depends on whether this member has audio. */
+  isDuckedBy(member: Member): boolean {
+    return this.#ducking.some((rule) => rule.member === member)
   }
 
   /** The route adds audio to the current frame. */

@@ -7,6 +7,7 @@ import { VirtualClock } from '../../fixtures/host/clock.js'
 import { EMPTY_RTP_STATS } from '../../fixtures/rtp/empty-stats.js'
 import type { AudioFrame, Digit, SessionRate } from '../base/frame.js'
 import type { ArrivalListener, CloseReason, Endpoint, EndpointKind, NetworkEndpoint } from './endpoint.js'
+import { allocateLiveAudio } from './live-audio.js'
 import { Session } from './session.js'
 
 const noFailure = (message: string) => {
@@ -63,6 +64,9 @@ class Leg extends Party implements NetworkEndpoint {
   listener: ArrivalListener | null = null
   originMs = -1
   sent = 0
+  /** What the session said of the jitter buffer, and how often it pulled. */
+  playout = true
+  pulls = 0
   flushed = 0
   #pushed = false
 
@@ -74,6 +78,15 @@ class Leg extends Party implements NetworkEndpoint {
   override push(frame: AudioFrame): void {
     super.push(frame)
     this.#pushed = true
+  }
+
+  setPlayout(on: boolean): void {
+    this.playout = on
+  }
+
+  override pull(into: Int16Array, at: number): boolean {
+    this.pulls++
+    return super.pull(into, at)
   }
 
   flush(): boolean {
@@ -104,6 +117,35 @@ function rig(recordTo: string | null = null, rate: SessionRate = 8000) {
 const addAll = (session: Session, ...ends: Endpoint[]) => {
   for (const end of ends) session.add(end)
 }
+
+t.test('a leg plays through its jitter buffer only while somebody hears it so', (t) => {
+  const { session, ticks } = rig()
+  const leg = new Leg('leg', 400)
+  const person = new Leg('person', 700)
+  const bot = new Party('bot', 1100, 'arrival')
+  const sound = new Party('sound', 900)
+  addAll(session, leg, person, bot, sound)
+  session.route('leg', ['bot'])
+  session.route('bot', ['leg'])
+  session.start()
+  ticks(10)
+  t.strictSame([leg.playout, leg.pulls], [false, 0], 'a bot hears it as it arrives')
+  session.route('leg', ['person'])
+  ticks(10)
+  t.strictSame([leg.playout, leg.pulls], [true, 10], 'a person hears it evenly')
+  session.route('leg', ['bot'])
+  const before = leg.pulls
+  ticks(10)
+  t.equal(leg.playout, false)
+  t.equal(leg.pulls - before, 1, 'the end of the route fades out in one frame')
+  session.route('sound', [{ to: 'leg', duckedBy: [{ endpoint: 'person', gain: 0.2, releaseMs: 500 }] }])
+  t.strictSame([leg.playout, person.playout], [false, true], 'a voice that softens a sound is followed')
+  session.shareAudio(allocateLiveAudio(8000))
+  t.equal(leg.playout, true, 'so does somebody who listens live')
+  session.shareAudio(null)
+  t.equal(leg.playout, false)
+  t.end()
+})
 
 t.test('each endpoint hears exactly the endpoints routed to it', (t) => {
   const { session, ticks } = rig()

@@ -69,6 +69,8 @@ export class Session {
   readonly #frameSamples: number
   readonly #finishRecording: (raw: RawRecording) => Promise<RecordedFile | null>
   #recorded: Member | null = null
+  /** A route ended in this tick. */
+  #routesFaded = false
   #phase: 'idle' | 'starting' | 'live' | 'closed' = 'idle'
   #originMs = 0
   #frames = 0
@@ -199,6 +201,7 @@ export class Session {
   shareAudio(memory: SharedArrayBuffer | null): void {
     if (this.#phase === 'closed') throw new EngineError('closed', 'the session is closed')
     this.#liveAudio = memory === null ? null : new LiveAudioWriter(memory, this.rate)
+    this.#assignPlayout()
   }
 
   /** Makes the session live: the next tick is session sample 0. */
@@ -218,7 +221,8 @@ export class Session {
     const members = this.#members
     for (let i = 0; i < members.length; i++) {
       const member = members[i] as Member
-      member.hasAudio = !member.removed && member.endpoint.pull(member.pcm, at - this.#leadSamples)
+      member.hasAudio =
+        member.pulled && !member.removed && member.endpoint.pull(member.pcm, at - this.#leadSamples)
     }
     this.#hasAgentMix = false
     for (let i = 0; i < members.length; i++) this.#deliver(members[i] as Member, at)
@@ -230,6 +234,7 @@ export class Session {
         this.#recorder?.writeAgent(at, this.#agentMix)
     }
     if (this.#liveAudio !== null) this.#shareFrame(this.#liveAudio)
+    if (this.#routesFaded) this.#assignPlayout()
     this.#frames++
     this.#recorder?.advance(this.#frames * this.#frameSamples)
   }
@@ -360,7 +365,7 @@ export class Session {
     const alone = !mixed && target.limiter.idle && audible !== null ? audible.source : null
     if (audible === null) {
       target.limiter.silentFrame()
-      if (leaving > 0) dropLeavingRoutes(routes)
+      if (leaving > 0) this.#dropLeavingRoutes(routes)
       // Arrival delivery has its own path, and a network leg sends comfort noise by itself.
       if (target.network !== null || routes.length === 0) return
       this.#mix.fill(0)
@@ -374,7 +379,7 @@ export class Session {
       if (this.#recorder !== null) this.#keepAgentMix(target, alone)
       this.#liveAudio?.heard(this.#frame.pcm)
     }
-    if (leaving > 0) dropLeavingRoutes(routes)
+    if (leaving > 0) this.#dropLeavingRoutes(routes)
     target.endpoint.push(this.#frame)
   }
 
@@ -383,6 +388,11 @@ export class Session {
     const caller = this.#recorded
     if (caller?.hasAudio && caller.targets.length > 0) audio.caller(caller.pcm)
     audio.commit()
+  }
+
+  #dropLeavingRoutes(routes: Route[]): void {
+    dropLeavingRoutes(routes)
+    this.#routesFaded = true
   }
 
   #mixFor(target: Member): void {
@@ -449,6 +459,26 @@ export class Session {
       if (!target.fedOnArrival || only === undefined) continue
       target.routes = ordered
       only.source.arrivalTargets.push(target.endpoint)
+    }
+    this.#assignPlayout()
+  }
+
+  /** Spares the jitter buffers of network legs whose audio only goes where it is delivered as it arrives. */
+  #assignPlayout(): void {
+    this.#routesFaded = false
+    for (const member of this.#members) {
+      if (member.network === null) continue
+      const listened = member === this.#recorded && this.#liveAudio !== null
+      const pulled =
+        listened ||
+        this.#members.some(
+          (target) =>
+            !target.fedOnArrival &&
+            target.routes.some((route) => route.source === member || route.isDuckedBy(member)),
+        )
+      if (pulled === member.pulled) continue
+      member.pulled = pulled
+      member.network.setPlayout(pulled)
     }
   }
 

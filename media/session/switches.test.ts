@@ -56,6 +56,7 @@ function asLeg(humming: Humming): NetworkEndpoint {
     delivery: 'tick',
     pull: (into, at) => humming.pull(into, at),
     push: (frame) => humming.push(frame),
+    setPlayout: () => {},
     start: () => {},
     flush: () => true,
     stats: () => EMPTY_RTP_STATS,

@@ -130,11 +130,11 @@ async function thread(t: Test) {
     }
     beat.close()
   })
-  const open = async (dtmfPayloadType: number | null = 101): Promise<Call> => {
+  const open = async (dtmfPayloadType: number | null = 101, agent = DEFAULT_SPEC): Promise<Call> => {
     const peer = await openRtpPeer({ codec: 'PCMA' })
     const order = { faults: 0, emit: (_event: SessionEvent): void => {} }
     const hosted = await HostedSession.open(host, {
-      party: { kind: 'agent', agent: DEFAULT_SPEC },
+      party: { kind: 'agent', agent },
       recordTo: null,
       rate: 8000,
       emit: (event) => order.emit(event),
@@ -242,26 +242,39 @@ t.test('digits that leak as tones beside their RTP events count once', async (t)
   t.strictSame(keys, ['1', '2'], 'once events came, nothing else is listened to')
 })
 
-t.test('the beep of an answering machine and a fax are reported', async (t) => {
-  const { open } = await thread(t)
-  const call = await open()
-  const heard: DetectorEvent[] = []
-  call.emit = (event) => {
-    if (event.type === 'detected') heard.push(event.event)
-  }
-  await lives(call)
-  const pause = new Int16Array(4000)
-  const has = (type: DetectorEvent['type']) => heard.some((event) => event.type === type)
-  await call.peer.say(joined(tone(1000, 300), pause)).done
-  await until('the beep', () => has('beep'))
-  // A fax repeats its tone. One that this host cuts in two by standing still does not count.
-  for (let times = 0; times < 5 && !has('fax'); times++) {
-    await call.peer.say(joined(tone(1100, 500), pause)).done
+t.test(
+  'the beep of an answering machine and a fax are reported to an agent that asks who answered',
+  async (t) => {
+    const { open } = await thread(t)
+    const other = await open()
+    const call = await open(101, { ...DEFAULT_SPEC, voicemail: { enabled: true, windowSeconds: 8 } })
+    const heard: DetectorEvent[] = []
+    const unasked: DetectorEvent[] = []
+    call.emit = (event) => {
+      if (event.type === 'detected') heard.push(event.event)
+    }
+    other.emit = (event) => {
+      if (event.type === 'detected') unasked.push(event.event)
+    }
     await lives(call)
-  }
-  t.ok(has('fax'))
-  t.ok(heard[0]?.type === 'beep' && Math.abs(heard[0].hertz - 1000) <= 5)
-})
+    await lives(other)
+    const pause = new Int16Array(4000)
+    await other.peer.say(joined(tone(1000, 300), pause)).done
+    const has = (type: DetectorEvent['type']) => heard.some((event) => event.type === type)
+    await call.peer.say(joined(tone(1000, 300), pause)).done
+    await until('the beep', () => has('beep'))
+    // A fax repeats its tone. One that this host cuts in two by standing still does not count.
+    for (let times = 0; times < 5 && !has('fax'); times++) {
+      await call.peer.say(joined(tone(1100, 500), pause)).done
+      // A fax ends the conversation, but not the packets.
+      const sent = call.peer.received.length
+      await until('the answer', () => has('fax') || call.peer.received.length > sent + 25)
+    }
+    t.ok(has('fax'))
+    t.ok(heard[0]?.type === 'beep' && Math.abs(heard[0].hertz - 1000) <= 5)
+    t.notOk(unasked.some(({ type }) => type === 'beep'))
+  },
+)
 
 function digitsOf(call: Call): string[] {
   const keys: string[] = []

@@ -24,6 +24,7 @@ import {
 } from '../channel/protocol.js'
 import { CallRouting } from './call-routing.js'
 import { openParty } from './hosted-party.js'
+import { ANSWER_SOUNDS } from './leg-detectors.js'
 import { openLegListener } from './leg-listener.js'
 import { type HostedParty, PARTY } from './party-context.js'
 import type { SessionHost } from './session-host.js'
@@ -115,6 +116,7 @@ export class HostedSession {
                 emit({ type: 'detected', event })
                 if (hosted !== null) hosted.#party?.detected?.(event)
               },
+        sounds: party.kind === 'agent' && party.agent.voicemail.enabled ? ANSWER_SOUNDS : [],
         onTimeout: () => emit({ type: 'media_timeout', leg: CALLER_LEG }),
         onFault: (error) => {
           if (hosted !== null) hosted.#fail(error)

@@ -4,7 +4,7 @@ import { joined, tone } from '../../fixtures/audio/tones.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import type { Digit } from '../../media/base/frame.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
-import { LegDetectors } from './leg-detectors.js'
+import { ANSWER_SOUNDS, LegDetectors } from './leg-detectors.js'
 
 function rig(options: { hasEvents?: boolean; expected?: boolean } = {}) {
   const { hasEvents = false, expected = true } = options
@@ -17,6 +17,7 @@ function rig(options: { hasEvents?: boolean; expected?: boolean } = {}) {
     clock,
     onDigit: (digit) => keys.push(digit),
     onEvent: (event) => events.push(event),
+    atFirst: ANSWER_SOUNDS,
     telephoneEventNegotiated: () => hasEvents,
     traffic: () => traffic,
   })

@@ -1,13 +1,20 @@
 import type { Clock } from '../../media/base/clock.js'
-import type { AudioFrame, Digit, DtmfTiming, SessionRate } from '../../media/base/frame.js'
+import {
+  type AudioFrame,
+  type Digit,
+  type DtmfTiming,
+  FRAME_MS,
+  type SessionRate,
+} from '../../media/base/frame.js'
 import { type DetectorName, Detectors } from '../../media/detect/detectors.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import { DtmfMerger } from './dtmf-merger.js'
 
 /** Detectors that run during the whole call. */
 const ALWAYS: readonly DetectorName[] = ['clipping', 'oneWay', 'silence']
-/** Detectors of answering machines and network tones: useful in the first minute only. */
-const AT_FIRST: readonly DetectorName[] = ['beep', 'progress', 'informationTone', 'fax']
+/** Sounds of answering machines, networks and fax machines, for whoever detects what answered. */
+export const ANSWER_SOUNDS: readonly DetectorName[] = ['beep', 'progress', 'informationTone', 'fax']
+/** They are useful in the first minute only (ms). */
 const AT_FIRST_MS = 60_000
 const TRAFFIC_FRAMES = 50
 /** Duration (ms) of a digit that we send as tone, pause included; and the longest delay of its echo. */
@@ -21,6 +28,8 @@ export interface LegDetectorsOptions {
   readonly onDigit: ((digit: Digit, durationMs: number) => void) | null
   /** Receives all other detector events; null to ignore them. */
   readonly onEvent: ((event: DetectorEvent) => void) | null
+  /** Detectors besides those of every call, for the first minute. */
+  readonly atFirst?: readonly DetectorName[]
   /** Returns whether telephone-event is part of the session. */
   readonly telephoneEventNegotiated: () => boolean
   /** Returns packet counts, and whether the far side should send now. Asked once a second. */
@@ -39,9 +48,9 @@ export class LegDetectors {
 
   constructor(options: LegDetectorsOptions) {
     this.#options = options
-    const { rate, clock, onDigit: onKey, onEvent } = options
+    const { rate, clock, onDigit: onKey, onEvent, atFirst = [] } = options
     this.#digits = new DtmfMerger(clock, onKey ?? (() => {}))
-    const names = onEvent === null ? [] : [...ALWAYS, ...AT_FIRST]
+    const names = onEvent === null ? [] : [...ALWAYS, ...atFirst]
     this.#detectors = new Detectors(rate, onKey === null ? names : ['dtmf', ...names], (event) =>
       this.#detected(event),
     )
@@ -55,7 +64,7 @@ export class LegDetectors {
     }
     const atMs = (frame.at * 1000) / frame.rate
     this.#detectors.process(frame.pcm, atMs)
-    if (this.#frames === AT_FIRST_MS / 20) for (const name of AT_FIRST) this.#detectors.stop(name)
+    if (this.#frames === AT_FIRST_MS / FRAME_MS) this.#stopFirst()
   }
 
   /** Takes a digit that arrived by SIP INFO. */
@@ -79,6 +88,10 @@ export class LegDetectors {
 
   close(): void {
     this.#digits.close()
+  }
+
+  #stopFirst(): void {
+    for (const name of this.#options.atFirst ?? []) this.#detectors.stop(name)
   }
 
   #detected(event: DetectorEvent): void {

@@ -2,6 +2,7 @@ import type { Listener } from '../../media/agent/stt/listener.js'
 import type { Clock } from '../../media/base/clock.js'
 import type { Digit, DtmfTiming, SessionRate } from '../../media/base/frame.js'
 import type { Log } from '../../media/base/log.js'
+import type { DetectorName } from '../../media/detect/detectors.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
 import type { DtlsIdentity } from '../../media/rtp/dtls/identity.js'
 import { openRtpEndpoint, type RtpEndpoint } from '../../media/rtp/endpoint.js'
@@ -34,6 +35,8 @@ export interface SessionLegOptions {
   readonly rate: SessionRate
   /** Receives what the detectors find besides digits; null runs no other detectors. */
   readonly onEvent: ((event: DetectorEvent) => void) | null
+  /** Further detectors for the first minute. */
+  readonly sounds?: readonly DetectorName[]
   readonly onTimeout: () => void
   readonly onFault: (error: unknown) => void
 }
@@ -91,6 +94,7 @@ export class SessionLeg {
         if (!this.#keys.take(digit)) session.press(this.id, digit, durationMs)
       },
       onEvent: options.onEvent,
+      atFirst: options.sounds ?? [],
       telephoneEventNegotiated: () => this.#telephoneEvent,
       traffic: () => {
         const { packetsSent, packetsReceived } = endpoint.stats()

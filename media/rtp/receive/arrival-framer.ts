@@ -37,6 +37,8 @@ interface BorrowedFrame extends AudioFrame {
  * session start. Allocates nothing per packet.
  */
 export class ArrivalFramer {
+  /** `late` and `concealed` are counted; off while the jitter buffer counts the same packets. */
+  counts = true
   /** Packets that arrived after a later one was delivered. */
   late = 0
   #listener: FrameListener | null = null
@@ -57,6 +59,7 @@ export class ArrivalFramer {
   /** Position of the next sample. */
   #cursor = 0
   #filled = 0
+  #concealedSamples = 0
 
   constructor(rate: SessionRate) {
     const perMs = rate / 1000
@@ -74,6 +77,11 @@ export class ArrivalFramer {
     this.#frame = { pcm: this.#pcm, rate: rate as Rate, at: 0 }
   }
 
+  /** Number of concealed frames. */
+  get concealed(): number {
+    return Math.round(this.#concealedSamples / this.#samples)
+  }
+
   /** Delivers frames to `listener` from now on. */
   start(listener: FrameListener): void {
     this.#listener = listener
@@ -81,29 +89,29 @@ export class ArrivalFramer {
 
   /**
    * Takes a packet once: its unwrapped sequence number, the position of its first sample, and the current
-   * position.
+   * position. Returns false when the packet is too late. `pcm` may be changed.
    */
-  put(sequence: number, position: number, pcm: Int16Array, length: number, now: number): void {
+  put(sequence: number, position: number, pcm: Int16Array, length: number, now: number): boolean {
     this.#lastArrival = now
     // Never NaN after the first packet, so that `skip` adds silence only behind audio.
     this.#lag = now - position - length
     if (this.#next === -1) this.#next = sequence
     const ahead = sequence - this.#next
     if (ahead < 0) {
-      this.late++
-      return
+      if (this.counts) this.late++
+      return false
     }
     if (ahead === 0) {
       this.#appendPacket(position, pcm, length, false)
       this.#next++
       this.#release(0)
-      return
+      return true
     }
     if (ahead >= SLOTS) {
       this.#release(SLOTS)
       this.#appendPacket(position, pcm, length, sequence !== this.#next)
       this.#next = sequence + 1
-      return
+      return true
     }
     const slot = this.#slots[sequence % SLOTS] as HeldPacket
     slot.sequence = sequence
@@ -113,6 +121,7 @@ export class ArrivalFramer {
     if (this.#held === 0) this.#heldSince = now
     this.#held++
     if (this.#held > MAX_HELD) this.#release(1)
+    return true
   }
 
   /**
@@ -185,6 +194,7 @@ export class ArrivalFramer {
   /** Conceals `count` samples before those of `after`. */
   #concealGap(count: number, after: Int16Array, known: number): void {
     const frame = this.#pcm
+    if (this.counts) this.#concealedSamples += count
     for (let left = count; left > 0; ) {
       const from = this.#filled
       const piece = Math.min(left, this.#samples - from)
@@ -197,8 +207,13 @@ export class ArrivalFramer {
   }
 
   #append(pcm: Int16Array, length: number): void {
-    const frame = this.#pcm
     const size = this.#samples
+    if (this.#filled === 0 && pcm.length === size) {
+      // The usual packet is delivered where it was decoded.
+      this.#deliver(pcm)
+      return
+    }
+    const frame = this.#pcm
     for (let done = 0; done < length; ) {
       const filled = this.#filled
       const count = Math.min(size - filled, length - done)
@@ -217,7 +232,11 @@ export class ArrivalFramer {
 
   #emitFrame(): void {
     this.#filled = 0
-    this.#frame.pcm = this.#pcm
+    this.#deliver(this.#pcm)
+  }
+
+  #deliver(pcm: Int16Array): void {
+    this.#frame.pcm = pcm
     this.#frame.at = this.#cursor
     this.#cursor += this.#samples
     this.#listener?.onFrame(this.#frame)

@@ -119,6 +119,64 @@ for (const plan of [
   })
 }
 
+t.test('without playout the framer counts losses and late packets, and playing begins at once', (t) => {
+  const { receiver, frames } = rig()
+  receiver.setPlayout(false)
+  const out = new Int16Array(160)
+  let now = 0
+  const receive = (index: number): void => {
+    receiver.receive(packetInto(new Uint8Array(172), index), REMOTE.address, REMOTE.port, now, now * 8)
+  }
+  for (let i = 0; i < 100; i++, now += 20) {
+    if (i === 50) continue
+    receive(i)
+    receiver.tick(now, now * 8)
+  }
+  const late = 50
+  receive(late)
+  t.equal(receiver.concealedFrames, 1)
+  t.equal(receiver.late, 1)
+  t.equal(frames.length, 100)
+  receiver.setPlayout(true)
+  const heard: number[] = []
+  for (let i = 100; i < 110; i++, now += 20) {
+    receive(i)
+    t.equal(receiver.pull(out, now * 8), true, 'the first frame already has audio')
+    heard.push(levels.indexOf(out[159] as number))
+  }
+  const [first = 0] = heard
+  const delayed = (100 + LEVELS - first) % LEVELS
+  t.ok(Math.abs(delayed * 20 - receiver.playoutMs) <= 20, `it begins ${delayed} packets back`)
+  t.strictSame(
+    heard,
+    heard.map((_, i) => (first + i) % LEVELS),
+    'nothing is missing or repeated',
+  )
+  t.equal(receiver.concealedFrames, 1)
+  t.end()
+})
+
+t.test('audio from before a loss is not taken for the lost audio when playing begins', (t) => {
+  const { receiver } = rig()
+  receiver.setPlayout(false)
+  const out = new Int16Array(160)
+  let now = 0
+  // More than the ring holds: each sample of it was written before.
+  for (let i = 0; i < 120; i++, now += 20) {
+    if (i === 118) continue
+    receiver.receive(packetInto(new Uint8Array(172), i), REMOTE.address, REMOTE.port, now, now * 8)
+  }
+  receiver.setPlayout(true)
+  const heard: number[] = []
+  for (let i = 0; i < 3; i++, now += 20) {
+    receiver.pull(out, now * 8)
+    heard.push(levels.indexOf(out[80] as number))
+  }
+  // The ring holds 51.2 packets: the sample at the place of the lost one belongs to packet 66 or 67.
+  t.notOk(heard.includes(66 % LEVELS) || heard.includes(67 % LEVELS), `heard ${heard}`)
+  t.end()
+})
+
 t.test('timestamps that stood still during silence are resynchronised', (t) => {
   const { receiver, frames } = rig()
   let now = 0

@@ -57,6 +57,8 @@ export class RtpReceiver {
   #remote: RtpRemote | null = null
   #standingSince = -1
   #staleCount = 0
+  /** The jitter buffer is in use. */
+  #playout = true
 
   constructor(rate: SessionRate, latch: SourceLatch, onDigit: (digit: Digit, durationMs: number) => void) {
     this.#latch = latch
@@ -65,6 +67,7 @@ export class RtpReceiver {
     this.#timeline = new RtpTimeline(rate)
     this.#jitter = new JitterBuffer(rate)
     this.#framer = new ArrivalFramer(rate)
+    this.#framer.counts = false
     this.#dtmf = new DtmfReceiver(onDigit)
     this.#reorder = new ReorderBuffer((data, arrival) => this.#receiveAudio(data, arrival))
     this.#comfortNoise = new ComfortNoiseGenerator(rate, 8000)
@@ -80,7 +83,7 @@ export class RtpReceiver {
   }
 
   get late(): number {
-    return this.#jitter.late + this.#staleCount
+    return this.#jitter.late + this.#framer.late + this.#staleCount
   }
 
   get duplicates(): number {
@@ -88,7 +91,7 @@ export class RtpReceiver {
   }
 
   get concealedFrames(): number {
-    return this.#jitter.concealed
+    return this.#jitter.concealed + this.#framer.concealed
   }
 
   get jitterMs(): number {
@@ -169,6 +172,14 @@ export class RtpReceiver {
     return true
   }
 
+  /** Sets whether `pull` is called. Without playout the framer counts what was late or lost. */
+  setPlayout(on: boolean): void {
+    if (on === this.#playout) return
+    this.#playout = on
+    this.#framer.counts = !on
+    if (!on) this.#jitter.suspend()
+  }
+
   /**
    * Writes the next 20 ms after the jitter delay, at the session rate: audio, or the comfort noise of the
    * peer.
@@ -214,10 +225,10 @@ export class RtpReceiver {
     // On hold the stream is tracked, so that it resumes smoothly, but it is silenced.
     if (this.#remote?.receive !== true) pcm.fill(0, 0, length)
     const played = this.#jitter.put(ts, pcm, length, Math.round(this.#timeline.timestampAt(now)))
-    if (!played) this.reception.discard(sequence)
     // A packet leaves after its last sample was spoken, so its first sample is as old as the packet is long.
     const firstSample = this.#timeline.position(ts) - length
-    this.#framer.put(sequence, firstSample, pcm, length, now)
+    const delivered = this.#framer.put(sequence, firstSample, pcm, length, now)
+    if (!(this.#playout ? played : delivered)) this.reception.discard(sequence)
   }
 
   #isStalled(now: number): boolean {

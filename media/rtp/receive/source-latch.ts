@@ -71,6 +71,11 @@ export class SourceLatch {
     this.port = port
   }
 
+  /** Nobody may replace the source as long as it sends: it has the SDP address, and no former source may return. */
+  get isFinal(): boolean {
+    return this.#latched && this.#previous.address === '' && this.#sdpMatch(this.address, this.port) === 2
+  }
+
   /**
    * Returns true when `accept` would refuse an authenticated packet. It is a cheap check before SRTP
    * authentication.
