@@ -5,6 +5,7 @@ import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { fillCalls } from '../../fixtures/database/fill-calls.js'
 import { startPostgres } from '../../fixtures/database/postgres.js'
 import { startServiceProcess } from '../../fixtures/service/service-process.js'
 import { systemClock } from '../../media/base/clock.js'
@@ -12,7 +13,6 @@ import { figure, type Measured } from '../lib/figures.js'
 import type { Probe } from '../lib/host-probe.js'
 import { isJudged } from '../lib/judged-time.js'
 import { percentile, rounded } from '../lib/statistics.js'
-import { fillCalls } from './many-calls.js'
 
 const CALLS = 100_000
 const WARM_UP = 500

@@ -149,11 +149,13 @@ export interface DownloadSpec<P extends z.ZodObject, Q extends z.ZodObject, A ex
   run(input: Input<z.output<P>, z.output<Q>, undefined, A>): Download | Refusal | Promise<Download | Refusal>
 }
 
-export interface CsvSpec<Row, P extends z.ZodObject, Q extends z.ZodObject, A extends Audience>
+export interface CsvSpec<Row, View, P extends z.ZodObject, Q extends z.ZodObject, A extends Audience>
   extends OperationBase<P, A> {
   /** Unknown parameters are always rejected. Values are strings. */
   readonly query?: Q
-  readonly columns: readonly CsvColumn<Row>[]
+  readonly columns: readonly CsvColumn<View>[]
+  /** Returns what the columns read. Called for one row at a time. */
+  view(row: Row): View
   /** File name suggested to the client. */
   readonly fileName: string
   /** Returns the rows in batches. The next batch is read when the client has taken the previous one. */

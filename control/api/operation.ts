@@ -190,18 +190,19 @@ export function downloadOperation<
 /** Defines a GET operation that returns rows as CSV, a batch at a time. */
 export function csvOperation<
   Row,
+  View,
   A extends Audience,
   P extends z.ZodObject = z.ZodObject<Record<string, never>>,
   Q extends z.ZodObject = z.ZodObject<Record<string, never>>,
->(spec: CsvSpec<Row, P, Q, A>): Operation {
-  const { columns, fileName } = spec
+>(spec: CsvSpec<Row, View, P, Q, A>): Operation {
+  const { columns, fileName, view } = spec
   return {
     ...plainGet({ ...spec, contentType: 'text/csv; charset=utf-8' }, spec.query ?? null),
     reply: 'download',
     csvColumns: columns.map(({ name }) => name),
     run: async (input) => {
       const batches = await spec.run(typed(input))
-      return isRefusal(batches) ? batches : { fileName, content: encodeCsv(columns, batches) }
+      return isRefusal(batches) ? batches : { fileName, content: encodeCsv(columns, batches, view) }
     },
   }
 }

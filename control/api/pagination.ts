@@ -86,17 +86,19 @@ export async function newestFirst<DB, TB extends keyof DB, Row extends Created>(
   return pageOf(rows, page, position, (row) => row, total)
 }
 
+/** Rows that an export reads at once. The garbage collector keeps larger pages longer. */
+const EXPORT_PAGE = 200
+
 /**
  * Reads a list page after page, for exports. Each page is its own statement, so that a slow client holds no database
  * connection. Rows that are added meanwhile are newer than the first page and do not appear.
  */
 export async function* allPages<T>(
-  pageSize: number,
   read: (page: PageRequest) => Promise<Page<T>>,
 ): AsyncGenerator<readonly T[]> {
   let after: Position | null = null
   do {
-    const page: Page<T> = await read({ limit: pageSize, after })
+    const page: Page<T> = await read({ limit: EXPORT_PAGE, after })
     yield page.items
     after = page.next
   } while (after !== null)

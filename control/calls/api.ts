@@ -132,9 +132,8 @@ export const listCalls = listOperation({
   },
 })
 
-/** Rows of an export, and rows that are read at once. */
+/** Most rows of an export. */
 const EXPORT_ROWS = 100_000
-const EXPORT_BATCH = 500
 
 export const exportCalls = csvOperation({
   id: 'exportCalls',
@@ -146,6 +145,7 @@ export const exportCalls = csvOperation({
   scope: 'read',
   query: CallQuery,
   columns: CALL_COLUMNS,
+  view: callView,
   fileName: 'calls.csv',
   fails: ['unprocessable_entity'],
   run: async ({ query, actor, deps }) => {
@@ -157,10 +157,7 @@ export const exportCalls = csvOperation({
         { maxRows: EXPORT_ROWS },
       )
     }
-    return allPages(EXPORT_BATCH, async (page) => {
-      const { items, next } = await pageOfCalls(deps.reads, actor, filter, page)
-      return { items: items.map(callView), next }
-    })
+    return allPages((page) => pageOfCalls(deps.reads, actor, filter, page))
   },
 })
 

@@ -3,6 +3,7 @@ import { csvOperation, listOperation, operation } from '../api/operation.js'
 import { allPages } from '../api/pagination.js'
 import type { CsvColumn } from '../base/csv.js'
 import { ComplianceCheck, checkView } from '../compliance/check-view.js'
+import type { RecipientRow } from '../db/tables/campaigns.js'
 import { listRecipients } from '../recipients/store.js'
 import {
   averageDuration,
@@ -92,7 +93,11 @@ const COLUMNS: readonly CsvColumn<RecipientView>[] = FIELDS.map((name) => ({
     return typeof value === 'object' && value !== null ? JSON.stringify(value) : value
   },
 }))
-const EXPORT_BATCH = 500
+
+interface OutcomeRow {
+  readonly row: RecipientRow
+  readonly outputs: string | null
+}
 
 const exportOutcomes = csvOperation({
   id: 'exportCampaignOutcomes',
@@ -104,17 +109,18 @@ const exportOutcomes = csvOperation({
   scope: 'read',
   params: CampaignPath,
   columns: COLUMNS,
+  view: ({ row, outputs }: OutcomeRow) => recipientView(row, outputs),
   fileName: 'outcomes.csv',
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
     const campaign = await findCampaign(deps.db, actor, params.id)
     if (campaign === null) return noCampaign()
-    return allPages(EXPORT_BATCH, async (page) => {
+    return allPages(async (page) => {
       const { items, next } = await listRecipients(deps.reads, campaign, {}, page)
       const ids = items.map(({ lastCallId }) => lastCallId)
       const outputs = await outputsOfCalls(deps.reads, actor, ids)
       return {
-        items: items.map((row) => recipientView(row, outputs.get(row.lastCallId ?? '') ?? null)),
+        items: items.map((row) => ({ row, outputs: outputs.get(row.lastCallId ?? '') ?? null })),
         next,
       }
     })

@@ -9,7 +9,11 @@ import {
   type Driver,
   Kysely,
   type Logger,
+  type PostgresCursor,
   PostgresDialect,
+  type PostgresPool,
+  type PostgresPoolClient,
+  type PostgresQueryResult,
   type QueryResult,
   SqliteAdapter,
   SqliteDialect,
@@ -198,6 +202,38 @@ const READS_MAX = 2
 const READS_LIMIT_MS = 10_000
 const READS_WAIT_MS = 30_000
 
+/**
+ * Client of PostgreSQL whose results become garbage with their query. In pg each promise of `query` hangs on a function
+ * that V8 allocates in the old generation (a function literal that is assigned to a property). The collector of the
+ * young generation then keeps the rows of every query until the old one is collected: 100 MB for 100,000 calls.
+ */
+class PromptClient implements PostgresPoolClient {
+  readonly #client: pg.PoolClient
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client
+  }
+
+  query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>
+  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>
+  query<R>(
+    text: string | PostgresCursor<R>,
+    values: readonly unknown[] = [],
+  ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
+    if (typeof text !== 'string') throw new EngineError('internal', 'the database has no cursors')
+    return new Promise<PostgresQueryResult<R>>((resolve, reject) => {
+      this.#client.query(text, [...values], (error: Error | null, result: unknown) => {
+        if (error === null || error === undefined) resolve(result as PostgresQueryResult<R>)
+        else reject(error)
+      })
+    })
+  }
+
+  release(): void {
+    this.#client.release()
+  }
+}
+
 const INT8 = 20
 const NUMERIC = 1700
 
@@ -217,7 +253,11 @@ function openPostgres(url: string, log: Log, observe: QueryObserver): OpenDataba
   const openPool = (pool: pg.Pool): Db => {
     // The pool replaces a failed idle connection. Without a listener the error would end the process.
     pool.on('error', (error) => log.warn({ error: error.message }, 'database.connection_lost'))
-    return new Kysely<Database>({ dialect: new PostgresDialect({ pool }), log: queryLogger(observe) })
+    const prompt: PostgresPool = {
+      connect: async () => new PromptClient(await pool.connect()),
+      end: () => pool.end(),
+    }
+    return new Kysely<Database>({ dialect: new PostgresDialect({ pool: prompt }), log: queryLogger(observe) })
   }
   const db = openPool(pool)
   const reads = openPool(readPool)

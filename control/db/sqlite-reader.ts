@@ -19,6 +19,11 @@ const THREAD = new URL('./reader-thread.js', import.meta.url)
 
 /** Most statements that wait. Later ones are refused. */
 const MAX_WAITING = 100
+/**
+ * Young generation of the thread (MB). Rows are garbage as soon as they are sent; V8 would let the garbage of an export
+ * grow to 48 MB.
+ */
+const YOUNG_MB = 6
 /** Longest wait for the turn of a statement (ms). */
 const MAX_WAIT_MS = 30_000
 
@@ -132,6 +137,7 @@ class Reader {
       workerData: { file: this.#file },
       execArgv: ['--enable-source-maps'],
       name: 'database-reader',
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     })
     thread.on('message', (answer: ReaderAnswer) => {
       const running = this.#running

@@ -22,6 +22,7 @@ const rows = csvOperation({
   scope: 'read',
   query: z.object({ search: z.string().optional() }),
   columns: [{ name: 'text', value: (text: string) => text }],
+  view: (text: string) => text,
   fileName: 'rows.csv',
   fails: ['unprocessable_entity'],
   run: ({ query }) =>

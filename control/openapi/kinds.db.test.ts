@@ -107,6 +107,7 @@ const exportRows = csvOperation({
     { name: 'id', value: (row: { id: number }) => row.id },
     { name: 'text', value: () => 'a, "b"\r\nc' },
   ],
+  view: (row: { id: number }) => row,
   fileName: 'rows.csv',
   fails: [],
   run: async function* () {

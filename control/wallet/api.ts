@@ -106,8 +106,6 @@ export const listLedger = listOperation({
   },
 })
 
-const EXPORT_BATCH = 500
-
 export const exportLedger = csvOperation({
   id: 'exportLedger',
   path: '/v1/wallet/ledger/export.csv',
@@ -117,13 +115,13 @@ export const exportLedger = csvOperation({
   audience: 'key',
   scope: 'read',
   columns: ENTRY_COLUMNS,
+  view: entryView,
   fileName: 'ledger.csv',
   fails: [],
   run: async ({ actor, deps }) =>
-    allPages(EXPORT_BATCH, async (page) => {
+    allPages(async (page) => {
       if (actor.environment === 'test') return { items: [], next: null }
-      const { items, next } = await listEntries(deps.reads, actor.organizationId, page)
-      return { items: items.map(entryView), next }
+      return listEntries(deps.reads, actor.organizationId, page)
     }),
 })
 
