@@ -2,7 +2,13 @@ import type { ServiceRefusal } from '../../media/agent/tools/service-tools.js'
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import type { FoundPassage, Question } from '../../media/knowledge/passage-index.js'
-import type { AwaitedAdmission, CallControl, Gateway, SandboxCaller } from '../../signalling/call/ports.js'
+import type {
+  AwaitedAdmission,
+  CallControl,
+  Gateway,
+  SandboxCaller,
+  TakeoverRefusal,
+} from '../../signalling/call/ports.js'
 import type { Permit } from '../../signalling/sip/dial-gate.js'
 import type { SipServer } from '../../signalling/sip/sip-port.js'
 import type { PdfDocument } from '../../workers/jobs/pdf/document.js'
@@ -47,9 +53,32 @@ export type TransferAnswer =
   /** `refusal` is null when no destination was named and the agent has no default. */
   | { readonly accepted: false; readonly refusal: ServiceRefusal | null }
 
+/** A request of a user to take a call over from its agent. */
+export interface TakeoverAsked {
+  readonly id: string
+  readonly userId: string
+  /** Id, key or telephone number of a destination. */
+  readonly destination: string
+}
+
+export type TakeoverAnswer =
+  | { readonly accepted: true }
+  | {
+      readonly accepted: false
+      readonly refusal:
+        | TakeoverRefusal
+        | 'not_supported'
+        | 'destination_not_allowed'
+        | 'destination_disabled'
+        | 'destination_not_verified'
+        | 'outside_hours'
+    }
+
 export interface TransferRequests {
   /** Decides on a request, and starts the transfer. */
   ask(callId: string, request: TransferAsked): Promise<TransferAnswer>
+  /** Decides on a request, and starts the takeover. */
+  takeOver(callId: string, request: TakeoverAsked): Promise<TakeoverAnswer>
 }
 
 export interface Backlog {

@@ -63,6 +63,7 @@ import { transferOperations } from '../transfers/api.js'
 import { destinationOperations } from '../transfers/destination-api.js'
 import { readHandoff } from '../transfers/handoff-api.js'
 import { watchHandoff } from '../transfers/handoff-events.js'
+import { takeoverOperations } from '../transfers/takeover-api.js'
 import { trunkAccessOperations } from '../trunks/access-api.js'
 import { trunkOperations } from '../trunks/api.js'
 import { numberSipOperations } from '../trunks/binding-api.js'
@@ -125,6 +126,7 @@ export const operations: readonly Operation[] = [
   listEvents,
   readEvent,
   ...transferOperations,
+  ...takeoverOperations,
   readHandoff,
   watchHandoff,
   ...destinationOperations,

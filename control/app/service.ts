@@ -63,6 +63,7 @@ import { openAgentTools } from '../tools/runner.js'
 import { serviceTools } from '../tools/service-tools.js'
 import { TRANSFER_REQUEST } from '../transfers/api.js'
 import { TransferDesk } from '../transfers/desk.js'
+import { takeoverRequests } from '../transfers/takeover-api.js'
 import { loadTrunks } from '../trunks/load-trunks.js'
 import { renameBindingHosts } from '../trunks/number-binding.js'
 import { testFileTrunks } from '../trunks/probe.js'
@@ -309,6 +310,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       handlers: {
         [TRANSFER_REQUEST]: (callId, body) => desk.ask(callId, body as TransferAsked),
         ...liveCallRequests({ calls: callManager, clock, log }),
+        ...takeoverRequests({ transfers: desk, calls: callManager }),
       },
     }),
   )

@@ -59,6 +59,24 @@ t.test('an agent in place of a lost bot: each has its own price', async (t) => {
   ])
 })
 
+t.test('who takes a call over and gives it back costs as a person does', async (t) => {
+  const lines = (call: Partial<Parameters<typeof rateCall>[0]>) =>
+    rateCall({ ...base, answeredAt: 0, endedAt: 120_000, ...call }).charges.map(
+      ({ kind, seconds, amountPaise }) => `${kind} ${seconds} s ${amountPaise}`,
+    )
+  const takenOver = [{ from: 20_000, to: 50_000 }]
+  t.same(lines({ takenOver }), ['agent 90 s 750', 'human 30 s 100'])
+  t.same(lines({ takenOver, bridgedAt: 90_000 }), ['agent 60 s 500', 'human 60 s 200'])
+  t.same(lines({ takenOver: [{ from: -1, to: 130_000 }] }), ['agent 0 s 0', 'human 120 s 400'])
+  t.same(lines({ takenOver: [] }), ['agent 120 s 1000'])
+  const bot = { ratePaisePerMinute: RATES.ownVoice, agentRatePaisePerMinute: RATES.service }
+  t.same(
+    lines({ ...bot, agentTookOverAt: 40_000, takenOver }),
+    ['agent 20 s 67', 'fallback 70 s 584', 'human 30 s 100'],
+    'across the loss of a bot',
+  )
+})
+
 t.test('seconds and paise are rounded up once per line', async (t) => {
   t.equal(billedSeconds(0, 1), 1)
   t.equal(billedSeconds(0, 1000), 1)

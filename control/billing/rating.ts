@@ -37,11 +37,19 @@ export interface Charge {
   readonly amountPaise: number
 }
 
+/** A time in which a person had a call that the agent had before and after. */
+interface Taken {
+  readonly from: number
+  readonly to: number
+}
+
 export interface RatedCall {
   /** Time at which the call was answered (Unix ms). Null if media was never connected. */
   readonly answeredAt: number | null
-  /** Time at which a person took over (Unix ms). Null if none did. */
+  /** Time from which a person had the call until its end (Unix ms). Null if none did. */
   readonly bridgedAt: number | null
+  /** When persons had the call before that (Unix ms). Absent means never. */
+  readonly takenOver?: readonly Taken[]
   readonly endedAt: number
   readonly ratePaisePerMinute: number
   /** Time at which an agent took over from a lost bot (Unix ms), and its price. Null or absent if none did. */
@@ -56,7 +64,7 @@ export function billedSeconds(fromMs: number, toMs: number): number {
 }
 
 /**
- * Returns the charges of a call, empty if it was not answered: the agent or bot until the bridge, then the person,
+ * Returns the charges of a call, empty if it was not answered: the person while one has the call, else the agent or bot,
  * never both at the same time. An agent that took over from a bot has a charge of its own. `billedPaise` is the sum.
  */
 export function rateCall(call: RatedCall): {
@@ -68,17 +76,29 @@ export function rateCall(call: RatedCall): {
   const tookOverAt =
     typeof call.agentTookOverAt === 'number' ? Math.max(call.answeredAt, call.agentTookOverAt) : null
   const firstUntil = Math.min(tookOverAt ?? agentUntil, agentUntil)
-  const charges = [chargeFor('agent', billedSeconds(call.answeredAt, firstUntil), call.ratePaisePerMinute)]
+  const { takenOver = [] } = call
+  const first = firstUntil - takenMs(takenOver, call.answeredAt, firstUntil)
+  const charges = [chargeFor('agent', billedSeconds(call.answeredAt, first), call.ratePaisePerMinute)]
   if (tookOverAt !== null) {
     const rate = call.agentRatePaisePerMinute ?? call.ratePaisePerMinute
-    charges.push(chargeFor('fallback', billedSeconds(tookOverAt, agentUntil), rate))
+    const until = agentUntil - takenMs(takenOver, tookOverAt, agentUntil)
+    charges.push(chargeFor('fallback', billedSeconds(tookOverAt, until), rate))
   }
-  if (call.bridgedAt !== null) {
+  const taken = takenMs(takenOver, call.answeredAt, agentUntil)
+  if (call.bridgedAt !== null || taken > 0) {
     charges.push(
-      chargeFor('human', billedSeconds(call.bridgedAt, call.endedAt), call.personRatePaisePerMinute),
+      chargeFor('human', billedSeconds(agentUntil - taken, call.endedAt), call.personRatePaisePerMinute),
     )
   }
   return { charges, billedPaise: charges.reduce((sum, charge) => sum + charge.amountPaise, 0) }
+}
+
+/** Returns for how long (ms) persons had the call in a part of it. */
+function takenMs(takenOver: readonly Taken[], from: number, to: number): number {
+  return takenOver.reduce(
+    (sum, taken) => sum + Math.max(0, Math.min(to, taken.to) - Math.max(from, taken.from)),
+    0,
+  )
 }
 
 function chargeFor(kind: Charge['kind'], seconds: number, ratePaisePerMinute: number): Charge {

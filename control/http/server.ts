@@ -130,9 +130,8 @@ export function serveHttp(listener: HttpListener, options: HttpServerOptions): H
     port,
     close(graceMs) {
       handling.streams.close()
-      closing ??= Promise.all([drain(server, deps, graceMs), ...upgrades.map((route) => route.close())]).then(
-        () => lastUsed.close(),
-      )
+      for (const route of upgrades) route.close()
+      closing ??= drain(server, deps, graceMs).then(() => lastUsed.close())
       return closing
     },
   }

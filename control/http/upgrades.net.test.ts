@@ -24,7 +24,7 @@ async function exchange(text: string) {
       upgrades.push(`${segment} ${head.toString()}`)
       socket.end('HTTP/1.1 101 Switching Protocols\r\n\r\n')
     },
-    close: async () => {},
+    close: () => {},
   }
   server.on('upgrade', (request, socket, head) => routeUpgrade([route], request, socket, head))
   server.listen(0, '127.0.0.1')

@@ -7,8 +7,8 @@ export interface UpgradeRoute {
   readonly prefix: string
   /** Takes over the socket, which has a listener for errors. */
   accept(upgrade: Upgrade): void
-  /** Closes every socket that it took over. Resolves when nothing is left to store; idempotent. */
-  close(): Promise<void>
+  /** Closes every socket that it took over. Idempotent. */
+  close(): void
 }
 
 export interface Upgrade {

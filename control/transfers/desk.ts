@@ -7,11 +7,19 @@ import { newId } from '../../media/base/ids.js'
 import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { CallEvent } from '../../signalling/call/call-events.js'
 import type { TalkLine } from '../../signalling/call/consult-talk.js'
-import type { CallControl, TransferHandler, TransferPlan } from '../../signalling/call/ports.js'
-import type { Deps, TransferAnswer, TransferAsked, TransferRequests } from '../api/deps.js'
+import type { CallControl, TakeoverPlan, TransferHandler, TransferPlan } from '../../signalling/call/ports.js'
+import type {
+  Deps,
+  TakeoverAnswer,
+  TakeoverAsked,
+  TransferAnswer,
+  TransferAsked,
+  TransferRequests,
+} from '../api/deps.js'
 import { isRefusal } from '../api/problem.js'
 import { RATES } from '../billing/rating.js'
 import { recordingPath, recordingsFolder } from '../calls/lifecycle/settle.js'
+import { insertMonitor, TAKEOVER_PLACE } from '../calls/monitors/store.js'
 import { outboundRoute } from '../calls/placement/outbound-route.js'
 import { listSegments } from '../calls/store.js'
 import { type AttemptFacts, partName } from '../calls/transfers/store.js'
@@ -22,6 +30,7 @@ import type { TransferAttemptRow } from '../db/tables/transfers.js'
 import { type Destination, statusOf, takesCalls } from '../destinations/store.js'
 import type { PresetHandlers } from '../tools/service-tools.js'
 import { modelAnswer, modelBrief, plainBrief } from './brief.js'
+import { takeoverReport } from './takeover-report.js'
 import { allDestinations, startsByWords, type TransferParty, transferParty } from './transfer-party.js'
 
 type DeskDeps = Pick<
@@ -39,7 +48,7 @@ type DeskDeps = Pick<
 > & {
   /** Returns the language model that can write a brief for agents with this model; null when there is none. */
   readonly model: (name: string) => LanguageModel | null
-  readonly calls: () => Pick<CallControl, 'transfer'>
+  readonly calls: () => Pick<CallControl, 'transfer' | 'takeOver'>
 }
 
 /** Steps of an attempt as bots and PBXs hear of them. */
@@ -153,7 +162,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
     allowed: (party: TransferParty) => boolean,
     onStart: () => void,
   ): Promise<TransferAnswer> {
-    const { db, clock, log } = this.#deps
+    const { db, log } = this.#deps
     const refused = (refusal: ServiceRefusal): TransferAnswer => {
       log.info({ callId, trigger: request.trigger, refusal }, 'transfer.refused')
       return { accepted: false, refusal }
@@ -173,10 +182,8 @@ export class TransferDesk implements TransferHandler, TransferRequests {
       return request.destination === null
         ? { accepted: false, refusal: null }
         : refused('destination_not_allowed')
-    const status = statusOf(target.first)
-    if (status === 'disabled') return refused('destination_disabled')
-    if (status === 'pending') return refused('destination_not_verified')
-    if (!takesCalls(target.first.row, clock.wall())) return refused('outside_hours')
+    const problem = this.#problemOf(target.first)
+    if (problem !== null) return refused(problem)
     const { plan, attempt } = this.#plan({ call, number, party, target, request })
     onStart()
     const refusal = this.#deps.calls().transfer(callId, plan)
@@ -186,6 +193,77 @@ export class TransferDesk implements TransferHandler, TransferRequests {
       'transfer.accepted',
     )
     return { accepted: true, attempt }
+  }
+
+  /** Decides on a request of a user to take a call over, and starts that. */
+  async takeOver(callId: string, request: TakeoverAsked): Promise<TakeoverAnswer> {
+    const { db, clock, log } = this.#deps
+    const { id, userId, destination } = request
+    const refused = (refusal: Extract<TakeoverAnswer, { accepted: false }>['refusal']): TakeoverAnswer => {
+      log.info({ callId, refusal }, 'takeover.refused')
+      return { accepted: false, refusal }
+    }
+    const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
+    if (call === undefined || call.status !== 'in_progress') return refused('call_ending')
+    const number = await db
+      .selectFrom('numbers')
+      .selectAll()
+      .where('id', '=', call.numberId)
+      .executeTakeFirst()
+    const party = number === undefined ? null : await transferParty(this.#deps, call)
+    if (party === null || number === undefined) return refused('not_supported')
+    const chosen = named(await allDestinations(db, call), destination)
+    if (chosen === undefined) return refused('destination_not_allowed')
+    const problem = this.#problemOf(chosen)
+    if (problem !== null) return refused(problem)
+    const { organizationId, environment } = call
+    const monitor = { id, organizationId, environment, callId, userId, mode: 'takeover' } as const
+    const stored = await db
+      .transaction()
+      .execute((trx) =>
+        insertMonitor(trx, { ...monitor, place: TAKEOVER_PLACE, startedAt: null }, clock.wall()),
+      )
+    if (stored === null) return refused('taken_over')
+    const refusal = this.#deps
+      .calls()
+      .takeOver(callId, this.#takeoverPlan({ call, number, party, chosen, request }))
+    if (refusal !== null) {
+      await db.deleteFrom('callMonitors').where('id', '=', id).execute()
+      return refused(refusal)
+    }
+    log.info({ callId, monitorId: id }, 'takeover.accepted')
+    return { accepted: true }
+  }
+
+  #takeoverPlan({ call, number, party, chosen, request }: TakeoverInput): TakeoverPlan {
+    const { transfer, languages } = party.spec
+    const [first = 'en-IN'] = languages
+    const { intro, keys } = languageData(
+      languages.includes(chosen.row.language) ? chosen.row.language : first,
+    ).transfer
+    const keep = transfer.recordHumanSegment
+    return {
+      id: request.id,
+      by: request.userId,
+      ringTimeoutMs: transfer.ringTimeoutSeconds * 1000,
+      prompt: `${intro} ${keys}`,
+      announcement: party.lines ? transfer.preTransferLine : null,
+      returnLine: party.lines ? languageData(first).transfer.returned : null,
+      languages: party.kind === 'agent' && keep ? languages : null,
+      records: keep,
+      report: takeoverReport,
+      clear: () => this.#clear(call, number, chosen),
+    }
+  }
+
+  /** Returns why a destination cannot be called now, or null. */
+  #problemOf(
+    destination: Destination,
+  ): Extract<ServiceRefusal, `destination_${string}` | 'outside_hours'> | null {
+    const status = statusOf(destination)
+    if (status === 'disabled') return 'destination_disabled'
+    if (status === 'pending') return 'destination_not_verified'
+    return takesCalls(destination.row, this.#deps.clock.wall()) ? null : 'outside_hours'
   }
 
   #plan({ call, number, party, target, request }: PlanInput): {
@@ -368,6 +446,14 @@ interface PlanInput {
   readonly request: TransferAsked
 }
 
+interface TakeoverInput {
+  readonly call: CallRow
+  readonly number: NumberRow
+  readonly party: TransferParty
+  readonly chosen: Destination
+  readonly request: TakeoverAsked
+}
+
 interface BriefInput {
   readonly ids: readonly string[]
   readonly note: string | null
@@ -383,10 +469,9 @@ function targetOf(
   wanted: string | null,
 ): Target | null {
   const { transfer } = spec
-  const named = wanted ?? transfer.defaultDestinationId
-  if (named === null) return null
-  const e164 = dialledToE164(named.replace(/^(?:sips?|tel):/, '').replace(/@.*$/, ''))
-  const first = destinations.find(({ row }) => row.id === named || row.key === named || row.e164 === e164)
+  const wantedId = wanted ?? transfer.defaultDestinationId
+  if (wantedId === null) return null
+  const first = named(destinations, wantedId)
   if (first === undefined) return null
   // Any destination of the organization is open to its own bot.
   if (kind === 'bot') return { first, fallback: null }
@@ -394,6 +479,12 @@ function targetOf(
   if (listed === undefined) return null
   const fallback = destinations.find(({ row }) => row.id === listed.fallbackDestinationId)
   return { first, fallback: fallback ?? null }
+}
+
+/** Returns the destination with this id, key or number. */
+function named(destinations: readonly Destination[], wanted: string): Destination | undefined {
+  const e164 = dialledToE164(wanted.replace(/^(?:sips?|tel):/, '').replace(/@.*$/, ''))
+  return destinations.find(({ row }) => row.id === wanted || row.key === wanted || row.e164 === e164)
 }
 
 /** Returns the number of attempts that a call made so far. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { type Charge, RATES, rateCall } from '../billing/rating.js'
+import { type Charge, RATES, type RatedCall, rateCall } from '../billing/rating.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'
 import { extendHold, findEntry, hold, post, type Reference, releaseHold, reverse } from './ledger.js'
@@ -108,12 +108,8 @@ export async function extendCallHolds(db: Db, nodeId: string, now: number): Prom
     const minutes = Math.floor((now - answeredAt + LEAD_MS) / MINUTE_MS) + 1
     const endedAt = answeredAt + minutes * MINUTE_MS
     const covered = await db.transaction().execute(async (trx) => {
-      const person = await findPersonPart(trx, id)
-      const { billedPaise } = rateCall({
-        ...{ answeredAt, endedAt, ...rates },
-        bridgedAt: person?.bridgedAt ?? null,
-        personRatePaisePerMinute: person?.ratePaisePerMinute ?? RATES.person,
-      })
+      const person = await findPersonPart(trx, id, endedAt)
+      const { billedPaise } = rateCall({ answeredAt, endedAt, ...rates, ...person })
       const amount = Math.max(MIN_CALL_PAISE, billedPaise)
       return extendHold(trx, organizationId, referenceTo(id), amount, endedAt - LEAD_MS, now)
     })
@@ -122,14 +118,14 @@ export async function extendCallHolds(db: Db, nodeId: string, now: number): Prom
   return exhausted
 }
 
-/** The part of a call that a person took over. */
-export interface PersonPart {
-  readonly bridgedAt: number
-  readonly ratePaisePerMinute: number
-}
+/** The part of a call that persons had. */
+export type PersonPart = Required<Pick<RatedCall, 'bridgedAt' | 'takenOver' | 'personRatePaisePerMinute'>>
 
-/** Returns the part of the first person who took a call over, or null. From then on the person's rate is charged. */
-export async function findPersonPart(trx: Trx, callId: string): Promise<PersonPart | null> {
+/**
+ * Returns the part that persons had of a call that lasts until `endedAt`: of a transfer, from the first bridge on, and of
+ * takeovers that were given back or last. Their rate is charged for it.
+ */
+export async function findPersonPart(trx: Trx, callId: string, endedAt: number): Promise<PersonPart> {
   const bridged = await trx
     .selectFrom('transferAttempts')
     .select(['bridgedAt', 'ratePaisePerMinute'])
@@ -137,6 +133,23 @@ export async function findPersonPart(trx: Trx, callId: string): Promise<PersonPa
     .where('bridgedAt', 'is not', null)
     .orderBy('bridgedAt')
     .executeTakeFirst()
-  if (bridged === undefined || bridged.bridgedAt === null) return null
-  return { bridgedAt: Number(bridged.bridgedAt), ratePaisePerMinute: Number(bridged.ratePaisePerMinute) }
+  const takeovers = await trx
+    .selectFrom('callMonitors')
+    .innerJoin('calls', 'calls.id', 'callMonitors.callId')
+    .innerJoin('numbers', 'numbers.id', 'calls.numberId')
+    .select(['callMonitors.startedAt', 'callMonitors.endedAt', 'numbers.sipTrunkId'])
+    .where('callMonitors.callId', '=', callId)
+    .where('callMonitors.mode', '=', 'takeover')
+    .where('callMonitors.startedAt', 'is not', null)
+    .execute()
+  const ownTrunk = takeovers.some(({ sipTrunkId }) => sipTrunkId !== null)
+  return {
+    bridgedAt: bridged === undefined ? null : Number(bridged.bridgedAt),
+    takenOver: takeovers.map((taken) => ({
+      from: Number(taken.startedAt),
+      to: Number(taken.endedAt ?? endedAt),
+    })),
+    personRatePaisePerMinute:
+      bridged?.ratePaisePerMinute ?? (ownTrunk ? RATES.personOverOwnTrunk : RATES.person),
+  }
 }

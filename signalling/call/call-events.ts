@@ -3,6 +3,7 @@ import type { BotStats } from '../../media/byo/bot-event.js'
 import type { RtpStats } from '../../media/rtp/stats.js'
 import type { RecordingFile } from '../../workers/channel/protocol.js'
 import type { Ending } from './ending.js'
+import type { TakeoverOutcome } from './takeover-machine.js'
 import type { TransferMode, TransferOutcome, TransferStatus } from './transfer-machine.js'
 
 export type CallId = string
@@ -36,8 +37,8 @@ export interface MonitorEvent {
   readonly by: string
   readonly mode: 'listen' | 'takeover'
   readonly status: 'begun' | 'over'
-  /** Why it is over; null with `begun`. */
-  readonly outcome: 'left' | null
+  /** Why it is over: a listener left, or how the takeover ended. Null with `begun`. */
+  readonly outcome: TakeoverOutcome | null
 }
 
 /**

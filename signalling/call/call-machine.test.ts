@@ -41,6 +41,7 @@ const inputs: Readonly<Record<string, CallInput>> = {
   finishWithLine: { type: 'finishWithLine', ending: api, line: 'Goodbye.' },
   lineSaid: { type: 'lineSaid' },
   agentReleased: { type: 'agentReleased' },
+  agentReturned: { type: 'agentReturned' },
   personRinging: { type: 'personRinging', sip: 183 },
   personAnswered: { type: 'personAnswered' },
   personEnded: { type: 'personEnded', ending: bye },
@@ -142,6 +143,8 @@ const table: Readonly<Record<string, string>> = {
   'live finishWithLine': 'parting api_hangup | startTimer:parting sayLine:Goodbye.',
   'live agentReleased': 'live | cancelTimer:guard',
   'held agentReleased': 'held | cancelTimer:guard',
+  'live agentReturned': 'live | startTimer:guard',
+  'held agentReturned': 'held | startTimer:guard',
   'parting legEnded': 'ending api_hangup media | cancelTimers startTimer:closing closeMedia',
   ...Object.fromEntries(
     [

@@ -66,6 +66,8 @@ export type CallInput =
   | { readonly type: 'lineSaid' }
   /** The agent left the call to a person. */
   | { readonly type: 'agentReleased' }
+  /** The agent has the call again. */
+  | { readonly type: 'agentReturned' }
   /** The leg of the person to whom the call is forwarded. */
   | { readonly type: 'personRinging'; readonly sip: number }
   | { readonly type: 'personAnswered' }
@@ -265,6 +267,7 @@ function stepLive(state: CallState & { kind: 'live' | 'held' }, input: CallInput
   }
   if (input.type === 'agentReleased')
     return { next: state, effects: [{ type: 'cancelTimer', name: 'guard' }] }
+  if (input.type === 'agentReturned') return { next: state, effects: [{ type: 'startTimer', name: 'guard' }] }
   if (input.type === 'hold' && input.on !== (state.kind === 'held'))
     return { next: { kind: input.on ? 'held' : 'live' }, effects: [{ type: 'publishHeld', on: input.on }] }
   // A peer that holds us may stop sending.

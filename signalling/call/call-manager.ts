@@ -34,6 +34,8 @@ import type {
   LegClearance,
   LiveAudio,
   OutboundCallSpec,
+  TakeoverPlan,
+  TakeoverRefusal,
   TransferHandler,
   TransferPlan,
 } from './ports.js'
@@ -163,6 +165,15 @@ export class CallManager implements CallControl {
   transfer(callId: CallId, plan: TransferPlan): TransferRefusal | null {
     const call = this.#calls.get(callId)
     return call === undefined ? 'call_ending' : call.transfer(plan)
+  }
+
+  takeOver(callId: CallId, plan: TakeoverPlan): TakeoverRefusal | null {
+    const call = this.#calls.get(callId)
+    return call === undefined ? 'call_ending' : call.takeOver(plan)
+  }
+
+  giveBack(callId: CallId, message: string | null): boolean {
+    return this.#calls.get(callId)?.giveBack(message) ?? false
   }
 
   decideTransfer(callId: CallId, accepted: boolean): void {

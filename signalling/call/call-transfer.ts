@@ -3,11 +3,12 @@ import { asksToReturn } from '../../media/agent/language/person-answer.js'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { RoutingMode } from '../../media/session/routing.js'
-import { CALLER_LEG, type LegId, type LegRequest, type SessionEvent } from '../../workers/channel/protocol.js'
+import { CALLER_LEG, type LegId, type LegRequest } from '../../workers/channel/protocol.js'
 import type { CallId, TransferEvent } from './call-events.js'
 import { ConsultTalk } from './consult-talk.js'
 import { type Ending, endingOfError } from './ending.js'
 import { FurtherLeg, type FurtherLegDeps } from './further-leg.js'
+import { decisionByKey, type Heard, heardTurn, sayTo } from './leg-speech.js'
 import type { TransferPlan } from './ports.js'
 import { RouteListening } from './transfer-listening.js'
 import {
@@ -15,7 +16,6 @@ import {
   type TransferAttempt,
   type TransferEffect,
   type TransferInput,
-  type TransferOutcome,
   type TransferRefusal,
   type TransferRoute,
   type TransferState,
@@ -35,18 +35,12 @@ const WAIT_LINE_AGAIN_MS = 1_000
 /** Longer than a BYE may take. */
 const LEAVING_MS = 5_000
 
-/** The key with which a person takes the call; with the other one the person declines. */
-const ACCEPT = '1'
-const DECLINE = '2'
-
 export interface TransferDeps extends FurtherLegDeps {
   readonly clock: Clock
 }
 
 /** Ids of turns outside of the agent's conversation. */
 const FIRST_TURN = 1_000_000
-
-type Heard = SessionEvent & { readonly type: 'heard' }
 
 /** What the transfers of a call do to the call. */
 export interface TransferredCall {
@@ -106,6 +100,11 @@ export class CallTransfers {
     this.#input({ type: 'request', mode, destination, fallback })
     if (this.#refusal !== null) this.#plan = before
     return this.#refusal
+  }
+
+  /** No attempt is under way: the agent has the caller. */
+  get idle(): boolean {
+    return this.#state.kind === 'idle'
   }
 
   /** Takes the person's decision, as told to the agent. */
@@ -240,19 +239,8 @@ export class CallTransfers {
   }
 
   /** Adds what caller or person said to the transcript. */
-  #keep({ leg, text, language, startMs, endMs, words }: Heard): void {
-    const speaker = leg === CALLER_LEG ? 'caller' : 'human'
-    const turn = {
-      id: this.#turns++,
-      speaker,
-      text,
-      heardText: text,
-      language,
-      startMs,
-      endMs,
-      words,
-    } as const
-    this.#call.publish({ type: 'turn', turn })
+  #keep(event: Heard): void {
+    this.#call.publish({ type: 'turn', turn: heardTurn(this.#turns++, event) })
   }
 
   /** Begins another file of the recording. Without it the call goes on. */
@@ -313,12 +301,7 @@ export class CallTransfers {
       said()
       return
     }
-    const { pool, log } = this.#deps
-    const { callId } = this.#call
-    this.#routed
-      .then(() => pool.request({ type: 'say', session: callId, leg, text }))
-      .catch((error: unknown) => log.warn({ callId, error: errorText(error) }, 'transfer.line_failed'))
-      .then(said)
+    void this.#routed.then(() => sayTo(this.#deps, this.#call.callId, { leg, text })).then(said)
   }
 
   /** Says the brief to the person and waits for a key. */
@@ -362,21 +345,9 @@ export class CallTransfers {
   }
 
   #collect(leg: FurtherLeg, timeoutMs: number): void {
-    const { pool, log } = this.#deps
-    const { callId } = this.#call
-    const options = { maxDigits: 1, terminator: null, timeoutMs }
-    pool.request({ type: 'collect', session: callId, leg: leg.id, options }).then(
-      ({ digits, ending }) => {
-        if (leg !== this.#leg || leg.isOver || ending !== 'complete') return
-        if (digits === ACCEPT) this.#input({ type: 'accepted' })
-        else if (digits === DECLINE) this.#input({ type: 'declined' })
-        else this.#collect(leg, timeoutMs)
-      },
-      (error: unknown) => {
-        // The timer of the state ends the wait.
-        log.warn({ callId, error: errorText(error) }, 'transfer.keys_failed')
-      },
-    )
+    void decisionByKey(this.#deps, this.#call.callId, leg, timeoutMs).then((decision) => {
+      if (decision !== null && leg === this.#leg && !leg.isOver) this.#input({ type: decision })
+    })
   }
 
   #dial(attempt: TransferAttempt): void {
@@ -395,8 +366,11 @@ export class CallTransfers {
   }
 }
 
-/** Returns what the end of a leg that nobody answered means for an attempt. */
-function outcomeOf({ cause, fault }: Ending): TransferOutcome {
+/** Returns what the end of a leg that nobody answered means for an attempt or a takeover. */
+export function outcomeOf({
+  cause,
+  fault,
+}: Ending): 'destination_unavailable' | 'busy' | 'no_answer' | 'declined' | 'carrier_error' {
   // The customer's settings: no such number, or a destination that takes no calls now.
   if (fault === 'customer') return 'destination_unavailable'
   switch (cause) {

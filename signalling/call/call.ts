@@ -16,11 +16,12 @@ import { type CallEffect, type CallInput, type CallState, type CallTimerName, st
 import type { CallDeps, CallOptions } from './call-options.js'
 import { CallPublisher } from './call-publisher.js'
 import { CallRequests } from './call-requests.js'
-import { CallTransfers } from './call-transfer.js'
+import { CallTakeovers, type TakenOverCall } from './call-takeover.js'
+import { CallTransfers, type TransferDeps, type TransferredCall } from './call-transfer.js'
 import { closeReasonOf, type Ending, endingOfConversation, endingOfError } from './ending.js'
 import { FurtherLeg } from './further-leg.js'
 import type { Leg, LegEvents } from './leg.js'
-import type { CallListener, LiveAudio, TransferPlan } from './ports.js'
+import type { CallListener, LiveAudio, TakeoverPlan, TakeoverRefusal, TransferPlan } from './ports.js'
 import type { TransferRefusal } from './transfer-machine.js'
 
 /**
@@ -44,6 +45,7 @@ export class Call {
   #remote: RemoteMedia | null = null
   #closed: ClosedSession | null = null
   #transfers: CallTransfers | null = null
+  #takeovers: CallTakeovers | null = null
   /** The leg to which the call is forwarded. */
   #person: FurtherLeg | null = null
   /** The agent that speaks. Null while none does. */
@@ -123,23 +125,45 @@ export class Call {
   /** Hands the call to a person. Returns why that is refused, or null. */
   transfer(plan: TransferPlan): TransferRefusal | null {
     if (!this.#hasMedia()) return 'call_ending'
-    const { dialLeg, pool, clock, log } = this.#deps
-    if (this.#transfers === null) {
-      if (dialLeg === undefined) throw new EngineError('internal', 'this call cannot be transferred')
-      this.#transfers = new CallTransfers(
-        { dialLeg, pool, clock, log },
-        {
-          callId: this.callId,
-          publish: (event) => this.#publisher.publish(event),
-          agentReleased: () => {
-            this.#agentLeft = true
-            this.#input({ type: 'agentReleased' })
-          },
-          finish: (ending) => this.finish(ending),
-        },
-      )
-    }
+    if (this.#takeovers?.idle === false) return 'transfer_in_progress'
+    this.#transfers ??= new CallTransfers(this.#legDeps(), this.#sharedCall())
     return this.#transfers.request(plan)
+  }
+
+  /** Lets a person take the call over; see `CallControl.takeOver`. */
+  takeOver(plan: TakeoverPlan): TakeoverRefusal | null {
+    if (!this.#hasMedia()) return 'call_ending'
+    if (this.#transfers?.idle === false) return 'transfer_in_progress'
+    this.#takeovers ??= new CallTakeovers(this.#legDeps(), this.#sharedCall())
+    return this.#takeovers.request(plan)
+  }
+
+  /** Gives the call back to its agent; see `CallControl.giveBack`. */
+  giveBack(message: string | null): boolean {
+    return this.#takeovers?.release(message) ?? false
+  }
+
+  /** What transfers and takeovers do to the call. */
+  #sharedCall(): TransferredCall & TakenOverCall {
+    return {
+      callId: this.callId,
+      publish: (event) => this.#publisher.publish(event),
+      agentReleased: () => {
+        this.#agentLeft = true
+        this.#input({ type: 'agentReleased' })
+      },
+      agentReturned: () => {
+        this.#agentLeft = false
+        this.#input({ type: 'agentReturned' })
+      },
+      finish: (ending) => this.finish(ending),
+    }
+  }
+
+  #legDeps(): TransferDeps {
+    const { dialLeg, pool, clock, log } = this.#deps
+    if (dialLeg === undefined) throw new EngineError('internal', 'this call cannot be transferred')
+    return { dialLeg, pool, clock, log }
   }
 
   /** Tells what the person decided to whom the agent presents the caller. */
@@ -315,6 +339,7 @@ export class Call {
     const legs = Promise.all([
       this.#person?.drop(),
       this.#transfers?.end(ending.cause === 'caller_hangup' ? 'caller' : 'other'),
+      this.#takeovers?.end(),
     ])
     // A session that is still being opened is closed as soon as it exists, also after the watchdog fired.
     this.#opening
@@ -356,6 +381,7 @@ export class Call {
       }
       case 'heard':
         this.#transfers?.heard(event)
+        this.#takeovers?.heard(event)
         return
       case 'transfer_requested':
         this.#requests.transfer(event.request, () => this.#state.kind === 'ended')
@@ -369,7 +395,10 @@ export class Call {
       case 'media_timeout':
         if (event.leg === CALLER_LEG) this.#input({ type: 'mediaTimeout' })
         else if (event.leg === this.#person?.id) this.#person.mediaTimeout()
-        else this.#transfers?.mediaTimeout(event.leg)
+        else {
+          this.#transfers?.mediaTimeout(event.leg)
+          this.#takeovers?.mediaTimeout(event.leg)
+        }
         return
       case 'detected':
         this.#publisher.detected(event.event)

@@ -247,6 +247,42 @@ export interface LiveAudio {
   close(): void
 }
 
+/** What was said while a person had the call. */
+export interface SaidLine {
+  readonly by: 'caller' | 'person'
+  readonly text: string
+}
+
+/** A takeover that the control plane allowed: a person takes the caller over from the agent, and may give it back. */
+export interface TakeoverPlan {
+  /** Names the takeover in the events of the call. */
+  readonly id: string
+  readonly by: string
+  readonly ringTimeoutMs: number
+  /** Said to the person who answers, who then takes the call with the key 1 or declines with 2. Null connects at once. */
+  readonly prompt: string | null
+  /** Said to the caller before the person comes; null says nothing. */
+  readonly announcement: string | null
+  /** Said to the caller when the agent is back; null says nothing. */
+  readonly returnLine: string | null
+  /** The languages in which caller and person are understood, for the transcript and the agent. Null understands nobody. */
+  readonly languages: readonly string[] | null
+  /** False masks the recording while the person has the call. */
+  readonly records: boolean
+  /** Returns what the agent is told when it is back. */
+  report(talk: {
+    readonly seconds: number
+    readonly lines: readonly SaidLine[]
+    /** What the person wants the agent to know. */
+    readonly message: string | null
+  }): string
+  /** Allows the dial, at the time of the dial. Resolves with null when it is not allowed. */
+  clear(): Promise<LegClearance | null>
+}
+
+/** Why a takeover is refused. */
+export type TakeoverRefusal = 'call_ending' | 'transfer_in_progress' | 'taken_over'
+
 export interface EventSink {
   /** Takes the event in order and at once; the sink queues its storage. */
   publish(event: CallEvent): void
@@ -277,6 +313,13 @@ export interface CallControl {
   listen(callId: CallId, listener: CallListener): Promise<LiveAudio | null>
   /** Hands a call to a person. Returns why that is refused, or null; the steps follow as events. */
   transfer(callId: CallId, plan: TransferPlan): TransferRefusal | null
+  /** Lets a person take a call over. Returns why that is refused, or null; the steps follow as events. */
+  takeOver(callId: CallId, plan: TakeoverPlan): TakeoverRefusal | null
+  /**
+   * Gives a call that a person has, or is about to have, back to its agent, with a message of the person. Returns false
+   * when there is no such call.
+   */
+  giveBack(callId: CallId, message: string | null): boolean
   /** Tells the decision of the person to whom an agent presents a caller. */
   decideTransfer(callId: CallId, accepted: boolean): void
   readonly live: number

@@ -13,6 +13,7 @@ import type {
   AvailableNumbers,
   BuildKnowledgeBaseResult,
   Call,
+  CallBack,
   CallEvidence,
   CallMonitors,
   CallTimeline,
@@ -63,6 +64,7 @@ import type {
   EvidenceHead,
   ExportCallsQuery,
   ForgotPasswordBody,
+  GiveCallBackBody,
   Handoff,
   HangUpCallBody,
   ImportConsentsBody,
@@ -134,6 +136,7 @@ import type {
   Organization,
   OrganizationAsStaff,
   Organizations,
+  OverCall,
   Overview,
   PauseCampaignBody,
   PaymentEvent,
@@ -196,6 +199,7 @@ import type {
   StopCampaignBody,
   SubmitSenderIdBody,
   SubmitVerificationBody,
+  TakeOverCallBody,
   TestConnectionResult,
   TestSipTrunkBody,
   TestWebhookResult,
@@ -861,6 +865,16 @@ export class Api extends HttpClient {
   /** Get the download URL of the recording after an attempt. What the agent and the caller said after an attempt that failed. Needs the scope `read`. */
   readReturnRecording(input: { readonly id: string; readonly transferId: string }, options: RequestOptions = {}): Promise<Recording> {
     return this.send({ method: 'GET', path: '/v1/calls/{id}/transfers/{transferId}/return-recording', reply: 'data' }, input, options)
+  }
+
+  /** Take a running call over from its agent. Calls a verified transfer destination. Who answers takes the call with the key 1; until then the agent talks on. Then the caller hears the line before a transfer, and the agent leaves. The person may give the caller back, and a person who hangs up gives the caller back, too. For owners and admins, and for developers if the organization allows it (`monitoring`). The time costs as with a person. `GET /v1/calls/{id}/monitors` shows the steps. */
+  takeOverCall(input: { readonly id: string; readonly body: TakeOverCallBody }, options: RequestOptions = {}): Promise<OverCall> {
+    return this.send({ method: 'POST', path: '/v1/calls/{id}/takeover', reply: 'data' }, input, options)
+  }
+
+  /** Give a call that was taken over back to its agent. The agent is told how long the person had the caller, the last words of both as far as they were understood, and the message. Also ends a takeover whose person has not answered yet. */
+  giveCallBack(input: { readonly id: string; readonly body: GiveCallBackBody }, options: RequestOptions = {}): Promise<CallBack> {
+    return this.send({ method: 'POST', path: '/v1/calls/{id}/release', reply: 'data' }, input, options)
   }
 
   /** Get the page for the person of a transfer. What was said on the call so far, for 24 hours from the request. The address is in the events of the transfer. A browser gets a page that follows the call while it lasts; programs get JSON. */

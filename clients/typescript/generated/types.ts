@@ -1240,6 +1240,13 @@ export type CallEvidence = {
       readonly durationSeconds: number
       readonly recordingSha256: string | null
       readonly transcriptSha256: string | null
+      /** Who listened to the call or took it over. Absent if nobody did. */
+      readonly monitors?: readonly ({
+        readonly mode: Open<"listen" | "takeover">
+        readonly userId: string
+        readonly startedAt: string | null
+        readonly endedAt: string | null
+      })[] | undefined
     } | null
     readonly sealedAt: string
     readonly prevHash: string
@@ -1297,6 +1304,13 @@ export type CallEvidence = {
       readonly durationSeconds: number
       readonly recordingSha256: string | null
       readonly transcriptSha256: string | null
+      /** Who listened to the call or took it over. Absent if nobody did. */
+      readonly monitors?: readonly ({
+        readonly mode: Open<"listen" | "takeover">
+        readonly userId: string
+        readonly startedAt: string | null
+        readonly endedAt: string | null
+      })[] | undefined
     } | null
     readonly sealedAt: string
     readonly prevHash: string
@@ -1436,6 +1450,13 @@ export type PersonEvidence = {
       readonly durationSeconds: number
       readonly recordingSha256: string | null
       readonly transcriptSha256: string | null
+      /** Who listened to the call or took it over. Absent if nobody did. */
+      readonly monitors?: readonly ({
+        readonly mode: Open<"listen" | "takeover">
+        readonly userId: string
+        readonly startedAt: string | null
+        readonly endedAt: string | null
+      })[] | undefined
     } | null
     readonly sealedAt: string
     readonly prevHash: string
@@ -2031,6 +2052,15 @@ export type TransferCallResult = {
     readonly hasRecording: boolean
     readonly hasReturnRecording: boolean
   } | null
+}
+
+export type OverCall = {
+  readonly id: string
+  readonly mode: Open<"takeover">
+}
+
+export type CallBack = {
+  readonly released: true
 }
 
 export type Handoff = {
@@ -2724,6 +2754,8 @@ export type CallMonitors = {
   /** Null for a takeover that did not happen, or not yet. */
   readonly startedAt: string | null
   readonly endedAt: string | null
+  /** How a takeover ended. Null for a listening. */
+  readonly outcome: Open<"given_back" | "left" | "withdrawn" | "no_answer" | "busy" | "declined" | "call_ended" | "carrier_error" | "destination_unavailable"> | null
 }
 
 export type Events = {
@@ -3699,6 +3731,17 @@ export type TransferCallBody = {
   readonly handoff?: "cold" | "warm" | undefined
   readonly note?: string | undefined
   readonly reason?: string | undefined
+}
+
+/** Body of `takeOverCall`. */
+export type TakeOverCallBody = {
+  /** Id, key or number of the destination. */
+  readonly destinationId: string
+}
+
+/** Body of `giveCallBack`. */
+export type GiveCallBackBody = {
+  readonly message?: string | undefined
 }
 
 /** Query of `readHandoff`. */

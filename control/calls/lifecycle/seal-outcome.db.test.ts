@@ -8,6 +8,7 @@ import { openEvidenceKeys } from '../../compliance/evidence/seal.js'
 import { verifyStoredChain } from '../../compliance/evidence/stored-chain.js'
 import { openJobRunner } from '../../jobs/runner.js'
 import { addJobs } from '../../jobs/store.js'
+import { insertMonitor } from '../monitors/store.js'
 import { sealingHandler, sealingJob } from './seal-outcome.js'
 
 await onEachDialect(t, async (t, open) => {
@@ -18,11 +19,17 @@ await onEachDialect(t, async (t, open) => {
     const json = { to: '+919876543210', numberId: calling.numberId }
     const id = String(dataOf(await send('POST', '/v1/calls', { json })).id)
     const said = { id: 1, speaker: 'caller', text: 'हाँ', heardText: 'हाँ', language: 'hi-IN' } as const
+    const takeover = { type: 'monitored', id: 'mon_1', by: 'usr_1', mode: 'takeover' } as const
+    const monitor = { id: 'mon_1', ...owner, callId: id, userId: 'usr_1', mode: 'takeover' } as const
+    await deps.db
+      .transaction()
+      .execute((trx) => insertMonitor(trx, { ...monitor, place: 0, startedAt: null }, clock.wall()))
     const recording = { path: `${folder}/${id}.wav`, bytes: 4, durationMs: 900, sha256: 'ab'.repeat(32) }
     await calling.emitCallEvent(
       id,
       { type: 'answered' },
       { type: 'turn', turn: { ...said, startMs: 0, endMs: 900, words: null } },
+      { ...takeover, status: 'begun', outcome: null },
       {
         type: 'ended',
         ending: { by: 'callee', cause: 'caller_hangup', fault: 'none' },
@@ -49,6 +56,7 @@ await onEachDialect(t, async (t, open) => {
         endedReason: 'caller_hangup',
         recordingSha256: recording.sha256,
         transcriptSha256: createHash('sha256').update(canonicalJson(segments)).digest('hex'),
+        monitors: [{ mode: 'takeover', userId: 'usr_1', endedAt: /^20/ }],
       },
     })
     t.notOk(rows[1]?.record.includes(json.to))

@@ -63,7 +63,11 @@ async function sealOutcome(trx: Trx, rootKey: RootKey, callId: string, now: numb
       agentId: call.agentId,
       agentVersionId: call.agentVersionId,
       campaignId: call.campaignId,
-      outcome: { ...outcomeOf(call, call.endedAt), ...(await hashesOf(trx, callId)) },
+      outcome: {
+        ...outcomeOf(call, call.endedAt),
+        ...(await hashesOf(trx, callId)),
+        ...(await monitorsOf(trx, callId)),
+      },
     },
   } as const
   const keys = openEvidenceKeys(rootKey)
@@ -80,6 +84,24 @@ function outcomeOf(call: CallRow, endedAt: number) {
     endedAt: timestamp(endedAt),
     durationSeconds: call.agentSeconds + call.humanSeconds,
   }
+}
+
+/** Returns who listened to the call or took it over. Nothing for a call without. */
+async function monitorsOf(trx: Trx, callId: string) {
+  const rows = await trx
+    .selectFrom('callMonitors')
+    .select(['mode', 'userId', 'startedAt', 'endedAt'])
+    .where('callId', '=', callId)
+    .where('startedAt', 'is not', null)
+    .orderBy('startedAt')
+    .orderBy('id')
+    .execute()
+  const monitors = rows.map(({ mode, userId, startedAt, endedAt }) => ({
+    ...{ mode, userId },
+    startedAt: timestampOrNull(startedAt),
+    endedAt: timestampOrNull(endedAt),
+  }))
+  return monitors.length === 0 ? {} : { monitors }
 }
 
 /** Returns the hash of the recording's bytes, and of the transcript's segments as canonical JSON. */

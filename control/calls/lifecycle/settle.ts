@@ -5,7 +5,7 @@ import type { TurnTrace } from '../../../media/agent/conversation-events.js'
 import type { BotStats } from '../../../media/byo/bot-event.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import { type Disposition, outcomeOf } from '../../../signalling/call/ending.js'
-import { RATES, rateCall } from '../../billing/rating.js'
+import { rateCall } from '../../billing/rating.js'
 import type { PolicyInForce } from '../../config/policy-file.js'
 import type { Trx } from '../../db/database.js'
 import type { CallRow } from '../../db/tables/calling.js'
@@ -14,7 +14,8 @@ import { addJobs } from '../../jobs/store.js'
 import { recordCallChange } from '../../live/changes.js'
 import { attemptAnswered, attemptEnded, callbackUndone } from '../../recipients/settle.js'
 import { startResultExtraction } from '../../results/store.js'
-import { settleCall, startBilling } from '../../wallet/call-billing.js'
+import { findPersonPart, settleCall, startBilling } from '../../wallet/call-billing.js'
+import { endMonitors, storeMonitorStep } from '../monitors/store.js'
 import { hearOptOut } from '../opt-out.js'
 import { releaseSlot } from '../placement/call-slots.js'
 import { botLatency, callLatency } from '../report/latency.js'
@@ -98,6 +99,9 @@ export async function storeCallEvent(trx: Trx, { rules }: PolicyInForce, event: 
     case 'transfer':
       await storeTransferStep(trx, event)
       break
+    case 'monitored':
+      await storeMonitorStep(trx, event)
+      break
     case 'ended':
       await hearOptOut(trx, rules, callId, 'undecided', at)
       await endCall(trx, event)
@@ -110,7 +114,7 @@ export async function storeCallEvent(trx: Trx, { rules }: PolicyInForce, event: 
 /** Events after which the view of a call is another. */
 const CHANGES_CALL: ReadonlySet<CallEvent['type']> = new Set([
   ...(['dialing', 'ringing', 'answered', 'answered_by', 'agent_took_over'] as const),
-  ...(['held', 'transfer', 'ended'] as const),
+  ...(['held', 'transfer', 'monitored', 'ended'] as const),
 ])
 
 /** Maps the detected party to the API's values, which have no menus and no fax machines. */
@@ -163,15 +167,16 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
   if (call === undefined) return
   const outcome = outcomeOf(ending, call.answeredAt !== null)
   const endedAt = Math.max(at, call.answeredAt ?? 0)
-  const person = await endTransfers(trx, callId, endedAt)
+  await endTransfers(trx, callId, endedAt)
+  await endMonitors(trx, callId, endedAt)
+  const person = await findPersonPart(trx, callId, endedAt)
   const bill = rateCall({
     answeredAt: call.answeredAt,
-    bridgedAt: person?.bridgedAt ?? null,
     endedAt,
     ratePaisePerMinute: call.ratePaisePerMinute,
     agentTookOverAt: call.agentTookOverAt,
     agentRatePaisePerMinute: call.agentRatePaisePerMinute,
-    personRatePaisePerMinute: person?.ratePaisePerMinute ?? RATES.person,
+    ...person,
   })
   const seconds = (person: boolean) =>
     bill.charges
@@ -213,7 +218,7 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
   })
   const stored = [...(recording === null ? [] : [callId]), ...(await storeParts(trx, files, at))]
   const storing = stored.map((name) => storingJob(name, call.nodeId, at))
-  const checking = person === null ? [] : [carrierRecordJob(callId, endedAt)]
+  const checking = person.bridgedAt === null ? [] : [carrierRecordJob(callId, endedAt)]
   await addJobs(trx, [...storing, sealingJob(callId, at), ...checking], at)
   await releaseSlot(trx, callId)
   const sent = call.status !== 'queued'

@@ -21,6 +21,12 @@ const Monitor = z.object({
     description: 'Null for a takeover that did not happen, or not yet.',
   }),
   endedAt: Timestamp.nullable(),
+  outcome: openEnum(
+    ...['given_back', 'left', 'withdrawn', 'no_answer', 'busy', 'declined', 'call_ended', 'carrier_error'],
+    'destination_unavailable',
+  )
+    .nullable()
+    .meta({ description: 'How a takeover ended. Null for a listening.' }),
 })
 
 const listCallMonitors = listOperation({
@@ -82,5 +88,6 @@ function monitorView(row: CallMonitorRow, callEndedAt: number | null): z.input<t
     createdAt: timestamp(row.createdAt),
     startedAt: timestampOrNull(row.startedAt),
     endedAt: timestampOrNull(row.endedAt ?? callEndedAt),
+    outcome: row.outcome,
   }
 }

@@ -47,14 +47,9 @@ export function listenRoute(deps: Deps): UpgradeRoute {
         })
       })
     },
-    async close() {
+    close() {
       closed = true
-      await Promise.all(
-        [...open].map((connection) => {
-          connection.close('restart')
-          return connection.stored
-        }),
-      )
+      for (const connection of [...open]) connection.close('restart')
     },
   }
 }

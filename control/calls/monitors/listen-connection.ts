@@ -5,7 +5,7 @@ import type { LiveAudio } from '../../../signalling/call/ports.js'
 import { roleInSession } from '../../access/sessions/sessions.js'
 import type { Deps } from '../../api/deps.js'
 import { mayMonitor, readMonitoring } from '../../organization/monitoring.js'
-import { beginListening, endListening } from './store.js'
+import { beginListening } from './store.js'
 import { type ListenTicket, readTicket } from './ticket.js'
 
 /** Why the service closes a socket. Clients read the text; the numbers are private (RFC 6455, 7.4.2). */
@@ -40,16 +40,11 @@ export class ListenConnection {
   readonly #scope = new Scope()
   readonly #onClosed: () => void
   #audio: LiveAudio | null = null
-  #ticket: ListenTicket | null = null
-  /** The listening is stored and has to be ended. */
-  #begun = false
   #silentChecks = 0
   #lostMs = 0
   /** Dropped audio (ms) that the client was not told about. */
   #droppedMs = 0
   #closing = false
-  /** Resolves when the end of the listening is stored, or cannot be; never rejects. */
-  stored: Promise<void> = Promise.resolve()
 
   constructor(deps: Deps, socket: WebSocket, onClosed: () => void) {
     this.#deps = deps
@@ -74,9 +69,7 @@ export class ListenConnection {
     const outcome = await beginListening(db, toRow(ticket), clock.wall())
     if (outcome === 'used') return this.close('ticket_invalid')
     if (outcome === 'full') return this.close('too_many_listeners')
-    this.#ticket = ticket
-    this.#begun = true
-    if (this.#closing) return this.#end()
+    // The call reports the end of the listening, and that is stored; also of a client that left meanwhile.
     const ended = () => this.close('call_ended')
     const audio = await calls.listen(ticket.callId, { id: ticket.id, by: ticket.userId, ended })
     if (audio === null) return this.close('call_ended')
@@ -168,17 +161,6 @@ export class ListenConnection {
     this.#closing = true
     this.#audio?.close()
     void this.#scope.close()
-    this.#end()
-  }
-
-  #end(): void {
-    const ticket = this.#ticket
-    if (!this.#begun || ticket === null) return
-    this.#begun = false
-    const { db, clock, log } = this.#deps
-    this.stored = endListening(db, ticket.id, clock.wall()).catch((error: unknown) => {
-      log.error({ callId: ticket.callId, error: errorText(error) }, 'listen.end_not_stored')
-    })
   }
 }
 

@@ -1,3 +1,4 @@
+import type { CallEvent, MonitorEvent } from '../../../signalling/call/call-events.js'
 import { recordAudit } from '../../api/audit.js'
 import { newestFirst, type Page, type PageRequest } from '../../api/pagination.js'
 import type { Db, Trx } from '../../db/database.js'
@@ -6,6 +7,9 @@ import { recordCallChange } from '../../live/changes.js'
 
 /** Places of those who listen to one call at the same time. */
 const LISTENER_PLACES = [1, 2] as const
+
+/** Place of who takes the call over. */
+export const TAKEOVER_PLACE = 0
 
 /** Who begins to monitor a call, and under which id. */
 export type NewMonitor = Pick<
@@ -49,24 +53,45 @@ export async function insertMonitor(
   return row ?? null
 }
 
-/** Ends a listening, with its audit entry. Does nothing if it is over. */
-export function endListening(db: Db, id: string, now: number): Promise<void> {
-  return db.transaction().execute(async (trx) => {
-    const row = await trx
-      .updateTable('callMonitors')
-      .set({ endedAt: now, place: null })
-      .where('id', '=', id)
-      .where('endedAt', 'is', null)
-      .returningAll()
-      .executeTakeFirst()
-    if (row === undefined) return
-    await auditMonitor(trx, row, 'call.listening_ended', now)
-    await recordCallChange(trx, row.callId, 'call', now)
-  })
+/** Steps that go to the audit log, in the name of the user. */
+const ACTIONS = {
+  listen: { begun: null, over: 'call.listening_ended' },
+  takeover: { begun: 'call.takeover_started', over: 'call.takeover_ended' },
+} as const
+
+/** Stores a step that the call reported. A step that does not fit changes nothing. */
+export async function storeMonitorStep(
+  trx: Trx,
+  { id, mode, status, outcome, at }: CallEvent & MonitorEvent,
+): Promise<void> {
+  const change =
+    status === 'begun'
+      ? { startedAt: at }
+      : { endedAt: at, place: null, ...(mode === 'takeover' ? { outcome } : {}) }
+  const row = await trx
+    .updateTable('callMonitors')
+    .set(change)
+    .where('id', '=', id)
+    .where(status === 'begun' ? 'startedAt' : 'endedAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  const action = ACTIONS[mode][status]
+  if (row === undefined || action === null) return
+  await auditMonitor(trx, row, action, at)
+}
+
+/** Ends what a call left open because its process stopped. */
+export async function endMonitors(trx: Trx, callId: string, endedAt: number): Promise<void> {
+  await trx
+    .updateTable('callMonitors')
+    .set({ endedAt, place: null })
+    .where('callId', '=', callId)
+    .where('endedAt', 'is', null)
+    .execute()
 }
 
 /** Adds the audit entry of a step in the name of the user. */
-export async function auditMonitor(
+async function auditMonitor(
   trx: Trx,
   { id, callId, userId, organizationId, outcome }: CallMonitorRow,
   action: string,

@@ -100,6 +100,8 @@ await onEachDialect(t, async (t, openDatabase) => {
             say: async () => null,
             note: async () => false,
             listen: async () => null,
+            takeOver: () => 'call_ending',
+            giveBack: () => false,
             decideTransfer: () => {},
             live: 0,
             draining: false,

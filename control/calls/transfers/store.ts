@@ -5,7 +5,6 @@ import type { CallRow } from '../../db/tables/calling.js'
 import type { TransferAttemptRow, TransferRecordingRow } from '../../db/tables/transfers.js'
 import { insertEvent } from '../../events/store.js'
 import type { Owner } from '../../numbers/store.js'
-import { findPersonPart, type PersonPart } from '../../wallet/call-billing.js'
 import type { TransferAttempt } from './attempt-view.js'
 
 /** What the desk knows of an attempt when it begins: the details of its first event. */
@@ -91,11 +90,8 @@ async function advance(trx: Trx, event: StoredStep): Promise<TransferAttemptRow 
   return row ?? null
 }
 
-/**
- * Ends the attempts that a call left open because its process stopped. Returns the part of the person, or null when no
- * person took the call.
- */
-export async function endTransfers(trx: Trx, callId: string, endedAt: number): Promise<PersonPart | null> {
+/** Ends the attempts that a call left open because its process stopped. */
+export async function endTransfers(trx: Trx, callId: string, endedAt: number): Promise<void> {
   const open = await trx
     .selectFrom('transferAttempts')
     .selectAll()
@@ -116,7 +112,6 @@ export async function endTransfers(trx: Trx, callId: string, endedAt: number): P
     await rememberLatest(trx, row)
     if (bridgedAt === null) await publish(trx, row, 'call.transfer_failed', endedAt)
   }
-  return findPersonPart(trx, callId)
 }
 
 /** Fails an attempt that was bridged, with its event. Returns false, and changes nothing, if it is not bridged. */

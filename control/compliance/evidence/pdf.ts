@@ -145,6 +145,10 @@ function outcomeBlocks(view: View | null): PdfBlock[] {
         ['Ended', inIndia(outcome.endedAt)],
         ['SHA-256 of the recording', outcome.recordingSha256 ?? 'no recording'],
         ['SHA-256 of the transcript', outcome.transcriptSha256 ?? 'no transcript'],
+        ...(outcome.monitors ?? []).map(({ mode, userId, startedAt, endedAt }): [string, string] => [
+          mode === 'takeover' ? 'Taken over' : 'Listened to',
+          `by ${userId}, ${inIndia(startedAt)} to ${inIndia(endedAt)}`,
+        ]),
       ],
     },
   ]

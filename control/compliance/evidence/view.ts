@@ -25,6 +25,17 @@ const Outcome = z.looseObject({
   durationSeconds: z.int(),
   recordingSha256: OptionalText,
   transcriptSha256: OptionalText,
+  monitors: z
+    .array(
+      z.looseObject({
+        mode: openEnum('listen', 'takeover'),
+        userId: z.string(),
+        startedAt: OptionalTime,
+        endedAt: OptionalTime,
+      }),
+    )
+    .optional()
+    .meta({ description: 'Who listened to the call or took it over. Absent if nobody did.' }),
 })
 
 /** A sealed record. The members before `salt` are those of its sealed text. */

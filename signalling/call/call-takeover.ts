@@ -1,0 +1,268 @@
+import type { Turn } from '../../media/agent/conversation-events.js'
+import type { Timer } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
+import { CALLER_LEG, type LegId, type LegRequest } from '../../workers/channel/protocol.js'
+import type { CallId, MonitorEvent } from './call-events.js'
+import { outcomeOf, type TransferDeps } from './call-transfer.js'
+import { type Ending, endingOfError } from './ending.js'
+import { FurtherLeg } from './further-leg.js'
+import { decisionByKey, type Heard, heardTurn, sayTo } from './leg-speech.js'
+import type { SaidLine, TakeoverPlan, TakeoverRefusal } from './ports.js'
+import {
+  step,
+  type TakeoverEffect,
+  type TakeoverInput,
+  type TakeoverOutcome,
+  type TakeoverState,
+  type TakeoverTimerName,
+} from './takeover-machine.js'
+
+/** Time (ms) for the person who answered to press a key. */
+const CONFIRM_MS = 30_000
+/** Longest line to the caller before the person comes (ms). */
+const LINE_MS = 15_000
+/** Longer than a BYE may take. */
+const LEAVING_MS = 5_000
+/** Ids of turns outside of the agent's conversation, and of transfers. */
+const FIRST_TURN = 2_000_000
+/** The last lines that the agent is told about. */
+const MAX_LINES = 50
+/** Longest note (characters) that a media session takes. */
+const MAX_NOTE = 2_000
+
+/** What the takeovers of a call do to the call. */
+export interface TakenOverCall {
+  readonly callId: CallId
+  publish(event: MonitorEvent | { readonly type: 'turn'; readonly turn: Turn }): void
+  /** The agent's limits do not count until `agentReturned`. */
+  agentReleased(): void
+  agentReturned(): void
+  finish(ending: Ending): void
+}
+
+/** Runs the takeovers of one call: the effects of `takeover-machine` on the person's leg and the media session. */
+export class CallTakeovers {
+  readonly #deps: TransferDeps
+  readonly #call: TakenOverCall
+  readonly #timers = new Map<TakeoverTimerName, Timer>()
+  readonly #queue: TakeoverInput[] = []
+  readonly #legs: FurtherLeg[] = []
+  readonly #listened = new Set<LegId>()
+  #state: TakeoverState = { kind: 'idle' }
+  #running = false
+  #plan: TakeoverPlan | null = null
+  #leg: FurtherLeg | null = null
+  #since = 0
+  #lines: SaidLine[] = []
+  /** What the person wants the agent to know. */
+  #message: string | null = null
+  #turns = FIRST_TURN
+
+  constructor(deps: TransferDeps, call: TakenOverCall) {
+    this.#deps = deps
+    this.#call = call
+  }
+
+  /** Nobody takes the call over. */
+  get idle(): boolean {
+    return this.#state.kind === 'idle'
+  }
+
+  /** Starts a takeover. Returns why it is refused, or null; its steps follow as events. */
+  request(plan: TakeoverPlan): TakeoverRefusal | null {
+    if (this.#state.kind === 'over') return 'call_ending'
+    if (!this.idle) return 'taken_over'
+    this.#plan = plan
+    this.#input({ type: 'request', confirms: plan.prompt !== null })
+    return null
+  }
+
+  /** Gives the caller back to the agent, with a message. Returns false when nobody has the call or is coming. */
+  release(message: string | null): boolean {
+    const { kind } = this.#state
+    if (kind === 'idle' || kind === 'leaving' || kind === 'over') return false
+    this.#message = message
+    this.#input({ type: 'release' })
+    return true
+  }
+
+  /** Takes what a leg said while a person has the call. */
+  heard(event: Heard): void {
+    if (this.#state.kind !== 'taken') return
+    const turn = heardTurn(this.#turns++, event)
+    this.#lines.push({ by: turn.speaker === 'caller' ? 'caller' : 'person', text: turn.text })
+    if (this.#lines.length > MAX_LINES) this.#lines.shift()
+    this.#call.publish({ type: 'turn', turn })
+  }
+
+  /** Takes the silence of the far side of a further leg. */
+  mediaTimeout(id: LegId): void {
+    if (this.#leg?.id === id) this.#leg.mediaTimeout()
+  }
+
+  /** Ends the takeover. Resolves when no leg is left; never rejects. */
+  async end(): Promise<void> {
+    this.#input({ type: 'callEnding' })
+    await Promise.all(this.#legs.map(({ closed }) => closed))
+  }
+
+  #input(input: TakeoverInput): void {
+    this.#queue.push(input)
+    if (this.#running) return
+    this.#running = true
+    try {
+      for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+        const result = step(this.#state, next)
+        this.#state = result.next
+        for (const effect of result.effects) this.#perform(effect)
+      }
+    } finally {
+      this.#running = false
+    }
+  }
+
+  #perform(effect: TakeoverEffect): void {
+    const plan = this.#plan
+    if (plan === null) return
+    switch (effect.type) {
+      case 'dial':
+        this.#dial(plan)
+        return
+      case 'askForKey':
+        this.#askForKey(plan)
+        return
+      case 'announce':
+        void this.#say(plan.announcement, true).then(() => this.#input({ type: 'announced' }))
+        return
+      case 'connect':
+        this.#connect(plan)
+        return
+      case 'returnToAgent':
+        void this.#returnToAgent(plan)
+        return
+      case 'dropLeg':
+        this.#leg?.drop().then(() => this.#input({ type: 'legClosed' }))
+        return
+      case 'publishBegun':
+        this.#publish(plan, 'begun', null)
+        return
+      case 'publishOver':
+        this.#publish(plan, 'over', effect.outcome)
+        return
+      case 'startTimer':
+        this.#startTimer(effect.name, plan)
+        return
+      case 'cancelTimers':
+        for (const timer of this.#timers.values()) timer.cancel()
+        this.#timers.clear()
+        return
+    }
+  }
+
+  #publish({ id, by }: TakeoverPlan, status: 'begun' | 'over', outcome: TakeoverOutcome | null): void {
+    this.#call.publish({ type: 'monitored', id, by, mode: 'takeover', status, outcome })
+  }
+
+  #startTimer(name: TakeoverTimerName, plan: TakeoverPlan): void {
+    const durations: Readonly<Record<TakeoverTimerName, number>> = {
+      ring: plan.ringTimeoutMs,
+      confirm: CONFIRM_MS,
+      line: LINE_MS,
+      leaving: LEAVING_MS,
+    }
+    this.#timers.get(name)?.cancel()
+    const timer = this.#deps.clock.after(durations[name], () => {
+      this.#timers.delete(name)
+      this.#input({ type: 'timer', name })
+    })
+    this.#timers.set(name, timer)
+  }
+
+  #dial(plan: TakeoverPlan): void {
+    const leg = new FurtherLeg(this.#deps, this.#call.callId, `takeover-${this.#legs.length + 1}`, {
+      ringing: () => {},
+      answered: () => this.#input({ type: 'answered' }),
+      ended: (ending) => this.#input({ type: 'legEnded', outcome: outcomeOf(ending) }),
+    })
+    this.#leg = leg
+    this.#legs.push(leg)
+    leg.open(() => plan.clear())
+  }
+
+  #askForKey({ prompt }: TakeoverPlan): void {
+    const leg = this.#leg
+    if (leg === null) return
+    const { callId } = this.#call
+    void decisionByKey(this.#deps, callId, leg, CONFIRM_MS).then((decision) => {
+      if (decision === null || leg !== this.#leg || leg.isOver) return
+      this.#input({ type: decision === 'accepted' ? 'confirmed' : 'declined' })
+    })
+    void sayTo(this.#deps, callId, { leg: leg.id, text: prompt })
+  }
+
+  #connect({ languages, records }: TakeoverPlan): void {
+    const leg = this.#leg
+    if (leg === null) return
+    const { callId } = this.#call
+    this.#since = this.#deps.clock.now()
+    this.#lines = []
+    this.#message = null
+    void this.#ask({ type: 'route', session: callId, mode: 'bridge', persons: [leg.id] })
+    if (!records) void this.#ask({ type: 'pauseRecording', session: callId, paused: true })
+    if (languages !== null) {
+      this.#listen(CALLER_LEG, languages)
+      this.#listen(leg.id, languages, leg.sipCallId)
+    }
+    this.#call.agentReleased()
+  }
+
+  async #returnToAgent(plan: TakeoverPlan): Promise<void> {
+    const { callId } = this.#call
+    const { pool, clock, log } = this.#deps
+    for (const leg of this.#listened)
+      if (leg === CALLER_LEG || this.#leg?.isOver === false) this.#listen(leg, null)
+    this.#listened.clear()
+    const seconds = Math.round((clock.now() - this.#since) / 1000)
+    const text = plan.report({ seconds, lines: this.#lines, message: this.#message }).slice(0, MAX_NOTE)
+    this.#call.agentReturned()
+    if (!plan.records) void this.#ask({ type: 'pauseRecording', session: callId, paused: false })
+    await this.#ask({ type: 'route', session: callId, mode: 'agent', persons: [] })
+    await pool
+      .request({ type: 'note', session: callId, text })
+      .catch((error: unknown) => log.warn({ callId, error: errorText(error) }, 'takeover.note_failed'))
+    await this.#say(plan.returnLine, false)
+  }
+
+  #say(text: string | null, now: boolean): Promise<void> {
+    return sayTo(this.#deps, this.#call.callId, { leg: CALLER_LEG, text, now })
+  }
+
+  #listen(leg: LegId, languages: readonly string[] | null, sipCallId: string | null = null): void {
+    const { pool, log } = this.#deps
+    const { callId } = this.#call
+    if (languages !== null) this.#listened.add(leg)
+    pool
+      .request({
+        type: 'listen',
+        session: callId,
+        leg,
+        languages,
+        ...(sipCallId === null ? {} : { sipCallId }),
+      })
+      // The conversation of the two goes on without it.
+      .catch((error: unknown) => log.warn({ callId, leg, error: errorText(error) }, 'takeover.listen_failed'))
+  }
+
+  /** Sends a request without which a party would hear nothing: a failure ends the call. Never rejects. */
+  async #ask(request: LegRequest): Promise<void> {
+    await this.#deps.pool.request(request).catch((error: unknown) => {
+      if (this.#state.kind === 'over') return
+      const { callId } = this.#call
+      this.#deps.log.error(
+        { callId, request: request.type, error: errorText(error) },
+        'takeover.request_failed',
+      )
+      this.#call.finish(endingOfError(error))
+    })
+  }
+}

@@ -1,0 +1,68 @@
+import type { Turn } from '../../media/agent/conversation-events.js'
+import { errorText } from '../../media/base/errors.js'
+import type { Log } from '../../media/base/log.js'
+import { CALLER_LEG, type LegId, type MediaPool, type SessionEvent } from '../../workers/channel/protocol.js'
+import type { CallId } from './call-events.js'
+import type { FurtherLeg } from './further-leg.js'
+
+/** The key with which a person takes the call; with the other one the person declines. */
+const ACCEPT = '1'
+const DECLINE = '2'
+
+interface Deps {
+  readonly pool: MediaPool
+  readonly log: Log
+}
+
+/**
+ * Says a text to a leg. Resolves when it was said, cut or not possible, and at once without a text; never rejects. `now`
+ * stops the agent in the middle of its clause.
+ */
+export async function sayTo(
+  { pool, log }: Deps,
+  callId: CallId,
+  { leg, text, now = false }: { readonly leg: LegId; readonly text: string | null; readonly now?: boolean },
+): Promise<void> {
+  if (text === null || text === '') return
+  await pool
+    .request({ type: 'say', session: callId, leg, text, ...(now ? { now } : {}) })
+    .catch((error: unknown) => log.warn({ callId, error: errorText(error) }, 'transfer.line_failed'))
+}
+
+/**
+ * Waits until the person of a leg decides by a key. Resolves with null when the time is over or the leg left; never
+ * rejects.
+ */
+export async function decisionByKey(
+  { pool, log }: Deps,
+  callId: CallId,
+  leg: FurtherLeg,
+  timeoutMs: number,
+): Promise<'accepted' | 'declined' | null> {
+  const options = { maxDigits: 1, terminator: null, timeoutMs }
+  try {
+    for (;;) {
+      const { digits, ending } = await pool.request({
+        type: 'collect',
+        session: callId,
+        leg: leg.id,
+        options,
+      })
+      if (leg.isOver || ending !== 'complete') return null
+      if (digits === ACCEPT) return 'accepted'
+      if (digits === DECLINE) return 'declined'
+    }
+  } catch (error) {
+    // The timer of the state ends the wait.
+    log.warn({ callId, error: errorText(error) }, 'transfer.keys_failed')
+    return null
+  }
+}
+
+export type Heard = SessionEvent & { readonly type: 'heard' }
+
+/** Returns the line of the transcript for what caller or person said outside of the agent's conversation. */
+export function heardTurn(id: number, { leg, text, language, startMs, endMs, words }: Heard): Turn {
+  const speaker = leg === CALLER_LEG ? 'caller' : 'human'
+  return { id, speaker, text, heardText: text, language, startMs, endMs, words }
+}
