@@ -20,6 +20,21 @@ import { type PoolUse, releaseSlot, type SlotPool, takeSlot, takeTrunkChannel } 
 import { type OutboundRoute, outboundRoute } from './outbound-route.js'
 import { agentPartySpec, botPartySpec, type PartySpec } from './party-spec.js'
 
+export type PlacementDeps = Pick<
+  Deps,
+  | 'calls'
+  | 'clock'
+  | 'db'
+  | 'dndService'
+  | 'egress'
+  | 'log'
+  | 'nodeId'
+  | 'permits'
+  | 'rootKey'
+  | 'sandboxGateway'
+  | 'settings'
+>
+
 export interface Placement {
   readonly to: string
   readonly numberId: string
@@ -57,7 +72,7 @@ interface CallTarget {
  * gate keeps its rows and its sealed record.
  */
 export async function placeCall(
-  deps: Deps,
+  deps: PlacementDeps,
   owner: Owner,
   placement: Placement,
 ): Promise<CallWithParts | Refusal> {
@@ -117,7 +132,7 @@ export async function placeCall(
 }
 
 function alreadyPlaced(
-  deps: Deps,
+  deps: PlacementDeps,
   owner: Owner,
   { idempotencyId }: Placement,
 ): Promise<CallWithParts | null> {
@@ -125,7 +140,11 @@ function alreadyPlaced(
 }
 
 /** Looks up what the request names and checks that it can make calls. */
-async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<CallTarget | Refusal> {
+async function lookUp(
+  deps: PlacementDeps,
+  owner: Owner,
+  placement: Placement,
+): Promise<CallTarget | Refusal> {
   const { db } = deps
   const missing = (resource: string, path: string) =>
     refuse('not_found', `The ${resource} does not exist. Correct ${path}.`, { resource, path })
@@ -226,7 +245,7 @@ async function lookUp(deps: Deps, owner: Owner, placement: Placement): Promise<C
 
 /** Reserves a slot of the pool and, over a trunk, one of its channels, which inbound calls share. */
 async function reserveSlots(
-  deps: Deps,
+  deps: PlacementDeps,
   owner: Owner,
   pool: SlotPool,
   { trunk }: OutboundRoute,
@@ -252,7 +271,7 @@ async function reserveSlots(
 }
 
 function clear(
-  deps: Deps,
+  deps: PlacementDeps,
   owner: Owner,
   placement: Placement,
   { number, party }: CallTarget,

@@ -6,14 +6,12 @@ import { readyForLive } from '../../../fixtures/database/ready-for-live.js'
 import { WAIT_LIMIT_MS } from '../../../fixtures/host/deadlines.js'
 import { until } from '../../../fixtures/host/until.js'
 import { FakePool } from '../../../fixtures/rigs/fake-pool.js'
-import { MemorySip } from '../../../fixtures/virtual-call/memory-sip.js'
-import { EngineError } from '../../../media/base/errors.js'
+import { AnsweringSip } from '../../../fixtures/virtual-call/answering-sip.js'
 import { silentLog } from '../../../media/base/log.js'
 import { CallManager } from '../../../signalling/call/call-manager.js'
 import type { OutboundCallSpec } from '../../../signalling/call/ports.js'
 import { SpeakerScripts } from '../../../signalling/sandbox/speaker-scripts.js'
 import type { Permit } from '../../../signalling/sip/dial-gate.js'
-import type { InviteHandlers, InviteRequest } from '../../../signalling/sip/sip-port.js'
 import type { TrunkAuthenticator } from '../../../signalling/trunk/trunk-authenticator.js'
 import type { Deps } from '../../api/deps.js'
 import { isRefusal } from '../../api/problem.js'
@@ -66,34 +64,11 @@ interface Sent {
   readonly record: Promise<EvidenceRow | undefined>
 }
 
-/** SIP in memory with the door of the real SIP server. It answers every INVITE. */
-class AnsweringSip extends MemorySip {
-  readonly sent: Sent[] = []
-  readonly #calling: TestCalling
-
-  constructor(calling: TestCalling) {
-    super(calling.clock)
-    this.#calling = calling
-  }
-
-  override invite({ permit, uri, callId }: InviteRequest, handlers: InviteHandlers): { cancel(): void } {
-    const { permits, deps } = this.#calling
-    if (!permits.spend(permit)) {
-      queueMicrotask(() => handlers.failed(new EngineError('permit_invalid', 'no claimed permit')))
-      return { cancel() {} }
-    }
-    const record = deps.db.selectFrom('evidence').selectAll().where('id', '=', permit.recordId)
-    this.sent.push({ permit, uri, record: record.executeTakeFirst() })
-    const dialog = { callId, peerAddress: null, bye: async () => {}, modify: async () => OFFER }
-    queueMicrotask(() => handlers.answered(dialog, OFFER))
-    return { cancel() {} }
-  }
-}
-
 interface Rig {
   readonly calling: TestCalling
   readonly deps: Deps
   readonly sip: AnsweringSip
+  readonly sent: Sent[]
   readonly manager: CallManager
   readonly desk: TransferDesk
   /** The trunk that callers belong to. */
@@ -103,7 +78,11 @@ interface Rig {
 /** Telephony in memory. */
 function openTelephony(calling: TestCalling): Rig {
   const { clock, permits, eventWriter, folder } = calling
-  const sip = new AnsweringSip(calling)
+  const sent: Sent[] = []
+  const sip = new AnsweringSip(clock, permits, (permit, uri) => {
+    const record = calling.deps.db.selectFrom('evidence').selectAll().where('id', '=', permit.recordId)
+    sent.push({ permit, uri, record: record.executeTakeFirst() })
+  })
   const desk: TransferDesk = new TransferDesk({
     ...calling.deps,
     permits,
@@ -130,7 +109,7 @@ function openTelephony(calling: TestCalling): Rig {
       folder,
     }),
   })
-  return { calling, deps: { ...calling.deps, calls: manager }, sip, manager, desk, callers }
+  return { calling, deps: { ...calling.deps, calls: manager }, sip, sent, manager, desk, callers }
 }
 
 /** Prepares a call and returns the function that tries to place it. */
@@ -213,7 +192,7 @@ const PATHS: Readonly<Record<Exclude<GateTrigger, 'preflight' | 'manual'>, Path>
     return () => placeVerificationCall(rig.deps, rig.calling.owner, destination)
   },
   async transfer(rig) {
-    const { calling, deps, desk, sip } = rig
+    const { calling, deps, desk, sent } = rig
     const { row } = await newDestination(rig, PERSON)
     await calling.send('POST', `/v1/transfer-destinations/${row.id}/verify`)
     await calling.send('POST', `/v1/transfer-destinations/${row.id}/confirm`, { json: { code: '000000' } })
@@ -229,7 +208,7 @@ const PATHS: Readonly<Record<Exclude<GateTrigger, 'preflight' | 'manual'>, Path>
     await calling.eventWriter.flush(60_000)
     t.not((await read())[0]?.answeredAt, null)
     // Only the leg of the transfer counts.
-    await Promise.all(sip.sent.splice(0).map(({ record }) => record))
+    await Promise.all(sent.splice(0).map(({ record }) => record))
     return () =>
       desk.ask(call.id, {
         ...{ trigger: 'api', destination: null, handoff: null, note: null, reason: null },
@@ -307,9 +286,9 @@ async function close({ calling, manager }: Rig): Promise<void> {
 }
 
 /** Sends an INVITE to the service, and waits until the service refuses it or sends one on. */
-async function callIn({ calling, sip }: Rig, numbers: { to: string; from: string }): Promise<void> {
+async function callIn({ calling, sip, sent }: Rig, numbers: { to: string; from: string }): Promise<void> {
   const caller = sip.call({ ...numbers, sdp: OFFER })
-  await pass(calling, () => caller.statuses.some((status) => status >= 300) || sip.sent.length > 0)
+  await pass(calling, () => caller.statuses.some((status) => status >= 300) || sent.length > 0)
 }
 
 /** Lets virtual time pass, and queries end, until the condition holds. */
@@ -335,11 +314,11 @@ await onEachDialect(t, async (t, open, dialect) => {
     await t.test(`${trigger}: one INVITE, with the sealed record that allows it`, async (t) => {
       const { calling, rig, dial } = await start()
       await dial()
-      await pass(calling, () => rig.sip.sent.length > 0)
-      t.equal(rig.sip.sent.length, 1)
+      await pass(calling, () => rig.sent.length > 0)
+      t.equal(rig.sent.length, 1)
       // A forwarded call reaches the telephone system of the number.
       const called = trigger === 'forward' ? NUMBER : PERSON
-      for (const { permit, uri, record } of rig.sip.sent) {
+      for (const { permit, uri, record } of rig.sent) {
         const row = await record
         t.match(row, { kind: 'gate', e164: called, callId: permit.callId })
         t.equal(permit.to, called)
@@ -350,7 +329,7 @@ await onEachDialect(t, async (t, open, dialect) => {
         t.throws(() => rig.manager.dial(permit, NO_PLAN), { code: 'permit_invalid' }, 'it dials once')
         t.throws(() => rig.manager.dial({ ...permit }, NO_PLAN), { code: 'permit_invalid' })
       }
-      t.equal(rig.sip.sent.length, 1)
+      t.equal(rig.sent.length, 1)
       await close(rig)
     })
 
@@ -372,7 +351,7 @@ await onEachDialect(t, async (t, open, dialect) => {
           })
         }
         await calling.clock.advanceAsync(2_000, 10)
-        t.equal(rig.sip.sent.length, 0)
+        t.equal(rig.sent.length, 0)
         const sealed = await refusals()
         t.equal(sealed.length > 0, asked)
         t.ok(sealed.every(({ allowed }) => !allowed))
