@@ -84,6 +84,8 @@ export interface ObjectReplySpec<
   /** Object inside `{ data }`, parsed before it is sent. Missing only with status 204. */
   readonly result?: R
   readonly status: 200 | 201 | 202 | 204
+  /** Only with status 201: the object may be there already. The handler then returns `existing(object)`. */
+  readonly mayExist?: true
   /** The result is the whole body, without `{ data }`. */
   readonly bare?: true
   readonly idempotent?: 'accepted' | 'required'

@@ -58,6 +58,8 @@ export interface Operation {
   readonly events: Readonly<Record<string, z.ZodType>> | null
   readonly contentType: string
   readonly status: number
+  /** An object that is there already is answered with 200 instead of `status`. */
+  readonly mayExist: boolean
   readonly list: { readonly defaultLimit: number; readonly paged: boolean } | null
   readonly idempotent: 'accepted' | 'required' | null
   readonly bodyBytes: number
@@ -129,6 +131,7 @@ function objectReply<P extends z.ZodObject, Q extends z.ZodObject, R extends z.Z
     reply: spec.result === undefined ? 'empty' : spec.bare ? 'bare' : 'data',
     contentType: 'application/json',
     status: spec.status,
+    mayExist: spec.mayExist ?? false,
     list: null,
     idempotent: spec.idempotent ?? null,
     warning: spec.warning ?? null,
@@ -276,6 +279,7 @@ function erase<P extends z.ZodObject, A extends Audience>(spec: OperationBase<P,
     signature: spec.signature ?? null,
     address: spec.address ?? null,
     params: spec.params ?? null,
+    mayExist: false,
     html: null,
     warning: null,
     csvColumns: null,

@@ -18,24 +18,30 @@ export interface FileReply {
 
 const headed = Symbol('headed')
 
-/** A result with additional response headers, for example cookies, and with entries of `meta.warnings`. */
+/** A result with what else the response says: headers, entries of `meta.warnings`, and that nothing was created. */
 export interface ResultWithHeaders<T> {
   readonly [headed]: true
   readonly value: T
   readonly headers: ResponseHeaders
   readonly warnings: readonly unknown[]
+  readonly existed: boolean
 }
 
 export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>
 
 /** Adds response headers to a result. They are not repeated when an idempotent response is replayed. */
 export function withHeaders<T>(value: T, headers: ResponseHeaders): ResultWithHeaders<T> {
-  return { [headed]: true, value, headers, warnings: [] }
+  return { [headed]: true, value, headers, warnings: [], existed: false }
 }
 
 /** Adds entries of `meta.warnings` to a result: what is missing from it, and why. */
 export function withWarnings<T>(value: T, warnings: readonly unknown[]): ResultWithHeaders<T> {
-  return { [headed]: true, value, headers: {}, warnings }
+  return { [headed]: true, value, headers: {}, warnings, existed: false }
+}
+
+/** Marks a result that was there before: an operation with `mayExist` answers 200 instead of 201. */
+export function existing<T>(value: T): ResultWithHeaders<T> {
+  return { [headed]: true, value, headers: {}, warnings: [], existed: true }
 }
 
 export function hasOwnHeaders(outcome: unknown): outcome is ResultWithHeaders<unknown> {

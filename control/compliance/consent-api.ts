@@ -208,8 +208,10 @@ const revoke = operation({
       if (revoked !== null) await record('consent.revoked', row.id, { after: { reason: body.reason } })
       if (body.optOut === true) {
         const entry = { e164: row.e164, source: 'opt_out', reason: body.reason, callId: null }
-        const { id } = await suppress(trx, input.deps.policy.rules, own, entry, authorOf(input.actor), now)
-        await record('suppression.created', id, { after: { source: 'opt_out' } })
+        const rules = input.deps.policy.rules
+        const suppressed = await suppress(trx, rules, own, entry, authorOf(input.actor), now)
+        const action = suppressed.created ? 'suppression.created' : 'suppression.renewed'
+        await record(action, suppressed.row.id, { after: { source: 'opt_out' } })
       }
       return consentView(row, now)
     }),

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { audited } from '../api/audited.js'
 import { listOperation, operation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
+import { existing } from '../api/reply.js'
 import { idParam, oneLine, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import type { SuppressionRow } from '../db/tables/compliance.js'
 import { authorOf, Bulk, bulkRows, INDIAN_NUMBER, IndianNumber, ReceivedRow } from './bulk.js'
@@ -66,18 +67,19 @@ const createDncEntry = operation({
   path: '/v1/dnc',
   summary: 'Add a number to the do-not-call list',
   description:
-    'No call reaches the number from now on, in either environment. Source `opt_out` lasts 90 days, locks consent for that time and revokes the consents of the number. An active entry of the same source is returned.',
+    'No call reaches the number from now on, in either environment. Source `opt_out` lasts 90 days, locks consent for that time and revokes the consents of the number. An entry of the same source that is there already is answered with 200.',
   scope: 'write',
   idempotent: 'accepted',
   body: NewEntry,
   status: 201,
+  mayExist: true,
   result: Suppression,
   fails: [],
   run: ({ body, ...input }) =>
     audited(input, async (trx, record, now) => {
       const { e164, reason = null, source = 'manual' } = body
       const entry = { e164, reason, source, callId: null }
-      const row = await suppress(
+      const { row, created } = await suppress(
         trx,
         input.deps.policy.rules,
         owner(input.actor),
@@ -85,8 +87,9 @@ const createDncEntry = operation({
         authorOf(input.actor),
         now,
       )
-      await record('suppression.created', row.id, { after: { source } })
-      return suppressionView(row, now)
+      if (created) await record('suppression.created', row.id, { after: { source } })
+      else if (source === 'opt_out') await record('suppression.renewed', row.id)
+      return created ? suppressionView(row, now) : existing(suppressionView(row, now))
     }),
 })
 

@@ -30,8 +30,7 @@ export interface NewSuppression {
 }
 
 /**
- * Puts a number on the do-not-call list and returns the entry. An active entry of the same source stays as it is; an
- * opt-out restarts its 90 days, revokes the consents that it protects from, and cancels the callbacks of the person.
+ * Puts a number on the do-not-call list and returns the entry. One of the same source stays as it is; an opt-out restarts its 90 days, revokes the consents that it protects from, and cancels the callbacks of the person.
  */
 export async function suppress(
   trx: Trx,
@@ -40,15 +39,16 @@ export async function suppress(
   entry: NewSuppression,
   by: Author,
   now: number,
-): Promise<SuppressionRow> {
+): Promise<{ readonly row: SuppressionRow; readonly created: boolean }> {
   const optOut = entry.source === 'opt_out'
   if (optOut) await lockConsents(trx, owner.organizationId, 'opt_out')
   const days = ruleOn(rules.suppression, istDate(now))?.days ?? 0
   const until = optOut ? now + days * DAY_MS : null
+  const id = newId('dnc', now)
   const row = await trx
     .insertInto('suppressions')
     .values({
-      id: newId('dnc', now),
+      id,
       ...owner,
       ...entry,
       ...{ lockedUntil: until, expiresAt: until, createdAt: now },
@@ -77,7 +77,7 @@ export async function suppress(
     await revokeAll(trx, owner, entry.e164, now)
     await cancelCallbacks(trx, owner, entry.e164)
   }
-  return row
+  return { row, created: row.id === id }
 }
 
 /** Cancels the callbacks that a person was promised, in the environments in which the opt-out counts. */

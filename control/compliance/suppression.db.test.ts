@@ -47,7 +47,12 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await test('GET', path)).status, 404)
     t.equal((await test('DELETE', path)).status, 404)
     t.same(itemsOf(await test('GET', '/v1/dnc')), [])
-    t.equal(dataOf(await live('POST', '/v1/dnc', { e164: PERSON })).id, dataOf(made).id, 'listed once')
+    const again = await live('POST', '/v1/dnc', { e164: PERSON, reason: 'Asked again' })
+    t.equal(again.status, 200)
+    t.same(dataOf(again), dataOf(made), 'listed once, as it was')
+    const complaint = await live('POST', '/v1/dnc', { e164: PERSON, source: 'complaint' })
+    t.equal(complaint.status, 201, 'of another source')
+    t.equal((await live('DELETE', `/v1/dnc/${dataOf(complaint).id}`)).status, 204)
 
     t.equal((await live('DELETE', path)).status, 204)
     t.equal((await live('DELETE', path)).status, 404)

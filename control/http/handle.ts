@@ -166,11 +166,12 @@ function render(
 ): RenderedResponse {
   const { rootKey, log } = handling.deps
   if (!isRefusal(outcome)) {
-    const plain = { value: outcome, headers: {}, warnings: [] }
-    const { value, headers, warnings } = hasOwnHeaders(outcome) ? outcome : plain
+    const plain = { value: outcome, headers: {}, warnings: [], existed: false }
+    const { value, headers, warnings, existed } = hasOwnHeaders(outcome) ? outcome : plain
     const { cursorScope } = valid
     const rendered = renderResult(operation, value, { rootKey, cursorScope, html: exchange.html, warnings })
-    return { ...rendered, headers: { ...rendered.headers, ...headers } }
+    const status = existed && operation.mayExist ? 200 : rendered.status
+    return { ...rendered, status, headers: { ...rendered.headers, ...headers } }
   }
   const expected = [...operation.fails, ...COMMON, ...(operation.upload === null ? [] : UPLOAD_CODES)]
   if (!expected.includes(outcome.code)) {

@@ -106,6 +106,9 @@ function checkOperation(operation: Operation): void {
   if (operation.upload !== null && operation.method !== 'post' && operation.method !== 'put') {
     throw inconsistent(operation, 'only POST and PUT take an upload')
   }
+  if (operation.mayExist && operation.status !== 201) {
+    throw inconsistent(operation, 'only what a 201 answers may be there already')
+  }
   if ((operation.status === 204) !== (operation.reply === 'empty')) {
     throw inconsistent(operation, 'exactly the 204 answers have no result')
   }

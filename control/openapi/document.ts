@@ -128,7 +128,13 @@ function describe(operation: Operation, results: Results): JsonObject {
     ...(operation.environment === null ? {} : { 'x-environment': operation.environment }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(operation.body === null && operation.upload === null ? {} : { requestBody: requestBody(operation) }),
-    responses: { [operation.status]: success(operation, results), ...failures(operation) },
+    responses: {
+      ...(operation.mayExist
+        ? { 200: { ...success(operation, results), description: 'It was there already.' } }
+        : {}),
+      [operation.status]: success(operation, results),
+      ...failures(operation),
+    },
     'x-error-codes': errorCodes(operation),
   }
 }
