@@ -13,6 +13,7 @@ import { closeHandler, scheduleCloses } from '../compliance/evidence/close.js'
 import { timeStampHandler } from '../compliance/evidence/stamp-job.js'
 import type { Settings } from '../config/settings.js'
 import { erasureHandler } from '../erasure/erase.js'
+import { scheduleUseInvoices, useInvoicesHandler } from '../invoices/use-job.js'
 import { type JobRunner, openJobRunner } from '../jobs/runner.js'
 import { buildHandler } from '../knowledge/build-job.js'
 import { inventoryCheckHandler, scheduleInventoryCheck } from '../numbers/inventory-check.js'
@@ -40,6 +41,8 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
   if (checks !== null) await scheduleSettlements(checks)
   await scheduleRenewals(db, clock.wall())
   await scheduleInventoryCheck(db, clock.wall())
+  const invoicing = { db, clock, gst: deps.settings.gst }
+  await scheduleUseInvoices(invoicing)
   const folder = recordingsFolder(deps.settings.dataFolder)
   const recordings = { db, objects, log, nodeId, folder }
   await scheduleStoring(recordings, clock.wall())
@@ -60,6 +63,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       ...numberHandlers(deps),
       renewalHandler(deps),
       inventoryCheckHandler(deps),
+      useInvoicesHandler(invoicing),
       carrierRecordHandler(deps),
       walletCheckHandler({ db, reads, clock, log }),
       buildHandler(deps),

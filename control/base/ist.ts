@@ -10,3 +10,8 @@ export function istDate(ms: number): string {
 export function istMidnight(date: string): number {
   return Date.parse(`${date}T00:00:00Z`) - IST_OFFSET_MS
 }
+
+/** Returns the day before a day (`YYYY-MM-DD`). */
+export function dayBefore(day: string): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) - 86_400_000).toISOString().slice(0, 10)
+}

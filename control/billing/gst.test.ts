@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { divideRefund, gstOn, NO_TAX, rateAt, type TaxedAmount, taxTotal } from './gst.js'
+import { divideRefund, divideUse, gstOn, NO_TAX, rateAt, type TaxedAmount, taxTotal } from './gst.js'
 
 const RATE = { ratePercent: 18, supplierState: '29' }
 
@@ -94,5 +94,33 @@ t.test('refunds in any parts return the payment exactly', async () => {
         if (JSON.stringify(sum) !== JSON.stringify(paid)) throw new Error('the sum is not the payment')
       },
     ),
+  )
+})
+
+t.test('use in any parts names the tax of the payment exactly', async () => {
+  const state = fc.constantFrom('29', '27', '38')
+  const parts = fc.array(fc.integer({ min: 1, max: 40_000 }), { minLength: 1, maxLength: 30 })
+  fc.assert(
+    fc.property(state, parts, (placeOfSupply, uses) => {
+      const taxablePaise = uses.reduce((sum, paise) => sum + paise, 0)
+      const paid = { taxablePaise, tax: gstOn(taxablePaise, { ...RATE, placeOfSupply }) }
+      let named = NOTHING
+      for (const paise of uses) {
+        const part = divideUse(paid, named, paise)
+        const { cgstPaise, sgstPaise, utgstPaise } = part.tax
+        if (cgstPaise !== sgstPaise + utgstPaise) return false
+        if (Math.abs(taxTotal(part.tax) - paise * 0.18) > 3) return false
+        named = {
+          taxablePaise: named.taxablePaise + paise,
+          tax: {
+            cgstPaise: named.tax.cgstPaise + cgstPaise,
+            sgstPaise: named.tax.sgstPaise + sgstPaise,
+            utgstPaise: named.tax.utgstPaise + utgstPaise,
+            igstPaise: named.tax.igstPaise + part.tax.igstPaise,
+          },
+        }
+      }
+      return JSON.stringify(named) === JSON.stringify(paid)
+    }),
   )
 })

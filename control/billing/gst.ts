@@ -90,6 +90,41 @@ export function divideRefund(paid: TaxedAmount, refunded: TaxedAmount, grossPais
   return { taxablePaise: grossPaise - 2 * half, tax: { ...NO_TAX, cgstPaise: half, ...state } }
 }
 
+/**
+ * Returns value and tax of a part of a payment that was used, in the proportion of the payment. `named` is what the documents
+ * before it name. The part that completes the payment takes the remainders.
+ */
+export function divideUse(paid: TaxedAmount, named: TaxedAmount, taxablePaise: number): TaxedAmount {
+  const reached = named.taxablePaise + taxablePaise
+  const part = (head: keyof TaxHeads): number => {
+    const tax = Math.round((paid.tax[head] * Math.min(reached, paid.taxablePaise)) / paid.taxablePaise)
+    return Math.max(0, tax - named.tax[head])
+  }
+  return {
+    taxablePaise,
+    tax: {
+      cgstPaise: part('cgstPaise'),
+      sgstPaise: part('sgstPaise'),
+      utgstPaise: part('utgstPaise'),
+      igstPaise: part('igstPaise'),
+    },
+  }
+}
+
+/** Returns `whole` without `part`. No head is less than zero. */
+export function without(whole: TaxedAmount, part: TaxedAmount): TaxedAmount {
+  const rest = (head: keyof TaxHeads): number => Math.max(0, whole.tax[head] - part.tax[head])
+  return {
+    taxablePaise: whole.taxablePaise - part.taxablePaise,
+    tax: {
+      cgstPaise: rest('cgstPaise'),
+      sgstPaise: rest('sgstPaise'),
+      utgstPaise: rest('utgstPaise'),
+      igstPaise: rest('igstPaise'),
+    },
+  }
+}
+
 export const NO_TAX: TaxHeads = { cgstPaise: 0, sgstPaise: 0, utgstPaise: 0, igstPaise: 0 }
 
 function heads(placeOfSupply: string, halfPaise: number, igstPaise: number): TaxHeads {

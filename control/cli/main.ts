@@ -44,6 +44,10 @@ parley staff create --email ADDRESS
 parley wallet add --rupees AMOUNT --reference TEXT [--organization ID]
     Adds money to the wallet of an organization, by default the first one. A reference adds money once.
 
+parley invoices export --from DAY --to DAY --out FILE
+    Writes the invoices and credit notes to registered recipients in the e-invoice schema INV-01, for the bulk
+    upload of the Invoice Registration Portal. Documents that it would refuse are named. See docs/money.md.
+
 parley dnd import FILE --scrubbed-at TIME [--valid-until TIME]
     Imports a scrub file of the DND register: CSV with the columns e164, listed (true or false) and, if
     needed, category. A file with a wrong row is not imported, and the lines are named. It is valid until
@@ -326,6 +330,16 @@ export async function run(args: readonly string[]): Promise<number> {
   if (command === 'evidence' && rest[0] === 'verify') {
     const { verifyCommand } = await import('./evidence.js')
     return verifyCommand(rest.slice(1))
+  }
+  if (command === 'invoices' && rest[0] === 'export') {
+    const { exportInvoices } = await import('./invoices-export.js')
+    let status = 0
+    await withDatabase(async (db) => {
+      const { text, complete } = await exportInvoices(db, rest.slice(1))
+      process.stdout.write(`${text}\n`)
+      if (!complete) status = 1
+    })
+    return status
   }
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))

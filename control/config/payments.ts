@@ -69,6 +69,8 @@ export interface GstSetting {
   /** Prefixes of the number series by kind of document. */
   readonly series: Readonly<Record<DocumentKind, string>>
   readonly rates: readonly GstRate[]
+  /** Day (IST) from which documents to registered recipients are registered as e-invoices. Null below that turnover. */
+  readonly eInvoicesFrom: string | null
 }
 
 export type DocumentKind = 'invoice' | 'credit_note' | 'receipt_voucher' | 'refund_voucher'
@@ -99,6 +101,7 @@ export const SPECIMEN_GST: GstSetting = {
   advanceDocument: 'invoice',
   series: SERIES,
   rates: RATES,
+  eInvoicesFrom: null,
 }
 
 // Two characters leave 14 of the 16 that rule 46(b) allows for "/26-27/" and the number.
@@ -142,6 +145,7 @@ const GstFile = z.strictObject({
     )
     .min(1)
     .default([...RATES]),
+  eInvoicesFrom: z.iso.date().nullable().default(null),
 })
 
 /** Parses the path of a GST file. The file is read once, at start. */

@@ -37,6 +37,7 @@ import { addTransferLegs } from './migrations/0032-transfer-legs.js'
 import { createCallRequests } from './migrations/0036-call-requests.js'
 import { addCampaignBreaker } from './migrations/0037-campaign-breaker.js'
 import { createLiveChanges } from './migrations/0039-live-changes.js'
+import { createUsePeriods } from './migrations/0041-use-periods.js'
 import { createEvidenceAnchors } from './migrations/0043-evidence-anchors.js'
 import { createGatePolicies } from './migrations/0044-gate-policies.js'
 import { createCallMonitors } from './migrations/0045-monitors.js'
@@ -85,6 +86,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0036_call_requests': createCallRequests,
   '0037_campaign_breaker': addCampaignBreaker,
   '0039_live_changes': createLiveChanges,
+  '0041_use_periods': createUsePeriods,
   '0043_evidence_anchors': createEvidenceAnchors,
   '0044_gate_policies': createGatePolicies,
   '0045_monitors': createCallMonitors,

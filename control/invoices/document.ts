@@ -1,5 +1,5 @@
 import type { PdfBlock, PdfDocument } from '../../workers/jobs/pdf/document.js'
-import { istDate } from '../base/ist.js'
+import { dayBefore, istDate } from '../base/ist.js'
 import { STATES } from '../billing/gstin.js'
 import type { InvoiceRow } from '../db/tables/invoices.js'
 import type { DocumentContent, Recipient } from './issue.js'
@@ -24,7 +24,7 @@ const HEADS = [
  */
 export function invoiceDocument(row: InvoiceRow): PdfDocument {
   const content = JSON.parse(row.content) as DocumentContent
-  const { supplier, recipient, placeOfSupply, rate, original, paymentId, bankReference } = content
+  const { supplier, recipient, placeOfSupply, rate, original, paymentId, bankReference, period } = content
   const title = `${row.specimen === 1 ? 'Specimen: ' : ''}${TITLES[row.kind]} ${row.number}`
   const facts = (rows: readonly (readonly [string, string | null])[]): PdfBlock => ({
     kind: 'facts',
@@ -47,6 +47,7 @@ export function invoiceDocument(row: InvoiceRow): PdfDocument {
       facts([
         ['Number', row.number],
         ['Date', istDate(row.issuedAt)],
+        ['Period', period === undefined ? null : `${period.startsOn} to ${dayBefore(period.before)}`],
         ['Refers to', original === null ? null : `${original.number} of ${istDate(original.issuedAt)}`],
         ['Place of supply', state(placeOfSupply)],
         ['Reverse charge', 'No'],
@@ -71,6 +72,22 @@ export function invoiceDocument(row: InvoiceRow): PdfDocument {
           ['Total', '', rupees(row.totalPaise)],
         ],
       },
+      ...(period === undefined
+        ? []
+        : [
+            {
+              kind: 'paragraph',
+              text: 'The tax was paid with the receipt voucher. Nothing is due.',
+            } as const,
+          ]),
+      ...(content.eInvoice
+        ? [
+            {
+              kind: 'paragraph',
+              text: 'The supplier registers this document as an e-invoice. It is valid with the IRN and the QR code of the portal only.',
+            } as const,
+          ]
+        : []),
       { kind: 'paragraph', text: 'This document was issued electronically and needs no signature.' },
     ],
   }

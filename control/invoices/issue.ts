@@ -3,6 +3,7 @@ import { newId } from '../../media/base/ids.js'
 import { istDate } from '../base/ist.js'
 import { financialYear } from '../billing/financial-year.js'
 import { type GstRate, type TaxedAmount, taxTotal } from '../billing/gst.js'
+import type { UsePeriod } from '../billing/use-period.js'
 import type { DocumentKind, GstSetting, Supplier } from '../config/payments.js'
 import type { Trx } from '../db/database.js'
 import type { InvoiceRow } from '../db/tables/invoices.js'
@@ -27,7 +28,11 @@ export interface DocumentContent {
   /** Payment of an invoice, refund of a credit note. */
   readonly paymentId: string
   readonly bankReference: string | null
-  /** Number and time of the document that a credit note or refund voucher refers to. */
+  /** Days of the use that an invoice after a receipt voucher is about. Missing on other documents. */
+  readonly period?: UsePeriod
+  /** True if the portal has to register the document. Missing on other documents. */
+  readonly eInvoice?: true
+  /** Number and time of the document that this one refers to. */
   readonly original: { readonly number: string; readonly issuedAt: number } | null
 }
 
@@ -41,10 +46,10 @@ export interface Issue extends TaxedAmount {
   readonly kind: DocumentKind
   readonly specimen: boolean
   readonly topupId: string
-  readonly cause: 'payment' | `refund:${string}`
+  readonly cause: 'payment' | `use:${string}` | `refund:${string}`
   readonly original: InvoiceRow | null
   readonly gst: GstSetting
-  readonly content: Omit<DocumentContent, 'original' | 'supplier'>
+  readonly content: Omit<DocumentContent, 'original' | 'supplier' | 'eInvoice'>
 }
 
 /**
@@ -74,6 +79,7 @@ export async function issueDocument(trx: Trx, issue: Issue, now: number): Promis
     ...content,
     supplier: gst.supplier,
     original: original === null ? null : { number: original.number, issuedAt: original.issuedAt },
+    ...(needsRegistration(issue, now) ? { eInvoice: true as const } : {}),
   }
   const row: InvoiceRow = {
     id: newId('inv', now),
@@ -97,6 +103,13 @@ export async function issueDocument(trx: Trx, issue: Issue, now: number): Promis
   }
   await trx.insertInto('invoices').values(row).execute()
   return row
+}
+
+/** Invoices and credit notes to registered recipients are e-invoices, from a turnover on that the supplier knows (rule 48(4)). */
+function needsRegistration({ kind, specimen, content, gst }: Issue, now: number): boolean {
+  const { eInvoicesFrom } = gst
+  if (eInvoicesFrom === null || istDate(now) < eInvoicesFrom) return false
+  return !specimen && content.recipient.gstin !== null && (kind === 'invoice' || kind === 'credit_note')
 }
 
 /** Returns the document of a top-up that was issued for a cause, or null. */

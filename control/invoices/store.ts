@@ -2,6 +2,7 @@ import { olderThan, type Page, type PageRequest, pageOf } from '../api/paginatio
 import { istMidnight } from '../base/ist.js'
 import type { Db } from '../db/database.js'
 import type { InvoiceRow } from '../db/tables/invoices.js'
+import type { DocumentContent } from './issue.js'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -35,6 +36,38 @@ export async function listInvoices(
     page,
     ({ issuedAt, id }) => ({ key: issuedAt, id }),
     (row) => row,
+  )
+}
+
+/**
+ * Returns the invoices and credit notes of some days (IST, both inclusive) that were issued to registered recipients, in the
+ * order of their numbers, each with the document that it corrects. Specimens are none.
+ */
+export async function listRegisteredSupplies(
+  db: Db,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<readonly { readonly row: InvoiceRow; readonly original: InvoiceRow | null }[]> {
+  const rows = await db
+    .selectFrom('invoices')
+    .selectAll()
+    .where('kind', 'in', ['invoice', 'credit_note'])
+    .where('specimen', '=', 0)
+    .where('issuedAt', '>=', istMidnight(from))
+    .where('issuedAt', '<', istMidnight(to) + DAY_MS)
+    .orderBy('series')
+    .orderBy('financialYear')
+    .orderBy('seq')
+    .execute()
+  const registered = rows.filter(
+    ({ content }) => (JSON.parse(content) as DocumentContent).recipient.gstin !== null,
+  )
+  return Promise.all(
+    registered.map(async (row) => {
+      const { organizationId, originalInvoiceId } = row
+      const original =
+        originalInvoiceId === null ? null : await findInvoice(db, organizationId, originalInvoiceId)
+      return { row, original }
+    }),
   )
 }
 

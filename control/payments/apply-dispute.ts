@@ -4,9 +4,9 @@ import type { Trx } from '../db/database.js'
 import type { TopupRow } from '../db/tables/payments.js'
 import { queueMailToAdmins } from '../mail/outbox.js'
 import { freeze, lockWallet } from '../wallet/ledger.js'
-import { debitRefund, type PaymentContext, refreshStatus } from './apply-payments.js'
+import { debitRefund, documentRefund, type PaymentContext, refreshStatus } from './apply-payments.js'
 import { keepException } from './exceptions.js'
-import { lockTopup } from './topup-store.js'
+import { lockTopup, taxOf } from './topup-store.js'
 
 /** Reason of the hold on a wallet whose payment is disputed. It ends with the disputes. */
 export const DISPUTE_HOLD = 'payment_dispute'
@@ -67,6 +67,34 @@ export async function applyDispute(
   }
   if (status === 'won' || status === 'closed') await releaseWallet(trx, organizationId, disputeId, now)
   await refreshStatus(trx, topupId, null, now)
+}
+
+/**
+ * Issues the credit note of a lost dispute, as staff has decided. Returns `late` after the last day for credit notes, and
+ * `nothing` if the dispute took no money.
+ */
+export async function creditLostDispute(
+  trx: Trx,
+  {
+    gateway,
+    disputeId,
+    topupId,
+  }: { readonly gateway: string; readonly disputeId: string; readonly topupId: string },
+  context: Omit<PaymentContext, 'gateway'>,
+  now: number,
+): Promise<'issued' | 'late' | 'nothing'> {
+  const topup = await lockTopup(trx, topupId, now)
+  await lockWallet(trx, topup.organizationId, now)
+  const taken = await trx
+    .selectFrom('topupRefunds')
+    .selectAll()
+    .where('gateway', '=', gateway)
+    .where('refundId', '=', disputeId)
+    .executeTakeFirst()
+  if (taken === undefined || taken.grossPaise === 0) return 'nothing'
+  const amount = { taxablePaise: taken.taxablePaise, tax: taxOf(taken) }
+  const inTime = await documentRefund(trx, topup, { refundId: disputeId }, amount, context, now)
+  return inTime ? 'issued' : 'late'
 }
 
 /** A request for documents may become a claim with the same id. Otherwise only the status goes forward. */

@@ -2,10 +2,12 @@ import type { Log } from '../../media/base/log.js'
 import type { GatewayPayment, GatewayRefund, PaymentGateway } from '../api/payment-gateway.js'
 import { istDate } from '../base/ist.js'
 import { lastCreditNoteDay } from '../billing/financial-year.js'
-import { divideRefund, type GstRate, NO_TAX, type TaxedAmount, taxTotal } from '../billing/gst.js'
+import { divideRefund, type GstRate, NO_TAX, type TaxedAmount, taxTotal, without } from '../billing/gst.js'
 import type { GstSetting } from '../config/payments.js'
 import type { Trx } from '../db/database.js'
+import type { InvoiceRow } from '../db/tables/invoices.js'
 import type { TopupRow } from '../db/tables/payments.js'
+import { readAdvance } from '../invoices/advances.js'
 import { findByCause, issueDocument, type Recipient } from '../invoices/issue.js'
 import { availablePaise, findEntry, linkInvoice, lockWallet, post, reverse } from '../wallet/ledger.js'
 import { keepException } from './exceptions.js'
@@ -122,7 +124,8 @@ async function credit(
   const document = await issueDocument(
     trx,
     {
-      ...issueOf(after, context, amount, payment.id),
+      ...issueOf(after, context.gst, amount, payment.id),
+      specimen: !context.gateway.real,
       kind: context.gst.advanceDocument,
       cause: 'payment',
       original: null,
@@ -164,7 +167,7 @@ async function applyRefund(
   }
   if (refund.status === 'processed' && known.grossPaise > 0) {
     const amount = { taxablePaise: known.taxablePaise, tax: taxOf(known) }
-    await creditNote(trx, topup, refund.id, amount, context, now)
+    await documentRefund(trx, topup, { refundId: refund.id }, amount, context, now)
   }
 }
 
@@ -230,9 +233,25 @@ async function debitLostDisputes(
       .where('gateway', '=', row.gateway)
       .where('refundId', '=', row.refundId)
       .execute()
-    const cause = `${refundCause(topup, row.refundId)}:${failedRefundId}`
+    const again = `:${failedRefundId}` as const
+    const cause = `${refundCause(topup, row.refundId)}${again}`
     await postRefund(trx, topup, row.refundId, cause, part.taxablePaise, context, now)
+    if (await isCredited(trx, topup, row.refundId))
+      await documentRefund(trx, topup, { refundId: row.refundId, again }, part, context, now)
   }
+}
+
+/** Returns whether staff has issued the credit note of a lost dispute. */
+async function isCredited(trx: Trx, { gateway }: TopupRow, disputeId: string): Promise<boolean> {
+  const row = await trx
+    .selectFrom('paymentExceptions')
+    .select('id')
+    .where('gateway', '=', gateway)
+    .where('kind', '=', 'dispute_lost')
+    .where('subject', '=', disputeId)
+    .where('resolution', '=', 'credit_note')
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** Returns how much of an amount the standing refunds leave of the payment, tax included, and its parts. */
@@ -294,49 +313,70 @@ function refundCause({ gateway }: TopupRow, refundId: string): string {
 }
 
 /**
- * Issues the document of a refund: a credit note for an invoice, a refund voucher for a receipt voucher. After the
- * last day for credit notes the tax cannot be lowered any more, and staff decides.
+ * Issues the documents of a refund or a lost dispute. An invoice gets a credit note. A receipt voucher gets a refund voucher for
+ * what was not used of it; the invoices about its use get credit notes for the rest, the newest first. After the last day for
+ * credit notes the tax cannot be lowered any more, and staff decides. Returns false if a note came too late. `again` tells the
+ * documents apart of one dispute that took money twice.
  */
-async function creditNote(
+export async function documentRefund(
   trx: Trx,
   topup: TopupRow,
-  refundId: string,
+  { refundId, again = '' }: { readonly refundId: string; readonly again?: `:${string}` | '' },
   amount: TaxedAmount,
-  context: PaymentContext,
+  context: Omit<PaymentContext, 'gateway'>,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const original = await findByCause(trx, topup.id, 'payment')
-  if (original === null) return
-  const { id: topupId, gateway, organizationId } = topup
-  if (istDate(now) > lastCreditNoteDay(istDate(original.issuedAt))) {
-    const exception = {
-      gateway,
-      kind: 'credit_note_late',
-      subject: refundId,
-      organizationId,
-      topupId,
-    } as const
-    return keepException(trx, exception, now, context.log)
+  if (original === null) return true
+  const parts: RefundPart[] = []
+  if (original.kind === 'invoice') parts.push({ kind: 'credit_note', original, amount, of: '' })
+  else {
+    const { left, invoices } = await readAdvance(trx, original)
+    const unused = amount.taxablePaise <= left.taxablePaise ? amount : left
+    if (unused.taxablePaise > 0) parts.push({ kind: 'refund_voucher', original, amount: unused, of: '' })
+    let used = without(amount, unused)
+    for (const { row, standing } of invoices) {
+      if (used.taxablePaise === 0) break
+      const whole = used.taxablePaise <= standing.taxablePaise
+      const part = whole ? used : standing
+      parts.push({ kind: 'credit_note', original: row, amount: part, of: `:${row.number}` })
+      used = without(used, part)
+    }
   }
-  const note = await issueDocument(
-    trx,
-    {
-      ...issueOf(topup, context, amount, refundId),
-      kind: original.kind === 'invoice' ? 'credit_note' : 'refund_voucher',
-      cause: `refund:${refundId}`,
-      original,
-    },
-    now,
-  )
-  const entry = await findEntry(trx, organizationId, refundCause(topup, refundId))
-  if (entry !== null) await linkInvoice(trx, entry, note.id)
+  const { id: topupId, gateway, organizationId } = topup
+  let inTime = true
+  for (const { kind, original: corrected, amount: part, of } of parts) {
+    if (kind === 'credit_note' && istDate(now) > lastCreditNoteDay(istDate(corrected.issuedAt))) {
+      const late = { gateway, kind: 'credit_note_late', subject: refundId, organizationId, topupId } as const
+      await keepException(trx, late, now, context.log)
+      inTime = false
+      continue
+    }
+    const wanted = { ...issueOf(topup, context.gst, part, refundId), kind, original: corrected }
+    const document = await issueDocument(
+      trx,
+      { ...wanted, specimen: corrected.specimen === 1, cause: `refund:${refundId}${again}${of}` },
+      now,
+    )
+    const entry = await findEntry(trx, organizationId, `${refundCause(topup, refundId)}${again}`)
+    if (entry !== null) await linkInvoice(trx, entry, document.id)
+  }
+  return inTime
 }
 
-function issueOf(topup: TopupRow, { gateway, gst }: PaymentContext, amount: TaxedAmount, paymentId: string) {
+/** A document of a refund. */
+interface RefundPart {
+  readonly kind: 'credit_note' | 'refund_voucher'
+  readonly original: InvoiceRow
+  readonly amount: TaxedAmount
+  /** Tells the documents of one refund apart. */
+  readonly of: string
+}
+
+function issueOf(topup: TopupRow, gst: GstSetting, amount: TaxedAmount, paymentId: string) {
   const recipient = JSON.parse(topup.recipient) as Recipient
   return {
     organizationId: topup.organizationId,
-    specimen: !gateway.real,
     topupId: topup.id,
     gst,
     ...amount,

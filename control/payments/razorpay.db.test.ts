@@ -292,6 +292,30 @@ await onEachDialect(t, async (t, open) => {
     const audit = await rig.owner.send('GET', '/v1/organization/audit-log?limit=10')
     const actions = (audit.body as { data: { action: string }[] }).data.map(({ action }) => action)
     t.equal(actions.filter((action) => action === 'wallet.hold_set').length, 3)
+
+    const [lost] = await rig.exceptions()
+    const decide = async (resolution: string) =>
+      (
+        await rig.staff.send('POST', `/v1/staff/payment-exceptions/${lost?.id}/resolve`, {
+          json: { resolution, reason: 'The bank keeps the money' },
+        })
+      ).status
+    const notes = () =>
+      deps.db
+        .selectFrom('invoices')
+        .innerJoin('ledgerEntries', 'ledgerEntries.invoiceId', 'invoices.id')
+        .select(['invoices.kind', 'taxablePaise', 'cgstPaise', 'sgstPaise', 'totalPaise', 'amountPaise'])
+        .where('topupId', '=', String(id))
+        .where('kind', '=', 'credit_note')
+        .execute()
+    t.same(await notes(), [], 'staff decides')
+    t.equal(await decide('refund'), 409)
+    t.same(await notes(), [])
+    t.equal(await decide('credit_note'), 200)
+    const note = { taxablePaise: 50_000, cgstPaise: 4_500, sgstPaise: 4_500, totalPaise: 59_000 }
+    t.match(await notes(), [{ ...note, amountPaise: -50_000 }], 'the entry of the dispute names it')
+    t.equal(await decide('credit_note'), 409)
+    t.equal((await notes()).length, 1)
   })
 
   await t.test('a refund that fails after a lost dispute gives no money back', async (t) => {
@@ -312,8 +336,31 @@ await onEachDialect(t, async (t, open) => {
     await lose('disp_part', 35_400)
     await lose('disp_rest', 70_800)
     t.equal(await rig.balance(), 0, 'the refund has taken everything')
+    const credited = async () => {
+      const { db } = rig.calling.deps
+      const rows = await db
+        .selectFrom('invoices')
+        .select('totalPaise')
+        .where('topupId', '=', String(id))
+        .where('kind', '=', 'credit_note')
+        .orderBy('issuedAt')
+        .orderBy('seq')
+        .execute()
+      return rows.map(({ totalPaise }) => totalPaise)
+    }
+    const exceptions = await rig.exceptions()
+    const json = { resolution: 'credit_note', reason: 'The bank keeps the money' }
+    const resolve = async (disputeId: string) => {
+      const found = exceptions.find(({ subject }) => subject === disputeId)
+      const path = `/v1/staff/payment-exceptions/${found?.id}/resolve`
+      return (await rig.staff.send('POST', path, { json })).status
+    }
+    t.equal(await resolve('disp_part'), 409, 'it has taken nothing')
     await refund('failed')
     t.equal(await rig.balance(), 10_000, 'the bank keeps nine tenths')
+    t.equal(await resolve('disp_part'), 200)
+    t.equal(await resolve('disp_rest'), 200)
+    t.same(await credited(), [35_400, 70_800])
     await refund('failed')
     t.same(await rig.entries(), [
       ['topup', 100_000],

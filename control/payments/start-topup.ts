@@ -42,14 +42,18 @@ export async function startTopup(
   const stored = await readOrganizationRows(db, organizationId)
   if (stored === null) throw new EngineError('internal', 'the organization of a session does not exist')
   const { profile } = stored
-  const recipient = recipientOf({
+  const { gst } = settings
+  const now = clock.wall()
+  const today = istDate(now)
+  const billing = {
     name: profile.billingName,
     address: profile.billingAddress,
     city: profile.billingCity,
     pincode: profile.billingPincode,
     stateCode: profile.billingStateCode,
     gstin: profile.billingGstin,
-  })
+  }
+  const recipient = recipientOf(billing, gst.eInvoicesFrom !== null && today >= gst.eInvoicesFrom)
   if ('missing' in recipient) {
     return refuse(
       'billing_details_required',
@@ -59,9 +63,7 @@ export async function startTopup(
   }
   const limited = await throttle(deps, `startTopup ${organizationId}`, TOPUPS_PER_MINUTE)
   if (limited !== null) return limited
-  const now = clock.wall()
-  const { gst } = settings
-  const rate = rateAt(gst.rates, istDate(now))
+  const rate = rateAt(gst.rates, today)
   if (rate === null) throw new EngineError('config_invalid', 'PARLEY_GST_FILE: no rate is in force yet')
   const tax = gstOn(amountPaise, {
     ratePercent: rate.ratePercent,
@@ -120,12 +122,19 @@ export async function checkSoon(
   await addJobs(db, [{ id, kind: TOPUP_CHECK, lane: topupId, dueAt: now, payload }], now)
 }
 
-/** Place of supply is the recipient's state, so that name, address and state are needed for any document. */
-function recipientOf(billing: Billing): Recipient | { readonly missing: readonly string[] } {
-  const { name, address, stateCode } = billing
-  if (name === null || address === null || stateCode === null) {
-    const fields = { name, address, stateCode }
-    return { missing: Object.entries(fields).flatMap(([field, value]) => (value === null ? [field] : [])) }
-  }
+/**
+ * Place of supply is the recipient's state, so that name, address and state are needed for any document. An e-invoice, which
+ * only registered recipients get, also names city and PIN code.
+ */
+function recipientOf(
+  billing: Billing,
+  eInvoices: boolean,
+): Recipient | { readonly missing: readonly string[] } {
+  const { name, address, stateCode, city, pincode, gstin } = billing
+  const more = eInvoices && gstin !== null ? { city, pincode } : {}
+  const missing = Object.entries({ name, address, stateCode, ...more }).flatMap(([field, value]) =>
+    value === null ? [field] : [],
+  )
+  if (name === null || address === null || stateCode === null || missing.length > 0) return { missing }
   return { ...billing, name, address, stateCode }
 }

@@ -6,12 +6,14 @@ import { listOperation, operation } from '../api/operation.js'
 import { newestFirst } from '../api/pagination.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
+import type { Trx } from '../db/database.js'
 import type { PaymentExceptionRow } from '../db/tables/payments.js'
+import { creditLostDispute } from '../payments/apply-dispute.js'
 import { findException, resolveException } from '../payments/exceptions.js'
 import { gatewayUnavailable } from '../payments/start-topup.js'
 import { Reason } from './staff-action.js'
 
-const RESOLUTIONS = ['refund', 'dismiss'] as const
+const RESOLUTIONS = ['refund', 'credit_note', 'dismiss'] as const
 
 const PaymentException = z.object({
   id: z.string(),
@@ -71,7 +73,7 @@ export const resolvePaymentException = operation({
   tag: 'Staff',
   summary: 'Resolve a payment that needs a decision',
   description:
-    'With `refund`, a payment that was not credited goes back through the gateway. With `dismiss`, only the decision is recorded. The audit log of the organization holds both.',
+    'With `refund`, a payment that was not credited goes back through the gateway. With `credit_note`, the tax of a lost dispute is credited. With `dismiss`, only the decision is recorded. The audit log of the organization holds the decision.',
   audience: 'staff',
   params: z.object({ id: idParam('pex') }),
   body: z.strictObject({ resolution: z.enum(RESOLUTIONS), reason: Reason }),
@@ -89,6 +91,10 @@ export const resolvePaymentException = operation({
     }
     const now = clock.wall()
     const outcome = await db.transaction().execute(async (trx) => {
+      if (body.resolution === 'credit_note') {
+        const refused = await creditDispute(trx, deps, found, now)
+        if (refused !== null) return refused
+      }
       const decision = { ...body, resolvedBy: actor.userId }
       if (!(await resolveException(trx, found.id, decision, now))) {
         return refuse('conflict', 'The exception was resolved before.')
@@ -106,6 +112,24 @@ export const resolvePaymentException = operation({
     return isRefusal(outcome) ? outcome : exceptionView(outcome)
   },
 })
+
+/** Issues the credit note of a lost dispute. Null on success. */
+async function creditDispute(
+  trx: Trx,
+  { settings, log }: Deps,
+  { gateway, kind, subject, topupId }: PaymentExceptionRow,
+  now: number,
+): Promise<Refusal<'conflict'> | null> {
+  if (kind !== 'dispute_lost' || topupId === null) {
+    return refuse('conflict', 'Only exceptions of the kind dispute_lost get a credit note.', { kind })
+  }
+  const context = { gst: settings.gst, log }
+  const outcome = await creditLostDispute(trx, { gateway, disputeId: subject, topupId }, context, now)
+  if (outcome === 'issued') return null
+  return outcome === 'late'
+    ? refuse('conflict', 'The last day for a credit note is over: the tax cannot be lowered any more.')
+    : refuse('conflict', 'The dispute took no money from the wallet, so that nothing is credited.')
+}
 
 const REFUNDABLE: readonly string[] = ['amount_mismatch', 'second_payment']
 

@@ -807,7 +807,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/dnc', reply: 'list' }, input, options)
   }
 
-  /** Add a number to the do-not-call list. No call reaches the number from now on, in either environment. Source `opt_out` lasts 90 days, locks consent for that time and revokes the consents of the number. An active entry of the same source is returned. Needs the scope `write`. */
+  /** Add a number to the do-not-call list. No call reaches the number from now on, in either environment. Source `opt_out` lasts 90 days, locks consent for that time and revokes the consents of the number. An entry of the same source that is there already is answered with 200. Needs the scope `write`. */
   createDncEntry(input: { readonly body: CreateDncEntryBody }, options: RequestOptions = {}): Promise<DncEntry> {
     return this.send({ method: 'POST', path: '/v1/dnc', reply: 'data', idempotent: true }, input, options)
   }
@@ -1315,7 +1315,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/staff/payment-exceptions', reply: 'list' }, input, options)
   }
 
-  /** Resolve a payment that needs a decision. With `refund`, a payment that was not credited goes back through the gateway. With `dismiss`, only the decision is recorded. The audit log of the organization holds both. */
+  /** Resolve a payment that needs a decision. With `refund`, a payment that was not credited goes back through the gateway. With `credit_note`, the tax of a lost dispute is credited. With `dismiss`, only the decision is recorded. The audit log of the organization holds the decision. */
   resolvePaymentException(input: { readonly id: string; readonly body: ResolvePaymentExceptionBody }, options: RequestOptions = {}): Promise<PaymentException> {
     return this.send({ method: 'POST', path: '/v1/staff/payment-exceptions/{id}/resolve', reply: 'data' }, input, options)
   }

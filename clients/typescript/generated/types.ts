@@ -2664,7 +2664,7 @@ export type PaymentException = {
   readonly amountPaise: number | null
   readonly details: Readonly<Record<string, unknown>>
   readonly createdAt: string
-  readonly resolution: Open<"refund" | "dismiss"> | null
+  readonly resolution: Open<"refund" | "credit_note" | "dismiss"> | null
   readonly reason: string | null
   readonly resolvedBy: string | null
   readonly resolvedAt: string | null
@@ -4150,7 +4150,7 @@ export type ListPaymentExceptionsQuery = {
 
 /** Body of `resolvePaymentException`. */
 export type ResolvePaymentExceptionBody = {
-  readonly resolution: "refund" | "dismiss"
+  readonly resolution: "refund" | "credit_note" | "dismiss"
   /** Reason of the change. Recorded in the audit log. */
   readonly reason: string
 }

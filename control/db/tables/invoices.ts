@@ -13,7 +13,7 @@ export interface InvoiceRow {
   readonly specimen: number
   readonly issuedAt: number
   readonly topupId: string
-  /** What it was issued for: `payment`, or `refund:` and the id of the refund. Issued once for each. */
+  /** What it was issued for: `payment`, `use:` and the first day of a period, or `refund:` and the id of the refund. Issued once for each. */
   readonly cause: string
   readonly originalInvoiceId: string | null
   /** JSON of what the document says besides its amounts: `DocumentContent`. */
@@ -34,7 +34,21 @@ export interface InvoiceSeriesRow {
   readonly last: number
 }
 
+/** Half a month of use that was invoiced to an organization with receipt vouchers. Days are `YYYY-MM-DD` (IST). */
+export interface UsePeriodRow {
+  readonly organizationId: string
+  readonly startsOn: string
+  /** First day of the next period. */
+  readonly endsBefore: string
+  /** Last entry of the ledger that counted. */
+  readonly lastSeq: number
+  /** What was given back beyond all use. It lowers the use of the next period. */
+  readonly givenBackPaise: number
+  readonly closedAt: number
+}
+
 export interface InvoiceTables {
+  usePeriods: UsePeriodRow
   invoices: InvoiceRow
   invoiceSeries: InvoiceSeriesRow
 }
