@@ -30,6 +30,7 @@ export type PlacementDeps = Pick<
   | 'log'
   | 'nodeId'
   | 'permits'
+  | 'policy'
   | 'rootKey'
   | 'sandboxGateway'
   | 'settings'
