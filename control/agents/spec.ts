@@ -22,7 +22,7 @@ const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Frida
 
 export interface SpecInput {
   readonly agentId: string
-  readonly agentVersionId: string
+  readonly agentVersionId: string | null
   readonly name: string
   readonly config: AgentConfig
   readonly direction: 'outbound' | 'inbound'

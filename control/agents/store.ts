@@ -154,7 +154,7 @@ async function publish(
   const published = { latestVersion: version, publishedVersion: version }
   const agent = await updateSeen(trx, seen, { ...change, ...published }, now)
   if (agent === null) return null
-  const bases = await findBases(trx, seen.organizationId, readConfig(config).knowledgeBaseIds)
+  const knowledge = await draftDelivery(trx, seen.organizationId, readConfig(config))
   const row = await trx
     .insertInto('agentVersions')
     .values({
@@ -165,12 +165,21 @@ async function publish(
       purpose: seen.purpose,
       config,
       note,
-      knowledge: JSON.stringify(deliveryOf(bases)),
+      knowledge,
       createdAt: now,
     })
     .returningAll()
     .executeTakeFirstOrThrow()
   return { agent, version: row }
+}
+
+/** Returns how the knowledge bases of a configuration are delivered now, as stored in a version. */
+export async function draftDelivery(
+  db: Db | Trx,
+  organizationId: string,
+  { knowledgeBaseIds }: AgentConfig,
+): Promise<string> {
+  return JSON.stringify(deliveryOf(await findBases(db, organizationId, knowledgeBaseIds)))
 }
 
 /** Changes the purpose of the draft. Returns null when the agent changed since it was `seen`. */

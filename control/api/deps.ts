@@ -9,6 +9,7 @@ import type {
   SandboxCaller,
   TakeoverRefusal,
 } from '../../signalling/call/ports.js'
+import type { WsUpgrade } from '../../signalling/embedded/transport/ws-transport.js'
 import type { Permit } from '../../signalling/sip/dial-gate.js'
 import type { SipServer } from '../../signalling/sip/sip-port.js'
 import type { PdfDocument } from '../../workers/jobs/pdf/document.js'
@@ -106,6 +107,16 @@ export interface FoundInBase extends FoundPassage {
   readonly knowledgeBaseId: string
 }
 
+/** The SIP over WebSocket of dashboards. */
+export interface BrowserSip {
+  /** Gives the socket of a handshake to the SIP server, and remembers whose it is until it closes. */
+  accept(upgrade: WsUpgrade, userId: string): void
+  /** Returns the user whose connection has this address towards SIP, or null. */
+  userAt(address: string, port: number): string | null
+  /** Number of open connections of a user. */
+  connectionsOf(userId: string): number
+}
+
 /** Search over the indexes of knowledge bases. */
 export interface KnowledgeSearch {
   /**
@@ -181,6 +192,8 @@ export interface Deps {
   /** Sends requests outside calls, to test trunks. */
   readonly sip: Pick<SipServer, 'request'>
   readonly sipGateway: SipGateway
+  /** Null when an operator's drachtio-server is used, which has no entrance for dashboards. */
+  readonly browserSip: BrowserSip | null
   /** Next hop of calls in the test environment: the simulated carrier. */
   readonly sandboxGateway: Gateway
   /** Returns the vendors and models that failed several times in a row, for as long as they rest (`breakerKey`). */

@@ -1,3 +1,4 @@
+import { browserSipRoute } from '../calls/browser/sip-api.js'
 import { listenRoute } from '../calls/monitors/listen-api.js'
 import { vendorHangups } from '../calls/vendor-hangup-api.js'
 import { type HttpListener, type HttpServer, type HttpServerOptions, serveHttp } from '../http/server.js'
@@ -22,7 +23,7 @@ export function serveHttpApi(
       checkoutPages(options.deps),
       dashboardPages(options.deps),
     ],
-    upgrades: [listenRoute(options.deps)],
+    upgrades: [listenRoute(options.deps), browserSipRoute(options.deps)],
     routers: (keys) => [vendorHangups(options.deps, keys)],
   })
 }

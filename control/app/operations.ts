@@ -21,6 +21,7 @@ import {
   readRecording,
   readTranscript,
 } from '../calls/api.js'
+import { browserCallOperations } from '../calls/browser/api.js'
 import { receiveCarrierCallback } from '../calls/carrier-callback-api.js'
 import { checkCompliance } from '../calls/compliance-check-api.js'
 import { liveCallOperations } from '../calls/live-call-api.js'
@@ -105,6 +106,7 @@ export const operations: readonly Operation[] = [
   readTranscript,
   readCallTimeline,
   ...liveCallOperations,
+  ...browserCallOperations,
   ...monitorOperations,
   hangUpCall,
   watchLive,

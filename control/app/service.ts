@@ -18,6 +18,7 @@ import { type Bootstrap, bootstrap } from '../access/accounts/bootstrap.js'
 import type { Deps, TransferAsked } from '../api/deps.js'
 import { openPasswordHasher, type PasswordHasher } from '../base/passwords.js'
 import { openRootKey } from '../base/root-key.js'
+import { BrowserConnections } from '../calls/browser/connections.js'
 import { openCallRequests } from '../calls/call-requests.js'
 import { settleAbandonedCalls } from '../calls/lifecycle/abandoned.js'
 import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
@@ -199,11 +200,18 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
             log,
           }),
         )
+  // Bound early: links in mails and webhooks need the port, which may be any free one, and so does SIP over it.
+  const listener = scope.add(
+    await withSettingName(
+      'PARLEY_HTTP_PORT',
+      bindHttp({ address: settings.httpAddress, port: settings.httpPort }),
+    ),
+  )
   const permits = openPermitBook(clock)
   const dndService = settings.dndService === null ? null : httpRegister(settings.dndService, clock, log)
   const { sip, endpoints, embedded } = await connectSip(
     settings,
-    { clock, log, gate: permits },
+    { clock, log, gate: permits, entrance: listener },
     scope,
     (message) => {
       telemetry.sip(message)
@@ -221,6 +229,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       }),
     )
   }
+  const browserSip =
+    embedded === null ? null : new BrowserConnections((upgrade) => embedded.acceptWebSocket(upgrade))
   const carrier = await openSandboxCarrier({
     pool,
     clock,
@@ -229,13 +239,6 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     scripts,
   })
   scope.add(carrier)
-  // Bound early: links in mails and webhooks need the port, which may be any free one.
-  const listener = scope.add(
-    await withSettingName(
-      'PARLEY_HTTP_PORT',
-      bindHttp({ address: settings.httpAddress, port: settings.httpPort }),
-    ),
-  )
   // Only now: a start that fails because a port is taken must not end calls. No call can begin yet.
   const abandoned = await settleAbandonedCalls({ db, nodeId, folder, policy, now: clock.wall() })
   warnOfRetirements(settings.providers, clock, log)
@@ -244,7 +247,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   scope.add(egress)
   const admission = openAwaitedAdmission(
     openAdmission({
-      ...{ db, clock, log, nodeId, folder, rootKey, permits, dndService, policy, egress },
+      ...{ db, clock, log, nodeId, folder, rootKey, permits, dndService, policy, egress, browserSip },
       providers: settings.providers,
       sandboxGateway: carrier.gateway,
     }),
@@ -376,6 +379,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     requests: openRateLimiter(clock, storedBudgets(db), log),
     sip,
     sipGateway,
+    browserSip,
     sandboxGateway,
     openCircuits: async () => (await pool.load()).flatMap(({ openCircuits }) => openCircuits),
     backlog: () => ({ callEvents: callEvents.waiting, jobsIdleMs: jobs?.sinceLastPollMs ?? null }),

@@ -33,7 +33,18 @@ const LOOPBACK = '127.0.0.1'
 /** Connects the SIP application to the embedded SIP server, or to an operator's drachtio-server. */
 export async function connectSip(
   settings: Settings,
-  { clock, log, gate }: { readonly clock: Clock; readonly log: Log; readonly gate: DialGate },
+  {
+    clock,
+    log,
+    gate,
+    entrance,
+  }: {
+    readonly clock: Clock
+    readonly log: Log
+    readonly gate: DialGate
+    /** The HTTP port, at which dashboards open SIP over WebSocket. */
+    readonly entrance: { readonly address: string; readonly port: number }
+  },
   scope: Scope,
   onWire: (message: WireMessage) => void,
 ): Promise<SipConnection> {
@@ -49,6 +60,7 @@ export async function connectSip(
       openEmbeddedServer({
         listen: settings.sipListen.map((address) => ({ ...address, ...advertised(settings, address) })),
         ...(settings.sipTls === null ? {} : { tls: readTls(settings.sipTls) }),
+        entrance: { address: entrance.address, port: entrance.port },
         control: { address: LOOPBACK, port: 0, secret },
         clock,
         log,

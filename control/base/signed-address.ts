@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { RootKey } from './root-key.js'
 
 /** What a signed address is good for. An address of one purpose is invalid for another. */
-export type AddressPurpose = 'recording' | 'upload' | 'checkout' | 'handoff' | 'listen'
+export type AddressPurpose = 'recording' | 'upload' | 'checkout' | 'handoff' | 'listen' | 'browser_call'
 
 /** What a signed address permits. */
 export interface AddressGrant {

@@ -247,3 +247,21 @@ t.test('misspelled variables are found, and no variable is listed twice', async 
   t.same(unknownVariables({ PARLEY_HTP_PORT: '1', PARLEY_DATA: 'x', HOME: '/' }), ['PARLEY_HTP_PORT'])
   t.equal(new Set(VARIABLES.map(({ name }) => name)).size, VARIABLES.length)
 })
+
+t.test('relays', async (t) => {
+  const read = (PARLEY_TURN_URLS: string, PARLEY_TURN_SECRET: string) =>
+    readSettings({ PARLEY_TURN_URLS, PARLEY_TURN_SECRET }, FOLDER).turn
+  t.equal(read('', ''), null)
+  const urls = ['turn:turn.example.com:3478', 'turns:[2001:db8::1]:443?transport=tcp']
+  t.same(read(urls.join(', '), 'secret'), { urls, secret: 'secret' })
+  for (const wrong of [
+    'stun:a.example',
+    'turn:',
+    'turn:a b',
+    'turn:a.example?transport=tls',
+    'turn:a.example,',
+  ])
+    t.throws(() => read(wrong, 'secret'), /PARLEY_TURN_URLS=.*set a comma-separated list/, wrong)
+  t.throws(() => read('turn:a.example', ''), /PARLEY_TURN_SECRET/)
+  t.throws(() => read('', 'secret'), /PARLEY_TURN_URLS/)
+})

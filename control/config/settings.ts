@@ -46,6 +46,7 @@ import { type PolicyChanges, policyFile } from './policy-file.js'
 import { certificateFile, type TimeStampAuthority, timeStampUrl } from './time-stamp-authority.js'
 import type { TlsFiles } from './tls-files.js'
 import { readTrunkFile, type TrunkFile } from './trunk-file.js'
+import { type TurnSettings, turnSettings, turnUrls } from './turn.js'
 import { VARIABLES, type VariableName } from './variables.js'
 import { readVendors } from './vendors.js'
 
@@ -115,6 +116,8 @@ export interface Settings {
   readonly dashboardUrl: string | null
   /** Addresses and networks whose `X-Forwarded-For` header is trusted. */
   readonly trustedProxies: readonly string[]
+  /** Relays for calls from the browser; null without any. */
+  readonly turn: TurnSettings | null
   /** `smtp(s)://...`. Null writes mail to files in the data folder. */
   readonly smtpUrl: string | null
   readonly mailFrom: string
@@ -227,6 +230,11 @@ export function readSettings(
     otlpEndpoint: optional('OTEL_EXPORTER_OTLP_ENDPOINT', httpUrl),
     dashboardUrl: optional('PARLEY_DASHBOARD_URL', httpUrl),
     trustedProxies: optional('PARLEY_TRUSTED_PROXIES', networks) ?? [],
+    turn: turnSettings(
+      optional('PARLEY_TURN_URLS', turnUrls),
+      optional('PARLEY_TURN_SECRET', text),
+      (complaint) => wrong.push(complaint),
+    ),
     smtpUrl: optional('PARLEY_SMTP_URL', smtpUrl),
     mailFrom: read('PARLEY_MAIL_FROM', 'Parley <parley@localhost>', mailAddress),
     secretScanningSecret: optional('PARLEY_SECRET_SCANNING_SECRET', longSecret),

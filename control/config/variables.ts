@@ -7,6 +7,7 @@ import { OBJECT_STORE_VARIABLES } from './object-store.js'
 import { PAYMENT_VARIABLES } from './payments.js'
 import { POLICY_VARIABLES } from './policy-file.js'
 import { TSA_VARIABLES } from './time-stamp-authority.js'
+import { TURN_VARIABLES } from './turn.js'
 import { VENDOR_VARIABLES } from './vendors.js'
 
 const SERVICE_VARIABLES = [
@@ -103,6 +104,7 @@ const SERVICE_VARIABLES = [
   ...POLICY_VARIABLES,
   ...DND_VARIABLES,
   ...TSA_VARIABLES,
+  ...TURN_VARIABLES,
   {
     name: 'PARLEY_ALLOW_PRIVATE_URLS',
     default: 'false',

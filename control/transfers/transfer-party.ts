@@ -22,22 +22,32 @@ export async function transferParty(
   if (call.routingMode === 'byo_ws' && call.agentId === null) {
     return { kind: 'bot', lines: false, spec: { languages: ['en-IN'], transfer: PLAIN_SETTINGS.transfer } }
   }
-  if (call.agentVersionId === null || call.agentId === null) return null
-  const found = await db
-    .selectFrom('agentVersions')
-    .innerJoin('agents', 'agents.id', 'agentVersions.agentId')
-    .select(['agentVersions.config', 'agents.name'])
-    .where('agentVersions.id', '=', call.agentVersionId)
-    .where('agentVersions.organizationId', '=', call.organizationId)
+  const { agentId, agentVersionId, organizationId } = call
+  if (agentId === null) return null
+  const agent = await db
+    .selectFrom('agents')
+    .select(['name', 'draft'])
+    .where('id', '=', agentId)
+    .where('organizationId', '=', organizationId)
     .executeTakeFirst()
-  if (found === undefined) return null
-  const config = readConfig(found.config)
+  // A call without a version is one with the draft.
+  const version =
+    agentVersionId === null
+      ? { config: agent?.draft ?? '' }
+      : await db
+          .selectFrom('agentVersions')
+          .select('config')
+          .where('id', '=', agentVersionId)
+          .where('organizationId', '=', organizationId)
+          .executeTakeFirst()
+  if (agent === undefined || version === undefined) return null
+  const config = readConfig(version.config)
   const { values } = resolveVariables(config, JSON.parse(call.variables))
   const spec = buildAgentSpec(
     {
-      agentId: call.agentId,
-      agentVersionId: call.agentVersionId,
-      name: found.name,
+      agentId,
+      agentVersionId,
+      name: agent.name,
       config,
       direction: call.direction,
       from: call.fromNumber,

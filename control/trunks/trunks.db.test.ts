@@ -147,6 +147,7 @@ const invite = (more: Partial<InboundInvite> = {}): InboundInvite => ({
   sourcePort: 5060,
   transport: 'udp',
   trunkId: null,
+  ticket: null,
   alternateTo: [],
   assertedIdentity: null,
   ...more,

@@ -80,6 +80,7 @@ async function openLiveNumber(calling: TestCalling) {
         sourcePort: 5060,
         transport: 'udp',
         trunkId: sipTrunkId,
+        ticket: null,
         alternateTo: [],
         assertedIdentity: null,
       }),

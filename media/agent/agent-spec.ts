@@ -156,7 +156,8 @@ export interface TurnTakingSpec {
 /** One agent version with its variables filled in. */
 export interface AgentSpec {
   readonly agentId: string
-  readonly agentVersionId: string
+  /** Null for a draft. */
+  readonly agentVersionId: string | null
   readonly name: string
   readonly systemPrompt: string
   /** Spoken first, as soon as media is live. With null, the caller speaks first. */

@@ -55,7 +55,7 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
   /** Statistics of the customer's bot; once, before `ended`. */
   | { readonly type: 'bot_stats'; readonly stats: BotStats }
   /** An agent took the call over from a lost bot; `atMs` is session time. At most once. */
-  | { readonly type: 'agent_took_over'; readonly agentVersionId: string; readonly atMs: number }
+  | { readonly type: 'agent_took_over'; readonly agentVersionId: string | null; readonly atMs: number }
   | { readonly type: 'held'; readonly on: boolean }
   | TransferEvent
   | MonitorEvent

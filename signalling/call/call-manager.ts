@@ -249,7 +249,10 @@ export class CallManager implements CallControl {
     let admission: AdmissionDecision
     let trunk: InboundTrunk | null = null
     try {
-      const caller: InviteSource = (await trunkAuthenticator?.identify(invite)) ?? { kind: 'unauthenticated' }
+      const ticket = bearerToken(invite)
+      const caller: InviteSource = (ticket === null ? await trunkAuthenticator?.identify(invite) : null) ?? {
+        kind: 'unauthenticated',
+      }
       if (caller.kind === 'challenged') {
         invite.refuse(401, { 'WWW-Authenticate': caller.challenge })
         return
@@ -262,10 +265,17 @@ export class CallManager implements CallControl {
         sourceAddress: invite.sourceAddress,
         sourcePort: invite.sourcePort,
         transport: invite.transport,
+        ticket,
         trunkId: trunk?.id ?? null,
         ...furtherParties(invite),
       })
-      if (!admission.admit && admission.challenge && trunkAuthenticator && trunk === null) {
+      if (
+        !admission.admit &&
+        admission.challenge &&
+        trunkAuthenticator &&
+        trunk === null &&
+        ticket === null
+      ) {
         invite.refuse(401, { 'WWW-Authenticate': await trunkAuthenticator.challenge(invite) })
         return
       }
@@ -371,6 +381,10 @@ function maxSecondsOf(party: CallParty): number {
     default:
       return party.maxCallSeconds
   }
+}
+
+function bearerToken(invite: IncomingInvite): string | null {
+  return /^Bearer +([\w~+/.-]+=*) *$/i.exec(invite.header('Authorization') ?? '')?.[1] ?? null
 }
 
 /** Reads called and calling party from the headers beside Request-URI and From. */

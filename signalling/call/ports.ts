@@ -69,6 +69,8 @@ export interface InboundInvite {
   readonly sourceAddress: string
   readonly sourcePort: number
   readonly transport: string
+  /** Bearer token of the caller (RFC 8898); null without. Such a caller is no trunk. */
+  readonly ticket: string | null
   /** The trunk that the caller authenticated as; null without authentication. */
   readonly trunkId: string | null
   /**

@@ -17,15 +17,18 @@ import { hostText } from './message/sip-header.js'
 import { proxyRequest } from './proxy/proxy-command.js'
 import { type Dns, openDns } from './routing/dns.js'
 import { type BaseTimers, deriveTimers, STANDARD_TIMERS } from './transaction/timers.js'
-import { type ListenAddress, openTransport } from './transport/listen.js'
+import { type ListenAddress, openEntrance, openTransport } from './transport/listen.js'
 import { type TlsSettings, tlsContext } from './transport/tls-context.js'
-import type { Protocol, Transport, TransportEvents } from './transport/transport.js'
+import type { Protocol, SocketAddress, Transport, TransportEvents } from './transport/transport.js'
+import type { WsEntrance, WsUpgrade } from './transport/ws-transport.js'
 import { receive, receiveBrokenStream } from './user-agent/receiver.js'
 import { sendRequest } from './user-agent/uac.js'
 import { sendResponse } from './user-agent/uas.js'
 
 export interface EmbeddedServerSettings {
   readonly listen: readonly ListenAddress[]
+  /** Address of an HTTP server that hands SIP over WebSocket over (`acceptWebSocket`); none by default. */
+  readonly entrance?: SocketAddress
   /** Certificates for `tls` and `wss` listeners and for outgoing TLS connections. */
   readonly tls?: TlsSettings
   /** The resolver for host names; the server closes it. Default: the resolver of the machine. */
@@ -55,6 +58,10 @@ export interface EmbeddedServer {
     readonly port: number
   }[]
   readonly controlPort: number
+  /**
+   * Takes a WebSocket handshake of the HTTP server at `entrance`. The peer sends SIP over it (RFC 7118).
+   */
+  acceptWebSocket(upgrade: WsUpgrade): void
   /** Returns live counts, for health checks and tests. */
   stats(): ServerStats
   /**
@@ -96,6 +103,8 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
   const guard = new Guard(guardSettings(settings.guard), clock, log)
   const quota = new ConnectionQuota(limits, guard)
   let control: ControlPort | null = null
+  let entrance: WsEntrance | null = null
+  let endpoints: EmbeddedServer['endpoints'] = []
   const core: Core = new Core({
     clock,
     timers,
@@ -120,15 +129,20 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
   try {
     if (settings.listen.length === 0) throw new EngineError('config_invalid', 'no SIP listening address')
     const tls = settings.tls === undefined ? null : tlsContext(settings.tls)
+    const common = { events, clock, timers, limits, log }
+    const listeners: Transport[] = []
     for (const listen of settings.listen) {
-      const transport = await openTransport(listen, tls, { events, clock, timers, limits, log })
-      core.transports.push(transport)
-      scope.add(transport)
+      listeners.push(scope.add(await openTransport(listen, tls, common)))
+    }
+    endpoints = listeners.map((transport) => ({ transport: transport.protocol, ...transport.bound }))
+    core.transports.push(...listeners)
+    if (settings.entrance !== undefined) {
+      entrance = scope.add(openEntrance(settings.entrance, common))
     }
     const opened = await openControlPort({
       ...settings.control,
-      hostports: hostports(core.transports, (transport) => transport.advertised('')),
-      localHostports: hostports(core.transports, (transport) => transport.bound),
+      hostports: hostports(listeners, (transport) => transport.advertised('')),
+      localHostports: hostports(listeners, (transport) => transport.bound),
       limits,
       log,
       clock,
@@ -147,8 +161,13 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
     throw new EngineError('port_unavailable', `SIP listener: ${errorText(error)}`, { cause: error })
   }
   return {
-    endpoints: core.transports.map((transport) => ({ transport: transport.protocol, ...transport.bound })),
+    endpoints,
     controlPort: control.port,
+    acceptWebSocket: (upgrade) => {
+      if (entrance === null)
+        throw new EngineError('internal', 'the SIP server has no entrance for WebSockets')
+      entrance.accept(upgrade)
+    },
     stats: () => ({
       dialogs: core.dialogs.size,
       clientTransactions: core.clientTransactions.size,

@@ -306,7 +306,7 @@ export type SessionEvent =
   /** `finish` of a session without an agent was carried out. */
   | { readonly type: 'finished'; readonly why: 'asked' }
   /** An agent took over from a lost bot; `atMs` is session time. At most once. */
-  | { readonly type: 'agent_took_over'; readonly agentVersionId: string; readonly atMs: number }
+  | { readonly type: 'agent_took_over'; readonly agentVersionId: string | null; readonly atMs: number }
   /** A persona, or a speaker that said its text, asks its SIP side to hang up. */
   | { readonly type: 'hang_up' }
   /** The agent calls a tool that needs the main thread; `toolResult` answers `request`. */

@@ -11,6 +11,7 @@ import type {
   ApproveSipTrunkBody,
   AuditLog,
   AvailableNumbers,
+  BrowserCall,
   BuildKnowledgeBaseResult,
   Call,
   CallBack,
@@ -164,6 +165,7 @@ import type {
   RedeliverEventResult,
   ReplaceSecretBody,
   ReportLeakedKeysBody,
+  RequestBrowserCallBody,
   RequestSipTrunkAccessBody,
   ResendVerificationBody,
   ResetPasswordBody,
@@ -583,6 +585,11 @@ export class Api extends HttpClient {
   /** Give a note to the agent of a running call. The model reads it before its next reply. It is not heard on the call; the transcript holds it. A call without an agent of the service is answered with 409. Needs the scope `write`. */
   noteOnCall(input: { readonly id: string; readonly body: NoteOnCallBody }, options: RequestOptions = {}): Promise<NoteOnCallResult> {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/note', reply: 'data', idempotent: true }, input, options)
+  }
+
+  /** Request a ticket for a call from the browser. To talk to an agent from a page of the dashboard. The page opens SIP over WebSocket (RFC 7118) at `webSocketUrl` in the same session, and sends an INVITE from `from` to `to` with the header `Authorization: Bearer <ticket>` and an offer of DTLS-SRTP with ICE. A ticket is good for one call within a minute; the call has the id `callId`. A refusal names its reason in the header `X-Svc-Code`. Calls count and cost as inbound calls to the number. */
+  requestBrowserCall(input: { readonly body: RequestBrowserCallBody }, options: RequestOptions = {}): Promise<BrowserCall> {
+    return this.send({ method: 'POST', path: '/v1/browser-calls', reply: 'data' }, input, options)
   }
 
   /** List who listened to a call or took it over. Newest first. Each is an event of the call and has entries in the audit log, too. Needs the scope `read`. */

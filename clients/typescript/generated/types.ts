@@ -976,6 +976,21 @@ export type NoteOnCallResult = {
   readonly noted: true
 }
 
+export type BrowserCall = {
+  readonly callId: string
+  readonly ticket: string
+  readonly webSocketUrl: string
+  readonly from: string
+  readonly to: string
+  /** Relays for networks that block UDP, if the service has any. */
+  readonly iceServers: readonly ({
+    readonly urls: readonly (string)[]
+    readonly username: string
+    readonly credential: string
+  })[]
+  readonly expiresAt: string
+}
+
 export type ListenTicket = {
   readonly id: string
   readonly url: string
@@ -3485,6 +3500,17 @@ export type SayOnCallBody = {
 export type NoteOnCallBody = {
   /** 1 to 1,000 characters. */
   readonly text: string
+}
+
+/** Body of `requestBrowserCall`. */
+export type RequestBrowserCallBody = {
+  readonly purpose: "talk"
+  readonly agentId: string
+  /** The default is the published version. */
+  readonly version?: "draft" | number | undefined
+  /** The number to which the call counts. The default is a number that the agent answers, or else any number of the environment. */
+  readonly numberId?: string | undefined
+  readonly variables?: Readonly<Record<string, string>> | undefined
 }
 
 /** Query of `listCallMonitors`. */

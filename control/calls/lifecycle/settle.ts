@@ -94,7 +94,8 @@ export async function storeCallEvent(trx: Trx, { rules }: PolicyInForce, event: 
       if (event.by === 'human') await hearOptOut(trx, rules, callId, 'earlier', at)
       break
     case 'agent_took_over':
-      await storeTakeover(trx, callId, event.agentVersionId, at)
+      // Only a published agent stands by for a bot.
+      if (event.agentVersionId !== null) await storeTakeover(trx, callId, event.agentVersionId, at)
       break
     case 'transfer':
       await storeTransferStep(trx, event)

@@ -19,6 +19,7 @@ const invite = (more: Partial<InboundInvite> = {}): InboundInvite => ({
   sourcePort: 5062,
   transport: 'udp',
   trunkId: null,
+  ticket: null,
   alternateTo: [],
   assertedIdentity: null,
   ...more,

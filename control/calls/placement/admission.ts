@@ -1,26 +1,24 @@
 import { isIP } from 'node:net'
 import { newId } from '../../../media/base/ids.js'
 import type { Log } from '../../../media/base/log.js'
-import { callNeverBegan } from '../../../signalling/call/call-events.js'
 import type { Cause } from '../../../signalling/call/ending.js'
 import type { AdmissionControl, AdmissionDecision, InboundInvite } from '../../../signalling/call/ports.js'
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
+import type { BrowserSip } from '../../api/deps.js'
 import { isCallingBlocked } from '../../compliance/facts.js'
 import { dialledToE164, isDialable } from '../../compliance/numbering.js'
 import { mobilePrefixes } from '../../compliance/policy.js'
-import type { Db } from '../../db/database.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import type { SipTrunkRow } from '../../db/tables/trunks.js'
 import { findCarrierNumber, findOwnNumber } from '../../numbers/store.js'
 import { cachedRead } from '../../trunks/cached-read.js'
-import { findInboundTrunk, hasDigestTrunk, listTrunkNumbers, recordTrunkUse } from '../../trunks/store.js'
+import { findInboundTrunk, hasDigestTrunk, listTrunkNumbers } from '../../trunks/store.js'
 import { LIST_CACHE_MS } from '../../trunks/trunk-callers.js'
 import { codecsOf } from '../../trunks/trunk-route.js'
-import { holdForCall } from '../../wallet/call-billing.js'
-import { recordingPath, storeCallEvent } from '../lifecycle/settle.js'
-import { insertCall } from '../store.js'
-import { releaseSlot, type SlotPool, takeSlot, takeTrunkChannel } from './call-slots.js'
+import { admitTalk } from '../browser/admit-talk.js'
+import { recordingPath } from '../lifecycle/settle.js'
 import { forwarding } from './forward-call.js'
+import { storeInboundCall } from './inbound-call.js'
 import { type OriginationDeps, originate } from './originate.js'
 import { botPartySpec, numberAgentSpec, type PartySpec } from './party-spec.js'
 import { storeRefusedCall } from './refused-call.js'
@@ -28,6 +26,8 @@ import { storeRefusedCall } from './refused-call.js'
 export interface AdmissionOptions extends OriginationDeps {
   readonly log: Log
   readonly providers: ProviderSettings
+  /** The SIP connections of the dashboard. Without it no ticket is accepted. */
+  readonly browserSip?: Pick<BrowserSip, 'userAt'> | null
 }
 
 /** Longest caller identity that is stored when it is not a phone number (characters). */
@@ -47,7 +47,10 @@ async function admit(
   invite: InboundInvite,
   anyDigest: () => Promise<boolean>,
 ): Promise<AdmissionDecision> {
-  const { db, clock, nodeId, policy } = options
+  const { db, clock } = options
+  if (invite.ticket !== null) return admitTalk(options, invite, invite.ticket)
+  // Whoever signed in to the dashboard is not allowed to call from there what callers on this machine may call.
+  if (options.browserSip?.userAt(invite.sourceAddress, invite.sourcePort)) return NO_TICKET
   const dialled = dialledToE164(invite.to)
   const reached = await findCalledNumber(options, dialled, invite, anyDigest)
   if ('admit' in reached) return reached
@@ -69,47 +72,12 @@ async function admit(
   const party = forward?.party ?? (await resolveParty(options, number, from))
   if ('admit' in party) return party
 
-  const now = clock.wall()
-  const callId = newId('call', now)
-  const full = await reserveSlots(db, number, party.pool, trunk, { callId, nodeId }, now)
-  const busy = await db
-    .transaction()
-    .execute(async (trx): Promise<Busy | null> => {
-      await insertCall(
-        trx,
-        {
-          id: callId,
-          organizationId: number.organizationId,
-          environment: number.environment,
-          direction: 'inbound',
-          fromNumber: from,
-          toNumber: number.e164,
-          numberId: number.id,
-          ...party.row,
-          purpose: party.purpose,
-          nodeId,
-          variables: {},
-          metadata: {},
-          complianceRunId: null,
-          evidenceId: null,
-          idempotencyId: null,
-        },
-        now,
-      )
-      if (trunk !== null) await recordTrunkUse(trx, trunk, trunk.id, 'inbound', now)
-      const { organizationId, environment } = number
-      const call = { id: callId, organizationId, environment }
-      const refusal = full ?? ((await holdForCall(trx, call, now)) ? null : NO_FUNDS)
-      if (refusal !== null) {
-        const ending = { by: 'engine', fault: 'customer', ...refusal } as const
-        await storeCallEvent(trx, policy, callNeverBegan(callId, ending, now))
-      }
-      return refusal
-    })
-    .catch(async (error: unknown) => {
-      if (full === null) await releaseSlot(db, callId)
-      throw error
-    })
+  const callId = newId('call', clock.wall())
+  const busy = await storeInboundCall(options, {
+    ...{ callId, number, trunk, from, to: number.e164, party },
+    variables: {},
+    metadata: {},
+  })
   if (busy !== null) return { admit: false, sip: 486, reason: busy.note, cause: busy.cause, callId }
   return {
     admit: true,
@@ -122,15 +90,9 @@ async function admit(
   }
 }
 
-/** Why a stored call is refused as busy. */
-interface Busy {
-  readonly cause: 'pool_full' | 'insufficient_funds'
-  readonly note: string
-}
-
-const NO_FUNDS: Busy = { cause: 'insufficient_funds', note: 'the balance does not cover a call' }
-
 type Refused = Extract<AdmissionDecision, { readonly admit: false }>
+
+const NO_TICKET = refused(403, 'a call from the dashboard needs a ticket')
 
 const BLOCKED: Refused = {
   ...refused(403, 'calling is blocked'),
@@ -213,25 +175,6 @@ async function findTrunkNumber(
     return refused(404, 'no such number')
   }
   return { number: null, trunk, to: dialled }
-}
-
-/** Reserves a slot of the pool and, over a trunk, one of its channels. Returns null, or what has none left. */
-async function reserveSlots(
-  db: Db,
-  number: NumberRow,
-  pool: SlotPool,
-  trunk: SipTrunkRow | null,
-  holder: { readonly callId: string; readonly nodeId: string },
-  now: number,
-): Promise<Busy | null> {
-  const poolFull = (note: string): Busy => ({ cause: 'pool_full', note })
-  if ((await takeSlot(db, number, pool, holder, now)) !== null) {
-    return poolFull(pool === 'agentCalls' ? 'no free agent slot' : 'no free slot for a bot')
-  }
-  if (trunk === null) return null
-  if ((await takeTrunkChannel(db, trunk, holder, now)) === null) return null
-  await releaseSlot(db, holder.callId)
-  return poolFull('no free channel of the trunk')
 }
 
 export function isLoopback(address: string): boolean {

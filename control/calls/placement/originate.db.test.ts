@@ -67,6 +67,7 @@ async function openPbx(calling: TestCalling) {
         sourcePort: 5060,
         transport: 'udp',
         trunkId,
+        ticket: null,
         alternateTo: [],
         assertedIdentity: null,
         ...more,

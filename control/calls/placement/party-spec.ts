@@ -45,11 +45,17 @@ export interface CallNumbers {
 /** `missing` lists input variables without a value; their placeholders are left empty. */
 export type AgentPartySpec = PartySpec & { readonly spec: AgentSpec; readonly missing: readonly string[] }
 
+/** What a call needs of a version; a draft has neither id nor number. */
+export type SpokenVersion = Pick<AgentVersionRow, 'organizationId' | 'config' | 'purpose'> & {
+  readonly id: string | null
+  readonly version: number | null
+}
+
 /** Builds the party of an agent. Returns null when a voice or model of the version has left the catalogue. */
 export async function agentPartySpec(
   db: Db,
   environment: CallRow['environment'],
-  { agent, version }: { readonly agent: AgentRow; readonly version: AgentVersionRow },
+  { agent, version }: { readonly agent: AgentRow; readonly version: SpokenVersion },
   numbers: CallNumbers,
   options: {
     readonly variables: Readonly<Record<string, string>>

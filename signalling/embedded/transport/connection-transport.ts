@@ -31,29 +31,27 @@ export abstract class ConnectionTransport<C extends Connection> implements Trans
   readonly family: 4 | 6
   readonly bound: SocketAddress
   protected readonly settings: ConnectionTransportSettings
-  readonly #server: Server
+  /** Null when another server accepts the connections. */
+  readonly #server: Server | null
   readonly #address: AdvertisedAddress
   readonly #connections: ConnectionTable<C>
   /** All accepted sockets, because those in their handshake have to be closed too. */
   readonly #sockets = new Set<Duplex>()
   #closed = false
 
-  constructor(settings: ConnectionTransportSettings, server: Server, port: number) {
-    const { log, tls, events } = settings
+  constructor(settings: ConnectionTransportSettings, server: Server | null, port: number) {
+    const { log, tls } = settings
     this.settings = settings
     this.family = settings.family
     this.bound = { address: settings.address, port }
     this.#server = server
     this.#address = new AdvertisedAddress(settings, port)
     this.#connections = new ConnectionTable(tls !== null)
-    server.on('error', (error) => log.warn({ error: error.message }, 'sip.listener_error'))
-    server.on('connection', (socket) => {
-      if (!events.admitConnection(socket)) return
-      this.#sockets.add(socket)
-      socket.on('close', () => this.#sockets.delete(socket))
-      this.onAdmitted(socket)
+    server?.on('error', (error) => log.warn({ error: error.message }, 'sip.listener_error'))
+    server?.on('connection', (socket) => {
+      if (this.admit(socket)) this.onAdmitted(socket)
     })
-    server.on('tlsClientError', (error: Error, socket: Socket) => {
+    server?.on('tlsClientError', (error: Error, socket: Socket) => {
       log.debug({ error: error.message, address: socket.remoteAddress }, 'sip.tls_handshake_failed')
       // Node does not destroy the socket when the handshake times out.
       socket.destroy()
@@ -84,7 +82,11 @@ export abstract class ConnectionTransport<C extends Connection> implements Trans
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()))
+    const server = this.#server
+    const closed = new Promise<void>((resolve) => {
+      if (server === null) resolve()
+      else server.close(() => resolve())
+    })
     this.#connections.destroyAll()
     for (const socket of this.#sockets) socket.destroy()
     await closed
@@ -93,6 +95,14 @@ export abstract class ConnectionTransport<C extends Connection> implements Trans
   /** Whether no further connection can be accepted. */
   protected get full(): boolean {
     return this.#closed || this.#connections.size >= this.settings.limits.connections
+  }
+
+  /** Counts an accepted socket until it closes. Returns false for a rejected one, which has been destroyed. */
+  protected admit(socket: Socket): boolean {
+    if (!this.settings.events.admitConnection(socket)) return false
+    this.#sockets.add(socket)
+    socket.on('close', () => this.#sockets.delete(socket))
+    return true
   }
 
   /** Opens a connection to a peer. */

@@ -6,7 +6,7 @@ import { openStreamTransport } from './stream-transport.js'
 import type { TlsContext } from './tls-context.js'
 import { isSecure, type Protocol, type Transport } from './transport.js'
 import { openUdpTransport } from './udp-transport.js'
-import { openWsTransport } from './ws-transport.js'
+import { openWsEntrance, openWsTransport, type WsEntrance } from './ws-transport.js'
 
 export interface ListenAddress {
   readonly transport: Protocol
@@ -49,7 +49,23 @@ export async function openTransport(
     : openWsTransport(settings)
 }
 
-function familyOf({ address, advertise, localNetwork }: ListenAddress): 4 | 6 {
+/**
+ * Opens a transport for SIP over WebSocket whose connections an HTTP server at this address hands over. Throws
+ * EngineError `config_invalid` for an address that is not literal.
+ */
+export function openEntrance(
+  { address, port }: { readonly address: string; readonly port: number },
+  common: ConnectionSettings,
+): WsEntrance {
+  const family = familyOf({ address })
+  return openWsEntrance({ ...common, address, port, family, advertise: null, localNetwork: null, tls: null })
+}
+
+function familyOf({
+  address,
+  advertise,
+  localNetwork,
+}: Pick<ListenAddress, 'address' | 'advertise' | 'localNetwork'>): 4 | 6 {
   const family = isIP(address)
   if (family === 0 || (advertise !== undefined && isIP(advertise) === 0)) {
     throw new EngineError('config_invalid', 'a SIP listening address must be a literal IP address', {

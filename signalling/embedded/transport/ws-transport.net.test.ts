@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
-import { connect } from 'node:net'
-import t from 'tap'
+import { createServer, request as httpRequest } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import t, { type Test } from 'tap'
 import { WebSocketServer } from 'ws'
 import { until } from '../../../fixtures/host/until.js'
 import {
@@ -236,4 +236,72 @@ t.test('secure WebSockets', async (t) => {
   peer.send(request('OPTIONS', peer, fromBrowser('o'), '', { transport: 'WSS' }))
   await peer.next('SIP/2.0 503')
   await t.rejects(openWsPeer(`wss://127.0.0.1:${rig.port}`), /certificate/)
+})
+
+/** A SIP server behind an HTTP server, which tells another address of each client, as behind a reverse proxy. */
+async function openEntranceRig(t: Test) {
+  const http = createServer((_request, response) => response.end('a page'))
+  http.listen(0, '127.0.0.1')
+  await once(http, 'listening')
+  const { port } = http.address() as AddressInfo
+  const rig = await openRig(t, { entrance: { address: '127.0.0.1', port }, limits: { connections: 2 } })
+  http.on('upgrade', (request, socket, head) => {
+    socket.on('error', () => socket.destroy())
+    const remote = { address: '192.0.2.77', port: request.socket.remotePort ?? 0 }
+    rig.server.acceptWebSocket({ request, head, remote })
+  })
+  t.teardown(() => http.close())
+  return { rig, port, url: `ws://127.0.0.1:${port}/sip` }
+}
+
+t.test('an HTTP server hands over its WebSockets', async (t) => {
+  const { rig, port, url } = await openEntranceRig(t)
+  t.notOk(
+    rig.server.endpoints.some(({ transport }) => transport === 'ws'),
+    'it is no listener',
+  )
+  const app = await rig.app()
+  const sources: string[] = []
+  const made: Promise<TestDialog>[] = []
+  app.use('invite', (req, res) => {
+    sources.push(req.source_address)
+    made.push(app.createUAS(req, res, { localSdp: SDP_B }))
+  })
+  await rig.routed(app)
+  const peer = await openWsPeer(url)
+  const invite = request('INVITE', peer, fromBrowser('a'), SDP_A, via)
+  peer.send(invite)
+  const ok = await peer.next('SIP/2.0 200')
+  t.same(sources, ['192.0.2.77'])
+  t.equal(ok.header('Contact'), `<sip:127.0.0.1:${port};transport=ws>`)
+  const dialog = await (made[0] as Promise<TestDialog>)
+  const acked = once(dialog, 'ack')
+  peer.send(request('ACK', peer, inCall(invite, ok, 1, 'ACK'), '', via))
+  await acked
+
+  // The connection breaks. A request of the client over the next one moves the call to it.
+  await peer.close()
+  await until(() => rig.server.stats().connections === 0)
+  const again = await openWsPeer(url)
+  again.send(
+    request('INVITE', again, { ...inCall(invite, ok, 2, 'INVITE'), ...fromBrowser('b') }, SDP_A, via),
+  )
+  const refreshed = await again.next('SIP/2.0 200')
+  again.send(request('ACK', again, inCall(invite, refreshed, 2, 'ACK'), '', via))
+  const ending = dialog.destroy()
+  const bye = await again.next(`BYE sip:alice@${HOST};transport=ws`)
+  again.send(response(bye, '200 OK'))
+  await ending
+
+  const second = await openWsPeer(url)
+  await t.rejects(openWsPeer(url), 'they count as connections')
+  await t.rejects(openWsPeer(url, { protocols: ['chat'] }))
+  await Promise.all([again.close(), second.close()])
+})
+
+t.test('connections that were handed over end with the SIP server', async (t) => {
+  const { rig, url } = await openEntranceRig(t)
+  const idle = await openWsPeer(url)
+  await rig.server.close()
+  t.ok(await idle.ended)
 })

@@ -1,0 +1,31 @@
+import type { WsUpgrade } from '../../../signalling/embedded/transport/ws-transport.js'
+import type { BrowserSip } from '../../api/deps.js'
+
+/** Remembers which user each SIP connection of a dashboard belongs to. */
+export class BrowserConnections implements BrowserSip {
+  readonly #acceptWebSocket: (upgrade: WsUpgrade) => void
+  /** The users, by address and port towards SIP. */
+  readonly #users = new Map<string, string>()
+
+  constructor(acceptWebSocket: (upgrade: WsUpgrade) => void) {
+    this.#acceptWebSocket = acceptWebSocket
+  }
+
+  accept(upgrade: WsUpgrade, userId: string): void {
+    const { address, port } = upgrade.remote
+    const key = `${address} ${port}`
+    this.#users.set(key, userId)
+    upgrade.request.socket.once('close', () => this.#users.delete(key))
+    this.#acceptWebSocket(upgrade)
+  }
+
+  userAt(address: string, port: number): string | null {
+    return this.#users.get(`${address} ${port}`) ?? null
+  }
+
+  connectionsOf(userId: string): number {
+    let count = 0
+    for (const user of this.#users.values()) if (user === userId) count++
+    return count
+  }
+}
