@@ -4,7 +4,7 @@ import {
   findRecognitionModel,
   findVoice,
   isMissing,
-  OPENAI_REALTIME,
+  isSpeechToSpeech,
   type RecognitionEntry,
   type VoiceEntry,
   voices,
@@ -99,8 +99,8 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
       : { path: 'voice.ttsModel', message: 'The speech model does not exist. Use one of GET /v1/voices.' }
   }
   // A speech-to-speech model is recogniser, language model and voice in one.
-  const whole = model.vendor === OPENAI_REALTIME
-  if (whole !== (row.vendor === OPENAI_REALTIME) || (whole && row.ttsModel !== config.llmModel)) {
+  const whole = isSpeechToSpeech(model.vendor)
+  if (whole !== isSpeechToSpeech(row.vendor) || (whole && row.ttsModel !== config.llmModel)) {
     const needed = whole ? config.llmModel : 'of another vendor'
     return { path: 'voice.ttsModel', message: `This language model needs the speech model ${needed}.` }
   }
@@ -134,7 +134,7 @@ export function catalogueProblem(config: AgentConfig, providers: CatalogueProvid
 function canCombine(voice: VoiceEntry, recognition: RecognitionEntry): boolean {
   if (voice.sttModels.includes(recognition.sttModel)) return true
   // Lists hold listed models only; a speech-to-speech model combines with nothing but itself.
-  return recognition.unlisted === true && ![voice.vendor, recognition.vendor].includes(OPENAI_REALTIME)
+  return recognition.unlisted === true && ![voice.vendor, recognition.vendor].some(isSpeechToSpeech)
 }
 
 /** Returns the fields whose models are accepted although neither a catalogue nor a setting lists them. */

@@ -1,5 +1,5 @@
 import type { LanguageModel } from '../../media/agent/vendor-ports.js'
-import { EMBEDDED, findLanguageModel, OPENAI, OPENAI_REALTIME } from '../../media/vendors/catalogue.js'
+import { EMBEDDED, findLanguageModel, isSpeechToSpeech, OPENAI } from '../../media/vendors/catalogue.js'
 import { openVendors } from '../../media/vendors/open-vendors.js'
 import type { DocumentReader } from '../../workers/jobs/document-jobs.js'
 import type { Deps } from '../api/deps.js'
@@ -90,10 +90,11 @@ export function analysts({
   return (name) => {
     const vendor = findLanguageModel(name, providers)?.vendor ?? EMBEDDED
     if (vendor === EMBEDDED) return null
-    if (vendor !== OPENAI_REALTIME) return vendors.languageModel(vendor)
-    // A speech-to-speech model has no text API; the chat model of its vendor is asked.
+    if (!isSpeechToSpeech(vendor)) return vendors.languageModel(vendor)
+    // A speech-to-speech model has no text API: OpenAI's chat model is asked, if there is one.
+    const chatModel = providers.openai?.chatModel ?? null
+    if (chatModel === null) return null
     const model = vendors.languageModel(OPENAI)
-    const chatModel = providers.openai?.chatModel ?? name
     return {
       ...model,
       generate: (request, events) => model.generate({ ...request, model: chatModel }, events),

@@ -9,9 +9,9 @@ import {
   chosenModel,
   EMBEDDED,
   findLanguageModel,
+  isSpeechToSpeech,
   type LanguageModelEntry,
   languageModels,
-  OPENAI_REALTIME,
   type RecognitionEntry,
   recognitionModels,
   type VoiceEntry,
@@ -38,7 +38,7 @@ export interface PrimaryVendors {
  * speech-to-speech model falls back to a complete STT-LLM-TTS pipeline or to nothing.
  */
 export function fallbacksOf(primary: PrimaryVendors, providers: CatalogueProviders): FallbackVendors {
-  if (primary.model.vendor === OPENAI_REALTIME) {
+  if (isSpeechToSpeech(primary.model.vendor)) {
     const parts = {
       speechToText: sttFallbacks(primary, providers),
       languageModel: llmFallbacks(primary, providers),
@@ -56,7 +56,7 @@ export function fallbacksOf(primary: PrimaryVendors, providers: CatalogueProvide
 
 /** Embedded vendors and speech-to-speech models are never fallbacks. */
 function canFallBack(vendor: string): boolean {
-  return vendor !== EMBEDDED && vendor !== OPENAI_REALTIME
+  return vendor !== EMBEDDED && !isSpeechToSpeech(vendor)
 }
 
 function voiceFallbacks(primary: PrimaryVendors, providers: CatalogueProviders): readonly FallbackVoice[] {

@@ -4,6 +4,7 @@ import { CARTESIA } from './cartesia/module.js'
 import { DEEPGRAM } from './deepgram/module.js'
 import { ELEVENLABS } from './elevenlabs/module.js'
 import { EMBEDDED_VENDOR } from './embedded/module.js'
+import { GEMINI } from './gemini/module.js'
 import { OPENAI_VENDOR } from './openai/module.js'
 import { SECOND_CHAT } from './openai/second-chat.js'
 import { SARVAM } from './sarvam/module.js'
@@ -16,6 +17,7 @@ export const VENDOR_MODULES = [
   OPENAI_VENDOR,
   SECOND_CHAT,
   ANTHROPIC,
+  GEMINI,
   DEEPGRAM,
   SARVAM,
   SONIOX,

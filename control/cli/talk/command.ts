@@ -10,7 +10,7 @@ import { EngineError, errorText } from '../../../media/base/errors.js'
 import { FRAME_MS } from '../../../media/base/frame.js'
 import { silentLog } from '../../../media/base/log.js'
 import { Scope } from '../../../media/base/scope.js'
-import { OPENAI_REALTIME } from '../../../media/vendors/catalogue.js'
+import { isSpeechToSpeech } from '../../../media/vendors/catalogue.js'
 import { openVendors } from '../../../media/vendors/open-vendors.js'
 import { EMBEDDED } from '../../../media/vendors/vendor-ids.js'
 import { AgentConfig, type ConfigPatch, readConfig } from '../../agents/config.js'
@@ -97,7 +97,7 @@ export async function talkCommand(
       values.agent,
       variablesOf(values.variable ?? []),
     )
-    if (audio === null && spec.languageModel.vendor === OPENAI_REALTIME) {
+    if (audio === null && isSpeechToSpeech(spec.languageModel.vendor)) {
       throw new UsageError('the model of this agent works on audio only: use --in')
     }
     status =

@@ -1,6 +1,6 @@
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
-import { OPENAI_REALTIME } from '../../vendors/vendor-ids.js'
+import { isSpeechToSpeech } from '../../vendors/vendor-ids.js'
 import {
   type Conversation,
   type ConversationOptions,
@@ -54,7 +54,7 @@ export function openRealtimeConversation(options: ConversationOptions): Conversa
 
 /** Opens the conversation that fits the agent's model: speech to speech, or a cascade. */
 export function openAgent(options: ConversationOptions): Conversation {
-  const speechToSpeech = options.spec.languageModel.vendor === OPENAI_REALTIME
+  const speechToSpeech = isSpeechToSpeech(options.spec.languageModel.vendor)
   return speechToSpeech ? openRealtimeConversation(options) : openConversation(options)
 }
 

@@ -1,5 +1,5 @@
 import { ESPEAK_VOICES } from '../../vendors/espeak/voices.js'
-import { EMBEDDED, EMBEDDED_VOICE, OPENAI_REALTIME } from '../../vendors/vendor-ids.js'
+import { EMBEDDED, EMBEDDED_VOICE, isSpeechToSpeech } from '../../vendors/vendor-ids.js'
 import type { VoiceSpec } from '../agent-spec.js'
 import type { Vendors } from '../vendor-ports.js'
 import type { VoiceChoice } from './synthesis.js'
@@ -14,9 +14,7 @@ export function voicesFor(spec: VoiceSpec, vendors: Vendors): readonly VoiceChoi
 
 /** Returns the voices for texts outside of a conversation. A speech-to-speech model cannot read them aloud. */
 export function announcerVoices(spec: VoiceSpec, vendors: Vendors): readonly VoiceChoice[] {
-  return spec.textToSpeech.vendor === OPENAI_REALTIME
-    ? fallbackVoices(spec, vendors)
-    : voicesFor(spec, vendors)
+  return isSpeechToSpeech(spec.textToSpeech.vendor) ? fallbackVoices(spec, vendors) : voicesFor(spec, vendors)
 }
 
 /** Returns the fallbacks of the agent's voice, the embedded voice last. */

@@ -26,13 +26,15 @@ export interface VendorSocketOptions {
   readonly maxMessageBytes: number
   /** Bound of unsent bytes; beyond it the vendor reads too slowly (`vendor_stalled`). */
   readonly maxBufferedBytes: number
+  /** The vendor sends its JSON in binary messages. */
+  readonly binaryMessages?: boolean
   /** Classifies a close code; `reason` is the vendor's text. */
   classify(code: number, reason: string): FailureClass
 }
 
 export interface VendorSocketEvents {
   open(): void
-  /** Receives a JSON object. Other texts and binary messages are ignored. */
+  /** Receives a JSON object. Other texts are ignored, and binary messages unless the vendor uses them. */
   message(message: Readonly<Record<string, unknown>>): void
   /** Called once, as the last event: rejected, lost, or closed by the vendor. */
   closed(error: EngineError): void
@@ -132,7 +134,7 @@ export class VendorSocket {
 
   #message(data: Buffer, isBinary: boolean): void {
     this.#received = true
-    if (this.#done || isBinary) return
+    if (this.#done || (isBinary && this.#options.binaryMessages !== true)) return
     // Invalid messages are ignored; a stream without valid ones runs into its deadline.
     const parsed = parseObject(data.toString('utf8'))
     if (parsed !== null) this.#events.message(parsed)
