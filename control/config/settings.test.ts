@@ -144,6 +144,7 @@ t.test('a speech vendor is configured when its key is set', async (t) => {
   )
   t.same(providers, {
     openai: null,
+    gemini: null,
     deepgram: { apiKey: 'd', baseUrl: 'wss://api.deepgram.com' },
     sarvam: { apiKey: 's', baseUrl: 'wss://api.sarvam.ai', languageField: 'language_code' },
     elevenlabs: {
