@@ -209,6 +209,9 @@ const TurnTaking = z.strictObject({
     description: 'Longest wait (ms) for more words of the caller. Null: the value of the preset.',
   }),
   interruption: Interruption.prefault({}),
+  backchannels: z.boolean().default(false).meta({
+    description: 'The agent says a short "hm" or "ji" while the caller speaks for long.',
+  }),
 })
 
 const Opening = z.strictObject({
@@ -326,6 +329,7 @@ export const configPatchShape = {
               minWords: Interruption.shape.minWords.unwrap().optional(),
             })
             .optional(),
+          backchannels: z.boolean().optional(),
         })
         .optional(),
       opening: z.strictObject({ protected: z.boolean().optional() }).optional(),

@@ -151,6 +151,8 @@ export interface TurnTakingSpec {
     /** Fewer words interrupt the agent only as a backchannel does: by their length. */
     readonly minWords: number
   }
+  /** The agent says "hm" while the caller speaks for long. Absent means no. */
+  readonly backchannels?: boolean
 }
 
 /** One agent version with its variables filled in. */

@@ -279,6 +279,8 @@ export type Agent = {
         /** Fewer words than this do not interrupt the agent, unless the caller goes on speaking. */
         readonly minWords: number
       }
+      /** The agent says a short "hm" or "ji" while the caller speaks for long. */
+      readonly backchannels: boolean
     }
     readonly opening: {
       /** The opening line is spoken to its end. What the caller says meanwhile is answered after it. */
@@ -447,6 +449,8 @@ export type PublishAgentResult = {
         /** Fewer words than this do not interrupt the agent, unless the caller goes on speaking. */
         readonly minWords: number
       }
+      /** The agent says a short "hm" or "ji" while the caller speaks for long. */
+      readonly backchannels: boolean
     }
     readonly opening: {
       /** The opening line is spoken to its end. What the caller says meanwhile is answered after it. */
@@ -3118,6 +3122,7 @@ export type CreateAgentBody = {
         readonly minMs?: number | null | undefined
         readonly minWords?: number | undefined
       } | undefined
+      readonly backchannels?: boolean | undefined
     } | undefined
     readonly opening?: {
       readonly protected?: boolean | undefined
@@ -3272,6 +3277,7 @@ export type UpdateAgentBody = {
         readonly minMs?: number | null | undefined
         readonly minWords?: number | undefined
       } | undefined
+      readonly backchannels?: boolean | undefined
     } | undefined
     readonly opening?: {
       readonly protected?: boolean | undefined

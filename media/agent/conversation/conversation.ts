@@ -363,6 +363,9 @@ export class Conversation implements Endpoint {
           this.#replies.ask({ ...effect, type: 'ask', attempt: 1, round: 0 }, true)
         }
         return
+      case 'backchannel':
+        this.#speech.backchannel()
+        return
       case 'cancelModel':
         this.#replies.cancelModel()
         return

@@ -112,6 +112,9 @@ const SHAPE = {
     goodbye: TEXT,
     /** An agent takes over from a bot that was lost. */
     technicalProblem: TEXT,
+    /** Said, in turn, while the caller speaks for long. */
+    listening: TEXT,
+    following: TEXT,
   },
   /** The ten digits from zero on, as they are spoken one by one. */
   spokenDigits: WORDS,

@@ -10,7 +10,7 @@ import type { TurnContext } from '../turn/turn-context.js'
 import type { Phrase } from '../turn/turn-types.js'
 import type { PhraseCache } from './phrase-cache.js'
 import { PhrasePreparation } from './phrase-preparation.js'
-import { phraseText } from './phrases.js'
+import { enginePhrases, phraseText } from './phrases.js'
 import { Speaker, type SpokenUtterance, type StreamedAudio, type StreamedSentence } from './speaker.js'
 import { sentenceToSay } from './spoken-sentences.js'
 import { type OnVoiceFailure, Synthesiser, type VoiceChoice } from './synthesis.js'
@@ -45,6 +45,9 @@ export class AgentSpeech {
   /** The last frame of the utterance carried audio. */
   #flowing = false
   #heldFrames = 0
+  /** A short sound beside the caller's words. It gives way to an utterance. */
+  #aside: { readonly pcm: Int16Array; at: number } | null = null
+  #asides = 0
 
   constructor(options: AgentSpeechOptions) {
     const { spec, rate, breakers, voices, clock, turnContext, tracer } = options
@@ -104,6 +107,16 @@ export class AgentSpeech {
     }
   }
 
+  /** Says "hm" if it is prepared and the agent is silent. What is said so is no turn. */
+  backchannel(): void {
+    const { listening, following } = enginePhrases(this.#options.turnContext.language.current)
+    const phrase = this.#asides++ % 2 === 0 ? listening : following
+    const [sentence] = this.#phrases.sentences(phrase)
+    if (sentence?.prepared && this.#speaker.current === null) {
+      this.#aside = { pcm: sentence.prepared.pcm, at: 0 }
+    }
+  }
+
   /** Ends the utterance after the sentences so far. */
   finish(turn: TurnId): void {
     this.#speaker.finish(turn)
@@ -152,7 +165,19 @@ export class AgentSpeech {
     }
     if (drained !== null) turnContext.feed({ type: 'drained', turn: drained, atMs: turnContext.now() })
     else if (turn !== null && audio !== this.#flowing && !this.#speaker.paused) this.#reportFlow(turn, audio)
-    return audio
+    if (audio || turn !== null) this.#aside = null
+    return audio || this.#pullAside(into)
+  }
+
+  #pullAside(into: Int16Array): boolean {
+    const aside = this.#aside
+    if (aside === null) return false
+    const until = Math.min(aside.pcm.length, aside.at + into.length)
+    into.fill(0)
+    for (let i = aside.at; i < until; i++) into[i - aside.at] = aside.pcm[i] ?? 0
+    aside.at = until
+    if (until === aside.pcm.length) this.#aside = null
+    return true
   }
 
   close(): void {

@@ -59,7 +59,7 @@ export class PhrasePreparation {
   prepare(): Promise<void> {
     const { openingLine, hangupLine, languages } = this.#spec
     const opening = this.#texts(openingLine ?? '')
-    const later = [...failurePhrases(languages[0] ?? ''), hangupLine ?? ''].flatMap((phrase) =>
+    const later = [...this.#linesOf(languages[0] ?? ''), hangupLine ?? ''].flatMap((phrase) =>
       this.#texts(phrase),
     )
     return new Promise((resolve) => {
@@ -80,8 +80,16 @@ export class PhrasePreparation {
   /** Prepares the phrases for failures in another language, without waiting. */
   prepareFor(language: string): void {
     this.#language = language
-    this.#due = failurePhrases(language).flatMap((phrase) => this.#texts(phrase))
+    this.#due = this.#linesOf(language).flatMap((phrase) => this.#texts(phrase))
     if (this.#job === null) this.#prepareDue()
+  }
+
+  /** Returns the phrases of a language that may be needed at once. */
+  #linesOf(language: string): readonly string[] {
+    const { failure, wait, goodbye, listening, following } = enginePhrases(language)
+    const heard = this.#spec.turnTaking?.backchannels ? [listening, following] : []
+    // Those for a vendor failure, including the goodbye, come last: they are needed less often.
+    return [...heard, failure, wait, goodbye]
   }
 
   #prepareDue(): void {
@@ -171,12 +179,6 @@ export class PhrasePreparation {
     const { vendor, model, voice, pace } = this.#spec.textToSpeech
     return JSON.stringify([vendor, model, voice, pace, this.#rate, language, text])
   }
-}
-
-/** Returns the phrases for a vendor failure, including the goodbye. */
-function failurePhrases(language: string): readonly string[] {
-  const { failure, wait, goodbye } = enginePhrases(language)
-  return [failure, wait, goodbye]
 }
 
 function joined(chunks: readonly Int16Array[]): Int16Array {

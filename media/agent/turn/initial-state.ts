@@ -29,6 +29,7 @@ export const initialTurnState: TurnState = {
   awayMs: 0,
   awaySinceMs: null,
   unexpected: 0,
+  backchannelMs: 0,
 }
 
 export function initialCallerTurn(id: TurnId, startMs: number): CallerTurn {

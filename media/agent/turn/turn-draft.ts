@@ -28,7 +28,26 @@ export class TurnDraft extends StepDraft {
   callerSpeaks(): void {
     const { s } = this
     s.phase = 'callerSpeaking'
-    if (s.caller) this.timer(s.caller.id, 'wordless', this.remainingWordlessMs())
+    if (s.caller === null) return
+    this.timer(s.caller.id, 'wordless', this.remainingWordlessMs())
+    this.scheduleBackchannel()
+  }
+
+  scheduleBackchannel(): void {
+    const { s, policy, atMs } = this
+    if (s.caller === null || policy.backchannelAfterMs === null) return
+    const fromMs = Math.max(s.caller.startMs, s.backchannelMs)
+    this.timer(s.caller.id, 'backchannel', Math.max(0, fromMs + policy.backchannelAfterMs - atMs))
+  }
+
+  /** Shows a caller who goes on that the agent listens. Sound without words, and an end of the turn, get nothing. */
+  backchannel(): void {
+    const { s } = this
+    const goesOn = s.phase === 'callerSpeaking' || (s.phase === 'waitingFinal' && s.caller?.awaitingMore)
+    if (!goesOn || s.caller === null) return
+    s.backchannelMs = this.atMs
+    if (s.caller.partial !== '' || s.caller.text !== '') this.effects.push({ type: 'backchannel' })
+    this.scheduleBackchannel()
   }
 
   /** Returns the time (ms) for which sound may continue without words. */

@@ -557,3 +557,25 @@ t.test('the arguments of a tool, written after words, feed the stall timer', asy
   const stall: TurnInput = { type: 'timer', turn: 2, name: 'modelStall', atMs: 6900 }
   t.equal(walk([...inputs, stall]).state.reply?.modelBusy, true)
 })
+
+t.test('the agent shows that it listens: to words, and not once the turn is over', async (t) => {
+  const policy = { ...POLICY, backchannelAfterMs: 5000 }
+  const due: TurnInput = { type: 'timer', turn: 1, name: 'backchannel', atMs: 6000 }
+  const words: TurnInput = { type: 'partial', text: 'my parcel', atMs: 3000 }
+  const said = (...inputs: readonly TurnInput[]) =>
+    walk([START, ONSET, ...inputs], policy).effects.map((effect) =>
+      effect.type === 'startTimer' ? `${effect.name} ${effect.ms}` : effect.type,
+    )
+  t.same(said(), ['cancelTimers', 'wordless 5000', 'backchannel 4940'])
+  t.same(said(words, due), ['backchannel', 'backchannel 5000'])
+  t.same(said(due), ['backchannel 5000'], 'sound without words')
+  t.same(said(words, OFFSET, due), [], 'an answer follows')
+  const open: TurnInput = { type: 'final', text: 'my parcel and', words: null, atMs: 2400 }
+  t.same(
+    said(words, OFFSET, open, due),
+    ['backchannel', 'backchannel 5000'],
+    'a pause of a caller who goes on',
+  )
+  const plain = walk([START, ONSET]).effects
+  t.notOk(plain.some((effect) => effect.type === 'startTimer' && effect.name === 'backchannel'))
+})

@@ -308,6 +308,10 @@ function timer(t: TurnDraft, input: TurnInput & { type: 'timer' }): void {
       t.callerSpeaks()
       return
     }
+    if (name === 'backchannel') {
+      t.backchannel()
+      return
+    }
     if (name !== 'nudge' || s.phase !== 'listening') {
       t.unexpected()
       return

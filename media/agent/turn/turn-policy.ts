@@ -80,6 +80,8 @@ export interface TurnPolicy {
   /** Consecutive failures after which a provider is given up. */
   readonly giveUpAfter: number
   /** Whether a text alone does not interrupt the agent. */
+  /** Time (ms) of the caller's turn after which, and again after which, the agent says "hm". Null means never. */
+  readonly backchannelAfterMs: number | null
   readonly isBackchannel: (text: string, overOpening: boolean) => boolean
   readonly openness: (text: string) => Openness
 }
@@ -98,6 +100,9 @@ export interface VendorLimits {
   /** Whether speculative requests are allowed. They cost requests and save the wait for the final text. */
   readonly speculates?: boolean
 }
+
+/** A person on the telephone says "hm" about this often (ms) to somebody who goes on. */
+const BACKCHANNEL_AFTER_MS = 5000
 
 /** A later first token is felt as silence. */
 const SLOW_MS = 1200
@@ -184,6 +189,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     hangupLine: spec.hangupLine !== null,
     hangupLineMs: Math.min(maxCallMs / 2, lineMs(spec.hangupLine)),
     giveUpAfter: 2,
+    backchannelAfterMs: spec.turnTaking?.backchannels ? BACKCHANNEL_AFTER_MS : null,
     isBackchannel: (text, overOpening) =>
       (minWords > 0 && plainWords(text).length < minWords) || isBackchannel(text, overOpening, language),
     openness: (text) => openness(text, language),

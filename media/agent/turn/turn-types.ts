@@ -163,6 +163,8 @@ export interface TurnState {
   readonly awaySinceMs: number | null
   /** Number of inputs that did not fit the state. */
   readonly unexpected: number
+  /** Time of the agent's latest backchannel (session ms). */
+  readonly backchannelMs: number
 }
 
 export type TimerName =
@@ -174,6 +176,8 @@ export type TimerName =
   | 'final'
   /** The caller's sound goes on without words. */
   | 'wordless'
+  /** The caller has spoken for long, and the agent shows that it listens. */
+  | 'backchannel'
   | 'nudge'
   | 'modelFirst'
   | 'modelStall'
@@ -290,6 +294,8 @@ export type TurnEffect =
   /** Uses the speculative answer as the first answer of this reply. */
   | { readonly type: 'keepSpeculation'; readonly turn: TurnId; readonly caller: CallerTurn }
   | { readonly type: 'cancelModel'; readonly turn: TurnId }
+  /** Says a short "hm" beside the caller's words; it is no turn. */
+  | { readonly type: 'backchannel' }
   | { readonly type: 'sayPhrase'; readonly turn: TurnId; readonly phrase: Phrase }
   /** Ends the utterance after the sentences so far. `drained` follows when the last sample was sent. */
   | { readonly type: 'finishSpeech'; readonly turn: TurnId }
