@@ -15,12 +15,12 @@ const GIVE_BACK = 'give_back'
 const MESSAGE_MAX = 400
 const CallPath = z.object({ id: idParam('call') })
 
-const takeOverCall = operation({
-  id: 'takeOverCall',
+const startTakeover = operation({
+  id: 'startTakeover',
   method: 'post',
   path: '/v1/calls/:id/takeover',
   tag: TAG,
-  summary: 'Take a running call over from its agent',
+  summary: 'Start the takeover of a running call from its agent',
   description:
     'Calls a verified transfer destination. Who answers takes the call with the key 1; until then the agent talks on. Then the caller hears the line before a transfer, and the agent leaves. The person may give the caller back, and a person who hangs up gives the caller back, too. For owners and admins, and for developers if the organization allows it (`monitoring`). The time costs as with a person. `GET /v1/calls/{id}/monitors` shows the steps.',
   audience: 'session',
@@ -57,12 +57,12 @@ const takeOverCall = operation({
   },
 })
 
-const giveCallBack = operation({
-  id: 'giveCallBack',
+const releaseTakeover = operation({
+  id: 'releaseTakeover',
   method: 'post',
   path: '/v1/calls/:id/release',
   tag: TAG,
-  summary: 'Give a call that was taken over back to its agent',
+  summary: 'Release a call that was taken over to its agent',
   description:
     'The agent is told how long the person had the caller, the last words of both as far as they were understood, and the message. Also ends a takeover whose person has not answered yet.',
   audience: 'session',
@@ -88,7 +88,7 @@ const giveCallBack = operation({
   },
 })
 
-export const takeoverOperations = [takeOverCall, giveCallBack]
+export const takeoverOperations = [startTakeover, releaseTakeover]
 
 /** Carries out what other processes ask about calls of this one. */
 export function takeoverRequests({

@@ -14,7 +14,6 @@ import type {
   BrowserCall,
   BuildKnowledgeBaseResult,
   Call,
-  CallBack,
   CallEvidence,
   CallMonitors,
   CallTimeline,
@@ -65,7 +64,6 @@ import type {
   EvidenceHead,
   ExportCallsQuery,
   ForgotPasswordBody,
-  GiveCallBackBody,
   Handoff,
   HangUpCallBody,
   ImportConsentsBody,
@@ -137,7 +135,6 @@ import type {
   Organization,
   OrganizationAsStaff,
   Organizations,
-  OverCall,
   Overview,
   PauseCampaignBody,
   PaymentEvent,
@@ -163,6 +160,8 @@ import type {
   Recording,
   RedeliverEventBody,
   RedeliverEventResult,
+  ReleaseTakeoverBody,
+  ReleaseTakeoverResult,
   ReplaceSecretBody,
   ReportLeakedKeysBody,
   RequestBrowserCallBody,
@@ -198,10 +197,11 @@ import type {
   SipTrunkEntitlement,
   SipTrunkNumbers,
   StartErasureBody,
+  StartTakeoverBody,
   StopCampaignBody,
   SubmitSenderIdBody,
   SubmitVerificationBody,
-  TakeOverCallBody,
+  Takeover,
   TestConnectionResult,
   TestSipTrunkBody,
   TestWebhookResult,
@@ -874,13 +874,13 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/calls/{id}/transfers/{transferId}/return-recording', reply: 'data' }, input, options)
   }
 
-  /** Take a running call over from its agent. Calls a verified transfer destination. Who answers takes the call with the key 1; until then the agent talks on. Then the caller hears the line before a transfer, and the agent leaves. The person may give the caller back, and a person who hangs up gives the caller back, too. For owners and admins, and for developers if the organization allows it (`monitoring`). The time costs as with a person. `GET /v1/calls/{id}/monitors` shows the steps. */
-  takeOverCall(input: { readonly id: string; readonly body: TakeOverCallBody }, options: RequestOptions = {}): Promise<OverCall> {
+  /** Start the takeover of a running call from its agent. Calls a verified transfer destination. Who answers takes the call with the key 1; until then the agent talks on. Then the caller hears the line before a transfer, and the agent leaves. The person may give the caller back, and a person who hangs up gives the caller back, too. For owners and admins, and for developers if the organization allows it (`monitoring`). The time costs as with a person. `GET /v1/calls/{id}/monitors` shows the steps. */
+  startTakeover(input: { readonly id: string; readonly body: StartTakeoverBody }, options: RequestOptions = {}): Promise<Takeover> {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/takeover', reply: 'data' }, input, options)
   }
 
-  /** Give a call that was taken over back to its agent. The agent is told how long the person had the caller, the last words of both as far as they were understood, and the message. Also ends a takeover whose person has not answered yet. */
-  giveCallBack(input: { readonly id: string; readonly body: GiveCallBackBody }, options: RequestOptions = {}): Promise<CallBack> {
+  /** Release a call that was taken over to its agent. The agent is told how long the person had the caller, the last words of both as far as they were understood, and the message. Also ends a takeover whose person has not answered yet. */
+  releaseTakeover(input: { readonly id: string; readonly body: ReleaseTakeoverBody }, options: RequestOptions = {}): Promise<ReleaseTakeoverResult> {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/release', reply: 'data' }, input, options)
   }
 

@@ -2073,12 +2073,12 @@ export type TransferCallResult = {
   } | null
 }
 
-export type OverCall = {
+export type Takeover = {
   readonly id: string
   readonly mode: Open<"takeover">
 }
 
-export type CallBack = {
+export type ReleaseTakeoverResult = {
   readonly released: true
 }
 
@@ -3765,14 +3765,14 @@ export type TransferCallBody = {
   readonly reason?: string | undefined
 }
 
-/** Body of `takeOverCall`. */
-export type TakeOverCallBody = {
+/** Body of `startTakeover`. */
+export type StartTakeoverBody = {
   /** Id, key or number of the destination. */
   readonly destinationId: string
 }
 
-/** Body of `giveCallBack`. */
-export type GiveCallBackBody = {
+/** Body of `releaseTakeover`. */
+export type ReleaseTakeoverBody = {
   readonly message?: string | undefined
 }
 

@@ -73,6 +73,13 @@ export const organization = {
     share: 'Share of calls for campaigns (%)',
     peId: 'Principal entity ID (DLT)',
     robocall: 'Undeclared automatic calls',
+    monitoring: 'Live calls',
+    monitoringHint:
+      'Owners and admins may listen to running calls and take them over. A call that may be monitored begins with the notice of its agent.',
+    monitoringTest: 'Test calls',
+    monitoringLive: 'Real calls',
+    developersMonitor: 'Developers may do this, too',
+    may: { off: 'Nothing', listen: 'Listen', listen_and_takeover: 'Listen and take over' },
     off: 'Allow',
     warn: 'Warn',
     block: 'Refuse',

@@ -20,6 +20,7 @@ import { useFormat } from '../i18n.js'
 import { CallState } from '../parts/CallState.js'
 import { Conversation } from '../parts/Conversation.js'
 import { saveFile } from '../parts/files.js'
+import { MonitorPart } from '../parts/Monitor.js'
 import { Loaded, Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
 import { Facts } from '../parts/Rows.js'
@@ -71,6 +72,7 @@ function Parts({ call, running }: { readonly call: CallView; readonly running: b
   return (
     <>
       <Head call={call} />
+      <MonitorPart callId={call.id} name={call.to} running={running && call.status === 'in_progress'} />
       {running && canWrite && <Intervene id={call.id} />}
       <Conversation call={call} course={course} />
       <SimpleGrid cols={{ base: 1, md: 2 }}>

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Text } from '@mantine/core'
+import { Button, Checkbox, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
@@ -9,6 +9,7 @@ import { CallState } from '../parts/CallState.js'
 import { Confirm } from '../parts/Dialog.js'
 import { useAction } from '../parts/List.js'
 import { useAgents } from '../parts/lookups.js'
+import { Listener, monitorKey, TakeOverDialog, useMonitoring } from '../parts/Monitor.js'
 import { Empty, Loaded, Page } from '../parts/Page.js'
 import { useKey, useSession } from '../session.js'
 
@@ -23,7 +24,7 @@ const STAYS_MS = 30_000
 const FRESH_MS = 2_000
 
 /**
- * The calls that run now, the oldest first. The arrow keys move between them, Enter opens one, E ends it. A call that ended
+ * The calls that run now, the oldest first. The arrow keys move between them, Enter opens one, L listens, T takes over, E ends it. A call that ended
  * stays for a moment; a frozen list stays as it is.
  */
 export function LiveCalls() {
@@ -35,6 +36,10 @@ export function LiveCalls() {
   const now = useNow()
   const [frozen, setFrozen] = useState<readonly Call[] | null>(null)
   const [ending, setEnding] = useState<Call | null>(null)
+  const [heard, setHeard] = useState<Call | null>(null)
+  const [taken, setTaken] = useState<Call | null>(null)
+  const { mayListen, mayTakeOver } = useMonitoring()
+  const tMonitor = useTranslations('monitor')
   const query = useQuery({
     queryKey: key('calls', 'live'),
     queryFn: async () => {
@@ -64,6 +69,10 @@ export function LiveCalls() {
     const call = rows[at]
     const asked = event.key.toLowerCase() === 'e' && !event.ctrlKey && !event.metaKey && !event.altKey
     if (asked && canWrite && call !== undefined) setEnding(call)
+    const pressed = monitorKey(event)
+    if (call?.status !== 'in_progress') return
+    if (pressed === 'listen' && mayListen) setHeard(call.id === heard?.id ? null : call)
+    if (pressed === 'takeOver' && mayTakeOver) setTaken(call)
   }
   return (
     <Page
@@ -76,6 +85,9 @@ export function LiveCalls() {
         />
       }
     >
+      {heard !== null && (
+        <Listener key={heard.id} callId={heard.id} name={heard.to} close={() => setHeard(null)} />
+      )}
       <Loaded query={query} height={300}>
         {() =>
           rows.length === 0 ? (
@@ -108,16 +120,39 @@ export function LiveCalls() {
                       </td>
                       <td className="right">{clock(secondsOf(call, now))}</td>
                       <td className="right">
-                        {canWrite && call.status !== 'ended' && (
-                          <Button
-                            size="xs"
-                            variant="default"
-                            onClick={() => setEnding(call)}
-                            aria-label={t('endOf', { number: call.to })}
-                          >
-                            {t('end')}
-                          </Button>
-                        )}
+                        <Group gap="xs" justify="flex-end" wrap="nowrap">
+                          {mayListen && call.status === 'in_progress' && (
+                            <Button
+                              size="xs"
+                              variant="default"
+                              aria-pressed={call.id === heard?.id}
+                              onClick={() => setHeard(call.id === heard?.id ? null : call)}
+                              aria-label={tMonitor('listenTo', { number: call.to })}
+                            >
+                              {tMonitor('listen')}
+                            </Button>
+                          )}
+                          {mayTakeOver && call.status === 'in_progress' && (
+                            <Button
+                              size="xs"
+                              variant="default"
+                              onClick={() => setTaken(call)}
+                              aria-label={tMonitor('takeOverOf', { number: call.to })}
+                            >
+                              {tMonitor('takeOver')}
+                            </Button>
+                          )}
+                          {canWrite && call.status !== 'ended' && (
+                            <Button
+                              size="xs"
+                              variant="default"
+                              onClick={() => setEnding(call)}
+                              aria-label={t('endOf', { number: call.to })}
+                            >
+                              {t('end')}
+                            </Button>
+                          )}
+                        </Group>
                       </td>
                     </tr>
                   ))}
@@ -128,6 +163,7 @@ export function LiveCalls() {
         }
       </Loaded>
       <Text size="sm">{t('keys')}</Text>
+      {taken !== null && <TakeOverDialog callId={taken.id} close={() => setTaken(null)} />}
       {ending !== null && (
         <Confirm
           title={t('end')}

@@ -1,5 +1,6 @@
 import {
   Card,
+  Checkbox,
   NativeSelect,
   NumberInput,
   SimpleGrid,
@@ -75,6 +76,8 @@ export function Settings() {
   )
 }
 
+const MONITORING = ['off', 'listen', 'listen_and_takeover'] as const
+type Monitoring = (typeof MONITORING)[number]
 const MODES = ['off', 'warn', 'block'] as const
 /** What the law permits, in minutes of the day. */
 const WIDEST = { startMinute: 9 * 60, endMinute: 21 * 60 }
@@ -106,6 +109,9 @@ function Profile({ organization }: { readonly organization: Organization }) {
     from: clockOf(hours.startMinute),
     to: clockOf(hours.endMinute),
     share: organization.campaignSharePercent,
+    monitoringTest: organization.monitoring.test as string,
+    monitoringLive: organization.monitoring.live as string,
+    developersMonitor: organization.monitoring.developers,
   })
   const { values } = form
   const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim())
@@ -125,6 +131,11 @@ function Profile({ organization }: { readonly organization: Organization }) {
     robocallMode: values.robocallMode as UpdateOrganizationBody['robocallMode'],
     windowNarrowing: widest ? null : narrowing,
     campaignSharePercent: values.share,
+    monitoring: {
+      test: values.monitoringTest as Monitoring,
+      live: values.monitoringLive as Monitoring,
+      developers: values.developersMonitor,
+    },
   }
   const save = useAction(
     () => api.updateOrganization({ body }),
@@ -173,6 +184,23 @@ function Profile({ organization }: { readonly organization: Organization }) {
               data={MODES.map((value) => ({ value, label: t(value) }))}
               {...form.text('robocallMode')}
             />
+          </Stack>
+        </Card>
+        <Card withBorder>
+          <Stack gap="sm">
+            <Title order={2} size="h4">
+              {t('monitoring')}
+            </Title>
+            <Text size="sm">{t('monitoringHint')}</Text>
+            {(['monitoringLive', 'monitoringTest'] as const).map((name) => (
+              <NativeSelect
+                key={name}
+                label={t(name)}
+                data={MONITORING.map((value) => ({ value, label: t(`may.${value}`) }))}
+                {...form.text(name)}
+              />
+            ))}
+            <Checkbox label={t('developersMonitor')} {...form.box('developersMonitor')} />
           </Stack>
         </Card>
       </SimpleGrid>
