@@ -26,6 +26,7 @@ async function open(t: Test) {
   await peer.bind(HOME)
   await peer.bind(ROAMED)
   const timeouts: number[] = []
+  const left: number[] = []
   const leg = await openRtpEndpoint({
     id: 'leg',
     address: '192.0.2.1',
@@ -37,6 +38,7 @@ async function open(t: Test) {
     onDigit: null,
     onTimeout: (ms) => timeouts.push(ms),
     mediaTimeoutMs: MEDIA_TIMEOUT_MS,
+    onLeft: () => left.push(clock.now()),
     identity: IDENTITY,
   })
   t.teardown(() => leg.close('hangup'))
@@ -48,6 +50,7 @@ async function open(t: Test) {
     peer,
     leg,
     timeouts,
+    left,
     remote: (changes: Partial<RtpRemote> = {}) =>
       leg.setRemote({
         ...{ address: '0.0.0.0', port: 9, codec: 'PCMA', payloadType: 8, dtmfPayloadType: null },
@@ -197,7 +200,8 @@ t.test('a peer that says goodbye, or is another one than the SDP named, ends med
   gone.peer.send(HOME, gone.peer.dtls.record(21, Buffer.from([1, 0]), 1))
   t.equal(gone.says(), 0)
   t.notOk(gone.hears(HOME))
-  t.equal(gone.timeouts.length, 1, 'without waiting for the media timeout')
+  t.equal(gone.left.length, 1)
+  t.equal(gone.timeouts.length, 0)
 
   const other = await open(t)
   other.remote({ dtls: { ...other.peer.remote, fingerprint: createDtlsIdentity(0).fingerprint } })
@@ -205,7 +209,7 @@ t.test('a peer that says goodbye, or is another one than the SDP named, ends med
   other.peer.handshake(HOME)
   t.ok(other.peer.dtls.received.includes(-142), 'bad_certificate')
   t.equal(other.says(), 0)
-  t.equal(other.timeouts.length, 1)
+  t.equal(other.timeouts.length, 1, 'without waiting for the media timeout')
 })
 
 t.test('a peer that never shakes hands ends by time', async (t) => {
@@ -217,9 +221,10 @@ t.test('a peer that never shakes hands ends by time', async (t) => {
 })
 
 t.test('the end of the leg tells the peer', async (t) => {
-  const { peer, leg, connect, clock } = await open(t)
+  const { peer, leg, connect, clock, left } = await open(t)
   connect()
   leg.close('hangup')
   clock.advance(0)
   t.equal(peer.dtls.received.at(-1), -100, 'close_notify')
+  t.equal(left.length, 0, 'the peer did not leave')
 })

@@ -33,10 +33,12 @@ export interface RtpEndpointOptions {
   readonly onDigit: ((digit: Digit, durationMs: number) => boolean) | null
   /**
    * Called once per silence, when no valid packet arrived for `mediaTimeoutMs` although the peer should send,
-   * or when none can arrive any more because the peer ended its DTLS association.
+   * or when none can arrive because the DTLS handshake failed.
    */
   readonly onTimeout: (silentMs: number) => void
   readonly mediaTimeoutMs: number
+  /** Called once when the peer said that it left: it closed its DTLS association. No media follows. */
+  readonly onLeft?: () => void
   /** What peers see that make their SRTP keys by DTLS. Without it such a peer is refused by `setRemote`. */
   readonly identity?: DtlsIdentity
   /**
@@ -101,6 +103,7 @@ export class RtpEndpoint implements NetworkEndpoint {
   #originMs = 0
   #lastReceivedMs = 0
   #timedOut = false
+  #dtlsFailed = false
   #failed = false
   #closed = false
   readonly #onFault: ((error: unknown) => void) | undefined
@@ -129,7 +132,11 @@ export class RtpEndpoint implements NetworkEndpoint {
       cname: Buffer.from(this.cname),
       random: Math.random,
       identity: options.identity ?? null,
-      onDtlsEnd: (end, reason) => this.#log.info({ endpoint: this.id, end, reason }, 'rtp.dtls_ended'),
+      onDtlsEnd: (end, reason) => {
+        this.#log.info({ endpoint: this.id, end, reason }, 'rtp.dtls_ended')
+        if (end === 'closed' && options.onLeft !== undefined) options.onLeft()
+        else this.#dtlsFailed = true
+      },
     })
   }
 
@@ -273,11 +280,10 @@ export class RtpEndpoint implements NetworkEndpoint {
   }
 
   #checkTimeout(nowMs: number): void {
-    const { dtlsEnded } = this.#transport
-    if (this.#timedOut || (this.#remote?.receive !== true && !dtlsEnded)) return
+    if (this.#timedOut || (this.#remote?.receive !== true && !this.#dtlsFailed)) return
     // A muted peer, or one with silence suppression, still sends RTCP (RFC 3550 section 6).
     const silentMs = nowMs - Math.max(this.#lastReceivedMs, this.#transport.lastRtcpMs)
-    if (silentMs < this.#mediaTimeoutMs && !dtlsEnded) return
+    if (silentMs < this.#mediaTimeoutMs && !this.#dtlsFailed) return
     this.#timedOut = true
     this.#onTimeout(silentMs)
   }

@@ -112,11 +112,6 @@ export class RtpTransport {
     this.#ports = ports
   }
 
-  /** True when the DTLS association of the peer ended, so that no media follows. */
-  get dtlsEnded(): boolean {
-    return this.#dtls?.ended === true
-  }
-
   /** Applies the peer's SDP. `clockRate` is that of the codec. */
   setRemote(remote: RtpRemote, clockRate: number): void {
     this.#remote = remote

@@ -235,6 +235,14 @@ t.test('hold and resume follow the leg', async (t) => {
   it.checkOver(t, 'carrier_error')
 })
 
+t.test('a caller that closed its media hung up, also on hold', async (t) => {
+  const it = await live('inbound')
+  await it.leg.mediaChanged({ ...remote, send: false })
+  it.say({ type: 'media_closed', leg: CALLER_LEG })
+  await settle()
+  it.checkOver(t, 'caller_hangup')
+})
+
 t.test('a hold received while media is being connected is not lost', async (t) => {
   const it = rig('inbound')
   await settle()

@@ -5,6 +5,7 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import {
   CALLER_LEG,
   type ClosedSession,
+  type LegId,
   type OpenedSession,
   type RemoteMedia,
   type SessionEvent,
@@ -23,6 +24,8 @@ import { FurtherLeg } from './further-leg.js'
 import type { Leg, LegEvents } from './leg.js'
 import type { CallListener, LiveAudio, TakeoverPlan, TakeoverRefusal, TransferPlan } from './ports.js'
 import type { TransferRefusal } from './transfer-machine.js'
+
+const CALLER_LEFT: Ending = { by: 'caller', cause: 'caller_hangup', fault: 'none' }
 
 /**
  * One call: runs the effects of `call-machine` on its leg and its media session, and publishes events with an
@@ -395,11 +398,12 @@ export class Call {
         return
       case 'media_timeout':
         if (event.leg === CALLER_LEG) this.#input({ type: 'mediaTimeout' })
-        else if (event.leg === this.#person?.id) this.#person.mediaTimeout()
-        else {
-          this.#transfers?.mediaTimeout(event.leg)
-          this.#takeovers?.mediaTimeout(event.leg)
-        }
+        else this.#personSilent(event.leg)
+        return
+      case 'media_closed':
+        // Its BYE may still be on its way, or be lost with its connection.
+        if (event.leg === CALLER_LEG) this.finish(CALLER_LEFT)
+        else this.#personSilent(event.leg)
         return
       case 'detected':
         this.#publisher.detected(event.event)
@@ -410,6 +414,15 @@ export class Call {
       default:
         this.#publisher.publish(event)
     }
+  }
+
+  #personSilent(leg: LegId): void {
+    if (leg === this.#person?.id) {
+      this.#person.mediaTimeout()
+      return
+    }
+    this.#transfers?.mediaTimeout(leg)
+    this.#takeovers?.mediaTimeout(leg)
   }
 
   #publishEnded(ending: Ending): void {

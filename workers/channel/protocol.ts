@@ -320,6 +320,8 @@ export type SessionEvent =
   | ({ readonly type: 'heard'; readonly leg: LegId; readonly atMs: number } & HeardWords)
   /** No packet of the far side of a leg arrived for the configured time. */
   | { readonly type: 'media_timeout'; readonly leg: LegId }
+  /** The far side of a leg closed its media for good, as browsers do when they hang up or leave the page. */
+  | { readonly type: 'media_closed'; readonly leg: LegId }
   /** The recording cannot be written; the call continues. */
   | { readonly type: 'recording_failed'; readonly message: string }
 

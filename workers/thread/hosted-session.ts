@@ -118,6 +118,7 @@ export class HostedSession {
               },
         sounds: party.kind === 'agent' && party.agent.voicemail.enabled ? ANSWER_SOUNDS : [],
         onTimeout: () => emit({ type: 'media_timeout', leg: CALLER_LEG }),
+        onLeft: () => emit({ type: 'media_closed', leg: CALLER_LEG }),
         onFault: (error) => {
           if (hosted !== null) hosted.#fail(error)
         },
@@ -297,6 +298,7 @@ export class HostedSession {
         rate: this.#options.rate,
         onEvent: null,
         onTimeout: () => this.#options.emit({ type: 'media_timeout', leg: id }),
+        onLeft: () => this.#options.emit({ type: 'media_closed', leg: id }),
         onFault: (error) => this.#fail(error),
       })
       this.#legs.set(id, leg)

@@ -38,6 +38,8 @@ export interface SessionLegOptions {
   /** Further detectors for the first minute. */
   readonly sounds?: readonly DetectorName[]
   readonly onTimeout: () => void
+  /** The far side closed its media. */
+  readonly onLeft: () => void
   readonly onFault: (error: unknown) => void
 }
 
@@ -67,6 +69,7 @@ export class SessionLeg {
       log,
       onDigit: (digit) => (leg === null ? false : leg.#onRtpDigit(digit)),
       onTimeout: options.onTimeout,
+      onLeft: options.onLeft,
       mediaTimeoutMs: settings.mediaTimeoutMs,
       onFault: options.onFault,
     })

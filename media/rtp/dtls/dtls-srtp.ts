@@ -47,11 +47,6 @@ export class DtlsSrtp {
     this.#ice = this.#openIce(remote)
   }
 
-  /** True when the association ended: no media follows. */
-  get ended(): boolean {
-    return this.#ended
-  }
-
   /** Takes a datagram whose first byte is that of STUN. Returns false when it was dropped. */
   takeStun(datagram: Uint8Array, from: SocketAddress, nowMs: number): boolean {
     if (this.#oldIce === null) return takes(this.#ice, datagram, from, nowMs)
@@ -82,8 +77,8 @@ export class DtlsSrtp {
 
   /** Ends the association. Idempotent. */
   close(): void {
-    this.#server?.close()
     this.#ended = true
+    this.#server?.close()
   }
 
   #isValid(address: string, port: number, nowMs: number): boolean {

@@ -25,7 +25,7 @@ export function TestPanel(props: { readonly agentId: string; readonly version: n
   const { form, call } = useTestCall(numberId, setCallId)
   if (environment !== 'test') return null
   return (
-    <Card withBorder component="section" aria-label={t('title')} className="beside">
+    <Card withBorder component="section" aria-label={t('title')}>
       <Stack>
         <Title order={2} size="h4">
           {t('title')}
@@ -55,7 +55,8 @@ export function TestPanel(props: { readonly agentId: string; readonly version: n
   )
 }
 
-function Heard({ id }: { readonly id: string }) {
+/** What is said on a call, while it is said. */
+export function Heard({ id }: { readonly id: string }) {
   const t = useTranslations('testPanel')
   const { api, environment } = useSession()
   const key = useKey()

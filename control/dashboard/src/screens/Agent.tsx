@@ -23,6 +23,7 @@ import { FormDialog } from '../parts/Dialog.js'
 import { TextDifference } from '../parts/Differences.js'
 import { Loaded, Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
+import { TalkPanel } from '../parts/TalkPanel.js'
 import { TestPanel } from '../parts/TestPanel.js'
 import { useToast } from '../parts/toast.js'
 import { useKey, useSession } from '../session.js'
@@ -114,7 +115,10 @@ export function Agent() {
             <Tabs.Panel value="settings" pt="md">
               <div className="editor">
                 <Editor key={data.id} agent={data} />
-                <TestPanel agentId={data.id} version={data.publishedVersion} />
+                <Stack className="beside">
+                  <TalkPanel agent={data} />
+                  <TestPanel agentId={data.id} version={data.publishedVersion} />
+                </Stack>
               </div>
             </Tabs.Panel>
             <Tabs.Panel value="versions" pt="md">
