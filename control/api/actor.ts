@@ -65,6 +65,8 @@ export interface AddressActor {
   readonly subject: string
   /** Unix ms. */
   readonly expiresAt: number
+  /** Organization of the subject, if the address states it. */
+  readonly organizationId?: string
 }
 
 /** A caller that acts for an organization. */

@@ -100,9 +100,12 @@ export function operation<
   }
 }
 
+/** Audiences whose requests belong to an organization. Idempotency keys belong to one, too. */
+const OF_ORGANIZATION: readonly Audience[] = ['key', 'session', 'address']
+
 /**
  * Defines an operation that takes a body other than JSON, and returns one object or nothing. The handler reads
- * the body while it arrives.
+ * the body while it arrives. An upload of an organization accepts an idempotency key.
  */
 export function uploadOperation<
   A extends Audience,
@@ -112,6 +115,7 @@ export function uploadOperation<
 >(spec: UploadSpec<P, Q, R, A>): Operation {
   return {
     ...objectReply(spec),
+    idempotent: OF_ORGANIZATION.includes(spec.audience) ? 'accepted' : null,
     body: null,
     upload: { accepts: spec.accepts, maxBytes: spec.maxBytes },
     bodyBytes: spec.maxBytes,

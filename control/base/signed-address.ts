@@ -10,13 +10,17 @@ export interface AddressGrant {
   readonly subject: string
   /** Unix ms. */
   readonly expiresAt: number
+  /** Organization of the subject. Addresses of uploads have one: idempotency keys belong to an organization. */
+  readonly organizationId?: string
 }
 
 const MAC_BYTES = 32
 
+type Payload = [purpose: string, subject: string, expiresAt: number, organizationId?: string | null]
+
 /** Returns the token of an address: `base64url(HMAC-SHA256 || payload)`. Nothing is stored. */
 export function writeAddressToken(rootKey: RootKey, purpose: AddressPurpose, grant: AddressGrant): string {
-  const payload = Buffer.from(JSON.stringify([purpose, grant.subject, grant.expiresAt]))
+  const payload = Buffer.from(JSON.stringify([purpose, grant.subject, grant.expiresAt, grant.organizationId]))
   return Buffer.concat([mac(rootKey, payload), payload]).toString('base64url')
 }
 
@@ -36,8 +40,9 @@ export function readAddressToken(
   const payload = bytes.subarray(MAC_BYTES)
   if (!timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(rootKey, payload))) return null
   // The token is authentic, so it has the format written above.
-  const [made, subject, expiresAt] = JSON.parse(payload.toString('utf8')) as [string, string, number]
-  return made === purpose && expiresAt > now ? { subject, expiresAt } : null
+  const [made, subject, expiresAt, organizationId] = JSON.parse(payload.toString('utf8')) as Payload
+  if (made !== purpose || expiresAt <= now) return null
+  return { subject, expiresAt, ...(typeof organizationId === 'string' ? { organizationId } : {}) }
 }
 
 function mac(rootKey: RootKey, payload: Buffer): Buffer {

@@ -185,6 +185,15 @@ await onEachDialect(t, async (t, open) => {
     const [first] = itemsOf(await calling.send('GET', `/v1/campaigns/${id}/recipients?limit=1`))
     t.match(first, { e164: number(0), externalId: 'c0', variables: { name: 'Shah, 0' } })
 
+    const headers = { 'content-type': 'text/csv', 'idempotency-key': 'list' }
+    const keyed = (raw: string) => calling.send('POST', path, { raw, headers })
+    const once = `e164\n${number(2_000)}\n`
+    t.match(dataOf(await keyed(once)), { imported: 1, rejected: [] })
+    t.match(dataOf(await keyed(once)), { imported: 1, rejected: [] }, 'a retry gets the first answer')
+    t.match(await keyed(`${once}${number(2_001)}\n`), {
+      body: { error: { code: 'idempotency_key_reused_with_different_params' } },
+    })
+
     const more = Array.from({ length: 1_200 }, (_, i) => number(i + 5_000)).join('\n')
     for (const [text, status] of [
       [`e164\n${more}\n"${number(1)}`, 400],
@@ -201,8 +210,8 @@ await onEachDialect(t, async (t, open) => {
       .selectFrom('campaignRecipients')
       .select((eb) => eb.fn.countAll<number>().as('n'))
       .executeTakeFirstOrThrow()
-    t.equal(stored.n, 1_198, 'a body that cannot be read imports nothing')
-    t.match(dataOf(await calling.send('GET', `/v1/campaigns/${id}`)), { progress: { total: 1_198 } })
+    t.equal(stored.n, 1_199, 'a body that cannot be read imports nothing')
+    t.match(dataOf(await calling.send('GET', `/v1/campaigns/${id}`)), { progress: { total: 1_199 } })
 
     // A process that died in the middle of an import leaves rows above the mark.
     const row = await db.selectFrom('campaignRecipients').selectAll().executeTakeFirstOrThrow()

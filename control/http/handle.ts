@@ -1,6 +1,5 @@
 import { errorText } from '../../media/base/errors.js'
 import { readCookie } from '../access/sessions/cookies.js'
-import type { Actor } from '../api/actor.js'
 import { type Download, RefusedBody } from '../api/content.js'
 import type { Deps } from '../api/deps.js'
 import type { EventStream } from '../api/event-stream.js'
@@ -9,7 +8,7 @@ import { type ErrorCode, isRefusal } from '../api/problem.js'
 import { type FileReply, hasOwnHeaders } from '../api/reply.js'
 import { type AdmissionDeps, type Admitted, admit } from './admit.js'
 import type { Exchange } from './exchange.js'
-import { fingerprint, type IdempotencyStore, isFinalStatus } from './idempotency.js'
+import type { IdempotencyStore } from './idempotency.js'
 import { readInput, type ValidInput } from './read-input.js'
 import {
   type RenderedResponse,
@@ -20,6 +19,7 @@ import {
   sendRefusal,
 } from './reply.js'
 import type { MountedOperation } from './routes.js'
+import { IDEMPOTENCY_CODES, keyScope, runOnce } from './run-once.js'
 import { type OpenStreams, sendEvents } from './send-events.js'
 import { sendFile } from './send-file.js'
 
@@ -83,8 +83,17 @@ async function runAndSend(
   exchange: Exchange,
 ): Promise<void> {
   const input = inputOf(handling.deps, actor, valid, exchange)
-  if (valid.idempotencyKey !== null && (actor?.kind === 'key' || actor?.kind === 'session')) {
-    return runOnce(handling, operation, actor, { ...valid, key: valid.idempotencyKey }, input, exchange)
+  const paths = { operation: operation.path, request: exchange.request.path }
+  const scope = valid.idempotencyKey === null ? null : keyScope(actor, paths)
+  if (valid.idempotencyKey !== null && scope !== null) {
+    const { rawBody, upload, idempotencyKey: key } = valid
+    const { requestId } = exchange
+    const keyed = { ...scope, method: operation.method, key, requestId, rawBody, upload }
+    const once = await runOnce(handling, keyed, async (idempotencyId) => {
+      const outcome = await run(operation, valid, { ...input, idempotencyId })
+      return render(handling, operation, outcome, valid, exchange)
+    })
+    return isRefusal(once) ? sendRefusal(exchange, once) : send(exchange, once)
   }
   const outcome = await run(operation, valid, input)
   // The constructor of the operation guarantees the type of its outcome.
@@ -116,47 +125,6 @@ async function run(operation: Operation, { upload }: ValidInput, input: ErasedIn
   }
 }
 
-/** Runs the operation at most once per idempotency key and returns the stored response for repetitions. */
-async function runOnce(
-  handling: HandlerDeps,
-  operation: Operation,
-  actor: Actor,
-  valid: ValidInput & { readonly key: string },
-  input: ErasedInput,
-  exchange: Exchange,
-): Promise<void> {
-  const { idempotency, deps } = handling
-  const claim = await idempotency.claim({
-    organizationId: actor.organizationId,
-    environment: actor.environment,
-    method: operation.method,
-    path: exchange.request.path,
-    key: valid.key,
-    fingerprint: fingerprint(valid.rawBody),
-  })
-  if (isRefusal(claim)) return sendRefusal(exchange, claim)
-  if (claim.kind === 'replay') {
-    return send(exchange, { ...claim.response, headers: { 'idempotency-replayed': 'true' } })
-  }
-  let rendered: RenderedResponse
-  try {
-    const outcome = await run(operation, valid, { ...input, idempotencyId: claim.id })
-    rendered = render(handling, operation, outcome, valid, exchange)
-  } catch (thrown) {
-    await idempotency.release(claim).catch((error: unknown) => {
-      // The lease of the key expires later. Report the original error.
-      deps.log.warn(
-        { requestId: exchange.requestId, error: errorText(error) },
-        'idempotency_key.release_failed',
-      )
-    })
-    throw thrown
-  }
-  if (isFinalStatus(rendered.status)) await idempotency.finish(claim, rendered)
-  else await idempotency.release(claim)
-  send(exchange, rendered)
-}
-
 function render(
   handling: HandlerDeps,
   operation: Operation,
@@ -173,7 +141,12 @@ function render(
     const status = existed && operation.mayExist ? 200 : rendered.status
     return { ...rendered, status, headers: { ...rendered.headers, ...headers } }
   }
-  const expected = [...operation.fails, ...COMMON, ...(operation.upload === null ? [] : UPLOAD_CODES)]
+  const expected = [
+    ...operation.fails,
+    ...COMMON,
+    ...(operation.upload === null ? [] : UPLOAD_CODES),
+    ...(operation.idempotent === null ? [] : IDEMPOTENCY_CODES),
+  ]
   if (!expected.includes(outcome.code)) {
     log.error({ operation: operation.id, code: outcome.code }, 'operation.undeclared_error')
   }

@@ -67,6 +67,7 @@ t.test('the store', async (t) => {
       t.same(await store.claim(request('done')), {
         kind: 'replay',
         response: { status: 201, body: '{"data":"पासवर्ड"}' },
+        fingerprint: fingerprint('body'),
       })
       t.match(await store.claim(request('done', 'other')), {
         code: 'idempotency_key_reused_with_different_params',

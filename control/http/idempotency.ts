@@ -8,6 +8,7 @@ import { seal, unsealWithAnyKey } from '../base/crypto.js'
 import type { RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
 import { sweep } from '../db/sweep.js'
+import type { IdempotencyRow } from '../db/tables/identity.js'
 
 /** A key stays locked for this time (ms) after a crash. */
 export const LOCK_MS = 90_000
@@ -35,8 +36,8 @@ export interface IdempotentRequest {
   /** Request path, including ids. */
   readonly path: string
   readonly key: string
-  /** Fingerprint of the parsed body. */
-  readonly fingerprint: string
+  /** Fingerprint of the parsed body. Null for an upload, whose body is still to come. */
+  readonly fingerprint: string | null
 }
 
 export interface StoredResponse {
@@ -45,13 +46,19 @@ export interface StoredResponse {
   readonly body: string
 }
 
+/** A run of the operation that holds the lock of its key. */
+export interface Attempt {
+  /** The same for every attempt of the same request. */
+  readonly id: string
+  readonly lock: string
+  /** Fingerprint of the body. Null for an upload of which no attempt has received the whole body. */
+  readonly fingerprint: string | null
+}
+
 export type Claim =
-  /**
-   * Run the operation, then call `finish` or `release`. `id` is the same for every attempt of the same
-   * request.
-   */
-  | { readonly kind: 'run'; readonly id: string; readonly lock: string }
-  | { readonly kind: 'replay'; readonly response: StoredResponse }
+  /** Run the operation, then call `finish` or `release`. */
+  | ({ readonly kind: 'run' } & Attempt)
+  | { readonly kind: 'replay'; readonly response: StoredResponse; readonly fingerprint: string | null }
   | Refusal<'idempotency_key_in_use' | 'idempotency_key_reused_with_different_params'>
 
 /**
@@ -63,15 +70,35 @@ export function isFinalStatus(status: number): boolean {
 }
 
 export interface IdempotencyStore {
+  /** For an upload the caller compares the fingerprints when the body has arrived. */
   claim(request: IdempotentRequest): Promise<Claim>
+  /** Extends the lease of the lock. Returns false if a later attempt took it over. */
+  renew(attempt: Attempt): Promise<boolean>
   /** Stores a final response. Has no effect if a later attempt took over the lock. */
-  finish(claim: { id: string; lock: string }, response: StoredResponse): Promise<void>
+  finish(attempt: Attempt, response: StoredResponse): Promise<void>
   /**
    * Releases the key without a stored response. The same request continues under the same id; another body
    * stays refused.
    */
-  release(claim: { id: string; lock: string }): Promise<void>
+  release(attempt: Attempt): Promise<void>
 }
+
+/** Refusal of a key that was used with another body. */
+export const OTHER_BODY = refuse(
+  'idempotency_key_reused_with_different_params',
+  'This Idempotency-Key was already used with a different body. Use a new key for a new request.',
+)
+
+/** Refusal of a key whose first request is still running. */
+export const KEY_IN_USE = refuse(
+  'idempotency_key_in_use',
+  'The first request with this Idempotency-Key is still running. Retry after a short delay.',
+  null,
+  { 'retry-after': '1' },
+)
+
+/** Fingerprint in the table as long as the body of an upload has not arrived. */
+const UNKNOWN = ''
 
 /**
  * Opens the store. Each step is one conditional statement, so that exactly one of several concurrent
@@ -94,7 +121,7 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
         method,
         path,
         key,
-        fingerprint: request.fingerprint,
+        fingerprint: request.fingerprint ?? UNKNOWN,
         state: 'running',
         lock,
         lockedUntil: now + LOCK_MS,
@@ -108,7 +135,7 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
       )
       .returning('id')
       .executeTakeFirst()
-    return inserted === undefined ? null : { kind: 'run', id, lock }
+    return inserted === undefined ? null : { kind: 'run', id, lock, fingerprint: request.fingerprint }
   }
 
   function find(request: IdempotentRequest) {
@@ -124,7 +151,7 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
   }
 
   /** Takes over a free or abandoned row unless it changed since it was read. */
-  async function takeOver(row: { id: string; lock: string; state: string }): Promise<Claim | null> {
+  async function takeOver(row: IdempotencyRow): Promise<Claim | null> {
     const now = clock.wall()
     const lock = ulid(now)
     const taken = await db
@@ -132,10 +159,19 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
       .set({ state: 'running', lock, lockedUntil: now + LOCK_MS })
       .where('id', '=', row.id)
       .where('lock', '=', row.lock)
-      .where('state', '=', row.state as 'free' | 'running')
+      .where('state', '=', row.state)
       .returning('id')
       .executeTakeFirst()
-    return taken === undefined ? null : { kind: 'run', id: row.id, lock }
+    return taken === undefined ? null : { kind: 'run', id: row.id, lock, fingerprint: known(row) }
+  }
+
+  /** Updates the row of an attempt as long as no later one took over its lock. */
+  function held({ id, lock }: Attempt) {
+    return db
+      .updateTable('idempotencyKeys')
+      .where('id', '=', id)
+      .where('lock', '=', lock)
+      .where('state', '=', 'running')
   }
 
   async function attempt(request: IdempotentRequest): Promise<Claim | null> {
@@ -146,7 +182,7 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
     const now = clock.wall()
     const freeNow = row.state === 'free' || (row.state === 'running' && row.lockedUntil <= now)
     const expired = row.expiresAt <= now && (row.state === 'done' || freeNow)
-    const sameBody = row.fingerprint === request.fingerprint
+    const sameBody = request.fingerprint === null || row.fingerprint === request.fingerprint
     if (expired) {
       // This request starts with a new id.
       await db.deleteFrom('idempotencyKeys').where('id', '=', row.id).where('lock', '=', row.lock).execute()
@@ -154,24 +190,14 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
     }
     if (!sameBody) {
       // This also holds for a key that is free: the earlier request may have had an effect before it failed.
-      return refuse(
-        'idempotency_key_reused_with_different_params',
-        'This Idempotency-Key was already used with a different body. Use a new key for a new request.',
-      )
+      return OTHER_BODY
     }
     if (row.state === 'done' && row.status !== null && row.response !== null) {
       const body = unsealWithAnyKey(rootKey, 'idempotency-encryption', row.response, row.id)
-      return { kind: 'replay', response: { status: row.status, body } }
+      return { kind: 'replay', response: { status: row.status, body }, fingerprint: known(row) }
     }
     if (freeNow) return takeOver(row)
-    return refuse(
-      'idempotency_key_in_use',
-      'The first request with this Idempotency-Key is still running. Retry after a short delay.',
-      null,
-      {
-        'retry-after': '1',
-      },
-    )
+    return KEY_IN_USE
   }
 
   return {
@@ -182,29 +208,30 @@ export function openIdempotency(db: Db, rootKey: RootKey, clock: Clock): Idempot
         if (claim !== null) return claim
       }
     },
-    async finish(claim, response) {
-      await db
-        .updateTable('idempotencyKeys')
-        .set({
-          state: 'done',
-          status: response.status,
-          response: seal(encryptionKey, response.body, claim.id),
-        })
-        .where('id', '=', claim.id)
-        .where('lock', '=', claim.lock)
-        .where('state', '=', 'running')
+    async renew(attempt) {
+      const renewed = await held(attempt)
+        .set({ lockedUntil: clock.wall() + LOCK_MS })
+        .returning('id')
+        .executeTakeFirst()
+      return renewed !== undefined
+    },
+    async finish(attempt, response) {
+      const fingerprint = attempt.fingerprint ?? UNKNOWN
+      const sealed = seal(encryptionKey, response.body, attempt.id)
+      await held(attempt)
+        .set({ state: 'done', status: response.status, response: sealed, fingerprint })
         .execute()
     },
-    async release(claim) {
-      await db
-        .updateTable('idempotencyKeys')
-        .set({ state: 'free' })
-        .where('id', '=', claim.id)
-        .where('lock', '=', claim.lock)
-        .where('state', '=', 'running')
+    async release(attempt) {
+      await held(attempt)
+        .set({ state: 'free', fingerprint: attempt.fingerprint ?? UNKNOWN })
         .execute()
     },
   }
+}
+
+function known({ fingerprint }: IdempotencyRow): string | null {
+  return fingerprint === UNKNOWN ? null : fingerprint
 }
 
 /** Rows removed by one statement. */

@@ -112,10 +112,7 @@ function checkOperation(operation: Operation): void {
   if ((operation.status === 204) !== (operation.reply === 'empty')) {
     throw inconsistent(operation, 'exactly the 204 answers have no result')
   }
-  if (operation.upload !== null && operation.idempotent !== null) {
-    throw inconsistent(operation, 'an upload has no idempotency key')
-  }
-  const forOrganization = operation.audience === 'key' || operation.audience === 'session'
+  const forOrganization = ['key', 'session', 'address'].includes(operation.audience)
   if (operation.idempotent !== null && !forOrganization) {
     throw inconsistent(operation, 'idempotency keys belong to an organization')
   }

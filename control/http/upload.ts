@@ -1,13 +1,27 @@
+import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Readable, Transform } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import type { Clock } from '../../media/base/clock.js'
 import { RefusedBody, type Upload, type UploadRule } from '../api/content.js'
 import { type Refusal, refuse } from '../api/problem.js'
 import { BODY_MS } from './body-time.js'
 import { hasBody } from './json-body.js'
 
+/** SHA-256 of a body while it arrives. */
+export interface BodyDigest {
+  /** From now on the body ends with `refusal` unless its digest (hex) is `digest`. */
+  expect(digest: string, refusal: Refusal): void
+  /** Returns the digest (hex), or null as long as the body has not arrived as a whole. */
+  value(): string | null
+  /** Reads what the handler left. Rejects with `RefusedBody` when `content` fails. */
+  readRest(): Promise<void>
+}
+
 /** The body of a request that the handler reads while it arrives. */
 export interface OpenUpload extends Upload {
+  /** What an idempotency key needs. Null for a signed request, which has none. */
+  readonly digest: BodyDigest | null
   /** Drops what the handler did not read, so that the connection can be used again. */
   close(): void
 }
@@ -30,7 +44,7 @@ export function openUpload(
   const stated = request.headers['content-length']
   const bytes = stated === undefined ? null : Number(stated)
   if (bytes !== null && bytes > rule.maxBytes) return tooLarge(bytes, rule)
-  if (signed !== null) return { contentType, bytes, content: Readable.from(signed), close() {} }
+  if (signed !== null) return { contentType, bytes, content: Readable.from(signed), digest: null, close() {} }
   return { contentType, bytes, ...limited(request, rule, clock) }
 }
 
@@ -38,15 +52,24 @@ function limited(
   request: IncomingMessage,
   rule: UploadRule,
   clock: Clock,
-): Pick<OpenUpload, 'content' | 'close'> {
+): Pick<OpenUpload, 'content' | 'digest' | 'close'> {
+  const hash = createHash('sha256')
+  let digest: string | null = null
+  let expected: { readonly digest: string; readonly refusal: Refusal } | null = null
   let read = 0
   let readAt = clock.now()
   const content = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       read += chunk.length
       readAt = clock.now()
+      hash.update(chunk)
       if (read > rule.maxBytes) done(new RefusedBody(tooLarge(read, rule)))
       else done(null, chunk)
+    },
+    flush(done) {
+      digest = hash.digest('hex')
+      if (expected === null || expected.digest === digest) done()
+      else done(new RefusedBody(expected.refusal))
     },
   })
   const endedEarly = () => {
@@ -66,6 +89,18 @@ function limited(
   request.pipe(content)
   return {
     content,
+    digest: {
+      expect(wanted, refusal) {
+        expected = { digest: wanted, refusal }
+        // A short body has arrived before anybody reads it.
+        if (digest !== null && digest !== wanted) content.destroy(new RefusedBody(refusal))
+      },
+      value: () => digest,
+      async readRest() {
+        if (content.errored !== null) throw content.errored
+        if (!content.readableEnded && !content.destroyed) await finished(content.resume())
+      },
+    },
     close() {
       request.unpipe(content).resume()
       content.destroy()

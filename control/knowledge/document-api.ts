@@ -80,7 +80,11 @@ export const createKnowledgeUpload = operation({
       await record('knowledge_document.created', document.id, { after: { name, contentType, bytes } })
       return {
         document: documentView(document),
-        upload: uploadRequest(deps, { id: document.uploadId, contentType }),
+        upload: uploadRequest(deps, {
+          id: document.uploadId,
+          contentType,
+          organizationId: actor.organizationId,
+        }),
       }
     })
   },

@@ -257,6 +257,7 @@ t.test('the methods of the client', async (t) => {
     /putFile\(input: \{ readonly token: string; readonly body: UploadBody; readonly contentType: "application\/pdf" \| "image\/png" \},/,
   )
   t.match(api, /type UploadBody/)
+  t.match(api, /rows\/import'[^}]*idempotent: true/)
   t.match(api, /importRows\(input: \{ readonly body: UploadBody; readonly contentType: "text\/csv" \}/)
   t.match(api, /exportRows\(.*?Promise<Response>/)
   t.match(api, /readPaper\(.*?Promise<Response>/)

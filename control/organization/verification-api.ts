@@ -183,7 +183,10 @@ export const createVerificationUpload = operation({
       }
       const { contentType, bytes } = body
       await record('upload.created', id, { after: { purpose, contentType, bytes } })
-      return { uploadId: id, upload: uploadRequest(deps, { id, contentType }) }
+      return {
+        uploadId: id,
+        upload: uploadRequest(deps, { id, contentType, organizationId: actor.organizationId }),
+      }
     })
   },
 })

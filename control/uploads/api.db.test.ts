@@ -126,6 +126,16 @@ await onEachDialect(t, async (t, open) => {
     },
   )
 
+  await t.test('a retry with an Idempotency-Key: the same answer, and other bytes are refused', async (t) => {
+    const before = await stored()
+    const upload = await wanted()
+    const headers = { ...upload.upload.headers, 'idempotency-key': 'pan' }
+    for (let i = 0; i < 2; i++) t.same(await put(upload, PDF, headers), { status: 204, code: null })
+    const code = 'idempotency_key_reused_with_different_params'
+    t.same(await put(upload, PDF.subarray(0, 1000), headers), { status: 422, code })
+    t.equal((await stored()).length, before.length + 1)
+  })
+
   await t.test('of two uploads at the same time one becomes the file', async (t) => {
     const before = await stored()
     const upload = await wanted()

@@ -21,13 +21,19 @@ export const UploadRequest = z.object({
   expiresAt: Timestamp,
 })
 
+interface NewAddress {
+  readonly id: string
+  readonly contentType: string
+  readonly organizationId: string
+}
+
 /** Returns the signed address of an upload. It takes one file. */
 export function uploadRequest(
   { rootKey, clock, publicUrl }: Pick<Deps, 'rootKey' | 'clock' | 'publicUrl'>,
-  { id, contentType }: { readonly id: string; readonly contentType: string },
+  { id, contentType, organizationId }: NewAddress,
 ): z.input<typeof UploadRequest> {
   const expiresAt = clock.wall() + ADDRESS_MS
-  const token = writeAddressToken(rootKey, 'upload', { subject: id, expiresAt })
+  const token = writeAddressToken(rootKey, 'upload', { subject: id, expiresAt, organizationId })
   return {
     method: 'PUT',
     url: `${publicUrl()}/v1/uploads/${token}`,

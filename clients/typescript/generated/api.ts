@@ -666,7 +666,7 @@ export class Api extends HttpClient {
 
   /** Import recipients from CSV. The first row names the columns: `e164` or `phone`, optionally `externalId`; every other column is a variable. An empty cell is no value. Valid rows are imported together, and the others are returned with line and reason. A body that cannot be read to its end imports nothing. Needs the scope `write`. */
   importRecipients(input: { readonly id: string; readonly body: UploadBody; readonly contentType: "text/csv" }, options: RequestOptions = {}): Promise<Recipients> {
-    return this.send({ method: 'POST', path: '/v1/campaigns/{id}/recipients/import', reply: 'data', upload: true }, input, options)
+    return this.send({ method: 'POST', path: '/v1/campaigns/{id}/recipients/import', reply: 'data', idempotent: true, upload: true }, input, options)
   }
 
   /** Get a recipient. A recipient with its attempts, its outcome and the outputs of its last call. Needs the scope `read`. */
@@ -1174,7 +1174,7 @@ export class Api extends HttpClient {
 
   /** Send a file to a signed address. Takes the URL and the headers of an upload-url operation. The first bytes must be those of a file of the stated type. An address takes one file. */
   putUpload(input: { readonly token: string; readonly body: UploadBody; readonly contentType: "application/pdf" | "image/jpeg" | "image/png" | "application/vnd.openxmlformats-officedocument.wordprocessingml.document" | "text/plain" | "text/markdown" | "text/html" | "text/csv" }, options: RequestOptions = {}): Promise<void> {
-    return this.send({ method: 'PUT', path: '/v1/uploads/{token}', reply: 'empty', upload: true }, input, options)
+    return this.send({ method: 'PUT', path: '/v1/uploads/{token}', reply: 'empty', idempotent: true, upload: true }, input, options)
   }
 
   /** List robocall declarations. Declarations made to access providers, newest first. */

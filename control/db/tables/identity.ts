@@ -64,7 +64,7 @@ export interface IdempotencyRow {
   readonly method: string
   readonly path: string
   readonly key: string
-  /** SHA-256 of the canonical body (hex). */
+  /** SHA-256 of the canonical body, or of the bytes of an upload (hex). Empty until an upload has arrived. */
   readonly fingerprint: string
   readonly state: 'running' | 'done' | 'free'
   /** Attempt that holds the lock. An attempt that exceeded its lease cannot finish the request of another. */
