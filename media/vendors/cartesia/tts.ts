@@ -32,6 +32,7 @@ export function cartesiaTextToSpeech(
 export class CartesiaDialect implements SynthesisDialect {
   readonly vendor = 'cartesia'
   readonly firstAudioDeadlineMs = 900
+  readonly audioField = 'data'
   readonly headers: Readonly<Record<string, string>>
   readonly maxContexts = 32
   // The vendor closes an idle connection after five minutes; the protocol has no keep-alive.
@@ -96,7 +97,7 @@ export class CartesiaDialect implements SynthesisDialect {
     return code === 1008 || /key|unauthori|quota/i.test(reason) ? PERMANENT : TRANSIENT
   }
 
-  read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader): void {
+  read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader, audio: Uint8Array | null): void {
     const context = typeof message.context_id === 'string' ? message.context_id : undefined
     if (message.type === 'error') {
       reader.failed(context, failure(message))
@@ -104,7 +105,7 @@ export class CartesiaDialect implements SynthesisDialect {
     }
     if (context === undefined) return
     if (message.type === 'chunk' && typeof message.data === 'string') {
-      reader.audio(context, Buffer.from(message.data, 'base64'))
+      reader.audio(context, audio ?? Buffer.from(message.data, 'base64'))
     } else if (message.type === 'timestamps' && isRecord(message.word_timestamps)) {
       reportWords(message.word_timestamps, context, reader)
     }

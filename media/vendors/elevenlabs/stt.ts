@@ -4,8 +4,9 @@ import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
+import { AudioMessageWriter, type TextBytes } from '../shared/audio-messages.js'
 import { termsWithin } from '../shared/key-terms.js'
-import { pcmBase64 } from '../shared/pcm-bytes.js'
+import { viewBytes } from '../shared/pcm-bytes.js'
 import {
   type RecognitionDialect,
   type RecognitionReader,
@@ -17,6 +18,7 @@ import type { ElevenLabsSettings } from './settings.js'
 const DEFAULT_MODEL = 'scribe_v2_realtime'
 
 /** Limits of the realtime endpoint, which are narrower than those of uploads. */
+const HEAD = '{"message_type":"input_audio_chunk","audio_base_64":"'
 const KEY_TERMS = { terms: 50, characters: 20 }
 
 /** Opens ElevenLabs' realtime STT. */
@@ -43,8 +45,9 @@ export class ScribeDialect implements RecognitionDialect {
   readonly chunkMs = 60
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly keepAlive: { readonly afterMs: number; message(): string }
+  readonly keepAlive: { readonly afterMs: number; message(): TextBytes }
   readonly #rate: number
+  readonly #audio: AudioMessageWriter
   /** Text of the current utterance so far. */
   #partial = ''
 
@@ -59,6 +62,7 @@ export class ScribeDialect implements RecognitionDialect {
     },
   ) {
     this.#rate = stream.rate
+    this.#audio = new AudioMessageWriter(HEAD, this.#tail(false))
     const understood = combinedLanguages(stream.language, stream.languages, VOICE_LANGUAGES)
     const several = understood.length > 1
     this.capabilities = {
@@ -82,16 +86,16 @@ export class ScribeDialect implements RecognitionDialect {
     this.url = `${settings.baseUrl}/v1/speech-to-text/realtime?${query}`
     this.headers = { 'xi-api-key': settings.apiKey }
     // Only audio keeps the connection open; there is no message for it.
-    const silence = this.encode(new Int16Array((stream.rate / 1000) * 60))
-    this.keepAlive = { afterMs: 5000, message: () => silence }
+    const silence = new Int16Array((stream.rate / 1000) * 60)
+    this.keepAlive = { afterMs: 5000, message: () => this.encode(silence) }
   }
 
-  encode(pcm: Int16Array): string {
-    return this.#chunk(pcmBase64(pcm), false)
+  encode(pcm: Int16Array): TextBytes {
+    return this.#audio.write(viewBytes(pcm))
   }
 
   flush(): string {
-    return this.#chunk('', true)
+    return `${HEAD}${this.#tail(true)}`
   }
 
   closeMessage(): null {
@@ -127,8 +131,8 @@ export class ScribeDialect implements RecognitionDialect {
     reader.final(text, null, language)
   }
 
-  #chunk(audio: string, commit: boolean): string {
-    return `{"message_type":"input_audio_chunk","audio_base_64":"${audio}","commit":${commit},"sample_rate":${this.#rate}}`
+  #tail(commit: boolean): string {
+    return `","commit":${commit},"sample_rate":${this.#rate}}`
   }
 }
 

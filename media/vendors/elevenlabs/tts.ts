@@ -35,6 +35,7 @@ export function elevenLabsTextToSpeech(
 export class ElevenLabsDialect implements SynthesisDialect {
   readonly vendor = 'elevenlabs'
   readonly firstAudioDeadlineMs = 900
+  readonly audioField = 'audio'
   readonly headers: Readonly<Record<string, string>>
   // The vendor allows five contexts; a closed one counts until its last message arrived.
   readonly maxContexts = 4
@@ -91,7 +92,7 @@ export class ElevenLabsDialect implements SynthesisDialect {
     return code === 1008 || code === 1009 ? PERMANENT : TRANSIENT
   }
 
-  read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader): void {
+  read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader, audio: Uint8Array | null): void {
     const context = typeof message.contextId === 'string' ? message.contextId : undefined
     if (typeof message.error === 'string') {
       const failure = this.classify(1008, message.error)
@@ -108,7 +109,7 @@ export class ElevenLabsDialect implements SynthesisDialect {
     if (typeof message.audio === 'string') {
       const alignment = isRecord(message.alignment) ? message.alignment : null
       if (alignment !== null) reportWords(alignment, context, reader)
-      reader.audio(context, Buffer.from(message.audio, 'base64'))
+      reader.audio(context, audio ?? Buffer.from(message.audio, 'base64'))
       // There is no message for the end of a flushed sentence: it ends with its last character.
       if (alignment !== null) reader.spoken(context, characters(alignment))
     }

@@ -1,7 +1,7 @@
 import type { Rate, SessionRate } from '../../base/frame.js'
 import { decodeUlaw, encodeUlaw } from '../../codec/g711.js'
 import { openResampler, type Resampler } from '../../codec/resampler.js'
-import { pcmBase64, samplesOf } from '../shared/pcm-bytes.js'
+import { samplesOf, viewBytes } from '../shared/pcm-bytes.js'
 
 /**
  * Audio format of the realtime WebSocket: mu-law for narrowband calls, linear PCM at 24 kHz (the only linear
@@ -11,9 +11,10 @@ export interface RealtimeAudio {
   readonly format: Readonly<Record<string, unknown>>
   /** Rate of decoded audio. */
   readonly rate: Rate
-  encode(pcm: Int16Array): string
+  /** Returns the audio to send, until the next call. */
+  encode(pcm: Int16Array): Uint8Array
   /** Returns a decoder for one item, because a message may end in the middle of a sample. */
-  decoder(): (base64: string) => Int16Array
+  decoder(): (bytes: Uint8Array) => Int16Array
 }
 
 export function openRealtimeAudio(rate: SessionRate): RealtimeAudio {
@@ -25,15 +26,14 @@ class Ulaw implements RealtimeAudio {
   readonly rate = 8000
   #bytes = Buffer.alloc(0)
 
-  encode(pcm: Int16Array): string {
+  encode(pcm: Int16Array): Uint8Array {
     if (this.#bytes.length !== pcm.length) this.#bytes = Buffer.alloc(pcm.length)
     encodeUlaw(pcm, 0, pcm.length, this.#bytes, 0)
-    return this.#bytes.toString('base64')
+    return this.#bytes
   }
 
-  decoder(): (base64: string) => Int16Array {
-    return (base64) => {
-      const bytes = Buffer.from(base64, 'base64')
+  decoder(): (bytes: Uint8Array) => Int16Array {
+    return (bytes) => {
       const pcm = new Int16Array(bytes.length)
       decodeUlaw(bytes, 0, bytes.length, pcm, 0)
       return pcm
@@ -50,14 +50,13 @@ class Linear implements RealtimeAudio {
     this.#up = openResampler(rate, 24_000)
   }
 
-  encode(pcm: Int16Array): string {
-    return pcmBase64(this.#up.process(pcm))
+  encode(pcm: Int16Array): Uint8Array {
+    return viewBytes(this.#up.process(pcm))
   }
 
-  decoder(): (base64: string) => Int16Array {
+  decoder(): (bytes: Uint8Array) => Int16Array {
     let rest = Buffer.alloc(0)
-    return (base64) => {
-      const piece = Buffer.from(base64, 'base64')
+    return (piece) => {
       const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece])
       const whole = bytes.length - (bytes.length % 2)
       rest = Buffer.from(bytes.subarray(whole))

@@ -20,11 +20,19 @@ interface Job {
   readonly inBand: boolean
   readonly body: RealtimeMessage
   readonly events: SpokenReplyEvents
-  readonly decoders: Map<string, (base64: string) => Int16Array>
+  readonly decoders: Map<string, (bytes: Uint8Array) => Int16Array>
   state: 'queued' | 'sent' | 'over'
   id: string | null
   cancelled: boolean
   timer: Timer | null
+}
+
+const AUDIO_DELTA = 'response.output_audio.delta'
+const BETA_AUDIO_DELTA = 'response.audio.delta'
+
+/** Returns true for a message whose `delta` is audio. */
+export function isAudioDelta({ type }: RealtimeMessage): boolean {
+  return type === AUDIO_DELTA || type === BETA_AUDIO_DELTA
 }
 
 /**
@@ -82,16 +90,16 @@ export class RealtimeResponses {
     this.#jobs.clear()
   }
 
-  /** Reads a message that belongs to a response; returns false for any other message. */
-  read(message: RealtimeMessage): boolean {
+  /** Reads a message that belongs to a response; returns false for any other message. `audio` is that of its `delta`. */
+  read(message: RealtimeMessage, audio: Uint8Array | null): boolean {
     switch (message.type) {
       case 'response.created':
         if (isRecord(message.response)) this.#created(message.response)
         return true
       // The second name of each pair is that of the beta protocol, which compatible servers keep.
-      case 'response.output_audio.delta':
-      case 'response.audio.delta':
-        this.#audio(message)
+      case AUDIO_DELTA:
+      case BETA_AUDIO_DELTA:
+        this.#audio(message, audio)
         return true
       case 'response.output_audio_transcript.delta':
       case 'response.audio_transcript.delta':
@@ -191,7 +199,7 @@ export class RealtimeResponses {
     return undefined
   }
 
-  #audio({ response_id, item_id, delta }: RealtimeMessage): void {
+  #audio({ response_id, item_id, delta }: RealtimeMessage, audio: Uint8Array | null): void {
     const job = this.#find(response_id)
     if (job === undefined || typeof delta !== 'string' || typeof item_id !== 'string') return
     let decode = job.decoders.get(item_id)
@@ -199,7 +207,7 @@ export class RealtimeResponses {
       decode = this.#audioFormat.decoder()
       job.decoders.set(item_id, decode)
     }
-    const pcm = decode(delta)
+    const pcm = decode(audio ?? Buffer.from(delta, 'base64'))
     if (pcm.length > 0) job.events.audio(item_id, pcm, this.#audioFormat.rate)
   }
 

@@ -10,6 +10,7 @@ import type {
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import { AudioMessageWriter, type TextBytes } from '../shared/audio-messages.js'
 import { isRecord } from '../shared/json.js'
 import { VendorSocket } from '../shared/vendor-socket.js'
 import { OPENAI_REALTIME } from '../vendor-ids.js'
@@ -25,7 +26,7 @@ import {
   textItem,
   toolOutput,
 } from './realtime-messages.js'
-import { RealtimeResponses } from './realtime-responses.js'
+import { isAudioDelta, RealtimeResponses } from './realtime-responses.js'
 import type { OpenAiSettings, RealtimeSettings } from './settings.js'
 
 const CONNECT_MS = 4000
@@ -74,7 +75,8 @@ class RealtimeStream implements SpeechToSpeechStream {
   readonly #chunk: Int16Array
   #filled = 0
   /** Messages kept until the session is configured. */
-  readonly #pendingAudio: string[] = []
+  readonly #pendingAudio: TextBytes[] = []
+  readonly #audioMessages = new AudioMessageWriter('{"type":"input_audio_buffer.append","audio":"', '"}')
   readonly #pendingMessages: string[] = []
   #setupTimer: Timer | null = null
   #ready = false
@@ -106,6 +108,7 @@ class RealtimeStream implements SpeechToSpeechStream {
         connectMs: CONNECT_MS,
         maxMessageBytes: MAX_MESSAGE_BYTES,
         maxBufferedBytes: MAX_BUFFERED_BYTES,
+        audioField: 'delta',
         classify: classifyClose,
       },
       {
@@ -116,7 +119,7 @@ class RealtimeStream implements SpeechToSpeechStream {
             ),
           )
         },
-        message: (message) => this.#read(message),
+        message: (message, audio) => this.#read(message, audio),
         closed: (error) => this.#fail(error),
       },
     )
@@ -194,12 +197,12 @@ class RealtimeStream implements SpeechToSpeechStream {
 
   #append(pcm: Int16Array): void {
     this.#filled = 0
-    const message = `{"type":"input_audio_buffer.append","audio":"${this.#audioFormat.encode(pcm)}"}`
+    const message = this.#audioMessages.write(this.#audioFormat.encode(pcm))
     if (this.#ready) {
       this.#socket.send(message)
       return
     }
-    this.#pendingAudio.push(message)
+    this.#pendingAudio.push({ text: Buffer.from(message.text) })
     if (this.#pendingAudio.length > MAX_PENDING_CHUNKS) this.#pendingAudio.shift()
   }
 
@@ -218,8 +221,11 @@ class RealtimeStream implements SpeechToSpeechStream {
 
   // ---- messages from the vendor
 
-  #read(message: RealtimeMessage): void {
-    if (this.#closed || this.#responses.read(message)) return
+  #read(received: RealtimeMessage, audio: Uint8Array | null): void {
+    // A text in the field of the audio that could be base64 is a text.
+    const isText = audio !== null && !isAudioDelta(received)
+    const message = isText ? { ...received, delta: Buffer.from(audio).toString('base64') } : received
+    if (this.#closed || this.#responses.read(message, audio)) return
     const { type } = message
     switch (type) {
       case 'session.created':

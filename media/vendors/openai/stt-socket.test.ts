@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { TextBytes } from '../shared/audio-messages.js'
 import type { RecognitionReader } from '../shared/recognition-stream.js'
 import type { TranscriptionServer } from './settings.js'
 import { OpenAiTranscriptionDialect } from './stt-socket.js'
@@ -23,7 +24,8 @@ function open(
   return { dialect, events, read }
 }
 
-const audioOf = (message: string): Buffer => Buffer.from(JSON.parse(message).audio, 'base64')
+const audioOf = ({ text }: TextBytes): Buffer =>
+  Buffer.from(JSON.parse(Buffer.from(text).toString()).audio, 'base64')
 
 t.test('speaches gets the model and the language in the address, and 24 kHz', async (t) => {
   const { dialect, events, read } = open('speaches')

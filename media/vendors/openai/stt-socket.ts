@@ -3,8 +3,9 @@ import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import type { SessionRate } from '../../base/frame.js'
 import { openResampler } from '../../codec/resampler.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
+import { AudioMessageWriter, type TextBytes } from '../shared/audio-messages.js'
 import { isRecord } from '../shared/json.js'
-import { pcmBase64 } from '../shared/pcm-bytes.js'
+import { viewBytes } from '../shared/pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
 import type { FailureClass } from '../shared/vendor-socket.js'
 import { withoutHallucination } from './hallucinations.js'
@@ -37,11 +38,10 @@ interface ServerDialect {
   readonly namesLanguage: boolean
   /** Whether the server drops audio that it gets before the last text is out. */
   readonly serial: boolean
-  /** Encodes audio as base64. */
-  encode(pcm: Int16Array): string
+  /** Returns the audio as the server takes it, until the next call. */
+  encode(pcm: Int16Array): Uint8Array
 }
 
-const APPEND = 'input_audio_buffer.append'
 const COMMIT = { type: 'input_audio_buffer.commit' }
 const DELTA = 'conversation.item.input_audio_transcription.delta'
 const COMPLETED = { type: 'conversation.item.input_audio_transcription.completed', field: 'transcript' }
@@ -59,6 +59,7 @@ export class OpenAiTranscriptionDialect implements RecognitionDialect {
   readonly headers: Readonly<Record<string, string>>
   readonly keepAlive = null
   readonly #server: ServerDialect
+  readonly #audio = new AudioMessageWriter('{"type":"input_audio_buffer.append","audio":"', '"}')
   #item: unknown = null
   #text = ''
   /** Commits without their text. */
@@ -100,8 +101,8 @@ export class OpenAiTranscriptionDialect implements RecognitionDialect {
     return this.#server.begin === null ? null : JSON.stringify(this.#server.begin)
   }
 
-  encode(pcm: Int16Array): string {
-    return `{"type":"${APPEND}","audio":"${this.#server.encode(pcm)}"}`
+  encode(pcm: Int16Array): TextBytes {
+    return this.#audio.write(this.#server.encode(pcm))
   }
 
   flush(): string {
@@ -219,7 +220,7 @@ const SERVERS: Readonly<
       final: COMPLETED,
       namesLanguage: false,
       serial: false,
-      encode: (pcm) => pcmBase64(resampler.process(pcm)),
+      encode: (pcm) => viewBytes(resampler.process(pcm)),
     }
   },
   // https://docs.together.ai/reference/audio-transcriptions-realtime
@@ -234,7 +235,7 @@ const SERVERS: Readonly<
       final: COMPLETED,
       namesLanguage: false,
       serial: false,
-      encode: (pcm) => pcmBase64(resampler.process(pcm)),
+      encode: (pcm) => viewBytes(resampler.process(pcm)),
     }
   },
   // https://docs.vllm.ai/en/latest/api/vllm/entrypoints/speech_to_text/realtime/api_router/
@@ -249,7 +250,7 @@ const SERVERS: Readonly<
       final: { type: 'transcription.done', field: 'text' },
       namesLanguage: false,
       serial: true,
-      encode: (pcm) => pcmBase64(resampler.process(pcm)),
+      encode: (pcm) => viewBytes(resampler.process(pcm)),
     }
   },
 }

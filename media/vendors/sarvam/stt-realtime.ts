@@ -3,7 +3,8 @@ import { combinedLanguages, languageTagOf, vendorTag } from '../../agent/languag
 import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
-import { pcmBase64 } from '../shared/pcm-bytes.js'
+import { AudioMessageWriter, type TextBytes } from '../shared/audio-messages.js'
+import { viewBytes } from '../shared/pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
 import { type FailureClass, PERMANENT, TRANSIENT } from '../shared/vendor-socket.js'
 import type { SarvamSettings } from './settings.js'
@@ -18,6 +19,7 @@ export class SarvamRealtimeDialect implements RecognitionDialect {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly keepAlive = { afterMs: 15_000, message: () => '{"event":"ping"}' }
+  readonly #audio = new AudioMessageWriter('{"event":"audio_input","audio":"', '"}')
 
   constructor(
     settings: SarvamSettings,
@@ -55,8 +57,8 @@ export class SarvamRealtimeDialect implements RecognitionDialect {
     this.headers = { 'api-subscription-key': settings.apiKey }
   }
 
-  encode(pcm: Int16Array): string {
-    return `{"event":"audio_input","audio":"${pcmBase64(pcm)}"}`
+  encode(pcm: Int16Array): TextBytes {
+    return this.#audio.write(viewBytes(pcm))
   }
 
   flush(): null {

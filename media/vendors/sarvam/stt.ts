@@ -5,8 +5,9 @@ import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
+import { AudioMessageWriter, type TextBytes } from '../shared/audio-messages.js'
 import { isRecord } from '../shared/json.js'
-import { pcmBase64 } from '../shared/pcm-bytes.js'
+import { viewBytes } from '../shared/pcm-bytes.js'
 import {
   type RecognitionDialect,
   type RecognitionReader,
@@ -51,8 +52,9 @@ export class SarvamLegacyDialect implements RecognitionDialect {
   readonly chunkMs = 60
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly keepAlive: { readonly afterMs: number; message(): string }
+  readonly keepAlive: { readonly afterMs: number; message(): TextBytes }
   readonly #rate: number
+  readonly #audio: AudioMessageWriter
 
   constructor(
     settings: SarvamSettings,
@@ -65,6 +67,11 @@ export class SarvamLegacyDialect implements RecognitionDialect {
     },
   ) {
     this.#rate = stream.rate
+    // The endpoint requires this encoding regardless of the codec of the connection.
+    this.#audio = new AudioMessageWriter(
+      '{"audio":{"data":"',
+      `","encoding":"audio/wav","sample_rate":${stream.rate}}}`,
+    )
     const understood = combinedLanguages(stream.language, stream.languages, VOICE_LANGUAGES)
     const several = understood.length > 1
     this.capabilities = {
@@ -89,13 +96,12 @@ export class SarvamLegacyDialect implements RecognitionDialect {
     this.url = `${settings.baseUrl}/speech-to-text/ws?${query}`
     this.headers = { 'api-subscription-key': settings.apiKey }
     // The endpoint has no ping and drops a connection after about twenty seconds without audio.
-    const silence = this.encode(new Int16Array((stream.rate / 1000) * 60))
-    this.keepAlive = { afterMs: 4000, message: () => silence }
+    const silence = new Int16Array((stream.rate / 1000) * 60)
+    this.keepAlive = { afterMs: 4000, message: () => this.encode(silence) }
   }
 
-  encode(pcm: Int16Array): string {
-    // The endpoint requires this name regardless of the codec of the connection.
-    return `{"audio":{"data":"${pcmBase64(pcm)}","encoding":"audio/wav","sample_rate":${this.#rate}}}`
+  encode(pcm: Int16Array): TextBytes {
+    return this.#audio.write(viewBytes(pcm))
   }
 
   flush(): string {

@@ -33,6 +33,7 @@ export function sarvamTextToSpeech(
 export class SarvamBulbulDialect implements SynthesisDialect {
   readonly vendor = 'sarvam'
   readonly firstAudioDeadlineMs = 1000
+  readonly audioField = 'audio'
   readonly headers: Readonly<Record<string, string>>
   readonly maxContexts = 1
   readonly keepAlive = { afterMs: 20_000, message: '{"type":"ping"}' }
@@ -99,10 +100,10 @@ export class SarvamBulbulDialect implements SynthesisDialect {
     return TRANSIENT
   }
 
-  read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader): void {
+  read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader, audio: Uint8Array | null): void {
     const data = isRecord(message.data) ? message.data : {}
     if (message.type === 'audio' && typeof data.audio === 'string') {
-      reader.audio(null, Buffer.from(data.audio, 'base64'))
+      reader.audio(null, audio ?? Buffer.from(data.audio, 'base64'))
     } else if (message.type === 'event' && data.event_type === 'final') {
       reader.done(null)
     } else if (message.type === 'error') {

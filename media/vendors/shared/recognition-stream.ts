@@ -7,6 +7,7 @@ import type {
 import type { Clock, Timer } from '../../base/clock.js'
 import type { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
+import type { TextBytes } from './audio-messages.js'
 import { type FailureClass, VendorSocket } from './vendor-socket.js'
 
 /** Receives the contents of a vendor's messages. Times are ms since the first sample of this connection. */
@@ -41,14 +42,14 @@ export interface RecognitionDialect {
   utteranceMessage?(): string | null
   /** Whether the vendor takes no new utterance before the text of the last one. Absent means no. */
   readonly busy?: boolean
-  /** Encodes audio; the result is sent at once. */
-  encode(pcm: Int16Array): string | Uint8Array
+  /** Encodes audio; the result is sent at once and may be reused. */
+  encode(pcm: Int16Array): Uint8Array | TextBytes
   /** Returns the message that requests the final text, or null when the vendor decides on its own. */
   flush(): string | null
   /** Returns the message before the socket closes, or null. */
   closeMessage(): string | null
   /** Message that keeps the connection open after `afterMs` without audio. Null when the vendor needs none. */
-  readonly keepAlive: { readonly afterMs: number; message(): string | Uint8Array } | null
+  readonly keepAlive: { readonly afterMs: number; message(): string | Uint8Array | TextBytes } | null
   classify(code: number, reason: string): FailureClass
   /** Forgets the state of the previous connection. */
   reset(): void

@@ -8,7 +8,7 @@ import { type FailureClass, VendorSocket } from './vendor-socket.js'
 
 /** Receives the contents of a vendor's messages; a null `context` is the connection's only one. */
 export interface SynthesisReader {
-  /** Receives 16-bit little-endian PCM at the requested rate; a chunk may end within a sample. */
+  /** Takes 16-bit little-endian PCM at the requested rate, borrowed; a chunk may end within a sample. */
   audio(context: string | null, bytes: Uint8Array): void
   /** Receives the next word of the text, as written there, and its time in the text's audio (ms). */
   word(context: string | null, word: string, atMs: number): void
@@ -52,7 +52,10 @@ export interface SynthesisDialect {
   /** Time (ms) after which an unused connection is closed. */
   readonly idleMs: number
   classify(code: number, reason: string): FailureClass
-  read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader): void
+  /** Name of the field that holds the audio of a message as base64. */
+  readonly audioField: string
+  /** `audio` holds the bytes of that field, unless they are left in it. */
+  read(message: Readonly<Record<string, unknown>>, reader: SynthesisReader, audio: Uint8Array | null): void
 }
 
 export interface Continuation {
@@ -257,13 +260,14 @@ class SynthesisConnection {
         connectMs: CONNECT_MS,
         maxMessageBytes: MAX_MESSAGE_BYTES,
         maxBufferedBytes: MAX_BUFFERED_BYTES,
+        audioField: dialect.audioField,
         classify: (code, reason) => dialect.classify(code, reason),
       },
       {
         open: () => {
           for (const message of this.#pending.splice(0)) this.#socket.send(message)
         },
-        message: (message) => dialect.read(message, this.#reader),
+        message: (message, audio) => dialect.read(message, this.#reader, audio),
         closed: (error) => {
           if (!this.#speaking) log.info({ code: error.code }, 'tts.idle_connection_closed')
           this.#end(error)

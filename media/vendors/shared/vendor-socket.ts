@@ -3,7 +3,7 @@ import { WebSocket } from 'ws'
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError, type EngineErrorCode, errorText } from '../../base/errors.js'
 import { cleanText } from '../../base/foreign-text.js'
-import { parseObject } from './json.js'
+import { AudioMessageReader, readMessage, type TextBytes } from './audio-messages.js'
 import { errorMessageOf } from './vendor-http.js'
 
 /** Meaning of a vendor's failure. */
@@ -28,14 +28,19 @@ export interface VendorSocketOptions {
   readonly maxBufferedBytes: number
   /** The vendor sends its JSON in binary messages. */
   readonly binaryMessages?: boolean
+  /** Name of the field that holds the audio of the vendor's messages as base64. Absent: they hold none. */
+  readonly audioField?: string
   /** Classifies a close code; `reason` is the vendor's text. */
   classify(code: number, reason: string): FailureClass
 }
 
 export interface VendorSocketEvents {
   open(): void
-  /** Receives a JSON object. Other texts are ignored, and binary messages unless the vendor uses them. */
-  message(message: Readonly<Record<string, unknown>>): void
+  /**
+   * Receives a JSON object, and the bytes of its audio until the call returns. Other texts are ignored, and binary
+   * messages unless the vendor uses them.
+   */
+  message(message: Readonly<Record<string, unknown>>, audio: Uint8Array | null): void
   /** Called once, as the last event: rejected, lost, or closed by the vendor. */
   closed(error: EngineError): void
 }
@@ -52,12 +57,14 @@ export class VendorSocket {
   readonly #socket: WebSocket
   readonly #options: VendorSocketOptions
   readonly #events: VendorSocketEvents
+  readonly #reader: AudioMessageReader | null
   #timer: Timer
   #received = true
   #done = false
 
   constructor(options: VendorSocketOptions, events: VendorSocketEvents) {
     this.#options = options
+    this.#reader = options.audioField === undefined ? null : new AudioMessageReader(options.audioField)
     this.#events = events
     this.#socket = new WebSocket(options.url, {
       headers: { ...options.headers },
@@ -91,8 +98,8 @@ export class VendorSocket {
     return !this.#done && this.#socket.readyState === WebSocket.OPEN
   }
 
-  /** Sends a string as text, bytes as a binary message; the bytes may be reused at once. */
-  send(message: string | Uint8Array): void {
+  /** Sends text, or bytes as a binary message; the bytes of either may be reused at once. */
+  send(message: string | Uint8Array | TextBytes): void {
     if (!this.isOpen) return
     if (this.#socket.bufferedAmount > this.#options.maxBufferedBytes) {
       this.#end(new EngineError('vendor_stalled', 'the vendor stopped reading', { retryable: true }))
@@ -100,7 +107,8 @@ export class VendorSocket {
     }
     // From a buffer the frame is written at once rather than as header and payload.
     if (typeof message === 'string') this.#socket.send(Buffer.from(message), { binary: false })
-    else this.#socket.send(message)
+    else if (message instanceof Uint8Array) this.#socket.send(message)
+    else this.#socket.send(message.text, { binary: false })
   }
 
   /** Sends `last`, if any, and closes. Idempotent; no event follows. */
@@ -136,8 +144,8 @@ export class VendorSocket {
     this.#received = true
     if (this.#done || (isBinary && this.#options.binaryMessages !== true)) return
     // Invalid messages are ignored; a stream without valid ones runs into its deadline.
-    const parsed = parseObject(data.toString('utf8'))
-    if (parsed !== null) this.#events.message(parsed)
+    const read = this.#reader === null ? readMessage(data) : this.#reader.read(data)
+    if (read !== null) this.#events.message(read.message, read.audio)
   }
 
   #closed(code: number, reason: string): void {
