@@ -44,8 +44,13 @@ export async function openRecording(
   }
 }
 
-/** Returns true while another process still has to move the recording to the store. */
-export async function isBeingStored(db: Db, name: string): Promise<boolean> {
-  const job = await db.selectFrom('jobs').select('id').where('id', '=', storingJobId(name)).executeTakeFirst()
+/** Returns true while a process still has to move one of the recordings with these names to the store. */
+export async function isBeingStored(db: Db, ...names: readonly string[]): Promise<boolean> {
+  const job = await db
+    .selectFrom('jobs')
+    .select('id')
+    .where('id', 'in', names.map(storingJobId))
+    .limit(1)
+    .executeTakeFirst()
   return job !== undefined
 }

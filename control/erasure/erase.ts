@@ -57,7 +57,8 @@ export function erasureHandler(options: ErasureOptions): JobHandler {
           if (job.signal.aborted) return async () => clock.wall()
           const from = call.createdAt + floorDays(policy.rules, clock.wall()) * DAY_MS
           if (from > clock.wall()) delay = floorDelay(from, clock.wall())
-          else if (await isBeingStored(db, call.id)) return delayed(erasure, notStored(clock.wall()))
+          else if (await isBeingStored(db, call.id, ...(await partNames(db, call.id))))
+            return delayed(erasure, notStored(clock.wall()))
           else await eraseCall(options, erasure, call.id)
         }
         after = calls.at(-1)?.id ?? ''
@@ -134,6 +135,16 @@ function callsOf(db: Db, { organizationId, environment, e164 }: Open, after: str
     .orderBy('id')
     .limit(CALL_BATCH)
     .execute()
+}
+
+/** Returns the names of the recordings of transfers of a call. */
+async function partNames(db: Db, callId: string): Promise<readonly string[]> {
+  const parts = await db
+    .selectFrom('transferRecordings')
+    .select('name')
+    .where('callId', '=', callId)
+    .execute()
+  return parts.map(({ name }) => name)
 }
 
 /** Removes what was said and recorded on a call and who it was with. The call and its charges stay. */

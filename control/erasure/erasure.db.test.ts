@@ -3,14 +3,18 @@ import { join } from 'node:path'
 import t from 'tap'
 import { dataOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { addFunds } from '../../fixtures/database/funds.js'
+import { type MortalDatabase, openMortal } from '../../fixtures/database/mortal.js'
 import { newId } from '../../media/base/ids.js'
 import { silentLog } from '../../media/base/log.js'
 import { sealingHandler } from '../calls/lifecycle/seal-outcome.js'
 import { storingHandler } from '../calls/lifecycle/store-recording.js'
+import { storingJob, storingJobId } from '../calls/lifecycle/storing-job.js'
 import { openEvidenceKeys } from '../compliance/evidence/seal.js'
 import { verifyStoredChain } from '../compliance/evidence/stored-chain.js'
 import type { Database } from '../db/tables/schema.js'
 import { openJobRunner } from '../jobs/runner.js'
+import { addJobs } from '../jobs/store.js'
 import { erasureHandler } from './erase.js'
 
 const PERSON = '+919876543210'
@@ -146,6 +150,168 @@ await onEachDialect(t, async (t, open) => {
     await runner.idle()
     t.match(await read(), { state: 'done', calls: 1 })
   })
+  await t.test('a payment dispute delays the erasure of live data only', async (t) => {
+    const hold = (onHold: 0 | 1) =>
+      db.updateTable('wallets').set({ onHold }).where('organizationId', '=', owner.organizationId).execute()
+    const { liveKey } = calling.api
+    await addFunds(db, owner.organizationId, 5_000, clock.wall())
+    await hold(1)
+    const { id } = dataOf(await request('+919876543214', liveKey))
+    const other = dataOf(await request('+919876543214'))
+    await runner.idle()
+    const read = async (of: unknown, key: string) =>
+      dataOf(await send('GET', `/v1/compliance/erasures/${of}`, { key }))
+    t.match(await read(id, liveKey), { state: 'delayed', delayReason: 'payment_dispute', scheduledFor: null })
+    t.match(await read(other.id, calling.api.testKey), { state: 'done' })
+    await hold(0)
+    clock.advance(24 * 3_600_000)
+    await runner.idle()
+    t.match(await read(id, liveKey), { state: 'done', delayReason: null })
+  })
+
+  await t.test('a recording that moves to the object store delays the erasure', async (t) => {
+    const id = await place('+919876543215')
+    const transfer = newId('xfr', clock.wall())
+    const step = { type: 'transfer', attempt: 1, mode: 'screened', destination: transfer } as const
+    const destination = { destinationId: 'tdst_1', label: 'Front desk' }
+    const details = { id: transfer, ...destination, trigger: 'api', reason: null, ratePaisePerMinute: 200 }
+    await calling.emitCallEvent(
+      id,
+      { type: 'answered' },
+      { ...step, status: 'accepted', outcome: null, details },
+    )
+    await end(id)
+    clock.advance(400 * 24 * 3_600_000)
+    const part = `${id}-${transfer}-human`
+    const bytes = { durationMs: 1, bytes: 4, sha256: 'ab'.repeat(32), createdAt: clock.wall() }
+    await db
+      .insertInto('transferRecordings')
+      .values({
+        transferId: transfer,
+        callId: id,
+        part: 'human',
+        name: part,
+        key: `recordings/${part}.wav`,
+        ...bytes,
+      })
+      .execute()
+    for (const name of [id, part]) {
+      // The process that has the file stands still.
+      await addJobs(db, [storingJob(name, 'node-2', clock.wall())], clock.wall())
+    }
+    const { id: erasure } = dataOf(await request('+919876543215'))
+    await runner.idle()
+    const read = async () => dataOf(await send('GET', `/v1/compliance/erasures/${erasure}`))
+    t.match(await read(), { state: 'delayed', delayReason: 'call_not_stored', calls: 0 })
+    for (const name of [id, part]) {
+      t.match(await read(), { state: 'delayed' }, name)
+      await db.deleteFrom('jobs').where('id', '=', storingJobId(name)).execute()
+      clock.advance(60_000)
+      await runner.idle()
+    }
+    t.match(await read(), { state: 'done', calls: 1 })
+  })
   await runner.close()
   await calling.close()
+
+  await t.test('the floor of the operator holds for each call; older calls are erased at once', async (t) => {
+    const from = { source: 'Sector rule', effectiveFrom: '2025-01-01' }
+    const rules = { replace: ['erasureFloor'], erasureFloor: [{ days: 30, ...from }] }
+    const file = join(t.testdir({ 'policy.json': JSON.stringify(rules) }), 'policy.json')
+    const other = await openTestCalling(await open(), { env: { PARLEY_POLICY_FILE: file } })
+    await other.publishAgent()
+    const calls: string[] = []
+    for (const days of [20, 0]) {
+      const json = { to: PERSON, numberId: other.numberId }
+      const id = String(dataOf(await other.send('POST', '/v1/calls', { json })).id)
+      const ending = { by: 'callee', cause: 'caller_hangup', fault: 'none' } as const
+      await other.emitCallEvent(id, { type: 'ended', ending, rtp: null, recording: null })
+      calls.push(id)
+      other.clock.advance(days * 24 * 3_600_000)
+    }
+    other.clock.advance(15 * 24 * 3_600_000)
+    const { id } = dataOf(await other.send('POST', '/v1/compliance/erasures', { json: { e164: PERSON } }))
+    const { deps } = other
+    const jobs = openJobRunner({
+      ...{ db: deps.db, clock: other.clock, log: silentLog, pollMs: 1_000_000_000 },
+      handlers: [erasureHandler({ ...deps, folder: other.folder })],
+    })
+    await jobs.idle()
+    const read = async () => dataOf(await other.send('GET', `/v1/compliance/erasures/${id}`))
+    const asked = other.clock.wall()
+    const scheduledFor = new Date(asked + 15 * 24 * 3_600_000).toISOString()
+    t.match(await read(), { state: 'delayed', delayReason: 'legal_floor', calls: 1, scheduledFor })
+    const to = async (call: string | undefined) => dataOf(await other.send('GET', `/v1/calls/${call}`)).to
+    t.equal(await to(calls[0]), `erased-${id}`)
+    t.equal(await to(calls[1]), PERSON, 'readable until then')
+    other.clock.advance(15 * 24 * 3_600_000 - 1)
+    await jobs.idle()
+    t.match(await read(), { state: 'delayed', calls: 1 })
+    // The job looks once a day.
+    other.clock.advance(24 * 3_600_000)
+    await jobs.idle()
+    t.match(await read(), { state: 'done', calls: 2, scheduledFor: null })
+    await jobs.close()
+    await other.close()
+  })
+
+  await t.test(
+    'a process that dies at any commit or statement leaves an erasure that another ends',
+    async (t) => {
+      const erased = async (die: (mortal: MortalDatabase, n: number) => void) => {
+        const database = await open()
+        const other = await openTestCalling(database)
+        await other.publishAgent()
+        for (let n = 0; n < 2; n++) {
+          const json = { to: PERSON, numberId: other.numberId, metadata: { customer: SAID } }
+          const id = String(dataOf(await other.send('POST', '/v1/calls', { json })).id)
+          const ending = { by: 'callee', cause: 'caller_hangup', fault: 'none' } as const
+          await other.emitCallEvent(
+            id,
+            { type: 'answered' },
+            { type: 'ended', ending, rtp: null, recording: null },
+          )
+        }
+        const { id } = dataOf(await other.send('POST', '/v1/compliance/erasures', { json: { e164: PERSON } }))
+        const { deps } = other
+        let deaths = 0
+        for (let n = 0; n < 200; n++) {
+          const mortal = openMortal(database, () => {})
+          die(mortal, n)
+          const jobs = openJobRunner({
+            ...{ db: mortal.db, clock: other.clock, log: silentLog, pollMs: 1_000_000_000 },
+            handlers: [erasureHandler({ ...deps, db: mortal.db, folder: other.folder })],
+          })
+          await jobs.idle()
+          await jobs.close().catch(() => {})
+          if (!mortal.dead) break
+          deaths++
+          // The lease of the dead process expires, and a delay of a failed job ends.
+          other.clock.advance(3_600_000)
+        }
+        t.match(dataOf(await other.send('GET', `/v1/compliance/erasures/${id}`)), {
+          ...{ state: 'done', e164: null, calls: 2, records: 2 },
+        })
+        const rows = await Promise.all(
+          (['calls', 'checks', 'evidence', 'callEvents'] as const).map((table) =>
+            deps.db.selectFrom(table).selectAll().execute(),
+          ),
+        )
+        t.notOk(JSON.stringify(rows).includes(PERSON))
+        t.notOk(JSON.stringify(rows).includes(SAID))
+        const keys = openEvidenceKeys(deps.rootKey)
+        t.match(await verifyStoredChain(deps.db, other.owner, keys), { valid: true, seq: 3 }, 'sealed once')
+        const audited = await deps.db
+          .selectFrom('auditEntries')
+          .select('id')
+          .where('action', '=', 'erasure.completed')
+          .execute()
+        t.equal(audited.length, 1)
+        await other.close()
+        return deaths
+      }
+      t.ok((await erased((mortal, n) => mortal.dieAtCommit(n))) >= 4)
+      t.ok((await erased((mortal, n) => mortal.dieIn(n, n % 2 === 0))) >= 20)
+    },
+  )
 })
