@@ -14,7 +14,7 @@ import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { isRecord } from '../shared/json.js'
-import { pcmBase64, samplesOf } from '../shared/pcm-bytes.js'
+import { samplesOf } from '../shared/pcm-bytes.js'
 import { VendorSocket } from '../shared/vendor-socket.js'
 import { GEMINI_LIVE } from '../vendor-ids.js'
 import {
@@ -286,9 +286,8 @@ class LiveStream implements SpeechToSpeechStream {
   #append(pcm: Int16Array): void {
     this.#filled = 0
     const mimeType = `audio/pcm;rate=${this.#options.rate}`
-    this.#waitingAudio.push(
-      `{"realtimeInput":{"audio":{"mimeType":"${mimeType}","data":"${pcmBase64(pcm)}"}}}`,
-    )
+    const data = Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength).toString('base64')
+    this.#waitingAudio.push(`{"realtimeInput":{"audio":{"mimeType":"${mimeType}","data":"${data}"}}}`)
     if (this.#waitingAudio.length > MAX_CHUNKS) this.#waitingAudio.shift()
     this.#flushAudio()
   }
