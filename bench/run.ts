@@ -20,6 +20,7 @@ import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo/calls.js'
 import { COLD_BURST_IDS, measureColdBurst } from './byo/cold-burst.js'
 import { drawByo } from './byo/plot.js'
 import { measureGet, measureSearch, measureStart } from './control/api.js'
+import { measureCampaigns } from './control/campaign.js'
 import { measureCsv } from './control/csv.js'
 import { measurePdf } from './control/pdf.js'
 import { measureRequestBudget } from './control/request-budget.js'
@@ -121,6 +122,12 @@ const RUNS: readonly Run[] = [
   { ids: ['A_wallet', 'A_wallet@postgres'], measure: quietly(measureWallet) },
   { ids: ['A_ledger', 'A_ledger@postgres'], measure: quietly(measureLedgerPage) },
   { ids: ['A_search'], measure: quietly(measureSearch) },
+  {
+    ids: ['', '@postgres'].flatMap((on) =>
+      ['upload', 'preflight', 'page', 'dials', 'api'].map((sub) => `A_campaign@${sub}${on}`),
+    ),
+    measure: quietly(measureCampaigns),
+  },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
   { ids: ['S_invite', 'S_answer', 'S_cps'], measure: quietly(measureSipCalls) },
