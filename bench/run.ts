@@ -22,6 +22,7 @@ import { drawByo } from './byo/plot.js'
 import { measureGet, measureSearch, measureStart } from './control/api.js'
 import { measureCampaigns } from './control/campaign.js'
 import { measureCsv } from './control/csv.js'
+import { measureGate } from './control/gate.js'
 import { measurePdf } from './control/pdf.js'
 import { measureRequestBudget } from './control/request-budget.js'
 import { measureLedgerPage, measureWallet } from './control/wallet.js'
@@ -121,6 +122,13 @@ const RUNS: readonly Run[] = [
   { ids: ['A_pdf'], measure: quietly(measurePdf) },
   { ids: ['A_wallet', 'A_wallet@postgres'], measure: quietly(measureWallet) },
   { ids: ['A_ledger', 'A_ledger@postgres'], measure: quietly(measureLedgerPage) },
+  {
+    ids: ['A_gate', 'A_gate@dial', 'A_consents', 'A_person'].flatMap((id) => [
+      id,
+      id.includes('@') ? `${id}-postgres` : `${id}@postgres`,
+    ]),
+    measure: quietly(measureGate),
+  },
   { ids: ['A_search'], measure: quietly(measureSearch) },
   {
     ids: ['', '@postgres'].flatMap((on) =>

@@ -1,16 +1,11 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { sql } from 'kysely'
-import { type OpenDatabase, openDatabase } from '../../control/db/database.js'
-import { migrate } from '../../control/db/migrate.js'
+import type { OpenDatabase } from '../../control/db/database.js'
 import { holdForCall, settleCall } from '../../control/wallet/call-billing.js'
 import { listEntries, readWallet } from '../../control/wallet/store.js'
 import { addFunds } from '../../fixtures/database/funds.js'
-import { startPostgres } from '../../fixtures/database/postgres.js'
 import { systemClock } from '../../media/base/clock.js'
 import { newId } from '../../media/base/ids.js'
-import { silentLog } from '../../media/base/log.js'
+import { onBothDatabases } from '../lib/both-databases.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
 
@@ -27,7 +22,7 @@ const PAGE_SIZE = 100
  * replaces the hold by its charge in another. PostgreSQL commits without waiting for its disk, SQLite waits for it.
  */
 export function measureWallet(): Promise<Measured[]> {
-  return onBoth(async (database, suffix) => {
+  return onBothDatabases(async (database, suffix) => {
     const { db } = database
     const organizationId = await organization(database)
     await addFunds(db, organizationId, CALLS * ROUNDS * 1_200, AT)
@@ -52,13 +47,13 @@ export function measureWallet(): Promise<Measured[]> {
     const { balancePaise, heldPaise } = await readWallet(db, organizationId, AT)
     if (balancePaise !== CALLS * ROUNDS * 700 || heldPaise !== 0) throw new Error('money was lost')
     const value = rounded((CALLS * ROUNDS) / seconds)
-    return figure(`A_wallet${suffix}`, { value, n: CALLS * ROUNDS }, { callsAtOnce: CALLS })
+    return [figure(`A_wallet${suffix}`, { value, n: CALLS * ROUNDS }, { callsAtOnce: CALLS })]
   })
 }
 
 /** Measures a page of 100 entries of a ledger of 1,000,000 entries: the newest, and those at any other place. */
 export function measureLedgerPage(): Promise<Measured[]> {
-  return onBoth(async (database, suffix) => {
+  return onBothDatabases(async (database, suffix) => {
     const organizationId = await organization(database)
     await fillLedger(database, organizationId)
     const page = async (index: number): Promise<number> => {
@@ -77,35 +72,8 @@ export function measureLedgerPage(): Promise<Measured[]> {
       max: rounded(maximum(times)),
       n: times.length,
     }
-    return figure(`A_ledger${suffix}`, values, { rows: ENTRIES, pageSize: PAGE_SIZE })
+    return [figure(`A_ledger${suffix}`, values, { rows: ENTRIES, pageSize: PAGE_SIZE })]
   })
-}
-
-async function onBoth(
-  measure: (database: OpenDatabase, suffix: '' | '@postgres') => Promise<Measured>,
-): Promise<Measured[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-wallet-'))
-  const postgres = await startPostgres()
-  try {
-    const urls = [
-      ['', `sqlite:${join(folder, 'wallet.db')}`],
-      ['@postgres', await postgres.createDatabase()],
-    ] as const
-    const figures: Measured[] = []
-    for (const [suffix, url] of urls) {
-      const database = openDatabase(url, silentLog)
-      try {
-        await migrate(database)
-        figures.push(await measure(database, suffix))
-      } finally {
-        await database.close()
-      }
-    }
-    return figures
-  } finally {
-    await postgres.stop()
-    await rm(folder, { recursive: true })
-  }
 }
 
 async function organization({ db }: OpenDatabase): Promise<string> {

@@ -104,6 +104,12 @@ export const TARGETS = {
   A_wallet: { unit: 'per s', gate: { value: 50 }, goal: { value: 200 }, better: 'higher' },
   /** A page of 100 entries of a ledger of 1,000,000 entries. */
   A_ledger: { unit: 'ms', gate: { p99: 20 }, goal: { p99: 10 }, better: 'lower' },
+  /** One decision of the compliance gate beside 1,000,000 do-not-call entries and 1,000,000 consents. */
+  A_gate: { unit: 'ms', gate: { p99: 2 }, goal: { p99: 0.5 }, better: 'lower' },
+  /** An upload of 1,000 consents beside them. */
+  A_consents: { unit: 'ms', gate: { p99: 300 }, goal: { p99: 150 }, better: 'lower' },
+  /** The record of a number with 500 checks. */
+  A_person: { unit: 'ms', gate: { p99: 50 }, goal: { p99: 25 }, better: 'lower' },
   /** Growth of the service's memory while it sends 100,000 calls as CSV. */
   A_csv: { unit: 'MB', gate: { value: 32 }, goal: { value: 10 }, better: 'lower' },
   /** Upload of 100,000 recipients as CSV, and the pre-flight over them. */

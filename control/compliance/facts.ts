@@ -2,8 +2,6 @@ import { sql } from 'kysely'
 import type { Policy, PolicyInForce } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
 import type { WalletRow } from '../db/tables/wallet.js'
-import { availablePaise } from '../wallet/ledger.js'
-import { readWallet } from '../wallet/store.js'
 import { MIN_CALL_PAISE } from '../wallet/view.js'
 import { istDate } from './calling-hours.js'
 import type { GateFacts, GateRequest } from './check.js'
@@ -30,6 +28,7 @@ export async function gateFacts(
   const { version, rules } = policy
   const { kind, ...subscriber } = classifyNumber(gate.to, mobilePrefixes(rules, now))
   const organization = await readOrganization(db, organizationId, from)
+  const { suppressions, declarations } = await readLists(db, question)
   const start = organization?.windowStartMinute ?? null
   const end = organization?.windowEndMinute ?? null
   const approvedId = organization?.senderId ?? null
@@ -37,7 +36,7 @@ export async function gateFacts(
     policyVersion: version,
     policy: rules,
     number: 'lineType' in subscriber ? { kind, lineType: subscriber.lineType } : { kind },
-    suppressions: await readSuppressions(db, question),
+    suppressions,
     enforcement: {
       blocked: (organization?.enforcedAt ?? null) !== null,
       reason: organization?.enforcedReason ?? null,
@@ -46,13 +45,13 @@ export async function gateFacts(
     windowNarrowing: start === null || end === null ? null : { startMinute: start, endMinute: end },
     ...(await readPerson(db, rules, question, now)),
     robocallMode: organization?.robocallMode ?? DEFAULT_ROBOCALL_MODE,
-    declarations: await readDeclarations(db, organizationId, from),
+    declarations,
     sender: {
       series: from === null ? 'regular' : seriesOf(from, rules),
       peId: organization?.peId ?? null,
       approved: approvedId === null ? null : { id: approvedId, dltHeaderId: organization?.dltHeaderId ?? '' },
     },
-    wallet: gate.environment === 'test' ? null : walletFacts(await readWallet(db, organizationId, now)),
+    wallet: gate.environment === 'test' ? null : walletFacts(organization),
   }
 }
 
@@ -67,6 +66,7 @@ function readOrganization(db: Db | Trx, organizationId: string, from: string | n
         .on('senderIds.e164', '=', from)
         .on('senderIds.status', '=', 'approved'),
     )
+    .leftJoin('wallets', 'wallets.organizationId', 'organizations.id')
     .select([
       'callingProfiles.enforcedAt',
       'callingProfiles.enforcedReason',
@@ -76,6 +76,10 @@ function readOrganization(db: Db | Trx, organizationId: string, from: string | n
       'organizationProfiles.peId',
       'senderIds.id as senderId',
       'senderIds.dltHeaderId',
+      'wallets.balancePaise',
+      'wallets.heldPaise',
+      'wallets.onHold',
+      'wallets.haltedAt',
     ])
     .select((eb) =>
       eb
@@ -91,28 +95,70 @@ function readOrganization(db: Db | Trx, organizationId: string, from: string | n
     .executeTakeFirst()
 }
 
-/** Reads the entries of both environments: each protects calls of the other. */
-async function readSuppressions(
+/**
+ * Reads the do-not-call entries of both environments, each of which protects calls of the other, and the declarations
+ * that are not withdrawn. Each statement costs a way to the database and back, so this is one.
+ */
+async function readLists(
   db: Db | Trx,
-  { organizationId, gate }: FactsQuestion,
-): Promise<GateFacts['suppressions']> {
+  { organizationId, from, gate }: FactsQuestion,
+): Promise<Pick<GateFacts, 'suppressions' | 'declarations'>> {
   const rows = await db
     .selectFrom('suppressions')
-    .select(['id', 'environment', 'source', 'expiresAt'])
+    .select([
+      sql<number>`0`.as('declared'),
+      'id',
+      'source as first',
+      sql<string>`"environment"`.as('second'),
+      sql<string | null>`cast(null as text)`.as('third'),
+      'expiresAt',
+    ])
     .where('organizationId', '=', organizationId)
     .where('e164', '=', gate.to)
     .where('removedAt', 'is', null)
-    .orderBy('id')
+    .unionAll((union) =>
+      union
+        .selectFrom('robocallDeclarations')
+        .select([
+          sql<number>`1`.as('declared'),
+          'id',
+          'reference as first',
+          'effectiveFrom as second',
+          sql<string | null>`"callerIds"`.as('third'),
+          sql<number | null>`cast(null as bigint)`.as('expiresAt'),
+        ])
+        .where('organizationId', '=', organizationId)
+        .where('withdrawnAt', 'is', null),
+    )
     .execute()
-  return rows.map(({ id, environment, source, expiresAt }) => ({
-    // A live entry stays hidden from test keys.
-    id: environment === 'test' || gate.environment === 'live' ? id : null,
-    source,
-    expiresAt,
-  }))
+  const isDeclared = ({ declared }: { readonly declared: number }) => declared === 1
+  const suppressions = rows.filter((row) => !isDeclared(row)).toSorted(byText(({ id }) => id))
+  const declarations = rows.filter(isDeclared).toSorted(byText(({ second, id }) => `${second} ${id}`))
+  return {
+    suppressions: suppressions.map(({ id, first, second, expiresAt }) => ({
+      // A live entry stays hidden from test keys.
+      id: second === 'test' || gate.environment === 'live' ? id : null,
+      source: first,
+      expiresAt,
+    })),
+    declarations: declarations.map(({ id, first, second, third }) => ({
+      id,
+      reference: first,
+      effectiveFrom: second,
+      namesCallerId: from === null || (JSON.parse(third ?? '[]') as readonly string[]).includes(from),
+    })),
+  }
 }
 
-/** Reads the consent, the register's answer and the last answered campaign in one statement. */
+/** Orders rows by the code units of a text. */
+function byText<Row>(textOf: (row: Row) => string): (a: Row, b: Row) => number {
+  return (a, b) => (textOf(a) < textOf(b) ? -1 : 1)
+}
+
+/**
+ * Reads the consent, the register's answer, and when the person last answered another capped campaign of the
+ * organization. Voicemail is no answer.
+ */
 async function readPerson(
   db: Db | Trx,
   rules: Policy,
@@ -121,6 +167,8 @@ async function readPerson(
 ): Promise<Pick<GateFacts, 'consent' | 'register' | 'lastCampaignAnswerAt'>> {
   const { environment, to, purpose, campaignId = null } = gate
   const capped = campaignId === null ? null : ruleOn(rules.frequencyCap, istDate(now))
+  // No call has an empty purpose.
+  const purposes = capped?.purposes ?? ['']
   const row = await db
     .selectFrom(sql<{ one: number }>`(select 1 as "one")`.as('asked'))
     .leftJoin('consents', (join) =>
@@ -151,6 +199,23 @@ async function readPerson(
       'registerAnswers.checkedAt',
       'registerAnswers.validUntil',
     ])
+    .select((eb) =>
+      eb
+        .selectFrom('calls')
+        .select('answeredAt')
+        .where('calls.organizationId', '=', organizationId)
+        .where('calls.environment', '=', environment)
+        .where('toNumber', '=', to)
+        .where('campaignId', 'is not', null)
+        .where('campaignId', '!=', campaignId ?? '')
+        .where('calls.purpose', 'in', purposes)
+        .where('answeredAt', 'is not', null)
+        // A call in progress has no disposition yet.
+        .where((call) => call.or([call('disposition', 'is', null), call('disposition', '=', 'answered')]))
+        .orderBy('answeredAt', 'desc')
+        .limit(1)
+        .as('lastAnswerAt'),
+    )
     .executeTakeFirstOrThrow()
   const { id, kind, source, capturedAt, expiresAt } = row
   const { state, register, category, reference, checkedAt, validUntil } = row
@@ -161,65 +226,23 @@ async function readPerson(
         ? null
         : { id, kind, source, capturedAt, expiresAt },
     register: answered ? { state, register, category, reference, checkedAt, validUntil } : null,
-    lastCampaignAnswerAt:
-      capped === null || campaignId === null
-        ? null
-        : await lastCampaignAnswer(db, { organizationId, environment, to, campaignId }, capped.purposes),
+    lastCampaignAnswerAt: row.lastAnswerAt,
   }
 }
 
-/** Returns when a person last answered another capped campaign (Unix ms), or null. Voicemail is no answer. */
-async function lastCampaignAnswer(
-  db: Db | Trx,
-  asked: { organizationId: string; environment: GateRequest['environment']; to: string; campaignId: string },
-  purposes: readonly string[],
-): Promise<number | null> {
-  const row = await db
-    .selectFrom('calls')
-    .select('answeredAt')
-    .where('organizationId', '=', asked.organizationId)
-    .where('environment', '=', asked.environment)
-    .where('toNumber', '=', asked.to)
-    .where('campaignId', 'is not', null)
-    .where('campaignId', '!=', asked.campaignId)
-    .where('purpose', 'in', purposes)
-    .where('answeredAt', 'is not', null)
-    // A call in progress has no disposition yet.
-    .where((eb) => eb.or([eb('disposition', 'is', null), eb('disposition', '=', 'answered')]))
-    .orderBy('answeredAt', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.answeredAt ?? null
-}
-
-async function readDeclarations(
-  db: Db | Trx,
-  organizationId: string,
-  from: string | null,
-): Promise<GateFacts['declarations']> {
-  const rows = await db
-    .selectFrom('robocallDeclarations')
-    .select(['id', 'reference', 'effectiveFrom', 'callerIds'])
-    .where('organizationId', '=', organizationId)
-    .where('withdrawnAt', 'is', null)
-    .orderBy('effectiveFrom')
-    .orderBy('id')
-    .execute()
-  return rows.map(({ id, reference, effectiveFrom, callerIds }) => ({
-    id,
-    reference,
-    effectiveFrom,
-    namesCallerId: from === null || (JSON.parse(callerIds) as readonly string[]).includes(from),
-  }))
-}
-
-function walletFacts(wallet: WalletRow): GateFacts['wallet'] {
+/** Returns the facts about a wallet. An organization that never had money has none. */
+function walletFacts(found: WalletColumns | undefined): GateFacts['wallet'] {
+  const balancePaise = found?.balancePaise ?? 0
   return {
-    balancePaise: wallet.balancePaise,
-    availablePaise: availablePaise(wallet),
+    balancePaise,
+    availablePaise: balancePaise - (found?.heldPaise ?? 0),
     minBalancePaise: MIN_CALL_PAISE,
-    onHold: wallet.onHold === 1 || wallet.haltedAt !== null,
+    onHold: found?.onHold === 1 || (found?.haltedAt ?? null) !== null,
   }
+}
+
+type WalletColumns = {
+  readonly [C in 'balancePaise' | 'heldPaise' | 'onHold' | 'haltedAt']: WalletRow[C] | null
 }
 
 /**
