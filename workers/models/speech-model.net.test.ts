@@ -157,7 +157,8 @@ t.test('media threads load the model at start and report its statistics', { skip
   }
   const pool = await openMediaPool({ ...settings, vadModel: path })
   const [load] = await pool.load()
-  t.match(load?.speechModel, { windows: 0, restarts: 0 })
+  // The calls that warm the thread up use the model too.
+  t.match(load?.speechModel, { windows: Number, restarts: 0 })
   await pool.close()
   await t.rejects(openMediaPool({ ...settings, vadModel: join(folder, 'none.onnx') }))
 })
