@@ -74,6 +74,8 @@ t.test('it echoes, plays a file and hangs up; and detects that the caller hung u
   const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
   await caller.answered()
   const callId = await caller.callId()
+  // A bot hears nothing of what was said before it was connected.
+  await caller.until('the bot', () => calls.length === 1)
   await caller.rtp.say(tone(440, 600)).done
   await caller.until('its own voice', () => caller.rtp.holding(440).length >= 15)
   const [first] = calls
