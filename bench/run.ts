@@ -20,7 +20,6 @@ import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo/calls.js'
 import { COLD_BURST_IDS, measureColdBurst } from './byo/cold-burst.js'
 import { drawByo } from './byo/plot.js'
 import { measureGet, measureSearch, measureStart } from './control/api.js'
-import { measureCampaigns } from './control/campaign.js'
 import { measureCsv } from './control/csv.js'
 import { measureGate } from './control/gate.js'
 import { measurePdf } from './control/pdf.js'
@@ -130,12 +129,6 @@ const RUNS: readonly Run[] = [
     measure: quietly(measureGate),
   },
   { ids: ['A_search'], measure: quietly(measureSearch) },
-  {
-    ids: ['', '@postgres'].flatMap((on) =>
-      ['upload', 'preflight', 'page', 'dials', 'api'].map((sub) => `A_campaign@${sub}${on}`),
-    ),
-    measure: quietly(measureCampaigns),
-  },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
   { ids: ['S_invite', 'S_answer', 'S_cps'], measure: quietly(measureSipCalls) },

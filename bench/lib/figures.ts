@@ -112,15 +112,6 @@ export const TARGETS = {
   A_person: { unit: 'ms', gate: { p99: 50 }, goal: { p99: 25 }, better: 'lower' },
   /** Growth of the service's memory while it sends 100,000 calls as CSV. */
   A_csv: { unit: 'MB', gate: { value: 32 }, goal: { value: 10 }, better: 'lower' },
-  /** Upload of 100,000 recipients as CSV, and the pre-flight over them. */
-  'A_campaign@upload': { unit: 's', gate: { value: 20 }, goal: { value: 5 }, better: 'lower' },
-  'A_campaign@preflight': { unit: 's', gate: { value: 10 }, goal: { value: 2 }, better: 'lower' },
-  /** A page of 100 of these recipients. */
-  'A_campaign@page': { unit: 'ms', gate: { p99: 20 }, goal: { p99: 5 }, better: 'lower' },
-  /** Dials of campaigns per second on one process, with all checks of live calls. */
-  'A_campaign@dials': { unit: 'per s', gate: { value: 50 }, goal: { value: 200 }, better: 'higher' },
-  /** GET of a campaign meanwhile. */
-  'A_campaign@api': { unit: 'ms', gate: { p99: 50 }, goal: { p99: 20 }, better: 'lower' },
   A_start: { unit: 's', gate: { value: 2 }, goal: { value: 1 }, better: 'lower' },
   /** Longest delay of the service's main thread, which carries SIP, during searches in many calls. */
   A_search: { unit: 'ms', gate: { value: 50 }, goal: { value: 20 }, better: 'lower' },

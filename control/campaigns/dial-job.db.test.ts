@@ -1,18 +1,15 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
-import { until } from '../../fixtures/host/until.js'
 import { brokenInvariants } from '../../fixtures/virtual-call/campaign-invariants.js'
 import { runCampaigns } from '../../fixtures/virtual-call/campaign-run.js'
-import type { Clock } from '../../media/base/clock.js'
-import { diallerHandler } from './dial-job.js'
 
-async function launch(calling: TestCalling, settings: object, count: number, group = 0): Promise<string> {
+async function launch(calling: TestCalling, settings: object, count: number): Promise<string> {
   const agentId = await calling.publishAgent({ callSettings: { openingLine: { text: 'Hello.' } } })
   const json = { name: 'Reminders', agentId, numberId: calling.numberId, ...settings }
   const id = String(dataOf(await calling.send('POST', '/v1/campaigns', { json })).id)
   const recipients = Array.from({ length: count }, (_, i) => ({
-    e164: `+9198${1 + group}${String(i).padStart(7, '0')}`,
+    e164: `+91981${String(i).padStart(7, '0')}`,
   }))
   await calling.send('POST', `/v1/campaigns/${id}/recipients`, { json: { recipients } })
   const headers = { 'idempotency-key': `launch-${id}` }
@@ -81,55 +78,6 @@ await onEachDialect(t, async (t, open) => {
       status: 'completed',
       resumesAt: null,
     })
-  })
-
-  await t.test('a dialler that is behind lets other work run', async (t) => {
-    const database = await open()
-    const calling = await openTestCalling(database)
-    t.teardown(() => calling.close())
-    const { clock, control, deps, owner } = calling
-    const settings = { pacing: { callsPerMinute: 120, maxConcurrent: 1 } }
-    for (let i = 0; i < 3; i++) await launch(calling, settings, 1, i)
-    let turns = 0
-    let over = false
-    const count = (): void => {
-      turns++
-      if (!over) setImmediate(count)
-    }
-    const dialledIn: number[] = []
-    const dial = (...given: Parameters<typeof control.dial>): void => {
-      dialledIn.push(turns)
-      control.dial(...given)
-    }
-    // Each look takes longer than the pace allows.
-    let lateMs = 0
-    const late: Clock = {
-      now: () => clock.now() + lateMs,
-      wall: () => {
-        lateMs += 100
-        return clock.wall() + lateMs
-      },
-      after: (ms, run) => clock.after(ms, run),
-    }
-    count()
-    const abort = new AbortController()
-    const job = {
-      ...{ id: '', lane: '', payload: JSON.stringify(owner), attempts: 1 },
-      signal: abort.signal,
-      write: async (): Promise<never> => {
-        throw new Error('the job writes nothing')
-      },
-    }
-    const running = diallerHandler({
-      ...deps,
-      calls: Object.create(control, { dial: { value: dial } }),
-      clock: late,
-    }).run(job)
-    await until(() => dialledIn.length === 3)
-    abort.abort()
-    await running
-    over = true
-    t.equal(new Set(dialledIn).size, 3, `dials in the turns ${dialledIn.join(', ')} of the event loop`)
   })
 
   await t.test('processes die and others take over', async (t) => {

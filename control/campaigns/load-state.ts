@@ -20,36 +20,18 @@ import {
 import { ACTIVE } from './moves.js'
 import { routeState } from './route-state.js'
 import type { Owner } from './store.js'
-import {
-  findTarget,
-  purposeOf,
-  readNarrowing,
-  type Target,
-  type TargetProblem,
-  windowWithin,
-} from './target.js'
+import { dialWindow, findTarget, purposeOf } from './target.js'
 
 export type LoadDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway' | 'policy'>
 
 /** The state of an owner's campaigns, with the rows that it was read from. */
 export interface LoadedState {
-  /** Without the campaigns about which nothing can be decided before their next dial. */
   readonly state: DiallerState
   readonly campaigns: ReadonlyMap<string, CampaignRow>
-  /** Earliest next dial of the others (Unix ms). Null if there are none. */
-  readonly asleepUntil: number | null
 }
 
-/** Targets that were found already, by what names them. */
-export type KnownTargets = Map<string, Promise<Target | TargetProblem>>
-
 /** Reads what the dialler decides by. Null if no campaign of the owner is active. */
-export async function loadState(
-  deps: LoadDeps,
-  owner: Owner,
-  now: number,
-  known: KnownTargets = new Map(),
-): Promise<LoadedState | null> {
+export async function loadState(deps: LoadDeps, owner: Owner, now: number): Promise<LoadedState | null> {
   const { db } = deps
   const rows = await db
     .selectFrom('campaigns')
@@ -59,42 +41,33 @@ export async function loadState(
     .where('status', 'in', ACTIVE)
     .execute()
   if (rows.length === 0) return null
-  const due = rows.filter((row) => !isAsleep(row, now))
-  const asleep = rows.filter((row) => isAsleep(row, now)).map(({ nextDialAt }) => nextDialAt)
   const busy = await countBusy(deps, owner, now)
   const held = [...busy.values()].reduce((sum, count) => sum + count, 0)
   const routes = new Map<string, RouteState>()
   const campaigns: CampaignState[] = []
-  const narrowing = due.length === 0 ? null : await readNarrowing(db, owner.organizationId)
-  for (const row of due) {
-    const target = row.status === 'paused' ? null : await targetOf(deps, row, known)
+  for (const row of rows) {
+    const target = row.status === 'paused' ? null : await findTarget(deps, row)
     const found = target !== null && 'route' in target ? target : null
     const route = found === null ? '' : routeOf(found.number)
     if (found !== null && !routes.has(route))
       routes.set(route, await routeState(db, owner, found.number, found.route.trunk, now))
-    const running = row.status === 'running'
-    const [nextDueAt, recent, probe] = await Promise.all([
-      running ? nextDue(deps, row) : null,
-      recentAttempts(deps, row, now),
-      running && row.breakerTrips > 0 ? readProbe(deps, row) : null,
-    ])
     campaigns.push({
       id: row.id,
       status: row.status as CampaignState['status'],
       startsAt: row.startsAt,
       endsAt: row.endsAt,
-      window: windowWithin(narrowing, deps.policy.rules, row, purposeOf(row), now),
+      window: await dialWindow(db, deps.policy.rules, row, purposeOf(row), now),
       callsPerMinute: row.callsPerMinute,
       maxConcurrent: row.maxConcurrent,
       nextDialAt: row.nextDialAt,
       autoPauseBelowPaise: row.autoPauseBelowPaise,
       inFlight: busy.get(row.id) ?? 0,
       unsettled: row.total - row.settled,
-      nextDueAt,
+      nextDueAt: row.status === 'running' ? await nextDue(deps, row) : null,
       targetProblem: target !== null && 'problem' in target ? target.problem : null,
-      recent,
+      recent: await recentAttempts(deps, row, now),
       resumesAt: row.resumesAt,
-      probe,
+      probe: row.status === 'running' && row.breakerTrips > 0 ? await readProbe(deps, row) : null,
       route,
     })
   }
@@ -106,22 +79,7 @@ export async function loadState(
       routes,
     },
     campaigns: new Map(rows.map((row) => [row.id, row])),
-    asleepUntil: asleep.length === 0 ? null : Math.min(...asleep),
   }
-}
-
-/** Returns whether only the time of its next dial can change what happens to a campaign. */
-function isAsleep(row: CampaignRow, now: number): boolean {
-  const { status, nextDialAt, total, settled, endsAt, breakerTrips } = row
-  if (status !== 'running' || breakerTrips > 0 || settled >= total) return false
-  return nextDialAt > now && (endsAt === null || endsAt > now)
-}
-
-function targetOf(deps: LoadDeps, row: CampaignRow, known: KnownTargets): Promise<Target | TargetProblem> {
-  const name = `${row.agentId} ${row.agentVersion} ${row.numberId}`
-  const found = known.get(name) ?? findTarget(deps, row)
-  known.set(name, found)
-  return found
 }
 
 /** Counts the recipients of each campaign that are claimed, ring or talk. A claim whose lease is over is free. */

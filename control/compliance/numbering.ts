@@ -39,10 +39,9 @@ export function classifyNumber(text: string, extraMobilePrefixes: readonly strin
   if (extraMobilePrefixes.some((prefix) => national.startsWith(prefix))) {
     return { kind: 'subscriber', e164: text, lineType: 'mobile' }
   }
-  // A number is valid if it has a type: asking for both would match every range twice.
-  switch (parsePhoneNumberFromString(text)?.getType()) {
-    case undefined:
-      return { kind: 'invalid' }
+  const parsed = parsePhoneNumberFromString(text)
+  if (!parsed?.isValid()) return { kind: 'invalid' }
+  switch (parsed.getType()) {
     case 'MOBILE':
       return { kind: 'subscriber', e164: text, lineType: 'mobile' }
     case 'FIXED_LINE':
