@@ -153,26 +153,6 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await handed.listed()).length, 1)
     t.same(handed.calling.control.finished, [], 'the caller talks to a person')
     await handed.calling.close()
-
-    const takenOver = await start()
-    await takenOver.by('human')
-    const { deps, owner, clock } = takenOver.calling
-    const monitor = {
-      id: 'mon_1',
-      callId: takenOver.id,
-      userId: 'usr_1',
-      mode: 'takeover',
-      place: 0,
-    } as const
-    const times = { startedAt: clock.wall(), createdAt: clock.wall(), endedAt: null, outcome: null }
-    await deps.db
-      .insertInto('callMonitors')
-      .values({ ...owner, ...monitor, ...times })
-      .execute()
-    await takenOver.emit(said('Stop calling me.', 1))
-    t.equal((await takenOver.listed()).length, 1)
-    t.same(takenOver.calling.control.finished, [], 'a member has taken the call over')
-    await takenOver.calling.close()
   })
 
   await t.test('the tool of the agent, with its reason', async (t) => {

@@ -75,7 +75,7 @@ export function optOutTool({
 /**
  * Looks for an opt-out in what the caller said or typed. Until a person is known to have answered an outbound call the
  * words wait: `earlier` looks at them once that is known, and `undecided` when the call ends and it never was. Returns
- * an opt-out that the agent has to confirm; one that is said to a person is not the agent's.
+ * an opt-out that the agent has to confirm; one beside a person to whom the call was handed is not the agent's.
  */
 export async function hearOptOut(
   trx: Trx,
@@ -96,25 +96,15 @@ export async function hearOptOut(
     const pressed = text === settings.dtmfKey && (await wasPressed(trx, callId, text))
     if (!pressed && !(settings.phrases && asksForNoCalls(text))) continue
     const reason = pressed ? 'Pressed the opt-out key' : 'Asked for no more calls'
-    if (!(await optOut(trx, rules, call, reason, now)) || (await talksToPerson(trx, call))) return null
+    if (!(await optOut(trx, rules, call, reason, now)) || isHandedOver(call)) return null
     return { callId, language: (await lastLanguage(trx, callId)) ?? settings.language }
   }
   return null
 }
 
-/** Returns whether the caller talks to a person to whom the agent handed the call, or who took it over. */
-async function talksToPerson(trx: Trx, { id, transfer }: HeardCall): Promise<boolean> {
-  if (transfer !== null && (JSON.parse(transfer) as { status?: unknown }).status === 'bridged') return true
-  const takeover = await trx
-    .selectFrom('callMonitors')
-    .select('id')
-    .where('callId', '=', id)
-    .where('mode', '=', 'takeover')
-    .where('startedAt', 'is not', null)
-    .where('endedAt', 'is', null)
-    .limit(1)
-    .executeTakeFirst()
-  return takeover !== undefined
+/** Returns whether the caller talks to a person to whom the agent handed the call. */
+function isHandedOver({ transfer }: HeardCall): boolean {
+  return transfer !== null && (JSON.parse(transfer) as { status?: unknown }).status === 'bridged'
 }
 
 /** Returns the language in which somebody spoke last, or null. */
