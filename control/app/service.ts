@@ -25,7 +25,7 @@ import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
 import { liveCallRequests } from '../calls/live-call-api.js'
-import { confirmOptOut, optOutTool } from '../calls/opt-out.js'
+import { optOutTool } from '../calls/opt-out.js'
 import { openAdmission } from '../calls/placement/admission.js'
 import { openAwaitedAdmission } from '../calls/placement/awaited-admission.js'
 import { scheduleCallbackTool } from '../campaigns/callbacks/schedule-tool.js'
@@ -164,10 +164,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     await loadTrunks({ db, rootKey, clock, log, filePath: path }, file)
   }
 
-  const callEvents = openCallEventWriter({
-    ...{ db, clock, log, policy },
-    onOptOut: (optOut) => confirmOptOut(callManager, optOut),
-  })
+  const callEvents = openCallEventWriter({ db, clock, log, policy })
   scope.own(async () => {
     if (!(await callEvents.flush(FLUSH_MS)))
       log.error({ waiting: callEvents.waiting }, 'call_events.flush_failed')

@@ -13,10 +13,10 @@ const ENDED = {
   recording: null,
 } as const
 
-const said = (text: string, id: number, language = 'en-IN') => ({
+const said = (text: string, id: number) => ({
   type: 'turn' as const,
   turn: {
-    ...{ id, speaker: 'caller', text, heardText: text, language },
+    ...{ id, speaker: 'caller', text, heardText: text, language: 'en-IN' },
     ...{ startMs: 0, endMs: 900, words: null },
   } satisfies Turn as Turn,
 })
@@ -106,53 +106,6 @@ await onEachDialect(t, async (t, open) => {
     await on.emit(pressed('9'), said('9', 4))
     t.match(await on.listed(), [{ source: 'opt_out', reason: 'Pressed the opt-out key' }])
     await on.calling.close()
-  })
-
-  await t.test('the agent confirms in the language of the call and ends it', async (t) => {
-    const ending = { by: 'agent', cause: 'agent_hangup', note: 'opt_out' }
-    const english = 'Understood. We will not call this number again.'
-    const words = await start()
-    await words.emit(said('कॉल मत करो', 1, 'hi-IN'))
-    t.same(words.calling.control.finished, [], 'not before a person is known to have answered')
-    await words.by('human')
-    const hindi = 'ठीक है, हम इस नंबर पर फिर कॉल नहीं करेंगे।'
-    t.match(words.calling.control.finished, [{ callId: words.id, line: hindi, ending }])
-    await words.calling.close()
-
-    const key = await start({ dtmfKey: '9' })
-    await key.by('human')
-    await key.emit(said('Hello?', 1), pressed('9'), said('9', 2))
-    t.match(key.calling.control.finished, [{ callId: key.id, line: english, ending }])
-    await key.calling.close()
-
-    const silent = await start({ dtmfKey: '9' })
-    await silent.by('human')
-    await silent.calling.deps.db.updateTable('transcriptSegments').set({ language: null }).execute()
-    await silent.emit(pressed('9'), said('9', 1))
-    t.match(silent.calling.control.finished, [{ line: english }], 'the first language of the agent')
-    await silent.calling.close()
-
-    const late = await start()
-    await late.emit(said('Stop calling me.', 1), ENDED)
-    t.same(late.calling.control.finished, [], 'the call has ended')
-    await late.calling.close()
-
-    const foreign = await start()
-    await foreign.by('human')
-    await foreign.calling.deps.db.updateTable('calls').set({ toNumber: '+14155550123' }).execute()
-    await foreign.emit(said('Stop calling me.', 1))
-    t.same(await foreign.listed(), [])
-    t.same(foreign.calling.control.finished, [], 'what was not stored is not confirmed')
-    await foreign.calling.close()
-
-    const handed = await start()
-    await handed.by('human')
-    const transfer = JSON.stringify({ id: 'xfr_1', status: 'bridged' })
-    await handed.calling.deps.db.updateTable('calls').set({ transfer }).execute()
-    await handed.emit(said('Stop calling me.', 1))
-    t.equal((await handed.listed()).length, 1)
-    t.same(handed.calling.control.finished, [], 'the caller talks to a person')
-    await handed.calling.close()
   })
 
   await t.test('the tool of the agent, with its reason', async (t) => {

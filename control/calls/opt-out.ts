@@ -1,9 +1,6 @@
-import { languageData } from '../../media/agent/language/language-data.js'
 import { asksForNoCalls } from '../../media/agent/language/opt-out-request.js'
 import type { ServiceAnswer } from '../../media/agent/tools/service-tools.js'
 import type { Clock } from '../../media/base/clock.js'
-import type { Ending } from '../../signalling/call/ending.js'
-import type { CallControl } from '../../signalling/call/ports.js'
 import { readConfig } from '../agents/config.js'
 import type { Deps } from '../api/deps.js'
 import { INDIAN_NUMBER } from '../compliance/bulk.js'
@@ -24,23 +21,7 @@ type HeardCall = Pick<
   | 'toNumber'
   | 'agentVersionId'
   | 'answeredBy'
-  | 'transfer'
 >
-
-/** An opt-out in the words of a caller or with a key, which was stored. */
-export interface HeardOptOut {
-  readonly callId: string
-  /** Language of the call (BCP 47), or null if nothing was said. */
-  readonly language: string | null
-}
-
-/** The call of a person who wants none ends as calls end that the agent ends. */
-const OPTED_OUT: Ending = { by: 'agent', cause: 'agent_hangup', fault: 'none', note: 'opt_out' }
-
-/** Confirms an opt-out to the person, in the language of the call, and ends the call with the hang-up line. */
-export function confirmOptOut(calls: Pick<CallControl, 'finish'>, { callId, language }: HeardOptOut): void {
-  calls.finish(callId, languageData(language ?? '').optOut.confirmed, OPTED_OUT)
-}
 
 /**
  * Puts the person of a call on the do-not-call list. Returns false if the call does not exist, a machine answered it,
@@ -74,8 +55,7 @@ export function optOutTool({
 
 /**
  * Looks for an opt-out in what the caller said or typed. Until a person is known to have answered an outbound call the
- * words wait: `earlier` looks at them once that is known, and `undecided` when the call ends and it never was. Returns
- * an opt-out that the agent has to confirm; one beside a person to whom the call was handed is not the agent's.
+ * words wait: `earlier` looks at them once that is known, and `undecided` when the call ends and it never was.
  */
 export async function hearOptOut(
   trx: Trx,
@@ -83,41 +63,21 @@ export async function hearOptOut(
   callId: string,
   heard: { readonly text: string } | 'earlier' | 'undecided',
   now: number,
-): Promise<HeardOptOut | null> {
+): Promise<void> {
   const texts = typeof heard === 'string' ? await callerTexts(trx, callId) : [heard.text]
   const candidates = texts.filter((text) => asksForNoCalls(text) || /^[0-9*#]$/.test(text))
-  if (candidates.length === 0) return null
+  if (candidates.length === 0) return
   const call = await findHeardCall(trx, callId)
-  if (call === null || call.answeredBy === 'voicemail' || call.answeredBy === 'screening') return null
+  if (call === null || call.answeredBy === 'voicemail' || call.answeredBy === 'screening') return
   const person = call.direction === 'inbound' || call.answeredBy === 'human'
-  if (person === (heard === 'undecided')) return null
+  if (person === (heard === 'undecided')) return
   const settings = await optOutSettings(trx, call)
   for (const text of candidates) {
     const pressed = text === settings.dtmfKey && (await wasPressed(trx, callId, text))
     if (!pressed && !(settings.phrases && asksForNoCalls(text))) continue
-    const reason = pressed ? 'Pressed the opt-out key' : 'Asked for no more calls'
-    if (!(await optOut(trx, rules, call, reason, now)) || isHandedOver(call)) return null
-    return { callId, language: (await lastLanguage(trx, callId)) ?? settings.language }
+    await optOut(trx, rules, call, pressed ? 'Pressed the opt-out key' : 'Asked for no more calls', now)
+    return
   }
-  return null
-}
-
-/** Returns whether the caller talks to a person to whom the agent handed the call. */
-function isHandedOver({ transfer }: HeardCall): boolean {
-  return transfer !== null && (JSON.parse(transfer) as { status?: unknown }).status === 'bridged'
-}
-
-/** Returns the language in which somebody spoke last, or null. */
-async function lastLanguage(trx: Trx, callId: string): Promise<string | null> {
-  const segment = await trx
-    .selectFrom('transcriptSegments')
-    .select('language')
-    .where('callId', '=', callId)
-    .where('language', 'is not', null)
-    .orderBy('seq', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return segment?.language ?? null
 }
 
 async function optOut(
@@ -139,7 +99,7 @@ async function findHeardCall(trx: Trx, callId: string): Promise<HeardCall | null
   const call = await trx
     .selectFrom('calls')
     .select(['id', 'organizationId', 'environment', 'direction', 'fromNumber', 'toNumber'])
-    .select(['agentVersionId', 'answeredBy', 'transfer'])
+    .select(['agentVersionId', 'answeredBy'])
     .where('id', '=', callId)
     .executeTakeFirst()
   return call ?? null
@@ -156,29 +116,20 @@ async function callerTexts(trx: Trx, callId: string): Promise<readonly string[]>
   return segments.map(({ text }) => text)
 }
 
-interface OptOutSettings {
-  readonly phrases: boolean
-  readonly dtmfKey: string | null
-  /** First language of the agent. */
-  readonly language: string | null
-}
-
-const DEFAULTS: OptOutSettings = { phrases: true, dtmfKey: null, language: null }
-
 async function optOutSettings(
   trx: Trx,
   { organizationId, agentVersionId }: HeardCall,
-): Promise<OptOutSettings> {
-  if (agentVersionId === null) return DEFAULTS
+): Promise<{ readonly phrases: boolean; readonly dtmfKey: string | null }> {
+  if (agentVersionId === null) return { phrases: true, dtmfKey: null }
   const version = await trx
     .selectFrom('agentVersions')
     .select('config')
     .where('id', '=', agentVersionId)
     .where('organizationId', '=', organizationId)
     .executeTakeFirst()
-  if (version === undefined) return DEFAULTS
-  const { callSettings, voice } = readConfig(version.config)
-  return { ...callSettings.optOut, language: voice.languages[0] ?? null }
+  return version === undefined
+    ? { phrases: true, dtmfKey: null }
+    : readConfig(version.config).callSettings.optOut
 }
 
 /** Returns whether the far side sent the digit. A recogniser may write a spoken number as a digit. */

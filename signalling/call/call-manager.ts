@@ -144,9 +144,9 @@ export class CallManager implements CallControl {
     call.begin()
   }
 
-  finish(callId: CallId, first: string | null, ending: Ending): boolean {
+  finish(callId: CallId, line: string | null, ending: Ending): boolean {
     const call = this.#calls.get(callId)
-    call?.finishWithLine(first, ending)
+    call?.finishWithLine(line, ending)
     return call !== undefined
   }
 

@@ -98,10 +98,9 @@ export class Call {
     this.#input({ type: 'finish', ending })
   }
 
-  /** Ends the call with last words, see `CallControl.finish`. The first ending counts. */
-  finishWithLine(first: string | null, ending: Ending): void {
-    const lines = [first, this.#agent?.hangupLine ?? null].filter((line) => line !== null)
-    const line = lines.length === 0 ? null : lines.join(' ')
+  /** Ends the call with last words, or with null with those of its agent. The first ending counts. */
+  finishWithLine(given: string | null, ending: Ending): void {
+    const line = given ?? this.#agent?.hangupLine ?? null
     this.#input(line === null ? { type: 'finish', ending } : { type: 'finishWithLine', ending, line })
   }
 

@@ -297,10 +297,10 @@ export interface CallControl {
   /** Ends a call. Returns false when there is no such live call. */
   hangUp(callId: CallId, by: 'operator' | 'engine'): boolean
   /**
-   * Ends a call with last words to all of its parties: `first`, unless it is null, and the hang-up line of the agent, if
-   * it has one. An agent that speaks first stops at the end of its clause. Returns false when there is no such live call.
+   * Ends a call with last words to all of its parties: an agent first stops at the end of its clause. Null says the
+   * hang-up line of the agent, if it has one. Returns false when there is no such live call.
    */
-  finish(callId: CallId, first: string | null, ending: Ending): boolean
+  finish(callId: CallId, line: string | null, ending: Ending): boolean
   /**
    * Says a text to all parties of a call, in the voice of its agent: after the agent's present clause, or `now`. Resolves
    * when it was said to the end, was cut or could not be said, or with null when there is no such call with media.

@@ -21,7 +21,6 @@ import { openCallEventWriter } from './event-writer.js'
 import { LEASE_MS, openLeases } from './leases.js'
 
 const BUILT_IN = policyInForce(null)
-const onOptOut = () => {}
 
 const ENDED = {
   type: 'ended',
@@ -138,7 +137,7 @@ await onEachDialect(t, async (t, open) => {
     await calling.publishAgent()
     const ids = [await place(calling), await place(calling), await place(calling)]
     const counted = counting(deps.db)
-    const bridge = openCallEventWriter({ ...deps, onOptOut, db: counted.db, clock, log: silentLog })
+    const bridge = openCallEventWriter({ ...deps, db: counted.db, clock, log: silentLog })
     const stored = async (id: string) => {
       const rows = await deps.db
         .selectFrom('callEvents')
@@ -183,7 +182,7 @@ await onEachDialect(t, async (t, open) => {
     const clock = new VirtualClock()
     await calling.publishAgent()
     const ids = [await place(calling), await place(calling)]
-    const bridge = openCallEventWriter({ ...deps, onOptOut, clock, log: silentLog })
+    const bridge = openCallEventWriter({ ...deps, clock, log: silentLog })
     const [good = '', bad = ''] = ids
     for (const id of ids) bridge.publish(turnEvent(id, 1, clock.wall(), 'agent'))
     // No column holds such a time.
@@ -230,13 +229,7 @@ await onEachDialect(t, async (t, open) => {
     const id = await place(calling)
     const busy = () => Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
     const errors: Error[] = [busy(), busy(), busy()]
-    const bridge = openCallEventWriter({
-      ...deps,
-      onOptOut,
-      db: failing(deps.db, errors),
-      clock,
-      log: silentLog,
-    })
+    const bridge = openCallEventWriter({ ...deps, db: failing(deps.db, errors), clock, log: silentLog })
     bridge.publish({ callId: id, seq: 0, at: clock.wall(), type: 'answered' })
     bridge.publish({ callId: id, seq: 1, at: clock.wall(), ...ENDED })
     await until(async () => {

@@ -8,7 +8,6 @@ import type { PolicyInForce } from '../../config/policy-file.js'
 import type { Db, Trx } from '../../db/database.js'
 import { isTransient } from '../../db/transient-error.js'
 import { GroupCommit } from '../../jobs/group-commit.js'
-import type { HeardOptOut } from '../opt-out.js'
 import { storeCallEvent } from './settle.js'
 
 /**
@@ -68,10 +67,8 @@ export function openCallEventWriter(options: {
   readonly clock: Clock
   readonly log: Log
   readonly policy: PolicyInForce
-  /** Confirms an opt-out to the caller. */
-  readonly onOptOut: (optOut: HeardOptOut) => void
 }): CallEventWriter {
-  const { db, clock, log, policy, onOptOut } = options
+  const { db, clock, log, policy } = options
   const scope = new Scope()
   const group = new GroupCommit(db)
   const queues = new Map<CallId, Queue>()
@@ -109,21 +106,14 @@ export function openCallEventWriter(options: {
   }
 
   async function store(batch: readonly CallEvent[]): Promise<void> {
-    let heard: HeardOptOut[] = []
     const write = async (trx: Trx): Promise<void> => {
-      heard = []
-      for (const event of batch) {
-        const optOut = await storeCallEvent(trx, policy, event)
-        if (optOut !== null) heard.push(optOut)
-      }
+      for (const event of batch) await storeCallEvent(trx, policy, event)
     }
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(LAST_RETRY_MS, waitMs * 2)) {
       try {
         // Changes of state do not wait for the events of other calls.
         if (batch.some(isUrgent)) await db.transaction().execute(write)
         else await group.write(write)
-        // After the commit: what the agent confirms is true.
-        for (const optOut of heard) onOptOut(optOut)
         return
       } catch (error) {
         const [first] = batch

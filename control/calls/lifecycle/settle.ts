@@ -16,7 +16,7 @@ import { attemptAnswered, attemptEnded, callbackUndone } from '../../recipients/
 import { startResultExtraction } from '../../results/store.js'
 import { findPersonPart, settleCall, startBilling } from '../../wallet/call-billing.js'
 import { endMonitors, storeMonitorStep } from '../monitors/store.js'
-import { type HeardOptOut, hearOptOut } from '../opt-out.js'
+import { hearOptOut } from '../opt-out.js'
 import { releaseSlot } from '../placement/call-slots.js'
 import { botLatency, callLatency } from '../report/latency.js'
 import { rateOf } from '../store.js'
@@ -49,11 +49,7 @@ export const RECORDING_KEYS = 'recordings/'
  * slot, and the events that customers see. Storing an event twice changes nothing; neither does an event that
  * does not fit the call's state.
  */
-export async function storeCallEvent(
-  trx: Trx,
-  { rules }: PolicyInForce,
-  event: CallEvent,
-): Promise<HeardOptOut | null> {
+export async function storeCallEvent(trx: Trx, { rules }: PolicyInForce, event: CallEvent): Promise<void> {
   const { callId, seq, type, at, ...body } = event
   const stored = await trx
     .insertInto('callEvents')
@@ -61,11 +57,11 @@ export async function storeCallEvent(
     .onConflict((conflict) => conflict.columns(['callId', 'seq']).doNothing())
     .returning('seq')
     .executeTakeFirst()
-  if (stored === undefined) return null
+  if (stored === undefined) return
 
   const segment = segmentOf(event)
   if (segment !== null) await trx.insertInto('transcriptSegments').values(segment).execute()
-  const said = segment?.role === 'caller' ? await hearOptOut(trx, rules, callId, segment, at) : null
+  if (segment?.role === 'caller') await hearOptOut(trx, rules, callId, segment, at)
   if (segment !== null) await recordCallChange(trx, callId, 'transcript', at)
   else if (CHANGES_CALL.has(type)) await recordCallChange(trx, callId, 'call', at)
 
@@ -95,7 +91,7 @@ export async function storeCallEvent(
         .set({ answeredBy: apiAnsweredBy(event.by) })
         .where('id', '=', callId)
         .execute()
-      if (event.by === 'human') return await hearOptOut(trx, rules, callId, 'earlier', at)
+      if (event.by === 'human') await hearOptOut(trx, rules, callId, 'earlier', at)
       break
     case 'agent_took_over':
       // Only a published agent stands by for a bot.
@@ -114,7 +110,6 @@ export async function storeCallEvent(
     default:
       break
   }
-  return said
 }
 
 /** Events after which the view of a call is another. */

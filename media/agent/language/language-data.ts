@@ -142,11 +142,8 @@ const SHAPE = {
   personAnswer: { yes: WORDS, no: WORDS, beside: WORDS, connects: PATTERNS, refuses: PATTERNS },
   /** Sentences with which a caller who waits asks for the agent. */
   returnRequest: PATTERNS,
-  /**
-   * Clauses that ask for no more calls, words that limit such a wish to now or today, and the sentence that confirms
-   * an opt-out.
-   */
-  optOut: { requests: PATTERNS, notNow: PATTERNS, confirmed: TEXT },
+  /** Clauses that ask for no more calls, and words that limit such a wish to now or today. */
+  optOut: { requests: PATTERNS, notNow: PATTERNS },
 } as const
 
 type Of<S> = S extends typeof TEXT
