@@ -38,6 +38,8 @@ process.env.LOGS_LEVEL = 'error'
 const { AudioSocket }: Streams = createRequire(import.meta.url)('@fonoster/streams')
 
 const service = await openByoService(t)
+/** Times that the caller speaks at most. */
+const TRIES = 20
 
 t.test('it echoes, plays a file and hangs up; and detects that the caller hung up', async (t) => {
   const file = join(t.testdir({}), 'tone.sln')
@@ -76,7 +78,10 @@ t.test('it echoes, plays a file and hangs up; and detects that the caller hung u
   const callId = await caller.callId()
   // A bot hears nothing of what was said before it was connected.
   await caller.until('the bot', () => calls.length === 1)
-  await caller.rtp.say(tone(440, 600)).done
+  // A busy host loses some of it.
+  for (let tries = 0; tries < TRIES && caller.rtp.holding(440).length < 15; tries++) {
+    await caller.rtp.say(tone(440, 600)).done
+  }
   await caller.until('its own voice', () => caller.rtp.holding(440).length >= 15)
   const [first] = calls
   if (first === undefined) throw new Error('the bot was never called')
