@@ -170,6 +170,8 @@ export interface AgentSpec {
   readonly turnTaking?: TurnTakingSpec
   /** Names and terms that callers use, for vendors that take hints. Absent means none. */
   readonly vocabulary?: readonly string[]
+  /** Removes noise from the caller's audio before speech is detected. Absent means no. */
+  readonly noiseSuppression?: boolean
   /** Spoken to the end before the agent or a limit ends the call. With null, the call ends at once. */
   readonly hangupLine: string | null
   /** Languages that the agent speaks, as tags such as `en-IN`. The first is the default. */
@@ -197,6 +199,11 @@ export interface AgentSpec {
   /** Knowledge in order of importance. Absent means none. */
   readonly knowledge?: readonly KnowledgeText[]
   readonly tools: readonly ToolSpec[]
+  /**
+   * How the caller opts out of calls: with words, or with a key. The agent then confirms it and ends the call. Null or
+   * absent: the agent hears no opt-out.
+   */
+  readonly optOut?: { readonly phrases: boolean; readonly dtmfKey: string | null } | null
   readonly nudges: {
     readonly enabled: boolean
     readonly hangupAfter: boolean

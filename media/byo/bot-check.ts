@@ -2,14 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { LookupFunction } from 'node:net'
 import type { Clock } from '../base/clock.js'
 import { Scope } from '../base/scope.js'
-import {
-  type AudioFormat,
-  audioFormatOf,
-  durationMs,
-  type NamedFormat,
-  readAudio,
-} from './audio/audio-format.js'
+import { type AudioFormat, durationMs, type NamedFormat, readAudio } from './audio/audio-format.js'
 import { CallerAudioSender } from './audio/caller-audio-sender.js'
+import { queueFormat } from './audio/frame-coder.js'
 import { PlaybackQueue } from './audio/playback-queue.js'
 import { ReplyLatency } from './audio/reply-latency.js'
 import type { BotSpec } from './bot-spec.js'
@@ -60,9 +55,7 @@ const SCRIPT = { speakFromMs: 1_500, speakToMs: 3_000, keyAtMs: 6_000, endAtMs: 
  */
 export async function checkBot({ spec, clock, lookup, allowPrivate }: CheckOptions): Promise<BotReport> {
   const scope = new Scope()
-  const format = audioFormatOf(spec.format, spec.sampleRate)
-  if (format === null) throw new TypeError('no such audio')
-  const call = new CheckCall(spec, format, clock)
+  const call = new CheckCall(spec, clock)
   const startedMs = clock.now()
   const result = await connectBot(
     {
@@ -121,6 +114,7 @@ class CheckCall {
     forget_marks: 0,
     dtmf: 0,
     transfer: 0,
+    transfer_decision: 0,
     hangup: 0,
     nothing: 0,
     fault: 0,
@@ -133,12 +127,12 @@ class CheckCall {
   #leaving = false
   #hungUpMs: number | null = null
 
-  constructor(spec: BotSpec, format: AudioFormat, clock: Clock) {
-    this.#format = format
+  constructor(spec: BotSpec, clock: Clock) {
     this.#clock = clock
     this.#stream = { spec, streamId: randomUUID(), startedAt: clock.wall() }
     this.wireFormat = openDialect(this.#stream)
-    this.#callerAudio = new CallerAudioSender(this.wireFormat, format, 8000)
+    this.#format = queueFormat(spec, this.wireFormat.coder)
+    this.#callerAudio = new CallerAudioSender(this.wireFormat, this.#format, 8000)
     this.gone = new Promise((resolve) => {
       this.#resolveGone = resolve
     })
@@ -193,6 +187,9 @@ class CheckCall {
           this.wireFormat.transfer({ id: command.request.id, status: 'rejected', code: 'not_supported' }),
         )
         return
+      case 'transfer_decision':
+        this.addViolation('a decision about a transfer that nobody was asked in')
+        return
       case 'fault':
         if (command.harmless && this.#ignored.size < 20) this.#ignored.add(command.message)
         else if (!command.harmless) this.addViolation(command.message)
@@ -227,7 +224,8 @@ class CheckCall {
   }
 
   #play(audio: Uint8Array, named: NamedFormat): void {
-    const encoded = readAudio(this.#format, audio, named)
+    const { coder } = this.wireFormat
+    const encoded = readAudio(this.#format, coder ? coder.decode(audio) : audio, named)
     if (typeof encoded === 'string') {
       this.addViolation(encoded)
       return

@@ -173,6 +173,21 @@ t.test('the bot is notified of the progress of a transfer', async (t) => {
   end.transferUpdate({ id: 'other', status: 'rejected', code: 'transfer_in_progress' })
   await hears()
   t.equal(await hears(), 0)
+  const decided = () =>
+    rig.events.flatMap((event) => (event.type === 'transfer_decided' ? [event.accepted] : []))
+  const decide = (id: string, decision: string) =>
+    there.send({ event: 'transfer', transfer: { id, decision } })
+  const refused = () => there.messagesOfType('error').length
+  decide('warm', 'accept')
+  await rig.until('an error', () => refused() === 1)
+  t.match(there.messagesOfType('error')[0]?.json, { error: { code: 'transfer_failed' } })
+  end.transferUpdate({ id: 'warm', status: 'answered', mode: 'consult' })
+  await hears()
+  t.ok((await hears()) > 20, 'the person')
+  decide('other', 'accept')
+  decide('warm', 'decline')
+  await rig.until('the decision', () => decided().length > 0)
+  t.same(decided(), [false], 'of the transfer whose person is there')
   end.transferUpdate({ id: 'warm', status: 'failed', code: 'no_answer' })
   await hears()
   t.ok((await hears()) > 20)

@@ -175,6 +175,8 @@ t.test('three seconds of a bot that is always ahead come out bit-exact in every 
     telnyx: { format: 'alaw', write: media },
     vonage: { format: 'linear16', write: (piece) => piece, binary: true },
     jambonz: { format: 'linear16', write: (piece) => piece, binary: true },
+    chan_websocket: { format: 'mulaw', write: (piece) => piece, binary: true },
+    chan_websocket_json: { format: 'linear16', write: (piece) => piece, binary: true },
     audiosocket: { format: 'linear16', write: (piece) => encodeFrame(0x10, piece), binary: true },
   }
   for (const [type, { format, write, binary }] of Object.entries(dialects)) {

@@ -6,8 +6,9 @@ import type { AudioFrame, Digit, DtmfTiming, SessionRate } from '../base/frame.j
 import type { Log } from '../base/log.js'
 import { Scope } from '../base/scope.js'
 import type { CloseReason, Endpoint, EndpointId } from '../session/endpoint.js'
-import { audioFormatOf, type NamedFormat } from './audio/audio-format.js'
+import type { NamedFormat } from './audio/audio-format.js'
 import { CallerAudioSender } from './audio/caller-audio-sender.js'
+import { queueFormat } from './audio/frame-coder.js'
 import { ReplyLatency } from './audio/reply-latency.js'
 import type { BotEvent, BotStats } from './bot-event.js'
 import { BotPlayback } from './bot-playback.js'
@@ -91,9 +92,11 @@ export class BotEndpoint implements Endpoint {
   /** Reason of the end, as the bot is informed of it. */
   #reason: StopReason | null = null
   #transfers = 0
-  /** Id of the latest warm transfer; once it is accepted the bot no longer receives the caller's audio. */
+  /** Id of the latest warm transfer. Until its telephone is answered, when the bot hears the person, it hears nobody. */
   #warmId: string | null = null
   #callerPaused = false
+  /** Id of the transfer whose person the bot talks with now. */
+  #presenting: string | null = null
   #failed = false
   #closeCode: number | null = null
 
@@ -104,9 +107,8 @@ export class BotEndpoint implements Endpoint {
     this.#spec = spec
     this.#clock = clock
     this.#stream = { spec, streamId: randomUUID(), startedAt: clock.wall() }
-    const format = audioFormatOf(spec.format, spec.sampleRate)
-    if (format === null) throw new TypeError('no such audio')
     this.#wireFormat = openDialect(this.#stream)
+    const format = queueFormat(spec, this.#wireFormat.coder)
     this.#violations = new ProtocolViolations({
       report: (code, message) => this.#send(this.#wireFormat.error(code, message)),
       record: (code, message) => this.#emitFailure(code, message),
@@ -203,9 +205,14 @@ export class BotEndpoint implements Endpoint {
   transferUpdate(update: TransferUpdate): void {
     if (this.#transfers === 0 || this.#isOver()) return
     this.#send(this.#wireFormat.transfer(update))
-    const { id, status } = update
+    const { id, status, mode } = update
     if (status === 'completed') this.#sayGoodbye('transferred')
-    else if (id === this.#warmId) this.#callerPaused = status !== 'rejected' && status !== 'failed'
+    if (status === 'rejected') {
+      if (id === this.#warmId) this.#callerPaused = false
+      return
+    }
+    this.#presenting = status === 'answered' && mode === 'consult' ? id : null
+    if (id === this.#warmId) this.#callerPaused = status === 'accepted' || status === 'ringing'
   }
 
   close(why: CloseReason): void {
@@ -285,6 +292,13 @@ export class BotEndpoint implements Endpoint {
         if (!this.#callerPaused) this.#warmId = command.request.handoff === 'warm' ? command.request.id : null
         this.#options.emit({ type: 'transfer_requested', request: command.request })
         return
+      case 'transfer_decision':
+        if (command.id !== this.#presenting) {
+          this.#error('transfer_failed', 'no person is asked in a transfer with this id')
+          return
+        }
+        this.#options.emit({ type: 'transfer_decided', accepted: command.accepted })
+        return
       case 'hangup':
         if (command.drain) this.#drain()
         else this.#finish('bot_hangup', 'agent_hangup')
@@ -308,7 +322,14 @@ export class BotEndpoint implements Endpoint {
   }
 
   #play(audio: Uint8Array, named: NamedFormat, id: string | null): void {
-    this.#playback.play(audio, named, id, this.#clock.now(), this.#callerAudio.acceptedMs)
+    const { coder } = this.#wireFormat
+    this.#playback.play(
+      coder ? coder.decode(audio) : audio,
+      named,
+      id,
+      this.#clock.now(),
+      this.#callerAudio.acceptedMs,
+    )
   }
 
   #drain(): void {

@@ -30,6 +30,8 @@ export type BotEvent =
     }
   | { readonly type: 'bot_stats'; readonly stats: BotStats }
   | { readonly type: 'transfer_requested'; readonly request: TransferRequest }
+  /** The person to whom the bot presents its caller takes the call, or declines it. */
+  | { readonly type: 'transfer_decided'; readonly accepted: boolean }
   | { readonly type: 'dtmf'; readonly digit: Digit; readonly atMs: number; readonly durationMs: number }
   | {
       readonly type: 'trouble'

@@ -9,7 +9,7 @@ export const URL_SCHEMES: Readonly<Record<BotTransport, readonly [string, string
   tcp: ['tls:', 'tcp:'],
 }
 
-export const BOT_FORMATS = ['linear16', 'mulaw', 'alaw'] as const
+export const BOT_FORMATS = ['linear16', 'mulaw', 'alaw', 'g722', 'opus'] as const
 export type BotFormat = (typeof BOT_FORMATS)[number]
 export const BOT_RATES = [8000, 16000, 24000] as const
 export type BotRate = (typeof BOT_RATES)[number]

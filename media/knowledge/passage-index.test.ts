@@ -2,6 +2,7 @@ import t from 'tap'
 import { buildIndex, PassageIndex } from './passage-index.js'
 import { passagesOf } from './passages.js'
 import { soundOf } from './sound.js'
+import { toBytes } from './vectors.js'
 import { stemOf, wordsOf } from './words.js'
 
 t.test('words of Indian scripts stay whole, and spellings meet', (t) => {
@@ -87,5 +88,45 @@ t.test('the index finds words, sounds, numbers, and what was said before', (t) =
   t.equal(score('a long story about many other things'), score(''), 'earlier words do not lower the score')
   t.equal(best('zebra'), null)
   t.equal(best(''), null)
+  t.end()
+})
+
+t.test('questions made for a passage and vectors find what its words do not', (t) => {
+  const passage = (text: string) => ({ text, heading: '', page: null })
+  const passages = ['The late fee is 450 rupees.', 'Pets cost extra.', 'Branches open at ten.'].map(passage)
+  const documents = [{ id: 'doc_1', name: 'a.md', passages }]
+  const vectorsOf = (...rows: readonly (readonly number[])[]) => ({
+    ...{ model: 'm/3', dimensions: 3 },
+    bytes: Int8Array.from(rows.flatMap((row) => [...toBytes(row)])),
+  })
+  const bytes = buildIndex(documents, {
+    vectors: vectorsOf([1, 0.1, 0], [0, 1, 0.1], [0.1, 0, 1]),
+    questions: [['kitna jurmana lagega'], [], []],
+  })
+  const index = new PassageIndex(bytes)
+  t.equal(index.vectorModel, 'm/3')
+  t.match(index.search({ text: 'जुर्माना' }, 1), [{ index: 0, matched: ['questions'] }])
+  const asked = { text: 'zzz', vector: toBytes([0, 2, 0]) }
+  const [nearest, ...others] = index.search(asked, 3)
+  t.match(nearest, { index: 1, matched: ['vectors'], text: 'Pets cost extra.' })
+  t.ok((nearest?.score ?? 0) > 0.9, `score ${nearest?.score}`)
+  t.same(others, [], 'what is no nearer than passages are to each other is no result')
+  t.match(index.search({ ...asked, text: 'pets' }, 1), [
+    { index: 1, matched: ['words', 'sounds', 'vectors'] },
+  ])
+  t.same(index.search({ text: 'zzz', vector: toBytes([1, 0]) }, 3), [], 'a vector of another length')
+  t.equal(new PassageIndex(buildIndex(documents)).vectorModel, null)
+  t.throws(() => toBytes([0, 0]), RangeError)
+  t.throws(() => toBytes([1, Number.NaN, Number.POSITIVE_INFINITY]), RangeError)
+  t.end()
+})
+
+t.test('an index of the earlier form is searched', (t) => {
+  const passages = [{ text: 'The late fee is 450 rupees.', heading: '', page: null }]
+  const bytes = buildIndex([{ id: 'doc_1', name: 'a.md', passages }])
+  const json = JSON.parse(bytes.subarray(8).toString('utf8'))
+  const { vectors: _vectors, hasQuestions: _questions, ...rest } = json
+  const earlier = Buffer.from(JSON.stringify({ ...rest, version: 1 }))
+  t.match(new PassageIndex(earlier).search({ text: 'late fee' }, 1), [{ documentId: 'doc_1', score: 1 }])
   t.end()
 })

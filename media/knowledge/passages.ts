@@ -9,6 +9,11 @@ export interface Passage {
   readonly page: number | null
 }
 
+/** Returns a passage as models read it: with what its document and its sections are about. */
+export function modelText(documentName: string, { heading, text }: Passage): string {
+  return `${documentName}\n${heading}\n${text}`
+}
+
 /**
  * Length of a passage (UTF-16 units). Characters and not tokens: a Hindi text has twice as many tokens as the
  * English one that says the same.

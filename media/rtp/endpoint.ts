@@ -12,6 +12,7 @@ import type { RtpRemote } from './remote-description.js'
 import { callQuality } from './rtcp/call-quality.js'
 import { RtpSender } from './sender.js'
 import type { RtpStats } from './stats.js'
+import { relayTiming } from './telephone-event.js'
 import { RtpTransport } from './transport.js'
 
 export interface RtpEndpointOptions {
@@ -230,6 +231,14 @@ export class RtpEndpoint implements NetworkEndpoint {
     return this.#sender.press(digits, timing)
   }
 
+  /**
+   * Passes on a digit of another leg as RFC 4733 event, as long as it was held. A peer without telephone-event does not
+   * get it, nor one that more digits wait for than the queue holds.
+   */
+  dtmf(digit: Digit, durationMs: number): void {
+    this.press([digit], relayTiming(durationMs))
+  }
+
   flush(at: number): boolean {
     if (this.#closed || this.#listener === null || this.#remote === null) return false
     const nowMs = this.#clock.now()
@@ -279,8 +288,14 @@ export class RtpEndpoint implements NetworkEndpoint {
     this.#timedOut = false
   }
 
+  /** A browser that only listens still sends RTCP. */
+  get #expectsPackets(): boolean {
+    const remote = this.#remote
+    return remote !== null && (remote.receive || (remote.send && remote.dtls !== undefined))
+  }
+
   #checkTimeout(nowMs: number): void {
-    if (this.#timedOut || (this.#remote?.receive !== true && !this.#dtlsFailed)) return
+    if (this.#timedOut || (!this.#expectsPackets && !this.#dtlsFailed)) return
     // A muted peer, or one with silence suppression, still sends RTCP (RFC 3550 section 6).
     const silentMs = nowMs - Math.max(this.#lastReceivedMs, this.#transport.lastRtcpMs)
     if (silentMs < this.#mediaTimeoutMs && !this.#dtlsFailed) return

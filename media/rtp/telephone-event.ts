@@ -155,9 +155,20 @@ export interface DtmfPacket {
  */
 export const DTMF_TIMING: DtmfTiming = { toneMs: 160, gapMs: 160 }
 const END_FRAMES = 3
+/** Limits (ms) of a digit that is passed on: 40 ms of ITU-T Q.24, and what the duration field holds at every clock rate. */
+const RELAY_MS = { min: 2 * FRAME_MS, max: 1_000 }
 const MAX_QUEUED = 64
 /** -10 dBm0, the usual level. */
 const VOLUME = 10
+
+/** Returns the timing of a digit that another leg held for `durationMs`, with the shortest pause behind it. */
+export function relayTiming(durationMs: number): DtmfTiming {
+  const toneMs = Math.round(durationMs / FRAME_MS) * FRAME_MS
+  return {
+    toneMs: Math.min(Math.max(toneMs, RELAY_MS.min), RELAY_MS.max),
+    gapMs: END_FRAMES * FRAME_MS,
+  }
+}
 
 /** Sends queued digits, one packet per tick instead of audio. */
 export class DtmfSender {

@@ -21,7 +21,7 @@ export interface Endpoint {
   pull(into: Int16Array, at: number): boolean
   /** Takes 20 ms of the audio that is routed to this endpoint. */
   push(frame: AudioFrame): void
-  /** Takes a DTMF digit of an endpoint that is routed to this one. */
+  /** Takes a DTMF digit of an endpoint that is routed to this one; a network leg sends it to its peer. */
   dtmf?(digit: Digit, durationMs: number): void
   close(why: CloseReason): void
 }
@@ -67,6 +67,8 @@ export interface RouteTo {
   readonly to: EndpointId
   /** Linear gain, 0 to 4; 1 when absent. */
   readonly gain?: number
+  /** Takes no part in the conversation: who is heard by such listeners only is not recorded. */
+  readonly onlyListens?: true
   /** While one of these endpoints has audio, the gain is multiplied by `gain`. It recovers within `releaseMs`. */
   readonly duckedBy?: readonly {
     readonly endpoint: EndpointId

@@ -22,6 +22,8 @@ export class Member {
   removed = false
   /** The members that this endpoint is routed to, without fading routes: digits go there. */
   targets: readonly Member[] = []
+  /** Somebody who takes part in the conversation hears this member. */
+  hasAudience = false
   /** The routes that end here. A removed route stays for one tick to fade out. */
   routes: Route[] = []
   /** The only source is delivered as packets arrive instead of on each tick. */

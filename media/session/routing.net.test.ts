@@ -23,7 +23,7 @@ import { Session } from './session.js'
 assertNothingLeft(t)
 
 /** The hum of each party (Hz): far apart, and none a harmonic of another. */
-const HUMS = { caller: 500, human: 870, agent: 1330, music: 1750, ambience: 2230 } as const
+const HUMS = { caller: 500, human: 870, agent: 1330, music: 1750, ambience: 2230, monitor: 2690 } as const
 type Name = keyof typeof HUMS
 
 const LEVEL = 0.15
@@ -101,6 +101,8 @@ interface Rig {
   readonly parties: CallParties
   readonly peers: { readonly caller: Telephone; readonly human: Telephone }
   readonly inside: Inside
+  /** Listens, and hums in vain. */
+  readonly monitor: Inside
   readonly rate: SessionRate
 }
 
@@ -211,6 +213,8 @@ async function openRig(
   const peers = { caller: lines[0][1], human: lines[1][1] }
   const inside = new Inside('agent', kind, kind === 'agent' ? 'arrival' : 'tick', rate)
   session.add(inside)
+  const monitor = new Inside('monitor', 'byo', 'tick', rate, HUMS.monitor)
+  session.add(monitor)
   session.add(new LoopEndpoint('music', tone(HUMS.music, 1000, rate, LEVEL)))
   session.add(new LoopEndpoint('ambience', tone(HUMS.ambience, 1000, rate, LEVEL)))
   session.start()
@@ -230,15 +234,18 @@ async function openRig(
   const parties: CallParties = {
     caller: 'caller',
     agent: 'agent',
-    legs: ['human'],
+    legs: ['human', 'monitor'],
     persons: ['human'],
+    listeners: ['monitor'],
     fillers: new Map([['caller', 'music']]),
     sounds: ['music'],
+    holders: new Set(),
+    holdSound: null,
     announcement: null,
     ambience: { id: 'ambience', volume: AMBIENCE },
     dtmf: null,
   }
-  return { clock, session, lines, parties, peers, inside, rate }
+  return { clock, session, lines, parties, peers, inside, monitor, rate }
 }
 
 /** Runs this many ticks. The packets of a tick have arrived before the next one. */
@@ -265,12 +272,13 @@ function humsIn(pcm: Int16Array, rate: number): Name[] {
 
 /** Returns the hums that each party hears in a situation, and records what follows the switch to `path`. */
 async function heardIn(rig: Rig, situation: RoutingMode, path: string): Promise<unknown> {
-  const { peers, inside, rate } = rig
+  const { peers, inside, monitor, rate } = rig
   applyRouting(rig.session, situation, rig.parties)
   await pass(rig, SETTLE)
   const from = { caller: peers.caller.heard().length, human: peers.human.heard().length }
   const frames = { caller: peers.caller.frames, human: peers.human.frames }
   inside.heard.length = 0
+  monitor.heard.length = 0
   rig.session.record(path)
   await pass(rig, LISTEN)
   rig.session.record(null)
@@ -284,6 +292,7 @@ async function heardIn(rig: Rig, situation: RoutingMode, path: string): Promise<
     caller: at(peers.caller, from.caller),
     human: at(peers.human, from.human),
     agent: humsIn(joined(...inside.heard), rate),
+    monitor: humsIn(joined(...monitor.heard), rate),
   }
   return Object.fromEntries(Object.entries(heard).filter(([, hums]) => hums.length > 0))
 }
@@ -300,8 +309,10 @@ for (const [rate, kind, caller, human] of [
     const paths: { readonly path: string; readonly situation: RoutingMode }[] = []
     // There and back again: no route may outlive its mode.
     for (const situation of [...SITUATIONS, ...SITUATIONS.toReversed()]) {
+      const heard = EXPECTED[situation]
+      const monitor = [...(heard.caller ?? []), 'caller']
       const expected = Object.fromEntries(
-        Object.entries(EXPECTED[situation]).map(([name, hums]) => [name, hums.toSorted()]),
+        Object.entries({ ...heard, monitor }).map(([name, hums]) => [name, hums.toSorted()]),
       )
       const path = join(folder, `${paths.length}.wav`)
       paths.push({ path, situation })
@@ -327,8 +338,11 @@ t.test('ambience is ducked by the agent, DTMF mutes everything, and every endpoi
     agent: 'agent',
     legs: [],
     persons: [],
+    listeners: [],
     fillers: new Map(),
     sounds: [],
+    holders: new Set(),
+    holdSound: null,
     announcement: null,
     ambience: { id: 'room', volume: 0.3 },
     dtmf: 'keys',
@@ -346,5 +360,54 @@ t.test('ambience is ducked by the agent, DTMF mutes everything, and every endpoi
     ['keys', 'agent'],
   )
   t.strictSame(routesFor('hold', parties)[2], { from: 'room', to: [] })
+  t.end()
+})
+
+t.test('who is held hears the hold sound, under what the holder sends', (t) => {
+  const parties: CallParties = {
+    caller: 'caller',
+    agent: 'agent',
+    legs: ['person', 'second'],
+    persons: ['person', 'second'],
+    listeners: [],
+    fillers: new Map(),
+    sounds: ['music'],
+    holders: new Set(['person']),
+    holdSound: 'music',
+    announcement: null,
+    ambience: null,
+    dtmf: null,
+  }
+  const music = (mode: RoutingMode, change: Partial<CallParties>) =>
+    routesFor(mode, { ...parties, ...change })
+      .find(({ from }) => from === 'music')
+      ?.to.map(({ to, duckedBy = [] }) => [
+        to,
+        ...duckedBy.map(({ endpoint, gain }) => `${endpoint} ${gain}`),
+      ])
+  t.same(music('bridge', {}), [], 'the second person talks with the caller')
+  t.same(music('bridge', { persons: ['person'] }), [['caller', 'person 0']])
+  t.same(music('bridge', { persons: ['person'], holders: new Set(['caller']) }), [['person', 'caller 0']])
+  const listeners = ['monitor']
+  t.same(
+    music('bridge', { persons: ['person'], listeners }),
+    [
+      ['caller', 'person 0'],
+      ['monitor', 'person 0'],
+    ],
+    'who listens hears what the caller hears',
+  )
+  t.same(music('bridge', { persons: ['person'], listeners, holders: new Set(['caller']) }), [
+    ['person', 'caller 0'],
+  ])
+  t.same(music('bridge', { persons: ['person'], holders: new Set(['caller', 'person']) }), [], 'both hold')
+  t.same(music('bridge', { holders: new Set(['caller', 'second']) }), [['person', 'caller 0', 'second 0']])
+  t.same(
+    music('bridge', { persons: ['person'], announcement: { from: 'agent', to: ['caller'] } }),
+    [],
+    'somebody speaks to the caller',
+  )
+  t.same(music('agent', { holders: new Set(['caller']) }), [], 'an agent needs no music')
+  t.same(music('bridge', { persons: ['person'], holdSound: null }), [])
   t.end()
 })

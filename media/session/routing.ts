@@ -6,14 +6,20 @@ export interface CallParties {
   readonly caller: EndpointId
   /** An agent of Parley, or a customer's bot. */
   readonly agent: EndpointId | null
-  /** All legs but the caller's. Those that are no `persons` hear nobody and are not heard. */
+  /** All legs but the caller's. Those that are neither `persons` nor `listeners` hear nobody; only `persons` are heard. */
   readonly legs: readonly EndpointId[]
   /** The persons of a transfer, or a coach. */
   readonly persons: readonly EndpointId[]
+  /** Legs that hear the caller and all that the caller hears. Nobody hears them. */
+  readonly listeners: readonly EndpointId[]
   /** Sounds for legs to which nobody speaks, by leg: hold music or ringback. */
   readonly fillers: ReadonlyMap<EndpointId, EndpointId>
-  /** Endpoint of each sound that a filler may name. */
+  /** Endpoint of each sound that a filler or `holdSound` may name. */
   readonly sounds: readonly EndpointId[]
+  /** The legs whose far side takes no audio now: it holds the call. */
+  readonly holders: ReadonlySet<EndpointId>
+  /** What a leg of a bridge hears while everybody there holds, unless a holder sends a sound of its own; null is silence. */
+  readonly holdSound: EndpointId | null
   /** A voice that speaks to these listeners only: the agent, or an endpoint of its own. */
   readonly announcement: { readonly from: EndpointId; readonly to: readonly EndpointId[] } | null
   /** Background sound around the agent; volume 0 to 1. */
@@ -56,6 +62,8 @@ const DUCKED = 0.32
 const DUCK_RELEASE_MS = 400
 /** Everything else is muted during a DTMF tone, so that a detector accepts it. */
 const DTMF_RELEASE_MS = 40
+/** Our sound of a hold begins this time after the last audio of the one who holds (ms). */
+const HOLDER_RELEASE_MS = 400
 
 interface PlannedRoute {
   readonly from: EndpointId
@@ -72,20 +80,24 @@ export function agentPresent(mode: RoutingMode): boolean {
  * routes.
  */
 export function routesFor(mode: RoutingMode, parties: CallParties): readonly PlannedRoute[] {
-  const { caller, agent, legs, persons, fillers, sounds, announcement, ambience, dtmf } = parties
+  const { caller, agent, legs, persons, listeners, fillers, sounds, announcement, ambience, dtmf } = parties
   const members: Readonly<Record<Role, readonly EndpointId[]>> = {
     caller: [caller],
     agent: agent === null ? [] : [agent],
     persons,
   }
   const duckedByDtmf = dtmf === null ? [] : [{ endpoint: dtmf, gain: 0, releaseMs: DTMF_RELEASE_MS }]
-  const routeTo = (to: EndpointId): RouteTo =>
-    to === caller && duckedByDtmf.length > 0 ? { to, duckedBy: duckedByDtmf } : { to }
+  const routeTo = (to: EndpointId): RouteTo => {
+    if (listeners.includes(to)) return { to, onlyListens: true }
+    return to === caller && duckedByDtmf.length > 0 ? { to, duckedBy: duckedByDtmf } : { to }
+  }
   const heard = new Set<EndpointId>()
   const planned = (from: EndpointId, to: readonly EndpointId[]): PlannedRoute => {
     for (const id of to) heard.add(id)
-    return { from, to: to.map(routeTo) }
+    return { from, to: withListeners(from, to).map(routeTo) }
   }
+  const withListeners = (from: EndpointId, to: readonly EndpointId[]): readonly EndpointId[] =>
+    from === caller || to.includes(caller) ? [...to, ...listeners] : to
   const audience = (from: EndpointId, role: Role): PlannedRoute => {
     if (from === announcement?.from) return planned(from, announcement.to)
     const listeners = AUDIENCE[mode][role].flatMap((role) => members[role])
@@ -103,16 +115,32 @@ export function routesFor(mode: RoutingMode, parties: CallParties): readonly Pla
   }
   const waiting = [...fillers].filter(([leg]) => !heard.has(leg))
   for (const from of sounds) {
-    routes.push({ from, to: waiting.filter(([, sound]) => sound === from).map(([leg]) => routeTo(leg)) })
+    const to = waiting.filter(([, sound]) => sound === from).map(([leg]) => leg)
+    const held = mode === 'bridge' && from === parties.holdSound ? heldRoutes(parties) : []
+    routes.push({ from, to: [...withListeners(from, to).map(routeTo), ...held] })
   }
   if (ambience !== null) {
     const duckedBy = [...duckedByDtmf]
     if (agent !== null) duckedBy.push({ endpoint: agent, gain: DUCKED, releaseMs: DUCK_RELEASE_MS })
     const talks = agent !== null && agentPresent(mode)
-    routes.push({ from: ambience.id, to: talks ? [{ to: caller, gain: ambience.volume, duckedBy }] : [] })
+    const hears = talks ? withListeners(ambience.id, [caller]) : []
+    routes.push({ from: ambience.id, to: hears.map((to) => ({ to, gain: ambience.volume, duckedBy })) })
   }
-  if (dtmf !== null) routes.push({ from: dtmf, to: [{ to: caller }] })
+  if (dtmf !== null) routes.push({ from: dtmf, to: withListeners(dtmf, [caller]).map((to) => ({ to })) })
   return routes
+}
+
+/** Returns the routes of the hold sound to those of a bridge whom everybody else holds and to whom nobody speaks. */
+function heldRoutes({ caller, persons, listeners, holders, announcement }: CallParties): RouteTo[] {
+  const bridged = [caller, ...persons]
+  return bridged.flatMap((to) => {
+    const others = bridged.filter((id) => id !== to)
+    const waits = others.length > 0 && !holders.has(to) && others.every((id) => holders.has(id))
+    if (!waits || announcement?.to.includes(to)) return []
+    const duckedBy = others.map((endpoint) => ({ endpoint, gain: 0, releaseMs: HOLDER_RELEASE_MS }))
+    const hears: RouteTo[] = to === caller ? listeners.map((id) => ({ to: id, onlyListens: true })) : []
+    return [{ to }, ...hears].map((route) => ({ ...route, duckedBy }))
+  })
 }
 
 /** Applies the routes of a mode. Throws EngineError `internal` when an endpoint is not in the session. */

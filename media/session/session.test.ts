@@ -380,6 +380,17 @@ t.test('digits follow the routes', (t) => {
   leg.listener?.onDigit('#', 80)
   t.strictSame(agent.digits, ['5 120'])
   t.strictSame(human.digits, ['# 80'])
+
+  const other = new Leg('other', 1100)
+  session.add(other)
+  session.route('leg', ['agent', 'other'])
+  session.press('leg', '1', 100, false)
+  session.press('leg', '2', 100, true)
+  t.strictSame(agent.digits.slice(1), ['1 100', '2 100'])
+  t.strictSame(other.digits, ['1 100'], 'the peer of a leg hears a tone in the audio')
+  session.route('leg', [])
+  session.press('leg', '3', 100, false)
+  t.strictSame(other.digits, ['1 100'])
   t.end()
 })
 

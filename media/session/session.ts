@@ -142,6 +142,7 @@ export class Session {
     const live = this.#phase === 'live'
     const routes = orders.map((order, i) => this.#createRoute(source, targets[i] as Member, order, live))
     source.targets = targets
+    source.hasAudience = orders.some(({ onlyListens }) => onlyListens !== true)
     for (const target of this.#members) {
       const kept = target.routes.filter((route) => route.source !== source)
       const next = routes.find((route) => route.target === target)
@@ -165,9 +166,14 @@ export class Session {
     this.#member(id).observers.push(observer)
   }
 
-  /** Delivers a digit of this endpoint that arrived outside its media to the endpoints it is routed to. */
-  press(from: EndpointId, digit: Digit, durationMs: number): void {
-    for (const target of this.#member(from).targets) target.endpoint.dtmf?.(digit, durationMs)
+  /**
+   * Delivers a digit of this endpoint that did not arrive as RTP event to the endpoints it is routed to. A digit that is
+   * a tone in the audio (`inAudio`) reaches network legs with the audio, and once only.
+   */
+  press(from: EndpointId, digit: Digit, durationMs: number, inAudio: boolean): void {
+    for (const { endpoint, network } of this.#member(from).targets) {
+      if (!inAudio || network === null) endpoint.dtmf?.(digit, durationMs)
+    }
   }
 
   /** Ends the recording, and begins another one at the next tick unless `path` is null. */
@@ -325,7 +331,7 @@ export class Session {
     const caller = this.#recorded
     for (const member of this.#members) {
       if (member.network === null || caller === null) continue
-      member.recorded = member === caller ? member.targets.length > 0 : member.targets.includes(caller)
+      member.recorded = member === caller ? member.hasAudience : member.targets.includes(caller)
       if (member.recorded) member.track ??= this.#recorder?.beginPerson(this.#at) ?? null
     }
   }

@@ -15,7 +15,7 @@ export interface TurnDetectorStats {
   /** Questions asked, and questions answered in time. */
   readonly asked: number
   readonly answered: number
-  /** Answers that arrived too late or never, so that the transcript alone decided. */
+  /** Answers that arrived after the pause was over or decided, or never. */
   readonly late: number
   /** Questions refused because too many were queued. */
   readonly refused: number
@@ -28,10 +28,12 @@ export interface TurnDetectorStream {
   push(pcm: Int16Array): void
   /**
    * Asks for the probability that the party has finished, 0 to 1, from the last `ms` of audio. `answered` is
-   * called at most once, later. It is never called when the model is late, overloaded or gone, or when the
-   * next question follows.
+   * called at most once, later. It is never called when the question is withdrawn, when the model is
+   * overloaded or gone, or when the next question follows.
    */
   ask(ms: number, answered: (likely: number) => void): void
+  /** Drops the pending question, if any: its answer would not matter any more. */
+  withdraw(): void
   /** Idempotent. No answer follows. */
   close(): void
 }

@@ -227,9 +227,10 @@ class FvadDetector implements Vad {
     const first = this.#noiseFloor === 0
     const voiced = heard && lastLoud !== -1 && power > frameGate && !first
     if (first) this.#noiseFloor = Math.min(power, FLOOR_START_MAX_POWER)
-    // Echo is not line noise: it ends when the agent stops speaking.
+    // Echo is not line noise: it ends when the agent stops speaking. A model's result is late: the floor must not
+    // learn the first syllable as noise meanwhile.
     if (echoPower === 0 || power > echoPower || power < this.#noiseFloor)
-      this.#trackNoiseFloor(power, heard, voiced)
+      this.#trackNoiseFloor(power, own || heard, voiced)
     if (voiced && this.speaking) {
       this.#talkerPower +=
         (power > this.#talkerPower ? TALKER_RISE : TALKER_FALL) * (power - this.#talkerPower)

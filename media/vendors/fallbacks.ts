@@ -105,9 +105,12 @@ function isNamed(name: string, row: VoiceEntry): boolean {
   return name === row.ttsModel || name === `${row.ttsModel}/${row.ttsVoice}`
 }
 
-/** Returns the row most similar to the voice: same model and gender, else same gender, else any. */
+/**
+ * Returns the row most similar to the voice: same model and gender, else same gender, else any. Where the gender of the
+ * voice is unknown, every one fits.
+ */
 function mostSimilar(voice: VoiceEntry, rows: readonly VoiceEntry[]): readonly VoiceEntry[] {
-  const gender = rows.filter((row) => row.gender === voice.gender)
+  const gender = voice.gender === 'neutral' ? rows : rows.filter((row) => row.gender === voice.gender)
   const best = gender.find((row) => row.ttsModel === voice.ttsModel) ?? gender[0] ?? rows[0]
   return best === undefined ? [] : [best]
 }

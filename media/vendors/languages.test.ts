@@ -1,8 +1,11 @@
 import t from 'tap'
+import { decodeRequest } from '../../fixtures/vendors/google-proto.js'
 import {
   ASSEMBLYAI,
+  AZURE,
   DEEPGRAM_FLUX,
   DEEPGRAM_LISTEN,
+  GOOGLE,
   RECOGNITION_PROTOCOLS,
   type RecognitionProtocol,
   SARVAM_LEGACY,
@@ -11,12 +14,15 @@ import {
   SONIOX,
 } from '../../fixtures/vendors/recognition-messages.js'
 import { AssemblyAiDialect } from './assemblyai/stt.js'
+import { AzureDialect } from './azure/stt.js'
 import { CartesiaDialect } from './cartesia/tts.js'
 import { DeepgramListenDialect } from './deepgram/stt.js'
 import { DeepgramFluxDialect } from './deepgram/stt-flux.js'
 import { ScribeDialect } from './elevenlabs/stt.js'
 import { ElevenLabsDialect } from './elevenlabs/tts.js'
 import { espeakName, VOICE_LANGUAGES } from './espeak/voices.js'
+import { AccessTokens } from './google/access-token.js'
+import { GoogleDialect } from './google/stt.js'
 import { OpenAiTranscriptionDialect } from './openai/stt-socket.js'
 import { SarvamLegacyDialect } from './sarvam/stt.js'
 import { SarvamRealtimeDialect } from './sarvam/stt-realtime.js'
@@ -41,6 +47,12 @@ function open(wire: RecognitionProtocol, language: string, languages: readonly s
   if (wire === SONIOX) return new SonioxDialect(DEEPGRAM, stream)
   if (wire === ASSEMBLYAI) return new AssemblyAiDialect(DEEPGRAM, stream)
   if (wire === SCRIBE) return new ScribeDialect({ ...DEEPGRAM, voices: [] }, stream)
+  if (wire === AZURE) return new AzureDialect(DEEPGRAM, stream)
+  if (wire === GOOGLE) {
+    const account = { project: 'p', email: 'e', keyId: 'k', privateKey: 'none' }
+    const settings = { baseUrl: 'https://g', location: 'l', account }
+    return new GoogleDialect(settings, new AccessTokens(account), stream)
+  }
   if (wire === DEEPGRAM_LISTEN) return new DeepgramListenDialect(DEEPGRAM, stream)
   const { transcriptionServer } = wire
   if (transcriptionServer !== undefined) {
@@ -54,6 +66,16 @@ function open(wire: RecognitionProtocol, language: string, languages: readonly s
 
 /** Values of the language parameter of the request. */
 function asked(dialect: RecognitionDialect): readonly string[] {
+  if (dialect instanceof GoogleDialect) {
+    const [setup] = dialect.utteranceMessages()
+    const { streamingConfig } = decodeRequest(setup ?? new Uint8Array(0))
+    return (streamingConfig as { config: { languageCodes: string[] } }).config.languageCodes
+  }
+  if (dialect instanceof AzureDialect) {
+    const [context = ''] = dialect.utteranceMessages()
+    const { languageId, phraseDetection } = JSON.parse(String(context).split('\r\n\r\n')[1] ?? '{}')
+    return languageId?.languages ?? [phraseDetection.language]
+  }
   const { searchParams } = new URL(dialect.url)
   const { language_hints: hints } = JSON.parse(dialect.openMessage?.() ?? '{}')
   if (hints !== undefined) return hints
@@ -62,10 +84,18 @@ function asked(dialect: RecognitionDialect): readonly string[] {
 }
 
 /** What came of the vendor's literal messages, with the language told. */
-function read(dialect: RecognitionDialect, messages: readonly string[]): unknown[] {
+function read(
+  dialect: RecognitionDialect,
+  messages: readonly string[],
+  {
+    parse = (message: string) => JSON.parse(message),
+    utterancesOnly = false,
+  }: Partial<RecognitionProtocol> = {},
+): unknown[] {
   const told: unknown[] = []
+  if (utterancesOnly) dialect.flush()
   for (const message of messages) {
-    dialect.read(JSON.parse(message), {
+    dialect.read(parse(message) ?? {}, {
       partial: (_text, language = null) => told.push(['partial', language]),
       final: (text, _words, language = null) => told.push([text, language]),
       failed: (error) => told.push(error.code),
@@ -95,6 +125,10 @@ const SEVERAL: readonly (readonly [
   [SONIOX, 'bn-IN', ['bn-IN', 'od-IN'], ['bn'], ['bn-IN']],
   [ASSEMBLYAI, 'hi-IN', ['en-IN', 'hi-IN'], [], ['hi-IN', 'en-IN']],
   [SCRIBE, 'od-IN', ['od-IN'], ['or'], ['od-IN']],
+  [GOOGLE, 'ta-IN', ['en-IN', 'ta-IN', 'od-IN'], ['ta-IN', 'en-IN'], ['ta-IN', 'en-IN']],
+  [GOOGLE, 'hi-IN', ['hi-IN'], ['hi-IN'], ['hi-IN']],
+  [AZURE, 'od-IN', ['od-IN'], ['or-IN'], ['od-IN']],
+  [AZURE, 'od-IN', ['en-IN', 'od-IN'], ['or-IN', 'en-IN'], ['od-IN', 'en-IN']],
   [SCRIBE, 'od-IN', ['en-IN', 'od-IN'], [], ['od-IN', 'en-IN']],
 ]
 
@@ -109,9 +143,9 @@ t.test('several languages: the multilingual mode if the model has one', async (t
 
 t.test('the detected language is reported unless it was given', async (t) => {
   for (const wire of RECOGNITION_PROTOCOLS) {
-    const several = read(open(wire, 'en-IN', ['en-IN', 'hi-IN']), wire.final('नमस्ते जी'))
+    const several = read(open(wire, 'en-IN', ['en-IN', 'hi-IN']), wire.final('नमस्ते जी'), wire)
     t.same(several.at(-1), ['नमस्ते जी', wire.namesLanguage ? 'hi-IN' : null], wire.name)
-    const one = read(open(wire, 'hi-IN', ['hi-IN']), wire.final('नमस्ते जी'))
+    const one = read(open(wire, 'hi-IN', ['hi-IN']), wire.final('नमस्ते जी'), wire)
     t.same(one.at(-1), ['नमस्ते जी', null], `${wire.name}, one language`)
   }
   const odia = '{"event":"transcript.final","utterance_idx":0,"text":"ହଁ","language":"or-IN"}'

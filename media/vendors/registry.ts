@@ -1,10 +1,12 @@
 import { ANTHROPIC } from './anthropic/module.js'
 import { ASSEMBLYAI } from './assemblyai/module.js'
+import { AZURE } from './azure/module.js'
 import { CARTESIA } from './cartesia/module.js'
 import { DEEPGRAM } from './deepgram/module.js'
 import { ELEVENLABS } from './elevenlabs/module.js'
 import { EMBEDDED_VENDOR } from './embedded/module.js'
 import { GEMINI } from './gemini/module.js'
+import { GOOGLE } from './google/module.js'
 import { OPENAI_VENDOR } from './openai/module.js'
 import { SECOND_CHAT } from './openai/second-chat.js'
 import { SARVAM } from './sarvam/module.js'
@@ -23,6 +25,8 @@ export const VENDOR_MODULES = [
   SONIOX,
   ELEVENLABS,
   ASSEMBLYAI,
+  GOOGLE,
+  AZURE,
   CARTESIA,
 ] as const satisfies readonly VendorModule[]
 

@@ -45,6 +45,15 @@ export interface SettingsReader {
   text(name: string): string
   httpUrl(name: string, otherwise?: string): string
   socketUrl(name: string): string
+  /**
+   * Reads the JSON object in the file that the variable names, as `parse` understands it. When it is null or there is no
+   * such file, the operator is told to name `wanted`.
+   */
+  jsonFile<T>(
+    name: string,
+    parse: (contents: Readonly<Record<string, unknown>>) => T | null,
+    wanted: string,
+  ): T | null
   /** Reads a JSON object. */
   jsonObject(name: string): Readonly<Record<string, unknown>>
   choice<const T extends string>(name: string, ...values: readonly T[]): T

@@ -63,6 +63,23 @@ t.test('a caller who interrupts the goodbye continues the call', async (t) => {
   t.equal(rig.close(), 0)
 })
 
+t.test('an opt-out is confirmed to the end in the language of the caller, without the model', async (t) => {
+  const spec = { hangupLine: 'Goodbye.', languages: ['en-IN', 'hi-IN'] }
+  const rig = await begun({ spec: { ...spec, optOut: { phrases: true, dtmfKey: null } } })
+  rig.callerSound(0, saying('मुझे कॉल मत करो।'))
+  await rig.until(() => rig.agentSounding)
+  rig.callerSound(200, { ms: 900, text: 'Sorry?', partials: [[100, 'Sorry']] })
+  await rig.until(() => rig.eventsOf('finished').length === 1)
+  t.match(rig.eventSummary(), [
+    'caller: मुझे कॉल मत करो।',
+    'caller: Sorry?',
+    'agent: ठीक है, हम इस नंबर पर फिर कॉल नहीं करेंगे। Goodbye.',
+    'finished agent_hangup',
+  ])
+  t.equal(rig.requests.length, 0)
+  t.equal(rig.clock.pending, 0)
+})
+
 t.test('nudges, then the call ends for silence', async (t) => {
   const rig = await begun({
     spec: {

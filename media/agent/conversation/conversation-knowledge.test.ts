@@ -90,3 +90,76 @@ t.test('nothing is searched for a greeting', async (t) => {
   await rig.until(() => rig.turns('agent').length === 1)
   t.same(rig.toolRequests, [])
 })
+
+const found = (rig: ConversationRig, request: number, text: string, more: boolean) =>
+  rig.toolRequests[request]?.done(JSON.stringify({ passages: [{ ...PASSAGE, text }], more }))
+
+t.test('a search by meaning follows the one by words, and its passages are given', async (t) => {
+  const rig = await opened()
+  rig.callerSound(200, {
+    ms: 900,
+    text: 'How much is the late fee?',
+    partials: [[400, 'How much is the late fee']],
+  })
+  await rig.until(() => rig.toolRequests.length === 1)
+  t.same(rig.requests, [], 'on unfinished words')
+  found(rig, 0, 'By words.', true)
+  await rig.until(() => rig.toolRequests.length === 2)
+  t.match(rig.toolRequests[1]?.request.arguments, { query: 'How much is the late fee', vectors: true })
+  found(rig, 1, 'By meaning.', false)
+  await rig.until(() => rig.requests.length === 1)
+  t.match(rig.requests[0]?.messages.at(-2)?.content, /By meaning/)
+  t.equal(rig.toolRequests.length, 2, 'the final words are the same')
+})
+
+t.test('a search by meaning that is late leaves the passages found by words', async (t) => {
+  const rig = await opened()
+  rig.callerSound(200, { ms: 900, text: 'How much is the late fee?' })
+  await rig.until(() => rig.toolRequests.length === 1)
+  found(rig, 0, 'By words.', true)
+  await rig.until(() => rig.requests.length === 1)
+  t.match(rig.requests[0]?.messages.at(-2)?.content, /By words/)
+  found(rig, 1, 'By meaning.', false)
+  await rig.until(() => rig.turns('agent').length === 1)
+})
+
+t.test('at most two searches by meaning run; the latest words come next', async (t) => {
+  const rig = await opened()
+  const partials = [
+    'What is the late',
+    'What is the late fee',
+    'What is the late fee for gold',
+    'and for silver plans',
+  ]
+  rig.callerSound(200, {
+    ...{ ms: 3000, text: 'What is the late fee for gold and for silver plans?' },
+    partials: partials.map((text, at) => [300 + 300 * at, text] as const),
+  })
+  const byWords = () => rig.toolRequests.filter(({ request }) => request.arguments.vectors !== true)
+  const byMeaning = () => rig.toolRequests.filter(({ request }) => request.arguments.vectors === true)
+  for (let count = 1; count <= partials.length; count++) {
+    await rig.until(() => byWords().length === count)
+    byWords()[count - 1]?.done(JSON.stringify({ passages: [PASSAGE], more: true }))
+  }
+  await rig.run(200)
+  t.same(
+    byMeaning().map(({ request }) => request.arguments.query),
+    partials.slice(0, 2),
+  )
+  byMeaning()[0]?.done('Failed: the knowledge could not be searched.')
+  await rig.until(() => byMeaning().length === 3)
+  t.equal(byMeaning()[2]?.request.arguments.query, partials[3])
+  t.equal(rig.close(), 0, 'no timer is left')
+})
+
+t.test('passages found by the meaning of almost all words are not waited for', async (t) => {
+  const rig = await opened()
+  rig.callerSound(200, { ms: 900, text: 'How much is the late fee?' })
+  await rig.until(() => rig.toolRequests.length === 1)
+  const passages = [{ ...PASSAGE, text: 'By the meaning of the beginning.' }]
+  rig.toolRequests[0]?.done(JSON.stringify({ passages, more: true, near: true }))
+  const askedMs = rig.nowMs
+  await rig.until(() => rig.requests.length === 1)
+  t.ok(rig.nowMs - askedMs <= 40, `${rig.nowMs - askedMs} ms of the virtual clock`)
+  t.match(rig.requests[0]?.messages.at(-2)?.content, /By the meaning of the beginning/)
+})

@@ -1,8 +1,10 @@
 import type { Clock } from '../../base/clock.js'
+import { errorText } from '../../base/errors.js'
 import type { AudioFrame, Digit, SessionRate } from '../../base/frame.js'
 import type { Log } from '../../base/log.js'
 import type { DetectorEvent } from '../../detect/events.js'
 import type { CloseReason, Endpoint } from '../../session/endpoint.js'
+import type { NoiseSuppression } from '../../vad/noise-suppressor.js'
 import type { TurnDetector } from '../../vad/turn-detector.js'
 import type { VadFactory } from '../../vad/vad.js'
 import type { AgentSpec } from '../agent-spec.js'
@@ -45,6 +47,8 @@ export interface ConversationOptions {
    * decide.
    */
   readonly turnDetector?: TurnDetector | null
+  /** Shared by the calls of a thread. Without it an agent that asks for it is not served. */
+  readonly noiseSuppression?: NoiseSuppression | null
   readonly clock: Clock
   /** Receives events in order, on the same thread, also during `close`. */
   emit(event: ConversationEvent): void
@@ -174,6 +178,7 @@ export class Conversation implements Endpoint {
       breakers,
       vad,
       turnDetector,
+      noiseSuppression: options.noiseSuppression ?? null,
       clock,
       turnContext,
       heard: (text) => this.#replies.heard?.(text),
@@ -191,9 +196,15 @@ export class Conversation implements Endpoint {
     })
   }
 
-  /** Synthesises the opening line for the first packet. Takes bounded time and never rejects. */
-  prepare(): Promise<void> {
-    return this.#speech.prepare()
+  /**
+   * Synthesises the opening line for the first packet and loads noise suppression. Takes bounded time and
+   * never rejects.
+   */
+  async prepare(): Promise<void> {
+    const input = this.#callerInput.prepare().catch((error: unknown) => {
+      this.#log.error({ conversation: this.id, error: errorText(error) }, 'noise_suppression.failed')
+    })
+    await Promise.all([this.#speech.prepare(), input])
   }
 
   /** Starts the conversation at a session time (ms), that is when media is live. Call once. */
@@ -383,6 +394,8 @@ export class Conversation implements Endpoint {
         this.#speech.finish(effect.turn)
         return
       case 'commitCaller':
+        // A turn that is not answered by the model decides about the language, too.
+        if (effect.forModel) this.#loop.language.callerSaid(effect.caller.id, effect.caller.text)
         this.#replies.commitCaller(effect.caller, effect.forModel)
         return
       case 'replyAudible':

@@ -110,6 +110,8 @@ const SHAPE = {
     digitsOnly: TEXT,
     /** The call ends because a provider failed. */
     goodbye: TEXT,
+    /** The caller opted out of calls. The call ends after it. */
+    optedOut: TEXT,
     /** An agent takes over from a bot that was lost. */
     technicalProblem: TEXT,
     /** Said, in turn, while the caller speaks for long. */

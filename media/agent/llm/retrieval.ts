@@ -15,6 +15,8 @@ export const KNOWLEDGE_TOOL = '#knowledge'
 const WAIT_MS = 150
 /** Time limit of a search (ms). */
 const TIMEOUT_MS = 2000
+/** Searches by meaning at the same time. */
+const MAX_REFINING = 2
 /** Words that a search on unfinished words needs. */
 const MIN_PARTIAL_WORDS = 2
 /** Below this score, a passage does not answer the question. */
@@ -32,8 +34,15 @@ const FoundText = z.object({
   index: z.number(),
   score: z.number(),
 })
-/** Result of the search tool, as JSON. */
-export const SearchResultText = z.object({ passages: z.array(FoundText) })
+/**
+ * Result of the search tool, as JSON. With `more`, a search with `vectors` may find better passages later; with `near`,
+ * these ones were found by the meaning of almost all of the words, and are not worth a wait.
+ */
+export const SearchResultText = z.object({
+  passages: z.array(FoundText),
+  more: z.boolean().default(false),
+  near: z.boolean().default(false),
+})
 export type FoundText = z.output<typeof FoundText>
 
 /** Passages for the words of a caller. */
@@ -51,15 +60,27 @@ export interface RetrievalOptions {
   readonly clock: Clock
 }
 
+/** What was found for the latest words. */
+interface Latest {
+  readonly key: string
+  readonly found: Retrieved | null
+  /** A reply need not wait for a better result. */
+  readonly settled: boolean
+}
+
 /**
- * Searches the agent's knowledge while the caller still speaks, so that the passages are there when the turn ends.
- * One search runs at a time; of the words that come meanwhile the latest are searched next.
+ * Searches the agent's knowledge while the caller still speaks, so that the passages are there when the turn ends. One
+ * search by words runs at a time; of the words that come meanwhile the latest are searched next. Where passages have
+ * vectors, a search by meaning follows, which asks a vendor and takes longer; until it answers, the passages found by
+ * words stand.
  */
 export class Retrieval {
   readonly #options: RetrievalOptions
   #running: { readonly key: string; readonly job: Cancellable } | null = null
   #next: string | null = null
-  #last: { readonly key: string; readonly found: Retrieved | null } | null = null
+  #last: Latest | null = null
+  readonly #refining = new Map<string, Cancellable>()
+  #refineNext: string | null = null
   readonly #waiting = new Set<{ readonly key: string; ready(found: Retrieved | null): void }>()
   #before = ''
 
@@ -80,13 +101,14 @@ export class Retrieval {
 
   /**
    * Calls `ready` with the passages for these words: at once when they are there or when the words ask nothing
-   * (null), else after the search, at the latest after `WAIT_MS` (null).
+   * (null), else after the search, at the latest after `WAIT_MS`, with the passages found by words until then or null.
    */
   whenReady(text: string, ready: (found: Retrieved | null) => void): Cancellable {
     const words = contentWords(text, this.#options.turnContext.language.current)
     const key = keyOf(text)
+    const last = this.#last
     if (words.length === 0) ready(null)
-    else if (this.#last?.key === key) ready(this.#last.found)
+    else if (last?.key === key && last.settled) ready(last.found)
     else {
       this.#want(text)
       const resolve = (found: Retrieved | null): void => {
@@ -94,7 +116,9 @@ export class Retrieval {
         ready(found)
       }
       const waiting = { key, ready: resolve }
-      const timer: Timer = this.#options.clock.after(WAIT_MS, () => resolve(null))
+      const timer: Timer = this.#options.clock.after(WAIT_MS, () =>
+        resolve(this.#last?.key === key ? this.#last.found : null),
+      )
       const cancel = (): void => {
         timer.cancel()
         this.#waiting.delete(waiting)
@@ -109,6 +133,9 @@ export class Retrieval {
     this.#running?.job.cancel()
     this.#running = null
     this.#next = null
+    for (const job of this.#refining.values()) job.cancel()
+    this.#refining.clear()
+    this.#refineNext = null
     this.#waiting.clear()
   }
 
@@ -120,38 +147,70 @@ export class Retrieval {
   }
 
   #search(text: string): void {
-    const { tools, turnContext } = this.#options
     const key = keyOf(text)
-    const startedAt = turnContext.now()
-    const request = {
-      tool: KNOWLEDGE_TOOL,
-      arguments: { query: text, context: this.#before },
-      timeoutMs: TIMEOUT_MS,
-    }
-    const job = tools.run(request, (result) => {
+    const startedAt = this.#options.turnContext.now()
+    const job = this.#request(text, false, (result) => {
       this.#running = null
-      const found = parsed(text, result, turnContext.now() - startedAt)
-      this.#last = { key, found }
-      for (const waiting of [...this.#waiting]) if (waiting.key === key) waiting.ready(found)
+      const answer = this.#parsed(text, result, startedAt)
+      this.#found({ key, found: answer?.found ?? null, settled: !answer?.more || answer.near })
+      if (answer?.more) this.#refine(text)
       const next = this.#next
       this.#next = null
       if (next !== null) this.#want(next)
     })
     this.#running = { key, job }
   }
+
+  /** Searches by meaning. Beyond the limit, the latest words wait. */
+  #refine(text: string): void {
+    if (this.#refining.size >= MAX_REFINING) {
+      this.#refineNext = text
+      return
+    }
+    const key = keyOf(text)
+    if (this.#refining.has(key)) return
+    const startedAt = this.#options.turnContext.now()
+    const job = this.#request(text, true, (result) => {
+      this.#refining.delete(key)
+      const next = this.#refineNext
+      this.#refineNext = null
+      if (next !== null) this.#refine(next)
+      if (this.#last?.key !== key) return
+      const answer = this.#parsed(text, result, startedAt)
+      this.#found({ key, found: answer?.found ?? this.#last.found, settled: true })
+    })
+    this.#refining.set(key, job)
+  }
+
+  #request(text: string, vectors: boolean, done: (result: string) => void): Cancellable {
+    const args = { query: text, context: this.#before, ...(vectors ? { vectors } : {}) }
+    return this.#options.tools.run({ tool: KNOWLEDGE_TOOL, arguments: args, timeoutMs: TIMEOUT_MS }, done)
+  }
+
+  #found(latest: Latest): void {
+    this.#last = latest
+    if (!latest.settled) return
+    for (const waiting of [...this.#waiting]) if (waiting.key === latest.key) waiting.ready(latest.found)
+  }
+
+  /** Returns null when the search failed, which the service has logged. */
+  #parsed(
+    question: string,
+    result: string,
+    startedAt: number,
+  ): { readonly found: Retrieved; readonly more: boolean; readonly near: boolean } | null {
+    if (!result.startsWith('{')) return null
+    const { passages, more, near } = SearchResultText.parse(JSON.parse(result))
+    const bestScore = passages.reduce((best, { score }) => Math.max(best, score), 0)
+    const good = passages.filter(({ score }) => score >= MIN_SCORE)
+    const tookMs = this.#options.turnContext.now() - startedAt
+    return { found: { question, passages: good, bestScore, tookMs }, more, near }
+  }
 }
 
 /** Returns whether an agent has knowledge to search. */
 export function searchesKnowledge({ tools }: Pick<AgentSpec, 'tools'>): boolean {
   return tools.some(({ action }) => action.kind === 'knowledge')
-}
-
-/** Returns null when the search failed, which the service has logged. */
-function parsed(question: string, result: string, tookMs: number): Retrieved | null {
-  if (!result.startsWith('{')) return null
-  const { passages } = SearchResultText.parse(JSON.parse(result))
-  const bestScore = passages.reduce((best, { score }) => Math.max(best, score), 0)
-  return { question, passages: passages.filter(({ score }) => score >= MIN_SCORE), bestScore, tookMs }
 }
 
 function keyOf(text: string): string {

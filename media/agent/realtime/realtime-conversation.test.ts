@@ -148,6 +148,23 @@ t.test('a reply in progress is cancelled and does not return', async (t) => {
   closeAndCheck(rig)
 })
 
+t.test('an opt-out is confirmed when its words arrive, over the reply of the model', async (t) => {
+  const rig = await openRealtimeRig({
+    spec: { hangupLine: 'Goodbye.', optOut: { phrases: true, dtmfKey: null } },
+  })
+  const model = rig.realtimeModel
+  model.replies.push({ items: [{ words: TEN_SECOND_ANSWER, ms: 10_000 }] })
+  model.transcripts.push({ text: 'Please do not call me again.', afterMs: 1500 })
+  rig.callerSound(200, { ms: 900, text: null })
+  await rig.until(() => rig.eventsOf('finished').length === 1)
+  const lines = rig.turns('agent').map(({ heardText }) => heardText)
+  t.equal(lines.at(-1), 'Understood. We will not call this number again. Goodbye.')
+  t.equal(lines.length, 2)
+  t.ok(TEN_SECOND_ANSWER.startsWith(lines[0] ?? '-') && lines[0] !== TEN_SECOND_ANSWER, 'cut')
+  t.match(rig.eventsOf('finished'), [{ why: 'agent_hangup' }])
+  closeAndCheck(rig)
+})
+
 for (const [name, ms, text] of [
   ['a cough', 200, ''],
   ['a backchannel', 400, 'mm-hmm'],

@@ -4,6 +4,7 @@ import type { AgentSpec } from '../agent-spec.js'
 import { breakerKey, type CircuitBreakers } from '../circuit-breaker.js'
 import type { TurnTracer } from '../conversation/turn-tracer.js'
 import type { TurnId } from '../conversation-events.js'
+import { asksForNoCalls } from '../language/opt-out-request.js'
 import { languageOf } from '../language/text-language.js'
 import type { ConversationContext } from '../llm/conversation-context.js'
 import { cutTime, type ReplySource, type SpeechCut } from '../llm/llm-reply-source.js'
@@ -191,7 +192,7 @@ export class RealtimeReplySource implements ReplySource {
   }
 
   commitCaller({ id, text, startMs, endMs, words: timed }: CallerTurn, forModel: boolean): void {
-    const { context, transcripts, eventQueue, turnContext } = this.#options
+    const { context, transcripts, eventQueue, turnContext, spec } = this.#options
     this.#pending = null
     if (forModel) context.addCallerTurn(text)
     eventQueue.pushDeferred((waiting) => {
@@ -200,6 +201,10 @@ export class RealtimeReplySource implements ReplySource {
       if (said === '') return 'none'
       // The language is known only with the words. It applies from here on.
       if (forModel) turnContext.language.callerSaid(id, said)
+      // The turn was decided before its words were known.
+      if (said !== text && spec.optOut?.phrases && asksForNoCalls(said)) {
+        turnContext.feed({ type: 'optOut', atMs: turnContext.now() })
+      }
       return {
         type: 'turn',
         turn: {

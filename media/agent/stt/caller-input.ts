@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { type AudioFrame, FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { EchoEstimator } from '../../detect/echo-estimator.js'
 import type { DetectorEvent } from '../../detect/events.js'
+import type { NoiseSuppression, NoiseSuppressor } from '../../vad/noise-suppressor.js'
 import type { TurnDetector } from '../../vad/turn-detector.js'
 import type { Vad, VadFactory } from '../../vad/vad.js'
 import type { AgentSpec } from '../agent-spec.js'
@@ -31,6 +32,8 @@ export interface CallerInputOptions {
   readonly breakers: CircuitBreakers
   readonly vad: VadFactory
   readonly turnDetector: TurnDetector | null
+  /** Used when the agent asks for it. */
+  readonly noiseSuppression: NoiseSuppression | null
   readonly clock: Clock
   readonly turnContext: TurnContext
   /** Receives unfinished words as they are recognised. */
@@ -49,6 +52,9 @@ export class CallerInput {
   readonly #stt: SttFailover
   readonly #openVad: () => Vad
   #detector: Vad
+  readonly #noiseSuppression: NoiseSuppression | null
+  /** Null until it is loaded, and when the agent does not ask for it. */
+  #suppressor: NoiseSuppressor | null = null
   readonly #endpointing: EndpointingDelay | null
   readonly #echo: EchoEstimator
   readonly #quiet: Int16Array
@@ -62,10 +68,12 @@ export class CallerInput {
   /** Last voiced sample of a sound that paused the agent. Null when there is none. */
   #pausedVoicedMs: number | null = null
   #lastFinalMs: number | null = null
+  #closed = false
 
   constructor(options: CallerInputOptions) {
     const { spec, rate, recognisers, breakers, vad, turnDetector, clock, turnContext } = options
     this.#rate = rate
+    this.#noiseSuppression = spec.noiseSuppression ? options.noiseSuppression : null
     this.#turnContext = turnContext
     this.#leavesMessage = (spec.voicemail.message ?? null) !== null
     this.#answeringMachine = spec.voicemail.enabled
@@ -122,6 +130,13 @@ export class CallerInput {
     return this.#stt.takeAudioUsage()
   }
 
+  /** Loads noise suppression if the agent asks for it. Throws EngineError `internal` when that fails. */
+  async prepare(): Promise<void> {
+    if (this.#noiseSuppression === null) return
+    await this.#noiseSuppression.load()
+    if (!this.#closed) this.#suppressor = this.#noiseSuppression.open(this.#rate)
+  }
+
   /** Opens the recogniser. Returns the failure, or null on success. */
   open(): VendorFailure | null {
     return this.#stt.open()
@@ -158,7 +173,13 @@ export class CallerInput {
     // The recogniser must not transcribe our own words, and the VAD must not take the echo for a caller.
     const pcm = echo.isOnlyEcho && !detector.speaking ? this.#quiet : frame.pcm
     this.#stt.write(pcm, atMs)
-    const change = detector.process(frame.pcm, atMs, echo.echoPower)
+    // Only detection: recognisers are trained on noise and lose accuracy with suppressed audio
+    // (developers.deepgram.com/guides/deep-dives/audio-preprocessing-barge-in).
+    const suppressor = this.#suppressor
+    const change =
+      suppressor === null
+        ? detector.process(frame.pcm, atMs, echo.echoPower)
+        : detector.process(suppressor.process(frame.pcm), atMs - suppressor.delayMs, echo.echoPower)
     if (change === 'onset') {
       this.#answeringMachine?.onset(detector.onsetMs)
       turnContext.feed({ type: 'onset', fromMs: detector.onsetMs, atMs: turnContext.now() })
@@ -198,6 +219,8 @@ export class CallerInput {
 
   /** Closes the detectors and the recogniser. Nothing is reported after that. Idempotent. */
   close(): void {
+    this.#closed = true
+    this.#suppressor?.close()
     this.#endpointing?.close()
     this.#stt.close()
     this.#detector.close()

@@ -13,6 +13,7 @@ interface Question {
 function scripted() {
   const questions: Question[] = []
   let heardMs = 0
+  let withdrawn = 0
   let closed = false
   const model: TurnDetector = {
     open: (rate) => ({
@@ -20,12 +21,15 @@ function scripted() {
         heardMs += (pcm.length * 1000) / rate
       },
       ask: (ms, answer) => questions.push({ ms, heardMs, answer }),
+      withdraw: () => {
+        withdrawn++
+      },
       close: () => {
         closed = true
       },
     }),
   }
-  return { model, questions, closed: () => closed }
+  return { model, questions, closed: () => closed, withdrawn: () => withdrawn }
 }
 
 /**
@@ -47,8 +51,8 @@ async function asked(text: string, likely: number | null): Promise<number> {
   return atMs
 }
 
-t.test("the detector is asked once per pause, only in the caller's turn", async (t) => {
-  const { model, questions, closed } = scripted()
+t.test("the detector is asked early in each pause, only in the caller's turn", async (t) => {
+  const { model, questions, closed, withdrawn } = scripted()
   const rig = new ConversationRig({ turnDetector: model, spec: { openingLine: 'Hello, how can I help?' } })
   await rig.start()
   // A cough over the agent's phrase is no pause of a caller.
@@ -62,11 +66,13 @@ t.test("the detector is asked once per pause, only in the caller's turn", async 
   rig.callerSound(1000, { ms: 600, text: 'My number is', finalAfterMs: 60 })
   rig.callerSound(1850, { ms: 700, text: 'nine eight seven six', finalAfterMs: 60 })
   await rig.until(() => rig.requests.length === 1)
+  // Nobody answered, so that no pause is asked about again.
   t.equal(questions.length, 2, 'one for each pause')
+  t.equal(withdrawn(), 2, 'when the caller goes on, and when the turn is decided')
   const [first, second] = questions
-  t.ok(first !== undefined && first.ms > 600 && first.ms <= 600 + 240 + 300, `${first?.ms}`)
+  t.ok(first !== undefined && first.ms > 600 && first.ms <= 600 + 160 + 300, `${first?.ms}`)
   // The second question covers the whole turn, not only the last part.
-  t.ok(second !== undefined && second.ms > 1550 && second.ms <= 1550 + 240 + 300, `${second?.ms}`)
+  t.ok(second !== undefined && second.ms > 1550 && second.ms <= 1550 + 160 + 300, `${second?.ms}`)
   rig.close()
   t.ok(closed())
   second?.answer(1)
@@ -79,6 +85,28 @@ t.test('the estimate shortens or extends the wait; without one the words decide'
   t.ok((await asked('I want to book and', 0)) > plain + 400)
   t.ok((await asked('I want to book.', 0.1)) > complete + 800)
   t.equal(await asked('I want to book.', 1), complete)
+})
+
+t.test('a pause is asked about again while the turn is open, and the newest answer counts', async (t) => {
+  const { model, questions, withdrawn } = scripted()
+  const rig = new ConversationRig({ turnDetector: model })
+  await rig.start()
+  rig.callerSound(1000, { ms: 900, text: 'I want to book and', finalAfterMs: 60 })
+  await rig.until(() => questions.length === 1)
+  const firstAtMs = rig.nowMs
+  questions[0]?.answer(0)
+  await rig.until(() => questions.length === 2)
+  t.ok(rig.nowMs - firstAtMs >= 260 && rig.nowMs - firstAtMs <= 320, `${rig.nowMs - firstAtMs}`)
+  t.equal(rig.requests.length, 0)
+  // Far later than any fixed deadline: the turn still waits for more words, so the answer counts.
+  await rig.run(200)
+  questions[1]?.answer(1)
+  await rig.run(100)
+  t.equal(rig.requests.length, 1, 'it is over at once')
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.equal(questions.length, 2)
+  t.equal(withdrawn(), 0)
+  rig.close()
 })
 
 t.test('a late estimate changes nothing', async (t) => {

@@ -256,5 +256,6 @@ export function digitsComplete(t: TurnDraft): void {
     t.unexpected()
     return
   }
+  if (typed === t.policy.optOut?.key && t.keyedOptOut(typed)) return
   wordsReceived(t, typed, [], true)
 }

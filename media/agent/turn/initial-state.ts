@@ -26,6 +26,7 @@ export const initialTurnState: TurnState = {
   callerConfirmedMs: 0,
   finishReason: null,
   announcement: null,
+  optOutAsked: false,
   awayMs: 0,
   awaySinceMs: null,
   unexpected: 0,

@@ -1,3 +1,4 @@
+import { isMachine } from '../answering-machine/answered-by.js'
 import type { FinishReason } from '../conversation-events.js'
 import { endpointingDelayMs } from './endpointing-wait.js'
 import { stepSpeculation } from './speculation.js'
@@ -192,6 +193,11 @@ export class TurnDraft extends StepDraft {
     const { s, policy } = this
     const caller = s.caller
     if (!caller) return
+    if (policy.optOut?.asks(caller.text)) {
+      this.optOut()
+      this.caller({ partial: '' })
+      if (this.confirmOptOut()) return
+    }
     this.effects.push({ type: 'cancelTimers', turn: caller.id })
     // A partial text that is left over is not answered.
     const decided = { type: 'decide', caller: { ...caller, partial: '' }, undecided: this.undecided } as const
@@ -305,6 +311,48 @@ export class TurnDraft extends StepDraft {
       { type: 'commitCaller', caller, forModel: false },
     )
     this.s.caller = null
+    if (this.policy.optOut?.asks(caller.text)) this.optOut()
+  }
+
+  // ---- opt-out
+
+  /** Notes that the caller wants no more calls. The words of a machine are no wish. */
+  optOut(): void {
+    const { s, policy } = this
+    s.optOutAsked = policy.optOut !== null && (s.answeredBy === null || !isMachine(s.answeredBy))
+  }
+
+  /**
+   * Confirms an opt-out, says the hang-up line and ends the call. Returns false when there is none to confirm, or not
+   * yet: while it is not known who answered, and while an announcement waits.
+   */
+  confirmOptOut(): boolean {
+    const { s, policy } = this
+    if (!s.optOutAsked || s.announcement !== null) return false
+    if (policy.optOut?.awaitsVerdict && s.answeredBy === null) return false
+    this.#endOptedOut()
+    return true
+  }
+
+  /**
+   * Confirms an opt-out with the key, which is a turn of its own, whatever the caller said before it. Returns false when
+   * a machine answered. Only people press keys, so its result is not awaited.
+   */
+  keyedOptOut(key: string): boolean {
+    const { s } = this
+    if (s.answeredBy !== null && isMachine(s.answeredBy)) return false
+    this.clear()
+    this.newCaller(this.atMs)
+    this.caller({ text: key })
+    this.#endOptedOut()
+    return true
+  }
+
+  #endOptedOut(): void {
+    this.s.optOutAsked = false
+    this.clear()
+    const last = { kind: 'last', interruptible: false, finishReason: 'agent_hangup' } as const
+    this.speak(this.policy.hangupLine ? ['optedOut', 'hangup'] : ['optedOut'], last)
   }
 
   // ---- announcements and absence
@@ -343,6 +391,7 @@ export class TurnDraft extends StepDraft {
     this.cancel(CALL, 'callLimit')
     this.cancel(CALL, 'callEnd')
     this.s.phase = 'away'
+    this.s.optOutAsked = false
     this.s.awaySinceMs = this.atMs
     this.effects.push({ type: 'suspendRecogniser' })
   }

@@ -74,6 +74,10 @@ class RandomCall {
       openness: () => (this.random() < 0.15 ? 'open' : this.random() < 0.05 ? 'spelling' : 'closed'),
       nudgesMs: this.random() < 0.7 ? [4000, 5000] : [],
       speculates: this.random() < 0.8,
+      optOut:
+        this.random() < 0.1
+          ? { asks: (text) => text === 'no', key: '5', awaitsVerdict: this.random() < 0.5 }
+          : null,
     }
   }
 
@@ -203,6 +207,11 @@ class RandomCall {
     if (phase === 'away' && this.random() < 0.02) this.feed({ type: 'return', atMs: at })
     else if (phase !== 'away' && this.random() < 0.0004) this.feed({ type: 'leave', atMs: at })
     if (this.random() < 0.001) this.feed({ type: 'contextChanged', atMs: at })
+    if (this.random() < 0.0001) this.feed({ type: 'optOut', atMs: at })
+    if (this.random() < 0.001) {
+      const by = this.random() < 0.7 ? 'human' : this.random() < 0.5 ? 'unknown' : 'screening'
+      this.feed({ type: 'answeredBy', by, atMs: at })
+    }
     if (this.random() < 0.0004)
       this.feed({ type: 'recognitionFailed', code: 'vendor_failed', message: 'x', atMs: at })
     const speech = this.#speaking

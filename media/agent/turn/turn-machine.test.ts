@@ -101,6 +101,7 @@ const INPUTS: Readonly<Record<string, (at: number) => TurnInput>> = {
   'answeredBy:human': (at) => ({ type: 'answeredBy', by: 'human', atMs: at }),
   'answeredBy:voicemail': (at) => ({ type: 'answeredBy', by: 'voicemail', atMs: at }),
   recording: (at) => ({ type: 'recording', atMs: at }),
+  optOut: (at) => ({ type: 'optOut', atMs: at }),
   close: (at) => ({ type: 'close', atMs: at }),
 }
 
@@ -129,6 +130,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     leave: 'away',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
+    optOut: '=',
     'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
@@ -154,6 +156,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     leave: 'away',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
+    optOut: '=',
     'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
@@ -179,6 +182,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     leave: 'away',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
+    optOut: '=',
     'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
@@ -213,6 +217,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     leave: 'away',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
+    optOut: '=',
     'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
@@ -245,6 +250,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     leave: 'away',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
+    optOut: '=',
     'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
@@ -284,6 +290,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     leave: 'away',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
+    optOut: '=',
     'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
@@ -319,6 +326,7 @@ const TABLE: Readonly<Record<Phase, Readonly<Record<string, Phase | '-' | '='>>>
     'timer:ending': 'ended',
     'timer:callEnd': 'ended',
     'answeredBy:human': '=',
+    optOut: '=',
     'answeredBy:voicemail': 'ended',
     close: 'ended',
   },
@@ -367,6 +375,108 @@ t.test('a voicemail gets the message once it records, and only then', async (t) 
     { type: 'sayPhrase', phrase: { say: 'Please call us back.' } },
   ])
   t.equal(step(message.next, recording, policy).next.unexpected, message.next.unexpected + 1, 'once')
+})
+
+t.test('an opt-out is confirmed, then the hang-up line ends the call', async (t) => {
+  const optOut = { asks: (text: string) => text === 'Stop calling me.', key: '9', awaitsVerdict: false }
+  const policy = { ...POLICY, optOut }
+  const stop: TurnInput = { type: 'final', text: 'Stop calling me.', words: null, atMs: 2400 }
+  const said = walk([...WAYS.waitingFinal, stop], policy)
+  const confirmed = [
+    { type: 'sayPhrase', phrase: 'optedOut' },
+    { type: 'sayPhrase', phrase: 'hangup' },
+    { type: 'finishSpeech' },
+  ]
+  const done = ({ effects }: { readonly effects: readonly TurnEffect[] }) =>
+    effects.filter(({ type }) => type !== 'cancelTimers' && type !== 'cancelTimer' && type !== 'startTimer')
+  t.equal(said.state.phase, 'ending')
+  t.match(done(said), [{ type: 'commitCaller', caller: { text: 'Stop calling me.' } }, ...confirmed])
+  t.equal(done(said).length, 4, 'the model is not asked')
+  const { reply } = said.state
+  t.match(reply, { interruptible: false, finishReason: 'agent_hangup' })
+  const end = walk(
+    [
+      ...WAYS.waitingFinal,
+      stop,
+      { type: 'firstSample', turn: reply?.id ?? 0, atMs: 2800 },
+      { type: 'onset', fromMs: 3000, atMs: 3060 },
+      { type: 'offset', lastVoicedMs: 3500, atMs: 3800 },
+      { type: 'final', text: 'Okay, bye.', words: null, atMs: 3900 },
+      { type: 'drained', turn: reply?.id ?? 0, atMs: 5000 },
+      { type: 'timer', turn: CALL, name: 'tail', atMs: 5200 },
+    ],
+    policy,
+  )
+  t.same(end.effects.at(-1), { type: 'finish', why: 'agent_hangup' }, 'the caller cannot interrupt it')
+
+  const silent = walk([...WAYS.waitingFinal, stop], { ...policy, hangupLine: false })
+  t.match(done(silent).slice(1), [{ phrase: 'optedOut' }, { type: 'finishSpeech' }])
+  t.equal(walk([...WAYS.waitingFinal, stop]).state.phase, 'thinking', 'an agent that hears no opt-out')
+
+  const over = walk([...WAYS.paused, stop], policy)
+  t.equal(over.state.phase, 'callerSpeaking', 'an interruption, whose end is awaited')
+  const next = step(over.state, { type: 'offset', lastVoicedMs: 3500, atMs: 3800 }, policy)
+  t.equal(next.next.phase, 'ending')
+})
+
+t.test('an opt-out beside an announcement is confirmed after it', async (t) => {
+  const optOut = { asks: (text: string) => text === 'Stop calling me.', key: null, awaitsVerdict: false }
+  const policy = { ...POLICY, optOut }
+  const before: readonly TurnInput[] = [
+    START,
+    { type: 'say', text: 'One moment.', last: false, atMs: 500 },
+    { type: 'firstSample', turn: 2, atMs: 900 },
+    ONSET,
+    OFFSET,
+    { type: 'final', text: 'Stop calling me.', words: null, atMs: 2400 },
+  ]
+  t.equal(walk(before, policy).state.phase, 'speaking')
+  const { state, effects } = walk([...before, { type: 'drained', turn: 2, atMs: 3000 }], policy)
+  t.equal(state.phase, 'ending')
+  t.match(
+    effects.filter(({ type }) => type === 'sayPhrase'),
+    [{ phrase: 'optedOut' }, { phrase: 'hangup' }],
+  )
+})
+
+t.test('the words of an outbound call wait until it is known who answered', async (t) => {
+  const optOut = { asks: (text: string) => text === 'Stop calling me.', key: '9', awaitsVerdict: true }
+  const policy = { ...POLICY, optOut }
+  const stop: TurnInput = { type: 'final', text: 'Stop calling me.', words: null, atMs: 2400 }
+  const answered = (by: 'human' | 'unknown' | 'screening'): TurnInput => ({
+    type: 'answeredBy',
+    by,
+    atMs: 2500,
+  })
+  const waiting: readonly TurnInput[] = [...WAYS.waitingFinal, stop]
+  t.equal(walk(waiting, policy).state.phase, 'thinking', 'the agent answers meanwhile')
+  t.equal(walk([...waiting, answered('human')], policy).state.phase, 'ending')
+  t.equal(walk([...waiting, answered('unknown')], policy).state.phase, 'ending', 'detection has given up')
+  const machine = walk([...waiting, answered('screening')], policy).state
+  t.equal(machine.phase, 'thinking')
+  t.equal(step(machine, answered('human'), policy).next.phase, 'thinking', 'a machine asked')
+  const left = walk([...waiting, { type: 'leave', atMs: 2450 }, { type: 'return', atMs: 9000 }], policy)
+  t.equal(step(left.state, answered('human'), policy).next.phase, 'listening', 'a person has had the call')
+  const late = walk([...WAYS.speaking, answered('human'), { type: 'optOut', atMs: 3000 }], policy)
+  t.equal(late.state.phase, 'ending', 'words that came late')
+})
+
+t.test('the key opts out when it is pressed alone', async (t) => {
+  const optOut = { asks: () => false, key: '9', awaitsVerdict: true }
+  const policy = { ...POLICY, optOut }
+  const press = (digit: string, atMs: number): TurnInput => ({ type: 'digit', digit, atMs })
+  const idle: TurnInput = { type: 'timer', turn: CALL, name: 'digits', atMs: 6000 }
+  const alone = walk([...WAYS.thinking, press('9', 3000), idle], policy)
+  t.equal(alone.state.phase, 'ending')
+  t.match(
+    alone.effects.filter(({ type }) => type === 'commitCaller'),
+    [{ caller: { text: 'Are you open?' } }, { caller: { text: '9' } }],
+    'a turn of its own after what was said before',
+  )
+  const code = walk([...WAYS.speaking, press('1', 3000), press('9', 3100), idle], policy)
+  t.equal(code.state.phase, 'thinking', 'a longer number is none')
+  const machine: TurnInput = { type: 'answeredBy', by: 'ivr', atMs: 2900 }
+  t.equal(walk([...WAYS.speaking, machine, press('9', 3000), idle], policy).state.phase, 'thinking')
 })
 
 t.test('the turn of a caller who is cut by the end of the call lasts until then', async (t) => {

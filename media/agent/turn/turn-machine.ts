@@ -1,4 +1,4 @@
-import { stepAnsweredBy } from '../answering-machine/answered-by.js'
+import { isMachine, stepAnsweredBy } from '../answering-machine/answered-by.js'
 import {
   confirmationMs,
   digit,
@@ -46,6 +46,7 @@ export function step(state: TurnState, input: TurnInput, policy: TurnPolicy): St
     apply(t, input)
     // Whatever ended the utterance also ends the wait for its clause.
     if (t.s.announcement !== null && t.s.phase !== 'speaking') t.announce()
+    if (t.s.optOutAsked && confirmsNow(t.s)) t.confirmOptOut()
     t.speculation('check')
   }
   return { next: t.s, effects: t.effects }
@@ -67,6 +68,12 @@ function isExpected({ phase }: TurnState, { type }: TurnInput): boolean {
   if (phase === 'opening') return BEFORE_START.has(type)
   if (phase === 'away') return WHILE_AWAY.has(type)
   return phase !== 'ended' && type !== 'return'
+}
+
+/** An opt-out that waited is confirmed when the caller is silent, and over anything that may be interrupted. */
+function confirmsNow({ phase, reply }: TurnState): boolean {
+  if (phase === 'listening') return true
+  return (phase === 'thinking' || phase === 'speaking') && reply?.interruptible === true
 }
 
 function apply(t: TurnDraft, input: TurnInput): void {
@@ -175,9 +182,13 @@ function apply(t: TurnDraft, input: TurnInput): void {
     case 'timer':
       timer(t, input)
       return
+    case 'optOut':
+      t.optOut()
+      return
     case 'answeredBy': {
       const { next, note, finish } = stepAnsweredBy(s.answeredBy, input.by)
       s.answeredBy = next
+      s.optOutAsked &&= !isMachine(next)
       if (note !== null) t.effects.push({ type: 'addNote', note })
       if (finish === 'voicemail' && t.policy.voicemailMessage !== null && s.phase !== 'ending')
         t.awaitRecording()

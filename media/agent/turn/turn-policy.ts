@@ -1,6 +1,7 @@
 import type { AgentSpec, TurnTakingSpec } from '../agent-spec.js'
 import { isBackchannel } from '../language/backchannel.js'
 import { type Openness, openness } from '../language/completeness.js'
+import { asksForNoCalls } from '../language/opt-out-request.js'
 import { plainWords } from '../language/plain-words.js'
 import { TURN_PRESETS, type WaitLimits, waitLimits } from './turn-presets.js'
 
@@ -77,6 +78,14 @@ export interface TurnPolicy {
   readonly hangupLine: boolean
   /** Time that the hang-up line takes, so that it starts this long before the call has to end. */
   readonly hangupLineMs: number
+  /** How the caller opts out of calls. Null means that the agent hears no opt-out. */
+  readonly optOut: {
+    readonly asks: (text: string) => boolean
+    /** The key that opts out when it is pressed alone. */
+    readonly key: string | null
+    /** Words count only when answering-machine detection has come to a result. */
+    readonly awaitsVerdict: boolean
+  } | null
   /** Consecutive failures after which a provider is given up. */
   readonly giveUpAfter: number
   /** Whether a text alone does not interrupt the agent. */
@@ -188,11 +197,21 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     hangupAfterMs: spec.nudges.enabled && spec.nudges.hangupAfter && last !== undefined ? last : null,
     hangupLine: spec.hangupLine !== null,
     hangupLineMs: Math.min(maxCallMs / 2, lineMs(spec.hangupLine)),
+    optOut: optOutOf(spec),
     giveUpAfter: 2,
     backchannelAfterMs: spec.turnTaking?.backchannels ? BACKCHANNEL_AFTER_MS : null,
     isBackchannel: (text, overOpening) =>
       (minWords > 0 && plainWords(text).length < minWords) || isBackchannel(text, overOpening, language),
     openness: (text) => openness(text, language),
+  }
+}
+
+function optOutOf({ optOut = null, voicemail }: AgentSpec): TurnPolicy['optOut'] {
+  if (optOut === null) return null
+  return {
+    asks: (text) => optOut.phrases && asksForNoCalls(text),
+    key: optOut.dtmfKey,
+    awaitsVerdict: voicemail.enabled,
   }
 }
 

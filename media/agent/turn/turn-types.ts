@@ -64,6 +64,8 @@ export type Phrase =
   | 'digitsOnly'
   /** "There is a technical problem. Goodbye." */
   | 'goodbye'
+  /** "We will not call this number again." */
+  | 'optedOut'
 
 /** A turn of the caller that still grows. */
 export interface CallerTurn {
@@ -158,6 +160,8 @@ export interface TurnState {
   readonly finishReason: FinishReason | null
   /** Waits until the present utterance stops at the end of a clause. */
   readonly announcement: Announcement | null
+  /** The caller wants no more calls, and the agent has not confirmed it. */
+  readonly optOutAsked: boolean
   /** Total time of earlier absences. The limits of the call do not count it. */
   readonly awayMs: number
   readonly awaySinceMs: number | null
@@ -241,6 +245,8 @@ export type TurnInput = { readonly atMs: number } & (
   /** No synthesis works any more. */
   | { readonly type: 'synthesisFailed'; readonly turn: TurnId }
   | { readonly type: 'timer'; readonly turn: TurnId; readonly name: TimerName }
+  /** Words of the caller that were recognised late ask for no more calls. */
+  | { readonly type: 'optOut' }
   /** The result of answering-machine detection is new or has changed. */
   | { readonly type: 'answeredBy'; readonly by: AnsweredBy }
   /** The voicemail records from now on: its beep ended, or its greeting ended without one. */

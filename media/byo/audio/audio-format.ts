@@ -31,7 +31,7 @@ for (const format of ['linear16', 'mulaw', 'alaw'] as const) {
   }
 }
 
-/** Returns the interned format, or null for a rate that no resampler supports. */
+/** Returns the interned format, or null for a rate that no resampler supports and for a format that needs a coder. */
 export function audioFormatOf(format: BotFormat, rate: number): AudioFormat | null {
   return sounds.get(`${format} ${rate}`) ?? null
 }

@@ -26,7 +26,7 @@ export class CallerAudioSender {
   readonly #wireFormat: WireFormat
   readonly #format: AudioFormat
   readonly #resampler: Resampler | null
-  readonly #messageBytes: number
+  readonly #framesPerMessage: number
   readonly #messageMs: number
   /** Largest number of bytes to keep in the socket's buffer. */
   readonly #limit: number
@@ -36,7 +36,9 @@ export class CallerAudioSender {
   readonly #held: { bytes: Buffer; atMs: number }[]
   #heldFrom = 0
   #heldCount = 0
+  /** Bytes and frames of audio in the message so far. */
   #filled = 0
+  #frames = 0
   /** Start of the message being filled, relative to the start of the stream (ms). */
   #atMs = 0
   /** Position (samples) at which the next frame is expected, or NaN before the first one. */
@@ -48,13 +50,14 @@ export class CallerAudioSender {
     this.#format = format
     this.#resampler = format.rate === rate ? null : openResampler(rate, format.rate as 8000 | 16000 | 24000)
     this.#silence = new Int16Array(rate / 50)
-    this.#messageMs = FRAME_MS * wireFormat.framesPerMessage
-    this.#messageBytes = format.frameBytes * wireFormat.framesPerMessage
-    const { audioHeader } = wireFormat
+    const { audioHeader, framesPerMessage, coder } = wireFormat
+    this.#framesPerMessage = framesPerMessage
+    this.#messageMs = FRAME_MS * framesPerMessage
+    const messageBytes = (coder?.maxBytes ?? format.frameBytes) * framesPerMessage
     this.#headerBytes = audioHeader?.length ?? 0
-    this.#message = Buffer.alloc(this.#headerBytes + this.#messageBytes)
+    this.#message = Buffer.alloc(this.#headerBytes + messageBytes)
     audioHeader?.copy(this.#message)
-    const wireBytes = audioHeader === null ? (this.#messageBytes * 4) / 3 : this.#messageBytes
+    const wireBytes = audioHeader === null ? (messageBytes * 4) / 3 : messageBytes
     this.#limit = Math.ceil(((wireBytes + ENVELOPE_BYTES) * SOCKET_MS) / this.#messageMs)
     this.#held = Array.from({ length: Math.ceil(HELD_MS / this.#messageMs) }, () => ({
       bytes: Buffer.alloc(0),
@@ -64,7 +67,7 @@ export class CallerAudioSender {
 
   /** Audio accepted so far (ms), dropped audio included. */
   get acceptedMs(): number {
-    return this.#atMs + (this.#filled / this.#messageBytes) * this.#messageMs
+    return this.#atMs + this.#frames * FRAME_MS
   }
 
   send(frame: AudioFrame, connection: BotConnection): void {
@@ -82,12 +85,19 @@ export class CallerAudioSender {
 
   #append(frame: Int16Array, connection: BotConnection): void {
     const pcm = this.#resampler === null ? frame : this.#resampler.process(frame)
-    this.#filled += encodeAudio(this.#format.encoding, pcm, this.#message, this.#headerBytes + this.#filled)
-    if (this.#filled < this.#messageBytes) return
+    const at = this.#headerBytes + this.#filled
+    const { coder } = this.#wireFormat
+    this.#filled += coder
+      ? coder.encode(pcm, this.#message, at)
+      : encodeAudio(this.#format.encoding, pcm, this.#message, at)
+    this.#frames++
+    if (this.#frames < this.#framesPerMessage) return
+    const message = coder ? this.#message.subarray(0, this.#headerBytes + this.#filled) : this.#message
     this.#filled = 0
+    this.#frames = 0
     if (this.#heldCount > 0) this.#release(connection)
-    if (this.#heldCount > 0 || this.#isBehind(connection)) this.#hold()
-    else this.#send(this.#message, this.#atMs, connection)
+    if (this.#heldCount > 0 || this.#isBehind(connection)) this.#hold(message)
+    else this.#send(message, this.#atMs, connection)
     this.#atMs += this.#messageMs
   }
 
@@ -95,13 +105,13 @@ export class CallerAudioSender {
     return connection.bufferedBytes > this.#limit || connection.unreadMs > UNREAD_MS
   }
 
-  #hold(): void {
+  #hold(message: Buffer): void {
     if (this.#heldCount === this.#held.length) {
       this.#heldFrom = (this.#heldFrom + 1) % this.#held.length
       this.#heldCount--
       this.droppedMs += this.#messageMs
     }
-    const bytes = Buffer.from(this.#message)
+    const bytes = Buffer.from(message)
     this.#held[(this.#heldFrom + this.#heldCount) % this.#held.length] = { bytes, atMs: this.#atMs }
     this.#heldCount++
   }

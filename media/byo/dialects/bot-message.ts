@@ -171,10 +171,7 @@ export function readMediaStreams(text: string): BotCommand {
 export function extensionCommand(event: string, message: Message): BotCommand | null {
   switch (event) {
     case 'transfer':
-      return {
-        type: 'transfer',
-        request: transferRequest({ ...message, ...objectField(message, 'transfer') }),
-      }
+      return transferCommand({ ...message, ...objectField(message, 'transfer') })
     case 'hangup': {
       const { drain } = { ...message, ...objectField(message, 'hangup') }
       return { type: 'hangup', drain: drain !== false && drain !== 'false' }
@@ -193,9 +190,31 @@ export function extensionCommand(event: string, message: Message): BotCommand | 
 /** Length limit of a note: it crosses threads and is spoken to a person. */
 const MAX_NOTE = 4_000
 
-function transferRequest(fields: Message): TransferRequest {
+function transferCommand(fields: Message): BotCommand {
+  const id = (stringValue(fields.id) ?? '').slice(0, 128)
+  const { decision = null, handoff } = fields
+  const blind = fields.blind === true || fields.blind === 'true'
+  if (decision !== null) {
+    if (decision === 'accept' || decision === 'decline') {
+      return { type: 'transfer_decision', id, accepted: decision === 'accept' }
+    }
+    return badTransfer('decision of transfer must be accept or decline')
+  }
+  if (blind && handoff === 'warm') return badTransfer('blind of transfer needs the handoff cold')
+  return { type: 'transfer', request: transferRequest(fields, { id, blind }) }
+}
+
+function badTransfer(message: string): BotCommand {
+  return { type: 'fault', code: 'bad_frame', message }
+}
+
+function transferRequest(
+  fields: Message,
+  { id, blind }: { readonly id: string; readonly blind: boolean },
+): TransferRequest {
   return {
-    id: (stringValue(fields.id) ?? '').slice(0, 128),
+    id,
+    blind,
     destination: stringValue(fields.destination)?.slice(0, 256) ?? null,
     destinationId: stringValue(fields.destinationId)?.slice(0, 128) ?? null,
     handoff: fields.handoff === 'warm' ? 'warm' : 'cold',

@@ -10,7 +10,7 @@ import type { BotErrorCode, StopReason, StreamInfo } from './wire-format.js'
  * outcome of marks, clears and transfers. See docs/byo.md.
  */
 
-const ENCODINGS: Readonly<Record<BotFormat, string>> = {
+const ENCODINGS: Readonly<Partial<Record<BotFormat, string>>> = {
   linear16: 'audio/x-l16',
   mulaw: 'audio/x-mulaw',
   alaw: 'audio/x-alaw',

@@ -306,6 +306,105 @@ t.test('vonage', async (t) => {
   t.equal(dialect.stop('caller_hangup'), null)
 })
 
+t.test('telnyx: the formats of RTP payloads', async (t) => {
+  const encodings: unknown[] = []
+  for (const [format, sampleRate] of [
+    ['linear16', 16_000],
+    ['linear16', 24_000],
+    ['g722', 16_000],
+    ['opus', 16_000],
+    ['opus', 8000],
+  ] as const) {
+    const start = json(open('telnyx', { format, sampleRate }).opening('abc@host')[1] ?? '')
+    encodings.push((start as { start: { media_format: unknown } }).start.media_format)
+  }
+  t.strictSame(encodings, [
+    { encoding: 'L16', sample_rate: 16_000, channels: 1 },
+    { encoding: 'L16', sample_rate: 24_000, channels: 1 },
+    { encoding: 'G722', sample_rate: 8000, channels: 1 },
+    { encoding: 'OPUS', sample_rate: 16_000, channels: 1 },
+    { encoding: 'OPUS', sample_rate: 8000, channels: 1 },
+  ])
+  t.equal(open('telnyx', { format: 'mulaw', sampleRate: 8000 }).coder, null)
+})
+
+t.test('chan_websocket: what Asterisk writes, in plain words and as JSON', async (t) => {
+  const ulaw = { format: 'mulaw', sampleRate: 8000 } as const
+  const words = open('chan_websocket', ulaw)
+  t.strictSame(words.opening(null), [
+    `MEDIA_START connection_id:${STREAM} channel:WebSocket/parley/${CALL} channel_id:${CALL} format:ulaw optimal_frame_size:160 ptime:20`,
+  ])
+  t.equal(words.dtmf('5', 160), `DTMF_END digit:5 channel_id:${CALL}`)
+  t.equal(words.error('bad_frame', 'no such thing'), `ERROR channel_id:${CALL} error_text:no such thing`)
+  const objects = open('chan_websocket_json', { format: 'linear16', sampleRate: 16_000 })
+  t.strictSame(objects.opening(null).map(json), [
+    {
+      event: 'MEDIA_START',
+      connection_id: STREAM,
+      channel: `WebSocket/parley/${CALL}`,
+      channel_id: CALL,
+      format: 'slin16',
+      optimal_frame_size: 640,
+      ptime: 20,
+      channel_variables: { k: 'v', k2: 'v2', 'CALLERID(num)': BASE.from, 'CALLERID(dnid)': BASE.to },
+    },
+  ])
+  t.strictSame(json(objects.dtmf('#', 100)), { event: 'DTMF_END', channel_id: CALL, digit: '#' })
+  t.strictSame(json(objects.error('bad_frame', 'no such thing')), {
+    event: 'ERROR',
+    channel_id: CALL,
+    error_text: 'no such thing',
+  })
+  const formats = [
+    ['alaw', 8000],
+    ['linear16', 8000],
+    ['linear16', 24_000],
+  ] as const
+  t.strictSame(
+    formats.map(([format, sampleRate]) =>
+      String(open('chan_websocket', { format, sampleRate }).opening(null)[0]).replace(/^.* (?=format)/, ''),
+    ),
+    [
+      'format:alaw optimal_frame_size:160 ptime:20',
+      'format:slin optimal_frame_size:320 ptime:20',
+      'format:slin24 optimal_frame_size:960 ptime:20',
+    ],
+  )
+})
+
+t.test('chan_websocket: what the queue reports', async (t) => {
+  const words = open('chan_websocket', { format: 'mulaw', sampleRate: 8000 })
+  const objects = open('chan_websocket_json', { format: 'mulaw', sampleRate: 8000 })
+  const told = (dialect: WireFormat, command: string, how: 'played' | 'cleared') => {
+    const read = dialect.readText(command)
+    return read.type === 'mark' ? dialect.markAck(read.name, how) : read
+  }
+  t.equal(told(words, 'MARK_MEDIA m1', 'played'), 'MEDIA_MARK_PROCESSED m1')
+  t.equal(told(words, 'MARK_MEDIA', 'played'), 'MEDIA_MARK_PROCESSED')
+  t.equal(told(words, 'STOP_MEDIA_BUFFERING b 1', 'played'), 'MEDIA_BUFFERING_COMPLETED b 1')
+  t.equal(told(words, 'REPORT_QUEUE_DRAINED', 'played'), 'QUEUE_DRAINED')
+  // A flush removes the marks, and leaves an empty queue.
+  t.equal(told(words, 'MARK_MEDIA m1', 'cleared'), null)
+  t.equal(told(words, 'STOP_MEDIA_BUFFERING b1', 'cleared'), null)
+  t.equal(told(words, 'REPORT_QUEUE_DRAINED', 'cleared'), 'QUEUE_DRAINED')
+  const event = (command: string) => JSON.parse(String(told(objects, command, 'played')))
+  t.strictSame(event('{"command":"MARK_MEDIA","correlation_id":"m1"}'), {
+    event: 'MEDIA_MARK_PROCESSED',
+    channel_id: CALL,
+    correlation_id: 'm1',
+  })
+  t.strictSame(event('{"command":"STOP_MEDIA_BUFFERING"}'), {
+    event: 'MEDIA_BUFFERING_COMPLETED',
+    channel_id: CALL,
+    correlation_id: '',
+  })
+  t.strictSame(event('{"command":"REPORT_QUEUE_DRAINED"}'), { event: 'QUEUE_DRAINED', channel_id: CALL })
+  for (const command of ['PAUSE_MEDIA', '{"command":"GET_STATUS"}', 'SET_MEDIA_DIRECTION in']) {
+    t.match(told(words, command, 'played'), { type: 'fault', message: /^[A-Z_]+ is not supported$/ }, command)
+  }
+  t.match(words.readText('hangup'), { type: 'fault' }, 'names are case-sensitive')
+})
+
 t.test('jambonz', async (t) => {
   const dialect = open('jambonz', { sampleRate: 8000, customParameters: { k: 'v', callSid: 'mine' } })
   t.equal(dialect.audioHeader?.length, 0)
@@ -350,6 +449,7 @@ const transfer = (more: object = {}) => ({
     destination: '+918045000000',
     destinationId: null,
     handoff: 'cold',
+    blind: false,
     note: null,
     reason: null,
     ...more,
@@ -378,6 +478,26 @@ const READS: Readonly<Record<Exclude<BotType, 'audiosocket'>, readonly (readonly
     ['{"event":"dtmf","digits":12}', { type: 'dtmf', keys: '12' }],
     ['{"event":"dtmf","dtmf":"a9"}', { type: 'dtmf', keys: 'A9' }],
     ['{"event":"transfer","transfer":{"id":"t1","destination":"+918045000000"}}', transfer()],
+    [
+      '{"event":"transfer","transfer":{"id":"t1","destination":"+918045000000","blind":true}}',
+      transfer({ blind: true }),
+    ],
+    [
+      '{"event":"transfer","transfer":{"id":"t1","destination":"+91","handoff":"warm","blind":true}}',
+      { type: 'fault', code: 'bad_frame', message: 'blind of transfer needs the handoff cold' },
+    ],
+    [
+      '{"event":"transfer","transfer":{"id":"t1","decision":"accept"}}',
+      { type: 'transfer_decision', id: 't1', accepted: true },
+    ],
+    [
+      '{"event":"transfer","id":"t1","decision":"decline"}',
+      { type: 'transfer_decision', id: 't1', accepted: false },
+    ],
+    [
+      '{"event":"transfer","transfer":{"id":"t1","decision":"perhaps"}}',
+      { type: 'fault', code: 'bad_frame', message: 'decision of transfer must be accept or decline' },
+    ],
     [
       '{"event":"transfer","id":"t1","destinationId":"d","handoff":"warm","note":"n","reason":"r"}',
       transfer({ destination: null, destinationId: 'd', handoff: 'warm', note: 'n', reason: 'r' }),
@@ -443,6 +563,17 @@ const READS: Readonly<Record<Exclude<BotType, 'audiosocket'>, readonly (readonly
     ['{"type":"mark","data":{"name":"m1"}}', { type: 'mark', name: 'm1' }],
     ['{"type":"clearMarks"}', { type: 'forget_marks' }],
     ['{"type":"disconnect"}', { type: 'hangup', drain: false }],
+  ],
+  chan_websocket: [
+    ['ANSWER', { type: 'nothing' }],
+    ['HANGUP', { type: 'hangup', drain: false }],
+    ['FLUSH_MEDIA', { type: 'clear' }],
+    ['START_MEDIA_BUFFERING', { type: 'nothing' }],
+  ],
+  chan_websocket_json: [
+    ['{"command":"ANSWER"}', { type: 'nothing' }],
+    ['{"command":"HANGUP"}', { type: 'hangup', drain: false }],
+    ['{"command":"FLUSH_MEDIA"}', { type: 'clear' }],
   ],
 }
 

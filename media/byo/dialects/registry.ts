@@ -1,5 +1,6 @@
 import { AUDIOSOCKET } from './audiosocket.js'
 import type { BotDialect } from './bot-dialect.js'
+import { CHAN_WEBSOCKET, CHAN_WEBSOCKET_JSON } from './chan-websocket.js'
 import { EXOTEL } from './exotel.js'
 import { JAMBONZ } from './jambonz.js'
 import { NATIVE } from './native.js'
@@ -20,6 +21,8 @@ export const BOT_DIALECTS = [
   VONAGE,
   JAMBONZ,
   AUDIOSOCKET,
+  CHAN_WEBSOCKET,
+  CHAN_WEBSOCKET_JSON,
 ] as const satisfies readonly BotDialect[]
 
 export type BotType = (typeof BOT_DIALECTS)[number]['type']

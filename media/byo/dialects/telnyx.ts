@@ -1,20 +1,25 @@
 import type { Digit } from '../../base/frame.js'
+import { type FrameCoder, openFrameCoder } from '../audio/frame-coder.js'
+import type { BotFormat } from '../bot-spec.js'
 import { bearerToken } from './authentication.js'
 import { type BotDialect, NARROWBAND } from './bot-dialect.js'
 import { MediaStreamsDialect } from './media-streams.js'
 import type { StreamInfo } from './wire-format.js'
 
 /*
- * Telnyx media streaming: snake case. Messages to the bot name the stream, messages from it do not.
+ * Telnyx media streaming: snake case. Messages to the bot name the stream, messages from it do not. Their audio is the payload
+ * of RTP packets: linear16 is L16 in network byte order, and an Opus message holds one packet.
  * https://developers.telnyx.com/docs/voice/programmable-voice/media-streaming
  */
 
 class Telnyx extends MediaStreamsDialect {
+  readonly coder: FrameCoder | null
   /** Ids in both the start and the stop message. */
   readonly #ids: { readonly user_id: string; readonly call_control_id: string }
 
   constructor(stream: StreamInfo) {
     super(stream, { sequence: 'sequence_number', stream: 'stream_id' }, stream.streamId)
+    this.coder = openFrameCoder(stream.spec.format, stream.spec.sampleRate)
     this.#ids = { user_id: stream.spec.accountId, call_control_id: `v3:${stream.spec.callId}` }
   }
 
@@ -29,8 +34,9 @@ class Telnyx extends MediaStreamsDialect {
       client_state: null,
       custom_parameters: spec.customParameters,
       media_format: {
-        encoding: spec.format === 'alaw' ? 'PCMA' : 'PCMU',
-        sample_rate: 8000,
+        encoding: ENCODINGS[spec.format],
+        // The clock rate of RTP, which is 8000 for G.722 (RFC 3551 section 4.5.2).
+        sample_rate: spec.format === 'g722' ? 8000 : spec.sampleRate,
         channels: 1,
       },
     }
@@ -47,6 +53,14 @@ class Telnyx extends MediaStreamsDialect {
   }
 }
 
+const ENCODINGS: Readonly<Record<BotFormat, string>> = {
+  linear16: 'L16',
+  mulaw: 'PCMU',
+  alaw: 'PCMA',
+  g722: 'G722',
+  opus: 'OPUS',
+}
+
 /** Error codes by HTTP status; any other is 10015. */
 const ERROR_CODES: Readonly<Record<number, string>> = {
   401: '10009',
@@ -61,6 +75,9 @@ export const TELNYX = {
   audio: [
     ['mulaw', NARROWBAND],
     ['alaw', NARROWBAND],
+    ['linear16', [16_000, 8000, 24_000]],
+    ['g722', [16_000]],
+    ['opus', [16_000, 8000]],
   ],
   parameters: 'map',
   authenticate: bearerToken,

@@ -1,5 +1,6 @@
 import type { Digit, DtmfTiming } from '../../base/frame.js'
 import type { CloseReason } from '../../session/endpoint.js'
+import type { FrameCoder } from '../audio/frame-coder.js'
 import type { BotFormat, BotSpec } from '../bot-spec.js'
 
 /** Error codes of the native protocol. */
@@ -26,6 +27,8 @@ export interface TransferRequest {
   readonly destination: string | null
   readonly destinationId: string | null
   readonly handoff: 'cold' | 'warm'
+  /** With `cold`: connects the caller as soon as the telephone is answered. Null leaves that to the agent's settings. */
+  readonly blind: boolean | null
   readonly note: string | null
   readonly reason: string | null
 }
@@ -34,6 +37,8 @@ export interface TransferRequest {
 export interface TransferUpdate {
   readonly id: string
   readonly status: 'accepted' | 'rejected' | 'ringing' | 'answered' | 'completed' | 'failed'
+  /** How the person is asked; absent before a transfer is accepted. */
+  readonly mode?: 'blind' | 'screened' | 'consult'
   readonly code?: string
   readonly message?: string
 }
@@ -58,6 +63,8 @@ export type BotCommand =
   /** DTMF keys; `w` is a pause of 500 ms. */
   | { readonly type: 'dtmf'; readonly keys: string; readonly timing?: DtmfTiming }
   | { readonly type: 'transfer'; readonly request: TransferRequest }
+  /** What the person said to whom the bot presents its caller. */
+  | { readonly type: 'transfer_decision'; readonly id: string; readonly accepted: boolean }
   /** With `drain`, the queued audio is played first. */
   | { readonly type: 'hangup'; readonly drain: boolean }
   /** The bot reports a fatal error: it is lost to the call. */
@@ -95,6 +102,8 @@ export interface WireFormat {
   readonly audioHeader: Buffer | null
   /** Frames of 20 ms in one message. */
   readonly framesPerMessage: number
+  /** Coder of the audio of both directions; absent when it is linear16, mu-law or A-law as `audio-format.ts` has them. */
+  readonly coder?: FrameCoder | null
   /** Returns the messages that start the stream, in order. `sipCallId` is the Call-ID of the leg. */
   opening(sipCallId: string | null): readonly BotMessage[]
   /**

@@ -31,6 +31,8 @@ t.test('each type sends its own credentials, and none without a secret', async (
     vonage: { authorization: 'Bearer user:secret' },
     exotel: { authorization: basic },
     jambonz: { authorization: basic },
+    chan_websocket: { authorization: basic },
+    chan_websocket_json: { authorization: basic },
     twilio: { 'x-twilio-signature': hmac('sha1', 'wss://bot.example.com/talk?b=2&a=1') },
     plivo: {
       'x-plivo-signature-v3': hmac('sha256', 'https://bot.example.com/talk?a=1&b=2.nonce'),
@@ -59,6 +61,7 @@ t.test('addresses and subprotocols', async (t) => {
     ['audio.drachtio.org', 'audio.jambonz.org'],
     [],
   ])
+  t.strictSame(handshakeOf(spec('chan_websocket'), 'n').subprotocols, [['media'], []])
 })
 
 t.test('Plivo compares a decoded and sorted query', async (t) => {

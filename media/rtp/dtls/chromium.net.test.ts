@@ -160,7 +160,8 @@ t.test('a browser connects, and hears its own audio', { skip }, async (t) => {
   t.equal(told.state, 'connected')
   t.equal(told.tls, 'FEFD')
   t.equal(told.cipher, 'TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256')
-  t.equal(told.srtp, suite)
+  // Chromium 156 changed from the name in SDES (RFC 7714) to the name of the profile in DTLS-SRTP.
+  t.ok(suite !== null && [suite, `SRTP_${suite}`].includes(told.srtp), told.srtp)
   t.ok(fragments >= 2, 'a browser sends its hello in fragments')
   t.equal(refused, 0, 'nothing comes from an address that was not checked')
   await page.evaluate('peer.close()')

@@ -2,16 +2,18 @@ import type { TimedWord } from '../../agent/agent-spec.js'
 import { combinedLanguages, languageTagOf } from '../../agent/language/language-tags.js'
 import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
-import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { isRecord } from '../shared/json.js'
 import { termsWithin } from '../shared/key-terms.js'
 import { pcmBytes } from '../shared/pcm-bytes.js'
+import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
 import {
-  type RecognitionDialect,
-  type RecognitionReader,
-  RecognitionStream,
-} from '../shared/recognition-stream.js'
+  type RecognitionRequest,
+  recognises,
+  reportedFailure,
+  streamingRecogniser,
+  TEN_LANGUAGES,
+} from '../shared/streaming-recogniser.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 import type { AssemblyAiSettings } from './settings.js'
 
@@ -19,18 +21,6 @@ const DEFAULT_MODEL = 'universal-streaming-english'
 
 /** The only model that hears other languages of an agent; it detects them and takes no key terms. */
 const MANY_LANGUAGES = 'whisper-rt'
-const TOGETHER = [
-  'en-IN',
-  'hi-IN',
-  'bn-IN',
-  'ta-IN',
-  'te-IN',
-  'kn-IN',
-  'ml-IN',
-  'mr-IN',
-  'gu-IN',
-  'pa-IN',
-] as const
 
 /** https://www.assemblyai.com/docs/streaming/keyterms-prompting */
 const KEY_TERMS = { terms: 100, characters: 50 }
@@ -38,16 +28,13 @@ const KEY_TERMS = { terms: 100, characters: 50 }
 /** Opens AssemblyAI's streaming STT. */
 export function assemblyAiSpeechToText(
   settings: AssemblyAiSettings,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly clock: Clock; readonly log: Log },
 ): SpeechToText {
-  return {
+  return streamingRecogniser(deps, {
     id: 'assemblyai',
-    open({ rate, language, languages = [language], model, vocabulary = [] }, events) {
-      const stream = { rate, language, languages, model: model ?? DEFAULT_MODEL, vocabulary }
-      const dialect = new AssemblyAiDialect(settings, stream)
-      return new RecognitionStream({ dialect, rate, events, clock, log })
-    },
-  }
+    defaultModel: DEFAULT_MODEL,
+    dialect: (request) => new AssemblyAiDialect(settings, request),
+  })
 }
 
 /**
@@ -66,29 +53,16 @@ export class AssemblyAiDialect implements RecognitionDialect {
   /** A possible end of the turn was reported. */
   #eager = false
 
-  constructor(
-    settings: AssemblyAiSettings,
-    stream: {
-      readonly rate: number
-      readonly language: string
-      readonly languages: readonly string[]
-      readonly model: string
-      readonly vocabulary: readonly string[]
-    },
-  ) {
+  constructor(settings: AssemblyAiSettings, stream: RecognitionRequest) {
     const many = stream.model === MANY_LANGUAGES
     const understood = many
-      ? combinedLanguages(stream.language, stream.languages, TOGETHER)
+      ? combinedLanguages(stream.language, stream.languages, TEN_LANGUAGES)
       : [stream.language]
-    this.capabilities = {
-      partials: true,
+    this.capabilities = recognises(understood, {
       endOfUtterance: true,
       wordTimes: true,
-      understandsSpeech: true,
       finalDeadlineMs: 1200,
-      understoodLanguages: understood,
-      detectsLanguage: understood.length > 1,
-    }
+    })
     const terms = many ? [] : termsWithin(stream.vocabulary, KEY_TERMS)
     const query = new URLSearchParams({
       speech_model: stream.model,
@@ -126,11 +100,8 @@ export class AssemblyAiDialect implements RecognitionDialect {
   read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void {
     if (message.type === 'Error') {
       const code = typeof message.error_code === 'number' ? message.error_code : 0
-      const text = typeof message.error === 'string' ? message.error : 'unknown'
-      const { code: failure, retryable } = classify(code, text)
-      reader.failed(
-        new EngineError(failure, `the vendor reports ${code} ${text}`, { retryable, context: { code } }),
-      )
+      const failure = classify(code, typeof message.error === 'string' ? message.error : '')
+      reader.failed(reportedFailure(failure, code, message.error, { code }))
     }
     if (message.type !== 'Turn') return
     const language = this.capabilities.detectsLanguage ? languageTagOf(message.language_code) : null

@@ -1,17 +1,18 @@
 import { combinedLanguages, languageTagOf, vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
-import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { AudioMessageWriter, type TextBytes } from '../shared/audio-messages.js'
 import { termsWithin } from '../shared/key-terms.js'
 import { viewBytes } from '../shared/pcm-bytes.js'
+import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
 import {
-  type RecognitionDialect,
-  type RecognitionReader,
-  RecognitionStream,
-} from '../shared/recognition-stream.js'
+  type RecognitionRequest,
+  recognises,
+  reportedFailure,
+  streamingRecogniser,
+} from '../shared/streaming-recogniser.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 import type { ElevenLabsSettings } from './settings.js'
 
@@ -24,16 +25,13 @@ const KEY_TERMS = { terms: 50, characters: 20 }
 /** Opens ElevenLabs' realtime STT. */
 export function elevenLabsSpeechToText(
   settings: ElevenLabsSettings,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly clock: Clock; readonly log: Log },
 ): SpeechToText {
-  return {
+  return streamingRecogniser(deps, {
     id: 'elevenlabs',
-    open({ rate, language, languages = [language], model, vocabulary = [] }, events) {
-      const stream = { rate, language, languages, model: model ?? DEFAULT_MODEL, vocabulary }
-      const dialect = new ScribeDialect(settings, stream)
-      return new RecognitionStream({ dialect, rate, events, clock, log })
-    },
-  }
+    defaultModel: DEFAULT_MODEL,
+    dialect: (request) => new ScribeDialect(settings, request),
+  })
 }
 
 /**
@@ -51,34 +49,20 @@ export class ScribeDialect implements RecognitionDialect {
   /** Text of the current utterance so far. */
   #partial = ''
 
-  constructor(
-    settings: ElevenLabsSettings,
-    stream: {
-      readonly rate: number
-      readonly language: string
-      readonly languages: readonly string[]
-      readonly model: string
-      readonly vocabulary: readonly string[]
-    },
-  ) {
+  constructor(settings: ElevenLabsSettings, stream: RecognitionRequest) {
     this.#rate = stream.rate
     this.#audio = new AudioMessageWriter(HEAD, this.#tail(false))
     const understood = combinedLanguages(stream.language, stream.languages, VOICE_LANGUAGES)
-    const several = understood.length > 1
-    this.capabilities = {
-      partials: true,
+    this.capabilities = recognises(understood, {
       endOfUtterance: false,
       wordTimes: false,
-      understandsSpeech: true,
       finalDeadlineMs: 1000,
-      understoodLanguages: understood,
-      detectsLanguage: several,
-    }
+    })
     const query = new URLSearchParams({
       model_id: stream.model,
       audio_format: `pcm_${stream.rate}`,
       commit_strategy: 'manual',
-      ...(several
+      ...(understood.length > 1
         ? { include_language_detection: 'true' }
         : { language_code: vendorTag('iso', stream.language) }),
     })
@@ -122,7 +106,8 @@ export class ScribeDialect implements RecognitionDialect {
     else if (type === 'commit_throttled') this.#commit(this.#partial, reader, null)
     else if (typeof type === 'string') {
       const failure = FAILURES.get(type)
-      if (failure !== undefined) reader.failed(errorOf(type, message.error, failure))
+      if (failure !== undefined)
+        reader.failed(reportedFailure(failure, type, message.error, { vendorCode: type }))
     }
   }
 
@@ -153,11 +138,3 @@ const FAILURES: ReadonlyMap<string, FailureClass> = new Map([
   ['input_error', PERMANENT],
   ['chunk_size_exceeded', PERMANENT],
 ])
-
-function errorOf(type: string, error: unknown, { code, retryable }: FailureClass): EngineError {
-  const text = typeof error === 'string' ? error : 'unknown'
-  return new EngineError(code, `the vendor reports ${type} ${text}`, {
-    retryable,
-    context: { vendorCode: type },
-  })
-}

@@ -120,7 +120,7 @@ t.test('errors are classified, also the flat ones of vLLM', async (t) => {
 
 t.test('vLLM is busy between a commit and its text', async (t) => {
   const { dialect, read } = open('vllm')
-  t.same(JSON.parse(dialect.utteranceMessage() ?? ''), { type: 'input_audio_buffer.commit' })
+  t.same(JSON.parse(dialect.utteranceMessages().join()), { type: 'input_audio_buffer.commit' })
   t.equal(dialect.busy, false)
   t.same(JSON.parse(dialect.flush()), { type: 'input_audio_buffer.commit', final: true })
   t.equal(dialect.busy, true)

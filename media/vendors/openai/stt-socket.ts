@@ -97,8 +97,8 @@ export class OpenAiTranscriptionDialect implements RecognitionDialect {
     return JSON.stringify(this.#server.configuration)
   }
 
-  utteranceMessage(): string | null {
-    return this.#server.begin === null ? null : JSON.stringify(this.#server.begin)
+  utteranceMessages(): readonly string[] {
+    return this.#server.begin === null ? [] : [JSON.stringify(this.#server.begin)]
   }
 
   encode(pcm: Int16Array): TextBytes {

@@ -33,7 +33,7 @@ export class AudioMessageWriter {
   }
 }
 
-/** A message whose audio, if it has any, is an empty string in `message`. */
+/** A message. The field of its audio is an empty string in `message`, and `audio` has the decoded bytes. */
 export interface AudioMessage {
   readonly message: Readonly<Record<string, unknown>>
   /** Valid until the next message is read; null for a message without audio. */

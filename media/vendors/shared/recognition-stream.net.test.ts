@@ -2,10 +2,13 @@ import t, { type Test } from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { until } from '../../../fixtures/host/until.js'
 import { ConformanceTable } from '../../../fixtures/vendors/conformance.js'
+import { openFakeGoogleSpeech } from '../../../fixtures/vendors/fake-google-speech.js'
 import { type FakeVendorSocket, openFakeVendorSocket } from '../../../fixtures/vendors/fake-vendor-socket.js'
 import {
   ASSEMBLYAI,
+  AZURE,
   DEEPGRAM_LISTEN,
+  GOOGLE,
   RECOGNITION_PROTOCOLS,
   type RecognitionProtocol,
   SARVAM_LEGACY,
@@ -14,13 +17,16 @@ import {
   SONIOX,
   VLLM_SOCKET,
 } from '../../../fixtures/vendors/recognition-messages.js'
+import { serviceAccountKeys } from '../../../fixtures/vendors/service-account.js'
 import type { TimedWord } from '../../agent/agent-spec.js'
 import type { SpeechToText, SpeechToTextStream } from '../../agent/vendor-ports.js'
 import type { EngineError } from '../../base/errors.js'
 import { silentLog } from '../../base/log.js'
 import { assemblyAiSpeechToText } from '../assemblyai/stt.js'
+import { azureSpeechToText } from '../azure/stt.js'
 import { deepgramSpeechToText } from '../deepgram/stt.js'
 import { elevenLabsSpeechToText } from '../elevenlabs/stt.js'
+import { googleSpeechToText } from '../google/stt.js'
 import { openAiSpeechToText } from '../openai/stt.js'
 import { sarvamSpeechToText } from '../sarvam/stt.js'
 import { sonioxSpeechToText } from '../soniox/stt.js'
@@ -50,7 +56,7 @@ async function rig(
   setUp: (fake: FakeVendorSocket) => void = () => {},
   language = 'hi-IN',
 ): Promise<Rig> {
-  const fake = await openFakeVendorSocket()
+  const fake = wire === GOOGLE ? await openFakeGoogleSpeech() : await openFakeVendorSocket()
   fake.script = {
     connected: (connection) => {
       for (const message of wire.greeting) connection.send(message)
@@ -92,6 +98,12 @@ function vendorOf(
   if (wire === SONIOX) return sonioxSpeechToText({ baseUrl, apiKey }, deps)
   if (wire === ASSEMBLYAI) return assemblyAiSpeechToText({ baseUrl, apiKey }, deps)
   if (wire === SCRIBE) return elevenLabsSpeechToText({ baseUrl, apiKey, voices: [] }, deps)
+  if (wire === AZURE) return azureSpeechToText({ baseUrl, apiKey }, deps)
+  if (wire === GOOGLE) {
+    const { privateKey } = serviceAccountKeys()
+    const account = { project: 'p1', email: 'parley@p1.test', keyId: 'k1', privateKey }
+    return googleSpeechToText({ baseUrl, location: 'asia-southeast1', account }, deps)
+  }
   // The address of the settings is that of the REST API.
   const settings = { baseUrl: `${baseUrl.replace(/^ws/, 'http')}/v1`, apiKey, transcriptionModel: wire.model }
   return openAiSpeechToText({ ...settings, transcriptionServer: wire.transcriptionServer ?? null }, deps)
@@ -116,11 +128,13 @@ for (const wire of RECOGNITION_PROTOCOLS) {
   t.test(wire.name, async (t) => {
     const proves = TABLE.column(t, wire.name)
     proves('requests the format of the session and authenticates', async (t) => {
-      const { fake } = await rig(t, wire)
+      const r = await rig(t, wire)
+      const { fake } = r
       await fake.until(() => fake.connections.length === 1, 'a connection')
+      if (wire.silentUntilSpeech) await opened(r)
       t.equal(fake.last.url.pathname, wire.path)
       t.match(Object.fromEntries(fake.last.url.searchParams), wire.query)
-      t.equal(fake.last.headers[wire.auth[0]], wire.auth[1])
+      t.match(fake.last.headers[wire.auth[0]], wire.auth[1])
       t.equal(fake.last.headers['sec-websocket-extensions'], undefined, 'no compression')
     })
 
@@ -155,7 +169,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       async (t) => {
         const r = await rig(t, wire)
         await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
-        await opened(r)
+        if (!wire.silentUntilSpeech) await opened(r)
         speak(r, 0, 53)
         r.stream.utteranceStart(1040)
         speak(r, 53, 24)
@@ -163,6 +177,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
         // From 300 ms before the onset on.
         await r.fake.until(() => wire.flushed(r.fake.last) === true, 'the request for the text')
         t.ok(wire.sound(r.fake.last).equals(bytes(wire, 37, 40)))
+        if (wire.transcriptionServer === undefined) return
         const kinds = r.fake.last.texts.map(({ type }) => type)
         t.match(kinds[0], /session/)
         t.equal(kinds.at(-1), 'input_audio_buffer.commit')
@@ -202,6 +217,11 @@ for (const wire of RECOGNITION_PROTOCOLS) {
     proves('ignores unknown messages', async (t) => {
       const r = await rig(t, wire)
       await r.fake.until(() => r.fake.connections.length === 1, 'a connection')
+      if (wire.utterancesOnly) {
+        await begun(r)
+        r.stream.utteranceEnd(400)
+        await r.fake.until(() => wire.flushed(r.fake.last) === true, 'the request for the text')
+      }
       const odd = [
         '',
         'not json',
@@ -209,7 +229,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
         'null',
         '{"type":"Sunshine","event":"sunshine"}',
         ...wire.oddities,
-      ]
+      ].slice(wire === GOOGLE ? -wire.oddities.length : 0)
       for (const message of odd) r.fake.last.send(message)
       for (const message of wire.final('sab theek')) r.fake.last.send(message)
       await until(() => r.finals.length > 0)
@@ -234,9 +254,12 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       const r = await rig(t, wire, (fake) =>
         fake.refuse({ status: 401, body: '{"error":{"message":"bad key"}}' }),
       )
+      speak(r, 0, 20)
+      r.stream.utteranceStart(100)
       await until(() => r.failures.length > 0)
-      t.match(r.failures, [{ code: 'vendor_rejected', retryable: false, message: /401.*bad key/ }])
-      t.equal(r.fake.connections.length, 0)
+      const message = wire.rejection ?? /401.*bad key/
+      t.match(r.failures, [{ code: 'vendor_rejected', retryable: false, message }])
+      t.equal(r.fake.connections.length, wire.silentUntilSpeech ? 1 : 0)
     })
 
     proves('a permanent close is not retried, a temporary failure is', async (t) => {
@@ -255,6 +278,8 @@ for (const wire of RECOGNITION_PROTOCOLS) {
     proves('three rejections in a row are a failure', async (t) => {
       const busy = { status: 429, body: '{"err_code":"TOO_MANY","err_msg":"slow down"}' }
       const r = await rig(t, wire, (fake) => fake.refuse(busy, busy, busy, busy))
+      speak(r, 0, 20)
+      r.stream.utteranceStart(100)
       await until(() => {
         r.clock.advance(100)
         return r.failures.length > 0
@@ -449,6 +474,10 @@ function first(r: Rig) {
 
 /** The adapter has seen that its newest connection is open: it answers on it. */
 async function opened(r: Rig): Promise<void> {
+  if (r.wire.silentUntilSpeech) {
+    await begun(r)
+    return
+  }
   if (r.wire.utterancesOnly) {
     // The message that configures the connection.
     await r.fake.until(() => r.fake.last.texts.length > 0, 'the configuration')
@@ -461,6 +490,13 @@ async function opened(r: Rig): Promise<void> {
     n++
     return r.fake.last.texts.length + r.fake.last.binaries.length > before
   })
+}
+
+/** An utterance has begun, and the vendor has heard of it. */
+async function begun(r: Rig): Promise<void> {
+  speak(r, 0, 20)
+  r.stream.utteranceStart(100)
+  await r.fake.until(() => r.wire.sound(r.fake.last).length > 0, 'the utterance')
 }
 
 async function reconnected(r: Rig, count: number): Promise<void> {

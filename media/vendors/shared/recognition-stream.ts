@@ -8,7 +8,13 @@ import type { Clock, Timer } from '../../base/clock.js'
 import type { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import type { TextBytes } from './audio-messages.js'
-import { type FailureClass, VendorSocket } from './vendor-socket.js'
+import {
+  type FailureClass,
+  type VendorLink,
+  VendorSocket,
+  type VendorSocketEvents,
+  type VendorSocketOptions,
+} from './vendor-socket.js'
 
 /** Receives the contents of a vendor's messages. Times are ms since the first sample of this connection. */
 export interface RecognitionReader {
@@ -37,20 +43,24 @@ export interface RecognitionDialect {
   openMessage?(): string
   /**
    * Present when the vendor receives the audio of utterances only: it would transcribe the silence before them.
-   * Returns the message before the audio of an utterance, or null.
+   * Returns the messages before the audio of an utterance.
    */
-  utteranceMessage?(): string | null
+  utteranceMessages?(): readonly (string | Uint8Array)[]
   /** Whether the vendor takes no new utterance before the text of the last one. Absent means no. */
   readonly busy?: boolean
   /** Encodes audio; the result is sent at once and may be reused. */
   encode(pcm: Int16Array): Uint8Array | TextBytes
   /** Returns the message that requests the final text, or null when the vendor decides on its own. */
-  flush(): string | null
+  flush(): string | Uint8Array | null
   /** Returns the message before the socket closes, or null. */
   closeMessage(): string | null
   /** Message that keeps the connection open after `afterMs` without audio. Null when the vendor needs none. */
   readonly keepAlive: { readonly afterMs: number; message(): string | Uint8Array | TextBytes } | null
   classify(code: number, reason: string): FailureClass
+  /** Parses a text message that is no JSON object; null for one to ignore. Absent: messages are JSON. */
+  parse?(text: string): Readonly<Record<string, unknown>> | null
+  /** Opens a connection of another kind than a WebSocket. */
+  connect?(options: VendorSocketOptions, events: VendorSocketEvents): VendorLink
   /** Forgets the state of the previous connection. */
   reset(): void
   read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void
@@ -77,7 +87,7 @@ const MAX_BUFFERED_BYTES = 256 * 1024
 const MAX_MESSAGE_BYTES = 1024 * 1024
 
 /**
- * STT over a vendor's WebSocket. Reconnects on its own: up to 4 s of audio survive a lost connection, and an
+ * STT over a connection to a vendor. Reconnects on its own: up to 4 s of audio survive a lost connection, and an
  * interrupted utterance is sent again from its beginning. Calls `failed` when the vendor rejects for good or
  * cannot be reached three times in a row.
  */
@@ -103,7 +113,7 @@ export class RecognitionStream implements SpeechToTextStream {
   #flushDue = false
   /** For a vendor that receives utterances only: what part of the utterance is being sent. */
   #part: 'none' | 'due' | 'speech' = 'none'
-  #socket: VendorSocket | null = null
+  #socket: VendorLink | null = null
   #openedMs = 0
   #failures = 0
   #retry: Timer | null = null
@@ -144,7 +154,7 @@ export class RecognitionStream implements SpeechToTextStream {
     if (this.#closed) return
     const at = this.#samples(atMs - PRE_ROLL_MS - (this.#originMs ?? atMs))
     const start = Math.max(0, Math.min(at, this.#written))
-    if (this.#dialect.utteranceMessage !== undefined && !this.#flushDue) {
+    if (this.#dialect.utteranceMessages !== undefined && !this.#flushDue) {
       // The text of the last utterance may still be due; this one has its own start.
       this.#utterance = start
       this.#part = 'due'
@@ -194,7 +204,7 @@ export class RecognitionStream implements SpeechToTextStream {
   #pump(all: boolean): void {
     const socket = this.#socket
     if (!socket?.isOpen) return
-    if (this.#dialect.utteranceMessage !== undefined && !this.#begin(socket)) return
+    if (this.#dialect.utteranceMessages !== undefined && !this.#begin(socket)) return
     // Until the final text the vendor may still wait for the end of the utterance.
     const size = this.#utterance === null ? this.#chunk.length : this.#speechChunk
     const least = all ? Math.max(1, this.#minChunk) : size
@@ -219,12 +229,11 @@ export class RecognitionStream implements SpeechToTextStream {
   }
 
   /** Begins a due utterance if the vendor takes it. Returns whether audio may be sent. */
-  #begin(socket: VendorSocket): boolean {
+  #begin(socket: VendorLink): boolean {
     if (this.#part === 'due' && this.#dialect.busy !== true) {
       this.#part = 'speech'
       this.#sent = Math.max(this.#sent, this.#utterance ?? this.#written)
-      const message = this.#dialect.utteranceMessage?.() ?? null
-      if (message !== null) socket.send(message)
+      for (const message of this.#dialect.utteranceMessages?.() ?? []) socket.send(message)
     }
     return this.#part === 'speech'
   }
@@ -234,27 +243,27 @@ export class RecognitionStream implements SpeechToTextStream {
   #connect(): void {
     const dialect = this.#dialect
     dialect.reset()
-    const socket = new VendorSocket(
-      {
-        url: dialect.url,
-        headers: dialect.headers,
-        clock: this.#clock,
-        connectMs: CONNECT_MS,
-        maxMessageBytes: MAX_MESSAGE_BYTES,
-        maxBufferedBytes: MAX_BUFFERED_BYTES,
-        classify: (code, reason) => dialect.classify(code, reason),
+    const options: VendorSocketOptions = {
+      url: dialect.url,
+      headers: dialect.headers,
+      clock: this.#clock,
+      connectMs: CONNECT_MS,
+      maxMessageBytes: MAX_MESSAGE_BYTES,
+      maxBufferedBytes: MAX_BUFFERED_BYTES,
+      classify: (code, reason) => dialect.classify(code, reason),
+      ...(dialect.parse === undefined ? {} : { parse: (text) => dialect.parse?.(text) ?? null }),
+    }
+    const events: VendorSocketEvents = {
+      open: () => this.#opened(),
+      message: (message) => {
+        if (this.#socket !== socket) return
+        dialect.read(message, this.#reader)
+        // An utterance may have waited for the text of the one before.
+        if (this.#part === 'due') this.#pump(this.#flushDue)
       },
-      {
-        open: () => this.#opened(),
-        message: (message) => {
-          if (this.#socket !== socket) return
-          dialect.read(message, this.#reader)
-          // An utterance may have waited for the text of the one before.
-          if (this.#part === 'due') this.#pump(this.#flushDue)
-        },
-        closed: (error) => this.#lost(error),
-      },
-    )
+      closed: (error) => this.#lost(error),
+    }
+    const socket = dialect.connect?.(options, events) ?? new VendorSocket(options, events)
     this.#socket = socket
   }
 
@@ -296,7 +305,7 @@ export class RecognitionStream implements SpeechToTextStream {
     if (this.#utterance !== null) {
       // A new connection has no audio of the utterance yet.
       this.#sent = Math.max(Math.min(this.#sent, this.#utterance), this.#written - this.#memory.length, 0)
-      if (this.#dialect.utteranceMessage !== undefined) {
+      if (this.#dialect.utteranceMessages !== undefined) {
         // An utterance that ended before the connection was lost has no text yet.
         this.#flushDue ||= this.#part === 'none'
         this.#part = 'due'

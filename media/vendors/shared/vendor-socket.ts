@@ -28,6 +28,8 @@ export interface VendorSocketOptions {
   readonly maxBufferedBytes: number
   /** The vendor sends its JSON in binary messages. */
   readonly binaryMessages?: boolean
+  /** Parses a text message that is no JSON object; null for one to ignore. Absent: messages are JSON. */
+  parse?(text: string): Readonly<Record<string, unknown>> | null
   /** Name of the field that holds the audio of the vendor's messages as base64. Absent: they hold none. */
   readonly audioField?: string
   /** Classifies a close code; `reason` is the vendor's text. */
@@ -45,6 +47,15 @@ export interface VendorSocketEvents {
   closed(error: EngineError): void
 }
 
+/** A connection to a vendor. */
+export interface VendorLink {
+  readonly isOpen: boolean
+  /** Sends a message; its bytes may be reused at once. */
+  send(message: string | Uint8Array | TextBytes): void
+  /** Sends `last`, if any, and closes. Idempotent; no event follows. */
+  close(last?: string | null): void
+}
+
 /** Interval of pings (ms); a ping without any message until the next one means that the socket is dead. */
 const PING_MS = 10_000
 const MAX_REFUSAL_BYTES = 16_384
@@ -53,7 +64,7 @@ const MAX_REFUSAL_BYTES = 16_384
  * One WebSocket to a vendor with JSON messages both ways. Sends pings, detects half-open connections and
  * bounds unsent data. Independent of any vendor.
  */
-export class VendorSocket {
+export class VendorSocket implements VendorLink {
   readonly #socket: WebSocket
   readonly #options: VendorSocketOptions
   readonly #events: VendorSocketEvents
@@ -144,6 +155,11 @@ export class VendorSocket {
     this.#received = true
     if (this.#done || (isBinary && this.#options.binaryMessages !== true)) return
     // Invalid messages are ignored; a stream without valid ones runs into its deadline.
+    if (this.#options.parse !== undefined) {
+      const message = this.#options.parse(data.toString('utf8'))
+      if (message !== null) this.#events.message(message, null)
+      return
+    }
     const read = this.#reader === null ? readMessage(data) : this.#reader.read(data)
     if (read !== null) this.#events.message(read.message, read.audio)
   }

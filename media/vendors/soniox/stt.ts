@@ -2,33 +2,22 @@ import type { TimedWord } from '../../agent/agent-spec.js'
 import { combinedLanguages, languageTagOf, vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
-import { EngineError } from '../../base/errors.js'
+import type { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { isRecord } from '../shared/json.js'
 import { pcmBytes } from '../shared/pcm-bytes.js'
+import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
 import {
-  type RecognitionDialect,
-  type RecognitionReader,
-  RecognitionStream,
-} from '../shared/recognition-stream.js'
+  type RecognitionRequest,
+  recognises,
+  reportedFailure,
+  streamingRecogniser,
+  TEN_LANGUAGES,
+} from '../shared/streaming-recogniser.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 import type { SonioxSettings } from './settings.js'
 
 const DEFAULT_MODEL = 'stt-rt-v5'
-
-/** Languages that one stream understands mixed. */
-const TOGETHER = [
-  'en-IN',
-  'hi-IN',
-  'bn-IN',
-  'ta-IN',
-  'te-IN',
-  'kn-IN',
-  'ml-IN',
-  'mr-IN',
-  'gu-IN',
-  'pa-IN',
-] as const
 
 /** The context of a stream is limited to 10,000 characters in all. */
 const MAX_CONTEXT_CHARACTERS = 8000
@@ -40,15 +29,13 @@ const FINALIZED = '<fin>'
 /** Opens Soniox's real-time STT. */
 export function sonioxSpeechToText(
   settings: SonioxSettings,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  deps: { readonly clock: Clock; readonly log: Log },
 ): SpeechToText {
-  return {
+  return streamingRecogniser(deps, {
     id: 'soniox',
-    open({ rate, language, languages = [language], model, vocabulary = [] }, events) {
-      const stream = { rate, language, languages, model: model ?? DEFAULT_MODEL, vocabulary }
-      return new RecognitionStream({ dialect: new SonioxDialect(settings, stream), rate, events, clock, log })
-    },
-  }
+    defaultModel: DEFAULT_MODEL,
+    dialect: (request) => new SonioxDialect(settings, request),
+  })
 }
 
 interface Token {
@@ -76,27 +63,13 @@ export class SonioxDialect implements RecognitionDialect {
   /** Requests for the final text that are not answered yet. */
   #asked = 0
 
-  constructor(
-    settings: SonioxSettings,
-    stream: {
-      readonly rate: number
-      readonly language: string
-      readonly languages: readonly string[]
-      readonly model: string
-      readonly vocabulary: readonly string[]
-    },
-  ) {
-    const understood = combinedLanguages(stream.language, stream.languages, TOGETHER)
-    const several = understood.length > 1
-    this.capabilities = {
-      partials: true,
+  constructor(settings: SonioxSettings, stream: RecognitionRequest) {
+    const understood = combinedLanguages(stream.language, stream.languages, TEN_LANGUAGES)
+    this.capabilities = recognises(understood, {
       endOfUtterance: true,
       wordTimes: true,
-      understandsSpeech: true,
       finalDeadlineMs: 1000,
-      understoodLanguages: understood,
-      detectsLanguage: several,
-    }
+    })
     const terms = fitting(stream.vocabulary)
     this.#configuration = JSON.stringify({
       model: stream.model,
@@ -104,7 +77,7 @@ export class SonioxDialect implements RecognitionDialect {
       sample_rate: stream.rate,
       num_channels: 1,
       language_hints: understood.map((tag) => vendorTag('iso', tag)),
-      enable_language_identification: several,
+      enable_language_identification: understood.length > 1,
       enable_endpoint_detection: true,
       ...(terms.length === 0 ? {} : { context: { terms } }),
     })
@@ -232,8 +205,6 @@ function fitting(vocabulary: readonly string[]): readonly string[] {
 
 /** https://soniox.com/docs/stt/rt/error-handling */
 function errorOf(status: number, message: unknown): EngineError {
-  const { code, retryable } =
-    status === 429 ? RATE_LIMITED : status === 408 || status >= 500 ? TRANSIENT : PERMANENT
-  const text = typeof message === 'string' ? message : 'unknown'
-  return new EngineError(code, `the vendor reports ${status} ${text}`, { retryable, context: { status } })
+  const failure = status === 429 ? RATE_LIMITED : status === 408 || status >= 500 ? TRANSIENT : PERMANENT
+  return reportedFailure(failure, status, message, { status })
 }

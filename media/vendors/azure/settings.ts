@@ -1,0 +1,6 @@
+/** Settings of Azure Speech, or of a Speech container with the same protocol. */
+export interface AzureSettings {
+  /** URL of the region, `wss://centralindia.stt.speech.microsoft.com`, without a trailing slash. */
+  readonly baseUrl: string
+  readonly apiKey: string
+}
