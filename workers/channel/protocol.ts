@@ -29,8 +29,8 @@ export type SessionId = string
 export type LegId = string
 /** The leg that is opened with the session. */
 export const CALLER_LEG: LegId = 'caller'
-/** The caller and two persons. */
-export const MAX_LEGS = 3
+/** The caller, two persons, and two people who listen. */
+export const MAX_LEGS = 5
 
 /** What a leg hears while nobody speaks to it. `ringback` is the Indian ringing tone. */
 export type HoldSound = 'music' | 'ringback' | 'silence'
@@ -47,7 +47,7 @@ export interface CollectOptions {
 
 export interface CollectedDigits {
   readonly digits: string
-  /** `left`: the leg was dropped, the session closed, or another collection took its place. */
+  /** `left`: the leg was dropped, the session closed, a bridge began, or another collection took its place. */
   readonly ending: 'complete' | 'terminator' | 'timeout' | 'left'
 }
 
@@ -86,6 +86,8 @@ export type LegRequest =
       readonly mode: RoutingMode
       readonly persons: readonly LegId[]
     }
+  /** Lets a further leg hear the caller and all that the caller hears from now on. Nobody hears the leg. */
+  | { readonly type: 'attend'; readonly session: SessionId; readonly leg: LegId }
   /**
    * Chooses what a leg hears while nobody speaks to it, until the next `hold` for this leg. Without a choice the caller
    * hears music in the modes `hold` and `briefing`, and every other silence is silent.
@@ -234,6 +236,8 @@ export interface LocalDtls {
   /** SSRC and CNAME of the sent stream (RFC 5576). */
   readonly ssrc: number
   readonly cname: string
+  /** A further address of the port, outside of a NAT. */
+  readonly publicAddress?: string | null
 }
 
 export interface RecordingFile {
@@ -243,8 +247,16 @@ export interface RecordingFile {
   readonly sha256: string
 }
 
+/** The statistics of a leg beside the caller's. */
+export interface LegStats {
+  readonly leg: LegId
+  readonly rtp: RtpStats
+}
+
 export interface ClosedSession {
   readonly stats: SessionStats
+  /** The further legs of the whole session, in the order of their ends; the latest 16. */
+  readonly legs: readonly LegStats[]
   /** The file of `recordTo`. */
   readonly recording: RecordingFile | null
   /** The files of `record`, in order. */
@@ -350,6 +362,8 @@ export type FromWorker =
 export interface WorkerSettings {
   readonly index: number
   readonly rtpAddress: string
+  /** Public address of the media ports, which browsers are told besides `rtpAddress`; null without a NAT. */
+  readonly iceAddress?: string | null
   /** Inclusive range; each worker uses the even ports of its share. */
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly workers: number

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError } from '../../media/base/errors.js'
-import type { IndexedDocument } from '../../media/knowledge/passage-index.js'
+import type { IndexedDocument, PassageExtras } from '../../media/knowledge/passage-index.js'
 import type { Passage } from '../../media/knowledge/passages.js'
 import type { DocumentReply, DocumentTask } from './document-process.js'
 
@@ -71,8 +71,8 @@ export class DocumentJobs {
   }
 
   /** Builds an index. Rejects with EngineError like `read`. */
-  async index(documents: readonly IndexedDocument[]): Promise<Uint8Array> {
-    const reply = await this.#queued({ kind: 'index', documents })
+  async index(documents: readonly IndexedDocument[], extras: PassageExtras = {}): Promise<Uint8Array> {
+    const reply = await this.#queued({ kind: 'index', documents, extras })
     if (reply.kind === 'index') return reply.bytes
     const message = reply.kind === 'failed' ? reply.message : 'the index is too large for its limits'
     throw new EngineError('internal', message)

@@ -4,14 +4,18 @@
  */
 import { setPriority } from 'node:os'
 import { errorText } from '../../media/base/errors.js'
-import { buildIndex, type IndexedDocument } from '../../media/knowledge/passage-index.js'
+import { buildIndex, type IndexedDocument, type PassageExtras } from '../../media/knowledge/passage-index.js'
 import { type Passage, passagesOf } from '../../media/knowledge/passages.js'
 import { extract } from './extract/extract.js'
 import { RefusedDocument } from './extract/refused-document.js'
 
 export type DocumentTask =
   | { readonly kind: 'read'; readonly contentType: string; readonly bytes: Uint8Array }
-  | { readonly kind: 'index'; readonly documents: readonly IndexedDocument[] }
+  | {
+      readonly kind: 'index'
+      readonly documents: readonly IndexedDocument[]
+      readonly extras: PassageExtras
+    }
 
 export type DocumentReply =
   | { readonly kind: 'passages'; readonly passages: readonly Passage[] }
@@ -24,7 +28,7 @@ const NICE = 10
 
 async function answer(task: DocumentTask): Promise<DocumentReply> {
   try {
-    if (task.kind === 'index') return { kind: 'index', bytes: buildIndex(task.documents) }
+    if (task.kind === 'index') return { kind: 'index', bytes: buildIndex(task.documents, task.extras) }
     return { kind: 'passages', passages: passagesOf(await extract(task.contentType, task.bytes)) }
   } catch (error) {
     if (error instanceof RefusedDocument) return { kind: 'refused', reason: error.message }

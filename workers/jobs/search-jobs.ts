@@ -11,6 +11,13 @@ const MAX_WAITING = 256
 /** Time limit of a search (ms), including its wait. */
 const LIMIT_MS = 10_000
 
+/** Passages of one index. */
+export interface FoundInIndex {
+  readonly passages: readonly FoundPassage[]
+  /** The model whose vectors the index has, or null. */
+  readonly vectorModel: string | null
+}
+
 type Pool = StaticPool<(task: SearchTask) => SearchReply>
 
 /** The thread that searches knowledge bases. It starts with the first search. */
@@ -34,10 +41,10 @@ export class SearchJobs {
     question: Question,
     limit: number,
     load: () => Promise<Uint8Array | null>,
-  ): Promise<readonly FoundPassage[] | null> {
+  ): Promise<FoundInIndex | null> {
     for (let attempt = 0; attempt < 3; attempt++) {
       const reply = await this.#ask({ kind: 'search', key, question, limit })
-      if (reply.kind === 'found') return reply.passages
+      if (reply.kind === 'found') return reply
       if (reply.kind === 'failed') throw new EngineError('internal', reply.message)
       if (!(await this.#loadOnce(key, load))) return null
     }

@@ -16,7 +16,11 @@ export type SearchTask =
 
 export type SearchReply =
   | { readonly kind: 'loaded' }
-  | { readonly kind: 'found'; readonly passages: readonly FoundPassage[] }
+  | {
+      readonly kind: 'found'
+      readonly passages: readonly FoundPassage[]
+      readonly vectorModel: string | null
+    }
   /** The index is not loaded. */
   | { readonly kind: 'missing' }
   | { readonly kind: 'failed'; readonly message: string }
@@ -39,7 +43,8 @@ function answer(task: SearchTask): SearchReply {
     if (index === undefined) return { kind: 'missing' }
     indexes.delete(task.key)
     indexes.set(task.key, index)
-    return { kind: 'found', passages: index.search(task.question, task.limit) }
+    const passages = index.search(task.question, task.limit)
+    return { kind: 'found', passages, vectorModel: index.vectorModel }
   } catch (error) {
     return { kind: 'failed', message: errorText(error) }
   }

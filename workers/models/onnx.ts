@@ -41,12 +41,11 @@ export type FromModelThread<Ready, Answer> =
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'answered'; readonly answer: Answer }
 
-/** Loads runtime and model. Throws Error, with the remedy, when either fails. */
-export async function loadOnnx({
-  path,
-  runtime,
-  setting,
-}: ModelThreadData): Promise<{ readonly ort: OnnxRuntime; readonly session: OnnxSession }> {
+/** Loads runtime and model. Throws Error, with the remedy, when either fails. A run uses `threads` threads. */
+export async function loadOnnx(
+  { path, runtime, setting }: ModelThreadData,
+  threads = 1,
+): Promise<{ readonly ort: OnnxRuntime; readonly session: OnnxSession }> {
   let ort: OnnxRuntime
   try {
     const loaded: { readonly default?: unknown } = await import(runtime)
@@ -57,7 +56,7 @@ export async function loadOnnx({
     )
   }
   const session = await ort.InferenceSession.create(path, {
-    intraOpNumThreads: 1,
+    intraOpNumThreads: threads,
     interOpNumThreads: 1,
     executionMode: 'sequential',
   })

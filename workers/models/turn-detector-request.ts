@@ -1,3 +1,8 @@
+export interface TurnDetectorReady {
+  /** Time of one question, features included: the median of several after the warm-up. */
+  readonly ms: number
+}
+
 /** The audio of one pause to judge. */
 export interface TurnDetectorRequest {
   readonly id: number

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { VirtualClock } from '../../fixtures/host/clock.js'
 import { ConversationRig } from '../../fixtures/rigs/conversation-rig.js'
 import {
   failingNetwork,
@@ -11,11 +10,16 @@ import {
   powerNetwork,
   slowNetwork,
 } from '../../fixtures/vendors/onnx-models.js'
-import { type Clock, systemClock } from '../../media/base/clock.js'
-import { silentLog } from '../../media/base/log.js'
+import { systemClock } from '../../media/base/clock.js'
+import { type Log, silentLog } from '../../media/base/log.js'
 import type { TurnDetectorStream } from '../../media/vad/turn-detector.js'
 import { openMediaPool } from '../pool/media-pool.js'
-import { type OnnxTurnDetector, openTurnDetector, TURN_DETECTOR_DEADLINE_MS } from './turn-detector.js'
+import {
+  type OnnxTurnDetector,
+  openTurnDetector,
+  reportSpeed,
+  TURN_DETECTOR_SLOW_MS,
+} from './turn-detector.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-ending-'))
 t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -31,10 +35,16 @@ function installed(): boolean {
 
 const skip = installed() ? false : 'onnxruntime-node, an optional dependency, is not installed'
 
-/** A clock that stands still for deadlines, so that answers of a busy host are in time. */
-const patient = (): Clock => {
-  const stands = new VirtualClock()
-  return { ...systemClock, now: () => stands.now(), after: (ms, run) => systemClock.after(ms, run) }
+interface LogLine {
+  readonly event: string
+  readonly ms?: number
+}
+
+/** A log that keeps its lines. */
+function keptLog(): { readonly lines: LogLine[]; readonly log: Log } {
+  const lines: LogLine[] = []
+  const keep = (fields: object, event: string) => void lines.push({ ...fields, event })
+  return { lines, log: { ...silentLog, info: keep, warn: keep, error: keep } }
 }
 
 function file(name: string, network: Uint8Array | string): string {
@@ -47,9 +57,9 @@ async function running(
   t: Test,
   name: string,
   network: Uint8Array,
-  clock = patient(),
+  log = silentLog,
 ): Promise<OnnxTurnDetector> {
-  const model = await openTurnDetector({ path: file(name, network), clock, log: silentLog })
+  const model = await openTurnDetector({ path: file(name, network), clock: systemClock, log })
   t.teardown(() => model.close())
   return model
 }
@@ -123,19 +133,30 @@ t.test('a model with feature input judges the end of the audio', { skip }, async
   t.ok(silent < 0.5, `${silent}`)
 })
 
-t.test('late answers are dropped, and excess questions are rejected', { skip }, async (t) => {
-  const clock = new VirtualClock()
-  const times: Clock = {
-    ...systemClock,
-    now: () => clock.now(),
-    after: (ms, run) => systemClock.after(ms, run),
-  }
-  const model = await running(t, 'late', loudnessNetwork(128_000, 1e-4), times)
+t.test('the start measures one question; a slow model is a warning with its effect', { skip }, async (t) => {
+  const { lines, log } = keptLog()
+  await running(t, 'measured', powerNetwork(128_000), log)
+  const [line, ...more] = lines
+  t.match(line?.event, /^turn_model\.(measured|slow)$/)
+  t.ok((line?.ms ?? -1) >= 0)
+  t.same(more, [])
+  lines.length = 0
+  reportSpeed(TURN_DETECTOR_SLOW_MS, log)
+  reportSpeed(TURN_DETECTOR_SLOW_MS + 1, log)
+  t.match(lines, [
+    { event: 'turn_model.measured', ms: TURN_DETECTOR_SLOW_MS },
+    { event: 'turn_model.slow', ms: TURN_DETECTOR_SLOW_MS + 1, effect: /decided without it/ },
+  ])
+})
+
+t.test('withdrawn questions get no answer, and excess questions are rejected', { skip }, async (t) => {
+  const { lines, log } = keptLog()
+  const model = await running(t, 'late', loudnessNetwork(128_000, 1e-4), log)
   const told: string[] = []
   const stream = model.open(8000)
   hear(stream, 1000, HALF)
   stream.ask(1000, () => told.push('late'))
-  clock.advance(TURN_DETECTOR_DEADLINE_MS + 1)
+  stream.withdraw()
   const others = Array.from({ length: 40 }, () => model.open(8000))
   const replaced = model.open(8000)
   for (const other of [...others, replaced]) hear(other, 200, HALF)
@@ -152,6 +173,7 @@ t.test('late answers are dropped, and excess questions are rejected', { skip }, 
   t.equal(told.filter((one) => one === 'late').length, 0)
   t.equal(told.filter((one) => one === 'other').length, 16)
   t.match(model.stats(), { late: 1, answered: 17 })
+  t.equal(lines.filter(({ event }) => event === 'turn_model.late').length, 1)
   // A new question replaces a waiting one; no answer follows the end.
   stream.ask(1000, () => told.push('replaced'))
   t.ok((await ask(stream, 1000)) > 0.9)

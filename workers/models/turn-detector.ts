@@ -1,5 +1,8 @@
+import { ESTIMATE_AFTER_MS } from '../../media/agent/stt/endpointing-delay.js'
+import { VAD_STOP_MS } from '../../media/agent/turn/turn-policy.js'
 import type { Clock } from '../../media/base/clock.js'
 import type { SessionRate } from '../../media/base/frame.js'
+import type { Log } from '../../media/base/log.js'
 import {
   TURN_DETECTOR_MS,
   type TurnDetector,
@@ -7,14 +10,14 @@ import {
   type TurnDetectorStream,
 } from '../../media/vad/turn-detector.js'
 import { ModelThread, type OnnxModelOptions } from './model-thread.js'
-import type { TurnDetectorRequest, TurnDetectorResult } from './turn-detector-request.js'
+import type { TurnDetectorReady, TurnDetectorRequest, TurnDetectorResult } from './turn-detector-request.js'
 
 /**
- * Time limit (ms) from question to answer. A pause is asked about 100 ms before the VAD calls it the end of
- * speech; one frame is left for the way there and back.
+ * A model that needs longer for one question (ms) answers after the VAD has reported the end of speech: turns
+ * whose words are complete are then decided without it.
  */
-export const TURN_DETECTOR_DEADLINE_MS = 80
-/** At a few ms each, more would not be answered before the deadline. */
+export const TURN_DETECTOR_SLOW_MS = VAD_STOP_MS - ESTIMATE_AFTER_MS
+/** More would not be answered before their pauses are over. */
 const MAX_WAITING = 16
 /** The ring holds the audio of a question far longer than the question may wait. */
 const RING_MS = TURN_DETECTOR_MS + 1000
@@ -29,6 +32,17 @@ export async function openTurnDetector(options: OnnxModelOptions): Promise<OnnxT
   return model
 }
 
+/** Logs the time that one question takes: a warning with its effect when that is too long. */
+export function reportSpeed(questionMs: number, log: Pick<Log, 'info' | 'warn'>): void {
+  const ms = Math.round(questionMs)
+  if (ms <= TURN_DETECTOR_SLOW_MS) {
+    log.info({ ms }, 'turn_model.measured')
+    return
+  }
+  const effect = 'turns with complete words are decided without it: use a smaller model or a faster host'
+  log.warn({ ms, atMostMs: TURN_DETECTOR_SLOW_MS, effect }, 'turn_model.slow')
+}
+
 interface Waiting {
   readonly question: TurnDetectorRequest
   readonly atMs: number
@@ -37,8 +51,9 @@ interface Waiting {
 
 /** A turn detector of ONNX format in a thread of its own. */
 export class OnnxTurnDetector implements TurnDetector {
-  readonly #thread: ModelThread<null, TurnDetectorRequest, TurnDetectorResult>
+  readonly #thread: ModelThread<TurnDetectorReady, TurnDetectorRequest, TurnDetectorResult>
   readonly #clock: Clock
+  readonly #log: Log
   readonly #waiting: Waiting[] = []
   #running: Waiting | null = null
   #next = 1
@@ -49,6 +64,7 @@ export class OnnxTurnDetector implements TurnDetector {
 
   constructor(options: OnnxModelOptions) {
     this.#clock = options.clock
+    this.#log = options.log
     this.#thread = new ModelThread(options, {
       name: 'turn model',
       setting: 'PARLEY_TURN_MODEL',
@@ -63,7 +79,8 @@ export class OnnxTurnDetector implements TurnDetector {
   }
 
   async start(): Promise<void> {
-    await this.#thread.start()
+    const ready = await this.#thread.start()
+    if (ready !== null) reportSpeed(ready.ms, this.#log)
   }
 
   open(rate: SessionRate): TurnDetectorStream {
@@ -103,9 +120,8 @@ export class OnnxTurnDetector implements TurnDetector {
     while (this.#thread.free) {
       const next = this.#waiting.shift()
       if (next === undefined) return
-      const late = this.#clock.now() - next.atMs > TURN_DETECTOR_DEADLINE_MS
-      if (late || !next.stream.isPending(next.question.id)) {
-        this.#late++
+      if (!next.stream.isPending(next.question.id)) {
+        this.#missed(next)
         continue
       }
       this.#running = next
@@ -117,14 +133,18 @@ export class OnnxTurnDetector implements TurnDetector {
     const running = this.#running
     this.#running = null
     if (running !== null && running.question.id === id) {
-      const late = this.#clock.now() - running.atMs > TURN_DETECTOR_DEADLINE_MS
-      if (late || !running.stream.isPending(id)) this.#late++
+      if (!running.stream.isPending(id)) this.#missed(running)
       else {
         this.#answered++
         running.stream.answered(probability)
       }
     }
     this.#send()
+  }
+
+  /** Counts an answer that nobody waited for. The first one is logged; the metrics count them all. */
+  #missed({ atMs }: Waiting): void {
+    if (this.#late++ === 0) this.#log.warn({ ms: Math.round(this.#clock.now() - atMs) }, 'turn_model.late')
   }
 }
 
@@ -170,6 +190,10 @@ class RingStream implements TurnDetectorStream {
     this.#answered = answered
     this.#asked = id
     this.#questions.ask({ id, rate: this.rate, ring: this.#ring, end: this.#end, samples })
+  }
+
+  withdraw(): void {
+    this.#answered = null
   }
 
   /** Returns whether the question is still pending. */

@@ -30,6 +30,7 @@ export interface MediaPoolSettings {
   /** Number of media threads, at least 1; cores - 1 is right. */
   readonly workers: number
   readonly rtpAddress: string
+  readonly iceAddress?: string | null
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly mediaTimeoutMs: number
   /** Makes an Opus copy of each recording. Default: false. */
@@ -63,7 +64,7 @@ const SAY_MS = 240_000
 /** Closing includes finishing the recording. */
 const CLOSE_MS = 15_000
 
-const EMPTY: ClosedSession = { stats: { frames: 0, rtp: null }, recording: null, parts: [] }
+const EMPTY: ClosedSession = { stats: { frames: 0, rtp: null }, legs: [], recording: null, parts: [] }
 
 interface Entry {
   readonly slot: WorkerSlot
@@ -111,6 +112,7 @@ class ThreadPool implements RunningMediaPool {
           index,
           workers: Math.max(1, workers),
           rtpAddress: settings.rtpAddress,
+          iceAddress: settings.iceAddress ?? null,
           rtpPorts: settings.rtpPorts,
           mediaTimeoutMs: settings.mediaTimeoutMs,
           compressRecordings: settings.compressRecordings ?? false,

@@ -27,6 +27,8 @@ export class CallRouting {
   /** The chosen sound of each leg. */
   readonly #chosen = new Map<EndpointId, HoldSound>()
   #mode: RoutingMode = 'agent'
+  /** Routes that were asked for. */
+  #turns = 0
   #parties: CallParties
 
   /** Connects the caller and the party, whose endpoints are in the session already. */
@@ -48,8 +50,11 @@ export class CallRouting {
       agent: party,
       legs: [],
       persons: [],
+      listeners: [],
       fillers: new Map(),
       sounds: [],
+      holders: new Set(),
+      holdSound: null,
       announcement: null,
       ambience: null,
       dtmf: KEYS,
@@ -83,14 +88,21 @@ export class CallRouting {
     this.#apply({ legs: [...this.#parties.legs, id] })
   }
 
+  /** Lets a leg hear the caller and all that the caller hears. */
+  addListener(id: EndpointId): void {
+    this.#apply({ listeners: [...this.#parties.listeners, id] })
+  }
+
   /** Forgets a leg, before its endpoint leaves the session. */
   removeLeg(id: EndpointId): void {
     this.#chosen.delete(id)
     const without = (ids: readonly EndpointId[]) => ids.filter((other) => other !== id)
-    const { legs, persons, announcement } = this.#parties
+    const { legs, persons, listeners, holders, announcement } = this.#parties
     const spoken = announcement === null ? null : { ...announcement, to: without(announcement.to) }
     this.#apply({
       persons: without(persons),
+      listeners: without(listeners),
+      holders: new Set(without([...holders])),
       fillers: this.#fillers(this.#mode),
       announcement: spoken,
     })
@@ -102,7 +114,10 @@ export class CallRouting {
    * playable; the routes stay as they were then.
    */
   async route(mode: RoutingMode, persons: readonly EndpointId[]): Promise<void> {
-    await this.#openSounds(this.#fillers(mode))
+    const turn = ++this.#turns
+    await this.#openSounds(this.#fillers(mode), mode)
+    // A later route did not wait for the sounds of this one.
+    if (turn !== this.#turns) return
     this.#mode = mode
     const { announcement } = this.#parties
     // Who is connected hears the other party, and not the end of a brief or of a line.
@@ -111,10 +126,22 @@ export class CallRouting {
     this.#apply({ persons, fillers: this.#fillers(mode), ...(cut ? { announcement: null } : {}) })
   }
 
+  /**
+   * Takes whether the far side of a leg holds the call. In a bridge the others then hear music, unless the far side sends
+   * audio all the same. Rejects like `route`.
+   */
+  async setHolds(leg: EndpointId, on: boolean): Promise<void> {
+    const { holders } = this.#parties
+    if (holders.has(leg) === on) return
+    this.#apply({ holders: new Set(on ? [...holders, leg] : [...holders].filter((other) => other !== leg)) })
+    await this.#openSounds(this.#fillers(this.#mode), this.#mode)
+    this.#apply({})
+  }
+
   /** Chooses what a leg hears while nobody speaks to it. Rejects like `route`. */
   async hold(leg: EndpointId, sound: HoldSound): Promise<void> {
-    if (sound === 'music') await this.#openSounds(new Map([[leg, MUSIC]]))
-    if (sound === 'ringback') await this.#openSounds(new Map([[leg, RINGBACK]]))
+    if (sound === 'music') await this.#openSounds(new Map([[leg, MUSIC]]), this.#mode)
+    if (sound === 'ringback') await this.#openSounds(new Map([[leg, RINGBACK]]), this.#mode)
     this.#chosen.set(leg, sound)
     this.#apply({ fillers: this.#fillers(this.#mode) })
   }
@@ -145,9 +172,10 @@ export class CallRouting {
     return fillers
   }
 
-  async #openSounds(fillers: ReadonlyMap<EndpointId, EndpointId>): Promise<void> {
+  async #openSounds(fillers: ReadonlyMap<EndpointId, EndpointId>, mode: RoutingMode): Promise<void> {
+    const isHeld = mode === 'bridge' && this.#parties.holders.size > 0
     const missing = (id: EndpointId) =>
-      [...fillers.values()].includes(id) && !this.#parties.sounds.includes(id)
+      ([...fillers.values()].includes(id) || (isHeld && id === MUSIC)) && !this.#parties.sounds.includes(id)
     if (missing(RINGBACK)) this.#addSound(new ToneEndpoint(RINGBACK, this.#rate, TONES.ringback))
     if (!missing(MUSIC)) return
     const pcm = await this.#library.load('hold', this.#rate)
@@ -157,7 +185,12 @@ export class CallRouting {
 
   #addSound(endpoint: ToneEndpoint | LoopEndpoint): void {
     this.#session.add(endpoint)
-    this.#parties = { ...this.#parties, sounds: [...this.#parties.sounds, endpoint.id] }
+    const { sounds, holdSound } = this.#parties
+    this.#parties = {
+      ...this.#parties,
+      sounds: [...sounds, endpoint.id],
+      holdSound: endpoint.id === MUSIC ? MUSIC : holdSound,
+    }
   }
 
   #apply(change: Partial<CallParties>): void {

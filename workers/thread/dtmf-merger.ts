@@ -8,9 +8,14 @@ import type { Digit } from '../../media/base/frame.js'
 export const DUPLICATE_WAIT_MS = 600
 const MAX_TONE_DIGITS = 16
 
+/** Where a digit was found: a SIP INFO, or a tone in the audio. */
+export type DigitSource = 'info' | 'tone'
+
+type Deliver = (digit: Digit, durationMs: number, source: DigitSource) => void
+
 interface Waiting {
   readonly digit: Digit
-  readonly source: 'info' | 'tone'
+  readonly source: DigitSource
   readonly timer: Timer
 }
 
@@ -21,13 +26,13 @@ interface Waiting {
  */
 export class DtmfMerger {
   readonly #clock: Clock
-  readonly #deliver: (digit: Digit, durationMs: number) => void
+  readonly #deliver: Deliver
   readonly #waiting = new Set<Waiting>()
   /** Digits delivered from tones, in case an INFO follows. */
   readonly #toneDigits: { readonly digit: Digit; readonly atMs: number }[] = []
   #best: 'tone' | 'info' | 'rtp' = 'tone'
 
-  constructor(clock: Clock, deliver: (digit: Digit, durationMs: number) => void) {
+  constructor(clock: Clock, deliver: Deliver) {
     this.#clock = clock
     this.#deliver = deliver
   }
@@ -74,9 +79,9 @@ export class DtmfMerger {
     this.#toneDigits.length = 0
   }
 
-  #take(source: Waiting['source'], digit: Digit, durationMs: number, negotiated: boolean): void {
+  #take(source: DigitSource, digit: Digit, durationMs: number, negotiated: boolean): void {
     if (!negotiated) {
-      this.#deliver(digit, durationMs)
+      this.#deliver(digit, durationMs, source)
       return
     }
     const waiting: Waiting = {
@@ -84,7 +89,7 @@ export class DtmfMerger {
       source,
       timer: this.#clock.after(DUPLICATE_WAIT_MS, () => {
         this.#waiting.delete(waiting)
-        this.#deliver(digit, durationMs)
+        this.#deliver(digit, durationMs, source)
       }),
     }
     this.#waiting.add(waiting)

@@ -48,7 +48,8 @@ function openSpeaker(
 }
 
 function openAgentParty(party: Extract<Party, { kind: 'agent' }>, context: PartyContext): HostedParty {
-  const { vendors, breakers, phrases, vad, turnDetector, clock, log, settings } = context.host
+  const { vendors, breakers, phrases, vad, turnDetector, noiseSuppression, clock, log, settings } =
+    context.host
   const { tools, sendDigits } = context
   const conversation = openAgent({
     id: PARTY,
@@ -59,6 +60,7 @@ function openAgentParty(party: Extract<Party, { kind: 'agent' }>, context: Party
     phrases,
     vad,
     turnDetector,
+    noiseSuppression,
     speculate: settings.speculate,
     clock,
     emit: context.emit,

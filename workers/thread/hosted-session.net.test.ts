@@ -5,6 +5,8 @@ import { loudnessVad } from '../../fixtures/audio/loudness-vad.js'
 import { joined, tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { DEFAULT_SPEC } from '../../fixtures/rigs/conversation-rig.js'
 import { openRtpPeer, type RtpPeer } from '../../fixtures/rtp/rtp-peer.js'
+import { VIRTUAL_AGENT } from '../../fixtures/virtual-call/virtual-call.js'
+import { VirtualSession } from '../../fixtures/virtual-call/virtual-session.js'
 import { CircuitBreakers } from '../../media/agent/circuit-breaker.js'
 import { PhraseCache } from '../../media/agent/tts/phrase-cache.js'
 import type { SpeechToTextEvents, Vendors } from '../../media/agent/vendor-ports.js'
@@ -18,7 +20,8 @@ import { finishRecording } from '../../media/recording/finish.js'
 import { createDtlsIdentity } from '../../media/rtp/dtls/identity.js'
 import { RtpPorts } from '../../media/rtp/port.js'
 import { FrameClock, type FrameClockMember } from '../../media/session/frame-clock.js'
-import type { SessionEvent } from '../channel/protocol.js'
+import { NoiseSuppression } from '../../media/vad/noise-suppressor.js'
+import { CALLER_LEG, type SessionEvent } from '../channel/protocol.js'
 import { DUPLICATE_WAIT_MS } from './dtmf-merger.js'
 import { HostedSession } from './hosted-session.js'
 import type { SessionHost } from './session-host.js'
@@ -105,6 +108,7 @@ async function thread(t: Test) {
     phrases: new PhraseCache(),
     vad: loudnessVad,
     turnDetector: null,
+    noiseSuppression: new NoiseSuppression(),
     names: {
       ...names,
       lookupOf: (owner) => {
@@ -345,4 +349,42 @@ t.test('the host name of a bot counts for its organization', async (t) => {
   })
   await hosted.close('hangup')
   t.strictSame(owners, [bot.accountId])
+})
+
+t.test('the agent that takes over from a bot is listened to and accounted like any other', async (t) => {
+  const bot: BotSpec = {
+    type: 'static',
+    format: 'linear16',
+    sampleRate: 8000,
+    // Nobody listens there.
+    url: 'ws://127.0.0.1:9/',
+    secret: null,
+    customParameters: {},
+    callId: 'c0ffee00-0000-4000-8000-000000000003',
+    accountId: 'c0ffee00-0000-4000-8000-000000000002',
+    direction: 'inbound',
+    from: '+919000000001',
+    to: '+918045000000',
+    maxCallSeconds: 60,
+  }
+  const { rig, caller } = await VirtualSession.open({
+    heard: ['Never mind.'],
+    party: { kind: 'bot', bot, fallback: VIRTUAL_AGENT },
+  })
+  t.teardown(() => rig.close())
+  await rig.run(6000)
+  t.equal(rig.events.filter(({ type }) => type === 'agent_took_over').length, 1)
+  await rig.ask({ type: 'route', mode: 'hold', persons: [] })
+  await rig.ask({ type: 'listen', leg: CALLER_LEG, languages: ['en-IN'] })
+  caller.say(tone(510, 1000))
+  await rig.run(3000)
+  t.match(
+    rig.events.filter(({ type }) => type === 'heard'),
+    [{ text: 'Never mind.' }],
+  )
+  await rig.close()
+  const usage = rig.events.flatMap((event) => (event.type === 'usage' ? [event.usage] : []))
+  t.equal(usage.length, 2, 'of the conversation, and of what was listened to beside it')
+  const audioMs = usage.flatMap(({ recognition }) => recognition).reduce((sum, one) => sum + one.audioMs, 0)
+  t.ok(audioMs >= 2000, `${audioMs} ms`)
 })

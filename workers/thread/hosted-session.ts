@@ -16,6 +16,7 @@ import {
   type ClosedSession,
   type LegId,
   type LegRequest,
+  type LegStats,
   MAX_LEGS,
   type OpenedSession,
   type OpenSessionOptions,
@@ -39,6 +40,8 @@ const MAX_TEXT = 2000
 const FINISH_LIMIT_MS = 20_000
 /** A dropped leg fades for this time (ms) before it closes. */
 const DROP_MS = 2 * FRAME_MS
+/** People who come and go in one call. */
+const MAX_LEG_STATS = 16
 /** A frame that is due later than this (ms) may be sent early; no jitter buffer is shorter. */
 const EARLY_FRAME_MS = FRAME_MS / 2
 
@@ -67,7 +70,7 @@ function checkText(text: string): void {
   throw new EngineError('config_invalid', 'a text is empty or too long', { context: { length: text.length } })
 }
 
-/** A call: the caller's leg and at most two further ones, and our party behind them. */
+/** A call: the caller's leg and the further ones, and our party behind them. */
 export class HostedSession {
   readonly #host: SessionHost
   readonly #options: HostedSessionOptions
@@ -75,6 +78,8 @@ export class HostedSession {
   /** By id. */
   readonly #legs = new Map<LegId, SessionLeg>()
   readonly #caller: SessionLeg
+  /** Of the further legs that ended. */
+  readonly #legStats: LegStats[] = []
   /** Null when the legs talk with each other only. */
   readonly #party: HostedParty | null
   readonly #member: FrameClockMember
@@ -192,9 +197,13 @@ export class HostedSession {
           throw new EngineError('config_invalid', 'the caller cannot be a person of a transfer')
         }
         await this.#routing.route(request.mode, persons)
+        // From now on a key is for the other party.
+        if (request.mode === 'bridge') for (const leg of this.#legs.values()) leg.endCollection()
         this.#party?.setAway?.(!this.#routing.partyPresent)
         return
       }
+      case 'attend':
+        return this.#routing.addListener(this.#furtherLeg(request.leg).id)
       case 'hold':
         return await this.#routing.hold(this.#leg(request.leg).id, request.sound)
       case 'collect':
@@ -219,7 +228,12 @@ export class HostedSession {
 
   /** Sets the far side of a leg as SDP negotiated it. */
   setRemote(remote: RemoteMedia, leg: LegId = CALLER_LEG): void {
+    const { id } = this.#leg(leg)
     this.#leg(leg).setRemote(remote)
+    // Without its music a hold is silent; the call goes on.
+    this.#routing.setHolds(id, !remote.send).catch((error: unknown) => {
+      this.#host.log.error({ leg, error: errorText(error) }, 'session.hold_music_failed')
+    })
   }
 
   /** Starts the session: media is live. A second start does nothing. `sipCallId` is that of the leg. */
@@ -276,12 +290,15 @@ export class HostedSession {
   close(why: CloseReason): Promise<ClosedSession> {
     if (this.#closed === null) {
       for (const leg of this.#legs.values()) leg.close()
-      if (this.#options.party.kind === 'agent' && !this.#usage.isEmpty)
+      if (this.#party?.agent && !this.#usage.isEmpty)
         this.#options.emit({ type: 'usage', usage: this.#usage.take() })
       this.#tools.close()
       this.#finishLimit?.cancel()
       this.#leaveClock?.()
-      this.#closed = this.#session.close(why)
+      this.#closed = this.#session.close(why).then((session) => {
+        for (const [id, leg] of this.#legs) if (leg !== this.#caller) this.#keepStats(id, leg)
+        return { ...session, legs: this.#legStats }
+      })
     }
     return this.#closed
   }
@@ -310,16 +327,19 @@ export class HostedSession {
   }
 
   async #dropLeg(id: LegId, why: CloseReason): Promise<RtpStats> {
-    const leg = this.#leg(id)
-    if (leg === this.#caller)
-      throw new EngineError('config_invalid', 'the leg of the caller cannot be dropped')
+    const leg = this.#furtherLeg(id)
     this.#legs.delete(id)
+    this.#keepStats(id, leg)
     leg.close()
     this.#routing.removeLeg(leg.id)
     await new Promise<void>((faded) => this.#host.clock.after(DROP_MS, faded))
-    const stats = leg.stats()
     if (this.#closed === null) this.#session.remove(leg.id, why)
-    return stats
+    return leg.stats()
+  }
+
+  #keepStats(id: LegId, leg: SessionLeg): void {
+    this.#legStats.push({ leg: id, rtp: leg.stats() })
+    if (this.#legStats.length > MAX_LEG_STATS) this.#legStats.shift()
   }
 
   #listen({ leg, languages, script = null }: Extract<LegRequest, { type: 'listen' }>): void {
@@ -377,6 +397,14 @@ export class HostedSession {
   #voiceContext(): VoiceContext {
     const { rate, emit } = this.#options
     return { host: this.#host, rate, emit, nowMs: () => this.#session.nowMs, usage: this.#usage }
+  }
+
+  /** Throws EngineError `closed` for an unknown leg, `config_invalid` for the caller's. */
+  #furtherLeg(id: LegId): SessionLeg {
+    const leg = this.#leg(id)
+    if (leg === this.#caller)
+      throw new EngineError('config_invalid', 'a request for a further leg names the caller')
+    return leg
   }
 
   /** Throws EngineError `closed` for an unknown leg. */

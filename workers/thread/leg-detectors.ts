@@ -8,7 +8,7 @@ import {
 } from '../../media/base/frame.js'
 import { type DetectorName, Detectors } from '../../media/detect/detectors.js'
 import type { DetectorEvent } from '../../media/detect/events.js'
-import { DtmfMerger } from './dtmf-merger.js'
+import { type DigitSource, DtmfMerger } from './dtmf-merger.js'
 
 /** Detectors that run during the whole call. */
 const ALWAYS: readonly DetectorName[] = ['clipping', 'oneWay', 'silence']
@@ -25,7 +25,7 @@ export interface LegDetectorsOptions {
   readonly rate: SessionRate
   readonly clock: Clock
   /** Receives digits that did not arrive as RTP events; null to ignore them. */
-  readonly onDigit: ((digit: Digit, durationMs: number) => void) | null
+  readonly onDigit: ((digit: Digit, durationMs: number, source: DigitSource) => void) | null
   /** Receives all other detector events; null to ignore them. */
   readonly onEvent: ((event: DetectorEvent) => void) | null
   /** Detectors besides those of every call, for the first minute. */

@@ -12,6 +12,7 @@ import { openSafeResolver } from '../../media/base/public-address.js'
 import { createDtlsIdentity } from '../../media/rtp/dtls/identity.js'
 import { RtpPorts } from '../../media/rtp/port.js'
 import { FrameClock, type FrameClockMember } from '../../media/session/frame-clock.js'
+import { NoiseSuppression } from '../../media/vad/noise-suppressor.js'
 import { loadVad } from '../../media/vad/vad.js'
 import { openVendors } from '../../media/vendors/open-vendors.js'
 import { VendorConnections } from '../../media/vendors/shared/vendor-connections.js'
@@ -67,6 +68,7 @@ const host: SessionHost = {
   phrases: new PhraseCache(),
   vad: await loadVad(speechModel),
   turnDetector,
+  noiseSuppression: new NoiseSuppression(),
   clips: openSpeechClips(),
   recordings,
   sounds: openSoundLibrary({ holdMusic: null }),
@@ -179,6 +181,7 @@ async function handle(request: WorkerRequest): Promise<unknown> {
     case 'remote':
     case 'dropLeg':
     case 'route':
+    case 'attend':
     case 'hold':
     case 'listen':
     case 'collect':

@@ -7,6 +7,7 @@ import type { SafeResolver } from '../../media/base/public-address.js'
 import type { DtlsIdentity } from '../../media/rtp/dtls/identity.js'
 import type { RtpPorts } from '../../media/rtp/port.js'
 import type { FrameClock, FrameClockMember } from '../../media/session/frame-clock.js'
+import type { NoiseSuppression } from '../../media/vad/noise-suppressor.js'
 import type { TurnDetector } from '../../media/vad/turn-detector.js'
 import type { VadFactory } from '../../media/vad/vad.js'
 import type { WorkerSettings } from '../channel/protocol.js'
@@ -22,6 +23,7 @@ export interface SessionHost {
   readonly phrases: PhraseCache
   readonly vad: VadFactory
   readonly turnDetector: TurnDetector | null
+  readonly noiseSuppression: NoiseSuppression
   readonly clips: SpeechClips
   readonly sounds: SoundLibrary
   readonly recordings: Pick<RecordingJobs, 'finish'>

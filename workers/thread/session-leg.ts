@@ -87,14 +87,15 @@ export class SessionLeg {
     this.id = options.id
     const { address, port, rtcpPort, ssrc, cname } = endpoint
     const { fingerprint } = host.identity
-    this.opened = { address, port, rtcpPort, dtls: { fingerprint, ssrc, cname } }
+    const { iceAddress: publicAddress = null } = host.settings
+    this.opened = { address, port, rtcpPort, dtls: { fingerprint, ssrc, cname, publicAddress } }
     this.#endpoint = endpoint
     this.#keys = new KeyCollector(host.clock)
     this.#detectors = new LegDetectors({
       rate: options.rate,
       clock: host.clock,
-      onDigit: (digit, durationMs) => {
-        if (!this.#keys.take(digit)) session.press(this.id, digit, durationMs)
+      onDigit: (digit, durationMs, source) => {
+        if (!this.#keys.take(digit)) session.press(this.id, digit, durationMs, source === 'tone')
       },
       onEvent: options.onEvent,
       atFirst: options.sounds ?? [],
@@ -136,6 +137,11 @@ export class SessionLeg {
   listen(listener: Listener | null): void {
     this.#listener?.close()
     this.#listener = listener
+  }
+
+  /** Ends the collection of keys in progress. */
+  endCollection(): void {
+    this.#keys.close()
   }
 
   /** Collects keys; see `KeyCollector.collect`. */

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { keyTone } from '../../fixtures/audio/dtmf.js'
 import { tone, usualToneLevel } from '../../fixtures/audio/tones.js'
 import type { RtpPeer } from '../../fixtures/rtp/peer-stream.js'
 import { VOICE_HZ } from '../../fixtures/virtual-call/scripted-vendors.js'
@@ -236,6 +237,99 @@ t.test('two legs without a party hear each other, and a voice ends their call', 
   t.equal(rig.events.filter(({ type }) => type === 'finished').length, 1)
 })
 
+t.test('keys pass between two legs that are connected, and nowhere else', async (t) => {
+  const { rig, caller } = await VirtualSession.open()
+  t.teardown(() => rig.close())
+  const person = await rig.addPhone(PERSON, 'PCMU', 96)
+  caller.press('1')
+  await rig.run(1000)
+  t.same(person.keys(), [], 'a key for the agent')
+  const options = { maxDigits: 2, terminator: null, timeoutMs: 60_000 } as const
+  const undecided = rig.begin({ type: 'collect', leg: PERSON, options })
+  await rig.ask({ type: 'route', mode: 'bridge', persons: [PERSON] })
+  t.match(await rig.settled(undecided), { ending: 'left' }, 'a bridge needs no decision any more')
+  const told = () => rig.events.filter(({ type }) => type === 'dtmf').length
+  const before = told()
+  caller.press('5', 200)
+  caller.press('#')
+  await rig.run(1500)
+  t.same(person.keys(), ['5 200', '# 100'], 'held as long as the caller held them')
+  t.ok(person.received.some(({ payloadType, marker }) => payloadType === 96 && marker))
+  t.equal(told(), before, 'the agent is told nothing')
+  person.press('97', 20)
+  await rig.run(1500)
+  t.same(caller.keys(), ['9 40', '7 40'], 'none is shorter than a receiver must detect')
+  await rig.info(PERSON, '4', 100)
+  await rig.run(1500)
+  t.same(caller.keys().slice(2), [], 'RTP events count, so an INFO repeats one')
+  await rig.info(CALLER_LEG, '6', 100)
+  await rig.run(1500)
+  t.same(person.keys().slice(2), [])
+
+  const command = rig.begin({ type: 'collect', leg: PERSON, options })
+  person.press('12')
+  t.match(await rig.settled(command), { digits: '12' })
+  await rig.run(1500)
+  t.same(caller.keys().slice(2), [], 'a key that is a command stays with it')
+  person.press('3')
+  await rig.run(1000)
+  t.same(caller.keys().slice(2), ['3 100'])
+  await rig.ask({ type: 'route', mode: 'hold', persons: [] })
+  caller.press('8')
+  person.press('8')
+  await rig.run(1000)
+  t.equal(caller.keys().length + person.keys().length, 5, 'the bridge is over')
+
+  await rig.ask({ type: 'dropLeg', leg: PERSON, why: 'hangup' })
+  await rig.addPhone('second', 'PCMA')
+  await rig.run(500)
+  const { stats, legs } = await rig.close()
+  t.same(
+    legs.map(({ leg }) => leg),
+    [PERSON, 'second'],
+    'the statistics of every leg, whether it was dropped or there at the end',
+  )
+  t.ok((stats.rtp?.packetsReceived ?? 0) > (legs[0]?.rtp.packetsReceived ?? 0))
+  for (const { leg, rtp } of legs) t.ok(rtp.packetsReceived > 20 && rtp.packetsSent > 20, leg)
+})
+
+t.test('the latest route counts, whichever sounds were loaded first', async (t) => {
+  const { rig, caller } = await VirtualSession.open()
+  t.teardown(() => rig.close())
+  const person = await rig.addPhone(PERSON, 'PCMU')
+  // The hold music is read from the disk when it is first needed.
+  const waiting = rig.begin({ type: 'route', mode: 'hold', persons: [] })
+  const answered = rig.begin({ type: 'route', mode: 'bridge', persons: [PERSON] })
+  await rig.settled(Promise.all([waiting, answered]))
+  await rig.run(500)
+  const both = [
+    [caller, CALLER_HZ],
+    [person, PERSON_HZ],
+  ] as const
+  t.strictSame(await heardBy(rig, caller, both), [PERSON_HZ])
+})
+
+t.test('a key by INFO is passed on as event, and a tone with the audio only', async (t) => {
+  const { rig, caller } = await VirtualSession.open({ party: { kind: 'none', maxCallSeconds: 60 } })
+  t.teardown(() => rig.close())
+  const person = await rig.addPhone(PERSON, 'PCMU', null)
+  await rig.ask({ type: 'route', mode: 'bridge', persons: [PERSON] })
+  await rig.run(500)
+  person.say(keyTone('8', { ms: 150 }))
+  await rig.run(1500)
+  t.same(caller.keys(), [], 'the caller heard it')
+  await rig.info(PERSON, '4', 120)
+  await rig.run(1500)
+  t.same(caller.keys(), ['4 120'])
+  const from = person.received.length
+  caller.press('2')
+  await rig.run(1500)
+  t.ok(
+    person.received.slice(from).every(({ payloadType }) => payloadType === 0),
+    'a telephone without telephone-event gets none',
+  )
+})
+
 t.test('requests about unknown legs, and legs beyond the bound, are refused', async (t) => {
   const { rig } = await VirtualSession.open({ party: { kind: 'none', maxCallSeconds: 60 } })
   t.teardown(() => rig.close())
@@ -252,8 +346,10 @@ t.test('requests about unknown legs, and legs beyond the bound, are refused', as
   await t.rejects(rig.ask({ type: 'say', leg: null, text: ' ' }), { code: 'config_invalid' })
   await rig.addPhone('a', 'PCMA')
   await t.rejects(rig.ask({ type: 'addLeg', leg: 'a' }), { code: 'internal' })
-  await rig.addPhone('b', 'PCMA')
-  await t.rejects(rig.ask({ type: 'addLeg', leg: 'c' }), { code: 'overloaded' })
+  await t.rejects(rig.ask({ type: 'attend', leg: CALLER_LEG }), { code: 'config_invalid' })
+  await t.rejects(rig.ask({ type: 'attend', leg: 'nobody' }), gone)
+  for (const leg of ['b', 'c', 'd']) await rig.addPhone(leg, 'PCMA')
+  await t.rejects(rig.ask({ type: 'addLeg', leg: 'e' }), { code: 'overloaded' })
   const keys = rig.begin({
     type: 'collect',
     leg: 'b',
@@ -261,5 +357,5 @@ t.test('requests about unknown legs, and legs beyond the bound, are refused', as
   })
   await rig.ask({ type: 'dropLeg', leg: 'b', why: 'hangup' })
   t.strictSame(await keys, { digits: '', ending: 'left' })
-  await rig.addPhone('c', 'PCMA')
+  await rig.addPhone('e', 'PCMA')
 })
