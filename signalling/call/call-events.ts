@@ -1,7 +1,7 @@
 import type { ConversationEvent, FailureEvent } from '../../media/agent/conversation-events.js'
 import type { BotStats } from '../../media/byo/bot-event.js'
 import type { RtpStats } from '../../media/rtp/stats.js'
-import type { RecordingFile } from '../../workers/channel/protocol.js'
+import type { LegStats, RecordingFile } from '../../workers/channel/protocol.js'
 import type { Ending } from './ending.js'
 import type { TakeoverOutcome } from './takeover-machine.js'
 import type { TransferMode, TransferOutcome, TransferStatus } from './transfer-machine.js'
@@ -63,7 +63,10 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
   | {
       readonly type: 'ended'
       readonly ending: Ending
+      /** Of the caller's leg. */
       readonly rtp: RtpStats | null
+      /** Of the further legs: the persons of transfers and takeovers. Absent means none. */
+      readonly legs?: readonly LegStats[]
       readonly recording: RecordingFile | null
       /** The recordings of the parts of a call with transfers, in order. Absent means none. */
       readonly parts?: readonly RecordingFile[]

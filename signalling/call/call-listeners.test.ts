@@ -1,10 +1,12 @@
 import t from 'tap'
 import { tone, usualToneLevel } from '../../fixtures/audio/tones.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
 import { VOICE_HZ } from '../../fixtures/virtual-call/scripted-vendors.js'
 import { NOTHING_LEFT, openVirtualCall, type VirtualCall } from '../../fixtures/virtual-call/virtual-call.js'
 import { EngineError } from '../../media/base/errors.js'
 import { CallListeners } from './call-listeners.js'
 import type { CallEventBody } from './call-publisher.js'
+import type { Leg, LegEvents } from './leg.js'
 import type { LiveAudio } from './ports.js'
 
 /*
@@ -92,4 +94,90 @@ t.test('a media session that does not answer has no listeners', async (t) => {
   t.equal(ended, 0)
   t.equal(asked.at(-1), null, 'the memory is given back')
   t.equal(await listeners.add({ id: 'mon_2', by: 'usr_1', ended: () => ended++ }), null, 'after the end')
+})
+
+/** A call whose listeners join by legs that are in memory. */
+function openJoining() {
+  const clock = new VirtualClock()
+  const published: string[] = []
+  const requests: string[] = []
+  const warnings: string[] = []
+  const may = { listen: async () => true }
+  const pool = {
+    request: async ({ type, leg }: { readonly type: string; readonly leg: string }) => {
+      requests.push(`${type} ${leg}`)
+    },
+  }
+  const log = {
+    debug() {},
+    info() {},
+    warn: (_fields: object, event: string) => warnings.push(event),
+    error() {},
+  }
+  const listeners = new CallListeners({ pool, log, clock, dialLeg: () => {} } as never, {
+    callId: 'call_1',
+    rate: 8000,
+    publish: (event) => {
+      if (event.type === 'monitored') published.push(`${event.id} ${event.status}`)
+    },
+  })
+  /** Lets somebody listen whose leg is answered at once. */
+  const join = async (id: string) => {
+    const leg = { events: null as LegEvents | null, endings: [] as string[] }
+    const made: Leg = {
+      sipCallId: id,
+      ring() {},
+      early: () => null,
+      connect: () => leg.events?.answered({ send: true, receive: false } as never),
+      end: async ({ cause }) => {
+        leg.endings.push(cause)
+      },
+    }
+    listeners.join({ kind: 'listen', id, by: 'usr_1', mayListen: () => may.listen() }, (events) => {
+      leg.events = events
+      return made
+    })
+    await settle()
+    return leg
+  }
+  return { clock, listeners, join, published, requests, warnings, may }
+}
+
+/** Lets promises settle. */
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+t.test('who listens by a leg attends until the leg ends, the right ends, or the call ends', async (t) => {
+  const { clock, listeners, join, published, requests, warnings, may } = openJoining()
+  const first = await join('mon_1')
+  t.same(requests, ['addLeg listener-1', 'remote listener-1', 'attend listener-1'])
+  first.events?.ended({ by: 'caller', cause: 'caller_hangup', fault: 'none' })
+  t.same(published, ['mon_1 begun', 'mon_1 over'], 'a hang-up')
+  t.equal(clock.pending, 0, 'nothing checks the right of who left')
+
+  const second = await join('mon_2')
+  clock.advance(15_000)
+  await settle()
+  t.same(second.endings, [], 'the right is still there')
+  may.listen = async () => false
+  clock.advance(15_000)
+  await settle()
+  t.same(second.endings, ['agent_hangup'], 'the right is gone')
+  t.same(published.slice(2), ['mon_2 begun', 'mon_2 over'])
+  t.same(warnings, ['listen.not_allowed'])
+
+  const third = await join('mon_3')
+  may.listen = async () => {
+    throw new Error('the database is away')
+  }
+  clock.advance(15_000)
+  await settle()
+  t.same(third.endings, ['agent_hangup'], 'a right that cannot be checked is none')
+  t.same(warnings.slice(1), ['listen.check_failed'])
+
+  const fourth = await join('mon_4')
+  await listeners.end()
+  t.same(fourth.endings, ['agent_hangup'])
+  t.same(published.slice(4), ['mon_3 begun', 'mon_3 over', 'mon_4 begun', 'mon_4 over'], 'the call ended')
+  t.equal(clock.pending, 0)
+  t.same(requests.at(-1), 'dropLeg listener-4')
 })

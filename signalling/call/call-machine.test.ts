@@ -11,6 +11,7 @@ const states: Readonly<Record<string, CallState>> = {
   queuedForward: { kind: 'queued', direction: 'inbound', forwards: true },
   forwarding: { kind: 'forwarding', ringing: false },
   forwardRings: { kind: 'forwarding', ringing: true },
+  forwardEarly: { kind: 'forwarding', ringing: true, early: true },
   dialing: { kind: 'dialing' },
   ringing: { kind: 'ringing' },
   answeringIn: { kind: 'answering', direction: 'inbound' },
@@ -43,6 +44,7 @@ const inputs: Readonly<Record<string, CallInput>> = {
   agentReleased: { type: 'agentReleased' },
   agentReturned: { type: 'agentReturned' },
   personRinging: { type: 'personRinging', sip: 183 },
+  personEarly: { type: 'personRinging', sip: 183, early: true },
   personAnswered: { type: 'personAnswered' },
   personEnded: { type: 'personEnded', ending: bye },
   legClosed: { type: 'legClosed' },
@@ -62,7 +64,11 @@ const table: Readonly<Record<string, string>> = {
   'queuedForward begin': 'queued inbound | startTimer:guard openMedia',
   'queuedForward mediaOpened': 'forwarding | startTimer:ring dialPerson',
   'forwarding personRinging': 'forwarding rings | ring publishRinging:183',
+  'forwarding personEarly': 'forwarding early | ringEarly publishRinging:183',
+  'forwardRings personEarly': 'forwarding early | ringEarly',
   'forwarding personAnswered': 'answering inbound | cancelTimer:ring startTimer:ack answer',
+  'forwardEarly personAnswered': 'answering inbound | cancelTimer:ring startTimer:ack answer',
+  'forwardEarly ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
   'forwardRings personAnswered': 'answering inbound | cancelTimer:ring startTimer:ack answer',
   'forwarding ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
   'forwardRings ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
@@ -117,6 +123,7 @@ const table: Readonly<Record<string, string>> = {
       'queuedForward',
       'forwarding',
       'forwardRings',
+      'forwardEarly',
       'dialing',
       'ringing',
       'live',
@@ -181,7 +188,7 @@ function describe(state: CallState): string {
     case 'answering':
       return `${state.kind} ${state.direction}${state.agreed ? ' agreed' : ''}`
     case 'forwarding':
-      return state.ringing ? 'forwarding rings' : 'forwarding'
+      return state.early ? 'forwarding early' : state.ringing ? 'forwarding rings' : 'forwarding'
     case 'parting':
       return `${state.kind} ${state.ending.cause}`
     case 'ending':

@@ -15,7 +15,12 @@ export type CallDirection = 'inbound' | 'outbound'
 export type CallState =
   | { readonly kind: 'queued'; readonly direction: CallDirection; readonly forwards?: true }
   /** An inbound call that another person is to answer: that leg is dialled, the caller waits. */
-  | { readonly kind: 'forwarding'; readonly ringing: boolean }
+  | {
+      readonly kind: 'forwarding'
+      readonly ringing: boolean
+      /** He hears what that leg has before its answer. */
+      readonly early?: true
+    }
   | { readonly kind: 'dialing' }
   | { readonly kind: 'ringing' }
   | {
@@ -69,7 +74,7 @@ export type CallInput =
   /** The agent has the call again. */
   | { readonly type: 'agentReturned' }
   /** The leg of the person to whom the call is forwarded. */
-  | { readonly type: 'personRinging'; readonly sip: number }
+  | { readonly type: 'personRinging'; readonly sip: number; readonly early?: true }
   | { readonly type: 'personAnswered' }
   | { readonly type: 'personEnded'; readonly ending: Ending }
   | { readonly type: 'legClosed' }
@@ -80,6 +85,8 @@ export type CallEffect =
   | { readonly type: 'openMedia' }
   /** Sends 180 to the peer's INVITE. */
   | { readonly type: 'ring' }
+  /** Sends 183 to the peer's INVITE and connects it with the early media of the person. */
+  | { readonly type: 'ringEarly' }
   | { readonly type: 'sendInvite' }
   /** Dials the person to whom the call is forwarded. */
   | { readonly type: 'dialPerson' }
@@ -196,11 +203,14 @@ function stepQueued(state: CallState & { kind: 'queued' }, input: CallInput): Ca
 
 /** The caller gets what happens at the person: ringing, the answer, or a refusal. */
 function stepForwarding(state: CallState & { kind: 'forwarding' }, input: CallInput): CallStep {
-  if (input.type === 'personRinging' && !state.ringing) {
-    return {
-      next: { kind: 'forwarding', ringing: true },
-      effects: [{ type: 'ring' }, { type: 'publishRinging', sip: input.sip }],
-    }
+  if (input.type === 'personRinging') {
+    const effects: CallEffect[] = []
+    if (input.early && !state.early) effects.push({ type: 'ringEarly' })
+    else if (!state.ringing) effects.push({ type: 'ring' })
+    if (!state.ringing) effects.push({ type: 'publishRinging', sip: input.sip })
+    if (effects.length === 0) return { next: state, effects }
+    const early = input.early || state.early ? ({ early: true } as const) : {}
+    return { next: { kind: 'forwarding', ringing: true, ...early }, effects }
   }
   if (input.type === 'personAnswered') {
     return {

@@ -17,7 +17,7 @@ import { Call } from './call.js'
 import { type CallId, callNeverBegan } from './call-events.js'
 import { type CallDeps, callTimers } from './call-options.js'
 import { type Ending, endingOfHangUp, endingOfTrunk, SHUTDOWN } from './ending.js'
-import type { DialledLeg } from './further-leg.js'
+import type { DialledLeg, MakeLeg } from './further-leg.js'
 import { InboundLeg } from './inbound-leg.js'
 import type { LegEvents } from './leg.js'
 import { OutboundLeg } from './outbound-leg.js'
@@ -63,6 +63,9 @@ export interface CallManagerOptions {
 
 /** Seconds after which a caller may try again (RFC 3261 21.5.4). */
 const RETRY_AFTER = { 'Retry-After': '10' }
+
+type Joining = Extract<AdmissionDecision, { readonly admit: 'joins' }>
+type Admitted = Extract<AdmissionDecision, { readonly admit: true }>
 
 /** Routes INVITEs to calls, places calls under permits and keeps every live call. */
 export class CallManager implements CallControl {
@@ -174,10 +177,6 @@ export class CallManager implements CallControl {
 
   giveBack(callId: CallId, message: string | null): boolean {
     return this.#calls.get(callId)?.giveBack(message) ?? false
-  }
-
-  decideTransfer(callId: CallId, accepted: boolean): void {
-    this.#calls.get(callId)?.decideTransfer(accepted)
   }
 
   /** Dials a further leg of a call: no permit, no dial. */
@@ -294,6 +293,10 @@ export class CallManager implements CallControl {
       invite.refuse(sip, sip === 503 || sip === 486 ? { ...RETRY_AFTER, ...headers } : headers)
       return
     }
+    if (admission.admit === 'joins') {
+      this.#join(invite, admission, withdrawn !== null)
+      return
+    }
     if (withdrawn || this.#draining) {
       // The call is stored already, so it needs its end.
       invite.refuse(503, RETRY_AFTER)
@@ -312,11 +315,27 @@ export class CallManager implements CallControl {
     this.#admitted(invite, admission, trunk?.id ?? null)
   }
 
-  #admitted(
-    invite: IncomingInvite,
-    admission: AdmissionDecision & { readonly admit: true },
-    trunkId: string | null,
-  ): void {
+  /** Makes an INVITE a further leg of a running call. */
+  #join(invite: IncomingInvite, { callId, joins, codecs, srtp }: Joining, isWithdrawn: boolean): void {
+    const { log } = this.#options
+    const call = this.#calls.get(callId)
+    if (isWithdrawn) {
+      call?.notJoined(joins)
+      return
+    }
+    const make: MakeLeg = (events) => new InboundLeg(invite, { codecs, srtp }, events, log)
+    const refusal = call === undefined ? 'call_ending' : call.join(joins, make)
+    const what = { callId, sipCallId: invite.callId, kind: joins.kind }
+    if (refusal === null) {
+      log.info(what, 'call.joined')
+      this.#options.onCall?.(callId, invite.callId, null)
+      return
+    }
+    log.info({ ...what, refusal }, 'invite.refused')
+    invite.refuse(486, { 'X-Svc-Code': refusal })
+  }
+
+  #admitted(invite: IncomingInvite, admission: Admitted, trunkId: string | null): void {
     const { log } = this.#options
     const { callId, party, recordTo, forward } = admission
     // We offer what telephones support (G.711), and answer with what the caller supports.

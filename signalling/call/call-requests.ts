@@ -48,6 +48,7 @@ export class CallRequests {
       destination,
       destinationId: null,
       handoff: 'cold',
+      blind: null,
       note: null,
       reason: 'REFER',
     } as const

@@ -1,13 +1,13 @@
 import type { Turn } from '../../media/agent/conversation-events.js'
-import type { Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import { CALLER_LEG, type LegId, type LegRequest } from '../../workers/channel/protocol.js'
 import type { CallId, MonitorEvent } from './call-events.js'
 import { outcomeOf, type TransferDeps } from './call-transfer.js'
 import { type Ending, endingOfError } from './ending.js'
-import { FurtherLeg } from './further-leg.js'
-import { decisionByKey, type Heard, heardTurn, sayTo } from './leg-speech.js'
+import { FurtherLeg, type MakeLeg } from './further-leg.js'
+import { askOrEnd, decisionByKey, type Heard, heardTurn, listenTo, sayTo } from './leg-speech.js'
 import type { SaidLine, TakeoverPlan, TakeoverRefusal } from './ports.js'
+import { NamedTimers, StepMachine } from './step-machine.js'
 import {
   step,
   type TakeoverEffect,
@@ -44,13 +44,13 @@ export interface TakenOverCall {
 export class CallTakeovers {
   readonly #deps: TransferDeps
   readonly #call: TakenOverCall
-  readonly #timers = new Map<TakeoverTimerName, Timer>()
-  readonly #queue: TakeoverInput[] = []
+  readonly #machine: StepMachine<TakeoverState, TakeoverInput, TakeoverEffect>
+  readonly #timers: NamedTimers<TakeoverTimerName>
   readonly #legs: FurtherLeg[] = []
   readonly #listened = new Set<LegId>()
-  #state: TakeoverState = { kind: 'idle' }
-  #running = false
   #plan: TakeoverPlan | null = null
+  /** Makes the leg of a person who called us. Null: the person is dialled. */
+  #make: MakeLeg | null = null
   #leg: FurtherLeg | null = null
   #since = 0
   #lines: SaidLine[] = []
@@ -61,34 +61,44 @@ export class CallTakeovers {
   constructor(deps: TransferDeps, call: TakenOverCall) {
     this.#deps = deps
     this.#call = call
+    this.#machine = new StepMachine<TakeoverState, TakeoverInput, TakeoverEffect>(
+      { kind: 'idle' },
+      step,
+      (effect) => this.#perform(effect),
+    )
+    this.#timers = new NamedTimers(deps.clock, (name) => this.#machine.input({ type: 'timer', name }))
   }
 
   /** Nobody takes the call over. */
   get idle(): boolean {
-    return this.#state.kind === 'idle'
+    return this.#machine.state.kind === 'idle'
   }
 
-  /** Starts a takeover. Returns why it is refused, or null; its steps follow as events. */
-  request(plan: TakeoverPlan): TakeoverRefusal | null {
-    if (this.#state.kind === 'over') return 'call_ending'
+  /**
+   * Starts a takeover. With `make` the person has called us, and is answered. Returns why it is refused, or null; its steps
+   * follow as events.
+   */
+  request(plan: TakeoverPlan, make: MakeLeg | null = null): TakeoverRefusal | null {
+    if (this.#machine.state.kind === 'over') return 'call_ending'
     if (!this.idle) return 'taken_over'
     this.#plan = plan
-    this.#input({ type: 'request', confirms: plan.prompt !== null })
+    this.#make = make
+    this.#machine.input({ type: 'request', confirms: plan.prompt !== null })
     return null
   }
 
   /** Gives the caller back to the agent, with a message. Returns false when nobody has the call or is coming. */
   release(message: string | null): boolean {
-    const { kind } = this.#state
+    const { kind } = this.#machine.state
     if (kind === 'idle' || kind === 'leaving' || kind === 'over') return false
     this.#message = message
-    this.#input({ type: 'release' })
+    this.#machine.input({ type: 'release' })
     return true
   }
 
   /** Takes what a leg said while a person has the call. */
   heard(event: Heard): void {
-    if (this.#state.kind !== 'taken') return
+    if (this.#machine.state.kind !== 'taken') return
     const turn = heardTurn(this.#turns++, event)
     this.#lines.push({ by: turn.speaker === 'caller' ? 'caller' : 'person', text: turn.text })
     if (this.#lines.length > MAX_LINES) this.#lines.shift()
@@ -102,23 +112,8 @@ export class CallTakeovers {
 
   /** Ends the takeover. Resolves when no leg is left; never rejects. */
   async end(): Promise<void> {
-    this.#input({ type: 'callEnding' })
+    this.#machine.input({ type: 'callEnding' })
     await Promise.all(this.#legs.map(({ closed }) => closed))
-  }
-
-  #input(input: TakeoverInput): void {
-    this.#queue.push(input)
-    if (this.#running) return
-    this.#running = true
-    try {
-      for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
-        const result = step(this.#state, next)
-        this.#state = result.next
-        for (const effect of result.effects) this.#perform(effect)
-      }
-    } finally {
-      this.#running = false
-    }
   }
 
   #perform(effect: TakeoverEffect): void {
@@ -132,7 +127,7 @@ export class CallTakeovers {
         this.#askForKey(plan)
         return
       case 'announce':
-        void this.#say(plan.announcement, true).then(() => this.#input({ type: 'announced' }))
+        void this.#say(plan.announcement, true).then(() => this.#machine.input({ type: 'announced' }))
         return
       case 'connect':
         this.#connect(plan)
@@ -141,7 +136,7 @@ export class CallTakeovers {
         void this.#returnToAgent(plan)
         return
       case 'dropLeg':
-        this.#leg?.drop().then(() => this.#input({ type: 'legClosed' }))
+        this.#leg?.drop().then(() => this.#machine.input({ type: 'legClosed' }))
         return
       case 'publishBegun':
         this.#publish(plan, 'begun', null)
@@ -153,8 +148,7 @@ export class CallTakeovers {
         this.#startTimer(effect.name, plan)
         return
       case 'cancelTimers':
-        for (const timer of this.#timers.values()) timer.cancel()
-        this.#timers.clear()
+        this.#timers.cancelAll()
         return
     }
   }
@@ -170,23 +164,22 @@ export class CallTakeovers {
       line: LINE_MS,
       leaving: LEAVING_MS,
     }
-    this.#timers.get(name)?.cancel()
-    const timer = this.#deps.clock.after(durations[name], () => {
-      this.#timers.delete(name)
-      this.#input({ type: 'timer', name })
-    })
-    this.#timers.set(name, timer)
+    this.#timers.start(name, durations[name])
   }
 
   #dial(plan: TakeoverPlan): void {
     const leg = new FurtherLeg(this.#deps, this.#call.callId, `takeover-${this.#legs.length + 1}`, {
       ringing: () => {},
-      answered: () => this.#input({ type: 'answered' }),
-      ended: (ending) => this.#input({ type: 'legEnded', outcome: outcomeOf(ending) }),
+      answered: () => this.#machine.input({ type: 'answered' }),
+      ended: (ending) => {
+        const gaveUp = this.#make !== null && ending.cause === 'caller_hangup'
+        this.#machine.input({ type: 'legEnded', outcome: gaveUp ? 'withdrawn' : outcomeOf(ending) })
+      },
     })
     this.#leg = leg
     this.#legs.push(leg)
-    leg.open(() => plan.clear())
+    if (this.#make === null) leg.open(() => plan.clear())
+    else leg.take(this.#make)
   }
 
   #askForKey({ prompt }: TakeoverPlan): void {
@@ -195,7 +188,7 @@ export class CallTakeovers {
     const { callId } = this.#call
     void decisionByKey(this.#deps, callId, leg, CONFIRM_MS).then((decision) => {
       if (decision === null || leg !== this.#leg || leg.isOver) return
-      this.#input({ type: decision === 'accepted' ? 'confirmed' : 'declined' })
+      this.#machine.input({ type: decision === 'accepted' ? 'confirmed' : 'declined' })
     })
     void sayTo(this.#deps, callId, { leg: leg.id, text: prompt })
   }
@@ -238,31 +231,17 @@ export class CallTakeovers {
   }
 
   #listen(leg: LegId, languages: readonly string[] | null, sipCallId: string | null = null): void {
-    const { pool, log } = this.#deps
-    const { callId } = this.#call
     if (languages !== null) this.#listened.add(leg)
-    pool
-      .request({
-        type: 'listen',
-        session: callId,
-        leg,
-        languages,
-        ...(sipCallId === null ? {} : { sipCallId }),
-      })
-      // The conversation of the two goes on without it.
-      .catch((error: unknown) => log.warn({ callId, leg, error: errorText(error) }, 'takeover.listen_failed'))
+    listenTo(this.#deps, this.#call.callId, { leg, languages, sipCallId, event: 'takeover.listen_failed' })
   }
 
   /** Sends a request without which a party would hear nothing: a failure ends the call. Never rejects. */
-  async #ask(request: LegRequest): Promise<void> {
-    await this.#deps.pool.request(request).catch((error: unknown) => {
-      if (this.#state.kind === 'over') return
-      const { callId } = this.#call
-      this.#deps.log.error(
-        { callId, request: request.type, error: errorText(error) },
-        'takeover.request_failed',
-      )
+  #ask(request: LegRequest): Promise<void> {
+    const { callId } = this.#call
+    return askOrEnd(this.#deps, callId, request, (error) => {
+      if (this.#machine.state.kind === 'over') return null
       this.#call.finish(endingOfError(error))
+      return 'takeover.request_failed'
     })
   }
 }

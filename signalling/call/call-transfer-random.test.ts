@@ -282,6 +282,7 @@ class RandomTransfers {
       leg: {
         sipCallId: id,
         ring: () => {},
+        early: () => null,
         connect: () => {},
         // Shorter than the bound after which the next telephone rings all the same.
         end: async () => {

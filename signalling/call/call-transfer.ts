@@ -8,8 +8,9 @@ import type { CallId, TransferEvent } from './call-events.js'
 import { ConsultTalk } from './consult-talk.js'
 import { type Ending, endingOfError } from './ending.js'
 import { FurtherLeg, type FurtherLegDeps } from './further-leg.js'
-import { decisionByKey, type Heard, heardTurn, sayTo } from './leg-speech.js'
+import { askOrEnd, decisionByKey, type Heard, heardTurn, sayTo } from './leg-speech.js'
 import type { TransferPlan } from './ports.js'
+import { NamedTimers, StepMachine } from './step-machine.js'
 import { RouteListening } from './transfer-listening.js'
 import {
   step,
@@ -64,14 +65,12 @@ const ROUTES: Readonly<Record<TransferRoute, { readonly mode: RoutingMode; reado
 export class CallTransfers {
   readonly #deps: TransferDeps
   readonly #call: TransferredCall
-  readonly #timers = new Map<TransferTimerName, Timer>()
-  readonly #queue: TransferInput[] = []
+  readonly #machine: StepMachine<TransferState, TransferInput, TransferEffect>
+  readonly #timers: NamedTimers<TransferTimerName>
   /** The legs of all attempts. */
   readonly #legs: FurtherLeg[] = []
   /** The person hears the brief of a screened transfer. */
   #presenting = false
-  #state: TransferState = { kind: 'idle', attempts: 0 }
-  #running = false
   #refusal: TransferRefusal | null = null
   #plan: TransferPlan | null = null
   #leg: FurtherLeg | null = null
@@ -89,6 +88,12 @@ export class CallTransfers {
     this.#deps = deps
     this.#call = call
     this.#listening = new RouteListening(call.callId, deps)
+    this.#machine = new StepMachine<TransferState, TransferInput, TransferEffect>(
+      { kind: 'idle', attempts: 0 },
+      step,
+      (effect) => this.#perform(effect),
+    )
+    this.#timers = new NamedTimers(deps.clock, (name) => this.#machine.input({ type: 'timer', name }))
   }
 
   /** Starts a transfer. Returns why it is refused, or null; its steps follow as events. */
@@ -97,31 +102,32 @@ export class CallTransfers {
     const before = this.#plan
     this.#plan = plan
     const { mode, destination, fallback } = plan
-    this.#input({ type: 'request', mode, destination, fallback })
+    this.#machine.input({ type: 'request', mode, destination, fallback })
     if (this.#refusal !== null) this.#plan = before
     return this.#refusal
   }
 
   /** No attempt is under way: the agent has the caller. */
   get idle(): boolean {
-    return this.#state.kind === 'idle'
+    return this.#machine.state.kind === 'idle'
   }
 
-  /** Takes the person's decision, as told to the agent. */
+  /** Takes the person's decision, as told to the agent or the bot; nothing outside of a consultation. */
   decide(accepted: boolean): void {
-    this.#input({ type: accepted ? 'accepted' : 'declined' })
+    if (this.#machine.state.kind === 'consulting')
+      this.#machine.input({ type: accepted ? 'accepted' : 'declined' })
   }
 
   /** Takes what a leg said: a decision, a question, the end of the wait, or a line of the transcript. */
   heard(event: Heard): void {
     const { leg, text, startMs, atMs } = event
-    const { kind } = this.#state
+    const { kind } = this.#machine.state
     if (kind === 'bridged') {
       if (this.#plan?.listening?.keep) this.#keep(event)
     } else if (leg === CALLER_LEG) {
       if (!this.#listening.has(leg)) return
       this.#keep(event)
-      if (asksToReturn(text)) this.#input({ type: 'withdrawn' })
+      if (asksToReturn(text)) this.#machine.input({ type: 'withdrawn' })
     } else if (kind === 'consulting' && leg === this.#leg?.id) this.#talk?.heard(text, atMs - startMs)
   }
 
@@ -134,23 +140,8 @@ export class CallTransfers {
   async end(by: 'caller' | 'other'): Promise<void> {
     this.#waitLine?.cancel()
     this.#talk?.end()
-    this.#input({ type: 'callEnding', by })
+    this.#machine.input({ type: 'callEnding', by })
     await Promise.all(this.#legs.map(({ closed }) => closed))
-  }
-
-  #input(input: TransferInput): void {
-    this.#queue.push(input)
-    if (this.#running) return
-    this.#running = true
-    try {
-      for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
-        const result = step(this.#state, next)
-        this.#state = result.next
-        for (const effect of result.effects) this.#perform(effect)
-      }
-    } finally {
-      this.#running = false
-    }
   }
 
   #perform(effect: TransferEffect): void {
@@ -177,7 +168,9 @@ export class CallTransfers {
         this.#route(effect.route)
         return
       case 'announce':
-        this.#say(CALLER_LEG, this.#plan?.announcement ?? null, () => this.#input({ type: 'announced' }))
+        this.#say(CALLER_LEG, this.#plan?.announcement ?? null, () =>
+          this.#machine.input({ type: 'announced' }),
+        )
         return
       case 'playWait':
         void this.#ask({ type: 'hold', session: this.#call.callId, leg: CALLER_LEG, sound: effect.sound })
@@ -193,7 +186,7 @@ export class CallTransfers {
         this.#consult()
         return
       case 'dropLeg':
-        this.#leg?.drop().then(() => this.#input({ type: 'legClosed' }))
+        this.#leg?.drop().then(() => this.#machine.input({ type: 'legClosed' }))
         return
       case 'returnToAgent':
         this.#record((files) => files.back)
@@ -214,8 +207,7 @@ export class CallTransfers {
         this.#startTimer(effect.name)
         return
       case 'cancelTimers':
-        for (const timer of this.#timers.values()) timer.cancel()
-        this.#timers.clear()
+        this.#timers.cancelAll()
         return
     }
   }
@@ -263,12 +255,7 @@ export class CallTransfers {
       consult: CONSULT_MS,
       leaving: LEAVING_MS,
     }
-    this.#timers.get(name)?.cancel()
-    const timer = this.#deps.clock.after(durations[name], () => {
-      this.#timers.delete(name)
-      this.#input({ type: 'timer', name })
-    })
-    this.#timers.set(name, timer)
+    this.#timers.start(name, durations[name])
   }
 
   #route(route: TransferRoute): void {
@@ -284,14 +271,12 @@ export class CallTransfers {
   }
 
   /** Sends a request without which a party would hear nothing: a failure ends the call. Never rejects. */
-  async #ask(request: LegRequest): Promise<void> {
-    await this.#deps.pool.request(request).catch((error: unknown) => {
-      if (this.#state.kind === 'over') return
-      this.#deps.log.error(
-        { callId: this.#call.callId, request: request.type, error: errorText(error) },
-        'transfer.request_failed',
-      )
+  #ask(request: LegRequest): Promise<void> {
+    const { callId } = this.#call
+    return askOrEnd(this.#deps, callId, request, (error) => {
+      if (this.#machine.state.kind === 'over') return null
       this.#call.finish(endingOfError(error))
+      return 'transfer.request_failed'
     })
   }
 
@@ -346,7 +331,7 @@ export class CallTransfers {
 
   #collect(leg: FurtherLeg, timeoutMs: number): void {
     void decisionByKey(this.#deps, this.#call.callId, leg, timeoutMs).then((decision) => {
-      if (decision !== null && leg === this.#leg && !leg.isOver) this.#input({ type: decision })
+      if (decision !== null && leg === this.#leg && !leg.isOver) this.#machine.input({ type: decision })
     })
   }
 
@@ -356,9 +341,9 @@ export class CallTransfers {
     const { number, destination } = attempt
     this.#attempt = attempt
     const leg = new FurtherLeg(this.#deps, this.#call.callId, `person-${number}`, {
-      ringing: () => this.#input({ type: 'ringing' }),
-      answered: () => this.#input({ type: 'answered' }),
-      ended: (ending) => this.#input({ type: 'legEnded', outcome: outcomeOf(ending) }),
+      ringing: () => this.#machine.input({ type: 'ringing' }),
+      answered: () => this.#machine.input({ type: 'answered' }),
+      ended: (ending) => this.#machine.input({ type: 'legEnded', outcome: outcomeOf(ending) }),
     })
     this.#leg = leg
     this.#legs.push(leg)

@@ -42,6 +42,7 @@ const rtp = {
 const closed: ClosedSession = {
   stats: { frames: 3, rtp },
   recording: { path: 'a.wav', bytes: 44, durationMs: 60, sha256: 'x' },
+  legs: [],
   parts: [],
 }
 const byCaller: Ending = { by: 'caller', cause: 'caller_hangup', fault: 'none' }
@@ -101,6 +102,7 @@ function rig(direction: CallDirection, faults: Faults = {}) {
   const leg: Leg = {
     sipCallId: 'sip-1',
     ring: () => done.push('ring'),
+    early: () => null,
     connect: ({ port }) => done.push(`connect:${port}`),
     end(ending) {
       done.push(`end:${ending.cause}`)
@@ -407,6 +409,7 @@ t.test('errors thrown by the event sink and the leg are contained', async (t) =>
     () => ({
       sipCallId: 'sip',
       ring() {},
+      early: () => null,
       connect() {
         throw new Error('no socket')
       },

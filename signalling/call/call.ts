@@ -1,6 +1,5 @@
 import type { AgentSpec } from '../../media/agent/agent-spec.js'
 import type { SayResult } from '../../media/agent/conversation/conversation.js'
-import type { Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import {
   CALLER_LEG,
@@ -20,9 +19,17 @@ import { CallRequests } from './call-requests.js'
 import { CallTakeovers, type TakenOverCall } from './call-takeover.js'
 import { CallTransfers, type TransferDeps, type TransferredCall } from './call-transfer.js'
 import { closeReasonOf, type Ending, endingOfConversation, endingOfError } from './ending.js'
-import { FurtherLeg } from './further-leg.js'
+import { FurtherLeg, type MakeLeg } from './further-leg.js'
 import type { Leg, LegEvents } from './leg.js'
-import type { CallListener, LiveAudio, TakeoverPlan, TakeoverRefusal, TransferPlan } from './ports.js'
+import type {
+  CallListener,
+  JoinPlan,
+  LiveAudio,
+  TakeoverPlan,
+  TakeoverRefusal,
+  TransferPlan,
+} from './ports.js'
+import { NamedTimers, StepMachine } from './step-machine.js'
 import type { TransferRefusal } from './transfer-machine.js'
 
 const CALLER_LEFT: Ending = { by: 'caller', cause: 'caller_hangup', fault: 'none' }
@@ -38,10 +45,8 @@ export class Call {
   readonly #publisher: CallPublisher
   readonly #requests: CallRequests
   readonly #listeners: CallListeners
-  readonly #timers = new Map<CallTimerName, Timer>()
-  readonly #queue: CallInput[] = []
-  #state: CallState
-  #running = false
+  readonly #machine: StepMachine<CallState, CallInput, CallEffect>
+  readonly #timers: NamedTimers<CallTimerName>
   #media: OpenedSession | null = null
   /** Resolves with true when there is a session to close. */
   #opening: Promise<boolean> = Promise.resolve(false)
@@ -67,17 +72,23 @@ export class Call {
       ...{ callId, rate: options.rate },
       publish: (event) => this.#publisher.publish(event),
     })
-    this.#state = { kind: 'queued', direction, ...(forward === undefined ? {} : { forwards: true }) }
+    this.#machine = new StepMachine<CallState, CallInput, CallEffect>(
+      { kind: 'queued', direction, ...(forward === undefined ? {} : { forwards: true }) },
+      step,
+      (effect) => this.#run(effect),
+    )
+    this.#timers = new NamedTimers(deps.clock, (name) => this.#machine.input({ type: 'timer', name }))
     this.#leg = makeLeg({
-      progress: (sip) => this.#input({ type: 'progress', sip }),
+      progress: (sip) => this.#machine.input({ type: 'progress', sip }),
       answered: (remote) => {
         this.#remote = remote
-        this.#input({ type: 'legAnswered' })
+        this.#machine.input({ type: 'legAnswered' })
       },
       mediaChanged: (remote) => this.#mediaChanged(remote),
       digit: (key) => this.#digit(key),
-      referred: (target, report) => this.#state.kind === 'live' && this.#requests.refer(target, report),
-      ended: (ending) => this.#input({ type: 'legEnded', ending }),
+      referred: (target, report) =>
+        this.#machine.state.kind === 'live' && this.#requests.refer(target, report),
+      ended: (ending) => this.#machine.input({ type: 'legEnded', ending }),
     })
   }
 
@@ -86,22 +97,22 @@ export class Call {
   }
 
   get state(): CallState['kind'] {
-    return this.#state.kind
+    return this.#machine.state.kind
   }
 
   begin(): void {
-    this.#input({ type: 'begin' })
+    this.#machine.input({ type: 'begin' })
   }
 
   /** Ends the call. Idempotent; the first ending counts. */
   finish(ending: Ending): void {
-    this.#input({ type: 'finish', ending })
+    this.#machine.input({ type: 'finish', ending })
   }
 
   /** Ends the call with last words, or with null with those of its agent. The first ending counts. */
   finishWithLine(given: string | null, ending: Ending): void {
     const line = given ?? this.#agent?.hangupLine ?? null
-    this.#input(line === null ? { type: 'finish', ending } : { type: 'finishWithLine', ending, line })
+    this.#machine.input(line === null ? { type: 'finish', ending } : { type: 'finishWithLine', ending, line })
   }
 
   /** Says a text to all parties; see `CallControl.say`. */
@@ -121,8 +132,28 @@ export class Call {
     return this.#hasMedia() ? await this.#listeners.add(listener) : null
   }
 
+  /** Lets somebody who called us take the call over, or hear it. Returns why that is refused, or null. */
+  join(joins: JoinPlan, make: MakeLeg): TakeoverRefusal | null {
+    const refusal = joins.kind === 'takeover' ? this.takeOver(joins.plan, make) : this.#hear(joins, make)
+    if (refusal !== null) this.notJoined(joins)
+    return refusal
+  }
+
+  /** Reports that somebody who was to join the call did not. */
+  notJoined(joins: JoinPlan): void {
+    const { id, by } = joins.kind === 'takeover' ? joins.plan : joins
+    const over = { status: 'over', outcome: joins.kind === 'takeover' ? 'withdrawn' : 'left' } as const
+    this.#publisher.publish({ type: 'monitored', id, by, mode: joins.kind, ...over })
+  }
+
+  #hear(joins: Extract<JoinPlan, { kind: 'listen' }>, make: MakeLeg): TakeoverRefusal | null {
+    if (!this.#hasMedia()) return 'call_ending'
+    this.#listeners.join(joins, make)
+    return null
+  }
+
   #hasMedia(): boolean {
-    return this.#state.kind === 'live' || this.#state.kind === 'held'
+    return this.#machine.state.kind === 'live' || this.#machine.state.kind === 'held'
   }
 
   /** Hands the call to a person. Returns why that is refused, or null. */
@@ -133,12 +164,12 @@ export class Call {
     return this.#transfers.request(plan)
   }
 
-  /** Lets a person take the call over; see `CallControl.takeOver`. */
-  takeOver(plan: TakeoverPlan): TakeoverRefusal | null {
+  /** Lets a person take the call over; see `CallControl.takeOver`. With `make` the person has called us. */
+  takeOver(plan: TakeoverPlan, make: MakeLeg | null = null): TakeoverRefusal | null {
     if (!this.#hasMedia()) return 'call_ending'
     if (this.#transfers?.idle === false) return 'transfer_in_progress'
     this.#takeovers ??= new CallTakeovers(this.#legDeps(), this.#sharedCall())
-    return this.#takeovers.request(plan)
+    return this.#takeovers.request(plan, make)
   }
 
   /** Gives the call back to its agent; see `CallControl.giveBack`. */
@@ -153,11 +184,11 @@ export class Call {
       publish: (event) => this.#publisher.publish(event),
       agentReleased: () => {
         this.#agentLeft = true
-        this.#input({ type: 'agentReleased' })
+        this.#machine.input({ type: 'agentReleased' })
       },
       agentReturned: () => {
         this.#agentLeft = false
-        this.#input({ type: 'agentReturned' })
+        this.#machine.input({ type: 'agentReturned' })
       },
       finish: (ending) => this.finish(ending),
     }
@@ -169,30 +200,9 @@ export class Call {
     return { dialLeg, pool, clock, log }
   }
 
-  /** Tells what the person decided to whom the agent presents the caller. */
-  decideTransfer(accepted: boolean): void {
-    this.#transfers?.decide(accepted)
-  }
-
   /** Ends the call because its media worker died. */
   mediaLost(): void {
     this.finish(endingOfError(new EngineError('worker_lost', 'the media worker of this call died')))
-  }
-
-  /** Queues inputs that arise while effects run. */
-  #input(input: CallInput): void {
-    this.#queue.push(input)
-    if (this.#running) return
-    this.#running = true
-    try {
-      for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
-        const result = step(this.#state, next)
-        this.#state = result.next
-        for (const effect of result.effects) this.#run(effect)
-      }
-    } finally {
-      this.#running = false
-    }
   }
 
   #run(effect: CallEffect): void {
@@ -203,7 +213,7 @@ export class Call {
         { callId: this.callId, effect: effect.type, error: errorText(error) },
         'call.effect_failed',
       )
-      this.#queue.push({ type: 'finish', ending: endingOfError(error) })
+      this.#machine.input({ type: 'finish', ending: endingOfError(error) })
     }
   }
 
@@ -214,6 +224,9 @@ export class Call {
         return
       case 'ring':
         this.#leg.ring()
+        return
+      case 'ringEarly':
+        this.#ringEarly()
         return
       case 'sendInvite':
       case 'answer':
@@ -229,11 +242,10 @@ export class Call {
         this.#sayLine(effect.line)
         return
       case 'cancelTimer':
-        this.#timers.get(effect.name)?.cancel()
-        this.#timers.delete(effect.name)
+        this.#timers.cancel(effect.name)
         return
       case 'endLeg':
-        this.#leg.end(effect.ending).finally(() => this.#input({ type: 'legClosed' }))
+        this.#leg.end(effect.ending).finally(() => this.#machine.input({ type: 'legClosed' }))
         return
       case 'closeMedia':
         this.#closeMedia(effect.ending)
@@ -247,7 +259,7 @@ export class Call {
       case 'publishAnswered':
         this.#publisher.answered()
         // The peer may have put us on hold while media was being connected.
-        this.#queue.push({ type: 'hold', on: this.#remote?.send === false })
+        this.#machine.input({ type: 'hold', on: this.#remote?.send === false })
         return
       case 'publishHeld':
         this.#publisher.publish({ type: 'held', on: effect.on })
@@ -256,32 +268,24 @@ export class Call {
         this.#publishEnded(effect.ending)
         return
       case 'startTimer':
-        this.#startTimer(effect.name)
+        this.#timers.start(effect.name, this.#options.timers[effect.name])
         return
       case 'cancelTimers':
-        for (const timer of this.#timers.values()) timer.cancel()
-        this.#timers.clear()
+        this.#timers.cancelAll()
         return
     }
   }
 
-  #startTimer(name: CallTimerName): void {
-    this.#timers.get(name)?.cancel()
-    const timer = this.#deps.clock.after(this.#options.timers[name], () => {
-      this.#timers.delete(name)
-      this.#input({ type: 'timer', name })
-    })
-    this.#timers.set(name, timer)
-  }
-
   #openMedia(): void {
-    const { party, recordTo, rate, callId } = this.#options
+    const { party, forward, rate, callId } = this.#options
+    // A forwarded call may have media before its answer, which is not recorded.
+    const recordTo = forward === undefined ? this.#options.recordTo : null
     this.#opening = this.#deps.pool
       .open(callId, { party, recordTo, rate }, (event) => this.#sessionEvent(event))
       .then(
         (media) => {
           this.#media = media
-          this.#input({ type: 'mediaOpened' })
+          this.#machine.input({ type: 'mediaOpened' })
           return true
         },
         (error: unknown) => {
@@ -294,29 +298,42 @@ export class Call {
   #connectMedia(): void {
     const remote = this.#remote
     if (!remote) throw new EngineError('internal', 'media was connected before SDP was agreed')
-    const { pool } = this.#deps
-    const { sipCallId } = this.#leg
-    const person = this.#person
+    const { recordTo } = this.#options
+    const session = this.callId
+    const records = this.#person === null ? null : { type: 'record' as const, session, path: recordTo }
     // The requests leave at once; the channel keeps their order.
-    Promise.all([
-      pool.setRemote(this.callId, remote),
-      person && pool.request({ type: 'route', session: this.callId, mode: 'bridge', persons: [person.id] }),
-      pool.start(this.callId, sipCallId),
-    ]).then(
-      () => this.#input({ type: 'mediaLive' }),
+    Promise.all([records && this.#deps.pool.request(records), this.#startMedia(remote)]).then(
+      () => this.#machine.input({ type: 'mediaLive' }),
       (error: unknown) => this.finish(endingOfError(error)),
     )
+  }
+
+  /** Lets the caller hear what the person's side plays before the answer: ringing, or an announcement. */
+  #ringEarly(): void {
+    const remote = this.#media === null ? null : this.#leg.early(this.#media)
+    if (remote === null) return
+    this.#startMedia(remote).catch((error: unknown) => this.finish(endingOfError(error)))
+  }
+
+  async #startMedia(remote: RemoteMedia): Promise<void> {
+    const { pool } = this.#deps
+    const person = this.#person
+    await Promise.all([
+      pool.setRemote(this.callId, remote),
+      person && pool.request({ type: 'route', session: this.callId, mode: 'bridge', persons: [person.id] }),
+      pool.start(this.callId, this.#leg.sipCallId),
+    ])
   }
 
   async #mediaChanged(remote: RemoteMedia): Promise<void> {
     this.#remote = remote
     await this.#deps.pool.setRemote(this.callId, remote)
-    this.#input({ type: 'hold', on: !remote.send })
+    this.#machine.input({ type: 'hold', on: !remote.send })
   }
 
   /** Passes an INFO digit to the media session, which emits it like any other digit. */
   #digit({ digit, durationMs }: InfoDigit): void {
-    if (this.#state.kind !== 'live' && this.#state.kind !== 'held') return
+    if (this.#machine.state.kind !== 'live' && this.#machine.state.kind !== 'held') return
     this.#deps.pool.digit(this.callId, digit, durationMs).catch((error: unknown) => {
       this.#deps.log.warn({ callId: this.callId, error: errorText(error) }, 'call.info_digit_lost')
     })
@@ -328,21 +345,23 @@ export class Call {
     if (forward === undefined || dialLeg === undefined)
       throw new EngineError('internal', 'this call cannot be forwarded')
     this.#person = new FurtherLeg({ dialLeg, pool, log }, this.callId, 'person', {
-      ringing: (sip) => this.#input({ type: 'personRinging', sip }),
-      answered: () => this.#input({ type: 'personAnswered' }),
-      ended: (ending) => this.#input({ type: 'personEnded', ending }),
+      ringing: (sip) => this.#machine.input({ type: 'personRinging', sip }),
+      early: (sip) => this.#machine.input({ type: 'personRinging', sip, early: true }),
+      answered: () => this.#machine.input({ type: 'personAnswered' }),
+      ended: (ending) => this.#machine.input({ type: 'personEnded', ending }),
     })
     this.#person.open(() => forward.clear(this.callId))
   }
 
   #closeMedia(ending: Ending): void {
-    this.#listeners.end()
+    const listeners = this.#listeners.end()
     const why = closeReasonOf(ending)
     // The further legs end now too; their session is closed meanwhile.
     const legs = Promise.all([
       this.#person?.drop(),
       this.#transfers?.end(ending.cause === 'caller_hangup' ? 'caller' : 'other'),
       this.#takeovers?.end(),
+      listeners,
     ])
     // A session that is still being opened is closed as soon as it exists, also after the watchdog fired.
     this.#opening
@@ -353,23 +372,23 @@ export class Call {
         this.#deps.log.error({ callId: this.callId, error: errorText(error) }, 'call.media_close_failed')
       })
       .then(() => legs)
-      .finally(() => this.#input({ type: 'mediaClosed' }))
+      .finally(() => this.#machine.input({ type: 'mediaClosed' }))
   }
 
   #sayLine(line: string): void {
     this.#deps.pool.request({ type: 'finish', session: this.callId, line }).catch((error: unknown) => {
       this.#deps.log.warn({ callId: this.callId, error: errorText(error) }, 'call.last_words_failed')
-      this.#input({ type: 'lineSaid' })
+      this.#machine.input({ type: 'lineSaid' })
     })
   }
 
   #sessionEvent(event: SessionEvent): void {
     // Events of a closing session still belong to the call; after `ended` they are dropped.
-    if (this.#state.kind === 'ended') return
+    if (this.#machine.state.kind === 'ended') return
     switch (event.type) {
       case 'finished':
-        if (this.#state.kind === 'parting') {
-          this.#input({ type: 'lineSaid' })
+        if (this.#machine.state.kind === 'parting') {
+          this.#machine.input({ type: 'lineSaid' })
           return
         }
         // The limits of an agent that left bound nobody.
@@ -387,7 +406,10 @@ export class Call {
         this.#takeovers?.heard(event)
         return
       case 'transfer_requested':
-        this.#requests.transfer(event.request, () => this.#state.kind === 'ended')
+        this.#requests.transfer(event.request, () => this.#machine.state.kind === 'ended')
+        return
+      case 'transfer_decided':
+        this.#transfers?.decide(event.accepted)
         return
       case 'hang_up':
         this.finish(endingOfConversation('agent_hangup'))
@@ -396,7 +418,7 @@ export class Call {
         this.#requests.useTool(event)
         return
       case 'media_timeout':
-        if (event.leg === CALLER_LEG) this.#input({ type: 'mediaTimeout' })
+        if (event.leg === CALLER_LEG) this.#machine.input({ type: 'mediaTimeout' })
         else this.#personSilent(event.leg)
         return
       case 'media_closed':
@@ -422,18 +444,24 @@ export class Call {
     }
     this.#transfers?.mediaTimeout(leg)
     this.#takeovers?.mediaTimeout(leg)
+    this.#listeners.mediaTimeout(leg)
   }
 
   #publishEnded(ending: Ending): void {
     if (this.#media && !this.#closed) {
       this.#deps.log.warn({ callId: this.callId }, 'call.media_not_closed')
     }
-    const parts = this.#closed?.parts ?? []
+    const { recordTo } = this.#options
+    const { parts: recorded = [], legs = [] } = this.#closed ?? {}
+    // That of a forwarded call began with the answer.
+    const own = recorded.find(({ path }) => path === recordTo)
+    const parts = recorded.filter((part) => part !== own)
     this.#publisher.publish({
       type: 'ended',
       ending,
       rtp: this.#closed?.stats.rtp ?? null,
-      recording: this.#closed?.recording ?? null,
+      ...(legs.length > 0 ? { legs } : {}),
+      recording: this.#closed?.recording ?? own ?? null,
       ...(parts.length > 0 ? { parts } : {}),
     })
     this.#options.onEnded(ending)

@@ -51,7 +51,7 @@ const callIn = ({ caller }: SandboxCalls, persona: string) =>
 t.test('two people talk: each speaks only when the other was heard', async (t) => {
   const calls = await openForwarding(t, '+919812345678', { recordTo: join(t.testdir(), 'call_1.wav') })
   await callIn(calls, 'screening')
-  const { ending, rtp, recording } = await calls.ended()
+  const { ending, rtp, legs = [], recording } = await calls.ended()
   t.strictSame(
     calls.events.map(({ type }) => type).filter((type) => type !== 'detected'),
     ['ringing', 'answered', 'ended'],
@@ -61,6 +61,8 @@ t.test('two people talk: each speaks only when the other was heard', async (t) =
     (calls.events.at(-1)?.at ?? 0) - (calls.events.find(({ type }) => type === 'answered')?.at ?? 0)
   t.ok(lengthMs > 10_000, `they talked for ${lengthMs} ms`)
   t.ok((rtp?.packetsReceived ?? 0) > 500)
+  t.match(legs, [{ leg: 'person', rtp: { refused: 0, quality: { heard: { loss: 0 } } } }])
+  t.ok((legs[0]?.rtp.packetsReceived ?? 0) > 500)
   t.ok((recording?.durationMs ?? 0) > lengthMs - 1_000, 'both are recorded')
   const { channels } = readWav(new Uint8Array(await readFile(recording?.path ?? '')))
   const peaks = channels.map((samples) => samples.reduce((peak, at) => Math.max(peak, Math.abs(at)), 0))

@@ -1,6 +1,6 @@
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import type { LegId, MediaPool, RemoteMedia } from '../../workers/channel/protocol.js'
+import type { LegId, LegRequest, MediaPool, RemoteMedia } from '../../workers/channel/protocol.js'
 import type { CallId } from './call-events.js'
 import { type Ending, endingOfError } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
@@ -11,6 +11,9 @@ export interface DialledLeg {
   readonly leg: Leg
   release(): void
 }
+
+/** Makes the leg of a person who called us. */
+export type MakeLeg = (events: LegEvents) => Leg
 
 export interface FurtherLegDeps {
   readonly pool: MediaPool
@@ -23,6 +26,8 @@ export interface FurtherLegDeps {
 export interface FurtherLegEvents {
   /** The phone rings. */
   ringing(sip: number): void
+  /** As `ringing`, and the leg has media before its answer. Without this handler there is none. */
+  early?(sip: number): void
   /** The person answered and the media of the leg runs. */
   answered(): void
   /** The leg ended without our doing, or could not be made. Once. */
@@ -34,7 +39,7 @@ const NOT_CLEARED: Ending = { by: 'engine', cause: 'rejected', fault: 'customer'
 const DROPPED: Ending = { by: 'engine', cause: 'agent_hangup', fault: 'none' }
 const NO_MEDIA: Ending = { by: 'engine', cause: 'carrier_error', fault: 'carrier', note: 'media timeout' }
 
-/** A leg that a call places beside the one it began with: its dialog and its part of the media session. */
+/** A leg of a call beside the one it began with: its dialog and its part of the media session. */
 export class FurtherLeg {
   readonly id: LegId
   readonly #callId: CallId
@@ -43,8 +48,9 @@ export class FurtherLeg {
   #dialled: DialledLeg | null = null
   /** The media session has the leg. */
   #hasMedia = false
-  /** False while the person holds the call and may send nothing. */
-  #sends = true
+  /** False while the person holds the call and may send nothing, and before the answer. */
+  #sends = false
+  #isAnswered = false
   #isOver = false
   #closed: Promise<void> = Promise.resolve()
 
@@ -71,10 +77,15 @@ export class FurtherLeg {
 
   /** Asks for the right to dial, and dials. `clear` resolves with null when the dial is not allowed. */
   open(clear: () => Promise<LegClearance | null>): void {
-    this.#open(clear).catch((error: unknown) => {
-      this.#deps.log.warn({ callId: this.#callId, error: errorText(error) }, 'call.leg_failed')
-      this.#ended(endingOfError(error))
-    })
+    this.#open(clear).catch((error: unknown) => this.#failed(error))
+  }
+
+  /** Takes the leg of a person who called us. */
+  take(make: MakeLeg): void {
+    const leg = make(this.#legEvents())
+    this.#dialled = { leg, release: () => {} }
+    leg.ring()
+    this.#place(() => leg).catch((error: unknown) => this.#failed(error))
   }
 
   /** Ends the leg and its media. Idempotent; never rejects. */
@@ -99,36 +110,65 @@ export class FurtherLeg {
   }
 
   async #open(clear: () => Promise<LegClearance | null>): Promise<void> {
-    const { pool, dialLeg } = this.#deps
     const clearance = await clear()
     if (this.#isOver) return
     if (clearance === null) {
       this.#ended(NOT_CLEARED)
       return
     }
+    await this.#place(() => {
+      this.#dialled = this.#deps.dialLeg(this.#callId, clearance, this.#legEvents())
+      return this.#dialled.leg
+    })
+  }
+
+  /** Opens the media of the leg, and connects it. */
+  async #place(leg: () => Leg): Promise<void> {
+    const { pool } = this.#deps
     this.#hasMedia = true
     const local = await pool.request({ type: 'addLeg', session: this.#callId, leg: this.id })
     if (this.#isOver) {
       await this.#removeMedia()
       return
     }
-    this.#dialled = dialLeg(this.#callId, clearance, {
-      progress: (status) => {
-        if (!this.#isOver && status >= 180) this.#events.ringing(status)
-      },
+    leg().connect(local)
+  }
+
+  #legEvents(): LegEvents {
+    const { pool, log } = this.#deps
+    return {
+      progress: (status, early) => this.#progress(status, early),
       answered: (remote) => this.#answered(remote),
       mediaChanged: (remote) => this.#setRemote(remote),
       digit: ({ digit, durationMs }) => {
         pool.digit(this.#callId, digit, durationMs, this.id).catch((error: unknown) => {
-          this.#deps.log.warn({ callId: this.#callId, error: errorText(error) }, 'call.info_digit_lost')
+          log.warn({ callId: this.#callId, error: errorText(error) }, 'call.info_digit_lost')
         })
       },
       ended: (ending) => this.#ended(ending),
-    })
-    this.#dialled.leg.connect(local)
+    }
+  }
+
+  #progress(status: number, early: RemoteMedia | undefined): void {
+    if (this.#isOver || status < 180) return
+    if (early === undefined || this.#events.early === undefined) {
+      this.#events.ringing(status)
+      return
+    }
+    this.#deps.pool.request(this.#remote(early)).then(
+      () => {
+        if (!this.#isOver && !this.#isAnswered) this.#events.early?.(status)
+      },
+      (error: unknown) => {
+        if (this.#isOver) return
+        void this.drop()
+        this.#events.ended(endingOfError(error))
+      },
+    )
   }
 
   #answered(remote: RemoteMedia): void {
+    this.#isAnswered = true
     this.#setRemote(remote).then(
       () => {
         if (!this.#isOver) this.#events.answered()
@@ -143,7 +183,19 @@ export class FurtherLeg {
 
   async #setRemote(remote: RemoteMedia): Promise<void> {
     this.#sends = remote.send
-    await this.#deps.pool.request({ type: 'remote', session: this.#callId, leg: this.id, remote })
+    await this.#deps.pool.request(this.#remote(remote))
+  }
+
+  #remote(remote: RemoteMedia): LegRequest {
+    return { type: 'remote', session: this.#callId, leg: this.id, remote }
+  }
+
+  #failed(error: unknown): void {
+    this.#deps.log.warn({ callId: this.#callId, error: errorText(error) }, 'call.leg_failed')
+    const ending = endingOfError(error)
+    // Who called us gets an answer.
+    void this.#dialled?.leg.end(ending)
+    this.#ended(ending)
   }
 
   #ended(ending: Ending): void {

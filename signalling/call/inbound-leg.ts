@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Log } from '../../media/base/log.js'
 import type { CodecName } from '../../media/codec/codec.js'
+import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { SrtpPolicy } from '../sdp/sdp-crypto.js'
 import { SdpSession } from '../sdp/sdp-session.js'
 import type { LocalMedia } from '../sdp/sdp-transport.js'
@@ -19,6 +20,8 @@ export class InboundLeg implements Leg {
   readonly #events: LegEvents
   readonly #log: Log
   #sdp: SdpSession | null = null
+  /** What was agreed before the 200, which repeats the answer. */
+  #early: { readonly sdp: SdpSession; readonly answer: string } | null = null
   #media: LegMedia | null = null
   #dialog: SipDialog | null = null
   #delayed = false
@@ -58,14 +61,34 @@ export class InboundLeg implements Leg {
     this.#invite.ring()
   }
 
-  connect(local: LocalMedia): void {
-    if (this.#over) return
+  early(local: LocalMedia): RemoteMedia | null {
+    if (this.#over || this.#sdp !== null || this.#early !== null) return null
+    const sdp = this.#session(local)
+    const answer = this.#invite.body === '' ? null : sdp.answer(this.#invite.body)
+    if (!answer?.ok) {
+      // Only a reliable response could carry our offer (RFC 3262). The 200 tells what cannot be served.
+      this.#invite.ring()
+      return null
+    }
+    this.#early = { sdp, answer: answer.sdp }
+    this.#invite.progress(answer.sdp)
+    return answer.remote
+  }
+
+  #session(local: LocalMedia): SdpSession {
     const sdp = new SdpSession(local, this.#codecs, String(randomInt(1, 2 ** 47)), this.#srtp)
     sdp.peer = this.#invite.sourceAddress
+    return sdp
+  }
+
+  connect(local: LocalMedia): void {
+    if (this.#over) return
+    const sdp = this.#early?.sdp ?? this.#session(local)
     this.#sdp = sdp
     this.#media = new LegMedia(sdp, this.#events, this.#log)
     let body: string
-    if (this.#invite.body === '') {
+    if (this.#early !== null) body = this.#early.answer
+    else if (this.#invite.body === '') {
       this.#delayed = true
       body = sdp.offer()
     } else {
@@ -79,7 +102,7 @@ export class InboundLeg implements Leg {
     }
     this.#invite
       .accept(body, {
-        acknowledged: (ack) => this.#acked(ack),
+        acknowledged: (ack, stale) => this.#acked(ack, stale),
         offered: (offer, reply) => this.#offered(offer, reply),
         digit: (key) => {
           if (!this.#over) this.#events.digit(key)
@@ -114,9 +137,9 @@ export class InboundLeg implements Leg {
     await this.#dialog?.bye()
   }
 
-  #acked(body: string): void {
+  #acked(body: string, stale: boolean): void {
     if (this.#acknowledged) {
-      this.#media?.acknowledged(body)
+      if (!stale) this.#media?.acknowledged(body)
       return
     }
     this.#acknowledged = true

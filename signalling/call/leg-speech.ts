@@ -1,7 +1,13 @@
 import type { Turn } from '../../media/agent/conversation-events.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import { CALLER_LEG, type LegId, type MediaPool, type SessionEvent } from '../../workers/channel/protocol.js'
+import {
+  CALLER_LEG,
+  type LegId,
+  type LegRequest,
+  type MediaPool,
+  type SessionEvent,
+} from '../../workers/channel/protocol.js'
 import type { CallId } from './call-events.js'
 import type { FurtherLeg } from './further-leg.js'
 
@@ -9,7 +15,7 @@ import type { FurtherLeg } from './further-leg.js'
 const ACCEPT = '1'
 const DECLINE = '2'
 
-interface Deps {
+export interface LegSpeechDeps {
   readonly pool: MediaPool
   readonly log: Log
 }
@@ -19,7 +25,7 @@ interface Deps {
  * stops the agent in the middle of its clause.
  */
 export async function sayTo(
-  { pool, log }: Deps,
+  { pool, log }: LegSpeechDeps,
   callId: CallId,
   { leg, text, now = false }: { readonly leg: LegId; readonly text: string | null; readonly now?: boolean },
 ): Promise<void> {
@@ -34,7 +40,7 @@ export async function sayTo(
  * rejects.
  */
 export async function decisionByKey(
-  { pool, log }: Deps,
+  { pool, log }: LegSpeechDeps,
   callId: CallId,
   leg: FurtherLeg,
   timeoutMs: number,
@@ -57,6 +63,41 @@ export async function decisionByKey(
     log.warn({ callId, error: errorText(error) }, 'transfer.keys_failed')
     return null
   }
+}
+
+/** Recognises a leg from now on in these languages; null ends that. A talk goes on when it fails. */
+export function listenTo(
+  { pool, log }: LegSpeechDeps,
+  callId: CallId,
+  what: {
+    readonly leg: LegId
+    readonly languages: readonly string[] | null
+    readonly sipCallId: string | null
+    /** Logged when it fails. */
+    readonly event: 'transfer.listen_failed' | 'takeover.listen_failed'
+  },
+): void {
+  const { leg, languages, sipCallId, event } = what
+  const from = sipCallId === null ? {} : { sipCallId }
+  pool
+    .request({ type: 'listen', session: callId, leg, languages, ...from })
+    .catch((error: unknown) => log.warn({ callId, leg, error: errorText(error) }, event))
+}
+
+/**
+ * Sends a request without which a party would hear nothing. Resolves also when it failed;
+ * `failed` returns what is logged then.
+ */
+export async function askOrEnd(
+  { pool, log }: LegSpeechDeps,
+  callId: CallId,
+  request: LegRequest,
+  failed: (error: unknown) => 'transfer.request_failed' | 'takeover.request_failed' | null,
+): Promise<void> {
+  await pool.request(request).catch((error: unknown) => {
+    const event = failed(error)
+    if (event !== null) log.error({ callId, request: request.type, error: errorText(error) }, event)
+  })
 }
 
 export type Heard = SessionEvent & { readonly type: 'heard' }

@@ -6,8 +6,8 @@ import type { Ending } from './ending.js'
 
 /** Events of a leg. None follows `ended` or the call's own `end`. */
 export interface LegEvents {
-  /** A provisional response above 100 arrived for our INVITE. */
-  progress(sip: number): void
+  /** A provisional response above 100 arrived for our INVITE. `early` is the media before the answer, if it has any. */
+  progress(sip: number, early?: RemoteMedia): void
   /** The far side answered and media is agreed: by the 200 (outbound) or the ACK (inbound). */
   answered(remote: RemoteMedia): void
   /**
@@ -28,6 +28,11 @@ export interface Leg {
   readonly sipCallId: string
   /** Sends 180 to a caller; does nothing on an outbound leg. */
   ring(): void
+  /**
+   * Sends 183 with our answer to a caller, and returns what his offer says of his media. Returns null, after 180, when
+   * that is not possible: he made no offer, or it cannot be served. Null on an outbound leg.
+   */
+  early(local: LocalMedia): RemoteMedia | null
   /** Sends the INVITE or the 200, now that our RTP port is known. */
   connect(local: LocalMedia): void
   /**

@@ -4,6 +4,8 @@ import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { until } from '../../fixtures/host/until.js'
 import { openSignallingRig, type RigOptions, testAgent } from '../../fixtures/rigs/signalling-rig.js'
+import type { SipDialog } from '../../fixtures/sip/sip-dialog.js'
+import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
 import { type SippOptions, startSipp } from '../../fixtures/sip/sipp.js'
 import type { Permit } from '../sip/dial-gate.js'
 import type { OutboundCallSpec } from './ports.js'
@@ -190,4 +192,35 @@ t.test('no permit, no dial', async (t) => {
   await rig.callManager.drain(0)
   const late = rig.permit('call_late', '+919800000001')
   t.throws(() => rig.callManager.dial(late, rig.plan(9)), { code: 'closed' })
+})
+
+t.test('a late offer that follows another re-INVITE at once: its ACK has the answer', async (t) => {
+  const sdp = (direction: string) =>
+    [
+      ...['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'],
+      ...['m=audio 4000 RTP/AVP 8', `a=${direction}`, ''],
+    ].join('\r\n')
+  const rig = await rigFor(t)
+  const calls: SipDialog[] = []
+  const peer = await openSipPeer({
+    onInvite: (dialog) => {
+      calls.push(dialog)
+      dialog.answer(sdp('sendrecv'))
+    },
+  })
+  t.teardown(() => peer.close())
+  rig.callManager.dial(rig.permit('call_out', '+919800000001'), rig.plan(peer.port))
+  await until(() => rig.types().includes('answered'))
+  const held = () => rig.events.flatMap((event) => (event.type === 'held' ? [event.on] : []))
+  const [dialog] = calls as [SipDialog]
+  await dialog.confirmed()
+  dialog.reinvite(sdp('sendonly'))
+  t.equal(await dialog.final(), 200)
+  dialog.ackSdp = sdp('sendrecv')
+  dialog.reinvite(null)
+  t.equal(await dialog.final(), 200)
+  await until(() => held().length === 2)
+  t.strictSame(held(), [true, false])
+  dialog.bye()
+  await rig.ended()
 })

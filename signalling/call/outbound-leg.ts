@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
+import type { RemoteMedia } from '../../workers/channel/protocol.js'
 import type { SrtpPolicy } from '../sdp/sdp-crypto.js'
 import { SdpSession } from '../sdp/sdp-session.js'
 import type { LocalMedia } from '../sdp/sdp-transport.js'
@@ -54,6 +55,10 @@ export class OutboundLeg implements Leg {
 
   ring(): void {}
 
+  early(): null {
+    return null
+  }
+
   connect(local: LocalMedia): void {
     if (this.#over) return
     const { gateway, permit, sipCallId } = this.#target
@@ -64,7 +69,7 @@ export class OutboundLeg implements Leg {
     this.#final = new Promise((resolve) => {
       this.#settled = resolve
     })
-    const { host, port, transport, trunk } = gateway
+    const { host, port, transport, trunk, publicOnly = false } = gateway
     const user = trunk === undefined ? to : formatNumber(to, trunk.numberFormat)
     this.#invite = this.#sip.invite(
       {
@@ -72,16 +77,19 @@ export class OutboundLeg implements Leg {
         uri: sipUri({ user, host, port, transport }),
         callId: sipCallId,
         transport,
+        publicOnly,
         body: sdp.offer(),
         ...(trunk === undefined ? { from } : trunkIdentity(trunk, from)),
       },
       {
-        progress: (status) => {
-          if (!this.#over) this.#events.progress(status)
+        progress: (status, early) => {
+          if (!this.#over) this.#events.progress(status, earlyMedia(sdp, early))
         },
         answered: (dialog, body) => this.#answered(dialog, body, sdp),
         failed: (error) => this.#failed(error),
-        acknowledged: (body) => this.#media?.acknowledged(body),
+        acknowledged: (body, stale) => {
+          if (!stale) this.#media?.acknowledged(body)
+        },
         offered: (body, reply) => this.#offered(body, reply),
         digit: (key) => this.#digitReceived(key),
         referred: (target, report) => !this.#over && this.#events.referred?.(target, report) === true,
@@ -140,6 +148,14 @@ export class OutboundLeg implements Leg {
     this.#over = true
     this.#events.ended(ending)
   }
+}
+
+/** Returns the media of a provisional response, or undefined without an answer that can be used. */
+function earlyMedia(sdp: SdpSession, body: string): RemoteMedia | undefined {
+  if (body === '') return undefined
+  // The 200 has the answer that counts (RFC 3261 13.2.2.4).
+  const read = sdp.accept(body)
+  return read.ok ? read.remote : undefined
 }
 
 /**

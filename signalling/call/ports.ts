@@ -32,6 +32,8 @@ export interface Gateway {
    * Defaults to `off`. With `optional`, SRTP is offered only over TLS, because the keys are part of the SDP.
    */
   readonly srtp?: SrtpPolicy
+  /** True for a host that a customer named: only its public addresses are used. */
+  readonly publicOnly?: boolean
   /** The trunk's settings; absent for the sandbox carrier. */
   readonly trunk?: OutboundTrunk
 }
@@ -96,6 +98,15 @@ export type AdmissionDecision =
       readonly forward?: ForwardPlan
     }
   | {
+      readonly admit: 'joins'
+      /** A call that runs already. */
+      readonly callId: CallId
+      /** The caller takes the running call over, or listens to it. */
+      readonly joins: JoinPlan
+      readonly codecs: readonly CodecName[]
+      readonly srtp: SrtpPolicy
+    }
+  | {
       readonly admit: false
       readonly sip: 402 | 403 | 404 | 482 | 486 | 500 | 503
       readonly reason: string
@@ -106,6 +117,17 @@ export type AdmissionDecision =
       readonly headers?: Readonly<Record<string, string>>
       /** Credentials could change the decision: the caller is challenged instead of refused. */
       readonly challenge?: true
+    }
+
+/** What somebody who calls in wants of a running call. */
+export type JoinPlan =
+  | { readonly kind: 'takeover'; readonly plan: TakeoverPlan }
+  | {
+      readonly kind: 'listen'
+      readonly id: string
+      readonly by: string
+      /** Tells whether the caller may still listen. Asked from time to time. */
+      mayListen(): Promise<boolean>
     }
 
 export interface AdmissionControl {
@@ -278,7 +300,10 @@ export interface TakeoverPlan {
     /** What the person wants the agent to know. */
     readonly message: string | null
   }): string
-  /** Allows the dial, at the time of the dial. Resolves with null when it is not allowed. */
+  /**
+   * Allows the dial, at the time of the dial. Resolves with null when it is not allowed. Not used for a person who called
+   * us.
+   */
   clear(): Promise<LegClearance | null>
 }
 
@@ -322,8 +347,6 @@ export interface CallControl {
    * when there is no such call.
    */
   giveBack(callId: CallId, message: string | null): boolean
-  /** Tells the decision of the person to whom an agent presents a caller. */
-  decideTransfer(callId: CallId, accepted: boolean): void
   readonly live: number
   /** True when new calls are refused. */
   readonly draining: boolean

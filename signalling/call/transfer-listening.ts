@@ -1,8 +1,7 @@
-import { errorText } from '../../media/base/errors.js'
-import type { Log } from '../../media/base/log.js'
-import { CALLER_LEG, type LegId, type MediaPool } from '../../workers/channel/protocol.js'
+import { CALLER_LEG, type LegId } from '../../workers/channel/protocol.js'
 import type { CallId } from './call-events.js'
 import type { FurtherLeg } from './further-leg.js'
+import { type LegSpeechDeps, listenTo } from './leg-speech.js'
 import type { TransferListening } from './ports.js'
 import type { TransferAttempt, TransferRoute } from './transfer-machine.js'
 
@@ -12,14 +11,12 @@ import type { TransferAttempt, TransferRoute } from './transfer-machine.js'
  */
 export class RouteListening {
   readonly #callId: CallId
-  readonly #pool: MediaPool
-  readonly #log: Log
+  readonly #deps: LegSpeechDeps
   readonly #legs = new Set<LegId>()
 
-  constructor(callId: CallId, { pool, log }: { readonly pool: MediaPool; readonly log: Log }) {
+  constructor(callId: CallId, deps: LegSpeechDeps) {
     this.#callId = callId
-    this.#pool = pool
-    this.#log = log
+    this.#deps = deps
   }
 
   /** Returns whether a leg is listened to. */
@@ -49,12 +46,7 @@ export class RouteListening {
     if (this.#legs.has(leg) === (languages !== null)) return
     if (languages === null) this.#legs.delete(leg)
     else this.#legs.add(leg)
-    const from = sipCallId === null ? {} : { sipCallId }
-    this.#pool
-      .request({ type: 'listen', session: this.#callId, leg, languages, ...from })
-      // Keys work without it.
-      .catch((error: unknown) =>
-        this.#log.warn({ callId: this.#callId, leg, error: errorText(error) }, 'transfer.listen_failed'),
-      )
+    // Keys work without it.
+    listenTo(this.#deps, this.#callId, { leg, languages, sipCallId, event: 'transfer.listen_failed' })
   }
 }

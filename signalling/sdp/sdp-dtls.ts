@@ -5,13 +5,13 @@ import { type MediaSection, refusal, type SdpRefusal } from './sdp-parser.js'
 
 /*
  * The description of DTLS-SRTP over ICE (RFC 8839, RFC 8842, RFC 9143) for one audio stream. Our side is lite, has one
- * candidate and the server role. The peer's candidates are not read, because its checks show its addresses.
+ * candidate (two behind a NAT) and the server role. The peer's candidates are not read, because its checks show its addresses.
  */
 
 /** The protocols of WebRTC (RFC 8827 names the first, an older one the second). */
 export const DTLS_PROTOCOLS = ['UDP/TLS/RTP/SAVPF', 'UDP/TLS/RTP/SAVP'] as const
 
-/** Priority of the only candidate: a host address, component 1 (RFC 8445 section 5.1.2). */
+/** Priority of the first candidate: a host address, component 1 (RFC 8445 section 5.1.2). */
 const PRIORITY = 2 ** 24 * 126 + 2 ** 8 * 65_535 + 255
 
 /** What was agreed with the peer. */
@@ -55,7 +55,7 @@ export function dtlsSessionLines({ mid, bundled }: DtlsAgreement): string[] {
 /** Returns the attributes of our section. */
 export function dtlsLines(
   { remote, mid }: DtlsAgreement,
-  { fingerprint, ssrc, cname }: LocalDtls,
+  { fingerprint, ssrc, cname, publicAddress = null }: LocalDtls,
   { address, port }: { readonly address: string; readonly port: number },
   setup: 'passive' | 'actpass',
 ): string[] {
@@ -68,6 +68,10 @@ export function dtlsLines(
     'a=rtcp-mux',
     `a=ssrc:${ssrc} cname:${cname}`,
     `a=candidate:1 1 udp ${PRIORITY} ${address} ${port} typ host`,
+    // Browsers outside of a NAT reach this one only, and those inside perhaps only the other one.
+    ...(publicAddress === null
+      ? []
+      : [`a=candidate:2 1 udp ${PRIORITY - 1} ${publicAddress} ${port} typ host`]),
     'a=end-of-candidates',
   ]
 }

@@ -256,6 +256,16 @@ t.test('an offer of DTLS-SRTP over ICE is answered with our address and the serv
   t.notMatch(section, /a=rtcp:|a=crypto/)
 })
 
+t.test('behind a NAT a browser learns the public address, too', async (t) => {
+  const local = { ...BROWSER, dtls: { ...BROWSER.dtls, publicAddress: '203.0.113.80' } }
+  const answer = new SdpSession(local, ['OPUS', 'PCMA'], '42', 'optional').answer(browserOffer())
+  const sdp = answer.ok ? answer.sdp : answer.reason
+  t.same(sdp.match(/a=candidate:.*/g), [
+    'a=candidate:1 1 udp 2130706431 127.0.0.1 40000 typ host',
+    'a=candidate:2 1 udp 2130706430 203.0.113.80 40000 typ host',
+  ])
+})
+
 t.test('later offers keep the ICE session, restart it, and never change the certificate', async (t) => {
   const ours = browserSession()
   const credentials = () => ours.current?.dtls?.ice

@@ -20,8 +20,11 @@ export type OfferReply = (status: 200 | 400 | 488 | 500, sdp: string, reason?: s
 export type ReferReport = (status: number, reason: string) => void
 
 export interface DialogHandlers {
-  /** The ACK to our 200 arrived; `body` is '' or the answer to our offer. */
-  acknowledged(body: string): void
+  /**
+   * The ACK to our 200 arrived; `body` is '' or the answer to our offer. `stale` says that another INVITE of the peer
+   * came meanwhile, to which the ACK does not belong.
+   */
+  acknowledged(body: string, stale: boolean): void
   /** The peer renegotiates; `body` is '' when it asks for our offer. */
   offered(body: string, reply: OfferReply): void
   /** A DTMF digit arrived by INFO. */

@@ -110,6 +110,12 @@ export class IncomingInvite {
     if (this.#state === 'pending') this.#res.send(180)
   }
 
+  /** Sends 183 with our answer: early media. The 200 repeats the answer (RFC 3261 13.2.1). */
+  progress(sdp: string): void {
+    if (this.#state !== 'pending') return
+    this.#res.send(183, { headers: { 'Content-Type': 'application/sdp' }, body: sdp })
+  }
+
   refuse(status: number, headers: Readonly<Record<string, string | string[]>> = {}): void {
     if (this.#state !== 'pending') return
     this.#finish()

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
+import { PUBLIC_ONLY } from '../embedded/routing/target.js'
 import { DigestClient, type DigestedRequest } from '../trunk/digest-client.js'
 import type { ConnectionBound } from './connection-bound.js'
 import {
@@ -23,6 +24,8 @@ export interface ServerConnection {
   readonly open: Set<ConnectionBound>
   readonly clock: Clock
   readonly log: Log
+  /** Hosts of customers may have private addresses. */
+  readonly allowPrivate: boolean
   /** Ends a dialog whose 200 crossed our CANCEL. */
   endLateDialog(dialog: DialogHandle): void
 }
@@ -86,7 +89,7 @@ export class OutgoingInvite {
             'User-Agent': 'Parley',
             ...credentialsOf(this.#digest, { method: 'INVITE', uri, body }),
           },
-          ...(proxy === null ? {} : { proxy }),
+          ...nextHopOf(this.#connection, this.#request, proxy),
         },
         {
           cbRequest: (_error, invite) => {
@@ -95,7 +98,7 @@ export class OutgoingInvite {
             if (this.#cancelled) this.#sendCancel(invite)
           },
           cbProvisional: (response) => {
-            if (!this.#settled) this.#handlers.progress(response.status)
+            if (!this.#settled) this.#handlers.progress(response.status, sdpOf(response))
           },
         },
         (error, raw) => {
@@ -190,7 +193,8 @@ export function sendOutOfDialogRequest(
         'User-Agent': 'Parley',
         ...credentialsOf(digest, { method, uri, body: '' }),
       }
-      srf.request(uri, { method, headers, ...(proxy === null ? {} : { proxy }) }, (error, sent) => {
+      const nextHop = nextHopOf(connection, request, proxy)
+      srf.request(uri, { method, headers, ...nextHop }, (error, sent) => {
         if (error || !sent) {
           fail(error ?? 'not sent')
           return
@@ -233,6 +237,25 @@ function isAnswerable(digest: DigestClient | null, response: RawResponse): boole
   if (digest === null || (status !== 401 && status !== 407)) return false
   const challenge = response.get(status === 407 ? 'Proxy-Authenticate' : 'WWW-Authenticate')
   return challenge !== undefined && digest.onChallenge(status, challenge)
+}
+
+/**
+ * Returns where a request goes first if that is not its URI alone. The embedded server resolves the name and uses its
+ * public addresses only if the parameter `addresses` says so; it is not part of the request.
+ */
+function nextHopOf(
+  { allowPrivate }: Pick<ServerConnection, 'allowPrivate'>,
+  { uri, publicOnly = false }: Pick<InviteRequest, 'uri' | 'publicOnly'>,
+  proxy: string | null,
+): { readonly proxy?: string } {
+  if (publicOnly && !allowPrivate) return { proxy: `${proxy ?? uri};${PUBLIC_ONLY}` }
+  return proxy === null ? {} : { proxy }
+}
+
+/** Returns the description of a provisional response, or ''. */
+function sdpOf(response: RawResponse): string {
+  const type = response.get('Content-Type') ?? ''
+  return /^application\/sdp\s*(;|$)/i.test(type.trim()) ? (response.body ?? '') : ''
 }
 
 /**

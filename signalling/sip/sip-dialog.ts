@@ -42,6 +42,8 @@ export class DialogHandle implements SipDialog {
   #over = false
   #bye: Promise<void> | null = null
   #offerPending = false
+  /** CSeq number of the last INVITE of the peer inside the dialog. */
+  #inviteCseq = 0
   /** True while there is no connection. */
   #suspended = false
   /** Sends a BYE that is waiting for a connection. */
@@ -70,7 +72,8 @@ export class DialogHandle implements SipDialog {
     raw.remote.sdp ??= ''
     open.add(this)
     raw.on('ack', (req: RawRequest) => {
-      if (!this.#over) this.#handlers?.acknowledged(req.body ?? '')
+      // The library reports an ACK a turn later, and so perhaps behind the next INVITE.
+      if (!this.#over) this.#handlers?.acknowledged(req.body ?? '', cseqOf(req) < this.#inviteCseq)
     })
     raw.on('destroy', (req: RawRequest, reason: unknown) => {
       if (!this.#finish()) return
@@ -330,6 +333,7 @@ export class DialogHandle implements SipDialog {
       res.send(481)
       return
     }
+    if (req.method === 'INVITE') this.#inviteCseq = cseqOf(req)
     if (refusesInterval(req, res)) return
     // RFC 3261 14.2: one negotiation at a time.
     if (this.#rejectModify) {
@@ -383,6 +387,10 @@ export class DialogHandle implements SipDialog {
     this.#glare = null
     return true
   }
+}
+
+function cseqOf(req: RawRequest): number {
+  return Number.parseInt(req.get('CSeq') ?? '', 10)
 }
 
 /** Refuses a session interval below the minimum. Returns false when the interval is acceptable. */

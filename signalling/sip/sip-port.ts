@@ -24,11 +24,13 @@ export interface InviteRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** Answers challenges. */
   readonly credentials?: Credentials
+  /** True for a host that a customer named: only its public addresses are used. */
+  readonly publicOnly?: boolean
 }
 
 export interface InviteHandlers extends DialogHandlers {
-  /** A provisional response above 100 arrived. */
-  progress(status: number): void
+  /** A provisional response above 100 arrived. `body` is its SDP: early media, or '' without. */
+  progress(status: number, body: string): void
   /** A 200 arrived and was acknowledged. `body` is its SDP. */
   answered(dialog: SipDialog, body: string): void
   /** The INVITE ended unanswered: EngineError `sip_refused` (context.status) or `sip_failed`. */
@@ -47,6 +49,8 @@ export interface OutOfDialogRequest {
   readonly headers: Readonly<Record<string, string>>
   /** Answers challenges, and keeps them for the next request. */
   readonly digest: DigestClient | null
+  /** True for a host that a customer named: only its public addresses are used. */
+  readonly publicOnly?: boolean
 }
 
 /** The final response to a request outside of any dialog. */

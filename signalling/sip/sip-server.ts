@@ -36,6 +36,8 @@ export interface SipServerOptions {
   readonly connectDeadlineMs?: number
   /** Receives every SIP message received or sent, unmodified. */
   readonly onWire?: (message: WireMessage) => void
+  /** For development: hosts of customers may have private addresses. Default false. */
+  readonly allowPrivate?: boolean
   /** How long (ms) live calls wait for the next connection before they count as lost. */
   readonly reconnectGraceMs?: number
 }
@@ -170,8 +172,9 @@ class DrachtioServer implements SipServer {
   #connection(): ServerConnection | null {
     const srf = this.#srf
     if (srf === null) return null
-    const { clock, log } = this.#options
-    return { srf, open: this.#open, clock, log, endLateDialog: (dialog) => this.#endLateDialog(dialog) }
+    const { clock, log, allowPrivate = false } = this.#options
+    const endLateDialog = (dialog: DialogHandle) => this.#endLateDialog(dialog)
+    return { srf, open: this.#open, clock, log, allowPrivate, endLateDialog }
   }
 
   #connect(): void {

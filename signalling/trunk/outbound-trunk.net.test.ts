@@ -6,7 +6,9 @@ import type { SipDialog as PeerDialog } from '../../fixtures/sip/sip-dialog.js'
 import { DigestGuard, type DigestGuardOptions } from '../../fixtures/sip/sip-guard.js'
 import { cseqOf, header, headerValues, type SipMessage, tagOf } from '../../fixtures/sip/sip-message.js'
 import { openSipPeer } from '../../fixtures/sip/sip-peer.js'
+import { systemClock } from '../../media/base/clock.js'
 import type { OutboundCallSpec, OutboundTrunk } from '../call/ports.js'
+import { probeTrunk } from './trunk-probe.js'
 
 assertNothingLeft(t)
 
@@ -71,7 +73,7 @@ async function rigFor(t: Assert, carrier: Carrier = {}) {
     guard,
     invites,
     calls,
-    dial(trunk: Partial<OutboundTrunk> = {}, to = TO, host = '127.0.0.1') {
+    dial(trunk: Partial<OutboundTrunk> = {}, to = TO, host = '127.0.0.1', publicOnly = false) {
       const callId = `call_${++count}`
       const plan: OutboundCallSpec = {
         party: { kind: 'agent', agent: testAgent },
@@ -80,6 +82,7 @@ async function rigFor(t: Assert, carrier: Carrier = {}) {
           port: peer.port,
           transport: carrier.transport ?? 'udp',
           codecs: ['PCMA', 'PCMU'],
+          publicOnly,
           trunk: { ...route, ...trunk },
         },
         ringTimeoutMs: 5000,
@@ -329,4 +332,26 @@ t.test('the callee changes address, codec and direction during the call', async 
   t.strictSame(rig.types(), ['dialing', 'answered', 'held', 'held'])
   call.bye()
   t.match(await rig.endOf(callId), { by: 'callee', cause: 'caller_hangup' })
+})
+
+t.test('nothing is sent to a private address that a customer named', async (t) => {
+  const rig = await rigFor(t)
+  const callId = rig.dial({}, TO, '127.0.0.1', true)
+  t.match(await rig.endOf(callId), { cause: 'carrier_error' })
+  const named = {
+    host: '127.0.0.1',
+    port: rig.peer.port,
+    transport: 'udp',
+    domain: null,
+    credentials: account,
+    publicOnly: true,
+  } as const
+  for (const method of ['options', 'register'] as const) {
+    const probe = await probeTrunk({ sip: rig.sip, clock: systemClock }, named, method)
+    t.match(probe, { ok: false, sipStatus: null, error: /cannot be reached/ })
+  }
+  t.same(rig.peer.log, [])
+  const own = rig.dial()
+  await until(() => rig.of(own).some(({ type }) => type === 'answered'))
+  t.equal(rig.invites.length, 1, 'the operator may name it')
 })

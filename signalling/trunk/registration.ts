@@ -25,6 +25,8 @@ export interface RegistrationTarget {
   readonly credentials: Credentials
   /** Requested lifetime (s). */
   readonly expires: number
+  /** True for a host that a customer named: only its public addresses are used. */
+  readonly publicOnly?: boolean
 }
 
 export interface RegistrationReport {
@@ -138,7 +140,7 @@ export class Registration {
 
   async #send(expires: number): Promise<void> {
     const { sip, log } = this.#options
-    const { trunkId, host, port, transport, domain, credentials } = this.target
+    const { trunkId, host, port, transport, domain, credentials, publicOnly = false } = this.target
     const round = ++this.#round
     const user = encodeURIComponent(credentials.username).replaceAll('%2B', '+')
     const account = `<sip:${user}@${domain ?? bracketed(host)}>`
@@ -157,6 +159,7 @@ export class Registration {
           Expires: String(expires),
         },
         digest: this.#digest,
+        publicOnly,
       })
       this.#cseq = Math.max(this.#cseq, answer.cseq)
       if (round === this.#round)

@@ -26,6 +26,8 @@ export interface ProbeTarget {
   readonly transport: 'udp' | 'tcp' | 'tls'
   readonly domain: string | null
   readonly credentials: Credentials | null
+  /** True for a host that a customer named: only its public addresses are used. */
+  readonly publicOnly?: boolean
 }
 
 /** Time limit (ms): a slower gateway is of no use for calls. */
@@ -53,7 +55,7 @@ export async function probeTrunk(
     latencyMs: null,
     error,
   })
-  const { host, port, transport, domain, credentials } = target
+  const { host, port, transport, domain, credentials, publicOnly = false } = target
   if (method === 'register' && credentials === null)
     return failed('the trunk has no credentials to register with')
   const user = credentials === null ? null : encodeURIComponent(credentials.username).replaceAll('%2B', '+')
@@ -77,6 +79,7 @@ export async function probeTrunk(
           ...(method === 'options' ? { Accept: 'application/sdp' } : {}),
         },
         digest: credentials === null ? null : new DigestClient(credentials),
+        publicOnly,
       }),
     ])
     if (answer === null) return failed(localReason(408, target))

@@ -56,5 +56,17 @@ t.test('only addresses that the peer may name become next hops', async (t) => {
   t.same(await nextHops('sip:a@inside.example.net', '9.9.9.9'), ['8.8.8.8'], 'also behind a name')
   t.same(await nextHops('sip:a@inside.example.net', '10.255.255.9'), ['10.0.0.1', '8.8.8.8'])
   t.same(await nextHops('sip:a@10.0.0.1', null), ['10.0.0.1'], 'the application itself is not limited')
+})
+
+t.test('a host that a customer named is reached at public addresses only', async (t) => {
+  t.same(await nextHops('sip:inside.example.net;addresses=public', null), ['8.8.8.8'], 'also behind a name')
+  t.same(await nextHops('sip:a@8.8.4.4;transport=udp;addresses=public', null), ['8.8.4.4'])
+  t.equal(await nextHops('sip:a@10.0.0.1;addresses=public', null), 'no address')
+  t.equal(await nextHops('sip:a@127.0.0.1:5060;addresses=public', null), 'no address')
+  t.equal(
+    await nextHops('sip:a@8.8.4.4;maddr=169.254.169.254;addresses=public', null),
+    'no address',
+    'whatever else the URI says',
+  )
   core.locations.close()
 })

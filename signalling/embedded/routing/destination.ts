@@ -1,3 +1,4 @@
+import { isPublicAddress } from '../../../media/base/public-address.js'
 import type { Core } from '../core.js'
 import type { Dialog } from '../dialog/dialog.js'
 import { type Flow, isSecure, type Protocol, type Transport } from '../transport/transport.js'
@@ -67,7 +68,10 @@ function resolveTarget(
   }
   const supported = new Set(candidates.map((transport) => transport.protocol))
   core.locations.find(target, supported, ({ addresses: located, fromSrv }) => {
-    const addresses = peer === null ? located : located.filter(({ address }) => mayName(address, peer))
+    const addresses = located.filter(
+      ({ address }) =>
+        (peer === null || mayName(address, peer)) && (!target.publicOnly || isPublicAddress(address)),
+    )
     if (addresses.length < located.length) {
       core.log.warn({ peer, host: target.host }, 'sip.address_not_allowed')
     }

@@ -11,7 +11,12 @@ export interface Target {
   readonly protocol: Protocol | null
   /** Whether the URI is SIPS, which requires TLS whatever DNS says. */
   readonly secure: boolean
+  /** Whether only public addresses of the host may be used. */
+  readonly publicOnly: boolean
 }
+
+/** Parameter of the route of an application: the host was named by somebody who may not reach private networks. */
+export const PUBLIC_ONLY = 'addresses=public'
 
 const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map(
   (['udp', 'tcp', 'tls', 'ws', 'wss'] as const).map((protocol) => [protocol, protocol]),
@@ -40,5 +45,6 @@ export function parseTarget(uri: string): Target | null {
   const protocol = named !== null && secure ? SECURED[named] : named
   if (named !== null && protocol === null) return null
   const host = paramOf(parsed.params, 'maddr') || parsed.host
-  return { host: host.replace(/^\[|\]$/g, '').toLowerCase(), port: parsed.port, protocol, secure }
+  const publicOnly = paramOf(parsed.params, 'addresses') === 'public'
+  return { host: host.replace(/^\[|\]$/g, '').toLowerCase(), port: parsed.port, protocol, secure, publicOnly }
 }
