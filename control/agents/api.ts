@@ -7,6 +7,7 @@ import { isForeignKeyViolation } from '../db/constraint-error.js'
 import { parsedUrl } from '../net/url-form.js'
 import { type AgentConfig, type ConfigPatch, configPatchShape, defaultConfig, readConfig } from './config.js'
 import { mergeConfig } from './merge.js'
+import { noticeWarnings } from './notice.js'
 import { publishProblem } from './publishable.js'
 import { missingReference, recordUses } from './references.js'
 import {
@@ -173,7 +174,8 @@ export const publishAgent = operation({
   path: '/v1/agents/:id/publish',
   tag: 'Agents',
   summary: 'Publish the draft of an agent',
-  description: 'The draft becomes the next version, which the next call uses.',
+  description:
+    'The draft becomes the next version, which the next call uses. `warnings` says when live calls are recorded or may be monitored and the agent gives no notice of that.',
   audience: 'key',
   scope: 'write',
   params: AgentPath,
@@ -187,14 +189,17 @@ export const publishAgent = operation({
     if (seen.draftHash === seen.publishedHash) {
       return refuse('conflict', 'There is nothing to publish: the draft equals the published version.')
     }
-    const problem = await publishProblem(deps, seen, readConfig(seen.draft))
+    const config = readConfig(seen.draft)
+    const problem = await publishProblem(deps, seen, config)
     if (problem !== null) return problem
     const now = deps.clock.wall()
     return deps.db.transaction().execute(async (trx) => {
       const done = await publishDraft(trx, seen, body?.note ?? null, now)
       if (done === null) return changedMeanwhile()
       await recordUses(trx, done.agent, { actor, requestId, now })
-      return versionView(done.version)
+      const { organizationId } = actor
+      const warnings = await noticeWarnings(trx, { organizationId, agentId: seen.id }, config)
+      return { ...versionView(done.version), warnings }
     })
   },
 })

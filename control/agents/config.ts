@@ -240,6 +240,10 @@ const CallSettings = z.strictObject({
   vocabulary: z.array(named(80)).max(100).default([]).meta({
     description: 'Names and terms that callers use. Vendors that take hints recognise them better.',
   }),
+  noiseSuppression: z.boolean().default(false).meta({
+    description:
+      "Removes noise from the caller's audio before speech is detected. Recognition and recording get the audio as it came.",
+  }),
 })
 
 export const MAX_KNOWLEDGE_BASES = 10
@@ -334,6 +338,7 @@ export const configPatchShape = {
         .optional(),
       opening: z.strictObject({ protected: z.boolean().optional() }).optional(),
       vocabulary: CallSettings.shape.vocabulary.unwrap().optional(),
+      noiseSuppression: z.boolean().optional(),
       transfer: z
         .strictObject({
           handoff: Transfer.shape.handoff.unwrap().optional(),

@@ -4,6 +4,8 @@ import { signInMember } from '../../fixtures/api/signed-in.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { breakerKey } from '../../media/agent/circuit-breaker.js'
 import { insertNumber } from '../numbers/store.js'
+import { defaultConfig } from './config.js'
+import { noticeWarnings } from './notice.js'
 
 const code = (answer: { body: unknown }) => (answer.body as { error: { code: string } }).error.code
 const details = (answer: { body: unknown }) =>
@@ -345,5 +347,40 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await send('POST', `/v1/agents/${id}/rollback`, { key, json: { version: 1 } })).status, 404)
     t.equal((await send('GET', `/v1/agents/${id}`)).status, 200)
   })
+
+  await t.test(
+    'a publication warns when live calls are recorded or may be monitored without a notice',
+    async (t) => {
+      const id = await calling.publishAgent()
+      let version = 1
+      const warnings = async (patch: object = {}) => {
+        await send('PATCH', `/v1/agents/${id}`, json({ systemPrompt: `Version ${++version}`, ...patch }))
+        const published = await send('POST', `/v1/agents/${id}/publish`)
+        t.match(published, { status: 201 })
+        return dataOf(published).warnings as { readonly code: string; readonly message: string }[]
+      }
+      const organization = (live: string) =>
+        admin.send('PATCH', '/v1/organization', json({ monitoring: { live } }))
+      const missing = { code: 'recording_notice_missing', path: 'callSettings.recordingNotice' }
+      t.same(await warnings(), [])
+      t.equal((await organization('listen')).status, 200)
+      t.match(await warnings(), [{ ...missing, message: /may be monitored/ }])
+      const recordingNotice = { text: 'This call is recorded.' }
+      t.same(await warnings({ callSettings: { recordingNotice } }), [], 'the agent says so')
+      await organization('off')
+
+      // An agent with a live number is published with a model of a vendor only.
+      const number = (change: object) =>
+        deps.db.updateTable('numbers').set(change).where('id', '=', calling.numberId).execute()
+      const about = { organizationId, agentId: id }
+      await number({ agentId: id, recordCalls: 1 })
+      t.same(await noticeWarnings(deps.db, about, defaultConfig), [], 'calls of the test environment')
+      await number({ environment: 'live' })
+      t.match(await noticeWarnings(deps.db, about, defaultConfig), [{ ...missing, message: /are recorded/ }])
+      await number({ recordCalls: 0 })
+      t.same(await noticeWarnings(deps.db, about, defaultConfig), [])
+      await number({ environment: 'test' })
+    },
+  )
   await calling.close()
 })

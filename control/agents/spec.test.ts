@@ -89,6 +89,18 @@ t.test('a version becomes a spec with its placeholders filled', async (t) => {
   t.equal(inbound?.openingLine, 'Smile, hello.')
 })
 
+t.test('who can be put on the do-not-call list can opt out', async (t) => {
+  const optOut = (change: Partial<SpecInput>) => buildAgentSpec({ ...input, ...change }, none)?.optOut
+  const key = mergeConfig(config, { callSettings: { optOut: { dtmfKey: '9' } } })
+  t.same(optOut({ config: key }), { phrases: true, dtmfKey: '9' })
+  t.equal(optOut({ to: '+14155550123' }), null)
+  t.same(optOut({ direction: 'inbound', from: '+919876543210', to: '+14155550123' }), {
+    phrases: true,
+    dtmfKey: null,
+  })
+  t.equal(optOut({ direction: 'inbound', from: 'anonymous' }), null)
+})
+
 t.test('the prompt names the business', async (t) => {
   const callSettings = { ...config.callSettings, businessName: 'Smile Dental' }
   const spec = buildAgentSpec({ ...input, config: { ...config, callSettings } }, none)

@@ -10,6 +10,7 @@ import {
   findVoice,
 } from '../../media/vendors/catalogue.js'
 import { fallbacksOf } from '../../media/vendors/fallbacks.js'
+import { INDIAN_NUMBER } from '../compliance/bulk.js'
 import type { AgentKnowledge } from '../knowledge/agent-knowledge.js'
 import type { AgentConfig } from './config.js'
 import { type BuiltInVariable, fillPlaceholders, fillSpoken, type VariableValues } from './placeholders.js'
@@ -79,6 +80,7 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
     openingProtected: callSettings.opening.protected,
     turnTaking: callSettings.turnTaking,
     vocabulary: callSettings.vocabulary,
+    noiseSuppression: callSettings.noiseSuppression,
     hangupLine: line(callSettings.hangupLine),
     languages: voice.languages,
     speechToText: {
@@ -106,6 +108,8 @@ export function buildAgentSpec(input: SpecInput, providers: CatalogueProviders):
       ),
       ...knowledgeTool(input),
     ],
+    // Other numbers are on no list: Parley does not call them.
+    optOut: INDIAN_NUMBER.test(direction === 'inbound' ? input.from : input.to) ? callSettings.optOut : null,
     nudges: {
       enabled: callSettings.nudges.enabled,
       hangupAfter: callSettings.nudges.hangupAfter,

@@ -42,6 +42,10 @@ export const AgentVersion = z.object({
     )
     .meta({ description: 'How each knowledge base was delivered when the version was published.' }),
   ...AgentConfig.shape,
+  warnings: z
+    .array(z.object({ code: openEnum('recording_notice_missing'), path: z.string(), message: z.string() }))
+    .optional()
+    .meta({ description: 'In the answer to a publication only.' }),
 })
 
 export const AgentPath = z.object({ id: idParam('agt') })

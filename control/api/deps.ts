@@ -7,6 +7,7 @@ import type {
   CallControl,
   Gateway,
   SandboxCaller,
+  TakeoverPlan,
   TakeoverRefusal,
 } from '../../signalling/call/ports.js'
 import type { WsUpgrade } from '../../signalling/embedded/transport/ws-transport.js'
@@ -45,6 +46,8 @@ export interface TransferAsked {
   readonly destination: string | null
   /** Null means as the agent is set. */
   readonly handoff: 'cold' | 'warm' | null
+  /** With `cold`: without a question to the person. Absent or null means as the agent is set. */
+  readonly blind?: boolean | null
   readonly note: string | null
   readonly reason: string | null
 }
@@ -54,10 +57,21 @@ export type TransferAnswer =
   /** `refusal` is null when no destination was named and the agent has no default. */
   | { readonly accepted: false; readonly refusal: ServiceRefusal | null }
 
-/** A request of a user to take a call over from its agent. */
-export interface TakeoverAsked {
+/** A user who takes a call over from its agent, and the id of that. */
+export interface JoinAsked {
   readonly id: string
   readonly userId: string
+}
+
+export type JoinAnswer =
+  | { readonly accepted: true; readonly plan: TakeoverPlan }
+  | {
+      readonly accepted: false
+      readonly refusal: 'call_ending' | 'not_supported' | 'taken_over' | 'token_used'
+    }
+
+/** A request of a user to take a call over by a telephone. */
+export interface TakeoverAsked extends JoinAsked {
   /** Id, key or telephone number of a destination. */
   readonly destination: string
 }
@@ -80,6 +94,8 @@ export interface TransferRequests {
   ask(callId: string, request: TransferAsked): Promise<TransferAnswer>
   /** Decides on a request, and starts the takeover. */
   takeOver(callId: string, request: TakeoverAsked): Promise<TakeoverAnswer>
+  /** Decides on a user whose own call is to take a call over, and stores that it begins. */
+  join(callId: string, request: JoinAsked): Promise<JoinAnswer>
 }
 
 export interface Backlog {
@@ -117,18 +133,32 @@ export interface BrowserSip {
   connectionsOf(userId: string): number
 }
 
+/** What a search found. */
+export interface KnowledgeAnswer {
+  /** The best first. */
+  readonly passages: readonly FoundInBase[]
+  /**
+   * What vectors did: `used`; `near` when the vector of the question's beginning was used; `possible` when the bases have
+   * vectors of the configured model but none of the question is known; `failed` when the model gave none in time; `none`
+   * without a model or without vectors of it.
+   */
+  readonly vectors: 'used' | 'near' | 'possible' | 'failed' | 'none'
+}
+
 /** Search over the indexes of knowledge bases. */
 export interface KnowledgeSearch {
   /**
-   * Returns the best passages of the bases, the best first. A build that is gone is replaced by the one that serves.
-   * Rejects with EngineError when the object store fails or too many searches wait.
+   * Returns the best passages of the bases. A build that is gone is replaced by the one that serves. Waits at most
+   * `vectorsMs` for the vector of the question, and then searches by words; 0 asks for none and uses what is
+   * known. Rejects with EngineError
+   * when the object store fails or too many searches wait.
    */
   search(
     organizationId: string,
     bases: readonly BaseToSearch[],
     question: Question,
-    limit: number,
-  ): Promise<readonly FoundInBase[]>
+    options: { readonly limit: number; readonly vectorsMs: number },
+  ): Promise<KnowledgeAnswer>
 }
 
 /** Who watches changes, and which. */

@@ -1,6 +1,7 @@
-/** What a DND register is asked about one number. */
+/** What a DND register is asked about one or several numbers. */
 export interface RegisterQuestion {
-  readonly e164: string
+  /** At least one, at most `maxNumbers` of the register, none twice. */
+  readonly e164s: readonly string[]
   readonly purpose: string
   /** Principal entity of the organization at the DLT operators, or null. */
   readonly peId: string | null
@@ -8,27 +9,29 @@ export interface RegisterQuestion {
   readonly at: number
 }
 
-export type RegisterAnswer =
-  | {
-      readonly state: 'listed' | 'not_listed'
-      /** Category or mode that is blocked, in the words of the register, or null. */
-      readonly category: string | null
-      /** The register's own reference of the scrub, or null. */
-      readonly reference: string | null
-      /** Unix ms. When the register answered, if it was before the question. */
-      readonly checkedAt?: number
-      /** Unix ms. The answer is kept until then, at most until the IST day ends. */
-      readonly validUntil: number | null
-    }
-  /** The register could not be asked or does not know. */
-  | { readonly state: 'unknown' }
+export interface RegisterAnswer {
+  readonly state: 'listed' | 'not_listed'
+  /** Category or mode that is blocked, in the words of the register, or null. */
+  readonly category: string | null
+  /** The register's own reference of the scrub, or null. */
+  readonly reference: string | null
+  /** Unix ms. When the register answered, if it was before the question. */
+  readonly checkedAt?: number
+  /** Unix ms. The answer is kept until then, at most until the IST day ends. */
+  readonly validUntil: number | null
+}
 
 /** Looks numbers up on a register of customers' preferences. Adapters: see `docs/compliance.md`. */
 export interface DndRegister {
   /** Name of the adapter, stored with each answer. */
   readonly name: string
-  /** Price of an answer that is not `unknown` (paise). The organization pays it. */
+  /** Price of an answer about one number (paise). The organization pays it. */
   readonly feePaise: number
-  /** Never rejects: an error is `unknown`. */
-  lookUp(question: RegisterQuestion): Promise<RegisterAnswer>
+  /** Numbers that one question may name. */
+  readonly maxNumbers: number
+  /**
+   * Answers by number. A number without an answer is unknown: the register does not know it or could not be asked.
+   * Never rejects.
+   */
+  lookUp(question: RegisterQuestion): Promise<ReadonlyMap<string, RegisterAnswer>>
 }

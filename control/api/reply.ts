@@ -50,7 +50,11 @@ export function hasOwnHeaders(outcome: unknown): outcome is ResultWithHeaders<un
 
 /** A result that is JSON text already. It is sent without a check against the result schema. */
 export class JsonText {
-  constructor(readonly text: string) {}
+  /** `gzip`: the same text compressed, for clients that accept it. */
+  constructor(
+    readonly text: string,
+    readonly gzip: Uint8Array | null = null,
+  ) {}
 }
 
 /** What a handler returns. */

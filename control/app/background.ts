@@ -1,6 +1,7 @@
 import type { LanguageModel } from '../../media/agent/vendor-ports.js'
 import { EMBEDDED, findLanguageModel, isSpeechToSpeech, OPENAI } from '../../media/vendors/catalogue.js'
 import { openVendors } from '../../media/vendors/open-vendors.js'
+import type { Embedder } from '../../media/vendors/openai/embeddings.js'
 import type { DocumentReader } from '../../workers/jobs/document-jobs.js'
 import type { Deps } from '../api/deps.js'
 import { expiredCallsHandler, scheduleExpiredCalls } from '../calls/lifecycle/abandoned.js'
@@ -15,6 +16,7 @@ import type { Settings } from '../config/settings.js'
 import { erasureHandler } from '../erasure/erase.js'
 import { scheduleUseInvoices, useInvoicesHandler } from '../invoices/use-job.js'
 import { type JobRunner, openJobRunner } from '../jobs/runner.js'
+import type { BuildModels } from '../knowledge/build-extras.js'
 import { buildHandler } from '../knowledge/build-job.js'
 import { inventoryCheckHandler, scheduleInventoryCheck } from '../numbers/inventory-check.js'
 import { numberHandlers } from '../numbers/number-jobs.js'
@@ -27,7 +29,7 @@ import { deliveryHandler } from '../webhooks/delivery-job.js'
 import { mailDisabledNotice } from '../webhooks/disabled-notice.js'
 import { retentionHandlers, scheduleRetention } from './retention.js'
 
-type BackgroundDeps = Deps & { readonly documents: DocumentReader }
+type BackgroundDeps = Deps & { readonly documents: DocumentReader; readonly embedder: Embedder | null }
 
 /** Opens the job runner with the handlers of all background jobs. */
 export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
@@ -55,7 +57,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       diallerHandler(deps),
       storingHandler(recordings),
       expiredCallsHandler({ db, nodeId, folder, clock, log, policy }),
-      sealingHandler({ db, rootKey, clock }),
+      sealingHandler({ rootKey, clock }),
       closeHandler({ db, rootKey, clock, timeStamps: authority !== null }),
       timeStampHandler({ db, authority }),
       erasureHandler({ db, objects, rootKey, clock, folder, policy }),
@@ -66,11 +68,21 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       useInvoicesHandler(invoicing),
       carrierRecordHandler(deps),
       walletCheckHandler({ db, reads, clock, log }),
-      buildHandler(deps),
+      buildHandler({ ...deps, models: buildModels(deps) }),
       ...(checks === null ? [] : [topupCheckHandler(checks), settlementHandler(checks)]),
       ...resultHandlers({ db, clock, log, model: analysts(deps) }),
     ],
   })
+}
+
+/** Returns the models that builds of knowledge bases use. */
+function buildModels(deps: BackgroundDeps): BuildModels {
+  const { questions } = deps.settings.knowledge
+  const ask = questions === null ? null : analysts(deps)(questions.model)
+  return {
+    embedder: deps.embedder,
+    questions: questions === null || ask === null ? null : { ...questions, ask },
+  }
 }
 
 /** Returns true if a configured language model can be asked about the calls of an agent with this model. */

@@ -53,6 +53,7 @@ import { readOverview } from '../overview/api.js'
 import { paymentOperations } from '../payments/api.js'
 import { secretOperations } from '../secrets/api.js'
 import { staffOperations } from '../staff/api.js'
+import { listInvoicesAsStaff } from '../staff/invoice-api.js'
 import { staffPaymentOperations } from '../staff/payment-api.js'
 import { staffSipOperations } from '../staff/sip-api.js'
 import { staffWalletOperations } from '../staff/wallet-api.js'
@@ -150,6 +151,7 @@ export const operations: readonly Operation[] = [
   ...connectionOperations,
   ...staffOperations,
   ...staffWalletOperations,
+  listInvoicesAsStaff,
   ...staffSipOperations,
   ...staffPaymentOperations,
   ...staffRegisterOperations,

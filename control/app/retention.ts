@@ -29,7 +29,7 @@ import { sweepLiveChanges } from '../live/changes.js'
 import { sweepMailTokens } from '../mail/mail-tokens.js'
 import { sweepMails } from '../mail/outbox.js'
 import type { ObjectStore } from '../objects/object-store.js'
-import { sweepUploads } from '../uploads/store.js'
+import { sweepStrayFiles, sweepUploads } from '../uploads/store.js'
 import { sweepDeliveries } from '../webhooks/delivery-store.js'
 import { clearExpiredSecrets } from '../webhooks/endpoint-store.js'
 
@@ -52,6 +52,7 @@ const SWEEPS: Readonly<Record<string, Sweep>> = {
   'part-recordings': sweepPartRecordings,
   'recording-objects': (_db, now, objects) => sweepStoredRecordings(objects, now),
   uploads: (db, now, objects) => sweepUploads(db, objects, now),
+  'stray-files': (db, now, objects) => sweepStrayFiles(db, objects, now),
   knowledge: sweepKnowledge,
   'unfinished-objects': (_db, now, objects) => once(objects.sweepUnfinished(now - UNFINISHED_MS)),
   transcripts: sweepTranscripts,

@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
+import { openEmbedder } from '../../media/vendors/openai/embeddings.js'
+import { VendorConnections } from '../../media/vendors/shared/vendor-connections.js'
 import type { CallEvent } from '../../signalling/call/call-events.js'
 import { CallManager } from '../../signalling/call/call-manager.js'
 import { openSandboxCarrier } from '../../signalling/sandbox/carrier.js'
@@ -45,6 +47,7 @@ import { migrate } from '../db/migrate.js'
 import { pageUrl } from '../http/origins.js'
 import { bindHttp } from '../http/server.js'
 import type { JobRunner } from '../jobs/runner.js'
+import { openQuestionVectors } from '../knowledge/question-vectors.js'
 import { openKnowledgeSearch } from '../knowledge/search.js'
 import { storedBudgets } from '../limits/rate-limit-store.js'
 import { openRateLimiter } from '../limits/rate-limiter.js'
@@ -174,6 +177,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   const pool = await (options.openMediaPool ?? openMediaPool)({
     workers: settings.mediaWorkers,
     rtpAddress: settings.rtpAddress,
+    iceAddress: settings.iceAddress,
     rtpPorts: settings.rtpPorts,
     mediaTimeoutMs: options.mediaTimeoutMs ?? MEDIA_TIMEOUT_MS,
     compressRecordings: settings.compressRecordings,
@@ -245,22 +249,30 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   if (abandoned > 0) log.warn({ calls: abandoned }, 'calls.abandoned_settled')
   const egress = openEgress({ allowPrivate: settings.allowPrivateUrls })
   scope.add(egress)
+  const desk = new TransferDesk({
+    ...{ db, clock, log, rootKey, egress, permits, dndService, policy, settings },
+    sandboxGateway: carrier.gateway,
+    settled: (callId) => callEvents.settled(callId),
+    model: analysts({ settings, clock, log }),
+    calls: () => callManager,
+  })
   const admission = openAwaitedAdmission(
     openAdmission({
       ...{ db, clock, log, nodeId, folder, rootKey, permits, dndService, policy, egress, browserSip },
       providers: settings.providers,
       sandboxGateway: carrier.gateway,
+      takeovers: desk,
     }),
     clock,
   )
   const searches = scope.add(new SearchJobs({ log }))
-  const knowledge = openKnowledgeSearch({ db, objects, jobs: searches })
-  const desk = new TransferDesk({
-    ...{ db, clock, log, rootKey, egress, permits, dndService, policy, settings },
-    sandboxGateway: carrier.gateway,
-    model: analysts({ settings, clock, log }),
-    calls: () => callManager,
-  })
+  const vendorConnections = new VendorConnections()
+  scope.add(vendorConnections)
+  const { embeddings } = settings.knowledge
+  const embedder =
+    embeddings === null ? null : openEmbedder(embeddings, { clock, connections: vendorConnections })
+  const vectors = embedder === null ? null : scope.add(openQuestionVectors(embedder, { clock, log }))
+  const knowledge = openKnowledgeSearch({ db, objects, jobs: searches, log, vectors })
   const callManager: CallManager = new CallManager({
     sip,
     pool,
@@ -384,7 +396,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     openCircuits: async () => (await pool.load()).flatMap(({ openCircuits }) => openCircuits),
     backlog: () => ({ callEvents: callEvents.waiting, jobsIdleMs: jobs?.sinceLastPollMs ?? null }),
   }
-  jobs = scope.add(await openBackground({ ...deps, documents }))
+  jobs = scope.add(await openBackground({ ...deps, documents, embedder }))
   const http = serveHttpApi(listener, { operations, deps })
   scope.own(() => http.close(HTTP_GRACE_MS))
   // An earlier run may have queued mail.

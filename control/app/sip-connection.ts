@@ -48,8 +48,9 @@ export async function connectSip(
   scope: Scope,
   onWire: (message: WireMessage) => void,
 ): Promise<SipConnection> {
+  const common = { gate, clock, log, onWire, allowPrivate: settings.allowPrivateUrls }
   if (settings.drachtio !== null) {
-    const opening = openSipServer({ ...settings.drachtio, gate, clock, log, onWire })
+    const opening = openSipServer({ ...settings.drachtio, ...common })
     const sip = scope.add(await withSettingName('PARLEY_DRACHTIO_URL', opening))
     return { sip, endpoints: sip.endpoints.map(parseEndpoint), embedded: null }
   }
@@ -68,7 +69,7 @@ export async function connectSip(
     ),
   )
   const server = { host: LOOPBACK, port: embedded.controlPort, secret }
-  const sip = scope.add(await openSipServer({ ...server, gate, clock, log, onWire }))
+  const sip = scope.add(await openSipServer({ ...server, ...common }))
   // Behind a NAT the SIP application sees the advertised addresses, which cannot be reached from here.
   return { sip, endpoints: embedded.endpoints, embedded }
 }

@@ -53,6 +53,11 @@ export function optOutTool({
   }
 }
 
+/** Returns whether words of a caller can be an opt-out: a request for no more calls, or a key. */
+export function mayOptOut(text: string): boolean {
+  return asksForNoCalls(text) || /^[0-9*#]$/.test(text)
+}
+
 /**
  * Looks for an opt-out in what the caller said or typed. Until a person is known to have answered an outbound call the
  * words wait: `earlier` looks at them once that is known, and `undecided` when the call ends and it never was.
@@ -65,7 +70,7 @@ export async function hearOptOut(
   now: number,
 ): Promise<void> {
   const texts = typeof heard === 'string' ? await callerTexts(trx, callId) : [heard.text]
-  const candidates = texts.filter((text) => asksForNoCalls(text) || /^[0-9*#]$/.test(text))
+  const candidates = texts.filter(mayOptOut)
   if (candidates.length === 0) return
   const call = await findHeardCall(trx, callId)
   if (call === null || call.answeredBy === 'voicemail' || call.answeredBy === 'screening') return

@@ -5,6 +5,7 @@ import type { Db, Trx } from '../db/database.js'
 import type { CallRow, RecordingRow, TranscriptSegmentRow } from '../db/tables/calling.js'
 import { insertEvent } from '../events/store.js'
 import type { Owner } from '../numbers/store.js'
+import { callsWithDigits, type DigitCondition } from './digit-search.js'
 import { LEASE_MS } from './lifecycle/leases.js'
 
 /** A call with the columns of other tables that its view shows. */
@@ -136,19 +137,15 @@ export interface CallFilter {
   readonly startedBefore: number | undefined
 }
 
-/** Returns the query of all calls of an owner that a filter matches. */
-function matchingCalls(db: Db, owner: Owner, filter: CallFilter) {
+/** Returns the query of all calls of an owner that a filter matches. `digits` is the condition of a search. */
+function matchingCalls(db: Db, owner: Owner, filter: CallFilter, digits: DigitCondition | null) {
+  // With a plus SQLite takes no index that begins with this column.
+  const organization = sql.ref<string>('calls.organizationId')
   let query = db
     .selectFrom('calls')
-    .where('calls.organizationId', '=', owner.organizationId)
+    .where(digits?.byId ? sql<string>`+${organization}` : organization, '=', owner.organizationId)
     .where('calls.environment', '=', owner.environment)
-  if (filter.digits !== null) {
-    // Digits have no special meaning in LIKE.
-    const pattern = `%${filter.digits}%`
-    query = query.where((column) =>
-      column.or([column('calls.fromNumber', 'like', pattern), column('calls.toNumber', 'like', pattern)]),
-    )
-  }
+  if (digits !== null) query = query.where(digits.matches)
   for (const name of ['status', 'disposition', 'direction', 'agentId', 'numberId', 'campaignId'] as const) {
     const wanted = filter[name]
     if (wanted !== undefined) query = query.where(sql.ref<string>(`calls.${name}`), '=', wanted)
@@ -165,7 +162,7 @@ export async function listCalls(
   filter: CallFilter,
   page: PageRequest,
 ): Promise<Page<CallWithParts>> {
-  const query = matchingCalls(db, owner, filter)
+  const query = matchingCalls(db, owner, filter, await digitsOf(db, filter))
   return newestFirst(query.selectAll('calls').select(parts), page, {
     alias: 'calls',
     count: { db, query: query.select('calls.id') },
@@ -173,8 +170,13 @@ export async function listCalls(
 }
 
 /** Counts the calls that a filter matches, up to `limit` + 1. */
-export function countCalls(db: Db, owner: Owner, filter: CallFilter, limit: number): Promise<number> {
-  return countCapped(db, matchingCalls(db, owner, filter).select('calls.id'), limit)
+export async function countCalls(db: Db, owner: Owner, filter: CallFilter, limit: number): Promise<number> {
+  const query = matchingCalls(db, owner, filter, await digitsOf(db, filter))
+  return countCapped(db, query.select('calls.id'), limit)
+}
+
+function digitsOf(db: Db, { digits }: CallFilter): Promise<DigitCondition | null> {
+  return digits === null ? Promise.resolve(null) : callsWithDigits(db, digits)
 }
 
 /** Notes that the INVITE of a call is about to be sent. From now on the call counts as an attempt. */
@@ -223,20 +225,17 @@ export async function rateOf(
   trx: Trx,
   { organizationId, routingMode, numberId }: Pick<NewCall, 'organizationId' | 'routingMode' | 'numberId'>,
 ): Promise<number> {
-  const number = await trx
-    .selectFrom('numbers')
-    .select('sipTrunkId')
-    .where('id', '=', numberId)
-    .executeTakeFirst()
-  const profile = await trx
-    .selectFrom('callingProfiles')
-    .select('ratePaisePerMinute')
-    .where('organizationId', '=', organizationId)
+  const known = await trx
+    .selectFrom('organizations')
+    .leftJoin('numbers', (join) => join.on('numbers.id', '=', numberId))
+    .leftJoin('callingProfiles', 'callingProfiles.organizationId', 'organizations.id')
+    .select(['numbers.sipTrunkId', 'callingProfiles.ratePaisePerMinute'])
+    .where('organizations.id', '=', organizationId)
     .executeTakeFirst()
   return minuteRate({
     ownVoice: routingMode !== 'svc_agent',
-    ownTrunk: (number?.sipTrunkId ?? null) !== null,
-    agreedPaise: profile?.ratePaisePerMinute ?? null,
+    ownTrunk: (known?.sipTrunkId ?? null) !== null,
+    agreedPaise: known?.ratePaisePerMinute ?? null,
   })
 }
 

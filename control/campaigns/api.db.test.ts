@@ -107,6 +107,31 @@ await onEachDialect(t, async (t, open) => {
     t.match(await check(), { outcome: 'warn', reason: 'deleted' })
   })
 
+  await t.test('the pre-flight warns of calls that are recorded without a notice', async (t) => {
+    const calling = await openTestCalling(await open())
+    t.teardown(() => calling.close())
+    const { send, deps } = calling
+    const check = async (id: string) => {
+      const { preflight } = dataOf(await send('POST', `/v1/campaigns/${id}/preflight`))
+      return (preflight as { checks: { type: string }[] }).checks.find(
+        ({ type }) => type === 'recording_notice',
+      )
+    }
+    const recorded = (recordCalls: number) => deps.db.updateTable('numbers').set({ recordCalls }).execute()
+    const id = await openCampaign(calling)
+    await send('POST', `/v1/campaigns/${id}/recipients`, { json: { recipients: [{ e164: number(1) }] } })
+    await recorded(0)
+    t.match(await check(id), { outcome: 'pass', reason: 'not_needed' })
+    await recorded(1)
+    t.match(await check(id), { outcome: 'warn', reason: 'not_given_recorded' })
+    const recordingNotice = { text: 'This call is recorded.' }
+    const agentId = await calling.publishAgent({ callSettings: { recordingNotice } })
+    const json = { name: 'With a notice', agentId, numberId: calling.numberId }
+    const other = String(dataOf(await send('POST', '/v1/campaigns', { json })).id)
+    await send('POST', `/v1/campaigns/${other}/recipients`, { json: { recipients: [{ e164: number(1) }] } })
+    t.match(await check(other), { outcome: 'pass', reason: 'given' })
+  })
+
   await t.test('a pause by the operator ends the pause for carrier errors', async (t) => {
     const calling = await openTestCalling(await open())
     t.teardown(() => calling.close())

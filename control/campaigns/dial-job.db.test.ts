@@ -1,15 +1,20 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { until } from '../../fixtures/host/until.js'
 import { brokenInvariants } from '../../fixtures/virtual-call/campaign-invariants.js'
 import { runCampaigns } from '../../fixtures/virtual-call/campaign-run.js'
+import { openLiveCalling } from '../../fixtures/virtual-call/live-calling.js'
+import type { Clock } from '../../media/base/clock.js'
+import { lockOrganization, updateOrganizationProfile } from '../organization/profile-store.js'
+import { diallerHandler } from './dial-job.js'
 
-async function launch(calling: TestCalling, settings: object, count: number): Promise<string> {
+async function launch(calling: TestCalling, settings: object, count: number, group = 0): Promise<string> {
   const agentId = await calling.publishAgent({ callSettings: { openingLine: { text: 'Hello.' } } })
   const json = { name: 'Reminders', agentId, numberId: calling.numberId, ...settings }
   const id = String(dataOf(await calling.send('POST', '/v1/campaigns', { json })).id)
   const recipients = Array.from({ length: count }, (_, i) => ({
-    e164: `+91981${String(i).padStart(7, '0')}`,
+    e164: `+9198${1 + group}${String(i).padStart(7, '0')}`,
   }))
   await calling.send('POST', `/v1/campaigns/${id}/recipients`, { json: { recipients } })
   const headers = { 'idempotency-key': `launch-${id}` }
@@ -79,6 +84,139 @@ await onEachDialect(t, async (t, open) => {
       resumesAt: null,
     })
   })
+
+  await t.test('a dialler that is behind lets other work run', async (t) => {
+    const database = await open()
+    const calling = await openTestCalling(database)
+    t.teardown(() => calling.close())
+    const { clock, control, deps, owner } = calling
+    const settings = { pacing: { callsPerMinute: 120, maxConcurrent: 1 } }
+    for (let i = 0; i < 3; i++) await launch(calling, settings, 1, i)
+    let turns = 0
+    let over = false
+    const count = (): void => {
+      turns++
+      if (!over) setImmediate(count)
+    }
+    const dialledIn: number[] = []
+    const dial = (...given: Parameters<typeof control.dial>): void => {
+      dialledIn.push(turns)
+      control.dial(...given)
+    }
+    // Each look takes longer than the pace allows.
+    let lateMs = 0
+    const late: Clock = {
+      now: () => clock.now() + lateMs,
+      wall: () => {
+        lateMs += 100
+        return clock.wall() + lateMs
+      },
+      after: (ms, run) => clock.after(ms, run),
+    }
+    count()
+    const abort = new AbortController()
+    const job = {
+      ...{ id: '', lane: '', payload: JSON.stringify(owner), attempts: 1 },
+      signal: abort.signal,
+      write: async (): Promise<never> => {
+        throw new Error('the job writes nothing')
+      },
+    }
+    const running = diallerHandler({
+      ...deps,
+      calls: Object.create(control, { dial: { value: dial } }),
+      clock: late,
+    }).run(job)
+    await until(() => dialledIn.length === 3)
+    abort.abort()
+    await running
+    over = true
+    t.equal(new Set(dialledIn).size, 3, `dials in the turns ${dialledIn.join(', ')} of the event loop`)
+  })
+
+  await t.test(
+    'a turn that shall end places the dials that are due, and none that is planned ahead',
+    async (t) => {
+      const database = await open()
+      // Two campaigns over a trunk with a call every 100 ms: the second dial is 100 ms ahead.
+      const { calling, owner, agentId, numberId, key } = await openLiveCalling(database, {
+        callsPerMinute: 600,
+      })
+      t.teardown(() => calling.close())
+      const { clock, control, deps } = calling
+      for (const group of [0, 1]) {
+        const json = {
+          ...{ name: `Campaign ${group}`, agentId, numberId },
+          schedule: { windowStartMinute: 0, windowEndMinute: 1_440 },
+        }
+        const id = String(dataOf(await calling.send('POST', '/v1/campaigns', { key, json })).id)
+        const recipients = { recipients: [{ e164: `+91981000000${group}` }] }
+        await calling.send('POST', `/v1/campaigns/${id}/recipients`, { key, json: recipients })
+        const headers = { 'idempotency-key': `launch-${id}` }
+        const launched = await calling.send('POST', `/v1/campaigns/${id}/launch`, { key, json: {}, headers })
+        t.equal(launched.status, 200)
+      }
+      const write = async (): Promise<never> => {
+        throw new Error('the job writes nothing')
+      }
+      const abort = new AbortController()
+      abort.abort()
+      const job = {
+        ...{ id: '', lane: '', payload: JSON.stringify(owner), attempts: 1, write },
+        signal: abort.signal,
+      }
+      await diallerHandler(deps).run(job)
+      t.equal(control.dialled.length, 1)
+      clock.advance(100)
+      await diallerHandler(deps).run(job)
+      t.equal(control.dialled.length, 2)
+    },
+  )
+
+  for (const [others, most] of [
+    [0, 4],
+    [8, 2],
+  ] as const) {
+    await t.test(
+      `of ten slots campaigns hold ${most} at most while other calls hold ${others}`,
+      async (t) => {
+        const database = await open()
+        const calling = await openTestCalling(database)
+        t.teardown(() => calling.close())
+        const { clock, deps, owner } = calling
+        const { organizationId } = owner
+        const { db } = database
+        await db
+          .insertInto('callingProfiles')
+          .values({
+            ...{ organizationId, agentCallsTest: 10, agentCallsLive: null, ratePaisePerMinute: null },
+            ...{ enforcedAt: null, enforcedReason: null, windowStartMinute: null, windowEndMinute: null },
+          })
+          .execute()
+        await db.transaction().execute(async (trx) => {
+          await lockOrganization(trx, organizationId, clock.wall())
+          await updateOrganizationProfile(trx, organizationId, { campaignSharePercent: 40 })
+        })
+        await calling.publishAgent()
+        for (let i = 0; i < others; i++) {
+          const json = { to: `+91970000000${i}`, numberId: calling.numberId }
+          t.equal((await calling.send('POST', '/v1/calls', { json })).status, 201)
+        }
+        // They last longer than the campaigns, at another process.
+        const elsewhere = { nodeId: 'elsewhere', leaseUntil: clock.wall() + 86_400_000 }
+        await db.updateTable('calls').set(elsewhere).execute()
+        await db.updateTable('callSlots').set({ nodeId: 'elsewhere' }).execute()
+        const settings = { pacing: { callsPerMinute: 60, maxConcurrent: 10 } }
+        for (const group of [0, 1]) await launch(calling, settings, 8, group)
+        const run = await runCampaigns(database, deps, clock, {
+          ...{ processes: 2, hours: 1, kills: 0 },
+          behaviour: () => ({ kind: 'answer', persona: 'polite' }),
+        })
+        t.equal(run.dials.length, 16)
+        t.equal(run.mostAtOnce, most)
+      },
+    )
+  }
 
   await t.test('processes die and others take over', async (t) => {
     const database = await open()

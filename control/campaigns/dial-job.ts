@@ -3,13 +3,14 @@ import type { Clock } from '../../media/base/clock.js'
 import type { Deps } from '../api/deps.js'
 import type { Db } from '../db/database.js'
 import type { CampaignRow } from '../db/tables/campaigns.js'
+import { endOfEventLoopTurn } from '../jobs/group-commit.js'
 import type { ClaimedJob, JobHandler, JobOutcome } from '../jobs/runner.js'
 import { lockWakes, readWakes } from '../jobs/wake.js'
 import { DIALLER_KIND } from '../recipients/dialler-job.js'
 import { dialCallbacks } from './callbacks/dial.js'
 import { type DialResult, dialOnce } from './dial.js'
 import { type Decision, type Move, next } from './dialler.js'
-import { type LoadedState, loadState } from './load-state.js'
+import { type KnownTargets, type LoadedState, loadState } from './load-state.js'
 import {
   completeCampaign,
   failCampaign,
@@ -29,6 +30,8 @@ const HANDOVER_MS = 5
 const LONGEST_WAIT_MS = 60_000
 /** Time between two comparisons of a campaign's counters with the rows (ms). */
 const VERIFY_MS = 10 * 60_000
+/** Dials that are placed side by side. Between them other work of the process has its turn. */
+const DIALS_AT_ONCE = 4
 /** Organizations that one process dials for at the same time. */
 const CONCURRENCY = 64
 
@@ -42,23 +45,27 @@ async function takeTurn(deps: Deps, job: ClaimedJob): Promise<JobOutcome> {
   const owner = JSON.parse(job.payload) as Owner
   const claimedBy = randomBytes(12).toString('base64url')
   const endsAt = clock.now() + TURN_MS
+  // Of this turn: a change of an agent or a number is seen with the next one, and when the call is placed.
+  const targets: KnownTargets = new Map()
   for (;;) {
     // Read before the state: a change after it wakes the job again.
     const wakes = await readWakes(db, job.id)
     const callbackAt = await dialCallbacks(deps, owner)
     const now = clock.wall()
-    const loaded = await loadState(deps, owner, now)
+    const loaded = await loadState(deps, owner, now, targets)
     if (loaded === null) return outcomeOf(job, clock, wakes, callbackAt)
     const decision = next(loaded.state, now)
     for (const move of decision.moves) await apply(deps, loaded, move)
-    await Promise.all(decision.dials.map((dial) => use(deps, loaded, claimedBy, dial)))
+    await placeAll(deps, loaded, claimedBy, decision.dials, job.signal)
     await verify(deps, loaded, now)
-    const lookAt = decision.moves.length > 0 ? clock.wall() : earlier(decision.lookAt, callbackAt)
+    const nextAt = earlier(earlier(decision.lookAt, loaded.asleepUntil), callbackAt)
+    const lookAt = decision.moves.length > 0 ? clock.wall() : nextAt
     const waitMs = (lookAt ?? Number.POSITIVE_INFINITY) - clock.wall()
     if (job.signal.aborted || deps.calls.draining || clock.now() + waitMs >= endsAt) {
       return outcomeOf(job, clock, wakes, lookAt)
     }
     if (waitMs > 0) await sleep(clock, waitMs, job.signal)
+    else await endOfEventLoopTurn()
   }
 }
 
@@ -75,9 +82,44 @@ function outcomeOf({ id }: ClaimedJob, clock: Clock, wakes: number, lookAt: numb
   }
 }
 
+/**
+ * Places the dials at their times. Those that are due are placed even if the turn shall end, like all of a look; those
+ * that were planned ahead are not. Throws the first error after all of them have ended.
+ */
+async function placeAll(
+  deps: Deps,
+  loaded: Loaded,
+  claimedBy: string,
+  dials: Decision['dials'],
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock } = deps
+  const running = new Set<Promise<void>>()
+  const failures: unknown[] = []
+  for (const dial of dials) {
+    const waitMs = dial.at - clock.wall()
+    if (waitMs > 0) {
+      if (!signal.aborted) await sleep(clock, waitMs, signal)
+      if (signal.aborted) break
+    }
+    while (running.size >= DIALS_AT_ONCE) await Promise.race(running)
+    if (deps.calls.draining || failures.length > 0) break
+    const placing: Promise<void> = use(deps, loaded, claimedBy, dial)
+      .catch((error: unknown) => void failures.push(error))
+      .finally(() => running.delete(placing))
+    running.add(placing)
+    // SQLite answers at once: a dialler that is behind would hold the thread until the end of its turn.
+    await endOfEventLoopTurn()
+  }
+  await Promise.all(running)
+  if (failures.length > 0) throw failures[0]
+}
+
+type Loaded = Pick<LoadedState, 'state' | 'campaigns'>
+
 async function use(
   deps: Deps,
-  { state, campaigns }: LoadedState,
+  { state, campaigns }: Loaded,
   claimedBy: string,
   dial: Decision['dials'][number],
 ): Promise<void> {
@@ -90,7 +132,7 @@ async function use(
   }
 }
 
-async function apply(deps: Deps, { state, campaigns }: LoadedState, move: Move): Promise<void> {
+async function apply(deps: Deps, { state, campaigns }: Loaded, move: Move): Promise<void> {
   const { db, reads, clock, log } = deps
   const campaign = campaigns.get(move.campaignId)
   if (campaign === undefined) return

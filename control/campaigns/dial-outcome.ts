@@ -24,7 +24,7 @@ const EXCLUDING: Readonly<Record<string, ExcludedReason>> = {
   frequency_cap: 'frequency_cap',
 }
 
-/** Returns what the refusal of `placeCall` means. */
+/** Returns what the refusal of `dialCall` means. */
 export function refusedDial({ code, details }: Refusal, now: number): RefusedDial {
   switch (code) {
     case 'missing_variables':

@@ -1,7 +1,7 @@
 import { errorText } from '../../media/base/errors.js'
 import type { Deps } from '../api/deps.js'
 import { isRefusal } from '../api/problem.js'
-import { placeCall } from '../calls/placement/place-call.js'
+import { dialCall } from '../calls/placement/place-call.js'
 import { isUniqueViolation } from '../db/constraint-error.js'
 import type { CampaignRow, PausedReason } from '../db/tables/campaigns.js'
 import {
@@ -43,23 +43,7 @@ export type DialResult =
 export async function dialOnce(context: DialContext, dial: Dial): Promise<DialResult> {
   const { deps, claimedBy, campaign } = context
   let now = deps.clock.wall()
-  let claim = await deps.db.transaction().execute(async (trx) => {
-    const turn = await trx
-      .updateTable('campaigns')
-      .set({ nextDialAt: dial.nextDialAt })
-      .where('id', '=', campaign.id)
-      .where('status', '=', 'running')
-      .where('nextDialAt', '=', campaign.nextDialAt)
-      .returning(['id', 'uploaded'])
-      .executeTakeFirst()
-    if (turn === undefined) return 'lost' as const
-    if (dial.nextRouteDialAt > now) {
-      const { route, nextRouteDialAt } = dial
-      if (!(await takeRouteTurn(trx, campaign, { route, nextDialAt: nextRouteDialAt }, now)))
-        return 'lost' as const
-    }
-    return claimRecipient(trx, turn, claimedBy, now)
-  })
+  let claim = await takeTurn(context, dial, now)
   if (claim === 'lost') return { kind: 'lost' }
   for (let passed = 0; claim !== null && passed < MAX_PASSED; passed++) {
     const result = await placeAttempt(context, claim)
@@ -69,6 +53,43 @@ export async function dialOnce(context: DialContext, dial: Dial): Promise<DialRe
   }
   return { kind: 'empty' }
 }
+
+/**
+ * Takes the turn of the campaign and of the route and claims a recipient, in one transaction. `lost`: another process, or
+ * another campaign on the route, has the turn, and this one still has its own.
+ */
+async function takeTurn(
+  { deps, claimedBy, campaign }: DialContext,
+  dial: Dial,
+  now: number,
+): Promise<Claim | null | 'lost'> {
+  try {
+    return await deps.db.transaction().execute(async (trx) => {
+      const turn = await trx
+        .updateTable('campaigns')
+        // A dial that comes late moves the next one of its campaign: unused pace is never made up for.
+        .set({ nextDialAt: dial.nextDialAt + Math.max(0, now - dial.at) })
+        .where('id', '=', campaign.id)
+        .where('status', '=', 'running')
+        .where('nextDialAt', '=', campaign.nextDialAt)
+        .returning(['id', 'uploaded'])
+        .executeTakeFirst()
+      if (turn === undefined) throw new TurnLostError()
+      if (dial.nextRouteDialAt > now) {
+        const { route, nextRouteDialAt } = dial
+        const taken = await takeRouteTurn(trx, campaign, { route, nextDialAt: nextRouteDialAt }, now)
+        if (!taken) throw new TurnLostError()
+      }
+      return await claimRecipient(trx, turn, claimedBy, now)
+    })
+  } catch (error) {
+    if (error instanceof TurnLostError) return 'lost'
+    throw error
+  }
+}
+
+/** The turn belongs to another dial. The transaction that would take it is undone. */
+class TurnLostError extends Error {}
 
 /** Places the call of a claim. Returns `passed` if the recipient cannot be called now. */
 async function placeAttempt(context: DialContext, claim: Claim): Promise<DialResult | 'passed'> {
@@ -87,7 +108,7 @@ async function placeAttempt(context: DialContext, claim: Claim): Promise<DialRes
     return 'passed'
   }
   try {
-    const call = await placeCall(deps, campaign, {
+    const call = await dialCall(deps, campaign, {
       to: recipient.e164,
       numberId: campaign.numberId,
       agentId: campaign.agentId,

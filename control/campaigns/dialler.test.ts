@@ -13,6 +13,8 @@ import {
 const NOW = Date.UTC(2025, 0, 15, 4, 30)
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
+/** End of the window of `RUNNING` on that day. */
+const CLOSES = NOW + 11 * HOUR
 
 const RUNNING: CampaignState = {
   id: 'c',
@@ -48,9 +50,9 @@ const route = (over: Partial<RouteState>) => ({
 })
 const at = (hours: number) => NOW + hours * HOUR
 
-const dials = (nextDialAt: number, nextRouteDialAt = NOW) => ({
+const dials = (nextDialAt: number, nextRouteDialAt = NOW, at = NOW) => ({
   moves: [],
-  dials: [{ campaignId: 'c', route: 'r', nextDialAt, nextRouteDialAt }],
+  dials: [{ campaignId: 'c', route: 'r', at, nextDialAt, nextRouteDialAt }],
   lookAt: nextDialAt,
 })
 const waits = (lookAt: number | null) => ({ moves: [], dials: [], lookAt })
@@ -65,7 +67,13 @@ t.test('what a campaign does next', (t) => {
     ['no free slot for campaigns', decide({}, { freeSlots: 0 }), waits(NOW + 1_000)],
     ['no free line', decide({}, route({ freeLines: 0 })), waits(NOW + 1_000)],
     ['the trunk has its own pace', decide({}, route({ intervalMs: 200 })), dials(NOW + 1_000, NOW + 200)],
-    ['which has not come', decide({}, route({ nextDialAt: NOW + 70 })), waits(NOW + 70)],
+    ['which comes soon', decide({}, route({ nextDialAt: NOW + 70 })), dials(NOW + 1_070, NOW + 70, NOW + 70)],
+    ['which has not come', decide({}, route({ nextDialAt: NOW + 201 })), waits(NOW + 201)],
+    [
+      'which comes when the window is closed',
+      decide({}, route({ nextDialAt: CLOSES + 30 }), CLOSES - 30),
+      waits(CLOSES + 30),
+    ],
     [
       'slowed to a quarter',
       decide({}, route({ intervalMs: 200, rate: 0.25 })),
@@ -198,7 +206,7 @@ t.test('a day of random campaigns: pace, slots, lines and windows are kept', (t)
     const draw = random(seed)
     const slots = 1 + draw(8)
     const lines = 1 + draw(8)
-    const intervalMs = draw(3) * 400
+    const intervalMs = [0, 30, 400, 800][draw(4)] ?? 0
     const campaigns = Array.from({ length: 1 + draw(4) }, (_, i) => ({
       ...RUNNING,
       id: `c${i}`,
@@ -229,19 +237,20 @@ t.test('a day of random campaigns: pace, slots, lines and windows are kept', (t)
         const campaign = campaigns.find(({ id }) => id === dial.campaignId)
         if (campaign === undefined) throw new Error('a dial of no campaign')
         const { window, callsPerMinute } = campaign
-        const minute = istMinuteOfDay(now)
+        if (dial.at < now) t.fail(`seed ${seed}: a dial in the past`)
+        const minute = istMinuteOfDay(dial.at)
         const open =
-          (window.weekdays & (1 << istWeekday(now))) !== 0 &&
+          (window.weekdays & (1 << istWeekday(dial.at))) !== 0 &&
           minute >= window.startMinute &&
           minute < window.endMinute
         if (!open) t.fail(`seed ${seed}: a dial outside the window`)
-        if (now - campaign.last < MINUTE / callsPerMinute) t.fail(`seed ${seed}: faster than the pace`)
-        if (now - lastOnRoute < intervalMs) t.fail(`seed ${seed}: faster than the route`)
-        campaign.last = now
-        lastOnRoute = now
+        if (dial.at - campaign.last < MINUTE / callsPerMinute) t.fail(`seed ${seed}: faster than the pace`)
+        if (dial.at - lastOnRoute < intervalMs) t.fail(`seed ${seed}: faster than the route`)
+        campaign.last = dial.at
+        lastOnRoute = dial.at
         campaign.nextDialAt = dial.nextDialAt
         routeNextAt = dial.nextRouteDialAt
-        campaign.calls.push(now + 1 + draw(60_000))
+        campaign.calls.push(dial.at + 1 + draw(60_000))
         if (campaign.calls.length > campaign.maxConcurrent) t.fail(`seed ${seed}: too many calls`)
       }
       const live = campaigns.reduce((sum, { calls }) => sum + calls.length, 0)

@@ -9,6 +9,8 @@ import { type DialWindow, nextOpening } from './dial-window.js'
 /** Attempts of the last minutes by which the breaker judges the carrier. */
 export const BREAKER_WINDOW_MS = 5 * 60_000
 const BREAKER_MIN_ATTEMPTS = 20
+/** Half of the least attempts: with fewer failures the breaker does not judge the carrier by its share of failures. */
+export const BREAKER_MIN_FAILURES = BREAKER_MIN_ATTEMPTS / 2
 /**
  * Attempts in a row that failed because of the carrier, however long they took. A carrier that answers 503 slows the
  * dials down so far that `BREAKER_WINDOW_MS` may never have `BREAKER_MIN_ATTEMPTS`.
@@ -17,6 +19,11 @@ export const BREAKER_ROW = 10
 /** Wait before one call tries the carrier again (ms). Doubles each time that it fails. */
 const FIRST_RESUME_MS = 5 * 60_000
 const LAST_RESUME_MS = 60 * 60_000
+/**
+ * Time by which dials are planned ahead (ms). A route of many calls a second has turns that are shorter than a look
+ * takes.
+ */
+const AHEAD_MS = 200
 /** Time until the next look when only the end of a call can help (ms). */
 const BLOCKED_MS = 1_000
 const MINUTE_MS = 60_000
@@ -51,7 +58,7 @@ export interface CampaignState {
 
 /** How the carrier has served a campaign lately. */
 export interface RecentAttempts {
-  /** Attempts of the last `BREAKER_WINDOW_MS` that ended. */
+  /** Attempts of the last `BREAKER_WINDOW_MS` that ended; 0 with fewer failures than `BREAKER_MIN_FAILURES`. */
   readonly ended: number
   /** Those of them that failed because of the carrier. */
   readonly carrierFailures: number
@@ -88,6 +95,8 @@ export interface DiallerState {
 export interface Dial {
   readonly campaignId: string
   readonly route: string
+  /** Time of the dial (Unix ms), at most `AHEAD_MS` from now. */
+  readonly at: number
   /** Earliest next dials of the campaign and of the route. */
   readonly nextDialAt: number
   readonly nextRouteDialAt: number
@@ -101,7 +110,7 @@ export type Move =
 
 export interface Decision {
   readonly moves: readonly Move[]
-  /** At most one dial per campaign. */
+  /** At most one dial per campaign, in the order of their times. */
   readonly dials: readonly Dial[]
   /** Time of the next look (Unix ms). Null when no campaign needs one. */
   readonly lookAt: number | null
@@ -151,7 +160,7 @@ export function next(state: DiallerState, now: number): Decision {
         if (step.until !== null) look(step.until)
     }
   }
-  return { moves, dials, lookAt }
+  return { moves, dials: dials.toSorted((a, b) => a.at - b.at), lookAt }
 }
 
 function stepOf(campaign: CampaignState, state: DiallerState, capacity: Capacity, now: number): Step {
@@ -194,8 +203,10 @@ function dialOf(
 ): Step {
   const { id: campaignId, route } = campaign
   const { intervalMs, rate } = state.routes.get(route) ?? FREE_ROUTE
-  const at = Math.max(opensAt, campaign.nextDialAt, capacity.routeNextAt.get(route) ?? 0)
-  if (at > now) return wait(at)
+  const readyAt = Math.max(opensAt, campaign.nextDialAt)
+  const at = Math.max(now, readyAt, capacity.routeNextAt.get(route) ?? 0)
+  const closed = nextOpening(campaign.window, at) !== at
+  if (readyAt > now || at > now + AHEAD_MS || closed) return wait(at)
   const lines = capacity.lines.get(route) ?? FREE_ROUTE.freeLines
   const most = campaign.probe === null ? campaign.maxConcurrent : 1
   if (capacity.slots <= 0 || lines <= 0 || campaign.inFlight >= most) {
@@ -203,11 +214,11 @@ function dialOf(
   }
   capacity.slots--
   capacity.lines.set(route, lines - 1)
-  // Counted from now, not from the time of the right: unused pace is never made up for.
-  const nextDialAt = now + Math.ceil(MINUTE_MS / campaign.callsPerMinute / rate)
-  const nextRouteDialAt = now + Math.ceil(intervalMs / rate)
+  // Counted from the dial, not from the time of the right: unused pace is never made up for.
+  const nextDialAt = at + Math.ceil(MINUTE_MS / campaign.callsPerMinute / rate)
+  const nextRouteDialAt = at + Math.ceil(intervalMs / rate)
   capacity.routeNextAt.set(route, nextRouteDialAt)
-  return { kind: 'dial', dial: { campaignId, route, nextDialAt, nextRouteDialAt } }
+  return { kind: 'dial', dial: { campaignId, route, at, nextDialAt, nextRouteDialAt } }
 }
 
 const FREE_ROUTE: RouteState = {

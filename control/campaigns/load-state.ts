@@ -9,6 +9,7 @@ import { availablePaise } from '../wallet/ledger.js'
 import { readWallet } from '../wallet/store.js'
 import { MIN_CALL_PAISE } from '../wallet/view.js'
 import {
+  BREAKER_MIN_FAILURES,
   BREAKER_ROW,
   BREAKER_WINDOW_MS,
   type CampaignState,
@@ -20,18 +21,36 @@ import {
 import { ACTIVE } from './moves.js'
 import { routeState } from './route-state.js'
 import type { Owner } from './store.js'
-import { dialWindow, findTarget, purposeOf } from './target.js'
+import {
+  findTarget,
+  purposeOf,
+  readNarrowing,
+  type Target,
+  type TargetProblem,
+  windowWithin,
+} from './target.js'
 
 export type LoadDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway' | 'policy'>
 
 /** The state of an owner's campaigns, with the rows that it was read from. */
 export interface LoadedState {
+  /** Without the campaigns about which nothing can be decided before their next dial. */
   readonly state: DiallerState
   readonly campaigns: ReadonlyMap<string, CampaignRow>
+  /** Earliest next dial of the others (Unix ms). Null if there are none. */
+  readonly asleepUntil: number | null
 }
 
+/** Targets that were found already, by what names them. */
+export type KnownTargets = Map<string, Promise<Target | TargetProblem>>
+
 /** Reads what the dialler decides by. Null if no campaign of the owner is active. */
-export async function loadState(deps: LoadDeps, owner: Owner, now: number): Promise<LoadedState | null> {
+export async function loadState(
+  deps: LoadDeps,
+  owner: Owner,
+  now: number,
+  known: KnownTargets = new Map(),
+): Promise<LoadedState | null> {
   const { db } = deps
   const rows = await db
     .selectFrom('campaigns')
@@ -41,33 +60,42 @@ export async function loadState(deps: LoadDeps, owner: Owner, now: number): Prom
     .where('status', 'in', ACTIVE)
     .execute()
   if (rows.length === 0) return null
+  const due = rows.filter((row) => !isAsleep(row, now))
+  const asleep = rows.filter((row) => isAsleep(row, now)).map(({ nextDialAt }) => nextDialAt)
   const busy = await countBusy(deps, owner, now)
   const held = [...busy.values()].reduce((sum, count) => sum + count, 0)
   const routes = new Map<string, RouteState>()
   const campaigns: CampaignState[] = []
-  for (const row of rows) {
-    const target = row.status === 'paused' ? null : await findTarget(deps, row)
+  const narrowing = due.length === 0 ? null : await readNarrowing(db, owner.organizationId)
+  for (const row of due) {
+    const target = row.status === 'paused' ? null : await targetOf(deps, row, known)
     const found = target !== null && 'route' in target ? target : null
     const route = found === null ? '' : routeOf(found.number)
     if (found !== null && !routes.has(route))
       routes.set(route, await routeState(db, owner, found.number, found.route.trunk, now))
+    const running = row.status === 'running'
+    const [nextDueAt, recent, probe] = await Promise.all([
+      running ? nextDue(deps, row) : null,
+      recentAttempts(deps, row, now),
+      running && row.breakerTrips > 0 ? readProbe(deps, row) : null,
+    ])
     campaigns.push({
       id: row.id,
       status: row.status as CampaignState['status'],
       startsAt: row.startsAt,
       endsAt: row.endsAt,
-      window: await dialWindow(db, deps.policy.rules, row, purposeOf(row), now),
+      window: windowWithin(narrowing, deps.policy.rules, row, purposeOf(row), now),
       callsPerMinute: row.callsPerMinute,
       maxConcurrent: row.maxConcurrent,
       nextDialAt: row.nextDialAt,
       autoPauseBelowPaise: row.autoPauseBelowPaise,
       inFlight: busy.get(row.id) ?? 0,
       unsettled: row.total - row.settled,
-      nextDueAt: row.status === 'running' ? await nextDue(deps, row) : null,
+      nextDueAt,
       targetProblem: target !== null && 'problem' in target ? target.problem : null,
-      recent: await recentAttempts(deps, row, now),
+      recent,
       resumesAt: row.resumesAt,
-      probe: row.status === 'running' && row.breakerTrips > 0 ? await readProbe(deps, row) : null,
+      probe,
       route,
     })
   }
@@ -79,7 +107,22 @@ export async function loadState(deps: LoadDeps, owner: Owner, now: number): Prom
       routes,
     },
     campaigns: new Map(rows.map((row) => [row.id, row])),
+    asleepUntil: asleep.length === 0 ? null : Math.min(...asleep),
   }
+}
+
+/** Returns whether only the time of its next dial can change what happens to a campaign. */
+function isAsleep(row: CampaignRow, now: number): boolean {
+  const { status, nextDialAt, total, settled, endsAt, breakerTrips } = row
+  if (status !== 'running' || breakerTrips > 0 || settled >= total) return false
+  return nextDialAt > now && (endsAt === null || endsAt > now)
+}
+
+function targetOf(deps: LoadDeps, row: CampaignRow, known: KnownTargets): Promise<Target | TargetProblem> {
+  const name = `${row.agentId} ${row.agentVersion} ${row.numberId}`
+  const found = known.get(name) ?? findTarget(deps, row)
+  known.set(name, found)
+  return found
 }
 
 /** Counts the recipients of each campaign that are claimed, ring or talk. A claim whose lease is over is free. */
@@ -138,6 +181,7 @@ async function recentAttempts(
   now: number,
 ): Promise<RecentAttempts> {
   const since = breakerAt ?? 0
+  const windowFrom = Math.max(now - BREAKER_WINDOW_MS, since)
   const last = await db
     .selectFrom('calls')
     .select('carrierFailed')
@@ -149,17 +193,26 @@ async function recentAttempts(
     .limit(BREAKER_ROW)
     .execute()
   const other = last.findIndex(({ carrierFailed }) => carrierFailed !== 1)
-  const row = await db
+  const failuresInRow = other === -1 ? last.length : other
+  const { carrierFailures } = await db
     .selectFrom('calls')
-    .select([
-      sql<number>`count(*)`.as('ended'),
-      sql<number>`coalesce(sum("carrierFailed"), 0)`.as('carrierFailures'),
-    ])
+    .select(sql<number>`count(*)`.as('carrierFailures'))
     .where('campaignId', '=', id)
-    .where('createdAt', '>', Math.max(now - BREAKER_WINDOW_MS, since))
+    .where('createdAt', '>', windowFrom)
+    // With the value in the text, so that SQLite takes the partial index.
+    .where(sql<boolean>`"carrierFailed" = 1`)
     .where('endedAt', 'is not', null)
     .executeTakeFirstOrThrow()
-  return { ...row, failuresInRow: other === -1 ? last.length : other }
+  // A campaign has hundreds of attempts in the window. They matter only once many of them failed.
+  if (carrierFailures < BREAKER_MIN_FAILURES) return { ended: 0, carrierFailures, failuresInRow }
+  const { ended } = await db
+    .selectFrom('calls')
+    .select(sql<number>`count(*)`.as('ended'))
+    .where('campaignId', '=', id)
+    .where('createdAt', '>', windowFrom)
+    .where('endedAt', 'is not', null)
+    .executeTakeFirstOrThrow()
+  return { ended, carrierFailures, failuresInRow }
 }
 
 /** Counts the calls since the breaker is half open. A call that failed in this service says nothing. */

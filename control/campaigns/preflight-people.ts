@@ -2,11 +2,12 @@ import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { newId } from '../../media/base/ids.js'
 import type { AgentConfig } from '../agents/config.js'
 import { resolveVariables } from '../agents/placeholders.js'
+import type { Deps } from '../api/deps.js'
 import type { Check, CheckType, GateFacts, GateRequest } from '../compliance/check.js'
 import { checkRows } from '../compliance/check-store.js'
 import { CHECKS } from '../compliance/checks/registry.js'
-import { readPeople } from '../compliance/people-facts.js'
-import type { Db } from '../db/database.js'
+import { askRegister } from '../compliance/dnd/ask-register.js'
+import { type PersonFacts, readPeople } from '../compliance/people-facts.js'
 import type { CampaignRow, RecipientRow } from '../db/tables/campaigns.js'
 import { recipientBatches } from '../recipients/store.js'
 import type { ExcludedReason } from './view.js'
@@ -24,46 +25,86 @@ const PERSON_CHECKS: readonly (readonly [CheckType, ExcludedReason])[] = [
   ['frequency_cap', 'frequency_cap'],
 ]
 
+/** Questions of one pre-flight to a service that answers for the DND register. The others are asked at the dial. */
+const MAX_QUESTIONS = 10
+
 /** Who can be called, and who cannot, by reason. */
 export interface People {
   readonly total: number
   readonly callable: number
   readonly excluded: Readonly<Record<string, number>>
   readonly excludedE164s: Readonly<Record<string, string[]>>
+  /** Callable people about whom the register has not answered. */
+  readonly unanswered: number
 }
 
 /**
- * Passes once over the recipients that wait. Stores a check row for each person that a check refuses. The register is
- * not asked: a number without an answer counts as callable.
+ * Passes once over the recipients that wait. Stores a check row for each person that a check refuses. Scrub files are
+ * asked about everybody who could be called otherwise, and a service that takes many numbers in a request about the
+ * first `dayOfCalls` of them: its answers count today only. A number without an answer counts as callable.
  */
 export async function examinePeople(
-  db: Db,
+  { db, dndService }: Pick<Deps, 'db' | 'dndService'>,
   campaign: CampaignRow,
-  known: { readonly facts: GateFacts; readonly request: GateRequest; readonly config: AgentConfig },
+  known: {
+    readonly facts: GateFacts
+    readonly request: GateRequest
+    readonly config: AgentConfig
+    readonly dayOfCalls: number
+  },
   now: number,
 ): Promise<People> {
-  const runId = newId('run', now)
+  const { organizationId, environment } = campaign
+  const { purpose } = known.request
+  const service = dndService === null || dndService.maxNumbers === 1 ? null : dndService
+  let toAsk = service === null ? 0 : Math.min(known.dayOfCalls, MAX_QUESTIONS * service.maxNumbers)
+  let unanswered = 0
+  const decideOn = (recipient: RecipientRow, person: PersonFacts) =>
+    exclusionOf(
+      recipient,
+      { ...known.request, to: recipient.e164, recipientId: recipient.id },
+      { ...known.facts, ...person },
+      known.config,
+      now,
+    )
+  const readAll = (e164s: readonly string[]) =>
+    readPeople(
+      db,
+      known.facts.policy,
+      { organizationId, environment, purpose, campaignId: campaign.id },
+      e164s,
+      now,
+    )
   const excluded: Record<string, number> = {}
   const excludedE164s: Record<string, string[]> = {}
   let total = 0
   let callable = 0
   for await (const batch of recipientBatches(db, campaign, BATCH)) {
-    const { organizationId, environment } = campaign
-    const people = await readPeople(
-      db,
-      known.facts.policy,
-      { organizationId, environment, purpose: known.request.purpose, campaignId: campaign.id },
-      batch.map(({ e164 }) => e164),
-      now,
-    )
+    const e164s = batch.map(({ e164 }) => e164)
+    let people = await readAll(e164s)
+    const asking = { organizationId, environment, purpose, peId: known.facts.sender.peId, at: now }
+    const unknown = () =>
+      batch.flatMap((recipient) =>
+        decideOn(recipient, people(recipient.e164)) === 'unanswered' ? [recipient.e164] : [],
+      )
+    // What costs nothing comes first.
+    for (const asked of [null, service]) {
+      const numbers = unknown().slice(0, asked === null ? batch.length : toAsk)
+      if (numbers.length === 0) continue
+      const paid = await askRegister({ db, dndService: asked }, numbers, {
+        ...asking,
+        runId: newId('run', now),
+      })
+      if (asked !== null) toAsk = paid ? toAsk - numbers.length : 0
+      people = await readAll(e164s)
+    }
     const refused: { recipient: RecipientRow; check: Check }[] = []
     for (const recipient of batch) {
       total++
-      const facts: GateFacts = { ...known.facts, ...people(recipient.e164) }
-      const request = { ...known.request, to: recipient.e164, recipientId: recipient.id }
-      const found = exclusionOf(recipient, request, facts, known.config, now)
-      if (found === null) {
+      const found = decideOn(recipient, people(recipient.e164))
+      if (found === null || found === 'unanswered') {
         callable++
+        if (found !== null) unanswered++
         continue
       }
       const { reason, check } = found
@@ -75,7 +116,8 @@ export async function examinePeople(
     }
     const rows = refused.flatMap(({ recipient, check }) =>
       checkRows({
-        runId,
+        // A run has one check of each type.
+        runId: newId('run', now),
         organizationId,
         callId: null,
         request: { ...known.request, to: recipient.e164, recipientId: recipient.id },
@@ -87,21 +129,25 @@ export async function examinePeople(
     // Lets other requests run between two batches.
     await endOfTurn()
   }
-  return { total, callable, excluded, excludedE164s }
+  return { total, callable, excluded, excludedE164s, unanswered }
 }
 
+/** Returns why a person cannot be called, null for one who can, and `unanswered` if only the register's answer is missing. */
 function exclusionOf(
   recipient: RecipientRow,
   request: GateRequest,
   facts: GateFacts,
   config: AgentConfig,
   now: number,
-): { readonly reason: ExcludedReason; readonly check: Check | null } | null {
+): { readonly reason: ExcludedReason; readonly check: Check | null } | 'unanswered' | null {
+  let answered = true
   for (const [type, reason] of PERSON_CHECKS) {
     const found = CHECKS[type].decide(request, facts, now)
+    if (found.reason === 'register_unknown') answered = false
     if (found.outcome !== 'block' || found.reason === 'register_unknown') continue
     return { reason, check: { type, code: CHECKS[type].code, ...found } }
   }
   const { missing } = resolveVariables(config, JSON.parse(recipient.variables))
-  return missing.length === 0 ? null : { reason: 'missing_variables', check: null }
+  if (missing.length > 0) return { reason: 'missing_variables', check: null }
+  return answered ? null : 'unanswered'
 }

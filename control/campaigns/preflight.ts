@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { readConfig } from '../agents/config.js'
+import { missingNotice } from '../agents/notice.js'
 import type { Deps } from '../api/deps.js'
 import { timestamp, timestampOrNull } from '../base/schemas.js'
 import { minuteRate } from '../billing/rating.js'
@@ -27,7 +28,10 @@ const LONG_CALL_SECONDS = 180
 const LOW_PERCENT = 35
 
 type CheckView = PreflightView['checks'][number]
-type PreflightDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway' | 'clock' | 'policy'>
+type PreflightDeps = Pick<
+  Deps,
+  'db' | 'dndService' | 'egress' | 'rootKey' | 'sandboxGateway' | 'clock' | 'policy'
+>
 
 /** A pre-flight, and what the launch fixes. `target` is a problem if a check blocks because of it. */
 export interface Preflight {
@@ -45,7 +49,8 @@ const ORGANIZATION_CHECKS = [
 
 /**
  * Examines a campaign before its launch: agent, number, wallet, hours, legal requirements and, in one pass, every
- * recipient. Asks no register and changes nothing but the rows of checks that refuse people.
+ * recipient. Changes nothing but the rows of checks that refuse people, and the answers of the DND register, whose fees are
+ * charged.
  */
 export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): Promise<Preflight> {
   const now = deps.clock.wall()
@@ -53,6 +58,7 @@ export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): 
   const ready = 'route' in target ? target : null
   const checks: CheckView[] = targetChecks(target)
   checks.push(await knowledgeCheck(deps.db, ready))
+  checks.push(await noticeCheck(deps.db, campaign, ready))
   const purpose = purposeOf({ purpose: ready?.version.purpose ?? null })
   const request: GateRequest = {
     to: campaign.numberE164,
@@ -68,11 +74,14 @@ export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): 
   checks.push(...(await hoursChecks(deps, campaign, purpose, now)))
   const people: People =
     ready === null
-      ? { total: campaign.total - campaign.settled, callable: 0, excluded: {}, excludedE164s: {} }
+      ? {
+          ...{ total: campaign.total - campaign.settled, callable: 0, unanswered: 0 },
+          ...{ excluded: {}, excludedE164s: {} },
+        }
       : await examinePeople(
-          deps.db,
+          deps,
           campaign,
-          { facts, request, config: readConfig(ready.version.config) },
+          { facts, request, config: readConfig(ready.version.config), dayOfCalls: dayOfCalls(campaign) },
           now,
         )
   const missing = people.excluded.missing_variables ?? 0
@@ -90,10 +99,11 @@ export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): 
       wallet === null ? 'simulated' : short ? 'balance_too_low' : 'covered',
     ),
   )
+  const { unanswered: _, ...counts } = people
   return {
     target,
     view: {
-      ...people,
+      ...counts,
       checks,
       computedAt: timestamp(now),
       estimatedCostPaise: cost,
@@ -123,6 +133,21 @@ async function knowledgeCheck(db: Db, target: Target | null): Promise<CheckView>
   return check('knowledge_base', 'pass', found === 0 ? 'none' : 'built')
 }
 
+/** Tells whether people hear that the call is recorded or may be monitored. */
+async function noticeCheck(db: Db, campaign: CampaignRow, target: Target | null): Promise<CheckView> {
+  if (target === null) return check('recording_notice', 'pass', 'none')
+  const { organizationId, environment } = campaign
+  const recorded = target.number.recordCalls === 1
+  const config = readConfig(target.version.config)
+  const why = await missingNotice(db, { organizationId, environment, recorded, config })
+  if (why !== null) return check('recording_notice', 'warn', `not_given_${why}`)
+  return check(
+    'recording_notice',
+    'pass',
+    config.callSettings.recordingNotice === null ? 'not_needed' : 'given',
+  )
+}
+
 async function hoursChecks(
   { db, policy }: PreflightDeps,
   campaign: CampaignRow,
@@ -147,13 +172,18 @@ function decided(type: CheckType, request: GateRequest, facts: GateFacts, now: n
 }
 
 /** Tells whether the register's answers about the recipients are known already. */
-function dndSource({ purpose }: GateRequest, { policy }: GateFacts, { callable }: People): CheckView {
+function dndSource({ purpose }: GateRequest, { policy }: GateFacts, { unanswered }: People): CheckView {
   const asked = policy.register.some(({ purposes }) => purposes.includes(purpose))
   return check(
     'dnd_source',
-    asked && callable > 0 ? 'warn' : 'pass',
-    asked ? 'asked_at_dial' : 'not_required',
+    unanswered > 0 ? 'warn' : 'pass',
+    unanswered > 0 ? 'asked_at_dial' : asked ? 'answered' : 'not_required',
   )
+}
+
+/** Returns how many calls the campaign can place in a day. */
+function dayOfCalls(campaign: CampaignRow): number {
+  return campaign.callsPerMinute * (campaign.windowEndMinute - campaign.windowStartMinute)
 }
 
 async function estimateCost(

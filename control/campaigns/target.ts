@@ -4,7 +4,7 @@ import { asPurpose, findAgent, findVersion } from '../agents/store.js'
 import type { Deps } from '../api/deps.js'
 import { isRefusal } from '../api/problem.js'
 import { type OutboundRoute, outboundRoute } from '../calls/placement/outbound-route.js'
-import { hoursOn, type Purpose } from '../compliance/calling-hours.js'
+import { type CallingWindow, hoursOn, type Purpose } from '../compliance/calling-hours.js'
 import type { Policy } from '../config/policy-file.js'
 import type { Db } from '../db/database.js'
 import type { AgentVersionRow, NumberRow } from '../db/tables/calling.js'
@@ -13,6 +13,9 @@ import { findNumber } from '../numbers/store.js'
 import { type DialWindow, lawfulWindow } from './dial-window.js'
 
 type TargetDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway'>
+
+/** The hours to which an organization narrows its calls (minutes after midnight IST). */
+export type Narrowing = Pick<CallingWindow, 'startMinute' | 'endMinute'>
 
 /** What a campaign calls with. */
 export interface Target {
@@ -62,14 +65,29 @@ export async function dialWindow(
   purpose: Purpose,
   now: number,
 ): Promise<DialWindow> {
+  return windowWithin(await readNarrowing(db, campaign.organizationId), rules, campaign, purpose, now)
+}
+
+/** Returns the hours to which an organization narrows its calls, or null. */
+export async function readNarrowing(db: Db, organizationId: string): Promise<Narrowing | null> {
   const profile = await db
     .selectFrom('callingProfiles')
     .select(['windowStartMinute', 'windowEndMinute'])
-    .where('organizationId', '=', campaign.organizationId)
+    .where('organizationId', '=', organizationId)
     .executeTakeFirst()
   const startMinute = profile?.windowStartMinute ?? null
   const endMinute = profile?.windowEndMinute ?? null
-  const narrowing = startMinute === null || endMinute === null ? null : { startMinute, endMinute }
+  return startMinute === null || endMinute === null ? null : { startMinute, endMinute }
+}
+
+/** Like `dialWindow`, for the narrowing that was read already. */
+export function windowWithin(
+  narrowing: Narrowing | null,
+  rules: Policy,
+  campaign: CampaignRow,
+  purpose: Purpose,
+  now: number,
+): DialWindow {
   const { environment, weekdays } = campaign
   const own = { weekdays, startMinute: campaign.windowStartMinute, endMinute: campaign.windowEndMinute }
   return lawfulWindow(own, hoursOn({ rules: rules.hours, purpose, environment, narrowing }, now))

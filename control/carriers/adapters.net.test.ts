@@ -106,6 +106,90 @@ for (const [provider, openRig] of Object.entries(CARRIER_RIGS)) {
     t.match(await buying, { ok: false, unknown: true })
   })
 
+  t.test(`${provider}: the record of a leg tells whether it was answered`, async (t) => {
+    const { carrier, record, signal } = await open(t)
+    const { callRecord } = carrier
+    t.same(await callRecord?.(LEG, signal), { ok: true, value: null }, 'not there yet')
+    record({ ...LEG, startedAt: NOW - 3_600_000, sipCallId: 'another' })
+    t.same(await callRecord?.(LEG, signal), { ok: true, value: null }, 'another call of these numbers')
+    record({ ...LEG, startedAt: NOW + 2_000 })
+    t.same(await callRecord?.(LEG, signal), { ok: true, value: { answered: true } })
+    if (provider === 'vobiz') return
+    record({ ...LEG, startedAt: NOW + 5_000 })
+    t.same(await callRecord?.(LEG, signal), { ok: true, value: null }, 'two that cannot be told apart')
+  })
+
+  t.test(`${provider}: answers with missing, wrong or cut parts mislead nobody`, async (t) => {
+    const { api, carrier, sell, record, orders, signal } = await open(t)
+    sell(E164)
+    const bought = await carrier.buy(ORDER, signal)
+    if (!bought.ok) throw new Error(bought.reason)
+    record(LEG)
+    const other = { e164: '+918047100002', reference: 'num_2' }
+    let asked = 0
+    /** Runs a question once for each way in which one of its answers may be broken. */
+    const broken = async (ask: () => Promise<void>): Promise<void> => {
+      for (let at = 0, answers = 1; at < answers; at++) {
+        for (let way = 0, ways = 1; way < ways; way++) {
+          let seen = 0
+          api.mishap = () => {
+            if (seen++ !== at) return null
+            asked++
+            return {
+              kind: 'mangled',
+              ...(way === 0 ? { status: 200 } : {}),
+              change: (answer) => {
+                const all = waysToBreak(answer)
+                ways = Math.max(ways, all.length)
+                return all[way] ?? answer
+              },
+            }
+          }
+          await ask()
+          api.mishap = () => null
+          answers = Math.max(answers, Math.min(seen, 3))
+        }
+      }
+    }
+    sell(other.e164)
+    await broken(async () => {
+      for (const found of [await carrier.search(ALL, signal), await carrier.quote(other.e164, signal)]) {
+        const offers = found.ok && found.value !== null ? [found.value].flat() : []
+        for (const offer of offers) {
+          t.ok(offer.e164 === other.e164 && Number.isInteger(offer.rentalPaise), JSON.stringify(offer))
+        }
+      }
+    })
+    await broken(async () => {
+      const found = await carrier.findOwned(ORDER, NOW, signal)
+      if (found.ok) t.equal(found.value?.e164, E164, 'a number of the account is not missing')
+    })
+    await broken(async () => {
+      const listed = await carrier.listOwned(signal)
+      if (listed.ok) t.ok(listed.value.some(({ e164 }) => e164 === E164))
+    })
+    await broken(async () => {
+      const record = await carrier.callRecord?.(LEG, signal)
+      if (record?.ok) t.not(record.value?.answered, false, 'an answered leg is not denied')
+    })
+    await broken(async () => {
+      t.type((await carrier.route(bought.value, signal)).ok, 'boolean')
+    })
+    await broken(async () => {
+      sell(other.e164)
+      const before = orders()
+      const sold = await carrier.buy(other, signal)
+      t.equal(orders(), before + 1, 'asked once')
+      t.ok(sold.ok ? sold.value.e164 === other.e164 : sold.unknown, 'a sold number is not refused')
+      api.mishap = () => null
+      const found = await carrier.findOwned(other, NOW, signal)
+      if (!found.ok || found.value === null) throw new Error('the number is not in the account')
+      const released = await carrier.release(found.value, signal)
+      t.ok(released.ok)
+    })
+    t.ok(asked > 100, `${asked} broken answers`)
+  })
+
   t.test(`${provider}: any answer: no crash, and no purchase without proof`, async (t) => {
     const { api, carrier, signal } = await open(t)
     await fc.assert(
@@ -124,7 +208,7 @@ for (const [provider, openRig] of Object.entries(CARRIER_RIGS)) {
         if (!results.every(({ ok }) => typeof ok === 'boolean')) return false
         const record = (await carrier.callRecord?.(LEG, signal)) ?? null
         // A bridge is denied only by a record of this very leg.
-        if (record?.ok && record.value?.answered === false && !/leg-1|919812345678/.test(text)) return false
+        if (record?.ok && record.value?.answered === false && !/leg-1|9812345678/.test(text)) return false
         const bought = await carrier.buy(ORDER, signal)
         // A refusal may be final only if the carrier said so with a 4xx.
         return bought.ok ? text.includes(E164.slice(1)) : bought.unknown || (status >= 400 && status < 500)
@@ -132,6 +216,43 @@ for (const [provider, openRig] of Object.entries(CARRIER_RIGS)) {
       { numRuns: 60 },
     )
   })
+}
+
+/** Returns a JSON answer with one part missing or of another type, cut short, or replaced. */
+function waysToBreak(answer: string): readonly string[] {
+  const replaced = [
+    ...['', '{}', '[]', 'null', '0', '"ok"', '<html><body>Welcome</body></html>'],
+    ...['{"error":"internal","message":"try again"}', '{"status":"failure","error_data":{"code":1}}'],
+    ...[0.25, 0.5, 0.9].map((part) => answer.slice(0, Math.floor(answer.length * part))),
+  ]
+  if (answer === '') return replaced
+  const paths = pathsOf(JSON.parse(answer) as unknown)
+  return [
+    ...replaced,
+    ...paths.flatMap((path) =>
+      OTHER_TYPES.flatMap((other) => {
+        const whole = JSON.parse(answer) as Record<string, unknown>
+        const [last = '', ...before] = path.toReversed()
+        const parent = before
+          .toReversed()
+          .reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], whole)
+        const holder = parent as Record<string, unknown>
+        if (other !== undefined && typeof other === typeof holder[last]) return []
+        if (other === undefined && !Array.isArray(holder)) delete holder[last]
+        else holder[last] = other
+        return [JSON.stringify(whole)]
+      }),
+    ),
+  ]
+}
+
+/** `undefined` leaves the part out. */
+const OTHER_TYPES = [undefined, -1, 'x'] as const
+
+function pathsOf(value: unknown, path: readonly string[] = []): readonly (readonly string[])[] {
+  const here = path.length === 0 ? [] : [path]
+  if (typeof value !== 'object' || value === null) return here
+  return [...here, ...Object.entries(value).flatMap(([key, part]) => pathsOf(part, [...path, key]))]
 }
 
 const word = fc.constantFrom(

@@ -50,3 +50,8 @@ export function paiseOf(price: unknown): number | null {
   const rest = /[1-9]/.test(fraction.slice(2)) ? 1 : 0
   return Number(rupees) * 100 + Number(fraction.slice(0, 2).padEnd(2, '0')) + rest
 }
+
+/** Converts a date as text to Unix time (ms). Returns NaN for anything else. */
+export function timeOf(text: unknown): number {
+  return typeof text === 'string' ? Date.parse(text) : Number.NaN
+}

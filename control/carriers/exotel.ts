@@ -1,5 +1,6 @@
 import { basic, type HttpRequest, memberOf, sendOnce, succeeded } from '../net/send-once.js'
 import {
+  type CallRecord,
   type Carrier,
   type CarrierFailure,
   type CarrierResult,
@@ -15,7 +16,7 @@ import { fits, regularNumber } from './offers.js'
 /*
  * Exotel: ExoPhones and SIP trunks ("vSIP"). https://developer.exotel.com/api-console/exophone. Inbound calls reach a trunk
  * through a flow of the account, which is made by hand once; outbound calls need the number on the trunk. The trunk API
- * answers some failures with HTTP 200: its envelope decides.
+ * answers some failures with HTTP 200: its envelope decides. Records of calls: https://developer.exotel.com/api/call-details-bulk.
  */
 
 export interface ExotelSettings {
@@ -41,6 +42,19 @@ const LISTED = 50
 const INCOMPLETE = failed('provider_unavailable', 'the list of numbers is not complete')
 /** The number is on the trunk already. */
 const DUPLICATE = 1008
+/** Records of calls that began closer than this to ours are the same call (ms). */
+const SAME_CALL_MS = 15_000
+/** Times in records have no zone: that of the account, India or UTC. */
+const ZONES_MS = [0, 19_800_000]
+/** The most records in one answer. */
+const RECORDS = 100
+/** Overall status of a call that has ended: whether it was answered. */
+const ANSWERED: Readonly<Record<string, boolean>> = {
+  completed: true,
+  failed: false,
+  busy: false,
+  'no-answer': false,
+}
 
 export function exotelCarrier(settings: ExotelSettings): Carrier {
   const { url, accountSid, apiKey, apiToken, trunk, flow } = settings
@@ -86,7 +100,9 @@ export function exotelCarrier(settings: ExotelSettings): Carrier {
   async function listed(signal: AbortSignal): Promise<CarrierResult<readonly unknown[]>> {
     const answer = await send({ method: 'GET', url: `${numbers}/IncomingPhoneNumbers`, signal })
     const rows = memberOf(answer?.body, 'incoming_phone_numbers')
-    return answer?.status === 200 && Array.isArray(rows) ? ok(rows) : failureOf(answer, { purchase: false })
+    if (answer?.status !== 200 || !Array.isArray(rows)) return failureOf(answer, { purchase: false })
+    // A row that cannot be read may be the number that is looked for.
+    return rows.every(isNamed) ? ok(rows) : INCOMPLETE
   }
 
   /** Puts a number on the trunk, so that calls may show it. */
@@ -199,11 +215,69 @@ export function exotelCarrier(settings: ExotelSettings): Carrier {
       return succeeded(answer) || answer?.status === 404 ? ok(null) : failureOf(answer, { purchase: false })
     },
 
-    // Records are found by Exotel's own id, which no outbound leg of a trunk learns.
-    callRecord: null,
+    /** Calls of trunks learn no id of Exotel: numbers and time tell which call it is. */
+    async callRecord({ from, to, startedAt }, signal) {
+      const [first = 0, last = 0] = ZONES_MS
+      const begin = timeText(startedAt + first - SAME_CALL_MS)
+      const end = timeText(startedAt + last + SAME_CALL_MS)
+      const query = new URLSearchParams({
+        DateCreated: `gte:${begin};lte:${end}`,
+        To: to,
+        PageSize: String(RECORDS),
+      })
+      const answer = await send({
+        method: 'GET',
+        url: `${url}/v1/Accounts/${sid}/Calls.json?${query}`,
+        signal,
+      })
+      const rows = memberOf(answer?.body, 'Calls')
+      if (answer?.status !== 200 || !Array.isArray(rows)) return failureOf(answer, { purchase: false })
+      const same = rows.filter((row) => {
+        const began = Date.parse(`${String(memberOf(row, 'DateCreated')).replace(' ', 'T')}Z`)
+        const shown = [memberOf(row, 'From'), memberOf(row, 'PhoneNumberSid')].map(nationalOf)
+        return (
+          ZONES_MS.some((zone) => Math.abs(began - startedAt - zone) <= SAME_CALL_MS) &&
+          nationalOf(memberOf(row, 'To')) === nationalOf(to) &&
+          shown.includes(nationalOf(from))
+        )
+      })
+      const [row, another] = same
+      // Two calls that cannot be told apart prove nothing, as does a list that may go on.
+      if (row === undefined || another !== undefined || rows.length >= RECORDS) return ok(null)
+      return recordOf(row)
+    },
     // Status callbacks are not signed.
     callbacks: null,
   }
+}
+
+/** Returns whether a row of the account's numbers has what identifies a number. */
+function isNamed(row: unknown): boolean {
+  const name = memberOf(row, 'friendly_name')
+  const [e164, id] = [memberOf(row, 'phone_number'), memberOf(row, 'sid')]
+  const hasName = name === null || typeof name === 'string'
+  return hasName && typeof e164 === 'string' && typeof id === 'string' && id !== ''
+}
+
+/** Returns the national digits of a number that is written as +91 and ten digits, with a trunk zero, or alone. */
+function nationalOf(number: unknown): string {
+  return typeof number === 'string' ? number.replace(/^(?:\+?91|0)(?=\d{10}$)/, '') : ''
+}
+
+/** Returns `2026-10-01 06:00:00`. */
+function timeText(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** Reads a record. Its value is null while the call goes on. */
+function recordOf(row: unknown): CarrierResult<CallRecord | null> {
+  const status = memberOf(row, 'Status')
+  if (status === 'queued' || status === 'ringing' || status === 'in-progress') return ok(null)
+  const answered =
+    typeof status === 'string' && Object.hasOwn(ANSWERED, status) ? ANSWERED[status] : undefined
+  return answered === undefined
+    ? failed('provider_unavailable', 'a call record that cannot be read')
+    : ok({ answered })
 }
 
 /** Returns the offer of an ExoPhone, or null if it cannot be sold to customers. No set-up fee is shown. */

@@ -9,7 +9,7 @@ import {
   type OwnedNumber,
   ok,
 } from './carrier.js'
-import { failureOf, paiseOf } from './carrier-http.js'
+import { failureOf, paiseOf, timeOf } from './carrier-http.js'
 import { CIRCLES, circleOf } from './circles.js'
 import { fits, regularNumber } from './offers.js'
 
@@ -148,7 +148,7 @@ export function plivoCarrier(settings: PlivoSettings): Carrier {
       if (!found.ok) return found
       if (found.value === null) return ok(null)
       // Plivo tells the day of the purchase only.
-      const addedOn = Date.parse(String(memberOf(found.value, 'added_on') ?? ''))
+      const addedOn = timeOf(memberOf(found.value, 'added_on'))
       if (Number.isNaN(addedOn)) return failed('provider_unavailable', 'the number has no date of purchase')
       return ok(addedOn > askedAt - 2 * DAY_MS ? { e164, carrierNumberId: null } : null)
     },
@@ -162,7 +162,8 @@ export function plivoCarrier(settings: PlivoSettings): Carrier {
         if (answer?.status !== 200 || !Array.isArray(items)) return failureOf(answer, { purchase: false })
         for (const item of items) {
           const digits = digitsOf(memberOf(item, 'number'))
-          if (/^\d+$/.test(digits)) owned.push({ e164: `+${digits}`, carrierNumberId: null })
+          if (!/^\d+$/.test(digits)) return failed('provider_unavailable', 'a list that cannot be read')
+          owned.push({ e164: `+${digits}`, carrierNumberId: null })
         }
         if (items.length < PAGE) return ok(owned)
       }

@@ -1,7 +1,7 @@
 import { type HttpAnswer, memberOf, sendOnce } from '../net/send-once.js'
 import { readRecord } from './call-record.js'
 import { type Carrier, type CarrierResult, failed, type Offer, type OwnedNumber, ok } from './carrier.js'
-import { failureOf, paiseOf } from './carrier-http.js'
+import { failureOf, paiseOf, timeOf } from './carrier-http.js'
 import { CIRCLES, circleOf } from './circles.js'
 import { fits, IRREGULAR, numberTypeOf, regularNumber } from './offers.js'
 import { vobizCallbacks } from './vobiz-callbacks.js'
@@ -30,6 +30,9 @@ const MAX_OWNED_PAGES = 100
 const HELD: readonly string[] = ['active', 'blocked']
 /** A purchase counts as ours if the carrier dates it after the request, give or take this difference of clocks (ms). */
 const CLOCK_SLACK_MS = 5 * 60_000
+
+/** A row that cannot be read may be the number that is looked for. */
+const UNREADABLE = failed('provider_unavailable', 'a list that cannot be read')
 
 export function vobizCarrier(settings: VobizSettings): Carrier {
   const account = `${settings.url}/Account/${encodeURIComponent(settings.authId)}`
@@ -71,6 +74,7 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
     const answer = await send('GET', `/numbers?${query}`, signal)
     const items = memberOf(answer?.body, 'items')
     if (answer?.status !== 200 || !Array.isArray(items)) return failureOf(answer, { purchase: false })
+    if (!items.every(isNamed)) return UNREADABLE
     const found = items.find(
       (item) => memberOf(item, 'e164') === e164 && memberOf(item, 'status') === 'active',
     )
@@ -114,7 +118,7 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
       const found = await readOwned(e164, signal)
       if (!found.ok) return found
       if (found.value === null) return ok(null)
-      const boughtAt = Date.parse(String(memberOf(found.value, 'purchased_at') ?? ''))
+      const boughtAt = timeOf(memberOf(found.value, 'purchased_at'))
       // A number without a readable date cannot be told from an older one of the account.
       if (Number.isNaN(boughtAt)) return failed('provider_unavailable', 'the number has no date of purchase')
       return ok(boughtAt >= askedAt - CLOCK_SLACK_MS ? { e164, carrierNumberId: null } : null)
@@ -127,6 +131,7 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
         const answer = await send('GET', `/numbers?${query}`, signal)
         const items = memberOf(answer?.body, 'items')
         if (answer?.status !== 200 || !Array.isArray(items)) return failureOf(answer, { purchase: false })
+        if (!items.every(isNamed)) return UNREADABLE
         for (const item of items) {
           const e164 = memberOf(item, 'e164')
           const held = HELD.includes(String(memberOf(item, 'status')))
@@ -165,6 +170,11 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
 
     callbacks: settings.webhookSecret === null ? null : vobizCallbacks(settings.webhookSecret),
   }
+}
+
+/** Returns whether a row of the account's numbers has what identifies a number. */
+function isNamed(item: unknown): boolean {
+  return typeof memberOf(item, 'e164') === 'string' && typeof memberOf(item, 'status') === 'string'
 }
 
 function refusedPurchase(answer: HttpAnswer | null): CarrierResult<OwnedNumber> {

@@ -12,6 +12,7 @@ const COMMANDS = {
   hangup: 0,
   nothing: 0,
   fault: 0,
+  transfer_decision: 0,
   give_up: 0,
 }
 const GOOD: BotReport = {

@@ -113,9 +113,11 @@ export function parsed(args: readonly string[]): { readonly spec: BotSpec; reado
     const offered = dialect.audio.map(([name, hz]) => `${name} ${hz.join('|')}`).join(', ')
     throw new UsageError(`bots of type ${type} support ${offered}`)
   }
-  if (dialect.parameters === 'none' && (values.secret ?? values.param) !== undefined) {
-    throw new UsageError(`bots of type ${type} support neither --secret nor --param`)
-  }
+  const unsaid = [
+    ...(dialect.authenticate === null && values.secret !== undefined ? ['--secret'] : []),
+    ...(dialect.parameters === 'none' && values.param !== undefined ? ['--param'] : []),
+  ]
+  if (unsaid.length > 0) throw new UsageError(`bots of type ${type} do not support ${unsaid.join(' and ')}`)
   return {
     allowPrivate: values.private,
     spec: {

@@ -3,6 +3,9 @@ import { basename, extname } from 'node:path'
 import { systemClock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import { PassageIndex } from '../../media/knowledge/passage-index.js'
+import { modelText, type Passage } from '../../media/knowledge/passages.js'
+import type { PassageVectors } from '../../media/knowledge/vectors.js'
+import { type Embedder, MAX_TEXTS } from '../../media/vendors/openai/embeddings.js'
 import { DocumentJobs } from '../../workers/jobs/document-jobs.js'
 import { UsageError } from './options.js'
 
@@ -22,9 +25,13 @@ const SHOWN = 300
 
 /**
  * Reads one document as a build does and returns the passages that an agent would get for the question, as text to
- * print. Throws UsageError for a file that cannot be read.
+ * print; with `embedder`, by meaning too. Throws UsageError for a file that cannot be read, and EngineError when the
+ * embeddings fail.
  */
-export async function tryKnowledge([path, question, ...rest]: readonly string[]): Promise<string> {
+export async function tryKnowledge(
+  [path, question, ...rest]: readonly string[],
+  embedder: Embedder | null = null,
+): Promise<string> {
   if (path === undefined || question === undefined || rest.length > 0) {
     throw new UsageError('parley knowledge try FILE "QUESTION" takes a file and a question')
   }
@@ -39,14 +46,36 @@ export async function tryKnowledge([path, question, ...rest]: readonly string[])
   try {
     const read = await jobs.read(contentType, bytes)
     if (read.kind === 'refused') throw new UsageError(read.reason)
-    const index = await jobs.index([{ id: 'doc', name: basename(path), passages: read.passages }])
-    const found = new PassageIndex(Buffer.from(index)).search({ text: question }, PASSAGES)
-    const lines = found.map(({ score, page, heading, text }) => {
+    const name = basename(path)
+    const extras = embedder === null ? {} : { vectors: await vectorsOf(embedder, name, read.passages) }
+    const index = await jobs.index([{ id: 'doc', name, passages: read.passages }], extras)
+    const vector = embedder === null ? null : await embedded(embedder, 'question', [question])
+    const asked = { text: question, vector: vector?.[0] ?? null }
+    const found = new PassageIndex(Buffer.from(index)).search(asked, PASSAGES)
+    const lines = found.map(({ score, page, heading, text, matched }) => {
       const place = [page === null ? '' : `page ${page}`, heading].filter((part) => part !== '').join(', ')
-      return `${score.toFixed(2)}  ${place}\n      ${text.slice(0, SHOWN).replaceAll('\n', '\n      ')}\n`
+      return `${score.toFixed(2)}  ${place} (${matched.join(', ')})\n      ${text.slice(0, SHOWN).replaceAll('\n', '\n      ')}\n`
     })
     return [`${read.passages.length} passages, ${found.length} found`, ...lines].join('\n')
   } finally {
     await jobs.close()
   }
+}
+
+async function vectorsOf(
+  embedder: Embedder,
+  name: string,
+  passages: readonly Passage[],
+): Promise<PassageVectors> {
+  const vectors: Int8Array[] = []
+  for (let at = 0; at < passages.length; at += MAX_TEXTS) {
+    const texts = passages.slice(at, at + MAX_TEXTS).map((passage) => modelText(name, passage))
+    vectors.push(...(await embedded(embedder, 'passage', texts)))
+  }
+  const dimensions = vectors[0]?.length ?? 0
+  return { model: embedder.id, dimensions, bytes: Int8Array.from(vectors.flatMap((vector) => [...vector])) }
+}
+
+async function embedded(embedder: Embedder, kind: 'question' | 'passage', texts: readonly string[]) {
+  return (await embedder.embed(kind, texts, new AbortController().signal)).vectors
 }

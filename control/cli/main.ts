@@ -82,7 +82,16 @@ parley talk [--agent FILE_OR_ID] [--variable NAME=VALUE ...] [--trace] [--in FIL
     body of POST /v1/agents. Lines come from standard input. parley talk --help lists the options.
 
 parley knowledge try FILE "QUESTION"
-    Reads a document as a build does and prints the passages that an agent would get for the question.
+    Reads a document as a build does and prints the passages that an agent would get for the question,
+    with their scores and how they were found; by meaning too when PARLEY_EMBEDDINGS_MODEL is set.
+
+parley models check DIR [--threads N] [--audio FILE.wav]
+    Loads the speech recognition model of a folder (sherpa-onnx) and tells what it is, whether it fits, and how much
+    memory and time it takes. A folder that does not fit is refused with what is missing. See docs/local.md.
+
+parley models serve DIR|pocketsphinx [--threads N] [--port PORT]
+    Checks the model, then serves it to this machine on the wires of OpenAI, and prints the settings with which the
+    service uses it.
 
 parley results again CALL_ID
     Asks the language model again for the results of an ended call: summary, outputs, evaluation.
@@ -345,8 +354,15 @@ export async function run(args: readonly string[]): Promise<number> {
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))
   if (command === 'knowledge' && rest[0] === 'try') {
     const { tryKnowledge } = await import('./knowledge-try.js')
-    process.stdout.write(await tryKnowledge(rest.slice(1)))
+    const { openEmbedder } = await import('../../media/vendors/openai/embeddings.js')
+    const { embeddings } = settingsOrThrow().knowledge
+    const embedder = embeddings === null ? null : openEmbedder(embeddings, { clock: systemClock })
+    process.stdout.write(await tryKnowledge(rest.slice(1), embedder))
     return 0
+  }
+  if (command === 'models') {
+    const { modelsCommand } = await import('./models.js')
+    return modelsCommand(rest)
   }
   if (command === 'results' && rest[0] === 'again') return resultsAgain(rest.slice(1))
   if (command === 'webhooks' && rest[0] === 'listen') {

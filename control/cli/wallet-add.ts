@@ -1,5 +1,5 @@
 import { systemClock } from '../../media/base/clock.js'
-import { recordAudit } from '../api/audit.js'
+import { audited } from '../api/audited.js'
 import { isRefusal } from '../api/problem.js'
 import type { Db } from '../db/database.js'
 import { adjustBalance, MAX_ADJUSTMENT_PAISE } from '../wallet/adjust.js'
@@ -24,22 +24,16 @@ export async function addToWallet(db: Db, args: readonly string[]): Promise<stri
     throw new UsageError('--reference must have 1 to 80 characters; each reference adds money once')
   }
   const organizationId = await findOrganization(db, values.organization)
-  const now = systemClock.wall()
   const amountPaise = rupees * 100
-  const entry = await db.transaction().execute(async (trx) => {
+  const change = { deps: { db, clock: systemClock }, organizationId, actor: null, requestId: null }
+  const entry = await audited(change, async (trx, record, now) => {
     const made = await adjustBalance(trx, organizationId, { amountPaise, reference }, now)
     if (isRefusal(made)) return made
-    const note = {
-      organizationId,
-      actor: null,
-      action: 'wallet.adjusted',
-      subject: { type: 'wallet', id: organizationId },
+    await record('wallet.adjusted', organizationId, {
       reason: `parley wallet add, reference ${reference}`,
       before: { balancePaise: made.balanceAfterPaise - amountPaise },
       after: { balancePaise: made.balanceAfterPaise },
-      requestId: null,
-    }
-    await recordAudit(trx, note, now)
+    })
     return made
   })
   if (isRefusal(entry)) throw new UsageError(entry.message)

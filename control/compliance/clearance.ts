@@ -58,7 +58,7 @@ export async function answerRegister(
   if (!missing) return true
   const { to: e164, environment, purpose } = gate
   const { peId } = facts.sender
-  return askRegister(deps, { organizationId, environment, runId, e164, purpose, peId, at: now })
+  return askRegister(deps, [e164], { organizationId, environment, runId, purpose, peId, at: now })
 }
 
 /**

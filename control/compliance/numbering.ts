@@ -39,9 +39,10 @@ export function classifyNumber(text: string, extraMobilePrefixes: readonly strin
   if (extraMobilePrefixes.some((prefix) => national.startsWith(prefix))) {
     return { kind: 'subscriber', e164: text, lineType: 'mobile' }
   }
-  const parsed = parsePhoneNumberFromString(text)
-  if (!parsed?.isValid()) return { kind: 'invalid' }
-  switch (parsed.getType()) {
+  // A number is valid if it has a type: asking for both would match every range twice.
+  switch (parsePhoneNumberFromString(text)?.getType()) {
+    case undefined:
+      return { kind: 'invalid' }
     case 'MOBILE':
       return { kind: 'subscriber', e164: text, lineType: 'mobile' }
     case 'FIXED_LINE':

@@ -37,12 +37,14 @@ const Path = z
   .string()
   .regex(/^[^.]{1,80}(\.[^.]{1,80}){0,7}$/, 'must be names with dots, such as results.0.status')
 
+const NUMBER = /\{(e164|national)\}/
+
 const Words = z
   .array(z.union([z.string().max(80), z.boolean(), z.number()]))
   .min(1)
   .max(20)
 
-const DndFile = z.strictObject({
+const Service = z.strictObject({
   name: z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/, 'must be a lower-case name such as airtel-dlt'),
   request: z
     .strictObject({
@@ -59,7 +61,7 @@ const DndFile = z.strictObject({
       message: 'a GET request has no body',
       path: ['body'],
     })
-    .refine(({ url, body }) => /\{(e164|national)\}/.test(url + JSON.stringify(body ?? '')), {
+    .refine(({ url, body }) => NUMBER.test(url + JSON.stringify(body ?? '')), {
       message: 'must name the number with {e164} or {national}',
       path: ['url'],
     })
@@ -69,6 +71,9 @@ const DndFile = z.strictObject({
     }),
   answer: z
     .strictObject({
+      format: z.enum(['json', 'xml']).default('json'),
+      /** The rows of an answer about several numbers. */
+      results: Path.optional(),
       state: Path,
       listed: Words,
       notListed: Words,
@@ -80,10 +85,35 @@ const DndFile = z.strictObject({
     .refine(({ listed, notListed }) => !listed.some((word) => notListed.includes(word)), {
       message: 'has a word of listed',
       path: ['notListed'],
+    })
+    .refine(({ results, number }) => results === undefined || number !== undefined, {
+      message: 'is required with results: it tells which number a row is about',
+      path: ['number'],
     }),
+  /** Numbers that one request may name. */
+  maxNumbers: z.int().min(1).max(1000).default(1),
   feePaise: z.int().min(0).max(1000).default(10),
   timeoutMs: z.int().min(100).max(10_000).default(3000),
 })
+
+const DndFile = Service.refine(({ maxNumbers, answer }) => maxNumbers === 1 || answer.results !== undefined, {
+  message: 'is required when maxNumbers is more than 1',
+  path: ['answer', 'results'],
+}).refine(({ maxNumbers, request }) => maxNumbers === 1 || repeats(request.body), {
+  message: 'must have one array of one element with {e164} or {national} when maxNumbers is more than 1',
+  path: ['request', 'body'],
+})
+
+/** Returns whether an array of the body names a number in its only element, which a request repeats for each number. */
+function repeats(body: unknown): boolean {
+  if (isRepeated(body)) return true
+  return typeof body === 'object' && body !== null && Object.values(body).some(repeats)
+}
+
+/** Returns whether a value is an array whose only element is repeated for each number. */
+export function isRepeated(value: unknown): value is readonly [unknown] {
+  return Array.isArray(value) && value.length === 1 && NUMBER.test(JSON.stringify(value[0]))
+}
 
 /** A service that answers for the DND register. */
 export type DndServiceSetting = z.output<typeof DndFile>

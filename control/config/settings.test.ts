@@ -157,7 +157,9 @@ t.test('a speech vendor is configured when its key is set', async (t) => {
     },
     anthropic: null,
     assemblyai: null,
+    azure: null,
     cartesia: null,
+    google: null,
     soniox: null,
   })
   for (const [voices, url] of [
@@ -191,6 +193,7 @@ const WRONG: readonly [name: string, value: string, fix: RegExp][] = [
   ['PARLEY_SIP_TLS_CA', 'ca.pem', /PARLEY_SIP_TLS_CERT: set the PEM file of the certificate/],
   ['PARLEY_SIP_ADVERTISE', 'sip.example.com', /IP address/],
   ['PARLEY_RTP_ADDRESS', '1.2.3', /IP address/],
+  ['PARLEY_ICE_ADDRESS', 'media.example.com', /IP address/],
   ['PARLEY_RTP_PORTS', '30000-20000', /first-last/],
   ['PARLEY_RTP_PORTS', '80-20000', /first-last/],
   ['PARLEY_MEDIA_WORKERS', '0', /from 1 to 256/],

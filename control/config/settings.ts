@@ -9,6 +9,7 @@ import { type CarrierSettings, readCarriers } from './carriers.js'
 import { catalogueFile } from './catalogue-file.js'
 import { type DndServiceSetting, dndFile } from './dnd-file.js'
 import { readFallbacks } from './fallbacks.js'
+import { type KnowledgeSettings, readKnowledge } from './knowledge.js'
 import { type ObjectStoreSetting, objectStore } from './object-store.js'
 import {
   choice,
@@ -32,6 +33,7 @@ import {
   type SipAddress,
   sipAddresses,
   smtpUrl,
+  speechModelFile,
   text,
 } from './parsers.js'
 import {
@@ -77,6 +79,8 @@ export interface Settings {
   /** PEM files. Null without TLS. */
   readonly sipTls: TlsFiles | null
   readonly rtpAddress: string
+  /** Public address of the media ports for browsers; null when it is `rtpAddress`. */
+  readonly iceAddress: string | null
   /** Inclusive port range. 0 and 0 use any free ports. */
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly mediaWorkers: number
@@ -127,6 +131,8 @@ export interface Settings {
   readonly payments: PaymentSetting | null
   /** Supplier, rates and number series of invoices. Those of specimens without a file. */
   readonly gst: GstSetting
+  /** Models that help to search knowledge bases. */
+  readonly knowledge: KnowledgeSettings
   readonly providers: ProviderSettings
 }
 
@@ -205,6 +211,7 @@ export function readSettings(
     sipTls: readSipTls(folderPath, given, (complaint) => wrong.push(complaint)),
     carriers: readCarriers(given, read, (complaint) => wrong.push(complaint)),
     rtpAddress: read('PARLEY_RTP_ADDRESS', '127.0.0.1', ipAddress),
+    iceAddress: optional('PARLEY_ICE_ADDRESS', ipAddress),
     rtpPorts: read('PARLEY_RTP_PORTS', '20000-29999', portRange),
     mediaWorkers: read(
       'PARLEY_MEDIA_WORKERS',
@@ -221,7 +228,7 @@ export function readSettings(
     drainSeconds: read('PARLEY_DRAIN_SECONDS', '60', integer(0, 7200)),
     sipTraceHours: read('PARLEY_SIP_TRACE_HOURS', '24', integer(0, 720)),
     compressRecordings: read('PARLEY_RECORDING_OPUS', 'false', flag),
-    vadModel: optional('PARLEY_VAD_MODEL', onnxFile(folderPath)),
+    vadModel: optional('PARLEY_VAD_MODEL', speechModelFile(folderPath)),
     speculate: read('PARLEY_SPECULATE', 'true', flag),
     turnModel: optional('PARLEY_TURN_MODEL', onnxFile(folderPath)),
     logLevel: read('PARLEY_LOG_LEVEL', 'info', choice('debug', 'info', 'warn', 'error', 'silent')),
@@ -250,6 +257,7 @@ export function readSettings(
       (complaint) => wrong.push(complaint),
     ),
     gst: gst ?? SPECIMEN_GST,
+    knowledge: readKnowledge(given, read, providers),
     providers: {
       ...providers,
       ...readFallbacks(given, read, providers),

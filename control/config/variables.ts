@@ -3,6 +3,7 @@ import { CARRIER_VARIABLES } from './carriers.js'
 import { CATALOGUE_VARIABLES } from './catalogue-file.js'
 import { DND_VARIABLES } from './dnd-file.js'
 import { FALLBACK_VARIABLES } from './fallbacks.js'
+import { KNOWLEDGE_VARIABLES } from './knowledge.js'
 import { OBJECT_STORE_VARIABLES } from './object-store.js'
 import { PAYMENT_VARIABLES } from './payments.js'
 import { POLICY_VARIABLES } from './policy-file.js'
@@ -70,6 +71,12 @@ const SERVICE_VARIABLES = [
   },
   { name: 'PARLEY_RTP_ADDRESS', default: '127.0.0.1', description: 'Address on which media is received' },
   {
+    name: 'PARLEY_ICE_ADDRESS',
+    default: '',
+    description:
+      'Address to which browsers send media when the machine is behind a NAT; empty means PARLEY_RTP_ADDRESS alone',
+  },
+  {
     name: 'PARLEY_RTP_PORTS',
     default: '20000-29999',
     description: 'UDP ports for media, first-last, or any',
@@ -82,7 +89,8 @@ const SERVICE_VARIABLES = [
   {
     name: 'PARLEY_VAD_MODEL',
     default: '',
-    description: 'ONNX file of a neural voice detector (docs/voice-activity.md); empty uses the built-in one',
+    description:
+      'Neural voice detector: silero, or an ONNX file (docs/voice-activity.md); empty uses the built-in one',
   },
   {
     name: 'PARLEY_TURN_MODEL',
@@ -193,6 +201,7 @@ export const VARIABLES: readonly Variable[] = [
   ...VENDOR_VARIABLES,
   ...CATALOGUE_VARIABLES,
   ...FALLBACK_VARIABLES,
+  ...KNOWLEDGE_VARIABLES,
 ]
 
 /** Names of the variables that `settings.ts` reads itself. */

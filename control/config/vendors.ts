@@ -5,6 +5,7 @@ import {
   httpUrl,
   integer,
   invalid,
+  jsonFile,
   jsonObject,
   modelNames,
   type Parsed,
@@ -57,6 +58,7 @@ function settingsReader(variables: readonly Variable[], given: Given, read: Read
       if (first === undefined) throw new TypeError('a choice needs values')
       return read(name, byDefault(name), choice(...values)) ?? first
     },
+    jsonFile: (name, parse, wanted) => read(name, byDefault(name), jsonFile(parse, wanted)),
     jsonObject: (name) => read(name, byDefault(name), jsonObject) ?? {},
     integer: (name, min, max) => read(name, byDefault(name), integer(min, max)) ?? min,
     modelNames: (name, otherwise = byDefault(name)) => read(name, otherwise, modelNames) ?? [],

@@ -10,6 +10,7 @@ import { startPostgres } from '../../fixtures/database/postgres.js'
 import { silentLog } from '../../media/base/log.js'
 import { openDatabase } from './database.js'
 import { migrate } from './migrate.js'
+import { isTransient } from './transient-error.js'
 
 t.test('a URL of another kind is rejected', async (t) => {
   for (const url of ['mysql://x', '', '/tmp/x.db']) {
@@ -55,6 +56,40 @@ t.test('a failed transaction leaves no change, schema changes included', async (
     const tables = await db.introspection.getTables()
     t.notOk(tables.some(({ name }) => name === 'halfway'))
   })
+})
+
+t.test('a newer version adds a column while this one runs', async (t) => {
+  await onEachDialect(t, async (t, open) => {
+    const { db } = await open()
+    const values = { id: 'org_1', name: 'x', senderClassification: null, createdAt: 1 }
+    await db.insertInto('organizations').values(values).execute()
+    const read = (from: typeof db) =>
+      from.selectFrom('organizations').selectAll().where('id', '=', 'org_1').execute()
+    // Often enough for a plan that the server keeps, on one connection and in a transaction.
+    for (let i = 0; i < 10; i++) t.same(await read(db), [values])
+    await db.schema.alterTable('organizations').addColumn('later', 'text').execute()
+    t.same(await read(db), [{ ...values, later: null }])
+    t.same(await db.transaction().execute((trx) => read(trx)), [{ ...values, later: null }])
+  })
+})
+
+t.test('a transaction that meets a changed table may be repeated', async (t) => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.stop())
+  const database = openDatabase(await postgres.createDatabase(), silentLog)
+  t.teardown(() => database.close())
+  const { db } = database
+  await migrate(database)
+  const read = (from: typeof db) =>
+    from.selectFrom('organizations').selectAll().where('id', '=', 'x').execute()
+  for (let i = 0; i < 10; i++) await read(db)
+  await db.schema.alterTable('organizations').addColumn('later', 'text').execute()
+  const failed = await db
+    .transaction()
+    .execute((trx) => read(trx))
+    .catch((error: unknown) => error)
+  t.ok(isTransient(failed), String(failed))
+  t.same(await db.transaction().execute((trx) => read(trx)), [])
 })
 
 /** `fixtures/database/counter-process.ts` in a process of its own. */

@@ -24,6 +24,7 @@ import {
 import pg from 'pg'
 import { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
+import { isOutdatedPlan, NamedStatements } from './named-statements.js'
 import { openSqliteReader } from './sqlite-reader.js'
 import { keepStatements } from './statement-cache.js'
 import type { Database } from './tables/schema.js'
@@ -209,9 +210,11 @@ const READS_WAIT_MS = 30_000
  */
 class PromptClient implements PostgresPoolClient {
   readonly #client: pg.PoolClient
+  readonly #statements: NamedStatements
 
-  constructor(client: pg.PoolClient) {
+  constructor(client: pg.PoolClient, statements: NamedStatements) {
     this.#client = client
+    this.#statements = statements
   }
 
   query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>
@@ -222,9 +225,23 @@ class PromptClient implements PostgresPoolClient {
   ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
     if (typeof text !== 'string') throw new EngineError('internal', 'the database has no cursors')
     return new Promise<PostgresQueryResult<R>>((resolve, reject) => {
-      this.#client.query(text, [...values], (error: Error | null, result: unknown) => {
-        if (error === null || error === undefined) resolve(result as PostgresQueryResult<R>)
-        else reject(error)
+      const send = (name: string | undefined, failed: (error: Error) => void): void => {
+        const query = { text, values: [...values], ...(name === undefined ? {} : { name }) }
+        this.#client.query(query, (error: Error | null, result: unknown) => {
+          if (error === null || error === undefined) resolve(result as PostgresQueryResult<R>)
+          else failed(error)
+        })
+      }
+      // Without values the text is sent as it is, as `begin` is.
+      const name = values.length === 0 ? undefined : this.#statements.nameOf(text)
+      send(name, (error) => {
+        if (name === undefined || !isOutdatedPlan(error)) {
+          reject(error)
+          return
+        }
+        this.#statements.unname(text)
+        // Within a transaction, which has failed, this fails too. The transaction is repeated as after a deadlock.
+        send(undefined, () => reject(error))
       })
     })
   }
@@ -251,10 +268,11 @@ function openPostgres(url: string, log: Log, observe: QueryObserver): OpenDataba
     statement_timeout: READS_LIMIT_MS,
   })
   const openPool = (pool: pg.Pool): Db => {
+    const statements = new NamedStatements()
     // The pool replaces a failed idle connection. Without a listener the error would end the process.
     pool.on('error', (error) => log.warn({ error: error.message }, 'database.connection_lost'))
     const prompt: PostgresPool = {
-      connect: async () => new PromptClient(await pool.connect()),
+      connect: async () => new PromptClient(await pool.connect(), statements),
       end: () => pool.end(),
     }
     return new Kysely<Database>({ dialect: new PostgresDialect({ pool: prompt }), log: queryLogger(observe) })

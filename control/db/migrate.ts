@@ -42,6 +42,10 @@ import { createEvidenceAnchors } from './migrations/0043-evidence-anchors.js'
 import { createGatePolicies } from './migrations/0044-gate-policies.js'
 import { createCallMonitors } from './migrations/0045-monitors.js'
 import { addByoFallback } from './migrations/0046-byo-fallback.js'
+import { indexJobsByKind } from './migrations/0053-jobs-by-kind.js'
+import { indexCallDigits } from './migrations/0054-call-digits.js'
+import { indexCarrierFailures } from './migrations/0055-carrier-failures.js'
+import { createKnowledgeExtras } from './migrations/0056-knowledge-extras.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -91,6 +95,10 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0044_gate_policies': createGatePolicies,
   '0045_monitors': createCallMonitors,
   '0046_byo_fallback': addByoFallback,
+  '0053_jobs_by_kind': indexJobsByKind,
+  '0054_call_digits': indexCallDigits,
+  '0055_carrier_failures': indexCarrierFailures,
+  '0056_knowledge_extras': createKnowledgeExtras,
 }
 
 /**

@@ -1,3 +1,5 @@
+import { isOutdatedPlan } from './named-statements.js'
+
 /**
  * PostgreSQL error codes for serialization failures, deadlocks, connections, resources, statements over their
  * time limit, and shutdown (PostgreSQL documentation, appendix A).
@@ -16,5 +18,5 @@ export function isTransient(error: unknown): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED') || code === 'SQLITE_FULL')
     return true
-  return POSTGRES.test(code) || NODE.has(code) || POOL.test(error.message)
+  return isOutdatedPlan(error) || POSTGRES.test(code) || NODE.has(code) || POOL.test(error.message)
 }

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import type { Clock } from '../../media/base/clock.js'
-import { recordAudit } from '../api/audit.js'
+import { recorder } from '../api/audited.js'
 import type { RootKey } from '../base/root-key.js'
 import { recordingPath } from '../calls/lifecycle/settle.js'
 import { isBeingStored } from '../calls/recording-file.js'
@@ -296,8 +296,6 @@ async function finish(trx: Trx, erasure: Open, now: number): Promise<null> {
     .execute()
   const done = { e164: null, state: 'done', delayReason: null, scheduledFor: null, completedAt: now } as const
   await trx.updateTable('erasures').set(done).where('id', '=', id).execute()
-  const subject = { type: 'erasure', id }
-  const note = { organizationId, actor: null, action: 'erasure.completed', subject, requestId: null }
-  await recordAudit(trx, note, now)
+  await recorder(trx, { organizationId, actor: null, requestId: null }, now)('erasure.completed', id)
   return null
 }

@@ -16,6 +16,8 @@ export interface RenderedResponse {
   readonly status: number
   readonly headers: ResponseHeaders
   readonly body: string
+  /** The body compressed, for clients that accept it. */
+  readonly gzip?: Uint8Array
 }
 
 /** How a result is rendered, apart from its operation. */
@@ -39,7 +41,10 @@ export function renderResult(operation: Operation, outcome: unknown, rendering: 
     warning === null ? [] : rendering.warnings.map((one) => parseResult(operation, warning, one))
   const noted = warning === null ? {} : { warnings }
   if (reply !== 'list') {
-    if (outcome instanceof JsonText) return { status, headers: {}, body: outcome.text }
+    if (outcome instanceof JsonText) {
+      const { text, gzip } = outcome
+      return { status, headers: {}, body: text, ...(gzip === null ? {} : { gzip }) }
+    }
     const value = parseResult(operation, result, outcome)
     if (rendering.html && operation.html !== null) {
       return { status, headers: { 'content-type': HTML }, body: operation.html(value) }
@@ -87,6 +92,7 @@ export function send(exchange: Exchange, rendered: RenderedResponse): void {
   const { response } = exchange
   response.status(rendered.status)
   for (const [name, value] of Object.entries(rendered.headers)) response.setHeader(name, value)
+  const gzip = rendered.gzip === undefined ? null : chooseGzip(exchange, rendered.gzip)
   // RFC 9110, 13.1.2. The operation sets the entity tag.
   if (rendered.status === 200 && response.hasHeader('etag') && exchange.request.fresh) {
     response.status(304).end()
@@ -97,11 +103,24 @@ export function send(exchange: Exchange, rendered: RenderedResponse): void {
     response.end()
     return
   }
-  const bytes = Buffer.from(rendered.body)
+  const bytes = gzip ?? Buffer.from(rendered.body)
+  if (gzip !== null) response.setHeader('content-encoding', 'gzip')
   // `response.set` of Express would add a charset, which application/json does not define.
   if (!response.hasHeader('content-type')) response.setHeader('content-type', 'application/json')
   response.setHeader('content-length', bytes.length)
   response.end(bytes)
+}
+
+/**
+ * Returns the compressed body if the client accepts it, else null. The entity tag of the compressed body is its own
+ * (RFC 9110, 8.8.3.3).
+ */
+function chooseGzip({ request, response }: Exchange, gzip: Uint8Array): Uint8Array | null {
+  response.vary('accept-encoding')
+  if (request.acceptsEncodings('gzip', 'identity') !== 'gzip') return null
+  const tag = response.getHeader('etag')
+  if (typeof tag === 'string') response.setHeader('etag', tag.replace(/"$/, '-gzip"'))
+  return gzip
 }
 
 export function sendRefusal(exchange: Exchange, refusal: Refusal): void {

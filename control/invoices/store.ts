@@ -10,13 +10,14 @@ const DAY_MS = 24 * 3_600_000
 export interface InvoiceFilter {
   readonly from: string | null
   readonly to: string | null
+  readonly kind?: InvoiceRow['kind'] | null
 }
 
 /** Returns a page of the tax documents of an organization, newest first. */
 export async function listInvoices(
   db: Db,
   organizationId: string,
-  { from, to }: InvoiceFilter,
+  { from, to, kind = null }: InvoiceFilter,
   page: PageRequest,
 ): Promise<Page<InvoiceRow>> {
   let query = db
@@ -24,6 +25,7 @@ export async function listInvoices(
     .selectAll()
     .where('organizationId', '=', organizationId)
     .where(olderThan(page, 'issuedAt', 'id'))
+  if (kind !== null) query = query.where('kind', '=', kind)
   if (from !== null) query = query.where('issuedAt', '>=', istMidnight(from))
   if (to !== null) query = query.where('issuedAt', '<', istMidnight(to) + DAY_MS)
   const rows = await query

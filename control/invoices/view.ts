@@ -12,10 +12,12 @@ const party = {
   gstin: z.string().nullable(),
 }
 
+export const DOCUMENT_KINDS = ['invoice', 'credit_note', 'receipt_voucher', 'refund_voucher'] as const
+
 export const Invoice = z.object({
   id: z.string(),
   number: z.string(),
-  kind: openEnum('invoice', 'credit_note', 'receipt_voucher', 'refund_voucher'),
+  kind: openEnum(...DOCUMENT_KINDS),
   specimen: z.boolean().meta({ description: 'True if the payment was no money.' }),
   issuedAt: Timestamp,
   supplier: z.object(party),

@@ -35,7 +35,7 @@ function recorder(over: Partial<JobHandler> = {}): JobHandler & { readonly ran: 
 
 const job = (id: string, dueAt: number, lane = '') => ({ id, kind: 'work', lane, dueAt, payload: `p-${id}` })
 
-await onEachDialect(t, async (t, open) => {
+await onEachDialect(t, async (t, open, dialect) => {
   await t.test('a job runs once when it is due, and is deleted', async (t) => {
     const { db } = await open()
     const clock = new VirtualClock()
@@ -80,12 +80,64 @@ await onEachDialect(t, async (t, open) => {
     const runner = openJobRunner({ db, clock, log: silentLog, handlers: [handler] })
     for (let i = 0; i < 60; i++) {
       await runner.idle()
-      clock.advance(POLL_MS)
+      clock.advance(250)
     }
     t.strictSame(at, [0, 1_000, 3_000, 7_000, 12_000])
     t.strictSame(await jobsOf(db), [])
     await runner.close()
   })
+
+  await t.test('a job of this process runs at once, any other one when it is due', async (t) => {
+    const { db } = await open()
+    const clock = new VirtualClock()
+    const handler = recorder()
+    const runner = openJobRunner({ db, clock, log: silentLog, handlers: [handler] })
+    await runner.idle()
+    clock.advance(100)
+    await runner.idle()
+    await addJobs(db, [job('at-once', clock.wall())], clock.wall())
+    clock.advance(10)
+    await until(() => handler.ran.length === 1)
+
+    // The hint comes before the commit, which the first look therefore does not see.
+    await db.transaction().execute(async (trx) => {
+      await addJobs(trx, [job('committed', clock.wall())], clock.wall())
+      for (let i = 0; i < 20; i++) await endOfEventLoopTurn()
+    })
+    await until(() => {
+      clock.advance(1)
+      return handler.ran.length === 2
+    })
+    t.ok(clock.now() < POLL_MS / 2, `after ${clock.now()} ms`)
+
+    // Known from the last look, long before the next one.
+    await addJobs(db, [job('later', clock.wall() + 700)], clock.wall())
+    await runner.idle()
+    clock.advance(699)
+    await runner.idle()
+    t.equal(handler.ran.length, 2)
+    clock.advance(1)
+    await until(() => handler.ran.length === 3)
+    await runner.close()
+    t.equal(clock.pending, 0)
+  })
+
+  if (dialect === 'postgres') {
+    await t.test('a claim passes over the jobs of a claim that is not committed', async (t) => {
+      const { db } = await open()
+      await addJobs(db, [job('a', 1), job('b', 2), job('c', 3)], 0)
+      const wanted = { kind: 'work', lane: '', owner: 'one', leaseMs: 1_000, limit: 1 }
+      await db.transaction().execute(async (trx) => {
+        t.same(
+          (await claimJobs(trx, wanted, 10)).map(({ id }) => id),
+          ['a'],
+        )
+        const others = await claimJobs(db, { ...wanted, owner: 'two', limit: 2 }, 10)
+        t.same(others.map(({ id }) => id).sort(), ['b', 'c'], 'without waiting')
+      })
+      t.same(await claimJobs(db, wanted, 10), [])
+    })
+  }
 
   await t.test("a handler's writes and the end of the job are one transaction", async (t) => {
     const { db } = await open()

@@ -8,7 +8,16 @@ import type { Db, Trx } from '../db/database.js'
 import type { JobRow } from '../db/tables/webhooks.js'
 import { isTransient } from '../db/transient-error.js'
 import { endOfEventLoopTurn, GroupCommit } from './group-commit.js'
-import { type Claim, claimJobs, dueLanes, releaseClaim, renewClaim, renewClaims } from './store.js'
+import { onJobHint } from './hints.js'
+import {
+  type Claim,
+  claimJobs,
+  dueLanes,
+  firstDueByKind,
+  releaseClaim,
+  renewClaim,
+  renewClaims,
+} from './store.js'
 
 /** A claimed job, passed to its handler. */
 export interface ClaimedJob {
@@ -40,6 +49,8 @@ export interface JobHandler {
   laneLimit?(lane: string): number
   /** Runs a job. If it throws, the job is repeated with growing delays, without a limit. */
   run(job: ClaimedJob): Promise<JobOutcome>
+  /** The outcome has a transaction of its own, because it locks what others wait for. Default: false. */
+  readonly alone?: boolean
   /**
    * Returns the end of a job whose outcome cannot be stored, for a reason that a repetition does not remove.
    * Default: the job is repeated with growing delays.
@@ -70,7 +81,16 @@ export class LeaseLostError extends Error {
 
 /** Other runners take over the jobs of a stopped runner after this time. */
 export const LEASE_MS = 30_000
-export const POLL_MS = 250
+/**
+ * Longest time until the next look for due jobs (ms). A job of this process, and one whose time is known from the last
+ * look, is found earlier.
+ */
+export const POLL_MS = 2_000
+/** Part of the interval by which looks vary, so that the processes of a database do not look at once. */
+const JITTER = 0.2
+/** Time from a hint to the second look (ms), for a transaction that ends later. Grows by `HINT_GROWTH` until `POLL_MS`. */
+const HINT_MS = 10
+const HINT_GROWTH = 4
 const GRACE_MS = 2_000
 const LANES_AT_ONCE = 64
 const FIRST_DELAY_MS = 1_000
@@ -98,7 +118,7 @@ export function openJobRunner(options: {
   readonly log: Log
   readonly handlers: readonly JobHandler[]
   readonly leaseMs?: number
-  /** Poll interval (ms). */
+  /** Longest time between two looks for due jobs (ms). */
   readonly pollMs?: number
 }): JobRunner {
   const { db, clock, log, handlers } = options
@@ -106,6 +126,7 @@ export function openJobRunner(options: {
   const pollMs = options.pollMs ?? POLL_MS
   const owner = randomBytes(12).toString('base64url')
   const scope = new Scope()
+  const kinds = handlers.map(({ kind }) => kind)
   const group = new GroupCommit(db)
   const abort = new AbortController()
   // One listener per running job. Not a leak.
@@ -117,6 +138,11 @@ export function openJobRunner(options: {
   let polling: Promise<void> | null = null
   let pollAgain = false
   let polledAt = clock.now()
+  /** Unix ms at which the first job of the handlers is due, as the last look found it. */
+  let nextDueAt: number | null = null
+  /** Time to the next look after a hint (ms). Null without one. */
+  let hintMs: number | null = null
+  let planned: { readonly at: number; readonly timer: { cancel(): void } } | null = null
 
   function busy(kind: string, lane?: string): number {
     let count = 0
@@ -126,12 +152,11 @@ export function openJobRunner(options: {
     return count
   }
 
-  /** Claims jobs for the free slots of a handler. Returns the number of claimed jobs. */
-  async function claim(handler: JobHandler): Promise<number> {
+  /** Returns the claims for the free slots of a handler. */
+  async function wantedBy(handler: JobHandler): Promise<readonly Parameters<typeof claimJobs>[1][]> {
     const free = handler.concurrency - busy(handler.kind)
-    if (free <= 0) return 0
-    const now = clock.wall()
-    const lanes = (await dueLanes(db, handler.kind, now, LANES_AT_ONCE)).map((lane) => ({
+    if (free <= 0) return []
+    const lanes = (await dueLanes(db, handler.kind, clock.wall(), LANES_AT_ONCE)).map((lane) => ({
       lane,
       free: (handler.laneLimit?.(lane) ?? handler.concurrency) - busy(handler.kind, lane),
     }))
@@ -139,20 +164,24 @@ export function openJobRunner(options: {
       free,
       lanes.filter((lane) => lane.free > 0),
     )
-    if (shares.length === 0) return 0
-    const wanted = shares.map(({ lane, count }) => ({
-      kind: handler.kind,
-      lane,
-      owner,
-      leaseMs,
-      limit: count,
-    }))
+    return shares.map(({ lane, count }) => ({ kind: handler.kind, lane, owner, leaseMs, limit: count }))
+  }
+
+  /** Claims jobs for the free slots of the handlers, in one transaction. Returns the number of claimed jobs. */
+  async function claim(due: readonly JobHandler[]): Promise<number> {
+    const wanted: Parameters<typeof claimJobs>[1][] = []
+    for (const handler of due) wanted.push(...(await wantedBy(handler)))
+    if (wanted.length === 0 || scope.closed) return 0
+    const now = clock.wall()
     const claimed = await group.write(async (trx) => {
       const rows: JobRow[] = []
       for (const request of wanted) rows.push(...(await claimJobs(trx, request, now)))
       return rows
     })
-    for (const row of claimed) start(handler, row)
+    for (const row of claimed) {
+      const handler = due.find(({ kind }) => kind === row.kind)
+      if (handler !== undefined) start(handler, row)
+    }
     return claimed.length
   }
 
@@ -196,7 +225,7 @@ export function openJobRunner(options: {
       )
       outcome = later(row)
     }
-    await finish(row, lease, outcome, (error) => handler.unstored?.(held, error) ?? later(row))
+    await finish(handler, row, lease, outcome, (error) => handler.unstored?.(held, error) ?? later(row))
   }
 
   function later(row: JobRow): JobOutcome {
@@ -204,6 +233,7 @@ export function openJobRunner(options: {
   }
 
   async function finish(
+    handler: JobHandler,
     row: JobRow,
     lease: Claim,
     outcome: JobOutcome,
@@ -212,9 +242,11 @@ export function openJobRunner(options: {
     // The next claim is committed together with the end of this job.
     finishing.add(row.id)
     poll()
+    const commit = (run: (trx: Trx) => Promise<void>): Promise<void> =>
+      handler.alone === true ? db.transaction().execute(run) : group.write(run)
     for (let attempt = 1; ; attempt++) {
       try {
-        await group.write(async (trx) => {
+        await commit(async (trx) => {
           const dueAt = await outcome(trx)
           if (!(await releaseClaim(trx, lease, dueAt))) throw new LeaseLostError(row.id)
         })
@@ -227,7 +259,7 @@ export function openJobRunner(options: {
         }
         if (unstored !== null && !isTransient(error)) {
           log.error(fields, 'job.outcome_not_stored')
-          await finish(row, lease, unstored(error), null)
+          await finish(handler, row, lease, unstored(error), null)
           return
         }
         if (!isTransient(error) || attempt === FINISH_RETRIES || scope.closed) {
@@ -262,8 +294,13 @@ export function openJobRunner(options: {
       await endOfEventLoopTurn()
       pollAgain = false
       try {
-        let claimed = 0
-        for (const handler of handlers) claimed += scope.closed ? 0 : await claim(handler)
+        const due = await firstDueByKind(db, kinds)
+        const now = clock.wall()
+        const times = [...due.values()]
+        nextDueAt = times.length === 0 ? null : Math.min(...times)
+        const claimed = await claim(
+          handlers.filter(({ kind }) => (due.get(kind) ?? Number.POSITIVE_INFINITY) <= now),
+        )
         polledAt = clock.now()
         if (claimed > 0) pollAgain = true
       } catch (error) {
@@ -273,14 +310,38 @@ export function openJobRunner(options: {
     }
     // Set in the same turn that found nothing to do. Later, a request in between would be missed.
     polling = null
+    schedulePoll()
   }
 
+  /** Plans the next look: when a job is due or soon after a hint, at the latest after the interval. */
   function schedulePoll(): void {
-    scope.after(clock, pollMs, () => {
+    if (scope.closed) return
+    let waitMs = pollMs * (1 - JITTER * Math.random())
+    // A job that is due and was not claimed waits for a free slot, or belongs to another process by now.
+    const dueMs = (nextDueAt ?? 0) - clock.wall()
+    if (dueMs > 0) waitMs = Math.min(waitMs, dueMs)
+    if (hintMs !== null) {
+      waitMs = Math.min(waitMs, hintMs)
+      hintMs = hintMs * HINT_GROWTH < pollMs ? hintMs * HINT_GROWTH : null
+    }
+    const at = clock.now() + Math.ceil(waitMs)
+    if (planned !== null && planned.at <= at) return
+    planned?.timer.cancel()
+    const timer = scope.after(clock, Math.ceil(waitMs), () => {
+      planned = null
       poll()
-      schedulePoll()
     })
+    planned = { at, timer }
   }
+
+  scope.own(
+    onJobHint(db, () => {
+      hintMs = HINT_MS
+      // The end of a look plans the next one. Many hints cause one look.
+      if (polling === null && clock.now() - polledAt >= HINT_MS) poll()
+      else if (polling === null) schedulePoll()
+    }),
+  )
 
   let renewing: Promise<void> = Promise.resolve()
   let renewalDue = false
@@ -320,7 +381,6 @@ export function openJobRunner(options: {
     await group.idle()
   }
 
-  schedulePoll()
   poll()
   return {
     wake: poll,

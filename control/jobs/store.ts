@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { Db, Trx } from '../db/database.js'
+import { skipLocked } from '../db/skip-locked.js'
 import type { JobRow } from '../db/tables/webhooks.js'
+import { hintJobs } from './hints.js'
 
 export interface NewJob {
   /** Unique across all kinds. Adding a job that already exists has no effect. */
@@ -39,6 +41,22 @@ export async function addJobs(db: Db | Trx, jobs: readonly NewJob[], now: number
     )
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute()
+  if (jobs.some(({ dueAt }) => dueAt <= now)) hintJobs(db)
+}
+
+/**
+ * Returns when the first job of each kind is due (Unix ms), also of those that another runner holds. A kind without jobs
+ * is missing. One index entry is read for each kind.
+ */
+export async function firstDueByKind(db: Db, kinds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (kinds.length === 0) return new Map()
+  const values = sql.join(kinds.map((kind) => sql`(${kind})`))
+  const { rows } = await sql<{ kind: string; due: number | null }>`
+    with kinds(kind) as (values ${values})
+    select kind, (select min("dueAt") from "jobs" where "jobs"."kind" = kinds.kind) as due from kinds`.execute(
+    db,
+  )
+  return new Map(rows.flatMap(({ kind, due }) => (due === null ? [] : [[kind, due] as const])))
 }
 
 /**
@@ -61,8 +79,8 @@ export async function dueLanes(db: Db, kind: string, now: number, limit: number)
 }
 
 /**
- * Claims up to `limit` due jobs of a lane for `owner`, oldest first. With concurrent runners each job goes
- * to one of them, because the condition is evaluated again under the row lock.
+ * Claims up to `limit` due jobs of a lane for `owner`, oldest first. With concurrent runners each job goes to one of
+ * them: on PostgreSQL a runner passes over jobs that another one claims at this moment.
  */
 export async function claimJobs(
   db: Db | Trx,
@@ -75,26 +93,17 @@ export async function claimJobs(
   },
   now: number,
 ): Promise<readonly JobRow[]> {
-  return await db
-    .updateTable('jobs')
-    .set((column) => ({
-      owner: wanted.owner,
-      dueAt: now + wanted.leaseMs,
-      attempts: column('attempts', '+', 1),
-    }))
-    .where('id', 'in', (query) =>
-      query
-        .selectFrom('jobs')
-        .select('id')
-        .where('kind', '=', wanted.kind)
-        .where('lane', '=', wanted.lane)
-        .where('dueAt', '<=', now)
-        .orderBy('dueAt')
-        .limit(wanted.limit),
-    )
-    .where('dueAt', '<=', now)
-    .returningAll()
-    .execute()
+  const { kind, lane, owner, leaseMs, limit } = wanted
+  // As a table of its own the selection runs once: within the condition PostgreSQL may repeat it and claim more.
+  const { rows } = await sql<JobRow>`
+    update "jobs" set "owner" = ${owner}, "dueAt" = ${now + leaseMs}, "attempts" = "attempts" + 1
+    where "id" in (
+      with due as (
+        select "id" from "jobs" where "kind" = ${kind} and "lane" = ${lane} and "dueAt" <= ${now}
+        order by "dueAt" limit ${limit} ${skipLocked(db)}
+      ) select "id" from due)
+    returning *`.execute(db)
+  return rows
 }
 
 /** Extends the leases of jobs that are still held. */
@@ -161,4 +170,5 @@ export async function makeLaneDue(trx: Trx, kind: string, lane: string, now: num
     .where('owner', 'is', null)
     .where('dueAt', '>', now)
     .execute()
+  hintJobs(trx)
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db, Trx } from '../db/database.js'
+import { hintJobs } from './hints.js'
 
 /*
  * A job that looks at a state, and that every change of the state wakes. The change and the end of the job both write
@@ -25,6 +26,7 @@ export async function wakeJob(trx: Trx, job: WakeableJob, now: number): Promise<
       }),
     )
     .execute()
+  hintJobs(trx)
 }
 
 /** Returns how often a job was woken. Read it before the state. */

@@ -12,6 +12,7 @@ import { sweepKnowledge } from './retention.js'
 const DAY_MS = 24 * 3_600_000
 const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
 const BROKEN = Buffer.from('PK\u0003\u0004 broken')
+const models = { embedder: null, questions: null }
 const FEES = '# Fees\n\nThe late fee is 450 rupees.\n\n# Branches\n\nThe Pune branch opens at ten.'
 
 await onEachDialect(t, async (t, open) => {
@@ -42,7 +43,7 @@ await onEachDialect(t, async (t, open) => {
     return dataOf(await send('GET', `/${base}/builds/${(dataOf(answer).build as { id: string }).id}`))
   }
   const runJobs = async (documents: DocumentReader) => {
-    const handlers = [buildHandler({ db, objects, clock, log: silentLog, documents })]
+    const handlers = [buildHandler({ db, objects, clock, log: silentLog, documents, models })]
     const runner = openJobRunner({ db, clock, log: silentLog, handlers })
     await runner.idle()
     await runner.close()
@@ -76,7 +77,14 @@ await onEachDialect(t, async (t, open) => {
     })
     t.match(itemsOf(await send('GET', `/${base}/documents`)), [{ id, status: 'ready', chunkCount: 2 }])
     t.match(itemsOf(await send('GET', `/${base}/search?query=how+much+is+the+late+fee&limit=1`)), [
-      { text: 'The late fee is 450 rupees.', heading: 'Fees', documentId: id, index: 0, page: null },
+      {
+        text: 'The late fee is 450 rupees.',
+        heading: 'Fees',
+        documentId: id,
+        index: 0,
+        page: null,
+        matched: ['words', 'sounds'],
+      },
     ])
     t.same(itemsOf(await send('GET', `/${base}/search?query=zebra`)), [])
     const [event] = itemsOf(await calling.send('GET', '/v1/events?type=knowledge.build.completed'))
@@ -124,7 +132,7 @@ await onEachDialect(t, async (t, open) => {
         return inProcessReader.read(...file)
       },
     }
-    const handlers = [buildHandler({ db, objects, clock, log: silentLog, documents: crashing })]
+    const handlers = [buildHandler({ db, objects, clock, log: silentLog, documents: crashing, models })]
     const runner = openJobRunner({ db, clock, log: silentLog, handlers })
     await runner.idle()
     t.match(itemsOf(await send('GET', `/${base}/builds`)), [{ status: 'processing', documentsDone: 1 }])

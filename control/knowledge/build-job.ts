@@ -5,10 +5,11 @@ import type { Log } from '../../media/base/log.js'
 import type { IndexedDocument } from '../../media/knowledge/passage-index.js'
 import type { Passage } from '../../media/knowledge/passages.js'
 import type { DocumentReader } from '../../workers/jobs/document-jobs.js'
-import type { Db } from '../db/database.js'
+import type { Db, Trx } from '../db/database.js'
 import type { KnowledgeBuildRow } from '../db/tables/knowledge.js'
 import type { ClaimedJob, JobHandler } from '../jobs/runner.js'
 import type { ObjectStore } from '../objects/object-store.js'
+import { type BuildModels, makeExtras } from './build-extras.js'
 import { BUILD_JOB, type BuildResult, findOpenBuild, finishBuild, setProgress } from './build-store.js'
 import { updateDocument, uploadedDocuments } from './document-store.js'
 import { indexKey, passagesKey, readObject, writeObject } from './objects.js'
@@ -28,6 +29,13 @@ export interface BuildDeps {
   readonly clock: Clock
   readonly log: Log
   readonly documents: DocumentReader
+  readonly models: BuildModels
+}
+
+/** What a build came to, and what to delete with it. */
+interface Built {
+  readonly result: BuildResult
+  readonly prune?: (trx: Trx) => Promise<void>
 }
 
 /**
@@ -44,59 +52,54 @@ export function buildHandler(deps: BuildDeps): JobHandler {
     async run(job) {
       const build = await findOpenBuild(db, job.payload)
       if (build === null) return async () => null
-      const result = await resultOf(deps, job, build)
-      if (result === null) {
-        return async () => null
-      }
+      const { result, prune } = await resultOf(deps, job, build)
       const { status } = result
       log.info({ build: build.id, status }, 'knowledge.built')
       return async (trx) => {
         await finishBuild(trx, build, result, clock.wall())
+        await prune?.(trx)
         return null
       }
     },
   }
 }
 
-/** Returns null when the base was deleted meanwhile. Throws faults that a repetition may remove. */
-async function resultOf(
-  deps: BuildDeps,
-  job: ClaimedJob,
-  build: KnowledgeBuildRow,
-): Promise<BuildResult | null> {
+/** Throws faults that a repetition may remove. */
+async function resultOf(deps: BuildDeps, job: ClaimedJob, build: KnowledgeBuildRow): Promise<Built> {
   try {
     return await buildOnce(deps, job, build)
   } catch (error) {
     if (job.attempts < ATTEMPTS || job.signal.aborted) throw error
     deps.log.error({ build: build.id, error: errorText(error) }, 'knowledge.build_failed')
-    return { status: 'failed', error: 'The service could not build the knowledge base. Try again later.' }
+    return failed('The service could not build the knowledge base. Try again later.')
   }
 }
 
-async function buildOnce(
-  deps: BuildDeps,
-  job: ClaimedJob,
-  build: KnowledgeBuildRow,
-): Promise<BuildResult | null> {
+async function buildOnce(deps: BuildDeps, job: ClaimedJob, build: KnowledgeBuildRow): Promise<Built> {
   const { organizationId, knowledgeBaseId } = build
   const rows = await uploadedDocuments(deps.db, organizationId, knowledgeBaseId)
-  if (rows.length === 0) return { status: 'failed', error: 'The knowledge base has no documents.' }
+  if (rows.length === 0) return failed('The knowledge base has no documents.')
   const documents = await readDocuments(deps, job, build, rows)
   const passages = documents.reduce((sum, document) => sum + document.passages.length, 0)
   if (passages === 0) {
-    const error = 'None of the documents can be read. The error of each document says why.'
-    return { status: 'failed', error }
+    return failed('None of the documents can be read. The error of each document says why.')
   }
   if (passages > MAX_PASSAGES) {
-    const error = `The documents have ${passages} passages; ${MAX_PASSAGES} are allowed. Delete documents.`
-    return { status: 'failed', error }
+    return failed(`The documents have ${passages} passages; ${MAX_PASSAGES} are allowed. Delete documents.`)
   }
-  const index = await deps.documents.index(documents)
+  const { vectors, questions, warnings, prune } = await makeExtras(deps, job, build, documents)
+  const index = await deps.documents.index(documents, { vectors, questions })
   await writeObject(deps.objects, indexKey(knowledgeBaseId, build.id), index)
   const text = wholeText(documents)
   const compiledTokens = estimateTokens(text)
   const inlineText = compiledTokens <= INLINE_TOKENS ? text : null
-  return { status: 'completed', chunkCount: passages, compiledTokens, inlineText }
+  const embeddingModel = vectors?.model ?? null
+  const made = { chunkCount: passages, compiledTokens, inlineText, embeddingModel, warnings }
+  return { result: { status: 'completed', ...made }, prune }
+}
+
+function failed(error: string): Built {
+  return { result: { status: 'failed', error } }
 }
 
 /** Returns the readable documents with their passages. The others get the reason as their error. */

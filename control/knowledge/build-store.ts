@@ -48,6 +48,9 @@ export async function insertBuild(
       chunkCount: null,
       compiledTokens: null,
       inlineText: null,
+      embeddingModel: null,
+      warnings: '[]',
+      ...{ embeddingTokens: 0, promptTokens: 0, completionTokens: 0 },
       createdAt: now,
       finishedAt: null,
     })
@@ -110,6 +113,24 @@ export async function setProgress(
     .execute()
 }
 
+/** Adds the tokens that models counted to what a build took. */
+export async function addTokens(
+  trx: Trx,
+  id: string,
+  tokens: Partial<Record<'embeddingTokens' | 'promptTokens' | 'completionTokens', number>>,
+): Promise<void> {
+  const { embeddingTokens = 0, promptTokens = 0, completionTokens = 0 } = tokens
+  await trx
+    .updateTable('knowledgeBuilds')
+    .set((column) => ({
+      embeddingTokens: column('embeddingTokens', '+', embeddingTokens),
+      promptTokens: column('promptTokens', '+', promptTokens),
+      completionTokens: column('completionTokens', '+', completionTokens),
+    }))
+    .where('id', '=', id)
+    .execute()
+}
+
 /** Result of a build. Only a completed one changes what agents answer from. */
 export type BuildResult =
   | {
@@ -117,6 +138,9 @@ export type BuildResult =
       readonly chunkCount: number
       readonly compiledTokens: number
       readonly inlineText: string | null
+      readonly embeddingModel: string | null
+      /** Sentences about what the build does without. */
+      readonly warnings: readonly string[]
     }
   | { readonly status: 'failed'; readonly error: string }
 
@@ -129,7 +153,11 @@ export async function finishBuild(
 ): Promise<void> {
   const ended = await trx
     .updateTable('knowledgeBuilds')
-    .set({ ...result, finishedAt: now })
+    .set({
+      ...result,
+      ...(result.status === 'completed' ? { warnings: JSON.stringify(result.warnings) } : {}),
+      finishedAt: now,
+    } as Partial<KnowledgeBuildRow>)
     .where('id', '=', id)
     .where('status', '=', 'processing')
     .returning('id')

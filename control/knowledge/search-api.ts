@@ -1,7 +1,8 @@
 import { z } from 'zod'
+import { MATCHES } from '../../media/knowledge/passage-index.js'
 import { listOperation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
-import { integerParam } from '../base/schemas.js'
+import { integerParam, openEnum } from '../base/schemas.js'
 import { findBase } from './store.js'
 import { BasePath, noBase } from './view.js'
 
@@ -13,7 +14,14 @@ const FoundPassage = z.object({
   index: z.int().meta({ description: 'Position of the passage in its document, from 0.' }),
   heading: z.string(),
   page: z.int().nullable().meta({ description: 'From 1. Null for formats without pages.' }),
+  matched: z.array(openEnum(...MATCHES)).meta({
+    description:
+      'How the passage was found: by its words, their sounds, the questions that a model made for it, or its meaning.',
+  }),
 })
+
+/** Longest wait for the vector of a question. Nobody waits on the telephone here. */
+const VECTORS_MS = 5000
 
 export const searchKnowledgeBase = listOperation({
   id: 'searchKnowledgeBase',
@@ -45,15 +53,11 @@ export const searchKnowledgeBase = listOperation({
       )
     }
     const bases = [{ id: base.id, buildId: base.servingBuildId }]
-    const found = await deps.knowledge.search(organizationId, bases, { text: query.query }, query.limit ?? 5)
-    const items = found.map(({ text, score, documentId, documentName, index, heading, page }) => ({
-      text,
-      score,
-      documentId,
-      documentName,
-      index,
-      heading,
-      page,
+    const options = { limit: query.limit ?? 5, vectorsMs: VECTORS_MS }
+    const { passages } = await deps.knowledge.search(organizationId, bases, { text: query.query }, options)
+    const items = passages.map(({ knowledgeBaseId: _base, matched, ...passage }) => ({
+      ...passage,
+      matched: [...matched],
     }))
     return { items, next: null }
   },

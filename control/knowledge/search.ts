@@ -1,29 +1,43 @@
+import type { Log } from '../../media/base/log.js'
 import type { Question } from '../../media/knowledge/passage-index.js'
-import type { SearchJobs } from '../../workers/jobs/search-jobs.js'
+import type { FoundInIndex, SearchJobs } from '../../workers/jobs/search-jobs.js'
 import type { BaseToSearch, FoundInBase, KnowledgeSearch } from '../api/deps.js'
 import type { Db } from '../db/database.js'
 import type { ObjectStore } from '../objects/object-store.js'
 import { indexKey, readObject } from './objects.js'
+import type { QuestionVectors } from './question-vectors.js'
 
-/** Opens the search over the indexes in the object store. */
+/** Bases whose model was reported. More are not worth the memory. */
+const MAX_REPORTED = 1000
+
+interface FoundOfBase {
+  readonly base: BaseToSearch
+  /** The build that was searched: the one of the base, or a newer one. */
+  readonly found: FoundInIndex
+}
+
+/** Opens the search over the indexes in the object store, by words and, with `vectors`, by meaning. */
 export function openKnowledgeSearch(deps: {
   readonly db: Db
   readonly objects: ObjectStore
   readonly jobs: Pick<SearchJobs, 'search'>
+  readonly log: Log
+  readonly vectors: QuestionVectors | null
 }): KnowledgeSearch {
-  const { db, objects, jobs } = deps
+  const { db, objects, jobs, log, vectors } = deps
+  const reported = new Set<string>()
 
   async function searchOne(
     organizationId: string,
     base: BaseToSearch,
     question: Question,
     limit: number,
-  ): Promise<readonly FoundInBase[]> {
+  ): Promise<FoundOfBase | null> {
     const found =
       (await searchBuild(base.id, base.buildId, question, limit)) ??
       // A newer build has replaced the one that the call began with.
       (await searchBuild(base.id, await servingBuild(organizationId, base.id), question, limit))
-    return (found ?? []).map((passage) => ({ ...passage, knowledgeBaseId: base.id }))
+    return found === null ? null : { base, found }
   }
 
   async function searchBuild(baseId: string, buildId: string | null, question: Question, limit: number) {
@@ -42,19 +56,59 @@ export function openKnowledgeSearch(deps: {
     return row?.servingBuildId ?? null
   }
 
+  async function searchAll(
+    organizationId: string,
+    bases: readonly BaseToSearch[],
+    question: Question,
+    limit: number,
+  ): Promise<readonly FoundOfBase[]> {
+    const found = await Promise.all(bases.map((base) => searchOne(organizationId, base, question, limit)))
+    return found.filter((one) => one !== null)
+  }
+
+  /** A build keeps its vectors when the model of the settings changes, and is searched by words until the next build. */
+  function hasVectors({ base, found: { vectorModel } }: FoundOfBase): boolean {
+    if (vectorModel === null || vectors === null) return false
+    if (vectorModel === vectors.model) return true
+    if (!reported.has(base.buildId) && reported.size < MAX_REPORTED) {
+      reported.add(base.buildId)
+      log.warn(
+        { knowledgeBaseId: base.id, buildModel: vectorModel, model: vectors.model },
+        'knowledge.vectors_of_another_model',
+      )
+    }
+    return false
+  }
+
   return {
-    async search(organizationId, bases, question, limit) {
-      const found = await Promise.all(bases.map((base) => searchOne(organizationId, base, question, limit)))
-      // The order within a base is that of its ranks. Between bases the share of the question decides.
-      return found
-        .flatMap((passages) => passages.map((passage, rank) => ({ passage, rank })))
-        .sort((a, b) =>
-          a.passage.knowledgeBaseId === b.passage.knowledgeBaseId
-            ? a.rank - b.rank
-            : b.passage.score - a.passage.score || a.rank - b.rank,
-        )
-        .slice(0, limit)
-        .map(({ passage }) => passage)
+    async search(organizationId, bases, question, { limit, vectorsMs }) {
+      const asked = vectors !== null && vectorsMs > 0 ? vectors.of(question, vectorsMs) : null
+      const byWords = await searchAll(organizationId, bases, question, limit)
+      const withVectors = byWords.filter(hasVectors)
+      if (withVectors.length === 0) return { passages: merged(byWords, limit), vectors: 'none' }
+      const vector = asked === null ? (vectors?.near(question) ?? null) : await asked
+      if (vector === null) {
+        return { passages: merged(byWords, limit), vectors: asked === null ? 'possible' : 'failed' }
+      }
+      const again = withVectors.map(({ base }) => base)
+      const byMeaning = await searchAll(organizationId, again, { ...question, vector }, limit)
+      const rest = byWords.filter((one) => !withVectors.includes(one))
+      return { passages: merged([...rest, ...byMeaning], limit), vectors: asked === null ? 'near' : 'used' }
     },
   }
+}
+
+/** The order within a base is that of its ranks. Between bases the share of the question decides. */
+function merged(found: readonly FoundOfBase[], limit: number): readonly FoundInBase[] {
+  return found
+    .flatMap(({ base, found: { passages } }) =>
+      passages.map((passage, rank) => ({ passage: { ...passage, knowledgeBaseId: base.id }, rank })),
+    )
+    .sort((a, b) =>
+      a.passage.knowledgeBaseId === b.passage.knowledgeBaseId
+        ? a.rank - b.rank
+        : b.passage.score - a.passage.score || a.rank - b.rank,
+    )
+    .slice(0, limit)
+    .map(({ passage }) => passage)
 }

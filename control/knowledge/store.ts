@@ -107,6 +107,7 @@ export async function deleteBase(trx: Trx, organizationId: string, id: string): 
     trx,
     documents.map(({ uploadId }) => uploadId),
   )
+  await trx.deleteFrom('knowledgeExtras').where('knowledgeBaseId', '=', id).execute()
   await trx
     .deleteFrom('knowledgeBuilds')
     .where('organizationId', '=', organizationId)

@@ -46,6 +46,15 @@ export const KnowledgeBuild = z.object({
   documentsDone: z.int().meta({ description: 'Documents that are read, or that cannot be read.' }),
   chunkCount: z.int().nullable(),
   compiledTokens: z.int().nullable(),
+  embeddingModel: z.string().nullable().meta({
+    description: 'Model whose vectors the search uses besides words. Null for words only.',
+  }),
+  warnings: z.array(z.string()).meta({
+    description: 'What a completed build does without, and why, as sentences for people.',
+  }),
+  modelTokens: z
+    .object({ embedding: z.int(), prompt: z.int(), completion: z.int() })
+    .meta({ description: 'Tokens that the models of the build counted. Unchanged passages take none.' }),
   startedAt: Timestamp,
   finishedAt: Timestamp.nullable(),
 })
@@ -110,6 +119,13 @@ export function buildView(row: KnowledgeBuildRow): z.input<typeof KnowledgeBuild
     documentsDone: row.documentsDone,
     chunkCount: row.chunkCount,
     compiledTokens: row.compiledTokens,
+    embeddingModel: row.embeddingModel,
+    warnings: JSON.parse(row.warnings),
+    modelTokens: {
+      embedding: Number(row.embeddingTokens),
+      prompt: Number(row.promptTokens),
+      completion: Number(row.completionTokens),
+    },
     startedAt: timestamp(row.createdAt),
     finishedAt: timestampOrNull(row.finishedAt),
   }

@@ -13,12 +13,14 @@ export interface HttpRequest {
   readonly json?: unknown
   /** Sent as a form, instead of `json`. */
   readonly form?: Readonly<Record<string, string>>
+  /** Reads the body of the answer; undefined if it cannot. JSON without it. */
+  readonly read?: (text: string) => unknown
   readonly signal: AbortSignal
 }
 
 export interface HttpAnswer {
   readonly status: number
-  /** Parsed JSON; undefined for an empty or unreadable body. */
+  /** The body that was read; undefined for an empty or unreadable one. */
   readonly body: unknown
   readonly retryAfterSeconds: number | null
 }
@@ -28,7 +30,7 @@ export interface HttpAnswer {
  * complete answer: the request may have taken effect.
  */
 export async function sendOnce(request: HttpRequest): Promise<HttpAnswer | null> {
-  const { method, url, headers, json, form, signal } = request
+  const { method, url, headers, json, form, read = parsed, signal } = request
   try {
     const response = await fetch(url, {
       method,
@@ -42,7 +44,7 @@ export async function sendOnce(request: HttpRequest): Promise<HttpAnswer | null>
     if (bytes === null) return null
     const after = Number(response.headers.get('retry-after') ?? '')
     const retryAfterSeconds = Number.isFinite(after) && after > 0 ? Math.min(after, 86_400) : null
-    return { status: response.status, body: parsed(bytes.toString('utf8')), retryAfterSeconds }
+    return { status: response.status, body: read(bytes.toString('utf8')), retryAfterSeconds }
   } catch {
     // A refused connection, a reset and an abort leave the outcome open alike.
     return null

@@ -57,6 +57,8 @@ await onEachDialect(t, async (t, open) => {
       vonage: ['linear16', 8000],
       jambonz: ['linear16', 8000],
       audiosocket: ['linear16', 8000],
+      chan_websocket: ['mulaw', 8000],
+      chan_websocket_json: ['mulaw', 8000],
     }
     for (const [type, [format, sampleRate]] of Object.entries(natural)) {
       const url = type === 'audiosocket' ? STREAM : BOT
@@ -65,7 +67,10 @@ await onEachDialect(t, async (t, open) => {
     }
     const wrong: readonly [object, string][] = [
       [{ type: 'twilio', format: 'linear16' }, 'format'],
-      [{ type: 'telnyx', format: 'linear16' }, 'format'],
+      [{ type: 'exotel', format: 'opus' }, 'format'],
+      [{ type: 'telnyx', format: 'g722', sampleRate: 8000 }, 'sampleRate'],
+      [{ type: 'telnyx', format: 'opus', sampleRate: 24_000 }, 'sampleRate'],
+      [{ type: 'chan_websocket', customParameters: { a: '1' } }, 'customParameters'],
       [{ type: 'exotel', format: 'mulaw' }, 'format'],
       [{ type: 'plivo', format: 'linear16', sampleRate: 24_000 }, 'sampleRate'],
       [{ type: 'static', format: 'mulaw', sampleRate: 16_000 }, 'sampleRate'],
@@ -104,7 +109,7 @@ await onEachDialect(t, async (t, open) => {
     }
     for (const fields of [
       { type: 'other' },
-      { format: 'opus' },
+      { format: 'mp3' },
       { customParameters: { 'a b': 'x' } },
       { customParameters: { a: 'x;y=z' } },
       { customParameters: { a: 1 } },

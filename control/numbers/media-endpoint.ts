@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { isId } from '../../media/base/ids.js'
 import { BOT_FORMATS, BOT_RATES, type BotFormat, type BotRate } from '../../media/byo/bot-spec.js'
-import { namedRate, supportsAudio } from '../../media/byo/dialects/bot-dialect.js'
+import { type BotDialect, namedRate, supportsAudio } from '../../media/byo/dialects/bot-dialect.js'
 import { BOT_TYPES, dialectOf } from '../../media/byo/dialects/registry.js'
 import type { Deps } from '../api/deps.js'
 import { type Refusal, refuse } from '../api/problem.js'
@@ -117,11 +117,9 @@ export async function checkEndpoint(
   const dialect = dialectOf(input.type)
   const problem = await egress.check(input.url, dialect.transport, organizationId)
   if (problem !== null) return contradiction(`The URL ${problem.reason}.`, 'url')
-  if (dialect.transport === 'tcp') {
-    const unsaid = unsayable(input)
-    if (unsaid !== null) {
-      return contradiction(`Not supported for bots of type ${input.type}: ${unsaid.why}.`, unsaid.field)
-    }
+  const unsaid = unsayable(dialect, input)
+  if (unsaid !== null) {
+    return contradiction(`Not supported for bots of type ${input.type}: ${unsaid.why}.`, unsaid.field)
   }
   if (dialect.query === false && new URL(input.url).search !== '') {
     return contradiction('URLs of this bot type must not have a query. Use customParameters.', 'url')
@@ -166,18 +164,19 @@ export async function checkEndpoint(
   }
 }
 
-/** Returns the first field that a protocol without handshake and parameters cannot carry, or null. */
+/** Returns the first field that the protocol cannot carry, or null. */
 function unsayable(
+  { transport, authenticate, parameters }: BotDialect,
   input: MergedEndpoint,
 ): { readonly field: 'url' | 'authSecretId' | 'customParameters'; readonly why: string } | null {
   const { pathname, search, hash } = new URL(input.url)
-  if (!['', '/'].includes(pathname) || search !== '' || hash !== '') {
+  if (transport === 'tcp' && (!['', '/'].includes(pathname) || search !== '' || hash !== '')) {
     return { field: 'url', why: 'the URL consists of host and port only' }
   }
-  if (input.authSecretId !== null) {
+  if (authenticate === null && input.authSecretId !== null) {
     return { field: 'authSecretId', why: 'the protocol has no secret' }
   }
-  if (Object.keys(input.customParameters).length > 0) {
+  if (parameters === 'none' && Object.keys(input.customParameters).length > 0) {
     return { field: 'customParameters', why: 'the protocol has no parameters' }
   }
   return null

@@ -100,9 +100,20 @@ function mishapOf(random: Random, purchase: boolean, { method }: FakeRequest): M
   const fate = random.next()
   if (fate < 0.5) return null
   if (fate < 0.65) return { kind: 'cut', effect: method === 'GET' || random.next() < 0.5 }
-  if (fate < 0.75) return { kind: 'answer', status: 200, body: '<html>welcome</html>', effect: true }
-  if (fate < 0.9) return { kind: 'answer', status: 502, body: 'Bad gateway', effect: true }
+  if (fate < 0.72) return { kind: 'answer', status: 200, body: '<html>welcome</html>', effect: true }
+  if (fate < 0.77) return { kind: 'answer', status: 200, body: '{"error":"internal"}', effect: true }
+  if (fate < 0.83) return { kind: 'mangled', change: (answer) => answer.slice(0, answer.length / 2) }
+  if (fate < 0.86) return { kind: 'mangled', change: (answer) => withoutMembers(answer, random) }
+  if (fate < 0.92) return { kind: 'answer', status: 502, body: 'Bad gateway', effect: true }
   return purchase
     ? { kind: 'answer', status: 400, body: '{"error":"bad number"}' }
     : { kind: 'answer', status: 429, body: '{}' }
+}
+
+/** Returns a JSON answer without about a third of its members. */
+function withoutMembers(answer: string, random: Random): string {
+  if (answer === '') return answer
+  return JSON.stringify(
+    JSON.parse(answer, (key, value: unknown) => (key !== '' && random.next() < 0.3 ? undefined : value)),
+  )
 }

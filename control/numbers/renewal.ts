@@ -1,4 +1,4 @@
-import { recordAudit } from '../api/audit.js'
+import { recorder } from '../api/audited.js'
 import type { Deps } from '../api/deps.js'
 import type { Trx } from '../db/database.js'
 import type { NumberRow } from '../db/tables/calling.js'
@@ -93,8 +93,8 @@ async function renew(trx: Trx, id: string, now: number): Promise<RenewalOutcome>
   if (overdue) {
     await giveBack(trx, number, now)
     await report(trx, number, 'number.released', now)
-    const note = { actor: null, action: 'number.released', subject: { type: 'number', id }, requestId: null }
-    await recordAudit(trx, { ...note, organizationId, reason: 'rental unpaid' }, now)
+    const record = recorder(trx, { organizationId, actor: null, requestId: null }, now)
+    await record('number.released', id, { reason: 'rental unpaid' })
     return 'released'
   }
   if (number.releaseAt !== null) return 'unpaid'

@@ -5,7 +5,10 @@ const MOS = [2, 2.5, 3, 3.5, 3.8, 4, 4.2, 4.4]
 const SHARES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3]
 const SECONDS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]
 
-/** Metrics of the media quality of calls, recorded when they end. */
+/** The leg of the caller, or one of a person of a transfer or takeover. */
+export type LegLabel = 'first' | 'further'
+
+/** Metrics of the media quality of the legs of calls, recorded when the calls end. */
 export class MediaMetrics {
   readonly #mos: Histogram
   readonly #loss: Histogram
@@ -14,40 +17,41 @@ export class MediaMetrics {
   readonly #packets: Counter
 
   constructor(registry: Registry) {
-    const byDirection = { registers: [registry], labelNames: ['direction'] }
+    const byDirection = { registers: [registry], labelNames: ['leg', 'direction'] }
     this.#mos = new Histogram({
       ...byDirection,
       name: 'parley_call_mos',
-      help: 'Estimated MOS of ended calls (E-model), by direction.',
+      help: 'Estimated MOS of ended calls (E-model), by leg and direction.',
       buckets: MOS,
     })
     this.#loss = new Histogram({
       ...byDirection,
       name: 'parley_call_loss_ratio',
-      help: 'Packet loss ratio of ended calls, by direction.',
+      help: 'Packet loss ratio of ended calls, by leg and direction.',
       buckets: SHARES,
     })
     this.#jitter = new Histogram({
       ...byDirection,
       name: 'parley_call_jitter_seconds',
-      help: 'Jitter of ended calls, by direction.',
+      help: 'Jitter of ended calls, by leg and direction.',
       buckets: SECONDS,
     })
     this.#roundTrip = new Histogram({
       registers: [registry],
       name: 'parley_call_round_trip_seconds',
-      help: 'Round-trip time of ended calls whose peers sent RTCP reports.',
+      help: 'Round-trip time of ended calls whose peers sent RTCP reports, by leg.',
+      labelNames: ['leg'],
       buckets: SECONDS,
     })
     this.#packets = new Counter({
       registers: [registry],
       name: 'parley_rtp_packets_total',
-      help: 'RTP packets of ended calls, by fate.',
-      labelNames: ['fate'],
+      help: 'RTP packets of ended calls, by leg and fate.',
+      labelNames: ['leg', 'fate'],
     })
   }
 
-  callEnded(stats: RtpStats): void {
+  legEnded(leg: LegLabel, stats: RtpStats): void {
     const { quality } = stats
     const packets = {
       sent: stats.packetsSent,
@@ -57,7 +61,9 @@ export class MediaMetrics {
       refused: stats.refused,
     }
     // `lost` is negative if more packets arrived than were expected (RFC 3550, duplicates).
-    for (const [fate, count] of Object.entries(packets)) this.#packets.inc({ fate }, Math.max(0, count))
+    for (const [fate, count] of Object.entries(packets)) {
+      this.#packets.inc({ leg, fate }, Math.max(0, count))
+    }
     if (quality === undefined || stats.packetsReceived === 0) return
     for (const direction of ['heard', 'sent'] as const) {
       const values = quality[direction]
@@ -67,9 +73,9 @@ export class MediaMetrics {
         [this.#loss, values.loss],
         [this.#jitter, values.jitterMs / 1000],
       ] as const) {
-        if (Number.isFinite(value)) histogram.observe({ direction }, value)
+        if (Number.isFinite(value)) histogram.observe({ leg, direction }, value)
       }
     }
-    if (quality.rttMs !== null) this.#roundTrip.observe(quality.rttMs / 1000)
+    if (quality.rttMs !== null) this.#roundTrip.observe({ leg }, quality.rttMs / 1000)
   }
 }

@@ -235,7 +235,8 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
       calls.delete(event.callId)
       const { cause, fault } = event.ending
       ended.inc({ cause, fault })
-      if (event.rtp !== null) media.callEnded(event.rtp)
+      if (event.rtp !== null) media.legEnded('first', event.rtp)
+      for (const { rtp } of event.legs ?? []) media.legEnded('further', rtp)
       const span: CallSpan = {
         callId: event.callId,
         startedAt: call.events[0]?.at ?? event.at,
@@ -243,6 +244,7 @@ export function openTelemetry(tracing: Tracing | null): Telemetry {
         events: call.events,
         ending: event.ending,
         rtp: event.rtp,
+        legs: event.legs ?? [],
       }
       tracing?.call(span)
     },

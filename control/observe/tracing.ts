@@ -1,5 +1,6 @@
 import type { RtpStats } from '../../media/rtp/stats.js'
 import type { Ending } from '../../signalling/call/ending.js'
+import type { LegStats } from '../../workers/channel/protocol.js'
 
 /** A finished HTTP request. */
 export interface RequestSpan {
@@ -24,7 +25,9 @@ export interface CallSpan {
   readonly endedAt: number
   readonly events: readonly { readonly name: string; readonly at: number }[]
   readonly ending: Ending
+  /** Of the caller's leg. */
   readonly rtp: RtpStats | null
+  readonly legs: readonly LegStats[]
 }
 
 /** Creates one span per request and one per call. */
@@ -97,6 +100,9 @@ export async function openTracing(endpoint: string, serviceVersion: string): Pro
         api.ROOT_CONTEXT,
       )
       for (const { name, at } of finished.events) span.addEvent(name, at)
+      for (const { leg, rtp } of finished.legs) {
+        span.addEvent('leg_ended', { 'parley.leg': leg, ...mediaAttributes(rtp) }, finished.endedAt)
+      }
       if (fault === 'ours') span.setStatus({ code: api.SpanStatusCode.ERROR })
       span.end(finished.endedAt)
     },

@@ -1,4 +1,6 @@
+import { gunzipSync } from 'node:zlib'
 import t from 'tap'
+import { request } from 'undici'
 import { openTestApi } from '../../fixtures/api/api.js'
 import { silentLog } from '../../media/base/log.js'
 import { PROBLEMS } from '../api/problem.js'
@@ -44,18 +46,31 @@ t.test('documentation pages', async (t) => {
   t.equal((await get('/docs/assets/swagger-ui-bundle.js.map')).response.status, 404, 'only what is named')
   t.equal((await get('/docs/assets/..%2fpackage.json')).response.status, 404)
 
-  const description = await get('/v1/openapi.json')
-  t.equal(JSON.parse(description.text).info.title, 'Parley')
-  const etag = description.response.headers.get('etag') ?? ''
-  t.match(etag, /^"[\w-]{43}"$/)
-  const repeat = (tag: string) =>
+  const ask = async (encoding: string, tag = '"other"') => {
     // With its default cache-control, fetch asks for the whole body.
-    fetch(`${api.url}/v1/openapi.json`, { headers: { 'if-none-match': tag, 'cache-control': 'max-age=0' } })
-  const again = await repeat(etag)
-  t.equal(again.status, 304, 'an unchanged description is not sent again')
-  t.equal(await again.text(), '')
-  const changed = await repeat('"other"')
-  t.equal((await changed.text()).length, description.text.length)
+    const headers = { 'accept-encoding': encoding, 'if-none-match': tag, 'cache-control': 'max-age=0' }
+    const answer = await request(`${api.url}/v1/openapi.json`, { headers })
+    const bytes = Buffer.from(await answer.body.arrayBuffer())
+    return { status: answer.statusCode, headers: answer.headers, bytes }
+  }
+  const plain = await ask('identity')
+  t.equal(JSON.parse(plain.bytes.toString()).info.title, 'Parley')
+  const packed = await ask('gzip')
+  t.equal(packed.headers['content-encoding'], 'gzip')
+  t.ok(gunzipSync(packed.bytes).equals(plain.bytes), 'compressed, it is the same')
+  t.ok(packed.bytes.length * 4 < plain.bytes.length, `${packed.bytes.length} of ${plain.bytes.length} bytes`)
+  t.match(plain.headers.etag, /^"[\w-]{43}"$/)
+  t.not(packed.headers.etag, plain.headers.etag, 'other bytes have another entity tag')
+  for (const [encoding, { headers }] of [
+    ['identity', plain],
+    ['gzip', packed],
+  ] as const) {
+    t.match(headers.vary, /accept-encoding/i)
+    const again = await ask(encoding, String(headers.etag))
+    t.equal(again.status, 304, 'an unchanged description is not sent again')
+    t.equal(again.bytes.length, 0)
+    t.equal(again.headers['content-encoding'], undefined)
+  }
 
   t.notOk(logged.includes('http.request_failed'), 'no page fails after it was sent')
 

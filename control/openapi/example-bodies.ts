@@ -6,6 +6,7 @@ import { EXAMPLE_ULID } from './document-examples.js'
  * exist.
  */
 export const EXAMPLE_BODIES: Readonly<Record<string, unknown>> = {
+  requestBrowserCall: { purpose: 'talk', agentId: `agt_${EXAMPLE_ULID}`, version: 'draft' },
   createAgent: {
     name: 'Front desk',
     systemPrompt: 'You are the receptionist of {{clinic}}. Answer briefly.',

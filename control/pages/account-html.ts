@@ -1,5 +1,6 @@
 import type { Refusal } from '../api/problem.js'
 import { escapeHtml } from '../base/html.js'
+import { PAGE_STYLE } from '../base/page-style.js'
 
 interface Field {
   readonly label: string
@@ -81,7 +82,8 @@ export function htmlPage(title: string, content: string, root = ''): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${escapeHtml(title)} - Parley</title>
 <link rel="icon" href="${root}docs/assets/favicon-32x32.png">
@@ -93,12 +95,12 @@ ${content}</main>
 `
 }
 
-export const ACCOUNT_STYLE = `body { margin: 0; font-family: system-ui, sans-serif; line-height: 1.5 }
-main { max-width: 28rem; margin: 3rem auto; padding: 0 1rem; overflow-wrap: anywhere }
-h1 { font-size: 1.5rem }
-label, input, button { display: block; width: 100%; box-sizing: border-box }
-label { margin: 1rem 0 }
-input, button { margin-top: 0.25rem; padding: 0.5rem; font: inherit }
-button { margin-top: 1.5rem }
-[role=alert] { padding: 0.5rem; border-left: 4px solid #c92a2a; background: #fff5f5 }
+export const ACCOUNT_STYLE = `${PAGE_STYLE}label, input, button { display: block; width: 100% }
+label { margin: 1rem 0; font-weight: 600; font-size: .9rem }
+input, button { margin-top: .25rem; padding: .5rem .75rem; min-height: 2.5rem; font: inherit; font-weight: 400; border-radius: .25rem }
+input { color: inherit; background: var(--surface); border: 1px solid var(--edge) }
+button { margin-top: 1.5rem; font-weight: 600; color: #fff; background: var(--button); border: 0; cursor: pointer }
+[role=alert] { padding: .5rem .75rem; border-left: 4px solid var(--wrong); background: var(--wrong-tint) }
+dl { display: grid; grid-template-columns: auto 1fr; gap: .25rem 1rem }
+dd { margin: 0; text-align: right }
 `

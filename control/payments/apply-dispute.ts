@@ -1,4 +1,4 @@
-import { recordAudit } from '../api/audit.js'
+import { recorder } from '../api/audited.js'
 import { type GatewayDispute, isClaim } from '../api/payment-gateway.js'
 import type { Trx } from '../db/database.js'
 import type { TopupRow } from '../db/tables/payments.js'
@@ -149,18 +149,9 @@ async function releaseWallet(
 }
 
 function audit(trx: Trx, organizationId: string, onHold: boolean, disputeId: string, now: number) {
-  return recordAudit(
-    trx,
-    {
-      organizationId,
-      actor: null,
-      action: 'wallet.hold_set',
-      subject: { type: 'wallet', id: organizationId },
-      reason: `Payment dispute ${disputeId}`,
-      before: { onHold: !onHold },
-      after: { onHold },
-      requestId: null,
-    },
-    now,
+  return recorder(trx, { organizationId, actor: null, requestId: null }, now)(
+    'wallet.hold_set',
+    organizationId,
+    { reason: `Payment dispute ${disputeId}`, before: { onHold: !onHold }, after: { onHold } },
   )
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { dataOf } from '../../fixtures/api/calling.js'
+import { dataOf, itemsOf } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { KEY_SECRET, OLD_WEBHOOK_SECRET } from '../../fixtures/payments/fake-razorpay.js'
 import { openPaymentsRig, type PaymentsRig } from '../../fixtures/payments/payments-rig.js'
@@ -315,6 +315,19 @@ await onEachDialect(t, async (t, open) => {
     const note = { taxablePaise: 50_000, cgstPaise: 4_500, sgstPaise: 4_500, totalPaise: 59_000 }
     t.match(await notes(), [{ ...note, amountPaise: -50_000 }], 'the entry of the dispute names it')
     t.equal(await decide('credit_note'), 409)
+    const { organizationId } = await deps.db
+      .selectFrom('topups')
+      .select('organizationId')
+      .where('id', '=', String(id))
+      .executeTakeFirstOrThrow()
+    const path = `/v1/staff/organizations/${organizationId}/invoices`
+    const answer = await rig.staff.send('GET', `${path}?kind=credit_note`)
+    t.match(answer, { status: 200 }, JSON.stringify(answer.body))
+    const seen = itemsOf(answer)
+    t.equal(seen.at(0)?.topupId, id, 'staff sees the note')
+    t.ok(seen.every(({ kind }) => kind === 'credit_note'))
+    t.ok(itemsOf(await rig.staff.send('GET', path)).some(({ kind }) => kind === 'invoice'))
+    t.equal((await rig.calling.send('GET', path)).status, 401, 'a key of the organization does not')
     t.equal((await notes()).length, 1)
   })
 

@@ -1,4 +1,5 @@
-import type { ChatMessage, LanguageModel } from '../../media/agent/vendor-ports.js'
+import { wholeAnswer } from '../../media/agent/llm/whole-answer.js'
+import type { LanguageModel } from '../../media/agent/vendor-ports.js'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
@@ -63,12 +64,10 @@ export function resultHandlers(options: {
           if (model === null) {
             throw new EngineError('config_invalid', `the model ${config.llmModel} is not configured`)
           }
-          const text = await answerOf(
+          const { text } = await wholeAnswer(
             model,
-            config.llmModel,
-            extractionMessages(config, segments),
-            clock,
-            job.signal,
+            { model: config.llmModel, messages: extractionMessages(config, segments) },
+            { clock, signal: job.signal, timeoutMs: ANSWER_MS, maxLength: MAX_ANSWER },
           )
           const result = parseExtraction(text, config)
           if (result === null) {
@@ -99,47 +98,4 @@ export function resultHandlers(options: {
       },
     },
   ]
-}
-
-/**
- * Resolves with the complete response. Rejects with EngineError on failure, on timeout, and if the response
- * is too long.
- */
-function answerOf(
-  model: LanguageModel,
-  name: string,
-  messages: readonly ChatMessage[],
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = ''
-    const stop = (error: EngineError): void => {
-      timer.cancel()
-      signal.removeEventListener('abort', aborted)
-      running.cancel()
-      reject(error)
-    }
-    const aborted = (): void => stop(new EngineError('closed', 'the service stops'))
-    const timer = clock.after(ANSWER_MS, () =>
-      stop(new EngineError('timeout', 'the model did not answer in time', { retryable: true })),
-    )
-    signal.addEventListener('abort', aborted, { once: true })
-    const running = model.generate(
-      { model: name, messages, tools: [] },
-      {
-        text: (delta) => {
-          text += delta
-          if (text.length > MAX_ANSWER) stop(new EngineError('vendor_failed', 'the answer does not end'))
-        },
-        toolCalls: () => {},
-        done: () => {
-          timer.cancel()
-          signal.removeEventListener('abort', aborted)
-          resolve(text)
-        },
-        failed: stop,
-      },
-    )
-  })
 }

@@ -98,6 +98,7 @@ await onEachDialect(t, async (t, open) => {
       ...calling.deps,
       log: silentLog,
       documents: inProcessReader,
+      embedder: null,
     })
     t.teardown(async () => {
       await background.close()

@@ -1,4 +1,5 @@
-import { type NewAuditEntry, recordAudit } from '../api/audit.js'
+import type { ChangeOf } from '../api/audit.js'
+import { recorder } from '../api/audited.js'
 import type { Db, Trx } from '../db/database.js'
 import type { SecretRow } from '../db/tables/organization.js'
 import { coversHost, hostOf } from './hosts.js'
@@ -11,7 +12,7 @@ export interface SecretTarget {
 }
 
 /** The change that makes a secret travel to a host. */
-export type SecretChange = Pick<NewAuditEntry, 'actor' | 'requestId' | 'organizationId'> & {
+export type SecretChange = ChangeOf & {
   /** Time of the change (Unix ms). */
   readonly now: number
 }
@@ -84,8 +85,7 @@ export async function recordTargets(
       .returning('host')
       .executeTakeFirst()
     if (added === undefined) continue
-    const entry = { action: 'secret.host_added', subject: { type: 'secret', id: secretId }, after: { host } }
-    await recordAudit(trx, { ...change, ...entry }, now)
+    await recorder(trx, change, now)('secret.host_added', secretId, { after: { host } })
   }
 }
 

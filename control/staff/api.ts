@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { type AuditFields, recordAudit } from '../api/audit.js'
+import type { AuditFields } from '../api/audit.js'
+import { audited } from '../api/audited.js'
 import type { Deps } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
@@ -75,14 +76,9 @@ export const readOrganizationAsStaff = operation({
   run: async ({ params, actor, deps, requestId }) => {
     const found = await readStaffOrganization(deps, deps.db, params.id)
     if (found === null) return organizationNotFound()
-    const note = {
-      organizationId: params.id,
-      actor,
-      action: 'staff.organization_read',
-      subject: { type: 'organization', id: params.id },
-      requestId,
-    }
-    await recordAudit(deps.db, note, deps.clock.wall())
+    await audited({ organizationId: params.id, actor, deps, requestId }, (_trx, record) =>
+      record('staff.organization_read', params.id, { subject: 'organization' }),
+    )
     return found
   },
 })

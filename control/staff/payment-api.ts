@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { EngineError } from '../../media/base/errors.js'
-import { recordAudit } from '../api/audit.js'
+import { recorder } from '../api/audited.js'
 import type { Deps } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
 import { newestFirst } from '../api/pagination.js'
@@ -101,11 +101,10 @@ export const resolvePaymentException = operation({
       }
       const { organizationId } = found
       if (organizationId !== null) {
-        const subject = { type: 'payment_exception', id: found.id }
-        const action = 'staff.payment_exception_resolved'
         const { reason, resolution } = body
-        const note = { organizationId, actor, action, subject, reason, after: { resolution }, requestId }
-        await recordAudit(trx, note, now)
+        const record = recorder(trx, { organizationId, actor, requestId }, now)
+        const fields = { subject: 'payment_exception', reason, after: { resolution } }
+        await record('staff.payment_exception_resolved', found.id, fields)
       }
       return (await findException(trx, found.id)) ?? refuse('not_found', 'The exception does not exist.')
     })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { recordAudit } from '../api/audit.js'
+import { recorder } from '../api/audited.js'
 import { operation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 import { idParam } from '../base/schemas.js'
@@ -34,20 +34,10 @@ export const decideSenderId = operation({
             status: before.status,
           })
         }
-        await recordAudit(
-          trx,
-          {
-            organizationId: row.organizationId,
-            actor,
-            action: 'staff.sender_id_decided',
-            subject: { type: 'sender_id', id: row.id },
-            reason,
-            before: { status: before.status },
-            after: { status },
-            requestId,
-          },
-          now,
-        )
+        const { organizationId } = row
+        const record = recorder(trx, { organizationId, actor, requestId }, now)
+        const change = { before: { status: before.status }, after: { status } }
+        await record('staff.sender_id_decided', row.id, { subject: 'sender_id', reason, ...change })
         return senderIdView(row)
       })
     } catch (error) {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { StaffActor } from '../api/actor.js'
-import { recordAudit } from '../api/audit.js'
+import { recorder } from '../api/audited.js'
 import type { Deps } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
@@ -83,13 +83,9 @@ const decideSipAccessRequest = operation({
         return refuse('conflict', 'The request was decided before.', { status: before.status })
       }
       if (!rejected) await updateOrganizationProfile(trx, organizationId, { trunkingEnabled: 1 })
-      const subject = { type: 'sip_access', id: row.id }
+      const record = recorder(trx, { organizationId, actor, requestId }, now)
       const change = { before: { status: before.status }, after: { status: decision } }
-      await recordAudit(
-        trx,
-        { organizationId, actor, action: 'staff.sip_access_decided', subject, reason, ...change, requestId },
-        now,
-      )
+      await record('staff.sip_access_decided', row.id, { subject: 'sip_access', reason, ...change })
       await queueMailToAdmins(trx, now, organizationId, {
         kind: 'notice',
         subject: `Your request for SIP trunks was ${decision}`,
@@ -105,7 +101,7 @@ const decideSipAccessRequest = operation({
 })
 
 interface TrunkAction {
-  readonly action: string
+  readonly action: `staff.${string}`
   readonly reason: string
   change(trunk: SipTrunkRow, now: number): TrunkChange | Refusal<'conflict'>
   /** Text of the mail to owners and admins. */
@@ -128,9 +124,9 @@ async function changeAsStaff(
     if (isRefusal(columns)) return columns
     const after = (await updateTrunk(trx, before, id, columns, null)) ?? before
     const { organizationId } = before
-    const subject = { type: 'sip_trunk', id }
     const fields = { before: auditFields(before), after: auditFields(after) }
-    await recordAudit(trx, { organizationId, actor, action, subject, reason, ...fields, requestId }, now)
+    const record = recorder(trx, { organizationId, actor, requestId }, now)
+    await record(action, id, { subject: 'sip_trunk', reason, ...fields })
     if (notice !== undefined) {
       const text = `${notice} Trunk: ${before.name}. The reason: ${reason}`
       await queueMailToAdmins(trx, now, organizationId, { kind: 'notice', subject: notice, text })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { StaffActor } from '../api/actor.js'
-import { type AuditFields, recordAudit } from '../api/audit.js'
+import { audited, type ChangeFields } from '../api/audited.js'
 import type { Deps } from '../api/deps.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import type { Trx } from '../db/database.js'
@@ -18,12 +18,9 @@ export const Reason = z
 export const organizationNotFound = () => refuse('not_found', 'The organization does not exist.')
 
 /** A staff action, for the audit log. */
-export interface StaffAction {
-  readonly action: string
+export interface StaffAction extends Required<Omit<ChangeFields, 'subject'>> {
+  readonly action: `staff.${string}`
   readonly subject: { readonly type: string; readonly id: string }
-  readonly reason: string
-  readonly before: AuditFields
-  readonly after: AuditFields
   /** Mail to owners and admins. */
   readonly notice?: { readonly subject: string; readonly text: string }
 }
@@ -34,15 +31,14 @@ export async function performStaffAction(
   organizationId: string,
   run: (trx: Trx, stored: StoredOrganization, now: number) => Promise<StaffAction | Refusal<'conflict'>>,
 ): Promise<StaffOrganization | Refusal> {
-  const { actor, deps, requestId } = input
-  const now = deps.clock.wall()
-  const done = await deps.db.transaction().execute(async (trx) => {
+  const { deps } = input
+  const done = await audited({ ...input, organizationId }, async (trx, record, now) => {
     const stored = await lockOrganization(trx, organizationId, now)
     if (stored === null) return organizationNotFound()
     const action = await run(trx, stored, now)
     if (isRefusal(action)) return action
-    const { notice, ...entry } = action
-    await recordAudit(trx, { organizationId, actor, requestId, ...entry }, now)
+    const { notice, subject, action: name, ...fields } = action
+    await record(name, subject.id, { subject: subject.type, ...fields })
     if (notice !== undefined) await queueMailToAdmins(trx, now, organizationId, { kind: 'notice', ...notice })
     return (await readStaffOrganization(deps, trx, organizationId)) ?? organizationNotFound()
   })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { errorText } from '../../media/base/errors.js'
@@ -102,7 +103,7 @@ export function openApi(list: () => readonly Operation[]): Operation {
           openApiDocument({ version: API_VERSION, operations: list(), webhooks: WEBHOOKS }),
         )
         const digest = createHash('sha256').update(text).digest('base64url')
-        rendered = { text: new JsonText(text), etag: `"${digest}"` }
+        rendered = { text: new JsonText(text, gzipSync(text)), etag: `"${digest}"` }
       }
       return withHeaders(rendered.text, { etag: rendered.etag, 'cache-control': 'no-cache' })
     },

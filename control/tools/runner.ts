@@ -22,6 +22,8 @@ import { sendToolRequest } from './send-request.js'
 
 /** Passages that an answer is given. */
 const PASSAGES = 4
+/** Longest wait for the vector of the caller's words (ms). The settings may set a shorter one. */
+const VECTORS_MS = 1500
 
 /** Maximum concurrent requests of a call. An agent has up to 32 tools. */
 const MAX_CONCURRENT = 8
@@ -88,17 +90,20 @@ export function openAgentTools(deps: {
     return result
   }
 
-  /** Returns the passages as JSON (`SearchResultText`), which the conversation reads. */
+  /** Returns the passages as JSON (`SearchResultText`), which the conversation reads: by words, or with `vectors`. */
   async function searchKnowledge(
     callId: string,
     bases: readonly BaseToSearch[],
-    { query, context }: Readonly<Record<string, unknown>>,
+    { query, context, vectors }: Readonly<Record<string, unknown>>,
   ): Promise<string> {
     const organizationId = await organizationOf(callId)
     if (organizationId === null) return 'Failed: the call is not known.'
     const question = { text: String(query), context: typeof context === 'string' ? context : '' }
     try {
-      return JSON.stringify({ passages: await knowledge.search(organizationId, bases, question, PASSAGES) })
+      const vectorsMs = vectors === true ? VECTORS_MS : 0
+      const found = await knowledge.search(organizationId, bases, question, { limit: PASSAGES, vectorsMs })
+      const [near, possible] = [found.vectors === 'near', found.vectors === 'possible']
+      return JSON.stringify({ passages: found.passages, more: near || possible, near })
     } catch (error) {
       log.error({ callId, error: errorText(error) }, 'knowledge.search_failed')
       return 'Failed: the knowledge could not be searched.'

@@ -337,7 +337,10 @@ await onEachDialect(t, async (t, open) => {
     t.match(desk.plan().describe(desk.plan().destination), { trigger: 'dtmf' })
 
     const updates: string[] = []
-    const request = { id: 't1', destination: '+919876500001', destinationId: null, handoff: 'cold' } as const
+    const request = {
+      ...({ id: 't1', destination: '+919876500001', destinationId: null } as const),
+      ...({ handoff: 'cold', blind: null } as const),
+    }
     calling.desk.request(id, { ...request, note: null, reason: null }, ({ status, code }) =>
       updates.push(code === undefined ? status : `${status} ${code}`),
     )

@@ -10,6 +10,8 @@ import type { TalkLine } from '../../signalling/call/consult-talk.js'
 import type { CallControl, TakeoverPlan, TransferHandler, TransferPlan } from '../../signalling/call/ports.js'
 import type {
   Deps,
+  JoinAnswer,
+  JoinAsked,
   TakeoverAnswer,
   TakeoverAsked,
   TransferAnswer,
@@ -49,6 +51,8 @@ type DeskDeps = Pick<
   /** Returns the language model that can write a brief for agents with this model; null when there is none. */
   readonly model: (name: string) => LanguageModel | null
   readonly calls: () => Pick<CallControl, 'transfer' | 'takeOver'>
+  /** Resolves when what was said on a call so far is stored. */
+  readonly settled: (callId: string) => Promise<void>
 }
 
 /** Steps of an attempt as bots and PBXs hear of them. */
@@ -93,8 +97,8 @@ export class TransferDesk implements TransferHandler, TransferRequests {
   }
 
   request(callId: string, request: TransferRequest, report: (update: TransferUpdate) => void): void {
-    const { id, destination, destinationId, handoff, note, reason } = request
-    const wanted = { destination: destinationId ?? destination, handoff, note, reason }
+    const { id, destination, destinationId, handoff, blind, note, reason } = request
+    const wanted = { destination: destinationId ?? destination, handoff, blind, note, reason }
     this.ask(callId, { trigger: 'byo', ...wanted }, () => this.#reports.set(callId, { id, report }))
       .then((answer) => {
         if (answer.accepted) return
@@ -122,11 +126,11 @@ export class TransferDesk implements TransferHandler, TransferRequests {
         const reporter = this.#reports.get(callId)
         if (reporter === undefined) return
         const { id, report } = reporter
-        const { status, outcome } = event
-        if (status === 'accepted') report({ id, status: 'accepted' })
+        const { status, outcome, mode } = event
+        if (status === 'accepted') report({ id, status: 'accepted', mode })
         const update = UPDATES[status]
         if (update === undefined) return
-        report({ id, status: update, ...(outcome === null ? {} : { code: outcome }) })
+        report({ id, status: update, mode, ...(outcome === null ? {} : { code: outcome }) })
         return
       }
       case 'ended':
@@ -167,15 +171,10 @@ export class TransferDesk implements TransferHandler, TransferRequests {
       log.info({ callId, trigger: request.trigger, refusal }, 'transfer.refused')
       return { accepted: false, refusal }
     }
-    const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
-    if (call === undefined || call.status !== 'in_progress') return refused('call_ending')
-    const number = await db
-      .selectFrom('numbers')
-      .selectAll()
-      .where('id', '=', call.numberId)
-      .executeTakeFirst()
-    const party = number === undefined ? null : await transferParty(this.#deps, call)
-    if (party === null || number === undefined || !allowed(party)) return refused('not_supported')
+    const found = await this.#liveCall(callId)
+    if (typeof found === 'string') return refused(found)
+    const { call, number, party } = found
+    if (!allowed(party)) return refused('not_supported')
     const destinations = await allDestinations(db, call)
     const target = targetOf(party, destinations, request.destination)
     if (target === null)
@@ -195,64 +194,96 @@ export class TransferDesk implements TransferHandler, TransferRequests {
     return { accepted: true, attempt }
   }
 
-  /** Decides on a request of a user to take a call over, and starts that. */
-  async takeOver(callId: string, request: TakeoverAsked): Promise<TakeoverAnswer> {
-    const { db, clock, log } = this.#deps
-    const { id, userId, destination } = request
-    const refused = (refusal: Extract<TakeoverAnswer, { accepted: false }>['refusal']): TakeoverAnswer => {
-      log.info({ callId, refusal }, 'takeover.refused')
-      return { accepted: false, refusal }
-    }
+  /** Returns a call that may be handed over, or why it may not. */
+  async #liveCall(
+    callId: string,
+  ): Promise<Pick<PlanInput, 'call' | 'number' | 'party'> | 'call_ending' | 'not_supported'> {
+    const { db } = this.#deps
     const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
-    if (call === undefined || call.status !== 'in_progress') return refused('call_ending')
+    if (call === undefined || call.status !== 'in_progress') return 'call_ending'
     const number = await db
       .selectFrom('numbers')
       .selectAll()
       .where('id', '=', call.numberId)
       .executeTakeFirst()
     const party = number === undefined ? null : await transferParty(this.#deps, call)
-    if (party === null || number === undefined) return refused('not_supported')
-    const chosen = named(await allDestinations(db, call), destination)
+    return party === null || number === undefined ? 'not_supported' : { call, number, party }
+  }
+
+  /** Decides on a request of a user to take a call over by telephone, and starts that. */
+  async takeOver(callId: string, request: TakeoverAsked): Promise<TakeoverAnswer> {
+    const { db, log } = this.#deps
+    const refused = (refusal: Extract<TakeoverAnswer, { accepted: false }>['refusal']): TakeoverAnswer => {
+      log.info({ callId, refusal }, 'takeover.refused')
+      return { accepted: false, refusal }
+    }
+    const found = await this.#liveCall(callId)
+    if (typeof found === 'string') return refused(found)
+    const { call, number } = found
+    const chosen = named(await allDestinations(db, call), request.destination)
     if (chosen === undefined) return refused('destination_not_allowed')
     const problem = this.#problemOf(chosen)
     if (problem !== null) return refused(problem)
-    const { organizationId, environment } = call
+    if (!(await this.#beginTakeover(call, request))) return refused('taken_over')
+    const { row } = chosen
+    const dial = { language: row.language, clear: () => this.#clear(call, number, chosen) }
+    const refusal = this.#deps.calls().takeOver(callId, this.#takeoverPlan({ ...found, dial, request }))
+    if (refusal !== null) {
+      await db.deleteFrom('callMonitors').where('id', '=', request.id).execute()
+      return refused(refusal)
+    }
+    log.info({ callId, monitorId: request.id }, 'takeover.accepted')
+    return { accepted: true }
+  }
+
+  /** Decides on a user who called us to take a call over. Returns how. */
+  async join(callId: string, request: JoinAsked): Promise<JoinAnswer> {
+    const found = await this.#liveCall(callId)
+    if (typeof found === 'string') return { accepted: false, refusal: found }
+    if (!(await this.#beginTakeover(found.call, request))) {
+      const { db } = this.#deps
+      const used = await db
+        .selectFrom('callMonitors')
+        .select('id')
+        .where('id', '=', request.id)
+        .executeTakeFirst()
+      return { accepted: false, refusal: used === undefined ? 'taken_over' : 'token_used' }
+    }
+    return { accepted: true, plan: this.#takeoverPlan({ ...found, dial: null, request }) }
+  }
+
+  /** Stores a takeover that was asked for. Returns false when its id was used or somebody has the call. */
+  async #beginTakeover(call: CallRow, { id, userId }: JoinAsked): Promise<boolean> {
+    const { db, clock } = this.#deps
+    const { id: callId, organizationId, environment } = call
     const monitor = { id, organizationId, environment, callId, userId, mode: 'takeover' } as const
     const stored = await db
       .transaction()
       .execute((trx) =>
         insertMonitor(trx, { ...monitor, place: TAKEOVER_PLACE, startedAt: null }, clock.wall()),
       )
-    if (stored === null) return refused('taken_over')
-    const refusal = this.#deps
-      .calls()
-      .takeOver(callId, this.#takeoverPlan({ call, number, party, chosen, request }))
-    if (refusal !== null) {
-      await db.deleteFrom('callMonitors').where('id', '=', id).execute()
-      return refused(refusal)
-    }
-    log.info({ callId, monitorId: id }, 'takeover.accepted')
-    return { accepted: true }
+    return stored !== null
   }
 
-  #takeoverPlan({ call, number, party, chosen, request }: TakeoverInput): TakeoverPlan {
+  #takeoverPlan({ party, dial, request }: TakeoverInput): TakeoverPlan {
     const { transfer, languages } = party.spec
     const [first = 'en-IN'] = languages
     const { intro, keys } = languageData(
-      languages.includes(chosen.row.language) ? chosen.row.language : first,
+      dial !== null && languages.includes(dial.language) ? dial.language : first,
     ).transfer
     const keep = transfer.recordHumanSegment
     return {
       id: request.id,
       by: request.userId,
       ringTimeoutMs: transfer.ringTimeoutSeconds * 1000,
-      prompt: `${intro} ${keys}`,
+      // Whoever called us is no mailbox.
+      prompt: dial === null ? null : `${intro} ${keys}`,
       announcement: party.lines ? transfer.preTransferLine : null,
       returnLine: party.lines ? languageData(first).transfer.returned : null,
       languages: party.kind === 'agent' && keep ? languages : null,
       records: keep,
       report: takeoverReport,
-      clear: () => this.#clear(call, number, chosen),
+      clear: dial?.clear ?? (async () => null),
     }
   }
 
@@ -274,7 +305,8 @@ export class TransferDesk implements TransferHandler, TransferRequests {
     const { transfer, languages } = party.spec
     const ownTrunk = number.sipTrunkId !== null
     const handoff = ownTrunk ? 'warm' : (request.handoff ?? transfer.handoff)
-    const mode = handoff === 'warm' ? 'consult' : transfer.blindTransfers ? 'blind' : 'screened'
+    const blind = request.blind ?? transfer.blindTransfers
+    const mode = handoff === 'warm' ? 'consult' : blind ? 'blind' : 'screened'
     const now = clock.wall()
     const byName = new Map<string, Destination>()
     const facts = new Map<string, AttemptFacts>()
@@ -376,8 +408,8 @@ export class TransferDesk implements TransferHandler, TransferRequests {
 
   /** Writes the briefs while the telephone rings; what is ready at the answer is said. */
   #writeBriefs(call: CallRow, { ids, note, languageOf, model, store }: BriefInput): void {
-    const { db, clock, log } = this.#deps
-    listSegments(db, call.id)
+    const { clock, log } = this.#deps
+    this.#saidSoFar(call.id)
       .then(async (segments) => {
         for (const id of ids) {
           const language = languageOf(id)
@@ -397,17 +429,23 @@ export class TransferDesk implements TransferHandler, TransferRequests {
       )
   }
 
+  async #saidSoFar(callId: string) {
+    const { db, settled } = this.#deps
+    await settled(callId)
+    return await listSegments(db, callId)
+  }
+
   /** Answers a question of the person to whom a call is presented, from the call so far. */
   async #answer(
     call: CallRow,
     name: string,
     asked: { readonly note: string | null; readonly language: string; readonly talk: readonly TalkLine[] },
   ): Promise<string | null> {
-    const { db, clock, model } = this.#deps
+    const { clock, model } = this.#deps
     const writer = model(name)
     if (writer === null) return null
     const { note, language, talk } = asked
-    const segments = await listSegments(db, call.id)
+    const segments = await this.#saidSoFar(call.id)
     return await modelAnswer({ model: writer, name, clock }, { language, note, segments }, talk)
   }
 
@@ -450,8 +488,9 @@ interface TakeoverInput {
   readonly call: CallRow
   readonly number: NumberRow
   readonly party: TransferParty
-  readonly chosen: Destination
-  readonly request: TakeoverAsked
+  /** How the person is called. Null for one who called us. */
+  readonly dial: { readonly language: string; readonly clear: TakeoverPlan['clear'] } | null
+  readonly request: JoinAsked
 }
 
 interface BriefInput {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '../base/html.js'
+import { PAGE_STYLE } from '../base/page-style.js'
 
 /** What the page shows. */
 export interface HandoffPage {
@@ -38,22 +39,12 @@ const TEXTS = {
   },
 } as const
 
-const STYLE = `body { margin: 0; font: 1.05rem/1.5 system-ui, sans-serif; color: #1b1b1b; background: #fff }
-main { max-width: 32rem; margin: 0 auto; padding: 1rem 1rem 4rem; overflow-wrap: anywhere }
-h1 { font-size: 1.3rem; margin: 0 }
-h2 { font-size: 1rem; margin: 1.5rem 0 .25rem }
-p { margin: .25rem 0 }
-.brief { padding: .75rem; border-left: 4px solid #1864ab; background: #f1f6fb }
+const STYLE = `${PAGE_STYLE}.brief { padding: .75rem; border-left: 4px solid var(--tone); background: var(--tint); border-radius: .25rem }
 ol { list-style: none; margin: 0; padding: 0 }
-li { margin: .5rem 0 }
-b { display: block; font-size: .85rem }
-li.caller b { color: #1864ab }
-footer { margin-top: 1.5rem; font-size: .9rem }
-@media (prefers-color-scheme: dark) {
-  body { color: #eee; background: #121212 }
-  .brief { background: #1c2733 }
-  li.caller b { color: #74c0fc }
-}
+li { margin: .75rem 0 }
+b { display: block; font-size: .85rem; color: var(--dim) }
+li.caller b { color: var(--tone) }
+footer { margin-top: 1.5rem; font-size: .9rem; color: var(--dim) }
 `
 
 /** Seconds after which a browser without scripts loads the page of a live call again. */

@@ -1,12 +1,15 @@
 import { z } from 'zod'
 import { newId } from '../../media/base/ids.js'
+import type { SessionActor } from '../api/actor.js'
 import { audited } from '../api/audited.js'
 import type { Deps, TakeoverAnswer, TakeoverAsked } from '../api/deps.js'
 import { operation } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse, unavailable } from '../api/problem.js'
+import { ADMIN_ROLES } from '../api/scopes.js'
 import { idParam, openEnum } from '../base/schemas.js'
 import { atCarrier, type CallRequestHandlers } from '../calls/call-requests.js'
 import { liveCall } from '../calls/live-call-api.js'
+import { whoTakesOver } from '../calls/monitors/store.js'
 import { refuseMonitoring } from '../organization/monitoring.js'
 
 const TAG = 'Calls'
@@ -64,7 +67,7 @@ const releaseTakeover = operation({
   tag: TAG,
   summary: 'Release a call that was taken over to its agent',
   description:
-    'The agent is told how long the person had the caller, the last words of both as far as they were understood, and the message. Also ends a takeover whose person has not answered yet.',
+    'The agent is told how long the person had the caller, the last words of both as far as they were understood, and the message. Also ends a takeover whose person has not answered yet. Who took the call over may always release it; the takeover of another member is released by owners and admins only.',
   audience: 'session',
   params: CallPath,
   body: z.strictObject({ message: z.string().trim().min(1).max(MESSAGE_MAX).optional() }),
@@ -73,10 +76,10 @@ const releaseTakeover = operation({
   fails: ['not_found', 'call_not_live', 'conflict', 'internal_error'],
   run: async (input) => {
     const { params, actor, deps } = input
-    const refused = await refuseMonitoring(deps.db, actor, 'listen_and_takeover')
-    if (refused !== null) return refused
     const call = await liveCall(deps, actor, params.id)
     if (isRefusal(call)) return call
+    const refused = await refuseRelease(deps, actor, call.id)
+    if (refused !== null) return refused
     const message = input.body.message ?? null
     const answered = await atCarrier(deps, call, { kind: GIVE_BACK, body: message }, async () =>
       deps.calls.giveBack(call.id, message),
@@ -87,6 +90,22 @@ const releaseTakeover = operation({
     return { released: true } as const
   },
 })
+
+/** Refuses who may not end this takeover. Whoever has the caller gives the caller back, whatever changed meanwhile. */
+async function refuseRelease(
+  { db }: Deps,
+  actor: SessionActor,
+  callId: string,
+): Promise<Refusal<'forbidden'> | null> {
+  const by = await whoTakesOver(db, { callId, organizationId: actor.organizationId })
+  if (by === actor.userId) return null
+  const refused = await refuseMonitoring(db, actor, 'listen_and_takeover')
+  if (refused !== null || by === null || ADMIN_ROLES.includes(actor.role)) return refused
+  return refuse(
+    'forbidden',
+    'Another member took the call over. That member, an owner or an admin may release it.',
+  )
+}
 
 export const takeoverOperations = [startTakeover, releaseTakeover]
 

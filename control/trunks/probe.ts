@@ -10,7 +10,7 @@ import type { SipTrunkRow } from '../db/tables/trunks.js'
 import type { Egress } from '../net/egress.js'
 import { hostProblem } from './outbound-host.js'
 import { storeProbe } from './store.js'
-import { probeTargetOf } from './trunk-route.js'
+import { isCustomers, probeTargetOf } from './trunk-route.js'
 
 export interface ProbeOptions {
   readonly db: Db
@@ -85,8 +85,8 @@ async function probe(
   if (target === null) return unasked('outboundHost is not set')
   // Nothing of the test environment leaves this machine.
   if (trunk.environment === 'test')
-    return probeTrunk({ sip, clock }, { ...target, ...sandboxGateway }, method)
-  const problem = trunk.source === 'api' ? await hostProblem(egress, trunk.organizationId, target.host) : null
+    return probeTrunk({ sip, clock }, { ...target, publicOnly: false, ...sandboxGateway }, method)
+  const problem = isCustomers(trunk) ? await hostProblem(egress, trunk.organizationId, target.host) : null
   if (problem !== null) return unasked(`outboundHost ${problem}`)
   return probeTrunk({ sip, clock }, target, method)
 }

@@ -10,7 +10,7 @@ import type { SipTrunkRow } from '../db/tables/trunks.js'
 import type { Egress } from '../net/egress.js'
 import { hostProblem } from './outbound-host.js'
 import { listRegisteringTrunks } from './store.js'
-import { registrationOf } from './trunk-route.js'
+import { isCustomers, registrationOf } from './trunk-route.js'
 
 export interface Registrations {
   /** Returns the registration state of a trunk, or null if this process does not register it. */
@@ -50,9 +50,10 @@ export function openRegistrations(options: RegistrationsOptions): Registrations 
     }
     if (!closed) timer = clock.after(POLL_MS, startPoll)
   }
-  /** The host of a customer is checked again before the first REGISTER to it. */
-  const mayRegister = async ({ id, source, organizationId, outboundHost: host }: SipTrunkRow) => {
-    if (source === 'file' || host === null || registrar.report(id) !== null) return true
+  /** The host of a customer is checked again before the first REGISTER to it, and the SIP server checks each one. */
+  const mayRegister = async (trunk: SipTrunkRow) => {
+    const { id, organizationId, outboundHost: host } = trunk
+    if (!isCustomers(trunk) || host === null || registrar.report(id) !== null) return true
     const problem = await hostProblem(egress, organizationId, host)
     if (problem !== null) log.warn({ trunkId: id, problem }, 'registration.host_refused')
     return problem === null

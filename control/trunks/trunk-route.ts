@@ -51,6 +51,7 @@ export function gatewayOf(trunk: SipTrunkRow, rootKey: RootKey): (Gateway & { tr
     transport: trunk.outboundTransport,
     codecs: codecsOf(trunk),
     srtp: trunk.srtp,
+    publicOnly: isCustomers(trunk),
     trunk: {
       trunkId: trunk.id,
       limits: trunkLimitsOf(trunk),
@@ -73,7 +74,13 @@ export function probeTargetOf(trunk: SipTrunkRow, rootKey: RootKey): ProbeTarget
     transport: trunk.outboundTransport,
     domain: trunk.outboundDomain,
     credentials: credentialsOf(trunk, rootKey),
+    publicOnly: isCustomers(trunk),
   }
+}
+
+/** Returns whether a customer, and not the operator's file, names the host of a trunk. */
+export function isCustomers({ source }: SipTrunkRow): boolean {
+  return source !== 'file'
 }
 
 /** Returns the registration of a trunk, or null without a registrar or credentials. */

@@ -2,12 +2,13 @@ import { isIP } from 'node:net'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
+import { isPublicAddress } from '../../media/base/public-address.js'
 import { type Dns, openDns } from '../../signalling/embedded/routing/dns.js'
 import { LocationCache } from '../../signalling/embedded/routing/location-cache.js'
 import type { Target } from '../../signalling/embedded/routing/target.js'
 import type { Db } from '../db/database.js'
 import { listActiveTrunks } from './store.js'
-import { rangesOf } from './trunk-route.js'
+import { isCustomers, rangesOf } from './trunk-route.js'
 
 export interface TrustedNetworksOptions {
   readonly db: Db
@@ -57,8 +58,9 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
         if (host === null) continue
         if (isIP(host) !== 0) networks.add(host)
         else {
-          const target = { host, port: port === 0 ? null : port, protocol, secure: false }
-          wanted.set(`${host}|${port}|${protocol}`, target)
+          const publicOnly = isCustomers(trunk)
+          const target = { host, port: port === 0 ? null : port, protocol, secure: false, publicOnly }
+          wanted.set(`${host}|${port}|${protocol}|${publicOnly}`, target)
         }
       }
       for (const key of [...names.keys()]) if (!wanted.has(key)) names.delete(key)
@@ -103,7 +105,9 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
       pending.add(done)
       locator.find(target, protocols, ({ addresses: places }) => {
         pending.delete(done)
-        done(places.map(({ address }) => address))
+        const found = places.map(({ address }) => address)
+        // A customer's name must not exempt hosts of the operator's network.
+        done(target.publicOnly ? found.filter(isPublicAddress) : found)
       })
     })
 

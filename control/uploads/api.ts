@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { Deps } from '../api/deps.js'
 import { uploadOperation } from '../api/operation.js'
@@ -7,7 +6,7 @@ import { Timestamp, timestamp } from '../base/schemas.js'
 import { writeAddressToken } from '../base/signed-address.js'
 import { checkedFile, FILE_TYPES } from './magic-bytes.js'
 import { UPLOAD_PURPOSES } from './purposes.js'
-import { completeUpload, findUpload, uploadKeys } from './store.js'
+import { findUpload, receiveFile } from './store.js'
 
 /** Lifetime of an upload address (ms). */
 const ADDRESS_MS = 15 * 60_000
@@ -59,8 +58,7 @@ export const putUpload = uploadOperation({
   status: 204,
   fails: ['not_found', 'conflict', 'unprocessable_entity', 'document_too_large'],
   run: async ({ actor, body, deps }) => {
-    const { db, objects } = deps
-    const upload = await findUpload(db, actor.subject)
+    const upload = await findUpload(deps.db, actor.subject)
     if (upload === null) return refuse('not_found', 'The upload no longer exists.')
     const again = () => refuse('conflict', 'The file was uploaded already. Request a new address.')
     if (upload.state !== 'awaiting') return again()
@@ -70,19 +68,11 @@ export const putUpload = uploadOperation({
         contentType: upload.contentType,
       })
     }
-    // Requests at the same time write objects of their own. One of them becomes the upload.
-    const key = `${uploadKeys(upload.id)}${randomBytes(12).toString('hex')}`
-    const stored = await objects.put(key, checkedFile(body.content, contentType), {
+    const received = await receiveFile(deps, upload, checkedFile(body.content, contentType))
+    if (received === 'received') return
+    if (received === 'again') return again()
+    return refuse('document_too_large', `The file is larger than the ${upload.bytes} bytes announced.`, {
       maxBytes: upload.bytes,
     })
-    if (stored.kind !== 'stored') {
-      return refuse('document_too_large', `The file is larger than the ${upload.bytes} bytes announced.`, {
-        maxBytes: upload.bytes,
-      })
-    }
-    const { bytes, sha256 } = stored
-    if (await completeUpload(db, upload, { key, bytes, sha256 })) return
-    await objects.delete(key)
-    return again()
   },
 })

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { newId } from '../../media/base/ids.js'
 import type { Db, Trx } from '../db/database.js'
 import type { UploadRow } from '../db/tables/organization.js'
@@ -38,7 +39,7 @@ export async function findUpload(db: Db, id: string): Promise<UploadRow | null> 
 }
 
 /** Records the bytes of an upload. Returns false when it has some already or was deleted. */
-export async function completeUpload(
+async function completeUpload(
   db: Db,
   { id, purpose }: Pick<UploadRow, 'id' | 'purpose'>,
   stored: ObjectDigest & { readonly key: string },
@@ -51,6 +52,24 @@ export async function completeUpload(
     .returning('id')
     .executeTakeFirst()
   return row !== undefined
+}
+
+/**
+ * Stores the bytes of an upload. Requests at the same time write objects of their own: one of them becomes the upload,
+ * the others get `again`. Rejects like `ObjectStore.put`.
+ */
+export async function receiveFile(
+  { db, objects }: { readonly db: Db; readonly objects: ObjectStore },
+  upload: UploadRow,
+  content: AsyncIterable<Uint8Array>,
+): Promise<'received' | 'too_large' | 'again'> {
+  const key = `${uploadKeys(upload.id)}${randomBytes(12).toString('hex')}`
+  const stored = await objects.put(key, content, { maxBytes: upload.bytes })
+  if (stored.kind !== 'stored') return 'too_large'
+  const { bytes, sha256 } = stored
+  if (await completeUpload(db, upload, { key, bytes, sha256 })) return 'received'
+  await objects.delete(key)
+  return 'again'
 }
 
 /** Thrown by `useUploads`, so that the transaction is rolled back. */
@@ -90,9 +109,33 @@ export async function discardUploads(trx: Trx, ids: readonly string[]): Promise<
   await trx.updateTable('uploads').set({ state: 'expired' }).where('id', 'in', ids).execute()
 }
 
+const UPLOAD_KEYS = 'documents/'
+
 /** Prefix of the keys of everything that was sent to the address of an upload. */
-export function uploadKeys(id: string): string {
-  return `documents/${id}/`
+function uploadKeys(id: string): string {
+  return `${UPLOAD_KEYS}${id}/`
+}
+
+/**
+ * Deletes objects that no upload names: a process that died after it had stored the bytes left them. Returns true if
+ * there may be more.
+ */
+export async function sweepStrayFiles(db: Db, objects: ObjectStore, now: number): Promise<boolean> {
+  let deleted = 0
+  for await (const { key, modifiedAt } of objects.list(UPLOAD_KEYS)) {
+    // A younger one may be about to be named.
+    if (modifiedAt > now - UNUSED_KEPT_MS) continue
+    const named = await db
+      .selectFrom('uploads')
+      .select('id')
+      .where('id', '=', key.split('/')[1] ?? '')
+      .where('key', '=', key)
+      .executeTakeFirst()
+    if (named !== undefined) continue
+    await objects.delete(key)
+    if (++deleted === SWEEP_UPLOADS) return true
+  }
+  return false
 }
 
 /**

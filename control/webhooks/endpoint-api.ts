@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { newId } from '../../media/base/ids.js'
-import type { Actor } from '../api/actor.js'
-import { type AuditFields, recordAudit } from '../api/audit.js'
+import { type AuditedInput, audited, type ChangeFields, recorder } from '../api/audited.js'
 import type { Deps } from '../api/deps.js'
 import { listOperation, type Operation, operation } from '../api/operation.js'
 import { type Refusal, refuse } from '../api/problem.js'
@@ -72,23 +71,16 @@ function view(row: WebhookEndpointRow): z.input<typeof WebhookEndpoint> {
 
 /** Returns the function that records a change of an endpoint in the audit log, without secrets. */
 function logged(
-  input: { readonly actor: Actor; readonly deps: Deps; readonly requestId: string },
-  what: 'created' | 'updated' | 'deleted' | 'secret_read' | 'secret_rolled',
-  change: { readonly before?: AuditFields; readonly after?: AuditFields } = {},
+  { actor, deps, requestId }: AuditedInput,
+  what: 'created' | 'updated' | 'deleted' | 'secret_rolled',
+  change: ChangeFields = {},
 ): AuditHook {
-  const { actor, deps, requestId } = input
+  const { organizationId } = actor
   return (trx, endpointId) =>
-    recordAudit(
-      trx,
-      {
-        organizationId: actor.organizationId,
-        actor,
-        action: `webhook.${what}`,
-        subject: { type: 'webhook', id: endpointId },
-        ...change,
-        requestId,
-      },
-      deps.clock.wall(),
+    recorder(trx, { organizationId, actor, requestId }, deps.clock.wall())(
+      `webhook.${what}`,
+      endpointId,
+      change,
     )
 }
 
@@ -253,10 +245,10 @@ const readWebhookSecret = operation({
   result: z.object({ secret: z.string() }),
   fails: ['not_found'],
   run: async ({ params, actor, deps, requestId }) =>
-    deps.db.transaction().execute(async (trx) => {
+    audited({ actor, deps, requestId }, async (trx, record) => {
       const row = await findEndpoint(trx, actor.organizationId, params.id)
       if (row === null) return noEndpoint()
-      await logged({ actor, deps, requestId }, 'secret_read')(trx, row.id)
+      await record('webhook.secret_read', row.id)
       return { secret: currentSecret(deps.rootKey, row) }
     }),
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { recordAudit } from '../../api/audit.js'
+import { recorder } from '../../api/audited.js'
 import type { Deps } from '../../api/deps.js'
 import { operation } from '../../api/operation.js'
 import { openEnum } from '../../base/schemas.js'
@@ -80,16 +80,10 @@ async function revokeLeaked(
       environment,
       url,
     })
-    const note = {
-      organizationId,
-      actor: null,
-      action: 'api_key.revoked_leaked',
-      subject: { type: 'api_key', id: key.id },
+    await recorder(trx, { organizationId, actor: null, requestId }, now)('api_key.revoked_leaked', key.id, {
       reason: 'Found in public.',
       before: { name: keyName, environment },
-      requestId,
-    }
-    await recordAudit(trx, note, now)
+    })
     return 'revoked'
   })
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import type { SessionActor } from '../../api/actor.js'
-import { recordAudit } from '../../api/audit.js'
-import { audited } from '../../api/audited.js'
+import { audited, recorder } from '../../api/audited.js'
 import type { Deps } from '../../api/deps.js'
 import { listOperation, operation } from '../../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../../api/problem.js'
@@ -67,21 +66,16 @@ export const inviteMember = operation({
     if (user !== undefined && (await findMember(deps.db, organizationId, user.id)) !== null) {
       return refuse('conflict', 'This address already belongs to a member.')
     }
-    const now = deps.clock.wall()
-    const invitation = await deps.db.transaction().execute(async (trx): Promise<InvitationRow | Refusal> => {
+    const input = { actor, deps, requestId }
+    const invitation = await audited(input, async (trx, record, now): Promise<InvitationRow | Refusal> => {
       await lockMembers(trx, organizationId)
       // Read again under the lock: the actor may have been demoted since the request was admitted.
       const refusal = await refuseInviter(trx, actor, body.role)
       if (refusal !== null) return refusal
       const row = await insertInvitation(trx, { organizationId, invitedBy, ...body }, now)
       await queueMail(trx, now, body.email, { kind: 'invitation', invitationId: row.id })
-      const subject = { type: 'invitation', id: invitationId(row.id) }
       const after = { email: body.email, role: body.role }
-      await recordAudit(
-        trx,
-        { organizationId, actor, action: 'member.invited', subject, after, requestId },
-        now,
-      )
+      await record('member.invited', invitationId(row.id), { subject: 'invitation', after })
       return row
     })
     if (isRefusal(invitation)) return invitation
@@ -161,15 +155,8 @@ export const acceptInvitation = operation({
       const accepted = await accept(trx, deps, now, token, account)
       if (isRefusal(accepted)) return accepted
       const { organizationId, userId, role } = accepted
-      const note = {
-        organizationId,
-        actor: { kind: 'invited', userId },
-        action: 'member.joined',
-        subject: { type: 'member', id: userId },
-        after: { role },
-        requestId,
-      } as const
-      await recordAudit(trx, note, now)
+      const record = recorder(trx, { organizationId, actor: { kind: 'invited', userId }, requestId }, now)
+      await record('member.joined', userId, { after: { role } })
       return accepted
     })
   },

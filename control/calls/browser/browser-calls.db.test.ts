@@ -20,9 +20,15 @@ function connect({ deps }: TestCalling, userId: string, port = SOURCE.sourcePort
 
 function dial({ deps }: TestCalling, ticket: string, from: Partial<typeof SOURCE> = {}) {
   return deps.admission.admit({
-    ...{ sipCallId: 'abc', to: 'agent', from: 'user', transport: 'tcp', trunkId: null, ticket },
+    ...{ sipCallId: 'abc', to: agentIn(ticket), from: 'user', transport: 'tcp', trunkId: null, ticket },
     ...{ alternateTo: [], assertedIdentity: null, ...SOURCE, ...from },
   })
+}
+
+/** The agent or the call that a ticket is for. Nothing for one that was changed. */
+function agentIn(ticket: string): string {
+  const text = Buffer.from(ticket, 'base64url').toString('latin1')
+  return /(?:agt|call)_\w{26}/.exec(text)?.[0] ?? 'nobody'
 }
 
 const refused = (code: string) => ({ admit: false, sip: 403, headers: { 'X-Svc-Code': code } })
@@ -188,6 +194,107 @@ await onEachDialect(t, async (t, open) => {
     t.match(await calling.send('POST', '/v1/browser-calls', { json: {} }), { status: 401 }, 'no API key')
     for (let i = 0; i < 30; i++) await ask({})
     t.equal(await code({}), '429 rate_limited')
+  })
+
+  await t.test('a ticket lets somebody listen to a running call, or take it over', async (t) => {
+    clock.advance(60_000)
+    const admin = await signInMember(api, owner.organizationId, 'admin')
+    const from = { sourcePort: 40_009 }
+    const close = connect(calling, admin.userId, from.sourcePort)
+    const json = { to: '+919876543210', numberId, variables: { mood: 'kind' } }
+    const callId = String(dataOf(await calling.send('POST', '/v1/calls', { json })).id)
+    const monitor = async (purpose: string) =>
+      dataOf(await admin.send('POST', '/v1/browser-calls', { json: { purpose, callId } }))
+    const refusal = async (json: object, who = admin) => {
+      const { status, body } = await who.send('POST', '/v1/browser-calls', { json })
+      const { code, details } = (body as { error: { code: string; details: unknown } }).error
+      return [`${status} ${code}`, JSON.stringify(details)]
+    }
+    t.match(await refusal({ purpose: 'listen', callId }), ['409 call_not_live'], 'not yet')
+    await calling.emitCallEvent(callId, { type: 'dialing', sipCallId: callId }, { type: 'answered' })
+    t.match(await refusal({ purpose: 'listen' }), ['400 validation_error', /callId/])
+    t.match(await refusal({ purpose: 'talk' }), ['400 validation_error', /agentId/])
+    t.match(await refusal({ purpose: 'talk', agentId, callId }), ['400 validation_error', /callId/])
+    t.match(await refusal({ purpose: 'takeover', callId, version: 1 }), ['400 validation_error', /version/])
+    t.match(await refusal({ purpose: 'takeover', callId }, member), ['403 forbidden'], 'a developer')
+    const unknown = 'call_01JZZZZZZZZZZZZZZZZZZZZZZZ'
+    t.match(await refusal({ purpose: 'listen', callId: unknown }), ['404 not_found'])
+    const { organizationId } = await calling.anotherOrganization()
+    const stranger = await signInMember(api, organizationId, 'owner')
+    t.match(await refusal({ purpose: 'listen', callId }, stranger), ['404 not_found'])
+
+    const heard = await monitor('listen')
+    t.match(heard, { callId, monitorId: /^mon_/, to: `sip:${callId}@127.0.0.1` })
+    const joined = await dial(calling, String(heard.ticket), from)
+    t.match(joined, {
+      admit: 'joins',
+      callId,
+      srtp: 'required',
+      joins: { kind: 'listen', id: heard.monitorId, by: admin.userId },
+    })
+    if (joined.admit !== 'joins' || joined.joins.kind !== 'listen') return
+    const { mayListen } = joined.joins
+    t.equal(await mayListen(), true)
+    t.match(await dial(calling, String(heard.ticket), from), refused('token_used'))
+    t.match(await dial(calling, String((await monitor('listen')).ticket), from), { admit: 'joins' })
+    t.match(
+      await dial(calling, String((await monitor('listen')).ticket), from),
+      refused('too_many_listeners'),
+    )
+
+    const taken = await monitor('takeover')
+    t.match(await dial(calling, String(taken.ticket), from), {
+      admit: 'joins',
+      joins: {
+        kind: 'takeover',
+        plan: { id: taken.monitorId, by: admin.userId, prompt: null },
+      },
+    })
+    t.match(await dial(calling, String(taken.ticket), from), refused('token_used'))
+    t.match(await dial(calling, String((await monitor('takeover')).ticket), from), refused('taken_over'))
+    const about = {
+      type: 'monitored',
+      id: String(taken.monitorId),
+      by: admin.userId,
+      mode: 'takeover',
+    } as const
+    await calling.emitCallEvent(callId, { ...about, status: 'begun', outcome: null })
+    await calling.emitCallEvent(callId, { ...about, status: 'over', outcome: 'left' })
+    const { ticket: elsewhere } = await monitor('takeover')
+    const { ticket: late } = await monitor('listen')
+    await deps.db.updateTable('calls').set({ nodeId: 'node-2' }).where('id', '=', callId).execute()
+    const { ticket: there } = await monitor('takeover')
+    t.match(await dial(calling, String(there), from), refused('other_process'))
+    await admin.send('PATCH', '/v1/organization', { json: { monitoring: { test: 'listen' } } })
+    t.match(await dial(calling, String(elsewhere), from), refused('forbidden'))
+    t.equal(await mayListen(), true)
+    await admin.send('PATCH', '/v1/organization', { json: { monitoring: { test: 'off' } } })
+    t.equal(await mayListen(), false, 'who listens already does not any more, either')
+    await deps.db.updateTable('calls').set({ nodeId: deps.nodeId }).where('id', '=', callId).execute()
+    await hangUp(callId)
+    await admin.send('PATCH', '/v1/organization', { json: { monitoring: { test: 'listen_and_takeover' } } })
+    for (const ticket of [elsewhere, late])
+      t.match(await dial(calling, String(ticket), from), refused('call_ending'))
+    const open = await deps.db
+      .selectFrom('callMonitors')
+      .select('id')
+      .where('callId', '=', callId)
+      .where('endedAt', 'is', null)
+      .execute()
+    t.same(open, [], 'nothing is left of it')
+    const audit = await deps.db
+      .selectFrom('auditEntries')
+      .select(['action', 'actorId'])
+      .where('subjectId', '=', callId)
+      .where('action', 'like', 'call.takeover_%')
+      .where('action', '<>', 'call.takeover_requested')
+      .orderBy('id')
+      .execute()
+    t.same(audit, [
+      { action: 'call.takeover_started', actorId: admin.userId },
+      { action: 'call.takeover_ended', actorId: admin.userId },
+    ])
+    close()
   })
 
   await t.test('a full pool and blocked calling refuse the call', async (t) => {

@@ -39,6 +39,7 @@ function turnEvent(
   seq: number,
   at: number,
   speaker: 'caller' | 'agent' = 'caller',
+  text = `line ${seq}`,
 ): CallEvent {
   return {
     callId,
@@ -48,8 +49,8 @@ function turnEvent(
     turn: {
       id: seq,
       speaker,
-      text: `line ${seq}`,
-      heardText: `line ${seq}`,
+      text,
+      heardText: text,
       language: 'en-IN',
       startMs: seq * 10,
       endMs: seq * 10 + 5,
@@ -158,19 +159,26 @@ await onEachDialect(t, async (t, open) => {
     bridge.publish({ callId: second, seq: 5, at: clock.wall(), type: 'answered' })
     await until(() => bridge.waiting === 8)
     t.same([counted.transactions, await stored(second)], [1, [1, 2, 3, 4, 5]])
-    bridge.publish(turnEvent(third, 5, clock.wall()))
+    bridge.publish(turnEvent(third, 5, clock.wall(), 'caller', 'Please do not call me again.'))
     await until(() => bridge.waiting === 4)
-    t.same(
-      [counted.transactions, await stored(third)],
-      [2, [1, 2, 3, 4, 5]],
-      'nor do the words of the caller',
-    )
+    t.same([counted.transactions, await stored(third)], [2, [1, 2, 3, 4, 5]], 'nor does an opt-out')
+    bridge.publish(turnEvent(third, 6, clock.wall(), 'caller', '9'))
+    await until(() => bridge.waiting === 4)
+    t.equal(counted.transactions, 3, 'nor a key')
 
-    for (const id of [second, third]) bridge.publish(turnEvent(id, 6, clock.wall(), 'agent'))
+    bridge.publish(turnEvent(second, 6, clock.wall(), 'agent'))
+    bridge.publish(turnEvent(third, 7, clock.wall(), 'caller'))
     clock.advance(1)
     await until(() => bridge.waiting === 0)
-    t.equal(counted.transactions, 3, 'one transaction for three calls')
+    t.equal(counted.transactions, 4, 'one transaction for three calls')
     t.same(await stored(first), [1, 2, 3, 4])
+
+    // Who reads what was said waits for it.
+    for (const id of [first, second]) bridge.publish(turnEvent(id, 7, clock.wall(), 'caller'))
+    await bridge.settled(first)
+    t.same([await stored(first), bridge.waiting], [[1, 2, 3, 4, 7], 1])
+    await bridge.settled(third)
+    await bridge.flush(60_000)
     await bridge.close()
     t.equal(clock.pending, 0)
     await calling.close()

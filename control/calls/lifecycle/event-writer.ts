@@ -8,6 +8,7 @@ import type { PolicyInForce } from '../../config/policy-file.js'
 import type { Db, Trx } from '../../db/database.js'
 import { isTransient } from '../../db/transient-error.js'
 import { GroupCommit } from '../../jobs/group-commit.js'
+import { mayOptOut } from '../opt-out.js'
 import { storeCallEvent } from './settle.js'
 
 /**
@@ -28,16 +29,15 @@ const GROUP_MS = 1_000
 /** Events that only inform. */
 const WAIT: ReadonlySet<CallEvent['type']> = new Set([
   ...(['turn', 'trace', 'turn_record', 'interrupted', 'resumed', 'detected', 'usage'] as const),
+  ...(['tool', 'note', 'trouble', 'answered_by'] as const),
 ])
 /** Events of a call in one transaction. */
 const MAX_BATCH = 200
 
-/**
- * Returns whether an event is stored at once. What people say is: an opt-out stands before the next dial, and the brief
- * for a person has the caller's last words.
- */
+/** Returns whether an event is stored at once. Words that may be an opt-out are: it stands before the next dial. */
 function isUrgent(event: CallEvent): boolean {
-  return !WAIT.has(event.type) || (event.type === 'turn' && event.turn.speaker !== 'agent')
+  if (event.type === 'turn') return event.turn.speaker === 'caller' && mayOptOut(event.turn.text)
+  return !WAIT.has(event.type)
 }
 
 /** Events of a call that are not stored yet. */
@@ -45,6 +45,10 @@ interface Queue {
   events: CallEvent[]
   /** Ends the wait for other calls. Null while there is none. */
   wake: (() => void) | null
+  /** Somebody waits for the events: none of them waits for other calls. */
+  hurried: boolean
+  /** Resolves when all events are stored. */
+  stored: Promise<void>
 }
 
 export interface CallEventWriter extends EventSink {
@@ -52,6 +56,8 @@ export interface CallEventWriter extends EventSink {
   readonly waiting: number
   /** Number of events lost: over the limit, or refused by the database permanently. */
   readonly lost: number
+  /** Stores the events of a call now. Resolves when they are stored, before who asks reads them. */
+  settled(callId: CallId): Promise<void>
   /** Resolves true when all published events are stored, or false after `ms`. */
   flush(ms: number): Promise<boolean>
   /** Stops retrying. The next start settles the calls of unstored events. Call `flush` first. */
@@ -140,7 +146,8 @@ export function openCallEventWriter(options: {
 
   async function pump(callId: CallId, queue: Queue): Promise<void> {
     while (queue.events.length > 0) {
-      if (flushing === 0 && !scope.closed && !queue.events.some(isUrgent)) await groupTime(queue)
+      const waits = flushing === 0 && !queue.hurried && !scope.closed
+      if (waits && !queue.events.some(isUrgent)) await groupTime(queue)
       const batch = queue.events.splice(0, MAX_BATCH)
       await store(batch)
       waiting -= batch.length
@@ -168,10 +175,18 @@ export function openCallEventWriter(options: {
         if (queue.wake !== null && isUrgent(event)) queue.wake()
         return
       }
-      const own: Queue = { events: [event], wake: null }
+      const own: Queue = { events: [event], wake: null, hurried: false, stored: Promise.resolve() }
       queues.set(event.callId, own)
       const running = pump(event.callId, own).finally(() => pumps.delete(running))
+      own.stored = running
       pumps.add(running)
+    },
+    async settled(callId) {
+      const queue = queues.get(callId)
+      if (queue === undefined) return
+      queue.hurried = true
+      queue.wake?.()
+      await queue.stored
     },
     async flush(ms) {
       const deadline = clock.now() + ms

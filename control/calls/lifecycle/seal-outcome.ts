@@ -5,7 +5,7 @@ import type { RootKey } from '../../base/root-key.js'
 import { timestamp, timestampOrNull } from '../../base/schemas.js'
 import { commitTo, openEvidenceKeys } from '../../compliance/evidence/seal.js'
 import { appendRecord } from '../../compliance/evidence/store.js'
-import type { Db, Trx } from '../../db/database.js'
+import type { Trx } from '../../db/database.js'
 import type { CallRow } from '../../db/tables/calling.js'
 import type { JobHandler } from '../../jobs/runner.js'
 import type { NewJob } from '../../jobs/store.js'
@@ -22,19 +22,21 @@ export function sealingJob(callId: string, dueAt: number): NewJob {
 }
 
 interface Sealing {
-  readonly db: Db
   readonly rootKey: RootKey
   readonly clock: Pick<Clock, 'wall'>
 }
 
-export function sealingHandler({ db, rootKey, clock }: Sealing): JobHandler {
+export function sealingHandler({ rootKey, clock }: Sealing): JobHandler {
   return {
     kind: KIND,
     concurrency: AT_ONCE,
+    // It locks the head of a chain, which others wait for.
+    alone: true,
     async run({ payload: callId }) {
-      // A transaction of its own: it locks the head of a chain, which others wait for.
-      await db.transaction().execute((trx) => sealOutcome(trx, rootKey, callId, clock.wall()))
-      return async () => null
+      return async (trx) => {
+        await sealOutcome(trx, rootKey, callId, clock.wall())
+        return null
+      }
     },
   }
 }

@@ -59,7 +59,7 @@ const requestListenTicket = operation({
   path: '/v1/calls/:id/monitors',
   tag: 'Calls',
   summary: 'Request a ticket to listen to a running call',
-  description: `For owners and admins, and for developers if the organization allows it (\`monitoring\`). Open a WebSocket at \`url\` with the subprotocols \`${LISTEN_PROTOCOL}\` and \`${TICKET_PREFIX}<ticket>\`, from a page of the dashboard, within 30 seconds. The first message is JSON with \`sampleRate\`; binary messages are 16-bit little-endian PCM with two channels: the caller, and what the caller hears. A slow connection loses audio and is told how much (\`dropped\`). A ticket is good for one listening; two people can listen at the same time. Code 4421 means that another process carries the call: connect again with the same ticket.`,
+  description: `For owners and admins, and for developers if the organization allows it (\`monitoring\`). Open a WebSocket at \`url\` with the subprotocols \`${LISTEN_PROTOCOL}\` and \`${TICKET_PREFIX}<ticket>\`, from a page of the dashboard, within 30 seconds. The first message is JSON with \`sampleRate\`; binary messages are 16-bit little-endian PCM with two channels: the caller, and what the caller hears. A slow connection loses audio; the message \`dropped\` says how much. A ticket is good for one listening; two people can listen at the same time. Code 4421 means that another process carries the call: connect again with the same ticket.`,
   audience: 'session',
   params: CallPath,
   status: 201,

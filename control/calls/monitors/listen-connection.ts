@@ -33,7 +33,7 @@ const MAX_SILENT_CHECKS = 2
 /** Time for the closing handshake (ms). */
 const CLOSE_MS = 2_000
 
-/** One person who listens to one call. A slow connection loses audio; the call waits for nobody. */
+/** One person who listens to one call. A slow connection loses audio. The call never waits for it. */
 export class ListenConnection {
   readonly #deps: Deps
   readonly #socket: WebSocket
@@ -67,6 +67,7 @@ export class ListenConnection {
     if (ticket.nodeId !== own) return this.close('other_process')
     if (!(await this.#allowed(ticket))) return this.close('not_allowed')
     const outcome = await beginListening(db, toRow(ticket), clock.wall())
+    if (outcome === 'ended') return this.close('call_ended')
     if (outcome === 'used') return this.close('ticket_invalid')
     if (outcome === 'full') return this.close('too_many_listeners')
     // The call reports the end of the listening, and that is stored; also of a client that left meanwhile.

@@ -1,5 +1,5 @@
 import type { CallEvent, MonitorEvent } from '../../../signalling/call/call-events.js'
-import { recordAudit } from '../../api/audit.js'
+import { recorder } from '../../api/audited.js'
 import { newestFirst, type Page, type PageRequest } from '../../api/pagination.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { CallMonitorRow } from '../../db/tables/monitors.js'
@@ -18,10 +18,25 @@ export type NewMonitor = Pick<
 >
 
 /**
- * Begins a listening, with its audit entry. `used`: the id began before. `full`: all places of the call are taken.
+ * Begins a listening, with its audit entry. `ended`: the call runs no more. `used`: the id began before. `full`: all places
+ * of the call are taken.
  */
-export function beginListening(db: Db, monitor: NewMonitor, now: number): Promise<'begun' | 'used' | 'full'> {
+export function beginListening(
+  db: Db,
+  monitor: NewMonitor,
+  now: number,
+): Promise<'begun' | 'ended' | 'used' | 'full'> {
   return db.transaction().execute(async (trx) => {
+    const { callId, organizationId } = monitor
+    const live = await trx
+      .selectFrom('calls')
+      .select('id')
+      .where('id', '=', callId)
+      .where('organizationId', '=', organizationId)
+      .where('status', '=', 'in_progress')
+      .executeTakeFirst()
+    // The end of the call ends all listening, so none may begin after it.
+    if (live === undefined) return 'ended'
     for (const place of LISTENER_PLACES) {
       const row = await insertMonitor(trx, { ...monitor, place, startedAt: now }, now)
       if (row === null) continue
@@ -94,19 +109,27 @@ export async function endMonitors(trx: Trx, callId: string, endedAt: number): Pr
 async function auditMonitor(
   trx: Trx,
   { id, callId, userId, organizationId, outcome }: CallMonitorRow,
-  action: string,
+  action: `call.${string}`,
   now: number,
 ): Promise<void> {
-  await recordAudit(
-    trx,
-    {
-      ...{ organizationId, action, requestId: null },
-      actor: { kind: 'monitor', userId },
-      subject: { type: 'call', id: callId },
-      after: { monitorId: id, ...(outcome === null ? {} : { outcome }) },
-    },
-    now,
-  )
+  const record = recorder(trx, { organizationId, actor: { kind: 'monitor', userId }, requestId: null }, now)
+  await record(action, callId, { after: { monitorId: id, ...(outcome === null ? {} : { outcome }) } })
+}
+
+/** Returns who has a call, or is about to take it over. Null when nobody does. */
+export async function whoTakesOver(
+  db: Db,
+  { callId, organizationId }: Pick<CallMonitorRow, 'callId' | 'organizationId'>,
+): Promise<string | null> {
+  const row = await db
+    .selectFrom('callMonitors')
+    .select('userId')
+    .where('callId', '=', callId)
+    .where('organizationId', '=', organizationId)
+    .where('place', '=', TAKEOVER_PLACE)
+    .where('endedAt', 'is', null)
+    .executeTakeFirst()
+  return row?.userId ?? null
 }
 
 /** Lists who monitored a call, newest first. */

@@ -4,7 +4,7 @@ import type { Log } from '../../../media/base/log.js'
 import type { Cause } from '../../../signalling/call/ending.js'
 import type { AdmissionControl, AdmissionDecision, InboundInvite } from '../../../signalling/call/ports.js'
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
-import type { BrowserSip } from '../../api/deps.js'
+import type { BrowserSip, TransferRequests } from '../../api/deps.js'
 import { isCallingBlocked } from '../../compliance/facts.js'
 import { dialledToE164, isDialable } from '../../compliance/numbering.js'
 import { mobilePrefixes } from '../../compliance/policy.js'
@@ -15,7 +15,7 @@ import { cachedRead } from '../../trunks/cached-read.js'
 import { findInboundTrunk, hasDigestTrunk, listTrunkNumbers } from '../../trunks/store.js'
 import { LIST_CACHE_MS } from '../../trunks/trunk-callers.js'
 import { codecsOf } from '../../trunks/trunk-route.js'
-import { admitTalk } from '../browser/admit-talk.js'
+import { admitTicket } from '../browser/admit-ticket.js'
 import { recordingPath } from '../lifecycle/settle.js'
 import { forwarding } from './forward-call.js'
 import { storeInboundCall } from './inbound-call.js'
@@ -28,6 +28,8 @@ export interface AdmissionOptions extends OriginationDeps {
   readonly providers: ProviderSettings
   /** The SIP connections of the dashboard. Without it no ticket is accepted. */
   readonly browserSip?: Pick<BrowserSip, 'userAt'> | null
+  /** Decides on takeovers from the dashboard. Without it there are none. */
+  readonly takeovers?: Pick<TransferRequests, 'join'>
 }
 
 /** Longest caller identity that is stored when it is not a phone number (characters). */
@@ -48,7 +50,7 @@ async function admit(
   anyDigest: () => Promise<boolean>,
 ): Promise<AdmissionDecision> {
   const { db, clock } = options
-  if (invite.ticket !== null) return admitTalk(options, invite, invite.ticket)
+  if (invite.ticket !== null) return admitTicket(options, invite, invite.ticket)
   // Whoever signed in to the dashboard is not allowed to call from there what callers on this machine may call.
   if (options.browserSip?.userAt(invite.sourceAddress, invite.sourcePort)) return NO_TICKET
   const dialled = dialledToE164(invite.to)

@@ -134,15 +134,12 @@ export async function readPoolUse(
 }
 
 async function poolLimits(db: Db, owner: Owner): Promise<Readonly<Record<SlotPool, number>>> {
-  const calling = await db
-    .selectFrom('callingProfiles')
-    .select(['agentCallsTest', 'agentCallsLive'])
-    .where('organizationId', '=', owner.organizationId)
+  const set = await db
+    .selectFrom('organizations')
+    .leftJoin('callingProfiles', 'callingProfiles.organizationId', 'organizations.id')
+    .leftJoin('organizationProfiles', 'organizationProfiles.organizationId', 'organizations.id')
+    .select(['agentCallsTest', 'agentCallsLive', 'byoCallsTest', 'byoCallsLive'])
+    .where('organizations.id', '=', owner.organizationId)
     .executeTakeFirst()
-  const profile = await db
-    .selectFrom('organizationProfiles')
-    .select(['byoCallsTest', 'byoCallsLive'])
-    .where('organizationId', '=', owner.organizationId)
-    .executeTakeFirst()
-  return slotLimits({ calling, profile }, owner.environment)
+  return slotLimits({ calling: set, profile: set }, owner.environment)
 }

@@ -5,7 +5,7 @@ import type { NumberRow } from '../../db/tables/calling.js'
 import type { SipTrunkRow } from '../../db/tables/trunks.js'
 import { hostProblem } from '../../trunks/outbound-host.js'
 import { findCarrierTrunk, findTrunk } from '../../trunks/store.js'
-import { gatewayOf } from '../../trunks/trunk-route.js'
+import { gatewayOf, isCustomers } from '../../trunks/trunk-route.js'
 
 /** Default ringing time after which a call counts as not answered (ms). */
 export const RING_TIMEOUT_MS = 45_000
@@ -55,8 +55,9 @@ export async function outboundRoute(
       },
     )
   }
-  const problem =
-    trunk.source === 'api' ? await hostProblem(deps.egress, number.organizationId, gateway.host) : null
+  const problem = isCustomers(trunk)
+    ? await hostProblem(deps.egress, number.organizationId, gateway.host)
+    : null
   if (problem !== null) {
     return refuse('unprocessable_entity', `outboundHost of the SIP trunk of the number ${problem}.`, {
       path: 'numberId',

@@ -102,7 +102,6 @@ await onEachDialect(t, async (t, openDatabase) => {
             listen: async () => null,
             takeOver: () => 'call_ending',
             giveBack: () => false,
-            decideTransfer: () => {},
             live: 0,
             draining: false,
             connected: true,

@@ -9,7 +9,7 @@ import { isRefusal, type Refusal, refuse, unavailable } from '../../api/problem.
 import { timestampOrNull } from '../../base/schemas.js'
 import { type Clearance, clearDial } from '../../compliance/clearance.js'
 import type { Trx } from '../../db/database.js'
-import type { NumberRow } from '../../db/tables/calling.js'
+import type { CallRow, NumberRow } from '../../db/tables/calling.js'
 import { loadAgentKnowledge } from '../../knowledge/agent-knowledge.js'
 import { existsInOtherEnvironment, findNumber, type Owner } from '../../numbers/store.js'
 import { recordTrunkUse } from '../../trunks/store.js'
@@ -66,17 +66,30 @@ interface CallTarget {
   readonly party: PartySpec
 }
 
+/** Places an outbound call with `dialCall` and returns it as it is stored. */
+export async function placeCall(
+  deps: PlacementDeps,
+  owner: Owner,
+  placement: Placement,
+): Promise<CallWithParts | Refusal> {
+  const placed = await dialCall(deps, owner, placement)
+  if (isRefusal(placed)) return placed
+  const call = await findCall(deps.db, owner, placed.id)
+  // The call's row was committed and is never deleted.
+  return call ?? refuse('internal_error', 'The call was placed but cannot be read.')
+}
+
 /**
  * Places an outbound call. This is the only function that originates calls. It looks up what the request
  * names, checks the state, reserves a concurrency slot (and a channel of the number's trunk), passes the
  * compliance gate, stores the call with its event, and dials. A refusal releases the slot. A refusal by the
  * gate keeps its rows and its sealed record.
  */
-export async function placeCall(
+export async function dialCall(
   deps: PlacementDeps,
   owner: Owner,
   placement: Placement,
-): Promise<CallWithParts | Refusal> {
+): Promise<Pick<CallRow, 'id'> | Refusal> {
   const placed = await alreadyPlaced(deps, owner, placement)
   if (placed !== null) return placed
 
@@ -127,9 +140,7 @@ export async function placeCall(
         storeCallEvent(trx, deps.policy, callNeverBegan(callId, endingOfError(error), deps.clock.wall())),
       )
   }
-  const call = await findCall(deps.db, owner, callId)
-  // The call's row was committed above and is never deleted.
-  return call ?? refuse('internal_error', 'The call was placed but cannot be read.')
+  return { id: callId }
 }
 
 function alreadyPlaced(

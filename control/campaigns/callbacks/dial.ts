@@ -2,7 +2,7 @@ import { errorText } from '../../../media/base/errors.js'
 import type { Deps } from '../../api/deps.js'
 import { isRefusal } from '../../api/problem.js'
 import { outboundRoute } from '../../calls/placement/outbound-route.js'
-import { placeCall } from '../../calls/placement/place-call.js'
+import { dialCall } from '../../calls/placement/place-call.js'
 import { isUniqueViolation } from '../../db/constraint-error.js'
 import type { CallbackRow } from '../../db/tables/campaigns.js'
 import { findNumber } from '../../numbers/store.js'
@@ -48,7 +48,7 @@ async function dialCallback(deps: Deps, callback: CallbackRow): Promise<number |
   try {
     const turnAt = await takeTurn(deps, callback)
     if (turnAt !== null) return turnAt
-    const call = await placeCall(deps, callback, {
+    const call = await dialCall(deps, callback, {
       to: e164,
       numberId,
       agentId,

@@ -7,6 +7,7 @@ import { FRAME_MS, type SessionRate } from '../../../media/base/frame.js'
 import { silentLog } from '../../../media/base/log.js'
 import { Scope } from '../../../media/base/scope.js'
 import { StepClock } from '../../../media/base/step-clock.js'
+import { NoiseSuppression } from '../../../media/vad/noise-suppressor.js'
 import { loadVad, type VadFactory } from '../../../media/vad/vad.js'
 import { EMBEDDED } from '../../../media/vendors/catalogue.js'
 import { withSandboxScript } from '../../../media/vendors/embedded/stt.js'
@@ -86,6 +87,7 @@ export async function talkInAudio(
       breakers: new CircuitBreakers(clock),
       phrases: new PhraseCache(),
       vad,
+      noiseSuppression: new NoiseSuppression(),
       clock,
       emit: (event) => printer.event(event),
       log: silentLog,

@@ -1,5 +1,5 @@
 import type { Deps } from '../../api/deps.js'
-import type { DndRegister, RegisterQuestion } from '../../api/dnd-register.js'
+import type { DndRegister, RegisterAnswer } from '../../api/dnd-register.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { WalletRow } from '../../db/tables/wallet.js'
 import { availablePaise, lockWallet, post } from '../../wallet/ledger.js'
@@ -10,92 +10,138 @@ import { sandboxRegister, scrubRegister } from './register.js'
 
 const DAY_MS = 86_400_000
 
-/** A question of one run of the gate. */
-export interface RegisterRun extends RegisterQuestion {
+/** A question of one run of the gate, or of one batch of a pre-flight. */
+export interface RegisterRun {
   readonly organizationId: string
   readonly environment: Environment
-  /** Run of the gate that asks. The ledger names it. */
+  /** Run that asks, once. The ledger names it. */
   readonly runId: string
+  readonly purpose: string
+  readonly peId: string | null
+  /** Unix ms. */
+  readonly at: number
 }
 
+type AskDeps = Pick<Deps, 'db' | 'dndService'>
+
 /**
- * Asks the DND register about the called number and stores the answer until the IST day ends. It runs outside the
- * transaction of the gate: a register is another service. An answer `unknown` is not stored. Live calls ask the scrub
- * files, then the service of the operator, whose fee is charged with the stored answer, once for each number and day.
- * Returns false when the wallet does not cover the fee; the service is not asked then.
+ * Asks the DND register about called numbers and stores its answers until the IST day ends. It runs outside the
+ * transaction of the gate: a register is another service. Unknown numbers are not stored. Live calls ask the scrub files,
+ * then the service of the operator, whose fee is charged with the stored answer, once for each number and day.
+ * Returns false when the wallet does not cover the fees of all numbers; the service is asked about those that it covers.
  */
-export async function askRegister(deps: Pick<Deps, 'db' | 'dndService'>, run: RegisterRun): Promise<boolean> {
-  const { db, dndService } = deps
-  if (run.environment === 'test') return (await askOne(db, sandboxRegister, run)) !== 'unpaid'
-  const scrubbed = await askOne(db, scrubRegister(db), run)
-  if (scrubbed !== 'unknown' || dndService === null) return true
-  return (await askOne(db, dndService, run)) !== 'unpaid'
+export async function askRegister(
+  { db, dndService }: AskDeps,
+  e164s: readonly string[],
+  run: RegisterRun,
+): Promise<boolean> {
+  if (run.environment === 'test') return (await askOne(db, sandboxRegister, e164s, run)).paid
+  const { unknown } = await askOne(db, scrubRegister(db), e164s, run)
+  return dndService === null || (await askOne(db, dndService, unknown, run)).paid
 }
 
 async function askOne(
   db: Db,
   register: DndRegister,
+  e164s: readonly string[],
   run: RegisterRun,
-): Promise<'stored' | 'unknown' | 'unpaid'> {
-  const { organizationId, at } = run
-  const { feePaise } = register
-  if (feePaise > 0 && !covers(await readWallet(db, organizationId, at), feePaise)) return 'unpaid'
-  const answer = await register.lookUp(run)
-  if (answer.state === 'unknown') return 'unknown'
-  const { state, category, reference } = answer
-  const endOfDay = istMidnight(at) + DAY_MS
-  const row = {
-    state,
-    category,
-    reference,
-    register: register.name,
-    checkedAt: answer.checkedAt ?? at,
-    validUntil: Math.min(answer.validUntil ?? endOfDay, endOfDay),
-    costPaise: feePaise,
+): Promise<{ readonly paid: boolean; readonly unknown: readonly string[] }> {
+  const { feePaise, maxNumbers } = register
+  const unknown: string[] = []
+  for (let from = 0; from < e164s.length; ) {
+    const wanted = e164s.slice(from, from + maxNumbers)
+    const covered =
+      feePaise === 0
+        ? wanted.length
+        : coveredNumbers(await readWallet(db, run.organizationId, run.at), feePaise)
+    const asked = wanted.slice(0, covered)
+    const answers = asked.length === 0 ? null : await register.lookUp({ ...run, e164s: asked })
+    for (const e164 of asked) if (!answers?.has(e164)) unknown.push(e164)
+    if (answers !== null && answers.size > 0 && !(await store(db, register, answers, { ...run, from }))) {
+      return { paid: false, unknown }
+    }
+    if (asked.length < wanted.length) return { paid: false, unknown }
+    from += wanted.length
   }
-  const stored = await db.transaction().execute(async (trx) => {
-    if (feePaise > 0 && !(await charge(trx, register, run))) return false
+  return { paid: true, unknown }
+}
+
+/** Stores and charges answers. Returns false, and stores none, when the wallet does not cover the fees any longer. */
+async function store(
+  db: Db,
+  register: DndRegister,
+  answers: ReadonlyMap<string, RegisterAnswer>,
+  run: RegisterRun & { readonly from: number },
+): Promise<boolean> {
+  const { organizationId, environment, at } = run
+  const endOfDay = istMidnight(at) + DAY_MS
+  const rows = [...answers].map(([e164, { state, category, reference, checkedAt, validUntil }]) => ({
+    ...{ organizationId, environment, e164, state, category, reference },
+    register: register.name,
+    checkedAt: checkedAt ?? at,
+    validUntil: Math.min(validUntil ?? endOfDay, endOfDay),
+    costPaise: register.feePaise,
+  }))
+  return db.transaction().execute(async (trx) => {
+    if (register.feePaise > 0 && !(await charge(trx, register, [...answers.keys()], run))) return false
     await trx
       .insertInto('registerAnswers')
-      .values({ organizationId, environment: run.environment, e164: run.e164, ...row })
-      .onConflict((conflict) => conflict.columns(['organizationId', 'environment', 'e164']).doUpdateSet(row))
+      .values(rows)
+      .onConflict((conflict) =>
+        conflict.columns(['organizationId', 'environment', 'e164']).doUpdateSet((eb) => ({
+          state: eb.ref('excluded.state'),
+          category: eb.ref('excluded.category'),
+          reference: eb.ref('excluded.reference'),
+          register: eb.ref('excluded.register'),
+          checkedAt: eb.ref('excluded.checkedAt'),
+          validUntil: eb.ref('excluded.validUntil'),
+          costPaise: eb.ref('excluded.costPaise'),
+        })),
+      )
       .execute()
     return true
   })
-  return stored ? 'stored' : 'unpaid'
 }
 
 /**
- * Charges the fee, unless another run has bought an answer of this day meanwhile: runs of one organization wait for its
- * wallet. Returns false when the wallet does not cover the fee any longer.
+ * Charges the fees in one entry, but for numbers whose answer of this day another run has bought meanwhile: runs of one
+ * organization wait for its wallet. Returns false when the wallet does not cover the fees any longer.
  */
-async function charge(trx: Trx, { name, feePaise }: DndRegister, run: RegisterRun): Promise<boolean> {
-  const { organizationId, environment, e164, runId, at } = run
+async function charge(
+  trx: Trx,
+  { name, feePaise }: DndRegister,
+  e164s: readonly string[],
+  { organizationId, environment, runId, at, from }: RegisterRun & { readonly from: number },
+): Promise<boolean> {
   const wallet = await lockWallet(trx, organizationId, at)
   const bought = await trx
     .selectFrom('registerAnswers')
     .select('e164')
     .where('organizationId', '=', organizationId)
     .where('environment', '=', environment)
-    .where('e164', '=', e164)
+    .where('e164', 'in', e164s)
     .where('register', '=', name)
     .where('checkedAt', '>=', istMidnight(at))
-    .executeTakeFirst()
-  if (bought !== undefined) return true
-  if (!covers(wallet, feePaise)) return false
+    .execute()
+  const count = e164s.length - bought.length
+  if (count === 0) return true
+  if (coveredNumbers(wallet, feePaise) < count) return false
   const posting = {
     type: 'compliance_check',
-    amountPaise: -feePaise,
-    cause: `register:${runId}`,
-    description: 'Question to the DND register',
+    amountPaise: -feePaise * count,
+    cause: from === 0 ? `register:${runId}` : `register:${runId}:${from}`,
+    description:
+      count === 1 ? 'Question to the DND register' : `Question to the DND register about ${count} numbers`,
     reference: { type: 'compliance_run', id: runId },
   } as const
   await post(trx, organizationId, posting, at)
   return true
 }
 
-function covers(wallet: WalletRow, feePaise: number): boolean {
-  return wallet.onHold === 0 && wallet.haltedAt === null && availablePaise(wallet) >= feePaise
+/** Returns for how many numbers the wallet can pay. */
+function coveredNumbers(wallet: WalletRow, feePaise: number): number {
+  if (wallet.onHold !== 0 || wallet.haltedAt !== null) return 0
+  return Math.max(0, Math.floor(availablePaise(wallet) / feePaise))
 }
 
 /** Deletes answers that count no longer. */

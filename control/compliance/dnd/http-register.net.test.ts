@@ -62,8 +62,10 @@ t.test('a register over HTTP', async (t) => {
     const url = request.url.replace('http://127.0.0.1:1', origin)
     return httpRegister({ ...parsed.value, request: { ...request, url } }, clock, silentLog)
   }
-  const ask = (register = open(), peId: string | null = '110') =>
-    register.lookUp({ e164: NUMBER, purpose: 'promotional', peId, at: clock.wall() })
+  const ask = async (register = open(), peId: string | null = '110') => {
+    const question = { e164s: [NUMBER], purpose: 'promotional', peId, at: clock.wall() }
+    return (await register.lookUp(question)).get(NUMBER) ?? 'unknown'
+  }
   const json =
     (value: unknown, status = 200): Reply =>
     (_request, _body, response) =>
@@ -136,17 +138,94 @@ t.test('a register over HTTP', async (t) => {
       reply = each
       t.same(
         await ask(open({ ...FILE, timeoutMs: name === 'no answer in time' ? 100 : 10_000 })),
-        { state: 'unknown' },
+        'unknown',
         name,
       )
     }
     const before = asked
-    t.same(
-      await ask(open(), null),
-      { state: 'unknown' },
-      'the request needs an id that the organization lacks',
-    )
+    t.same(await ask(open(), null), 'unknown', 'the request needs an id that the organization lacks')
     t.equal(asked, before)
+  })
+
+  await t.test('many numbers in a request', async (t) => {
+    const [one, two, three] = [NUMBER, '+919876543211', '+919876543212'] as const
+    const many = {
+      ...FILE,
+      request: {
+        ...FILE.request,
+        body: { peId: '{peId}', rows: [{ msisdn: '{national}', p: '{purpose}' }] },
+      },
+      answer: {
+        ...{ results: 'data.rows', state: 'status', number: 'msisdn', category: 'reason' },
+        ...{ listed: ['BLOCKED'], notListed: ['ALLOWED'], reference: 'scrubId', validUntil: 'validTill' },
+      },
+      maxNumbers: 500,
+    }
+    const register = open(many)
+    t.equal(register.maxNumbers, 500)
+    reply = (request, body, response) => {
+      t.same(JSON.parse(body), {
+        peId: '110',
+        rows: ['9876543210', '9876543211', '9876543212'].map((msisdn) => ({ msisdn, p: 'promotional' })),
+      })
+      const rows = [
+        { msisdn: '919876543211', status: 'ALLOWED' },
+        { msisdn: '919876543210', status: 'BLOCKED', reason: 'full' },
+        { msisdn: '919876543210', status: 'ALLOWED' },
+        { msisdn: '919876543212', status: 'PENDING' },
+        { msisdn: '919876543299', status: 'ALLOWED' },
+        { status: 'ALLOWED' },
+        null,
+      ]
+      json({ scrubId: 'S-78', validTill: '2026-11-23T18:30:00+05:30', data: { rows } })(
+        request,
+        body,
+        response,
+      )
+    }
+    const question = { e164s: [one, two, three], purpose: 'promotional', peId: '110', at: clock.wall() }
+    const answers = await register.lookUp(question)
+    const shared = { reference: 'S-78', validUntil: Date.parse('2026-11-23T13:00:00Z') }
+    t.same(
+      [...answers].toSorted(),
+      [
+        [one, { state: 'listed', category: 'full', ...shared }],
+        [two, { state: 'not_listed', category: null, ...shared }],
+      ],
+      'a number that occurs twice is listed, the third one is unknown, and nobody asked about the others',
+    )
+    reply = json({ data: { rows: 'none' } })
+    t.equal((await register.lookUp(question)).size, 0)
+  })
+
+  await t.test('an answer in XML', async (t) => {
+    const request = { method: 'GET', url: 'http://127.0.0.1:1/v1/Accounts/parley1/Numbers/{e164}' }
+    const answer = {
+      ...{ format: 'xml', state: 'TwilioResponse.Numbers.DND' },
+      ...{ listed: ['Yes'], notListed: ['No'], category: 'TwilioResponse.Numbers.Type' },
+    }
+    const register = open({ name: 'metadata', request, answer })
+    const xml =
+      (dnd: string): Reply =>
+      (request, _body, response) => {
+        t.match(request.headers, { accept: 'application/xml, text/xml' })
+        response.writeHead(200, { 'content-type': 'application/xml' }).end(
+          `<?xml version="1.0" encoding="UTF-8"?><TwilioResponse><Numbers><PhoneNumber>0XXXXXX3210</PhoneNumber>
+           <Circle>DL</Circle><Type>Mobile</Type>${dnd}</Numbers></TwilioResponse>`,
+        )
+      }
+    reply = xml('<DND>Yes</DND>')
+    t.match(await ask(register), { state: 'listed', category: 'Mobile' })
+    reply = xml('<DND>No</DND>')
+    t.match(await ask(register), { state: 'not_listed' })
+    for (const wrong of ['<DND/>', '<DND>No', '<DND>No</DND><DND>Yes</DND>', '']) {
+      reply = xml(wrong)
+      t.equal(await ask(register), 'unknown', wrong)
+    }
+    const rows = { ...answer, results: 'r.n', state: 'dnd', number: 'id', category: 'type' }
+    const listed = open({ name: 'rows', request, answer: rows })
+    reply = (_request, _body, response) => response.end('<r><n><id>919876543210</id><dnd>No</dnd></n></r>')
+    t.match(await ask(listed), { state: 'not_listed' }, 'a single row')
   })
 
   await t.test('a service that fails rests for half a minute', async (t) => {
@@ -155,7 +234,7 @@ t.test('a register over HTTP', async (t) => {
     for (let i = 0; i < 5; i++) await ask(register)
     const before = asked
     reply = result({ status: 'ALLOWED' })
-    t.same(await ask(register), { state: 'unknown' })
+    t.same(await ask(register), 'unknown')
     t.equal(asked, before, 'it is not asked')
     clock.advance(30_000)
     t.match(await ask(register), { state: 'not_listed' })
@@ -173,6 +252,19 @@ t.test('a register over HTTP', async (t) => {
       [{ ...FILE, request: { ...request, method: 'GET' } }, /GET request has no body/],
       [{ ...FILE, answer: { ...answer, notListed: ['BLOCKED'] } }, /correct answer\.notListed/],
       [{ ...FILE, answer: { ...answer, state: 'a..b' } }, /correct answer\.state/],
+      [{ ...FILE, answer: { ...answer, format: 'csv' } }, /correct answer\.format/],
+      [{ ...FILE, answer: { ...answer, results: 'rows', number: undefined } }, /correct answer\.number/],
+      [{ ...FILE, maxNumbers: 100 }, /correct answer\.results/],
+      [
+        {
+          ...FILE,
+          maxNumbers: 100,
+          answer: { ...answer, results: 'rows' },
+          request: { ...request, body: { to: '{e164}' } },
+        },
+        /correct request\.body: must have one array/,
+      ],
+      [{ ...FILE, maxNumbers: 1001 }, /correct maxNumbers/],
       [{ ...FILE, more: 1 }, /correct/],
     ]
     for (const [file, pattern] of wrong) {

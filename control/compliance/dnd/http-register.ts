@@ -1,66 +1,78 @@
 import type { Clock } from '../../../media/base/clock.js'
 import type { Log } from '../../../media/base/log.js'
 import type { DndRegister, RegisterAnswer, RegisterQuestion } from '../../api/dnd-register.js'
-import type { DndServiceSetting, PLACEHOLDERS } from '../../config/dnd-file.js'
+import { readXml } from '../../base/xml.js'
+import { type DndServiceSetting, isRepeated, type PLACEHOLDERS } from '../../config/dnd-file.js'
 import { memberOf, sendOnce, succeeded } from '../../net/send-once.js'
 
-/** Questions that are on their way at once. A further one is `unknown`. */
+/** Questions that are on their way at once. The numbers of a further one are unknown. */
 const MAX_WAITING = 64
 /** Failures in a row after which the service rests. */
 const FAILURES = 5
-/** Time that it rests (ms). Questions are `unknown` meanwhile. */
+/** Time that it rests (ms). Numbers are unknown meanwhile. */
 const REST_MS = 30_000
 const TEXT_MAX = 200
 
-const UNKNOWN = { state: 'unknown' } as const
+type Answers = ReadonlyMap<string, RegisterAnswer>
+const UNKNOWN: Answers = new Map()
 
 type Placeholder = (typeof PLACEHOLDERS)[number]
 type Values = Readonly<Record<Placeholder, string>>
 
+const XML = { accept: 'application/xml, text/xml' }
+
 /**
- * Asks a service about one number per request, as its file describes. The answer is unknown unless it has a status of
- * success, one of the expected words, and the number that was asked about where the file says that it has one.
+ * Asks a service about one number or several per request, as its file describes. A number is unknown unless the answer has
+ * a status of success, one of the expected words about the number, and the number itself where the file says that it has
+ * one.
  */
 export function httpRegister(setting: DndServiceSetting, clock: Pick<Clock, 'wall'>, log: Log): DndRegister {
-  const { name, request, feePaise, timeoutMs } = setting
+  const { name, request, answer: form, feePaise, maxNumbers, timeoutMs } = setting
   let waiting = 0
   let failures = 0
   let restsUntil = 0
 
-  async function ask(values: Values): Promise<RegisterAnswer> {
+  async function ask(numbers: readonly Values[]): Promise<Answers> {
     const { method, url, headers, body } = request
+    const [first] = numbers
+    if (first === undefined) return UNKNOWN
     const answer = await sendOnce({
       method,
-      url: filled(url, values, encodeURIComponent),
-      headers,
-      ...(body === undefined ? {} : { json: filledJson(body, values) }),
+      url: filled(url, first, encodeURIComponent),
+      headers: form.format === 'xml' ? { ...XML, ...headers } : headers,
+      ...(body === undefined ? {} : { json: filledJson(body, first, numbers) }),
+      ...(form.format === 'xml' ? { read: readXml } : {}),
       signal: AbortSignal.timeout(timeoutMs),
     })
     if (answer === null || !succeeded(answer)) {
       log.warn({ register: name, status: answer?.status ?? null }, 'dnd.failed')
       return UNKNOWN
     }
-    const read = readAnswer(setting, answer.body, values)
-    if (read === null) log.warn({ register: name }, 'dnd.unreadable')
-    return read ?? UNKNOWN
+    const read = readAnswers(setting, answer.body, numbers)
+    if (read.size < numbers.length)
+      log.warn({ register: name, asked: numbers.length, answered: read.size }, 'dnd.unreadable')
+    return read
   }
 
   return {
     name,
     feePaise,
-    async lookUp({ e164, purpose, peId }: RegisterQuestion) {
+    maxNumbers,
+    async lookUp({ e164s, purpose, peId }: RegisterQuestion) {
       if (waiting >= MAX_WAITING || clock.wall() < restsUntil) return UNKNOWN
       if (peId === null && JSON.stringify(request).includes('{peId}')) return UNKNOWN
-      const values = { e164, national: e164.replace(/^\+91/, ''), purpose, peId: peId ?? '' }
+      const numbers = e164s.map((e164) => ({
+        ...{ e164, national: e164.replace(/^\+91/, ''), purpose, peId: peId ?? '' },
+      }))
       waiting++
       try {
-        const answer = await ask(values)
-        failures = answer.state === 'unknown' ? failures + 1 : 0
+        const answers = await ask(numbers)
+        failures = answers.size === 0 ? failures + 1 : 0
         if (failures >= FAILURES) {
           failures = 0
           restsUntil = clock.wall() + REST_MS
         }
-        return answer
+        return answers
       } finally {
         waiting--
       }
@@ -68,25 +80,48 @@ export function httpRegister(setting: DndServiceSetting, clock: Pick<Clock, 'wal
   }
 }
 
-/** Returns null when the answer is not one that the file describes. */
-function readAnswer(
-  { answer }: DndServiceSetting,
-  body: unknown,
-  { national }: Values,
-): RegisterAnswer | null {
-  const word = valueAt(body, answer.state)
-  const has = (words: readonly unknown[]) => words.includes(word)
-  if (!has(answer.listed) && !has(answer.notListed)) return null
-  if (answer.number !== undefined) {
-    const number = String(valueAt(body, answer.number)).replace(/\D/g, '')
-    if (!number.endsWith(national)) return null
+/** Returns the answers that are as the file describes them, about numbers that were asked about. */
+function readAnswers({ answer }: DndServiceSetting, body: unknown, numbers: readonly Values[]): Answers {
+  if (answer.results === undefined) {
+    const [first] = numbers
+    const read = first === undefined ? null : readRow(answer, body, body)
+    if (first === undefined || read === null) return UNKNOWN
+    return read.number === null || read.number.endsWith(first.national)
+      ? new Map([[first.e164, read.answer]])
+      : UNKNOWN
   }
-  const validUntil = timeOf(answer.validUntil === undefined ? undefined : valueAt(body, answer.validUntil))
+  const found = valueAt(body, answer.results)
+  // In XML a single row is no array.
+  const rows: readonly unknown[] = Array.isArray(found) ? found : [found]
+  const asked = new Map(numbers.map(({ national, e164 }) => [national, e164]))
+  const answers = new Map<string, RegisterAnswer>()
+  for (const row of rows) {
+    const read = readRow(answer, row, body)
+    const e164 = asked.get(read?.number?.slice(-10) ?? '')
+    if (read === null || e164 === undefined) continue
+    // A number that occurs twice is listed if one of its rows says so.
+    if (answers.get(e164)?.state !== 'listed') answers.set(e164, read.answer)
+  }
+  return answers
+}
+
+/** Reads what `row` says. The reference and the end of the answer belong to the whole. Null without an expected word. */
+function readRow(
+  form: DndServiceSetting['answer'],
+  row: unknown,
+  whole: unknown,
+): { readonly number: string | null; readonly answer: RegisterAnswer } | null {
+  const word = valueAt(row, form.state)
+  const has = (words: readonly unknown[]) => words.includes(word)
+  if (!has(form.listed) && !has(form.notListed)) return null
   return {
-    state: has(answer.listed) ? 'listed' : 'not_listed',
-    category: textAt(body, answer.category),
-    reference: textAt(body, answer.reference),
-    validUntil,
+    number: form.number === undefined ? null : String(valueAt(row, form.number)).replace(/\D/g, ''),
+    answer: {
+      state: has(form.listed) ? 'listed' : 'not_listed',
+      category: textAt(row, form.category),
+      reference: textAt(whole, form.reference),
+      validUntil: timeOf(form.validUntil === undefined ? undefined : valueAt(whole, form.validUntil)),
+    },
   }
 }
 
@@ -113,9 +148,13 @@ function filled(template: string, values: Values, encode: (value: string) => str
   return template.replace(/\{(\w+)\}/g, (_, name: Placeholder) => encode(values[name]))
 }
 
-function filledJson(value: unknown, values: Values): unknown {
-  if (typeof value === 'string') return filled(value, values, (text) => text)
-  if (Array.isArray(value)) return value.map((item) => filledJson(item, values))
+/** Fills the texts of a body with the first number, and repeats the only element of an array that names a number. */
+function filledJson(value: unknown, first: Values, numbers: readonly Values[]): unknown {
+  if (typeof value === 'string') return filled(value, first, (text) => text)
+  if (isRepeated(value)) return numbers.map((number) => filledJson(value[0], number, [number]))
+  if (Array.isArray(value)) return value.map((item) => filledJson(item, first, numbers))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, filledJson(inner, values)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, filledJson(inner, first, numbers)]),
+  )
 }

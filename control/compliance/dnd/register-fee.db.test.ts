@@ -14,35 +14,35 @@ const FEE = 10
 const DAY = 86_400_000
 
 await onEachDialect(t, async (t, open) => {
-  let answer: RegisterAnswer = { state: 'unknown' }
+  let answer: RegisterAnswer | null = null
   let asked = 0
   /** Runs while the register is asked. */
   let meanwhile = async () => {}
   const dndService: DndRegister = {
     name: 'operator-dlt',
     feePaise: FEE,
-    async lookUp() {
+    maxNumbers: 3,
+    async lookUp({ e164s }) {
       asked++
       await meanwhile()
-      return answer
+      return new Map(answer === null ? [] : e164s.map((e164) => [e164, answer as RegisterAnswer]))
     },
   }
   const calling = await openTestCalling(await open(), { dndService })
   const { api, clock, deps, owner } = calling
   const { organizationId } = owner
   const { db } = deps
-  const ask = (e164: string, environment: 'live' | 'test' = 'live') => {
+  const ask = (e164: string | readonly string[], environment: 'live' | 'test' = 'live') => {
     const at = clock.wall()
     const run = {
       organizationId,
       environment,
-      e164,
       runId: newId('run', at),
       purpose: 'promotional',
       peId: null,
       at,
     }
-    return askRegister(deps, run)
+    return askRegister(deps, typeof e164 === 'string' ? [e164] : e164, run)
   }
   const fees = () =>
     db
@@ -67,7 +67,7 @@ await onEachDialect(t, async (t, open) => {
 
   await t.test('an answer is charged once for each number and day', async (t) => {
     await addFunds(db, organizationId, 5_000, clock.wall())
-    answer = { state: 'unknown' }
+    answer = null
     t.equal(await ask(NUMBER), true)
     t.same([asked, await fees(), await answers()], [1, [], []], 'an unknown answer is free')
     answer = { state: 'listed', category: 'full', reference: 'S-1', validUntil: clock.wall() + 1 }
@@ -90,10 +90,35 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await fees()).length, 3)
   })
 
+  await t.test(
+    'many numbers: one entry for each request, without those that are bought already',
+    async (t) => {
+      const numbers = Array.from({ length: 5 }, (_, index) => `+91987654322${index}`)
+      await ask(numbers[1] ?? '')
+      const before = asked
+      const entries = (await fees()).length
+      t.equal(await ask(numbers), true)
+      t.equal(asked - before, 2, 'three numbers a request')
+      t.same(
+        (await fees()).slice(entries).map(({ amountPaise }) => amountPaise),
+        [-2 * FEE, -2 * FEE],
+      )
+      t.equal((await answers()).filter(({ e164 }) => numbers.includes(e164)).length, 5)
+
+      clock.advance(DAY)
+      const wallet = await readWallet(db, organizationId, clock.wall())
+      await addFunds(db, organizationId, 4 * FEE + 5 - wallet.balancePaise, clock.wall())
+      t.equal(await ask(numbers), false, 'the wallet pays for four of them')
+      t.match((await readWallet(db, organizationId, clock.wall())).balancePaise, 5)
+      clock.advance(DAY)
+      await addFunds(db, organizationId, 5_000, clock.wall())
+    },
+  )
+
   await t.test('the sandbox is free', async (t) => {
-    const before = asked
+    const before = [asked, (await fees()).length]
     t.equal(await ask(NUMBER, 'test'), true)
-    t.same([asked, (await fees()).length], [before, 3])
+    t.same([asked, (await fees()).length], before)
   })
 
   await t.test('money that is gone when the answer comes', async (t) => {

@@ -4,27 +4,37 @@ import { findScrubbed, SCRUB_REGISTER } from './scrub-store.js'
 
 /** The one number of the sandbox that is listed. */
 const LISTED = '+919000000001'
+/** Numbers of one statement. */
+const MAX_NUMBERS = 1_000
 
 /** Register of the test environment. */
 export const sandboxRegister: DndRegister = {
   name: 'sandbox',
   feePaise: 0,
-  async lookUp({ e164 }) {
-    const state = e164 === LISTED ? 'listed' : 'not_listed'
-    return { state, category: null, reference: null, validUntil: null }
+  maxNumbers: MAX_NUMBERS,
+  async lookUp({ e164s }) {
+    const answerOf = (e164: string) => ({
+      state: e164 === LISTED ? ('listed' as const) : ('not_listed' as const),
+      ...{ category: null, reference: null, validUntil: null },
+    })
+    return new Map(e164s.map((e164) => [e164, answerOf(e164)]))
   },
 }
 
-/** Answers from the latest imported scrub file that holds the number and is valid. `importScrub` fills them. */
+/** Answers from the latest imported scrub file that holds a number and is valid. `importScrub` fills them. */
 export function scrubRegister(db: Db): DndRegister {
   return {
     name: SCRUB_REGISTER,
     feePaise: 0,
-    async lookUp({ e164, at }) {
-      const found = await findScrubbed(db, e164, at)
-      if (found === null) return { state: 'unknown' }
-      const { state, category, sha256, scrubbedAt, validUntil } = found
-      return { state, category, reference: `sha256:${sha256}`, checkedAt: scrubbedAt, validUntil }
+    maxNumbers: MAX_NUMBERS,
+    async lookUp({ e164s, at }) {
+      const found = await findScrubbed(db, e164s, at)
+      return new Map(
+        found.map(({ e164, state, category, sha256, scrubbedAt, validUntil }) => [
+          e164,
+          { state, category, reference: `sha256:${sha256}`, checkedAt: scrubbedAt, validUntil },
+        ]),
+      )
     },
   }
 }

@@ -35,7 +35,7 @@ await onEachDialect(t, async (t, open) => {
   const ask = async (to: string) => {
     const { purpose, environment } = question(to).gate
     const run = { organizationId, environment, purpose, runId: 'run_1', peId: null }
-    await askRegister(deps, { ...run, e164: to, at: clock.wall() })
+    await askRegister(deps, [to], { ...run, at: clock.wall() })
     const { register } = await gateFacts(db, calling.deps.policy, question(to), clock.wall())
     return register !== null && register.validUntil > clock.wall() ? register : null
   }

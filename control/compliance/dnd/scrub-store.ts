@@ -81,20 +81,22 @@ export async function discardScrub(db: Db, id: string): Promise<void> {
   await db.deleteFrom('registerScrubs').where('id', '=', id).where('importedAt', 'is', null).execute()
 }
 
-/** Finds what the latest valid scrub with the number says about it. */
-export function findScrubbed(db: Db, e164: string, now: number) {
-  return db
+/** Finds what the latest valid scrub with each number says about it. Numbers of no scrub have no row. */
+export async function findScrubbed(db: Db, e164s: readonly string[], now: number) {
+  const rows = await db
     .selectFrom('registerScrubNumbers as number')
     .innerJoin('registerScrubs as scrub', 'scrub.id', 'number.scrubId')
-    .select(['number.state', 'number.category', 'scrub.sha256', 'scrub.scrubbedAt', 'scrub.validUntil'])
-    .where('number.e164', '=', e164)
+    .select(['number.e164', 'number.state', 'number.category'])
+    .select(['scrub.sha256', 'scrub.scrubbedAt', 'scrub.validUntil'])
+    .where('number.e164', 'in', e164s)
     .where('scrub.importedAt', 'is not', null)
     .where('scrub.validUntil', '>', now)
     .orderBy('scrub.scrubbedAt', 'desc')
     .orderBy('scrub.id', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-    .then((row) => row ?? null)
+    .execute()
+  const latest = new Map<string, (typeof rows)[number]>()
+  for (const row of rows) if (!latest.has(row.e164)) latest.set(row.e164, row)
+  return [...latest.values()]
 }
 
 /**

@@ -67,7 +67,7 @@ export function timeStampQuery(hash: string): { readonly query: Buffer; readonly
     der(DER.octets, Buffer.from(hash, 'hex')),
   )
   const version = derUnsigned(Buffer.from([1]))
-  // The last member asks for the signer's certificate, without which nobody could verify the token later.
+  // The last member asks for the certificate of the signer. The token cannot be verified without it.
   const query = der(DER.sequence, version, imprint, nonce, der(DER.boolean, Buffer.from([0xff])))
   return { query, nonce }
 }

@@ -44,6 +44,14 @@ export interface KnowledgeBuildRow {
   readonly compiledTokens: number | null
   /** The whole text of a build that is small enough for a prompt. */
   readonly inlineText: string | null
+  /** The model whose vectors the index has. Null for words only. */
+  readonly embeddingModel: string | null
+  /** JSON array of sentences about what a completed build does without. */
+  readonly warnings: string
+  /** Tokens that the build took of the models. */
+  readonly embeddingTokens: number
+  readonly promptTokens: number
+  readonly completionTokens: number
   readonly createdAt: number
   readonly finishedAt: number | null
 }
@@ -56,9 +64,22 @@ export interface KnowledgeUseRow {
   readonly inPublished: number
 }
 
+/** What a model made for a passage. The next builds use it as long as a passage has the same text. */
+export interface KnowledgeExtraRow {
+  readonly knowledgeBaseId: string
+  readonly kind: 'vector' | 'questions'
+  /** Name of the model and of the settings that matter to the value. */
+  readonly model: string
+  /** SHA-256 of the text that the model was given, in hex. */
+  readonly hash: string
+  /** Vector: one byte a dimension in base64. Questions: a JSON array of texts. */
+  readonly value: string
+}
+
 export interface KnowledgeTables {
   knowledgeBases: KnowledgeBaseRow
   knowledgeDocuments: KnowledgeDocumentRow
   knowledgeBuilds: KnowledgeBuildRow
   knowledgeUses: KnowledgeUseRow
+  knowledgeExtras: KnowledgeExtraRow
 }

@@ -93,7 +93,7 @@ async function openCalls(t: Test, wire: BotProtocol) {
 }
 
 /** A call of a bot that has asked for the person, whose telephone was answered. */
-async function presented(t: Test, wire: BotProtocol) {
+async function presented(t: Test, wire: BotProtocol, handoff: 'cold' | 'warm' = 'cold') {
   const calls = await openCalls(t, wire)
   const { service, bot, ringing, carrier } = calls
   const { clock } = service
@@ -111,8 +111,8 @@ async function presented(t: Test, wire: BotProtocol) {
   const voice = tone(HUMS.second, 300_000, wire.endpoint.sampleRate, LEVEL)
   there.send(wire.play(encodeFor(wire.endpoint.format, voice)))
   await there.until('the caller', () => wire.audio(there).length > 8_000)
-  there.send({ event: 'transfer', transfer: { id: 't1', destination: 'desk' } })
-  await step('accepted')
+  there.send({ event: 'transfer', transfer: { id: 't1', destination: 'desk', handoff } })
+  t.match(await step('accepted'), { mode: 'consult' }, 'over an own trunk always')
   await carrier.until(() => ringing.length === 1, WAIT_LIMIT_MS, 'the call to the person')
   const [dialog] = ringing
   if (dialog === undefined) throw new Error('nobody was called')
@@ -162,7 +162,27 @@ for (const wire of BOT_PROTOCOLS.filter(({ name }) => name === 'static mulaw 800
     })
   })
 
-  if (wire.endpoint.type !== 'twilio') continue
+  if (wire.endpoint.type !== 'twilio') {
+    t.test(`${wire.name}: the bot understands the person, who declines`, { timeout: 250_000 }, async (t) => {
+      const { caller, there, dialog, step, hear } = await presented(t, wire, 'warm')
+      t.same(await hear(), ['music', 'second', 'person'], 'bot and person talk, the caller waits')
+      there.send({ event: 'transfer', transfer: { id: 't1', decision: 'decline' } })
+      t.match(await step('failed'), { id: 't1', mode: 'consult', code: 'declined' })
+      await dialog.ended()
+      t.same((await hear())[0], 'second', 'the bot has its caller back')
+      await caller.hangUp()
+    })
+    t.test(`${wire.name}: the bot understands the person, who accepts`, { timeout: 250_000 }, async (t) => {
+      const { caller, there, dialog, step, hear } = await presented(t, wire, 'warm')
+      there.send({ event: 'transfer', transfer: { id: 't1', decision: 'accept' } })
+      t.match(await step('completed'), { id: 't1', mode: 'consult' })
+      t.same((await hear()).slice(0, 2), ['person', 'caller'])
+      caller.rtp.press('5')
+      dialog.bye()
+      await caller.dialog.ended()
+    })
+    continue
+  }
   t.test(`${wire.name}: what the person says decides nothing`, { timeout: 250_000 }, async (t) => {
     const { caller, there, dialog, step, hear } = await presented(t, wire)
     // The person hums on and presses no key: nobody but the bot listens to it.
@@ -174,3 +194,52 @@ for (const wire of BOT_PROTOCOLS.filter(({ name }) => name === 'static mulaw 800
     await caller.hangUp()
   })
 }
+
+t.test(
+  'a number of a carrier: the bot asks for a screened and for a blind transfer',
+  { timeout: 250_000 },
+  async (t) => {
+    const service = await openService(t, { virtual: true, env: { PARLEY_ALLOW_PRIVATE_URLS: 'true' } })
+    const bot = await openBot(t, { clock: service.clock })
+    await service.api('PATCH', `/v1/numbers/${service.numberId}`, {
+      routingMode: 'byo_ws',
+      mediaEndpoint: { type: 'static', url: bot.url, format: 'mulaw', sampleRate: 8000 },
+    })
+    const wanted = [
+      // The one presses 1 after the brief, the other only answers.
+      ['screened', '+919000000012', { note: 'The order is late.' }],
+      ['blind', '+919000000009', { blind: true }],
+    ] as const
+    for (const [index, [mode, e164, frame]] of wanted.entries()) {
+      const made = await service.api('POST', '/v1/transfer-destinations', { key: mode, label: mode, e164 })
+      await service.api('POST', `/v1/transfer-destinations/${made.id}/verify`, {})
+      await service.api('POST', `/v1/transfer-destinations/${made.id}/confirm`, { code: '000000' })
+      const caller = await call(t, service, { rtp: { codec: 'PCMU' } })
+      await caller.answered()
+      const there = await bot.call(index)
+      there.send({ event: 'transfer', transfer: { id: mode, destination: mode, ...frame } })
+      const steps = () => there.messagesOfType('transfer').map(({ json }) => json.transfer as Json)
+      await there.until(
+        'the person',
+        () => steps().some(({ status }) => status === 'completed'),
+        LONG_WAIT_MS,
+      )
+      t.match(
+        steps(),
+        ['accepted', 'ringing', 'answered', 'completed'].map((status) => ({ id: mode, mode, status })),
+      )
+      t.equal(steps().length, 4, 'each step once')
+      await there.until('the end of the bot', () => there.closed !== null)
+      const callId = await caller.callId()
+      if (mode === 'blind') await caller.hangUp()
+      else await caller.dialog.ended(LONG_WAIT_MS)
+      t.match(await service.ended(callId), {
+        charges: [{ kind: 'agent' }, { kind: 'human' }],
+        transfer: {
+          ...{ mode, trigger: 'byo', outcome: 'connected' },
+          brief: mode === 'blind' ? null : /The order is late\.$/,
+        },
+      })
+    }
+  },
+)

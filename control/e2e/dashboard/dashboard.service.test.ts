@@ -123,6 +123,47 @@ t.test('in a browser', { skip, timeout: 250_000 }, async (t) => {
     await dashboard.close()
   })
 
+  await t.test('the agent that takes over from a lost bot, in Hindi', async (t) => {
+    const dashboard = await openDashboard(
+      browser,
+      url,
+      { language: 'hi', colours: 'light', width: 320 },
+      state,
+    )
+    const { page } = dashboard
+    // The number of the start is answered by an agent; the screen sees it as one of a bot.
+    await page.route(/\/v1\/numbers(\?.*)?$/, async (route) => {
+      const answer = await route.fetch()
+      const body = (await answer.json()) as { data: object[] }
+      const data = body.data.map((number) => ({ ...number, routingMode: 'byo_ws' }))
+      await route.fulfill({ response: answer, json: { ...body, data } })
+    })
+    await dashboard.show('test/numbers')
+    const dialog = page.getByRole('dialog')
+    const choose = async (fallback: string) => {
+      await page.getByRole('button', { name: /बदलें$/ }).first().click()
+      await dialog.getByLabel('बॉट तक न पहुँच पाने या उससे संपर्क टूटने पर').selectOption(fallback)
+    }
+    const save = async () => {
+      const answered = page.waitForResponse((response) => response.request().method() === 'PATCH')
+      await dialog.getByRole('button', { name: 'सहेजें' }).click()
+      const { data } = (await (await answered).json()) as { data: { byoFallback: string; agentId: string } }
+      await dialog.waitFor({ state: 'detached' })
+      return data
+    }
+    await choose('agent')
+    const agent = dialog.getByLabel('संभालने वाला एजेंट')
+    await agent.selectOption({ index: 1 })
+    const chosen = await agent.inputValue()
+    t.same(await dashboard.audit(), [], 'the dialog')
+    t.match(await save(), { byoFallback: 'agent', agentId: chosen })
+    await choose('hangup')
+    await agent.waitFor({ state: 'detached' })
+    t.match(await save(), { byoFallback: 'hangup', agentId: chosen })
+    t.same(dashboard.faults, [])
+    await dashboard.close()
+  })
+
   await t.test('a signed-out browser is sent to the sign-in, in its language', async (t) => {
     const dashboard = await open(browser, `${url}test/calls`, { language: 'hi', colours: 'dark', width: 320 })
     await dashboard.page.getByRole('button', { name: 'साइन इन करें' }).waitFor()

@@ -61,7 +61,7 @@ t.test('listening and taking over in a browser', { skip, timeout: 250_000 }, asy
   const levels = async () =>
     (
       await page
-        .locator('svg.level')
+        .locator('meter.level')
         .evaluateAll((meters) =>
           meters.map((meter) => Number((meter as unknown as { dataset: { level: string } }).dataset.level)),
         )
@@ -78,7 +78,7 @@ t.test('listening and taking over in a browser', { skip, timeout: 250_000 }, asy
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Your telephone').waitFor()
   t.same(await dashboard.audit(), [], 'the choice of the telephone')
-  await dialog.getByRole('button', { name: 'Take over' }).click()
+  await dialog.getByRole('button', { name: 'Take over by telephone' }).click()
   await dialog.getByText('You have the caller.').waitFor()
   t.same(await dashboard.audit(), [], 'while a person has the call')
   await dialog.getByLabel('Message for the agent').fill('Ask for the order number.')

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
+import { tone } from '../../../fixtures/audio/tones.js'
 import { movedClock } from '../../../fixtures/host/moved-clock.js'
 import { openRtpPeer, type RtpPeer } from '../../../fixtures/rtp/rtp-peer.js'
+import { addDesk } from '../../../fixtures/service/desk.js'
 import { type Json, openService, type Service } from '../../../fixtures/service/service.js'
 import {
   type Asterisk,
@@ -20,8 +22,10 @@ import { readSdp } from '../../../fixtures/sip/sdp.js'
 import type { SipDialog } from '../../../fixtures/sip/sip-dialog.js'
 import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
 import { openFakeOpenAi } from '../../../fixtures/vendors/fake-openai.js'
+import { silentLog } from '../../../media/base/log.js'
 import { headerOf } from '../../../signalling/trace/sip-trace.js'
 import type { TracedMessage } from '../../../signalling/trace/trace-mask.js'
+import { openDatabase } from '../../db/database.js'
 
 /*
  * The service beside Asterisk, with the configurations of docs/sip-trunks.md: a telephone of the test talks to Asterisk,
@@ -34,6 +38,9 @@ const PROTECTED = '+911171366902'
 const PERSON = '+919876543210'
 /** Refers its caller to another number. */
 const REFERS = '+919876543211'
+/** Refers its caller to the desk. */
+const REFERS_TO_DESK = '+919876543212'
+const DESK = '+919811113333'
 const PASSWORD = 'change-me'
 /** 11:00 in India, a Monday: live calls are allowed. */
 const MORNING = Date.parse('2026-03-02T05:30:00Z')
@@ -41,6 +48,8 @@ const MORNING = Date.parse('2026-03-02T05:30:00Z')
 const CARRIER = '127.0.0.2'
 /** Packets (20 ms) that count as speech. */
 const SPEECH = 20
+/** What the network plays (Hz). */
+const TONE = 440
 
 /** Refreshes the session after 45 s, as the shortest interval allows. */
 const TIMERS = 'timers = always\ntimers_sess_expires = 90\n'
@@ -52,8 +61,11 @@ interface Rig {
   readonly pbx: Asterisk
   /** Calls an extension of Asterisk. */
   dial(extension: string): Promise<PhoneCall>
-  /** Calls that Asterisk sent on to the public network. */
-  readonly outside: SipDialog[]
+  /** Sends an INVITE to an extension of Asterisk. */
+  ask(extension: string, rtp: RtpPeer): SipDialog
+  /** Returns a wait for the next call that Asterisk sends on to the public network. */
+  next(): () => Promise<SipDialog>
+  telephone(): Promise<RtpPeer>
   live(method: string, path: string, body?: Json, headers?: Json): ReturnType<Service['send']>
 }
 
@@ -98,7 +110,9 @@ callerid = <+919811000001>
     .replace('/etc/asterisk/keys/asterisk.key', keys.keyFile)
     .replace('/etc/ssl/certs/ca-certificates.crt', keys.authorities)
   const extensions = `${documented('extensions.conf: 7 and a number reaches the agent of that number')}
-; 5: over TLS. 6: the codec changes after the answer.
+; 5: over TLS. 6: the codec changes after the answer. 9: Parley is asked to place a call of its number.
+exten => _9X.,1,Set(CALLERID(num)=${LINE})
+ same => n,Dial(PJSIP/+\${EXTEN:1}@parley)
 exten => _5X.,1,Dial(PJSIP/\${EXTEN:1}@parley-tls)
 exten => _6X.,1,Dial(PJSIP/\${EXTEN:1}@parley,,U(recode))
 [recode]
@@ -111,6 +125,11 @@ exten => ${REFERS},1,Answer()
  same => n,Wait(1)
  same => n,Transfer(PJSIP/sip:+919811112222@127.0.0.1)
  same => n,Set(GLOBAL(REFERRED)=\${TRANSFERSTATUS})
+ same => n,Wait(60)
+exten => ${REFERS_TO_DESK},1,Answer()
+ same => n,Wait(1)
+ same => n,Transfer(PJSIP/sip:${DESK}@127.0.0.1)
+ same => n,Set(GLOBAL(TO_DESK)=\${TRANSFERSTATUS})
  same => n,Wait(60)
 `
   return { pjsip, extensions }
@@ -161,13 +180,16 @@ async function openRig(t: Test): Promise<Rig> {
   ]
   const file = join(folder, 'trunks.json')
   await writeFile(file, JSON.stringify({ trunks }))
+  const databaseUrl = `sqlite:${join(folder, 'parley.db')}`
+  const clock = movedClock(MORNING)
   const service = await openService(t, {
-    clock: movedClock(MORNING),
+    clock,
     agent: { ...LIVE_MODELS, callSettings: { nudges: { enabled: false }, maxCallSeconds: 300 } },
     fundsPaise: 100_000,
     live: { callerIds: [LINE], purpose: 'collections' },
     env: {
       ...LIVE_MODELS_ENV,
+      PARLEY_DATABASE_URL: databaseUrl,
       PARLEY_OPENAI_BASE_URL: vendor.baseUrl,
       PARLEY_TRUNKS_FILE: file,
       PARLEY_SIP_LISTEN: `udp:127.0.0.1:${port},tls:127.0.0.1:${port}`,
@@ -180,20 +202,25 @@ async function openRig(t: Test): Promise<Rig> {
   })
   const live: Rig['live'] = (method, path, body, headers = {}) =>
     service.send(method, path, body, { authorization: `Bearer ${service.keys.live}`, ...headers })
+  const send = async (method: string, path: string, body?: Json): Promise<Json> =>
+    (await live(method, path, body)).body
+  const agentId = await addDesk({ service, live: send }, { databaseUrl, e164: DESK, at: clock.wall() })
   for (const number of (await live('GET', '/v1/numbers')).body.data as Json[]) {
-    const { status } = await live('PATCH', `/v1/numbers/${number.id}`, { agentId: service.agentId })
+    const { status } = await live('PATCH', `/v1/numbers/${number.id}`, { agentId })
     t.equal(status, 200)
   }
+  const database = openDatabase(databaseUrl, silentLog)
+  // What staff do.
+  await database.db
+    .updateTable('sipTrunks')
+    .set({ allowOrigination: 1 })
+    .where('name', '=', 'office')
+    .execute()
+  await database.close()
   const dial: Rig['dial'] = async (extension) => {
     const known = service.events.length
-    const rtp = await openRtpPeer({ codec: 'PCMA' })
-    t.teardown(() => rtp.close())
-    const dialog = phone.invite({
-      uri: `sip:${extension}@127.0.0.1:${pbx.sipPort}`,
-      target: { address: '127.0.0.1', port: pbx.sipPort },
-      from: 'sip:phone@127.0.0.1',
-      sdp: offerOf(rtp),
-    })
+    const rtp = await telephone()
+    const dialog = ask(extension, rtp)
     const status = await dialog.final()
     if (status !== 200) throw new Error(`${extension} was refused with ${status}`)
     rtp.start(readSdp(dialog.remoteSdp ?? ''))
@@ -201,7 +228,26 @@ async function openRig(t: Test): Promise<Rig> {
     const id = service.events.slice(known).find(isAnswer)?.callId
     return { dialog, rtp, id: String(id) }
   }
-  return { service, pbx, dial, outside, live }
+  const telephone = async () => {
+    const rtp = await openRtpPeer({ codec: 'PCMA' })
+    t.teardown(() => rtp.close())
+    return rtp
+  }
+  const ask = (extension: string, rtp: RtpPeer) =>
+    phone.invite({
+      uri: `sip:${extension}@127.0.0.1:${pbx.sipPort}`,
+      target: { address: '127.0.0.1', port: pbx.sipPort },
+      from: 'sip:phone@127.0.0.1',
+      sdp: offerOf(rtp),
+    })
+  const next = () => {
+    const known = outside.length
+    return async () => {
+      await service.until('the call of the person', () => outside.length > known)
+      return outside[known] as SipDialog
+    }
+  }
+  return { service, pbx, dial, ask, next, telephone, live }
 }
 
 const isAnswer = ({ type }: { readonly type: string }): boolean => type === 'answered'
@@ -247,7 +293,7 @@ t.test(
   { skip: installed === null ? HOW_TO_GET_ASTERISK : false, timeout: 240_000 },
   async (t) => {
     const rig = await openRig(t)
-    const { service, pbx, outside, live } = rig
+    const { service, pbx, next, live } = rig
 
     // It lives until its session was refreshed, beside all others.
     const long = await rig.dial(`7${OFFICE.slice(1)}`)
@@ -303,11 +349,10 @@ t.test(
     })
 
     await t.test('a call over Asterisk: early media, answer, hold of the person, hang-up', async (t) => {
+      const called = next()
       const id = await place(rig, PERSON)
-      await service.until('the call of the person', () => outside.length === 1)
-      const [person] = outside as [SipDialog]
-      const rtp = await openRtpPeer({ codec: 'PCMA' })
-      t.teardown(() => rtp.close())
+      const person = await called()
+      const rtp = await rig.telephone()
       person.ring(offerOf(rtp))
       rtp.start(readSdp(person.remoteSdp ?? ''))
       await service.until('early media', () => service.of(id, 'ringing').some(({ sip }) => sip === 183))
@@ -339,6 +384,48 @@ t.test(
         await ended(rig, id)
       },
     )
+
+    await t.test('a REFER of Asterisk becomes a transfer to the desk, and succeeds', async (t) => {
+      const called = next()
+      const id = await place(rig, REFERS_TO_DESK)
+      const desk = await called()
+      const person = await rig.telephone()
+      desk.ring()
+      desk.answer(offerOf(person))
+      person.start(readSdp(desk.remoteSdp ?? ''))
+      await service.until('what the person is told', () => person.loud().length > SPEECH)
+      person.press('1')
+      const bridged = () => service.of(id, 'transfer').some(({ status }) => status === 'bridged')
+      await service.until('the bridge', bridged)
+      await service.until('the verdict', () => pbx.command('dialplan show globals').includes('TO_DESK='))
+      t.match(pbx.command('dialplan show globals'), /TO_DESK=SUCCESS/)
+      if (desk.state !== 'ended') desk.bye()
+      t.match(await ended(rig, id), { transfer: { outcome: 'connected' } })
+    })
+
+    await t.test('Asterisk asks for a call: early media passes through, then the answer', async (t) => {
+      const called = next()
+      const own = await rig.telephone()
+      const known = service.events.length
+      const dialog = rig.ask('9919876543213', own)
+      const person = await called()
+      t.match(person.invite?.uri, /\+919876543213@/)
+      const rtp = await openRtpPeer({ codec: 'PCMA', background: tone(TONE, 1_000) })
+      t.teardown(() => rtp.close())
+      person.ring(offerOf(rtp))
+      rtp.start(readSdp(person.remoteSdp ?? ''))
+      await service.until('a description before the answer', () => dialog.remoteSdp !== null)
+      own.start(readSdp(dialog.remoteSdp ?? ''))
+      await service.until('the announcement', () => own.holding(TONE).length > SPEECH)
+      t.equal(dialog.status, null, 'which is no answer')
+      person.answer(offerOf(rtp))
+      t.equal(await dialog.final(), 200)
+      const before = own.holding(TONE).length
+      await service.until('the person', () => own.holding(TONE).length > before + SPEECH)
+      dialog.bye()
+      const id = String(service.events[known]?.callId)
+      t.match(await ended(rig, id), { routingMode: 'byo_sip', disposition: 'answered', from: LINE })
+    })
 
     await t.test('Asterisk refreshes the session of a long call', async (t) => {
       const messages = await traced(service, long.id, /^(?:INVITE|UPDATE)/, 3)

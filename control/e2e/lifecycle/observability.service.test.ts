@@ -128,8 +128,8 @@ t.test('health, readiness and metrics of the service', async (t) => {
 
   t.test('metrics', (t) => {
     t.match(during, /parley_calls\{state="(initiated|ringing|in_progress)"\} [1-9]/, 'a live call')
-    t.match(metrics, /parley_rtp_packets_total\{fate="received"\} [1-9]/)
-    t.match(metrics, /parley_call_mos_count\{direction="heard"\} [1-9]/)
+    t.match(metrics, /parley_rtp_packets_total\{leg="first",fate="received"\} [1-9]/)
+    t.match(metrics, /parley_call_mos_count\{leg="first",direction="heard"\} [1-9]/)
     t.match(metrics, /parley_calls_ended_total\{cause="\w+",fault="none"\} [1-9]/)
     t.match(metrics, 'parley_calls{state="in_progress"} 0')
     t.match(metrics, /parley_http_requests_total\{operation="placeCall",status="201"\} [1-9]/)

@@ -86,6 +86,7 @@ function openTelephony(calling: TestCalling): Rig {
   const desk: TransferDesk = new TransferDesk({
     ...calling.deps,
     permits,
+    settled: (callId) => calling.eventWriter.settled(callId),
     model: () => null,
     calls: () => manager,
   })
@@ -192,25 +193,9 @@ const PATHS: Readonly<Record<Exclude<GateTrigger, 'preflight' | 'manual'>, Path>
     return () => placeVerificationCall(rig.deps, rig.calling.owner, destination)
   },
   async transfer(rig) {
-    const { calling, deps, desk, sent } = rig
-    const { row } = await newDestination(rig, PERSON)
-    await calling.send('POST', `/v1/transfer-destinations/${row.id}/verify`)
-    await calling.send('POST', `/v1/transfer-destinations/${row.id}/confirm`, { json: { code: '000000' } })
-    const transfer = {
-      defaultDestinationId: row.id,
-      destinations: [{ destinationId: row.id, when: 'bills' }],
-    }
-    await calling.publishAgent({ callSettings: { transfer } })
-    const call = await single(rig)
-    if (isRefusal(call)) throw new Error(call.message)
-    const read = () => deps.db.selectFrom('calls').select('answeredAt').where('id', '=', call.id).execute()
-    await calling.clock.advanceAsync(1_000, 10)
-    await calling.eventWriter.flush(60_000)
-    t.not((await read())[0]?.answeredAt, null)
-    // Only the leg of the transfer counts.
-    await Promise.all(sent.splice(0).map(({ record }) => record))
+    const { callId } = await answeredCall(rig)
     return () =>
-      desk.ask(call.id, {
+      rig.desk.ask(callId, {
         ...{ trigger: 'api', destination: null, handoff: null, note: null, reason: null },
       })
   },
@@ -275,6 +260,42 @@ const PATHS: Readonly<Record<Exclude<GateTrigger, 'preflight' | 'manual'>, Path>
   },
 }
 
+/** Every path, the one of a person who takes a call over included: its leg is like that of a transfer. */
+const WAYS: readonly { readonly name: string; readonly trigger: GateTrigger; readonly prepare: Path }[] = [
+  ...Object.entries(PATHS).map(([trigger, prepare]) => ({
+    ...{ name: trigger, trigger: trigger as GateTrigger, prepare },
+  })),
+  {
+    name: 'takeover',
+    trigger: 'transfer',
+    async prepare(rig) {
+      const { callId, destinationId } = await answeredCall(rig)
+      return () => rig.desk.takeOver(callId, { id: 'mon_1', userId: 'usr_1', destination: destinationId })
+    },
+  },
+]
+
+/** An answered call, with a verified destination of its agent. Its own INVITE does not count. */
+async function answeredCall(rig: Rig): Promise<{ readonly callId: string; readonly destinationId: string }> {
+  const { calling, deps, sent } = rig
+  const { row } = await newDestination(rig, PERSON)
+  await calling.send('POST', `/v1/transfer-destinations/${row.id}/verify`)
+  await calling.send('POST', `/v1/transfer-destinations/${row.id}/confirm`, { json: { code: '000000' } })
+  const transfer = {
+    defaultDestinationId: row.id,
+    destinations: [{ destinationId: row.id, when: 'bills' }],
+  }
+  await calling.publishAgent({ callSettings: { transfer } })
+  const call = await single(rig)
+  if (isRefusal(call)) throw new Error(call.message)
+  const read = () => deps.db.selectFrom('calls').select('answeredAt').where('id', '=', call.id).execute()
+  await calling.clock.advanceAsync(1_000, 10)
+  await calling.eventWriter.flush(60_000)
+  t.not((await read())[0]?.answeredAt, null)
+  await Promise.all(sent.splice(0).map(({ record }) => record))
+  return { callId: call.id, destinationId: row.id }
+}
+
 async function close({ calling, manager }: Rig): Promise<void> {
   let closed = false
   const closing = manager.close().then(() => {
@@ -302,16 +323,16 @@ async function pass({ clock }: TestCalling, condition: () => boolean): Promise<v
 }
 
 await onEachDialect(t, async (t, open, dialect) => {
-  for (const [trigger, prepare] of Object.entries(PATHS)) {
+  for (const { name, trigger, prepare } of WAYS) {
     // The transaction of the gate is one for all paths: on PostgreSQL two of them suffice.
-    if (dialect === 'postgres' && trigger !== 'call' && trigger !== 'transfer') continue
+    if (dialect === 'postgres' && name !== 'call' && name !== 'transfer') continue
     const start = async () => {
       const calling = await openTestCalling(await open(), { wallMs: DAYTIME })
       const rig = openTelephony(calling)
       return { calling, rig, dial: await prepare(rig) }
     }
 
-    await t.test(`${trigger}: one INVITE, with the sealed record that allows it`, async (t) => {
+    await t.test(`${name}: one INVITE, with the sealed record that allows it`, async (t) => {
       const { calling, rig, dial } = await start()
       await dial()
       await pass(calling, () => rig.sent.length > 0)
@@ -336,7 +357,7 @@ await onEachDialect(t, async (t, open, dialect) => {
     // The call that would be forwarded is refused itself: no leg is asked for.
     const asked = trigger !== 'forward'
     await t.test(
-      `${trigger}: a refusal ${asked ? 'is sealed' : 'comes first'}, and nothing is sent`,
+      `${name}: a refusal ${asked ? 'is sealed' : 'comes first'}, and nothing is sent`,
       async (t) => {
         const { calling, rig, dial } = await start()
         const organizations = await calling.deps.db.selectFrom('organizations').select('id').execute()

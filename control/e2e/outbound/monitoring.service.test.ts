@@ -1,40 +1,20 @@
 import t from 'tap'
 import { ListenClient, type ListenTicketView } from '../../../fixtures/api/listen-client.js'
-import { type Json, openService, type Service } from '../../../fixtures/service/service.js'
+import { type Json, openService } from '../../../fixtures/service/service.js'
+import { openSession } from '../../../fixtures/service/session.js'
 
 /* Listening and takeovers of the whole service: requests of a session, real SIP and RTP to simulated people. */
 
 const PERSON = '+9190000000'
-
-/** Signs the owner in, and returns how to send requests of the session. */
-async function signIn({ parley }: Service) {
-  const { httpUrl: origin, firstStart } = parley
-  const headers = { origin, 'content-type': 'application/json', connection: 'close' }
-  const { email, password } = firstStart ?? {}
-  const answer = await fetch(`${origin}/v1/auth/login`, {
-    ...{ method: 'POST', headers },
-    body: JSON.stringify({ email, password }),
-  })
-  const cookies = answer.headers.getSetCookie().map((line) => line.split(';')[0] ?? '')
-  const csrf = cookies.find((pair) => pair.startsWith('svc_csrf='))?.slice('svc_csrf='.length) ?? ''
-  return async (method: string, path: string, body: Json = {}) => {
-    const response = await fetch(`${origin}${path}`, {
-      method,
-      headers: { ...headers, cookie: cookies.join('; '), 'x-svc-csrf': csrf, 'x-svc-environment': 'test' },
-      ...(method === 'GET' ? {} : { body: JSON.stringify(body) }),
-    })
-    const { data, error } = (await response.json()) as { data: Json; error?: Json }
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(error)}`)
-    return data
-  }
-}
 
 t.test(
   'a member hears a call, takes it over by telephone and gives it back',
   { timeout: 120_000 },
   async (t) => {
     const service = await openService(t, { virtual: true })
-    const session = await signIn(service)
+    const { httpUrl, firstStart } = service.parley
+    const owner = { email: String(firstStart?.email), password: String(firstStart?.password) }
+    const { send: session } = await openSession(httpUrl, owner)
     const { id: desk } = await service.api('POST', '/v1/transfer-destinations', {
       ...{ key: 'desk', label: 'Desk', e164: `${PERSON}12` },
     })

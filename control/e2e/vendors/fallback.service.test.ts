@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { tone } from '../../../fixtures/audio/tones.js'
+import { until } from '../../../fixtures/host/until.js'
 import { openService } from '../../../fixtures/service/service.js'
 import { dial } from '../../../fixtures/sip/phone.js'
 import { openSipPeer } from '../../../fixtures/sip/sip-peer.js'
@@ -114,8 +115,11 @@ t.test('the call follows a caller who changes the language', { timeout: 150_000 
   t.match(prompts.at(-1), /speaks Hindi now: answer in Hindi, written in Devanagari/)
   const forms = fake.requests.filter(({ path }) => path.endsWith('/transcriptions'))
   t.notMatch(forms[0]?.body.toString('latin1') ?? '', /name="language"/, 'no language is forced')
-  const transcript = await service.api('GET', `/v1/calls/${callId}/transcript`)
-  t.same(transcript.languages, ['en-IN', 'hi-IN'])
+  // What is said in a live call is stored within a second.
+  const languages = async () =>
+    (await service.api('GET', `/v1/calls/${callId}/transcript`)).languages as string[]
+  await until(async () => (await languages()).length === 2)
+  t.same(await languages(), ['en-IN', 'hi-IN'])
 })
 
 t.test('STT is down: the fallback recognises the buffered audio', { timeout: 150_000 }, async (t) => {

@@ -1,4 +1,4 @@
-import { Button, Card, Group, NativeSelect, Stack, Text, Textarea, Title } from '@mantine/core'
+import { Alert, Button, Card, Group, NativeSelect, Stack, Text, Textarea, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type KeyboardEvent, type ReactNode, useEffect, useState } from 'react'
@@ -6,12 +6,15 @@ import { useTranslations } from 'use-intl'
 import type { Item } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { type Ending, type Levels, listenTo } from '../listening.js'
+import { hasMicrophoneAccess } from '../phone/phone.js'
+import { usePhone } from '../phone/usePhone.js'
 import { useKey, useSession } from '../session.js'
 import { Dialog, Form } from './Dialog.js'
 import { useAction } from './List.js'
 import { Loaded } from './Page.js'
 import { Problem } from './Problem.js'
 import { Facts } from './Rows.js'
+import { Meters, MuteButton, PhoneOutcome } from './TalkPanel.js'
 
 type Monitor = Item<'listCallMonitors'>
 
@@ -40,7 +43,7 @@ export function monitorKey(event: KeyboardEvent): 'listen' | 'takeOver' | null {
 /** Plays a running call while it is shown. */
 export function Listener(props: {
   readonly callId: string
-  /** Who is called or calls. */
+  /** The name or number of the person on the call. */
   readonly name: string
   readonly close: () => void
 }) {
@@ -88,26 +91,111 @@ function Meter({ label, level }: { readonly label: string; readonly level: numbe
   return (
     <Group gap="xs" wrap="nowrap">
       <Text size="xs">{label}</Text>
-      <svg
-        className="level"
-        viewBox="0 0 100 8"
-        preserveAspectRatio="none"
-        aria-hidden="true"
-        data-level={level}
-      >
-        <rect width={100 * full} height="8" />
-      </svg>
+      <meter className="level" min={0} max={1} value={full} aria-hidden="true" data-level={level} />
     </Group>
   )
 }
 
-/** The takeover in a window. */
-export function TakeOverDialog(props: { readonly callId: string; readonly close: () => void }) {
+/** The takeover in a window. `byBrowser` takes the call over with the microphone of this page. */
+export function TakeOverDialog(props: {
+  readonly callId: string
+  readonly close: () => void
+  readonly byBrowser: () => void
+}) {
   const t = useTranslations('monitor')
+  const { callId, close, byBrowser } = props
   return (
-    <Dialog title={t('takeOver')} close={props.close}>
-      <TakeOver callId={props.callId} />
+    <Dialog title={t('takeOver')} close={close}>
+      <TakeOver
+        callId={callId}
+        byBrowser={() => {
+          close()
+          byBrowser()
+        }}
+      />
     </Dialog>
+  )
+}
+
+/** The takeover by this page, of one call at a time. It ends with the part of the page that uses it. */
+export function useBrowserTakeOver() {
+  const { api } = useSession()
+  const { state, phone, start } = usePhone()
+  const [call, setCall] = useState<{ readonly callId: string; readonly name: string } | null>(null)
+  return {
+    call,
+    state,
+    phone,
+    begin: (callId: string, name: string): void => {
+      if (state.kind !== 'idle') return
+      setCall({ callId, name })
+      void start(() => api.requestBrowserCall({ body: { purpose: 'takeover', callId } }))
+    },
+    close: () => setCall(null),
+  }
+}
+
+/** The call that this page takes over, until the user has seen how that ended. */
+export function BrowserTakeOver({ takeOver }: { readonly takeOver: ReturnType<typeof useBrowserTakeOver> }) {
+  return takeOver.call === null ? null : <TakenCall {...takeOver} {...takeOver.call} />
+}
+
+function TakenCall(
+  props: ReturnType<typeof useBrowserTakeOver> & { readonly callId: string; readonly name: string },
+) {
+  const t = useTranslations('monitor')
+  const tTalk = useTranslations('talk')
+  const { callId, name, state, phone, close } = props
+  const { data } = useMonitors(callId)
+  const latest = data?.items.find(({ mode }) => mode === 'takeover')
+  const has = latest !== undefined && latest.endedAt === null && latest.startedAt !== null
+  const outcome = latest === undefined ? null : outcomeOf(t, latest)
+  if (state.kind === 'idle') {
+    // An end without an error is told by how the takeover ended.
+    const told = state.end?.kind === 'hung_up' || state.end?.kind === 'far_end'
+    return (
+      <Card withBorder component="section" aria-label={t('takeOver')}>
+        <Stack>
+          {told ? (
+            <Text size="sm" role="status">
+              {outcome === null ? t('over') : t('last', { outcome })}
+            </Text>
+          ) : (
+            <PhoneOutcome state={state} />
+          )}
+          <Group>
+            <Button variant="default" onClick={close}>
+              {t('close')}
+            </Button>
+          </Group>
+        </Stack>
+      </Card>
+    )
+  }
+  const { kind } = state
+  const status =
+    kind === 'starting' ? tTalk('starting') : has ? t('takenHere', { name }) : t('joining', { name })
+  return (
+    <Card withBorder component="section" aria-label={t('takeOver')}>
+      <Stack>
+        {kind === 'talking' && !state.connected && <Text size="sm">{tTalk('reconnecting')}</Text>}
+        {kind === 'talking' && (
+          <>
+            <Meters phone={phone} them={t('caller')} />
+            <Group>
+              <MuteButton phone={phone} />
+            </Group>
+          </>
+        )}
+        {kind === 'starting' ? (
+          <Text size="sm" role="status">
+            {status}
+          </Text>
+        ) : (
+          <Release callId={callId} begun={has} status={status} />
+        )}
+      </Stack>
+    </Card>
   )
 }
 
@@ -121,19 +209,33 @@ function useMonitors(callId: string) {
 }
 
 /** Takes a call over from its agent, shows how far that is, and gives it back. */
-function TakeOver({ callId }: { readonly callId: string }) {
+function TakeOver({ callId, byBrowser }: { readonly callId: string; readonly byBrowser: () => void }) {
   const t = useTranslations('monitor')
+  const tTalk = useTranslations('talk')
   const monitors = useMonitors(callId)
   return (
     <Loaded query={monitors}>
       {({ items }) => {
         const latest = items.find(({ mode }) => mode === 'takeover')
         if (latest !== undefined && latest.endedAt === null)
-          return <Release callId={callId} begun={latest.startedAt !== null} />
+          return (
+            <Release
+              callId={callId}
+              begun={latest.startedAt !== null}
+              status={t(latest.startedAt === null ? 'calling' : 'taken')}
+            />
+          )
         const outcome = latest === undefined ? null : outcomeOf(t, latest)
         return (
           <Stack>
             {outcome !== null && <Text size="sm">{t('last', { outcome })}</Text>}
+            <Text size="sm">{t('browserHelp')}</Text>
+            {!hasMicrophoneAccess() && <Alert color="orange">{tTalk('problem.insecure')}</Alert>}
+            <Group>
+              <Button onClick={byBrowser} disabled={!hasMicrophoneAccess()}>
+                {t('byBrowser')}
+              </Button>
+            </Group>
             <Choose callId={callId} />
           </Stack>
         )
@@ -173,7 +275,7 @@ function Choose({ callId }: { readonly callId: string }) {
           )
         const id = chosen || first.id
         return (
-          <Form action={{ ...start, mutate: () => start.mutate(id) }} submit={t('takeOver')}>
+          <Form action={{ ...start, mutate: () => start.mutate(id) }} submit={t('byTelephone')}>
             <Text size="sm">{t('takeOverHelp')}</Text>
             <NativeSelect
               label={t('telephone')}
@@ -189,7 +291,8 @@ function Choose({ callId }: { readonly callId: string }) {
 }
 
 /** Gives the caller back, or gives a takeover up that nobody has answered. */
-function Release({ callId, begun }: { readonly callId: string; readonly begun: boolean }) {
+function Release(props: { readonly callId: string; readonly begun: boolean; readonly status: string }) {
+  const { callId, begun, status } = props
   const t = useTranslations('monitor')
   const { api } = useSession()
   const [message, setMessage] = useState('')
@@ -200,7 +303,7 @@ function Release({ callId, begun }: { readonly callId: string; readonly begun: b
   return (
     <Form action={release} submit={begun ? t('giveBack') : t('giveUp')}>
       <Text size="sm" role="status">
-        {begun ? t('taken') : t('calling')}
+        {status}
       </Text>
       {begun && (
         <Textarea
@@ -229,6 +332,7 @@ export function MonitorPart(props: {
   const monitors = useMonitors(callId)
   const [listens, setListens] = useState(false)
   const [takes, setTakes] = useState(false)
+  const takeOver = useBrowserTakeOver()
   const items = monitors.data?.items ?? []
   const acts = running && (mayListen || mayTakeOver)
   if (!acts && items.length === 0) return null
@@ -257,9 +361,16 @@ export function MonitorPart(props: {
             )}
           </Group>
         )}
+        <BrowserTakeOver takeOver={takeOver} />
         {listens && <Listener callId={callId} name={name} close={() => setListens(false)} />}
         {items.length > 0 && <History items={items} />}
-        {takes && <TakeOverDialog callId={callId} close={() => setTakes(false)} />}
+        {takes && (
+          <TakeOverDialog
+            callId={callId}
+            close={() => setTakes(false)}
+            byBrowser={() => takeOver.begin(callId, name)}
+          />
+        )}
       </Stack>
     </Card>
   )

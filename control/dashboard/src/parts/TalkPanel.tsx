@@ -14,7 +14,7 @@ import { type RefObject, useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Result } from '../api.js'
 import { hasMicrophoneAccess, type Phone } from '../phone/phone.js'
-import { usePhone } from '../phone/usePhone.js'
+import { type PhoneState, usePhone } from '../phone/usePhone.js'
 import { useSession } from '../session.js'
 import { Problem } from './Problem.js'
 import { Heard } from './TestPanel.js'
@@ -52,9 +52,7 @@ export function TalkPanel({ agent }: { readonly agent: Result<'readAgent'> }) {
         {state.kind === 'idle' && (
           <>
             {!hasMicrophoneAccess() && <Alert color="orange">{t('problem.insecure')}</Alert>}
-            {state.problem !== null && <Alert color="red">{t(`problem.${state.problem}`)}</Alert>}
-            {state.error !== null && <Problem error={state.error} />}
-            <Ended end={state.end} />
+            <PhoneOutcome state={state} />
             <NativeSelect
               label={t('version')}
               value={chosen}
@@ -89,11 +87,19 @@ export function TalkPanel({ agent }: { readonly agent: Result<'readAgent'> }) {
   )
 }
 
-function Ended({
-  end,
-}: {
-  readonly end: Extract<ReturnType<typeof usePhone>['state'], { kind: 'idle' }>['end']
-}) {
+/** Why there is no call, or how the last one ended. */
+export function PhoneOutcome({ state }: { readonly state: Extract<PhoneState, { kind: 'idle' }> }) {
+  const t = useTranslations('talk')
+  return (
+    <>
+      {state.problem !== null && <Alert color="red">{t(`problem.${state.problem}`)}</Alert>}
+      {state.error !== null && <Problem error={state.error} />}
+      <Ended end={state.end} />
+    </>
+  )
+}
+
+function Ended({ end }: Pick<Extract<PhoneState, { kind: 'idle' }>, 'end'>) {
   const t = useTranslations('talk')
   if (end === null) return null
   if (end.kind === 'refused') {
@@ -117,27 +123,17 @@ function InCall(props: {
 }) {
   const t = useTranslations('talk')
   const { state, connected, phone } = props
-  const [muted, setMuted] = useState(false)
   const [keys, setKeys] = useState(false)
   return (
     <>
       <Text size="sm" role="status">
         {t(connected ? state : 'reconnecting')}
       </Text>
-      {state === 'talking' && <Meters phone={phone} />}
+      {state === 'talking' && <Meters phone={phone} them={t('agent')} />}
       <Group gap="sm">
         {state === 'talking' && (
           <>
-            <Button
-              variant="default"
-              aria-pressed={muted}
-              onClick={() => {
-                phone.current?.mute(!muted)
-                setMuted(!muted)
-              }}
-            >
-              {t(muted ? 'unmute' : 'mute')}
-            </Button>
+            <MuteButton phone={phone} />
             <Button variant="default" aria-expanded={keys} onClick={() => setKeys(!keys)}>
               {t('keys')}
             </Button>
@@ -162,8 +158,26 @@ function InCall(props: {
   )
 }
 
+/** Stops what the microphone sends. */
+export function MuteButton({ phone }: { readonly phone: RefObject<Phone | null> }) {
+  const t = useTranslations('talk')
+  const [muted, setMuted] = useState(false)
+  return (
+    <Button
+      variant="default"
+      aria-pressed={muted}
+      onClick={() => {
+        phone.current?.mute(!muted)
+        setMuted(!muted)
+      }}
+    >
+      {t(muted ? 'unmute' : 'mute')}
+    </Button>
+  )
+}
+
 /** How loud both sides are. The elements are written directly: ten renders a second would cost more than the call. */
-function Meters({ phone }: { readonly phone: RefObject<Phone | null> }) {
+export function Meters({ phone, them }: { readonly phone: RefObject<Phone | null>; readonly them: string }) {
   const t = useTranslations('talk')
   const mine = useRef<HTMLMeterElement>(null)
   const theirs = useRef<HTMLMeterElement>(null)
@@ -182,7 +196,7 @@ function Meters({ phone }: { readonly phone: RefObject<Phone | null> }) {
         {t('you')} <meter ref={mine} min={0} max={1} className="level" />
       </Text>
       <Text size="sm" component="label">
-        {t('agent')} <meter ref={theirs} min={0} max={1} className="level" />
+        {them} <meter ref={theirs} min={0} max={1} className="level" />
       </Text>
     </Stack>
   )

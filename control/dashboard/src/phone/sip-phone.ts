@@ -106,7 +106,8 @@ class SipPhone implements Phone {
   }
 
   #changed(state: SessionState): void {
-    if (state === SessionState.Terminated) this.#over()
+    // sip.js tells why the service refused after this.
+    if (state === SessionState.Terminated) queueMicrotask(() => this.#over())
     if (state !== SessionState.Established || this.#isOver) return
     this.#answered = true
     this.#stopTimer()

@@ -20,6 +20,9 @@ export type PhoneState =
   | { readonly kind: 'starting' | 'calling' }
   | { readonly kind: 'talking'; readonly connected: boolean }
 
+/** Attempts to reach the process that carries a call. */
+const ATTEMPTS = 10
+
 const IDLE: Extract<PhoneState, { kind: 'idle' }> = { kind: 'idle', end: null, problem: null, error: null }
 
 /** One call at a time of this part of the page. It ends with the part. */
@@ -36,7 +39,7 @@ export function usePhone() {
   }, [])
 
   /** Asks for the microphone, then for the ticket, which does not live long. */
-  async function start(requestTicket: () => Promise<PhoneTicket>): Promise<void> {
+  async function start(requestTicket: () => Promise<PhoneTicket>, attempts = ATTEMPTS): Promise<void> {
     setState({ kind: 'starting' })
     let microphone: MediaStream | null = null
     try {
@@ -53,7 +56,9 @@ export function usePhone() {
         connection: (connected) => setState({ kind: 'talking', connected }),
         ended: (end) => {
           phone.current = null
-          setState({ ...IDLE, end })
+          const elsewhere = end.kind === 'refused' && end.code === 'other_process'
+          if (elsewhere && attempts > 1 && mounted.current) void start(async () => ticket, attempts - 1)
+          else setState({ ...IDLE, end })
         },
       })
     } catch (error) {

@@ -274,8 +274,10 @@ function Publish({ agent }: { readonly agent: AgentView }) {
   const next = (agent.latestVersion ?? 0) + 1
   const publish = useMutation({
     mutationFn: () => api.publishAgent({ id: agent.id, body: { note: note === '' ? null : note } }),
-    onSuccess: ({ version }) => {
+    onSuccess: ({ version, warnings }) => {
       setAsking(false)
+      for (const { code } of warnings ?? [])
+        if (code === 'recording_notice_missing') toast(t('noticeMissing'))
       void queries.invalidateQueries({ queryKey: key() })
       toast(t('published', { version }))
     },

@@ -241,12 +241,17 @@ function Builds({ base }: { readonly base: Base }) {
                 { title: t('builds'), cell: ({ startedAt }) => time(startedAt) },
                 {
                   title: t('state'),
-                  cell: ({ status, error, documents, documentsDone }) => (
+                  cell: ({ status, error, documents, documentsDone, warnings }) => (
                     <>
                       <State value={status} />
                       <Text size="xs">
                         {error ?? t('building', { done: documentsDone, total: documents })}
                       </Text>
+                      {warnings.map((warning) => (
+                        <Text key={warning} size="xs">
+                          {warning}
+                        </Text>
+                      ))}
                     </>
                   ),
                 },

@@ -9,7 +9,14 @@ import { CallState } from '../parts/CallState.js'
 import { Confirm } from '../parts/Dialog.js'
 import { useAction } from '../parts/List.js'
 import { useAgents } from '../parts/lookups.js'
-import { Listener, monitorKey, TakeOverDialog, useMonitoring } from '../parts/Monitor.js'
+import {
+  BrowserTakeOver,
+  Listener,
+  monitorKey,
+  TakeOverDialog,
+  useBrowserTakeOver,
+  useMonitoring,
+} from '../parts/Monitor.js'
 import { Empty, Loaded, Page } from '../parts/Page.js'
 import { useKey, useSession } from '../session.js'
 
@@ -39,6 +46,7 @@ export function LiveCalls() {
   const [heard, setHeard] = useState<Call | null>(null)
   const [taken, setTaken] = useState<Call | null>(null)
   const { mayListen, mayTakeOver } = useMonitoring()
+  const takeOver = useBrowserTakeOver()
   const tMonitor = useTranslations('monitor')
   const query = useQuery({
     queryKey: key('calls', 'live'),
@@ -85,6 +93,7 @@ export function LiveCalls() {
         />
       }
     >
+      <BrowserTakeOver takeOver={takeOver} />
       {heard !== null && (
         <Listener key={heard.id} callId={heard.id} name={heard.to} close={() => setHeard(null)} />
       )}
@@ -163,7 +172,13 @@ export function LiveCalls() {
         }
       </Loaded>
       <Text size="sm">{t('keys')}</Text>
-      {taken !== null && <TakeOverDialog callId={taken.id} close={() => setTaken(null)} />}
+      {taken !== null && (
+        <TakeOverDialog
+          callId={taken.id}
+          close={() => setTaken(null)}
+          byBrowser={() => takeOver.begin(taken.id, taken.to)}
+        />
+      )}
       {ending !== null && (
         <Confirm
           title={t('end')}

@@ -104,10 +104,16 @@ function EditNumber({ number, close }: { readonly number: NumberView; readonly c
     label: number.label,
     agentId: number.agentId ?? '',
     recordCalls: number.recordCalls,
+    byoFallback: number.byoFallback,
   })
-  const { label, agentId, recordCalls } = form.values
+  const { label, agentId, recordCalls, byoFallback } = form.values
   const byAgent = number.routingMode === 'svc_agent'
-  const answered = byAgent ? { agentId: agentId === '' ? null : agentId } : {}
+  const byBot = number.routingMode === 'byo_ws'
+  const takenOver = byBot && byoFallback === 'agent'
+  const answered = {
+    ...(byAgent || takenOver ? { agentId: agentId === '' ? null : agentId } : {}),
+    ...(byBot ? { byoFallback: takenOver ? ('agent' as const) : ('hangup' as const) } : {}),
+  }
   const save = useAction(
     () => api.updateNumber({ id: number.id, body: { label, recordCalls, ...answered } }),
     close,
@@ -120,9 +126,19 @@ function EditNumber({ number, close }: { readonly number: NumberView; readonly c
       submit={tCommon('save')}
     >
       <TextInput label={t('label')} {...form.text('label')} />
-      {byAgent && (
+      {byBot && (
         <NativeSelect
-          label={t('answers')}
+          label={t('botLost')}
+          data={[
+            { value: 'hangup', label: t('hangUp') },
+            { value: 'agent', label: t('agentTakesOver') },
+          ]}
+          {...form.text('byoFallback')}
+        />
+      )}
+      {(byAgent || takenOver) && (
+        <NativeSelect
+          label={byAgent ? t('answers') : t('fallbackAgent')}
           data={[
             { value: '', label: t('nobody') },
             ...agents.map(({ id, name }) => ({ value: id, label: name })),

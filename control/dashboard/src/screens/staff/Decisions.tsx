@@ -1,7 +1,8 @@
-import { Button, Group, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
+import type { Item } from '../../api.js'
 import { useFormat } from '../../i18n.js'
 import { FormDialog } from '../../parts/Dialog.js'
 import { useFields } from '../../parts/fields.js'
@@ -42,18 +43,88 @@ function Answers(props: {
   )
 }
 
-/** Payments that the service could not settle by itself. */
+type Exception = Item<'listPaymentExceptions'>
+type Resolution = 'refund' | 'credit_note' | 'dismiss'
+
+/** Returns what staff can do about an exception. The service refuses anything else. */
+function resolutionsOf(kind: string): readonly Resolution[] {
+  if (kind === 'amount_mismatch' || kind === 'second_payment') return ['refund', 'dismiss']
+  return kind === 'dispute_lost' ? ['credit_note', 'dismiss'] : ['dismiss']
+}
+
+/** Names an exception and says what it means. One of a later release shows as it is. */
+function useException(): (kind: string) => { readonly name: string; readonly text: string | null } {
+  const t = useTranslations('exceptions')
+  return (kind) => {
+    const known = kind as Parameters<typeof t>[0]
+    const text = `${kind}Text` as Parameters<typeof t>[0]
+    return {
+      name: t.has(known) ? t(known) : kind.replaceAll('_', ' '),
+      text: t.has(text) ? t(text) : null,
+    }
+  }
+}
+
+/** What is known about an exception: its ids, and what the gateway said. */
+function ExceptionFacts({ exception }: { readonly exception: Exception }) {
+  const { gateway, subject, topupId, paymentId, details } = exception
+  const facts = [subject, topupId, paymentId === subject ? null : paymentId, gateway].filter(
+    (fact) => fact !== null,
+  )
+  const said = Object.entries(details).map(
+    ([name, value]) => `${name.replaceAll('_', ' ')}: ${String(value)}`,
+  )
+  return (
+    <>
+      <Text size="xs" className="once">
+        {facts.join(' · ')}
+      </Text>
+      {said.length > 0 && <Text size="xs">{said.join(' · ')}</Text>}
+    </>
+  )
+}
+
+/** Payments that the service could not settle by itself, and the decisions about them. */
 export function PaymentExceptions() {
   const t = useTranslations('staff')
   const { api } = useSession()
   const { money, time } = useFormat()
+  const exceptionOf = useException()
+  const [resolved, setResolved] = useState<'false' | 'true'>('false')
   const [decision, setDecision] = useState<Decision | null>(null)
-  const exceptions = useList(['payment-exceptions'], (cursor) =>
-    api.listPaymentExceptions({ query: { cursor, resolved: 'false' } }),
+  const exceptions = useList(['payment-exceptions', resolved], (cursor) =>
+    api.listPaymentExceptions({ query: { cursor, resolved } }),
   )
+  const answer = ({ id, kind }: Exception) => (
+    <Answers
+      choose={setDecision}
+      decisions={resolutionsOf(kind).map((resolution) => ({
+        title: t(resolution),
+        run: (reason) => api.resolvePaymentException({ id, body: { resolution, reason } }),
+      }))}
+    />
+  )
+  const decided = ({ resolution, reason, resolvedAt }: Exception) =>
+    resolution !== null && (
+      <>
+        {t.has(resolution as Resolution) ? t(resolution as Resolution) : resolution}
+        <Text size="xs">{reason}</Text>
+        <Text size="xs">{resolvedAt === null ? null : time(resolvedAt)}</Text>
+      </>
+    )
   return (
     <Page title={t('payments')}>
-      <List query={exceptions} empty={t('noPayments')}>
+      <NativeSelect
+        maw={240}
+        label={t('shown')}
+        value={resolved}
+        onChange={({ currentTarget }) => setResolved(currentTarget.value === 'true' ? 'true' : 'false')}
+        data={[
+          { value: 'false', label: t('open') },
+          { value: 'true', label: t('resolved') },
+        ]}
+      />
+      <List query={exceptions} empty={resolved === 'true' ? t('noneResolved') : t('noPayments')}>
         {(items) => (
           <Rows
             label={t('payments')}
@@ -61,7 +132,16 @@ export function PaymentExceptions() {
             idOf={({ id }) => id}
             columns={[
               { title: t('created'), cell: ({ createdAt }) => time(createdAt) },
-              { title: t('kind'), cell: ({ kind, subject }) => `${kind.replaceAll('_', ' ')} (${subject})` },
+              {
+                title: t('kind'),
+                cell: (exception) => (
+                  <>
+                    {exceptionOf(exception.kind).name}
+                    <Text size="xs">{exceptionOf(exception.kind).text}</Text>
+                    <ExceptionFacts exception={exception} />
+                  </>
+                ),
+              },
               {
                 title: t('name'),
                 cell: ({ organizationId }) =>
@@ -76,19 +156,9 @@ export function PaymentExceptions() {
                 align: 'right',
                 cell: ({ amountPaise }) => (amountPaise === null ? '–' : money(amountPaise)),
               },
-              {
-                title: '',
-                align: 'right',
-                cell: ({ id }) => (
-                  <Answers
-                    choose={setDecision}
-                    decisions={(['refund', 'dismiss'] as const).map((resolution) => ({
-                      title: t(resolution),
-                      run: (reason) => api.resolvePaymentException({ id, body: { resolution, reason } }),
-                    }))}
-                  />
-                ),
-              },
+              resolved === 'true'
+                ? { title: t('decision'), cell: decided }
+                : { title: '', align: 'right', cell: answer },
             ]}
           />
         )}

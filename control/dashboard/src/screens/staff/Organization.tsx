@@ -4,9 +4,11 @@ import {
   Card,
   Checkbox,
   Group,
+  NativeSelect,
   NumberInput,
   SimpleGrid,
   Stack,
+  Text,
   TextInput,
   Title,
 } from '@mantine/core'
@@ -18,9 +20,9 @@ import type { Result } from '../../api.js'
 import { useFormat } from '../../i18n.js'
 import { FormDialog } from '../../parts/Dialog.js'
 import { useFields } from '../../parts/fields.js'
-import { useAction } from '../../parts/List.js'
+import { List, useAction, useList } from '../../parts/List.js'
 import { Loaded, Page } from '../../parts/Page.js'
-import { Facts } from '../../parts/Rows.js'
+import { Facts, Rows } from '../../parts/Rows.js'
 import { State, useWord } from '../../parts/Word.js'
 import { useKey, useSession } from '../../session.js'
 
@@ -52,6 +54,7 @@ export function Organization() {
               <Standing organization={data} />
               <Submission organization={data} />
             </SimpleGrid>
+            <Documents id={id} />
             {deed === 'limits' && <Limits organization={data} close={() => setDeed(null)} />}
             {deed !== null && deed !== 'limits' && (
               <Reasoned organization={data} deed={deed} close={() => setDeed(null)} />
@@ -139,6 +142,80 @@ function Submission({ organization: { submission } }: { readonly organization: V
         ]}
       />
     </Card>
+  )
+}
+
+const DOCUMENTS = ['invoice', 'credit_note', 'receipt_voucher', 'refund_voucher'] as const
+
+/** The tax documents of the organization: staff sees which refund got which credit note. */
+function Documents({ id }: { readonly id: string }) {
+  const t = useTranslations('staff')
+  const tInvoices = useTranslations('invoices')
+  const { api } = useSession()
+  const { money, day } = useFormat()
+  const word = useWord()
+  const [kind, setKind] = useState<(typeof DOCUMENTS)[number] | ''>('')
+  const documents = useList(['documents', id, kind], (cursor) =>
+    api.listInvoicesAsStaff({ id, query: { cursor, ...(kind === '' ? {} : { kind }) } }),
+  )
+  return (
+    <Stack gap="sm">
+      <Title order={2} size="h4">
+        {t('documents')}
+      </Title>
+      <NativeSelect
+        maw={240}
+        label={tInvoices('kind')}
+        value={kind}
+        onChange={({ currentTarget }) =>
+          setKind(DOCUMENTS.find((known) => known === currentTarget.value) ?? '')
+        }
+        data={[
+          { value: '', label: t('allDocuments') },
+          ...DOCUMENTS.map((value) => ({ value, label: word(value) })),
+        ]}
+      />
+      <List query={documents} empty={t('noDocuments')}>
+        {(items) => (
+          <Rows
+            label={t('documents')}
+            rows={items}
+            idOf={(document) => document.id}
+            columns={[
+              {
+                title: tInvoices('number'),
+                cell: ({ number, specimen }) => (
+                  <>
+                    <span className="once">{number}</span>
+                    {specimen && <Text size="xs">{tInvoices('specimen')}</Text>}
+                  </>
+                ),
+              },
+              { title: tInvoices('kind'), cell: (document) => word(document.kind) },
+              { title: tInvoices('issued'), cell: ({ issuedAt }) => day(issuedAt) },
+              {
+                title: t('topup'),
+                cell: ({ topupId, originalInvoiceId }) => (
+                  <>
+                    <span className="once">{topupId}</span>
+                    {originalInvoiceId !== null && (
+                      <Text size="xs">{t('corrects', { id: originalInvoiceId })}</Text>
+                    )}
+                  </>
+                ),
+              },
+              {
+                title: tInvoices('tax'),
+                align: 'right',
+                cell: ({ cgstPaise, sgstPaise, utgstPaise, igstPaise }) =>
+                  money(cgstPaise + sgstPaise + utgstPaise + igstPaise),
+              },
+              { title: tInvoices('total'), align: 'right', cell: ({ totalPaise }) => money(totalPaise) },
+            ]}
+          />
+        )}
+      </List>
+    </Stack>
   )
 }
 

@@ -1,0 +1,147 @@
+import t, { type Test } from 'tap'
+import { until } from '../../../fixtures/host/until.js'
+import {
+  BrowserPhone,
+  openPhoneBrowser,
+  writeSpeech,
+  writeTone,
+} from '../../../fixtures/service/browser-phone.js'
+import { CHROMIUM } from '../../../fixtures/service/chromium.js'
+import { type StartedService, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
+import { openDashboard, signIn } from '../../../fixtures/service/dashboard.js'
+import { sessionSend } from '../../../fixtures/service/dashboard-data.js'
+import type { Json } from '../../../fixtures/service/service.js'
+import { CLIP_RATE, findClip, readClip } from '../../../fixtures/speech/manifest.js'
+
+/*
+ * Calls of real browsers: interruption, what a network and a page do to a call, and tickets that are no good.
+ */
+
+const skip = CHROMIUM === null ? 'chromium is not installed' : false
+const VIEW = { language: 'en', colours: 'light', width: 1440 } as const
+const CALLER_HZ = 1_100
+/** Longer than a call without consent and media is kept. */
+const GHOST_MS = 150_000
+
+/** Opens a browser with this microphone, a page of the signed-in owner, and its telephone. */
+async function openPhone(t: Test, service: StartedService, microphone: string) {
+  const browser = await openPhoneBrowser(CHROMIUM ?? '', microphone)
+  t.teardown(() => browser.close())
+  const url = `${service.httpUrl}/dashboard/`
+  const [, password = ''] = await service.cli.complained(/Owner +owner@localhost, password (\S+)/)
+  const dashboard = await openDashboard(browser, url, VIEW)
+  const phone = await BrowserPhone.watch(dashboard.page)
+  await signIn(dashboard.page, url, 'owner@localhost', password)
+  return { ...dashboard, browser, phone, url, password }
+}
+
+const calls = async (service: StartedService) => (await service.send('GET', '/v1/calls')).body.data as Json[]
+const call = (service: StartedService, id: unknown) => service.api('GET', `/v1/calls/${id}`)
+const ended = (service: StartedService, id: unknown, ms?: number) =>
+  until(async () => (await call(service, id)).status === 'ended', {
+    everyMs: 250,
+    ...(ms === undefined ? {} : { ms }),
+  })
+
+async function publish(service: StartedService, callSettings: Json): Promise<string> {
+  const [agent] = (await service.send('GET', '/v1/agents')).body.data as Json[]
+  await service.api('PATCH', `/v1/agents/${agent?.id}`, {
+    callSettings: { nudges: { enabled: false }, maxCallSeconds: 600, ...callSettings },
+  })
+  await service.api('POST', `/v1/agents/${agent?.id}/publish`, {})
+  return String(agent?.id)
+}
+
+t.test('tickets, reload, a cut WebSocket, and a page that dies', { skip, timeout: 500_000 }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const service = await startService(t, folder)
+  const agentId = await publish(service, {})
+  const { page, phone, show, browser } = await openPhone(t, service, writeTone(folder, CALLER_HZ))
+  const body = { purpose: 'talk', agentId }
+  const stale = await sessionSend(page, 'POST', '/v1/browser-calls', body)
+  const used = { data: {} as Json }
+  await page.route('**/v1/browser-calls', async (route) => {
+    const response = await route.fetch()
+    used.data = ((await response.json()) as { data: Json }).data
+    await route.fulfill({ response })
+  })
+  await show(`test/agents/${agentId}`)
+  await phone.talk()
+  await phone.hears()
+  await page.unroute('**/v1/browser-calls')
+  const [first] = await calls(service)
+  t.equal(first?.id, used.data.callId)
+
+  await phone.cut(10_000)
+  await page.getByText('The connection broke and is made again.').waitFor()
+  const before = (await phone.received()).packets
+  await page.getByText('You are talking to the agent.').waitFor()
+  t.ok((await phone.received()).packets > before + 100, 'media flowed meanwhile')
+  t.equal(await phone.microphones(), 1)
+  t.equal((await call(service, first?.id)).status, 'in_progress')
+  await phone.hangUp()
+  await ended(service, first?.id)
+  t.match(await call(service, first?.id), { endedReason: 'caller_hangup' })
+  t.equal((await calls(service)).length, 1, 'no ghost call')
+
+  const dialWith = async (data: Json, words: string) => {
+    await page.route('**/v1/browser-calls', (route) => route.fulfill({ status: 201, json: { data } }))
+    await page.getByRole('button', { name: 'Talk', exact: true }).click()
+    await page.getByText(words).waitFor()
+    t.equal(await phone.microphones(), 0, 'the microphone is released')
+    await page.unroute('**/v1/browser-calls')
+  }
+  await dialWith(used.data, 'The permission for this call was used before.')
+
+  await phone.talk()
+  await phone.hears()
+  const [reloaded] = await calls(service)
+  await page.reload()
+  await ended(service, reloaded?.id)
+  t.match(await call(service, reloaded?.id), { endedReason: 'caller_hangup' })
+  await until(async () => Date.parse(String(stale.expiresAt)) < Date.now(), { everyMs: 500, ms: 120_000 })
+  await dialWith(stale, 'The permission for this call has expired.')
+
+  await phone.talk()
+  await phone.hears()
+  const [dying] = await calls(service)
+  t.not(dying?.id, reloaded?.id)
+  // The process of the page ends without a word to anybody.
+  const crash = await page.context().newCDPSession(page)
+  crash.send('Page.crash').catch(() => {})
+  await ended(service, dying?.id, GHOST_MS)
+  t.equal((await calls(service)).length, 3)
+  t.equal((await calls(service)).filter(({ status }) => status !== 'ended').length, 0, 'no ghost call')
+  await browser.close()
+  service.cli.process.kill('SIGTERM')
+  t.equal(await service.cli.exit(), 0)
+})
+
+t.test('a person interrupts the agent', { skip, timeout: 200_000 }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const service = await startService(t, folder)
+  const text = 'Welcome to the clinic. '.concat(
+    'We are open from Monday to Saturday, and closed on Sundays. '.repeat(6),
+  )
+  const agentId = await publish(service, { inboundOpeningLine: { text } })
+  const speech = readClip(findClip('tuning-u02-clean'))
+  const microphone = writeSpeech(folder, speech, CLIP_RATE, 4_000)
+  const { page, phone, show } = await openPhone(t, service, microphone)
+  await show(`test/agents/${agentId}`)
+  await phone.talk()
+  await phone.hears()
+  const [running] = await calls(service)
+  const turns = async () =>
+    (await service.api('GET', `/v1/calls/${running?.id}/timeline`)).turns as {
+      readonly speaker: string
+      readonly interruptedAtMs: number | null
+    }[]
+  await until(async () => (await turns()).some(({ interruptedAtMs }) => interruptedAtMs !== null), {
+    everyMs: 300,
+  })
+  t.equal((await turns())[0]?.speaker, 'agent')
+  await page.getByRole('button', { name: 'Hang up' }).click()
+  await ended(service, running?.id)
+  service.cli.process.kill('SIGTERM')
+  t.equal(await service.cli.exit(), 0)
+})
