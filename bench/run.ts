@@ -13,13 +13,14 @@ import { measureDeadAir } from './agent/dead-air.js'
 import { measureDensity, measureFrameClock } from './agent/density.js'
 import { measureFalseStops } from './agent/false-stops.js'
 import { measureReplies } from './agent/reply-time.js'
-import { measureTurnEnds } from './agent/turn-ends.js'
+import { measureTurnEnds, TURN_END_IDS } from './agent/turn-ends.js'
 import { measureVad } from './agent/vad.js'
 import { COMPARISON_STEPS, measureAsteriskRecovery, withoutAsterisk } from './byo/asterisk-comparison.js'
 import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo/calls.js'
 import { COLD_BURST_IDS, measureColdBurst } from './byo/cold-burst.js'
 import { drawByo } from './byo/plot.js'
 import { measureGet, measureSearch, measureStart } from './control/api.js'
+import { measureCampaigns } from './control/campaign.js'
 import { measureCsv } from './control/csv.js'
 import { measureGate } from './control/gate.js'
 import { measurePdf } from './control/pdf.js'
@@ -77,15 +78,16 @@ const RUNS: readonly Run[] = [
   {
     ids: [
       'R_engine',
-      ...['ingest', 'decide', 'emit', 'zero', 'typical', 'tail', 'car', 'office', 'far'].map(
+      ...['ingest', 'decide', 'emit', 'zero', 'typical', 'tail', 'car', 'office', 'far', 'human'].map(
         (sub) => `R_engine@${sub}`,
       ),
+      ...['streaming', 'upload', 'human'].map((sub) => `R_caller@${sub}`),
     ],
     measure: quietly(measureReplies),
   },
   { ids: BARGE_IN_IDS, measure: quietly(measureBargeIn) },
   {
-    ids: ['B_false', ...['cough', 'backchannel', 'echo', 'resume'].map((sub) => `B_false@${sub}`)],
+    ids: ['B_false', ...['cough', 'backchannel', 'echo', 'resume', 'human'].map((sub) => `B_false@${sub}`)],
     // A late packet can end the agent's speech but never prolong it: noise cannot improve the share.
     measure: quietly(measureFalseStops, ({ unit }) => unit === '%'),
   },
@@ -112,8 +114,8 @@ const RUNS: readonly Run[] = [
   { ids: ['Legs_cpu'], measure: atOnce(measureLegs) },
   { ids: ['Transfer_gap'], measure: quietly(measureTransfers) },
   { ids: ['M_detect'], measure: atOnce(measureDetectors) },
-  { ids: ['Vad_onset', 'Vad_end'], measure: atOnce(measureVad) },
-  { ids: ['E_turn@300', 'E_turn@600', 'E_turn@wait5'], measure: atOnce(() => measureTurnEnds(say)) },
+  { ids: ['Vad_onset', 'Vad_end'], measure: atOnce(() => measureVad(say)) },
+  { ids: TURN_END_IDS, measure: atOnce(() => measureTurnEnds(say)) },
   { ids: ['A_answer'], measure: atOnce(() => measureAnsweringMachine(say)) },
   { ids: ['A_get', 'A_get@postgres'], measure: quietly(measureGet) },
   { ids: ['A_budget', 'A_budget@postgres'], measure: quietly(measureRequestBudget) },
@@ -129,6 +131,12 @@ const RUNS: readonly Run[] = [
     measure: quietly(measureGate),
   },
   { ids: ['A_search'], measure: quietly(measureSearch) },
+  {
+    ids: ['', '@postgres'].flatMap((on) =>
+      ['upload', 'preflight', 'page', 'dials', 'api'].map((sub) => `A_campaign@${sub}${on}`),
+    ),
+    measure: quietly(measureCampaigns),
+  },
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
   { ids: ['S_invite', 'S_answer', 'S_cps'], measure: quietly(measureSipCalls) },

@@ -109,8 +109,15 @@ function countFrames(
   }
 }
 
+/** Other work of the service during the measurement. */
+export interface OtherWork {
+  prepare(service: Rig['service']): Promise<void>
+  /** Begins when all calls are established. The measurement does not wait for it. */
+  run(service: Rig['service']): Promise<void>
+}
+
 /** Holds `calls` ordinary conversations and measures for `holdMs` after all are established. */
-export async function load(calls: number, holdMs: number, probe: Probe): Promise<Load> {
+export async function load(calls: number, holdMs: number, probe: Probe, other?: OtherWork): Promise<Load> {
   const rig = await openRig({ profile: PROFILES.zero, replySeconds: REPLY_SECONDS, record: true })
   const lateFrames = new LateFrames()
   const look = async (): Promise<void> => lateFrames.add((await rig.service.usage()).workers)
@@ -118,11 +125,18 @@ export async function load(calls: number, holdMs: number, probe: Probe): Promise
   try {
     const meters: Promise<Meter>[] = []
     const judged: Promise<Judgement>[] = []
+    await other?.prepare(rig.service)
+    let work: Promise<void> | undefined
     const result = await rig.call(
       { kind: 'density', calls, clips: judgingClips(), holdMs, callsPerSecond: CALLS_PER_SECOND },
       {
         phase: (phase, callersMs) => {
           meters.push(phase === 'up' ? probe.begin().then(() => read(rig, callersMs)) : read(rig, callersMs))
+          if (phase === 'up') {
+            work = other?.run(rig.service)
+            // Its failure is thrown below.
+            work?.catch(() => {})
+          }
           if (phase === 'over') judged.push(look().then(() => probe.judge()))
         },
         hostLate: async () => [...((await judged[0])?.late ?? [])],
@@ -130,6 +144,7 @@ export async function load(calls: number, holdMs: number, probe: Probe): Promise
     )
     const [before, after] = await Promise.all(meters)
     const [host] = await Promise.all(judged)
+    await work
     if (result.density === null || before === undefined || after === undefined || host === undefined) {
       throw new Error('the caller measured no density')
     }

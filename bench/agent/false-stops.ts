@@ -1,3 +1,4 @@
+import { humanClips } from '../../fixtures/speech/human-speech.js'
 import { findClip, readManifest } from '../../fixtures/speech/manifest.js'
 import { figure, type Measured } from '../lib/figures.js'
 import type { Probe } from '../lib/host-probe.js'
@@ -27,7 +28,8 @@ interface Judged extends NonSpeechSample {
 
 /**
  * B_false: measures the share (percent) of non-interrupting sounds that end the agent's speech. @resume: how
- * long after the end of such a sound a paused agent resumes. Half of the callers are in an office.
+ * long after the end of such a sound a paused agent resumes. @human: short words of recorded people, which the
+ * recogniser takes for backchannels. Half of the callers are in an office.
  */
 export async function measureFalseStops(probe: Probe): Promise<Measured[]> {
   const names = [
@@ -42,12 +44,14 @@ export async function measureFalseStops(probe: Probe): Promise<Measured[]> {
     Array.from({ length: ECHOES }, () => 'echo'),
     ECHO,
   )
+  const people = await measure(humanWords(), null)
   const { late } = await probe.judge()
   const all = [...sounds.judged, ...echoes.judged]
   const context = { calls: CALLS, echo: ECHO, errors: [...sounds.errors, ...echoes.errors] }
   return [
     row('B_false', all, context),
     resumeRow(all, context, late),
+    row('B_false@human', people.judged, { ...context, errors: people.errors }),
     ...(['cough', 'backchannel', 'echo'] as const).map((kind) =>
       row(
         `B_false@${kind}`,
@@ -56,6 +60,12 @@ export async function measureFalseStops(probe: Probe): Promise<Measured[]> {
       ),
     ),
   ]
+}
+
+/** Returns the short words of the recorded people, by name without condition. */
+function humanWords(): string[] {
+  const words = humanClips().filter(({ kind, condition }) => kind === 'backchannel' && condition === 'clean')
+  return words.map(({ clip }) => clip.slice(0, -'-clean'.length))
 }
 
 async function measure(

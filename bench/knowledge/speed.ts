@@ -7,34 +7,19 @@ import { silentLog } from '../../media/base/log.js'
 import type { IndexedDocument } from '../../media/knowledge/passage-index.js'
 import { DocumentJobs } from '../../workers/jobs/document-jobs.js'
 import { SearchJobs } from '../../workers/jobs/search-jobs.js'
+import { benchDocument, DOCUMENTS } from './bench-documents.js'
 import { readQuestionSet } from './question-set.js'
 
-const DOCUMENTS = 100
-const DOCUMENT_BYTES = (20 * 1024 * 1024) / DOCUMENTS
 const PASSAGES = 4000
 const SEARCHES = 2000
 
-const { documents, questions } = readQuestionSet()
-const sentences = documents.flatMap(({ passages }) =>
-  passages.flatMap(({ text }) => text.split(/(?<=[.।]) /)),
-)
-
-/** Returns text of about this size from the sentences of the question set, in another order for each seed. */
-function textOf(bytes: number, seed: number): string {
-  const parts: string[] = []
-  for (let size = 0, at = seed * 7919; size < bytes; at += 31 + (seed % 17)) {
-    const part = `${sentences[at % sentences.length]} ${at}.${parts.length % 5 === 4 ? '\n\n' : ''}`
-    parts.push(part)
-    size += Buffer.byteLength(part) + 1
-  }
-  return parts.join(' ')
-}
+const { questions } = readQuestionSet()
 
 const jobs = new DocumentJobs({ clock: systemClock })
 const startedAt = performance.now()
 const read: IndexedDocument[] = []
 for (let number = 0; number < DOCUMENTS; number++) {
-  const outcome = await jobs.read('text/markdown', Buffer.from(textOf(DOCUMENT_BYTES, number)))
+  const outcome = await jobs.read('text/markdown', Buffer.from(benchDocument(number)))
   if (outcome.kind === 'passages')
     read.push({ id: `doc_${number}`, name: `${number}.md`, passages: outcome.passages })
 }

@@ -32,6 +32,8 @@ export interface Target {
 
 export const TARGETS = {
   R_engine: { unit: 'ms', gate: { p50: 40, p99: 70 }, goal: { p50: 30, p99: 50 }, better: 'lower' },
+  /** The same with everything that the caller waits for: last sound of the caller to the first of the agent. */
+  R_caller: { unit: 'ms', gate: {}, goal: {}, better: 'lower' },
   B_pause: { unit: 'ms', gate: { p50: 150, p99: 220 }, goal: { p50: 110, p99: 160 }, better: 'lower' },
   /** At the calls required of a core, or at the most calls that the host carries. */
   'R_engine@100': { unit: 'ms', gate: { p99: 90 }, goal: { p99: 70 }, better: 'lower' },
@@ -112,6 +114,15 @@ export const TARGETS = {
   A_person: { unit: 'ms', gate: { p99: 50 }, goal: { p99: 25 }, better: 'lower' },
   /** Growth of the service's memory while it sends 100,000 calls as CSV. */
   A_csv: { unit: 'MB', gate: { value: 32 }, goal: { value: 10 }, better: 'lower' },
+  /** Upload of 100,000 recipients as CSV, and the pre-flight over them. */
+  'A_campaign@upload': { unit: 's', gate: { value: 20 }, goal: { value: 5 }, better: 'lower' },
+  'A_campaign@preflight': { unit: 's', gate: { value: 10 }, goal: { value: 2 }, better: 'lower' },
+  /** A page of 100 of these recipients. */
+  'A_campaign@page': { unit: 'ms', gate: { p99: 20 }, goal: { p99: 5 }, better: 'lower' },
+  /** Dials of campaigns per second on one process, with all checks of live calls. */
+  'A_campaign@dials': { unit: 'per s', gate: { value: 50 }, goal: { value: 200 }, better: 'higher' },
+  /** GET of a campaign meanwhile. */
+  'A_campaign@api': { unit: 'ms', gate: { p99: 50 }, goal: { p99: 20 }, better: 'lower' },
   A_start: { unit: 's', gate: { value: 2 }, goal: { value: 1 }, better: 'lower' },
   /** Longest delay of the service's main thread, which carries SIP, during searches in many calls. */
   A_search: { unit: 'ms', gate: { value: 50 }, goal: { value: 20 }, better: 'lower' },

@@ -3,9 +3,10 @@ import type { SessionRate } from '../../media/base/frame.js'
 import { openResampler } from '../../media/codec/resampler.js'
 import { DETECTORS, type DetectorName, Detectors } from '../../media/detect/detectors.js'
 import { EchoEstimator } from '../../media/detect/echo-estimator.js'
+import { NoiseSuppression } from '../../media/vad/noise-suppressor.js'
 import { loadVad } from '../../media/vad/vad.js'
 import { cpuMicros, garbageBytes } from '../lib/cpu.js'
-import { figure, type Measured } from '../lib/figures.js'
+import { figure, type Measured, part } from '../lib/figures.js'
 
 const RATES: readonly SessionRate[] = [8000, 16_000]
 
@@ -13,6 +14,8 @@ const RATES: readonly SessionRate[] = [8000, 16_000]
 export async function measureDetectors(): Promise<Measured[]> {
   const names = Object.keys(DETECTORS) as DetectorName[]
   const factory = await loadVad()
+  const suppression = new NoiseSuppression()
+  await suppression.load()
   return RATES.flatMap((rate) => {
     const frames = speech(rate)
     const frame = (i: number): Int16Array => frames[i % frames.length] as Int16Array
@@ -23,6 +26,8 @@ export async function measureDetectors(): Promise<Measured[]> {
     let at = 0
     const echo = new EchoEstimator(rate)
     const vad = factory.open({ rate, startMs: 60, stopMs: 300 })
+    const suppressor = suppression.open(rate)
+    const suppress = (i: number): void => void suppressor?.process(frame(i))
     return [
       ...names.map((name) => {
         const detectors = new Detectors(rate, [name], () => {})
@@ -37,6 +42,12 @@ export async function measureDetectors(): Promise<Measured[]> {
         at += 20
         vad.process(frame(i), at)
       }),
+      // For agents that ask for it: no gate.
+      part(
+        `M_detect@noise-suppression-${rate}`,
+        { n: 9, value: cpuMicros(suppress) },
+        { garbageBytes: garbageBytes(suppress) },
+      ),
     ]
   })
 }

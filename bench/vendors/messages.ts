@@ -5,7 +5,7 @@
 
 /** Response times of the vendors (ms). */
 export interface Profile {
-  readonly name: 'zero' | 'typical' | 'tail'
+  readonly name: 'zero' | 'typical' | 'tail' | 'upload'
   readonly transcriptionMs: number
   readonly modelMs: number
   readonly speechMs: number
@@ -14,7 +14,8 @@ export interface Profile {
 }
 
 /**
- * `tail`: the slowest hundredth of the vendors as far as published (streaming recogniser 400 to 500 ms, fast
+ * `typical`: vendors that stream. `upload`: the recogniser gets the audio after the end of speech, so that its whole
+ * work comes after it (0.3 to 1 s are usual). `tail`: the slowest hundredth of the vendors as far as published (streaming recogniser 400 to 500 ms, fast
  * model 750 ms, synthesis 250 ms), with a model that sometimes stalls. Slower vendors would trigger the
  * engine's filler phrase, which `Dead_air` measures.
  */
@@ -22,6 +23,7 @@ export const PROFILES: Readonly<Record<Profile['name'], Profile>> = {
   zero: { name: 'zero', transcriptionMs: 0, modelMs: 0, speechMs: 0, stallMs: 0 },
   typical: { name: 'typical', transcriptionMs: 250, modelMs: 400, speechMs: 120, stallMs: 0 },
   tail: { name: 'tail', transcriptionMs: 500, modelMs: 750, speechMs: 250, stallMs: 300 },
+  upload: { name: 'upload', transcriptionMs: 700, modelMs: 400, speechMs: 120, stallMs: 0 },
 }
 
 /** The kinds of fault: one vendor fails one caller, from the caller's second question on. */
