@@ -1,7 +1,7 @@
 /*
  * Debian packages that some tests drive: sipp and baresip (independent SIP stacks; baresip has TLS),
  * ffmpeg (independent codecs), tshark (an independent reader of RTCP), python3-websockets (the example
- * bot), chromium (the dashboard) and PostgreSQL (the second database every store must run on). Tests that need a missing one say so and skip.
+ * bot), chromium (the dashboard), Kamailio (a proxy and registrar in front of the service) and PostgreSQL (the second database every store must run on). Tests that need a missing one say so and skip.
  *
  *   node deploy/debian-packages.mjs
  */
@@ -17,6 +17,7 @@ const NEEDED = [
   { name: 'tshark', present: () => onPath('tshark') },
   { name: 'python3-websockets', present: () => existsSync('/usr/lib/python3/dist-packages/websockets') },
   { name: 'chromium', present: () => onPath('chromium') },
+  { name: 'kamailio', present: () => onPath('kamailio') || existsSync('/usr/sbin/kamailio') },
   { name: 'postgresql', present: () => onPath('initdb') || debianPostgres() },
 ]
 

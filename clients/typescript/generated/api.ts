@@ -99,6 +99,7 @@ import type {
   ListDndScrubsQuery,
   ListEventsQuery,
   ListInvitationsQuery,
+  ListInvoicesAsStaffQuery,
   ListInvoicesQuery,
   ListKnowledgeBasesQuery,
   ListKnowledgeBuildsQuery,
@@ -389,7 +390,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'DELETE', path: '/v1/agents/{id}', reply: 'empty' }, input, options)
   }
 
-  /** Publish the draft of an agent. The draft becomes the next version, which the next call uses. Needs the scope `write`. */
+  /** Publish the draft of an agent. The draft becomes the next version, which the next call uses. `warnings` says when live calls are recorded or may be monitored and the agent gives no notice of that. Needs the scope `write`. */
   publishAgent(input: { readonly id: string; readonly body?: PublishAgentBody | undefined }, options: RequestOptions = {}): Promise<PublishAgentResult> {
     return this.send({ method: 'POST', path: '/v1/agents/{id}/publish', reply: 'data' }, input, options)
   }
@@ -587,7 +588,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/note', reply: 'data', idempotent: true }, input, options)
   }
 
-  /** Request a ticket for a call from the browser. To talk to an agent from a page of the dashboard. The page opens SIP over WebSocket (RFC 7118) at `webSocketUrl` in the same session, and sends an INVITE from `from` to `to` with the header `Authorization: Bearer <ticket>` and an offer of DTLS-SRTP with ICE. A ticket is good for one call within a minute; the call has the id `callId`. A refusal names its reason in the header `X-Svc-Code`. Calls count and cost as inbound calls to the number. */
+  /** Request a ticket for a call from the browser. To talk to an agent from a page of the dashboard (`talk`), to hear a running call (`listen`, with an offer that only receives), or to take it over from its agent (`takeover`). The page opens SIP over WebSocket (RFC 7118) at `webSocketUrl` in the same session, and sends an INVITE from `from` to `to` with the header `Authorization: Bearer <ticket>` and an offer of DTLS-SRTP with ICE. A ticket is good for one call within a minute. A refusal names its reason in the header `X-Svc-Code`; with `other_process` the ticket stays good: connect again. To talk makes a call with the id `callId`, which counts and costs as an inbound call to the number. To listen or take over makes a leg of the call `callId`, with the entry `monitorId` in its monitors. The organization must allow that (`monitoring`), the time with a person costs as after a transfer, and a hang-up or `POST /v1/calls/{id}/release` gives the caller back. */
   requestBrowserCall(input: { readonly body: RequestBrowserCallBody }, options: RequestOptions = {}): Promise<BrowserCall> {
     return this.send({ method: 'POST', path: '/v1/browser-calls', reply: 'data' }, input, options)
   }
@@ -597,7 +598,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/calls/{id}/monitors', reply: 'list' }, input, options)
   }
 
-  /** Request a ticket to listen to a running call. For owners and admins, and for developers if the organization allows it (`monitoring`). Open a WebSocket at `url` with the subprotocols `parley.listen` and `ticket.<ticket>`, from a page of the dashboard, within 30 seconds. The first message is JSON with `sampleRate`; binary messages are 16-bit little-endian PCM with two channels: the caller, and what the caller hears. A slow connection loses audio and is told how much (`dropped`). A ticket is good for one listening; two people can listen at the same time. Code 4421 means that another process carries the call: connect again with the same ticket. */
+  /** Request a ticket to listen to a running call. For owners and admins, and for developers if the organization allows it (`monitoring`). Open a WebSocket at `url` with the subprotocols `parley.listen` and `ticket.<ticket>`, from a page of the dashboard, within 30 seconds. The first message is JSON with `sampleRate`; binary messages are 16-bit little-endian PCM with two channels: the caller, and what the caller hears. A slow connection loses audio; the message `dropped` says how much. A ticket is good for one listening; two people can listen at the same time. Code 4421 means that another process carries the call: connect again with the same ticket. */
   requestListenTicket(input: { readonly id: string }, options: RequestOptions = {}): Promise<ListenTicket> {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/monitors', reply: 'data' }, input, options)
   }
@@ -879,7 +880,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/takeover', reply: 'data' }, input, options)
   }
 
-  /** Release a call that was taken over to its agent. The agent is told how long the person had the caller, the last words of both as far as they were understood, and the message. Also ends a takeover whose person has not answered yet. */
+  /** Release a call that was taken over to its agent. The agent is told how long the person had the caller, the last words of both as far as they were understood, and the message. Also ends a takeover whose person has not answered yet. Who took the call over may always release it; the takeover of another member is released by owners and admins only. */
   releaseTakeover(input: { readonly id: string; readonly body: ReleaseTakeoverBody }, options: RequestOptions = {}): Promise<ReleaseTakeoverResult> {
     return this.send({ method: 'POST', path: '/v1/calls/{id}/release', reply: 'data' }, input, options)
   }
@@ -1285,6 +1286,11 @@ export class Api extends HttpClient {
   /** Set the hold on the wallet of an organization. While it is on hold no live call is placed and nothing is bought. Calls in progress continue while the balance covers them. */
   setWalletHold(input: { readonly id: string; readonly body: SetWalletHoldBody }, options: RequestOptions = {}): Promise<OrganizationAsStaff> {
     return this.send({ method: 'PUT', path: '/v1/staff/organizations/{id}/wallet/hold', reply: 'data' }, input, options)
+  }
+
+  /** List invoices and credit notes of an organization. Newest first. The access is recorded in the audit log. */
+  listInvoicesAsStaff(input: { readonly id: string; readonly query?: ListInvoicesAsStaffQuery | undefined }, options: RequestOptions = {}): Promise<Page<Invoice>> {
+    return this.send({ method: 'GET', path: '/v1/staff/organizations/{id}/invoices', reply: 'list' }, input, options)
   }
 
   /** List requests for access to SIP trunks. Requests of all organizations, newest first. */

@@ -288,6 +288,8 @@ export type Agent = {
     }
     /** Names and terms that callers use. Vendors that take hints recognise them better. */
     readonly vocabulary: readonly (string)[]
+    /** Removes noise from the caller's audio before speech is detected. Recognition and recording get the audio as it came. */
+    readonly noiseSuppression: boolean
   }
   readonly createdAt: string
   readonly updatedAt: string
@@ -458,7 +460,15 @@ export type PublishAgentResult = {
     }
     /** Names and terms that callers use. Vendors that take hints recognise them better. */
     readonly vocabulary: readonly (string)[]
+    /** Removes noise from the caller's audio before speech is detected. Recognition and recording get the audio as it came. */
+    readonly noiseSuppression: boolean
   }
+  /** In the answer to a publication only. */
+  readonly warnings?: readonly ({
+    readonly code: Open<"recording_notice_missing">
+    readonly path: string
+    readonly message: string
+  })[] | undefined
 }
 
 export type Number = {
@@ -491,9 +501,9 @@ export type Number = {
   readonly agentId: string | null
   readonly recordCalls: boolean
   readonly mediaEndpoint: {
-    readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket">
+    readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket" | "chan_websocket" | "chan_websocket_json">
     readonly url: string
-    readonly format: Open<"linear16" | "mulaw" | "alaw">
+    readonly format: Open<"linear16" | "mulaw" | "alaw" | "g722" | "opus">
     readonly sampleRate: number
     readonly authSecretId: string | null
     readonly customParameters: Readonly<Record<string, string>>
@@ -550,9 +560,9 @@ export type NumberSip = {
     readonly agentId: string | null
     readonly recordCalls: boolean
     readonly mediaEndpoint: {
-      readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket">
+      readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket" | "chan_websocket" | "chan_websocket_json">
       readonly url: string
-      readonly format: Open<"linear16" | "mulaw" | "alaw">
+      readonly format: Open<"linear16" | "mulaw" | "alaw" | "g722" | "opus">
       readonly sampleRate: number
       readonly authSecretId: string | null
       readonly customParameters: Readonly<Record<string, string>>
@@ -745,9 +755,9 @@ export type SipTrunkNumbers = {
     readonly agentId: string | null
     readonly recordCalls: boolean
     readonly mediaEndpoint: {
-      readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket">
+      readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket" | "chan_websocket" | "chan_websocket_json">
       readonly url: string
-      readonly format: Open<"linear16" | "mulaw" | "alaw">
+      readonly format: Open<"linear16" | "mulaw" | "alaw" | "g722" | "opus">
       readonly sampleRate: number
       readonly authSecretId: string | null
       readonly customParameters: Readonly<Record<string, string>>
@@ -982,11 +992,13 @@ export type NoteOnCallResult = {
 
 export type BrowserCall = {
   readonly callId: string
+  /** Null to talk. */
+  readonly monitorId: string | null
   readonly ticket: string
   readonly webSocketUrl: string
   readonly from: string
   readonly to: string
-  /** Relays for networks that block UDP, if the service has any. */
+  /** Relays for networks that block UDP. Empty if none is configured. */
   readonly iceServers: readonly ({
     readonly urls: readonly (string)[]
     readonly username: string
@@ -1739,6 +1751,16 @@ export type Event = {
         readonly documentsDone: number
         readonly chunkCount: number | null
         readonly compiledTokens: number | null
+        /** Model whose vectors the search uses besides words. Null for words only. */
+        readonly embeddingModel: string | null
+        /** What a completed build does without, and why, as sentences for people. */
+        readonly warnings: readonly (string)[]
+        /** Tokens that the models of the build counted. Unchanged passages take none. */
+        readonly modelTokens: {
+          readonly embedding: number
+          readonly prompt: number
+          readonly completion: number
+        }
         readonly startedAt: string
         readonly finishedAt: string | null
       }
@@ -1996,9 +2018,9 @@ export type Event = {
         readonly agentId: string | null
         readonly recordCalls: boolean
         readonly mediaEndpoint: {
-          readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket">
+          readonly type: Open<"static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket" | "chan_websocket" | "chan_websocket_json">
           readonly url: string
-          readonly format: Open<"linear16" | "mulaw" | "alaw">
+          readonly format: Open<"linear16" | "mulaw" | "alaw" | "g722" | "opus">
           readonly sampleRate: number
           readonly authSecretId: string | null
           readonly customParameters: Readonly<Record<string, string>>
@@ -2272,6 +2294,16 @@ export type BuildKnowledgeBaseResult = {
     readonly documentsDone: number
     readonly chunkCount: number | null
     readonly compiledTokens: number | null
+    /** Model whose vectors the search uses besides words. Null for words only. */
+    readonly embeddingModel: string | null
+    /** What a completed build does without, and why, as sentences for people. */
+    readonly warnings: readonly (string)[]
+    /** Tokens that the models of the build counted. Unchanged passages take none. */
+    readonly modelTokens: {
+      readonly embedding: number
+      readonly prompt: number
+      readonly completion: number
+    }
     readonly startedAt: string
     readonly finishedAt: string | null
   }
@@ -2287,6 +2319,16 @@ export type KnowledgeBuild = {
   readonly documentsDone: number
   readonly chunkCount: number | null
   readonly compiledTokens: number | null
+  /** Model whose vectors the search uses besides words. Null for words only. */
+  readonly embeddingModel: string | null
+  /** What a completed build does without, and why, as sentences for people. */
+  readonly warnings: readonly (string)[]
+  /** Tokens that the models of the build counted. Unchanged passages take none. */
+  readonly modelTokens: {
+    readonly embedding: number
+    readonly prompt: number
+    readonly completion: number
+  }
   readonly startedAt: string
   readonly finishedAt: string | null
 }
@@ -2830,6 +2872,8 @@ export type SearchKnowledgeBaseResult = {
   readonly heading: string
   /** From 1. Null for formats without pages. */
   readonly page: number | null
+  /** How the passage was found: by its words, their sounds, the questions that a model made for it, or its meaning. */
+  readonly matched: readonly (Open<"words" | "sounds" | "questions" | "vectors">)[]
 }
 
 export type KnowledgeBaseAgents = {
@@ -3128,6 +3172,7 @@ export type CreateAgentBody = {
       readonly protected?: boolean | undefined
     } | undefined
     readonly vocabulary?: readonly (string)[] | undefined
+    readonly noiseSuppression?: boolean | undefined
     readonly transfer?: {
       readonly handoff?: "cold" | "warm" | undefined
       readonly blindTransfers?: boolean | undefined
@@ -3283,6 +3328,7 @@ export type UpdateAgentBody = {
       readonly protected?: boolean | undefined
     } | undefined
     readonly vocabulary?: readonly (string)[] | undefined
+    readonly noiseSuppression?: boolean | undefined
     readonly transfer?: {
       readonly handoff?: "cold" | "warm" | undefined
       readonly blindTransfers?: boolean | undefined
@@ -3340,9 +3386,9 @@ export type UpdateNumberBody = {
   readonly recordCalls?: boolean | undefined
   readonly routingMode?: "svc_agent" | "byo_ws" | "byo_sip" | undefined
   readonly mediaEndpoint?: {
-    readonly type?: "static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket" | undefined
+    readonly type?: "static" | "twilio" | "plivo" | "vobiz" | "exotel" | "telnyx" | "vonage" | "jambonz" | "audiosocket" | "chan_websocket" | "chan_websocket_json" | undefined
     readonly url?: string | undefined
-    readonly format?: "linear16" | "mulaw" | "alaw" | undefined
+    readonly format?: "linear16" | "mulaw" | "alaw" | "g722" | "opus" | undefined
     readonly sampleRate?: 8000 | 16000 | 24000 | undefined
     readonly authSecretId?: string | null | undefined
     readonly customParameters?: Readonly<Record<string, string>> | undefined
@@ -3510,13 +3556,17 @@ export type NoteOnCallBody = {
 
 /** Body of `requestBrowserCall`. */
 export type RequestBrowserCallBody = {
-  readonly purpose: "talk"
-  readonly agentId: string
-  /** The default is the published version. */
+  readonly purpose: "talk" | "listen" | "takeover"
+  /** Whom to talk to. Required to talk. */
+  readonly agentId?: string | undefined
+  /** To talk. The default is the published version. */
   readonly version?: "draft" | number | undefined
-  /** The number to which the call counts. The default is a number that the agent answers, or else any number of the environment. */
+  /** The number to which a talk counts. The default is a number that the agent answers, or else any number of the environment. */
   readonly numberId?: string | undefined
+  /** To talk. The default is none. */
   readonly variables?: Readonly<Record<string, string>> | undefined
+  /** The running call. Required to listen or take over. */
+  readonly callId?: string | undefined
 }
 
 /** Query of `listCallMonitors`. */
@@ -4134,6 +4184,13 @@ export type SetWalletHoldBody = {
   readonly reason: string
 }
 
+/** Query of `listInvoicesAsStaff`. */
+export type ListInvoicesAsStaffQuery = {
+  readonly kind?: "invoice" | "credit_note" | "receipt_voucher" | "refund_voucher" | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
 /** Query of `listSipAccessRequests`. */
 export type ListSipAccessRequestsQuery = {
   readonly status?: "pending" | "approved" | "rejected" | undefined
@@ -4539,6 +4596,16 @@ export type EventData = {
         readonly documentsDone: number
         readonly chunkCount: number | null
         readonly compiledTokens: number | null
+        /** Model whose vectors the search uses besides words. Null for words only. */
+        readonly embeddingModel: string | null
+        /** What a completed build does without, and why, as sentences for people. */
+        readonly warnings: readonly (string)[]
+        /** Tokens that the models of the build counted. Unchanged passages take none. */
+        readonly modelTokens: {
+          readonly embedding: number
+          readonly prompt: number
+          readonly completion: number
+        }
         readonly startedAt: string
         readonly finishedAt: string | null
       }
@@ -4570,6 +4637,16 @@ export type EventData = {
         readonly documentsDone: number
         readonly chunkCount: number | null
         readonly compiledTokens: number | null
+        /** Model whose vectors the search uses besides words. Null for words only. */
+        readonly embeddingModel: string | null
+        /** What a completed build does without, and why, as sentences for people. */
+        readonly warnings: readonly (string)[]
+        /** Tokens that the models of the build counted. Unchanged passages take none. */
+        readonly modelTokens: {
+          readonly embedding: number
+          readonly prompt: number
+          readonly completion: number
+        }
         readonly startedAt: string
         readonly finishedAt: string | null
       }
