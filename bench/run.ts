@@ -29,6 +29,7 @@ import { measureLedgerPage, measureWallet } from './control/wallet.js'
 import { measureWebhooks } from './control/webhooks.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './lib/figures.js'
 import { openProbe, type Probe } from './lib/host-probe.js'
+import { type Judgement, joined } from './lib/judged-time.js'
 import { measureCalls } from './media/calls.js'
 import { measureCodecs } from './media/codecs.js'
 import { measureDetectors } from './media/detectors.js'
@@ -159,7 +160,7 @@ const RUNS: readonly Run[] = [
 
 /**
  * Measures until the host was in time for most of a run, at most three times. The last noisy run is marked void, except
- * for rows that noise cannot falsify. A measurement may begin the judged time itself; otherwise it is the whole run.
+ * for rows that noise cannot falsify. A measurement may begin and judge its times itself; otherwise the whole run counts.
  */
 function quietly(
   measure: (probe: Probe) => Promise<Measured[]>,
@@ -168,8 +169,18 @@ function quietly(
   return async (probe, mayGoOn) => {
     for (let attempt = 1; ; attempt++) {
       await probe.begin()
-      const measured = await measure(probe)
-      const { nullProbeMs, leftOutPercent, isVoid } = await probe.judge()
+      const judgements: Judgement[] = []
+      const measured = await measure({
+        ...probe,
+        judge: async () => {
+          const judgement = await probe.judge()
+          judgements.push(judgement)
+          return judgement
+        },
+      })
+      // What a measurement does before and after its own judged times does not count.
+      if (judgements.length === 0) judgements.push(await probe.judge())
+      const { nullProbeMs, leftOutPercent, isVoid } = joined(judgements)
       if (!isVoid || attempt === ATTEMPTS || !mayGoOn()) {
         return measured.map((row) => ({
           ...row,

@@ -12,7 +12,7 @@ import { newId } from '../../media/base/ids.js'
 import { onBothDatabases } from '../lib/both-databases.js'
 import { figure, type Measured, part } from '../lib/figures.js'
 import type { Probe } from '../lib/host-probe.js'
-import { isJudged } from '../lib/judged-time.js'
+import { judgedTimes, type Timed } from '../lib/judged-time.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
 
 /** Rows of the do-not-call list, and of consents. PARLEY_GATE_ROWS is for a trial of the bench itself. */
@@ -27,11 +27,6 @@ const WARM_UP = 100
 const FROM = '+918041234567'
 /** Noon in India. */
 const AT = Date.parse('2026-03-02T06:30:00Z')
-
-interface Timed {
-  readonly atMs: number
-  readonly ms: number
-}
 
 /**
  * Measures beside 1,000,000 do-not-call entries and 1,000,000 consents: the decision on a live promotional call of a
@@ -50,7 +45,7 @@ export function measureGate(probe: Probe): Promise<Measured[]> {
       const reads = await repeated(READS, () => readPerson(calling))
       const { late } = await probe.judge()
       const values = (times: readonly Timed[]) => {
-        const judged = times.filter(({ atMs, ms }) => isJudged(late, atMs, atMs + ms)).map(({ ms }) => ms)
+        const judged = judgedTimes(late, times)
         return {
           p50: rounded(percentile(judged, 0.5)),
           p99: rounded(percentile(judged, 0.99)),

@@ -3,6 +3,8 @@ import { silentLog } from '../../media/base/log.js'
 import type { PdfDocument } from '../../workers/jobs/pdf/document.js'
 import { PdfJobs } from '../../workers/jobs/pdf-jobs.js'
 import { figure, type Measured } from '../lib/figures.js'
+import type { Probe } from '../lib/host-probe.js'
+import { judgedTimes, type Timed } from '../lib/judged-time.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
 
 const DOCUMENTS = 100
@@ -36,7 +38,7 @@ const INVOICE: PdfDocument = {
 }
 
 /** Measures the time of an invoice in the PDF thread (ms), one after the other, and the first one with its start. */
-export async function measurePdf(): Promise<Measured[]> {
+export async function measurePdf(probe: Probe): Promise<Measured[]> {
   const jobs = new PdfJobs({ log: silentLog })
   try {
     const timed = async (): Promise<number> => {
@@ -46,8 +48,11 @@ export async function measurePdf(): Promise<Measured[]> {
     }
     const firstMs = rounded(await timed())
     for (let i = 0; i < WARM_UP; i++) await timed()
-    const times: number[] = []
-    for (let i = 0; i < DOCUMENTS; i++) times.push(await timed())
+    const rendered: Timed[] = []
+    await probe.begin()
+    for (let i = 0; i < DOCUMENTS; i++) rendered.push({ atMs: systemClock.now(), ms: await timed() })
+    const { late } = await probe.judge()
+    const times = judgedTimes(late, rendered)
     const values = {
       p50: rounded(percentile(times, 0.5)),
       p99: rounded(percentile(times, 0.99)),

@@ -7,6 +7,8 @@ import { systemClock } from '../../media/base/clock.js'
 import { newId } from '../../media/base/ids.js'
 import { onBothDatabases } from '../lib/both-databases.js'
 import { figure, type Measured } from '../lib/figures.js'
+import type { Probe } from '../lib/host-probe.js'
+import { judgedTimes, type Timed } from '../lib/judged-time.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
 
 const AT = 1_760_000_000_000
@@ -21,11 +23,12 @@ const PAGE_SIZE = 100
  * Measures calls of one wallet per second: 200 at a time, each of which holds twelve rupees in one transaction and
  * replaces the hold by its charge in another. PostgreSQL commits without waiting for its disk, SQLite waits for it.
  */
-export function measureWallet(): Promise<Measured[]> {
+export function measureWallet(probe: Probe): Promise<Measured[]> {
   return onBothDatabases(async (database, suffix) => {
     const { db } = database
     const organizationId = await organization(database)
     await addFunds(db, organizationId, CALLS * ROUNDS * 1_200, AT)
+    await probe.begin()
     const startedAt = systemClock.now()
     await Promise.all(
       Array.from({ length: CALLS }, async (_, lane) => {
@@ -44,6 +47,7 @@ export function measureWallet(): Promise<Measured[]> {
       }),
     )
     const seconds = (systemClock.now() - startedAt) / 1000
+    await probe.judge()
     const { balancePaise, heldPaise } = await readWallet(db, organizationId, AT)
     if (balancePaise !== CALLS * ROUNDS * 700 || heldPaise !== 0) throw new Error('money was lost')
     const value = rounded((CALLS * ROUNDS) / seconds)
@@ -52,7 +56,7 @@ export function measureWallet(): Promise<Measured[]> {
 }
 
 /** Measures a page of 100 entries of a ledger of 1,000,000 entries: the newest, and those at any other place. */
-export function measureLedgerPage(): Promise<Measured[]> {
+export function measureLedgerPage(probe: Probe): Promise<Measured[]> {
   return onBothDatabases(async (database, suffix) => {
     const organizationId = await organization(database)
     await fillLedger(database, organizationId)
@@ -64,8 +68,11 @@ export function measureLedgerPage(): Promise<Measured[]> {
       return systemClock.now() - startedAt
     }
     for (let i = 0; i < 20; i++) await page(i)
-    const times: number[] = []
-    for (let i = 0; i < PAGES; i++) times.push(await page(i))
+    const read: Timed[] = []
+    await probe.begin()
+    for (let i = 0; i < PAGES; i++) read.push({ atMs: systemClock.now(), ms: await page(i) })
+    const { late } = await probe.judge()
+    const times = judgedTimes(late, read)
     const values = {
       p50: rounded(percentile(times, 0.5)),
       p99: rounded(percentile(times, 0.99)),

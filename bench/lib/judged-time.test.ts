@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isJudged, judgementOf, NO_LATE_WINDOWS, type Wake } from './judged-time.js'
+import { isJudged, joined, judgementOf, NO_LATE_WINDOWS, type Wake } from './judged-time.js'
 
 /** Wake-ups every 5 ms for this many windows of 100 ms from time 1000 on; some of them late. */
 function wakes(windows: number, lateAt: Readonly<Record<number, number>> = {}): Wake[] {
@@ -44,4 +44,13 @@ t.test('a sample counts if no window that it touches was late', async (t) => {
   t.equal(isJudged(late, 1150, 1350), false)
   t.equal(isJudged(late, 1300, 1301), true)
   t.equal(isJudged(NO_LATE_WINDOWS, 0, 1e12), true)
+})
+
+t.test('separate times of one run are judged together', async (t) => {
+  const quiet = judgementOf(wakes(30))
+  const busy = judgementOf(wakes(10, { 1000: 3, 1100: 3, 1200: 3, 1300: 9 }))
+  t.equal(busy.isVoid, true)
+  t.match(joined([quiet, busy]), { windows: 40, leftOutPercent: 10, isVoid: false, worstMs: 9 })
+  t.match(joined([busy]), { leftOutPercent: 40, isVoid: true })
+  t.match(joined([]), { isVoid: true, leftOutPercent: 100 })
 })

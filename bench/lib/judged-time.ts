@@ -18,9 +18,17 @@ export type LateWindows = ReadonlySet<number>
 
 export const NO_LATE_WINDOWS: LateWindows = new Set()
 
+/** A measured action: its start on the monotonic clock, and its duration. */
+export interface Timed {
+  readonly atMs: number
+  readonly ms: number
+}
+
 /** What the host allowed during one run. */
 export interface Judgement {
   readonly late: LateWindows
+  /** Number of windows that were judged. */
+  readonly windows: number
   /** Share of the windows that were late. */
   readonly leftOutPercent: number
   readonly isVoid: boolean
@@ -41,6 +49,11 @@ export function isJudged(late: LateWindows, fromMs: number, toMs = fromMs): bool
   return true
 }
 
+/** Returns the durations of the actions during which the host was in time (ms). */
+export function judgedTimes(late: LateWindows, actions: readonly Timed[]): number[] {
+  return actions.filter(({ atMs, ms }) => isJudged(late, atMs, atMs + ms)).map(({ ms }) => ms)
+}
+
 /**
  * Judges the host by the probe's wake-ups, in order of time. A late wake-up makes every window late between the time
  * it was due and the time it came. A run without wake-ups is void.
@@ -49,7 +62,14 @@ export function judgementOf(wakes: readonly Wake[]): Judgement {
   const [first] = wakes
   const last = wakes.at(-1)
   if (first === undefined || last === undefined) {
-    return { late: NO_LATE_WINDOWS, leftOutPercent: 100, isVoid: true, nullProbeMs: 0, worstMs: 0 }
+    return {
+      late: NO_LATE_WINDOWS,
+      windows: 0,
+      leftOutPercent: 100,
+      isVoid: true,
+      nullProbeMs: 0,
+      worstMs: 0,
+    }
   }
   const late = new Set<number>()
   for (const { dueMs, lateMs } of wakes) {
@@ -61,9 +81,27 @@ export function judgementOf(wakes: readonly Wake[]): Judgement {
   const leftOutPercent = rounded((100 * late.size) / windows)
   return {
     late,
+    windows,
     leftOutPercent,
     isVoid: leftOutPercent > VOID_PERCENT,
     nullProbeMs: rounded(percentile(lateness, 0.999)),
     worstMs: rounded(maximum(lateness)),
+  }
+}
+
+/** Joins the judgements of the separate times that one run measured. Without a judgement the run is void. */
+export function joined(judgements: readonly Judgement[]): Judgement {
+  const windows = judgements.reduce((sum, one) => sum + one.windows, 0)
+  if (windows === 0) return judgementOf([])
+  const late = new Set(judgements.flatMap((one) => [...one.late]))
+  const lateWindows = judgements.reduce((sum, one) => sum + one.late.size, 0)
+  const leftOutPercent = rounded((100 * lateWindows) / windows)
+  return {
+    late,
+    windows,
+    leftOutPercent,
+    isVoid: leftOutPercent > VOID_PERCENT,
+    nullProbeMs: maximum(judgements.map((one) => one.nullProbeMs)),
+    worstMs: maximum(judgements.map((one) => one.worstMs)),
   }
 }
