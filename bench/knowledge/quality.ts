@@ -1,5 +1,5 @@
 /*
- * Quality of the search on the project's own questions: recall at 5 and mean reciprocal rank at 5 for each kind of
+ * Quality of the search on two sets of questions of the project: recall at 5 and mean reciprocal rank at 5 for each kind of
  * question, beside plain BM25 over words as `\p{L}\p{N}` cuts them. With PARLEY_EMBEDDINGS_MODEL the vectors are those of
  * this model; without it they are fake and prove the path, not the quality. `npm run build`, then
  * `node dist/bench/knowledge/quality.js`.
@@ -15,7 +15,7 @@ import { soundOf } from '../../media/knowledge/sound.js'
 import { type PassageVectors, toBytes } from '../../media/knowledge/vectors.js'
 import { wordsOf } from '../../media/knowledge/words.js'
 import { type Embedder, MAX_TEXTS, openEmbedder } from '../../media/vendors/openai/embeddings.js'
-import { readQuestionSet, type TestQuestion } from './question-set.js'
+import { QUESTION_SETS, type QuestionSetFile, readQuestionSet, type TestQuestion } from './question-set.js'
 
 interface Place {
   readonly documentId: string
@@ -67,54 +67,68 @@ function figuresOf(asked: readonly TestQuestion[], search: Search): readonly [nu
   return [recall, mrr]
 }
 
-const { documents, questions } = readQuestionSet()
-const index = new PassageIndex(buildIndex(documents))
-const ours: Search = (text) => index.search({ text }, 5)
-const baseline = plainBm25(documents)
 const fromServer = embedderOfSettings()
 const embedder = fromServer ?? WORD_VECTORS
-const vectorsOf = await embedAll(embedder)
-const withVectors = new PassageIndex(buildIndex(documents, { vectors: packed(embedder, vectorsOf) }))
-const byMeaning: Search = (text) => withVectors.search({ text, vector: vectorsOf.get(text) ?? null }, 5)
-const answered = questions.filter(({ kind }) => kind !== 'none')
-const groups = new Map<string, TestQuestion[]>()
-for (const question of answered) {
-  const { kind, language } = question
-  const name = kind === 'mixed' || kind === 'misspelt' ? `${kind} ${language}` : kind
-  groups.set(name, [...(groups.get(name) ?? []), question])
-}
 process.stdout.write(
-  `Vectors: ${fromServer === null ? 'fake, by hashes of words and sounds' : embedder.id}\n` +
-    '| Questions | Count | Recall@5 | MRR@5 | with vectors: recall@5 | MRR@5 | BM25 recall@5 | MRR@5 |\n' +
-    '|---|---|---|---|---|---|---|---|\n',
+  `Vectors: ${fromServer === null ? 'fake, by hashes of words and sounds' : embedder.id}\n`,
 )
-for (const [name, asked] of groups) {
-  const figures = [ours, byMeaning, baseline].flatMap((search) => figuresOf(asked, search))
-  const cells = figures.map((value) => value.toFixed(2)).join(' | ')
-  process.stdout.write(`| ${name} | ${asked.length} | ${cells} |\n`)
-}
-const answers =
-  (used: PassageIndex) =>
-  ({ text }: TestQuestion) =>
-    used
-      .search({ text, vector: used === withVectors ? (vectorsOf.get(text) ?? null) : null }, 4)
-      .some(({ score }) => score >= MIN_SCORE)
-for (const [label, used] of [
-  ['words', index],
-  ['with vectors', withVectors],
-] as const) {
-  const refused = questions.filter((question) => question.kind === 'none' && !answers(used)(question))
-  const accepted = answered.filter(answers(used))
-  process.stdout.write(
-    `${label}: ${refused.length} of ${questions.length - answered.length} questions without an answer are refused, ` +
-      `${accepted.length} of ${answered.length} others have a passage above ${MIN_SCORE}\n`,
+for (const file of QUESTION_SETS) await printFigures(file)
+
+async function printFigures(file: QuestionSetFile): Promise<void> {
+  const { documents, questions } = readQuestionSet(file)
+  const index = new PassageIndex(buildIndex(documents))
+  const ours: Search = (text) => index.search({ text }, 5)
+  const vectorsOf = await embedAll(embedder, documents, questions)
+  const withVectors = new PassageIndex(
+    buildIndex(documents, { vectors: packed(embedder, documents, vectorsOf) }),
   )
-}
-if (process.argv.includes('--misses')) {
-  for (const question of answered) {
-    if (rankOf(ours(question.text), question) === 0)
-      process.stdout.write(`${question.kind} ${question.language}: ${question.text}\n`)
+  const byMeaning: Search = (text) => withVectors.search({ text, vector: vectorsOf.get(text) ?? null }, 5)
+  const baseline = plainBm25(documents)
+  const answered = questions.filter(({ kind }) => kind !== 'none')
+  process.stdout.write(
+    `\n${file}: ${documents.length} documents, ${questions.length} questions\n` +
+      '| Questions | Count | Recall@5 | MRR@5 | with vectors: recall@5 | MRR@5 | BM25 recall@5 | MRR@5 |\n' +
+      '|---|---|---|---|---|---|---|---|\n',
+  )
+  for (const [name, asked] of [...groupsOf(answered), ['all', answered] as const]) {
+    const figures = [ours, byMeaning, baseline].flatMap((search) => figuresOf(asked, search))
+    const cells = figures.map((value) => value.toFixed(2)).join(' | ')
+    process.stdout.write(`| ${name} | ${asked.length} | ${cells} |\n`)
   }
+  const answers =
+    (used: PassageIndex) =>
+    ({ text }: TestQuestion) =>
+      used
+        .search({ text, vector: used === withVectors ? (vectorsOf.get(text) ?? null) : null }, 4)
+        .some(({ score }) => score >= MIN_SCORE)
+  for (const [label, used] of [
+    ['words', index],
+    ['with vectors', withVectors],
+  ] as const) {
+    const refused = questions.filter((question) => question.kind === 'none' && !answers(used)(question))
+    const accepted = answered.filter(answers(used))
+    process.stdout.write(
+      `${label}: ${refused.length} of ${questions.length - answered.length} questions without an answer are refused, ` +
+        `${accepted.length} of ${answered.length} others have a passage above ${MIN_SCORE}\n`,
+    )
+  }
+  if (process.argv.includes('--misses')) {
+    for (const question of answered) {
+      if (rankOf(ours(question.text), question) === 0)
+        process.stdout.write(`${question.kind} ${question.language}: ${question.text}\n`)
+    }
+  }
+}
+
+/** Returns the questions by their kind, and by the language of the document unless the kind is this language. */
+function groupsOf(answered: readonly TestQuestion[]): ReadonlyMap<string, readonly TestQuestion[]> {
+  const groups = new Map<string, TestQuestion[]>()
+  for (const question of answered) {
+    const { kind, language } = question
+    const name = kind === language ? kind : `${kind} ${language}`
+    groups.set(name, [...(groups.get(name) ?? []), question])
+  }
+  return groups
 }
 
 function embedderOfSettings(): Embedder | null {
@@ -123,7 +137,11 @@ function embedderOfSettings(): Embedder | null {
 }
 
 /** Returns the vectors of all passages and questions, by their text. */
-async function embedAll(model: Embedder): Promise<ReadonlyMap<string, Int8Array>> {
+async function embedAll(
+  model: Embedder,
+  documents: readonly IndexedDocument[],
+  questions: readonly TestQuestion[],
+): Promise<ReadonlyMap<string, Int8Array>> {
   const { signal } = new AbortController()
   const found = new Map<string, Int8Array>()
   const passages = documents.flatMap(({ name, passages: own }) =>
@@ -142,7 +160,11 @@ async function embedAll(model: Embedder): Promise<ReadonlyMap<string, Int8Array>
   return found
 }
 
-function packed(model: Embedder, vectors: ReadonlyMap<string, Int8Array>): PassageVectors {
+function packed(
+  model: Embedder,
+  documents: readonly IndexedDocument[],
+  vectors: ReadonlyMap<string, Int8Array>,
+): PassageVectors {
   const rows = documents.flatMap(({ name, passages }) =>
     passages.map((passage) => vectors.get(modelText(name, passage)) ?? new Int8Array()),
   )
