@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import { newId } from '../../media/base/ids.js'
 import { countCapped, olderThan, type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
+import { unindexed } from '../db/owned-rows.js'
 import type { CheckRow } from '../db/tables/calling.js'
 import type { Check, GateRequest } from './check.js'
 
@@ -32,7 +33,7 @@ export async function findCheck(
     .selectFrom('checks')
     .selectAll()
     .where('id', '=', id)
-    .where('organizationId', '=', organizationId)
+    .where(unindexed('organizationId'), '=', organizationId)
     .where('environment', '=', environment)
     .executeTakeFirst()
   return row ?? null

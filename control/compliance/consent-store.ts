@@ -3,6 +3,7 @@ import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Policy } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
+import { unindexed } from '../db/owned-rows.js'
 import { sweep } from '../db/sweep.js'
 import type { ConsentRow } from '../db/tables/compliance.js'
 import { lockConsents } from './consent-lock.js'
@@ -147,7 +148,15 @@ async function insertAll(trx: Trx, rows: readonly ConsentRow[]): Promise<Readonl
 
 /** Returns the newest consent of a number and purpose by id. Superseded consents are evidence only. */
 export async function findConsent(db: Db | Trx, owner: Owner, id: string): Promise<ConsentRow | null> {
-  return (await ownCurrent(db, owner).where('id', '=', id).executeTakeFirst()) ?? null
+  const row = await db
+    .selectFrom('consents')
+    .selectAll()
+    .where('id', '=', id)
+    .where(unindexed('organizationId'), '=', owner.organizationId)
+    .where('environment', '=', owner.environment)
+    .where('current', '=', 1)
+    .executeTakeFirst()
+  return row ?? null
 }
 
 /** Revokes a consent. Returns null if it does not exist or was revoked before. */
@@ -162,7 +171,7 @@ export async function revokeConsent(
     .updateTable('consents')
     .set({ revokedAt: now, revokedReason: reason })
     .where('id', '=', id)
-    .where('organizationId', '=', owner.organizationId)
+    .where(unindexed('organizationId'), '=', owner.organizationId)
     .where('environment', '=', owner.environment)
     .where('current', '=', 1)
     .where('revokedAt', 'is', null)

@@ -3,6 +3,7 @@ import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Policy } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
+import { unindexed } from '../db/owned-rows.js'
 import type { SuppressionRow } from '../db/tables/compliance.js'
 import { istDate } from './calling-hours.js'
 import { lockConsents } from './consent-lock.js'
@@ -145,7 +146,7 @@ export async function findSuppression(
     .selectFrom('suppressions')
     .selectAll()
     .where('id', '=', id)
-    .where('organizationId', '=', owner.organizationId)
+    .where(unindexed('organizationId'), '=', owner.organizationId)
     .where('environment', '=', owner.environment)
     .executeTakeFirst()
   return row ?? null
@@ -163,7 +164,7 @@ export async function removeSuppression(
     .updateTable('suppressions')
     .set({ removedAt: now, removedByType: by.type, removedById: by.id })
     .where('id', '=', id)
-    .where('organizationId', '=', owner.organizationId)
+    .where(unindexed('organizationId'), '=', owner.organizationId)
     .where('environment', '=', owner.environment)
     .where('removedAt', 'is', null)
     .where((eb) =>

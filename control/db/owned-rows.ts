@@ -1,4 +1,13 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { Db, Trx } from './database.js'
+
+/**
+ * Returns a text column as a value for which no index exists, for the owner of a row that is read by its id. PostgreSQL without
+ * statistics (a new table, a restored database) would read all rows of the owner from the index of its list instead.
+ */
+export function unindexed(column: string): RawBuilder<string> {
+  return sql<string>`(${sql.ref(column)} || '')`
+}
 
 /** Tables whose rows belong to an organization and that other resources reference by id. */
 type OwnedTable = 'connections' | 'knowledgeBases' | 'secrets' | 'transferDestinations'

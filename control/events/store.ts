@@ -1,8 +1,9 @@
-import { type SqlBool, sql } from 'kysely'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { EngineError } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
 import { type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
+import { unindexed } from '../db/owned-rows.js'
 import { sweep } from '../db/sweep.js'
 import type { EventRow } from '../db/tables/calling.js'
 import type { DeliveryStatus, WebhookDeliveryRow } from '../db/tables/webhooks.js'
@@ -138,9 +139,12 @@ export async function findEvent(
   id: string,
   now: number,
 ): Promise<EventRow | null> {
-  return (
-    (await visible(db, owner, now).selectAll('events').where('events.id', '=', id).executeTakeFirst()) ?? null
-  )
+  const organization = unindexed('events.organizationId')
+  const row = await visible(db, owner, now, organization)
+    .selectAll('events')
+    .where('events.id', '=', id)
+    .executeTakeFirst()
+  return row ?? null
 }
 
 /** Returns the event of a delivery, or null if it was removed after the retention. */
@@ -152,7 +156,7 @@ export async function findEventOfDelivery(
     .selectFrom('events')
     .selectAll()
     .where('id', '=', delivery.eventId)
-    .where('organizationId', '=', delivery.organizationId)
+    .where(unindexed('organizationId'), '=', delivery.organizationId)
     .executeTakeFirst()
   return row ?? null
 }
@@ -186,10 +190,15 @@ function withParts(
   return { event, delivery }
 }
 
-function visible(db: Db | Trx, owner: Owner, now: number) {
+function visible(
+  db: Db | Trx,
+  owner: Owner,
+  now: number,
+  organization: RawBuilder<string> = sql.ref('events.organizationId'),
+) {
   return db
     .selectFrom('events')
-    .where('events.organizationId', '=', owner.organizationId)
+    .where(organization, '=', owner.organizationId)
     .where((column) =>
       column.or([
         column('events.environment', '=', owner.environment),

@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
+import { unindexed } from '../db/owned-rows.js'
 import { retryTransaction } from '../db/retry-transaction.js'
 import { sweep } from '../db/sweep.js'
 import type { EventRow } from '../db/tables/calling.js'
@@ -25,13 +26,18 @@ export async function listDeliveries(
 }
 
 export async function findDelivery(db: Db, owner: Owner, id: string): Promise<WebhookDeliveryRow | null> {
-  return (await visible(db, owner).selectAll().where('id', '=', id).executeTakeFirst()) ?? null
+  return (
+    (await visible(db, owner, unindexed('organizationId'))
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst()) ?? null
+  )
 }
 
-function visible(db: Db, owner: Owner) {
+function visible(db: Db, owner: Owner, organization: RawBuilder<string> = sql.ref('organizationId')) {
   return db
     .selectFrom('webhookDeliveries')
-    .where('organizationId', '=', owner.organizationId)
+    .where(organization, '=', owner.organizationId)
     .where((column) =>
       column.or([column('environment', '=', owner.environment), column('environment', 'is', null)]),
     )
