@@ -63,6 +63,7 @@ export async function connectSip(
         ...(settings.sipTls === null ? {} : { tls: readTls(settings.sipTls) }),
         entrance: { address: entrance.address, port: entrance.port },
         control: { address: LOOPBACK, port: 0, secret },
+        registeredFlows: false,
         clock,
         log,
       }),

@@ -59,7 +59,14 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
         if (isIP(host) !== 0) networks.add(host)
         else {
           const publicOnly = isCustomers(trunk)
-          const target = { host, port: port === 0 ? null : port, protocol, secure: false, publicOnly }
+          const target = {
+            host,
+            port: port === 0 ? null : port,
+            protocol,
+            secure: false,
+            publicOnly,
+            flow: null,
+          }
           wanted.set(`${host}|${port}|${protocol}|${publicOnly}`, target)
         }
       }

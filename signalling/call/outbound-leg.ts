@@ -11,6 +11,7 @@ import type { InfoDigit } from '../sip/info-dtmf.js'
 import type { InviteRequest, SipServer } from '../sip/sip-port.js'
 import { sipUri } from '../sip/sip-uri.js'
 import { callerIdentity, formatNumber } from '../trunk/number-format.js'
+import { calledContact, flowRoute } from '../trunk/registrar-rules.js'
 import { type Ending, endingOfError } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
@@ -69,15 +70,16 @@ export class OutboundLeg implements Leg {
     this.#final = new Promise((resolve) => {
       this.#settled = resolve
     })
-    const { host, port, transport, trunk, publicOnly = false } = gateway
+    const { host, port, transport, trunk, contact, publicOnly = false } = gateway
     const user = trunk === undefined ? to : formatNumber(to, trunk.numberFormat)
     this.#invite = this.#sip.invite(
       {
         permit,
-        uri: sipUri({ user, host, port, transport }),
+        uri: contact === undefined ? sipUri({ user, host, port, transport }) : calledContact(contact, user),
         callId: sipCallId,
         transport,
         publicOnly,
+        ...(contact === undefined ? {} : { route: flowRoute(contact.flow) }),
         body: sdp.offer(),
         ...(trunk === undefined ? { from } : trunkIdentity(trunk, from)),
       },

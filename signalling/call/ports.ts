@@ -10,6 +10,7 @@ import type { Cidr } from '../trunk/cidr.js'
 import type { DigestAlgorithm } from '../trunk/digest.js'
 import type { Credentials } from '../trunk/digest-client.js'
 import type { CallerIdPolicy, NumberFormat } from '../trunk/number-format.js'
+import type { RegisteredContact } from '../trunk/registrar-rules.js'
 import type { TrunkLimits } from '../trunk/trunk-limiter.js'
 import type { AttemptDetails, CallEvent, CallId } from './call-events.js'
 import type { TalkLine } from './consult-talk.js'
@@ -34,6 +35,8 @@ export interface Gateway {
   readonly srtp?: SrtpPolicy
   /** True for a host that a customer named: only its public addresses are used. */
   readonly publicOnly?: boolean
+  /** Where the telephone system is registered; it is called there instead of at the host. */
+  readonly contact?: RegisteredContact
   /** The trunk's settings; absent for the sandbox carrier. */
   readonly trunk?: OutboundTrunk
 }

@@ -43,6 +43,8 @@ export interface CoreSettings {
   /** The refresher of a session when the caller leaves it open (RFC 4028 9). */
   readonly sessionRefresher: 'none' | 'uac' | 'uas'
   readonly spammers: SpammerList | null
+  /** Whether registered clients are found by their Contact. */
+  readonly registeredFlows: boolean
   readonly guard: Guard
   /** Called when a session timer fires: this side has to refresh, or the peer did not refresh in time. */
   onSessionTimer(dialog: Dialog, what: 'refresh' | 'expired'): void
@@ -113,7 +115,7 @@ export class Core {
     this.spammers = settings.spammers
     this.guard = settings.guard
     this.onSessionTimer = settings.onSessionTimer
-    this.registeredFlows = new RegisteredFlows(settings.clock)
+    this.registeredFlows = new RegisteredFlows(settings.clock, settings.registeredFlows)
     this.keepAlives = new RegistrationKeepAlives(settings.clock, settings.timers, settings.random)
     this.locations = new LocationCache(settings.clock, settings.log, settings.dns, settings.random)
     this.quarantine = new DestinationQuarantine(settings.clock)

@@ -45,6 +45,8 @@ export interface EmbeddedServerSettings {
   readonly nat?: boolean
   /** The refresher of a session when the caller leaves it open (RFC 4028 9). Default `none`. */
   readonly sessionRefresher?: 'none' | 'uac' | 'uas'
+  /** Whether requests to the Contact of a registered client use its connection. Default true. */
+  readonly registeredFlows?: boolean
   /** Unwanted callers, matched by words. Default none. */
   readonly spammers?: SpammerList
   /** The limits of one source address before it is limited or banned. */
@@ -117,6 +119,7 @@ export async function openEmbeddedServer(settings: EmbeddedServerSettings): Prom
     nextApp: (method) => (core.draining ? null : (control?.nextApp(method) ?? null)),
     sessionRefresher: settings.sessionRefresher ?? 'none',
     spammers: settings.spammers ?? null,
+    registeredFlows: settings.registeredFlows ?? true,
     guard,
     onSessionTimer: (dialog, what) => onSessionTimer(core, dialog, what),
   })

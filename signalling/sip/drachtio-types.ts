@@ -20,6 +20,8 @@ export interface RawRequest extends RawMessage, EventEmitter {
   readonly source_address: string
   readonly source_port: number
   readonly protocol: string
+  /** Our listener of a request outside of dialogs, as `address:port`. */
+  readonly receivedOn?: string
   cancel(callback: (error: unknown) => void): void
 }
 

@@ -240,14 +240,15 @@ function isAnswerable(digest: DigestClient | null, response: RawResponse): boole
 }
 
 /**
- * Returns where a request goes first if that is not its URI alone. The embedded server resolves the name and uses its
+ * Returns where a request goes first if that is not its URI alone. A registered telephone system proved its place. The embedded server resolves the name and uses its
  * public addresses only if the parameter `addresses` says so; it is not part of the request.
  */
 function nextHopOf(
   { allowPrivate }: Pick<ServerConnection, 'allowPrivate'>,
-  { uri, publicOnly = false }: Pick<InviteRequest, 'uri' | 'publicOnly'>,
+  { uri, publicOnly = false, route }: Pick<InviteRequest, 'uri' | 'publicOnly' | 'route'>,
   proxy: string | null,
 ): { readonly proxy?: string } {
+  if (route !== undefined) return { proxy: route }
   if (publicOnly && !allowPrivate) return { proxy: `${proxy ?? uri};${PUBLIC_ONLY}` }
   return proxy === null ? {} : { proxy }
 }

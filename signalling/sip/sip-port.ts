@@ -3,6 +3,7 @@ import type { Credentials, DigestClient } from '../trunk/digest-client.js'
 import type { Permit } from './dial-gate.js'
 import type { DialogHandlers, SipDialog } from './dialog-port.js'
 import type { IncomingInvite } from './incoming-invite.js'
+import type { IncomingRegister } from './incoming-register.js'
 
 /*
  * What legs need of a SIP server. `sip-server.ts` implements it and is the only file that imports
@@ -26,6 +27,8 @@ export interface InviteRequest {
   readonly credentials?: Credentials
   /** True for a host that a customer named: only its public addresses are used. */
   readonly publicOnly?: boolean
+  /** Where the INVITE goes instead of the host of its URI: the flow of a registered telephone system. */
+  readonly route?: string
 }
 
 export interface InviteHandlers extends DialogHandlers {
@@ -51,6 +54,8 @@ export interface OutOfDialogRequest {
   readonly digest: DigestClient | null
   /** True for a host that a customer named: only its public addresses are used. */
   readonly publicOnly?: boolean
+  /** As in `InviteRequest`. */
+  readonly route?: string
 }
 
 /** The final response to a request outside of any dialog. */
@@ -69,6 +74,8 @@ export interface SipServer {
   readonly connected: boolean
   /** Sets the handler of well-formed INVITEs outside of dialogs; without one they get 503. */
   onInvite(handler: ((invite: IncomingInvite) => void) | null): void
+  /** Sets the handler of REGISTER; without one it gets 405. */
+  onRegister(handler: ((register: IncomingRegister) => void) | null): void
   /**
    * Sends an INVITE, if its permit can be spent; else it fails as `permit_invalid`. `cancel` is idempotent and `failed` follows it; a 200 that crosses the CANCEL is
    * acknowledged and its dialog ended.

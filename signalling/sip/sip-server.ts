@@ -10,6 +10,7 @@ import type { ConnectionBound } from './connection-bound.js'
 import type { DialGate } from './dial-gate.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import { IncomingInvite, inviteFormError } from './incoming-invite.js'
+import { IncomingRegister } from './incoming-register.js'
 import { OutgoingInvite, type ServerConnection, sendOutOfDialogRequest } from './outgoing-request.js'
 import { ALLOWED_METHODS, type DialogHandle } from './sip-dialog.js'
 import type {
@@ -43,7 +44,7 @@ export interface SipServerOptions {
 }
 
 /** Methods refused outside of dialogs, with an Allow header. */
-const REFUSED_METHODS = ['register', 'message', 'info', 'notify', 'subscribe', 'publish', 'refer', 'update']
+const REFUSED_METHODS = ['message', 'info', 'notify', 'subscribe', 'publish', 'refer', 'update']
 
 // drachtio's own back-off with an upper bound, so that a restarted server is found soon.
 const RECONNECT_FIRST_MS = 150
@@ -80,6 +81,7 @@ class DrachtioServer implements SipServer {
   readonly #listeners = new Set<() => void>()
   #endpoints: readonly string[] = []
   #handler: ((invite: IncomingInvite) => void) | null = null
+  #registrar: ((register: IncomingRegister) => void) | null = null
   #delayMs = RECONNECT_FIRST_MS
   #closed = false
   /** Timer that ends the wait for a lost server. */
@@ -118,6 +120,10 @@ class DrachtioServer implements SipServer {
 
   onInvite(handler: ((invite: IncomingInvite) => void) | null): void {
     this.#handler = handler
+  }
+
+  onRegister(handler: ((register: IncomingRegister) => void) | null): void {
+    this.#registrar = handler
   }
 
   invite(request: InviteRequest, handlers: InviteHandlers): { cancel(): void } {
@@ -250,6 +256,10 @@ class DrachtioServer implements SipServer {
     srf.use('invite', (req, res) => this.#invited(srf, req, res))
     srf.use('options', (_req, res) => {
       res.send(200, { headers: { Allow: ALLOWED_METHODS, Accept: 'application/sdp' } })
+    })
+    srf.use('register', (req, res) => {
+      if (this.#registrar === null) res.send(405, { headers: { Allow: ALLOWED_METHODS } })
+      else this.#registrar(new IncomingRegister(req, res))
     })
     for (const method of REFUSED_METHODS) {
       srf.use(method, (_req, res) => res.send(405, { headers: { Allow: ALLOWED_METHODS } }))

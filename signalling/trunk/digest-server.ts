@@ -34,7 +34,7 @@ export type DigestVerdict =
 
 const NONCE_LIFE_MS = 60_000
 const MAX_NONCES = 50_000
-/** A nonce consists of its creation time, random bytes, and a MAC over both and the realm. */
+/** A nonce consists of its creation time, random bytes, and a MAC over both and what it is for. */
 const TIME_BYTES = 6
 const RANDOM_BYTES = 9
 const MARK_BYTES = 12
@@ -83,12 +83,13 @@ export class DigestServer {
 
   /**
    * Returns a value of `WWW-Authenticate` with a fresh nonce. It offers one algorithm only: many clients read
-   * no more than the first challenge, and intermediaries may merge several.
+   * no more than the first challenge, and intermediaries may merge several. A nonce for a `place` is valid only
+   * in requests from there, which proves that the client receives what is sent to it.
    */
-  challenge(realm: string, algorithm: DigestAlgorithm, stale: boolean): string {
+  challenge(realm: string, algorithm: DigestAlgorithm, stale: boolean, place = ''): string {
     const parts = [
       `Digest realm=${quoted(realm)}`,
-      `nonce=${quoted(this.#nonce(realm, this.#clock.now()))}`,
+      `nonce=${quoted(this.#nonce(scopeOf(realm, place), this.#clock.now()))}`,
       `algorithm=${algorithm}`,
       'qop="auth"',
     ]
@@ -117,7 +118,12 @@ export class DigestServer {
   verify(
     claim: DigestClaim,
     password: string | null,
-    request: { readonly method: string; readonly uri: string; readonly body: string },
+    request: {
+      readonly method: string
+      readonly uri: string
+      readonly body: string
+      readonly place?: string
+    },
   ): DigestVerdict {
     const { fields, algorithm, session, realm, username } = claim
     const { nonce = '', uri = '', cnonce = '', nc = '' } = fields
@@ -146,33 +152,34 @@ export class DigestServer {
     const called = userPart(uri)
     const samePlace = called === '' || called === userPart(request.uri)
     if (!wellFormed || !known || !right || !samePlace) return { ok: false, stale: false }
-    return this.#use(nonce, realm, qop === '' ? 1 : Number.parseInt(nc, 16), qop === '')
+    const count = qop === '' ? 1 : Number.parseInt(nc, 16)
+    return this.#use(nonce, scopeOf(realm, request.place ?? ''), count, qop === '')
   }
 
-  #nonce(realm: string, bornMs: number): string {
+  #nonce(scope: string, bornMs: number): string {
     const head = Buffer.alloc(TIME_BYTES + RANDOM_BYTES)
     // Milliseconds of the monotonic clock fit into 48 bits for thousands of years.
     head.writeUIntBE(Math.max(0, Math.floor(bornMs)), 0, TIME_BYTES)
     randomBytes(RANDOM_BYTES).copy(head, TIME_BYTES)
-    return Buffer.concat([head, this.#mark(head, realm)]).toString('base64url')
+    return Buffer.concat([head, this.#mark(head, scope)]).toString('base64url')
   }
 
-  #mark(head: Buffer, realm: string): Buffer {
-    return createHmac('sha256', this.#secret).update(head).update(realm).digest().subarray(0, MARK_BYTES)
+  #mark(head: Buffer, scope: string): Buffer {
+    return createHmac('sha256', this.#secret).update(head).update(scope).digest().subarray(0, MARK_BYTES)
   }
 
-  /** Returns the creation time (ms) of our own nonce for that realm; null for any other text. */
-  #bornMs(nonce: string, realm: string): number | null {
+  /** Returns the creation time (ms) of our own nonce for that realm and place; null for any other text. */
+  #bornMs(nonce: string, scope: string): number | null {
     const bytes = Buffer.from(nonce, 'base64url')
     if (bytes.length !== TIME_BYTES + RANDOM_BYTES + MARK_BYTES) return null
     if (bytes.toString('base64url') !== nonce) return null
     const head = bytes.subarray(0, TIME_BYTES + RANDOM_BYTES)
-    if (!timingSafeEqual(this.#mark(head, realm), bytes.subarray(TIME_BYTES + RANDOM_BYTES))) return null
+    if (!timingSafeEqual(this.#mark(head, scope), bytes.subarray(TIME_BYTES + RANDOM_BYTES))) return null
     return head.readUIntBE(0, TIME_BYTES)
   }
 
-  #use(nonce: string, realm: string, count: number, once: boolean): DigestVerdict {
-    const bornMs = this.#bornMs(nonce, realm)
+  #use(nonce: string, scope: string, count: number, once: boolean): DigestVerdict {
+    const bornMs = this.#bornMs(nonce, scope)
     if (bornMs === null || bornMs <= this.#forgottenMs) return { ok: false, stale: true }
     if (this.#clock.now() - bornMs > this.#lifeMs) return { ok: false, stale: true }
     const use = this.#uses.get(nonce)
@@ -205,6 +212,11 @@ export class DigestServer {
       this.#uses.delete(nonce)
     }
   }
+}
+
+/** Returns what a nonce is made for. */
+function scopeOf(realm: string, place: string): string {
+  return place === '' ? realm : `${realm}\n${place}`
 }
 
 function sameText(a: string, b: string): boolean {

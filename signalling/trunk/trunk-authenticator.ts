@@ -2,6 +2,7 @@ import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import type { InboundTrunk, TrunkDirectory } from '../call/ports.js'
 import type { IncomingInvite } from '../sip/incoming-invite.js'
+import type { IncomingRegister } from '../sip/incoming-register.js'
 import { coveringPrefix } from './cidr.js'
 import type { DigestAlgorithm } from './digest.js'
 import { type DigestClaim, DigestServer } from './digest-server.js'
@@ -44,47 +45,58 @@ export class TrunkAuthenticator {
     const { trunks } = this.#options
     const byAddress = await trunks.byAddress(invite.sourceAddress, invite.to)
     if (byAddress?.inboundAuth === 'ip_acl') return { kind: 'trunk', trunk: byAddress }
-    const header = invite.header('Authorization')
-    if (header !== null) return this.#authenticate(invite, header, byAddress)
+    const request = { ...digested(invite), method: 'INVITE', place: '' }
+    if (invite.header('Authorization') !== null) return this.#authenticate(request, byAddress)
     // The address belongs to a trunk that also requires a password: challenge in its own realm.
-    return byAddress === null ? { kind: 'unauthenticated' } : this.#challenged(byAddress, false)
+    return byAddress === null ? { kind: 'unauthenticated' } : this.#challenged(byAddress, false, '')
+  }
+
+  /**
+   * Identifies the trunk of a REGISTER. An address alone is not enough: what is registered gets the calls. Over UDP the
+   * nonce belongs to the source, so that nobody can register the address of somebody else.
+   */
+  async identifyRegister(register: IncomingRegister): Promise<InviteSource> {
+    const { sourceAddress, flow } = register
+    const place = flow?.transport === 'udp' ? `${sourceAddress}|${flow.port}` : ''
+    const request = { ...digested(register), method: 'REGISTER', place }
+    const byAddress = await this.#options.trunks.byAddress(sourceAddress, '')
+    const known = byAddress?.inboundAuth === 'both' ? byAddress : null
+    if (register.header('Authorization') !== null) return this.#authenticate(request, known)
+    return this.#challenged(known ?? (await this.#realmOf(request)), false, place)
   }
 
   /** Returns the challenge for an unauthenticated caller that needs credentials to get in. */
   async challenge(invite: IncomingInvite): Promise<string> {
-    const { realm, algorithm } = await this.#realmOf(invite)
+    const { realm, algorithm } = await this.#realmOf(digested(invite))
     return this.#digest.challenge(realm, algorithm, false)
   }
 
-  async #authenticate(
-    invite: IncomingInvite,
-    header: string,
-    byAddress: InboundTrunk | null,
-  ): Promise<InviteSource> {
-    const challengeRealm = byAddress ?? (await this.#realmOf(invite))
+  async #authenticate(request: Asked, byAddress: InboundTrunk | null): Promise<InviteSource> {
+    const { place } = request
+    const challengeRealm = byAddress ?? (await this.#realmOf(request))
     const claim = this.#digest.claim(
-      header,
+      request.credentials,
       (claimed) => claimed === challengeRealm.realm || claimed === this.#realm,
     )
     // Credentials for another realm prove nothing here.
-    if (claim === null) return this.#challenged(challengeRealm, false)
-    const { trunk, verdict } = await this.#verify(claim, invite)
+    if (claim === null) return this.#challenged(challengeRealm, false, place)
+    const { trunk, verdict } = await this.#verify(claim, request)
     if (verdict.ok && trunk !== null) return { kind: 'trunk', trunk }
     const stale = !verdict.ok && verdict.stale
     if (!stale) {
       this.#options.log.warn(
-        { source: invite.sourceAddress, sipCallId: invite.callId },
+        { source: request.sourceAddress, sipCallId: request.callId },
         'trunk.wrong_credentials',
       )
     }
-    return this.#challenged(challengeRealm, stale)
+    return this.#challenged(challengeRealm, stale, place)
   }
 
-  #challenged({ realm, algorithm }: Realm, stale: boolean): InviteSource {
-    return { kind: 'challenged', challenge: this.#digest.challenge(realm, algorithm, stale) }
+  #challenged({ realm, algorithm }: Realm, stale: boolean, place: string): InviteSource {
+    return { kind: 'challenged', challenge: this.#digest.challenge(realm, algorithm, stale, place) }
   }
 
-  async #verify(claim: DigestClaim, { uri, body, sourceAddress }: IncomingInvite) {
+  async #verify(claim: DigestClaim, { method, uri, body, place, sourceAddress }: Asked) {
     const trunk = await this.#options.trunks.byUsername(claim.username)
     // A trunk that authenticates by address only, or is called from another address or in another realm, is
     // treated as unknown.
@@ -96,12 +108,12 @@ export class TrunkAuthenticator {
       (claim.algorithm === 'SHA-256' || trunk.algorithm === 'MD5') &&
       (trunk.inboundAuth === 'digest' || coveringPrefix(trunk.ranges, sourceAddress) !== null)
     const password = open ? trunk.password : null
-    return { trunk, verdict: this.#digest.verify(claim, password, { method: 'INVITE', uri, body }) }
+    return { trunk, verdict: this.#digest.verify(claim, password, { method, uri, body, place }) }
   }
 
   /** Returns the realm named by the host of Request-URI or From, if a trunk has it. */
-  async #realmOf(invite: IncomingInvite): Promise<Realm> {
-    for (const value of [invite.uri, invite.header('From') ?? '']) {
+  async #realmOf({ uri, sender }: Pick<Asked, 'uri' | 'sender'>): Promise<Realm> {
+    for (const value of [uri, sender]) {
       const realm = /sips?:(?:[^@>]*@)?(\[[^\]]+\]|[^:;>?\s]+)/i.exec(value)?.[1]?.toLowerCase()
       if (realm === undefined) continue
       const algorithm = await this.#options.trunks.realm(realm)
@@ -110,6 +122,27 @@ export class TrunkAuthenticator {
     // The algorithm that every telephone system supports.
     return { realm: this.#realm, algorithm: 'MD5' }
   }
+}
+
+/** A request whose credentials are checked. */
+interface Asked {
+  readonly method: string
+  readonly uri: string
+  /** From. */
+  readonly sender: string
+  readonly body: string
+  readonly callId: string
+  readonly sourceAddress: string
+  /** Authorization. */
+  readonly credentials: string
+  /** The source that the nonce was made for; '' when it is valid from everywhere. */
+  readonly place: string
+}
+
+function digested(request: IncomingInvite | IncomingRegister): Omit<Asked, 'method' | 'place'> {
+  const { uri, body, callId, sourceAddress } = request
+  const [sender, credentials] = [request.header('From') ?? '', request.header('Authorization') ?? '']
+  return { uri, body, callId, sourceAddress, sender, credentials }
 }
 
 interface Realm {

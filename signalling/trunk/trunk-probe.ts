@@ -4,6 +4,7 @@ import { errorText } from '../../media/base/errors.js'
 import type { SipServer } from '../sip/sip-port.js'
 import { sipUri } from '../sip/sip-uri.js'
 import { type Credentials, DigestClient } from './digest-client.js'
+import { contactItself, flowRoute, type RegisteredContact } from './registrar-rules.js'
 
 export type ProbeMethod = 'options' | 'register'
 
@@ -28,6 +29,8 @@ export interface ProbeTarget {
   readonly credentials: Credentials | null
   /** True for a host that a customer named: only its public addresses are used. */
   readonly publicOnly?: boolean
+  /** Where the telephone system is registered; it is asked there instead of at the host. */
+  readonly contact?: RegisteredContact
 }
 
 /** Time limit (ms): a slower gateway is of no use for calls. */
@@ -55,7 +58,7 @@ export async function probeTrunk(
     latencyMs: null,
     error,
   })
-  const { host, port, transport, domain, credentials, publicOnly = false } = target
+  const { host, port, transport, domain, credentials, contact, publicOnly = false } = target
   if (method === 'register' && credentials === null)
     return failed('the trunk has no credentials to register with')
   const user = credentials === null ? null : encodeURIComponent(credentials.username).replaceAll('%2B', '+')
@@ -71,7 +74,10 @@ export async function probeTrunk(
       late,
       sip.request({
         method: method === 'options' ? 'OPTIONS' : 'REGISTER',
-        uri: sipUri({ user: 'x', host, port, transport }).replace('x@', ''),
+        uri:
+          contact === undefined
+            ? sipUri({ user: 'x', host, port, transport }).replace('x@', '')
+            : contactItself(contact),
         callId: randomUUID(),
         cseq: randomInt(1, 2 ** 20),
         headers: {
@@ -80,6 +86,7 @@ export async function probeTrunk(
         },
         digest: credentials === null ? null : new DigestClient(credentials),
         publicOnly,
+        ...(contact === undefined ? {} : { route: flowRoute(contact.flow) }),
       }),
     ])
     if (answer === null) return failed(localReason(408, target))
@@ -120,6 +127,7 @@ function reasonOf(status: number, method: ProbeMethod): string {
 
 /** Reason of a request that no gateway answered. */
 function localReason(status: number, { host, port, transport }: ProbeTarget): string {
+  if (status === 430) return 'the connection over which it registered has ended: it has to register again'
   const place = `${host}${port === 0 ? '' : ` port ${port}`} over ${transport.toUpperCase()}`
   return status === 408
     ? `no answer from ${place}: check the port, the transport and the firewall`

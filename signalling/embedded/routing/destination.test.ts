@@ -20,6 +20,7 @@ const udp: Transport = {
   flowTo() {
     throw new Error('nothing is sent here')
   },
+  connectionWith: () => null,
   close: async () => {},
 }
 

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { isPublicAddress } from '../../../media/base/public-address.js'
 import type { Core } from '../core.js'
 import type { Dialog } from '../dialog/dialog.js'
@@ -27,6 +28,8 @@ export type NextHops =
   | { readonly kind: 'no address'; readonly transport: Transport }
   | { readonly kind: 'no transport' }
   | { readonly kind: 'flow closed'; readonly transport: Transport }
+  /** The connection over which a client registered has ended (RFC 5626 11.5). */
+  | { readonly kind: 'flow failed'; readonly transport: Transport }
 
 /** Resolves a destination. Calls `done` synchronously unless a host name has to be looked up. */
 export function resolveNextHops(
@@ -46,8 +49,37 @@ export function resolveNextHops(
       done({ kind: 'found', nextHops: [destination.nextHop] })
       break
     case 'target':
-      resolveTarget(core, destination.target, destination.peer, done)
+      if (destination.target.flow !== null && destination.peer === null)
+        done(registeredFlow(core, destination.target, destination.target.flow))
+      else resolveTarget(core, destination.target, destination.peer, done)
   }
+}
+
+/**
+ * Returns the next hop of a client that registered. Over UDP the listener that it knows is used, since a NAT lets nothing
+ * else in; a server that listens elsewhere by now tries its best. A connection is never opened: the client may be behind
+ * a NAT, and the port is one of its own choice.
+ */
+function registeredFlow(core: Core, { host, port, protocol }: Target, local: string): NextHops {
+  const usable = core.transports.filter(
+    (transport) => transport.protocol === protocol && transport.family === (isIP(host) === 6 ? 6 : 4),
+  )
+  const [first] = usable
+  if (first === undefined || isIP(host) === 0 || port === null) return { kind: 'no transport' }
+  const remote = { address: host, port }
+  if (protocol !== 'udp') {
+    for (const transport of usable) {
+      const flow = transport.connectionWith(remote)
+      if (flow !== null) return { kind: 'found', nextHops: [nextHopAt(transport, remote, { flow })] }
+    }
+    return { kind: 'flow failed', transport: first }
+  }
+  const known = usable.find((transport) => {
+    const own = transport.advertised(host)
+    return `${own.address}:${own.port}` === local
+  })
+  const transport = known ?? chooseTransport(usable, 'udp', host) ?? first
+  return { kind: 'found', nextHops: [nextHopAt(transport, remote)] }
 }
 
 function resolveTarget(

@@ -14,15 +14,18 @@ const ROUTED: ReadonlySet<string> = new Set(['INVITE', 'OPTIONS', 'NOTIFY', 'MES
 
 /**
  * The connections over which clients registered (a simple form of RFC 5626). A client behind a NAT or on a
- * WebSocket can only be reached over its own connection. Serves registrars that run on `parley sip-server`;
- * calls of the service do not use it.
+ * WebSocket can only be reached over its own connection. Serves registrars that run on `parley sip-server`.
+ * The service turns it off: its clients belong to several customers, who could name each other's Contact; its calls name
+ * the flow instead (`Target.flow`).
  */
 export class RegisteredFlows {
   readonly #clock: Clock
+  readonly #on: boolean
   readonly #flows = new Map<string, { readonly flow: Flow; readonly untilMs: number }>()
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, on = true) {
     this.#clock = clock
+    this.#on = on
   }
 
   get size(): number {
@@ -31,7 +34,7 @@ export class RegisteredFlows {
 
   /** Records our 2xx to a REGISTER or SUBSCRIBE that arrived over a connection. */
   record(request: SipRequest, response: SipResponse, flow: Flow): void {
-    if (!flow.reliable) return
+    if (!this.#on || !flow.reliable) return
     const contact = splitList(headerOf(request, 'Contact') ?? '')[0] ?? ''
     const address = parseAddress(contact)
     const key = address === null ? null : clientKey(address.uri)

@@ -13,10 +13,17 @@ export interface Target {
   readonly secure: boolean
   /** Whether only public addresses of the host may be used. */
   readonly publicOnly: boolean
+  /**
+   * For a client that registered: our listener that it sent to, as `address:port`. Host and port are the source of its
+   * messages. A client on a connection is then reached over that connection only. Null for all others.
+   */
+  readonly flow: string | null
 }
 
 /** Parameter of the route of an application: the host was named by somebody who may not reach private networks. */
 export const PUBLIC_ONLY = 'addresses=public'
+/** Parameter of such a route: see `Target.flow`. */
+export const FLOW = 'flow'
 
 const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map(
   (['udp', 'tcp', 'tls', 'ws', 'wss'] as const).map((protocol) => [protocol, protocol]),
@@ -46,5 +53,12 @@ export function parseTarget(uri: string): Target | null {
   if (named !== null && protocol === null) return null
   const host = paramOf(parsed.params, 'maddr') || parsed.host
   const publicOnly = paramOf(parsed.params, 'addresses') === 'public'
-  return { host: host.replace(/^\[|\]$/g, '').toLowerCase(), port: parsed.port, protocol, secure, publicOnly }
+  return {
+    host: host.replace(/^\[|\]$/g, '').toLowerCase(),
+    port: parsed.port,
+    protocol,
+    secure,
+    publicOnly,
+    flow: paramOf(parsed.params, FLOW) || null,
+  }
 }

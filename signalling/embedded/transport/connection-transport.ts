@@ -79,6 +79,10 @@ export abstract class ConnectionTransport<C extends Connection> implements Trans
     }
   }
 
+  connectionWith(remote: SocketAddress): Flow | null {
+    return this.#connections.find(remote, remote.address)
+  }
+
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true

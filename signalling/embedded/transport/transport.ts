@@ -74,6 +74,8 @@ export interface Transport {
    * connection. Over TLS the peer has to prove `name`: the domain, or the address, of the URI.
    */
   flowTo(remote: SocketAddress, name: string): Flow
+  /** Returns an open connection with the peer, whoever opened it; null without one, and always over UDP. */
+  connectionWith(remote: SocketAddress): Flow | null
   close(): Promise<void>
 }
 

@@ -119,6 +119,10 @@ class UdpTransport implements Transport {
     return flow
   }
 
+  connectionWith(): null {
+    return null
+  }
+
   /** Closes the connected socket that was idle longest. Returns false when all are in use. */
   #evict(): boolean {
     let longestIdle: ConnectedUdpFlow | null = null

@@ -143,7 +143,8 @@ export class OutgoingRequest implements LocalInvite, PendingRequest {
       const request = withVia(composed, viaOf(transport, transport.bound.address, newBranch()))
       const remote = transport.advertised(transport.bound.address)
       this.#reportSent(serialise(request), closedFlow(transport, remote))
-      if (result.kind === 'flow closed') this.#fail(request, 410, 'Gone', transport.protocol)
+      if (result.kind === 'flow failed') this.#fail(request, 430, 'Flow Failed', transport.protocol)
+      else if (result.kind === 'flow closed') this.#fail(request, 410, 'Gone', transport.protocol)
       else this.#fail(request, 503, 'DNS Error', transport.protocol)
       return
     }
