@@ -7,7 +7,7 @@ import type { Probe } from '../lib/host-probe.js'
 import { judgedTimes, type Timed } from '../lib/judged-time.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
 
-const DOCUMENTS = 100
+const DOCUMENTS = 1_000
 const WARM_UP = 5
 
 /** An invoice of one page in two scripts. */
