@@ -10,6 +10,7 @@ import { CallManager } from '../../signalling/call/call-manager.js'
 import { openSandboxCarrier } from '../../signalling/sandbox/carrier.js'
 import { SpeakerScripts } from '../../signalling/sandbox/speaker-scripts.js'
 import { SipTraceStore } from '../../signalling/trace/sip-trace.js'
+import { openRegistrar } from '../../signalling/trunk/registrar.js'
 import { TrunkAuthenticator } from '../../signalling/trunk/trunk-authenticator.js'
 import type { WorkerLoad } from '../../workers/channel/protocol.js'
 import { DocumentJobs } from '../../workers/jobs/document-jobs.js'
@@ -68,6 +69,7 @@ import { serviceTools } from '../tools/service-tools.js'
 import { TRANSFER_REQUEST } from '../transfers/api.js'
 import { TransferDesk } from '../transfers/desk.js'
 import { takeoverRequests } from '../transfers/takeover-api.js'
+import { openContacts } from '../trunks/contacts.js'
 import { loadTrunks } from '../trunks/load-trunks.js'
 import { renameBindingHosts } from '../trunks/number-binding.js'
 import { testFileTrunks } from '../trunks/probe.js'
@@ -273,10 +275,15 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     embeddings === null ? null : openEmbedder(embeddings, { clock, connections: vendorConnections })
   const vectors = embedder === null ? null : scope.add(openQuestionVectors(embedder, { clock, log }))
   const knowledge = openKnowledgeSearch({ db, objects, jobs: searches, log, vectors })
+  const trunkAuthenticator = new TrunkAuthenticator({
+    trunks: openTrunkCallers(db, rootKey, clock),
+    clock,
+    log,
+  })
   const callManager: CallManager = new CallManager({
     sip,
     pool,
-    trunkAuthenticator: new TrunkAuthenticator({ trunks: openTrunkCallers(db, rootKey, clock), clock, log }),
+    trunkAuthenticator,
     admissionControl: admission,
     gate: permits,
     tools: openAgentTools({
@@ -308,6 +315,13 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     onCall: (callId, sipCallId, trunkId) => traces?.begin(callId, sipCallId, trunkId),
   })
   scope.add(callManager)
+  scope.add(
+    openRegistrar({
+      ...{ sip, clock, log, authenticator: trunkAuthenticator },
+      contacts: openContacts(db),
+      connections: embedded !== null,
+    }),
+  )
   scope.add(openRegistrations({ db, rootKey, sip, egress, clock, log }))
   const sandboxGateway = carrier.gateway
   scope.add(testFileTrunks({ db, rootKey, sip, egress, sandboxGateway, clock, log }))

@@ -30,7 +30,7 @@ import {
   windowWithin,
 } from './target.js'
 
-export type LoadDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway' | 'policy'>
+export type LoadDeps = Pick<Deps, 'db' | 'clock' | 'egress' | 'rootKey' | 'sandboxGateway' | 'policy'>
 
 /** The state of an owner's campaigns, with the rows that it was read from. */
 export interface LoadedState {

@@ -12,7 +12,7 @@ import type { CampaignRow } from '../db/tables/campaigns.js'
 import { findNumber } from '../numbers/store.js'
 import { type DialWindow, lawfulWindow } from './dial-window.js'
 
-type TargetDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway'>
+type TargetDeps = Pick<Deps, 'db' | 'clock' | 'egress' | 'rootKey' | 'sandboxGateway'>
 
 /** The hours to which an organization narrows its calls (minutes after midnight IST). */
 export type Narrowing = Pick<CallingWindow, 'startMinute' | 'endMinute'>

@@ -46,7 +46,8 @@ export const HeaderName = z
 
 const Gateway = z
   .strictObject({
-    host: Host,
+    /** If missing, calls go to where the telephone system registered with the credentials of `inbound`. */
+    host: Host.optional(),
     /** Port. Default: 5060, or 5061 with TLS. `srv` means that DNS determines it. */
     port: z.union([z.int().min(1).max(65_535), z.literal('srv')]).optional(),
     transport: z.enum(['udp', 'tcp', 'tls']).default('udp'),
@@ -65,6 +66,10 @@ const Gateway = z
   .refine((gateway) => (gateway.username === undefined) === (gateway.password === undefined), {
     message: 'username and password go together',
     path: ['password'],
+  })
+  .refine((gateway) => !gateway.register || gateway.host !== undefined, {
+    message: 'registering needs a host',
+    path: ['register'],
   })
   .refine((gateway) => !gateway.register || gateway.username !== undefined, {
     message: 'registering needs a username and a password',
@@ -105,28 +110,37 @@ const HostedNumber = z.strictObject({
   recordCalls: z.boolean().optional(),
 })
 
-const Trunk = z.strictObject({
-  name: HeaderText.max(80),
-  /** Organization of the trunk. Default: the oldest organization. */
-  organization: z.string().optional(),
-  enabled: z.boolean().default(true),
-  /** Carrier whose numbers, of all organizations, use this trunk. */
-  carrier: z
-    .string()
-    .regex(/^[a-z0-9_]{1,40}$/, 'must be the name of a carrier, for example vobiz')
-    .optional(),
-  gateway: Gateway.optional(),
-  inbound: Inbound,
-  codecs: z.array(Codec).min(1).default(['PCMA', 'PCMU']),
-  srtp: z.enum(['off', 'optional', 'required']).default('optional'),
-  maxConcurrent: z.int().min(1).max(10_000).default(10),
-  callsPerMinute: z.int().min(1).max(10_000).default(60),
-  allowedPrefixes: z
-    .array(z.string().regex(/^\+\d{0,15}$/, 'must begin with +'))
-    .max(100)
-    .default(['+91']),
-  numbers: z.array(HostedNumber).max(10_000).default([]),
-})
+const Trunk = z
+  .strictObject({
+    name: HeaderText.max(80),
+    /** Organization of the trunk. Default: the oldest organization. */
+    organization: z.string().optional(),
+    enabled: z.boolean().default(true),
+    /** Carrier whose numbers, of all organizations, use this trunk. */
+    carrier: z
+      .string()
+      .regex(/^[a-z0-9_]{1,40}$/, 'must be the name of a carrier, for example vobiz')
+      .optional(),
+    gateway: Gateway.optional(),
+    inbound: Inbound,
+    codecs: z.array(Codec).min(1).default(['PCMA', 'PCMU']),
+    srtp: z.enum(['off', 'optional', 'required']).default('optional'),
+    maxConcurrent: z.int().min(1).max(10_000).default(10),
+    callsPerMinute: z.int().min(1).max(10_000).default(60),
+    allowedPrefixes: z
+      .array(z.string().regex(/^\+\d{0,15}$/, 'must begin with +'))
+      .max(100)
+      .default(['+91']),
+    numbers: z.array(HostedNumber).max(10_000).default([]),
+  })
+  .refine(
+    ({ gateway, inbound }) =>
+      gateway === undefined || gateway.host !== undefined || inbound.auth !== 'ip_acl',
+    {
+      message: 'is needed, unless the telephone system registers with a password',
+      path: ['gateway', 'host'],
+    },
+  )
 
 const TrunkFile = z.strictObject({ trunks: z.array(Trunk).max(1000) }).superRefine(({ trunks }, context) => {
   unique(

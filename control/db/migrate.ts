@@ -46,6 +46,7 @@ import { indexJobsByKind } from './migrations/0053-jobs-by-kind.js'
 import { indexCallDigits } from './migrations/0054-call-digits.js'
 import { indexCarrierFailures } from './migrations/0055-carrier-failures.js'
 import { createKnowledgeExtras } from './migrations/0056-knowledge-extras.js'
+import { addTrunkContacts } from './migrations/0057-trunk-contacts.js'
 import { indexCallFilters } from './migrations/0058-call-filters.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
@@ -100,6 +101,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0054_call_digits': indexCallDigits,
   '0055_carrier_failures': indexCarrierFailures,
   '0056_knowledge_extras': createKnowledgeExtras,
+  '0057_trunk_contacts': addTrunkContacts,
   '0058_call_filters': indexCallFilters,
 }
 

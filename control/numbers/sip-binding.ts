@@ -11,7 +11,8 @@ import type { NumberRow } from '../db/tables/calling.js'
 /** What the row of a number keeps of its trunk. */
 const SipBinding = z.object({
   trunkId: z.string(),
-  sipUri: z.string(),
+  /** Null for a telephone system that registers. */
+  sipUri: z.string().nullable(),
   transport: z.enum(['udp', 'tcp', 'tls']),
   /** What the telephone system names to place calls. */
   domain: z.string(),
@@ -27,7 +28,10 @@ export const SipTrunkDetail = z
     credentialId: z.string(),
     inboundTrunkId: z.string(),
     outboundTrunkId: z.string(),
-    originationSipUri: z.string().meta({ description: 'Your telephone system, which takes the calls.' }),
+    originationSipUri: z.string().meta({
+      description:
+        'Your telephone system, which takes the calls. One that registers has the user name at `terminationDomain` as its address.',
+    }),
     originationUriId: z.string(),
     terminationDomain: z.string().meta({ description: 'Where your telephone system places calls.' }),
     terminationRealm: z.string(),
@@ -45,7 +49,7 @@ export function sipTrunkDetail({ sipTrunk }: NumberRow): z.input<typeof SipTrunk
     credentialId: trunkId,
     inboundTrunkId: trunkId,
     outboundTrunkId: trunkId,
-    originationSipUri: sipUri,
+    originationSipUri: sipUri ?? `sip:${username}@${domain}`,
     originationUriId: trunkId,
     terminationDomain: domain,
     terminationRealm: realm,

@@ -10,6 +10,7 @@ import type { SipAccessRequestRow, SipTrunkRow } from '../db/tables/trunks.js'
 import { queueMailToAdmins } from '../mail/outbox.js'
 import { lockOrganization, updateOrganizationProfile } from '../organization/profile-store.js'
 import { decideAccessRequest, findAccessRequest, listAccessRequests } from '../trunks/access-store.js'
+import { NO_CONTACTS } from '../trunks/contacts.js'
 import { auditFields } from '../trunks/manage-trunk.js'
 import { findAnyTrunk, lockTrunk, type TrunkChange, updateTrunk } from '../trunks/store.js'
 import { SipTrunk, trunkView } from '../trunks/view.js'
@@ -134,7 +135,7 @@ async function changeAsStaff(
     return after
   })
   deps.mail.wake()
-  return isRefusal(row) ? row : trunkView(row, deps.sipGateway)
+  return isRefusal(row) ? row : trunkView(row, deps.sipGateway, deps.clock.wall())
 }
 
 const noTrunk = () => refuse('not_found', 'The SIP trunk does not exist.')
@@ -175,14 +176,14 @@ const disableSipTrunk = operation({
   path: '/v1/staff/sip-trunks/:id/disable',
   summary: 'Disable a SIP trunk',
   description:
-    'The trunk carries no new calls, and its registration at the carrier ends within seconds. Calls in progress continue.',
+    'The trunk carries no new calls, its registration at the carrier ends within seconds, and so does that of its telephone system here. Calls in progress continue.',
   body: z.strictObject({ reason: Reason }),
   run: ({ params, body, ...input }) =>
     changeAsStaff(input, params.id, {
       action: 'staff.sip_trunk_disabled',
       reason: body.reason,
       notice: 'Your SIP trunk was disabled.',
-      change: () => ({ status: 'disabled', disabledReason: body.reason }),
+      change: () => ({ status: 'disabled', disabledReason: body.reason, contacts: NO_CONTACTS }),
     }),
 })
 

@@ -22,7 +22,7 @@ const listSipTrunks = listOperation({
   fails: [],
   run: async ({ actor, deps, page }) => {
     const { items, next } = await listTrunks(deps.db, actor, page)
-    return { items: items.map((row) => trunkView(row, deps.sipGateway)), next }
+    return { items: items.map((row) => trunkView(row, deps.sipGateway, deps.clock.wall())), next }
   },
 })
 
@@ -40,7 +40,7 @@ const readSipTrunk = operation({
   fails: ['not_found'],
   run: async ({ params, actor, deps }) => {
     const row = await findTrunk(deps.db, actor, params.id)
-    return row === null ? noTrunk() : trunkView(row, deps.sipGateway)
+    return row === null ? noTrunk() : trunkView(row, deps.sipGateway, deps.clock.wall())
   },
 })
 
@@ -60,7 +60,9 @@ const createSipTrunk = operation({
   fails: ['sip_trunking_not_enabled', 'unprocessable_entity', 'conflict', 'internal_error'],
   run: async ({ body, ...input }) => {
     const made = await createTrunk(input, body)
-    return isRefusal(made) ? made : trunkWithCredentials(made.trunk, made.password, input.deps.sipGateway)
+    return isRefusal(made)
+      ? made
+      : trunkWithCredentials(made.trunk, made.password, input.deps.sipGateway, input.deps.clock.wall())
   },
 })
 
@@ -79,7 +81,7 @@ const updateSipTrunk = operation({
   fails: ['not_found', 'unprocessable_entity', 'conflict'],
   run: async ({ params, body, ...input }) => {
     const row = await changeTrunk(input, params.id, body)
-    return isRefusal(row) ? row : trunkView(row, input.deps.sipGateway)
+    return isRefusal(row) ? row : trunkView(row, input.deps.sipGateway, input.deps.clock.wall())
   },
 })
 
@@ -112,7 +114,9 @@ const rotateTrunkCredentials = operation({
   fails: ['not_found', 'conflict'],
   run: async ({ params, ...input }) => {
     const made = await rotateCredentials(input, params.id)
-    return isRefusal(made) ? made : trunkWithCredentials(made.trunk, made.password, input.deps.sipGateway)
+    return isRefusal(made)
+      ? made
+      : trunkWithCredentials(made.trunk, made.password, input.deps.sipGateway, input.deps.clock.wall())
   },
 })
 
@@ -123,7 +127,7 @@ const testSipTrunk = operation({
   path: '/v1/sip-trunks/:id/test',
   summary: 'Test a SIP trunk',
   description:
-    'The method `options` asks whether outboundHost answers, `register` whether it accepts outboundAuthUsername. The result is `lastProbe`. A trunk of the test environment asks the simulated carrier.',
+    'The method `options` asks whether outboundHost, or else the registered telephone system, answers, `register` whether it accepts outboundAuthUsername. The result is `lastProbe`. A trunk of the test environment asks the simulated carrier.',
   scope: 'admin',
   params: TrunkPath,
   body: z.strictObject({ method: z.enum(['options', 'register']).default('options') }),
@@ -134,7 +138,7 @@ const testSipTrunk = operation({
     const trunk = await findTrunk(deps.db, actor, params.id)
     if (trunk === null) return noTrunk()
     const row = await testTrunk(deps, trunk, body.method)
-    return row === null ? noTrunk() : trunkView(row, deps.sipGateway)
+    return row === null ? noTrunk() : trunkView(row, deps.sipGateway, deps.clock.wall())
   },
 })
 

@@ -17,9 +17,10 @@ const SipBody = z.strictObject({
     .string()
     .max(270)
     .refine((uri) => parseTarget(uri) !== null, 'must be sip:host or sip:host:port')
+    .optional()
     .meta({
       description:
-        'Public address of your telephone system, without a user: the called number becomes the user. The default port is that of the transport.',
+        'Public address of your telephone system, without a user: the called number becomes the user. The default port is that of the transport. Without it your telephone system registers at `connection` with `credentials`, and calls go there.',
       examples: ['sip:pbx.example.com:5061'],
     }),
   transport: z.enum(['udp', 'tcp', 'tls']).default('tls'),
@@ -45,7 +46,7 @@ const setNumberSip = operation({
   method: 'post',
   summary: 'Route a number to your telephone system',
   description:
-    'Sets `routingMode` to `byo_sip`: calls to the number are dialled at `sipUri` and bridged without an agent. Your telephone system places calls from the number at `connection` with `credentials`. The password is shown only in this response: send an `Idempotency-Key`, so that a retry returns the same one. A number that has an address gets the new one and new credentials.',
+    'Sets `routingMode` to `byo_sip`: calls to the number are dialled at `sipUri`, or where your telephone system is registered, and bridged without an agent. Your telephone system places calls from the number at `connection` with `credentials`. The password is shown only in this response: send an `Idempotency-Key`, so that a retry returns the same one. A number that has an address gets the new one and new credentials.',
   params: NumberPath,
   body: SipBody,
   status: 200,
@@ -62,8 +63,8 @@ const setNumberSip = operation({
   idempotent: 'accepted',
   fails: ['not_found', 'conflict'],
   run: async ({ params, body, ...input }) => {
-    const { sipUri, transport, username = null } = body
-    const { host, port } = parseTarget(sipUri) ?? { host: '', port: null }
+    const { sipUri = null, transport, username = null } = body
+    const { host, port } = (sipUri === null ? null : parseTarget(sipUri)) ?? { host: null, port: null }
     const target: SipTarget = { sipUri, host, port: port ?? (transport === 'tls' ? 5061 : 5060), transport }
     const bound = await bindSip(input, params.id, target, username)
     if (isRefusal(bound)) return bound

@@ -5,6 +5,7 @@ import type { RootKey } from '../base/root-key.js'
 import { type FileTrunk, invalidTrunkFile, type TrunkFile } from '../config/trunk-file.js'
 import type { Db, Trx } from '../db/database.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
+import { NO_CONTACTS } from './contacts.js'
 import { loadNumbers, releaseNumbers, TrunkFileError } from './load-numbers.js'
 import { findOverlap, insertTrunk, type TrunkChange, updateTrunk } from './store.js'
 import { sealPassword, type TrunkPassword, unsealPassword } from './trunk-passwords.js'
@@ -45,7 +46,7 @@ export async function loadTrunks(options: LoadTrunksOptions, file: TrunkFile): P
           trx,
           removed,
           removed.id,
-          { status: 'disabled', disabledReason: REMOVED, updatedAt: now },
+          { status: 'disabled', disabledReason: REMOVED, contacts: NO_CONTACTS, updatedAt: now },
           [],
         )
         log.warn({ trunkId: removed.id, name: removed.name }, 'trunk.disabled_not_in_file')
@@ -135,7 +136,10 @@ async function updateIfChanged(
       .executeTakeFirst()
     if (holder !== undefined) return null
   }
-  return updateTrunk(trx, existing, existing.id, { ...change, updatedAt: now }, inbound.addresses)
+  // Whoever registered with other credentials, or on a trunk that is off by now, gets no more calls.
+  const ends = change.digestPassword !== existing.digestPassword || change.status === 'disabled'
+  const contacts = ends ? NO_CONTACTS : existing.contacts
+  return updateTrunk(trx, existing, existing.id, { ...change, contacts, updatedAt: now }, inbound.addresses)
 }
 
 function columnsOf(rootKey: RootKey, trunk: FileTrunk, id: string, existing: SipTrunkRow | null) {

@@ -9,6 +9,7 @@ import type { Trx } from '../db/database.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { countNumbers } from '../numbers/store.js'
 import { readEntitlement } from './access-store.js'
+import { NO_CONTACTS } from './contacts.js'
 import { newDigestPassword, newDigestUsername } from './digest-credentials.js'
 import { hostProblem } from './outbound-host.js'
 import { findMadeTrunk, findOverlap, insertTrunk, lockTrunk, updateTrunk } from './store.js'
@@ -151,14 +152,18 @@ export async function changeTrunk(
   })
 }
 
-/** Gives a trunk a new password. The old one is refused from the next INVITE on. */
+/** Gives a trunk a new password. The old one is refused from the next request on, and what is registered ends. */
 export function rotateCredentials(input: TrunkInput, id: string): Promise<NewCredentials | Refusal> {
   const { actor, deps } = input
   const password = newDigestPassword()
   return audited(input, async (trx, record, now) => {
     const before = await lockOwnTrunk(trx, input, id, now)
     if (isRefusal(before)) return before
-    const change = { digestPassword: sealPassword(deps.rootKey, id, 'inbound', password) }
+    // Who knew the old password must get no more calls.
+    const change = {
+      digestPassword: sealPassword(deps.rootKey, id, 'inbound', password),
+      contacts: NO_CONTACTS,
+    }
     const trunk = await updateTrunk(trx, actor, id, change, null)
     if (trunk === null) return noTrunk()
     await record('sip_trunk.credentials_rotated', id)

@@ -26,9 +26,9 @@ const CALLS_PER_MINUTE = 600
 const RING_TIMEOUT_MS = 45_000
 
 export interface SipTarget {
-  /** As the customer wrote it. */
-  readonly sipUri: string
-  readonly host: string
+  /** As the customer wrote it; null for a telephone system that registers. */
+  readonly sipUri: string | null
+  readonly host: string | null
   readonly port: number
   readonly transport: 'udp' | 'tcp' | 'tls'
 }
@@ -53,7 +53,8 @@ export async function bindSip(
   const { rootKey, sipGateway } = deps
   const found = await findNumber(deps.db, actor, numberId)
   if (found === null) return noNumber()
-  const reason = await hostProblem(deps.egress, actor.organizationId, target.host)
+  const { host } = target
+  const reason = host === null ? null : await hostProblem(deps.egress, actor.organizationId, host)
   if (reason !== null) {
     return refuse('validation_error', `The host of sipUri ${reason}.`, {
       issues: [{ path: 'sipUri', reason }],

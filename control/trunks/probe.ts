@@ -81,12 +81,18 @@ async function probe(
   const unasked = (error: string): TrunkProbe => {
     return { at: clock.wall(), ok: false, method, sipStatus: null, latencyMs: null, error }
   }
-  const target = probeTargetOf(trunk, rootKey)
-  if (target === null) return unasked('outboundHost is not set')
+  if (trunk.outboundHost === null && method === 'register')
+    return unasked('outboundHost is not set: there is nowhere to register')
+  const target = probeTargetOf(trunk, rootKey, clock.wall())
+  if (target === null)
+    return unasked(
+      'outboundHost is not set, and no telephone system is registered with the user name of the trunk',
+    )
   // Nothing of the test environment leaves this machine.
   if (trunk.environment === 'test')
     return probeTrunk({ sip, clock }, { ...target, publicOnly: false, ...sandboxGateway }, method)
-  const problem = isCustomers(trunk) ? await hostProblem(egress, trunk.organizationId, target.host) : null
+  const named = target.contact === undefined && isCustomers(trunk)
+  const problem = named ? await hostProblem(egress, trunk.organizationId, target.host) : null
   if (problem !== null) return unasked(`outboundHost ${problem}`)
   return probeTrunk({ sip, clock }, target, method)
 }

@@ -10,6 +10,7 @@ import type { TrunkLimits } from '../../signalling/trunk/trunk-limiter.js'
 import type { ProbeTarget } from '../../signalling/trunk/trunk-probe.js'
 import type { RootKey } from '../base/root-key.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
+import { contactsOf } from './contacts.js'
 import { unsealPassword } from './trunk-passwords.js'
 
 /*
@@ -42,16 +43,33 @@ export function trunkLimitsOf(trunk: SipTrunkRow): TrunkLimits {
   }
 }
 
-/** Returns the gateway of a trunk, or null without an outbound host. Throws EngineError `storage_failed`. */
-export function gatewayOf(trunk: SipTrunkRow, rootKey: RootKey): (Gateway & { trunk: OutboundTrunk }) | null {
-  if (trunk.outboundHost === null) return null
+/** The place at which a trunk is called: its host, or else where its telephone system is registered first. */
+type Place = Required<Pick<Gateway, 'host' | 'port' | 'transport' | 'publicOnly'>> & Pick<Gateway, 'contact'>
+
+function placeOf(trunk: SipTrunkRow, now: number): Place | null {
+  const { outboundHost: host, outboundPort: port, outboundTransport: transport } = trunk
+  if (host !== null) return { host, port, transport, publicOnly: isCustomers(trunk) }
+  const [contact] = contactsOf(trunk, now)
+  if (contact === undefined) return null
+  const { flow } = contact
+  return { host: flow.address, port: flow.port, transport: flow.transport, publicOnly: false, contact }
+}
+
+/**
+ * Returns the gateway of a trunk, or null when it has no outbound host and its telephone system is not registered. `now`
+ * is Unix time (ms). Throws EngineError `storage_failed`.
+ */
+export function gatewayOf(
+  trunk: SipTrunkRow,
+  rootKey: RootKey,
+  now: number,
+): (Gateway & { trunk: OutboundTrunk }) | null {
+  const place = placeOf(trunk, now)
+  if (place === null) return null
   return {
-    host: trunk.outboundHost,
-    port: trunk.outboundPort,
-    transport: trunk.outboundTransport,
+    ...place,
     codecs: codecsOf(trunk),
     srtp: trunk.srtp,
-    publicOnly: isCustomers(trunk),
     trunk: {
       trunkId: trunk.id,
       limits: trunkLimitsOf(trunk),
@@ -65,17 +83,10 @@ export function gatewayOf(trunk: SipTrunkRow, rootKey: RootKey): (Gateway & { tr
   }
 }
 
-/** Returns the probe target of a trunk, or null without an outbound host. */
-export function probeTargetOf(trunk: SipTrunkRow, rootKey: RootKey): ProbeTarget | null {
-  if (trunk.outboundHost === null) return null
-  return {
-    host: trunk.outboundHost,
-    port: trunk.outboundPort,
-    transport: trunk.outboundTransport,
-    domain: trunk.outboundDomain,
-    credentials: credentialsOf(trunk, rootKey),
-    publicOnly: isCustomers(trunk),
-  }
+/** Returns the probe target of a trunk, or null without a place as in `gatewayOf`. */
+export function probeTargetOf(trunk: SipTrunkRow, rootKey: RootKey, now: number): ProbeTarget | null {
+  const place = placeOf(trunk, now)
+  return place && { ...place, domain: trunk.outboundDomain, credentials: credentialsOf(trunk, rootKey) }
 }
 
 /** Returns whether a customer, and not the operator's file, names the host of a trunk. */
@@ -85,9 +96,15 @@ export function isCustomers({ source }: SipTrunkRow): boolean {
 
 /** Returns the registration of a trunk, or null without a registrar or credentials. */
 export function registrationOf(trunk: SipTrunkRow, rootKey: RootKey): RegistrationTarget | null {
-  const target = probeTargetOf(trunk, rootKey)
-  if (trunk.register !== 1 || target === null || target.credentials === null) return null
-  return { ...target, credentials: target.credentials, trunkId: trunk.id, expires: trunk.registerSeconds }
+  const { outboundHost: host, outboundPort: port, outboundTransport: transport } = trunk
+  const credentials = credentialsOf(trunk, rootKey)
+  if (trunk.register !== 1 || host === null || credentials === null) return null
+  return {
+    ...{ trunkId: trunk.id, host, port, transport, credentials },
+    domain: trunk.outboundDomain,
+    expires: trunk.registerSeconds,
+    publicOnly: isCustomers(trunk),
+  }
 }
 
 /** Returns the inbound side of a trunk, with which callers are authenticated. */

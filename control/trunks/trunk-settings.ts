@@ -36,12 +36,10 @@ const shape = {
   callerIdPolicy: z.enum(CALLER_ID_POLICIES),
   codecs: z.array(z.enum(CODEC_NAMES)).min(1).max(CODEC_NAMES.length),
   maxConcurrent: z.int().min(1).max(1000),
-  outboundHost: z
-    .string()
-    .max(253)
-    .regex(HOST, 'must be a host name or an IP address')
-    .nullable()
-    .meta({ description: 'Host of your telephone system or carrier. Null: the trunk places no calls.' }),
+  outboundHost: z.string().max(253).regex(HOST, 'must be a host name or an IP address').nullable().meta({
+    description:
+      'Host of your telephone system or carrier. Null: calls go to where your telephone system is registered.',
+  }),
   outboundPort: z.int().min(1).max(65_535),
   outboundTransport: z.enum(['tls', 'tcp', 'udp']),
   outboundNumberFormat: z.enum(NUMBER_FORMATS),

@@ -194,7 +194,7 @@ await onEachDialect(t, async (t, open) => {
       ipAcl: '["203.0.113.0/24","2001:db8::/48"]',
     })
     t.notMatch(JSON.stringify(row), /first|c4rrier/, 'no password in clear')
-    t.match(gatewayOf(row, it.rootKey), {
+    t.match(gatewayOf(row, it.rootKey, calling.clock.wall()), {
       host: 'sip.acme.example',
       transport: 'tcp',
       trunk: {
@@ -230,7 +230,7 @@ await onEachDialect(t, async (t, open) => {
     await it.load(FILE, { ACME_PASSWORD: 'rotated' })
     const rotated = await it.trunk()
     t.ok(rotated.updatedAt > row.updatedAt)
-    t.equal(gatewayOf(rotated, it.rootKey)?.trunk.credentials?.password, 'rotated')
+    t.equal(gatewayOf(rotated, it.rootKey, calling.clock.wall())?.trunk.credentials?.password, 'rotated')
 
     await it.db.updateTable('numbers').set({ agentId }).where('e164', '=', '+911171366901').execute()
     await it.load(changed({ numbers: [{ e164: '+911171366901' }] }))

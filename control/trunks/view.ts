@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { SipGateway } from '../api/deps.js'
 import { openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
+import { contactsOf } from './contacts.js'
 import { codecsOf, headersOf, rangesOf } from './trunk-route.js'
 
 /** What the customer's telephone system connects to, the same for every trunk. */
@@ -24,6 +25,15 @@ const Probe = z.object({
 /** A probe as it is stored: `at` is Unix time (ms). */
 const StoredProbe = z.object({ ...Probe.shape, at: z.int() })
 
+const Contact = z.object({
+  uri: z.string(),
+  transport: openEnum('tls', 'tcp', 'udp'),
+  address: z.string().meta({ description: 'Source of the REGISTER, where calls go.' }),
+  port: z.int(),
+  registeredAt: Timestamp,
+  expiresAt: Timestamp,
+})
+
 export const SipTrunk = z.object({
   id: z.string(),
   name: z.string(),
@@ -34,6 +44,10 @@ export const SipTrunk = z.object({
   callerIdPolicy: openEnum('did', 'trunk_default'),
   codecs: z.array(z.string()),
   connection: Connection,
+  contacts: z.array(Contact).meta({
+    description:
+      'Where your telephone system is registered at `connection`, the one that is called first when `outboundHost` is null.',
+  }),
   customHeaders: z.record(z.string(), z.string()),
   digestUsername: z.string().nullable(),
   realm: z.string(),
@@ -69,8 +83,8 @@ export const TrunkWithCredentials = z.object({
   trunk: SipTrunk,
 })
 
-/** Returns the API view of a trunk. */
-export function trunkView(row: SipTrunkRow, gateway: SipGateway): z.input<typeof SipTrunk> {
+/** Returns the API view of a trunk at `now`, Unix time (ms). */
+export function trunkView(row: SipTrunkRow, gateway: SipGateway, now: number): z.input<typeof SipTrunk> {
   const probe = row.lastProbe === null ? null : StoredProbe.parse(JSON.parse(row.lastProbe))
   return {
     id: row.id,
@@ -82,6 +96,11 @@ export function trunkView(row: SipTrunkRow, gateway: SipGateway): z.input<typeof
     callerIdPolicy: row.callerIdPolicy,
     codecs: [...codecsOf(row)],
     connection: connectionOf(gateway),
+    contacts: contactsOf(row, now).map(({ uri, flow, registeredAt, expiresAt }) => ({
+      ...{ uri, transport: flow.transport, address: flow.address, port: flow.port },
+      registeredAt: timestamp(registeredAt),
+      expiresAt: timestamp(expiresAt),
+    })),
     customHeaders: headersOf(row),
     digestUsername: row.digestUsername,
     realm: row.realm,
@@ -109,11 +128,12 @@ export function trunkWithCredentials(
   row: SipTrunkRow,
   password: string,
   gateway: SipGateway,
+  now: number,
 ): z.input<typeof TrunkWithCredentials> {
   const { realm, digestUsername } = row
   return {
     connection: { ...connectionOf(gateway), realm, username: digestUsername ?? '', password },
-    trunk: trunkView(row, gateway),
+    trunk: trunkView(row, gateway, now),
   }
 }
 

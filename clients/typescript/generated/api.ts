@@ -473,7 +473,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/numbers/{id}/release', reply: 'data' }, input, options)
   }
 
-  /** Route a number to your telephone system. Sets `routingMode` to `byo_sip`: calls to the number are dialled at `sipUri` and bridged without an agent. Your telephone system places calls from the number at `connection` with `credentials`. The password is shown only in this response: send an `Idempotency-Key`, so that a retry returns the same one. A number that has an address gets the new one and new credentials. Needs the scope `admin`. */
+  /** Route a number to your telephone system. Sets `routingMode` to `byo_sip`: calls to the number are dialled at `sipUri`, or where your telephone system is registered, and bridged without an agent. Your telephone system places calls from the number at `connection` with `credentials`. The password is shown only in this response: send an `Idempotency-Key`, so that a retry returns the same one. A number that has an address gets the new one and new credentials. Needs the scope `admin`. */
   setNumberSip(input: { readonly id: string; readonly body: SetNumberSipBody }, options: RequestOptions = {}): Promise<NumberSip> {
     return this.send({ method: 'POST', path: '/v1/numbers/{id}/sip', reply: 'data', idempotent: true }, input, options)
   }
@@ -523,7 +523,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/sip-trunks/{id}/credentials/rotate', reply: 'data' }, input, options)
   }
 
-  /** Test a SIP trunk. The method `options` asks whether outboundHost answers, `register` whether it accepts outboundAuthUsername. The result is `lastProbe`. A trunk of the test environment asks the simulated carrier. Needs the scope `admin`. */
+  /** Test a SIP trunk. The method `options` asks whether outboundHost, or else the registered telephone system, answers, `register` whether it accepts outboundAuthUsername. The result is `lastProbe`. A trunk of the test environment asks the simulated carrier. Needs the scope `admin`. */
   testSipTrunk(input: { readonly id: string; readonly body: TestSipTrunkBody }, options: RequestOptions = {}): Promise<ReadSipTrunkResult> {
     return this.send({ method: 'POST', path: '/v1/sip-trunks/{id}/test', reply: 'data' }, input, options)
   }
@@ -1308,7 +1308,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/staff/sip-trunks/{id}/approve', reply: 'data' }, input, options)
   }
 
-  /** Disable a SIP trunk. The trunk carries no new calls, and its registration at the carrier ends within seconds. Calls in progress continue. */
+  /** Disable a SIP trunk. The trunk carries no new calls, its registration at the carrier ends within seconds, and so does that of its telephone system here. Calls in progress continue. */
   disableSipTrunk(input: { readonly id: string; readonly body: DisableSipTrunkBody }, options: RequestOptions = {}): Promise<ReadSipTrunkResult> {
     return this.send({ method: 'POST', path: '/v1/staff/sip-trunks/{id}/disable', reply: 'data' }, input, options)
   }

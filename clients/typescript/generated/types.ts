@@ -516,7 +516,7 @@ export type Number = {
     readonly credentialId: string
     readonly inboundTrunkId: string
     readonly outboundTrunkId: string
-    /** Your telephone system, which takes the calls. */
+    /** Your telephone system, which takes the calls. One that registers has the user name at `terminationDomain` as its address. */
     readonly originationSipUri: string
     readonly originationUriId: string
     /** Where your telephone system places calls. */
@@ -575,7 +575,7 @@ export type NumberSip = {
       readonly credentialId: string
       readonly inboundTrunkId: string
       readonly outboundTrunkId: string
-      /** Your telephone system, which takes the calls. */
+      /** Your telephone system, which takes the calls. One that registers has the user name at `terminationDomain` as its address. */
       readonly originationSipUri: string
       readonly originationUriId: string
       /** Where your telephone system places calls. */
@@ -645,6 +645,16 @@ export type SipTrunk = {
       readonly port: number
       readonly transport: Open<"tls" | "tcp" | "udp">
     }
+    /** Where your telephone system is registered at `connection`, the one that is called first when `outboundHost` is null. */
+    readonly contacts: readonly ({
+      readonly uri: string
+      readonly transport: Open<"tls" | "tcp" | "udp">
+      /** Source of the REGISTER, where calls go. */
+      readonly address: string
+      readonly port: number
+      readonly registeredAt: string
+      readonly expiresAt: string
+    })[]
     readonly customHeaders: Readonly<Record<string, string>>
     readonly digestUsername: string | null
     readonly realm: string
@@ -693,6 +703,16 @@ export type ReadSipTrunkResult = {
     readonly port: number
     readonly transport: Open<"tls" | "tcp" | "udp">
   }
+  /** Where your telephone system is registered at `connection`, the one that is called first when `outboundHost` is null. */
+  readonly contacts: readonly ({
+    readonly uri: string
+    readonly transport: Open<"tls" | "tcp" | "udp">
+    /** Source of the REGISTER, where calls go. */
+    readonly address: string
+    readonly port: number
+    readonly registeredAt: string
+    readonly expiresAt: string
+  })[]
   readonly customHeaders: Readonly<Record<string, string>>
   readonly digestUsername: string | null
   readonly realm: string
@@ -770,7 +790,7 @@ export type SipTrunkNumbers = {
       readonly credentialId: string
       readonly inboundTrunkId: string
       readonly outboundTrunkId: string
-      /** Your telephone system, which takes the calls. */
+      /** Your telephone system, which takes the calls. One that registers has the user name at `terminationDomain` as its address. */
       readonly originationSipUri: string
       readonly originationUriId: string
       /** Where your telephone system places calls. */
@@ -2033,7 +2053,7 @@ export type Event = {
           readonly credentialId: string
           readonly inboundTrunkId: string
           readonly outboundTrunkId: string
-          /** Your telephone system, which takes the calls. */
+          /** Your telephone system, which takes the calls. One that registers has the user name at `terminationDomain` as its address. */
           readonly originationSipUri: string
           readonly originationUriId: string
           /** Where your telephone system places calls. */
@@ -3428,8 +3448,8 @@ export type SetNumberInboundBody = {
 
 /** Body of `setNumberSip`. */
 export type SetNumberSipBody = {
-  /** Public address of your telephone system, without a user: the called number becomes the user. The default port is that of the transport. */
-  readonly sipUri: string
+  /** Public address of your telephone system, without a user: the called number becomes the user. The default port is that of the transport. Without it your telephone system registers at `connection` with `credentials`, and calls go there. */
+  readonly sipUri?: string | undefined
   readonly transport?: "udp" | "tcp" | "tls" | undefined
   /** User name for calls that your telephone system places. Default: a random one. */
   readonly username?: string | undefined
@@ -3457,7 +3477,7 @@ export type CreateSipTrunkBody = {
   readonly callerIdPolicy?: "did" | "trunk_default" | undefined
   readonly codecs?: readonly ("PCMA" | "PCMU" | "G722" | "OPUS" | "L16" | "L16/8000")[] | undefined
   readonly maxConcurrent?: number | undefined
-  /** Host of your telephone system or carrier. Null: the trunk places no calls. */
+  /** Host of your telephone system or carrier. Null: calls go to where your telephone system is registered. */
   readonly outboundHost?: string | null | undefined
   readonly outboundPort?: number | undefined
   readonly outboundTransport?: "tls" | "tcp" | "udp" | undefined
@@ -3480,7 +3500,7 @@ export type UpdateSipTrunkBody = {
   readonly callerIdPolicy?: "did" | "trunk_default" | undefined
   readonly codecs?: readonly ("PCMA" | "PCMU" | "G722" | "OPUS" | "L16" | "L16/8000")[] | undefined
   readonly maxConcurrent?: number | undefined
-  /** Host of your telephone system or carrier. Null: the trunk places no calls. */
+  /** Host of your telephone system or carrier. Null: calls go to where your telephone system is registered. */
   readonly outboundHost?: string | null | undefined
   readonly outboundPort?: number | undefined
   readonly outboundTransport?: "tls" | "tcp" | "udp" | undefined

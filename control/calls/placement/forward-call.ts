@@ -29,13 +29,18 @@ export async function forwarding(
   const trunk = await findNumberTrunk(db, numberId)
   if (trunk?.status !== 'active') return null
   const purpose = await classification(db, organizationId)
-  /** Allows the dial to the address that the number has now. */
+  /** Allows the dial to the address that the number has now, or to where its telephone system is registered. */
   const clear = async (callId: string): Promise<LegClearance | null> => {
     const now = await findNumberTrunk(db, numberId)
-    if (now?.status !== 'active' || now.outboundHost === null) return null
-    if (environment === 'live' && (await hostProblem(deps.egress, organizationId, now.outboundHost)) !== null)
+    if (now?.status !== 'active') return null
+    const { outboundHost: host } = now
+    if (
+      environment === 'live' &&
+      host !== null &&
+      (await hostProblem(deps.egress, organizationId, host)) !== null
+    )
       return null
-    const gateway = environment === 'test' ? sandboxGateway : gatewayOf(now, deps.rootKey)
+    const gateway = environment === 'test' ? sandboxGateway : gatewayOf(now, deps.rootKey, deps.clock.wall())
     if (gateway === null) return null
     const gate = { to: number.e164, environment, purpose: 'service', trigger: 'forward' } as const
     const clearance = await clearDial(

@@ -20,11 +20,12 @@ export interface OutboundRoute {
 
 /**
  * Returns the route of calls from a number. Numbers of the test environment call the simulated carrier, also
- * when they are on a trunk. A live number calls over its trunk, which must be active and have a gateway.
+ * when they are on a trunk. A live number calls over its trunk, which must be active and have a host or a registered
+ * telephone system.
  * Throws EngineError `storage_failed` when the trunk's password cannot be decrypted.
  */
 export async function outboundRoute(
-  deps: Pick<Deps, 'db' | 'rootKey' | 'egress' | 'sandboxGateway'>,
+  deps: Pick<Deps, 'db' | 'clock' | 'rootKey' | 'egress' | 'sandboxGateway'>,
   number: NumberRow,
 ): Promise<OutboundRoute | Refusal> {
   if (number.environment === 'test') {
@@ -45,19 +46,16 @@ export async function outboundRoute(
       status: trunk.status,
     })
   }
-  const gateway = gatewayOf(trunk, deps.rootKey)
+  const gateway = gatewayOf(trunk, deps.rootKey, deps.clock.wall())
   if (gateway === null) {
     return refuse(
-      'unprocessable_entity',
-      'The SIP trunk of the number has no outbound gateway. Configure one first.',
-      {
-        path: 'numberId',
-      },
+      'provider_unavailable',
+      'No telephone system is registered on the SIP trunk of the number, and the trunk has no outboundHost. Register with the credentials of the trunk, or set outboundHost.',
+      { path: 'numberId' },
     )
   }
-  const problem = isCustomers(trunk)
-    ? await hostProblem(deps.egress, number.organizationId, gateway.host)
-    : null
+  const named = gateway.contact === undefined && isCustomers(trunk)
+  const problem = named ? await hostProblem(deps.egress, number.organizationId, gateway.host) : null
   if (problem !== null) {
     return refuse('unprocessable_entity', `outboundHost of the SIP trunk of the number ${problem}.`, {
       path: 'numberId',

@@ -62,6 +62,8 @@ export interface SipTrunkRow {
   readonly numberId: string | null
   /** Id of the idempotent request that made the trunk. Unique, so that a retry finds this trunk. */
   readonly idempotencyId: string | null
+  /** Where the telephone system is registered: JSON of `trunks/contacts.ts`. Expired contacts may be among them. */
+  readonly contacts: string
   readonly createdAt: number
   readonly updatedAt: number
   readonly deletedAt: number | null
@@ -94,7 +96,10 @@ export interface SipTrunkRangeLockRow {
 }
 
 export interface TrunkTables {
-  sipTrunks: Omit<SipTrunkRow, 'srtp'> & { readonly srtp: Generated<SipTrunkRow['srtp']> }
+  sipTrunks: Omit<SipTrunkRow, 'srtp' | 'contacts'> & {
+    readonly srtp: Generated<SipTrunkRow['srtp']>
+    readonly contacts: Generated<string>
+  }
   sipTrunkRanges: SipTrunkRangeRow
   sipAccessRequests: SipAccessRequestRow
   sipTrunkRangeLock: SipTrunkRangeLockRow

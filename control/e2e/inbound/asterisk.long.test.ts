@@ -35,6 +35,9 @@ import { openDatabase } from '../../db/database.js'
 const OFFICE = '+911171366900'
 const LINE = '+911171366901'
 const PROTECTED = '+911171366902'
+/** Numbers of telephone systems that register. */
+const BRANCH = '+911171366903'
+const VAULT = '+911171366904'
 const PERSON = '+919876543210'
 /** Refers its caller to another number. */
 const REFERS = '+919876543211'
@@ -97,6 +100,8 @@ callerid = <+919811000001>
       'transport = transport-carrier',
     ),
     documented('pjsip.conf: protected'),
+    documented('pjsip.conf: Asterisk registers at Parley'),
+    documented('pjsip.conf: Asterisk registers over TLS'),
     `[transport-carrier]\ntype = transport\nprotocol = udp\nbind = ${CARRIER}:${ports.asterisk}\n`,
     `[phone]\n${telephone}`,
     `[gateway]\n${telephone}aors = gateway\n[gateway]\ntype = aor\ncontact = sip:127.0.0.1:${ports.phone}\n`,
@@ -177,6 +182,13 @@ async function openRig(t: Test): Promise<Rig> {
       inbound: { ...(office.inbound as Json), username: 'protected' },
       numbers: [{ e164: PROTECTED }],
     },
+    documentedTrunk('branch'),
+    {
+      name: 'vault',
+      srtp: 'required',
+      inbound: { ...(office.inbound as Json), username: 'vault' },
+      numbers: [{ e164: VAULT }],
+    },
   ]
   const file = join(folder, 'trunks.json')
   await writeFile(file, JSON.stringify({ trunks }))
@@ -186,7 +198,7 @@ async function openRig(t: Test): Promise<Rig> {
     clock,
     agent: { ...LIVE_MODELS, callSettings: { nudges: { enabled: false }, maxCallSeconds: 300 } },
     fundsPaise: 100_000,
-    live: { callerIds: [LINE], purpose: 'collections' },
+    live: { callerIds: [LINE, BRANCH, VAULT], purpose: 'collections' },
     env: {
       ...LIVE_MODELS_ENV,
       PARLEY_DATABASE_URL: databaseUrl,
@@ -198,6 +210,7 @@ async function openRig(t: Test): Promise<Rig> {
       PARLEY_SIP_TLS_CA: authority.certificateFile,
       OFFICE_PASSWORD: PASSWORD,
       LINE_PASSWORD: PASSWORD,
+      BRANCH_PASSWORD: PASSWORD,
     },
   })
   const live: Rig['live'] = (method, path, body, headers = {}) =>
@@ -279,11 +292,11 @@ async function ended({ service, live }: Rig, id: string): Promise<Json> {
   return call
 }
 
-/** Places a live call from the number of the line, and returns its id. */
-async function place({ live }: Rig, to: string): Promise<string> {
+/** Places a live call from a number, and returns its id. */
+async function place({ live }: Rig, to: string, from = LINE): Promise<string> {
   const numbers = (await live('GET', '/v1/numbers')).body.data as Json[]
-  const numberId = numbers.find(({ e164 }) => e164 === LINE)?.id
-  const placed = await live('POST', '/v1/calls', { to, numberId }, { 'idempotency-key': to })
+  const numberId = numbers.find(({ e164 }) => e164 === from)?.id
+  const placed = await live('POST', '/v1/calls', { to, numberId }, { 'idempotency-key': `${from} ${to}` })
   if (placed.status !== 201) throw new Error(JSON.stringify(placed.body))
   return String((placed.body.data as Json).id)
 }
@@ -366,6 +379,40 @@ t.test(
       person.bye()
       t.match(await ended(rig, id), { to: PERSON, disposition: 'answered', direction: 'outbound' })
     })
+
+    for (const { from, name, transport } of [
+      { from: BRANCH, name: 'branch', transport: 'udp' },
+      { from: VAULT, name: 'vault', transport: 'tls' },
+    ]) {
+      await t.test(`${transport}: Asterisk registers at the service, which calls it there`, async (t) => {
+        const contacts = async () => {
+          const trunks = (await live('GET', '/v1/sip-trunks')).body.data as Json[]
+          return (trunks.find((trunk) => trunk.name === name)?.contacts ?? []) as Json[]
+        }
+        let found: Json[] = []
+        for (let i = 0; i < 3_000 && found.length === 0; i++) {
+          found = await contacts()
+          await new Promise((resolve) => setTimeout(resolve, 20))
+        }
+        t.match(found, [{ transport, address: '127.0.0.1', uri: /;line=/ }])
+        t.match(pbx.command('pjsip show registrations'), new RegExp(`${name}-registration.*Registered`))
+        const called = next()
+        const id = await place(rig, PERSON, from)
+        const person = await called()
+        const rtp = await rig.telephone()
+        person.answer(offerOf(rtp))
+        rtp.start(readSdp(person.remoteSdp ?? ''))
+        await service.until('the greeting', () => rtp.loud().length > SPEECH)
+        const [invite] = await traced(service, id, /^INVITE/)
+        t.match(invite, {
+          transport,
+          startLine: /^INVITE sip:\+\w+@[^ ]+;line=/,
+          body: transport === 'tls' ? /RTP\/SAVP/ : /RTP\/AVP/,
+        })
+        person.bye()
+        t.match(await ended(rig, id), { to: PERSON, disposition: 'answered', direction: 'outbound' })
+      })
+    }
 
     await t.test(
       'a REFER of Asterisk that no destination answers for is refused, and the call goes on',
