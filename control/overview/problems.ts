@@ -133,7 +133,7 @@ async function brokenEndpoints(db: Db, { organizationId }: Owner): Promise<reado
     problem(
       enabled === 0 ? 'endpoint_disabled' : 'endpoint_failing',
       { type: 'endpoint', id, label: url },
-      `${consecutiveFailures} attempts failed in a row.`,
+      `${consecutiveFailures} ${consecutiveFailures === 1 ? 'attempt' : 'attempts'} failed in a row.`,
     ),
   )
 }

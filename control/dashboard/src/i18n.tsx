@@ -30,6 +30,22 @@ export function useLocale(): string {
   return LOCALES[useLanguage().language]
 }
 
+/** Longest wait for letters: a page that shows other letters first is better than none. */
+const LETTERS_MS = 2_000
+
+/** Loads the texts and the letters of Hindi. Text that is drawn before its letters are there may keep empty boxes. */
+async function loadHindi(): Promise<Messages> {
+  const letters = ['400', '700'].map((weight) =>
+    document.fonts.load(`${weight} 1em "Noto Sans Devanagari"`, 'अ'),
+  )
+  const late = new Promise((resolve) => setTimeout(resolve, LETTERS_MS))
+  const [{ hi }] = await Promise.all([
+    import('./messages/hi.js'),
+    Promise.race([Promise.allSettled(letters), late]),
+  ])
+  return hi
+}
+
 function initial(): Language {
   const stored = localStorage.getItem(STORED)
   if (stored === 'en' || stored === 'hi') return stored
@@ -46,7 +62,7 @@ export function LanguageProvider({ children }: { readonly children: ReactNode })
   useEffect(() => {
     document.documentElement.lang = language
     let current = true
-    const load = language === 'en' ? Promise.resolve(en) : import('./messages/hi.js').then(({ hi }) => hi)
+    const load = language === 'en' ? Promise.resolve(en) : loadHindi()
     void load.then((texts) => {
       if (current) setMessages({ language, texts })
     })
@@ -67,6 +83,12 @@ export function LanguageProvider({ children }: { readonly children: ReactNode })
       </IntlProvider>
     </LanguageContext>
   )
+}
+
+/** Returns a function that names a language tag: `en-IN` is English (India). */
+export function useLanguageName(): (tag: string) => string {
+  const names = new Intl.DisplayNames(useLocale(), { type: 'language', languageDisplay: 'standard' })
+  return (tag) => names.of(tag) ?? tag
 }
 
 /** Returns formatters for rupees and Indian time. */

@@ -11,7 +11,13 @@ import { ParleyError } from '../../../clients/typescript/errors.js'
 import { LanguageProvider } from './i18n.js'
 import { openRouter } from './router.js'
 
+/** Letters of the system; those of Hindi come with the dashboard, because not every system has them. */
+const FONTS =
+  '-apple-system, BlinkMacSystemFont, Segoe UI, Roboto, Helvetica, Arial, Noto Sans Devanagari, sans-serif'
+
 const theme = createTheme({
+  fontFamily: FONTS,
+  headings: { fontFamily: FONTS },
   primaryColor: 'cyan',
   // Contrast of white text on the primary colour is at least 4.5 : 1 (WCAG 2.2, 1.4.3).
   primaryShade: { light: 9, dark: 9 },

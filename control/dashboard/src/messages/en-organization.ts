@@ -109,7 +109,7 @@ export const organization = {
     hostsHelp: 'Names with commas between them: api.example.com, or *.example.com for all names below.',
     uses: 'Used by',
     changed: 'Changed',
-    replace: 'Change {name}',
+    replace: 'Edit {name}',
     connections: 'Connections',
     newConnection: 'New connection',
     noConnections: 'A connection is an address that several tools call with the same secret.',

@@ -21,7 +21,9 @@ export function Account() {
     <Menu closeOnItemClick={false} trapFocus>
       <Menu.Target>
         <Button variant="default" className="account">
-          <Text truncate>{user.name || user.email}</Text>
+          <Text size="sm" truncate>
+            {user.name || user.email}
+          </Text>
         </Button>
       </Menu.Target>
       <Menu.Dropdown p="sm">

@@ -56,9 +56,10 @@ export function Secrets() {
                       <Button
                         size="xs"
                         variant="default"
+                        aria-label={t('replace', { name: secret.name })}
                         onClick={() => setOpened({ kind: 'replace', secret })}
                       >
-                        {t('replace', { name: secret.name })}
+                        {tCommon('edit')}
                       </Button>
                       <Button
                         size="xs"

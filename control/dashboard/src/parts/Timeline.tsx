@@ -47,7 +47,11 @@ export function Timeline(props: {
   const left = (ms: number): string => `${(100 * (ms - startMs)) / spanMs}%`
   const wide = (fromMs: number, toMs: number): string => `${(100 * Math.max(0, toMs - fromMs)) / spanMs}%`
   const step = STEPS_MS.find((ms) => spanMs / ms <= MOST_MARKS) ?? 3_600_000
-  const marks = Array.from({ length: Math.floor(endMs / step) + 1 }, (_, index) => index * step)
+  // A mark at the end would have no room for its time.
+  const marks = Array.from(
+    { length: Math.floor((endMs - spanMs / MOST_MARKS) / step) + 1 },
+    (_, index) => index * step,
+  )
   const playFrom = ({ currentTarget, clientX }: MouseEvent): void => {
     const { left: edge, width } = currentTarget.getBoundingClientRect()
     seek(Math.max(0, Math.round(startMs + ((clientX - edge) / width) * spanMs)))

@@ -51,7 +51,9 @@ export function Word({ color, children }: { readonly color: string; readonly chi
 /** Returns a function that names a value of the service in the language of the page. */
 export function useWord(): (value: string) => string {
   const t = useTranslations('words')
-  return (value) => (t.has(value as Known) ? t(value as Known) : value.replaceAll('_', ' '))
+  // A point would separate the parts of a key.
+  return (value) =>
+    !value.includes('.') && t.has(value as Known) ? t(value as Known) : value.replaceAll('_', ' ')
 }
 
 /** A value of the service as a word. */

@@ -18,7 +18,7 @@ import { type FormEvent, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { UpdateAgentBody } from '../../../../clients/typescript/generated/types.js'
 import type { Result } from '../api.js'
-import { useFormat } from '../i18n.js'
+import { useFormat, useLanguageName } from '../i18n.js'
 import { FormDialog } from '../parts/Dialog.js'
 import { TextDifference } from '../parts/Differences.js'
 import { Loaded, Page } from '../parts/Page.js'
@@ -170,6 +170,7 @@ function Editor({ agent }: { readonly agent: AgentView }) {
       setChanged({ ...changed, [name]: currentTarget.value }),
   })
   const dirty = Object.keys(changed).length > 0
+  const nameOf = useLanguageName()
   const languages = [...new Set(voices.data?.items.flatMap((voice) => voice.languages) ?? fields.languages)]
   return (
     <Stack>
@@ -216,7 +217,7 @@ function Editor({ agent }: { readonly agent: AgentView }) {
             disabled={!canWrite}
             value={[...fields.languages]}
             onChange={(value) => setChanged({ ...changed, languages: value })}
-            data={languages}
+            data={languages.map((value) => ({ value, label: nameOf(value) }))}
           />
           <TextInput label={t('business')} {...text('businessName')} />
           <TextInput label={t('opening')} {...text('openingLine')} />

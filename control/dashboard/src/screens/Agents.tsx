@@ -13,6 +13,7 @@ import { useSession } from '../session.js'
 /** Lists agents. */
 export function Agents() {
   const t = useTranslations('agents')
+  const tCommon = useTranslations('common')
   const { api, canWrite, environment } = useSession()
   const word = useWord()
   const [creating, setCreating] = useState(false)
@@ -28,7 +29,7 @@ export function Agents() {
             idOf={({ id }) => id}
             columns={[
               {
-                title: t('title'),
+                title: tCommon('name'),
                 cell: ({ id, name }) => (
                   <Link to="/$environment/agents/$id" params={{ environment, id }}>
                     {name}
@@ -36,7 +37,7 @@ export function Agents() {
                 ),
               },
               {
-                title: t('draft'),
+                title: t('state'),
                 cell: ({ publishedVersion, hasUnpublishedChanges }) => (
                   <Group gap="xs">
                     {publishedVersion !== null && (

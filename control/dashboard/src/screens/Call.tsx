@@ -94,10 +94,11 @@ function Parts({ call, running }: { readonly call: CallView; readonly running: b
 
 function Head({ call }: { readonly call: CallView }) {
   const { time, clock } = useFormat()
+  const word = useWord()
   return (
     <Group gap="sm">
       <CallState {...call} />
-      {call.endedReason !== null && <Text size="sm">{call.endedReason.replaceAll('_', ' ')}</Text>}
+      {call.endedReason !== null && <Text size="sm">{word(call.endedReason)}</Text>}
       <Text size="sm">{time(call.startedAt ?? call.createdAt)}</Text>
       {call.durationSeconds !== null && <Text size="sm">{clock(call.durationSeconds)}</Text>}
       {call.error !== null && call.error !== undefined && (
@@ -268,7 +269,7 @@ function Evidence({ call }: { readonly call: CallView }) {
               facts={(gate?.checks ?? []).map(
                 ({ id, type, outcome, message }) =>
                   [
-                    type.replaceAll('_', ' '),
+                    word(type),
                     <span key={id} title={message}>
                       {word(outcome)}
                     </span>,

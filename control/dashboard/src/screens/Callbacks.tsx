@@ -59,7 +59,7 @@ export function Callbacks() {
                 title: t('state'),
                 cell: ({ status: state, reason }) => (
                   <>
-                    <State value={state} /> {reason?.replaceAll('_', ' ')}
+                    <State value={state} /> {reason !== null && word(reason)}
                   </>
                 ),
               },

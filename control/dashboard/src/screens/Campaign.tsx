@@ -134,6 +134,7 @@ function Imported({ result }: { readonly result: Result<'importRecipients'> }) {
 function Standing({ campaign }: { readonly campaign: CampaignView }) {
   const t = useTranslations('campaigns')
   const { money } = useFormat()
+  const word = useWord()
   const { progress, status, pausedReason, failureReason } = campaign
   const { total, settled, connected, excluded, spentPaise, lateAgentSound } = progress
   const percent = total === 0 ? 0 : Math.round((100 * settled) / total)
@@ -141,7 +142,7 @@ function Standing({ campaign }: { readonly campaign: CampaignView }) {
     <Stack gap="xs">
       <Group>
         <State value={status} />
-        {pausedReason !== null && <Text size="sm">{pausedReason.replaceAll('_', ' ')}</Text>}
+        {pausedReason !== null && <Text size="sm">{word(pausedReason)}</Text>}
         {failureReason !== null && <Text size="sm">{failureReason}</Text>}
       </Group>
       <Progress value={percent} size="lg" aria-label={t('settled')} />
@@ -155,6 +156,7 @@ function Standing({ campaign }: { readonly campaign: CampaignView }) {
 function Preflight({ campaign: { preflight } }: { readonly campaign: CampaignView }) {
   const t = useTranslations('campaigns')
   const { money, ist } = useFormat()
+  const word = useWord()
   if (preflight === null) return null
   const { callable, total, excluded, estimatedCostPaise, estimatedFinish, checks } = preflight
   return (
@@ -174,7 +176,7 @@ function Preflight({ campaign: { preflight } }: { readonly campaign: CampaignVie
         .filter(({ outcome }) => outcome !== 'pass')
         .map(({ type, outcome, reason }) => (
           <Text size="sm" key={type}>
-            {outcome}: {type.replaceAll('_', ' ')}: {reason}
+            <State value={outcome} /> {word(type)}: {word(reason)}
           </Text>
         ))}
     </Card>

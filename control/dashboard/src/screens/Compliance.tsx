@@ -9,7 +9,7 @@ import { useNumbers } from '../parts/lookups.js'
 import { Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
 import { Rows } from '../parts/Rows.js'
-import { State } from '../parts/Word.js'
+import { State, useWord } from '../parts/Word.js'
 import { useSession } from '../session.js'
 
 type Verdict = Result<'checkCompliance'>
@@ -64,6 +64,7 @@ export function Compliance() {
 
 function Answer({ verdict }: { readonly verdict: Verdict }) {
   const t = useTranslations('compliance')
+  const word = useWord()
   const { ist } = useFormat()
   const { allowed, nextAllowedAt, checks } = verdict
   return (
@@ -80,7 +81,7 @@ function Answer({ verdict }: { readonly verdict: Verdict }) {
         rows={checks}
         idOf={({ id }) => id}
         columns={[
-          { title: t('check'), cell: ({ type }) => type.replaceAll('_', ' ') },
+          { title: t('check'), cell: ({ type }) => word(type) },
           {
             title: t('outcome'),
             cell: ({ outcome }) => <State value={outcome} />,

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { CreateTransferDestinationBody } from '../../../../clients/typescript/generated/types.js'
 import type { Item } from '../api.js'
+import type { Messages } from '../messages/en.js'
 import { Confirm, Dialog, Form, FormDialog } from '../parts/Dialog.js'
 import { useFields } from '../parts/fields.js'
 import { type Hours, HoursInput } from '../parts/HoursInput.js'
@@ -125,12 +126,15 @@ export function Destinations() {
   )
 }
 
+type Days = keyof Messages['days']
+
 function HoursText({ hours }: { readonly hours: Destination['hours'] }) {
   const t = useTranslations('destinations')
+  const tDays = useTranslations('days')
   if (hours === null || hours.length === 0) return t('always')
   return hours.map(({ days, from, to }) => (
     <div key={`${days} ${from}`} className="once">
-      {days} {from}–{to}
+      {tDays.has(days as Days) ? tDays(days as Days) : days} {from}–{to}
     </div>
   ))
 }

@@ -18,6 +18,7 @@ type NumberView = Item<'listNumbers'>
 /** Lists numbers and what answers them. In the test environment a simulated caller can call them. */
 export function Numbers() {
   const t = useTranslations('numbers')
+  const tCommon = useTranslations('common')
   const { api, canWrite, canManage, environment } = useSession()
   const [buying, setBuying] = useState(false)
   const [released, setReleased] = useState<NumberView | null>(null)
@@ -57,8 +58,13 @@ export function Numbers() {
                           {t('callIn')}
                         </Button>
                       )}
-                      <Button size="xs" variant="default" onClick={() => setEdited(number)}>
-                        {t('edit', { number: number.e164 })}
+                      <Button
+                        size="xs"
+                        variant="default"
+                        aria-label={t('edit', { number: number.e164 })}
+                        onClick={() => setEdited(number)}
+                      >
+                        {tCommon('edit')}
                       </Button>
                       {canManage && number.sipTrunkId === null && (
                         <Button size="xs" variant="default" onClick={() => setReleased(number)}>

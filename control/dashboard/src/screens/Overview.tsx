@@ -7,6 +7,7 @@ import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { CallRows } from '../parts/CallRows.js'
 import { Empty, Loaded, Page } from '../parts/Page.js'
+import { useWord } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 
 /** Answers in one look: is anything wrong, what runs now, what it costs. New customers get their first steps. */
@@ -141,20 +142,21 @@ const KNOWN = [
 /** What is wrong, each with its remedy and the way to it. */
 function Problems({ problems }: { readonly problems: View['problems'] }) {
   const t = useTranslations('overview')
+  const word = useWord()
   return problems.map(({ code, subject, detail, remedy }) => {
     const known = KNOWN.find((name) => name === code)
     return (
       <Alert
         key={`${code} ${subject?.id ?? detail ?? ''}`}
         color="red"
-        title={known === undefined ? code.replaceAll('_', ' ') : t(`problem.${known}.title`)}
+        title={known === undefined ? word(code) : t(`problem.${known}.title`)}
       >
         {subject !== null && (
           <>
             <ProblemLink subject={subject} />{' '}
           </>
         )}
-        {detail !== null && `${detail.replaceAll('_', ' ')} `}
+        {detail !== null && `${word(detail)} `}
         {known === undefined ? remedy : t(`problem.${known}.remedy`)}
       </Alert>
     )

@@ -79,7 +79,7 @@ export function Person() {
                   idOf={({ id }) => id}
                   columns={[
                     { title: tDnc('added'), cell: ({ checkedAt }) => time(checkedAt) },
-                    { title: tChecks('check'), cell: ({ type }) => type.replaceAll('_', ' ') },
+                    { title: tChecks('check'), cell: ({ type }) => word(type) },
                     { title: tChecks('outcome'), cell: ({ outcome }) => <State value={outcome} /> },
                     { title: tChecks('why'), cell: ({ message }) => message },
                   ]}

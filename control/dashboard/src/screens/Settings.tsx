@@ -25,6 +25,7 @@ import { Rows } from '../parts/Rows.js'
 import { Secrets } from '../parts/Secrets.js'
 import { useToast } from '../parts/toast.js'
 import { Verification } from '../parts/Verification.js'
+import { useWord } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 
 type Organization = Result<'readOrganization'>
@@ -208,6 +209,19 @@ function Profile({ organization }: { readonly organization: Organization }) {
   )
 }
 
+/** The kind of a thing, and its id below it. */
+function Named({ type, id }: { readonly type: string; readonly id: string | null }) {
+  const word = useWord()
+  return (
+    <>
+      {word(type)}
+      <Text size="xs" c="dimmed">
+        {id}
+      </Text>
+    </>
+  )
+}
+
 /** Who changed what, and why. */
 function AuditLog() {
   const t = useTranslations('audit')
@@ -224,8 +238,8 @@ function AuditLog() {
           columns={[
             { title: t('when'), cell: ({ createdAt }) => <span className="once">{time(createdAt)}</span> },
             { title: t('what'), cell: ({ action }) => action },
-            { title: t('who'), cell: ({ actor }) => `${actor.type} ${actor.id}` },
-            { title: t('subject'), cell: ({ subject }) => `${subject.type} ${subject.id}` },
+            { title: t('who'), cell: ({ actor }) => <Named {...actor} /> },
+            { title: t('subject'), cell: ({ subject }) => <Named {...subject} /> },
             { title: t('reason'), cell: ({ reason }) => reason },
           ]}
         />

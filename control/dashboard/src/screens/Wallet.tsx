@@ -11,6 +11,7 @@ import { Invoices, TopUp } from '../parts/Money.js'
 import { Loaded, Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
 import { Facts, Rows } from '../parts/Rows.js'
+import { useWord } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 
 /** The balance, what it was spent on, every movement, and the invoices. */
@@ -24,6 +25,7 @@ export function Wallet() {
   const [paying, setPaying] = useState(false)
   const key = useKey()
   const { money } = useFormat()
+  const word = useWord()
   const wallet = useQuery({ queryKey: key('wallet'), queryFn: () => api.readWallet() })
   const usage = useQuery({ queryKey: key('usage'), queryFn: () => api.readWalletUsage() })
   return (
@@ -54,9 +56,7 @@ export function Wallet() {
               facts={[
                 [t('spent'), money(totalSpentPaise)],
                 [t('added'), money(addedPaise)],
-                ...categories.map(
-                  ({ category, spentPaise }) => [category.replaceAll('_', ' '), money(spentPaise)] as const,
-                ),
+                ...categories.map(({ category, spentPaise }) => [word(category), money(spentPaise)] as const),
               ]}
             />
           </Card>
