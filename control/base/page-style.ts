@@ -8,7 +8,7 @@ export const PAGE_STYLE = `:root { color-scheme: light dark; font-variant-numeri
   --tone: light-dark(#0b7285, #66d9e8); --tint: light-dark(#e3fafc, #3b3b3b); --button: #0b7285;
   --wrong: light-dark(#c92a2a, #ffa8a8); --wrong-tint: light-dark(#fff5f5, #3b2222) }
 * { box-sizing: border-box }
-body { margin: 0; font: 1rem/1.55 -apple-system, BlinkMacSystemFont, "Segoe UI", Roboto, Helvetica, Arial, sans-serif; color: var(--text); background: var(--ground) }
+body { margin: 0; font: 1rem/1.55 -apple-system, BlinkMacSystemFont, "Segoe UI", Roboto, Helvetica, Arial, "Noto Sans Devanagari", sans-serif; color: var(--text); background: var(--ground) }
 body::before { content: ""; display: block; height: .25rem; background: var(--button) }
 main { max-width: 30rem; margin: 2.5rem auto; padding: 1.5rem; overflow-wrap: anywhere; background: var(--surface); border: 1px solid var(--line); border-radius: .5rem }
 @media (max-width: 31rem) { main { margin: 0; border: 0; border-radius: 0; min-height: 100vh; padding: 1.25rem 1rem } }

@@ -1,3 +1,4 @@
+import { escapeHtml } from '../base/html.js'
 import type { RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
 import type { MailRow } from '../db/tables/access.js'
@@ -14,6 +15,8 @@ export interface ComposeDeps {
 export interface MailText {
   readonly subject: string
   readonly text: string
+  /** The same with the look of the pages. */
+  readonly html: string
 }
 
 /** Minimum time between two links of a kind to an account (ms). */
@@ -39,7 +42,10 @@ export async function composeMail(deps: ComposeDeps, row: MailRow, now: number):
     case 'password_changed':
       return letter('Your Parley password was changed', [
         'Your password was changed, and you were signed out everywhere else.',
-        `If this was not you, ask for a new password at once: ${deps.pageUrl('forgot-password', null)}`,
+        {
+          text: 'If this was not you, ask for a new password at once:',
+          url: deps.pageUrl('forgot-password', null),
+        },
       ])
     case 'leaked_key':
       return letter('A Parley API key was found in public and revoked', [
@@ -86,21 +92,21 @@ async function invitation(deps: ComposeDeps, invitationId: string, now: number):
   const organization = nameText(found.organization)
   return letter(`You are invited to ${organization} on Parley`, [
     `${nameText(found.inviter)} invites you to ${organization} with the role ${found.role}.`,
-    `To accept, within 7 days: ${deps.pageUrl('accept-invitation', token)}`,
+    { text: 'To accept, within 7 days:', url: deps.pageUrl('accept-invitation', token) },
     'If you do not know what this is about, do nothing.',
   ])
 }
 
 function verifyEmail(url: string): MailText {
   return letter('Confirm your address for Parley', [
-    `To confirm your address, within 24 hours: ${url}`,
+    { text: 'To confirm your address, within 24 hours:', url },
     'If you did not sign up, do nothing: without your confirmation nobody can sign in with your address.',
   ])
 }
 
 function resetPassword(url: string): MailText {
   return letter('Choose a new Parley password', [
-    `To choose a new password, within an hour: ${url}`,
+    { text: 'To choose a new password, within an hour:', url },
     'If you did not ask for this, do nothing: your password stays as it is.',
   ])
 }
@@ -110,6 +116,40 @@ function nameText(name: string): string {
   return name.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
-function letter(subject: string, paragraphs: readonly string[]): MailText {
-  return { subject: subject.replace(/\s+/g, ' '), text: `${paragraphs.join('\n\n')}\n` }
+/** A text, or a text that leads to a page of the service. */
+type Paragraph = string | { readonly text: string; readonly url: string }
+
+function letter(subject: string, paragraphs: readonly Paragraph[]): MailText {
+  const line = subject.replace(/\s+/g, ' ')
+  const plain = paragraphs.map((part) => (typeof part === 'string' ? part : `${part.text} ${part.url}`))
+  return { subject: line, text: `${plain.join('\n\n')}\n`, html: letterHtml(line, paragraphs) }
+}
+
+const BODY =
+  'margin:0;padding:24px;background:#f6f8f9;color:#1f2428;font:16px/1.55 Helvetica,Arial,sans-serif'
+const CARD =
+  'max-width:480px;margin:0 auto;padding:24px;background:#fff;border:1px solid #dee2e6;border-top:4px solid #0b7285'
+
+/**
+ * Returns a letter with the colours of the pages (`PAGE_STYLE`). Programs for mail leave out style sheets, so the styles
+ * are attributes. Only addresses of the service become links: a name that a customer chose never does.
+ */
+function letterHtml(subject: string, paragraphs: readonly Paragraph[]): string {
+  const parts = paragraphs.map((part) => {
+    if (typeof part === 'string') return `<p>${escapeHtml(part).replaceAll('\n', '<br>')}</p>`
+    const url = escapeHtml(part.url)
+    return `<p>${escapeHtml(part.text)}<br><a href="${url}" style="color:#0b7285;overflow-wrap:anywhere">${url}</a></p>`
+  })
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>${escapeHtml(subject)}</title>
+<body style="${BODY}">
+<div style="${CARD}">
+<h1 style="margin:0 0 12px;font-size:20px;line-height:1.3">${escapeHtml(subject)}</h1>
+${parts.join('\n')}
+</div>
+</body>
+</html>
+`
 }

@@ -83,6 +83,7 @@ t.test('mail', async (t) => {
       const body = data.slice(data.indexOf('\n\n') + 2)
       const decoded = /base64/i.test(data) ? Buffer.from(body, 'base64').toString() : data
       t.ok(decoded.includes('नमस्ते') || data.includes('=E0=A4=A8'), 'in Hindi')
+      t.match(data, /multipart\/alternative.*text\/plain.*text\/html/s, 'as text and as HTML')
       t.match(row, { state: 'sent', attempts: 1, lastError: null })
       t.match(lines.join(), /"message":"mail\.sent"/)
       t.notMatch(lines.join(), /asha/, 'no address in the log')

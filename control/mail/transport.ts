@@ -11,6 +11,8 @@ export interface MailMessage {
   readonly to: string
   readonly subject: string
   readonly text: string
+  /** The same as HTML. Both parts are sent: the program of the reader chooses. */
+  readonly html: string
 }
 
 export type SendResult =
@@ -56,7 +58,7 @@ export function smtpTransport(url: string): MailTransport {
   })
   return {
     kind: 'smtp',
-    async send({ id, from, to, subject, text }) {
+    async send({ id, from, to, subject, text, html }) {
       try {
         await server.sendMail({
           from,
@@ -64,6 +66,7 @@ export function smtpTransport(url: string): MailTransport {
           to: { name: '', address: to },
           subject,
           text,
+          html,
           messageId: `<${id}@${domainOf(from)}>`,
           headers: { 'Auto-Submitted': 'auto-generated' },
         })

@@ -1,28 +1,18 @@
 import type { Refusal } from '../api/problem.js'
 import { escapeHtml } from '../base/html.js'
 import { PAGE_STYLE } from '../base/page-style.js'
+import type { FieldName, PageLanguage, PageTexts } from './page-texts.js'
 
-interface Field {
-  readonly label: string
-  readonly attributes: string
+/** Attributes of the fields. */
+const FIELDS: Readonly<Record<FieldName, string>> = {
+  token: 'type="text" maxlength="200" autocomplete="off" required',
+  email: 'type="email" maxlength="254" autocomplete="email" required',
+  name: 'type="text" maxlength="80" autocomplete="name" required',
+  password: 'type="password" minlength="10" maxlength="200" autocomplete="new-password" required',
 }
 
-const FIELDS = {
-  token: {
-    label: 'Code (the part of the link after token=)',
-    attributes: 'type="text" maxlength="200" autocomplete="off" required',
-  },
-  email: { label: 'Email address', attributes: 'type="email" maxlength="254" autocomplete="email" required' },
-  name: { label: 'Your name', attributes: 'type="text" maxlength="80" autocomplete="name" required' },
-  password: {
-    label: 'Password, at least 10 characters',
-    attributes: 'type="password" minlength="10" maxlength="200" autocomplete="new-password" required',
-  },
-} as const satisfies Record<string, Field>
-
-export type FieldName = keyof typeof FIELDS
-
 export interface FormPage {
+  readonly texts: PageTexts
   readonly title: string
   readonly text: string
   readonly fields: readonly FieldName[]
@@ -37,16 +27,17 @@ export interface FormPage {
 
 /** Returns a page with a form. A token that is known is a hidden field. */
 export function formPage(page: FormPage): string {
-  const { title, text, fields, button, action, values, refusal } = page
+  const { texts, title, text, fields, button, action, values, refusal } = page
   const problem =
     refusal === null
       ? ''
-      : `<p role="alert">${[refusal.message, ...issuesOf(refusal)].map(escapeHtml).join(' ')}</p>\n`
+      : `<p role="alert">${[texts.refused(refusal), ...issuesOf(refusal, texts)].map(escapeHtml).join(' ')}</p>\n`
   return htmlPage(
+    texts.language,
     title,
     `<p>${escapeHtml(text)}</p>
 ${problem}<form method="post" action="${escapeHtml(action)}">
-${fields.map((name) => fieldHtml(name, values.get(name) ?? '')).join('\n')}
+${fields.map((name) => fieldHtml(name, texts.fields[name], values.get(name) ?? '')).join('\n')}
 <button type="submit">${escapeHtml(button)}</button>
 </form>
 `,
@@ -55,32 +46,37 @@ ${fields.map((name) => fieldHtml(name, values.get(name) ?? '')).join('\n')}
 
 /** Returns a page with a text and, unless null, a link to another page. */
 export function messagePage(
+  language: PageLanguage,
   title: string,
   text: string,
   link: { readonly path: string; readonly text: string } | null,
 ): string {
   const line = link === null ? '' : `<p><a href="${escapeHtml(link.path)}">${escapeHtml(link.text)}</a></p>\n`
-  return htmlPage(title, `<p role="status">${escapeHtml(text)}</p>\n${line}`)
+  return htmlPage(language, title, `<p role="status">${escapeHtml(text)}</p>\n${line}`)
 }
 
-function fieldHtml(name: FieldName, value: string): string {
-  const { label, attributes } = FIELDS[name]
+function fieldHtml(name: FieldName, label: string, value: string): string {
   if (name === 'token' && value !== '')
     return `<input type="hidden" name="token" value="${escapeHtml(value)}">`
   const start = name === 'password' || value === '' ? '' : ` value="${escapeHtml(value)}"`
-  return `<label>${escapeHtml(label)}<input name="${name}" ${attributes}${start}></label>`
+  return `<label>${escapeHtml(label)}<input name="${name}" ${FIELDS[name]}${start}></label>`
 }
 
-function issuesOf(refusal: Refusal): string[] {
+function issuesOf(refusal: Refusal, texts: PageTexts): string[] {
   const issues = refusal.details?.issues
   if (!Array.isArray(issues)) return []
-  return issues.map(({ path, reason }: { path: string; reason: string }) => `${path}: ${reason}.`)
+  return issues.map(({ path, reason }: { path: string; reason: string }) =>
+    texts.wrong(texts.language === 'en' ? path : (texts.fields[path as FieldName] ?? path), reason),
+  )
 }
 
+/** File with the letters of Hindi, which not every system has. */
+export const FONT_NAME = 'account-hindi.woff2'
+
 /** Returns a page. `root` is the relative URL of the service's root, with a slash at its end. */
-export function htmlPage(title: string, content: string, root = ''): string {
+export function htmlPage(language: PageLanguage, title: string, content: string, root = ''): string {
   return `<!doctype html>
-<html lang="en">
+<html lang="${language}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
@@ -95,7 +91,8 @@ ${content}</main>
 `
 }
 
-export const ACCOUNT_STYLE = `${PAGE_STYLE}label, input, button { display: block; width: 100% }
+export const ACCOUNT_STYLE = `@font-face { font-family: "Noto Sans Devanagari"; src: url("${FONT_NAME}") format("woff2"); font-display: swap; unicode-range: U+0900-097F, U+200C-200D, U+25CC }
+${PAGE_STYLE}label, input, button { display: block; width: 100% }
 label { margin: 1rem 0; font-weight: 600; font-size: .9rem }
 input, button { margin-top: .25rem; padding: .5rem .75rem; min-height: 2.5rem; font: inherit; font-weight: 400; border-radius: .25rem }
 input { color: inherit; background: var(--surface); border: 1px solid var(--edge) }

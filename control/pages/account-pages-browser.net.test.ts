@@ -3,6 +3,7 @@ import t from 'tap'
 import { openTestApi } from '../../fixtures/api/api.js'
 import { POLL_MS, WAIT_LIMIT_MS } from '../../fixtures/host/deadlines.js'
 import { type BrowserPage, CHROMIUM, openBrowserPage } from '../../fixtures/service/chromium.js'
+import { openBrowser, openDashboard } from '../../fixtures/service/dashboard.js'
 import { silentLog } from '../../media/base/log.js'
 import { insertUser } from '../access/accounts/store.js'
 import { accessOperations } from '../access/api.js'
@@ -62,4 +63,48 @@ t.test('a mailed link in a real browser', { skip }, async (t) => {
   t.same(page.errors, [], 'nothing on the console')
   const elsewhere = page.requested.filter((address) => !address.startsWith(api.url))
   t.same(elsewhere, [], 'nothing from elsewhere')
+})
+
+t.test('each page in each language, light and dark', { skip }, async (t) => {
+  const database = openDatabase('sqlite::memory:', silentLog)
+  await migrate(database)
+  let url = ''
+  const api = await openTestApi({ database, operations: accessOperations, deps: { publicUrl: () => url } })
+  url = api.url
+  const browser = await openBrowser(CHROMIUM ?? '')
+  t.teardown(async () => {
+    await browser.close()
+    await api.close()
+    await database.close()
+  })
+  const titles = {
+    en: [
+      ...['Confirm your address', 'Request a new confirmation link', 'Request a new password'],
+      ...['Set a new password', 'Accept the invitation'],
+    ],
+    hi: [
+      ...['अपने पते की पुष्टि करें', 'पुष्टि का नया लिंक माँगें', 'नया पासवर्ड माँगें'],
+      ...['नया पासवर्ड चुनें', 'निमंत्रण स्वीकार करें'],
+    ],
+  }
+  const paths = [
+    ...['verify-email', 'resend-verification', 'forgot-password'],
+    ...['reset-password', 'accept-invitation'],
+  ]
+  for (const language of ['en', 'hi'] as const) {
+    const colours = language === 'en' ? 'light' : 'dark'
+    const pages = await openDashboard(browser, `${url}/`, { language, colours, width: 320 })
+    for (const [index, path] of paths.entries()) {
+      await pages.show(path)
+      t.equal(await pages.page.locator('h1').textContent(), titles[language][index])
+      t.equal(await pages.page.locator('html').getAttribute('lang'), language)
+      t.same(await pages.audit(), [], `${path} in ${language}`)
+    }
+    t.same(pages.faults, [])
+    await pages.page.goto(`${url}/verify-email?token=unknown`)
+    const status = await pages.page.locator('[role=status]').textContent()
+    t.match(status, language === 'en' ? 'The link is invalid' : 'लिंक मान्य नहीं है')
+    t.same(await pages.audit(), [], `a refused link in ${language}`)
+    await pages.close()
+  }
 })

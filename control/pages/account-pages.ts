@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import { type RequestHandler, Router } from 'express'
 import { resendVerification, signedUpHere, verifyEmail } from '../access/accounts/sign-up-api.js'
 import { findUserByEmail } from '../access/accounts/store.js'
@@ -15,14 +16,19 @@ import type { Exchange } from '../http/exchange.js'
 import { sessionOrigins } from '../http/origins.js'
 import { validate } from '../http/validate.js'
 import { readMailToken } from '../mail/mail-tokens.js'
-import { ACCOUNT_STYLE, type FieldName, formPage, messagePage } from './account-html.js'
+import { ACCOUNT_STYLE, FONT_NAME, formPage, messagePage } from './account-html.js'
 import { readForm } from './form.js'
+import { type FieldName, type PageTexts, textsFor } from './page-texts.js'
 
 /*
  * The pages that mails link to. They are plain forms without scripts. A GET shows the form and changes nothing,
  * so that programs that follow links in mails do not use them up. A POST needs an Origin of the service, and
  * runs the operation of the API with the fields of the form.
  */
+
+const FONT = createRequire(import.meta.url).resolve(
+  '@fontsource/noto-sans-devanagari/files/noto-sans-devanagari-devanagari-400-normal.woff2',
+)
 
 /** What a form says and asks for. */
 interface AccountForm {
@@ -32,63 +38,51 @@ interface AccountForm {
 
 interface AccountPage {
   readonly path: string
-  readonly title: string
-  readonly button: string
+  readonly name: keyof PageTexts['pages']
   readonly operation: Operation
   /** Returns the form for the token of the link, or the reason why the link cannot be used. */
   form(
     deps: Deps,
+    texts: PageTexts,
     token: string | null,
     cookie: (name: string) => string | null,
   ): Promise<AccountForm | Refusal>
-  /** Text after success. */
-  readonly done: string
   /** Page that mails a new link. */
-  readonly again?: string
+  readonly again?: keyof PageTexts['pages']
 }
 
 const PAGES: readonly AccountPage[] = [
   {
     path: 'verify-email',
-    title: 'Confirm your address',
-    button: 'Confirm',
+    name: 'verifyEmail',
     operation: verifyEmail,
     form: verificationForm,
-    done: 'Your address is confirmed. You can sign in now.',
-    again: 'resend-verification',
+    again: 'resendVerification',
   },
   {
     path: 'resend-verification',
-    title: 'Request a new confirmation link',
-    button: 'Send',
+    name: 'resendVerification',
     operation: resendVerification,
-    form: async () => ({ text: 'The link goes to the address that you signed up.', fields: ['email'] }),
-    done: 'If the address waits for its confirmation, a mail with a new link is on its way.',
+    form: async (_deps, { resendHint }) => ({ text: resendHint, fields: ['email'] }),
   },
   {
     path: 'forgot-password',
-    title: 'Request a new password',
-    button: 'Send',
+    name: 'forgotPassword',
     operation: forgotPassword,
-    form: async () => ({ text: 'A link to set a new password goes to your address.', fields: ['email'] }),
-    done: 'If the address has an account, a mail with a link is on its way.',
+    form: async (_deps, { forgotHint }) => ({ text: forgotHint, fields: ['email'] }),
   },
   {
     path: 'reset-password',
-    title: 'Set a new password',
-    button: 'Set the password',
+    name: 'resetPassword',
     operation: resetPassword,
     form: resetForm,
-    done: 'Your password is set, and you were signed out everywhere. You can sign in now.',
-    again: 'forgot-password',
+    again: 'forgotPassword',
   },
   {
     path: 'accept-invitation',
-    title: 'Accept the invitation',
-    button: 'Accept',
+    name: 'acceptInvitation',
     operation: acceptInvitation,
     form: invitationForm,
-    done: 'You are a member of the organization. You can sign in now.',
   },
 ]
 
@@ -97,6 +91,7 @@ const POLICY = [
   "default-src 'none'",
   "style-src 'self'",
   "img-src 'self'",
+  "font-src 'self'",
   "base-uri 'none'",
   "form-action 'self'",
   "frame-ancestors 'none'",
@@ -108,6 +103,9 @@ export function accountPages(deps: Deps): Router {
   router.get('/account.css', (_request, response) => {
     response.type('css').send(ACCOUNT_STYLE)
   })
+  router.get(`/${FONT_NAME}`, (_request, response) => {
+    response.set('cache-control', 'public, max-age=604800').sendFile(FONT)
+  })
   for (const page of PAGES) {
     router.get(`/${page.path}`, show(deps, page)).post(`/${page.path}`, submit(deps, page))
   }
@@ -115,12 +113,12 @@ export function accountPages(deps: Deps): Router {
 }
 
 function show(deps: Deps, page: AccountPage): RequestHandler {
-  return async (_request, response) => {
+  return async (request, response) => {
     const exchange: Exchange = response.locals.exchange
     const { originalUrl } = exchange.request
     const mark = originalUrl.indexOf('?')
     const token = new URLSearchParams(mark < 0 ? '' : originalUrl.slice(mark + 1)).get('token')
-    const form = await page.form(deps, token, cookiesOf(exchange))
+    const form = await page.form(deps, textsFor(request), token, cookiesOf(exchange))
     if (isRefusal(form)) sendRefusal(exchange, page, form)
     else sendForm(exchange, page, form, new Map(token === null ? [] : [['token', token]]), null)
   }
@@ -140,7 +138,7 @@ function submit(deps: Deps, page: AccountPage): RequestHandler {
     if (limited !== null) return sendRefusal(exchange, page, limited)
     const values = await readForm(exchange, deps.clock)
     if (isRefusal(values)) return sendRefusal(exchange, page, values)
-    const form = await page.form(deps, values.get('token') ?? null, cookiesOf(exchange))
+    const form = await page.form(deps, textsFor(request), values.get('token') ?? null, cookiesOf(exchange))
     if (isRefusal(form)) return sendRefusal(exchange, page, form)
     const outcome = await runOperation(deps, page.operation, form, values, exchange)
     if (isRefusal(outcome)) {
@@ -149,7 +147,9 @@ function submit(deps: Deps, page: AccountPage): RequestHandler {
       return
     }
     if (hasOwnHeaders(outcome)) setHeaders(exchange, outcome.headers)
-    sendHtml(exchange, 200, messagePage(page.title, page.done, null))
+    const { language, pages } = textsFor(request)
+    const { title, done } = pages[page.name]
+    sendHtml(exchange, 200, messagePage(language, title, done, null))
   }
 }
 
@@ -186,32 +186,38 @@ const ACCOUNT_FIELDS: readonly FieldName[] = ['token', 'name', 'password']
 
 async function verificationForm(
   { db, rootKey, clock }: Deps,
+  texts: PageTexts,
   token: string | null,
   cookie: (name: string) => string | null,
 ): Promise<AccountForm | Refusal> {
-  if (token === null) return { text: 'Set the password of your account.', fields: ACCOUNT_FIELDS }
+  if (token === null) return { text: texts.setPassword, fields: ACCOUNT_FIELDS }
   const read = await readMailToken(db, rootKey, clock.wall(), 'verify_email', token)
   if (isRefusal(read)) return read
   const { email, organization } = await signedUp(db, read.subjectId)
-  const text = `${email} signed up${organization === null ? '' : ` for ${organization}`}.`
+  const text = texts.signedUp(email, organization)
   return signedUpHere(rootKey, read.subjectId, cookie(SIGN_UP_COOKIE))
-    ? { text: `${text} Confirm that the address is yours.`, fields: ['token'] }
-    : { text: `${text} Confirm that the address is yours and set your password.`, fields: ACCOUNT_FIELDS }
+    ? { text: `${text} ${texts.confirm}`, fields: ['token'] }
+    : { text: `${text} ${texts.confirmAndSet}`, fields: ACCOUNT_FIELDS }
 }
 
-async function resetForm({ db, rootKey, clock }: Deps, token: string | null): Promise<AccountForm | Refusal> {
+async function resetForm(
+  { db, rootKey, clock }: Deps,
+  texts: PageTexts,
+  token: string | null,
+): Promise<AccountForm | Refusal> {
   if (token !== null) {
     const read = await readMailToken(db, rootKey, clock.wall(), 'reset_password', token)
     if (isRefusal(read)) return read
   }
-  return { text: 'You will be signed out everywhere.', fields: PASSWORD_FIELDS }
+  return { text: texts.resetHint, fields: PASSWORD_FIELDS }
 }
 
 async function invitationForm(
   { db, rootKey, clock }: Deps,
+  texts: PageTexts,
   token: string | null,
 ): Promise<AccountForm | Refusal> {
-  if (token === null) return { text: 'A new account needs a name and a password.', fields: ACCOUNT_FIELDS }
+  if (token === null) return { text: texts.newMember, fields: ACCOUNT_FIELDS }
   const read = await readMailToken(db, rootKey, clock.wall(), 'invitation', token)
   if (isRefusal(read)) return read
   const invitation = await findInvitation(db, read.subjectId)
@@ -223,10 +229,10 @@ async function invitationForm(
     .select('name')
     .executeTakeFirstOrThrow()
   const user = await findUserByEmail(db, invitation.email)
-  const text = `${invitation.email} is invited to ${name} with the role ${invitation.role}.`
+  const text = texts.invited(invitation.email, name, invitation.role)
   return user !== undefined && user.emailVerifiedAt !== null
     ? { text, fields: ['token'] }
-    : { text: `${text} Set the name and the password of your new account.`, fields: ACCOUNT_FIELDS }
+    : { text: `${text} ${texts.setNameAndPassword}`, fields: ACCOUNT_FIELDS }
 }
 
 async function signedUp(
@@ -258,10 +264,13 @@ function sendForm(
   values: ReadonlyMap<string, string>,
   refusal: Refusal | null,
 ): void {
+  const texts = textsFor(exchange.request)
+  const { title, button } = texts.pages[page.name]
   const html = formPage({
     ...form,
-    title: page.title,
-    button: page.button,
+    texts,
+    title,
+    button,
     action: page.path,
     values,
     refusal,
@@ -271,9 +280,11 @@ function sendForm(
 
 function sendRefusal(exchange: Exchange, page: AccountPage, refusal: Refusal): void {
   setHeaders(exchange, refusal.headers)
-  const again = PAGES.find(({ path }) => path === page.again)
-  const link = again === undefined ? null : { path: again.path, text: again.title }
-  sendHtml(exchange, refusal.status, messagePage(page.title, refusal.message, link))
+  const texts = textsFor(exchange.request)
+  const again = PAGES.find(({ name }) => name === page.again)
+  const link = again === undefined ? null : { path: again.path, text: texts.pages[again.name].title }
+  const { title } = texts.pages[page.name]
+  sendHtml(exchange, refusal.status, messagePage(texts.language, title, texts.refused(refusal), link))
 }
 
 function setHeaders({ response }: Exchange, headers: ResponseHeaders): void {
@@ -285,6 +296,7 @@ function sendHtml({ response }: Exchange, status: number, html: string): void {
     .status(status)
     // With `no-referrer`, browsers would send the form with `Origin: null`.
     .set({ 'content-security-policy': POLICY, 'referrer-policy': 'same-origin' })
+    .vary('accept-language')
     .type('html')
     .send(html)
 }

@@ -11,6 +11,7 @@ import { checkoutUrl, checkSoon } from '../payments/start-topup.js'
 import { findTopup } from '../payments/topup-store.js'
 import { htmlPage } from './account-html.js'
 import { readForm } from './form.js'
+import { textsFor } from './page-texts.js'
 
 /*
  * The checkout page of a top-up, at a signed address. It shows what is paid and leads to the gateway with a plain
@@ -63,25 +64,15 @@ async function findCheckout(deps: Deps, token: string): Promise<OpenCheckout | R
   return { topup, order, gateway: payments }
 }
 
-const STATES: Readonly<Record<TopupRow['status'], string>> = {
-  created: 'The payment has not arrived yet. It may take a minute: reload this page.',
-  failed: 'The payment failed. You can try again.',
-  expired: 'The time for this payment is over.',
-  paid: 'The payment arrived and is in your wallet.',
-  partially_refunded: 'A part of the payment was refunded.',
-  refunded: 'The payment was refunded.',
-  disputed: 'The bank disputes the payment.',
-}
-
-const rupees = new Intl.NumberFormat('en-IN', { style: 'currency', currency: 'INR' })
-
 function sendCheckout(deps: Deps, exchange: Exchange, { topup, order, gateway }: OpenCheckout): void {
   const { action, fields, buttons } = gateway.checkoutForm(order, checkoutUrl(deps, topup))
+  const { checkout } = textsFor(exchange.request)
+  const rupees = new Intl.NumberFormat(checkout.locale, { style: 'currency', currency: 'INR' })
   const amount = (paise: number) => escapeHtml(rupees.format(paise / 100))
-  const summary = `<p role="status">${STATES[topup.status]}</p>
-<dl><dt>For the wallet</dt><dd>${amount(topup.amountPaise)}</dd>
+  const summary = `<p role="status">${checkout.states[topup.status]}</p>
+<dl><dt>${checkout.forWallet}</dt><dd>${amount(topup.amountPaise)}</dd>
 <dt>GST</dt><dd>${amount(topup.payablePaise - topup.amountPaise)}</dd>
-<dt>To pay</dt><dd>${amount(topup.payablePaise)}</dd></dl>
+<dt>${checkout.toPay}</dt><dd>${amount(topup.payablePaise)}</dd></dl>
 `
   // The sandbox also refunds here. A real payment is made once.
   const payable = topup.paymentId === null || !gateway.real
@@ -91,25 +82,32 @@ function sendCheckout(deps: Deps, exchange: Exchange, { topup, order, gateway }:
   // Another site gets only the fields that it expects.
   const name = action === null ? ' name="outcome"' : ''
   const outcomes = buttons.map(
-    ({ label, value }) => `<button type="submit"${name} value="${value}">${escapeHtml(label)}</button>`,
+    ({ label, value }) =>
+      `<button type="submit"${name} value="${value}">${escapeHtml(checkout.button(value, label))}</button>`,
   )
   const form = `<form method="post"${action === null ? '' : ` action="${escapeHtml(action)}"`}>
 ${[...inputs, ...outcomes].join('\n')}
 </form>
 `
   const target = action === null ? "'self'" : `'self' ${new URL(action).origin}`
-  send(exchange, 200, page(payable ? summary + form : summary), target)
+  send(exchange, 200, payable ? summary + form : summary, target)
 }
 
 function sendRefusal(exchange: Exchange, refusal: Refusal): void {
   for (const [name, value] of Object.entries(refusal.headers)) exchange.response.setHeader(name, value)
-  send(exchange, refusal.status, page(`<p role="alert">${escapeHtml(refusal.message)}</p>\n`), "'none'")
+  const text = textsFor(exchange.request).refused(refusal)
+  send(exchange, refusal.status, `<p role="alert">${escapeHtml(text)}</p>\n`, "'none'")
 }
 
-const page = (content: string): string => htmlPage('Top up the wallet', content, '../')
-
 /** `formTargets`: origins that the page may send forms to. */
-function send({ response }: Exchange, status: number, html: string, formTargets: string): void {
-  const policy = `default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action ${formTargets}; frame-ancestors 'none'`
-  response.status(status).set({ 'content-security-policy': policy }).type('html').send(html)
+function send({ request, response }: Exchange, status: number, content: string, formTargets: string): void {
+  const { language, checkout } = textsFor(request)
+  const html = htmlPage(language, checkout.title, content, '../')
+  const policy = `default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; base-uri 'none'; form-action ${formTargets}; frame-ancestors 'none'`
+  response
+    .status(status)
+    .set({ 'content-security-policy': policy })
+    .vary('accept-language')
+    .type('html')
+    .send(html)
 }
