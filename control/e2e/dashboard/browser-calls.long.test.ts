@@ -1,4 +1,6 @@
 import t, { type Test } from 'tap'
+import { tone, toneLevel } from '../../../fixtures/audio/tones.js'
+import { readWav } from '../../../fixtures/audio/wav.js'
 import { until } from '../../../fixtures/host/until.js'
 import {
   BrowserPhone,
@@ -12,6 +14,8 @@ import { openDashboard, signIn } from '../../../fixtures/service/dashboard.js'
 import { sessionSend } from '../../../fixtures/service/dashboard-data.js'
 import type { Json } from '../../../fixtures/service/service.js'
 import { CLIP_RATE, findClip, readClip } from '../../../fixtures/speech/manifest.js'
+import { openFakeOpenAi, pcmReply } from '../../../fixtures/vendors/fake-openai.js'
+import { pcmBytes } from '../../../fixtures/vendors/openai-frames.js'
 
 /*
  * Calls of real browsers: interruption, what a network and a page do to a call, and tickets that are no good.
@@ -20,6 +24,13 @@ import { CLIP_RATE, findClip, readClip } from '../../../fixtures/speech/manifest
 const skip = CHROMIUM === null ? 'chromium is not installed' : false
 const VIEW = { language: 'en', colours: 'light', width: 1440 } as const
 const CALLER_HZ = 1_100
+const AGENT_HZ = 700
+const LISTENER_HZ = 1_700
+/** Rate of the speech of OpenAI. */
+const SPEECH_RATE = 24_000
+/** Of a tone that somebody hears, whose sources have 0.5; one that is not there has less than a tenth of it. */
+const AUDIBLE = 0.1
+const PIECE_MS = 50
 /** Longer than a call without consent and media is kept. */
 const GHOST_MS = 150_000
 
@@ -142,6 +153,84 @@ t.test('a person interrupts the agent', { skip, timeout: 200_000 }, async (t) =>
   t.equal((await turns())[0]?.speaker, 'agent')
   await page.getByRole('button', { name: 'Hang up' }).click()
   await ended(service, running?.id)
+  service.cli.process.kill('SIGTERM')
+  t.equal(await service.cli.exit(), 0)
+})
+
+t.test('tones both ways at once, and a listener whom nobody hears', { skip, timeout: 300_000 }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const vendor = await openFakeOpenAi()
+  t.teardown(() => vendor.close())
+  vendor.setDefault('speech', pcmReply([pcmBytes(tone(AGENT_HZ, 60_000, SPEECH_RATE, 0.5))]))
+  const service = await startService(t, folder, {
+    env: {
+      PARLEY_OPENAI_BASE_URL: vendor.baseUrl,
+      PARLEY_OPENAI_SPEECH_MODEL: 'fake-voice',
+      PARLEY_OPENAI_SPEECH_VOICE: 'vera',
+    },
+  })
+  const [agent] = (await service.send('GET', '/v1/agents')).body.data as Json[]
+  const voice = { ...(agent?.voice as Json), ttsModel: 'fake-voice', ttsVoice: 'vera' }
+  await service.api('PATCH', `/v1/agents/${agent?.id}`, { voice })
+  const agentId = await publish(service, {
+    inboundOpeningLine: { text: 'Welcome to the clinic.' },
+  })
+
+  const caller = await openPhone(t, service, writeTone(folder, CALLER_HZ))
+  await caller.show(`test/agents/${agentId}`)
+  await caller.phone.talk()
+  const hears = (phone: BrowserPhone, ...hz: number[]) =>
+    until(async () => (await phone.tones(...hz)).every((level) => level > AUDIBLE), { everyMs: 100 })
+  await hears(caller.phone, AGENT_HZ)
+  const [running] = await calls(service)
+
+  // The dashboard listens over a WebSocket. Its telephone dials whatever a ticket names.
+  const listener = await openPhone(t, service, writeTone(folder, LISTENER_HZ))
+  const ticket = await sessionSend(listener.page, 'POST', '/v1/browser-calls', {
+    ...{ purpose: 'listen', callId: running?.id },
+  })
+  await listener.page.route('**/v1/browser-calls', (route) =>
+    route.fulfill({ status: 201, json: { data: ticket } }),
+  )
+  await listener.show(`test/agents/${agentId}`)
+  await listener.phone.talk()
+  t.equal(await listener.phone.microphones(), 1, 'with a microphone that sends')
+  await hears(listener.phone, CALLER_HZ, AGENT_HZ)
+  const sent = () =>
+    listener.page.evaluate<number>(`(async () => {
+      const stats = [...(await watched.peers.at(-1).getStats()).values()]
+      return stats.find(({ type }) => type === 'outbound-rtp')?.packetsSent ?? 0
+    })()`)
+  const before = await sent()
+  await until(async () => (await sent()) > before + 100, { everyMs: 100 })
+  const [own = 1] = await caller.phone.tones(LISTENER_HZ)
+  t.ok(own < AUDIBLE / 2, `the caller does not hear the listener: ${own}`)
+  await hears(caller.phone, AGENT_HZ)
+  const monitors = (await service.send('GET', `/v1/calls/${running?.id}/monitors`)).body.data as Json[]
+  t.match(monitors, [{ mode: 'listen', endedAt: null }])
+  await listener.phone.hangUp()
+  t.equal((await call(service, running?.id)).status, 'in_progress', 'the call goes on')
+  await caller.phone.hangUp()
+  await ended(service, running?.id)
+
+  await until(async () => (await call(service, running?.id)).hasRecording === true, { everyMs: 200 })
+  const link = (await service.api('GET', `/v1/calls/${running?.id}/recording`)) as { readonly url: string }
+  const file = await fetch(`${service.httpUrl}${new URL(link.url).pathname}`)
+  const { channels, rate } = readWav(new Uint8Array(await file.arrayBuffer()))
+  const [said = new Int16Array(0), heard = new Int16Array(0)] = channels
+  const size = (rate * PIECE_MS) / 1000
+  let both = 0
+  let foreign = 0
+  for (let at = 0; at + size <= said.length; at += size) {
+    const mine = said.subarray(at, at + size)
+    const theirs = heard.subarray(at, at + size)
+    if (toneLevel(mine, CALLER_HZ, rate) > AUDIBLE && toneLevel(theirs, AGENT_HZ, rate) > AUDIBLE) both++
+    for (const side of [mine, theirs]) if (toneLevel(side, LISTENER_HZ, rate) > AUDIBLE) foreign++
+  }
+  t.ok(both > 40, `both tones at the same time: ${both} pieces`)
+  t.equal(foreign, 0, 'nothing of the listener')
+  await listener.browser.close()
+  await caller.browser.close()
   service.cli.process.kill('SIGTERM')
   t.equal(await service.cli.exit(), 0)
 })

@@ -49,7 +49,7 @@ t.test('a person talks to an agent', { skip, timeout: 120_000 }, async (t) => {
   const file = await fetch(`${service.httpUrl}${new URL(link.url).pathname}`)
   const { channels, rate } = readWav(new Uint8Array(await file.arrayBuffer()))
   const heard = channels[0] ?? new Int16Array(0)
-  t.ok(clearToneLevel(heard.subarray(heard.length / 2), HZ, rate) > -40, 'the service heard the microphone')
+  t.ok(clearToneLevel(heard.subarray(heard.length / 2), HZ, rate) > 0.1, 'the service heard the microphone')
 
   await phone.talk()
   await phone.hears()
