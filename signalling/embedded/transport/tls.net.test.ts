@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import type { LeakTest } from '../../../fixtures/host/leaks.js'
+import { until } from '../../../fixtures/host/until.js'
 import {
   inCall,
   openRig,
@@ -42,9 +43,9 @@ const openTls = (t: LeakTest, settings: Partial<TlsSettings> = {}, dns?: Dns): P
   })
 
 /** Sends OPTIONS and resolves with the status of the answer. */
-const ask = (app: TestApp, uri: string): Promise<number> =>
+const ask = (app: TestApp, uri: string, proxy?: string): Promise<number> =>
   new Promise((resolve, reject) => {
-    app.request(uri, { method: 'OPTIONS' }, (error, req) => {
+    app.request(uri, { method: 'OPTIONS', ...(proxy === undefined ? {} : { proxy }) }, (error, req) => {
       if (error) reject(error)
       else req.on('response', (res: TestResponse) => resolve(res.status))
     })
@@ -162,6 +163,55 @@ t.test('a server has to prove the name of the URI', async (t) => {
   t.equal(await ask(app, `sips:x@proxy.example.test:${foreign.port}`), 503, 'an unknown authority')
   t.equal(await ask(app, `sips:x@127.0.0.1:${right.port}`), 503, 'an address that is not in the certificate')
   t.equal(other.seen.length + foreign.seen.length, 0, 'not a byte of SIP')
+})
+
+t.test(
+  'a host that a customer named is pinned to public addresses at the moment of the connection',
+  async (t) => {
+    // What DNS says by now, whatever it said when the host was saved.
+    const dns: Dns = {
+      naptr: async () => [],
+      srv: async () => [],
+      addresses: async () => ['127.0.0.1'],
+      close() {},
+    }
+    const rig = await openTls(t, {}, dns)
+    const app = await rig.app()
+    const peer = await openTlsListener(cert(authority.issue('DNS:pbx.example.test', 'IP:127.0.0.1')))
+    t.teardown(() => peer.close())
+    const uris = [
+      `sips:x@pbx.example.test:${peer.port}`,
+      `sip:x@pbx.example.test:${peer.port};transport=tls`,
+      `sip:x@127.0.0.1:${peer.port};transport=tls`,
+    ]
+    for (const uri of uris) t.equal(await ask(app, uri, `${uri};addresses=public`), 503, uri)
+    t.equal(peer.connections.length, 0, 'not even a handshake')
+    const [name = ''] = uris
+    const asked = ask(app, name)
+    peer.send(response(await peer.next('OPTIONS'), '200 OK'))
+    t.equal(await asked, 200, 'the operator may name it')
+    for (const uri of uris) t.equal(await ask(app, uri, `${uri};addresses=public`), 503, uri)
+    t.equal(peer.seen.length, 1, 'an open connection is no way around')
+  },
+)
+
+t.test('a client that registered over TLS is reached over its connection only', async (t) => {
+  const rig = await openTls(t, { verifyServers: false })
+  const app = await rig.app()
+  const peer = await openTlsPeer(rig.port, { ca: authority.certificate, servername: 'sip.parley.test' })
+  app.use('register', (_req, res) => res.send(403))
+  await rig.routed(app)
+  peer.send(request('REGISTER', peer, {}, '', tls))
+  await peer.next('SIP/2.0 403')
+  const route = `sip:127.0.0.1:${peer.port};transport=tls;flow=127.0.0.1:${rig.port}`
+  for (const uri of ['sip:pbx@10.255.0.9;transport=tls', 'sips:pbx@10.255.0.9']) {
+    const asked = ask(app, uri, route)
+    peer.send(response(await peer.next(`OPTIONS ${uri}`), '200 OK'))
+    t.equal(await asked, 200, uri)
+  }
+  await peer.close()
+  await until(() => rig.server.stats().connections === 0)
+  t.equal(await ask(app, 'sips:pbx@10.255.0.9', route), 430)
 })
 
 t.test('verification can be turned off', async (t) => {
