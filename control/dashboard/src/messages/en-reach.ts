@@ -24,6 +24,7 @@ export const reach = {
     concurrent: 'Calls at once',
     inbound: 'Last call in',
     outbound: 'Last call out',
+    contacts: 'Your system is registered at',
     probe: 'Last test',
     untested: 'Not tested yet',
     connection: 'Settings for your system',

@@ -26,6 +26,7 @@ export const reach: Texts<typeof english> = {
     concurrent: 'एक साथ कॉल',
     inbound: 'पिछली आई कॉल',
     outbound: 'पिछली की गई कॉल',
+    contacts: 'आपकी प्रणाली यहाँ पंजीकृत है',
     probe: 'पिछली जाँच',
     untested: 'अभी जाँच नहीं हुई',
     connection: 'आपकी प्रणाली के लिए सेटिंग',

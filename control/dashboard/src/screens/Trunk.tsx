@@ -120,6 +120,9 @@ function Actions({ trunk }: { readonly trunk: TrunkView }) {
   )
 }
 
+const placeText = ({ address, port, transport }: TrunkView['contacts'][number]) =>
+  `${address}:${port} ${transport}`
+
 function Settings({ trunk }: { readonly trunk: TrunkView }) {
   const t = useTranslations('trunks')
   const word = useWord()
@@ -141,6 +144,9 @@ function Settings({ trunk }: { readonly trunk: TrunkView }) {
             t('host'),
             outboundHost === null ? '–' : `${outboundHost}:${trunk.outboundPort} ${trunk.outboundTransport}`,
           ],
+          ...(trunk.contacts.length === 0
+            ? []
+            : [[t('contacts'), trunk.contacts.map(placeText).join(', ')] as const]),
           [t('inbound'), time(trunk.lastInboundAt)],
           [t('outbound'), time(trunk.lastOutboundAt)],
         ]}
