@@ -62,7 +62,7 @@ export interface RecentAttempts {
   readonly ended: number
   /** Those of them that failed because of the carrier. */
   readonly carrierFailures: number
-  /** The last attempts that ended, as far as all of them failed because of the carrier; at most `BREAKER_ROW`. */
+  /** How many of the last `BREAKER_ROW` attempts that ended failed because of the carrier. */
   readonly failuresInRow: number
 }
 

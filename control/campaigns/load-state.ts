@@ -74,9 +74,8 @@ export async function loadState(
     if (found !== null && !routes.has(route))
       routes.set(route, await routeState(db, owner, found.number, found.route.trunk, now))
     const running = row.status === 'running'
-    const [nextDueAt, recent, probe] = await Promise.all([
-      running ? nextDue(deps, row) : null,
-      recentAttempts(deps, row, now),
+    const [{ nextDueAt, recent }, probe] = await Promise.all([
+      readAttempts(deps, row, now),
       running && row.breakerTrips > 0 ? readProbe(deps, row) : null,
     ])
     campaigns.push({
@@ -160,51 +159,38 @@ async function walletState({ db }: LoadDeps, owner: Owner, now: number): Promise
   return { balancePaise: wallet.balancePaise, covered }
 }
 
-async function nextDue({ db }: LoadDeps, { id, uploaded }: CampaignRow): Promise<number | null> {
-  const row = await db
-    .selectFrom('campaignRecipients')
-    .select('nextAttemptAt')
-    .where('campaignId', '=', id)
-    .where(WAITS)
-    // Names the column of the index. Without it SQLite reads the whole campaign by position.
-    .where('nextAttemptAt', '>=', 0)
-    .where('position', '<=', uploaded)
-    .orderBy('nextAttemptAt')
-    .limit(1)
-    .executeTakeFirst()
-  return row?.nextAttemptAt ?? null
+interface Attempts {
+  /** When the next recipient that waits is due (Unix ms). Null if none waits, or the campaign does not run. */
+  readonly nextDueAt: number | null
+  readonly recent: RecentAttempts
 }
 
-async function recentAttempts(
+/** Reads what is due and how the last attempts ended, in one statement for each campaign of a look. */
+async function readAttempts(
   { db }: LoadDeps,
-  { id, breakerAt }: CampaignRow,
+  { id, status, uploaded, breakerAt }: CampaignRow,
   now: number,
-): Promise<RecentAttempts> {
+): Promise<Attempts> {
   const since = breakerAt ?? 0
   const windowFrom = Math.max(now - BREAKER_WINDOW_MS, since)
-  const last = await db
-    .selectFrom('calls')
-    .select('carrierFailed')
-    .where('campaignId', '=', id)
-    .where('createdAt', '>', since)
-    .where('endedAt', 'is not', null)
-    .orderBy('createdAt', 'desc')
-    .orderBy('id', 'desc')
-    .limit(BREAKER_ROW)
-    .execute()
-  const other = last.findIndex(({ carrierFailed }) => carrierFailed !== 1)
-  const failuresInRow = other === -1 ? last.length : other
-  const { carrierFailures } = await db
-    .selectFrom('calls')
-    .select(sql<number>`count(*)`.as('carrierFailures'))
-    .where('campaignId', '=', id)
-    .where('createdAt', '>', windowFrom)
-    // With the value in the text, so that SQLite takes the partial index.
-    .where(sql<boolean>`"carrierFailed" = 1`)
-    .where('endedAt', 'is not', null)
-    .executeTakeFirstOrThrow()
+  // `nextAttemptAt` is named because it is the column of the index. Without it SQLite reads the whole campaign by position.
+  const nextDue = sql`(select "nextAttemptAt" from "campaignRecipients" where "campaignId" = ${id} and ${WAITS}
+      and "nextAttemptAt" >= 0 and "position" <= ${uploaded} order by "nextAttemptAt" limit 1)`
+  // `carrierFailed` has its value in the text, so that SQLite takes the partial index.
+  const { rows } = await sql<{ nextDueAt: number | null; carrierFailures: number; failuresInRow: number }>`
+    select ${status === 'running' ? nextDue : sql`cast(null as bigint)`} as "nextDueAt",
+      (select count(*) from "calls" where "campaignId" = ${id} and "createdAt" > ${windowFrom}
+        and "carrierFailed" = 1 and "endedAt" is not null) as "carrierFailures",
+      (select count(*) from (
+        select "carrierFailed" from "calls"
+        where "campaignId" = ${id} and "createdAt" > ${since} and "endedAt" is not null
+        order by "createdAt" desc, "id" desc limit ${BREAKER_ROW}) as "last"
+        where "carrierFailed" = 1) as "failuresInRow"`.execute(db)
+  const { nextDueAt = null, carrierFailures = 0, failuresInRow = 0 } = rows[0] ?? {}
   // A campaign has hundreds of attempts in the window. They matter only once many of them failed.
-  if (carrierFailures < BREAKER_MIN_FAILURES) return { ended: 0, carrierFailures, failuresInRow }
+  if (carrierFailures < BREAKER_MIN_FAILURES) {
+    return { nextDueAt, recent: { ended: 0, carrierFailures, failuresInRow } }
+  }
   const { ended } = await db
     .selectFrom('calls')
     .select(sql<number>`count(*)`.as('ended'))
@@ -212,7 +198,7 @@ async function recentAttempts(
     .where('createdAt', '>', windowFrom)
     .where('endedAt', 'is not', null)
     .executeTakeFirstOrThrow()
-  return { ended, carrierFailures, failuresInRow }
+  return { nextDueAt, recent: { ended, carrierFailures, failuresInRow } }
 }
 
 /** Counts the calls since the breaker is half open. A call that failed in this service says nothing. */

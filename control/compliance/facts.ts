@@ -1,6 +1,8 @@
-import { sql } from 'kysely'
 import type { Policy, PolicyInForce } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
+import { jsonRows } from '../db/json-rows.js'
+import type { SuppressionRow } from '../db/tables/compliance.js'
+import type { RobocallDeclarationRow } from '../db/tables/organization.js'
 import type { WalletRow } from '../db/tables/wallet.js'
 import { MIN_CALL_PAISE } from '../wallet/view.js'
 import { istDate } from './calling-hours.js'
@@ -24,38 +26,47 @@ export async function gateFacts(
   question: FactsQuestion,
   now: number,
 ): Promise<GateFacts> {
-  const { organizationId, from, gate } = question
+  const { from, gate } = question
   const { version, rules } = policy
   const { kind, ...subscriber } = classifyNumber(gate.to, mobilePrefixes(rules, now))
-  const organization = await readOrganization(db, organizationId, from)
-  const { suppressions, declarations } = await readLists(db, question)
-  const start = organization?.windowStartMinute ?? null
-  const end = organization?.windowEndMinute ?? null
-  const approvedId = organization?.senderId ?? null
+  const known = await readKnown(db, rules, question, now)
+  const start = known?.windowStartMinute ?? null
+  const end = known?.windowEndMinute ?? null
+  const approvedId = known?.senderId ?? null
   return {
     policyVersion: version,
     policy: rules,
     number: 'lineType' in subscriber ? { kind, lineType: subscriber.lineType } : { kind },
-    suppressions,
+    suppressions: suppressionFacts(known?.suppressions ?? '[]', gate),
     enforcement: {
-      blocked: (organization?.enforcedAt ?? null) !== null,
-      reason: organization?.enforcedReason ?? null,
+      blocked: (known?.enforcedAt ?? null) !== null,
+      reason: known?.enforcedReason ?? null,
     },
-    verification: organization?.verification ?? 'unverified',
+    verification: known?.verification ?? 'unverified',
     windowNarrowing: start === null || end === null ? null : { startMinute: start, endMinute: end },
-    ...(await readPerson(db, rules, question, now)),
-    robocallMode: organization?.robocallMode ?? DEFAULT_ROBOCALL_MODE,
-    declarations,
+    ...personFacts(known),
+    robocallMode: known?.robocallMode ?? DEFAULT_ROBOCALL_MODE,
+    declarations: declarationFacts(known?.declarations ?? '[]', from),
     sender: {
       series: from === null ? 'regular' : seriesOf(from, rules),
-      peId: organization?.peId ?? null,
-      approved: approvedId === null ? null : { id: approvedId, dltHeaderId: organization?.dltHeaderId ?? '' },
+      peId: known?.peId ?? null,
+      approved: approvedId === null ? null : { id: approvedId, dltHeaderId: known?.dltHeaderId ?? '' },
     },
-    wallet: gate.environment === 'test' ? null : walletFacts(organization),
+    wallet: gate.environment === 'test' ? null : walletFacts(known),
   }
 }
 
-function readOrganization(db: Db | Trx, organizationId: string, from: string | null) {
+/**
+ * Reads what is known about the organization and the person: the do-not-call entries of both environments, each of which protects
+ * calls of the other, the declarations that are not withdrawn, the consent, the register's answer, and when the person last
+ * answered another capped campaign of the organization. Voicemail is no answer. Each statement costs a way to the database and
+ * back, and a dial holds the lock of the wallet meanwhile, so this is one.
+ */
+function readKnown(db: Db | Trx, rules: Policy, { organizationId, from, gate }: FactsQuestion, now: number) {
+  const { environment, to, purpose, campaignId = null } = gate
+  const capped = campaignId === null ? null : ruleOn(rules.frequencyCap, istDate(now))
+  // No call has an empty purpose.
+  const purposes = capped?.purposes ?? ['']
   return db
     .selectFrom('organizations')
     .leftJoin('callingProfiles', 'callingProfiles.organizationId', 'organizations.id')
@@ -67,110 +78,6 @@ function readOrganization(db: Db | Trx, organizationId: string, from: string | n
         .on('senderIds.status', '=', 'approved'),
     )
     .leftJoin('wallets', 'wallets.organizationId', 'organizations.id')
-    .select([
-      'callingProfiles.enforcedAt',
-      'callingProfiles.enforcedReason',
-      'callingProfiles.windowStartMinute',
-      'callingProfiles.windowEndMinute',
-      'organizationProfiles.robocallMode',
-      'organizationProfiles.peId',
-      'senderIds.id as senderId',
-      'senderIds.dltHeaderId',
-      'wallets.balancePaise',
-      'wallets.heldPaise',
-      'wallets.onHold',
-      'wallets.haltedAt',
-    ])
-    .select((eb) =>
-      eb
-        .selectFrom('organizationVerifications')
-        .select('status')
-        .whereRef('organizationVerifications.organizationId', '=', 'organizations.id')
-        .orderBy('submittedAt', 'desc')
-        .orderBy('organizationVerifications.id', 'desc')
-        .limit(1)
-        .as('verification'),
-    )
-    .where('organizations.id', '=', organizationId)
-    .executeTakeFirst()
-}
-
-/**
- * Reads the do-not-call entries of both environments, each of which protects calls of the other, and the declarations
- * that are not withdrawn. Each statement costs a way to the database and back, so this is one.
- */
-async function readLists(
-  db: Db | Trx,
-  { organizationId, from, gate }: FactsQuestion,
-): Promise<Pick<GateFacts, 'suppressions' | 'declarations'>> {
-  const rows = await db
-    .selectFrom('suppressions')
-    .select([
-      sql<number>`0`.as('declared'),
-      'id',
-      'source as first',
-      sql<string>`"environment"`.as('second'),
-      sql<string | null>`cast(null as text)`.as('third'),
-      'expiresAt',
-    ])
-    .where('organizationId', '=', organizationId)
-    .where('e164', '=', gate.to)
-    .where('removedAt', 'is', null)
-    .unionAll((union) =>
-      union
-        .selectFrom('robocallDeclarations')
-        .select([
-          sql<number>`1`.as('declared'),
-          'id',
-          'reference as first',
-          'effectiveFrom as second',
-          sql<string | null>`"callerIds"`.as('third'),
-          sql<number | null>`cast(null as bigint)`.as('expiresAt'),
-        ])
-        .where('organizationId', '=', organizationId)
-        .where('withdrawnAt', 'is', null),
-    )
-    .execute()
-  const isDeclared = ({ declared }: { readonly declared: number }) => declared === 1
-  const suppressions = rows.filter((row) => !isDeclared(row)).toSorted(byText(({ id }) => id))
-  const declarations = rows.filter(isDeclared).toSorted(byText(({ second, id }) => `${second} ${id}`))
-  return {
-    suppressions: suppressions.map(({ id, first, second, expiresAt }) => ({
-      // A live entry stays hidden from test keys.
-      id: second === 'test' || gate.environment === 'live' ? id : null,
-      source: first,
-      expiresAt,
-    })),
-    declarations: declarations.map(({ id, first, second, third }) => ({
-      id,
-      reference: first,
-      effectiveFrom: second,
-      namesCallerId: from === null || (JSON.parse(third ?? '[]') as readonly string[]).includes(from),
-    })),
-  }
-}
-
-/** Orders rows by the code units of a text. */
-function byText<Row>(textOf: (row: Row) => string): (a: Row, b: Row) => number {
-  return (a, b) => (textOf(a) < textOf(b) ? -1 : 1)
-}
-
-/**
- * Reads the consent, the register's answer, and when the person last answered another capped campaign of the
- * organization. Voicemail is no answer.
- */
-async function readPerson(
-  db: Db | Trx,
-  rules: Policy,
-  { organizationId, gate }: FactsQuestion,
-  now: number,
-): Promise<Pick<GateFacts, 'consent' | 'register' | 'lastCampaignAnswerAt'>> {
-  const { environment, to, purpose, campaignId = null } = gate
-  const capped = campaignId === null ? null : ruleOn(rules.frequencyCap, istDate(now))
-  // No call has an empty purpose.
-  const purposes = capped?.purposes ?? ['']
-  const row = await db
-    .selectFrom(sql<{ one: number }>`(select 1 as "one")`.as('asked'))
     .leftJoin('consents', (join) =>
       join
         .on('consents.organizationId', '=', organizationId)
@@ -187,7 +94,21 @@ async function readPerson(
         .on('registerAnswers.e164', '=', to),
     )
     .select([
-      'consents.id',
+      'callingProfiles.enforcedAt',
+      'callingProfiles.enforcedReason',
+      'callingProfiles.windowStartMinute',
+      'callingProfiles.windowEndMinute',
+      'organizationProfiles.robocallMode',
+      'organizationProfiles.peId',
+      'senderIds.id as senderId',
+      'senderIds.dltHeaderId',
+      'wallets.balancePaise',
+      'wallets.heldPaise',
+      'wallets.onHold',
+      'wallets.haltedAt',
+    ])
+    .select([
+      'consents.id as consentId',
       'consents.kind',
       'consents.source',
       'consents.capturedAt',
@@ -199,7 +120,28 @@ async function readPerson(
       'registerAnswers.checkedAt',
       'registerAnswers.validUntil',
     ])
-    .select((eb) =>
+    .select((eb) => [
+      eb
+        .selectFrom('organizationVerifications')
+        .select('status')
+        .whereRef('organizationVerifications.organizationId', '=', 'organizations.id')
+        .orderBy('submittedAt', 'desc')
+        .orderBy('organizationVerifications.id', 'desc')
+        .limit(1)
+        .as('verification'),
+      eb
+        .selectFrom('suppressions')
+        .select(jsonRows(db, ['id', 'source', 'environment', 'expiresAt']).as('rows'))
+        .where('suppressions.organizationId', '=', organizationId)
+        .where('suppressions.e164', '=', to)
+        .where('removedAt', 'is', null)
+        .as('suppressions'),
+      eb
+        .selectFrom('robocallDeclarations')
+        .select(jsonRows(db, ['id', 'reference', 'effectiveFrom', 'callerIds']).as('rows'))
+        .where('robocallDeclarations.organizationId', '=', organizationId)
+        .where('withdrawnAt', 'is', null)
+        .as('declarations'),
       eb
         .selectFrom('calls')
         .select('answeredAt')
@@ -215,10 +157,46 @@ async function readPerson(
         .orderBy('answeredAt', 'desc')
         .limit(1)
         .as('lastAnswerAt'),
-    )
-    .executeTakeFirstOrThrow()
-  const { id, kind, source, capturedAt, expiresAt } = row
-  const { state, register, category, reference, checkedAt, validUntil } = row
+    ])
+    .where('organizations.id', '=', organizationId)
+    .executeTakeFirst()
+}
+
+type Known = Awaited<ReturnType<typeof readKnown>>
+type SuppressionColumns = Pick<SuppressionRow, 'id' | 'source' | 'environment' | 'expiresAt'>
+type DeclarationColumns = Pick<RobocallDeclarationRow, 'id' | 'reference' | 'effectiveFrom' | 'callerIds'>
+
+function suppressionFacts(json: string, gate: GateRequest): GateFacts['suppressions'] {
+  const rows = JSON.parse(json) as readonly SuppressionColumns[]
+  return rows.toSorted(byText(({ id }) => id)).map(({ id, source, environment, expiresAt }) => ({
+    // A live entry stays hidden from test keys.
+    id: environment === 'test' || gate.environment === 'live' ? id : null,
+    source,
+    expiresAt,
+  }))
+}
+
+function declarationFacts(json: string, from: string | null): GateFacts['declarations'] {
+  const rows = JSON.parse(json) as readonly DeclarationColumns[]
+  return rows
+    .toSorted(byText(({ effectiveFrom, id }) => `${effectiveFrom} ${id}`))
+    .map(({ id, reference, effectiveFrom, callerIds }) => ({
+      id,
+      reference,
+      effectiveFrom,
+      namesCallerId: from === null || (JSON.parse(callerIds) as readonly string[]).includes(from),
+    }))
+}
+
+/** Orders rows by the code units of a text. */
+function byText<Row>(textOf: (row: Row) => string): (a: Row, b: Row) => number {
+  return (a, b) => (textOf(a) < textOf(b) ? -1 : 1)
+}
+
+function personFacts(known: Known): Pick<GateFacts, 'consent' | 'register' | 'lastCampaignAnswerAt'> {
+  if (known === undefined) return { consent: null, register: null, lastCampaignAnswerAt: null }
+  const { consentId: id, kind, source, capturedAt, expiresAt } = known
+  const { state, register, category, reference, checkedAt, validUntil } = known
   const answered = state !== null && register !== null && checkedAt !== null && validUntil !== null
   return {
     consent:
@@ -226,7 +204,7 @@ async function readPerson(
         ? null
         : { id, kind, source, capturedAt, expiresAt },
     register: answered ? { state, register, category, reference, checkedAt, validUntil } : null,
-    lastCampaignAnswerAt: row.lastAnswerAt,
+    lastCampaignAnswerAt: known.lastAnswerAt,
   }
 }
 

@@ -15,23 +15,28 @@ export interface OutboxEvent {
 }
 
 /**
- * Inserts one delivery with its job for every endpoint of the organization that is enabled and subscribed
- * to the event type. Call it in the transaction that records the event.
+ * Inserts one delivery with its job for each event and every endpoint of the organization that is enabled and subscribed
+ * to its type. Call it in the transaction that records the events.
  */
-export async function addDeliveries(trx: Trx, event: OutboxEvent, now: number): Promise<void> {
+export async function addDeliveries(
+  trx: Trx,
+  organizationId: string,
+  events: readonly OutboxEvent[],
+  now: number,
+): Promise<void> {
   const endpoints = await trx
     .selectFrom('webhookEndpoints')
     .select(['id', 'events'])
-    .where('organizationId', '=', event.organizationId)
+    .where('organizationId', '=', organizationId)
     .where('enabled', '=', 1)
     .where('deletedAt', 'is', null)
     .execute()
-  const wanted = endpoints.filter(({ events }) => isSubscribed(events, event.type))
-  await insertDeliveries(
-    trx,
-    wanted.map(({ id }) => newDelivery(event, id, now)),
-    now,
+  const deliveries = events.flatMap((event) =>
+    endpoints
+      .filter((endpoint) => isSubscribed(endpoint.events, event.type))
+      .map(({ id }) => newDelivery(event, id, now)),
   )
+  await insertDeliveries(trx, deliveries, now)
 }
 
 /** Returns true if the stored list of an endpoint contains the type. */

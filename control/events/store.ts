@@ -19,31 +19,45 @@ export const EVENT_RETENTION_MS = 30 * DAY_MS
  * Inserts an event and its webhook deliveries. Call it only in the transaction of the change that the event
  * reports.
  */
-export async function insertEvent(trx: Trx, event: NewEvent, now: number): Promise<void> {
+export function insertEvent(trx: Trx, event: NewEvent, now: number): Promise<void> {
+  return insertEvents(trx, [event], now)
+}
+
+/** Inserts events of one subject like `insertEvent`, in the order in which they happened. */
+export async function insertEvents(trx: Trx, events: readonly NewEvent[], now: number): Promise<void> {
+  const rows = events.map((event) => eventRow(event, now))
+  const [first] = events
+  const [row] = rows
+  if (first === undefined || row === undefined) return
+  await trx.insertInto('events').values(rows).execute()
+  await addDeliveries(trx, row.organizationId, rows, now)
+  const kind = CHANGED[subjectOf(first).type]
+  const { organizationId, environment, subjectId } = row
+  if (kind !== null) await recordChange(trx, { organizationId, environment, kind, subjectId }, now)
+}
+
+function subjectOf({ type }: NewEvent): (typeof SUBJECTS)[SubjectName] {
+  const [first]: readonly SubjectName[] = EVENTS[type].subjects
+  if (first === undefined) throw new EngineError('internal', `the event ${type} has no subject`)
+  return SUBJECTS[first]
+}
+
+function eventRow(event: NewEvent, now: number): EventRow {
   const { organizationId, environment, type } = event
   const [first, second]: readonly SubjectName[] = EVENTS[type].subjects
   const ids: Readonly<Partial<Record<SubjectName, string>>> = event.subjects
   const subjectId = first === undefined ? undefined : ids[first]
-  if (first === undefined || subjectId === undefined) {
-    throw new EngineError('internal', `the event ${type} has no subject`)
+  if (subjectId === undefined) throw new EngineError('internal', `the event ${type} has no subject`)
+  return {
+    id: newId('evt', now),
+    organizationId,
+    environment,
+    type,
+    subjectType: subjectOf(event).type,
+    subjectId,
+    secondSubjectId: second === undefined ? null : (ids[second] ?? null),
+    createdAt: now,
   }
-  const id = newId('evt', now)
-  await trx
-    .insertInto('events')
-    .values({
-      id,
-      organizationId,
-      environment,
-      type,
-      subjectType: SUBJECTS[first].type,
-      subjectId,
-      secondSubjectId: second === undefined ? null : (ids[second] ?? null),
-      createdAt: now,
-    })
-    .execute()
-  await addDeliveries(trx, { id, organizationId, environment, type }, now)
-  const kind = CHANGED[SUBJECTS[first].type]
-  if (kind !== null) await recordChange(trx, { organizationId, environment, kind, subjectId }, now)
 }
 
 /** What dashboards read again after an event, by the type of its subject. */

@@ -43,8 +43,6 @@ export interface AttemptEnd {
   readonly sent: boolean
   /** SIP status that refused the call, or null. */
   readonly sip: number | null
-  /** True if the call was not answered because of the carrier. */
-  readonly carrierFailed: boolean
   /** True if this service failed while the call was under way: its outcome is not known. */
   readonly lost: boolean
   /** Time from the answer to the first sound of the agent (ms). Null if the agent made none. */
@@ -55,11 +53,6 @@ export interface AttemptEnd {
 export async function attemptEnded(trx: Trx, call: CallRow, end: AttemptEnd, now: number): Promise<void> {
   const { campaignId, recipientId } = call
   if (campaignId === null || recipientId === null) return
-  await trx
-    .updateTable('calls')
-    .set({ carrierFailed: end.sent && end.carrierFailed ? 1 : 0 })
-    .where('id', '=', call.id)
-    .execute()
   if (end.sip === 429 || end.sip === 503) await slowRouteOf(trx, call, now)
   // Locks the campaign before its recipient.
   const campaign = await trx

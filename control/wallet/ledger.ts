@@ -264,9 +264,23 @@ export async function hold(
 ): Promise<boolean> {
   await lockWallet(trx, organizationId, now)
   if ((await findHold(trx, organizationId, reference)) !== null) return true
+  return holdNew(trx, organizationId, reference, amountPaise, now)
+}
+
+/**
+ * Sets money aside for a new reference, like `hold`. The statement that takes the money locks the wallet. Throws when the reference has
+ * a hold already.
+ */
+export async function holdNew(
+  trx: Trx,
+  organizationId: string,
+  reference: Reference,
+  amountPaise: number,
+  now: number,
+): Promise<boolean> {
   const taken = await trx
     .updateTable('wallets')
-    .set((eb) => ({ heldPaise: eb('heldPaise', '+', amountPaise) }))
+    .set((eb) => ({ heldPaise: eb('heldPaise', '+', amountPaise), updatedAt: now }))
     .where('organizationId', '=', organizationId)
     .where('onHold', '=', 0)
     .where('haltedAt', 'is', null)

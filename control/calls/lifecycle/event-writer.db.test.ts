@@ -404,7 +404,7 @@ await onEachDialect(t, async (t, open) => {
       .executeTakeFirstOrThrow()
     await db
       .insertInto('callSlots')
-      .values({ ...slot, nodeId: 'node-2', slot: 5, callId: 'call_none' })
+      .values({ ...slot, nodeId: 'node-2', slot: 99, callId: 'call_none' })
       .execute()
     const renewed = clock.wall() + 10 * LEASE_MS
     await db.updateTable('calls').set({ leaseUntil: renewed }).where('id', '=', alive).execute()

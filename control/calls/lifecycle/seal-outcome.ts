@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import type { Clock } from '../../../media/base/clock.js'
 import { canonicalJson } from '../../base/canonical-json.js'
 import type { RootKey } from '../../base/root-key.js'
@@ -43,16 +44,18 @@ export function sealingHandler({ rootKey, clock }: Sealing): JobHandler {
 
 /** Seals how a call ended, once. */
 async function sealOutcome(trx: Trx, rootKey: RootKey, callId: string, now: number): Promise<void> {
-  const call = await trx.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
-  if (call === undefined || call.endedAt === null) return
-  const { organizationId, environment } = call
-  const sealed = await trx
-    .selectFrom('evidence')
-    .select('id')
-    .where('callId', '=', callId)
-    .where('kind', '=', 'outcome')
+  const call = await trx
+    .selectFrom('calls')
+    .leftJoin('recordings', 'recordings.callId', 'calls.id')
+    .leftJoin('evidence', (join) =>
+      join.onRef('evidence.callId', '=', 'calls.id').on('evidence.kind', '=', sql.lit('outcome')),
+    )
+    .selectAll('calls')
+    .select(['recordings.sha256', 'evidence.id as sealedAs'])
+    .where('calls.id', '=', callId)
     .executeTakeFirst()
-  if (sealed !== undefined) return
+  if (call === undefined || call.endedAt === null || call.sealedAs !== null) return
+  const { organizationId, environment } = call
   const person = commitTo(call.direction === 'inbound' ? call.fromNumber : call.toNumber, null)
   const record = {
     kind: 'outcome',
@@ -67,8 +70,10 @@ async function sealOutcome(trx: Trx, rootKey: RootKey, callId: string, now: numb
       campaignId: call.campaignId,
       outcome: {
         ...outcomeOf(call, call.endedAt),
-        ...(await hashesOf(trx, callId)),
-        ...(await monitorsOf(trx, callId)),
+        recordingSha256: call.sha256,
+        transcriptSha256: await transcriptHash(trx, callId),
+        // Nobody listens to a call before it is answered.
+        ...(call.answeredAt === null ? {} : await monitorsOf(trx, callId)),
       },
     },
   } as const
@@ -106,17 +111,9 @@ async function monitorsOf(trx: Trx, callId: string) {
   return monitors.length === 0 ? {} : { monitors }
 }
 
-/** Returns the hash of the recording's bytes, and of the transcript's segments as canonical JSON. */
-async function hashesOf(trx: Trx, callId: string) {
-  const recording = await trx
-    .selectFrom('recordings')
-    .select('sha256')
-    .where('callId', '=', callId)
-    .executeTakeFirst()
+/** Returns the hash of the transcript's segments as canonical JSON, or null if nothing was said. */
+async function transcriptHash(trx: Trx, callId: string): Promise<string | null> {
   const { segments } = transcriptView(callId, await listSegments(trx, callId))
   const text = canonicalJson(JSON.parse(JSON.stringify(segments)))
-  return {
-    recordingSha256: recording?.sha256 ?? null,
-    transcriptSha256: segments.length === 0 ? null : createHash('sha256').update(text).digest('hex'),
-  }
+  return segments.length === 0 ? null : createHash('sha256').update(text).digest('hex')
 }

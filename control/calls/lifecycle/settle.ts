@@ -9,12 +9,12 @@ import { rateCall } from '../../billing/rating.js'
 import type { PolicyInForce } from '../../config/policy-file.js'
 import type { Trx } from '../../db/database.js'
 import type { CallRow } from '../../db/tables/calling.js'
-import { insertEvent } from '../../events/store.js'
+import { insertEvents } from '../../events/store.js'
 import { addJobs } from '../../jobs/store.js'
 import { recordCallChange } from '../../live/changes.js'
 import { attemptAnswered, attemptEnded, callbackUndone } from '../../recipients/settle.js'
 import { startResultExtraction } from '../../results/store.js'
-import { findPersonPart, settleCall, startBilling } from '../../wallet/call-billing.js'
+import { findPersonPart, NO_PERSON, settleCall, startBilling } from '../../wallet/call-billing.js'
 import { endMonitors, storeMonitorStep } from '../monitors/store.js'
 import { hearOptOut } from '../opt-out.js'
 import { releaseSlot } from '../placement/call-slots.js'
@@ -63,6 +63,7 @@ export async function storeCallEvent(trx: Trx, { rules }: PolicyInForce, event: 
   if (segment !== null) await trx.insertInto('transcriptSegments').values(segment).execute()
   if (segment?.role === 'caller') await hearOptOut(trx, rules, callId, segment, at)
   if (segment !== null) await recordCallChange(trx, callId, 'transcript', at)
+  // The end is told by its events.
   else if (CHANGES_CALL.has(type)) await recordCallChange(trx, callId, 'call', at)
 
   switch (event.type) {
@@ -82,7 +83,7 @@ export async function storeCallEvent(trx: Trx, { rules }: PolicyInForce, event: 
       if (call === null) break
       await startBilling(trx, call, at)
       await attemptAnswered(trx, call, at)
-      await publishEvent(trx, call, 'call.answered', at)
+      await publishEvents(trx, call, ['call.answered'], at)
       break
     }
     case 'answered_by':
@@ -104,8 +105,7 @@ export async function storeCallEvent(trx: Trx, { rules }: PolicyInForce, event: 
       await storeMonitorStep(trx, event)
       break
     case 'ended':
-      await hearOptOut(trx, rules, callId, 'undecided', at)
-      await endCall(trx, event)
+      await endCall(trx, rules, event)
       break
     default:
       break
@@ -115,7 +115,7 @@ export async function storeCallEvent(trx: Trx, { rules }: PolicyInForce, event: 
 /** Events after which the view of a call is another. */
 const CHANGES_CALL: ReadonlySet<CallEvent['type']> = new Set([
   ...(['dialing', 'ringing', 'answered', 'answered_by', 'agent_took_over'] as const),
-  ...(['held', 'transfer', 'monitored', 'ended'] as const),
+  ...(['held', 'transfer', 'monitored'] as const),
 ])
 
 /** Maps the detected party to the API's values, which have no menus and no fax machines. */
@@ -157,20 +157,21 @@ async function storeTakeover(trx: Trx, callId: string, agentVersionId: string, a
 
 export type Ended = CallEvent & { readonly type: 'ended' }
 
-async function endCall(trx: Trx, event: Ended): Promise<void> {
+async function endCall(trx: Trx, rules: PolicyInForce['rules'], event: Ended): Promise<void> {
   const { callId, at, ending, recording, parts = [] } = event
-  const call = await trx
-    .selectFrom('calls')
-    .selectAll()
-    .where('id', '=', callId)
-    .where('endedAt', 'is', null)
-    .executeTakeFirst()
+  const call = await trx.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
   if (call === undefined) return
-  const outcome = outcomeOf(ending, call.answeredAt !== null)
+  const answered = call.answeredAt !== null
+  // Most calls of a campaign end unanswered. Nobody has said anything on them, was transferred or listens.
+  if (answered) await hearOptOut(trx, rules, callId, 'undecided', at)
+  if (call.endedAt !== null) return
+  const outcome = outcomeOf(ending, answered)
   const endedAt = Math.max(at, call.answeredAt ?? 0)
-  await endTransfers(trx, callId, endedAt)
-  await endMonitors(trx, callId, endedAt)
-  const person = await findPersonPart(trx, callId, endedAt)
+  if (answered) {
+    await endTransfers(trx, callId, endedAt)
+    await endMonitors(trx, callId, endedAt)
+  }
+  const person = answered ? await findPersonPart(trx, callId, endedAt) : NO_PERSON
   const bill = rateCall({
     answeredAt: call.answeredAt,
     endedAt,
@@ -183,7 +184,10 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
     bill.charges
       .filter(({ kind }) => (kind === 'human') === person)
       .reduce((sum, charge) => sum + charge.seconds, 0)
-  const latency = await latencyOf(trx, callId)
+  // A bot may speak before its call is answered.
+  const latency = answered || call.routingMode === 'byo_ws' ? await latencyOf(trx, callId) : null
+  const sent = call.status !== 'queued'
+  const carrierFailed = failedByCarrier(ending, call)
   const ended = await transition(trx, callId, ['queued', 'initiated', 'ringing', 'in_progress'], {
     status: 'ended',
     endedAt,
@@ -195,6 +199,7 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
     billedPaise: bill.billedPaise,
     latency: latency === null ? null : JSON.stringify(latency),
     error: errorOf(event),
+    ...(call.recipientId === null ? {} : { carrierFailed: sent && carrierFailed ? 1 : 0 }),
   })
   if (ended === null) return
   await settleCall(trx, ended, bill.charges, at)
@@ -222,7 +227,6 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
   const checking = person.bridgedAt === null ? [] : [carrierRecordJob(callId, endedAt)]
   await addJobs(trx, [...storing, sealingJob(callId, at), ...checking], at)
   await releaseSlot(trx, callId)
-  const sent = call.status !== 'queued'
   if (!sent) await callbackUndone(trx, ended, endedAt)
   await attemptEnded(
     trx,
@@ -230,16 +234,18 @@ async function endCall(trx: Trx, event: Ended): Promise<void> {
     {
       sent,
       sip: ending.sip ?? null,
-      carrierFailed: failedByCarrier(ending, call),
       lost: ending.cause === 'internal' && ending.fault === 'ours',
       firstAudioMs: latency?.firstAudioMs ?? null,
     },
     endedAt,
   )
-  if (!(await startResultExtraction(trx, ended, at))) await publishEvent(trx, ended, 'call.completed', at)
-  if (['failed', 'no_answer', 'busy'].includes(outcome.disposition)) {
-    await publishEvent(trx, ended, 'call.failed', at)
-  }
+  const failed = ['failed', 'no_answer', 'busy'].includes(outcome.disposition)
+  const types = [
+    ...((await startResultExtraction(trx, ended, at)) ? [] : ['call.completed' as const]),
+    ...(failed ? ['call.failed' as const] : []),
+  ]
+  await publishEvents(trx, ended, types, at)
+  if (types.length === 0) await recordCallChange(trx, callId, 'call', at)
 }
 
 /** Changes a call that is in one of the given states. Returns null, and changes nothing, when it is not. */
@@ -259,14 +265,14 @@ async function transition(
   return row ?? null
 }
 
-async function publishEvent(
+async function publishEvents(
   trx: Trx,
-  call: CallRow,
-  type: 'call.answered' | 'call.completed' | 'call.failed',
+  { organizationId, environment, id }: CallRow,
+  types: readonly ('call.answered' | 'call.completed' | 'call.failed')[],
   at: number,
 ): Promise<void> {
-  const { organizationId, environment, id } = call
-  await insertEvent(trx, { organizationId, environment, type, subjects: { call: id } }, at)
+  const events = types.map((type) => ({ organizationId, environment, type, subjects: { call: id } }))
+  await insertEvents(trx, events, at)
 }
 
 /** Refines `answered`: a voicemail recorder and a fax machine are not a person who answered. */

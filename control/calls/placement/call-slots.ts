@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Db, Trx } from '../../db/database.js'
 import type { CallingProfileRow } from '../../db/tables/calling.js'
 import type { OrganizationProfileRow } from '../../db/tables/organization.js'
@@ -70,6 +71,7 @@ async function takeNumbered(
   now: number,
 ): Promise<PoolUse | null> {
   const stale = now - SLOT_LIFE_MS
+  if (await takeAnySlot(db, owner, pool, limit, holder, now)) return null
   const rows = await db
     .selectFrom('callSlots')
     .select(['slot', 'takenAt'])
@@ -104,6 +106,35 @@ async function takeNumbered(
     }
   }
   return { inUse: busy.size, limit }
+}
+
+/**
+ * Takes a slot at random in one statement, unless the pool is full. Returns false if it is full or this slot is not free: the
+ * caller then looks for another one.
+ */
+async function takeAnySlot(
+  db: Db,
+  owner: Owner,
+  pool: string,
+  limit: number,
+  holder: Holder,
+  now: number,
+): Promise<boolean> {
+  const { organizationId, environment } = owner
+  const { callId, nodeId } = holder
+  const stale = now - SLOT_LIFE_MS
+  const slot = 1 + Math.floor(Math.random() * limit)
+  const { rows } = await sql`
+    insert into "callSlots" ("organizationId", "environment", "pool", "slot", "callId", "nodeId", "takenAt")
+    select ${organizationId}, ${environment}, ${pool}, cast(${slot} as integer), ${callId}, ${nodeId}, cast(${now} as bigint)
+    where cast(${limit} as integer) > (
+      select count(*) from "callSlots" where "organizationId" = ${organizationId} and "environment" = ${environment}
+        and "pool" = ${pool} and "takenAt" > ${stale})
+    on conflict ("organizationId", "environment", "pool", "slot") do update
+      set "callId" = excluded."callId", "nodeId" = excluded."nodeId", "takenAt" = excluded."takenAt"
+      where "callSlots"."takenAt" <= ${stale}
+    returning "slot"`.execute(db)
+  return rows.length > 0
 }
 
 /** Releases the slots that the call holds, if any. */

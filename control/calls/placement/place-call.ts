@@ -20,6 +20,9 @@ import { type PoolUse, releaseSlot, type SlotPool, takeSlot, takeTrunkChannel } 
 import { type OutboundRoute, outboundRoute } from './outbound-route.js'
 import { agentPartySpec, botPartySpec, type PartySpec } from './party-spec.js'
 
+/** Precision of the last use of a trunk (ms). */
+const TRUNK_USE_MS = 1_000
+
 export type PlacementDeps = Pick<
   Deps,
   | 'calls'
@@ -311,7 +314,10 @@ function clear(
       agentVersionId: row.agentVersionId,
     },
     async (trx, record, now) => {
-      if (trunk !== null) await recordTrunkUse(trx, trunk, trunk.id, 'outbound', now)
+      // The calls of a busy trunk would wait for its row.
+      if (trunk !== null && now - (trunk.lastOutboundAt ?? 0) >= TRUNK_USE_MS) {
+        await recordTrunkUse(trx, trunk, trunk.id, 'outbound', now)
+      }
       await insertCall(
         trx,
         {

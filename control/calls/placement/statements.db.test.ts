@@ -1,0 +1,63 @@
+import t from 'tap'
+import { onEachDialect } from '../../../fixtures/database/databases.js'
+import { openMortal } from '../../../fixtures/database/mortal.js'
+import { openLiveCalling } from '../../../fixtures/virtual-call/live-calling.js'
+import { isRefusal } from '../../api/problem.js'
+import { gateFacts } from '../../compliance/facts.js'
+import { storeCallEvent } from '../lifecycle/settle.js'
+import { dialCall } from './place-call.js'
+
+const PERSON = '+919810000001'
+/** Statements of a live call over a trunk until its INVITE, and of its end without an answer, with `begin` and `commit`. */
+const MOST_TO_PLACE = 28
+const MOST_TO_END = 13
+
+/** Every statement is a way to the database and back, and many of them hold locks that the next dial waits for. */
+await onEachDialect(t, async (t, open) => {
+  await t.test('a live call that is busy costs few statements', async (t) => {
+    const database = await open()
+    const { calling, owner, agentId, numberId } = await openLiveCalling(database)
+    t.teardown(() => calling.close())
+    const counted = openMortal(database, () => {})
+    const deps = { ...calling.deps, db: counted.db }
+    const spent = async <T>(
+      run: () => Promise<T>,
+    ): Promise<{ readonly value: T; readonly statements: number }> => {
+      const before = counted.statements
+      const value = await run()
+      return { value, statements: counted.statements - before }
+    }
+    const gate = { to: PERSON, environment: 'live', purpose: 'service', trigger: 'campaign' } as const
+    const question = { organizationId: owner.organizationId, from: '+911171366900', gate }
+    const facts = await spent(() => gateFacts(counted.db, deps.policy, question, calling.clock.wall()))
+    t.equal(facts.statements, 1, 'the facts of the gate')
+    const placed = await spent(() =>
+      dialCall(deps, owner, {
+        ...{ to: PERSON, numberId, agentId, variables: {}, metadata: {}, idempotencyId: null },
+        origin: {
+          ...{
+            trigger: 'callback',
+            campaignId: null,
+            recipientId: null,
+            callbackId: null,
+            agentVersion: null,
+          },
+          bind: async () => {},
+        },
+      }),
+    )
+    if (isRefusal(placed.value)) throw new Error(placed.value.message)
+    const callId = placed.value.id
+    const ended = await spent(() =>
+      counted.db.transaction().execute((trx) =>
+        storeCallEvent(trx, deps.policy, {
+          ...{ callId, seq: 1, type: 'ended', at: calling.clock.wall(), recording: null, rtp: null },
+          ending: { by: 'callee', cause: 'busy', fault: 'none', sip: 486 },
+        }),
+      ),
+    )
+    t.comment(`${placed.statements} statements to place, ${ended.statements} to end`)
+    t.ok(placed.statements <= MOST_TO_PLACE, `${placed.statements} statements to place`)
+    t.ok(ended.statements <= MOST_TO_END, `${ended.statements} statements to end`)
+  })
+})
