@@ -20,9 +20,11 @@ import { BYO_STEPS, measureRecovery, OTHER_BYO_STEPS } from './byo/calls.js'
 import { COLD_BURST_IDS, measureColdBurst } from './byo/cold-burst.js'
 import { drawByo } from './byo/plot.js'
 import { measureGet, measureSearch, measureStart } from './control/api.js'
+import { BROWSER_IDS, measureBrowser } from './control/browser.js'
 import { measureCampaigns } from './control/campaign.js'
 import { measureCsv } from './control/csv.js'
 import { measureGate } from './control/gate.js'
+import { measureStreams } from './control/live-streams.js'
 import { measurePdf } from './control/pdf.js'
 import { measureRequestBudget } from './control/request-budget.js'
 import { measureLedgerPage, measureWallet } from './control/wallet.js'
@@ -139,6 +141,8 @@ const RUNS: readonly Run[] = [
     measure: quietly(measureCampaigns),
   },
   { ids: ['A_start'], measure: quietly(measureStart) },
+  { ids: ['A_streams'], measure: atOnce(measureStreams) },
+  { ids: BROWSER_IDS, measure: quietly(measureBrowser) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
   { ids: ['S_invite', 'S_answer', 'S_cps'], measure: quietly(measureSipCalls) },
   { ids: ['S_memory'], measure: atOnce(measureSipMemory) },

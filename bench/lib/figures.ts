@@ -126,6 +126,12 @@ export const TARGETS = {
   A_start: { unit: 's', gate: { value: 2 }, goal: { value: 1 }, better: 'lower' },
   /** Longest delay of the service's main thread, which carries SIP, during searches in many calls. */
   A_search: { unit: 'ms', gate: { value: 50 }, goal: { value: 20 }, better: 'lower' },
+  /** CPU of 50 streams of live changes while 200 calls change once a second. */
+  A_streams: { unit: '% of a core', gate: { value: 5 }, goal: { value: 2 }, better: 'lower' },
+  /** In Chromium: from the click that calls an agent to packets both ways. */
+  Browser_setup: { unit: 'ms', gate: { p99: 1500 }, goal: { p99: 700 }, better: 'lower' },
+  /** Frames of a list of calls that scrolls in Chromium; 16.7 ms are 60 in a second. */
+  Browser_scroll: { unit: 'ms', gate: { p50: 17, p99: 20 }, goal: { p50: 17, p99: 17.5 }, better: 'lower' },
   A_webhooks: { unit: 'per s', gate: { value: 200 }, goal: { value: 1000 }, better: 'higher' },
   S_invite: { unit: 'ms', gate: { p99: 5 }, goal: { p99: 2 }, better: 'lower' },
   S_answer: { unit: 'ms', gate: { p99: 30 }, goal: { p99: 15 }, better: 'lower' },

@@ -1,0 +1,129 @@
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { fillCalls } from '../../fixtures/database/fill-calls.js'
+import { BrowserPhone, openPhoneBrowser, writeTone } from '../../fixtures/service/browser-phone.js'
+import { CHROMIUM } from '../../fixtures/service/chromium.js'
+import { startService, temporaryFolder } from '../../fixtures/service/cli.js'
+import { openDashboard, signIn } from '../../fixtures/service/dashboard.js'
+import type { Json } from '../../fixtures/service/service.js'
+import { systemClock } from '../../media/base/clock.js'
+import { figure, type Measured, part } from '../lib/figures.js'
+import type { Probe } from '../lib/host-probe.js'
+import { judgedTimes, type Timed } from '../lib/judged-time.js'
+import { maximum, percentile, rounded } from '../lib/statistics.js'
+
+const CALLS = 40
+const CALLS_IN_TABLE = 100_000
+/** Pages of the list that are loaded before it scrolls. */
+const PAGES = 20
+const SCROLLED_FRAMES = 600
+const TONE_HZ = 1_100
+const VIEW = { language: 'en', colours: 'light', width: 1440 } as const
+
+export const BROWSER_IDS = ['Browser_setup', 'Browser_scroll'] as const
+
+/**
+ * Measures the dashboard in Chromium beside the service: from the click that calls an agent to audio both ways (packets
+ * received and sent), and the frames of a list of calls that scrolls, in an organization with 100,000 of them.
+ */
+export async function measureBrowser(probe: Probe): Promise<Measured[]> {
+  if (CHROMIUM === null) return BROWSER_IDS.map((id) => part(id, { n: 0 }, { missing: 'chromium' }))
+  const teardowns: (() => Promise<void>)[] = []
+  const t = { teardown: (run: () => Promise<void>) => teardowns.unshift(run) }
+  try {
+    const folder = await temporaryFolder(t)
+    const service = await startService(t, folder)
+    await fillCalls(`sqlite:${join(folder, 'data', 'parley.db')}`, CALLS_IN_TABLE)
+    const browser = await openPhoneBrowser(CHROMIUM, writeTone(folder, TONE_HZ))
+    teardowns.unshift(() => browser.close())
+    const url = `${service.httpUrl}/dashboard/`
+    const [, password = ''] = await service.cli.complained(/Owner +owner@localhost, password (\S+)/)
+    const { page, show } = await openDashboard(browser, url, VIEW)
+    const phone = await BrowserPhone.watch(page)
+    await signIn(page, url, 'owner@localhost', password)
+    const [agent] = (await service.send('GET', '/v1/agents')).body.data as Json[]
+    await show(`test/agents/${agent?.id}`)
+    const calls = await callAgain(page, phone)
+    await show('test/calls')
+    const rows = await loadRows(page)
+    const frames = await scroll(page)
+    const { late } = await probe.judge()
+    const row = (id: string, timed: readonly Timed[], context: Readonly<Record<string, unknown>>) => {
+      const times = judgedTimes(late, timed)
+      return figure(
+        id,
+        {
+          p50: rounded(percentile(times, 0.5)),
+          p99: rounded(percentile(times, 0.99)),
+          max: rounded(maximum(times)),
+          n: times.length,
+        },
+        { leftOut: timed.length - times.length, ...context },
+      )
+    }
+    return [row('Browser_setup', calls, {}), row('Browser_scroll', frames, { rows, calls: CALLS_IN_TABLE })]
+  } finally {
+    for (const run of teardowns) await run()
+  }
+}
+
+/** Calls the agent again and again. The times begin with the click. */
+async function callAgain(page: Page, phone: BrowserPhone): Promise<readonly Timed[]> {
+  const times: Timed[] = []
+  for (let call = 0; call <= CALLS; call++) {
+    const atMs = systemClock.now()
+    const ms = await page.evaluate<number>(`new Promise((resolve) => {
+      const before = watched.peers.length
+      const startedAt = performance.now()
+      ;[...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Talk').click()
+      const look = async () => {
+        const peer = watched.peers[before]
+        const stats = peer === undefined ? [] : [...(await peer.getStats()).values()]
+        const received = stats.find(({ type }) => type === 'inbound-rtp')?.packetsReceived ?? 0
+        const sent = stats.find(({ type }) => type === 'outbound-rtp')?.packetsSent ?? 0
+        if (received > 0 && sent > 0) resolve(performance.now() - startedAt)
+        else setTimeout(look, 5)
+      }
+      look()
+    })`)
+    await page.getByText('You are talking to the agent.').waitFor()
+    await phone.hangUp()
+    // The first call loads the code of the telephone.
+    if (call > 0) times.push({ atMs, ms })
+  }
+  return times
+}
+
+/** Loads pages of the list. Returns the number of its rows. */
+async function loadRows(page: Page): Promise<number> {
+  const rows = page.locator('tbody tr')
+  for (let shown = 1; shown < PAGES; shown++) {
+    const before = await rows.count()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await rows.nth(before).waitFor()
+  }
+  return await rows.count()
+}
+
+/** Scrolls up and down. Returns the frames. */
+async function scroll(page: Page): Promise<readonly Timed[]> {
+  const fromMs = systemClock.now()
+  const frames = await page.evaluate<number[]>(`new Promise((resolve) => {
+    const ends = []
+    const startedAt = performance.now()
+    let step = 60
+    const frame = () => {
+      ends.push(performance.now() - startedAt)
+      scrollBy(0, step)
+      if (scrollY <= 0) step = 60
+      if (scrollY + innerHeight >= document.documentElement.scrollHeight - 1) step = -60
+      if (ends.length > ${SCROLLED_FRAMES}) resolve(ends)
+      else requestAnimationFrame(frame)
+    }
+    requestAnimationFrame(frame)
+  })`)
+  return frames.slice(1).map((end, index) => {
+    const begin = frames[index] ?? end
+    return { atMs: fromMs + begin, ms: end - begin }
+  })
+}
