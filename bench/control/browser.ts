@@ -48,8 +48,15 @@ export async function measureBrowser(probe: Probe): Promise<Measured[]> {
     const rows = await loadRows(page)
     const frames = await scroll(page)
     const { late } = await probe.judge()
-    const row = (id: string, timed: readonly Timed[], context: Readonly<Record<string, unknown>>) => {
+    const row = (id: string, timed: readonly Timed[], more: Readonly<Record<string, unknown>>) => {
       const times = judgedTimes(late, timed)
+      const all = timed.map(({ ms }) => ms)
+      const context = {
+        ...more,
+        leftOut: timed.length - times.length,
+        p99OfAll: rounded(percentile(all, 0.99)),
+      }
+      if (times.length === 0) return figure(id, { n: 0 }, context)
       return figure(
         id,
         {
@@ -58,7 +65,7 @@ export async function measureBrowser(probe: Probe): Promise<Measured[]> {
           max: rounded(maximum(times)),
           n: times.length,
         },
-        { leftOut: timed.length - times.length, ...context },
+        context,
       )
     }
     return [row('Browser_setup', calls, {}), row('Browser_scroll', frames, { rows, calls: CALLS_IN_TABLE })]
