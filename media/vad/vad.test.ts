@@ -8,7 +8,7 @@ import { TALKER_DBFS } from '../../fixtures/speech/make-clip.js'
 import { type ClipEntry, findClip, readClip, readManifest } from '../../fixtures/speech/manifest.js'
 import type { SessionRate } from '../base/frame.js'
 import { resample } from '../codec/resampler.js'
-import { loadVad, type Vad } from './vad.js'
+import { loadVad, type Vad, type VadFactory } from './vad.js'
 
 const LEAD_MS = 1000
 const factory = await loadVad()
@@ -21,9 +21,13 @@ interface Stretch {
 }
 
 /** Runs a sound through a detector, 20 ms at a time. */
-function listen(pcm: Int16Array, options: { rate?: SessionRate; startMs?: number; stopMs?: number } = {}) {
+function listen(
+  pcm: Int16Array,
+  options: { rate?: SessionRate; startMs?: number; stopMs?: number; from?: VadFactory } = {},
+) {
   const rate = options.rate ?? 8000
-  const vad = factory.open({ rate, startMs: options.startMs ?? 60, stopMs: options.stopMs ?? 300 })
+  const { from = factory } = options
+  const vad = from.open({ rate, startMs: options.startMs ?? 60, stopMs: options.stopMs ?? 300 })
   const heard: Stretch[] = []
   const frame = rate / 50
   for (let at = 0; at + frame <= pcm.length; at += frame) {
@@ -363,4 +367,20 @@ t.test('a thousand detectors are opened and closed in the same memory', (t) => {
   }
   t.pass('no exhaustion')
   t.end()
+})
+
+t.test('a model that answers late does not make the first syllables the noise', async (t) => {
+  const LATE_FRAMES = 10
+  for (const entry of speech.filter(({ condition }) => condition === 'clean')) {
+    const firstFrame = Math.floor((LEAD_MS + entry.onsetMs) / 20) + LATE_FRAMES
+    const late = await loadVad({
+      open: () => {
+        let frame = 0
+        return { process: () => (frame++ >= firstFrame ? 1 : 0), close: () => {} }
+      },
+    })
+    const [first] = listen(inItsNoise(entry), { from: late })
+    const afterModelMs = (first?.toldMs ?? Number.POSITIVE_INFINITY) - firstFrame * 20
+    t.ok(afterModelMs <= 200, `${entry.clip}: reported ${afterModelMs} ms after the model`)
+  }
 })
