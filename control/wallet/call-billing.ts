@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { type Charge, RATES, type RatedCall, rateCall } from '../billing/rating.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'
-import { extendHold, findEntry, holdNew, post, type Reference, releaseHold, reverse } from './ledger.js'
+import { extendHold, findEntry, hold, post, type Reference, releaseHold, reverse } from './ledger.js'
 import { MIN_CALL_PAISE } from './view.js'
 
 /*
@@ -25,7 +25,7 @@ export async function holdForCall(
   now: number,
 ): Promise<boolean> {
   if (call.environment === 'test') return true
-  return holdNew(trx, call.organizationId, referenceTo(call.id), MIN_CALL_PAISE, now)
+  return hold(trx, call.organizationId, referenceTo(call.id), MIN_CALL_PAISE, now)
 }
 
 /** From now on `extendCallHolds` keeps the hold of an answered call ahead of its charges. */

@@ -6,7 +6,7 @@ import { insertEvent } from '../events/store.js'
 
 /*
  * The wallet of an organization: an append-only ledger, and holds on money that is not billed yet. Each function
- * runs in the transaction of what it pays for, and first locks the wallet's row. It therefore happens with its
+ * runs in the transaction of what it pays for, and locks the wallet's row. It therefore happens with its
  * cause or not at all, and concurrent changes of one wallet wait for each other.
  */
 
@@ -254,6 +254,9 @@ export function availablePaise(wallet: Pick<WalletRow, 'balancePaise' | 'heldPai
 /**
  * Sets money aside. Returns false, and changes nothing, when the available balance does not cover it or the
  * wallet is frozen. True when the reference has its hold already.
+ *
+ * The row of the hold is inserted first, so that a second hold of the same reference waits for the first one. The statement
+ * that takes the money locks the wallet.
  */
 export async function hold(
   trx: Trx,
@@ -262,22 +265,27 @@ export async function hold(
   amountPaise: number,
   now: number,
 ): Promise<boolean> {
-  await lockWallet(trx, organizationId, now)
-  if ((await findHold(trx, organizationId, reference)) !== null) return true
-  return holdNew(trx, organizationId, reference, amountPaise, now)
-}
-
-/**
- * Sets money aside for a new reference, like `hold`. The statement that takes the money locks the wallet. Throws when the reference has
- * a hold already.
- */
-export async function holdNew(
-  trx: Trx,
-  organizationId: string,
-  reference: Reference,
-  amountPaise: number,
-  now: number,
-): Promise<boolean> {
+  const key = keyOf(organizationId, reference)
+  const inserted = await trx
+    .insertInto('walletHolds')
+    .columns(['organizationId', 'referenceType', 'referenceId', 'amountPaise', 'extendAt', 'createdAt'])
+    .expression((eb) =>
+      eb
+        .selectFrom('wallets')
+        .select([
+          'organizationId',
+          eb.val(reference.type).as('referenceType'),
+          eb.val(reference.id).as('referenceId'),
+          eb.cast<number>(eb.val(amountPaise), 'bigint').as('amountPaise'),
+          eb.cast<number | null>(eb.val(null), 'bigint').as('extendAt'),
+          eb.cast<number>(eb.val(now), 'bigint').as('createdAt'),
+        ])
+        .where('organizationId', '=', organizationId),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('referenceId')
+    .executeTakeFirst()
+  if (inserted === undefined) return (await findHold(trx, organizationId, reference)) !== null
   const taken = await trx
     .updateTable('wallets')
     .set((eb) => ({ heldPaise: eb('heldPaise', '+', amountPaise), updatedAt: now }))
@@ -287,12 +295,12 @@ export async function holdNew(
     .where((eb) => eb(eb('balancePaise', '-', eb.ref('heldPaise')), '>=', amountPaise))
     .returning('organizationId')
     .executeTakeFirst()
-  if (taken === undefined) return false
+  if (taken !== undefined) return true
   await trx
-    .insertInto('walletHolds')
-    .values({ ...keyOf(organizationId, reference), amountPaise, extendAt: null, createdAt: now })
+    .deleteFrom('walletHolds')
+    .where((eb) => eb.and(key))
     .execute()
-  return true
+  return false
 }
 
 /**

@@ -179,7 +179,7 @@ await onEachDialect(t, async (t, openDatabase) => {
     await load({ enabled: false })
     t.match(await place(), { code: 'sip_trunk_not_active', details: { status: 'disabled' } })
     await load({ gateway: undefined })
-    t.match(await place(), { code: 'unprocessable_entity', details: { path: 'numberId' } })
+    t.match(await place(), { code: 'provider_unavailable', details: { path: 'numberId' } })
     await db.updateTable('numbers').set({ sipTrunkId: null }).where('id', '=', number.id).execute()
     t.match(await place(), { code: 'provider_unavailable' })
     t.same(await slots(), [])
