@@ -1,4 +1,3 @@
-import { EngineError } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
 import type { Offer, OwnedNumber } from '../carriers/carrier.js'
 import { totalPaise } from '../carriers/directory.js'
@@ -6,7 +5,7 @@ import type { Db, Trx } from '../db/database.js'
 import type { NumberPurchaseRow, NumberRow } from '../db/tables/calling.js'
 import { addJobs } from '../jobs/store.js'
 import { hold, post, releaseHold } from '../wallet/ledger.js'
-import { payRental } from '../wallet/rental.js'
+import { postRental } from '../wallet/rental.js'
 import { renewalAfter } from './rental-dates.js'
 import type { Owner } from './store.js'
 
@@ -168,10 +167,9 @@ export async function activate(
     await post(trx, organizationId, posting, now)
   }
   const month = { numberId: id, e164, startsAt: now, amountPaise: rentalPaise }
-  // The hold that was released above covered it.
-  if (!(await payRental(trx, organizationId, month, now))) {
-    throw new EngineError('internal', 'the hold of a purchase did not cover the first month')
-  }
+  // The carrier has sold the number. A refund or a lost dispute may have taken the money that was held, and the wallet may
+  // be halted since: the charge is due all the same.
+  await postRental(trx, organizationId, month, now)
   return true
 }
 

@@ -7,6 +7,7 @@ import { verifyOrganization } from '../../fixtures/database/verified.js'
 import { silentLog } from '../../media/base/log.js'
 import { failed } from '../carriers/carrier.js'
 import { openJobRunner } from '../jobs/runner.js'
+import { freeze, post } from '../wallet/ledger.js'
 import { readWallet } from '../wallet/store.js'
 import { numberHandlers } from './number-jobs.js'
 import { purchaseNumber, settlePurchase } from './purchase.js'
@@ -293,6 +294,55 @@ await onEachDialect(t, async (t, open) => {
       t.equal(await again(), false, 'a second activation charges nothing')
       const [, heldPaise] = await wallet()
       t.equal(heldPaise, 0)
+    })
+
+    await t.test('a number that is sold is paid, whatever happened to the wallet meanwhile', async (t) => {
+      const { balancePaise } = await readWallet(deps.db, organizationId, clock.wall())
+      const begun = async (index: number) => {
+        const find = vobiz.findOwned
+        vobiz.buyAnswer = { result: lost, sells: true }
+        vobiz.findOwned = async () => failed('provider_unavailable', 'HTTP 503')
+        t.equal((await buy(index, `late-${index}`)).status, 503)
+        vobiz.findOwned = find
+        vobiz.buyAnswer = null
+      }
+      const halt = (haltedAt: number | null) =>
+        deps.db
+          .updateTable('wallets')
+          .set({ haltedAt })
+          .where('organizationId', '=', organizationId)
+          .execute()
+      const take = (amountPaise: number, cause: string) =>
+        deps.db.transaction().execute(async (trx) => {
+          const reference = { type: 'topup', id: 'top_1' }
+          const posting = {
+            type: 'topup_refund',
+            amountPaise,
+            cause,
+            description: 'Refund',
+            reference,
+          } as const
+          await post(trx, organizationId, posting, clock.wall())
+        })
+
+      await begun(30)
+      await halt(clock.wall())
+      t.equal((await buy(30, 'late-30')).status, 201, 'a halted wallet')
+      await halt(null)
+      t.same(await wallet(), [balancePaise - 60_030, 0])
+
+      await begun(31)
+      await deps.db.transaction().execute((trx) => freeze(trx, organizationId, 'Under review', clock.wall()))
+      // A refund takes all but one paisa of the money, also what is held.
+      await take(-(balancePaise - 60_030 - 1), 'topup_refund:late')
+      t.equal((await buy(31, 'late-31')).status, 201, 'money that is gone')
+      t.same(await wallet(), [1 - 60_031, 0], 'the balance falls below zero by what was refunded')
+      t.match(itemsOf(await live('GET', '/v1/wallet/ledger?limit=2')), [
+        { type: 'number_rental', amountPaise: -50_031 },
+        { type: 'number_setup', amountPaise: -10_000 },
+      ])
+      await deps.db.transaction().execute((trx) => freeze(trx, organizationId, null, clock.wall()))
+      await take(balancePaise, 'topup:again')
     })
 
     await t.test(

@@ -119,5 +119,41 @@ await onEachDialect(t, async (t, open) => {
     await runner.close()
     t.equal(await balance(), 1_000, 'a released number costs nothing')
   })
+
+  await t.test('a wallet that its own check has halted costs no number', async (t) => {
+    await db.updateTable('numbers').set({ nextRentalAt: null }).execute()
+    const halt = (haltedAt: number | null) =>
+      db.updateTable('wallets').set({ haltedAt }).where('organizationId', '=', owner.organizationId).execute()
+    const left = await balance()
+    const [covered, uncovered] = [await buy('anniversary', left), await buy('anniversary', left + 1)]
+    const told = async () =>
+      (await eventsOf('number.renewal_due')).filter((id) => [covered, uncovered].includes(String(id)))
+    clock.advance(32 * DAY)
+    await renewNumbers(deps)
+    t.match(await stateOf(covered), { releaseAt: null }, 'it is paid')
+    t.not((await stateOf(uncovered)).releaseAt, null)
+    const waiting = await buy('anniversary', 1)
+    await halt(clock.wall())
+    t.same(await told(), [uncovered])
+    clock.advance(40 * DAY)
+    for (let run = 0; run < 2; run++) await renewNumbers(deps)
+    for (const id of [covered, uncovered, waiting])
+      t.match(await stateOf(id), { status: 'active', releaseAt: null, nextRentalAt: Number }, 'it waits')
+    t.same(await told(), [], 'none within the days of the event log')
+
+    await halt(null)
+    await addFunds(db, owner.organizationId, 1, clock.wall())
+    await renewNumbers(deps)
+    t.match(await stateOf(waiting), { releaseAt: null }, 'it is paid after the halt')
+    t.equal(await paidFor(waiting), 1)
+    // Nobody heard of these months while the wallet was halted.
+    for (const id of [covered, uncovered])
+      t.match(await stateOf(id), { status: 'active', releaseAt: clock.wall() + 3 * DAY })
+    t.same((await told()).toSorted(), [covered, uncovered].toSorted())
+    clock.advance(3 * DAY)
+    await renewNumbers(deps)
+    for (const id of [covered, uncovered]) t.match(await stateOf(id), { status: 'released' })
+    t.match(await stateOf(waiting), { status: 'active' })
+  })
   await calling.close()
 })

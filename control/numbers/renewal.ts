@@ -11,12 +11,16 @@ import { renewalAfter } from './rental-dates.js'
 
 /*
  * Monthly rental of live numbers. Each month is paid when it begins. While the wallet does not cover it, every run of
- * the job tries again, so that a top-up pays within minutes; after a week the number is released.
+ * the job tries again, so that a top-up pays within minutes; after a week the number is released. A wallet that its own
+ * check has halted releases no number: the month waits, and staff has a mail of the check.
  */
 
 const KIND = 'number-rental'
 const EVERY_MS = 5 * 60_000
-const GRACE_MS = 7 * 86_400_000
+const DAY_MS = 86_400_000
+const GRACE_MS = 7 * DAY_MS
+/** Shortest time between `number.renewal_due` and the release, if the event comes late. */
+const NOTICE_MS = 3 * DAY_MS
 const BATCH = 200
 
 type RenewalDeps = Pick<Deps, 'db' | 'clock' | 'log'>
@@ -56,7 +60,8 @@ export async function renewNumbers({ db, clock, log }: RenewalDeps): Promise<voi
       let outcome: RenewalOutcome = 'paid'
       while (outcome === 'paid') {
         outcome = await db.transaction().execute((trx) => renew(trx, number.id, now))
-        log.info({ numberId: number.id, outcome }, 'number.renewal')
+        if (outcome === 'halted') log.error({ numberId: number.id }, 'number.renewal_halted')
+        else log.info({ numberId: number.id, outcome }, 'number.renewal')
       }
     }
     const last = due.at(-1)
@@ -65,8 +70,8 @@ export async function renewNumbers({ db, clock, log }: RenewalDeps): Promise<voi
   }
 }
 
-/** `settled`: nothing is due. */
-type RenewalOutcome = 'paid' | 'unpaid' | 'released' | 'settled'
+/** `settled`: nothing is due. `halted`: the month waits until the wallet equals its ledger again. */
+type RenewalOutcome = 'paid' | 'unpaid' | 'halted' | 'released' | 'settled'
 
 async function renew(trx: Trx, id: string, now: number): Promise<RenewalOutcome> {
   // An update that changes nothing locks the row, so that two processes do not renew it together.
@@ -80,17 +85,20 @@ async function renew(trx: Trx, id: string, now: number): Promise<RenewalOutcome>
     .executeTakeFirst()
   if (number === undefined || number.nextRentalAt === null) return 'settled'
   const { organizationId, e164, nextRentalAt: startsAt, rentalPaise: amountPaise } = number
-  const overdue = number.releaseAt !== null && now >= number.releaseAt
-  const paid =
-    !overdue && (await payRental(trx, organizationId, { numberId: id, e164, startsAt, amountPaise }, now))
-  if (paid) {
+  const outcome = await payRental(trx, organizationId, { numberId: id, e164, startsAt, amountPaise }, now)
+  if (outcome === 'paid') {
     const cycle = number.renewalCycle === 'calendar_month' ? 'calendar_month' : 'anniversary'
     // The next date counts from the due date, not from the payment.
     const nextRentalAt = renewalAfter(number.purchasedAt ?? startsAt, cycle, startsAt)
     await trx.updateTable('numbers').set({ nextRentalAt, releaseAt: null }).where('id', '=', id).execute()
     return 'paid'
   }
-  if (overdue) {
+  if (outcome === 'halted') {
+    // Its balance is in doubt, which is no fault of the customer: no release date stands meanwhile.
+    if (number.releaseAt !== null) await setReleaseAt(null)
+    return 'halted'
+  }
+  if (number.releaseAt !== null && now >= number.releaseAt) {
     await giveBack(trx, number, now)
     await report(trx, number, 'number.released', now)
     const record = recorder(trx, { organizationId, actor: null, requestId: null }, now)
@@ -98,13 +106,13 @@ async function renew(trx: Trx, id: string, now: number): Promise<RenewalOutcome>
     return 'released'
   }
   if (number.releaseAt !== null) return 'unpaid'
-  await trx
-    .updateTable('numbers')
-    .set({ releaseAt: startsAt + GRACE_MS })
-    .where('id', '=', id)
-    .execute()
+  await setReleaseAt(Math.max(startsAt + GRACE_MS, now + NOTICE_MS))
   await report(trx, number, 'number.renewal_due', now)
   return 'unpaid'
+
+  async function setReleaseAt(releaseAt: number | null): Promise<void> {
+    await trx.updateTable('numbers').set({ releaseAt }).where('id', '=', id).execute()
+  }
 }
 
 async function report(

@@ -122,15 +122,15 @@ await onEachDialect(t, async (t, open) => {
     const rental = { numberId: 'num_1', e164: '+918041234567', startsAt: AT, amountPaise: 5_000 }
     const debit = (change: object = {}) =>
       inOne(db, (trx) => payRental(trx, org, { ...rental, ...change }, AT))
-    t.equal(await debit(), false, 'no money')
-    t.equal(await debit({ amountPaise: 0 }), true, 'nothing to pay')
+    t.equal(await debit(), 'uncovered', 'no money')
+    t.equal(await debit({ amountPaise: 0 }), 'paid', 'nothing to pay')
     await inOne(db, (trx) => post(trx, org, topup('a', 6_000), AT))
     await inOne(db, (trx) => hold(trx, org, call('a'), 1_200, AT))
-    t.equal(await debit(), false, 'a call in progress needs the money')
+    t.equal(await debit(), 'uncovered', 'a call in progress needs the money')
     await inOne(db, (trx) => releaseHold(trx, org, call('a'), AT))
-    t.equal(await debit(), true)
-    t.equal(await debit(), true, 'paid already')
-    t.equal(await debit({ startsAt: AT + 1 }), false, 'the next month')
+    t.equal(await debit(), 'paid')
+    t.equal(await debit(), 'paid', 'paid already')
+    t.equal(await debit({ startsAt: AT + 1 }), 'uncovered', 'the next month')
     t.match(await readWallet(db, org, AT), { balancePaise: 1_000, entries: 2 })
   })
 

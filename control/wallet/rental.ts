@@ -9,32 +9,51 @@ export interface RentalPeriod {
   readonly amountPaise: number
 }
 
+/** What became of the payment of a month. `halted`: the wallet waits for its repair, and says nothing about the money. */
+export type RentalOutcome = 'paid' | 'uncovered' | 'halted'
+
 /**
- * Pays one month of a number. Returns false, and changes nothing, when the available balance does not cover it or
- * the wallet is halted. A month is paid once: true again if it was paid before.
+ * Pays one month of a number if the available balance covers it and the wallet is not halted; otherwise it changes
+ * nothing. A month is paid once: `paid` again if it was paid before.
  */
 export async function payRental(
   trx: Trx,
   organizationId: string,
-  { numberId, e164, startsAt, amountPaise }: RentalPeriod,
+  period: RentalPeriod,
   now: number,
-): Promise<boolean> {
-  if (amountPaise === 0) return true
+): Promise<RentalOutcome> {
+  if (period.amountPaise === 0) return 'paid'
   const wallet = await lockWallet(trx, organizationId, now)
-  const cause = `number:${numberId}:rental:${startsAt}`
-  if ((await findEntry(trx, organizationId, cause)) !== null) return true
-  if (wallet.haltedAt !== null || availablePaise(wallet) < amountPaise) return false
+  if ((await findEntry(trx, organizationId, causeOf(period))) !== null) return 'paid'
+  if (wallet.haltedAt !== null) return 'halted'
+  if (availablePaise(wallet) < period.amountPaise) return 'uncovered'
+  await postRental(trx, organizationId, period, now)
+  return 'paid'
+}
+
+/** Posts one month of a number, whatever the wallet holds: the number is bought, and a hold covered the month. */
+export async function postRental(
+  trx: Trx,
+  organizationId: string,
+  period: RentalPeriod,
+  now: number,
+): Promise<void> {
+  const { numberId, e164, amountPaise } = period
+  if (amountPaise === 0) return
   await post(
     trx,
     organizationId,
     {
       type: 'number_rental',
       amountPaise: -amountPaise,
-      cause,
+      cause: causeOf(period),
       description: `Rental of ${e164}`,
       reference: { type: 'number', id: numberId },
     },
     now,
   )
-  return true
+}
+
+function causeOf({ numberId, startsAt }: RentalPeriod): string {
+  return `number:${numberId}:rental:${startsAt}`
 }

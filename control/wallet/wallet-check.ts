@@ -112,6 +112,6 @@ function notice(organizationId: string, found: Differences) {
     text:
       `The stored balance is ${found.balancePaise} paise, and the sum of the ledger is ${found.entriesSumPaise} paise. ` +
       `The stored held amount is ${found.heldPaise} paise, and the sum of the holds is ${found.holdsSumPaise} paise.\n\n` +
-      'The wallet places no call and buys nothing until they are equal.',
+      'The wallet places no call, buys nothing and pays no rental until they are equal. No number is released meanwhile.',
   } as const
 }
