@@ -5,6 +5,7 @@ import type { GstSetting } from '../config/payments.js'
 import type { Db, Trx } from '../db/database.js'
 import type { TopupRow } from '../db/tables/payments.js'
 import type { JobHandler } from '../jobs/runner.js'
+import { addJobs } from '../jobs/store.js'
 import { applyDispute } from './apply-dispute.js'
 import { applyPayments, type PaymentContext } from './apply-payments.js'
 import { findTopup } from './topup-store.js'
@@ -15,6 +16,8 @@ export const FIRST_CHECK_MS = 10 * MINUTE_MS
 /** A bank may authorise a payment up to three days later. */
 const CHECKED_MS = 4 * 24 * 60 * MINUTE_MS
 const CONCURRENCY = 4
+/** States of a dispute that is not decided. */
+const OPEN = ['open', 'under_review'] as const
 
 export interface CheckOptions {
   readonly db: Db
@@ -24,13 +27,17 @@ export interface CheckOptions {
   readonly gst: GstSetting
 }
 
+/** Longest time between two questions about a refund that is pending or a dispute that is open. */
+const LONGEST_MS = 24 * 60 * MINUTE_MS
+
 /**
  * Returns the handler that asks the gateway about a top-up and applies the answer. It runs after each event and each
  * return of a browser (payload `once`, or `dispute:<id>`), and by itself (`poll`) while the top-up has no final
- * state: every ten minutes, after two hours every hour, for four days.
+ * state: every ten minutes, after two hours every hour, for four days. It also polls while a refund is pending or a dispute
+ * is open: the event that ends them may be lost.
  */
 export function topupCheckHandler(options: CheckOptions): JobHandler {
-  const { clock } = options
+  const { clock, payments } = options
   return {
     kind: TOPUP_CHECK,
     concurrency: CONCURRENCY,
@@ -41,7 +48,13 @@ export function topupCheckHandler(options: CheckOptions): JobHandler {
       return async (trx) => {
         await apply(trx)
         const topup = await findTopup(trx, lane)
-        return payload === 'poll' && topup !== null ? nextCheck(topup, clock.wall()) : null
+        if (topup === null) return null
+        const now = clock.wall()
+        const since = topup.gateway === payments.id ? await undecidedSince(trx, lane) : null
+        const next = nextCheck(topup, since, now)
+        if (payload === 'poll') return next
+        if (since !== null && next !== null) await addPoll(trx, lane, next, now)
+        return null
       }
     },
   }
@@ -64,7 +77,7 @@ export async function readTopup(
     .selectFrom('topupDisputes')
     .select('disputeId')
     .where('topupId', '=', topupId)
-    .where('status', 'in', ['open', 'under_review'])
+    .where('status', 'in', OPEN)
     .execute()
   const ids = new Set([...open.map((row) => row.disputeId), ...(disputeId === null ? [] : [disputeId])])
   const disputes: GatewayDispute[] = []
@@ -97,8 +110,60 @@ export async function applyReport(
   }
 }
 
-/** Returns the time of the next check, or null when the top-up is final or too old. */
-export function nextCheck(topup: Pick<TopupRow, 'status' | 'createdAt'>, now: number): number | null {
+/** Adds the job that polls a top-up, unless there is one. */
+export async function addPoll(trx: Trx, topupId: string, dueAt: number, now: number): Promise<void> {
+  const job = { id: `${TOPUP_CHECK}:${topupId}`, kind: TOPUP_CHECK, lane: topupId, payload: 'poll' }
+  await addJobs(trx, [{ ...job, dueAt }], now)
+}
+
+/**
+ * Adds the polls of all top-ups of a gateway with a refund that is pending or a dispute that is open. They have one, unless
+ * another gateway was configured meanwhile, or an older version of the service has left none.
+ */
+export async function addPolls(trx: Trx, gateway: string, now: number): Promise<void> {
+  const refunds = trx
+    .selectFrom('topupRefunds')
+    .select('topupId')
+    .where('gateway', '=', gateway)
+    .where('status', '=', 'pending')
+  const disputes = trx
+    .selectFrom('topupDisputes')
+    .select('topupId')
+    .where('gateway', '=', gateway)
+    .where('status', 'in', OPEN)
+  for (const { topupId } of await refunds.union(disputes).execute()) await addPoll(trx, topupId, now, now)
+}
+
+/** Returns when the service last heard of a refund that is pending or a dispute that is open (Unix ms), or null. */
+async function undecidedSince(trx: Trx, topupId: string): Promise<number | null> {
+  const refund = await trx
+    .selectFrom('topupRefunds')
+    .select((eb) => eb.fn.max('createdAt').as('at'))
+    .where('topupId', '=', topupId)
+    .where('status', '=', 'pending')
+    .executeTakeFirst()
+  const dispute = await trx
+    .selectFrom('topupDisputes')
+    .select((eb) => eb.fn.max('createdAt').as('at'))
+    .where('topupId', '=', topupId)
+    .where('status', 'in', OPEN)
+    .executeTakeFirst()
+  const times = [refund?.at, dispute?.at].filter((at) => typeof at === 'number')
+  return times.length === 0 ? null : Math.max(...times)
+}
+
+/**
+ * Returns the time of the next check, or null when the top-up is final or too old. `undecidedSince`: a refund or a dispute
+ * waits for its decision. The intervals grow with this time, from ten minutes to a day.
+ */
+export function nextCheck(
+  topup: Pick<TopupRow, 'status' | 'createdAt'>,
+  undecidedSince: number | null,
+  now: number,
+): number | null {
+  if (undecidedSince !== null) {
+    return now + Math.min(LONGEST_MS, Math.max(FIRST_CHECK_MS, Math.floor((now - undecidedSince) / 4)))
+  }
   const age = now - topup.createdAt
   const final = !['created', 'failed', 'expired'].includes(topup.status)
   if (final || age >= CHECKED_MS) return null

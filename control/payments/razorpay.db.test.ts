@@ -219,6 +219,57 @@ await onEachDialect(t, async (t, open) => {
     )
   })
 
+  await t.test('a refund and a dispute are asked about until they are decided', async (t) => {
+    const rig = await start()
+    const { deps, clock } = rig.calling
+    const { id } = await rig.topUp()
+    const paymentId = pay(rig)
+    await rig.notify(rig.razorpay.event('payment.captured', { paymentId }))
+    const polls = async () => {
+      const rows = await deps.db
+        .selectFrom('jobs')
+        .select(['dueAt', 'payload'])
+        .where('lane', '=', String(id))
+        .execute()
+      return rows.map(({ dueAt, payload }) => [payload, (dueAt - clock.wall()) / 60_000])
+    }
+    const pass = async (ms: number) => {
+      clock.advance(ms)
+      await rig.jobs.idle()
+    }
+    await pass(HOUR_MS)
+    t.same(await polls(), [], 'a paid top-up is not polled')
+    const refund = { id: 'rfnd_unheard', paymentId, amount: 59_000 }
+    rig.razorpay.putRefund({ ...refund, status: 'pending' })
+    await rig.notify(rig.razorpay.event('refund.created', { paymentId, refundId: refund.id }))
+    t.equal(await rig.balance(), 50_000)
+    t.same(await polls(), [['poll', 10]])
+    await pass(4 * HOUR_MS)
+    t.same(await polls(), [['poll', 60]], 'the intervals grow with the age')
+    await pass(20 * 24 * HOUR_MS)
+    t.same(await polls(), [['poll', 24 * 60]], 'to a day')
+    rig.razorpay.putRefund({ ...refund, status: 'failed' })
+    await pass(24 * HOUR_MS)
+    t.equal(await rig.status(id), 'paid', 'found without an event')
+    t.equal(await rig.balance(), 100_000)
+    t.same(await polls(), [])
+
+    const dispute = { id: 'disp_unheard', paymentId, amount: PAID, phase: 'chargeback' }
+    rig.razorpay.putDispute({ ...dispute, status: 'open' })
+    await rig.notify(rig.razorpay.event('payment.dispute.created', { paymentId, disputeId: dispute.id }))
+    t.same(await polls(), [['poll', 10]])
+    // As an older version has left it.
+    await deps.db.deleteFrom('jobs').where('lane', '=', String(id)).execute()
+    rig.razorpay.putDispute({ ...dispute, status: 'under_review' })
+    await pass(24 * HOUR_MS)
+    t.match(await polls(), [['poll', Number]], 'the job of the day adds the poll')
+    rig.razorpay.putDispute({ ...dispute, status: 'won' })
+    await pass(24 * HOUR_MS)
+    t.match(await readWallet(deps.db, rig.organizationId, clock.wall()), { onHold: 0, holdReason: null })
+    t.equal(await rig.status(id), 'paid')
+    t.same(await polls(), [])
+  })
+
   await t.test('an authentic event is no proof: the gateway is asked', async (t) => {
     const rig = await start()
     const { id } = await rig.topUp()

@@ -3,7 +3,7 @@ import { istDate, istMidnight } from '../base/ist.js'
 import type { Trx } from '../db/database.js'
 import type { JobHandler } from '../jobs/runner.js'
 import { addJobs } from '../jobs/store.js'
-import { type CheckOptions, TOPUP_CHECK } from './check-job.js'
+import { addPolls, type CheckOptions, TOPUP_CHECK } from './check-job.js'
 import { keepException, type PaymentException } from './exceptions.js'
 import { findTopup, findTopupByPayment, updateTopup } from './topup-store.js'
 
@@ -47,6 +47,7 @@ export function settlementHandler(options: CheckOptions): JobHandler {
         for (const exception of await compare(trx, payments.id, rows, now)) {
           await keepException(trx, exception, now, log)
         }
+        await addPolls(trx, payments.id, now)
         return istMidnight(istDate(now)) + DAY_MS + REPORT_HOUR * HOUR_MS
       }
     },

@@ -10,7 +10,7 @@ import type { TopupRow } from '../db/tables/payments.js'
 import type { Recipient } from '../invoices/issue.js'
 import { addJobs } from '../jobs/store.js'
 import { readOrganizationRows } from '../organization/profile-store.js'
-import { FIRST_CHECK_MS, TOPUP_CHECK } from './check-job.js'
+import { addPoll, FIRST_CHECK_MS, TOPUP_CHECK } from './check-job.js'
 import { findTopup, insertTopup, updateTopup } from './topup-store.js'
 
 /** Limits of a top-up: 100 rupees and 5 lakh rupees, without tax (paise). */
@@ -83,8 +83,7 @@ export async function startTopup(
     const gatewayRef = await payments.openOrder({ receipt: topup.id, payablePaise: topup.payablePaise })
     await db.transaction().execute(async (trx) => {
       await updateTopup(trx, topup.id, { gatewayRef })
-      const job = { id: `${TOPUP_CHECK}:${topup.id}`, kind: TOPUP_CHECK, lane: topup.id, payload: 'poll' }
-      await addJobs(trx, [{ ...job, dueAt: now + FIRST_CHECK_MS }], now)
+      await addPoll(trx, topup.id, now + FIRST_CHECK_MS, now)
     })
     return { ...topup, gatewayRef }
   } catch (error) {
