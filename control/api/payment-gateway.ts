@@ -26,7 +26,10 @@ export interface GatewayDispute {
   /** `retrieval` asks for documents only. The other phases claim the money. */
   readonly phase: string
   readonly status: 'open' | 'under_review' | 'won' | 'lost' | 'closed'
+  /** What is claimed. */
   readonly amountPaise: number
+  /** What the gateway took from the operator's account. 0 unless the dispute is lost. */
+  readonly deductedPaise: number
 }
 
 /** Row of the gateway's settlement report. */

@@ -23,9 +23,9 @@ const RANK: Readonly<Record<GatewayDispute['status'], number>> = {
 }
 
 /**
- * Stores the state of a dispute. While it claims the money, the wallet is on hold. A lost dispute takes the money
- * back as a refund does, the hold stays, and staff decides about it and about a credit note. A report that is older
- * than the stored state changes nothing.
+ * Stores the state of a dispute. While it claims the money, the wallet is on hold. A lost dispute takes back what the gateway
+ * took, as a refund does; the hold stays, and staff decides about it and about a credit note. A request for documents moves
+ * nothing: staff hears if the gateway took money because of one. A report that is older than the stored state changes nothing.
  */
 export async function applyDispute(
   trx: Trx,
@@ -36,7 +36,8 @@ export async function applyDispute(
 ): Promise<void> {
   const topup = await lockTopup(trx, topupId, now)
   const { gateway, organizationId } = topup
-  const { id: disputeId, phase, status, amountPaise } = dispute
+  const { id: disputeId, phase, status, deductedPaise } = dispute
+  const amountPaise = status === 'lost' ? deductedPaise : dispute.amountPaise
   const stored = await trx
     .selectFrom('topupDisputes')
     .selectAll()
@@ -53,17 +54,23 @@ export async function applyDispute(
     .execute()
   if (isClaim(dispute)) await holdWallet(trx, topup, disputeId, DISPUTE_HOLD, now)
   if (status === 'lost') {
-    await holdWallet(trx, topup, disputeId, LOST_HOLD, now)
-    await debitRefund(trx, topup, { id: disputeId, amountPaise, status: 'processed' }, context, now)
-    const lost = {
-      gateway,
-      kind: 'dispute_lost',
-      subject: disputeId,
-      organizationId,
-      topupId,
-      amountPaise,
-    } as const
-    await keepException(trx, lost, now, context.log)
+    const claimed = phase !== 'retrieval'
+    if (claimed) {
+      await holdWallet(trx, topup, disputeId, LOST_HOLD, now)
+      if (!(await hasTaken(trx, gateway, disputeId)))
+        await debitRefund(trx, topup, { id: disputeId, amountPaise, status: 'processed' }, context, now)
+    }
+    if (claimed || deductedPaise > 0) {
+      const lost = {
+        gateway,
+        kind: 'dispute_lost',
+        // The same dispute may still become a claim, about which staff decides again.
+        subject: claimed ? disputeId : `${disputeId}:retrieval`,
+        ...{ organizationId, topupId, amountPaise },
+        details: { claimedPaise: dispute.amountPaise, phase },
+      } as const
+      await keepException(trx, lost, now, context.log)
+    }
   }
   if (status === 'won' || status === 'closed') await releaseWallet(trx, organizationId, disputeId, now)
   await refreshStatus(trx, topupId, null, now)
@@ -101,8 +108,19 @@ export async function creditLostDispute(
 function isNews(stored: Pick<GatewayDispute, 'phase' | 'status'>, dispute: GatewayDispute): boolean {
   const asked = stored.phase === 'retrieval'
   if (!asked && dispute.phase === 'retrieval') return false
-  if (asked && dispute.phase !== 'retrieval' && stored.status !== 'lost') return true
+  if (asked && dispute.phase !== 'retrieval') return true
   return RANK[dispute.status] > RANK[stored.status]
+}
+
+/** Returns whether a dispute has taken its money: older versions also took that of a lost request for documents. */
+async function hasTaken(trx: Trx, gateway: string, disputeId: string): Promise<boolean> {
+  const row = await trx
+    .selectFrom('topupRefunds')
+    .select('topupId')
+    .where('gateway', '=', gateway)
+    .where('refundId', '=', disputeId)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 async function holdWallet(

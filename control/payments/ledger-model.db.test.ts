@@ -247,6 +247,7 @@ const dispute = fc.record({
   phase: fc.constantFrom('retrieval', 'chargeback', 'chargeback', 'chargeback'),
   status: fc.constantFrom('open', 'under_review', 'won', 'won', 'lost', 'closed'),
   paise: fc.constantFrom(500, 2_950, 9_000),
+  deductedPaise: fc.constantFrom(0, 500, 2_950, 9_000),
 })
 const report = fc.record({
   type: fc.constant('report'),

@@ -382,6 +382,42 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await notes()).length, 1)
   })
 
+  await t.test(
+    'a lost dispute takes what the gateway took, and a request for documents nothing',
+    async (t) => {
+      const rig = await start()
+      const { deps, clock } = rig.calling
+      const { id } = await rig.topUp()
+      const paymentId = pay(rig)
+      await rig.notify(rig.razorpay.event('payment.captured', { paymentId }))
+      const lose = async (disputeId: string, phase: string, deducted: number) => {
+        rig.razorpay.putDispute({ id: disputeId, paymentId, amount: 59_000, phase, status: 'lost', deducted })
+        await rig.notify(rig.razorpay.event('payment.dispute.lost', { paymentId, disputeId }))
+        const { balancePaise, holdReason } = await readWallet(deps.db, rig.organizationId, clock.wall())
+        return [balancePaise, holdReason, await rig.status(id)]
+      }
+      t.same(await lose('disp_asked', 'retrieval', 0), [100_000, null, 'paid'])
+      t.same(await kinds(rig), [])
+      t.same(await lose('disp_taken', 'retrieval', 59_000), [100_000, null, 'paid'], 'staff decides')
+      t.match(await rig.exceptions(), [
+        {
+          kind: 'dispute_lost',
+          subject: 'disp_taken:retrieval',
+          amountPaise: 59_000,
+          details: JSON.stringify({ claimedPaise: 59_000, phase: 'retrieval' }),
+        },
+      ])
+      const hold = 'payment_dispute_lost'
+      t.same(await lose('disp_taken', 'chargeback', 35_400), [70_000, hold, 'disputed'], 'part of the claim')
+      t.same(await lose('disp_asked', 'pre_arbitration', 0), [70_000, hold, 'disputed'], 'nothing was taken')
+      t.same((await rig.exceptions()).map(({ subject, amountPaise }) => [subject, amountPaise]).toSorted(), [
+        ['disp_asked', 0],
+        ['disp_taken', 35_400],
+        ['disp_taken:retrieval', 59_000],
+      ])
+    },
+  )
+
   await t.test('a refund that fails after a lost dispute gives no money back', async (t) => {
     const rig = await start()
     const { id } = await rig.topUp()

@@ -61,6 +61,7 @@ export interface TopupDisputeRow {
   readonly topupId: string
   readonly phase: string
   readonly status: 'open' | 'under_review' | 'won' | 'lost' | 'closed'
+  /** What is claimed; of a lost dispute what the gateway took. */
   readonly amountPaise: number
   readonly createdAt: number
   readonly updatedAt: number

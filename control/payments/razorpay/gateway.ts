@@ -40,6 +40,7 @@ const Dispute = z.object({
   id: z.string(),
   payment_id: z.string(),
   amount: z.int(),
+  amount_deducted: z.int(),
   status: z.enum(['open', 'under_review', 'won', 'lost', 'closed']),
   phase: z.string(),
 })
@@ -98,8 +99,8 @@ export function razorpayGateway(setting: RazorpaySetting, clock: Clock): Payment
     async readDispute(disputeId) {
       try {
         const found = await api({ method: 'GET', path: `/disputes/${disputeId}`, answer: Dispute })
-        const { id, payment_id: paymentId, phase, status, amount: amountPaise } = found
-        return { id, paymentId, phase, status, amountPaise }
+        const { id, payment_id: paymentId, phase, status, amount, amount_deducted } = found
+        return { id, paymentId, phase, status, amountPaise: amount, deductedPaise: amount_deducted }
       } catch (error) {
         if (error instanceof EngineError && error.context?.status === 404) return null
         throw error
