@@ -48,6 +48,7 @@ import { indexCarrierFailures } from './migrations/0055-carrier-failures.js'
 import { createKnowledgeExtras } from './migrations/0056-knowledge-extras.js'
 import { addTrunkContacts } from './migrations/0057-trunk-contacts.js'
 import { indexCallFilters } from './migrations/0058-call-filters.js'
+import { addDisputeHold } from './migrations/0060-dispute-hold.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -103,6 +104,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0056_knowledge_extras': createKnowledgeExtras,
   '0057_trunk_contacts': addTrunkContacts,
   '0058_call_filters': indexCallFilters,
+  '0060_dispute_hold': addDisputeHold,
 }
 
 /**

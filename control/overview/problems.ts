@@ -1,5 +1,6 @@
 import type { Db } from '../db/database.js'
 import { readWallet } from '../wallet/store.js'
+import { holdReason } from '../wallet/view.js'
 import type { DayCounts, Owner } from './store.js'
 
 /** Problems of one code that are shown. */
@@ -65,7 +66,7 @@ export async function findProblems(
   const all = (code: ProblemCode, detail: string | null): FoundProblem => problem(code, null, detail)
   return [
     ...(blocked === null ? [] : [all('calls_blocked', blocked)]),
-    ...(wallet?.onHold ? [all('wallet_on_hold', wallet.holdReason)] : []),
+    ...(wallet?.onHold ? [all('wallet_on_hold', holdReason(wallet))] : []),
     ...(wallet !== null && wallet.balancePaise < wallet.thresholdPaise ? [all('wallet_low', null)] : []),
     ...(today.failed >= FAILED_CALLS && today.failed >= FAILED_SHARE * today.calls
       ? [all('calls_failing', `${today.failed} of ${today.calls} calls of today failed.`)]

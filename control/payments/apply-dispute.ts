@@ -3,14 +3,14 @@ import { type GatewayDispute, isClaim } from '../api/payment-gateway.js'
 import type { Trx } from '../db/database.js'
 import type { TopupRow } from '../db/tables/payments.js'
 import { queueMailToAdmins } from '../mail/outbox.js'
-import { freeze, lockWallet } from '../wallet/ledger.js'
+import { freeze, freezeForDispute, lockWallet } from '../wallet/ledger.js'
 import { debitRefund, documentRefund, type PaymentContext, refreshStatus } from './apply-payments.js'
 import { keepException } from './exceptions.js'
 import { lockTopup, taxOf } from './topup-store.js'
 
-/** Reason of the hold on a wallet whose payment is disputed. It ends with the disputes. */
-export const DISPUTE_HOLD = 'payment_dispute'
-/** Reason of the hold after a lost dispute. Staff ends it. */
+/** Hold on a wallet whose payment is disputed. It ends with the disputes. */
+const DISPUTE_HOLD = 'payment_dispute'
+/** Hold after a lost dispute. Staff ends it. */
 const LOST_HOLD = 'payment_dispute_lost'
 
 /** Order of the states. A dispute never goes back; one that comes back has a new id. */
@@ -127,14 +127,13 @@ async function holdWallet(
   trx: Trx,
   topup: TopupRow,
   disputeId: string,
-  reason: string,
+  hold: typeof DISPUTE_HOLD | typeof LOST_HOLD,
   now: number,
 ): Promise<void> {
   const { organizationId } = topup
   const wallet = await lockWallet(trx, organizationId, now)
-  // A hold that staff has set keeps its reason, and ends when staff ends it.
-  if (wallet.onHold === 1 && wallet.holdReason !== DISPUTE_HOLD) return
-  await freeze(trx, organizationId, reason, now)
+  if (wallet.disputeHold === LOST_HOLD) return
+  await freezeForDispute(trx, organizationId, hold, now)
   if (wallet.onHold === 1) return
   await audit(trx, organizationId, true, disputeId, now)
   await queueMailToAdmins(trx, now, organizationId, {
@@ -152,7 +151,24 @@ async function releaseWallet(
   now: number,
 ): Promise<void> {
   const wallet = await lockWallet(trx, organizationId, now)
-  if (wallet.onHold === 0 || wallet.holdReason !== DISPUTE_HOLD) return
+  if (wallet.disputeHold !== DISPUTE_HOLD || (await isClaimed(trx, organizationId))) return
+  const { after } = await freezeForDispute(trx, organizationId, null, now)
+  if (after.onHold === 0) await audit(trx, organizationId, false, disputeId, now)
+}
+
+/**
+ * Ends a hold on a wallet because staff decided so: that of staff, else that of the disputes. After a lost dispute the
+ * disputes that are still open go on holding. Returns the wallet before and after.
+ */
+export async function endHold(trx: Trx, organizationId: string, now: number) {
+  const { holdReason, disputeHold } = await lockWallet(trx, organizationId, now)
+  if (holdReason !== null) return freeze(trx, organizationId, null, now)
+  const open = disputeHold === LOST_HOLD && (await isClaimed(trx, organizationId))
+  return freezeForDispute(trx, organizationId, open ? DISPUTE_HOLD : null, now)
+}
+
+/** Returns whether a dispute claims money of an organization. */
+async function isClaimed(trx: Trx, organizationId: string): Promise<boolean> {
   const claim = await trx
     .selectFrom('topupDisputes')
     .innerJoin('topups', 'topups.id', 'topupDisputes.topupId')
@@ -161,9 +177,7 @@ async function releaseWallet(
     .where('topupDisputes.phase', '<>', 'retrieval')
     .where('topupDisputes.status', 'in', ['open', 'under_review'])
     .executeTakeFirst()
-  if (claim !== undefined) return
-  await freeze(trx, organizationId, null, now)
-  await audit(trx, organizationId, false, disputeId, now)
+  return claim !== undefined
 }
 
 function audit(trx: Trx, organizationId: string, onHold: boolean, disputeId: string, now: number) {

@@ -16,6 +16,7 @@ import {
   balanceOf,
   chargesOf,
   heldOf,
+  isFrozen,
   type LedgerModel,
   newLedgerModel,
   predict,
@@ -96,7 +97,9 @@ async function readFacts(db: Db, place: LedgerPlace): Promise<Facts> {
     balance: wallet.balancePaise,
     held: wallet.heldPaise,
     count: wallet.entries,
-    holdReason: wallet.onHold === 1 ? wallet.holdReason : null,
+    frozen: wallet.onHold === 1,
+    holdReason: wallet.holdReason,
+    disputeHold: wallet.disputeHold,
     entries: entries.map(({ cause, amountPaise, reversesEntryId }) => {
       const reversed = reversesEntryId === null ? null : (causes.get(reversesEntryId) ?? '')
       return [plainCause(place, reversed === null ? cause : `reversal of ${reversed}`), amountPaise]
@@ -115,7 +118,9 @@ function factsOf(model: LedgerModel): Facts {
     balance: balanceOf(model),
     held: heldOf(model),
     count: model.entries.length,
+    frozen: isFrozen(model),
     holdReason: model.holdReason,
+    disputeHold: model.disputeHold,
     entries: model.entries.map(({ cause, paise }) => [cause, paise]),
     unnumbered: 0,
     holds: [...model.holds].toSorted(),
@@ -295,7 +300,10 @@ const action = fc.oneof<fc.WeightedArbitrary<Action>[]>(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ type: fc.constant('freeze'), reason: fc.constantFrom(null, null, null, 'staff') }),
+    arbitrary: fc.record({
+      type: fc.constant('freeze'),
+      reason: fc.constantFrom(null, null, null, 'payment_dispute'),
+    }),
   },
 )
 const death = fc.option(fc.record({ statements: fc.integer({ min: 0, max: 14 }), after: fc.boolean() }), {

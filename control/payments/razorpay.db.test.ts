@@ -5,6 +5,7 @@ import { KEY_SECRET, OLD_WEBHOOK_SECRET } from '../../fixtures/payments/fake-raz
 import { openPaymentsRig, type PaymentsRig } from '../../fixtures/payments/payments-rig.js'
 import type { FakePayment } from '../../fixtures/payments/razorpay-frames.js'
 import { readWallet } from '../wallet/store.js'
+import { holdReason } from '../wallet/view.js'
 import { razorpaySignature } from './razorpay/webhook.js'
 
 const PAID = 118_000
@@ -265,7 +266,7 @@ await onEachDialect(t, async (t, open) => {
     t.match(await polls(), [['poll', Number]], 'the job of the day adds the poll')
     rig.razorpay.putDispute({ ...dispute, status: 'won' })
     await pass(24 * HOUR_MS)
-    t.match(await readWallet(deps.db, rig.organizationId, clock.wall()), { onHold: 0, holdReason: null })
+    t.match(await readWallet(deps.db, rig.organizationId, clock.wall()), { onHold: 0, disputeHold: null })
     t.equal(await rig.status(id), 'paid')
     t.same(await polls(), [])
   })
@@ -314,8 +315,8 @@ await onEachDialect(t, async (t, open) => {
       rig.razorpay.putDispute({ id: disputeId, paymentId, amount, phase, status })
       const name = status === 'open' ? 'created' : status
       await rig.notify(rig.razorpay.event(`payment.dispute.${name}`, { paymentId, disputeId }))
-      const { onHold, holdReason } = await readWallet(deps.db, rig.organizationId, clock.wall())
-      return [onHold, holdReason, await rig.status(id)]
+      const wallet = await readWallet(deps.db, rig.organizationId, clock.wall())
+      return [wallet.onHold, holdReason(wallet), await rig.status(id)]
     }
     t.same(await dispute('disp_0', 'open', 'retrieval'), [0, null, 'paid'], 'documents are asked for')
     t.same(await dispute('disp_1', 'open'), [1, 'payment_dispute', 'disputed'])
@@ -393,8 +394,8 @@ await onEachDialect(t, async (t, open) => {
       const lose = async (disputeId: string, phase: string, deducted: number) => {
         rig.razorpay.putDispute({ id: disputeId, paymentId, amount: 59_000, phase, status: 'lost', deducted })
         await rig.notify(rig.razorpay.event('payment.dispute.lost', { paymentId, disputeId }))
-        const { balancePaise, holdReason } = await readWallet(deps.db, rig.organizationId, clock.wall())
-        return [balancePaise, holdReason, await rig.status(id)]
+        const { balancePaise, disputeHold } = await readWallet(deps.db, rig.organizationId, clock.wall())
+        return [balancePaise, disputeHold, await rig.status(id)]
       }
       t.same(await lose('disp_asked', 'retrieval', 0), [100_000, null, 'paid'])
       t.same(await kinds(rig), [])

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operation } from '../api/operation.js'
 import { isRefusal } from '../api/problem.js'
 import { idParam, oneLine } from '../base/schemas.js'
+import { endHold } from '../payments/apply-dispute.js'
 import { adjustBalance, MAX_ADJUSTMENT_PAISE } from '../wallet/adjust.js'
 import { freeze } from '../wallet/ledger.js'
 import { performStaffAction, Reason } from './staff-action.js'
@@ -57,7 +58,7 @@ export const setWalletHold = operation({
   tag: 'Staff',
   summary: 'Set the hold on the wallet of an organization',
   description:
-    'While it is on hold no live call is placed and nothing is bought. Calls in progress continue while the balance covers them.',
+    'While it is on hold no live call is placed and nothing is bought. Calls in progress continue while the balance covers them. The hold of a payment dispute is another one: ending the hold of staff leaves it, and a further request ends it.',
   audience: 'staff',
   params: OrganizationPath,
   body: z.strictObject({ onHold: z.boolean(), reason: Reason }),
@@ -67,14 +68,16 @@ export const setWalletHold = operation({
   run: ({ params, body, ...input }) =>
     performStaffAction(input, params.id, async (trx, _stored, now) => {
       const { onHold, reason } = body
-      const { before } = await freeze(trx, params.id, onHold ? reason : null, now)
+      const { before, after } = onHold
+        ? await freeze(trx, params.id, reason, now)
+        : await endHold(trx, params.id, now)
       return {
         action: 'staff.wallet_hold_set',
         subject: { type: 'wallet', id: params.id },
         reason,
         before: { onHold: before.onHold === 1 },
-        after: { onHold },
-        ...(onHold === (before.onHold === 1) ? {} : { notice: holdNotice(onHold) }),
+        after: { onHold: after.onHold === 1 },
+        ...(after.onHold === before.onHold ? {} : { notice: holdNotice(onHold) }),
       }
     }),
 })

@@ -73,6 +73,7 @@ export function emptyWallet(organizationId: string, now: number): WalletRow {
     low: 1,
     onHold: 0,
     holdReason: null,
+    disputeHold: null,
     entries: 0,
     haltedAt: null,
     checkedAt: now,
@@ -202,18 +203,44 @@ export async function setThreshold(
 }
 
 /**
- * Freezes a wallet, or releases it (`reason` null). A frozen wallet takes no new hold, so that no call is placed;
- * calls in progress continue while the balance covers them. Returns the wallet before and after.
+ * Freezes a wallet in the name of staff, or ends that (`reason` null). A frozen wallet takes no new hold, so that no call is
+ * placed; calls in progress continue while the balance covers them. The hold of a dispute is another one: the wallet is
+ * free when it has neither. Returns the wallet before and after.
  */
-export async function freeze(
+export function freeze(
   trx: Trx,
   organizationId: string,
   reason: string | null,
   now: number,
-): Promise<{ readonly before: WalletRow; readonly after: WalletRow }> {
+): Promise<Frozen> {
+  return setHolds(trx, organizationId, { holdReason: reason }, now)
+}
+
+/** Freezes a wallet in the name of its disputes, or ends that (null). Returns the wallet before and after. */
+export function freezeForDispute(
+  trx: Trx,
+  organizationId: string,
+  disputeHold: WalletRow['disputeHold'],
+  now: number,
+): Promise<Frozen> {
+  return setHolds(trx, organizationId, { disputeHold }, now)
+}
+
+interface Frozen {
+  readonly before: WalletRow
+  readonly after: WalletRow
+}
+
+async function setHolds(
+  trx: Trx,
+  organizationId: string,
+  set: Partial<Pick<WalletRow, 'holdReason' | 'disputeHold'>>,
+  now: number,
+): Promise<Frozen> {
   const before = await lockWallet(trx, organizationId, now)
-  const after = await change(trx, before, { onHold: reason === null ? 0 : 1, holdReason: reason }, now)
-  return { before, after }
+  const { holdReason, disputeHold } = { ...before, ...set }
+  const onHold = holdReason === null && disputeHold === null ? 0 : 1
+  return { before, after: await change(trx, before, { ...set, onHold }, now) }
 }
 
 /** Changes a locked wallet, and reports a crossing below the threshold once. */

@@ -22,6 +22,11 @@ export const Wallet = z.object({
 
 export type WalletView = z.input<typeof Wallet>
 
+/** Returns why a wallet is on hold: the text of staff, else the state of its disputes. Null if it is not. */
+export function holdReason(row: Pick<WalletRow, 'holdReason' | 'disputeHold'>): string | null {
+  return row.holdReason ?? row.disputeHold
+}
+
 /** Returns a wallet as the API shows it. */
 export function walletView(
   row: WalletRow,
@@ -35,7 +40,7 @@ export function walletView(
     currency: CURRENCY,
     ratePaisePerMinute,
     onHold: row.onHold === 1,
-    holdReason: row.holdReason,
+    holdReason: holdReason(row),
     minCallBalancePaise: MIN_CALL_PAISE,
     environment,
     updatedAt: timestamp(row.updatedAt),

@@ -1283,7 +1283,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/staff/organizations/{id}/wallet/adjustments', reply: 'data' }, input, options)
   }
 
-  /** Set the hold on the wallet of an organization. While it is on hold no live call is placed and nothing is bought. Calls in progress continue while the balance covers them. */
+  /** Set the hold on the wallet of an organization. While it is on hold no live call is placed and nothing is bought. Calls in progress continue while the balance covers them. The hold of a payment dispute is another one: ending the hold of staff leaves it, and a further request ends it. */
   setWalletHold(input: { readonly id: string; readonly body: SetWalletHoldBody }, options: RequestOptions = {}): Promise<OrganizationAsStaff> {
     return this.send({ method: 'PUT', path: '/v1/staff/organizations/{id}/wallet/hold', reply: 'data' }, input, options)
   }

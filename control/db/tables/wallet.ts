@@ -13,9 +13,12 @@ export interface WalletRow {
   readonly thresholdPaise: number
   /** 1 from the crossing below the threshold until the balance is above it again. */
   readonly low: number
-  /** 1 while staff has frozen the wallet, for example during a payment dispute. */
+  /** 1 while staff or a payment dispute has frozen the wallet. */
   readonly onHold: number
+  /** Text of staff for its hold. Null while staff holds nothing. */
   readonly holdReason: string | null
+  /** Hold of the payment disputes of the organization. Null while they hold nothing. */
+  readonly disputeHold: 'payment_dispute' | 'payment_dispute_lost' | null
   /** Number of ledger entries, which is the `seq` of the last one. */
   readonly entries: number
   /** Time at which the balance or the holds did not equal their sums. Null while they do. */
