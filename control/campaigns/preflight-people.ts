@@ -25,39 +25,33 @@ const PERSON_CHECKS: readonly (readonly [CheckType, ExcludedReason])[] = [
   ['frequency_cap', 'frequency_cap'],
 ]
 
-/** Questions of one pre-flight to a service that answers for the DND register. The others are asked at the dial. */
-const MAX_QUESTIONS = 10
-
 /** Who can be called, and who cannot, by reason. */
 export interface People {
   readonly total: number
   readonly callable: number
   readonly excluded: Readonly<Record<string, number>>
   readonly excludedE164s: Readonly<Record<string, string[]>>
-  /** Callable people about whom the register has not answered. */
+  /** Callable people about whom the register is asked at the dial. */
   readonly unanswered: number
 }
 
 /**
  * Passes once over the recipients that wait. Stores a check row for each person that a check refuses. Scrub files are
- * asked about everybody who could be called otherwise, and a service that takes many numbers in a request about the
- * first `dayOfCalls` of them: its answers count today only. A number without an answer counts as callable.
+ * asked about everybody who could be called otherwise. The service of the operator is not asked, because its answers cost
+ * money: a number without an answer counts as callable.
  */
 export async function examinePeople(
-  { db, dndService }: Pick<Deps, 'db' | 'dndService'>,
+  { db }: Pick<Deps, 'db'>,
   campaign: CampaignRow,
   known: {
     readonly facts: GateFacts
     readonly request: GateRequest
     readonly config: AgentConfig
-    readonly dayOfCalls: number
   },
   now: number,
 ): Promise<People> {
   const { organizationId, environment } = campaign
   const { purpose } = known.request
-  const service = dndService === null || dndService.maxNumbers === 1 ? null : dndService
-  let toAsk = service === null ? 0 : Math.min(known.dayOfCalls, MAX_QUESTIONS * service.maxNumbers)
   let unanswered = 0
   const decideOn = (recipient: RecipientRow, person: PersonFacts) =>
     exclusionOf(
@@ -83,19 +77,11 @@ export async function examinePeople(
     const e164s = batch.map(({ e164 }) => e164)
     let people = await readAll(e164s)
     const asking = { organizationId, environment, purpose, peId: known.facts.sender.peId, at: now }
-    const unknown = () =>
-      batch.flatMap((recipient) =>
-        decideOn(recipient, people(recipient.e164)) === 'unanswered' ? [recipient.e164] : [],
-      )
-    // What costs nothing comes first.
-    for (const asked of [null, service]) {
-      const numbers = unknown().slice(0, asked === null ? batch.length : toAsk)
-      if (numbers.length === 0) continue
-      const paid = await askRegister({ db, dndService: asked }, numbers, {
-        ...asking,
-        runId: newId('run', now),
-      })
-      if (asked !== null) toAsk = paid ? toAsk - numbers.length : 0
+    const unknown = batch.flatMap((recipient) =>
+      decideOn(recipient, people(recipient.e164)) === 'unanswered' ? [recipient.e164] : [],
+    )
+    if (unknown.length > 0) {
+      await askRegister({ db, dndService: null }, unknown, { ...asking, runId: newId('run', now) })
       people = await readAll(e164s)
     }
     const refused: { recipient: RecipientRow; check: Check }[] = []

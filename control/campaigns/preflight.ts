@@ -28,10 +28,7 @@ const LONG_CALL_SECONDS = 180
 const LOW_PERCENT = 35
 
 type CheckView = PreflightView['checks'][number]
-type PreflightDeps = Pick<
-  Deps,
-  'db' | 'dndService' | 'egress' | 'rootKey' | 'sandboxGateway' | 'clock' | 'policy'
->
+type PreflightDeps = Pick<Deps, 'db' | 'egress' | 'rootKey' | 'sandboxGateway' | 'clock' | 'policy'>
 
 /** A pre-flight, and what the launch fixes. `target` is a problem if a check blocks because of it. */
 export interface Preflight {
@@ -49,8 +46,7 @@ const ORGANIZATION_CHECKS = [
 
 /**
  * Examines a campaign before its launch: agent, number, wallet, hours, legal requirements and, in one pass, every
- * recipient. Changes nothing but the rows of checks that refuse people, and the answers of the DND register, whose fees are
- * charged.
+ * recipient. Changes nothing but the rows of checks that refuse people, and the stored answers of the scrub files.
  */
 export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): Promise<Preflight> {
   const now = deps.clock.wall()
@@ -78,12 +74,7 @@ export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): 
           ...{ total: campaign.total - campaign.settled, callable: 0, unanswered: 0 },
           ...{ excluded: {}, excludedE164s: {} },
         }
-      : await examinePeople(
-          deps,
-          campaign,
-          { facts, request, config: readConfig(ready.version.config), dayOfCalls: dayOfCalls(campaign) },
-          now,
-        )
+      : await examinePeople(deps, campaign, { facts, request, config: readConfig(ready.version.config) }, now)
   const missing = people.excluded.missing_variables ?? 0
   checks.push(
     check('variables', missing === 0 ? 'pass' : 'warn', missing === 0 ? 'complete' : 'values_missing'),
@@ -179,11 +170,6 @@ function dndSource({ purpose }: GateRequest, { policy }: GateFacts, { unanswered
     unanswered > 0 ? 'warn' : 'pass',
     unanswered > 0 ? 'asked_at_dial' : asked ? 'answered' : 'not_required',
   )
-}
-
-/** Returns how many calls the campaign can place in a day. */
-function dayOfCalls(campaign: CampaignRow): number {
-  return campaign.callsPerMinute * (campaign.windowEndMinute - campaign.windowStartMinute)
 }
 
 async function estimateCost(
