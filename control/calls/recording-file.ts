@@ -1,6 +1,7 @@
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { Db } from '../db/database.js'
+import { anyJobExists } from '../jobs/store.js'
 import type { ByteRange, ObjectStore } from '../objects/object-store.js'
 import { recordingPath } from './lifecycle/settle.js'
 import { storingJobId } from './lifecycle/storing-job.js'
@@ -45,12 +46,6 @@ export async function openRecording(
 }
 
 /** Returns true while a process still has to move one of the recordings with these names to the store. */
-export async function isBeingStored(db: Db, ...names: readonly string[]): Promise<boolean> {
-  const job = await db
-    .selectFrom('jobs')
-    .select('id')
-    .where('id', 'in', names.map(storingJobId))
-    .limit(1)
-    .executeTakeFirst()
-  return job !== undefined
+export function isBeingStored(db: Db, ...names: readonly string[]): Promise<boolean> {
+  return anyJobExists(db, names.map(storingJobId))
 }

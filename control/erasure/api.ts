@@ -12,7 +12,13 @@ const Erasure = z
     environment: z.enum(['test', 'live']),
     e164: z.string().nullable().meta({ description: 'Null once the erasure is done.' }),
     state: openEnum('pending', 'delayed', 'done'),
-    delayReason: openEnum('live_call', 'call_not_stored', 'payment_dispute', 'legal_floor').nullable(),
+    delayReason: openEnum(
+      'live_call',
+      'call_not_stored',
+      'payment_dispute',
+      'wallet_on_hold',
+      'legal_floor',
+    ).nullable(),
     scheduledFor: Timestamp.nullable().meta({ description: 'When the reason of the delay ends, if known.' }),
     calls: z.int().meta({ description: 'Calls that were made anonymous so far.' }),
     records: z.int().meta({ description: 'Sealed records that were made anonymous so far.' }),
@@ -30,7 +36,7 @@ const startErasure = operation({
   description:
     'Removes what the environment stores about a number, in the background. Calls, charges, checks and sealed ' +
     'records stay without the number. A number whose erasure has not ended keeps that erasure. A live call, a ' +
-    'payment dispute and legal retention delay it.',
+    'payment dispute, a wallet on hold and legal retention delay it.',
   audience: 'key',
   scope: 'admin',
   body: z.strictObject({ e164: E164 }),

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises'
 import type { Clock } from '../../media/base/clock.js'
 import { recorder } from '../api/audited.js'
 import type { RootKey } from '../base/root-key.js'
+import { sealingJobId } from '../calls/lifecycle/seal-outcome.js'
 import { recordingPath } from '../calls/lifecycle/settle.js'
 import { isBeingStored } from '../calls/recording-file.js'
 import { istDate } from '../compliance/calling-hours.js'
@@ -12,7 +13,12 @@ import type { Policy, PolicyInForce } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
 import type { ErasureRow } from '../db/tables/erasures.js'
 import type { JobHandler, JobOutcome } from '../jobs/runner.js'
+import { anyJobExists } from '../jobs/store.js'
+import { wakeJob } from '../jobs/wake.js'
 import type { ObjectStore } from '../objects/object-store.js'
+import { diallerJob } from '../recipients/dialler-job.js'
+import { campaignsOfPerson, eraseRecipient } from '../recipients/store.js'
+import { eraseResult, resultJobId } from '../results/store.js'
 import { ERASURE_KIND } from './store.js'
 
 const MINUTE_MS = 60_000
@@ -57,8 +63,7 @@ export function erasureHandler(options: ErasureOptions): JobHandler {
           if (job.signal.aborted) return async () => clock.wall()
           const from = call.createdAt + floorDays(policy.rules, clock.wall()) * DAY_MS
           if (from > clock.wall()) delay = floorDelay(from, clock.wall())
-          else if (await isBeingStored(db, call.id, ...(await partNames(db, call.id))))
-            return delayed(erasure, notStored(clock.wall()))
+          else if (await isUnfinished(db, call.id)) return delayed(erasure, notStored(clock.wall()))
           else await eraseCall(options, erasure, call.id)
         }
         after = calls.at(-1)?.id ?? ''
@@ -66,6 +71,9 @@ export function erasureHandler(options: ErasureOptions): JobHandler {
       }
       if (delay !== null) return delayed(erasure, delay)
       await eraseRecords(options, erasure)
+      if (!(await eraseRecipients(db, erasure, clock.wall()))) {
+        return delayed(erasure, liveCall(clock.wall()))
+      }
       return (trx) => finish(trx, erasure, clock.wall())
     },
   }
@@ -88,16 +96,38 @@ async function presentDelay(db: Db, erasure: Open, now: number): Promise<Delay |
     .where((eb) => eb.or([eb('toNumber', '=', e164), eb('fromNumber', '=', e164)]))
     .limit(1)
     .executeTakeFirst()
-  if (live !== undefined) return { delayReason: 'live_call', scheduledFor: null, retryAt: now + MINUTE_MS }
+  if (live !== undefined) return liveCall(now)
   if (environment === 'test') return null
-  const disputed = await db
+  const delayReason = await moneyReason(db, organizationId)
+  return delayReason === null ? null : { delayReason, scheduledFor: null, retryAt: now + DAY_MS }
+}
+
+/** Returns why the calls of an organization may be needed as proof of what was paid, or null. */
+async function moneyReason(
+  db: Db,
+  organizationId: string,
+): Promise<'payment_dispute' | 'wallet_on_hold' | null> {
+  const dispute = await db
+    .selectFrom('topupDisputes')
+    .innerJoin('topups', 'topups.id', 'topupDisputes.topupId')
+    .select('disputeId')
+    .where('topups.organizationId', '=', organizationId)
+    .where('topupDisputes.phase', '<>', 'retrieval')
+    .where('topupDisputes.status', 'in', ['open', 'under_review'])
+    .limit(1)
+    .executeTakeFirst()
+  if (dispute !== undefined) return 'payment_dispute'
+  const held = await db
     .selectFrom('wallets')
     .select('organizationId')
     .where('organizationId', '=', organizationId)
     .where('onHold', '=', 1)
     .executeTakeFirst()
-  if (disputed === undefined) return null
-  return { delayReason: 'payment_dispute', scheduledFor: null, retryAt: now + DAY_MS }
+  return held === undefined ? null : 'wallet_on_hold'
+}
+
+function liveCall(now: number): Delay {
+  return { delayReason: 'live_call', scheduledFor: null, retryAt: now + MINUTE_MS }
 }
 
 /** Returns for how long the law of the day keeps the data of calls. */
@@ -137,14 +167,15 @@ function callsOf(db: Db, { organizationId, environment, e164 }: Open, after: str
     .execute()
 }
 
-/** Returns the names of the recordings of transfers of a call. */
-async function partNames(db: Db, callId: string): Promise<readonly string[]> {
+/** Returns true while a job still stores a recording of a call, extracts its result or seals its outcome. */
+async function isUnfinished(db: Db, callId: string): Promise<boolean> {
+  if (await anyJobExists(db, [sealingJobId(callId), resultJobId(callId)])) return true
   const parts = await db
     .selectFrom('transferRecordings')
     .select('name')
     .where('callId', '=', callId)
     .execute()
-  return parts.map(({ name }) => name)
+  return isBeingStored(db, callId, ...parts.map(({ name }) => name))
 }
 
 /** Removes what was said and recorded on a call and who it was with. The call and its charges stay. */
@@ -177,11 +208,7 @@ async function eraseCall(
       .set({ reason: null, brief: null })
       .where('callId', '=', callId)
       .execute()
-    await trx
-      .updateTable('callResults')
-      .set({ summary: null, outputs: '{}', evaluation: '[]' })
-      .where('callId', '=', callId)
-      .execute()
+    await eraseResult(trx, callId)
     await trx
       .updateTable('calls')
       .set({ variables: '{}', metadata: '{}', transfer: null })
@@ -239,6 +266,20 @@ async function eraseRecords({ db, rootKey, clock }: ErasureOptions, erasure: Ope
   }
 }
 
+/** Takes the person out of campaigns, one after another. Returns false while one of them calls or imports the person. */
+async function eraseRecipients(db: Db, erasure: Open, now: number): Promise<boolean> {
+  for (const campaignId of await campaignsOfPerson(db, erasure, erasure.e164)) {
+    const done = await db.transaction().execute(async (trx) => {
+      const erased = await eraseRecipient(trx, campaignId, erasure.e164, markerOf(erasure), now)
+      // The last recipient completes its campaign.
+      if (erased) await wakeJob(trx, diallerJob(erasure), now)
+      return erased
+    })
+    if (!done) return false
+  }
+  return true
+}
+
 /** Replaces the number in the remaining tables and ends the erasure. */
 async function finish(trx: Trx, erasure: Open, now: number): Promise<null> {
   const { id, organizationId, environment, e164 } = erasure
@@ -260,21 +301,6 @@ async function finish(trx: Trx, erasure: Open, now: number): Promise<null> {
     .execute()
   await trx
     .deleteFrom('registerAnswers')
-    .where('organizationId', '=', organizationId)
-    .where('environment', '=', environment)
-    .where('e164', '=', e164)
-    .execute()
-  await trx
-    .updateTable('campaignRecipients')
-    .set({ status: 'settled', outcome: 'excluded', excludedReason: 'erased', settledAt: now })
-    .where('organizationId', '=', organizationId)
-    .where('environment', '=', environment)
-    .where('e164', '=', e164)
-    .where('status', '<>', 'settled')
-    .execute()
-  await trx
-    .updateTable('campaignRecipients')
-    .set({ ...anonymous, externalId: null })
     .where('organizationId', '=', organizationId)
     .where('environment', '=', environment)
     .where('e164', '=', e164)

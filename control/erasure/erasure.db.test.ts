@@ -7,19 +7,33 @@ import { addFunds } from '../../fixtures/database/funds.js'
 import { type MortalDatabase, openMortal } from '../../fixtures/database/mortal.js'
 import { newId } from '../../media/base/ids.js'
 import { silentLog } from '../../media/base/log.js'
+import type { Deps } from '../api/deps.js'
 import { sealingHandler } from '../calls/lifecycle/seal-outcome.js'
 import { storingHandler } from '../calls/lifecycle/store-recording.js'
 import { storingJob, storingJobId } from '../calls/lifecycle/storing-job.js'
+import { verifyCounters } from '../campaigns/moves.js'
 import { openEvidenceKeys } from '../compliance/evidence/seal.js'
 import { verifyStoredChain } from '../compliance/evidence/stored-chain.js'
+import type { RecipientRow } from '../db/tables/campaigns.js'
 import type { Database } from '../db/tables/schema.js'
 import { openJobRunner } from '../jobs/runner.js'
 import { addJobs } from '../jobs/store.js'
+import { DIALLER_KIND } from '../recipients/dialler-job.js'
+import { eraseResult, RESULT_JOB, resultJobId, storeResult } from '../results/store.js'
 import { erasureHandler } from './erase.js'
 
 const PERSON = '+919876543210'
 const OTHER = '+919876543211'
 const SAID = 'My name is Asha Rao.'
+
+/** Seals the calls that have ended. */
+async function seal(deps: Deps): Promise<void> {
+  const { db, clock } = deps
+  const handlers = [sealingHandler(deps)]
+  const jobs = openJobRunner({ db, clock, log: silentLog, handlers, pollMs: 1_000_000_000 })
+  await jobs.idle()
+  await jobs.close()
+}
 
 await onEachDialect(t, async (t, open) => {
   const calling = await openTestCalling(await open())
@@ -150,7 +164,7 @@ await onEachDialect(t, async (t, open) => {
     await runner.idle()
     t.match(await read(), { state: 'done', calls: 1 })
   })
-  await t.test('a payment dispute delays the erasure of live data only', async (t) => {
+  await t.test('a payment dispute and a wallet on hold delay the erasure of live data only', async (t) => {
     const hold = (onHold: 0 | 1) =>
       db.updateTable('wallets').set({ onHold }).where('organizationId', '=', owner.organizationId).execute()
     const { liveKey } = calling.api
@@ -161,12 +175,34 @@ await onEachDialect(t, async (t, open) => {
     await runner.idle()
     const read = async (of: unknown, key: string) =>
       dataOf(await send('GET', `/v1/compliance/erasures/${of}`, { key }))
-    t.match(await read(id, liveKey), { state: 'delayed', delayReason: 'payment_dispute', scheduledFor: null })
+    t.match(await read(id, liveKey), { state: 'delayed', delayReason: 'wallet_on_hold', scheduledFor: null })
     t.match(await read(other.id, calling.api.testKey), { state: 'done' })
+    const topup = newId('top', clock.wall())
+    const tax = { cgstPaise: 0, sgstPaise: 0, utgstPaise: 0, igstPaise: 0 }
+    const at = { createdAt: clock.wall(), updatedAt: clock.wall() }
+    await db
+      .insertInto('topups')
+      .values({
+        ...{ id: topup, organizationId: owner.organizationId, gateway: 'sandbox', gatewayRef: null },
+        ...{ status: 'disputed', amountPaise: 5_000, ...tax, payablePaise: 5_000, rate: '{}' },
+        ...{ recipient: '{}', paymentId: 'pay_1', bankReference: null, createdBy: 'usr_1' },
+        ...{ expiresAt: clock.wall(), paidAt: clock.wall(), notifiedAt: null, settlementId: null, ...at },
+      })
+      .execute()
+    const dispute = { gateway: 'sandbox', disputeId: 'disp_1', topupId: topup, amountPaise: 5_000, ...at }
+    await db
+      .insertInto('topupDisputes')
+      .values({ ...dispute, phase: 'chargeback', status: 'open' })
+      .execute()
     await hold(0)
-    clock.advance(24 * 3_600_000)
-    await runner.idle()
-    t.match(await read(id, liveKey), { state: 'done', delayReason: null })
+    const next = async () => {
+      clock.advance(24 * 3_600_000)
+      await runner.idle()
+      return read(id, liveKey)
+    }
+    t.match(await next(), { state: 'delayed', delayReason: 'payment_dispute' })
+    await db.updateTable('topupDisputes').set({ status: 'won' }).execute()
+    t.match(await next(), { state: 'done', delayReason: null })
   })
 
   await t.test('a recording that moves to the object store delays the erasure', async (t) => {
@@ -211,7 +247,120 @@ await onEachDialect(t, async (t, open) => {
     }
     t.match(await read(), { state: 'done', calls: 1 })
   })
+
+  await t.test('an extraction that has read the transcript stores nothing after the erasure', async (t) => {
+    const to = '+919876543216'
+    const id = await place(to)
+    await end(id)
+    clock.advance(400 * 24 * 3_600_000)
+    await db.updateTable('callResults').set({ state: 'pending' }).where('callId', '=', id).execute()
+    const job = { id: resultJobId(id), kind: RESULT_JOB, dueAt: clock.wall(), payload: id }
+    await addJobs(db, [job], clock.wall())
+    const { id: erasure } = dataOf(await request(to))
+    await runner.idle()
+    const read = async () => dataOf(await send('GET', `/v1/compliance/erasures/${erasure}`))
+    t.match(await read(), { state: 'delayed', delayReason: 'call_not_stored', calls: 0 })
+    await db.deleteFrom('jobs').where('id', '=', job.id).execute()
+    clock.advance(60_000)
+    await runner.idle()
+    t.match(await read(), { state: 'done', calls: 1 })
+    const result = { summary: SAID, outputs: { name: SAID }, evaluation: [] }
+    await db.transaction().execute((trx) => storeResult(trx, id, result, clock.wall()))
+    const stored = () =>
+      db.selectFrom('callResults').selectAll().where('callId', '=', id).executeTakeFirstOrThrow()
+    t.match(await stored(), { state: 'done', summary: null, outputs: '{}' })
+
+    await t.test('one that was started between the look and the removal loses its job', async (t) => {
+      await db.updateTable('callResults').set({ state: 'pending' }).where('callId', '=', id).execute()
+      await addJobs(db, [job], clock.wall())
+      await db.transaction().execute((trx) => eraseResult(trx, id))
+      t.match(await stored(), { state: 'done', summary: null })
+      t.same(await db.selectFrom('jobs').select('id').where('id', '=', job.id).execute(), [])
+    })
+  })
+
+  await t.test('recipients settle with the counters of their campaigns', async (t) => {
+    const to = '+919876543217'
+    const [agent] = await db.selectFrom('agents').select('id').execute()
+    const campaign = async (name: string) => {
+      const json = { name, agentId: agent?.id, numberId: calling.numberId }
+      const id = String(dataOf(await send('POST', '/v1/campaigns', { json })).id)
+      const recipients = [{ e164: to, variables: { name: SAID } }, { e164: OTHER }]
+      await send('POST', `/v1/campaigns/${id}/recipients`, { json: { recipients } })
+      return id
+    }
+    const never = await campaign('Never dialled')
+    const dialled = await campaign('Dialled')
+    const person = (campaignId: string, set: Partial<RecipientRow>) =>
+      db
+        .updateTable('campaignRecipients')
+        .set(set)
+        .where('campaignId', '=', campaignId)
+        .where('position', '=', 1)
+        .execute()
+    const attempt = { attempts: 1, lastAttemptAt: clock.wall() }
+    await person(dialled, { status: 'dialing', ...attempt })
+    await db.updateTable('campaigns').set({ dialed: 1 }).where('id', '=', dialled).execute()
+    const preflight = JSON.stringify({ excludedE164s: { suppressed: [to, OTHER] } })
+    await db.updateTable('campaigns').set({ preflight }).where('id', '=', never).execute()
+    const { id: erasure } = dataOf(await request(to))
+    await runner.idle()
+    const read = async () => dataOf(await send('GET', `/v1/compliance/erasures/${erasure}`))
+    t.match(await read(), { state: 'delayed', delayReason: 'live_call' })
+    await person(dialled, { status: 'retry_wait', outcome: 'busy' })
+    clock.advance(60_000)
+    await runner.idle()
+    t.match(await read(), { state: 'done' })
+    const settled = { e164: `erased-${erasure}`, variables: '{}', status: 'settled' }
+    const rowsOf = (campaignId: string) =>
+      db
+        .selectFrom('campaignRecipients')
+        .selectAll()
+        .where('campaignId', '=', campaignId)
+        .orderBy('position')
+        .execute()
+    t.match(await rowsOf(never), [
+      { ...settled, outcome: 'excluded', excludedReason: 'erased' },
+      { status: 'pending' },
+    ])
+    t.match(await rowsOf(dialled), [
+      { ...settled, outcome: 'busy', excludedReason: null },
+      { status: 'pending' },
+    ])
+    const campaigns = await db
+      .selectFrom('campaigns')
+      .selectAll()
+      .where('id', 'in', [never, dialled])
+      .execute()
+    for (const row of campaigns) {
+      t.equal(row.settled, 1, row.name)
+      t.equal(await verifyCounters(db, db, row, clock.wall()), false, row.name)
+      t.notOk(JSON.stringify(row).includes(to))
+    }
+    const woken = await db.selectFrom('jobs').select('id').where('kind', '=', DIALLER_KIND).execute()
+    t.equal(woken.length, 1, 'the dialler looks whether a campaign is complete')
+  })
   await runner.close()
+
+  await t.test('an erasure waits until the end of a call is sealed', async (t) => {
+    const id = await place('+919876543218')
+    const ending = { by: 'callee', cause: 'caller_hangup', fault: 'none' } as const
+    await calling.emitCallEvent(id, { type: 'ended', ending, rtp: null, recording: null })
+    clock.advance(400 * 24 * 3_600_000)
+    const { id: erasure } = dataOf(await request('+919876543218'))
+    const erase = async () => {
+      const handlers = [erasureHandler({ ...deps, folder })]
+      const jobs = openJobRunner({ db, clock, log: silentLog, handlers, pollMs: 1_000_000_000 })
+      await jobs.idle()
+      await jobs.close()
+      return dataOf(await send('GET', `/v1/compliance/erasures/${erasure}`))
+    }
+    t.match(await erase(), { state: 'delayed', delayReason: 'call_not_stored', calls: 0 })
+    await seal(deps)
+    clock.advance(60_000)
+    t.match(await erase(), { state: 'done', calls: 1, records: 2 }, 'the subject is the person')
+    t.match(await verify(), { valid: true })
+  })
   await calling.close()
 
   await t.test('the floor of the operator holds for each call; older calls are erased at once', async (t) => {
@@ -232,6 +381,7 @@ await onEachDialect(t, async (t, open) => {
     other.clock.advance(15 * 24 * 3_600_000)
     const { id } = dataOf(await other.send('POST', '/v1/compliance/erasures', { json: { e164: PERSON } }))
     const { deps } = other
+    await seal(deps)
     const jobs = openJobRunner({
       ...{ db: deps.db, clock: other.clock, log: silentLog, pollMs: 1_000_000_000 },
       handlers: [erasureHandler({ ...deps, folder: other.folder })],
@@ -274,6 +424,7 @@ await onEachDialect(t, async (t, open) => {
         }
         const { id } = dataOf(await other.send('POST', '/v1/compliance/erasures', { json: { e164: PERSON } }))
         const { deps } = other
+        await seal(deps)
         let deaths = 0
         for (let n = 0; n < 200; n++) {
           const mortal = openMortal(database, () => {})
@@ -290,7 +441,7 @@ await onEachDialect(t, async (t, open) => {
           other.clock.advance(3_600_000)
         }
         t.match(dataOf(await other.send('GET', `/v1/compliance/erasures/${id}`)), {
-          ...{ state: 'done', e164: null, calls: 2, records: 2 },
+          ...{ state: 'done', e164: null, calls: 2, records: 4 },
         })
         const rows = await Promise.all(
           (['calls', 'checks', 'evidence', 'callEvents'] as const).map((table) =>
@@ -300,7 +451,7 @@ await onEachDialect(t, async (t, open) => {
         t.notOk(JSON.stringify(rows).includes(PERSON))
         t.notOk(JSON.stringify(rows).includes(SAID))
         const keys = openEvidenceKeys(deps.rootKey)
-        t.match(await verifyStoredChain(deps.db, other.owner, keys), { valid: true, seq: 3 }, 'sealed once')
+        t.match(await verifyStoredChain(deps.db, other.owner, keys), { valid: true, seq: 5 }, 'sealed once')
         const audited = await deps.db
           .selectFrom('auditEntries')
           .select('id')

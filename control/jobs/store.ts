@@ -44,6 +44,12 @@ export async function addJobs(db: Db | Trx, jobs: readonly NewJob[], now: number
   if (jobs.some(({ dueAt }) => dueAt <= now)) hintJobs(db)
 }
 
+/** Returns whether one of these jobs waits or runs. */
+export async function anyJobExists(db: Db | Trx, ids: readonly string[]): Promise<boolean> {
+  const job = await db.selectFrom('jobs').select('id').where('id', 'in', ids).limit(1).executeTakeFirst()
+  return job !== undefined
+}
+
 /**
  * Returns when the first job of each kind is due (Unix ms), also of those that another runner holds. A kind without jobs
  * is missing. One index entry is read for each kind.

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { countCapped, type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CampaignRow, RecipientRow } from '../db/tables/campaigns.js'
-import { WAITS } from './attempts.js'
+import { addToCounters, WAITS } from './attempts.js'
 
 type Owner = Pick<CampaignRow, 'organizationId' | 'environment'>
 /** A campaign whose owner was checked. */
@@ -136,6 +136,79 @@ export async function settleWaiting(
     .where('position', '<=', campaign.uploaded)
     .where(WAITS)
     .execute()
+}
+
+/** Returns the campaigns that have a person as a recipient, in the order of their ids. */
+export async function campaignsOfPerson(
+  db: Db,
+  { organizationId, environment }: Owner,
+  e164: string,
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('campaigns')
+    .innerJoin('campaignRecipients', 'campaignRecipients.campaignId', 'campaigns.id')
+    .select('campaigns.id')
+    .where('campaigns.organizationId', '=', organizationId)
+    .where('campaigns.environment', '=', environment)
+    .where('e164', '=', e164)
+    .orderBy('campaigns.id')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * Replaces the number of a recipient by `marker` and removes the recipient's data. A recipient that waits settles: with
+ * the last outcome, or as excluded without one. Returns false, and changes nothing, while the recipient is called or
+ * imported.
+ */
+export async function eraseRecipient(
+  trx: Trx,
+  campaignId: string,
+  e164: string,
+  marker: string,
+  now: number,
+): Promise<boolean> {
+  // Locks the campaign before its recipient.
+  const campaign = await trx
+    .updateTable('campaigns')
+    .set((column) => ({ settled: column.ref('settled') }))
+    .where('id', '=', campaignId)
+    .returning(['uploaded', 'importUntil', 'preflight'])
+    .executeTakeFirst()
+  const recipient = await trx
+    .selectFrom('campaignRecipients')
+    .selectAll()
+    .where('campaignId', '=', campaignId)
+    .where('e164', '=', e164)
+    .executeTakeFirst()
+  if (campaign === undefined || recipient === undefined) return true
+  const { id, status, outcome, excludedReason, position } = recipient
+  if (status === 'dialing' || status === 'in_call') return false
+  if (position > campaign.uploaded) {
+    if ((campaign.importUntil ?? 0) > now) return false
+    // An import that has crashed left it.
+    await trx.deleteFrom('campaignRecipients').where('id', '=', id).execute()
+    return true
+  }
+  const never = outcome === null
+  if (status !== 'settled') await addToCounters(trx, campaignId, { settled: 1, excluded: never ? 1 : 0 })
+  await trx
+    .updateTable('campaignRecipients')
+    .set({
+      ...{ e164: marker, externalId: null, variables: '{}' },
+      ...(status === 'settled'
+        ? {}
+        : {
+            ...{ status: 'settled', claimedBy: null, settledAt: now },
+            ...{ outcome: outcome ?? 'excluded', excludedReason: never ? 'erased' : excludedReason },
+          }),
+    })
+    .where('id', '=', id)
+    .execute()
+  // The pre-flight lists numbers that cannot be called.
+  const preflight = campaign.preflight?.replaceAll(JSON.stringify(e164), JSON.stringify(marker)) ?? null
+  await trx.updateTable('campaigns').set({ preflight }).where('id', '=', campaignId).execute()
+  return true
 }
 
 /** Removes all recipients of a campaign. */

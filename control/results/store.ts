@@ -14,6 +14,11 @@ const CANNOT_ANSWER = 'model_cannot_answer'
 export const RESULT_JOB = 'call-results'
 export const COMPLETION_JOB = 'call-completion'
 
+/** Returns the id of the job that extracts the result of a call. */
+export function resultJobId(callId: string): string {
+  return `${RESULT_JOB}:${callId}`
+}
+
 /**
  * Starts the extraction of the result of an ended call. Returns true if `call.completed` waits for it.
  * Returns false if there is no result or it is available at once; the caller then announces the event.
@@ -60,7 +65,7 @@ export async function startResultExtraction(trx: Trx, call: CallRow, now: number
   await addJobs(
     trx,
     [
-      { id: `${RESULT_JOB}:${call.id}`, kind: RESULT_JOB, lane, dueAt: now, payload: call.id },
+      { id: resultJobId(call.id), kind: RESULT_JOB, lane, dueAt: now, payload: call.id },
       {
         id: `${COMPLETION_JOB}:${call.id}`,
         kind: COMPLETION_JOB,
@@ -74,7 +79,7 @@ export async function startResultExtraction(trx: Trx, call: CallRow, now: number
   return true
 }
 
-/** Stores the result of a call and replaces an earlier one. */
+/** Stores the result of a call that waits for one and replaces an earlier one. An erased call waits for none. */
 export async function storeResult(trx: Trx, callId: string, result: CallResult, now: number): Promise<void> {
   await trx
     .updateTable('callResults')
@@ -87,8 +92,20 @@ export async function storeResult(trx: Trx, callId: string, result: CallResult, 
       updatedAt: now,
     })
     .where('callId', '=', callId)
+    .where('state', '=', 'pending')
     .execute()
   await announceCompleted(trx, callId, now)
+}
+
+/** Removes the result of a call. An extraction that has read the transcript before cannot store its result any more. */
+export async function eraseResult(trx: Trx, callId: string): Promise<void> {
+  await trx
+    .updateTable('callResults')
+    .set({ state: 'done', summary: null, outputs: '{}', evaluation: '[]', error: null })
+    .where('callId', '=', callId)
+    .execute()
+  // The end of a job is stored together with its result.
+  await trx.deleteFrom('jobs').where('id', '=', resultJobId(callId)).execute()
 }
 
 /** Stores that the extraction failed for good. */
@@ -150,8 +167,11 @@ export async function retryResult(
       .returning('organizationId')
       .executeTakeFirst()
     if (row === undefined) return 'no_conversation'
-    const id = `${RESULT_JOB}:${callId}`
-    await addJobs(trx, [{ id, kind: RESULT_JOB, lane: row.organizationId, dueAt: now, payload: callId }], now)
+    await addJobs(
+      trx,
+      [{ id: resultJobId(callId), kind: RESULT_JOB, lane: row.organizationId, dueAt: now, payload: callId }],
+      now,
+    )
     return 'started'
   })
 }

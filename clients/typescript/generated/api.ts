@@ -835,7 +835,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'DELETE', path: '/v1/dnc/{id}', reply: 'empty' }, input, options)
   }
 
-  /** Delete what is stored about a person. Removes what the environment stores about a number, in the background. Calls, charges, checks and sealed records stay without the number. A number whose erasure has not ended keeps that erasure. A live call, a payment dispute and legal retention delay it. Needs the scope `admin`. */
+  /** Delete what is stored about a person. Removes what the environment stores about a number, in the background. Calls, charges, checks and sealed records stay without the number. A number whose erasure has not ended keeps that erasure. A live call, a payment dispute, a wallet on hold and legal retention delay it. Needs the scope `admin`. */
   startErasure(input: { readonly body: StartErasureBody }, options: RequestOptions = {}): Promise<Erasure> {
     return this.send({ method: 'POST', path: '/v1/compliance/erasures', reply: 'data', idempotent: true }, input, options)
   }

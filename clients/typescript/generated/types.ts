@@ -1588,7 +1588,7 @@ export type Erasure = {
   /** Null once the erasure is done. */
   readonly e164: string | null
   readonly state: Open<"pending" | "delayed" | "done">
-  readonly delayReason: Open<"live_call" | "call_not_stored" | "payment_dispute" | "legal_floor"> | null
+  readonly delayReason: Open<"live_call" | "call_not_stored" | "payment_dispute" | "wallet_on_hold" | "legal_floor"> | null
   /** When the reason of the delay ends, if known. */
   readonly scheduledFor: string | null
   /** Calls that were made anonymous so far. */

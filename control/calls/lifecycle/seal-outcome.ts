@@ -19,7 +19,11 @@ const AT_ONCE = 4
 
 /** Returns the job that seals the outcome of a call. Add it in the transaction that ends the call. */
 export function sealingJob(callId: string, dueAt: number): NewJob {
-  return { id: `${KIND}:${callId}`, kind: KIND, dueAt, payload: callId }
+  return { id: sealingJobId(callId), kind: KIND, dueAt, payload: callId }
+}
+
+export function sealingJobId(callId: string): string {
+  return `${KIND}:${callId}`
 }
 
 interface Sealing {

@@ -6,7 +6,7 @@ export interface ErasureRow {
   /** Null once the erasure is done. */
   readonly e164: string | null
   readonly state: 'pending' | 'delayed' | 'done'
-  /** Why it waits: `live_call`, `call_not_stored`, `payment_dispute` or `legal_floor`. */
+  /** Why it waits: `live_call`, `call_not_stored`, `payment_dispute`, `wallet_on_hold` or `legal_floor`. */
   readonly delayReason: string | null
   /** Unix ms at which the reason of the delay ends, if that is known. */
   readonly scheduledFor: number | null
