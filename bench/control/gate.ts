@@ -92,7 +92,7 @@ function requestOf(n: number): GateRequest {
 async function decideOnce({ deps, owner }: TestCalling, n: number): Promise<void> {
   const gate = requestOf(n)
   const question = { organizationId: owner.organizationId, from: FROM, gate }
-  const facts = await gateFacts(deps.db, deps.policy, question, AT)
+  const facts = await gateFacts(deps.db, deps, question, AT)
   const { checks } = decide(gate, facts, AT)
   const found = checks.find(({ type }) => type === (n % 3 === 1 ? 'consent' : 'dnc'))
   const expected = ['suppressed', 'explicit_consent', 'not_suppressed'][n % 3]

@@ -11,6 +11,7 @@ export type KeyPurpose =
   | 'address-signing'
   | 'evidence-signing'
   | 'evidence-e164'
+  | 'suppression-digest'
   | 'permit'
   | 'webhook-secrets'
   | 'secret-encryption'

@@ -60,7 +60,7 @@ export const checkCompliance = operation({
     // The register answers for the current day only.
     const runId = newId('run', now)
     const paid = !today || (await answerRegister(deps, asked, runId, now))
-    const known = await gateFacts(deps.db, deps.policy, asked, now)
+    const known = await gateFacts(deps.db, deps, asked, now)
     if (known.wallet !== null && (known.wallet.onHold || !paid)) {
       const { balancePaise, minBalancePaise, onHold } = known.wallet
       const message = onHold

@@ -65,7 +65,7 @@ await onEachDialect(t, async (t, open) => {
         ...{ campaignId: id, recipientId: null },
       }
       const question = { organizationId, from: calling.number, gate: request }
-      const facts = await gateFacts(db, deps.policy, question, now)
+      const facts = await gateFacts(db, deps, question, now)
       const version = await db.selectFrom('agentVersions').select('config').executeTakeFirstOrThrow()
       const known = { facts, request, config: readConfig(version.config) }
       const examine = () => examinePeople(deps, campaign, known, now)

@@ -41,7 +41,7 @@ export interface People {
  * money: a number without an answer counts as callable.
  */
 export async function examinePeople(
-  { db }: Pick<Deps, 'db'>,
+  { db, rootKey }: Pick<Deps, 'db' | 'rootKey'>,
   campaign: CampaignRow,
   known: {
     readonly facts: GateFacts
@@ -64,7 +64,7 @@ export async function examinePeople(
   const readAll = (e164s: readonly string[]) =>
     readPeople(
       db,
-      known.facts.policy,
+      { rules: known.facts.policy, rootKey },
       { organizationId, environment, purpose, campaignId: campaign.id },
       e164s,
       now,

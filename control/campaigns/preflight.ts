@@ -65,7 +65,7 @@ export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): 
     recipientId: null,
   }
   const { organizationId, numberE164: from } = campaign
-  const facts = await gateFacts(deps.db, deps.policy, { organizationId, from, gate: request }, now)
+  const facts = await gateFacts(deps.db, deps, { organizationId, from, gate: request }, now)
   for (const type of ORGANIZATION_CHECKS) checks.push(decided(type, request, facts, now))
   checks.push(...(await hoursChecks(deps, campaign, purpose, now)))
   const people: People =

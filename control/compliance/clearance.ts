@@ -42,7 +42,7 @@ type Refusal = GateVerdict & { readonly allow: false }
  * register.
  */
 export async function answerRegister(
-  deps: Pick<Deps, 'db' | 'dndService' | 'policy'>,
+  deps: Pick<Deps, 'db' | 'dndService' | 'policy' | 'rootKey'>,
   question: FactsQuestion,
   runId: string,
   now: number,
@@ -50,7 +50,7 @@ export async function answerRegister(
   const { gate, organizationId } = question
   const asked = deps.policy.rules.register.some(({ purposes }) => purposes.includes(gate.purpose))
   if (!asked) return true
-  const facts = await gateFacts(deps.db, deps.policy, question, now)
+  const facts = await gateFacts(deps.db, deps, question, now)
   const verdict = decide(gate, facts, now)
   const reason = verdict.checks.find(({ type }) => type === 'dnd_register')?.reason
   // A question about a number is no call: less than the price of a call pays the fee.
@@ -83,7 +83,7 @@ export async function clearDial(
   const { decided: verdict, record } = await deps.db.transaction().execute(async (trx) => {
     // Locked before anything is decided, so that two calls are not paid from the same balance.
     if (gate.environment === 'live') await lockWallet(trx, organizationId, now)
-    const facts = await gateFacts(trx, deps.policy, request, now)
+    const facts = await gateFacts(trx, deps, request, now)
     const decided = decide(gate, facts, now)
     // The records of a call without a row reference none.
     const recordedCall = decided.allow || whenRefused !== undefined ? callId : null
@@ -96,6 +96,7 @@ export async function clearDial(
       at: now,
     })
     const evidence = await appendGateRecord(trx, keys, {
+      rootKey: deps.rootKey,
       organizationId,
       callId: recordedCall,
       gateRunId: runId,

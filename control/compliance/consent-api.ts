@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { audited } from '../api/audited.js'
+import type { Deps } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 import { Instant, parseInstant } from '../base/instant.js'
@@ -82,6 +83,8 @@ const listConsentRecords = listOperation({
   },
 })
 
+const knownOf = ({ policy, rootKey }: Deps) => ({ rules: policy.rules, rootKey })
+
 const createConsent = operation({
   ...COMMON,
   id: 'createConsent',
@@ -101,7 +104,7 @@ const createConsent = operation({
     const [recorded] = await deps.db
       .transaction()
       .execute((trx) =>
-        recordConsents(trx, deps.policy.rules, owner(actor), [writeOf(body)], authorOf(actor), now),
+        recordConsents(trx, knownOf(deps), owner(actor), [writeOf(body)], authorOf(actor), now),
       )
     if (recorded === undefined) return refuse('internal_error', 'The consent was not recorded.')
     if (!isConsentRefusal(recorded)) return consentView(recorded, now)
@@ -149,7 +152,7 @@ const importConsents = operation({
     const recorded = await deps.db.transaction().execute((trx) =>
       recordConsents(
         trx,
-        deps.policy.rules,
+        knownOf(deps),
         owner(actor),
         valid.map(({ row }) => writeOf(row)),
         authorOf(actor),

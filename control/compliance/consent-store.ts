@@ -1,6 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
+import type { RootKey } from '../base/root-key.js'
 import type { Policy } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
 import { unindexed } from '../db/owned-rows.js'
@@ -38,7 +39,7 @@ const BATCH = 500
  */
 export async function recordConsents(
   trx: Trx,
-  rules: Policy,
+  { rules, rootKey }: { readonly rules: Policy; readonly rootKey: RootKey },
   owner: Owner,
   writes: readonly ConsentWrite[],
   by: Author,
@@ -47,7 +48,7 @@ export async function recordConsents(
   if (writes.length === 0) return []
   await lockConsents(trx, owner.organizationId, 'consent')
   const e164s = [...new Set(writes.map(({ e164 }) => e164))]
-  const locked = await lockouts(trx, owner, e164s, now)
+  const locked = await lockouts(trx, rootKey, owner, e164s, now)
   const current = new Map((await lockCurrent(trx, owner, e164s)).map((row) => [keyOf(row), row]))
   const stored = new Set([...current.values()].map(({ id }) => id))
   const superseded: string[] = []

@@ -140,7 +140,7 @@ await onEachDialect(t, async (t, open, dialect) => {
       let ended = false
       let optingOut: Promise<unknown> = Promise.resolve()
       await db.transaction().execute(async (trx) => {
-        await recordConsents(trx, POLICY, owner, [write], by, now)
+        await recordConsents(trx, { rules: POLICY, rootKey: calling.deps.rootKey }, owner, [write], by, now)
         optingOut = db
           .transaction()
           .execute((other) => suppress(other, POLICY, owner, optOut, by, now))

@@ -1,3 +1,4 @@
+import type { RootKey } from '../base/root-key.js'
 import type { Policy, PolicyInForce } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
 import { jsonRows } from '../db/json-rows.js'
@@ -9,6 +10,7 @@ import { istDate } from './calling-hours.js'
 import type { GateFacts, GateRequest } from './check.js'
 import { ruleOn } from './dated-rule.js'
 import { classifyNumber } from './numbering.js'
+import { namesOf } from './person-names.js'
 import { DEFAULT_ROBOCALL_MODE, mobilePrefixes, seriesOf } from './policy.js'
 
 /** Who asks, and from which caller ID the call would be placed. */
@@ -19,17 +21,24 @@ export interface FactsQuestion {
   readonly gate: GateRequest
 }
 
+/** By which rules the gate decides, and the key under which do-not-call entries name erased persons. */
+export interface GateKnowledge {
+  readonly policy: PolicyInForce
+  readonly rootKey: RootKey
+}
+
 /** Reads the gate's facts about a call. In the live environment the wallet is locked by the caller. */
 export async function gateFacts(
   db: Db | Trx,
-  policy: PolicyInForce,
+  { policy, rootKey }: GateKnowledge,
   question: FactsQuestion,
   now: number,
 ): Promise<GateFacts> {
-  const { from, gate } = question
+  const { from, gate, organizationId } = question
   const { version, rules } = policy
   const { kind, ...subscriber } = classifyNumber(gate.to, mobilePrefixes(rules, now))
-  const known = await readKnown(db, rules, question, now)
+  const names = namesOf(rootKey, organizationId, gate.to)
+  const known = await readKnown(db, rules, question, names, now)
   const start = known?.windowStartMinute ?? null
   const end = known?.windowEndMinute ?? null
   const approvedId = known?.senderId ?? null
@@ -62,7 +71,13 @@ export async function gateFacts(
  * answered another capped campaign of the organization. Voicemail is no answer. Each statement costs a way to the database and
  * back, and a dial holds the lock of the wallet meanwhile, so this is one.
  */
-function readKnown(db: Db | Trx, rules: Policy, { organizationId, from, gate }: FactsQuestion, now: number) {
+function readKnown(
+  db: Db | Trx,
+  rules: Policy,
+  { organizationId, from, gate }: FactsQuestion,
+  names: readonly string[],
+  now: number,
+) {
   const { environment, to, purpose, campaignId = null } = gate
   const capped = campaignId === null ? null : ruleOn(rules.frequencyCap, istDate(now))
   // No call has an empty purpose.
@@ -133,7 +148,7 @@ function readKnown(db: Db | Trx, rules: Policy, { organizationId, from, gate }: 
         .selectFrom('suppressions')
         .select(jsonRows(db, ['id', 'source', 'environment', 'expiresAt']).as('rows'))
         .where('suppressions.organizationId', '=', organizationId)
-        .where('suppressions.e164', '=', to)
+        .where('suppressions.e164', 'in', names)
         .where('removedAt', 'is', null)
         .as('suppressions'),
       eb

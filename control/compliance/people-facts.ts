@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
+import type { RootKey } from '../base/root-key.js'
 import type { Policy } from '../config/policy-file.js'
 import type { Db } from '../db/database.js'
 import { istDate, type Purpose } from './calling-hours.js'
 import type { Environment, GateFacts } from './check.js'
 import { ruleOn } from './dated-rule.js'
 import { classifyNumber } from './numbering.js'
+import { numbersByName } from './person-names.js'
 import { mobilePrefixes } from './policy.js'
 
 /** The facts of the gate about one called person. */
@@ -19,7 +21,7 @@ export type PersonFacts = Pick<
  */
 export async function readPeople(
   db: Db,
-  rules: Policy,
+  { rules, rootKey }: { readonly rules: Policy; readonly rootKey: RootKey },
   asked: {
     readonly organizationId: string
     readonly environment: Environment
@@ -30,11 +32,12 @@ export async function readPeople(
   now: number,
 ): Promise<(e164: string) => PersonFacts> {
   const { organizationId, environment, purpose } = asked
+  const numbers = numbersByName(rootKey, organizationId, e164s)
   const suppressions = await db
     .selectFrom('suppressions')
     .select(['id', 'environment', 'source', 'expiresAt', 'e164'])
     .where('organizationId', '=', organizationId)
-    .where('e164', 'in', e164s)
+    .where('e164', 'in', [...numbers.keys()])
     .where('removedAt', 'is', null)
     .orderBy('id')
     .execute()
@@ -60,7 +63,8 @@ export async function readPeople(
   const answerOf = byNumber(answers)
   const suppressionsOf = new Map<string, typeof suppressions>()
   for (const row of suppressions) {
-    suppressionsOf.set(row.e164, [...(suppressionsOf.get(row.e164) ?? []), row])
+    const e164 = numbers.get(row.e164) ?? row.e164
+    suppressionsOf.set(e164, [...(suppressionsOf.get(e164) ?? []), row])
   }
   const prefixes = mobilePrefixes(rules, now)
   return (e164) => {

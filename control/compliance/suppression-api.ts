@@ -6,6 +6,7 @@ import { existing } from '../api/reply.js'
 import { idParam, oneLine, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import type { SuppressionRow } from '../db/tables/compliance.js'
 import { authorOf, Bulk, bulkRows, INDIAN_NUMBER, IndianNumber, ReceivedRow } from './bulk.js'
+import { namesOf } from './person-names.js'
 import { findSuppression, listSuppressions, removeSuppression, suppress } from './suppression-store.js'
 
 const COMMON = { tag: 'Compliance', audience: 'key' } as const
@@ -13,7 +14,9 @@ const SOURCES = ['opt_out', 'manual', 'import', 'complaint', 'regulator'] as con
 
 export const Suppression = z.object({
   id: z.string(),
-  e164: z.string(),
+  e164: z
+    .string()
+    .meta({ description: 'After the erasure of the person a digest that begins with `erased-`.' }),
   source: openEnum(...SOURCES),
   reason: z.string().nullable(),
   environment: z.enum(['test', 'live']),
@@ -54,7 +57,9 @@ const listDncEntries = listOperation({
   run: async ({ query, actor, deps, page }) => {
     const now = deps.clock.wall()
     const active = query.active === undefined ? undefined : query.active === 'true'
-    const filter = { e164: query.e164, source: query.source, active }
+    const names =
+      query.e164 === undefined ? undefined : namesOf(deps.rootKey, actor.organizationId, query.e164)
+    const filter = { names, source: query.source, active }
     const { items, next } = await listSuppressions(deps.db, actor, filter, page, now)
     return { items: items.map((row) => suppressionView(row, now)), next }
   },

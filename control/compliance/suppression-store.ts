@@ -1,6 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
+import type { RootKey } from '../base/root-key.js'
 import type { Policy } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
 import { unindexed } from '../db/owned-rows.js'
@@ -8,6 +9,7 @@ import type { SuppressionRow } from '../db/tables/compliance.js'
 import { istDate } from './calling-hours.js'
 import { lockConsents } from './consent-lock.js'
 import { ruleOn } from './dated-rule.js'
+import { digestOf, namesOf, numbersByName } from './person-names.js'
 
 const DAY_MS = 86_400_000
 
@@ -117,24 +119,92 @@ async function revokeAll(
  */
 export async function lockouts(
   trx: Trx,
+  rootKey: RootKey,
   { organizationId, environment }: Owner,
   e164s: readonly string[],
   now: number,
 ): Promise<ReadonlyMap<string, number>> {
+  const numbers = numbersByName(rootKey, organizationId, e164s)
   const rows = await trx
     .selectFrom('suppressions')
     .select(['e164', 'lockedUntil'])
     .where('organizationId', '=', organizationId)
     .where('environment', 'in', environment === 'test' ? ['live', 'test'] : ['live'])
-    .where('e164', 'in', e164s)
+    .where('e164', 'in', [...numbers.keys()])
     .where('removedAt', 'is', null)
     .where('lockedUntil', '>', now)
     .execute()
   const locked = new Map<string, number>()
-  for (const { e164, lockedUntil } of rows) {
+  for (const { e164: name, lockedUntil } of rows) {
+    const e164 = numbers.get(name) ?? name
     locked.set(e164, Math.max(lockedUntil ?? 0, locked.get(e164) ?? 0))
   }
   return locked
+}
+
+/**
+ * Replaces the number of a person by its digest in all entries, and removes the reasons and the calls; `marker` stands for
+ * calls that have made entries. A later entry takes the place of one of an earlier erasure and protects as long as both.
+ */
+export async function eraseSuppressions(
+  trx: Trx,
+  rootKey: RootKey,
+  { organizationId, environment }: Owner,
+  e164: string,
+  marker: string,
+  now: number,
+): Promise<void> {
+  const names = namesOf(rootKey, organizationId, e164)
+  const active = await trx
+    .selectFrom('suppressions')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('e164', 'in', names)
+    .where('removedAt', 'is', null)
+    .orderBy('id', 'desc')
+    .execute()
+  for (const source of new Set(active.map((row) => row.source))) {
+    const all = active.filter((row) => row.source === source)
+    const [latest, ...others] = all
+    if (latest === undefined || others.length === 0) continue
+    await trx
+      .updateTable('suppressions')
+      .set({ removedAt: now })
+      .where(
+        'id',
+        'in',
+        others.map(({ id }) => id),
+      )
+      .execute()
+    // An entry without an end lasts longest, and one without a lock locks least.
+    const lockedUntil = Math.max(...all.map((row) => row.lockedUntil ?? 0))
+    const expiresAt = Math.max(...all.map((row) => row.expiresAt ?? Number.POSITIVE_INFINITY))
+    await trx
+      .updateTable('suppressions')
+      .set({
+        lockedUntil: lockedUntil === 0 ? null : lockedUntil,
+        expiresAt: Number.isFinite(expiresAt) ? expiresAt : null,
+      })
+      .where('id', '=', latest.id)
+      .execute()
+  }
+  await trx
+    .updateTable('suppressions')
+    .set({ e164: digestOf(rootKey, organizationId, e164), reason: null, callId: null })
+    // The author of an opt-out on a call is the call.
+    .set((eb) => ({
+      createdById: eb
+        .case()
+        .when('createdByType', '=', 'call')
+        .then(marker)
+        .else(eb.ref('createdById'))
+        .end(),
+    }))
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('e164', 'in', names)
+    .execute()
 }
 
 export async function findSuppression(
@@ -176,7 +246,8 @@ export async function removeSuppression(
 }
 
 export interface SuppressionFilter {
-  readonly e164: string | undefined
+  /** Texts by which an entry may name the number. */
+  readonly names: readonly string[] | undefined
   readonly source: string | undefined
   readonly active: boolean | undefined
 }
@@ -195,7 +266,7 @@ export function listSuppressions(
       .selectAll()
       .where('organizationId', '=', owner.organizationId)
       .where('environment', '=', owner.environment)
-      .$if(filter.e164 !== undefined, (query) => query.where('e164', '=', filter.e164 ?? ''))
+      .$if(filter.names !== undefined, (query) => query.where('e164', 'in', filter.names ?? []))
       .$if(filter.source !== undefined, (query) => query.where('source', '=', filter.source ?? ''))
       .$if(filter.active !== undefined, (query) =>
         query.where(filter.active === true ? active : sql<SqlBool>`not ${active}`),

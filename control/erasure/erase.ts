@@ -9,6 +9,7 @@ import { istDate } from '../compliance/calling-hours.js'
 import { ruleOn } from '../compliance/dated-rule.js'
 import { openEvidenceKeys } from '../compliance/evidence/seal.js'
 import { appendRecord, recordsOf } from '../compliance/evidence/store.js'
+import { eraseSuppressions } from '../compliance/suppression-store.js'
 import type { Policy, PolicyInForce } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
 import type { ErasureRow } from '../db/tables/erasures.js'
@@ -74,7 +75,7 @@ export function erasureHandler(options: ErasureOptions): JobHandler {
       if (!(await eraseRecipients(db, erasure, clock.wall()))) {
         return delayed(erasure, liveCall(clock.wall()))
       }
-      return (trx) => finish(trx, erasure, clock.wall())
+      return (trx) => finish(trx, options.rootKey, erasure, clock.wall())
     },
   }
 }
@@ -281,7 +282,7 @@ async function eraseRecipients(db: Db, erasure: Open, now: number): Promise<bool
 }
 
 /** Replaces the number in the remaining tables and ends the erasure. */
-async function finish(trx: Trx, erasure: Open, now: number): Promise<null> {
+async function finish(trx: Trx, rootKey: RootKey, erasure: Open, now: number): Promise<null> {
   const { id, organizationId, environment, e164 } = erasure
   const marker = markerOf(erasure)
   const anonymous = { e164: marker, variables: '{}' }
@@ -320,6 +321,7 @@ async function finish(trx: Trx, erasure: Open, now: number): Promise<null> {
     .where('environment', '=', environment)
     .where('e164', '=', e164)
     .execute()
+  await eraseSuppressions(trx, rootKey, erasure, e164, marker, now)
   const done = { e164: null, state: 'done', delayReason: null, scheduledFor: null, completedAt: now } as const
   await trx.updateTable('erasures').set(done).where('id', '=', id).execute()
   await recorder(trx, { organizationId, actor: null, requestId: null }, now)('erasure.completed', id)

@@ -1,19 +1,22 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { dataOf, openTestCalling } from '../../fixtures/api/calling.js'
+import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { addFunds } from '../../fixtures/database/funds.js'
 import { type MortalDatabase, openMortal } from '../../fixtures/database/mortal.js'
 import { newId } from '../../media/base/ids.js'
 import { silentLog } from '../../media/base/log.js'
 import type { Deps } from '../api/deps.js'
+import { type RootKey, rootKeyOf } from '../base/root-key.js'
 import { sealingHandler } from '../calls/lifecycle/seal-outcome.js'
 import { storingHandler } from '../calls/lifecycle/store-recording.js'
 import { storingJob, storingJobId } from '../calls/lifecycle/storing-job.js'
 import { verifyCounters } from '../campaigns/moves.js'
 import { openEvidenceKeys } from '../compliance/evidence/seal.js'
 import { verifyStoredChain } from '../compliance/evidence/stored-chain.js'
+import { gateFacts } from '../compliance/facts.js'
+import { readPeople } from '../compliance/people-facts.js'
 import type { RecipientRow } from '../db/tables/campaigns.js'
 import type { Database } from '../db/tables/schema.js'
 import { openJobRunner } from '../jobs/runner.js'
@@ -339,6 +342,73 @@ await onEachDialect(t, async (t, open) => {
     }
     const woken = await db.selectFrom('jobs').select('id').where('kind', '=', DIALLER_KIND).execute()
     t.equal(woken.length, 1, 'the dialler looks whether a campaign is complete')
+  })
+
+  await t.test('a do-not-call entry protects an erased person without the number', async (t) => {
+    const to = '+919876543219'
+    const { liveKey, testKey } = calling.api
+    const list = (json: object, key = testKey) =>
+      send('POST', '/v1/dnc', { json: { e164: to, ...json }, key })
+    const optOut = dataOf(await list({ source: 'opt_out', reason: SAID }))
+    const manual = dataOf(await list({ source: 'manual', reason: SAID }))
+    await db.updateTable('suppressions').set({ createdByType: 'call', createdById: 'call_x' }).execute()
+    await list({ source: 'manual', reason: 'Other environment' }, liveKey)
+    const erase = async () => {
+      const { id } = dataOf(await request(to))
+      await runner.idle()
+      t.match(dataOf(await send('GET', `/v1/compliance/erasures/${id}`)), { state: 'done' })
+      return id
+    }
+    const first = await erase()
+    const digest = { e164: /^erased-[0-9a-f]{64}$/, reason: null, callId: null, active: true }
+    const found = async () => itemsOf(await send('GET', `/v1/dnc?e164=${encodeURIComponent(to)}`))
+    t.match(await found(), [
+      { id: manual.id, ...digest, createdBy: { type: 'call', id: `erased-${first}` } },
+      { id: optOut.id, ...digest, lockedUntil: optOut.lockedUntil },
+    ])
+    t.match(
+      dataOf(await send('GET', `/v1/compliance/evidence?e164=${encodeURIComponent(to)}`)).suppression,
+      await found(),
+    )
+    const inTest = await db.selectFrom('suppressions').selectAll().where('environment', '=', 'test').execute()
+    t.notOk(JSON.stringify(inTest).includes(to))
+    const call = { to, numberId: calling.numberId }
+    t.match((await send('POST', '/v1/calls', { json: call })).body, { error: { code: 'blocked_dnd' } })
+    const consent = { e164: to, purpose: 'service', kind: 'explicit', scope: 'x', source: 'web' }
+    t.equal((await send('POST', '/v1/consent', { json: consent })).status, 409, 'consent stays locked')
+    const gate = { to, environment: 'test', purpose: 'service', trigger: 'manual' } as const
+    const question = { organizationId: owner.organizationId, from: null, gate }
+    const rotated = rootKeyOf(Buffer.alloc(32, 8), [rootKey])
+    const idsOf = async (key: RootKey) =>
+      (
+        await gateFacts(db, { policy: deps.policy, rootKey: key }, question, clock.wall())
+      ).suppressions.flatMap(({ id }) => id ?? [])
+    t.same(await idsOf(rotated), [optOut.id, manual.id], 'after a change of the root key')
+    t.same(await idsOf(rootKeyOf(Buffer.alloc(32, 9))), [], 'another key finds no one')
+    const people = await readPeople(
+      db,
+      { rules: deps.policy.rules, rootKey },
+      { ...owner, purpose: 'service', campaignId: 'cmp_1' },
+      [OTHER, to],
+      clock.wall(),
+    )
+    t.equal(people(to).suppressions.length, 3)
+    t.equal(people(OTHER).suppressions.length, 0)
+
+    clock.advance(1_000)
+    const later = dataOf(await list({ source: 'opt_out', reason: SAID }))
+    t.equal(later.e164, to, 'a later entry has the number')
+    await db
+      .updateTable('suppressions')
+      .set({ lockedUntil: clock.wall(), expiresAt: clock.wall() })
+      .where('id', '=', String(later.id))
+      .execute()
+    await erase()
+    t.match(await found(), [
+      { id: later.id, ...digest, lockedUntil: optOut.lockedUntil, expiresAt: optOut.expiresAt },
+      { id: manual.id },
+      { id: optOut.id, active: false },
+    ])
   })
   await runner.close()
 

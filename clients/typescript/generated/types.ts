@@ -1419,6 +1419,7 @@ export type PersonEvidence = {
   })[]
   readonly suppression: readonly ({
     readonly id: string
+    /** After the erasure of the person a digest that begins with `erased-`. */
     readonly e164: string
     readonly source: Open<"opt_out" | "manual" | "import" | "complaint" | "regulator">
     readonly reason: string | null
@@ -1562,6 +1563,7 @@ export type Consents = {
 
 export type DncEntry = {
   readonly id: string
+  /** After the erasure of the person a digest that begins with `erased-`. */
   readonly e164: string
   readonly source: Open<"opt_out" | "manual" | "import" | "complaint" | "regulator">
   readonly reason: string | null

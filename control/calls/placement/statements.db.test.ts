@@ -29,7 +29,7 @@ await onEachDialect(t, async (t, open) => {
     }
     const gate = { to: PERSON, environment: 'live', purpose: 'service', trigger: 'campaign' } as const
     const question = { organizationId: owner.organizationId, from: '+911171366900', gate }
-    const facts = await spent(() => gateFacts(counted.db, deps.policy, question, calling.clock.wall()))
+    const facts = await spent(() => gateFacts(counted.db, deps, question, calling.clock.wall()))
     t.equal(facts.statements, 1, 'the facts of the gate')
     const placed = await spent(() =>
       dialCall(deps, owner, {

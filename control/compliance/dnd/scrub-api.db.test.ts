@@ -36,7 +36,7 @@ await onEachDialect(t, async (t, open) => {
     const { purpose, environment } = question(to).gate
     const run = { organizationId, environment, purpose, runId: 'run_1', peId: null }
     await askRegister(deps, [to], { ...run, at: clock.wall() })
-    const { register } = await gateFacts(db, calling.deps.policy, question(to), clock.wall())
+    const { register } = await gateFacts(db, calling.deps, question(to), clock.wall())
     return register !== null && register.validUntil > clock.wall() ? register : null
   }
   const stored = async () => {

@@ -6,6 +6,7 @@ import { idParam } from '../../base/schemas.js'
 import { listPersonChecks } from '../check-store.js'
 import { ComplianceCheck, checkView } from '../check-view.js'
 import { Consent, consentView } from '../consent-api.js'
+import { namesOf } from '../person-names.js'
 import { Suppression, suppressionView } from '../suppression-api.js'
 import { findCoveringAnchor } from './anchors.js'
 import { writeBundle } from './bundle.js'
@@ -120,7 +121,7 @@ const readPersonEvidence = operation({
     const now = deps.clock.wall()
     const [consents, suppression, checks, evidence] = await Promise.all([
       listPersonConsents(deps.db, actor, e164, MAX_ENTRIES),
-      listPersonSuppressions(deps.db, actor, e164, MAX_ENTRIES),
+      listPersonSuppressions(deps.db, actor, namesOf(deps.rootKey, actor.organizationId, e164), MAX_ENTRIES),
       listPersonChecks(deps.db, actor, e164, MAX_CHECKS),
       listPersonEvidence(deps.db, actor, e164, MAX_RECORDS),
     ])

@@ -1,15 +1,18 @@
 import type { Json } from '../../base/canonical-json.js'
+import type { RootKey } from '../../base/root-key.js'
 import { timestamp, timestampOrNull } from '../../base/schemas.js'
 import type { Trx } from '../../db/database.js'
 import type { CheckRow } from '../../db/tables/calling.js'
 import type { GateFacts, GateRequest } from '../check.js'
 import { declarationInForce } from '../checks/robocall-declaration.js'
+import { namesOf } from '../person-names.js'
 import { personCopies } from './person-copies.js'
 import { commitTo, type EvidenceKeys, type JsonObject } from './seal.js'
 import { type Appended, appendRecord } from './store.js'
 
 /** A gate decision before it becomes a link of the chain. */
 export interface GateEvidence {
+  readonly rootKey: RootKey
   readonly organizationId: string
   readonly callId: string | null
   readonly gateRunId: string
@@ -57,7 +60,10 @@ export async function appendGateRecord(
     outcome: null,
   }
   const owner = { organizationId, environment: request.environment }
-  const person = commitTo(to, await personCopies(trx, owner, to, facts))
+  const person = commitTo(
+    to,
+    await personCopies(trx, owner, namesOf(evidence.rootKey, organizationId, to), facts),
+  )
   return appendRecord(trx, keys, owner, { kind: 'gate', callId, gateRunId, person, part }, decidedAt)
 }
 

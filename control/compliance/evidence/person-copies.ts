@@ -6,12 +6,13 @@ import type { Owner } from './store.js'
 
 /**
  * Returns copies of the consents and the do-not-call entries of a number as they stand, for the erasable part of a
- * record. Returns null if the facts name none.
+ * record. `names` are the number, and the texts by which do-not-call entries may name it. Returns null if the facts name
+ * none.
  */
 export async function personCopies(
   trx: Trx,
   { organizationId, environment }: Owner,
-  e164: string,
+  names: readonly string[],
   facts: Pick<GateFacts, 'consent' | 'suppressions'>,
 ): Promise<JsonObject | null> {
   if (facts.consent === null && facts.suppressions.length === 0) return null
@@ -20,7 +21,7 @@ export async function personCopies(
     .selectAll()
     .where('organizationId', '=', organizationId)
     .where('environment', '=', environment)
-    .where('e164', '=', e164)
+    .where('e164', 'in', names)
     .where('current', '=', 1)
     .orderBy('id')
     .execute()
@@ -30,7 +31,7 @@ export async function personCopies(
     .where('organizationId', '=', organizationId)
     // A live entry stays hidden from test keys.
     .where('environment', 'in', environment === 'live' ? ['test', 'live'] : ['test'])
-    .where('e164', '=', e164)
+    .where('e164', 'in', names)
     .where('removedAt', 'is', null)
     .orderBy('id')
     .execute()

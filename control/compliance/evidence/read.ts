@@ -52,11 +52,11 @@ export function listPersonConsents(
     .execute()
 }
 
-/** Returns the do-not-call entries of a number, also those that were removed, the newest first. */
+/** Returns the do-not-call entries with one of these names of a number, also those that were removed, the newest first. */
 export function listPersonSuppressions(
   db: Db,
   { organizationId, environment }: Owner,
-  e164: string,
+  names: readonly string[],
   limit: number,
 ): Promise<readonly SuppressionRow[]> {
   return db
@@ -64,7 +64,7 @@ export function listPersonSuppressions(
     .selectAll()
     .where('organizationId', '=', organizationId)
     .where('environment', '=', environment)
-    .where('e164', '=', e164)
+    .where('e164', 'in', names)
     .orderBy('createdAt', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
