@@ -92,9 +92,8 @@ async function runCampaign(t: Test, env: Readonly<Record<string, string>>): Prom
 }
 
 await t.test('sixty people on SQLite', { timeout: 600_000 }, (t) => runCampaign(t, {}))
-if (process.env.X)
-  await t.test('sixty people on PostgreSQL', { timeout: 600_000 }, async (t) => {
-    const postgres = await startPostgres()
-    t.teardown(() => postgres.stop())
-    await runCampaign(t, { PARLEY_DATABASE_URL: await postgres.createDatabase() })
-  })
+await t.test('sixty people on PostgreSQL', { timeout: 600_000 }, async (t) => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.stop())
+  await runCampaign(t, { PARLEY_DATABASE_URL: await postgres.createDatabase() })
+})
