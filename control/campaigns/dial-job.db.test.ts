@@ -4,7 +4,7 @@ import { onEachDialect } from '../../fixtures/database/databases.js'
 import { until } from '../../fixtures/host/until.js'
 import { brokenInvariants } from '../../fixtures/virtual-call/campaign-invariants.js'
 import { runCampaigns } from '../../fixtures/virtual-call/campaign-run.js'
-import { openLiveCalling } from '../../fixtures/virtual-call/live-calling.js'
+import { type LiveCalling, openLiveCalling } from '../../fixtures/virtual-call/live-calling.js'
 import type { Clock } from '../../media/base/clock.js'
 import { lockOrganization, updateOrganizationProfile } from '../organization/profile-store.js'
 import { diallerHandler } from './dial-job.js'
@@ -19,6 +19,25 @@ async function launch(calling: TestCalling, settings: object, count: number, gro
   await calling.send('POST', `/v1/campaigns/${id}/recipients`, { json: { recipients } })
   const headers = { 'idempotency-key': `launch-${id}` }
   const launched = await calling.send('POST', `/v1/campaigns/${id}/launch`, { json: {}, headers })
+  if (launched.status !== 200) throw new Error(JSON.stringify(launched.body))
+  return id
+}
+
+async function launchLive(
+  { calling, agentId, numberId, key }: LiveCalling,
+  e164s: readonly string[],
+  settings: object = {},
+): Promise<string> {
+  const json = {
+    ...{ name: 'Reminders', agentId, numberId },
+    schedule: { windowStartMinute: 0, windowEndMinute: 1_440 },
+    ...settings,
+  }
+  const id = String(dataOf(await calling.send('POST', '/v1/campaigns', { key, json })).id)
+  const recipients = e164s.map((e164) => ({ e164 }))
+  await calling.send('POST', `/v1/campaigns/${id}/recipients`, { key, json: { recipients } })
+  const headers = { 'idempotency-key': `launch-${id}` }
+  const launched = await calling.send('POST', `/v1/campaigns/${id}/launch`, { key, json: {}, headers })
   if (launched.status !== 200) throw new Error(JSON.stringify(launched.body))
   return id
 }
@@ -139,23 +158,11 @@ await onEachDialect(t, async (t, open) => {
     async (t) => {
       const database = await open()
       // Two campaigns over a trunk with a call every 100 ms: the second dial is 100 ms ahead.
-      const { calling, owner, agentId, numberId, key } = await openLiveCalling(database, {
-        callsPerMinute: 600,
-      })
+      const live = await openLiveCalling(database, { callsPerMinute: 600 })
+      const { calling, owner } = live
       t.teardown(() => calling.close())
       const { clock, control, deps } = calling
-      for (const group of [0, 1]) {
-        const json = {
-          ...{ name: `Campaign ${group}`, agentId, numberId },
-          schedule: { windowStartMinute: 0, windowEndMinute: 1_440 },
-        }
-        const id = String(dataOf(await calling.send('POST', '/v1/campaigns', { key, json })).id)
-        const recipients = { recipients: [{ e164: `+91981000000${group}` }] }
-        await calling.send('POST', `/v1/campaigns/${id}/recipients`, { key, json: recipients })
-        const headers = { 'idempotency-key': `launch-${id}` }
-        const launched = await calling.send('POST', `/v1/campaigns/${id}/launch`, { key, json: {}, headers })
-        t.equal(launched.status, 200)
-      }
+      for (const group of [0, 1]) await launchLive(live, [`+91981000000${group}`])
       const write = async (): Promise<never> => {
         throw new Error('the job writes nothing')
       }
@@ -172,6 +179,40 @@ await onEachDialect(t, async (t, open) => {
       t.equal(control.dialled.length, 2)
     },
   )
+
+  await t.test('people whom the trunk may not call are excluded without a call', async (t) => {
+    const database = await open()
+    const live = await openLiveCalling(database)
+    const { calling, numberId, agentId, key } = live
+    t.teardown(() => calling.close())
+    const { clock, deps } = calling
+    const { db } = database
+    const id = await launchLive(live, ['+919810000001', '+917000000001', '+919810000002', '+917000000002'])
+    const campaignBefore = dataOf(await calling.send('GET', `/v1/campaigns/${id}`, { key }))
+    t.match(campaignBefore.preflight, { callable: 4 })
+    await db.updateTable('sipTrunks').set({ allowedPrefixes: '["+9198"]' }).execute()
+    const again = await calling.send('POST', '/v1/calls', {
+      json: { to: '+917000000001', numberId, agentId },
+      key,
+    })
+    t.match(again, { status: 422, body: { error: { details: { path: 'to', reason: 'trunk_prefix' } } } })
+    const run = await runCampaigns(database, deps, clock, {
+      ...{ processes: 1, hours: 1, kills: 0 },
+      behaviour: () => ({ kind: 'answer', persona: 'polite' }),
+    })
+    t.same(run.dials.map(({ to }) => to).toSorted(), ['+919810000001', '+919810000002'])
+    t.equal((await db.selectFrom('calls').select('id').execute()).length, 2)
+    const campaign = dataOf(await calling.send('GET', `/v1/campaigns/${id}`, { key }))
+    t.match(campaign, { status: 'completed', progress: { dialed: 2, excluded: 2, settled: 4 } })
+    const outcomes = dataOf(await calling.send('GET', `/v1/campaigns/${id}/outcomes`, { key }))
+    t.match(outcomes, { byExcludedReason: { trunk_prefix: 2 } })
+    const preflight = await launchLive(live, ['+917000000003', '+919810000003'])
+    t.match(dataOf(await calling.send('GET', `/v1/campaigns/${preflight}`, { key })).preflight, {
+      callable: 1,
+      excluded: { trunk_prefix: 1 },
+      excludedE164s: { trunk_prefix: ['+917000000003'] },
+    })
+  })
 
   for (const [others, most] of [
     [0, 4],

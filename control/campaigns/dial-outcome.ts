@@ -24,6 +24,9 @@ const EXCLUDING: Readonly<Record<string, ExcludedReason>> = {
   frequency_cap: 'frequency_cap',
 }
 
+/** The agent, the number or its trunk cannot call. */
+const TARGET_UNAVAILABLE: RefusedDial = { kind: 'pause', reason: 'target_unavailable' }
+
 /** Returns what the refusal of `dialCall` means. */
 export function refusedDial({ code, details }: Refusal, now: number): RefusedDial {
   switch (code) {
@@ -31,6 +34,10 @@ export function refusedDial({ code, details }: Refusal, now: number): RefusedDia
       return { kind: 'exclude', reason: 'missing_variables' }
     case 'validation_error':
       return { kind: 'exclude', reason: 'invalid_number' }
+    case 'unprocessable_entity':
+      return details?.reason === 'trunk_prefix'
+        ? { kind: 'exclude', reason: 'trunk_prefix' }
+        : TARGET_UNAVAILABLE
     case 'insufficient_funds':
       return { kind: 'pause', reason: 'low_balance' }
     case 'concurrent_call_limit_reached':
@@ -41,8 +48,7 @@ export function refusedDial({ code, details }: Refusal, now: number): RefusedDia
     case 'blocked_dlt_invalid':
       return blocked(details ?? {}, now)
     default:
-      // The agent, the number or its trunk.
-      return { kind: 'pause', reason: 'target_unavailable' }
+      return TARGET_UNAVAILABLE
   }
 }
 
@@ -54,7 +60,5 @@ function blocked(details: Readonly<Record<string, unknown>>, now: number): Refus
     return { kind: 'defer', until: now + REGISTER_PAUSE_MS }
   }
   const excluded = EXCLUDING[String(checkType)]
-  return excluded === undefined
-    ? { kind: 'pause', reason: 'target_unavailable' }
-    : { kind: 'exclude', reason: excluded }
+  return excluded === undefined ? TARGET_UNAVAILABLE : { kind: 'exclude', reason: excluded }
 }

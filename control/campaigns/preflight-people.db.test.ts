@@ -67,7 +67,7 @@ await onEachDialect(t, async (t, open) => {
       const question = { organizationId, from: calling.number, gate: request }
       const facts = await gateFacts(db, deps, question, now)
       const version = await db.selectFrom('agentVersions').select('config').executeTakeFirstOrThrow()
-      const known = { facts, request, config: readConfig(version.config) }
+      const known = { facts, request, config: readConfig(version.config), trunkLimits: null }
       const examine = () => examinePeople(deps, campaign, known, now)
       const expected = {
         total: 7,

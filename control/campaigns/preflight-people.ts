@@ -1,5 +1,6 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { newId } from '../../media/base/ids.js'
+import { isAllowedNumber, type TrunkLimits } from '../../signalling/trunk/trunk-limiter.js'
 import type { AgentConfig } from '../agents/config.js'
 import { resolveVariables } from '../agents/placeholders.js'
 import type { Deps } from '../api/deps.js'
@@ -25,6 +26,8 @@ const PERSON_CHECKS: readonly (readonly [CheckType, ExcludedReason])[] = [
   ['frequency_cap', 'frequency_cap'],
 ]
 
+const OFF_TRUNK = { reason: 'trunk_prefix', check: null } as const
+
 /** Who can be called, and who cannot, by reason. */
 export interface People {
   readonly total: number
@@ -47,6 +50,8 @@ export async function examinePeople(
     readonly facts: GateFacts
     readonly request: GateRequest
     readonly config: AgentConfig
+    /** Limits of the trunk of the campaign's number. Null without one. */
+    readonly trunkLimits: TrunkLimits | null
   },
   now: number,
 ): Promise<People> {
@@ -54,13 +59,15 @@ export async function examinePeople(
   const { purpose } = known.request
   let unanswered = 0
   const decideOn = (recipient: RecipientRow, person: PersonFacts) =>
-    exclusionOf(
-      recipient,
-      { ...known.request, to: recipient.e164, recipientId: recipient.id },
-      { ...known.facts, ...person },
-      known.config,
-      now,
-    )
+    known.trunkLimits !== null && !isAllowedNumber(known.trunkLimits, recipient.e164)
+      ? OFF_TRUNK
+      : exclusionOf(
+          recipient,
+          { ...known.request, to: recipient.e164, recipientId: recipient.id },
+          { ...known.facts, ...person },
+          known.config,
+          now,
+        )
   const readAll = (e164s: readonly string[]) =>
     readPeople(
       db,

@@ -74,7 +74,15 @@ export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): 
           ...{ total: campaign.total - campaign.settled, callable: 0, unanswered: 0 },
           ...{ excluded: {}, excludedE164s: {} },
         }
-      : await examinePeople(deps, campaign, { facts, request, config: readConfig(ready.version.config) }, now)
+      : await examinePeople(
+          deps,
+          campaign,
+          {
+            ...{ facts, request, config: readConfig(ready.version.config) },
+            trunkLimits: ready.route.gateway.trunk?.limits ?? null,
+          },
+          now,
+        )
   const missing = people.excluded.missing_variables ?? 0
   checks.push(
     check('variables', missing === 0 ? 'pass' : 'warn', missing === 0 ? 'complete' : 'values_missing'),

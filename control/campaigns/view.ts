@@ -19,7 +19,7 @@ export const RETRY_ON = ['answered', 'no_answer', 'busy', 'failed', 'voicemail',
 /** Why a recipient may not be called. */
 export const EXCLUDED_REASONS = [
   ...(['suppressed', 'dnd_register', 'missing_consent', 'outside_window'] as const),
-  ...(['frequency_cap', 'missing_variables', 'invalid_number'] as const),
+  ...(['frequency_cap', 'missing_variables', 'invalid_number', 'trunk_prefix'] as const),
 ] as const
 export type ExcludedReason = (typeof EXCLUDED_REASONS)[number]
 

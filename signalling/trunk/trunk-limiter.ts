@@ -13,6 +13,11 @@ export interface TrunkLimits {
 /** Why a call may not use the trunk. */
 export type TrunkRefusal = 'trunk_full' | 'trunk_rate' | 'trunk_prefix'
 
+/** Returns whether a trunk may dial an E.164 number at all. */
+export function isAllowedNumber({ allowedPrefixes }: TrunkLimits, to: string): boolean {
+  return /^\+\d+$/.test(to) && allowedPrefixes.some((prefix) => to.startsWith(prefix))
+}
+
 const MINUTE_MS = 60_000
 
 interface Use {
@@ -53,8 +58,7 @@ export class TrunkLimiter {
   /** Counts an outbound call to an E.164 number. Returns the reason when it is refused, else null. */
   admitOutbound(trunkId: string, limits: TrunkLimits, callId: string, to: string): TrunkRefusal | null {
     const use = this.#use(trunkId)
-    if (!/^\+\d+$/.test(to) || !limits.allowedPrefixes.some((prefix) => to.startsWith(prefix)))
-      return this.#refuse(trunkId, use, 'trunk_prefix')
+    if (!isAllowedNumber(limits, to)) return this.#refuse(trunkId, use, 'trunk_prefix')
     if (use.calls.size >= limits.maxConcurrent) return this.#refuse(trunkId, use, 'trunk_full')
     if (use.placed.length >= limits.callsPerMinute) return this.#refuse(trunkId, use, 'trunk_rate')
     use.placed.push(this.#clock.now())

@@ -1146,7 +1146,7 @@ export type Recipient = {
   readonly status: Open<"pending" | "queued" | "dialing" | "in_call" | "retry_wait" | "settled">
   /** Disposition of the last call, `excluded` or `abandoned`. */
   readonly outcome: Open<"answered" | "no_answer" | "busy" | "failed" | "voicemail" | "unknown" | "excluded" | "abandoned"> | null
-  readonly excludedReason: Open<"suppressed" | "dnd_register" | "missing_consent" | "outside_window" | "frequency_cap" | "missing_variables" | "invalid_number"> | null
+  readonly excludedReason: Open<"suppressed" | "dnd_register" | "missing_consent" | "outside_window" | "frequency_cap" | "missing_variables" | "invalid_number" | "trunk_prefix"> | null
   readonly attempts: number
   readonly nextAttemptAt: string | null
   readonly lastAttemptAt: string | null

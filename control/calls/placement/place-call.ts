@@ -2,6 +2,7 @@ import { EngineError, errorText } from '../../../media/base/errors.js'
 import { isId, newId } from '../../../media/base/ids.js'
 import { callNeverBegan } from '../../../signalling/call/call-events.js'
 import { endingOfError } from '../../../signalling/call/ending.js'
+import { isAllowedNumber } from '../../../signalling/trunk/trunk-limiter.js'
 import { environmentProblem } from '../../agents/live-models.js'
 import { findAgent, findVersion } from '../../agents/store.js'
 import type { Deps } from '../../api/deps.js'
@@ -101,6 +102,17 @@ export async function dialCall(
   const { number, party } = target
   const route = await outboundRoute(deps, number)
   if (isRefusal(route)) return route
+  const limits = route.gateway.trunk?.limits
+  if (limits !== undefined && !isAllowedNumber(limits, placement.to)) {
+    return refuse(
+      'unprocessable_entity',
+      'The SIP trunk of the number may not dial numbers with this prefix.',
+      {
+        path: 'to',
+        reason: 'trunk_prefix',
+      },
+    )
+  }
 
   if (deps.calls.draining)
     return unavailable('The service is shutting down and accepts no new calls.', { reason: 'draining' })

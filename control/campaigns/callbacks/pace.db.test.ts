@@ -48,4 +48,28 @@ await onEachDialect(t, async (t, open) => {
     const pace = await db.selectFrom('routePaces').select('nextDialAt').executeTakeFirstOrThrow()
     t.equal(pace.nextDialAt, dueAt + 30_000, 'the turn of the next dial of a campaign')
   })
+
+  await t.test('a callback that the trunk may not dial is refused', async (t) => {
+    const { calling, owner, numberId, agentId, key } = await openLiveCalling(await open())
+    t.teardown(() => calling.close())
+    const { deps, clock, control } = calling
+    const { db } = deps
+    const json = { to: '+919876543210', numberId, agentId }
+    const callId = String(dataOf(await calling.send('POST', '/v1/calls', { json, key })).id)
+    await db.updateTable('sipTrunks').set({ allowedPrefixes: '["+9198"]' }).execute()
+    const now = clock.wall()
+    await db.transaction().execute((trx) =>
+      insertCallback(trx, {
+        ...{ id: newId('cbk', now), ...owner, callId, agentId, numberId, e164: '+917000000001' },
+        ...{ dueAt: now, promisedAt: now, note: '', variables: '{}', status: 'scheduled' },
+        ...{ resultCallId: null, reason: null, createdAt: now },
+      }),
+    )
+    t.equal(await dialCallbacks(deps, owner), null)
+    t.match(await db.selectFrom('callbacks').selectAll().executeTakeFirst(), {
+      status: 'refused',
+      reason: 'trunk_prefix',
+    })
+    t.equal(control.dialled.length, 1)
+  })
 })

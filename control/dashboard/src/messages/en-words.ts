@@ -131,6 +131,7 @@ export const words = {
   target_unavailable: 'The agent or the number is not available',
   transactional: 'Transactional',
   transfer_completed: 'Transferred to a person',
+  trunk_prefix: 'The SIP trunk may not call this number',
   trust: 'Trust',
   unknown: 'Unknown',
   unverified: 'Not verified',

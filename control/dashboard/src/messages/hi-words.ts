@@ -138,6 +138,7 @@ export const words: Texts<typeof englishWords> = {
   target_unavailable: 'एजेंट या नंबर उपलब्ध नहीं है',
   transactional: 'लेन-देन',
   transfer_completed: 'कॉल किसी व्यक्ति को सौंपी गई',
+  trunk_prefix: 'SIP ट्रंक इस नंबर पर कॉल नहीं कर सकता',
   trust: 'ट्रस्ट',
   unknown: 'अज्ञात',
   unverified: 'सत्यापित नहीं',
