@@ -349,8 +349,18 @@ await onEachDialect(t, async (t, open) => {
     for (const status of ['accepted', 'ringing', 'answered'] as const) {
       calling.desk.onCallEvent({ ...step, status, outcome: null })
     }
+    const second: string[] = []
+    calling.control.transferRefusal = 'transfer_in_progress'
+    calling.desk.request(id, { ...request, id: 't2', note: null, reason: null }, (update) =>
+      second.push(`${update.id} ${update.status} ${update.code}`),
+    )
+    await until(() => second.length > 0)
+    calling.control.transferRefusal = null
     calling.desk.onCallEvent({ ...step, status: 'missed', outcome: 'no_answer' })
-    t.same(updates, ['accepted', 'ringing', 'answered', 'failed no_answer'])
+    t.same(second, ['t2 rejected transfer_in_progress'], 'a refused request hears nothing else')
+    t.same(updates, ['accepted', 'ringing', 'answered', 'failed no_answer'], 'the first one hears its end')
+    calling.desk.onCallEvent({ ...step, attempt: 2, status: 'ringing', outcome: null })
+    t.equal(updates.length, 4, 'the steps of another transfer are not its own')
     calling.desk.request(
       id,
       { ...request, destination: '+919876599999', note: null, reason: null },

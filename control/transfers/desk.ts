@@ -65,6 +65,8 @@ const UPDATES: Readonly<Record<string, TransferUpdate['status']>> = {
   failed: 'failed',
   canceled: 'failed',
 }
+/** Steps after which a request hears nothing else. */
+const FINAL: ReadonlySet<TransferUpdate['status']> = new Set(['completed', 'failed'])
 
 /**
  * Decides on every request to hand a call to a person: of the model, of the caller by words or by a key, of the API, of a
@@ -72,11 +74,8 @@ const UPDATES: Readonly<Record<string, TransferUpdate['status']>> = {
  */
 export class TransferDesk implements TransferHandler, TransferRequests {
   readonly #deps: DeskDeps
-  /** Receivers of the steps, by call. */
-  readonly #reports = new Map<
-    string,
-    { readonly id: string; readonly report: (update: TransferUpdate) => void }
-  >()
+  /** Receivers of the steps of the transfer under way, by call. */
+  readonly #reports = new Map<string, Reporter>()
 
   constructor(deps: DeskDeps) {
     this.#deps = deps
@@ -99,7 +98,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
   request(callId: string, request: TransferRequest, report: (update: TransferUpdate) => void): void {
     const { id, destination, destinationId, handoff, blind, note, reason } = request
     const wanted = { destination: destinationId ?? destination, handoff, blind, note, reason }
-    this.ask(callId, { trigger: 'byo', ...wanted }, () => this.#reports.set(callId, { id, report }))
+    this.#ask(callId, { trigger: 'byo', ...wanted }, () => true, { id, report })
       .then((answer) => {
         if (answer.accepted) return
         const code = answer.refusal ?? 'destination_not_allowed'
@@ -130,6 +129,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
         if (status === 'accepted') report({ id, status: 'accepted', mode })
         const update = UPDATES[status]
         if (update === undefined) return
+        if (FINAL.has(update)) this.#reports.delete(callId)
         report({ id, status: update, mode, ...(outcome === null ? {} : { code: outcome }) })
         return
       }
@@ -145,26 +145,21 @@ export class TransferDesk implements TransferHandler, TransferRequests {
     const reason =
       trigger === 'dtmf' ? 'The caller pressed the key for a person.' : 'The caller asked for a person.'
     const request = { trigger, destination: null, handoff: null, note: null, reason } as const
-    this.#ask(
-      callId,
-      request,
-      (party) => party.kind === 'agent' && allowed(party),
-      () => {},
-    ).catch((error: unknown) =>
+    this.#ask(callId, request, (party) => party.kind === 'agent' && allowed(party)).catch((error: unknown) =>
       this.#deps.log.error({ callId, error: errorText(error) }, 'transfer.request_failed'),
     )
   }
 
-  /** Decides on a request, and starts the transfer. `onStart` runs just before its first event. */
-  ask(callId: string, request: TransferAsked, onStart: () => void = () => {}): Promise<TransferAnswer> {
-    return this.#ask(callId, request, () => true, onStart)
+  /** Decides on a request, and starts the transfer. */
+  ask(callId: string, request: TransferAsked): Promise<TransferAnswer> {
+    return this.#ask(callId, request, () => true)
   }
 
   async #ask(
     callId: string,
     request: TransferAsked,
     allowed: (party: TransferParty) => boolean,
-    onStart: () => void,
+    reporter: Reporter | null = null,
   ): Promise<TransferAnswer> {
     const { db, log } = this.#deps
     const refused = (refusal: ServiceRefusal): TransferAnswer => {
@@ -184,14 +179,24 @@ export class TransferDesk implements TransferHandler, TransferRequests {
     const problem = this.#problemOf(target.first)
     if (problem !== null) return refused(problem)
     const { plan, attempt } = this.#plan({ call, number, party, target, request })
-    onStart()
+    // The first step is reported before `transfer` returns. A refused request leaves the steps to the one under way.
+    const before = this.#reports.get(callId) ?? null
+    this.#reportTo(callId, reporter)
     const refusal = this.#deps.calls().transfer(callId, plan)
-    if (refusal !== null) return refused(refusal)
+    if (refusal !== null) {
+      this.#reportTo(callId, before)
+      return refused(refusal)
+    }
     log.info(
       { callId, transferId: attempt.id, trigger: request.trigger, mode: plan.mode },
       'transfer.accepted',
     )
     return { accepted: true, attempt }
+  }
+
+  #reportTo(callId: string, reporter: Reporter | null): void {
+    if (reporter === null) this.#reports.delete(callId)
+    else this.#reports.set(callId, reporter)
   }
 
   /** Returns a call that may be handed over, or why it may not. */
@@ -467,6 +472,12 @@ export class TransferDesk implements TransferHandler, TransferRequests {
     )
     return clearance.cleared ? { permit: clearance.permit, gateway: route.gateway } : null
   }
+}
+
+/** Receives the steps of a request of a bot or a PBX. */
+interface Reporter {
+  readonly id: string
+  readonly report: (update: TransferUpdate) => void
 }
 
 type AgentParty = Extract<TransferParty, { readonly kind: 'agent' }>
