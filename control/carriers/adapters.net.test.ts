@@ -190,6 +190,23 @@ for (const [provider, openRig] of Object.entries(CARRIER_RIGS)) {
     t.ok(asked > 100, `${asked} broken answers`)
   })
 
+  t.test(`${provider}: a routing that the carrier does not show is none`, async (t) => {
+    const { api, carrier, sell, signal } = await open(t)
+    sell(E164)
+    const bought = await carrier.buy(ORDER, signal)
+    if (!bought.ok) throw new Error(bought.reason)
+    const elsewhere = /9e-trunk|21784177241578|start_voice\/4242/g
+    api.mishap = ({ method }) =>
+      method === 'GET'
+        ? { kind: 'mangled', change: (answer) => answer.replaceAll(elsewhere, 'elsewhere') }
+        : null
+    t.match(await carrier.route(bought.value, signal), {
+      ok: false,
+      code: 'provider_unavailable',
+      reason: 'the carrier routes the number elsewhere',
+    })
+  })
+
   t.test(`${provider}: any answer: no crash, and no purchase without proof`, async (t) => {
     const { api, carrier, signal } = await open(t)
     await fc.assert(

@@ -124,6 +124,8 @@ export interface Carrier {
     | null
   /** Null for a carrier that sends nothing. */
   readonly callbacks: CarrierCallbacks | null
+  /** Reads the money of the service's own account (paise). Null for a carrier that does not tell it. */
+  readonly balance: ((signal: AbortSignal) => Promise<CarrierResult<number>>) | null
 }
 
 export function ok<T>(value: T): CarrierResult<T> {

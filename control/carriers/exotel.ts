@@ -40,6 +40,7 @@ const TYPES: Readonly<Record<NumberType, string>> = {
 /** Numbers of the account in one answer. Further pages are not documented. */
 const LISTED = 50
 const INCOMPLETE = failed('provider_unavailable', 'the list of numbers is not complete')
+const UNPROVEN = failed('provider_unavailable', 'an answer that cannot be read')
 /** The number is on the trunk already. */
 const DUPLICATE = 1008
 /** Records of calls that began closer than this to ours are the same call (ms). */
@@ -117,7 +118,12 @@ export function exotelCarrier(settings: ExotelSettings): Carrier {
     const response = memberOf(answer?.body, 'response')
     const error = memberOf(response, 'error_data')
     if (memberOf(error, 'code') === DUPLICATE) return ok(null)
-    if (succeeded(answer) && memberOf(response, 'status') === 'success') return ok(null)
+    if (succeeded(answer) && memberOf(response, 'status') === 'success') {
+      const data = memberOf(response, 'data')
+      return memberOf(data, 'phone_number') === e164 && memberOf(data, 'trunk_sid') === trunk
+        ? ok(null)
+        : UNPROVEN
+    }
     if (!succeeded(answer)) return failureOf(answer, { purchase: false })
     const message = memberOf(error, 'message')
     return failed(
@@ -192,16 +198,17 @@ export function exotelCarrier(settings: ExotelSettings): Carrier {
     async route({ e164, carrierNumberId }, signal) {
       const attached = await attach(e164, signal)
       if (!attached.ok) return attached
-      const answer = await send({
-        method: 'PUT',
-        url: `${numbers}/IncomingPhoneNumbers/${encodeURIComponent(carrierNumberId ?? '')}`,
-        form: { VoiceUrl: flowUrl },
-        signal,
-      })
-      if (!succeeded(answer)) return failureOf(answer, { purchase: false })
-      return memberOf(answer?.body, 'phone_number') === e164
+      const phone = `${numbers}/IncomingPhoneNumbers/${encodeURIComponent(carrierNumberId ?? '')}`
+      const set = await send({ method: 'PUT', url: phone, form: { VoiceUrl: flowUrl }, signal })
+      if (!succeeded(set)) return failureOf(set, { purchase: false })
+      const read = await send({ method: 'GET', url: phone, signal })
+      if (!succeeded(read)) return failureOf(read, { purchase: false })
+      const voiceUrl = memberOf(read?.body, 'voice_url')
+      if (memberOf(read?.body, 'phone_number') !== e164 || typeof voiceUrl !== 'string') return UNPROVEN
+      // The carrier shows the address of a flow in several forms, each with its id at the end.
+      return voiceUrl.split('/').at(-1) === flow
         ? ok(null)
-        : failed('provider_unavailable', 'an answer that cannot be read')
+        : failed('provider_unavailable', 'the carrier routes the number elsewhere')
     },
 
     async release({ carrierNumberId }, signal) {
@@ -248,6 +255,7 @@ export function exotelCarrier(settings: ExotelSettings): Carrier {
     },
     // Status callbacks are not signed.
     callbacks: null,
+    balance: null,
   }
 }
 

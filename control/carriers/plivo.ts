@@ -213,6 +213,7 @@ export function plivoCarrier(settings: PlivoSettings): Carrier {
 
     // Plivo sends nothing about calls of trunks.
     callbacks: null,
+    balance: null,
   }
 }
 

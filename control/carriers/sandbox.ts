@@ -91,6 +91,7 @@ export function sandboxCarrier(db: Db, clock: Pick<Clock, 'wall'>): Carrier {
 
     callRecord: null,
     callbacks: null,
+    balance: null,
   }
 }
 

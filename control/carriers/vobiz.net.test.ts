@@ -98,6 +98,33 @@ t.test('a number is bought, found, routed and given back', async (t) => {
   })
 })
 
+t.test('only a number that was given back is absent', async (t) => {
+  const { fake, carrier, signal } = await open(t)
+  fake.stock.set(E164, { e164: E164, monthly_fee: 500 })
+  await carrier.buy(ORDER, signal)
+  const row = fake.owned.get(E164)
+  if (row === undefined) throw new Error('nothing was bought')
+  for (const status of ['pending_purchase', 'blocked', 'a state of tomorrow']) {
+    row.status = status
+    const undecided = { ok: false, code: 'provider_unavailable', reason: /neither active nor given back/ }
+    t.match(await carrier.findOwned(ORDER, NOW, signal), undecided, status)
+  }
+  for (const status of ['pending_release', 'released']) {
+    row.status = status
+    t.same(await carrier.findOwned(ORDER, NOW, signal), { ok: true, value: null }, status)
+  }
+})
+
+t.test('the money of the account', async (t) => {
+  const { fake, carrier, signal } = await open(t)
+  fake.account.balance = 99.5
+  t.same(await carrier.balance?.(signal), { ok: true, value: 9_950 })
+  for (const body of ['{}', '{"available_balance":"much"}', '<html>']) {
+    fake.api.mishap = () => ({ kind: 'answer', status: 200, body })
+    t.match(await carrier.balance?.(signal), { ok: false, code: 'provider_unavailable' }, body)
+  }
+})
+
 t.test('documented errors of a purchase', async (t) => {
   const { fake, carrier, signal } = await open(t)
   const rows: readonly [status: number, body: string, expected: object, headers?: Record<string, string>][] =

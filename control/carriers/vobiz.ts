@@ -28,11 +28,15 @@ const MAX_PAGES = 5
 const MAX_OWNED_PAGES = 100
 /** States of a number that belongs to the account and costs rent. */
 const HELD: readonly string[] = ['active', 'blocked']
+/** States of a number that the account gave back. */
+const GIVEN_BACK: readonly string[] = ['pending_release', 'released']
 /** A purchase counts as ours if the carrier dates it after the request, give or take this difference of clocks (ms). */
 const CLOCK_SLACK_MS = 5 * 60_000
 
 /** A row that cannot be read may be the number that is looked for. */
 const UNREADABLE = failed('provider_unavailable', 'a list that cannot be read')
+/** A purchase in progress may become a number of the account, and a blocked number is one. */
+const UNDECIDED = failed('provider_unavailable', 'the number is neither active nor given back')
 
 export function vobizCarrier(settings: VobizSettings): Carrier {
   const account = `${settings.url}/Account/${encodeURIComponent(settings.authId)}`
@@ -75,10 +79,10 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
     const items = memberOf(answer?.body, 'items')
     if (answer?.status !== 200 || !Array.isArray(items)) return failureOf(answer, { purchase: false })
     if (!items.every(isNamed)) return UNREADABLE
-    const found = items.find(
-      (item) => memberOf(item, 'e164') === e164 && memberOf(item, 'status') === 'active',
-    )
-    return ok(found ?? null)
+    const rows = items.filter((item) => memberOf(item, 'e164') === e164)
+    const found = rows.find((row) => memberOf(row, 'status') === 'active')
+    if (found !== undefined) return ok(found)
+    return rows.every((row) => GIVEN_BACK.includes(String(memberOf(row, 'status')))) ? ok(null) : UNDECIDED
   }
 
   return {
@@ -169,6 +173,12 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
     },
 
     callbacks: settings.webhookSecret === null ? null : vobizCallbacks(settings.webhookSecret),
+
+    async balance(signal) {
+      const answer = await send('GET', '/balance/INR', signal)
+      const paise = paiseOf(memberOf(answer?.body, 'available_balance'))
+      return answer?.status === 200 && paise !== null ? ok(paise) : failureOf(answer, { purchase: false })
+    },
   }
 }
 

@@ -7,7 +7,7 @@ import { RELEASE_JOB } from './release.js'
 type JobDeps = Pick<Deps, 'db' | 'clock' | 'log' | 'carriers'>
 
 /** A carrier that does not answer is asked again after this time (ms). */
-const AGAIN_MS = 5 * 60_000
+export const AGAIN_MS = 5 * 60_000
 
 /** Background work on numbers: purchases without an outcome, routing, and releases at the carrier. */
 export function numberHandlers(deps: JobDeps): readonly JobHandler[] {

@@ -9,7 +9,9 @@ import type { Offer } from '../carriers/carrier.js'
 import { CIRCLES } from '../carriers/circles.js'
 import { offerKey, textOrder, totalPaise } from '../carriers/directory.js'
 import { noNumber, numberView, PhoneNumber } from './api.js'
+import { AGAIN_MS } from './number-jobs.js'
 import { purchaseNumber, refusalOf, routeNumber } from './purchase.js'
+import { addRouteJob } from './purchase-store.js'
 import { giveBack } from './release.js'
 import { renewalAfter } from './rental-dates.js'
 import { findNumber, findNumberEver, IMPORTED, setInboundSwitch } from './store.js'
@@ -223,14 +225,18 @@ const switchInbound = operation({
   fails: ['not_found', 'conflict'],
   run: async ({ params, body, ...input }) => {
     const { actor, deps } = input
-    const outcome = await audited(input, async (trx, record) => {
+    const outcome = await audited(input, async (trx, record, now) => {
       const before = await findNumber(trx, actor, params.id)
       if (before === null) return noNumber()
       if (before.status !== 'active') {
         return refuse('conflict', 'The number is not active yet.', { status: before.status })
       }
-      const inbound = body.enabled ? 'ready' : 'disabled'
+      const carrier = deps.carriers.find(before.environment, before.provider)
+      // Whether calls arrive is for the carrier to say.
+      const inbound = !body.enabled ? 'disabled' : carrier === null ? 'ready' : 'pending'
       const row = await setInboundSwitch(trx, actor, params.id, inbound)
+      // A process that stops before the answer leaves the routing to the job.
+      if (inbound === 'pending') await addRouteJob(trx, before.id, now + AGAIN_MS, now)
       await record('number.inbound_set', params.id, {
         before: { inbound: before.inbound },
         after: { inbound },

@@ -7,6 +7,8 @@ export interface OpenPurchase {
   /** Time at which the carrier was asked to sell (Unix ms). Null if it was not asked. */
   readonly askedAt: number | null
   readonly createdAt: number
+  /** Why the carrier took the order and sells later. Null if it did not say so. */
+  readonly failureCode: string | null
 }
 
 /** What the carrier's list says: the number is there, is not there, or the list cannot be read. */
@@ -22,12 +24,15 @@ const LOOK_UPS = [5_000, 30_000, 120_000] as const
 const LAST_LOOK_UP = 120_000
 /** A purchase whose client went away before the carrier was asked ends after this time (ms). */
 const ABANDONED_MS = 60_000
+/** An order that waits for documents may still be carried out for this time (ms), and is looked for this often. */
+const ORDER_MS = 7 * 86_400_000
+const ORDER_REREAD_MS = 3_600_000
 /** An unreadable list is read again after this time (ms). */
 const REREAD_MS = 60_000
 
 /** Returns the next step of a purchase that is pending at `now`. */
 export function nextStep(purchase: OpenPurchase, finding: Finding, now: number): PurchaseStep {
-  const { askedAt, createdAt } = purchase
+  const { askedAt, createdAt, failureCode } = purchase
   if (askedAt === null) {
     const until = createdAt + ABANDONED_MS
     return now >= until ? { type: 'fail' } : { type: 'wait', until }
@@ -35,6 +40,8 @@ export function nextStep(purchase: OpenPurchase, finding: Finding, now: number):
   if (finding === 'owned') return { type: 'activate' }
   const next = LOOK_UPS.map((after) => askedAt + after).find((at) => at > now)
   if (next !== undefined) return { type: 'wait', until: next }
+  if (failureCode !== null && finding === 'absent' && now < askedAt + ORDER_MS)
+    return { type: 'wait', until: now + ORDER_REREAD_MS }
   // The list must have been read after the last moment at which the carrier could still have sold.
   return finding === 'absent' && now >= askedAt + LAST_LOOK_UP
     ? { type: 'fail' }

@@ -130,6 +130,25 @@ export async function takeRightToAsk(db: Db | Trx, numberId: string, now: number
   return row !== undefined
 }
 
+/** Notes that the carrier took the order and waits for documents. Does nothing if the purchase is settled. */
+export async function noteOrder(
+  db: Db,
+  numberId: string,
+  { code, reason }: { readonly code: string; readonly reason: string },
+): Promise<void> {
+  await db
+    .updateTable('numberPurchases')
+    .set({ failureCode: code, failureReason: reason })
+    .where('numberId', '=', numberId)
+    .where('failureCode', 'is', null)
+    .execute()
+}
+
+/** Adds the job that routes the calls of a number until that succeeds. */
+export async function addRouteJob(trx: Trx, numberId: string, dueAt: number, now: number): Promise<void> {
+  await addJobs(trx, [{ id: `${ROUTE_JOB}:${numberId}`, kind: ROUTE_JOB, dueAt, payload: numberId }], now)
+}
+
 /** Turns a pending number into an active one and its hold into charges. Does nothing if it is not pending. */
 export async function activate(
   trx: Trx,
@@ -152,7 +171,7 @@ export async function activate(
     .returning('id')
     .executeTakeFirst()
   if (row === undefined) return false
-  await addJobs(trx, [{ id: `${ROUTE_JOB}:${id}`, kind: ROUTE_JOB, dueAt: now, payload: id }], now)
+  await addRouteJob(trx, id, now, now)
   if (environment === 'test') return true
   const reference = { type: 'number', id }
   await releaseHold(trx, organizationId, reference, now)

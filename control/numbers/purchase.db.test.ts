@@ -5,7 +5,7 @@ import { onEachDialect } from '../../fixtures/database/databases.js'
 import { addFunds } from '../../fixtures/database/funds.js'
 import { verifyOrganization } from '../../fixtures/database/verified.js'
 import { silentLog } from '../../media/base/log.js'
-import { failed } from '../carriers/carrier.js'
+import { failed, ok } from '../carriers/carrier.js'
 import { openJobRunner } from '../jobs/runner.js'
 import { freeze, post } from '../wallet/ledger.js'
 import { readWallet } from '../wallet/store.js'
@@ -152,6 +152,10 @@ await onEachDialect(t, async (t, open) => {
     }
     const lost = failed('provider_unavailable', 'no answer', { unknown: true })
     const held = (answer: { body: unknown }) => String(errorOf(answer).details.numberId)
+    const notices = async () => {
+      const mails = await deps.db.selectFrom('mails').select('fields').where('kind', '=', 'notice').execute()
+      return mails.map(({ fields }) => (JSON.parse(fields) as { subject: string }).subject)
+    }
 
     await t.test('the failure of one carrier does not hide the others', async (t) => {
       plivo.outage = failed('provider_unavailable', 'HTTP 502')
@@ -218,8 +222,30 @@ await onEachDialect(t, async (t, open) => {
         clock.advance(120_000)
         t.equal(await settlePurchase(deps, held(answer)), null)
         t.same(await wallet(), [80_000, 0])
+        t.same(await notices(), [])
       })
-      t.equal(vobiz.orders.length, 3)
+      await t.test('not sold, because our own account at the carrier is too low', async (t) => {
+        await deps.db.updateTable('users').set({ staff: 1 }).execute()
+        vobiz.balanceAnswer = ok(59_999)
+        const answer = await buy(2)
+        clock.advance(120_000)
+        t.equal(await settlePurchase(deps, held(answer)), null)
+        t.same(await wallet(), [80_000, 0])
+        t.same(await notices(), ['The account at VOBIZ is too low'])
+        await deps.db.updateTable('users').set({ staff: 0 }).execute()
+      })
+      await t.test('an order that waits for documents', async (t) => {
+        const waits = failed('compliance_incomplete', 'the carrier waits for documents', { unknown: true })
+        vobiz.buyAnswer = { result: waits, sells: false }
+        const answer = await buy(2, 'waits')
+        clock.advance(3_600_000)
+        t.equal(await settlePurchase(deps, held(answer)), clock.wall() + 3_600_000)
+        t.same(await wallet(), [80_000, 60_000], 'the money stays held')
+        clock.advance(7 * 86_400_000)
+        t.equal(await settlePurchase(deps, held(answer)), null)
+        t.same(await wallet(), [80_000, 0])
+      })
+      t.equal(vobiz.orders.length, 5)
       vobiz.buyAnswer = null
     })
 
@@ -355,10 +381,18 @@ await onEachDialect(t, async (t, open) => {
         await runner.idle()
         vobiz.routeAnswer = { ok: true, value: null }
         const path = `/v1/numbers/${number.id}`
+        const seen: unknown[] = []
+        const { route } = vobiz
+        vobiz.route = async (owned) => {
+          seen.push(dataOf(await live('GET', path)).inbound)
+          return await route.call(vobiz, owned)
+        }
         t.match(dataOf(await live('POST', `${path}/inbound`, { enabled: true })), {
           inbound: 'ready',
           inboundReason: null,
         })
+        t.same(seen, ['pending'], 'not ready before the carrier says so')
+        vobiz.route = route
         t.match(dataOf(await live('POST', `${path}/release`)), { status: 'released' })
         await runner.idle()
         t.same(vobiz.released, [numberOf(20)])

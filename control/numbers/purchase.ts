@@ -6,6 +6,7 @@ import type { Carrier, CarrierFailure, Offer } from '../carriers/carrier.js'
 import { totalPaise } from '../carriers/directory.js'
 import { classifyNumber } from '../compliance/numbering.js'
 import type { NumberRow } from '../db/tables/calling.js'
+import { type Mail, queueMailToStaff } from '../mail/outbox.js'
 import { missingForLive } from '../organization/live-readiness.js'
 import { availablePaise } from '../wallet/ledger.js'
 import { readWallet } from '../wallet/store.js'
@@ -17,6 +18,7 @@ import {
   beginPurchase,
   findBegunPurchase,
   findPurchase,
+  noteOrder,
   type Purchase,
   setInbound,
   takeRightToAsk,
@@ -204,6 +206,7 @@ async function ask(deps: PurchaseDeps, carrier: Carrier, begun: Purchase): Promi
     'number.purchase_refused',
   )
   if (!unknown) await db.transaction().execute((trx) => abandon(trx, begun, { code, reason }, clock.wall()))
+  else if (code === 'compliance_incomplete') await noteOrder(db, number.id, { code, reason })
 }
 
 /**
@@ -236,8 +239,34 @@ export async function settlePurchase(deps: PurchaseDeps, numberId: string): Prom
   // A client that comes back at this moment must not ask the carrier any more.
   if (askedAt === null && !(await takeRightToAsk(db, numberId, now))) return now
   const failure = { code: 'provider_unavailable', reason: 'the carrier did not sell the number' }
-  await db.transaction().execute((trx) => abandon(trx, begun, failure, now))
+  const isShort = askedAt !== null && carrier !== null && (await isAccountShort(deps, carrier, begun))
+  await db.transaction().execute(async (trx) => {
+    await abandon(trx, begun, failure, now)
+    if (isShort) await queueMailToStaff(trx, now, accountNotice(carrier))
+  })
   return null
+}
+
+/** Returns whether our own account at the carrier is too low for a purchase. */
+async function isAccountShort(
+  { log, carriers }: PurchaseDeps,
+  carrier: Carrier,
+  { number, purchase }: Purchase,
+): Promise<boolean> {
+  const { balance } = carrier
+  if (balance === null) return false
+  const read = await carriers.ask(carrier, LOOK_UP_MS, (signal) => balance(signal))
+  if (!read.ok || read.value >= purchase.totalPaise) return false
+  log.error({ provider: carrier.provider, numberId: number.id }, 'number.carrier_account_short')
+  return true
+}
+
+function accountNotice({ label }: Carrier): Mail {
+  return {
+    kind: 'notice',
+    subject: `The account at ${label} is too low`,
+    text: `${label} did not sell a number, and the account of the service at ${label} holds less than its price. The customer was charged nothing. Add money to the account, and the next purchase succeeds.`,
+  }
 }
 
 /** Routes the calls of a number to the service. Returns true if they arrive. */

@@ -79,7 +79,7 @@ export async function setInboundSwitch(
   trx: Trx,
   owner: Owner,
   id: string,
-  inbound: 'ready' | 'disabled',
+  inbound: 'pending' | 'ready' | 'disabled',
 ): Promise<NumberRow | null> {
   const row = await trx
     .updateTable('numbers')

@@ -74,6 +74,17 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
+  await t.test('a call that arrives proves the routing', async (t) => {
+    const calling = await openTestCalling(await open())
+    await calling.publishAgent()
+    for (const inbound of ['pending', 'error'] as const) {
+      const { db } = calling.deps
+      await db.updateTable('numbers').set({ inbound }).where('id', '=', calling.numberId).execute()
+      t.match(await directoryOf(calling).admit(invite()), { admit: true }, inbound)
+    }
+    await calling.close()
+  })
+
   await t.test('rejected callers', async (t) => {
     const calling = await openTestCalling(await open())
     const { deps, owner } = calling

@@ -58,7 +58,8 @@ async function admit(
   if ('admit' in reached) return reached
   const { number, trunk } = reached
   if (number === null) return originate(options, invite, trunk, reached.to)
-  if (number.status !== 'active' || number.inbound !== 'ready') {
+  // A call that arrives proves the routing, whatever the carrier said of it.
+  if (number.status !== 'active' || number.inbound === 'disabled') {
     return refused(404, 'the number does not accept calls')
   }
   const from = callerOf(invite, trunk)
