@@ -61,6 +61,8 @@ const Gateway = z
     callerIdPolicy: z.enum(CALLER_ID_POLICIES).default('did'),
     callerId: HeaderText.optional(),
     headers: z.record(HeaderName, HeaderText).default({}),
+    /** False for a carrier that never reports the answer. */
+    reportsAnswer: z.boolean().default(true),
     ringTimeoutSeconds: z.int().min(5).max(180).default(45),
   })
   .refine((gateway) => (gateway.username === undefined) === (gateway.password === undefined), {

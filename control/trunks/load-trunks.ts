@@ -167,6 +167,7 @@ function columnsOf(rootKey: RootKey, trunk: FileTrunk, id: string, existing: Sip
     outboundNumberFormat: gateway?.numberFormat ?? 'e164',
     outboundDomain: gateway?.domain ?? null,
     ringTimeoutMs: (gateway?.ringTimeoutSeconds ?? 45) * 1000,
+    reportsAnswer: gateway?.reportsAnswer === false ? 0 : 1,
     register: gateway?.register ? 1 : 0,
     registerSeconds: gateway?.registerSeconds ?? 600,
   } as const

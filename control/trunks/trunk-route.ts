@@ -70,6 +70,7 @@ export function gatewayOf(
     ...place,
     codecs: codecsOf(trunk),
     srtp: trunk.srtp,
+    reportsAnswer: trunk.reportsAnswer === 1,
     trunk: {
       trunkId: trunk.id,
       limits: trunkLimitsOf(trunk),

@@ -24,8 +24,10 @@ export interface TransferEvent {
   readonly details?: AttemptDetails
   /** With `answered` in the modes with a brief: what the person is told. */
   readonly brief?: string
-  /** With `answered`: Call-ID of the leg to the person. */
+  /** With `answered`, and with `bridged` if unconfirmed: Call-ID of the leg to the person. */
   readonly sipCallId?: string
+  /** With `bridged`: the carrier never reports answers, and the person decided nothing. */
+  readonly unconfirmed?: true
 }
 
 /** Somebody listens to the call, or takes it over from the agent. */

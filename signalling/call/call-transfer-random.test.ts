@@ -193,7 +193,7 @@ class RandomTransfers {
       clear: async () => {
         await this.#later(null, 500)
         if (this.#chance(0.05)) throw new EngineError('storage_failed', 'the database is gone')
-        return this.#chance(0.9) ? ({} as LegClearance) : null
+        return this.#chance(0.9) ? ({ gateway: {} } as LegClearance) : null
       },
     }
   }

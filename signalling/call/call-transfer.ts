@@ -161,6 +161,9 @@ export class CallTransfers {
           ...details,
           ...brief,
           ...(status === 'answered' ? this.#legId() : {}),
+          ...(status === 'bridged' && mode === 'blind' && this.#leg?.reportsAnswer === false
+            ? { unconfirmed: true, ...this.#legId() }
+            : {}),
         })
         return
       }
@@ -342,6 +345,7 @@ export class CallTransfers {
     this.#attempt = attempt
     const leg = new FurtherLeg(this.#deps, this.#call.callId, `person-${number}`, {
       ringing: () => this.#machine.input({ type: 'ringing' }),
+      unreported: () => this.#machine.input({ type: 'early' }),
       answered: () => this.#machine.input({ type: 'answered' }),
       ended: (ending) => this.#machine.input({ type: 'legEnded', outcome: outcomeOf(ending) }),
     })

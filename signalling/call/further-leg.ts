@@ -28,6 +28,8 @@ export interface FurtherLegEvents {
   ringing(sip: number): void
   /** As `ringing`, and the leg has media before its answer. Without this handler there is none. */
   early?(sip: number): void
+  /** Instead of `early`: the leg has media before its answer, over a carrier that never reports answers. */
+  unreported?(): void
   /** The person answered and the media of the leg runs. */
   answered(): void
   /** The leg ended without our doing, or could not be made. Once. */
@@ -51,6 +53,7 @@ export class FurtherLeg {
   /** False while the person holds the call and may send nothing, and before the answer. */
   #sends = false
   #isAnswered = false
+  #reportsAnswer = true
   #isOver = false
   #closed: Promise<void> = Promise.resolve()
 
@@ -64,6 +67,11 @@ export class FurtherLeg {
   /** Call-ID of its dialog; null before it is dialled. */
   get sipCallId(): string | null {
     return this.#dialled?.leg.sipCallId ?? null
+  }
+
+  /** False over a carrier that never reports the answer. */
+  get reportsAnswer(): boolean {
+    return this.#reportsAnswer
   }
 
   get isOver(): boolean {
@@ -116,6 +124,7 @@ export class FurtherLeg {
       this.#ended(NOT_CLEARED)
       return
     }
+    this.#reportsAnswer = clearance.gateway.reportsAnswer ?? true
     await this.#place(() => {
       this.#dialled = this.#deps.dialLeg(this.#callId, clearance, this.#legEvents())
       return this.#dialled.leg
@@ -151,13 +160,17 @@ export class FurtherLeg {
 
   #progress(status: number, early: RemoteMedia | undefined): void {
     if (this.#isOver || status < 180) return
-    if (early === undefined || this.#events.early === undefined) {
+    const { early: handler, unreported } = this.#events
+    const report = this.#reportsAnswer ? handler : unreported
+    if (early === undefined || report === undefined) {
       this.#events.ringing(status)
       return
     }
+    // Nothing else tells that such a leg has begun to send.
+    if (!this.#reportsAnswer) this.#sends = early.send
     this.#deps.pool.request(this.#remote(early)).then(
       () => {
-        if (!this.#isOver && !this.#isAnswered) this.#events.early?.(status)
+        if (!this.#isOver && !this.#isAnswered) report(status)
       },
       (error: unknown) => {
         if (this.#isOver) return

@@ -35,6 +35,11 @@ export interface Gateway {
   readonly srtp?: SrtpPolicy
   /** True for a host that a customer named: only its public addresses are used. */
   readonly publicOnly?: boolean
+  /**
+   * False for a carrier that never reports the answer: a blind transfer connects on early media, and the carrier's record
+   * tells whether somebody answered. Defaults to true.
+   */
+  readonly reportsAnswer?: boolean
   /** Where the telephone system is registered; it is called there instead of at the host. */
   readonly contact?: RegisteredContact
   /** The trunk's settings; absent for the sandbox carrier. */

@@ -24,6 +24,7 @@ const states: Readonly<Record<string, TransferState>> = {
   idle: { kind: 'idle', attempts: 0 },
   spent: { kind: 'idle', attempts: MAX_ATTEMPTS },
   calling: { kind: 'calling', attempt: first('blind'), announcing: true, ringing: false },
+  blindRinging: { kind: 'calling', attempt: first('blind'), announcing: false, ringing: true },
   ringing: { kind: 'calling', attempt: first('screened', 'office'), announcing: false, ringing: true },
   quickMiss: { kind: 'calling', attempt: first('screened', 'office'), announcing: true, ringing: false },
   callingWarm: { kind: 'calling', attempt: first('consult'), announcing: true, ringing: true },
@@ -42,6 +43,7 @@ const inputs: Readonly<Record<string, TransferInput>> = {
   announced: { type: 'announced' },
   rings: { type: 'ringing' },
   answers: { type: 'answered' },
+  early: { type: 'early' },
   accepts: { type: 'accepted' },
   declines: { type: 'declined' },
   withdraws: { type: 'withdrawn' },
@@ -74,6 +76,11 @@ const table: Readonly<Record<string, string>> = {
   'calling announced': 'calling 1 | play:ringback',
   'calling line': 'calling 1 | play:ringback',
   'calling rings': 'calling 1 line ringing | publish:1:ringing',
+  'calling early': `bridged 1 | ${BRIDGE} publish:1:ringing publish:1:bridged:connected releaseAgent`,
+  'blindRinging early': `bridged 1 | ${BRIDGE} publish:1:bridged:connected releaseAgent`,
+  'blindRinging answers': `bridged 1 | ${BRIDGE} publish:1:answered publish:1:bridged:connected releaseAgent`,
+  'blindRinging busy': `idle 1 | cancel publish:1:missed:busy ${toAgent('busy')}`,
+  'blindRinging ring': `leaving 1 | cancel publish:1:missed:no_answer ${toAgent('no_answer')} start:leaving drop`,
   'calling answers': `bridged 1 | ${BRIDGE} publish:1:answered publish:1:bridged:connected releaseAgent`,
   'calling busy': `idle 1 | cancel publish:1:missed:busy ${toAgent('busy')}`,
   'calling ring': `leaving 1 | cancel publish:1:missed:no_answer ${toAgent('no_answer')} start:leaving drop`,
@@ -84,6 +91,7 @@ const table: Readonly<Record<string, string>> = {
 
   'quickMiss announced': 'calling 1 | play:music',
   'quickMiss line': 'calling 1 | play:music',
+  'quickMiss early': 'calling 1 line ringing | publish:1:ringing',
   'quickMiss rings': 'calling 1 line ringing | publish:1:ringing',
   'quickMiss answers':
     'screening 1 line x1 | cancel start:line publish:1:answered route:screening start:screen screen',
@@ -140,20 +148,27 @@ const table: Readonly<Record<string, string>> = {
     ]),
   ),
   ...Object.fromEntries(
-    ['calling', 'ringing', 'quickMiss', 'callingWarm', 'screening', 'lastPrompt', 'consulting'].flatMap(
-      (state) => {
-        const number = state === 'lastPrompt' ? 2 : 1
-        return [
-          [`${state} callerGone`, `over | cancel drop publish:${number}:canceled:caller_hung_up`],
-          [`${state} workerGone`, `over | cancel drop publish:${number}:canceled:call_ended`],
-          // The fallback is not called: the caller wants nobody.
-          [
-            `${state} withdraws`,
-            `leaving ${number} | cancel publish:${number}:canceled:caller_returned ${RETURNED} start:leaving drop`,
-          ],
-        ]
-      },
-    ),
+    [
+      'calling',
+      'blindRinging',
+      'ringing',
+      'quickMiss',
+      'callingWarm',
+      'screening',
+      'lastPrompt',
+      'consulting',
+    ].flatMap((state) => {
+      const number = state === 'lastPrompt' ? 2 : 1
+      return [
+        [`${state} callerGone`, `over | cancel drop publish:${number}:canceled:caller_hung_up`],
+        [`${state} workerGone`, `over | cancel drop publish:${number}:canceled:call_ended`],
+        // The fallback is not called: the caller wants nobody.
+        [
+          `${state} withdraws`,
+          `leaving ${number} | cancel publish:${number}:canceled:caller_returned ${RETURNED} start:leaving drop`,
+        ],
+      ]
+    }),
   ),
   ...Object.fromEntries(
     Object.entries(states)
@@ -258,6 +273,7 @@ const anyInput: fc.Arbitrary<TransferInput> = fc.oneof(
     { type: 'announced' },
     { type: 'ringing' },
     { type: 'answered' },
+    { type: 'early' },
     { type: 'accepted' },
     { type: 'declined' },
     { type: 'withdrawn' },

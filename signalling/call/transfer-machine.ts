@@ -4,7 +4,7 @@
  */
 
 /**
- * `blind`: the person is connected when the phone is answered. `screened`: the person hears a brief and presses a
+ * `blind`: the person is connected when the phone is answered, or on early media if the carrier never reports that. `screened`: the person hears a brief and presses a
  * key. `consult`: the agent briefs the person, who accepts.
  */
 export type TransferMode = 'blind' | 'screened' | 'consult'
@@ -97,6 +97,8 @@ export type TransferInput =
   | { readonly type: 'announced' }
   /** The person's phone rings. */
   | { readonly type: 'ringing' }
+  /** The leg has media before its answer, over a carrier that never reports answers. */
+  | { readonly type: 'early' }
   /** The person answered and the media of the leg runs. */
   | { readonly type: 'answered' }
   /** The person accepts, by key or to the agent. */
@@ -241,6 +243,10 @@ function stepPending(state: Pending, input: TransferInput): TransferStep {
       return state.kind === 'calling' ? same(state) : bridge(attempt, [])
     case 'withdrawn':
       return missed({ ...state, attempt: { ...attempt, fallback: null } }, 'caller_returned', true)
+    case 'early':
+      // Whoever has to decide first has to answer first.
+      if (state.kind !== 'calling' || attempt.mode !== 'blind') return step(state, { type: 'ringing' })
+      return bridge(attempt, state.ringing ? [] : [publish(attempt, 'ringing')])
     case 'ringing':
       if (state.kind !== 'calling' || state.ringing) return same(state)
       return { next: { ...state, ringing: true }, effects: [publish(attempt, 'ringing')] }

@@ -18,7 +18,11 @@ import { carrierRecordHandler } from './carrier-record.js'
 const NUMBER = '+918047100001'
 const LEG = 'leg-to-the-person'
 
-async function openBridge(calling: TestCalling, provider: string) {
+async function openBridge(
+  calling: TestCalling,
+  provider: string,
+  { reportsAnswer = true }: { readonly reportsAnswer?: boolean } = {},
+) {
   const { deps, clock, api } = calling
   const { db } = deps
   const { organizationId } = calling.owner
@@ -63,8 +67,12 @@ async function openBridge(calling: TestCalling, provider: string) {
       },
     },
     { ...step, status: 'ringing' },
-    { ...step, status: 'answered', sipCallId: LEG },
-    { ...step, status: 'bridged' },
+    ...(reportsAnswer
+      ? ([
+          { ...step, status: 'answered', sipCallId: LEG },
+          { ...step, status: 'bridged' },
+        ] as const)
+      : [{ ...step, status: 'bridged', unconfirmed: true, sipCallId: LEG } as const]),
   )
   clock.advance(30_000)
   const ending = { by: 'callee', cause: 'transfer_completed', fault: 'none' } as const
@@ -103,6 +111,25 @@ const CHARGES = [
 ]
 
 await onEachDialect(t, async (t, open) => {
+  await t.test('a carrier that never reports the answer: its record alone decides', async (t) => {
+    for (const answered of [true, false]) {
+      const carrier = new ScriptedCarrier('scripted')
+      const calling = await openTestCalling(await open(), { carriers: () => [carrier] })
+      const bridge = await openBridge(calling, 'scripted', { reportsAnswer: false })
+      t.same(await bridge.events(), ['call.transfer_started'], 'signalling alone proves no answer')
+      t.match(await bridge.call(), { charges: CHARGES, transfer: { answeredAt: null } })
+      carrier.recordAnswer = ok({ answered })
+      t.equal(await bridge.look(), null)
+      t.match(carrier.recordsAsked, [{ sipCallId: LEG }])
+      t.same(await bridge.events(), ['call.transfer_started', ...(answered ? [] : ['call.transfer_failed'])])
+      t.match(await bridge.call(), {
+        charges: answered ? CHARGES : [{ kind: 'agent' }],
+        transfer: { status: answered ? 'completed' : 'failed' },
+      })
+      await calling.close()
+    }
+  })
+
   await t.test('a denied bridge: failed, its event, and the charge comes back once', async (t) => {
     const carrier = new ScriptedCarrier('scripted')
     const calling = await openTestCalling(await open(), { carriers: () => [carrier] })

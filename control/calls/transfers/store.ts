@@ -28,7 +28,9 @@ export async function storeTransferStep(trx: Trx, event: StoredStep): Promise<vo
     await trx.updateTable('transferAttempts').set({ announced: 1 }).where('id', '=', row.id).execute()
     await publish(trx, row, 'call.transfer_started', at)
   }
-  if (event.status === 'bridged') await publish(trx, row, 'call.transferred', at)
+  // The signalling of a carrier that never reports answers proves nothing. Its record of the call decides.
+  if (event.status === 'bridged' && event.unconfirmed !== true)
+    await publish(trx, row, 'call.transferred', at)
   if (FAILED.has(event.status)) await publish(trx, row, 'call.transfer_failed', at)
 }
 
@@ -75,7 +77,11 @@ async function advance(trx: Trx, event: StoredStep): Promise<TransferAttemptRow 
           ...(sipCallId === undefined ? {} : { sipCallId }),
         }
       : status === 'bridged'
-        ? { bridgedAt: at, ...(mode === 'consult' ? { acceptedAt: at } : {}) }
+        ? {
+            bridgedAt: at,
+            ...(mode === 'consult' ? { acceptedAt: at } : {}),
+            ...(sipCallId === undefined ? {} : { sipCallId }),
+          }
         : status === 'ringing'
           ? {}
           : { endedAt: at }

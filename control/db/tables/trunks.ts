@@ -49,6 +49,8 @@ export interface SipTrunkRow {
   readonly ringTimeoutMs: number
   /** Media protection (SDES, RFC 4568). */
   readonly srtp: 'off' | 'optional' | 'required'
+  /** 0 for a carrier that never reports the answer. */
+  readonly reportsAnswer: number
   readonly register: number
   readonly registerSeconds: number
   /** Carrier whose numbers this trunk of the operator serves, of all organizations. Null for other trunks. */
@@ -96,9 +98,10 @@ export interface SipTrunkRangeLockRow {
 }
 
 export interface TrunkTables {
-  sipTrunks: Omit<SipTrunkRow, 'srtp' | 'contacts'> & {
+  sipTrunks: Omit<SipTrunkRow, 'srtp' | 'contacts' | 'reportsAnswer'> & {
     readonly srtp: Generated<SipTrunkRow['srtp']>
     readonly contacts: Generated<string>
+    readonly reportsAnswer: Generated<number>
   }
   sipTrunkRanges: SipTrunkRangeRow
   sipAccessRequests: SipAccessRequestRow
