@@ -4,10 +4,16 @@ import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { AudioMessageWriter, type TextBytes } from '../shared/audio-messages.js'
+import { termsWithin } from '../shared/key-terms.js'
 import { viewBytes } from '../shared/pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
 import { type FailureClass, PERMANENT, TRANSIENT } from '../shared/vendor-socket.js'
 import type { SarvamSettings } from './settings.js'
+
+/** https://docs.sarvam.ai/api/api-guides-tutorials/speech-to-text/how-to/keyterms */
+const KEY_TERMS = { terms: 50, characters: 64 } as const
+/** Other models refuse key terms. */
+const KEY_TERM_MODEL = 'saaras:v4'
 
 /**
  * `/speech-to-text-realtime/ws`: partial texts and endpointing by the vendor.
@@ -29,6 +35,7 @@ export class SarvamRealtimeDialect implements RecognitionDialect {
       readonly languages: readonly string[]
       readonly model: string
       readonly mode: RecognitionMode
+      readonly vocabulary: readonly string[]
     },
   ) {
     const understood = combinedLanguages(stream.language, stream.languages, VOICE_LANGUAGES)
@@ -53,6 +60,8 @@ export class SarvamRealtimeDialect implements RecognitionDialect {
       return_timestamps: 'false',
       silence_duration_ms: '300',
     })
+    const terms = stream.model === KEY_TERM_MODEL ? termsWithin(stream.vocabulary, KEY_TERMS) : []
+    if (terms.length > 0) query.set('keyterms', JSON.stringify(terms))
     this.url = `${settings.baseUrl}/speech-to-text-realtime/ws?${query}`
     this.headers = { 'api-subscription-key': settings.apiKey }
   }

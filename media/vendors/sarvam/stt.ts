@@ -32,9 +32,9 @@ export function sarvamSpeechToText(
 ): SpeechToText {
   return {
     id: 'sarvam',
-    open({ rate, language, languages = [language], model, mode }, events) {
+    open({ rate, language, languages = [language], model, mode, vocabulary = [] }, events) {
       const name = model ?? DEFAULT_MODEL
-      const stream = { rate, language, languages, model: name, mode }
+      const stream = { rate, language, languages, model: name, mode, vocabulary }
       const dialect = REALTIME.test(name)
         ? new SarvamRealtimeDialect(settings, stream)
         : new SarvamLegacyDialect(settings, stream)
