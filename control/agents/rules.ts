@@ -137,16 +137,17 @@ function canCombine(voice: VoiceEntry, recognition: RecognitionEntry): boolean {
   return recognition.unlisted === true && ![voice.vendor, recognition.vendor].some(isSpeechToSpeech)
 }
 
-/** Returns the fields whose models are accepted although neither a catalogue nor a setting lists them. */
+/** Returns the fields whose model or voice is accepted although neither a catalogue nor a setting lists it. */
 export function unlistedModels(
   { llmModel, voice }: AgentConfig,
   providers: CatalogueProviders,
 ): readonly { readonly path: string; readonly model: string }[] {
+  const modelListed = voices(providers).some((row) => row.ttsModel === voice.ttsModel)
   const fields = [
     { path: 'llmModel', model: llmModel, entry: findLanguageModel(llmModel, providers) },
     { path: 'voice.sttModel', model: voice.sttModel, entry: findRecognitionModel(voice.sttModel, providers) },
     {
-      path: 'voice.ttsModel',
+      path: modelListed ? 'voice.ttsVoice' : 'voice.ttsModel',
       model: voice.ttsModel,
       entry: findVoice(voice.ttsModel, voice.ttsVoice, providers),
     },

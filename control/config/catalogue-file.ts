@@ -65,6 +65,7 @@ const VendorCatalogue = z.strictObject({
               }),
             )
             .optional(),
+          voicePattern: pattern.optional(),
           sttOfSameName: z.literal(true).optional(),
         })
         .refine(named, NAMED),

@@ -47,6 +47,28 @@ t.test('embedded entries are always present, OpenAI ones when configured', async
   t.equal(voices(own).filter(({ ttsVoice }) => ttsVoice === 'alloy').length, 1)
 })
 
+t.test('a listed model may have further voices of a form', async (t) => {
+  const providers = { openai: null, sarvam: {} }
+  t.match(findVoice('bulbul:v4-flash', 'simran_en_customer', providers), { unlisted: undefined })
+  t.match(findVoice('bulbul:v4-flash', 'kavya_hi_conversational', providers), {
+    vendor: 'sarvam',
+    ttsVoice: 'kavya_hi_conversational',
+    gender: 'neutral',
+    paceMax: 2,
+    unlisted: true,
+  })
+  t.equal(findVoice('bulbul:v4-flash', 'shubh', providers), null, 'a voice of another model')
+  t.equal(findVoice('bulbul:v3', 'kavya_hi_conversational', providers), null)
+})
+
+t.test('models of ElevenLabs that the multi-context socket does not serve do not exist', async (t) => {
+  const providers = { openai: null, elevenlabs: { voices: [{ name: 'asha', id: 'v1' }] } }
+  t.match(findVoice('eleven_turbo_v2_5', 'asha', providers), { vendor: 'elevenlabs', unlisted: true })
+  for (const model of ['eleven_v3', 'eleven_v3_conversational', 'eleven_v4_turbo']) {
+    t.equal(findVoice(model, 'asha', providers), null, model)
+  }
+})
+
 t.test('every vendor that the catalogue names is in the registry', async (t) => {
   const synthesis = { synthesize: () => Promise.reject(new Error('unused')) }
   const vendors = openVendors({ providers: OPENAI, synthesis, clock: new VirtualClock(), log: silentLog })

@@ -1,5 +1,6 @@
 import type { ChosenModel, RecognitionMode } from '../agent/agent-spec.js'
 import { type FallbackNames, VENDOR_MODULES } from './registry.js'
+import { mayHaveVoice } from './shared/catalogue-file.js'
 import { EMBEDDED_SPEECH_MODEL } from './vendor-ids.js'
 import type {
   CatalogueData,
@@ -32,7 +33,7 @@ export interface CatalogueProviders {
 
 interface Entry {
   readonly vendor: string
-  /** Matched by a pattern only: neither a catalogue nor the settings name the model. */
+  /** Matched by a pattern only: neither a catalogue nor the settings name the model or the voice. */
   readonly unlisted?: true
 }
 
@@ -241,8 +242,8 @@ function pipelineModels(providers: CatalogueProviders, modules: Modules): readon
 }
 
 /**
- * Finds a voice by model and name. A model that nothing lists may have any voice. Returns null when no
- * configured vendor has such a voice.
+ * Finds a voice by model and name. A listed model has its listed voices and those of its `voicePattern`; a model that
+ * nothing lists may have any voice. Returns null when no configured vendor has such a voice.
  */
 export function findVoice(
   ttsModel: string,
@@ -251,10 +252,11 @@ export function findVoice(
   modules: Modules = VENDOR_MODULES,
 ): VoiceEntry | null {
   const rows = voices(providers, modules).filter((row) => row.ttsModel === ttsModel)
-  if (rows.length > 0) return rows.find((row) => row.ttsVoice === ttsVoice) ?? null
+  const listed = rows.find((row) => row.ttsVoice === ttsVoice)
+  if (listed !== undefined) return listed
   if (isMissing(ttsModel, providers)) return null
   const found = unlisted(shelves<SpeechModelData>('speechModels', providers, modules), ttsModel)
-  if (found === null) return null
+  if (found === null || (rows.length > 0 && !mayHaveVoice(found.entry, ttsVoice))) return null
   const stt = pipelineModels(providers, modules)
   return {
     ...voiceEntry(found.shelf.vendor, ttsModel, ttsVoice, 'neutral', found.entry, stt),

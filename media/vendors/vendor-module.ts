@@ -153,6 +153,8 @@ export interface SpeechModelData extends ModelData {
   readonly paceMax: number
   /** Voices of the model; absent when only the settings name them. */
   readonly voices?: readonly { readonly name: string; readonly gender?: Gender }[]
+  /** Regular expression for the names of further voices, which the entry does not list. */
+  readonly voicePattern?: string
   /** The STT models that fit: only the model of the same name, for speech-to-speech. */
   readonly sttOfSameName?: true
 }

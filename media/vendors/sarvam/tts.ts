@@ -2,7 +2,7 @@ import { vendorTag } from '../../agent/language/language-tags.js'
 import type { SpeakRequest, TextToSpeech } from '../../agent/vendor-ports.js'
 import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
-import { catalogueFile } from '../shared/catalogue-file.js'
+import { catalogueFile, mayHaveVoice } from '../shared/catalogue-file.js'
 import { isRecord } from '../shared/json.js'
 import {
   type SynthesisDialect,
@@ -65,8 +65,9 @@ export class SarvamBulbulDialect implements SynthesisDialect {
     if (request.text.length > MAX_TEXT)
       return `a text of over ${MAX_TEXT} characters cannot be spoken at once`
     const model = request.model ?? DEFAULT_MODEL
-    const voices = this.#find(model)?.voices
-    if (voices !== undefined && !voices.some(({ name }) => name === request.voice)) {
+    const entry = this.#find(model)
+    const listed = entry?.voices?.some(({ name }) => name === request.voice) ?? true
+    if (entry !== undefined && !listed && !mayHaveVoice(entry, request.voice)) {
       return `${request.voice} is no voice of ${model}`
     }
     return null

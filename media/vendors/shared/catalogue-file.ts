@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { projectRoot } from '../../base/project-root.js'
-import type { CatalogueData } from '../vendor-module.js'
+import type { CatalogueData, SpeechModelData } from '../vendor-module.js'
 
 /** Returns a function that reads `media/vendors/catalogue/<module>.json` once. */
 export function catalogueFile(module: string): () => CatalogueData {
@@ -12,4 +12,9 @@ export function catalogueFile(module: string): () => CatalogueData {
     ) as CatalogueData
     return data
   }
+}
+
+/** Returns whether the name has the form of the voices that an entry does not list. */
+export function mayHaveVoice({ voicePattern }: SpeechModelData, voice: string): boolean {
+  return voicePattern !== undefined && new RegExp(voicePattern).test(voice)
 }

@@ -345,7 +345,18 @@ t.test('Sarvam: requests that the vendor would reject without a reason are rejec
     message: /anushka/,
   })
   t.throws(() => speak(r, SARVAM, 'a'.repeat(2501)), { code: 'vendor_rejected', message: /2500/ })
+  t.throws(() => speak(r, SARVAM, 'Ek.', { model: 'bulbul:v4-flash' }), {
+    code: 'vendor_rejected',
+    message: /shubh/,
+  })
   t.equal(r.fake.connections.length, 0)
+})
+
+t.test('Sarvam: a persona that no catalogue lists is left to the vendor', async (t) => {
+  const r = await rig(t, SARVAM)
+  speak(r, SARVAM, 'Ek.', { model: 'bulbul:v4-flash', voice: 'kavya_hi_conversational' })
+  await r.fake.until(() => asked(r, SARVAM).length === 1, 'the text')
+  t.match(r.fake.last.texts[0]?.data, { speaker: 'kavya_hi_conversational' })
 })
 
 t.test('Sarvam: the other name of the language field is tried after a validation error', async (t) => {
