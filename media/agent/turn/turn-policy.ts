@@ -88,9 +88,9 @@ export interface TurnPolicy {
   } | null
   /** Consecutive failures after which a provider is given up. */
   readonly giveUpAfter: number
-  /** Whether a text alone does not interrupt the agent. */
   /** Time (ms) of the caller's turn after which, and again after which, the agent says "hm". Null means never. */
   readonly backchannelAfterMs: number | null
+  /** Whether a text alone does not interrupt the agent. */
   readonly isBackchannel: (text: string, overOpening: boolean) => boolean
   readonly openness: (text: string) => Openness
 }

@@ -1,9 +1,8 @@
 /**
- * Texts that Whisper models produce for silence: subtitles from their training data. Compared without case and
- * punctuation.
+ * Texts that Whisper models produce for silence: subtitles from their training data, which nobody says on the telephone.
+ * Compared without case and punctuation. Single words ("you", "music") are not among them: callers answer with them.
  */
 const HALLUCINATIONS = new Set([
-  'you',
   'thank you for watching',
   'thanks for watching',
   'thank you so much for watching',
@@ -12,10 +11,10 @@ const HALLUCINATIONS = new Set([
   'please like and subscribe',
   'subtitles by the amara org community',
   'transcription by castingwords',
-  'silence',
-  'blank audio',
-  'music',
 ])
+
+/** A description of the sound instead of words: "[BLANK_AUDIO]", "(music)", "*coughs*". */
+const DESCRIPTION = /^(?:\[[^\]]*\]|\([^)]*\)|\*[^*]*\*)$/
 
 /** Returns the trimmed text, or an empty one for a text that the model makes of silence. */
 export function withoutHallucination(text: string): string {
@@ -24,5 +23,5 @@ export function withoutHallucination(text: string): string {
     .toLowerCase()
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, ' ')
     .trim()
-  return bare === '' || HALLUCINATIONS.has(bare) ? '' : trimmed
+  return bare === '' || DESCRIPTION.test(trimmed) || HALLUCINATIONS.has(bare) ? '' : trimmed
 }

@@ -175,19 +175,25 @@ t.test('short words are sent, and known hallucinations are dropped', async (t) =
   t.same(await rig.heardSome(1), [{ final: 'जी' }])
   const wav = parts(rig.fake.requests[0]).get('file:utterance.wav')
   t.ok((wav?.length ?? 0) >= 44 + 16 * 700, 'with 300 ms before and after, as endpoints want 100 ms at least')
-  const texts = ['Thank you for watching!', ' ... ', 'Subtitles by the Amara.org community', 'Thank you.', '']
+  const silence = [
+    'Thank you for watching!',
+    ' ... ',
+    'Subtitles by the Amara.org community',
+    '[Music]',
+    '(silence)',
+    '',
+  ]
+  const words = ['Thank you.', 'You.', 'Music', 'Silence!', 'Music (the blue one)']
+  const texts = [...silence, ...words]
   for (const [i, text] of texts.entries()) {
     rig.fake.enqueue('transcriptions', jsonReply(JSON.stringify({ text })))
     utter(rig, 2000 + i * 2000)
     await rig.heardSome(i + 2)
   }
-  t.same(rig.heard.slice(1), [
-    { final: '' },
-    { final: '' },
-    { final: '' },
-    { final: 'Thank you.' },
-    { final: '' },
-  ])
+  t.same(
+    rig.heard.slice(1),
+    [...silence.map(() => ''), ...words].map((final) => ({ final })),
+  )
 })
 
 t.test('finals keep the order of the utterances', async (t) => {
@@ -269,14 +275,56 @@ t.test('closing aborts the request; no event follows', async (t) => {
   t.same(rig.heard, [])
 })
 
-t.test('an utterance without an end keeps its first 30 s', async (t) => {
+t.test('a long utterance is sent in parts of at most 25 s, without a gap', async (t) => {
   const rig = await setUp(t)
+  for (const text of ['one two', 'three', 'four']) {
+    rig.fake.enqueue('transcriptions', jsonReply(JSON.stringify({ text })))
+  }
   rig.play(0, 200)
   rig.stream.utteranceStart(100)
-  rig.play(200, 40_000)
-  rig.stream.utteranceEnd(40_000)
-  await rig.heardSome(1)
-  t.equal(parts(rig.fake.requests[0]).get('file:utterance.wav')?.length, 44 + 30 * 16_000)
+  rig.play(200, 20_000)
+  t.equal(rig.fake.requests.length, 0)
+  // Sound up to 26 s with a pause at 23 s.
+  const frames = (from: number, to: number, sample: number): void => {
+    for (let at = from; at < to; at += 20) rig.stream.write(new Int16Array(160).fill(sample), at)
+  }
+  frames(20_000, 23_000, 900)
+  frames(23_000, 23_100, 0)
+  frames(23_100, 27_000, 901)
+  await rig.fake.until(() => rig.fake.requests.length === 1)
+  t.same(rig.heard, [], 'the utterance goes on')
+  frames(27_000, 60_000, 902)
+  await rig.fake.until(() => rig.fake.requests.length === 2)
+  rig.stream.utteranceEnd(60_000)
+  t.same(await rig.heardSome(1), [{ final: 'one two three four' }])
+  const sound = rig.fake.requests.map((request) => {
+    const wav = parts(request).get('file:utterance.wav') ?? Buffer.alloc(0)
+    return Int16Array.from({ length: (wav.length - 44) / 2 }, (_, i) => wav.readInt16LE(44 + i * 2))
+  })
+  t.equal(sound.length, 3)
+  t.equal(sound[0]?.length, 8 * 23_075, 'the cut is in the pause')
+  for (const part of sound) t.ok(part.length <= 8 * 25_000)
+  t.equal(
+    sound.map(({ length }) => length).reduce((a, b) => a + b),
+    8 * 60_000,
+    'nothing is lost or doubled',
+  )
+  t.equal(sound[1]?.[0], 0)
+  t.equal(sound[2]?.at(-1), 902)
+})
+
+t.test('a part that fails fails its utterance, once', async (t) => {
+  const rig = await setUp(t)
+  rig.fake.enqueue('transcriptions', jsonReply(errorBody('bad'), 400))
+  rig.play(0, 200)
+  rig.stream.utteranceStart(100)
+  rig.play(200, 26_000)
+  await rig.fake.until(() => rig.fake.requests.length === 1)
+  rig.play(26_000, 27_000)
+  rig.stream.utteranceEnd(27_000)
+  t.same(await rig.heardSome(1), [{ failed: 'vendor_rejected' }])
+  utter(rig, 30_000)
+  t.same(await rig.heardSome(2), [{ failed: 'vendor_rejected' }, { final: 'Namaste' }])
 })
 
 t.test('with several languages the language is detected and reported', async (t) => {

@@ -111,6 +111,8 @@ class UtteranceStream implements SpeechToTextStream {
   readonly #stop: AbortController
   readonly #log: Log
   #inFlight = 0
+  /** Texts of the parts of the utterance that goes on. */
+  #parts: Promise<Recognition>[] = []
   /** Final texts are reported in the order of the utterances, regardless of the order of the responses. */
   #previous: Promise<void> = Promise.resolve()
 
@@ -142,19 +144,27 @@ class UtteranceStream implements SpeechToTextStream {
   }
 
   write(pcm: Int16Array, atMs: number): void {
-    if (!this.#stop.signal.aborted) this.#buffer.write(pcm, atMs)
+    if (this.#stop.signal.aborted) return
+    const part = this.#buffer.write(pcm, atMs)
+    if (part === null) return
+    const text = this.#textOf(part)
+    // A failure is reported with the end of the utterance.
+    text.catch(() => {})
+    this.#parts.push(text)
   }
 
   utteranceStart(atMs: number): void {
     if (this.#stop.signal.aborted) return
+    this.#parts = []
     this.#buffer.start(atMs)
   }
 
   utteranceEnd(atMs: number): void {
     if (this.#stop.signal.aborted) return
     const pcm = this.#buffer.end(atMs)
-    if (pcm === null) return
-    this.#previous = this.#deliver(this.#textOf(pcm), this.#previous)
+    const texts = pcm === null ? this.#parts : [...this.#parts, this.#textOf(pcm)]
+    this.#parts = []
+    if (texts.length > 0) this.#previous = this.#deliver(joined(texts), this.#previous)
   }
 
   close(): void {
@@ -178,6 +188,16 @@ class UtteranceStream implements SpeechToTextStream {
     if (this.#stop.signal.aborted) return
     if (outcome.status === 'fulfilled') this.#events.final(outcome.value.text, null, outcome.value.language)
     else this.#events.failed(asEngineError(outcome.reason))
+  }
+}
+
+/** Returns the text of an utterance from those of its parts, with the language that was heard last. */
+async function joined(parts: readonly Promise<Recognition>[]): Promise<Recognition> {
+  const heard = await Promise.all(parts)
+  const text = heard.map((part) => part.text).filter((part) => part !== '')
+  return {
+    text: text.join(' '),
+    language: heard.findLast(({ language }) => language !== null)?.language ?? null,
   }
 }
 
