@@ -114,6 +114,11 @@ export const OPENAI_VENDOR = {
       default: 'semantic',
       description: 'Endpointing with these models: semantic, server (by silence) or ours (our detector)',
     },
+    {
+      name: 'PARLEY_OPENAI_REALTIME_EFFORT',
+      default: 'default',
+      description: 'How long these models think before they speak: minimal, low, medium, high or xhigh',
+    },
   ],
   requires: ['PARLEY_OPENAI_BASE_URL', 'PARLEY_OPENAI_API_KEY'],
   readSettings,
@@ -184,6 +189,15 @@ function readSettings(reader: SettingsReader): OpenAiSettings {
     baseUrl === OPENAI_URL ? 'gpt-realtime-2.1,gpt-realtime-2.1-mini' : 'none',
   )
   const turns = reader.choice('PARLEY_OPENAI_REALTIME_TURNS', 'semantic', 'server', 'ours')
+  const effort = reader.choice(
+    'PARLEY_OPENAI_REALTIME_EFFORT',
+    'default',
+    'minimal',
+    'low',
+    'medium',
+    'high',
+    'xhigh',
+  )
   const server = reader.choice(
     'PARLEY_OPENAI_TRANSCRIPTION_SERVER',
     'upload',
@@ -211,7 +225,10 @@ function readSettings(reader: SettingsReader): OpenAiSettings {
     ...endpointOf(reader, 'speechEndpoint', 'PARLEY_OPENAI_SPEECH', baseUrl),
     speechVoice: reader.text('PARLEY_OPENAI_SPEECH_VOICE'),
     speechRate: SPEECH_RATES[reader.choice('PARLEY_OPENAI_SPEECH_RATE', '8000', '16000', '24000', '48000')],
-    realtime: models.length === 0 ? null : { models, transcriptionModel, turns },
+    realtime:
+      models.length === 0
+        ? null
+        : { models, transcriptionModel, turns, effort: effort === 'default' ? null : effort },
   }
 }
 

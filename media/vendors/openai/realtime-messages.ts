@@ -48,8 +48,14 @@ export function sessionUpdate(
       },
       tools: options.tools.map(toolOf),
       tool_choice: 'auto',
+      ...(settings.effort ? { reasoning: { effort: settings.effort } } : {}),
     },
   }
+}
+
+/** Returns whether the server refused the session because of its effort: older models do not reason. */
+export function refusesEffort({ code, message, param }: RealtimeMessage): boolean {
+  return [code, message, param].some((text) => typeof text === 'string' && /\breasoning\b/.test(text))
 }
 
 /**

@@ -69,6 +69,8 @@ interface Rig {
   readonly fake: FakeRealtime
   readonly clock: VirtualClock
   readonly stream: SpeechToSpeechStream
+  /** Opens another connection to the same vendor. */
+  openStream(): SpeechToSpeechStream
   readonly heard: Heard
   until(done: () => boolean, what: string): Promise<void>
 }
@@ -77,6 +79,7 @@ interface RigOptions {
   readonly language?: string | null
   readonly rate?: SessionRate
   readonly turns?: RealtimeSettings['turns']
+  readonly effort?: RealtimeSettings['effort']
   readonly history?: readonly ChatMessage[]
   readonly log?: Log
   setUp?(fake: FakeRealtime): void
@@ -84,10 +87,11 @@ interface RigOptions {
 
 async function rig(t: Test, options: RigOptions = {}): Promise<Rig> {
   const { rate = 8000, turns = 'semantic', history = [], log = silentLog, language = 'hi-IN' } = options
+  const { effort = null } = options
   const fake = await FakeRealtime.open()
   options.setUp?.(fake)
   const clock = new VirtualClock()
-  const realtime = { models: ['gpt-realtime'], transcriptionModel: 'gpt-4o-mini-transcribe', turns }
+  const realtime = { models: ['gpt-realtime'], transcriptionModel: 'gpt-4o-mini-transcribe', turns, effort }
   const vendor = openAiSpeechToSpeech(
     {
       baseUrl: fake.socket.baseUrl.replace('ws:', 'http:').concat('/v1'),
@@ -103,25 +107,29 @@ async function rig(t: Test, options: RigOptions = {}): Promise<Rig> {
     { clock, log },
   )
   const heard: Heard = { started: 0, stopped: 0, committed: [], transcripts: [], failures: [] }
-  const stream = vendor.open(
-    {
-      rate,
-      model: 'gpt-realtime',
-      voice: 'marin',
-      pace: 1.2,
-      language,
-      instructions: 'You are Asha.',
-      tools: [{ name: 'end_call', description: 'Ends it.', parameters: { type: 'object', properties: {} } }],
-      history,
-    },
-    {
-      callerStarted: () => heard.started++,
-      callerStopped: () => heard.stopped++,
-      committed: (item) => heard.committed.push(item),
-      transcript: (item, text) => heard.transcripts.push([item, text]),
-      failed: (error) => heard.failures.push(error),
-    },
-  )
+  const openStream = () =>
+    vendor.open(
+      {
+        rate,
+        model: 'gpt-realtime',
+        voice: 'marin',
+        pace: 1.2,
+        language,
+        instructions: 'You are Asha.',
+        tools: [
+          { name: 'end_call', description: 'Ends it.', parameters: { type: 'object', properties: {} } },
+        ],
+        history,
+      },
+      {
+        callerStarted: () => heard.started++,
+        callerStopped: () => heard.stopped++,
+        committed: (item) => heard.committed.push(item),
+        transcript: (item, text) => heard.transcripts.push([item, text]),
+        failed: (error) => heard.failures.push(error),
+      },
+    )
+  const stream = openStream()
   t.teardown(async () => {
     stream.close()
     await fake.close()
@@ -135,7 +143,7 @@ async function rig(t: Test, options: RigOptions = {}): Promise<Rig> {
     }
     throw new Error(`not seen: ${what}`)
   }
-  return { fake, clock, stream, heard, until }
+  return { fake, clock, stream, openStream, heard, until }
 }
 
 /** Waits until the session has its settings. */
@@ -548,6 +556,44 @@ t.test('rejected handshakes and settings are permanent or temporary', async (t) 
   })
   await r.until(() => r.heard.failures.length > 0, 'the refusal')
   t.match(r.heard.failures, [{ code: 'vendor_rejected', retryable: false }])
+})
+
+t.test('a model that refuses the effort is asked without it, also by later connections', async (t) => {
+  const r = await rig(t, {
+    effort: 'low',
+    setUp: ({ socket }) => {
+      socket.script = {
+        connected: (connection) => connection.send('{"type":"session.created","session":{}}'),
+        text: ({ type, event_id, session }, connection) => {
+          if (type !== 'session.update') return
+          const refused = JSON.stringify(session).includes('reasoning')
+          connection.send(
+            refused
+              ? errorOf('unknown_parameter', "Unknown parameter: 'session.reasoning'.", event_id)
+              : '{"type":"session.updated","session":{}}',
+          )
+        },
+      }
+    },
+  })
+  const efforts = () =>
+    r.fake.socket.connections.map(({ texts }) =>
+      texts
+        .filter(({ type }) => type === 'session.update')
+        .map(({ session }) => (session as { reasoning?: { effort: string } }).reasoning?.effort ?? null),
+    )
+  r.stream.addMessage('user', 'Hello.')
+  await r.until(() => r.fake.socket.connections[0]?.texts.length === 3, 'the session without effort')
+  t.match(r.fake.socket.last.texts[2], { type: 'conversation.item.create' })
+  const second = r.openStream()
+  t.teardown(() => second.close())
+  second.addMessage('user', 'Hello.')
+  await r.until(
+    () => r.fake.socket.connections.length === 2 && r.fake.socket.last.texts.length === 2,
+    'the second session',
+  )
+  t.same(efforts(), [['low', null], [null]])
+  t.same(r.heard.failures, [])
 })
 
 t.test('a vendor that never opens a session is abandoned', async (t) => {

@@ -21,6 +21,7 @@ import {
   phraseResponse,
   type RealtimeMessage,
   realtimeError,
+  refusesEffort,
   SETUP_EVENT_ID,
   sessionUpdate,
   textItem,
@@ -53,6 +54,7 @@ export function openAiSpeechToSpeech(
   realtime: RealtimeSettings,
   deps: { readonly clock: Clock; readonly log: Log },
 ): SpeechToSpeech {
+  const withoutEffort = new Set<string>()
   return {
     id: OPENAI_REALTIME,
     capabilities: {
@@ -60,7 +62,8 @@ export function openAiSpeechToSpeech(
       firstAudioDeadlineMs: FIRST_AUDIO_MS,
       maxConnectionMs: MAX_SESSION_MS,
     },
-    open: (options, events) => new RealtimeStream(settings, realtime, options, events, deps),
+    open: (options, events) =>
+      new RealtimeStream(settings, realtime, options, events, { ...deps, withoutEffort }),
   }
 }
 
@@ -69,6 +72,9 @@ class RealtimeStream implements SpeechToSpeechStream {
   readonly #options: SpeechToSpeechOptions
   readonly #events: SpeechToSpeechEvents
   readonly #log: Log
+  /** Models that refused an effort. */
+  readonly #withoutEffort: Set<string>
+  #askedEffort = false
   readonly #socket: VendorSocket
   readonly #audioFormat: RealtimeAudio
   readonly #responses: RealtimeResponses
@@ -87,8 +93,13 @@ class RealtimeStream implements SpeechToSpeechStream {
     realtime: RealtimeSettings,
     options: SpeechToSpeechOptions,
     events: SpeechToSpeechEvents,
-    { clock, log }: { readonly clock: Clock; readonly log: Log },
+    {
+      clock,
+      log,
+      withoutEffort,
+    }: { readonly clock: Clock; readonly log: Log; readonly withoutEffort: Set<string> },
   ) {
+    this.#withoutEffort = withoutEffort
     this.#realtime = realtime
     this.#options = options
     this.#events = events
@@ -229,9 +240,7 @@ class RealtimeStream implements SpeechToSpeechStream {
     const { type } = message
     switch (type) {
       case 'session.created':
-        this.#socket.send(
-          JSON.stringify(sessionUpdate(this.#options, this.#realtime, this.#audioFormat.format)),
-        )
+        this.#configure()
         return
       case 'session.updated':
         this.#configured()
@@ -257,6 +266,13 @@ class RealtimeStream implements SpeechToSpeechStream {
         return
       default:
     }
+  }
+
+  #configure(): void {
+    const effort = this.#withoutEffort.has(this.#options.model) ? null : (this.#realtime.effort ?? null)
+    this.#askedEffort = effort !== null
+    const settings = { ...this.#realtime, effort }
+    this.#socket.send(JSON.stringify(sessionUpdate(this.#options, settings, this.#audioFormat.format)))
   }
 
   #configured(): void {
@@ -289,6 +305,7 @@ class RealtimeStream implements SpeechToSpeechStream {
   #error(error: RealtimeMessage): void {
     const { code, event_id } = error
     if (typeof event_id === 'string' && this.#responses.rejected(event_id, error)) return
+    if (this.#isEffortRefused(error)) return
     const failure = realtimeError(error, 'the vendor reports')
     if (event_id === SETUP_EVENT_ID || code === 'session_expired' || code === 'invalid_api_key') {
       this.#fail(failure)
@@ -297,6 +314,16 @@ class RealtimeStream implements SpeechToSpeechStream {
     // Without a configured session no error is recoverable.
     if (!this.#ready) this.#fail(failure)
     else this.#log.info({ vendorCode: code ?? error.type }, 'realtime.message_error')
+  }
+
+  /** Configures the session without the effort that the server refused, and remembers its model. */
+  #isEffortRefused(error: RealtimeMessage): boolean {
+    const { model } = this.#options
+    if (this.#ready || !this.#askedEffort || !refusesEffort(error)) return false
+    this.#withoutEffort.add(model)
+    this.#log.warn({ model, parameter: 'reasoning' }, 'realtime.parameter_rejected')
+    this.#configure()
+    return true
   }
 
   #fail(error: VendorFailure): void {

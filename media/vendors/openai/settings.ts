@@ -53,7 +53,12 @@ export interface RealtimeSettings {
    * detector (`ours`).
    */
   readonly turns: 'semantic' | 'server' | 'ours'
+  /** How long the model thinks before it speaks; null or absent: as the vendor does by default. */
+  readonly effort?: ReasoningEffort | null
 }
+
+/** Efforts of the realtime models that reason. */
+export type ReasoningEffort = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
 
 /**
  * Models that take several languages and report those that they detected.
