@@ -85,6 +85,14 @@ export function estimateTokens(text: string): number {
   return Math.ceil(tokens)
 }
 
+/** Letters of one word, with their signs, or digits. Every tokeniser makes at least one token of it. */
+const WORD = /[\p{L}\p{M}\p{N}]+/gu
+
+/** Returns the number of tokens that the messages have at least, with any tokeniser. */
+export function leastTokens(messages: readonly ChatMessage[]): number {
+  return messages.reduce((sum, { content }) => sum + (content?.match(WORD)?.length ?? 0), 0)
+}
+
 /** Counts per message. Messages never change and are counted with every request. */
 const counted = new WeakMap<ChatMessage, number>()
 

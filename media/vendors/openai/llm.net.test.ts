@@ -411,6 +411,36 @@ t.test('a rejection of the messages or of the model is final', async (t) => {
   }
 })
 
+t.test('a server that cuts prompts without an error is reported once for each model', async (t) => {
+  const { fake } = await setUp(t)
+  const warnings: unknown[] = []
+  const log = { ...silentLog, warn: (fields: object, event?: string) => warnings.push({ ...fields, event }) }
+  const model = openAiLanguageModel({ baseUrl: fake.baseUrl, apiKey: null }, { clock: systemClock, log })
+  const usage = (tokens: number) =>
+    `data: {"choices":[],"usage":{"prompt_tokens":${tokens},"completion_tokens":1,"total_tokens":${tokens + 1}}}\n\n`
+  const reply = (tokens: number) =>
+    eventStream([textFrame('Yes.'), finishFrame('stop'), usage(tokens), DONE_FRAME])
+  const long = {
+    ...REQUEST,
+    messages: [{ role: 'user' as const, content: 'We are open till six. '.repeat(1000) }],
+  }
+  // 5,000 words are at least as many tokens. A server that reports 0 did not count.
+  fake.enqueue('chat', reply(5000), reply(0), reply(4096), reply(4096), reply(4096))
+  for (const request of [long, long, long, long, { ...long, model: 'other' }]) {
+    t.equal((await ask(model, request)).text, 'Yes.')
+  }
+  t.same(warnings, [
+    { vendor: 'openai', model: 'm', promptTokens: 4096, leastTokens: 5000, event: 'llm.prompt_truncated' },
+    {
+      vendor: 'openai',
+      model: 'other',
+      promptTokens: 4096,
+      leastTokens: 5000,
+      event: 'llm.prompt_truncated',
+    },
+  ])
+})
+
 t.test('parts of a tool call and reasoning are progress', async (t) => {
   const { fake, model } = await setUp(t)
   const delta = (value: object) => `data: ${JSON.stringify({ choices: [{ delta: value }] })}\n\n`

@@ -1,3 +1,4 @@
+import { leastTokens } from '../../agent/llm/context-window.js'
 import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
 import { parseForeignJson } from '../../base/foreign-text.js'
@@ -36,6 +37,17 @@ export function openAiLanguageModel(
 ): LanguageModel {
   // Which parameters a model rejects is remembered for the life of the thread.
   const learnt = new Map<string, readonly Lesson[]>()
+  /** Models whose server cut a prompt. */
+  const cut = new Set<string>()
+
+  /** Warns, once for each model, of a server that counts fewer tokens than the messages have: Ollama cuts prompts silently. */
+  const compare = ({ model, messages }: GenerateRequest, promptTokens: number): void => {
+    if (promptTokens <= 0 || cut.has(model)) return
+    const least = leastTokens(messages)
+    if (promptTokens >= least) return
+    cut.add(model)
+    log.warn({ vendor: id, model, promptTokens, leastTokens: least }, 'llm.prompt_truncated')
+  }
 
   const ask = async (request: GenerateRequest, signal: AbortSignal): Promise<VendorResponse> => {
     const url = joinUrl(settings.baseUrl, 'chat/completions')
@@ -75,7 +87,7 @@ export function openAiLanguageModel(
       return streamReply(
         events,
         (signal) => ask(request, signal),
-        (signal) => new ChatReader(events, signal),
+        (signal) => new ChatReader(events, signal, (promptTokens) => compare(request, promptTokens)),
       )
     },
   }
@@ -91,9 +103,13 @@ class ChatReader implements ReplyReader {
   /** `[DONE]` was received; anything after it is ignored. */
   complete = false
 
-  constructor(events: GenerateEvents, signal: AbortSignal) {
+  readonly #counted: (promptTokens: number) => void
+
+  /** `counted` gets the tokens of the prompt as the server counted them. */
+  constructor(events: GenerateEvents, signal: AbortSignal, counted: (promptTokens: number) => void) {
     this.#events = events
     this.#signal = signal
+    this.#counted = counted
   }
 
   take({ event, data }: SseEvent): void {
@@ -133,7 +149,9 @@ class ChatReader implements ReplyReader {
     // Some servers report `stop` although they called tools, so the collected calls decide.
     const calls = this.#tools.finish()
     if (calls.length > 0) this.#events.toolCalls(calls)
-    if (!this.#signal.aborted) this.#events.done(this.#usage)
+    if (this.#signal.aborted) return
+    if (this.#usage !== null) this.#counted(this.#usage.promptTokens)
+    this.#events.done(this.#usage)
   }
 
   #readDelta(delta: Record<string, unknown>): void {
