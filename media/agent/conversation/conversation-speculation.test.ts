@@ -122,7 +122,7 @@ t.test('different final words discard the speculative answer', async (t) => {
   t.equal(rig.close(), 0)
 })
 
-t.test('a caller who continues causes one request per turn', async (t) => {
+t.test('a caller who continues causes one more request, whose answer is used', async (t) => {
   const rig = await begun()
   rig.modelScripts.push([{ after: 5000, done: true }])
   rig.callerSound(0, { ...OPEN, finalAfterMs: 600 })
@@ -132,7 +132,9 @@ t.test('a caller who continues causes one request per turn', async (t) => {
   t.equal(rig.abandoned, 1, 'cancelled at the sound, before any word')
   await rig.until(() => rig.turns('agent').length === 1)
   t.equal(rig.requests.length, 2)
-  t.equal(rig.contextLines().at(-1), 'user: When are you open? On Sunday, I mean.')
+  t.equal(rig.contextLines().at(-1), 'user: When are you open? On Sunday I mean', 'before the final text')
+  const [record] = rig.eventsOf('turn_record').map(({ record }) => record)
+  t.match(record, { speculation: 'kept' })
   t.equal(rig.close(), 0)
 })
 

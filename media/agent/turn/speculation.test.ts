@@ -19,13 +19,16 @@ const input = (
   id = 1,
 ): SpeculationInput => ({ type, caller: caller(text, id), undecided })
 
-const LIVE: Speculation = { caller: 1, words: 'are you open', live: true }
+const LIVE: Speculation = { caller: 1, words: 'are you open', live: true, requests: 1 }
 const OVER: Speculation = { ...LIVE, live: false }
+const SECOND: Speculation = { ...LIVE, words: 'are you open on sunday', requests: 2 }
+const SPENT: Speculation = { ...SECOND, live: false }
 
 const INPUTS: Readonly<Record<string, SpeculationInput>> = {
   consider: input('consider'),
   'consider decided': input('consider', 'Are you open?', false),
   'consider nothing': input('consider', ''),
+  'consider other words': input('consider', 'Are you open today?'),
   'consider incomplete': input('consider', 'Are you open and'),
   'consider next turn': input('consider', 'Thanks.', true, 3),
   'consider no caller': { type: 'consider', caller: null, undecided: true },
@@ -40,8 +43,13 @@ const INPUTS: Readonly<Record<string, SpeculationInput>> = {
 
 /** State x input: the order, and whether a request is live afterwards. Absent: no order, same state. */
 const TABLE: Readonly<Record<string, Readonly<Record<string, readonly [string, boolean]>>>> = {
-  none: { consider: ['begin', true], 'consider next turn': ['begin', true] },
+  none: {
+    consider: ['begin', true],
+    'consider other words': ['begin', true],
+    'consider next turn': ['begin', true],
+  },
   live: {
+    'consider other words': ['renew', true],
     'consider next turn': ['begin', true],
     'check other words': ['drop', false],
     'check decided': ['drop', false],
@@ -49,11 +57,26 @@ const TABLE: Readonly<Record<string, Readonly<Record<string, readonly [string, b
     'decide same': ['keep', false],
     drop: ['drop', false],
   },
-  over: { 'consider next turn': ['begin', true] },
+  over: { 'consider other words': ['begin', true], 'consider next turn': ['begin', true] },
+  second: {
+    'consider next turn': ['begin', true],
+    'check same': ['drop', false],
+    'check other words': ['drop', false],
+    'check decided': ['drop', false],
+    'check no caller': ['drop', false],
+    drop: ['drop', false],
+  },
+  spent: { 'consider next turn': ['begin', true] },
 }
 
 t.test('every state and every input', async (t) => {
-  const states: Readonly<Record<string, Speculation | null>> = { none: null, live: LIVE, over: OVER }
+  const states: Readonly<Record<string, Speculation | null>> = {
+    none: null,
+    live: LIVE,
+    over: OVER,
+    second: SECOND,
+    spent: SPENT,
+  }
   for (const [stateName, state] of Object.entries(states)) {
     for (const [inputName, input] of Object.entries(INPUTS)) {
       const { next, order } = stepSpeculation(state, input, POLICY)

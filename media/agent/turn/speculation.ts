@@ -7,6 +7,9 @@ import type { CallerTurn, Speculation } from './turn-types.js'
  * and runs no tools until then. It is discarded when the words or anything else has changed.
  */
 
+/** Requests for one turn. A caller who goes on word by word would otherwise cost a request with each. */
+const MAX_REQUESTS = 2
+
 export type SpeculationInput =
   /** `consider`: the words may be complete. `check`: anything may have changed. `decide`: the turn is over. */
   | {
@@ -19,11 +22,11 @@ export type SpeculationInput =
 
 export interface SpeculationStep {
   readonly next: Speculation | null
-  /** What to do with the model: ask it, use its answer, discard its answer, or nothing. */
-  readonly order: 'begin' | 'keep' | 'drop' | null
+  /** What to do with the model: ask it, ask it anew instead, use its answer, discard its answer, or nothing. */
+  readonly order: 'begin' | 'renew' | 'keep' | 'drop' | null
 }
 
-/** Returns the next state and the order for the model. Each turn allows one request. */
+/** Returns the next state and the order for the model. Each turn allows one request, and one more for other words. */
 export function stepSpeculation(
   state: Speculation | null,
   input: SpeculationInput,
@@ -33,10 +36,13 @@ export function stepSpeculation(
   switch (input.type) {
     case 'consider': {
       const { caller, undecided } = input
-      if (!policy.speculates || caller === null || !undecided || state?.caller === caller.id) return same
+      if (!policy.speculates || caller === null || !undecided) return same
+      const before = state?.caller === caller.id ? state : null
       const words = wordsOf(caller)
+      if (before !== null && (before.words === words || before.requests >= MAX_REQUESTS)) return same
       if (words === '' || policy.openness(`${caller.text} ${caller.partial}`) !== 'closed') return same
-      return { next: { caller: caller.id, words, live: true }, order: 'begin' }
+      const next = { caller: caller.id, words, live: true, requests: (before?.requests ?? 0) + 1 }
+      return { next, order: before?.live ? 'renew' : 'begin' }
     }
     case 'check':
       return state?.live && !matches(state, input) ? { next: { ...state, live: false }, order: 'drop' } : same

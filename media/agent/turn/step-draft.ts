@@ -56,8 +56,8 @@ export class StepDraft {
     const input = { type, caller: s.caller, undecided: this.undecided }
     const { next, order } = stepSpeculation(s.speculation, input, policy)
     s.speculation = next
-    if (order === 'drop') this.effects.push({ type: 'dropSpeculation' })
-    if (order !== 'begin' || !s.caller) return
+    if (order === 'drop' || order === 'renew') this.effects.push({ type: 'dropSpeculation' })
+    if ((order !== 'begin' && order !== 'renew') || !s.caller) return
     const { text, partial } = s.caller
     this.effects.push({ type: 'speculate', caller: { ...s.caller, text: join(text, partial), partial: '' } })
   }

@@ -14,8 +14,10 @@ export interface Speculation {
   readonly caller: number
   /** The words it answers, normalised. */
   readonly words: string
-  /** False after the answer was used or discarded. There is no second speculation for the turn. */
+  /** False after the answer was used or discarded. */
   readonly live: boolean
+  /** Requests for the turn, this one included. */
+  readonly requests: number
 }
 
 export type Phase =
