@@ -114,12 +114,16 @@ function speak({ wire, stream }: Rig, from: number, count: number): void {
   for (let n = from; n < from + count; n++) stream.write(frame(wire, n), n * 20)
 }
 
+/** The bytes of the frames that the vendor has once nothing follows. */
 function bytes(wire: RecognitionProtocol, from: number, count: number): Buffer {
   const { coded = (sample: number) => sample } = wire
-  return Buffer.concat(
-    Array.from({ length: count }, (_, n) => Buffer.from(frame(wire, from + n).map(coded).buffer)),
-  )
+  const frames = Array.from({ length: count }, (_, n) => Buffer.from(frame(wire, from + n).map(coded).buffer))
+  return Buffer.concat(frames).subarray(0, length(wire, count))
 }
+
+/** Their number for that many frames. */
+const length = (wire: RecognitionProtocol, count: number): number =>
+  (count * samples(wire) - (wire.lag ?? 0)) * 2
 
 const TABLE = new ConformanceTable()
 
@@ -147,7 +151,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       speak(r, 30, 18)
       stream.utteranceStart(100)
       stream.utteranceEnd(900)
-      await fake.until(() => wire.sound(fake.last).length >= 48 * FRAME * 2, 'the sound')
+      await fake.until(() => wire.sound(fake.last).length >= length(wire, 48), 'the sound')
       t.ok(wire.sound(fake.last).equals(bytes(wire, 0, 48)))
       if (wire.flushed(fake.last) !== null) {
         await fake.until(() => wire.flushed(fake.last) === true, 'the request for the final text')
@@ -293,7 +297,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       speak(r, 0, 60)
       r.stream.utteranceStart(60 * 20 - 200)
       await r.fake.until(
-        () => wire.sound(first(r)).length >= (wire.utterancesOnly ? 24 : 59) * FRAME * 2,
+        () => wire.sound(first(r)).length >= length(wire, wire.utterancesOnly ? 24 : 59),
         'the sound',
       )
       r.fake.last.break()
@@ -305,7 +309,7 @@ for (const wire of RECOGNITION_PROTOCOLS) {
       r.stream.utteranceEnd(84 * 20)
       // From 300 ms before the onset at frame 50 on.
       const frames = wire.minChunkMs === undefined ? 49 : 48
-      await r.fake.until(() => wire.sound(r.fake.last).length >= frames * FRAME * 2, 'the sound again')
+      await r.fake.until(() => wire.sound(r.fake.last).length >= length(wire, frames), 'the sound again')
       t.ok(wire.sound(r.fake.last).equals(bytes(wire, 35, frames)))
       for (const message of wire.final('poora')) r.fake.last.send(message)
       await until(() => r.finals.length > 0)
