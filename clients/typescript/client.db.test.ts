@@ -89,7 +89,7 @@ const refusal = (status: number, code: string, headers: Record<string, string> =
 const success = (data: unknown): Response => Response.json({ data })
 const BODY = { to: '+919000000010', numberId: 'num_1' }
 
-t.test('retries follow the table of the contract', async (t) => {
+t.test('the code of an error decides whether the request is sent again', async (t) => {
   t.test('a busy carrier: the same key again', async (t) => {
     const { parley, sent, waits } = scripted(refusal(503, 'provider_unavailable'), success({ id: 'call_1' }))
     t.equal((await parley.placeCall({ body: BODY })).id, 'call_1')

@@ -24,7 +24,7 @@ export class ParleyError extends Error {
   }
 }
 
-/** The error of a response that is not 2xx; also of one that a proxy made, outside the contract. */
+/** Reads the error of a response that is not 2xx, also of one that a proxy made, without an error envelope. */
 export async function readError(response: Response): Promise<ParleyError> {
   const text = await response.text()
   const error = envelopeOf(text)

@@ -64,7 +64,7 @@ const DEFAULT_TIMEOUT_MS = 30_000
 const FIRST_WAIT_MS = 500
 const LAST_WAIT_MS = 20_000
 
-/** Sends requests and repeats those the contract says to repeat. */
+/** Sends requests and repeats those for which `retryDelayMs` returns a delay. */
 export class HttpClient {
   readonly #options: ClientOptions
 
@@ -73,8 +73,8 @@ export class HttpClient {
   }
 
   /**
-   * One operation, repeated as the contract allows. Rejects with ParleyError for what the service
-   * refused, and with fetch's own error when it could not be reached.
+   * Sends the request of an operation, with the repetitions that `retryDelayMs` allows. Rejects with ParleyError
+   * when the service refuses, and with fetch's own error when the service cannot be reached.
    */
   protected async send<T>(spec: OperationSpec, input: OperationInput, options: RequestOptions): Promise<T> {
     const retries = this.#options.retries ?? DEFAULT_RETRIES
@@ -201,8 +201,9 @@ function address(path: string, input: OperationInput): string {
 }
 
 /**
- * Milliseconds before the next attempt, by the contract's table; null when there shall be none. What may
- * have had an effect (a server error, a lost connection) is repeated only when that is harmless.
+ * Returns the milliseconds before the next attempt; null when there shall be none. `rate_limited` and
+ * `idempotency_key_in_use` had no effect and are always repeated. A request that may have had an effect (a server
+ * error, a lost connection) is repeated only when that is harmless. Other refusals are final.
  */
 export function retryDelayMs(error: unknown, attempt: number, harmless: boolean): number | null {
   const backoff = Math.min(LAST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt) * (0.75 + Math.random() / 2)

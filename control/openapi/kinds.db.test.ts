@@ -30,8 +30,8 @@ import { apiFacts } from './api-facts.js'
 import { openApiDocument } from './document.js'
 
 /*
- * One operation of each kind. The description, the client, the judge of the contract and the fuzzer must know
- * each kind without further work.
+ * One operation of each kind. The description, the client, the judge of answers and the fuzzer must know each
+ * kind without further work.
  */
 
 const Count = z.object({ bytes: z.int() })
@@ -269,7 +269,7 @@ t.test('the methods of the client', async (t) => {
   t.match(api, /checkOffer\(.*?readonly warnings: readonly \(/)
 })
 
-t.test('every answer to made-up requests keeps the contract', async (t) => {
+t.test('every answer to made-up requests fits the API description', async (t) => {
   await onEachDialect(t, async (t, open) => {
     const api = await openTestApi({ database: await open(), operations })
     const { deps, organizationId } = api
