@@ -15,6 +15,8 @@ export default defineConfig({
     emptyOutDir: true,
     assetsInlineLimit: 0,
     manifest: true,
+    // The packages in the bundle with their licences; a test compares them with NOTICE.
+    license: { fileName: '.vite/license.json' },
     target: 'es2022',
     // Browsers with `light-dark()`: a rewritten one would not follow the colours that the user chose.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
