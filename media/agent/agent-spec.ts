@@ -164,7 +164,7 @@ export interface AgentSpec {
   readonly systemPrompt: string
   /** Spoken first, as soon as media is live. With null, the caller speaks first. */
   readonly openingLine: string | null
-  /** Whether the opening line is spoken to its end. The caller's words meanwhile are answered after it. */
+  /** True if the opening line is spoken to its end. The caller's words meanwhile are answered after it. */
   readonly openingProtected?: boolean
   /** Absent means the preset `balanced`. */
   readonly turnTaking?: TurnTakingSpec

@@ -25,7 +25,7 @@ export interface CircuitChange {
   readonly restMs: number | null
 }
 
-/** What the threads of a service tell each other about vendors. */
+/** A message about a vendor from one media thread of a service to the others. */
 export type VendorNews = CircuitChange | VendorWait
 
 /**

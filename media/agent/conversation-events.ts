@@ -107,7 +107,7 @@ export interface FailureEvent<Part extends string> {
   readonly atMs: number
 }
 
-/** What a conversation reports, in order. */
+/** An event of a conversation. A conversation reports its events in order. */
 export type ConversationEvent =
   | { readonly type: 'turn'; readonly turn: Turn }
   /** The caller stopped the agent. The agent's turn follows with `cutAtMs`. */

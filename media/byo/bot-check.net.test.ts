@@ -6,7 +6,7 @@ import { openSafeResolver } from '../base/public-address.js'
 import { type BotReport, checkBot } from './bot-check.js'
 import type { BotSpec } from './bot-spec.js'
 
-/* What is found of bots that do one thing wrong, or something unusual right; 8 s on the test's clock. */
+/* Findings of the check of bots that do one thing wrong, or something unusual right; 8 s on the test's clock. */
 
 async function check(
   t: BotTest,

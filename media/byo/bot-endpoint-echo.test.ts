@@ -3,8 +3,8 @@ import { type EchoCall, type EchoCallOptions, echoCall } from '../../fixtures/bo
 import { seeded } from '../../fixtures/host/random.js'
 
 /*
- * Where the milliseconds of an echo go, on a clock that has nothing of the host: a packet in, through the
- * ear to the bot, back into the queue, and out with the next beat. The bot takes 1 ms.
+ * The parts of the delay of an echo, on a virtual clock, free of the delays of the host: a packet in, through the ear
+ * to the bot, back into the queue, and out with the next beat. The bot takes 1 ms.
  */
 
 const FRAMES_PER_SECOND = 50

@@ -159,7 +159,8 @@ t.test('the bot is notified of the progress of a transfer', async (t) => {
     'each as it is, and nothing before the bot asked',
   )
 
-  // Warm: the bot does not hear the caller while a person is asked, and does again when nobody took it.
+  // Warm: the bot does not hear the caller while a person is asked, and hears the caller again when no person
+  // accepted.
   there.send({ event: 'transfer', transfer: { id: 'warm', destination: '+911', handoff: 'warm', note: 'n' } })
   await rig.until('it', () => rig.events.length === 2)
   const speech = tone(440, 20)

@@ -92,7 +92,7 @@ export class BotEndpoint implements Endpoint {
   /** Reason of the end, as the bot is informed of it. */
   #reason: StopReason | null = null
   #transfers = 0
-  /** Id of the latest warm transfer. Until its telephone is answered, when the bot hears the person, it hears nobody. */
+  /** Id of the latest warm transfer. The bot hears no party until the telephone is answered; then it hears the person. */
   #warmId: string | null = null
   #callerPaused = false
   /** Id of the transfer whose person the bot talks with now. */
@@ -335,7 +335,7 @@ export class BotEndpoint implements Endpoint {
   #drain(): void {
     if (this.#phase !== 'live' && this.#phase !== 'connected') return
     this.#reason = 'bot_hangup'
-    // What a bot sent before the stream began is not played after its hang-up.
+    // Audio that a bot sent before the stream began is not played after its hang-up.
     if (this.#phase === 'connected' || this.#playback.idle) {
       this.#finish('bot_hangup', 'agent_hangup')
       return

@@ -12,14 +12,14 @@ export interface IndexedDocument {
   readonly passages: readonly Passage[]
 }
 
-/** What models add to the passages of an index, in the order of the passages of all documents. */
+/** Additions of models to the passages of an index, in the order of the passages of all documents. */
 export interface PassageExtras {
   readonly vectors?: PassageVectors | null
   /** Questions that each passage answers. */
   readonly questions?: readonly (readonly string[])[] | null
 }
 
-/** What made a passage a result: its words, how they sound, questions made for it, or its meaning (vectors). */
+/** The reason why a passage was found: its words, how they sound, questions made for it, or its meaning (vectors). */
 export const MATCHES = ['words', 'sounds', 'questions', 'vectors'] as const
 export type Match = (typeof MATCHES)[number]
 

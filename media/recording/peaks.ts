@@ -83,7 +83,7 @@ class Waveform {
       const slot = Math.floor(this.#frames++ / this.#pixel) * channels
       for (let channel = 0; channel < channels; channel++) {
         const sample = samples[i + channel] as number
-        // A write past the end of a typed array has no effect: content longer than told is left out.
+        // A write past the end of a typed array has no effect. Samples beyond the declared length are dropped.
         if (sample < (this.#lowest[slot + channel] as number)) this.#lowest[slot + channel] = sample
         if (sample > (this.#highest[slot + channel] as number)) this.#highest[slot + channel] = sample
       }

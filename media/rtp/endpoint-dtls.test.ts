@@ -83,7 +83,7 @@ async function open(t: Test) {
       for (let i = 0; i < 10; i++) rig.tick()
       return peer.audio.length - before
     },
-    /** Frames in which nobody speaks but the leg. */
+    /** Lets time pass in which only the leg speaks. */
     wait(ms: number): void {
       for (let i = 0; i < ms / 20; i++) rig.tick()
     },

@@ -40,7 +40,7 @@ export interface RtpEndpointOptions {
   readonly mediaTimeoutMs: number
   /** Called once when the peer said that it left: it closed its DTLS association. No media follows. */
   readonly onLeft?: () => void
-  /** What peers see that make their SRTP keys by DTLS. Without it such a peer is refused by `setRemote`. */
+  /** Certificate for peers that make their SRTP keys by DTLS. Without it such a peer is refused by `setRemote`. */
   readonly identity?: DtlsIdentity
   /**
    * Called once when a listener throws at a packet. Nothing is received afterwards. Without this callback the

@@ -9,7 +9,10 @@ export type ReceiveFormat =
   | { readonly payloadType: number; readonly kind: 'event'; readonly clockRate: number }
   | { readonly payloadType: number; readonly kind: 'noise' }
 
-/** What SDP says about a peer that checks our address by ICE and makes its SRTP keys by DTLS, as browsers do (RFC 8827). */
+/**
+ * The description in SDP of a peer that checks our address by ICE and makes its SRTP keys by DTLS, as browsers do
+ * (RFC 8827).
+ */
 export interface DtlsRemote {
   /** Our credentials, which change when the peer restarts ICE. */
   readonly ice: IceCredentials
@@ -40,7 +43,7 @@ export interface RtpRemote {
   readonly receiveFormats?: readonly ReceiveFormat[]
   readonly send: boolean
   readonly receive: boolean
-  /** Where the peer receives RTCP. Without it no RTCP is exchanged. */
+  /** Address at which the peer receives RTCP. Without it no RTCP is exchanged. */
   readonly rtcp?: RtcpRemote
   /** SRTP keys. Without them RTP and RTCP are not encrypted. */
   readonly srtp?: SrtpKeys

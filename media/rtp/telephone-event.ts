@@ -36,7 +36,7 @@ const END = 0x80
 const SILENCE_MS = 200
 /**
  * A key that another source goes on with this soon (ms) after its end is the same key: Asterisk sends it from the
- * beginning when a hold ends its direct bridge. Nobody presses it again at that moment.
+ * beginning when a hold ends its direct bridge. No person presses it again within that time.
  */
 const HANDOVER_MS = 200
 /** An event that fills the duration field continues as a new event directly behind it (section 2.5.1.3). */

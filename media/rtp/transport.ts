@@ -46,7 +46,7 @@ export interface RtpTransportOptions {
   readonly cname: Uint8Array
   /** Returns random numbers in [0, 1), which spread the reports of many legs. */
   readonly random: () => number
-  /** What peers see that make their SRTP keys by DTLS; null when none may. */
+  /** Certificate for peers that make their SRTP keys by DTLS; null when none may. */
   readonly identity: DtlsIdentity | null
   /** Called once when the DTLS association of the peer ended, or could not be made. No media follows. */
   readonly onDtlsEnd: (end: DtlsEnd, reason: string) => void
@@ -59,7 +59,7 @@ export interface RtpTransportOptions {
 export class RtpTransport {
   readonly latch: SourceLatch
   readonly rtcp: RtcpSession
-  /** Datagrams of other protocols, and those of STUN and DTLS that nobody expects. */
+  /** Datagrams of other protocols, and unexpected ones of STUN and DTLS. */
   stun = 0
   dtls = 0
   otherProtocols = 0
@@ -296,7 +296,7 @@ export class RtpTransport {
     if (ports === null) return
     const sends = nowMs - this.#lastReceivedMs < SILENT_MS
     if (this.#steadySinceMs > nowMs) this.#steadySinceMs = nowMs
-    // A peer of ICE may use any of its addresses, and whoever else sends may be a successor.
+    // A peer of ICE may use any of its addresses, and another source that sends may be a successor.
     const alone = this.#otherDatagrams === 0 && this.#dtls === null
     if (!sends || !alone || !this.latch.isFinal) {
       this.#steadySinceMs = nowMs

@@ -1,8 +1,8 @@
 import { FRAME_MS, type SessionRate } from '../base/frame.js'
 
 /*
- * The audio of a call for those who listen to it live, in memory that two threads share: the session writes a frame on
- * each tick and waits for nobody. A reader that falls behind loses frames.
+ * The audio of a call for those who listen to it live, in memory that two threads share: the session writes a frame
+ * on each tick and does not wait. A reader that falls behind loses frames.
  */
 
 /** Frames that the memory holds: one second. */

@@ -16,13 +16,13 @@ export class Member {
   readonly limiter: Limiter
   /** This tick's `pull` returned audio. */
   hasAudio = false
-  /** Somebody takes the audio of `pull`. */
+  /** The audio of `pull` is used. */
   pulled = true
   /** The session removed this member, possibly during a tick. */
   removed = false
   /** The members that this endpoint is routed to, without fading routes: digits go there. */
   targets: readonly Member[] = []
-  /** Somebody who takes part in the conversation hears this member. */
+  /** At least one member who takes part in the conversation hears this member. */
   hasAudience = false
   /** The routes that end here. A removed route stays for one tick to fade out. */
   routes: Route[] = []
@@ -31,7 +31,7 @@ export class Member {
   /** The endpoints that take this member's audio as packets arrive. */
   arrivalTargets: Endpoint[] = []
   readonly observers: ((frame: AudioFrame) => void)[] = []
-  /** Where the voice of this leg is recorded; null when it is not. */
+  /** Recording of the voice of this leg; null when it is not. */
   track: VoiceTrack | null = null
   /** The voice is heard by those whose conversation is recorded. */
   recorded = false

@@ -6,19 +6,22 @@ export interface CallParties {
   readonly caller: EndpointId
   /** An agent of Parley, or a customer's bot. */
   readonly agent: EndpointId | null
-  /** All legs but the caller's. Those that are neither `persons` nor `listeners` hear nobody; only `persons` are heard. */
+  /**
+   * All legs but the caller's. Those that are neither `persons` nor `listeners` hear no party; only `persons` are
+   * heard.
+   */
   readonly legs: readonly EndpointId[]
   /** The persons of a transfer, or a coach. */
   readonly persons: readonly EndpointId[]
-  /** Legs that hear the caller and all that the caller hears. Nobody hears them. */
+  /** Legs that hear the caller and all that the caller hears. They are not heard. */
   readonly listeners: readonly EndpointId[]
-  /** Sounds for legs to which nobody speaks, by leg: hold music or ringback. */
+  /** Sounds for legs to which no party speaks, by leg: hold music or ringback. */
   readonly fillers: ReadonlyMap<EndpointId, EndpointId>
   /** Endpoint of each sound that a filler or `holdSound` may name. */
   readonly sounds: readonly EndpointId[]
   /** The legs whose far side takes no audio now: it holds the call. */
   readonly holders: ReadonlySet<EndpointId>
-  /** What a leg of a bridge hears while everybody there holds, unless a holder sends a sound of its own; null is silence. */
+  /** Sound for a leg of a bridge while all others have it on hold, unless a holder sends its own; null is silence. */
   readonly holdSound: EndpointId | null
   /** A voice that speaks to these listeners only: the agent, or an endpoint of its own. */
   readonly announcement: { readonly from: EndpointId; readonly to: readonly EndpointId[] } | null
@@ -43,7 +46,7 @@ export type RoutingMode =
 
 type Role = 'caller' | 'agent' | 'persons'
 
-/** Who hears a role in each mode. Persons who are heard at all also hear each other. */
+/** The roles that hear a role, by mode. Persons who are heard at all also hear each other. */
 const AUDIENCE: Readonly<Record<RoutingMode, Readonly<Record<Role, readonly Role[]>>>> = {
   agent: { caller: ['agent'], agent: ['caller'], persons: [] },
   hold: { caller: [], agent: [], persons: [] },
@@ -130,7 +133,7 @@ export function routesFor(mode: RoutingMode, parties: CallParties): readonly Pla
   return routes
 }
 
-/** Returns the routes of the hold sound to those of a bridge whom everybody else holds and to whom nobody speaks. */
+/** Returns hold-sound routes for bridge members whom all others have on hold, without those who hear the announcement. */
 function heldRoutes({ caller, persons, listeners, holders, announcement }: CallParties): RouteTo[] {
   const bridged = [caller, ...persons]
   return bridged.flatMap((to) => {

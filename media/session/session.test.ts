@@ -64,7 +64,7 @@ class Leg extends Party implements NetworkEndpoint {
   listener: ArrivalListener | null = null
   originMs = -1
   sent = 0
-  /** What the session said of the jitter buffer, and how often it pulled. */
+  /** The session's last word about the jitter buffer. `pulls` counts how often the session pulled. */
   playout = true
   pulls = 0
   flushed = 0
@@ -445,7 +445,7 @@ t.test('the person of a transfer is recorded while the caller hears the person',
     }
   }
   talk(100, 0)
-  // Briefed by the agent, the person speaks to nobody on the recording.
+  // Briefed by the agent, the person speaks to no party of the recording.
   session.route('agent', ['human'])
   session.route('human', ['agent'])
   talk(50, 100)

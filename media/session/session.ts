@@ -15,9 +15,8 @@ export interface SessionOptions {
   readonly rate: SessionRate
   readonly clock: Clock
   /**
-   * Path of a stereo WAV file that begins at `start`. The left channel holds what the first network leg says
-   * while somebody hears it, the right one what it hears: the audio of Parley and of other legs. Null records
-   * nothing.
+   * Path of a stereo WAV file that begins at `start`. The left channel holds what the first network leg says while
+   * another party hears it, the right one what it hears: the audio of Parley and of other legs. Null records nothing.
    */
   readonly recordTo: string | null
   /**
@@ -55,7 +54,7 @@ export class Session {
   readonly #options: SessionOptions
   #recorder: Recorder | null = null
   #recordingPaused = false
-  /** Where those who listen live read the call; null while nobody does. */
+  /** Memory from which live listeners read the call; null without listeners. */
   #liveAudio: LiveAudioWriter | null = null
   /** The parts of the recording that have ended. */
   readonly #ended: { readonly path: string; readonly file: Promise<RecordedFile | null> }[] = []
@@ -201,8 +200,8 @@ export class Session {
   }
 
   /**
-   * Writes the call into this memory from the next tick on, until null: the first network leg while somebody hears it,
-   * and what that leg hears.
+   * Writes the call into this memory from the next tick on, until null: the first network leg while another party
+   * hears it, and what that leg hears.
    */
   shareAudio(memory: SharedArrayBuffer | null): void {
     if (this.#phase === 'closed') throw new EngineError('closed', 'the session is closed')
@@ -324,7 +323,7 @@ export class Session {
   }
 
   /**
-   * Decides whose voice is recorded: the caller while somebody hears him, and the others while the caller hears
+   * Decides whose voice is recorded: the caller while another party hears him, and the others while the caller hears
    * them.
    */
   #assignTracks(): void {

@@ -12,7 +12,7 @@ import { Session } from './session.js'
 const HUMS = { caller: 170, person: 190, agent: 210, music: 230 } as const
 const LEVEL = 0.2
 const MODES: readonly RoutingMode[] = ['agent', 'hold', 'briefing', 'bridge', 'three_way', 'whisper']
-/** Who hears whom in each mode. */
+/** The source that each party hears, by mode. */
 const HEARD: Readonly<Record<RoutingMode, Readonly<Record<'caller' | 'person' | 'agent', string>>>> = {
   agent: { caller: 'agent', person: '', agent: 'caller' },
   hold: { caller: 'music', person: '', agent: '' },

@@ -17,7 +17,7 @@ const RNNOISE_DELAY_MS = 10
 /** Delay of a resampler: half its filter of 32 samples of the lower rate. */
 const RESAMPLER_DELAY = 16
 
-/** Removes noise from the audio of one party, 20 ms at a time, for detection: nobody should listen to the result. */
+/** Removes noise from the audio of one party, 20 ms at a time, for detection: the result is not meant for listeners. */
 export interface NoiseSuppressor {
   /** Time (ms) by which the result is later than the input. */
   readonly delayMs: number

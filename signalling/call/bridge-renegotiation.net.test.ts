@@ -43,7 +43,7 @@ interface Bridge {
   wait(ms: number): Promise<void>
   /** Sends an offer of this telephone and returns the status of its answer. */
   offer(of: Telephone, change?: (sdp: string) => string): Promise<number>
-  /** What caller and person hear now. */
+  /** Returns the sounds that caller and person hear now. */
   hear(): Promise<readonly string[]>
   /** A telephone moves to a socket and a codec of its own choice, and returns the status. */
   move(of: Telephone, codec: 'PCMA' | 'PCMU', name: 'caller' | 'person'): Promise<number>

@@ -8,7 +8,7 @@ import type { TransferMode, TransferOutcome, TransferStatus } from './transfer-m
 
 export type CallId = string
 
-/** What the control plane wants to know of an attempt when it stores it. */
+/** Details of an attempt, for the control plane to store. */
 export type AttemptDetails = Readonly<Record<string, string | number | null>>
 
 /** A step of an attempt to hand the call to a person; `destination` is the name that the transfer plan gave. */
@@ -30,12 +30,12 @@ export interface TransferEvent {
   readonly unconfirmed?: true
 }
 
-/** Somebody listens to the call, or takes it over from the agent. */
+/** A person listens to the call, or takes it over from the agent. */
 export interface MonitorEvent {
   readonly type: 'monitored'
   /** Id of the listening or the takeover. */
   readonly id: string
-  /** Who does it, as the control plane names people. */
+  /** Id of the person, given by the control plane. */
   readonly by: string
   readonly mode: 'listen' | 'takeover'
   readonly status: 'begun' | 'over'

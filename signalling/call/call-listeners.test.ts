@@ -9,14 +9,12 @@ import type { CallEventBody } from './call-publisher.js'
 import type { Leg, LegEvents } from './leg.js'
 import type { LiveAudio } from './ports.js'
 
-/*
- * Who listens to a call hears the tones of both sides, and the call does not notice.
- */
+/* A listener of a call hears the tones of both sides, and the call does not notice. */
 
 const CALLER_HZ = 620
 const GREETING = 'Welcome to Smile Dental Clinic. We are open every day of the week.'
 
-/** Lets somebody listen, and reads the audio while time passes. */
+/** Adds a listener, and reads the audio while time passes. */
 async function listen(call: VirtualCall, id = 'mon_1') {
   let ended = 0
   const listener = { id, by: 'usr_1', ended: () => ended++ }
@@ -121,7 +119,7 @@ function openJoining() {
       if (event.type === 'monitored') published.push(`${event.id} ${event.status}`)
     },
   })
-  /** Lets somebody listen whose leg is answered at once. */
+  /** Adds a listener whose leg is answered at once. */
   const join = async (id: string) => {
     const leg = { events: null as LegEvents | null, endings: [] as string[] }
     const made: Leg = {

@@ -10,7 +10,7 @@ import type { CallListener, JoinPlan, LiveAudio } from './ports.js'
 type ListenerDeps = Pick<FurtherLegDeps, 'pool' | 'log'> &
   Partial<Pick<FurtherLegDeps, 'dialLeg'>> & { readonly clock: Clock }
 
-/** Somebody who listens by a leg of the call. */
+/** A listener who hears the call over a leg. */
 interface Joined {
   readonly plan: JoinedPlan
   readonly leg: FurtherLeg
@@ -31,7 +31,7 @@ export class CallListeners {
   readonly #listeners = new Set<CallListener>()
   readonly #joined = new Map<LegId, Joined>()
   #legs = 0
-  /** Memory of the audio, when the session writes it. Null while nobody listens. */
+  /** Memory of the audio, when the session writes it. Null while no listener needs it. */
   #shared: Promise<SharedArrayBuffer> | null = null
   #over = false
 
@@ -76,7 +76,7 @@ export class CallListeners {
     }
   }
 
-  /** Lets somebody who called us hear the call, until the leg, the right to listen or the call ends. */
+  /** Lets the sender of an INVITE hear the call, until the leg, the right to listen or the call ends. */
   join(plan: JoinedPlan, make: MakeLeg): void {
     const { pool, log, dialLeg } = this.#deps
     if (dialLeg === undefined) throw new EngineError('internal', 'this call takes no further legs')
@@ -104,7 +104,7 @@ export class CallListeners {
     this.#joined.get(id)?.leg.mediaTimeout()
   }
 
-  /** Ends the listening of everybody. Resolves when no leg is left. Idempotent; never rejects. */
+  /** Ends the listening of all listeners. Resolves when no leg is left. Idempotent; never rejects. */
   async end(): Promise<void> {
     this.#over = true
     for (const listener of [...this.#listeners]) {

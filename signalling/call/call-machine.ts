@@ -65,7 +65,7 @@ export type CallInput =
   | { readonly type: 'legEnded'; readonly ending: Ending }
   /** Parley ends the call. */
   | { readonly type: 'finish'; readonly ending: Ending }
-  /** Parley ends the call with last words; at once when nobody would hear them. */
+  /** Parley ends the call with last words; at once when no party would hear them. */
   | { readonly type: 'finishWithLine'; readonly ending: Ending; readonly line: string }
   /** The last words were said. */
   | { readonly type: 'lineSaid' }

@@ -40,7 +40,7 @@ const ACK_MS = 35_000
 const CLOSING_MS = 20_000
 /** Bound (ms) for the last words; the media session gives up after 20 s. */
 const PARTING_MS = 22_000
-/** No call lasts longer (ms), whoever talks. */
+/** Longest call (ms), also between persons. */
 const REAPER_MS = 2 * 3600 * 1000
 /** Margin (ms) of the maximum-duration timer over the agent's own limit. */
 const GUARD_MARGIN_MS = 120_000

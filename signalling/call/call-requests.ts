@@ -7,7 +7,7 @@ import { uriUser } from '../sip/sip-uri.js'
 import type { CallId } from './call-events.js'
 import type { CallDeps } from './call-options.js'
 
-/** What the steps of a transfer are called in the NOTIFYs of a REFER (RFC 3515 2.4.5). */
+/** SIP statuses that report the steps of a transfer in the NOTIFYs of a REFER (RFC 3515 2.4.5). */
 const REFER_STATUS: Readonly<Record<TransferUpdate['status'], readonly [number, string]>> = {
   accepted: [100, 'Trying'],
   ringing: [180, 'Ringing'],

@@ -30,7 +30,7 @@ const MAX_LINES = 50
 /** Longest note (characters) that a media session takes. */
 const MAX_NOTE = 2_000
 
-/** What the takeovers of a call do to the call. */
+/** The call as its takeovers change it. */
 export interface TakenOverCall {
   readonly callId: CallId
   publish(event: MonitorEvent | { readonly type: 'turn'; readonly turn: Turn }): void
@@ -54,7 +54,7 @@ export class CallTakeovers {
   #leg: FurtherLeg | null = null
   #since = 0
   #lines: SaidLine[] = []
-  /** What the person wants the agent to know. */
+  /** Message of the person for the agent. */
   #message: string | null = null
   #turns = FIRST_TURN
 
@@ -69,7 +69,7 @@ export class CallTakeovers {
     this.#timers = new NamedTimers(deps.clock, (name) => this.#machine.input({ type: 'timer', name }))
   }
 
-  /** Nobody takes the call over. */
+  /** No person has the call or is about to have it. */
   get idle(): boolean {
     return this.#machine.state.kind === 'idle'
   }
@@ -87,7 +87,7 @@ export class CallTakeovers {
     return null
   }
 
-  /** Gives the caller back to the agent, with a message. Returns false when nobody has the call or is coming. */
+  /** Gives the caller back to the agent, with a message. Returns false when no person has the call or is coming. */
   release(message: string | null): boolean {
     const { kind } = this.#machine.state
     if (kind === 'idle' || kind === 'leaving' || kind === 'over') return false

@@ -127,19 +127,19 @@ export class Call {
     return await this.#deps.pool.request({ type: 'note', session: this.callId, text })
   }
 
-  /** Lets somebody hear the call; see `CallControl.listen`. */
+  /** Lets a listener hear the call; see `CallControl.listen`. */
   async listen(listener: CallListener): Promise<LiveAudio | null> {
     return this.#hasMedia() ? await this.#listeners.add(listener) : null
   }
 
-  /** Lets somebody who called us take the call over, or hear it. Returns why that is refused, or null. */
+  /** Lets the sender of an INVITE take the call over, or hear it. Returns why that is refused, or null. */
   join(joins: JoinPlan, make: MakeLeg): TakeoverRefusal | null {
     const refusal = joins.kind === 'takeover' ? this.takeOver(joins.plan, make) : this.#hear(joins, make)
     if (refusal !== null) this.notJoined(joins)
     return refusal
   }
 
-  /** Reports that somebody who was to join the call did not. */
+  /** Reports that a person who was to join the call did not. */
   notJoined(joins: JoinPlan): void {
     const { id, by } = joins.kind === 'takeover' ? joins.plan : joins
     const over = { status: 'over', outcome: joins.kind === 'takeover' ? 'withdrawn' : 'left' } as const
@@ -177,7 +177,7 @@ export class Call {
     return this.#takeovers?.release(message) ?? false
   }
 
-  /** What transfers and takeovers do to the call. */
+  /** Returns the call as transfers and takeovers change it. */
   #sharedCall(): TransferredCall & TakenOverCall {
     return {
       callId: this.callId,
@@ -391,7 +391,7 @@ export class Call {
           this.#machine.input({ type: 'lineSaid' })
           return
         }
-        // The limits of an agent that left bound nobody.
+        // The limits of an agent that left do not bind the others.
         if (this.#agentLeft || event.why === 'asked') return
         this.finish(endingOfConversation(event.why, 'message' in event ? event.message : undefined))
         return
@@ -453,7 +453,7 @@ export class Call {
     }
     const { recordTo } = this.#options
     const { parts: recorded = [], legs = [] } = this.#closed ?? {}
-    // That of a forwarded call began with the answer.
+    // For a forwarded call it began at the answer.
     const own = recorded.find(({ path }) => path === recordTo)
     const parts = recorded.filter((part) => part !== own)
     this.#publisher.publish({

@@ -25,7 +25,7 @@ export type Cause =
   | 'gate_blocked'
   | 'internal'
 
-/** Who ended the call, why, whose fault it was, and the SIP status if there is one. */
+/** The party that ended the call, the cause, the party at fault, and the SIP status if there is one. */
 export interface Ending {
   readonly by: 'caller' | 'callee' | 'agent' | 'operator' | 'engine'
   readonly cause: Cause
@@ -49,7 +49,7 @@ export const SHUTDOWN: Ending = {
 /** The ending of a call that is not answered in time. */
 export const RING_OUT: Ending = { by: 'engine', cause: 'no_answer', fault: 'none', note: 'ring timeout' }
 
-/** Returns the ending of a call that somebody ends from outside. */
+/** Returns the ending of a call that is ended from outside. */
 export function endingOfHangUp(by: 'operator' | 'engine'): Ending {
   return by === 'operator'
     ? { by, cause: 'api_hangup', fault: 'none' }
@@ -74,7 +74,7 @@ export function closeReasonOf({ cause, closeReason }: Ending): CloseReason {
 /** The values of the API field `disposition`. */
 export type Disposition = 'answered' | 'failed' | 'no_answer' | 'busy' | 'voicemail' | 'unknown'
 
-/** What an ending means outside of signalling. */
+/** The meaning of an ending outside of signalling. */
 export interface Outcome {
   readonly endedReason: Cause
   readonly disposition: Disposition

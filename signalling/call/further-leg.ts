@@ -36,7 +36,7 @@ export interface FurtherLegEvents {
   ended(ending: Ending): void
 }
 
-/** The ending of a leg that nobody may dial now. */
+/** The ending of a leg that may not be dialled now. */
 const NOT_CLEARED: Ending = { by: 'engine', cause: 'rejected', fault: 'customer', note: 'not cleared' }
 const DROPPED: Ending = { by: 'engine', cause: 'agent_hangup', fault: 'none' }
 const NO_MEDIA: Ending = { by: 'engine', cause: 'carrier_error', fault: 'carrier', note: 'media timeout' }
@@ -206,7 +206,7 @@ export class FurtherLeg {
   #failed(error: unknown): void {
     this.#deps.log.warn({ callId: this.#callId, error: errorText(error) }, 'call.leg_failed')
     const ending = endingOfError(error)
-    // Who called us gets an answer.
+    // When the leg is an incoming call, its caller gets an answer.
     void this.#dialled?.leg.end(ending)
     this.#ended(ending)
   }

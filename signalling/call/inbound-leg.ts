@@ -20,7 +20,7 @@ export class InboundLeg implements Leg {
   readonly #events: LegEvents
   readonly #log: Log
   #sdp: SdpSession | null = null
-  /** What was agreed before the 200, which repeats the answer. */
+  /** SDP agreed before the 200; the 200 repeats the answer. */
   #early: { readonly sdp: SdpSession; readonly answer: string } | null = null
   #media: LegMedia | null = null
   #dialog: SipDialog | null = null

@@ -17,9 +17,7 @@ import type { TalkLine } from './consult-talk.js'
 import type { Cause, Ending } from './ending.js'
 import type { TransferMode, TransferRefusal } from './transfer-machine.js'
 
-/*
- * What signalling needs from the control plane. Signalling knows calls and legs, not customers.
- */
+/* Ports of signalling to the control plane. Signalling knows calls and legs, not customers. */
 
 /** The destination of an outbound INVITE. */
 export interface Gateway {
@@ -40,7 +38,7 @@ export interface Gateway {
    * tells whether somebody answered. Defaults to true.
    */
   readonly reportsAnswer?: boolean
-  /** Where the telephone system is registered; it is called there instead of at the host. */
+  /** The registered contact of the telephone system, which is called there instead of at the host. */
   readonly contact?: RegisteredContact
   /** The trunk's settings; absent for the sandbox carrier. */
   readonly trunk?: OutboundTrunk
@@ -127,7 +125,7 @@ export type AdmissionDecision =
       readonly challenge?: true
     }
 
-/** What somebody who calls in wants of a running call. */
+/** The wish of a caller to join a running call. */
 export type JoinPlan =
   | { readonly kind: 'takeover'; readonly plan: TakeoverPlan }
   | {
@@ -152,7 +150,7 @@ export interface AwaitedAdmission extends AdmissionControl {
   decisionOn(sipCallId: string, ms: number, place: () => Promise<void>): Promise<AdmissionDecision | null>
 }
 
-/** What is needed to authenticate the callers of a trunk. */
+/** Data to authenticate the callers of a trunk. */
 export interface InboundTrunk {
   readonly id: string
   readonly inboundAuth: 'ip_acl' | 'digest' | 'both'
@@ -202,7 +200,7 @@ export interface LegClearance {
   readonly gateway: Gateway
 }
 
-/** Where an inbound call goes on. */
+/** Continuation of an inbound call at another destination. */
 export interface ForwardPlan {
   readonly ringTimeoutMs: number
   /** Allows the dial, at the time of the dial. Resolves with null when it is not allowed. */
@@ -228,18 +226,18 @@ export interface TransferListening {
 export interface TransferPlan {
   readonly mode: TransferMode
   readonly destination: string
-  /** Called when nobody takes the call at the first destination; null returns the caller to the agent. */
+  /** Called when no person takes the call at the first destination; null returns the caller to the agent. */
   readonly fallback: string | null
   readonly ringTimeoutMs: number
   /** Said to the caller first; null says nothing. */
   readonly announcement: string | null
   /** Said to the caller every 20 seconds while a phone rings; null says nothing. */
   readonly waitLine: string | null
-  /** Said to the caller when nobody took the call. */
+  /** Said to the caller when no person took the call. */
   readonly missLine: string | null
   /** Said to a caller who ended the wait. */
   readonly returnLine: string | null
-  /** How the parties besides the agent are understood; null understands nobody. */
+  /** How the parties besides the agent are understood; with null they are not understood. */
   readonly listening: TransferListening | null
   /** Returns the details of the attempt at a destination, which its first event carries. */
   describe(destination: string): AttemptDetails
@@ -249,7 +247,7 @@ export interface TransferPlan {
    */
   brief(destination: string): { readonly text: string; readonly keys: string }
   /**
-   * Returns the files that record a bridged person, and the agent after an attempt that nobody took. A null path
+   * Returns the files that record a bridged person, and the agent after an attempt without success. A null path
    * records nothing. Null when the call is not recorded.
    */
   readonly recordTo:
@@ -259,7 +257,7 @@ export interface TransferPlan {
   clear(destination: string): Promise<LegClearance | null>
 }
 
-/** Somebody who listens to a live call. */
+/** A listener of a live call. */
 export interface CallListener {
   /** Names the listening in the events of the call. */
   readonly id: string
@@ -268,7 +266,7 @@ export interface CallListener {
   ended(): void
 }
 
-/** The audio of a call while somebody listens to it: frames of 20 ms, caller and what the caller hears interleaved. */
+/** The audio of a call for one listener: frames of 20 ms, caller and what the caller hears interleaved. */
 export interface LiveAudio {
   readonly rate: SessionRate
   /** Audio (ms) that was not read within a second, and is lost. */
@@ -279,7 +277,7 @@ export interface LiveAudio {
   close(): void
 }
 
-/** What was said while a person had the call. */
+/** A line that was said while a person had the call. */
 export interface SaidLine {
   readonly by: 'caller' | 'person'
   readonly text: string
@@ -297,7 +295,10 @@ export interface TakeoverPlan {
   readonly announcement: string | null
   /** Said to the caller when the agent is back; null says nothing. */
   readonly returnLine: string | null
-  /** The languages in which caller and person are understood, for the transcript and the agent. Null understands nobody. */
+  /**
+   * The languages in which caller and person are understood, for the transcript and the agent. With null they are not
+   * understood.
+   */
   readonly languages: readonly string[] | null
   /** False masks the recording while the person has the call. */
   readonly records: boolean
@@ -305,7 +306,7 @@ export interface TakeoverPlan {
   report(talk: {
     readonly seconds: number
     readonly lines: readonly SaidLine[]
-    /** What the person wants the agent to know. */
+    /** Message of the person for the agent. */
     readonly message: string | null
   }): string
   /**
@@ -342,8 +343,8 @@ export interface CallControl {
   /** Tells the agent of a call something for its next reply. Resolves with false when no agent will reply. */
   note(callId: CallId, text: string): Promise<boolean>
   /**
-   * Lets somebody hear a call. Resolves with null when there is no such call with media. Rejects when the media session
-   * does not answer.
+   * Lets a listener hear a call. Resolves with null when there is no such call with media. Rejects when the media
+   * session does not answer.
    */
   listen(callId: CallId, listener: CallListener): Promise<LiveAudio | null>
   /** Hands a call to a person. Returns why that is refused, or null; the steps follow as events. */

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { more, scenarios } from '../../fixtures/rigs/transfer-voices.js'
 
-/* Who hears whom at each moment of a transfer over real RTP, and what the recordings hold. */
+/* The sounds that each party hears at each moment of a transfer over real RTP, and the content of the recordings. */
 
 const CODECS = ['PCMA', 'PCMU'] as const
 

@@ -33,7 +33,7 @@ export interface CoreSettings {
   readonly limits: Limits
   readonly log: Log
   readonly scope: Scope
-  /** Whether peers behind a NAT are answered at the source address of their messages. */
+  /** True if peers behind a NAT are answered at the source address of their messages. */
   readonly nat: boolean
   readonly dns: Dns
   /** Returns values in [0, 1), used to pick among SRV records of equal priority. */
@@ -43,7 +43,7 @@ export interface CoreSettings {
   /** The refresher of a session when the caller leaves it open (RFC 4028 9). */
   readonly sessionRefresher: 'none' | 'uac' | 'uas'
   readonly spammers: SpammerList | null
-  /** Whether registered clients are found by their Contact. */
+  /** True if registered clients are found by their Contact. */
   readonly registeredFlows: boolean
   readonly guard: Guard
   /** Called when a session timer fires: this side has to refresh, or the peer did not refresh in time. */

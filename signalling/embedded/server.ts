@@ -35,17 +35,17 @@ export interface EmbeddedServerSettings {
   readonly dns?: Dns
   /** Returns values in [0, 1), used to pick among SRV records of equal priority. */
   readonly random?: () => number
-  /** Where applications connect: a loopback address; port 0 takes any free port. */
+  /** Listener for applications: a loopback address; port 0 takes any free port. */
   readonly control: { readonly address: string; readonly port: number; readonly secret: string }
   readonly clock?: Clock
   readonly log?: Log
   readonly timers?: BaseTimers
   readonly limits?: Partial<Limits>
-  /** Whether peers behind a NAT are answered at the source address of their messages. Default true. */
+  /** True if peers behind a NAT are answered at the source address of their messages. Default true. */
   readonly nat?: boolean
   /** The refresher of a session when the caller leaves it open (RFC 4028 9). Default `none`. */
   readonly sessionRefresher?: 'none' | 'uac' | 'uas'
-  /** Whether requests to the Contact of a registered client use its connection. Default true. */
+  /** True if requests to the Contact of a registered client use its connection. Default true. */
   readonly registeredFlows?: boolean
   /** Unwanted callers, matched by words. Default none. */
   readonly spammers?: SpammerList

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { SRTP_SUITES } from '../../media/rtp/srtp/key-derivation.js'
 import type { SrtpKey, SrtpSuiteName } from '../../media/rtp/srtp/keying.js'
 
-/** Whether a leg uses SRTP: never, when both sides support it, or always (the call fails otherwise). */
+/** Use of SRTP by a leg: never, when both sides support it, or always (the call fails otherwise). */
 export type SrtpPolicy = 'off' | 'optional' | 'required'
 
 /** One `a=crypto` attribute (RFC 4568). Contains a secret and must not be logged. */

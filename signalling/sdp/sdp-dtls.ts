@@ -14,7 +14,7 @@ export const DTLS_PROTOCOLS = ['UDP/TLS/RTP/SAVPF', 'UDP/TLS/RTP/SAVP'] as const
 /** Priority of the first candidate: a host address, component 1 (RFC 8445 section 5.1.2). */
 const PRIORITY = 2 ** 24 * 126 + 2 ** 8 * 65_535 + 255
 
-/** What was agreed with the peer. */
+/** Agreement with the peer about DTLS-SRTP. */
 export interface DtlsAgreement {
   readonly remote: DtlsRemote
   readonly icePassword: string

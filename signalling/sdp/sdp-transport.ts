@@ -13,7 +13,7 @@ export interface LocalMedia {
   readonly port: number
   /** Port for RTCP that is not multiplexed on `port`; absent when there is none. */
   readonly rtcpPort?: number
-  /** What is told to peers that make their keys by DTLS; absent when such peers are refused. */
+  /** Our description for peers that make their keys by DTLS; absent when such peers are refused. */
   readonly dtls?: LocalDtls
 }
 

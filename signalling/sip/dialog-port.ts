@@ -1,6 +1,6 @@
 import type { InfoDigit } from './info-dtmf.js'
 
-/* What legs need of a SIP dialog. */
+/* The SIP dialog as legs use it. */
 
 export type DialogEnd =
   /** The peer sent BYE. */
@@ -21,8 +21,8 @@ export type ReferReport = (status: number, reason: string) => void
 
 export interface DialogHandlers {
   /**
-   * The ACK to our 200 arrived; `body` is '' or the answer to our offer. `stale` says that another INVITE of the peer
-   * came meanwhile, to which the ACK does not belong.
+   * The ACK to our 200 arrived; `body` is '' or the answer to our offer. `stale` is true when another INVITE of the
+   * peer came meanwhile, to which the ACK does not belong.
    */
   acknowledged(body: string, stale: boolean): void
   /** The peer renegotiates; `body` is '' when it asks for our offer. */

@@ -8,7 +8,7 @@ export class IncomingRegister {
   readonly uri: string
   readonly sourceAddress: string
   readonly body: string
-  /** Where it came from; null when we could not call back over it (WebSocket). */
+  /** Source of the request; null when we could not call back over it (WebSocket). */
   readonly flow: RegisteredFlow | null
   readonly #req: RawRequest
   readonly #res: RawResponse

@@ -17,7 +17,7 @@ import {
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import type { InviteHandlers, InviteRequest, OutOfDialogRequest, OutOfDialogResponse } from './sip-port.js'
 
-/** What an outgoing request needs from its connection. */
+/** The connection as an outgoing request uses it. */
 export interface ServerConnection {
   readonly srf: RawSrf
   /** Objects to notify when the connection is lost. */

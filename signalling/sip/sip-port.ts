@@ -5,10 +5,7 @@ import type { DialogHandlers, SipDialog } from './dialog-port.js'
 import type { IncomingInvite } from './incoming-invite.js'
 import type { IncomingRegister } from './incoming-register.js'
 
-/*
- * What legs need of a SIP server. `sip-server.ts` implements it and is the only file that imports
- * drachtio-srf.
- */
+/* The SIP server as legs use it. `sip-server.ts` implements it and is the only file that imports drachtio-srf. */
 
 export interface InviteRequest {
   /** Claimed by the leg. The SIP server spends it: without a permit there is no INVITE. */
@@ -27,7 +24,7 @@ export interface InviteRequest {
   readonly credentials?: Credentials
   /** True for a host that a customer named: only its public addresses are used. */
   readonly publicOnly?: boolean
-  /** Where the INVITE goes instead of the host of its URI: the flow of a registered telephone system. */
+  /** Destination of the INVITE instead of the host of its URI: the flow of a registered telephone system. */
   readonly route?: string
 }
 

@@ -9,8 +9,8 @@ import {
 import { FLOW } from '../embedded/routing/target.js'
 
 /*
- * The rules of a registrar (RFC 3261 10.3). The address-of-record is a trunk: whoever has its credentials registers the
- * places at which a telephone system takes calls.
+ * The rules of a registrar (RFC 3261 10.3). The address-of-record is a trunk: a client with its credentials registers
+ * the places at which a telephone system takes calls.
  */
 
 /** The way back to a client: where its REGISTER came from (RFC 5626, RFC 3581). */

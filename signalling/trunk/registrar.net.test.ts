@@ -27,7 +27,7 @@ assertNothingLeft(t)
 type Assert = Pick<typeof t, 'teardown'>
 
 const PBX = { username: 'office', password: 'first-secret' }
-/** Where nothing listens: the address of a telephone system inside its own network. */
+/** An address without a listener, as that of a telephone system inside its own network. */
 const INSIDE = '10.255.0.9:5060'
 const NUMBER = '+919876543210'
 const URI = 'sip:parley.example'

@@ -8,7 +8,7 @@ import { uriUser } from '../sip/sip-uri.js'
 import { contactValues, type RegisteredContact, type RegisterOutcome, register } from './registrar-rules.js'
 import type { TrunkAuthenticator } from './trunk-authenticator.js'
 
-/** Where telephone systems are registered. */
+/** The store of the registered contacts of telephone systems. */
 export interface ContactStore {
   /**
    * Changes what is registered for a trunk, one change at a time. `change` gets what is stored, with expired contacts,

@@ -13,7 +13,7 @@ import {
   step,
 } from './registration-machine.js'
 
-/** Where to register, and with which account. */
+/** Registrar and account of a registration. */
 export interface RegistrationTarget {
   readonly trunkId: string
   readonly host: string

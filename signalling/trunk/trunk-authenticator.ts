@@ -52,8 +52,8 @@ export class TrunkAuthenticator {
   }
 
   /**
-   * Identifies the trunk of a REGISTER. An address alone is not enough: what is registered gets the calls. Over UDP the
-   * nonce belongs to the source, so that nobody can register the address of somebody else.
+   * Identifies the trunk of a REGISTER. An address alone is not enough: what is registered gets the calls. Over UDP
+   * the nonce belongs to the source, so that no client can register the address of another.
    */
   async identifyRegister(register: IncomingRegister): Promise<InviteSource> {
     const { sourceAddress, flow } = register

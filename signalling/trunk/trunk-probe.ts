@@ -29,7 +29,7 @@ export interface ProbeTarget {
   readonly credentials: Credentials | null
   /** True for a host that a customer named: only its public addresses are used. */
   readonly publicOnly?: boolean
-  /** Where the telephone system is registered; it is asked there instead of at the host. */
+  /** The registered contact of the telephone system, which is asked there instead of at the host. */
   readonly contact?: RegisteredContact
 }
 

@@ -12,7 +12,7 @@ const NOTES: Readonly<Partial<Record<AnsweredBy, string>>> = {
 }
 const PERSON_AFTER_ALL = 'A person is on the line now.'
 
-/** Returns whether nobody hears the agent. A detection without a result counts as a person. */
+/** Tells whether no person hears the agent. A detection without a result counts as a person. */
 export function isMachine(by: AnsweredBy): boolean {
   return by !== 'human' && by !== 'unknown'
 }

@@ -49,7 +49,7 @@ export class AnsweringMachineDetector {
     return this.#verdict
   }
 
-  /** Whether the verdict is final. */
+  /** True if the verdict is final. */
   get settled(): boolean {
     return this.#settled
   }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { answering, begun, LONG_ANSWER, saying } from '../../../fixtures/rigs/conversation-starts.js'
 
-/* What interrupts the agent, what only pauses it, and what it does with noise. */
+/* Sounds that interrupt the agent, sounds that only pause it, and noise. */
 
 const FRAME_MS = 20
 

@@ -266,8 +266,8 @@ export class Conversation implements Endpoint {
   }
 
   /**
-   * Makes the agent leave the call to others, or take part again. Away, it hears nobody and says only what
-   * `say` tells it; its memory stays, and the limits of the call stand still.
+   * Makes the agent leave the call to others, or take part again. Away, it hears no party and says only what `say`
+   * tells it; its memory stays, and the limits of the call stand still.
    */
   setAway(away: boolean): void {
     if (away === this.#away) return

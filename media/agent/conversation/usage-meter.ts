@@ -1,4 +1,4 @@
-/* What a conversation used of its vendors, as input to its cost. Holds counts, no words. */
+/* Counts the use that a conversation makes of its vendors, as input to its cost. It holds no words. */
 
 export interface RecognitionUsage {
   readonly vendor: string

@@ -138,8 +138,8 @@ const SHAPE = {
   /** Sentences with which a caller asks for a person, and parts of sentences that say the opposite. */
   personRequest: { asks: PATTERNS, denies: PATTERNS },
   /**
-   * What a person says about a caller who is presented: words that accept and that decline, words that may stand beside
-   * them, and sentences that do the one or the other.
+   * Answers of a person to whom a caller is presented: words that accept and that decline, words that may stand
+   * beside them, and sentences that do the one or the other.
    */
   personAnswer: { yes: WORDS, no: WORDS, beside: WORDS, connects: PATTERNS, refuses: PATTERNS },
   /** Sentences with which a caller who waits asks for the agent. */

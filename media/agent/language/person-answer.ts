@@ -3,8 +3,8 @@ import { plainWords } from './plain-words.js'
 import { anyPattern, wordSet } from './word-list.js'
 
 /*
- * What the parties of a transfer mean, in all languages: the person to whom a caller is presented, and the caller who
- * waits.
+ * Interprets the parties of a transfer, in all languages: the person to whom a caller is presented, and the caller
+ * who waits.
  */
 
 const YES = wordSet(({ personAnswer }) => personAnswer.yes)

@@ -15,7 +15,7 @@ export const KNOWLEDGE_TOOL = '#knowledge'
 const WAIT_MS = 150
 /** Time limit of a search (ms). */
 const TIMEOUT_MS = 2000
-/** Searches by meaning at the same time. */
+/** Maximum concurrent vector searches. */
 const MAX_REFINING = 2
 /** Words that a search on unfinished words needs. */
 const MIN_PARTIAL_WORDS = 2
@@ -60,7 +60,7 @@ export interface RetrievalOptions {
   readonly clock: Clock
 }
 
-/** What was found for the latest words. */
+/** Passages found for the latest words. */
 interface Latest {
   readonly key: string
   readonly found: Retrieved | null

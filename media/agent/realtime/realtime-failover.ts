@@ -33,7 +33,7 @@ export class FailoverReplySource implements ReplySource {
     this.#options = options
   }
 
-  /** Whether the model was given up. */
+  /** True if the model was given up. */
   get failedOver(): boolean {
     return this.#fallback !== null
   }

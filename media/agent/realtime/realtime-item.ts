@@ -59,7 +59,7 @@ export class RealtimeItem {
     this.#sink?.done()
   }
 
-  /** Whether all of its audio was sent. */
+  /** True if all of its audio was sent. */
   get fullySent(): boolean {
     return this.#complete && (this.#sentence?.sentSamples ?? 0) >= this.#samples
   }

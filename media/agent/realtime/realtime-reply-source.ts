@@ -96,7 +96,7 @@ export class RealtimeReplySource implements ReplySource {
     return { context, tools: this.#tools }
   }
 
-  /** Whether a reply of the model is pending or failed. A phrase would also have to wait. */
+  /** True if a reply of the model is pending or failed. A phrase would also have to wait. */
   get unresponsive(): boolean {
     return this.#unresponsive
   }

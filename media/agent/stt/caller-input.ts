@@ -61,7 +61,7 @@ export class CallerInput {
   #echoReported = false
   /** Null once it no longer matters who answered. */
   #answeringMachine: AnsweringMachineDetector | null
-  /** Whether a voicemail gets a message, and since when its beep is awaited. */
+  /** True if a voicemail gets a message. `#awaitsBeepMs` is the time since which its beep is awaited. */
   readonly #leavesMessage: boolean
   #awaitsBeepMs: number | null = null
   #lastOffsetMs: number | null = null

@@ -66,7 +66,7 @@ t.test("the detector is asked early in each pause, only in the caller's turn", a
   rig.callerSound(1000, { ms: 600, text: 'My number is', finalAfterMs: 60 })
   rig.callerSound(1850, { ms: 700, text: 'nine eight seven six', finalAfterMs: 60 })
   await rig.until(() => rig.requests.length === 1)
-  // Nobody answered, so that no pause is asked about again.
+  // The model did not answer, so that no pause is asked about again.
   t.equal(questions.length, 2, 'one for each pause')
   t.equal(withdrawn(), 2, 'when the caller goes on, and when the turn is decided')
   const [first, second] = questions

@@ -8,7 +8,7 @@ import type { VendorFailure } from '../vendor-ports.js'
 import { SttFailover } from './stt-failover.js'
 import type { RecogniserChoice } from './stt-stream.js'
 
-/** What somebody said between two silences. Times are session ms. */
+/** The words of a party between two silences. Times are session ms. */
 export interface HeardWords {
   readonly text: string
   readonly language: string
@@ -37,7 +37,7 @@ export interface ListenerOptions {
   readonly used: (vendor: string, model: string | null, audioMs: number) => void
 }
 
-/** Recognises one party without a conversation: nothing is answered, and nobody is interrupted. */
+/** Recognises one party without a conversation: it answers nothing and interrupts no party. */
 export class Listener {
   readonly #options: ListenerOptions
   readonly #stt: SttFailover

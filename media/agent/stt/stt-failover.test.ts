@@ -8,7 +8,7 @@ import type { RecogniserChoice } from './stt-stream.js'
 
 const FRAME = new Int16Array(160)
 
-/** What one stream received. */
+/** A stream with the input that it received. */
 interface Opened {
   readonly language: string
   readonly frames: number[]

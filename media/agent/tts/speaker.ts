@@ -214,7 +214,7 @@ export class Speaker {
     return this.#playout.paused
   }
 
-  /** Whether the next frame holds only the fade-out of stopped audio. */
+  /** True if the next frame holds only the fade-out of stopped audio. */
   get fading(): boolean {
     return this.#playout.fading
   }
@@ -356,7 +356,7 @@ export class Speaker {
     }
   }
 
-  /** Whether the next sentence is due for synthesis. */
+  /** Tells whether the next sentence is due for synthesis. */
   #mayBegin({ id, sentences, begun, queued }: Utterance): boolean {
     const before = sentences[begun - 1]
     const playing = this.#playout.sentSamples(id)

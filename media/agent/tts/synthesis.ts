@@ -97,14 +97,17 @@ export class Synthesiser {
     this.#onFailure = options.onFailure
   }
 
-  /** Whether a fallback voice may have spoken. */
+  /** True if a fallback voice may have spoken. */
   get degraded(): boolean {
     return (
       this.#givenUp.size + this.#late.size > 0 || this.#voices.some(({ unavailable: gone }) => gone === true)
     )
   }
 
-  /** Whether the voice of a language wants the next text of a reply as soon as the audio of the last one is there. */
+  /**
+   * Tells whether the voice of a language wants the next text of a reply as soon as the audio of the last one is
+   * there.
+   */
   followsAtOnce(language: string): boolean {
     return this.#speakersOf(language)[0]?.tts.followsAtOnce ?? false
   }
@@ -121,7 +124,7 @@ export class Synthesiser {
       belongsTo: { call: this.#call, ...(reply ? { reply } : {}) },
       clock: this.#clock,
       voice: (skipped) => this.#voice(language, skipped),
-      // What a connection takes before the call is answered says little about later sentences.
+      // The delay of a connection before the call is answered says little about later sentences.
       wait: (choice) => (patient ? null : this.#breakers.deadlines.begin(keyOf(choice))),
       limitMs: (choice, skipped) =>
         this.#limitMs(choice, this.#fallbackFor(choice, language, skipped), patient),

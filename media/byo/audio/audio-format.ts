@@ -109,7 +109,7 @@ export function readWavAudio(bytes: Uint8Array): EncodedAudio | null {
   return null
 }
 
-/** What a message says of its own audio; null stands for the agreed value. */
+/** Format that a message states for its own audio; null stands for the agreed value. */
 export interface NamedFormat {
   readonly rate: number | null
   readonly format?: BotFormat

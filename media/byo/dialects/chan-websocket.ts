@@ -17,7 +17,7 @@ import {
  * https://docs.asterisk.org/Configuration/Channel-Drivers/WebSocket/
  */
 
-/** What a mark in the queue stands for; the id follows. */
+/** Message for a mark that was reached in the queue; the id follows. */
 const MARK = 'MEDIA_MARK_PROCESSED'
 const BUFFERED = 'MEDIA_BUFFERING_COMPLETED'
 const DRAINED = 'QUEUE_DRAINED'

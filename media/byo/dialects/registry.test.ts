@@ -456,7 +456,7 @@ const transfer = (more: object = {}) => ({
   },
 })
 
-/** What a bot writes, and what is made of it; one type writes no text. */
+/** Text messages of bots, each with the command that it means; one type writes no text. */
 const READS: Readonly<Record<Exclude<BotType, 'audiosocket'>, readonly (readonly [string, unknown])[]>> = {
   static: [
     [`{"event":"media","media":{"payload":"${B64}"}}`, sound()],

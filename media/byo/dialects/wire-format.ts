@@ -63,7 +63,7 @@ export type BotCommand =
   /** DTMF keys; `w` is a pause of 500 ms. */
   | { readonly type: 'dtmf'; readonly keys: string; readonly timing?: DtmfTiming }
   | { readonly type: 'transfer'; readonly request: TransferRequest }
-  /** What the person said to whom the bot presents its caller. */
+  /** The decision of the person to whom the bot presents its caller. */
   | { readonly type: 'transfer_decision'; readonly id: string; readonly accepted: boolean }
   /** With `drain`, the queued audio is played first. */
   | { readonly type: 'hangup'; readonly drain: boolean }

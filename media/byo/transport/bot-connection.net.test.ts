@@ -259,7 +259,7 @@ t.test('a bot that sends thousands of pings and reads no pong is lost', async (t
 })
 
 t.test('messages that take long to process are read more slowly', async (t) => {
-  // 5 ms go by whenever somebody looks.
+  // Each look at the clock takes 5 ms.
   let nowMs = 0
   const clock: Clock = {
     now: () => {

@@ -55,7 +55,7 @@ export class DtlsSrtp {
     return true
   }
 
-  /** Takes a datagram whose first byte is that of DTLS. Returns false when its sender is nobody that ICE knows. */
+  /** Takes a datagram whose first byte is that of DTLS. Returns false when ICE does not know its sender. */
   takeDtls(datagram: Uint8Array, { address, port }: SocketAddress, nowMs: number): boolean {
     if (this.#ended || !this.#isValid(address, port, nowMs)) return false
     this.#server ??= this.#openServer()

@@ -10,7 +10,7 @@ export interface Fingerprint {
   readonly digest: string
 }
 
-/** What a process shows to every DTLS peer. It lives as long as the process. */
+/** Certificate and key that a process shows to every DTLS peer. The identity lives as long as the process. */
 export interface DtlsIdentity {
   /** The self-signed certificate (DER). */
   readonly certificate: Buffer

@@ -31,7 +31,7 @@ interface Outcome {
   readonly output: string
 }
 
-/** What happens to the datagram with this number, in each direction: it arrives this often. */
+/** Returns how often the datagram with this number arrives, in each direction. */
 type Network = (number: number, direction: 'in' | 'out') => number
 
 /** Lets `openssl s_client` connect, until both sides have keys or the server has given up. */

@@ -91,7 +91,7 @@ export class DtlsServer {
   #expected: Expected = 'hello'
   #ended = false
   #connected = false
-  /** Where the last message in order came from. */
+  /** Source of the last message in order. */
   #peer = ''
   /** Bytes that may still be sent to `#peer` before its cookie came back. */
   #allowance = 0

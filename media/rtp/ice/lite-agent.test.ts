@@ -110,7 +110,7 @@ t.test('without the password nothing is answered and nothing becomes valid', asy
 t.test('what stands after the integrity is not obeyed', async (t) => {
   const { agent } = open()
   const proven = request(USERNAME, PRIORITY)
-  // Somebody on the path adds USE-CANDIDATE to a check, and makes its length and checksum right again.
+  // An attacker on the path adds USE-CANDIDATE to a check, and makes its length and checksum right again.
   const body = Buffer.concat([proven.subarray(0, -8), uint((ATTRIBUTE.useCandidate << 16) >>> 0, 4)])
   body.writeUInt16BE(body.length + 8 - 20, 2)
   const fingerprint = uint((crc32(body) ^ 0x5354554e) >>> 0, 4)

@@ -61,7 +61,7 @@ export class IceLiteAgent {
     this.#username = `${local.ufrag}:${remoteUfrag}`
   }
 
-  /** Where media goes; null until the peer has selected an address. */
+  /** Destination of media; null until the peer has selected an address. */
   get selected(): SocketAddress | null {
     return this.#selected
   }

@@ -57,7 +57,7 @@ export function readStun(datagram: Uint8Array): StunMessage | null {
     const next = at + 4 + length + ((4 - (length % 4)) % 4)
     if (next > end) return null
     const value = bytes.subarray(at + 4, at + 4 + length)
-    // What follows the integrity is not protected by it (RFC 8489 section 14.5).
+    // Attributes behind the integrity are not protected by it (RFC 8489 section 14.5).
     if (integrity === null && type === ATTRIBUTE.messageIntegrity) {
       if (length !== INTEGRITY_BYTES - 4) return null
       const hashed = Buffer.from(bytes.subarray(0, at))

@@ -71,7 +71,7 @@ export class SourceLatch {
     this.port = port
   }
 
-  /** Nobody may replace the source as long as it sends: it has the SDP address, and no former source may return. */
+  /** Tells whether the source is locked to the SDP address while it sends: no former source may return. */
   get isFinal(): boolean {
     return this.#latched && this.#previous.address === '' && this.#sdpMatch(this.address, this.port) === 2
   }

@@ -20,7 +20,7 @@ export interface SrtpKeys {
   readonly receive: SrtpKey
 }
 
-/** Where the peer receives RTCP. */
+/** Address at which the peer receives RTCP. */
 export interface RtcpRemote {
   /** True for RTCP on the RTP port (RFC 5761); otherwise it goes to `address` and `port`. */
   readonly mux: boolean

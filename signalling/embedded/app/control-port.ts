@@ -26,7 +26,7 @@ export interface ProxyCommand {
   readonly messageId: string
   readonly transactionId: string
   readonly recordRoute: boolean
-  /** Whether every final response of a destination is reported. */
+  /** True if every final response of a destination is reported. */
   readonly fullResponse: boolean
   readonly followRedirects: boolean
   readonly simultaneous: boolean

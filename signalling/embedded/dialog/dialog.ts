@@ -14,11 +14,11 @@ import type { SessionTimer } from './session-expires.js'
 /** Methods that refresh the remote target (RFC 3261 12.2, RFC 3311, RFC 6665). */
 const TARGET_REFRESHES: ReadonlySet<string> = new Set(['INVITE', 'UPDATE', 'SUBSCRIBE', 'NOTIFY'])
 
-/** What a dialog knows about our latest INVITE in it. */
+/** The state of our latest INVITE in a dialog. */
 export interface LocalInvite {
   readonly cseq: number
   readonly phase: 'open' | 'answered' | 'failed'
-  /** Whether the INVITE carries an offer, which must not cross another one (RFC 3264 4). */
+  /** True if the INVITE carries an offer, which must not cross another one (RFC 3264 4). */
   readonly hasOffer: boolean
   /** The ACK of the 2xx once it was sent, for retransmission. */
   ack: { readonly bytes: Buffer; readonly flow: Flow } | null
@@ -83,7 +83,7 @@ export class Dialog {
   pendingRemoteInvite: string | null = null
   /** Transaction ids of all requests of the peer in this dialog that our application has not answered. */
   readonly unansweredRequests = new Set<string>()
-  /** Whether an UPDATE of the peer waits for the response of our application. */
+  /** True if an UPDATE of the peer waits for the response of our application. */
   pendingRemoteUpdate = false
   /** Number of our UPDATEs with an offer that have no final response yet. */
   pendingLocalUpdates = 0

@@ -10,7 +10,7 @@ export const MIN_SE_S = 90
 /** A running session timer of a dialog. */
 export interface SessionTimer {
   readonly intervalS: number
-  /** Whether this server refreshes the session; otherwise it waits for the peer to refresh. */
+  /** True if this server refreshes the session; otherwise it waits for the peer to refresh. */
   readonly weRefresh: boolean
   readonly timer: Timer
 }

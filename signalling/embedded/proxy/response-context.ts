@@ -32,9 +32,9 @@ const ELSEWHERE: readonly Header[] = [
 export interface ForwardingPlan {
   /** URIs in order of preference. */
   readonly destinations: readonly string[]
-  /** Whether all destinations are tried in parallel instead of in sequence. */
+  /** True if all destinations are tried in parallel instead of in sequence. */
   readonly simultaneous: boolean
-  /** Whether the Contacts of a 3xx become destinations. */
+  /** True if the Contacts of a 3xx become destinations. */
   readonly followRedirects: boolean
   /** Maximum time (ms) until the first response of a destination; null without a limit. */
   readonly provisionalMs: number | null

@@ -14,7 +14,7 @@ export interface NextHop {
   readonly remote: SocketAddress
   /** The domain or address of the URI, which the peer has to prove over TLS (RFC 5922 7). */
   readonly name: string
-  /** Whether SRV records led here: a 503 then sends the request on to the next hop (RFC 3263 4.3). */
+  /** True if SRV records led here: a 503 then sends the request on to the next hop (RFC 3263 4.3). */
   readonly fromSrv: boolean
   /** The same peer over TCP, for requests too large for a datagram; null when the transport is fixed. */
   readonly overTcp: NextHop | null

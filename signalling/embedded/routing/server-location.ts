@@ -11,7 +11,7 @@ export interface ServerAddress {
 
 /** The result of the DNS for a target: services in order of preference, and the servers of each. */
 export interface ServerLocation {
-  /** Whether SRV records were found: a 503 then moves on to the next server (4.3). */
+  /** True if SRV records were found: a 503 then moves on to the next server (4.3). */
   readonly fromSrv: boolean
   readonly services: readonly {
     readonly protocol: Protocol

@@ -9,9 +9,9 @@ export interface Target {
   readonly port: number | null
   /** From the `transport` parameter, upgraded to TLS for SIPS; null leaves the choice to DNS. */
   readonly protocol: Protocol | null
-  /** Whether the URI is SIPS, which requires TLS whatever DNS says. */
+  /** True if the URI is SIPS, which requires TLS whatever DNS says. */
   readonly secure: boolean
-  /** Whether only public addresses of the host may be used. */
+  /** True if only public addresses of the host may be used. */
   readonly publicOnly: boolean
   /**
    * For a client that registered: our listener that it sent to, as `address:port`. Host and port are the source of its
@@ -20,7 +20,7 @@ export interface Target {
   readonly flow: string | null
 }
 
-/** Parameter of the route of an application: the host was named by somebody who may not reach private networks. */
+/** Parameter of the route of an application: the host was named by a customer, who may not reach private networks. */
 export const PUBLIC_ONLY = 'addresses=public'
 /** Parameter of such a route: see `Target.flow`. */
 export const FLOW = 'flow'

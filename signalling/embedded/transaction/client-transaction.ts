@@ -64,7 +64,7 @@ export class ClientTransaction {
     this.#invite = request.method === 'INVITE'
   }
 
-  /** Whether a CANCEL may be sent: RFC 3261 9.1 requires a provisional response first. */
+  /** True if a CANCEL may be sent: RFC 3261 9.1 requires a provisional response first. */
   get proceeding(): boolean {
     return this.#state.phase === 'proceeding'
   }

@@ -79,17 +79,17 @@ export class ServerTransaction {
     this.#state = { phase: invite ? 'proceeding' : 'trying', interval: 0 }
   }
 
-  /** Whether a 2xx was sent: its ACK then belongs to the dialog. */
+  /** True if a 2xx was sent: its ACK then belongs to the dialog. */
   get accepted(): boolean {
     return this.#state.phase === 'accepted'
   }
 
-  /** Whether a final response is still pending. */
+  /** True if a final response is still pending. */
   get pending(): boolean {
     return this.#state.phase === 'proceeding' || this.#state.phase === 'trying'
   }
 
-  /** Whether a failure response was sent: some senders retry with the same CSeq. */
+  /** True if a failure response was sent: some senders retry with the same CSeq. */
   get refused(): boolean {
     return this.#status >= 300
   }

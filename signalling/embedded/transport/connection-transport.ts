@@ -96,7 +96,7 @@ export abstract class ConnectionTransport<C extends Connection> implements Trans
     await closed
   }
 
-  /** Whether no further connection can be accepted. */
+  /** True if no further connection can be accepted. */
   protected get full(): boolean {
     return this.#closed || this.#connections.size >= this.settings.limits.connections
   }

@@ -15,9 +15,9 @@ export class StreamConnection extends Connection {
   #deadline: Timer | null = null
   #keepAlive: Timer | null = null
   #open = true
-  /** Whether a message arrived; before the first one the deadline applies. */
+  /** True if a message arrived; before the first one the deadline applies. */
   #messageReceived: boolean
-  /** Whether an incomplete message is buffered. */
+  /** True if an incomplete message is buffered. */
   #partial = false
 
   /** `readyEvent` is the socket event that completes an outgoing connection, null for an accepted one. */

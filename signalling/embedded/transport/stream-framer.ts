@@ -33,7 +33,7 @@ export class StreamFramer {
     this.#events = events
   }
 
-  /** Whether an incomplete message is buffered. */
+  /** True if an incomplete message is buffered. */
   get partial(): boolean {
     return this.#searched > 0 || this.#size > 0
   }

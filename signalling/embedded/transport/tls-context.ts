@@ -8,9 +8,9 @@ export interface TlsSettings {
   readonly key: string
   /** Trusted authorities for certificates of peers. Default: those of the system. */
   readonly authorities?: string
-  /** Whether certificates of servers we connect to are verified. Default true. */
+  /** True if certificates of servers we connect to are verified. Default true. */
   readonly verifyServers?: boolean
-  /** Whether clients must show a certificate of a trusted authority. Default false. */
+  /** True if clients must show a certificate of a trusted authority. Default false. */
   readonly verifyClients?: boolean
 }
 

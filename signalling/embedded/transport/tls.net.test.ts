@@ -168,7 +168,7 @@ t.test('a server has to prove the name of the URI', async (t) => {
 t.test(
   'a host that a customer named is pinned to public addresses at the moment of the connection',
   async (t) => {
-    // What DNS says by now, whatever it said when the host was saved.
+    // DNS now names a private address, also if it named a public one when the host was saved.
     const dns: Dns = {
       naptr: async () => [],
       srv: async () => [],

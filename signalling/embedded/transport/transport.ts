@@ -29,7 +29,7 @@ export interface SocketAddress {
 /** A flow to one peer (RFC 5626): the source of a message, or the target of a request. */
 export interface Flow {
   readonly protocol: Protocol
-  /** Whether the transport delivers or reports failure, so that RFC 3261 17 needs no retransmissions. */
+  /** True if the transport delivers or reports failure, so that RFC 3261 17 needs no retransmissions. */
   readonly reliable: boolean
   readonly transport: Transport
   readonly remote: SocketAddress
@@ -74,7 +74,7 @@ export interface Transport {
    * connection. Over TLS the peer has to prove `name`: the domain, or the address, of the URI.
    */
   flowTo(remote: SocketAddress, name: string): Flow
-  /** Returns an open connection with the peer, whoever opened it; null without one, and always over UDP. */
+  /** Returns an open connection with the peer, opened by either side; null without one, and always over UDP. */
   connectionWith(remote: SocketAddress): Flow | null
   close(): Promise<void>
 }

@@ -71,7 +71,7 @@ class WsTransport extends ConnectionTransport<WsConnection> {
       response.end('SIP over WebSocket only.\n')
     })
     server?.on('upgrade', (request, socket, head) => {
-      // Node's HTTP server listens for errors no longer, and an error that nobody takes ends the process.
+      // Node's HTTP server listens for errors no longer, and an error without a listener ends the process.
       socket.on('error', () => socket.destroy())
       const { remoteAddress: address = '', remotePort: port = 0 } = request.socket
       this.#upgrade({ request, head, remote: { address, port } }, socket)

@@ -33,7 +33,7 @@ export interface OutgoingRequestSpec {
   readonly destination: Destination
   readonly dialogId: string
   readonly cseq: number
-  /** Whether the request carries an offer. */
+  /** True if the request carries an offer. */
   readonly hasOffer: boolean
   /** Returns the request without Via, as it leaves over this transport to this peer. */
   compose(flow: { readonly transport: Flow['transport']; readonly peer: string }): SipRequest
