@@ -32,7 +32,7 @@ export const CALLER_LEG: LegId = 'caller'
 /** The caller, two persons, and two people who listen. */
 export const MAX_LEGS = 5
 
-/** What a leg hears while nobody speaks to it. `ringback` is the Indian ringing tone. */
+/** The sound for a leg to which no party speaks. `ringback` is the Indian ringing tone. */
 export type HoldSound = 'music' | 'ringback' | 'silence'
 
 /** How the keys of a leg are collected. */
@@ -52,7 +52,7 @@ export interface CollectedDigits {
 }
 
 /**
- * Requests about the legs of one session. A leg hears nobody and nobody hears it until `route` names it. Errors: `closed`
+ * Requests about the legs of one session. A leg neither hears nor is heard until `route` names it. Errors: `closed`
  * for an unknown session or leg.
  */
 export type LegRequest =
@@ -86,15 +86,15 @@ export type LegRequest =
       readonly mode: RoutingMode
       readonly persons: readonly LegId[]
     }
-  /** Lets a further leg hear the caller and all that the caller hears from now on. Nobody hears the leg. */
+  /** Lets a further leg hear the caller and all that the caller hears from now on. The leg is not heard. */
   | { readonly type: 'attend'; readonly session: SessionId; readonly leg: LegId }
   /**
-   * Chooses what a leg hears while nobody speaks to it, until the next `hold` for this leg. Without a choice the caller
-   * hears music in the modes `hold` and `briefing`, and every other silence is silent.
+   * Chooses the sound of a leg while no party speaks to it, until the next `hold` for this leg. Without a choice the
+   * caller hears music in the modes `hold` and `briefing`, and every other silence is silent.
    */
   | { readonly type: 'hold'; readonly session: SessionId; readonly leg: LegId; readonly sound: HoldSound }
   /**
-   * Collects DTMF keys of a leg from now on, answered when the collection ends. Nobody else receives these keys. A
+   * Collects DTMF keys of a leg from now on, answered when the collection ends. No other party receives these keys. A
    * second collection on the leg ends the first. Errors: `config_invalid` for values out of range.
    */
   | {
@@ -139,8 +139,8 @@ export type LegRequest =
    */
   | { readonly type: 'finish'; readonly session: SessionId; readonly line: string | null }
   /**
-   * Ends the recording in progress and begins another file, or none with null: the parts of a call with a transfer. The
-   * left channel holds the caller while somebody hears him, the right one what he hears.
+   * Ends the recording in progress and begins another file, or none with null: the parts of a call with a transfer.
+   * The left channel holds the caller while another party hears him, the right one the audio that he hears.
    */
   | { readonly type: 'record'; readonly session: SessionId; readonly path: string | null }
   /** Masks the recording from now on with silence and a soft beep, or records again. */
@@ -161,7 +161,7 @@ export type Party =
       readonly maxCallSeconds: number
       readonly text?: string
     }
-  /** Nobody: the legs talk with each other. The embedded voice says what `say` and `finish` tell. */
+  /** No agent: the legs talk with each other. The embedded voice says what `say` and `finish` tell. */
   | { readonly kind: 'none'; readonly maxCallSeconds: number }
   | { readonly kind: 'persona'; readonly persona: PersonaSpec }
   /** `fallback` is the agent that takes over when the bot cannot be reached or is lost. */
@@ -226,7 +226,7 @@ export interface OpenedSession {
   readonly port: number
   /** Port for RTCP that is not multiplexed on `port`; absent when there is none. */
   readonly rtcpPort?: number
-  /** What SDP tells a peer that makes its SRTP keys by DTLS; absent when the leg cannot. */
+  /** Description in SDP for a peer that makes its SRTP keys by DTLS; absent when the leg cannot. */
   readonly dtls?: LocalDtls
 }
 
@@ -328,7 +328,7 @@ export type SessionEvent =
       readonly tool: string
       readonly arguments: Readonly<Record<string, unknown>>
     }
-  /** What a leg said to which `listen` listens. `atMs` is the session time of the event. */
+  /** Words of a leg to which `listen` listens. `atMs` is the session time of the event. */
   | ({ readonly type: 'heard'; readonly leg: LegId; readonly atMs: number } & HeardWords)
   /** No packet of the far side of a leg arrived for the configured time. */
   | { readonly type: 'media_timeout'; readonly leg: LegId }
@@ -381,7 +381,7 @@ export interface WorkerSettings {
   readonly providers: ProviderSettings
 }
 
-/** What signalling needs of the worker pool. `workers/pool/media-pool.ts` implements it. */
+/** The worker pool as signalling uses it. `workers/pool/media-pool.ts` implements it. */
 export interface MediaPool {
   /**
    * Opens a session on the worker with the most room. Rejects with EngineError `overloaded` when none has room for half

@@ -20,7 +20,7 @@ const MEMORY_CHECK_MS = 250
 const IDLE_MS = 30_000
 const PAGE_BYTES = 4096
 
-/** What came of a document: its passages, or why it cannot be read, as a sentence for its owner. */
+/** Result of reading a document: its passages, or the reason of a refusal, as a sentence for its owner. */
 export type ReadDocument =
   | { readonly kind: 'passages'; readonly passages: readonly Passage[] }
   | { readonly kind: 'refused'; readonly reason: string }
@@ -38,7 +38,7 @@ const CRASHED: DocumentReply = {
   reason: 'The document cannot be read: it made the reader fail. Save it again with another program.',
 }
 
-/** What a build needs of `DocumentJobs`. */
+/** `DocumentJobs` as a build uses it. */
 export type DocumentReader = Pick<DocumentJobs, 'read' | 'index'>
 
 export interface DocumentJobsOptions {

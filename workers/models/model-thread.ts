@@ -24,7 +24,7 @@ export interface OnnxModelOptions {
   readonly start?: StartModel
 }
 
-/** What differs between models. */
+/** The differences between models. */
 export interface ModelUse<Answer> {
   readonly name: ModelSpec['name']
   /** The setting that names the file, for error messages. */

@@ -142,7 +142,7 @@ export class OnnxTurnDetector implements TurnDetector {
     this.#send()
   }
 
-  /** Counts an answer that nobody waited for. The first one is logged; the metrics count them all. */
+  /** Counts a result that arrived after the caller gave up. The first one is logged; the metrics count them all. */
   #missed({ atMs }: Waiting): void {
     if (this.#late++ === 0) this.#log.warn({ ms: Math.round(this.#clock.now() - atMs) }, 'turn_model.late')
   }

@@ -4,9 +4,9 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 
 /** Configuration of sherpa-onnx for one model, as `OnlineRecognizer` or `OfflineRecognizer` take it. */
 export interface SherpaModel {
-  /** What the folder holds, for people. */
+  /** Human-readable name of the kind of model in the folder. */
   readonly kind: string
-  /** Gives texts while somebody speaks; otherwise after the end of an utterance. */
+  /** Gives texts while a person speaks; otherwise after the end of an utterance. */
   readonly streaming: boolean
   readonly files: readonly string[]
   readonly modelConfig: Readonly<Record<string, unknown>>

@@ -12,7 +12,7 @@ export interface Utterance {
 export interface Recogniser {
   /** Name under which requests find it. */
   readonly model: string
-  /** What it is, for people. */
+  /** Human-readable name of the kind of model. */
   readonly kind: string
   readonly streaming: boolean
   begin(): Utterance

@@ -120,7 +120,7 @@ export class CallRouting {
     if (turn !== this.#turns) return
     this.#mode = mode
     const { announcement } = this.#parties
-    // Who is connected hears the other party, and not the end of a brief or of a line.
+    // A connected party hears the other party, and not the end of a brief or of a line.
     const cut = mode === 'bridge' && announcement !== null
     if (cut) this.#session.route(announcement.from, [])
     this.#apply({ persons, fillers: this.#fillers(mode), ...(cut ? { announcement: null } : {}) })
@@ -138,7 +138,7 @@ export class CallRouting {
     this.#apply({})
   }
 
-  /** Chooses what a leg hears while nobody speaks to it. Rejects like `route`. */
+  /** Chooses the sound of a leg while no party speaks to it. Rejects like `route`. */
   async hold(leg: EndpointId, sound: HoldSound): Promise<void> {
     if (sound === 'music') await this.#openSounds(new Map([[leg, MUSIC]]), this.#mode)
     if (sound === 'ringback') await this.#openSounds(new Map([[leg, RINGBACK]]), this.#mode)

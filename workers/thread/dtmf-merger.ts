@@ -8,7 +8,7 @@ import type { Digit } from '../../media/base/frame.js'
 export const DUPLICATE_WAIT_MS = 600
 const MAX_TONE_DIGITS = 16
 
-/** Where a digit was found: a SIP INFO, or a tone in the audio. */
+/** Source of a digit: a SIP INFO, or a tone in the audio. */
 export type DigitSource = 'info' | 'tone'
 
 type Deliver = (digit: Digit, durationMs: number, source: DigitSource) => void

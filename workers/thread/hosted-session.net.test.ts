@@ -356,7 +356,7 @@ t.test('the agent that takes over from a bot is listened to and accounted like a
     type: 'static',
     format: 'linear16',
     sampleRate: 8000,
-    // Nobody listens there.
+    // The port has no listener.
     url: 'ws://127.0.0.1:9/',
     secret: null,
     customParameters: {},

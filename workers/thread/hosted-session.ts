@@ -87,7 +87,7 @@ export class HostedSession {
   readonly #tools: ToolRequests
   #sandboxScript: SpeakerScript | null = null
   #announcer: Announcer | null = null
-  /** What is used besides the conversation: texts of our own voice, and legs that are listened to. */
+  /** Use of vendors besides the conversation: texts of our own voice, and recognition of legs. */
   readonly #usage = new UsageMeter()
   #opening = 0
   /** Set by `finish`. */
@@ -357,7 +357,7 @@ export class HostedSession {
   async #say({ text, now = false }: Said, leg: EndpointId | null): Promise<SayResult> {
     checkText(text)
     const say = this.#party?.say
-    // An agent in conversation with the caller does not interrupt itself to speak to somebody else.
+    // An agent in conversation with the caller does not interrupt itself to speak to another party.
     const itself =
       say !== undefined && (leg === null || leg === this.#caller.id || !this.#routing.partyPresent)
     const announced = this.#routing.announce(itself ? PARTY : this.#openAnnouncer().id, leg)

@@ -12,7 +12,7 @@ import { type DigitSource, DtmfMerger } from './dtmf-merger.js'
 
 /** Detectors that run during the whole call. */
 const ALWAYS: readonly DetectorName[] = ['clipping', 'oneWay', 'silence']
-/** Sounds of answering machines, networks and fax machines, for whoever detects what answered. */
+/** Sounds of answering machines, networks and fax machines, for the detection of what answered. */
 export const ANSWER_SOUNDS: readonly DetectorName[] = ['beep', 'progress', 'informationTone', 'fax']
 /** They are useful in the first minute only (ms). */
 const AT_FIRST_MS = 60_000

@@ -11,7 +11,7 @@ import type { VadFactory } from '../../media/vad/vad.js'
 import { withSandboxScript } from '../../media/vendors/embedded/stt.js'
 import type { LegId, SessionEvent } from '../channel/protocol.js'
 
-/** What a leg listener needs of its session. */
+/** The session as a leg listener uses it. */
 export interface LegListenerOptions {
   /** The agent whose recognisers are used. */
   readonly agent: AgentSpec | null

@@ -32,7 +32,7 @@ export interface HostedParty {
   ready?(): boolean
 }
 
-/** What a party needs of its session. */
+/** The session as a party uses it. */
 export interface PartyContext extends VoiceContext {
   readonly host: SessionHost
   readonly tools: ToolRequests

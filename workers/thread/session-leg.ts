@@ -19,11 +19,11 @@ import type {
 import { KeyCollector } from './key-collector.js'
 import { LegDetectors } from './leg-detectors.js'
 
-/** What a leg needs of its thread. */
+/** The thread as a leg uses it. */
 export interface LegHost {
   readonly settings: WorkerSettings
   readonly ports: RtpPorts
-  /** What browsers see; their legs' DTLS is in this thread. */
+  /** Certificate for browsers; their legs' DTLS is in this thread. */
   readonly identity: DtlsIdentity
   readonly clock: Clock
   readonly log: Log

@@ -39,7 +39,7 @@ interface WarmCall {
   readonly rate: SessionRate
   readonly srtp: SrtpSuiteName | null
   readonly bot: Pick<BotSpec, 'type' | 'format' | 'sampleRate'>
-  /** Who talks with the bot; nobody sends silence. */
+  /** The party that talks with the bot; a party of kind `none` sends silence. */
   readonly other: Party
 }
 

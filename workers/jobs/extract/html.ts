@@ -1,7 +1,7 @@
 import { Parser } from 'htmlparser2'
 import type { TextBlock } from '../../../media/knowledge/text-blocks.js'
 
-/** Elements whose text nobody reads as a part of the document. */
+/** Elements whose text is no part of the document. */
 const SKIPPED = new Set(
   'script style noscript template svg head nav footer aside form button select iframe'.split(' '),
 )

@@ -50,7 +50,7 @@ export interface Face {
 
 export interface ShapedGlyph {
   readonly id: number
-  /** What the glyph stands for when text is copied from the page. */
+  /** Text of the glyph when text is copied from the page. */
   readonly codePoints: readonly number[]
   readonly xAdvance: number
   readonly yAdvance: number
