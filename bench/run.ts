@@ -182,7 +182,7 @@ function quietly(
           return judgement
         },
       })
-      // What a measurement does before and after its own judged times does not count.
+      // Work of a measurement before and after its own judged times does not count.
       if (judgements.length === 0) judgements.push(await probe.judge())
       const { nullProbeMs, leftOutPercent, isVoid } = joined(judgements)
       if (!isVoid || attempt === ATTEMPTS || !mayGoOn()) {

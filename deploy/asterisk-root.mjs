@@ -55,7 +55,7 @@ function make(folder) {
   return 0
 }
 
-/** Where this system takes Debian from: of several, what is listed first. Null elsewhere. */
+/** Returns the mirror from which this system takes Debian, the first of several; null elsewhere. */
 function debianMirror() {
   const format = '$(ORIGIN)|$(LABEL)|$(REPO_URI)'
   const { stdout } = spawnSync('apt-get', ['indextargets', '--format', format, 'Created-By: Packages'], {

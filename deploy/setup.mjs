@@ -83,7 +83,7 @@ function installPackages() {
   }
 }
 
-/** Whether npm's own record of what it installed is what package-lock.json asks for. */
+/** Tells whether npm's own record of the installed packages matches package-lock.json. */
 function packagesMatchLock() {
   const record = join(root, 'node_modules', '.package-lock.json')
   if (!existsSync(record)) return false

@@ -84,7 +84,7 @@ export interface NonSpeechSample {
   readonly resumedMs: number | null
 }
 
-/** What the caller received after a question that a vendor failed. */
+/** Audio that the caller received after a question that a vendor failed. */
 export interface FaultSample {
   readonly from: string
   readonly offsetMs: number

@@ -118,7 +118,7 @@ t.test('the bot says a frame of Asterisk back and leaves its control messages al
 
 // ---- the figures
 
-/** What the probe saw: this share of late windows, none of them near the echoes. */
+/** Returns a judgement of the host with this share of late windows, none of them near the echoes. */
 const host = (leftOutPercent: number): Judgement => ({
   late: new Set([1_000]),
   windows: 100,

@@ -68,7 +68,7 @@ async function turnOf(text: string, vendorMs: number | null | undefined): Promis
     ),
   })
   let answered = 0
-  /** What the service keeps of the vectors of this turn. */
+  /** Questions of this turn whose vectors the service keeps. */
   const known = new Set<string>()
   const isNear = (query: string): boolean => {
     const count = query.split(' ').length

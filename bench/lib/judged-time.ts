@@ -24,7 +24,7 @@ export interface Timed {
   readonly ms: number
 }
 
-/** What the host allowed during one run. */
+/** Judgement of the host during one run. */
 export interface Judgement {
   readonly late: LateWindows
   /** Number of windows that were judged. */

@@ -67,7 +67,7 @@ export async function measureLegs(): Promise<Measured[]> {
   ]
 }
 
-/** Opens calls of an agent that speaks all the time, and legs that do so too. Everybody hears everybody. */
+/** Opens calls of an agent that speaks all the time, and legs that do so too. All parties hear each other. */
 async function openCalls(calls: readonly (readonly G711Name[])[]) {
   const clock = new VirtualClock()
   const listeners: DatagramListener[] = []

@@ -4,8 +4,8 @@ import type { Fault, FaultMoment, TurnWaits, VendorOptions } from './messages.js
 type Open = { -readonly [K in keyof TurnWaits]?: TurnWaits[K] }
 
 /**
- * What the vendors know together. Each question carries a number through recognition, model and synthesis,
- * and the prompt states the caller's number, so that times and faults can be assigned to a caller.
+ * State that the fake vendors share. Each question carries a number through recognition, model and synthesis, and the
+ * prompt states the caller's number, so that times and faults can be assigned to a caller.
  */
 export class Ledger {
   readonly faultMoments: FaultMoment[] = []

@@ -1,6 +1,6 @@
 import type { ErrorCode, ErrorType } from './generated/types.js'
 
-/** What the service refused. Branch on `code`, for unknown codes on `type` and `status`. */
+/** The error of a refused request. Branch on `code`, for unknown codes on `type` and `status`. */
 export class ParleyError extends Error {
   override readonly name = 'ParleyError'
   readonly status: number

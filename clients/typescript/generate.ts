@@ -155,7 +155,7 @@ function webhookTypes(webhooks: Node): string {
     return `  ${key(type)}: ${data}\n`
   })
   return `
-/** What \`data\` of an event holds, by its type. */
+/** The \`data\` of an event, by the type of the event. */
 export type EventData = {
 ${members.join('')}}
 `

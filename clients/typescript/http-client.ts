@@ -1,6 +1,6 @@
 import { ParleyError, readError } from './errors.js'
 
-/** What the client needs to reach the service. */
+/** Address and credentials of the service, and options of the client. */
 export interface ClientOptions {
   /** For example `https://parley.example.com`. */
   readonly baseUrl: string
@@ -32,7 +32,7 @@ export interface RequestOptions {
 /** One page of a list. */
 export interface Page<T, W = never> {
   readonly items: readonly T[]
-  /** What is missing from the list, and why. */
+  /** Parts that are missing from the list, with the reason. */
   readonly warnings: readonly W[]
   /** For the next page, with the same filters; null on the last. */
   readonly cursor: string | null

@@ -67,7 +67,7 @@ export function verifyWebhook(
   return JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body))
 }
 
-/** Whether an event is of a type of the catalogue; its `data` is then typed. */
+/** Tells whether an event is of a type of the catalogue; its `data` is then typed. */
 export function isEvent<Type extends keyof EventData>(
   event: WebhookEvent | KnownEvent,
   type: Type,

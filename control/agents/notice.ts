@@ -6,7 +6,7 @@ import type { AgentConfig } from './config.js'
 export type MissingNotice = 'recorded' | 'monitored'
 
 /**
- * Returns why an agent should have a recording notice, or null. In the test environment nobody but simulated people is
+ * Returns why an agent should have a recording notice, or null. In the test environment only simulated people are
  * monitored.
  */
 export async function missingNotice(

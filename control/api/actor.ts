@@ -5,10 +5,10 @@ export type Environment = 'test' | 'live'
 export type Scope = 'read' | 'write' | 'admin'
 
 /**
- * Audience of an operation. `key`: an API key, or a session whose role has the scope. `session`: a
- * signed-in member of an organization. `account`: any signed-in user, including staff. `staff`: signed-in
- * staff of the service. `signed`: another service, by its signature. `address`: whoever has the signed
- * address. `operator`: the operator of this installation, by token. `public`: everyone.
+ * Audience of an operation. `key`: an API key, or a session whose role has the scope. `session`: a signed-in member
+ * of an organization. `account`: any signed-in user, including staff. `staff`: signed-in staff of the service.
+ * `signed`: another service, by its signature. `address`: the holder of the signed address. `operator`: the operator
+ * of this installation, by token. `public`: everyone.
  */
 export type Audience = 'key' | 'session' | 'account' | 'staff' | 'signed' | 'address' | 'operator' | 'public'
 
@@ -61,7 +61,7 @@ export interface SignedActor {
 /** A signed address. Its holder may do one thing until the address expires. */
 export interface AddressActor {
   readonly kind: 'address'
-  /** What the address was made for, for example the id of an upload. */
+  /** Subject of the address, for example the id of an upload. */
   readonly subject: string
   /** Unix ms. */
   readonly expiresAt: number

@@ -11,12 +11,12 @@ export interface AuditedInput {
   readonly requestId: string
 }
 
-/** A change in an organization that is not the actor's, or that nobody asked for. */
+/** A change in an organization that is not the actor's, or a change without a request. */
 export type AuditedChange = ChangeOf & Pick<AuditedInput, 'deps'>
 
-/** What an entry says of a change. If `before` and `after` are given, only the fields that differ are stored. */
+/** Fields of an entry about a change. If `before` and `after` are given, only the fields that differ are stored. */
 export interface ChangeFields {
-  /** Type of the subject; the action's first word without it. */
+  /** Subject type; defaults to the first word of the action. */
   readonly subject?: string
   /** Reason of the change. Required for staff. */
   readonly reason?: string

@@ -15,7 +15,7 @@ export interface Upload {
   readonly content: Readable
 }
 
-/** What an operation accepts as a body that is not JSON. */
+/** Rule for a body that is not JSON. */
 export interface UploadRule {
   /** Media types without parameters, for example `application/pdf`. */
   readonly accepts: readonly string[]

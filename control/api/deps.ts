@@ -105,7 +105,7 @@ export interface Backlog {
   readonly jobsIdleMs: number | null
 }
 
-/** Where customers' telephone systems reach the service. */
+/** Address at which customers' telephone systems reach the service. */
 export interface SipGateway {
   readonly host: string
   readonly ips: readonly string[]
@@ -133,14 +133,14 @@ export interface BrowserSip {
   connectionsOf(userId: string): number
 }
 
-/** What a search found. */
+/** Result of a search. */
 export interface KnowledgeAnswer {
   /** The best first. */
   readonly passages: readonly FoundInBase[]
   /**
-   * What vectors did: `used`; `near` when the vector of the question's beginning was used; `possible` when the bases have
-   * vectors of the configured model but none of the question is known; `failed` when the model gave none in time; `none`
-   * without a model or without vectors of it.
+   * Use of vectors: `used`; `near` when the vector of the question's beginning was used; `possible` when the bases
+   * have vectors of the configured model but none of the question is known; `failed` when the model gave none in
+   * time; `none` without a model or without vectors of it.
    */
   readonly vectors: 'used' | 'near' | 'possible' | 'failed' | 'none'
 }
@@ -161,7 +161,7 @@ export interface KnowledgeSearch {
   ): Promise<KnowledgeAnswer>
 }
 
-/** Who watches changes, and which. */
+/** A watcher, and the changes that it watches. */
 export interface LiveWatch {
   readonly organizationId: string
   readonly environment: 'test' | 'live'

@@ -1,4 +1,4 @@
-/** What a DND register is asked about one or several numbers. */
+/** Question to a DND register about one or several numbers. */
 export interface RegisterQuestion {
   /** At least one, at most `maxNumbers` of the register, none twice. */
   readonly e164s: readonly string[]

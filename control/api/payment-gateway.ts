@@ -46,7 +46,7 @@ export interface SettlementRow {
   readonly settlementId: string | null
 }
 
-/** What an event is about. */
+/** Subject of an event. */
 export interface GatewayNotice {
   readonly type: string
   /** Order of the event. Null if it names none. */

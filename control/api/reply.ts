@@ -57,6 +57,6 @@ export class JsonText {
   ) {}
 }
 
-/** What a handler returns. */
+/** Result of a handler. */
 export type Outcome<T> = T | JsonText | ResultWithHeaders<T | JsonText> | Refusal
 export type Answer<T> = Outcome<T> | Promise<Outcome<T>>

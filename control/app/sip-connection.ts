@@ -81,7 +81,7 @@ function advertised({ sipAdvertise }: Settings, { address }: SipAddress): { read
   return fits ? { advertise: sipAdvertise } : {}
 }
 
-/** What an operator can do about an error of a setting. */
+/** Remedy of the operator for an error of a setting, by error code. */
 const REMEDIES: Readonly<Record<string, string>> = {
   port_unavailable: 'choose an address of this machine and a free port',
   sip_failed: 'start the SIP server, or correct the address',

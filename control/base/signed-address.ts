@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { RootKey } from './root-key.js'
 
-/** What a signed address is good for. An address of one purpose is invalid for another. */
+/** Purpose of a signed address. An address of one purpose is invalid for another. */
 export type AddressPurpose = 'recording' | 'upload' | 'checkout' | 'handoff' | 'listen' | 'browser_call'
 
-/** What a signed address permits. */
+/** Rights of a signed address. */
 export interface AddressGrant {
   /** Id of the only thing that the address gives access to. */
   readonly subject: string

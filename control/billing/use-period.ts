@@ -1,5 +1,5 @@
 /*
- * What was used of money with a receipt voucher is invoiced twice a month (IST): after the 15th and after the last day. Rule 47
+ * Use of money with a receipt voucher is invoiced twice a month (IST): after the 15th and after the last day. Rule 47
  * of the CGST Rules allows 30 days from the supply, which a month of 31 days exceeds.
  */
 

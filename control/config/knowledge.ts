@@ -77,7 +77,7 @@ export interface QuestionSettings {
   readonly limit: number
 }
 
-/** What models do for knowledge bases. Null does without. */
+/** Models for knowledge bases. Null does without one. */
 export interface KnowledgeSettings {
   readonly embeddings: EmbeddingSettings | null
   readonly questions: QuestionSettings | null

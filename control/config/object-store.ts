@@ -19,7 +19,7 @@ export interface S3Setting {
   readonly credentials: S3Credentials | null
 }
 
-/** Where recordings and documents are kept. */
+/** Object store of recordings and documents. */
 export type ObjectStoreSetting = { readonly kind: 'folder'; readonly path: string } | S3Setting
 
 export const OBJECT_STORE_VARIABLES = [

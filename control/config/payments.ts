@@ -64,7 +64,7 @@ export interface Supplier {
 
 export interface GstSetting {
   readonly supplier: Supplier
-  /** What a payment for the wallet gets: a tax invoice (CGST Act 31(5)) or a receipt voucher (rule 50). */
+  /** Document of a payment for the wallet: a tax invoice (CGST Act 31(5)) or a receipt voucher (rule 50). */
   readonly advanceDocument: 'invoice' | 'receipt_voucher'
   /** Prefixes of the number series by kind of document. */
   readonly series: Readonly<Record<DocumentKind, string>>

@@ -67,7 +67,7 @@ export interface Settings {
   readonly databaseUrl: string
   /** Absolute path of the folder for the database, the recordings and the root key. */
   readonly dataFolder: string
-  /** Where recordings and documents are kept. */
+  /** Object store of recordings and documents. */
   readonly objectStore: ObjectStoreSetting
   readonly sipListen: readonly SipAddress[]
   /** Address that peers outside a NAT see. Null uses the bound address. */

@@ -60,7 +60,7 @@ function eventRow(event: NewEvent, now: number): EventRow {
   }
 }
 
-/** What dashboards read again after an event, by the type of its subject. */
+/** Data that dashboards read again after an event, by the type of its subject. */
 const CHANGED = {
   call: 'call',
   transfer: null,

@@ -24,7 +24,7 @@ async function openFiles(database: OpenDatabase) {
   const seen = {
     stored: [] as string[],
     ids: [] as (string | null)[],
-    /** What has arrived of the latest body. */
+    /** The part of the latest body that has arrived. */
     read: '',
     /** Called when the body has been read, before it is stored. */
     before: (async () => {}) as () => Promise<void>,

@@ -67,7 +67,7 @@ export async function sendEvents(
     if (ended) return
     ended = true
     stream.close()
-    // What the client did not read is in front of this event. A client that wakes up gets it.
+    // Unread data is in front of this event. A client that wakes up gets it.
     response.end(eventText(operation, { event: END_EVENT, data: { reason } }))
     scope.after(clock, LAST_EVENT_MS, () => response.destroy())
   }

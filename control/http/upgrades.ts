@@ -19,8 +19,9 @@ export interface Upgrade {
 }
 
 /**
- * A request whose `upgrade` is true for WebSocket only. Others may go on in HTTP/1.1 (RFC 9110, 7.8), as clients expect
- * that offer `h2c` with each request; Node would take those for upgrades too as soon as somebody listens for upgrades.
+ * A request whose `upgrade` is true for WebSocket only. Others may go on in HTTP/1.1 (RFC 9110, 7.8), as clients
+ * expect that offer `h2c` with each request; Node would take those for upgrades too as soon as there is a listener
+ * for upgrades.
  */
 export class HttpRequest extends IncomingMessage {
   // No private name: the constructor of the base class uses the setter before those exist.
@@ -45,7 +46,7 @@ export function routeUpgrade(
   socket: Duplex,
   head: Buffer,
 ): void {
-  // Node's HTTP server listens for errors no longer, and an error that nobody takes ends the process.
+  // Node's HTTP server listens for errors no longer, and an error without a listener ends the process.
   socket.on('error', () => socket.destroy())
   const path = (request.url ?? '').split('?', 1)[0] ?? ''
   for (const route of routes) {

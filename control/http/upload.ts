@@ -20,7 +20,7 @@ export interface BodyDigest {
 
 /** The body of a request that the handler reads while it arrives. */
 export interface OpenUpload extends Upload {
-  /** What an idempotency key needs. Null for a signed request, which has none. */
+  /** Digest of the body for an idempotency key. Null for a signed request, which has none. */
   readonly digest: BodyDigest | null
   /** Drops what the handler did not read, so that the connection can be used again. */
   close(): void

@@ -9,15 +9,15 @@ import { type Advance, chargeAdvances, type UseStep } from './charge-advances.js
 import { type DocumentContent, issueDocument } from './issue.js'
 
 /*
- * A receipt voucher taxes money when it is paid. What is used of it gets a tax invoice, which names the tax of the voucher
+ * A receipt voucher taxes money when it is paid. Use of it gets a tax invoice, which names the tax of the voucher
  * again but asks for none: the tax of all documents that follow a voucher is never more than the voucher's.
  */
 
-/** What the documents after a receipt voucher leave of it. */
+/** State of an advance: the rest of a receipt voucher after the documents that follow it. */
 export interface AdvanceState {
   /** Value and tax that no document has named. */
   readonly left: TaxedAmount
-  /** What invoices and refund vouchers name. */
+  /** Value and tax that invoices and refund vouchers name. */
   readonly named: TaxedAmount
   /** Invoices about use, newest first, each with what no credit note took from it. */
   readonly invoices: readonly { readonly row: InvoiceRow; readonly standing: TaxedAmount }[]

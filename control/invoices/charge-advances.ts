@@ -4,14 +4,14 @@ export interface Advance {
   readonly leftPaise: number
 }
 
-/** What happened to a wallet, in the order of its ledger. */
+/** A step of a wallet. Steps are in the order of its ledger. */
 export type UseStep =
   /** Charges, less what was given back. */
   | { readonly kind: 'use'; readonly paise: number }
   /** A payment with a receipt voucher. `debtPaise` is how far the balance was below zero: use that it pays for. */
   | { readonly kind: 'advance'; readonly advance: Advance; readonly debtPaise: number }
 
-/** What is charged to each advance, and what was given back beyond all use, which lowers the next use. */
+/** The charge of each advance by top-up, and the money given back beyond all use, which lowers the next use. */
 export interface ChargedAdvances {
   readonly charged: ReadonlyMap<string, number>
   readonly givenBackPaise: number
@@ -19,7 +19,7 @@ export interface ChargedAdvances {
 
 /**
  * Charges use to advances, the oldest first. Use beyond all advances was paid with other money, for which no invoice is
- * owed, or is a debt that the next advance pays. An advance pays for nothing before it but a debt.
+ * owed, or is a debt that the next advance pays. An advance covers earlier use only to the extent of a debt.
  */
 export function chargeAdvances(
   advances: readonly Advance[],

@@ -18,7 +18,7 @@ export interface Recipient {
   readonly gstin: string | null
 }
 
-/** What a document says besides its numbers and amounts. */
+/** Content of a document besides its numbers and amounts. */
 export interface DocumentContent {
   readonly supplier: Supplier
   readonly recipient: Recipient
@@ -40,7 +40,7 @@ export interface DocumentContent {
 const SPECIMEN_SERIES = 'TST'
 const MAX_SEQ = 999_999
 
-/** What a document is issued for. */
+/** Cause and amounts of a document to issue. */
 export interface Issue extends TaxedAmount {
   readonly organizationId: string
   readonly kind: DocumentKind

@@ -295,7 +295,7 @@ await onEachDialect(t, async (t, open, dialect) => {
     }
     const [held] = await jobsOf(db)
     t.ok((held?.dueAt ?? 0) > clock.wall(), 'renewed nine times')
-    // Somebody else has it: the process was stopped for longer than the lease.
+    // Another process has it: the process was stopped for longer than the lease.
     await db
       .updateTable('jobs')
       .set({ owner: 'other', dueAt: clock.wall() + LEASE_MS })

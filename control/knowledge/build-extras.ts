@@ -37,7 +37,7 @@ export interface BuildModels {
   readonly questions: (QuestionSettings & { readonly ask: LanguageModel }) | null
 }
 
-/** What the models made, and what the build does without. */
+/** Results of the models for a build, with warnings about missing ones. */
 export interface BuildExtras extends Required<PassageExtras> {
   readonly warnings: readonly string[]
   /** Deletes what no passage needs any longer. */

@@ -32,7 +32,7 @@ export interface BuildDeps {
   readonly models: BuildModels
 }
 
-/** What a build came to, and what to delete with it. */
+/** Result of a build, and the deletion that goes with it. */
 interface Built {
   readonly result: BuildResult
   readonly prune?: (trx: Trx) => Promise<void>

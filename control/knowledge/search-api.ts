@@ -20,7 +20,7 @@ const FoundPassage = z.object({
   }),
 })
 
-/** Longest wait for the vector of a question. Nobody waits on the telephone here. */
+/** Longest wait for the vector of a question. No caller waits on the telephone here. */
 const VECTORS_MS = 5000
 
 export const searchKnowledgeBase = listOperation({

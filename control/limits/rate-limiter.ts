@@ -22,7 +22,7 @@ const MAX_BUCKETS = 10_000
 /** Fractions of tokens are sums of floating-point numbers. */
 const EPSILON = 1e-6
 
-/** What this process knows of a bucket. */
+/** State of a bucket in this process. */
 interface Bucket {
   readonly owner: BudgetOwner
   limit: number

@@ -5,7 +5,7 @@ import { sweep } from '../db/sweep.js'
 /** Time for which a stream can be continued (ms). */
 export const RESUME_MS = 900_000
 
-/** What changed. `transcript` has the id of its call. */
+/** Kinds of changes. `transcript` has the id of its call. */
 export const CHANGE_KINDS = [
   'call',
   'transcript',

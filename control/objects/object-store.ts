@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { EngineError } from '../../media/base/errors.js'
 
-/** What the store keeps under a key. */
+/** An object of the store. */
 export interface ObjectInfo {
   readonly key: string
   readonly bytes: number

@@ -1,4 +1,4 @@
-/** What clients rely on in an API description. A line is a place, a tab, and what holds at this place. */
+/** Facts of an API description on which clients rely. A line is a place, a tab, and what holds at this place. */
 export interface ApiFacts {
   /** Lines that every later description must contain. */
   readonly kept: readonly string[]

@@ -410,7 +410,7 @@ async function walk(
   throw new Error(`${nameOf(one)} does not end`)
 }
 
-/** What tells items apart: an event is listed once per endpoint, and an offer has a number but no id. */
+/** Returns the key of an item in a list: an event is listed once per endpoint, and an offer has a number but no id. */
 function keyOf(item: unknown): string {
   const named = member(item, 'userId') ?? member(item, 'version') ?? member(item, 'e164')
   const id = member(item, 'id') ?? named

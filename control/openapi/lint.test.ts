@@ -27,7 +27,7 @@ const at = (node: unknown, ...steps: readonly string[]): unknown =>
 const ajv = new Ajv2020({ strict: false, validateFormats: false })
 ajv.addSchema({ $id: 'https://parley.test/openapi', ...document })
 
-/** What is wrong with an example, or null. */
+/** Returns the fault of an example, or null. */
 function mismatch(schema: unknown, example: unknown): string | null {
   const relative = JSON.parse(
     JSON.stringify(schema).replaceAll('"#/components/', '"https://parley.test/openapi#/components/'),

@@ -5,7 +5,7 @@ import type { Db, Trx } from '../db/database.js'
 import type { Role } from '../db/tables/identity.js'
 import type { OrganizationProfileRow } from '../db/tables/organization.js'
 
-/** What people may do with live calls of an environment, least first. */
+/** Rights of members over live calls of an environment, least first. */
 export const MONITORING = ['off', 'listen', 'listen_and_takeover'] as const
 export type Monitoring = (typeof MONITORING)[number]
 

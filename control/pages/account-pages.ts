@@ -30,7 +30,7 @@ const FONT = createRequire(import.meta.url).resolve(
   '@fontsource/noto-sans-devanagari/files/noto-sans-devanagari-devanagari-400-normal.woff2',
 )
 
-/** What a form says and asks for. */
+/** Text and fields of a form. */
 interface AccountForm {
   readonly text: string
   readonly fields: readonly FieldName[]

@@ -5,7 +5,7 @@ import express, { Router } from 'express'
 import { projectRoot } from '../../media/base/project-root.js'
 import type { Deps } from '../api/deps.js'
 
-/** Where `node deploy/setup.mjs` puts the built dashboard. */
+/** Folder of the dashboard that `node deploy/setup.mjs` builds. */
 const FOLDER = join(projectRoot, '.build', 'dashboard')
 const YEAR_SECONDS = 365 * 24 * 3600
 

@@ -3,8 +3,8 @@ import type { TranscriptSegmentRow } from '../db/tables/calling.js'
 const MAX_QUOTE = 160
 
 /**
- * Returns a summary in fixed words, for calls without a language model that can summarize (embedded rules):
- * the first words of the caller and the number of turns. Returns null if nobody spoke.
+ * Returns a summary in fixed words, for calls without a language model that can summarize (embedded rules): the first
+ * words of the caller and the number of turns. Returns null if no party spoke.
  */
 export function plainSummary(
   segments: readonly Pick<TranscriptSegmentRow, 'role' | 'text'>[],

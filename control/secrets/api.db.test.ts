@@ -76,7 +76,7 @@ await onEachDialect(t, async (t, open) => {
   })
   const loose = openEgress({ allowPrivate: true })
   let strict = true
-  // What an operator switches with PARLEY_ALLOW_PRIVATE_URLS, so that loopback can be tested.
+  // Switches like PARLEY_ALLOW_PRIVATE_URLS, so that loopback can be tested.
   const egress: Deps['egress'] = {
     check: (...given) => (strict ? guarded : loose).check(...given),
     permit: (url, kind) => (strict ? guarded : loose).permit(url, kind),

@@ -65,7 +65,7 @@ await onEachDialect(t, async (t, open) => {
   const rotated = rootKeyOf(Buffer.alloc(32, 8), [old])
   const alone = rootKeyOf(Buffer.alloc(32, 8))
 
-  /** What a service with this root key reads. */
+  /** Returns the secrets as a service with this root key reads them. */
   async function readAll(rootKey: typeof old) {
     const verification = await latestVerification(db, organizationId)
     if (verification === null) throw new Error('no verification')

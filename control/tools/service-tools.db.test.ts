@@ -83,7 +83,7 @@ await onEachDialect(t, async (t, open) => {
     /^Failed: something went wrong.*Nothing was recorded/,
   )
 
-  // What this release does with them.
+  // Without a desk, the service tools refuse.
   const later = toolsOf(serviceTools({}))
   t.match(await later.run(callId, preset('opt_out'), {}), /cannot be recorded in this release/)
   t.match(await later.run(callId, preset('transfer_call'), {}), /cannot be transferred in this release/)

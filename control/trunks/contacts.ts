@@ -5,8 +5,8 @@ import type { Db } from '../db/database.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
 
 /*
- * Where telephone systems are registered. Every process reads what is stored; the connection of a contact belongs to the
- * process that accepted it.
+ * Registered contacts of telephone systems. Every process reads the stored contacts; the connection of a contact
+ * belongs to the process that accepted it.
  */
 
 const Stored = z.array(
@@ -26,7 +26,7 @@ const Stored = z.array(
   }),
 )
 
-/** What a trunk without a registered telephone system stores. */
+/** Stored contacts of a trunk without a registered telephone system. */
 export const NO_CONTACTS = '[]'
 
 /** Returns where the telephone system of a trunk is registered, the contact that is called first. */

@@ -136,7 +136,7 @@ async function updateIfChanged(
       .executeTakeFirst()
     if (holder !== undefined) return null
   }
-  // Whoever registered with other credentials, or on a trunk that is off by now, gets no more calls.
+  // Registrations with old credentials or on a disabled trunk receive no calls.
   const ends = change.digestPassword !== existing.digestPassword || change.status === 'disabled'
   const contacts = ends ? NO_CONTACTS : existing.contacts
   return updateTrunk(trx, existing, existing.id, { ...change, contacts, updatedAt: now }, inbound.addresses)

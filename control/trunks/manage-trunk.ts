@@ -159,7 +159,7 @@ export function rotateCredentials(input: TrunkInput, id: string): Promise<NewCre
   return audited(input, async (trx, record, now) => {
     const before = await lockOwnTrunk(trx, input, id, now)
     if (isRefusal(before)) return before
-    // Who knew the old password must get no more calls.
+    // Registrations with the old password must receive no more calls.
     const change = {
       digestPassword: sealPassword(deps.rootKey, id, 'inbound', password),
       contacts: NO_CONTACTS,

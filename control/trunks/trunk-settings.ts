@@ -68,7 +68,7 @@ export type TrunkPatch = z.output<typeof TrunkPatch>
 export const NewTrunk = z.strictObject(shape).partial().required({ name: true })
 export type NewTrunk = z.output<typeof NewTrunk>
 
-/** What a trunk has before the first PATCH. */
+/** Settings of a trunk before the first PATCH. */
 export const DEFAULTS = {
   inboundAuth: 'digest',
   ipAcl: '[]',

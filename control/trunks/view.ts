@@ -5,7 +5,7 @@ import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { contactsOf } from './contacts.js'
 import { codecsOf, headersOf, rangesOf } from './trunk-route.js'
 
-/** What the customer's telephone system connects to, the same for every trunk. */
+/** Address to which the customer's telephone system connects, the same for every trunk. */
 export const Connection = z.object({
   host: z.string(),
   ips: z.array(z.string()).meta({ description: 'Public addresses of the service.' }),

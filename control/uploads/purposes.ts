@@ -14,7 +14,7 @@ interface Purpose {
 
 const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
 
-/** What uploads are for, and their limits. */
+/** Purposes of uploads, with their limits. */
 export const UPLOAD_PURPOSES = {
   verification: { types: DOCUMENT_TYPES, maxBytes: 10 * MIB, maxUnused: 40, complete: 'stored' },
   knowledge: {

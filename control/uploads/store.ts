@@ -123,7 +123,7 @@ function uploadKeys(id: string): string {
 export async function sweepStrayFiles(db: Db, objects: ObjectStore, now: number): Promise<boolean> {
   let deleted = 0
   for await (const { key, modifiedAt } of objects.list(UPLOAD_KEYS)) {
-    // A younger one may be about to be named.
+    // A newer object may not be referenced yet.
     if (modifiedAt > now - UNUSED_KEPT_MS) continue
     const named = await db
       .selectFrom('uploads')

@@ -164,7 +164,7 @@ await onEachDialect(t, async (t, open) => {
       t.equal(receiver.received.length, i)
       const { nextAttemptAt } = await rig.delivery(eventId)
       if (i === 1) {
-        // What the event tells of changes; the delivery does not.
+        // The subject of the event changes; the delivery does not.
         await rig.database.db.updateTable('checks').set({ message: 'changed' }).execute()
       }
       if (i === 14) t.equal(nextAttemptAt, null)

@@ -52,7 +52,7 @@ interface RequiredLinks {
   readonly transfer: { readonly handoff: string }
 }
 
-/** What links are made with. */
+/** Dependencies of the links. */
 export type LinkDeps = Pick<Deps, 'publicUrl' | 'rootKey'>
 
 type LinksOf<S extends SubjectName, View> = S extends keyof RequiredLinks

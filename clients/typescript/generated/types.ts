@@ -4286,7 +4286,7 @@ export type CreateSandboxInboundCallBody = {
   readonly persona?: "polite" | "voicemail" | "media_dies" | "no_more_calls" | "wants_person" | "talks_forever" | "interrupts" | "silent" | "presses_digits" | "screening" | undefined
 }
 
-/** What `data` of an event holds, by its type. */
+/** The `data` of an event, by the type of the event. */
 export type EventData = {
   "call.initiated": {
       readonly call: Call

@@ -8,7 +8,7 @@ import { csrfToken, findSession, type Session, type SessionDeps } from './sessio
 
 /** The parts of a request that identify a session. */
 export interface SessionRequest {
-  /** Whether the request changes data. */
+  /** True if the request changes data. */
   readonly mutates: boolean
   header(name: string): string | undefined
 }

@@ -45,7 +45,7 @@ interface Queue {
   events: CallEvent[]
   /** Ends the wait for other calls. Null while there is none. */
   wake: (() => void) | null
-  /** Somebody waits for the events: none of them waits for other calls. */
+  /** Code awaits these events, so that they do not wait to be grouped with those of other calls. */
   hurried: boolean
   /** Resolves when all events are stored. */
   stored: Promise<void>

@@ -116,7 +116,7 @@ async function auditMonitor(
   await record(action, callId, { after: { monitorId: id, ...(outcome === null ? {} : { outcome }) } })
 }
 
-/** Returns who has a call, or is about to take it over. Null when nobody does. */
+/** Returns the user who holds the call or is about to; null if there is none. */
 export async function whoTakesOver(
   db: Db,
   { callId, organizationId }: Pick<CallMonitorRow, 'callId' | 'organizationId'>,

@@ -89,7 +89,7 @@ export interface NumberRow {
   readonly recordCalls: number
   /** JSON of byo/endpoint.ts `StoredEndpoint`. Kept while the number is routed to an agent. */
   readonly mediaEndpoint: string | null
-  /** What happens to a call whose bot is lost: `agent` hands it to the agent of the number. */
+  /** Treatment of a call whose bot is lost: `agent` hands it to the agent of the number. */
   readonly byoFallback: 'hangup' | 'agent'
   readonly createdAt: number
 }

@@ -13,7 +13,10 @@ export interface InvoiceRow {
   readonly specimen: number
   readonly issuedAt: number
   readonly topupId: string
-  /** What it was issued for: `payment`, `use:` and the first day of a period, or `refund:` and the id of the refund. Issued once for each. */
+  /**
+   * Cause of the document: `payment`, `use:` and the first day of a period, or `refund:` and the id of the refund.
+   * Issued once for each.
+   */
   readonly cause: string
   readonly originalInvoiceId: string | null
   /** JSON of what the document says besides its amounts: `DocumentContent`. */
@@ -42,7 +45,7 @@ export interface UsePeriodRow {
   readonly endsBefore: string
   /** Last entry of the ledger that counted. */
   readonly lastSeq: number
-  /** What was given back beyond all use. It lowers the use of the next period. */
+  /** Money given back beyond all use. It lowers the use of the next period. */
   readonly givenBackPaise: number
   readonly closedAt: number
 }

@@ -64,7 +64,10 @@ export interface KnowledgeUseRow {
   readonly inPublished: number
 }
 
-/** What a model made for a passage. The next builds use it as long as a passage has the same text. */
+/**
+ * Result of a model for a passage: a vector or questions. The next builds use it as long as a passage has the same
+ * text.
+ */
 export interface KnowledgeExtraRow {
   readonly knowledgeBaseId: string
   readonly kind: 'vector' | 'questions'

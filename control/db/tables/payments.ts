@@ -43,7 +43,7 @@ export interface TopupRefundRow {
   readonly refundId: string
   readonly topupId: string
   readonly status: 'pending' | 'processed' | 'failed'
-  /** What the customer gets back: value and tax. */
+  /** Amount that the customer gets back: value and tax. */
   readonly grossPaise: number
   readonly taxablePaise: number
   readonly cgstPaise: number
@@ -72,7 +72,7 @@ export interface PaymentExceptionRow {
   readonly id: string
   readonly gateway: string
   readonly kind: string
-  /** What it is about. The same subject is reported once for each kind. */
+  /** Subject of the exception. The same subject is reported once for each kind. */
   readonly subject: string
   readonly organizationId: string | null
   readonly topupId: string | null

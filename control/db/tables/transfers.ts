@@ -62,7 +62,7 @@ export interface TransferAttemptRow {
   readonly mode: string
   readonly trigger: string
   readonly reason: string | null
-  /** What the person heard before the caller. */
+  /** Text that the person heard before the caller. */
   readonly brief: string | null
   /** Call-ID of the leg to the person. Null until the person answered. */
   readonly sipCallId: string | null

@@ -64,7 +64,7 @@ export interface SipTrunkRow {
   readonly numberId: string | null
   /** Id of the idempotent request that made the trunk. Unique, so that a retry finds this trunk. */
   readonly idempotencyId: string | null
-  /** Where the telephone system is registered: JSON of `trunks/contacts.ts`. Expired contacts may be among them. */
+  /** Registered contacts of the telephone system: JSON of `trunks/contacts.ts`. Expired contacts may be among them. */
   readonly contacts: string
   readonly createdAt: number
   readonly updatedAt: number

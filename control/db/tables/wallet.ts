@@ -45,7 +45,7 @@ export interface LedgerEntryRow {
   readonly agentId: string | null
   readonly reversesEntryId: string | null
   readonly invoiceId: string | null
-  /** What the entry was made for, unique in the organization: the same cause never moves money twice. */
+  /** Cause of the entry, unique in the organization: the same cause never moves money twice. */
   readonly cause: string
   /** Time at which usage counts the entry: for a reversal that of the entry that it reverses. */
   readonly countsAt: number

@@ -185,7 +185,7 @@ for (const wire of BOT_PROTOCOLS.filter(({ name }) => name === 'static mulaw 800
   }
   t.test(`${wire.name}: what the person says decides nothing`, { timeout: 250_000 }, async (t) => {
     const { caller, there, dialog, step, hear } = await presented(t, wire)
-    // The person hums on and presses no key: nobody but the bot listens to it.
+    // The person hums on and presses no key: only the bot listens to it.
     t.match(await step('failed'), { id: 't1', code: 'no_answer' })
     await dialog.ended()
     t.same(await hear(), ['second', 'nothing', 'caller'], 'the bot has its caller back')

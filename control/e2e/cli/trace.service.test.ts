@@ -73,7 +73,7 @@ for (const kind of ['embedded', 'external'] as const) {
     t.match(json.usage, { recognition: [{ vendor: 'embedded' }], speech: [{ vendor: 'embedded' }] })
     t.match(shown.text, /^ *turn +what +ending .*\n +\d+ +line +cut /m)
     t.match(shown.text, /^embedded parley-sandbox: heard [\d.]+ s$/m)
-    // What follows does not depend on the SIP server.
+    // The rest does not depend on the SIP server.
     if (kind === 'external') return
     t.equal((await shell(['trace', 'call_nobody'], service.dataFolder)).status, 1)
     t.equal((await shell(['trace', '../parley.db'], service.dataFolder)).status, 2)

@@ -28,7 +28,7 @@ const AGENT_HZ = 700
 const LISTENER_HZ = 1_700
 /** Rate of the speech of OpenAI. */
 const SPEECH_RATE = 24_000
-/** Of a tone that somebody hears, whose sources have 0.5; one that is not there has less than a tenth of it. */
+/** Least level of a tone that is heard, whose source has 0.5; an absent tone has less than a tenth of it. */
 const AUDIBLE = 0.1
 const PIECE_MS = 50
 /** Longer than a call without consent and media is kept. */

@@ -51,7 +51,7 @@ const MORNING = Date.parse('2026-03-02T05:30:00Z')
 const CARRIER = '127.0.0.2'
 /** Packets (20 ms) that count as speech. */
 const SPEECH = 20
-/** What the network plays (Hz). */
+/** Tone that the network plays (Hz). */
 const TONE = 440
 
 /** Refreshes the session after 45 s, as the shortest interval allows. */
@@ -223,7 +223,7 @@ async function openRig(t: Test): Promise<Rig> {
     t.equal(status, 200)
   }
   const database = openDatabase(databaseUrl, silentLog)
-  // What staff do.
+  // Staff allows origination.
   await database.db
     .updateTable('sipTrunks')
     .set({ allowOrigination: 1 })

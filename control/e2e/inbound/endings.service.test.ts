@@ -38,7 +38,7 @@ const service = await openService(t, {
   agent: { llmModel: 'gpt-4o-mini', callSettings: { maxCallSeconds: 30 } },
 })
 
-/** What the far side sees when we end a call: a BYE, and no packet after it. */
+/** Asserts the end of a call that we ended, at the far side: a BYE, and no packet after it. */
 async function ended(t: Pick<typeof import('tap').default, 'equal'>, caller: Caller, callId: string) {
   await caller.dialog.ended(90_000)
   t.equal(caller.dialog.endedBy, 'remote', 'a BYE of ours')

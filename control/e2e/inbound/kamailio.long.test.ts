@@ -41,7 +41,7 @@ const SPEECH = 20
 interface Rig {
   readonly service: Service
   readonly phone: SipPeer
-  /** Where the telephone reaches Kamailio, and the service. */
+  /** Address at which the telephone reaches Kamailio. `direct` is that of the service. */
   readonly sbc: { readonly address: string; readonly port: number }
   readonly direct: { readonly address: string; readonly port: number }
   /** Calls that Kamailio sent on to the telephone. */

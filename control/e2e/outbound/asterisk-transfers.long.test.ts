@@ -28,7 +28,7 @@ const CARRIER = '127.0.0.2'
 const MORNING = Date.parse('2026-03-02T05:30:00Z')
 const FUNDS_PAISE = 1_000_000
 
-/** What the person does, by destination. All read a key of the caller once they have one. */
+/** Dialplan of each person, with the number of the destination. All read a key of the caller once they have one. */
 const PERSONS = {
   takes: ['+919811110001', 'Answer()', 'Wait(3)', 'SendDTMF(1)', 'Read(KEY,,1,,1,15)'],
   declines: ['+919811110002', 'Answer()', 'Wait(3)', 'SendDTMF(2)', 'Wait(20)'],
@@ -169,7 +169,7 @@ async function openRig(t: Test): Promise<Rig> {
     .selectFrom('transferDestinations')
     .select('organizationId')
     .executeTakeFirstOrThrow()
-  // What the verification calls do.
+  // The verification calls would add these rows.
   for (const [key, id] of destinations) {
     await database.db
       .insertInto('destinationVerifications')

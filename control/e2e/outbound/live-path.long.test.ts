@@ -233,7 +233,7 @@ async function openRig(t: Test): Promise<Rig> {
   const numberIds = NUMBERS.map((e164) => String(numbers.find((number) => number.e164 === e164)?.id))
   for (const id of numberIds) await live('PATCH', `/v1/numbers/${id}`, { agentId })
   const database = openDatabase(databaseUrl, silentLog)
-  // What staff do.
+  // Staff allows origination.
   await database.db
     .updateTable('sipTrunks')
     .set({ allowOrigination: 1 })

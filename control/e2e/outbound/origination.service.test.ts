@@ -24,7 +24,7 @@ const OTHER = '+919876543211'
 const MORNING = Date.parse('2026-03-02T05:30:00Z')
 /** Address of the carrier; the telephone system has 127.0.0.1. */
 const CARRIER = '127.0.0.2'
-/** What the carrier plays before the answer, what the telephone system says, and what the person says (Hz). */
+/** Tones of the carrier before the answer, of the telephone system, and of the person (Hz). */
 const ANNOUNCEMENT = 440
 const PBX = 700
 const VOICE = 1_150
@@ -82,7 +82,7 @@ async function openRig(t: Test): Promise<Rig> {
   const numbers = (await service.send('GET', '/v1/numbers', undefined, headers)).body.data as Json[]
   await service.send('PATCH', `/v1/numbers/${numbers[0]?.id}`, { recordCalls: true }, headers)
   const database = openDatabase(databaseUrl, silentLog)
-  // What staff do.
+  // Staff allows origination.
   await database.db.updateTable('sipTrunks').set({ allowOrigination: 1 }).where('name', '=', 'pbx').execute()
   await database.close()
   const target = service.target('udp')

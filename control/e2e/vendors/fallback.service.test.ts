@@ -115,7 +115,7 @@ t.test('the call follows a caller who changes the language', { timeout: 150_000 
   t.match(prompts.at(-1), /speaks Hindi now: answer in Hindi, written in Devanagari/)
   const forms = fake.requests.filter(({ path }) => path.endsWith('/transcriptions'))
   t.notMatch(forms[0]?.body.toString('latin1') ?? '', /name="language"/, 'no language is forced')
-  // What is said in a live call is stored within a second.
+  // Words of a live call are stored within a second.
   const languages = async () =>
     (await service.api('GET', `/v1/calls/${callId}/transcript`)).languages as string[]
   await until(async () => (await languages()).length === 2)
