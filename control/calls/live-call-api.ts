@@ -9,9 +9,7 @@ import type { Owner } from '../numbers/store.js'
 import { atCarrier, type CallRequestHandlers } from './call-requests.js'
 import { type CallWithParts, findCall } from './store.js'
 
-/*
- * What the API does to a running call besides ending and transferring it.
- */
+/* Operations on a running call besides its end and its transfer. */
 
 const SAY = 'say'
 const NOTE = 'note'

@@ -25,7 +25,7 @@ export interface TicketAdmission extends TalkDeps, Pick<Deps, 'rootKey' | 'nodeI
 /** Every browser supports them. Opus comes first because it carries wideband audio. */
 const CODECS: readonly CodecName[] = ['OPUS', 'PCMA', 'PCMU']
 
-/** Decides on an INVITE with a ticket. A ticket is of no use to whoever copied it: it needs the connection of its user. */
+/** Decides on an INVITE with a ticket. A copied ticket is of no use: it needs the connection of its user. */
 export async function admitTicket(
   options: TicketAdmission,
   { sourceAddress, sourcePort, to }: InboundInvite,

@@ -23,7 +23,7 @@ import { issueTicket, type MonitorTicket, type TalkTicket } from './ticket.js'
 const TICKETS_PER_MINUTE = 30
 const MAX_VARIABLES = 50
 
-/** What the other purposes do not have. */
+/** Fields of the purpose `talk` only. */
 const TALK_FIELDS = ['agentId', 'version', 'numberId', 'variables'] as const
 
 const Body = z

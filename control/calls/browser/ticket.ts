@@ -27,7 +27,7 @@ export interface MonitorTicket {
   readonly sessionId: string
 }
 
-/** What a ticket permits. */
+/** Rights of a ticket. */
 export type BrowserTicket = TalkTicket | MonitorTicket
 
 /** Makes a ticket. Nothing is stored before its use. */

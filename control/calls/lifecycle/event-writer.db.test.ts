@@ -155,7 +155,7 @@ await onEachDialect(t, async (t, open) => {
     await clock.advanceAsync(999, 333)
     t.same([counted.transactions, bridge.waiting], [0, 12])
 
-    // What changes the call does not wait, and takes with it what came before.
+    // An event that changes the call does not wait, and takes the earlier events with it.
     bridge.publish({ callId: second, seq: 5, at: clock.wall(), type: 'answered' })
     await until(() => bridge.waiting === 8)
     t.same([counted.transactions, await stored(second)], [1, [1, 2, 3, 4, 5]])
@@ -173,7 +173,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal(counted.transactions, 4, 'one transaction for three calls')
     t.same(await stored(first), [1, 2, 3, 4])
 
-    // Who reads what was said waits for it.
+    // A reader of the words waits until they are stored.
     for (const id of [first, second]) bridge.publish(turnEvent(id, 7, clock.wall(), 'caller'))
     await bridge.settled(first)
     t.same([await stored(first), bridge.waiting], [[1, 2, 3, 4, 7], 1])
@@ -396,7 +396,7 @@ await onEachDialect(t, async (t, open) => {
     }
     await runner.idle()
     t.same(await live(), new Set([own, dead, alive]), 'no lease has expired')
-    // What a process leaves that dies between the slot of a call and its row.
+    // A process that dies between the slot of a call and its row leaves this slot.
     const slot = await db
       .selectFrom('callSlots')
       .selectAll()

@@ -98,7 +98,7 @@ await onEachDialect(t, async (t, open) => {
     await other.idle()
     t.ok(existsSync(file(id)))
     const { url } = dataOf(await calling.send('GET', `/v1/calls/${id}/recording`))
-    // What another node sees: neither the file nor the object.
+    // Another node sees neither the file nor the object.
     await deps.objects.moveIn('elsewhere/two', file(id), {
       bytes: 8,
       sha256: createHash('sha256').update('RIFF two').digest('hex'),

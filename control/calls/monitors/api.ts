@@ -79,7 +79,7 @@ const requestListenTicket = operation({
 
 export const monitorOperations = [listCallMonitors, requestListenTicket]
 
-/** Whoever monitors a call leaves with its end, also when its process stopped. */
+/** Returns a monitoring as JSON. It ends with its call, also when the process of the call stopped. */
 function monitorView(row: CallMonitorRow, callEndedAt: number | null): z.input<typeof Monitor> {
   return {
     id: row.id,

@@ -11,7 +11,7 @@ const LISTENER_PLACES = [1, 2] as const
 /** Place of who takes the call over. */
 export const TAKEOVER_PLACE = 0
 
-/** Who begins to monitor a call, and under which id. */
+/** The user who begins to monitor a call, and the id of the monitoring. */
 export type NewMonitor = Pick<
   CallMonitorRow,
   'id' | 'organizationId' | 'environment' | 'callId' | 'userId' | 'mode'

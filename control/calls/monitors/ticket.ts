@@ -8,7 +8,7 @@ import type { NewMonitor } from './store.js'
 /** Time in which a ticket must be used (ms). */
 export const TICKET_MS = 30_000
 
-/** What a ticket permits: one listening of one user to one call, at the process that carries it. */
+/** Right of a ticket: one listening of one user to one call, at the process that carries it. */
 export interface ListenTicket extends NewMonitor {
   readonly mode: 'listen'
   readonly nodeId: string

@@ -26,7 +26,7 @@ import type { SlotPool } from './call-slots.js'
  * The party on our side of a call: one of our agents, or the customer's own bot.
  */
 
-/** What a call's row, its compliance gate and its media session need to know about the party. */
+/** The party, for a call's row, its compliance gate and its media session. */
 export interface PartySpec {
   readonly row: Pick<CallRow, 'agentId' | 'agentVersion' | 'agentVersionId' | 'routingMode'>
   readonly purpose: GateRequest['purpose']
@@ -45,7 +45,7 @@ export interface CallNumbers {
 /** `missing` lists input variables without a value; their placeholders are left empty. */
 export type AgentPartySpec = PartySpec & { readonly spec: AgentSpec; readonly missing: readonly string[] }
 
-/** What a call needs of a version; a draft has neither id nor number. */
+/** The parts of an agent version that a call uses; a draft has neither id nor number. */
 export type SpokenVersion = Pick<AgentVersionRow, 'organizationId' | 'config' | 'purpose'> & {
   readonly id: string | null
   readonly version: number | null

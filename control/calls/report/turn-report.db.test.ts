@@ -16,7 +16,7 @@ const USAGE: Usage = {
   ],
   speech: [{ vendor: 'sarvam', model: null, requests: 2, characters: 77 }],
 }
-/** What a transfer used besides. */
+/** Use of a transfer besides. */
 const MORE: Usage = {
   recognition: [{ vendor: 'deepgram', model: 'nova-3', audioMs: 660 }],
   models: [],
