@@ -106,6 +106,16 @@ export function useFormat() {
             timeStyle: 'medium',
             timeZone: TIME_ZONE,
           }).format(new Date(instant)),
+    /** As short as a list needs it: no seconds, and the year only if it is another one. */
+    moment: (instant: string): string => {
+      const at = new Date(instant)
+      const year = (date: Date): string =>
+        new Intl.DateTimeFormat('en', { year: 'numeric', timeZone: TIME_ZONE }).format(date)
+      return new Intl.DateTimeFormat(locale, {
+        ...{ day: 'numeric', month: 'short', hour: 'numeric', minute: '2-digit', timeZone: TIME_ZONE },
+        ...(year(at) === year(new Date()) ? {} : { year: 'numeric' }),
+      }).format(at)
+    },
     /** As `time`, with the zone: for what the law counts in Indian time. */
     ist: (instant: string): string =>
       `${new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: TIME_ZONE }).format(new Date(instant))} IST`,

@@ -2,6 +2,7 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { ParleyError } from '../../../clients/typescript/errors.js'
 import type { SessionApi } from './api.js'
+import { type Change, tellChanges } from './changes.js'
 import { useKey, useSession } from './session.js'
 
 /** Changes of this time are read together (ms). */
@@ -17,11 +18,21 @@ const LOST_MS = 5_000
 
 type Parts = readonly unknown[]
 
+/** Lists that follow the changes row by row (FollowedList.tsx). A change does not make the whole list stale. */
+const FOLLOWED: readonly unknown[] = ['calls', 'events']
+
 /** Returns the cache keys that a change makes stale. */
-function keysOf(kind: string, id: string): readonly Parts[] {
+function keysOf({ kind, id }: Change): readonly Parts[] {
   switch (kind) {
     case 'call':
-      return [['call', id], ...KEYS.filter(([name]) => name !== 'call' && name !== 'transcript')]
+      return [
+        ...[
+          ['call', id],
+          ['calls', 'live'],
+          ['calls', 'latest'],
+        ],
+        ...KEYS.filter(([name]) => name !== 'call' && name !== 'transcript' && !FOLLOWED.includes(name)),
+      ]
     case 'transcript':
       // The first words make the call have a transcript.
       return [
@@ -29,11 +40,11 @@ function keysOf(kind: string, id: string): readonly Parts[] {
         ['call', id],
       ]
     case 'campaign':
-      return [['campaigns'], ['campaign', id], ['overview'], ['events']]
+      return [['campaigns'], ['campaign', id], ['overview']]
     case 'wallet':
-      return [['wallet'], ['ledger'], ['overview'], ['events']]
+      return [['wallet'], ['ledger'], ['overview']]
     default:
-      return [['overview'], ['events']]
+      return [['overview']]
   }
 }
 
@@ -66,7 +77,8 @@ export function useLive(callId: string | null): boolean {
       callId,
       position: position.current,
       signal: end.signal,
-      changed: (keys) => gathered.add(keys),
+      changed: gathered.changed,
+      missed: () => gathered.add(KEYS),
       connected: (is) => setLost(!is),
       signedOut: () => void client.invalidateQueries({ queryKey: ['session'] }),
     })
@@ -83,7 +95,9 @@ interface Following {
   readonly callId: string | null
   readonly position: { id: string | null }
   readonly signal: AbortSignal
-  readonly changed: (keys: readonly Parts[]) => void
+  readonly changed: (change: Change) => void
+  /** Earlier changes may be missing. */
+  readonly missed: () => void
   readonly connected: (is: boolean) => void
   readonly signedOut: () => void
 }
@@ -113,7 +127,7 @@ async function follow(following: Following): Promise<void> {
 }
 
 async function read(following: Following, opened: () => void): Promise<void> {
-  const { api, callId, position, signal, changed, signedOut } = following
+  const { api, callId, position, signal, changed, missed, signedOut } = following
   const silence = new AbortController()
   let timer = setTimeout(() => silence.abort(), SILENT_MS)
   try {
@@ -129,8 +143,8 @@ async function read(following: Following, opened: () => void): Promise<void> {
       position.id = stream.lastEventId
       if (message.event === 'hello') {
         opened()
-        if (!message.data.resumed) changed(KEYS)
-      } else if (message.event === 'changed') changed(keysOf(message.data.kind, message.data.id))
+        if (!message.data.resumed) missed()
+      } else if (message.event === 'changed') changed(message.data)
       else if (message.event === 'end' && message.data.reason === 'credential') signedOut()
     }
   } finally {
@@ -138,18 +152,27 @@ async function read(following: Following, opened: () => void): Promise<void> {
   }
 }
 
-/** Makes queries stale, at most every half second. */
+/** Makes queries stale and tells the followed lists what changed, at most every half second. */
 function gather(client: QueryClient, key: (...parts: readonly unknown[]) => readonly unknown[]) {
   const keys = new Map<string, Parts>()
+  const changes = new Map<string, Change>()
   let timer: ReturnType<typeof setTimeout> | undefined
+  const flush = (): void => {
+    timer = undefined
+    for (const parts of keys.values()) void client.invalidateQueries({ queryKey: key(...parts) })
+    tellChanges([...changes.values()])
+    keys.clear()
+    changes.clear()
+  }
+  const add = (more: readonly Parts[]): void => {
+    for (const parts of more) keys.set(parts.join(' '), parts)
+    timer ??= setTimeout(flush, GATHER_MS)
+  }
   return {
-    add(more: readonly Parts[]) {
-      for (const parts of more) keys.set(parts.join(' '), parts)
-      timer ??= setTimeout(() => {
-        timer = undefined
-        for (const parts of keys.values()) void client.invalidateQueries({ queryKey: key(...parts) })
-        keys.clear()
-      }, GATHER_MS)
+    add,
+    changed(change: Change) {
+      changes.set(`${change.kind} ${change.id}`, change)
+      add(keysOf(change))
     },
     close: () => clearTimeout(timer),
   }

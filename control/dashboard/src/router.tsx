@@ -31,12 +31,21 @@ const start = createRoute({
 /** The environment is part of the address, so that a link never shows the data of the other one. */
 const shell = createRoute({ getParentRoute: () => root, path: '/$environment', component: Shell })
 
+/** The filters of the list of calls, and whether its dialog is open. Days are `2026-11-26`, in Indian time. */
 export interface CallSearch {
   readonly search?: string
   readonly status?: string
   readonly direction?: 'inbound' | 'outbound'
+  readonly disposition?: string
+  readonly agentId?: string
+  readonly numberId?: string
+  readonly campaignId?: string
+  readonly from?: string
+  readonly until?: string
   readonly place?: true
 }
+const CALL_TEXTS = ['search', 'status', 'disposition', 'agentId', 'numberId', 'campaignId'] as const
+const CALL_DAYS = ['from', 'until'] as const
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
@@ -49,11 +58,22 @@ const calls = createRoute({
   getParentRoute: () => shell,
   path: '/calls',
   component: lazyRouteComponent(() => import('./screens/Calls.js'), 'Calls'),
-  validateSearch: ({ search, status, direction, place }: Record<string, unknown>): CallSearch => ({
-    ...(text(search) === undefined ? {} : { search: text(search) as string }),
-    ...(text(status) === undefined ? {} : { status: text(status) as string }),
-    ...(direction === 'inbound' || direction === 'outbound' ? { direction } : {}),
-    ...(place === true ? { place } : {}),
+  validateSearch: (given: Record<string, unknown>): CallSearch => ({
+    ...Object.fromEntries(
+      CALL_TEXTS.flatMap((name) => {
+        const value = text(given[name])
+        return value === undefined ? [] : [[name, value]]
+      }),
+    ),
+    ...Object.fromEntries(
+      CALL_DAYS.flatMap((name) =>
+        /^\d{4}-\d{2}-\d{2}$/.test(String(given[name])) ? [[name, given[name]]] : [],
+      ),
+    ),
+    ...(given.direction === 'inbound' || given.direction === 'outbound'
+      ? { direction: given.direction }
+      : {}),
+    ...(given.place === true ? { place: true } : {}),
   }),
 })
 

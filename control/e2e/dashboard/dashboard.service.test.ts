@@ -13,6 +13,7 @@ import {
   signIn,
   type View,
 } from '../../../fixtures/service/dashboard.js'
+import type { Json } from '../../../fixtures/service/service.js'
 import { projectRoot } from '../../../media/base/project-root.js'
 
 /*
@@ -169,6 +170,13 @@ t.test('in a browser', { skip, timeout: 250_000 }, async (t) => {
     await dashboard.close()
   })
 
+  await t.test('the list of calls follows changes where its rows stand', async (t) => {
+    const dashboard = await openDashboard(browser, url, views[0] as View, state)
+    await followed(t, dashboard, service)
+    t.same(dashboard.faults, [])
+    await dashboard.close()
+  })
+
   await t.test('a signed-out browser is sent to the sign-in, in its language', async (t) => {
     const dashboard = await open(browser, `${url}test/calls`, { language: 'hi', colours: 'dark', width: 320 })
     await dashboard.page.getByRole('button', { name: 'साइन इन करें' }).waitFor()
@@ -254,6 +262,55 @@ async function newcomer(t: Test, { page, audit }: DashboardPage): Promise<void> 
     t.same(await audit(), [], `the page of a call, ${width} px`)
   }
   t.match(await page.getByRole('region', { name: 'Charges' }).textContent(), '₹')
+}
+
+/** Numbers of the sandbox: one talks on, one is busy. */
+const TALKS = '+919000000009'
+const BUSY = '+919000000002'
+
+async function followed(t: Test, { page, show }: DashboardPage, { api, send }: StartedService) {
+  const [number] = (await send('GET', '/v1/numbers')).body.data as Json[]
+  const place = async (to: string): Promise<string> => {
+    const { id } = await api('POST', '/v1/calls', { to, numberId: number?.id })
+    const { status } = to === BUSY ? { status: 'ended' } : { status: 'in_progress' }
+    await until(async () => (await api('GET', `/v1/calls/${id}`)).status === status)
+    return String(id)
+  }
+  const talk = await place(TALKS)
+  for (let calls = 0; calls < 3; calls++) await place(BUSY)
+  const following: string[] = []
+  await page.route(/\/v1\/calls\?|\/v1\/calls$/, async (route) => {
+    const address = new URL(route.request().url())
+    if (address.searchParams.has('cursor')) following.push(address.search)
+    address.searchParams.set('limit', '2')
+    await route.continue({ url: address.href })
+  })
+  await show('test/calls')
+  const rows = page.locator('main tbody tr')
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await until(async () => (await rows.count()) === 4)
+  t.equal(following.length, 1, 'the second page is read')
+  const row = rows.filter({ has: page.locator(`a[href$="${talk}"]`) })
+  await row.getByText('In progress').waitFor()
+  const shown = () => rows.locator('a').evaluateAll((links) => links.map(String))
+  const before = await shown()
+  // A row with the focus is being read.
+  await row.getByRole('link').focus()
+  await api('POST', `/v1/calls/${talk}/hangup`, {})
+  await row.getByText('Ended by a user or a program').waitFor()
+  const newest = await place(BUSY)
+  await page.getByRole('button', { name: '1 new call' }).waitFor()
+  t.same(await shown(), before, 'the rows stay where they are')
+  t.equal(following.length, 1, 'no later page is read again')
+  await page.getByRole('button', { name: '1 new call' }).click()
+  await page.locator(`main tbody tr:first-child a[href$="${newest}"]`).waitFor()
+  t.equal(await page.getByRole('button', { name: /new call/ }).count(), 0)
+  await page.getByLabel('Digits of a number').fill('0009')
+  await until(async () => (await rows.count()) === 1)
+  t.match(page.url(), /search=/)
+  await page.getByRole('combobox', { name: 'Result' }).selectOption('busy')
+  await page.getByRole('button', { name: 'Clear filters' }).click()
+  await until(async () => (await rows.count()) === 2)
 }
 
 async function stop(t: Test, service: StartedService): Promise<void> {

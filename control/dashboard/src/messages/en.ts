@@ -1,3 +1,4 @@
+import { build } from './en-build.js'
 import { organization } from './en-organization.js'
 import { reach } from './en-reach.js'
 import { days, palette, persona, words } from './en-words.js'
@@ -6,6 +7,7 @@ import { days, palette, persona, words } from './en-words.js'
 export const en = {
   ...reach,
   ...organization,
+  ...build,
   words,
   days,
   palette,

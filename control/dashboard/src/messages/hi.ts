@@ -1,4 +1,5 @@
 import type { Messages } from './en.js'
+import { build } from './hi-build.js'
 import { organization } from './hi-organization.js'
 import { reach } from './hi-reach.js'
 import { days, palette, persona, words } from './hi-words.js'
@@ -6,6 +7,7 @@ import { days, palette, persona, words } from './hi-words.js'
 export const hi: Messages = {
   ...reach,
   ...organization,
+  ...build,
   words,
   days,
   palette,

@@ -6,11 +6,13 @@ import { useFormat } from '../i18n.js'
 import { useSession } from '../session.js'
 import { CallState } from './CallState.js'
 import { Rows } from './Rows.js'
+import { useWord } from './Word.js'
 
 export function CallRows({ calls }: { readonly calls: readonly Item<'listCalls'>[] }) {
   const t = useTranslations('calls')
   const { environment } = useSession()
-  const { time, clock, money } = useFormat()
+  const { moment, time, clock, money } = useFormat()
+  const word = useWord()
   return (
     <Rows
       label={t('title')}
@@ -20,8 +22,13 @@ export function CallRows({ calls }: { readonly calls: readonly Item<'listCalls'>
         {
           title: t('when'),
           cell: ({ id, createdAt }) => (
-            <Link to="/$environment/calls/$id" params={{ environment, id }}>
-              {time(createdAt)}
+            <Link
+              to="/$environment/calls/$id"
+              params={{ environment, id }}
+              title={time(createdAt)}
+              className="once"
+            >
+              {moment(createdAt)}
             </Link>
           ),
         },
@@ -36,11 +43,23 @@ export function CallRows({ calls }: { readonly calls: readonly Item<'listCalls'>
             </>
           ),
         },
-        { title: t('result'), cell: (call) => <CallState {...call} /> },
+        {
+          title: t('result'),
+          cell: (call) => (
+            <>
+              <CallState {...call} />
+              {call.endedReason !== null && call.endedReason !== call.disposition && (
+                <Text size="xs">{word(call.endedReason)}</Text>
+              )}
+            </>
+          ),
+        },
         {
           title: t('duration'),
           align: 'right',
-          cell: ({ durationSeconds }) => (durationSeconds === null ? '–' : clock(durationSeconds)),
+          // A call that nobody answered has no duration.
+          cell: ({ answeredAt, durationSeconds }) =>
+            answeredAt === null || durationSeconds === null ? '–' : clock(durationSeconds),
         },
         { title: t('cost'), align: 'right', cell: ({ billedPaise }) => money(billedPaise) },
       ]}

@@ -18,7 +18,12 @@ type Listed<T, W> = UseInfiniteQueryResult<InfiniteData<ListPage<T, W>>, Error>
 export function useList<T, W = never>(
   name: readonly unknown[],
   fetchPage: (cursor: string | undefined) => Promise<ListPage<T, W>>,
-  options: { readonly refetchMs?: number; readonly enabled?: boolean } = {},
+  options: {
+    readonly refetchMs?: number
+    readonly enabled?: boolean
+    /** False: the list is not read again when the window gets the focus. */
+    readonly refetchOnFocus?: boolean
+  } = {},
 ): Listed<T, W> {
   const key = useKey()
   return useInfiniteQuery({
@@ -27,6 +32,7 @@ export function useList<T, W = never>(
     queryFn: ({ pageParam }) => fetchPage(pageParam),
     getNextPageParam: ({ cursor }) => cursor ?? undefined,
     enabled: options.enabled ?? true,
+    refetchOnWindowFocus: options.refetchOnFocus ?? true,
     ...(options.refetchMs === undefined ? {} : { refetchInterval: options.refetchMs }),
   })
 }

@@ -23,3 +23,14 @@ export function useNumbers(): readonly Item<'listNumbers'>[] | null {
   })
   return data?.items ?? null
 }
+
+/** Returns the newest campaigns, or null before they are read. */
+export function useCampaigns(): readonly Item<'listCampaigns'>[] | null {
+  const { api } = useSession()
+  const key = useKey()
+  const { data } = useQuery({
+    queryKey: key('campaigns', 'names'),
+    queryFn: () => api.listCampaigns({ query: { limit: 100 } }),
+  })
+  return data?.items ?? null
+}
