@@ -66,7 +66,13 @@ export interface CheckoutForm {
   /** Null posts to the checkout page itself. */
   readonly action: string | null
   readonly fields: Readonly<Record<string, string>>
-  readonly buttons: readonly { readonly label: string; readonly value: string }[]
+  /** The first of those that are shown is what the customer came for. */
+  readonly buttons: readonly {
+    readonly label: string
+    readonly value: string
+    /** Whether it belongs to a payment that has arrived. */
+    readonly paid: boolean
+  }[]
 }
 
 /** All functions that contact the gateway throw EngineError `vendor_*` when it cannot be reached or refuses. */

@@ -1,6 +1,6 @@
 import type { Refusal } from '../api/problem.js'
 import { escapeHtml } from '../base/html.js'
-import { PAGE_STYLE } from '../base/page-style.js'
+import { hindiLetters, PAGE_STYLE, preloadLetters } from '../base/page-style.js'
 import type { FieldName, PageLanguage, PageTexts } from './page-texts.js'
 
 /** Attributes of the fields. */
@@ -70,9 +70,6 @@ function issuesOf(refusal: Refusal, texts: PageTexts): string[] {
   )
 }
 
-/** File with the letters of Hindi, which not every system has. */
-export const FONT_NAME = 'account-hindi.woff2'
-
 /** Returns a page. `root` is the relative URL of the service's root, with a slash at its end. */
 export function htmlPage(language: PageLanguage, title: string, content: string, root = ''): string {
   return `<!doctype html>
@@ -83,21 +80,23 @@ export function htmlPage(language: PageLanguage, title: string, content: string,
 <meta name="robots" content="noindex">
 <title>${escapeHtml(title)} - Parley</title>
 <link rel="icon" href="${root}docs/assets/favicon-32x32.png">
-<link rel="stylesheet" href="${root}account.css">
+${language === 'hi' ? preloadLetters(root) : ''}<link rel="stylesheet" href="${root}account.css">
 <main>
+<p class="brand">Parley</p>
 <h1>${escapeHtml(title)}</h1>
 ${content}</main>
 </html>
 `
 }
 
-export const ACCOUNT_STYLE = `@font-face { font-family: "Noto Sans Devanagari"; src: url("${FONT_NAME}") format("woff2"); font-display: swap; unicode-range: U+0900-097F, U+200C-200D, U+25CC }
-${PAGE_STYLE}label, input, button { display: block; width: 100% }
+export const ACCOUNT_STYLE = `${hindiLetters('')}${PAGE_STYLE}label, input, button { display: block; width: 100% }
 label { margin: 1rem 0; font-weight: 600; font-size: .9rem }
 input, button { margin-top: .25rem; padding: .5rem .75rem; min-height: 2.5rem; font: inherit; font-weight: 400; border-radius: .25rem }
 input { color: inherit; background: var(--surface); border: 1px solid var(--edge) }
 button { margin-top: 1.5rem; font-weight: 600; color: #fff; background: var(--button); border: 0; cursor: pointer }
 [role=alert] { padding: .5rem .75rem; border-left: 4px solid var(--wrong); background: var(--wrong-tint) }
+button.second { color: inherit; background: var(--surface); border: 1px solid var(--edge) }
+.note { padding: .5rem .75rem; border-left: 4px solid var(--tone); background: var(--tint) }
 dl { display: grid; grid-template-columns: auto 1fr; gap: .25rem 1rem }
 dd { margin: 0; text-align: right }
 `

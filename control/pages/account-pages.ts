@@ -10,13 +10,14 @@ import type { Deps } from '../api/deps.js'
 import type { Operation } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
 import { hasOwnHeaders, type ResponseHeaders } from '../api/reply.js'
+import { HINDI_LETTERS } from '../base/page-style.js'
 import type { Db } from '../db/database.js'
 import { admitAnyone } from '../http/admit.js'
 import type { Exchange } from '../http/exchange.js'
 import { sessionOrigins } from '../http/origins.js'
 import { validate } from '../http/validate.js'
 import { readMailToken } from '../mail/mail-tokens.js'
-import { ACCOUNT_STYLE, FONT_NAME, formPage, messagePage } from './account-html.js'
+import { ACCOUNT_STYLE, formPage, messagePage } from './account-html.js'
 import { readForm } from './form.js'
 import { type FieldName, type PageTexts, textsFor } from './page-texts.js'
 
@@ -103,7 +104,7 @@ export function accountPages(deps: Deps): Router {
   router.get('/account.css', (_request, response) => {
     response.type('css').send(ACCOUNT_STYLE)
   })
-  router.get(`/${FONT_NAME}`, (_request, response) => {
+  router.get(`/${HINDI_LETTERS}`, (_request, response) => {
     response.set('cache-control', 'public, max-age=604800').sendFile(FONT)
   })
   for (const page of PAGES) {

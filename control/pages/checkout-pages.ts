@@ -69,28 +69,30 @@ function sendCheckout(deps: Deps, exchange: Exchange, { topup, order, gateway }:
   const { checkout } = textsFor(exchange.request)
   const rupees = new Intl.NumberFormat(checkout.locale, { style: 'currency', currency: 'INR' })
   const amount = (paise: number) => escapeHtml(rupees.format(paise / 100))
-  const summary = `<p role="status">${checkout.states[topup.status]}</p>
+  const arrived = topup.paymentId !== null
+  const sandbox = gateway.real ? '' : `<p class="note">${checkout.sandbox}</p>\n`
+  const summary = `${sandbox}<p role="status">${checkout.states[topup.status]}</p>
 <dl><dt>${checkout.forWallet}</dt><dd>${amount(topup.amountPaise)}</dd>
 <dt>GST</dt><dd>${amount(topup.payablePaise - topup.amountPaise)}</dd>
-<dt>${checkout.toPay}</dt><dd>${amount(topup.payablePaise)}</dd></dl>
+<dt>${arrived ? checkout.paid : checkout.toPay}</dt><dd>${amount(topup.payablePaise)}</dd></dl>
 `
   // The sandbox also refunds here. A real payment is made once.
-  const payable = topup.paymentId === null || !gateway.real
+  const shown = topup.status === 'refunded' ? [] : buttons.filter(({ paid }) => paid === arrived)
   const inputs = Object.entries(fields).map(
     ([name, value]) => `<input type="hidden" name="${escapeHtml(name)}" value="${escapeHtml(value)}">`,
   )
   // Another site gets only the fields that it expects.
   const name = action === null ? ' name="outcome"' : ''
-  const outcomes = buttons.map(
-    ({ label, value }) =>
-      `<button type="submit"${name} value="${value}">${escapeHtml(checkout.button(value, label))}</button>`,
-  )
+  const outcomes = shown.map(({ label, value }, index) => {
+    const second = arrived || index > 0 ? ' class="second"' : ''
+    return `<button type="submit"${name} value="${value}"${second}>${escapeHtml(checkout.button(value, label))}</button>`
+  })
   const form = `<form method="post"${action === null ? '' : ` action="${escapeHtml(action)}"`}>
 ${[...inputs, ...outcomes].join('\n')}
 </form>
 `
   const target = action === null ? "'self'" : `'self' ${new URL(action).origin}`
-  send(exchange, 200, payable ? summary + form : summary, target)
+  send(exchange, 200, shown.length > 0 ? summary + form : summary, target)
 }
 
 function sendRefusal(exchange: Exchange, refusal: Refusal): void {
@@ -102,7 +104,8 @@ function sendRefusal(exchange: Exchange, refusal: Refusal): void {
 /** `formTargets`: origins that the page may send forms to. */
 function send({ request, response }: Exchange, status: number, content: string, formTargets: string): void {
   const { language, checkout } = textsFor(request)
-  const html = htmlPage(language, checkout.title, content, '../')
+  const back = `<p><a href="../dashboard/live/wallet">${checkout.back}</a></p>\n`
+  const html = htmlPage(language, checkout.title, content + back, '../')
   const policy = `default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; base-uri 'none'; form-action ${formTargets}; frame-ancestors 'none'`
   response
     .status(status)

@@ -35,6 +35,11 @@ export interface PageTexts {
     readonly states: Readonly<Record<TopupRow['status'], string>>
     readonly forWallet: string
     readonly toPay: string
+    readonly paid: string
+    /** Says that the payment is no money. */
+    readonly sandbox: string
+    /** Text of the link to the wallet. */
+    readonly back: string
     readonly locale: string
     /** Returns the text of a button, whose English text is `label`. */
     button(value: string, label: string): string
@@ -107,6 +112,9 @@ const ENGLISH: PageTexts = {
     },
     forWallet: 'For the wallet',
     toPay: 'To pay',
+    paid: 'Paid',
+    sandbox: 'This is the sandbox for development: no real money moves. Each button plays one outcome.',
+    back: 'Back to the wallet',
     locale: 'en-IN',
     button: (_value, label) => label,
   },
@@ -200,7 +208,10 @@ const HINDI: PageTexts = {
       disputed: 'बैंक ने इस भुगतान पर आपत्ति की है।',
     },
     forWallet: 'वॉलेट के लिए',
-    toPay: 'कुल भुगतान',
+    toPay: 'देय राशि',
+    paid: 'भुगतान की गई राशि',
+    sandbox: 'यह डेवलपमेंट का सैंडबॉक्स है: असली पैसे नहीं लगते। हर बटन एक नतीजा दिखाता है।',
+    back: 'वॉलेट पर वापस जाएँ',
     locale: 'hi-IN',
     button: (value, label) => BUTTONS[value] ?? label,
   },

@@ -49,10 +49,10 @@ export function sandboxGateway(db: Db, wall: () => number): PaymentGateway {
       action: null,
       fields: {},
       buttons: [
-        { label: 'Pay', value: 'pay' },
-        { label: 'Decline', value: 'decline' },
-        { label: 'Refund half', value: 'refund_half' },
-        { label: 'Refund the rest', value: 'refund_rest' },
+        { label: 'Pay', value: 'pay', paid: false },
+        { label: 'Decline', value: 'decline', paid: false },
+        { label: 'Refund half', value: 'refund_half', paid: true },
+        { label: 'Refund the rest', value: 'refund_rest', paid: true },
       ],
     }),
     async takeReturn({ ref }, fields) {

@@ -41,13 +41,23 @@ await onEachDialect(t, async (t, open) => {
       await rig.jobs.idle()
       return [await rig.status(topup.id), await rig.balance()]
     }
-    t.match(await (await fetch(page)).text(), 'value="decline"')
+    const shown = async () => {
+      const html = await (await fetch(page)).text()
+      t.match(html, 'no real money', 'says that it is the sandbox')
+      t.match(html, 'href="../dashboard/live/wallet"', 'leads back')
+      const outcomes = [...html.matchAll(/value="(\w+)"( class="second")?/g)]
+      return outcomes.map(([, outcome, second]) => `${outcome}${second === undefined ? '' : ' (second)'}`)
+    }
+    t.same(await shown(), ['pay', 'decline (second)'])
     t.same(await press('decline'), ['failed', 0])
     t.same(await press('nonsense'), ['failed', 0])
     t.same(await press('pay'), ['paid', 50_000])
+    t.same(await shown(), ['refund_half (second)', 'refund_rest (second)'], 'nothing to pay any more')
+    t.match(await (await fetch(page)).text(), '<dt>Paid</dt>')
     t.same(await press('pay'), ['paid', 50_000])
     t.same(await press('refund_half'), ['partially_refunded', 25_000])
     t.same(await press('refund_rest'), ['refunded', 0])
+    t.same(await shown(), [])
     t.match(dataOf(await rig.owner.send('GET', `/v1/wallet/topups/${topup.id}`)), {
       status: 'refunded',
       checkoutUrl: null,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '../base/html.js'
-import { PAGE_STYLE } from '../base/page-style.js'
+import { hindiLetters, PAGE_STYLE, preloadLetters } from '../base/page-style.js'
 
 /** What the page shows. */
 export interface HandoffPage {
@@ -13,6 +13,9 @@ export interface HandoffPage {
   readonly position: number
   readonly live: boolean
 }
+
+/** Relative URL of the service's root. */
+const ROOT = '../../'
 
 const TEXTS = {
   en: {
@@ -39,7 +42,7 @@ const TEXTS = {
   },
 } as const
 
-const STYLE = `${PAGE_STYLE}.brief { padding: .75rem; border-left: 4px solid var(--tone); background: var(--tint); border-radius: .25rem }
+const STYLE = `${hindiLetters(ROOT)}${PAGE_STYLE}.brief { padding: .75rem; border-left: 4px solid var(--tone); background: var(--tint); border-radius: .25rem }
 ol { list-style: none; margin: 0; padding: 0 }
 li { margin: .75rem 0 }
 b { display: block; font-size: .85rem; color: var(--dim) }
@@ -81,7 +84,7 @@ source.addEventListener('end', (event) => {
 `
 
 /** The page has one style and one script, which follows the call at the address of the page. */
-export const HANDOFF_POLICY = `default-src 'none'; style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}; connect-src 'self'; frame-ancestors 'none'`
+export const HANDOFF_POLICY = `default-src 'none'; style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}; font-src 'self'; connect-src 'self'; frame-ancestors 'none'`
 
 function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
@@ -113,7 +116,7 @@ export function handoffHtml(page: HandoffPage): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-${renew}<title>${texts.title}: ${escapeHtml(page.destination.label)}</title>
+${renew}${language === 'hi' ? preloadLetters(ROOT) : ''}<title>${texts.title}: ${escapeHtml(page.destination.label)}</title>
 <style>${STYLE}</style>
 <main>
 <h1>${escapeHtml(page.destination.label)}</h1>

@@ -139,7 +139,7 @@ export function razorpayGateway(setting: RazorpaySetting, clock: Clock): Payment
         callback_url: pageUrl,
         cancel_url: pageUrl,
       },
-      buttons: [{ label: 'Continue to the payment', value: 'continue' }],
+      buttons: [{ label: 'Continue to the payment', value: 'continue', paid: false }],
     }),
     takeReturn: async ({ ref }, fields) => isSignedReturn(setting.keySecret, ref, fields),
     readNotice: readRazorpayNotice,
