@@ -107,7 +107,7 @@ const updateCampaign = operation({
       return found === null ? null : findCampaign(trx, actor, params.id)
     })
     if (changed !== null) return campaignView(changed)
-    return refuse('conflict', 'The campaign was changed meanwhile. Read it again.', { status })
+    return refuse('conflict', 'The campaign has changed since you read it. Read it again.', { status })
   },
 })
 

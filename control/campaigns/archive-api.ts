@@ -28,7 +28,7 @@ async function setArchived({ params, actor, deps, requestId }: ArchiveInput, arc
     return findCampaign(trx, actor, row.id)
   })
   return after === null
-    ? refuse('conflict', 'The campaign was changed meanwhile. Read it again.', { status: row.status })
+    ? refuse('conflict', 'The campaign has changed since you read it. Read it again.', { status: row.status })
     : campaignView(after)
 }
 

@@ -149,7 +149,7 @@ const launch = operation({
     if (after !== null) return campaignView(after)
     const now = await findCampaign(deps.db, actor, row.id)
     return now?.status === 'draft'
-      ? refuse('conflict', 'The campaign was changed meanwhile. Launch it again.', { status })
+      ? refuse('conflict', 'The campaign has changed since you read it. Launch it again.', { status })
       : again(now?.status ?? status)
   },
 })

@@ -3,6 +3,7 @@ import { audited } from '../api/audited.js'
 import { csvRows, RefusedBody, type Upload } from '../api/content.js'
 import { listOperation, operation, uploadOperation } from '../api/operation.js'
 import { type Refusal, refuse } from '../api/problem.js'
+import { openEnum } from '../base/schemas.js'
 import {
   type GivenRow,
   type ImportRefusal,
@@ -10,7 +11,7 @@ import {
   importRecipients,
   MAX_RECIPIENTS,
 } from '../recipients/import.js'
-import { isVariableName } from '../recipients/recipient-rules.js'
+import { isVariableName, REJECTION_REASONS } from '../recipients/recipient-rules.js'
 import { findRecipient, listRecipients, removeRecipient } from '../recipients/store.js'
 import { outputsOfCalls } from './outcomes-store.js'
 import { findCampaign } from './store.js'
@@ -32,6 +33,7 @@ const Imported = z.object({
       line: z.int().optional().meta({ description: 'Line of the CSV body, from 1. Only for CSV.' }),
       e164: z.string(),
       code: z.string(),
+      reason: openEnum(...REJECTION_REASONS),
       message: z.string(),
     }),
   ),
@@ -141,7 +143,7 @@ function checkHeader(columns: readonly string[]): void {
   if (twice !== undefined) throw wrong(`The header row has the column ${twice} twice.`)
   const bad = columns.find((name) => !isVariableName(name))
   if (bad !== undefined) {
-    throw wrong(`The column ${JSON.stringify(bad.slice(0, 60))} is no name of a variable.`)
+    throw wrong(`The column ${JSON.stringify(bad.slice(0, 60))} is not the name of a variable.`)
   }
 }
 

@@ -41,6 +41,13 @@ const Overview = z.object({
         .nullable()
         .meta({ description: 'Null concerns the whole organization.' }),
       detail: z.string().nullable(),
+      reason: z
+        .string()
+        .nullable()
+        .meta({ description: 'Why, as a code. Null if `detail` is only a sentence, or unknown.' }),
+      counts: z
+        .record(z.string(), z.int())
+        .meta({ description: 'The numbers of `detail`: `failed` and `calls`, or `attempts`.' }),
       remedy: z.string(),
     }),
   ),

@@ -89,10 +89,19 @@ await onEachDialect(t, async (t, open) => {
     await pause('carrier_errors')
     const { problems } = await shown()
     t.match(problems, [
-      { code: 'calls_failing', subject: null, detail: '5 of 6 calls of today failed.' },
+      {
+        ...{ code: 'calls_failing', subject: null, detail: '5 of 6 calls of today failed.' },
+        ...{ reason: null, counts: { failed: 5, calls: 6 } },
+      },
       { code: 'number_not_reachable', subject: { type: 'number', id: calling.numberId } },
-      { code: 'campaign_paused', subject: { id: campaign, label: 'Reminders' }, detail: 'carrier_errors' },
-      { code: 'endpoint_disabled', subject: { id: 'whe_1' }, detail: '40 attempts failed in a row.' },
+      {
+        ...{ code: 'campaign_paused', subject: { id: campaign, label: 'Reminders' } },
+        ...{ detail: 'carrier_errors', reason: 'carrier_errors', counts: {} },
+      },
+      {
+        ...{ code: 'endpoint_disabled', subject: { id: 'whe_1' }, detail: '40 attempts failed in a row.' },
+        ...{ reason: null, counts: { attempts: 40 } },
+      },
     ])
     const live = (await shown(api.liveKey)).problems.map(({ code }) => code)
     t.same(live, ['wallet_low', 'endpoint_disabled'], 'of the other environment only what both share')

@@ -27,6 +27,10 @@ export interface FoundProblem {
   } | null
   /** Why, if it is known. */
   readonly detail: string | null
+  /** Why, as a code. Null if only a sentence is known. */
+  readonly reason: string | null
+  /** The numbers of the sentence, by name. */
+  readonly counts: Readonly<Record<string, number>>
   readonly remedy: string
 }
 
@@ -42,7 +46,7 @@ const REMEDIES: Readonly<Record<ProblemCode, string>> = {
   campaign_paused: 'Remove the reason, then resume the campaign.',
   campaign_failed: 'Read the reason, and launch a copy of the campaign.',
   number_not_reachable: 'Read the reason, then switch the inbound calls of the number on again.',
-  vendor_resting: 'The vendor failed several times. Its replacement serves the calls meanwhile.',
+  vendor_resting: 'The vendor failed several times. Its replacement serves the calls until it recovers.',
 }
 
 /** Finds what is wrong now, the most urgent first, at most ten of a kind. `today` are the counts of today. */
@@ -63,13 +67,18 @@ export async function findProblems(
     brokenCampaigns(db, owner, now),
     brokenNumbers(db, owner),
   ])
-  const all = (code: ProblemCode, detail: string | null): FoundProblem => problem(code, null, detail)
+  const all = (code: ProblemCode, detail: string | null, why: Why = {}): FoundProblem =>
+    problem(code, null, detail, why)
   return [
-    ...(blocked === null ? [] : [all('calls_blocked', blocked)]),
-    ...(wallet?.onHold ? [all('wallet_on_hold', holdReason(wallet))] : []),
+    ...(blocked === null ? [] : [all('calls_blocked', blocked.detail, blocked)]),
+    ...(wallet?.onHold ? [all('wallet_on_hold', holdReason(wallet), { reason: holdReason(wallet) })] : []),
     ...(wallet !== null && wallet.balancePaise < wallet.thresholdPaise ? [all('wallet_low', null)] : []),
     ...(today.failed >= FAILED_CALLS && today.failed >= FAILED_SHARE * today.calls
-      ? [all('calls_failing', `${today.failed} of ${today.calls} calls of today failed.`)]
+      ? [
+          all('calls_failing', `${today.failed} of ${today.calls} calls of today failed.`, {
+            counts: { failed: today.failed, calls: today.calls },
+          }),
+        ]
       : []),
     ...trunks,
     ...numbers,
@@ -79,17 +88,28 @@ export async function findProblems(
   ]
 }
 
-function problem(code: ProblemCode, subject: FoundProblem['subject'], detail: string | null): FoundProblem {
-  return { code, subject, detail, remedy: REMEDIES[code] }
+type Why = Partial<Pick<FoundProblem, 'reason' | 'counts'>>
+
+function problem(
+  code: ProblemCode,
+  subject: FoundProblem['subject'],
+  detail: string | null,
+  { reason = null, counts = {} }: Why = {},
+): FoundProblem {
+  return { code, subject, detail, reason, counts, remedy: REMEDIES[code] }
 }
 
-async function blockedReason(db: Db, { organizationId }: Owner): Promise<string | null> {
+async function blockedReason(
+  db: Db,
+  { organizationId }: Owner,
+): Promise<{ readonly detail: string; readonly reason: string | null } | null> {
   const row = await db
     .selectFrom('callingProfiles')
     .select(['enforcedAt', 'enforcedReason'])
     .where('organizationId', '=', organizationId)
     .executeTakeFirst()
-  return row === undefined || row.enforcedAt === null ? null : (row.enforcedReason ?? 'No reason was given.')
+  if (row === undefined || row.enforcedAt === null) return null
+  return { detail: row.enforcedReason ?? 'No reason was given.', reason: row.enforcedReason }
 }
 
 async function brokenTrunks(db: Db, owner: Owner): Promise<readonly FoundProblem[]> {
@@ -135,6 +155,7 @@ async function brokenEndpoints(db: Db, { organizationId }: Owner): Promise<reado
       enabled === 0 ? 'endpoint_disabled' : 'endpoint_failing',
       { type: 'endpoint', id, label: url },
       `${consecutiveFailures} ${consecutiveFailures === 1 ? 'attempt' : 'attempts'} failed in a row.`,
+      { counts: { attempts: consecutiveFailures } },
     ),
   )
 }
@@ -156,7 +177,9 @@ async function brokenCampaigns(db: Db, owner: Owner, now: number): Promise<reado
     .execute()
   return rows.map(({ id, name, status, pausedReason, failureReason }) =>
     status === 'paused'
-      ? problem('campaign_paused', { type: 'campaign', id, label: name }, pausedReason)
+      ? problem('campaign_paused', { type: 'campaign', id, label: name }, pausedReason, {
+          reason: pausedReason,
+        })
       : problem('campaign_failed', { type: 'campaign', id, label: name }, failureReason),
   )
 }

@@ -96,9 +96,10 @@ class Import {
 
   async add(row: GivenRow): Promise<void> {
     const checked = checkRecipient(row.recipient, mobilePrefixes(this.#policy.rules, this.#clock.wall()))
-    if ('message' in checked) this.#reject(row, checked.code, checked.message)
+    if ('message' in checked) this.#reject(row, checked)
     else if (this.#begun.total + this.#imported + this.#batch.length >= MAX_RECIPIENTS) {
-      this.#reject(row, 'unprocessable_entity', `A campaign has at most ${MAX_RECIPIENTS} recipients.`)
+      const message = `A campaign has at most ${MAX_RECIPIENTS} recipients.`
+      this.#reject(row, { code: 'unprocessable_entity', reason: 'recipient_limit', message })
     } else this.#batch.push({ row, checked })
     if (this.#batch.length >= BATCH) await this.#write()
   }
@@ -141,13 +142,15 @@ class Import {
     })
   }
 
-  #reject(row: GivenRow, code: RejectedRecipient['code'], message: string): void {
+  #reject(row: GivenRow, why: Pick<RejectedRecipient, 'code' | 'reason' | 'message'>): void {
     const { index, line, recipient } = row
+    const { code, reason, message } = why
     this.#rejected.push({
       index,
       ...(line === undefined ? {} : { line }),
       e164: recipient.e164.slice(0, 40),
       code,
+      reason,
       message,
     })
   }
@@ -178,7 +181,8 @@ class Import {
       const ids = new Set(stored.map(({ id }) => id))
       for (const [index, { row }] of batch.entries()) {
         if (!ids.has(rows[index]?.id ?? '')) {
-          this.#reject(row, 'conflict', 'The number is a recipient of the campaign already.')
+          const message = 'The number is already a recipient of the campaign.'
+          this.#reject(row, { code: 'conflict', reason: 'duplicate', message })
         }
       }
     }

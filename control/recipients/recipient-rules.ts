@@ -13,6 +13,13 @@ export interface CheckedRecipient {
   readonly variables: Readonly<Record<string, string>>
 }
 
+/** What is wrong with a row. */
+export const REJECTION_REASONS = [
+  ...(['number', 'external_id_length', 'external_id_control'] as const),
+  ...(['variable_count', 'variable_name', 'variable_length', 'duplicate', 'recipient_limit'] as const),
+] as const
+export type RejectionReason = (typeof REJECTION_REASONS)[number]
+
 /** A row that was not imported, with its reason. */
 export interface RejectedRecipient {
   /** Position in the request, from 0. */
@@ -21,6 +28,7 @@ export interface RejectedRecipient {
   readonly line?: number
   readonly e164: string
   readonly code: 'validation_error' | 'conflict' | 'unprocessable_entity'
+  readonly reason: RejectionReason
   readonly message: string
 }
 
@@ -31,6 +39,7 @@ const MAX_EXTERNAL_ID = 200
 
 interface Problem {
   readonly code: 'validation_error'
+  readonly reason: RejectionReason
   readonly message: string
 }
 
@@ -40,22 +49,29 @@ export function checkRecipient(
   extraMobilePrefixes: readonly string[],
 ): CheckedRecipient | Problem {
   if (!isDialable(e164, extraMobilePrefixes)) {
-    return invalid('The number is no Indian mobile or landline number in the form +919876543210.')
+    return invalid(
+      'number',
+      'The number is not an Indian mobile or landline number in the form +919876543210.',
+    )
   }
   if (externalId !== undefined && externalId.length > MAX_EXTERNAL_ID) {
-    return invalid(`externalId has more than ${MAX_EXTERNAL_ID} characters.`)
+    return invalid('external_id_length', `externalId has more than ${MAX_EXTERNAL_ID} characters.`)
   }
   if (externalId !== undefined && /\p{Cc}/u.test(externalId)) {
-    return invalid('externalId contains a control character.')
+    return invalid('external_id_control', 'externalId contains a control character.')
   }
   const names = Object.keys(variables)
-  if (names.length > MAX_VARIABLES) return invalid(`A recipient has at most ${MAX_VARIABLES} variables.`)
+  if (names.length > MAX_VARIABLES) {
+    return invalid('variable_count', `A recipient has at most ${MAX_VARIABLES} variables.`)
+  }
   for (const name of names) {
-    if (!isVariableName(name)) return invalid(`${name.slice(0, 60)} is no name of a variable.`)
+    if (!isVariableName(name)) {
+      return invalid('variable_name', `${name.slice(0, 60)} is not the name of a variable.`)
+    }
     const value = variables[name] ?? ''
     // A text of this length is short enough in any encoding.
     if (value.length * 3 > MAX_VALUE_BYTES && Buffer.byteLength(value) > MAX_VALUE_BYTES) {
-      return invalid(`The value of ${name} has more than ${MAX_VALUE_BYTES} bytes.`)
+      return invalid('variable_length', `The value of ${name} has more than ${MAX_VALUE_BYTES} bytes.`)
     }
   }
   return { e164, externalId: externalId === undefined || externalId === '' ? null : externalId, variables }
@@ -65,6 +81,6 @@ export function isVariableName(name: string): boolean {
   return VARIABLE.test(name)
 }
 
-function invalid(message: string): Problem {
-  return { code: 'validation_error', message }
+function invalid(reason: RejectionReason, message: string): Problem {
+  return { code: 'validation_error', reason, message }
 }

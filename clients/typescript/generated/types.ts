@@ -1133,6 +1133,7 @@ export type Recipients = {
     readonly line?: number | undefined
     readonly e164: string
     readonly code: string
+    readonly reason: Open<"number" | "external_id_length" | "external_id_control" | "variable_count" | "variable_name" | "variable_length" | "duplicate" | "recipient_limit">
     readonly message: string
   })[]
 }
@@ -2497,6 +2498,10 @@ export type Overview = {
       readonly label: string
     } | null
     readonly detail: string | null
+    /** Why, as a code. Null if `detail` is only a sentence, or unknown. */
+    readonly reason: string | null
+    /** The numbers of `detail`: `failed` and `calls`, or `attempts`. */
+    readonly counts: Readonly<Record<string, number>>
     readonly remedy: string
   })[]
 }
