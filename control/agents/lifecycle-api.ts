@@ -51,7 +51,7 @@ export const rollbackAgent = operation({
     if (problem !== null) return problem
     const missing = await missingReference(deps.db, organizationId, config)
     if (missing !== null) {
-      const message = `The version uses a ${missing.resource.replaceAll('_', ' ')} that does not exist any more.`
+      const message = `The version uses a ${missing.resource.replaceAll('_', ' ')} that no longer exists.`
       return refuse('unprocessable_entity', message, { path: missing.path })
     }
     const now = deps.clock.wall()

@@ -12,7 +12,7 @@ export const PAYMENT_VARIABLES = [
     name: 'PARLEY_PAYMENT_GATEWAY',
     default: 'none',
     description:
-      'Gateway of top-ups: none, razorpay, or sandbox, whose payments are no money and which is for development',
+      'Gateway of top-ups: none, razorpay, or sandbox (development only; no real money)',
   },
   { name: 'PARLEY_RAZORPAY_KEY_ID', default: '', description: 'Key id of the Razorpay account' },
   {

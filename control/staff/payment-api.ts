@@ -126,7 +126,7 @@ async function creditDispute(
   const outcome = await creditLostDispute(trx, { gateway, disputeId: subject, topupId }, context, now)
   if (outcome === 'issued') return null
   return outcome === 'late'
-    ? refuse('conflict', 'The last day for a credit note is over: the tax cannot be lowered any more.')
+    ? refuse('conflict', 'The deadline for a credit note has passed; the tax can no longer be reduced.')
     : refuse('conflict', 'The dispute took no money from the wallet, so that nothing is credited.')
 }
 

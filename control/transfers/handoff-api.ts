@@ -50,7 +50,7 @@ export const readHandoff = pageOperation({
       .select('agents.name as agentName')
       .where('transferAttempts.id', '=', actor.subject)
       .executeTakeFirst()
-    if (found === undefined) return refuse('not_found', 'The transfer does not exist any more.')
+    if (found === undefined) return refuse('not_found', 'The transfer no longer exists.')
     const segments = await listSegments(db, found.id)
     return withHeaders(
       {

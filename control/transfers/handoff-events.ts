@@ -43,7 +43,7 @@ export const watchHandoff = eventStreamOperation({
   fails: ['not_found'],
   run: async ({ query, lastEventId, actor, deps }) => {
     const attempt = await readAttempt(deps.db, actor.subject)
-    if (attempt === null) return refuse('not_found', 'The transfer does not exist any more.')
+    if (attempt === null) return refuse('not_found', 'The transfer no longer exists.')
     const position = /^\d{1,9}$/.test(lastEventId ?? '') ? lastEventId : query.after
     return openHandoffEvents(deps, actor.subject, position === undefined ? -1 : Number(position))
   },

@@ -133,7 +133,7 @@ function refusalOf(
   const refusals: Readonly<Record<Refused, () => ReturnType<typeof refusalOf>>> = {
     call_ending: () => refuse('call_not_live', 'The call is not in progress.'),
     transfer_in_progress: () => conflict('The call is being transferred to a person, or a person has it.'),
-    taken_over: () => conflict('Somebody takes the call over already.'),
+    taken_over: () => conflict('Someone is already taking over the call.'),
     not_supported: () => conflict('The call has no agent that could be taken over from.'),
     destination_not_allowed: () => destination('The destination does not exist.'),
     destination_disabled: () => destination('The destination is disabled.'),

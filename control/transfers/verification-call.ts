@@ -42,7 +42,7 @@ export async function placeVerificationCall(
   const { row } = destination
   switch (statusOf(destination)) {
     case 'verified':
-      return refuse('conflict', 'The destination is verified already.')
+      return refuse('conflict', 'The destination is already verified.')
     case 'disabled':
       return refuse('conflict', 'The destination is disabled. Set enabled to true first.')
     case 'pending':

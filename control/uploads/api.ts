@@ -60,7 +60,7 @@ export const putUpload = uploadOperation({
   run: async ({ actor, body, deps }) => {
     const upload = await findUpload(deps.db, actor.subject)
     if (upload === null) return refuse('not_found', 'The upload no longer exists.')
-    const again = () => refuse('conflict', 'The file was uploaded already. Request a new address.')
+    const again = () => refuse('conflict', 'The file was already uploaded. Request a new address.')
     if (upload.state !== 'awaiting') return again()
     const contentType = FILE_TYPES.find((type) => type === upload.contentType)
     if (contentType === undefined || body.contentType !== contentType) {

@@ -117,7 +117,7 @@ export const verifyEmail = operation({
       if (isRefusal(spent)) return spent
       const userId = spent.subjectId
       if (!(await markEmailVerified(trx, userId, now)))
-        return refuse('invalid_token', 'This address is verified already. Sign in, or reset the password.')
+        return refuse('invalid_token', 'This address is already verified. Sign in, or reset the password.')
       if (passwordHash !== null) await setPassword(trx, userId, passwordHash)
       if (name !== undefined) await trx.updateTable('users').set({ name }).where('id', '=', userId).execute()
       return trx.selectFrom('users').where('id', '=', userId).select('email').executeTakeFirstOrThrow()

@@ -46,7 +46,7 @@ export async function prepareTalk(
   if (agent === null)
     return refuse('not_found', 'The agent does not exist.', { resource: 'agent', path: 'agentId' })
   if (talk.draftHash !== null && talk.draftHash !== agent.draftHash)
-    return refuse('conflict', 'The draft was changed meanwhile. Try again.')
+    return refuse('conflict', 'The draft has changed since you read it. Try again.')
   const version =
     talk.version === null
       ? await draftOf(db, agent)
