@@ -21,7 +21,7 @@ export function Account() {
     <Menu closeOnItemClick={false} trapFocus>
       <Menu.Target>
         <Button variant="default" className="account">
-          <Text size="sm" truncate>
+          <Text size="sm" truncate data-cut>
             {user.name || user.email}
           </Text>
         </Button>
