@@ -115,9 +115,22 @@ t.test('in a browser', { skip, timeout: 250_000 }, async (t) => {
       const answer = await route.fetch()
       const body = (await answer.json()) as { data: object }
       const subject = { type: 'number', id: 'num_1', label: '+919000000100' }
+      const plain = { reason: null, counts: {} }
       const problems = [
-        { code: 'number_not_reachable', subject, detail: 'The route was refused.', remedy: 'Unused.' },
-        { code: 'of_a_later_release', subject: null, detail: null, remedy: 'What the service says.' },
+        {
+          code: 'number_not_reachable',
+          subject,
+          detail: 'The route was refused.',
+          ...plain,
+          remedy: 'Unused.',
+        },
+        {
+          code: 'of_a_later_release',
+          subject: null,
+          detail: null,
+          ...plain,
+          remedy: 'What the service says.',
+        },
       ]
       await route.fulfill({ response: answer, json: { ...body, data: { ...body.data, problems } } })
     })

@@ -82,7 +82,7 @@ t.test('listening and taking over in a browser', { skip, timeout: 250_000 }, asy
   await dialog.getByText('You have the caller.').waitFor()
   t.same(await dashboard.audit(), [], 'while a person has the call')
   await dialog.getByLabel('Message for the agent').fill('Ask for the order number.')
-  await dialog.getByRole('button', { name: 'Give back' }).click()
+  await dialog.getByRole('button', { name: 'Hand back' }).click()
   await dialog.getByText('Last takeover: given back.').waitFor()
   await page.keyboard.press('Escape')
 

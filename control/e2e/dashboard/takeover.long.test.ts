@@ -54,7 +54,7 @@ t.test('a takeover by the microphone of a browser', { skip, timeout: 250_000 }, 
   await row.getByRole('cell', { name: 'In progress' }).waitFor()
   await row.getByRole('link').press('t')
   await page.getByRole('button', { name: 'Take over with this browser' }).click()
-  const status = page.getByText(`You talk with ${CALLER}. The agent is away.`)
+  const status = page.getByText(`You are talking to ${CALLER}. The agent is waiting.`)
   await status.waitFor()
   t.same(await dashboard.audit(), [], 'while the user has the call')
   const begun = await phone.received()
@@ -62,7 +62,7 @@ t.test('a takeover by the microphone of a browser', { skip, timeout: 250_000 }, 
   await until(async () => (await phone.received()).energy > begun.energy + SPEECH_ENERGY, { everyMs: 100 })
   await until(async () => (await phone.received()).packets > begun.packets + 150, { everyMs: 100 })
   t.equal(await phone.microphones(), 1)
-  await page.getByRole('button', { name: 'Give back' }).click()
+  await page.getByRole('button', { name: 'Hand back' }).click()
   await page.getByText('Last takeover: given back.').waitFor()
   t.equal(await phone.microphones(), 0, 'the microphone is released')
 

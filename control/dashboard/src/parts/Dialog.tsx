@@ -27,9 +27,11 @@ export function Form(props: {
   readonly action: Action
   readonly submit: string
   readonly disabled?: boolean
+  /** Keeps the button of a long form in sight. */
+  readonly sticky?: boolean
   readonly children: ReactNode
 }) {
-  const { action, submit, disabled = false, children } = props
+  const { action, submit, disabled = false, sticky = false, children } = props
   const send = (event: FormEvent): void => {
     event.preventDefault()
     action.mutate()
@@ -39,7 +41,7 @@ export function Form(props: {
       <Stack>
         {action.error !== null && <Problem error={action.error} />}
         {children}
-        <Group>
+        <Group {...(sticky ? { className: 'save-bar' } : {})}>
           <Button type="submit" loading={action.isPending} disabled={disabled}>
             {submit}
           </Button>

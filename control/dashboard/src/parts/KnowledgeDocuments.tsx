@@ -124,7 +124,7 @@ export function KnowledgeDocuments({ baseId }: { readonly baseId: string }) {
             rows={items}
             idOf={({ id }) => id}
             columns={[
-              { title: t('documents'), cell: ({ name }) => name },
+              { title: tCommon('name'), cell: ({ name }) => name },
               {
                 title: t('state'),
                 cell: ({ status, error }) => (

@@ -14,7 +14,7 @@ type Connection = Item<'listConnections'>
 type Opened =
   | { readonly kind: 'newSecret' | 'newConnection' }
   | { readonly kind: 'replace' | 'deleteSecret'; readonly secret: Secret }
-  | { readonly kind: 'deleteConnection'; readonly connection: Connection }
+  | { readonly kind: 'editConnection' | 'deleteConnection'; readonly connection: Connection }
 
 /** Credentials of other systems, the hosts that may receive them, and the addresses that tools call with them. */
 export function Secrets() {
@@ -101,13 +101,23 @@ export function Secrets() {
                 align: 'right',
                 cell: (connection) =>
                   canWrite && (
-                    <Button
-                      size="xs"
-                      variant="default"
-                      onClick={() => setOpened({ kind: 'deleteConnection', connection })}
-                    >
-                      {tCommon('delete')}
-                    </Button>
+                    <Group gap="xs" justify="flex-end" wrap="nowrap">
+                      <Button
+                        size="xs"
+                        variant="default"
+                        aria-label={t('replace', { name: connection.name })}
+                        onClick={() => setOpened({ kind: 'editConnection', connection })}
+                      >
+                        {tCommon('edit')}
+                      </Button>
+                      <Button
+                        size="xs"
+                        variant="default"
+                        onClick={() => setOpened({ kind: 'deleteConnection', connection })}
+                      >
+                        {tCommon('delete')}
+                      </Button>
+                    </Group>
                   ),
               },
             ]}
@@ -115,7 +125,10 @@ export function Secrets() {
         )}
       </List>
       {opened?.kind === 'newSecret' && <NewSecret close={close} />}
-      {opened?.kind === 'newConnection' && <NewConnection secrets={known} close={close} />}
+      {opened?.kind === 'newConnection' && <EditConnection connection={null} secrets={known} close={close} />}
+      {opened?.kind === 'editConnection' && (
+        <EditConnection connection={opened.connection} secrets={known} close={close} />
+      )}
       {opened?.kind === 'replace' && <Replace secret={opened.secret} close={close} />}
       {opened?.kind === 'deleteSecret' && (
         <Delete
@@ -179,21 +192,37 @@ function Replace({ secret, close }: { readonly secret: Secret; readonly close: (
   )
 }
 
-function NewConnection(props: { readonly secrets: readonly Secret[]; readonly close: () => void }) {
+/** Creates a connection, or changes one. */
+function EditConnection(props: {
+  readonly connection: Connection | null
+  readonly secrets: readonly Secret[]
+  readonly close: () => void
+}) {
   const t = useTranslations('secrets')
   const tCommon = useTranslations('common')
   const { api } = useSession()
-  const form = useFields({ name: '', baseUrl: 'https://', secretId: '' })
+  const { connection } = props
+  const form = useFields({
+    name: connection?.name ?? '',
+    baseUrl: connection?.baseUrl ?? 'https://',
+    secretId: connection?.secretId ?? '',
+  })
   const { name, baseUrl, secretId } = form.values
-  const create = useAction(
+  const body = { name, baseUrl, secretId: secretId === '' ? null : secretId }
+  const save = useAction<unknown>(
     () =>
-      api.createConnection({
-        body: { name, baseUrl, ...(secretId === '' ? {} : { secretId }) },
-      }),
+      connection === null
+        ? api.createConnection({ body })
+        : api.updateConnection({ id: connection.id, body }),
     props.close,
   )
   return (
-    <FormDialog title={t('newConnection')} close={props.close} action={create} submit={tCommon('create')}>
+    <FormDialog
+      title={connection === null ? t('newConnection') : t('replace', { name: connection.name })}
+      close={props.close}
+      action={save}
+      submit={connection === null ? tCommon('create') : tCommon('save')}
+    >
       <TextInput label={tCommon('name')} required maxLength={80} data-autofocus {...form.text('name')} />
       <TextInput label={t('baseUrl')} type="url" required {...form.text('baseUrl')} />
       <NativeSelect

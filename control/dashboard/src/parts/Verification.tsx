@@ -24,6 +24,7 @@ import { sendFile } from './files.js'
 import { useAction } from './List.js'
 import { Loaded } from './Page.js'
 import { Problem } from './Problem.js'
+import { StateSelect } from './StateSelect.js'
 import { State, useWord } from './Word.js'
 
 const ENTITIES = [
@@ -134,7 +135,7 @@ function Submit() {
           <TextInput label={t('address')} required {...form.text('address')} />
           <TextInput label={t('city')} required {...form.text('city')} />
           <TextInput label={t('pincode')} required pattern="[1-9][0-9]{5}" {...form.text('pincode')} />
-          <TextInput label={t('state')} required pattern="[0-9]{2}" {...form.text('stateCode')} />
+          <StateSelect label={t('state')} required {...form.text('stateCode')} />
         </Stack>
         <Stack gap="sm">
           <Title order={2} size="h4">

@@ -41,7 +41,17 @@ export function Word({ color, children }: { readonly color: string; readonly chi
       color={color}
       tt="none"
       fw={500}
-      styles={{ label: { color: 'var(--mantine-color-text)' } }}
+      // A state is never cut: its word says what the colour cannot.
+      styles={{
+        root: { maxWidth: 'none', flexShrink: 0 },
+        label: { color: 'var(--mantine-color-text)', overflow: 'visible' },
+      }}
+      // The filled grey of the dark theme cannot be seen on it.
+      vars={() => ({
+        root: {
+          '--badge-dot-color': `light-dark(var(--mantine-color-${color}-7), var(--mantine-color-${color}-4))`,
+        },
+      })}
     >
       {children}
     </Badge>
@@ -54,6 +64,51 @@ export function useWord(): (value: string) => string {
   // A point would separate the parts of a key.
   return (value) =>
     !value.includes('.') && t.has(value as Known) ? t(value as Known) : value.replaceAll('_', ' ')
+}
+
+type KnownReason = keyof typeof import('../messages/en-words.js').reasons
+
+/** Returns a function that tells why a check came to its result. The text of the service stands for unknown reasons. */
+export function useReason(): (check: {
+  readonly type: string
+  readonly reason: string
+  readonly outcome: string
+  readonly message: string
+}) => string {
+  const t = useTranslations('reasons')
+  return ({ type, reason, outcome, message }) => {
+    // The operator chooses the reason of a block, and the state of a verification has many.
+    if (type === 'enforcement' && outcome === 'block') return t('organization_blocked')
+    if (type === 'verification' && outcome === 'block') return t('organization_not_verified')
+    return !reason.includes('.') && t.has(reason as KnownReason) ? t(reason as KnownReason) : message
+  }
+}
+
+/** Returns a function that names the things of the audit log and of the wallet, and what happened to them. */
+export function useThings() {
+  const t = useTranslations('things')
+  const tDeeds = useTranslations('deeds')
+  const plain = (value: string): string => value.replaceAll('_', ' ')
+  const thing = (value: string): string =>
+    t.has(value as keyof typeof import('../messages/en-words.js').things)
+      ? t(value as keyof typeof import('../messages/en-words.js').things)
+      : plain(value)
+  return {
+    thing,
+    /** `knowledge_base.created` as `Knowledge base: created`. */
+    action: (value: string): string => {
+      const [subject = '', deed = ''] = value.split('.')
+      const known = deed as keyof typeof import('../messages/en-words.js').deeds
+      return `${thing(subject)}: ${deed !== '' && tDeeds.has(known) ? tDeeds(known) : plain(deed)}`
+    },
+  }
+}
+
+const SHORT_ID = /\b(?:[a-z]+_)*[0-9A-HJKMNP-TV-Z]{20}([0-9A-HJKMNP-TV-Z]{6})\b/g
+
+/** Shortens the ids in a text to their last characters, in which they differ. */
+export function shortIds(text: string): string {
+  return text.replace(SHORT_ID, '…$1')
 }
 
 /** A value of the service as a word. */

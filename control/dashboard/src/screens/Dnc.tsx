@@ -67,7 +67,7 @@ export function Dnc() {
                 cell: ({ lockedUntil }) => (lockedUntil === null ? '–' : ist(lockedUntil)),
               },
               {
-                title: t('by'),
+                title: t('origin'),
                 cell: ({ callId }) =>
                   callId !== null && (
                     <Link to="/$environment/calls/$id" params={{ environment, id: callId }}>

@@ -11,6 +11,7 @@ import { useSession } from '../session.js'
 
 const SCOPES = ['read', 'write', 'admin'] as const
 type Scope = (typeof SCOPES)[number]
+const isScope = (scope: string): scope is Scope => (SCOPES as readonly string[]).includes(scope)
 
 /** Lists and creates API keys of the environment. */
 export function Keys() {
@@ -42,8 +43,11 @@ export function Keys() {
             idOf={({ id }) => id}
             columns={[
               { title: tCommon('name'), cell: ({ name }) => name },
-              { title: t('title'), cell: ({ start }) => <Code>{start}…</Code> },
-              { title: t('scopes'), cell: ({ scopes }) => scopes.join(', ') },
+              { title: t('start'), cell: ({ start }) => <Code>{start}…</Code> },
+              {
+                title: t('scopes'),
+                cell: ({ scopes }) => scopes.map((scope) => (isScope(scope) ? t(scope) : scope)).join(', '),
+              },
               {
                 title: t('used'),
                 cell: ({ lastUsedAt }) => (lastUsedAt === null ? t('never') : time(lastUsedAt)),

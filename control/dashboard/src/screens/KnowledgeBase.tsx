@@ -238,7 +238,7 @@ function Builds({ base }: { readonly base: Base }) {
               rows={items}
               idOf={({ id }) => id}
               columns={[
-                { title: t('builds'), cell: ({ startedAt }) => time(startedAt) },
+                { title: t('started'), cell: ({ startedAt }) => time(startedAt) },
                 {
                   title: t('state'),
                   cell: ({ status, error, documents, documentsDone, warnings }) => (

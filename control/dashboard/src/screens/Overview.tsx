@@ -13,7 +13,7 @@ import { useKey, useSession } from '../session.js'
 /** Answers in one look: is anything wrong, what runs now, what it costs. New customers get their first steps. */
 export function Overview() {
   const t = useTranslations('overview')
-  const { api } = useSession()
+  const { api, environment } = useSession()
   const key = useKey()
   const { money, count } = useFormat()
   const overview = useQuery({
@@ -54,7 +54,12 @@ export function Overview() {
         </Figure>
         <Figure title={t('spent')}>
           <Loaded query={usage} height={36}>
-            {({ totalSpentPaise }) => money(totalSpentPaise)}
+            {({ totalSpentPaise }) => (
+              <>
+                {money(totalSpentPaise)}
+                {environment === 'test' && <Text size="sm">{t('testSpent')}</Text>}
+              </>
+            )}
           </Loaded>
         </Figure>
         <Figure title={t('today')}>
@@ -81,7 +86,8 @@ export function Overview() {
                 <Text size="sm">
                   {t('slowest', {
                     slowest: latency.turnP95Ms === null ? '–' : `${count(latency.turnP95Ms)} ms`,
-                    first: latency.firstAudioMs === null ? '–' : `${count(latency.firstAudioMs)} ms`,
+                    // The agent that speaks first does so at the answer: there is nothing to wait for.
+                    first: latency.firstAudioMs ? `${count(latency.firstAudioMs)} ms` : '–',
                   })}
                 </Text>
               </>
@@ -90,7 +96,12 @@ export function Overview() {
         </Figure>
         <Figure title={t('costToday')}>
           <Loaded query={overview} height={36}>
-            {({ days }) => money(days.at(-1)?.billedPaise ?? 0)}
+            {({ days }) => (
+              <>
+                {money(days.at(-1)?.billedPaise ?? 0)}
+                {environment === 'test' && <Text size="sm">{t('testCost')}</Text>}
+              </>
+            )}
           </Loaded>
         </Figure>
       </SimpleGrid>
@@ -143,7 +154,15 @@ const KNOWN = [
 function Problems({ problems }: { readonly problems: View['problems'] }) {
   const t = useTranslations('overview')
   const word = useWord()
-  return problems.map(({ code, subject, detail, remedy }) => {
+  const why = ({ detail, reason, counts }: View['problems'][number]): string | null => {
+    const { failed, calls, attempts } = counts
+    if (failed !== undefined && calls !== undefined) return t('failedOf', { failed, calls })
+    if (attempts !== undefined) return t('failedAttempts', { count: attempts })
+    return reason === null ? detail : word(reason)
+  }
+  return problems.map((found) => {
+    const { code, subject, detail, remedy } = found
+    const reason = why(found)
     const known = KNOWN.find((name) => name === code)
     return (
       <Alert
@@ -156,7 +175,7 @@ function Problems({ problems }: { readonly problems: View['problems'] }) {
             <ProblemLink subject={subject} />{' '}
           </>
         )}
-        {detail !== null && `${word(detail)} `}
+        {reason !== null && `${/[.।]$/.test(reason) ? reason : `${reason}${t('stop')}`} `}
         {known === undefined ? remedy : t(`problem.${known}.remedy`)}
       </Alert>
     )

@@ -5,7 +5,7 @@ import { useTranslations } from 'use-intl'
 import { useFormat } from '../i18n.js'
 import { Empty, Loaded, Page } from '../parts/Page.js'
 import { Rows } from '../parts/Rows.js'
-import { State, useWord } from '../parts/Word.js'
+import { State, useReason, useWord } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 
 /** What the environment stores about one number: consents, refusals, checks and sealed records. */
@@ -19,6 +19,7 @@ export function Person() {
   const key = useKey()
   const { time, day } = useFormat()
   const word = useWord()
+  const reason = useReason()
   const person = useQuery({
     queryKey: key('person', number),
     queryFn: () => api.readPersonEvidence({ query: { e164: number } }),
@@ -81,7 +82,7 @@ export function Person() {
                     { title: tDnc('added'), cell: ({ checkedAt }) => time(checkedAt) },
                     { title: tChecks('check'), cell: ({ type }) => word(type) },
                     { title: tChecks('outcome'), cell: ({ outcome }) => <State value={outcome} /> },
-                    { title: tChecks('why'), cell: ({ message }) => message },
+                    { title: tChecks('why'), cell: (check) => reason(check) },
                   ]}
                 />
               </Part>

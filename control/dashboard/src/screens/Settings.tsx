@@ -23,9 +23,10 @@ import { Loaded, Page } from '../parts/Page.js'
 import { PersonalData } from '../parts/PersonalData.js'
 import { Rows } from '../parts/Rows.js'
 import { Secrets } from '../parts/Secrets.js'
+import { StateSelect } from '../parts/StateSelect.js'
 import { useToast } from '../parts/toast.js'
 import { Verification } from '../parts/Verification.js'
-import { useWord } from '../parts/Word.js'
+import { shortIds, useThings } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 
 type Organization = Result<'readOrganization'>
@@ -143,7 +144,7 @@ function Profile({ organization }: { readonly organization: Organization }) {
     () => toast(tCommon('saved')),
   )
   return (
-    <Form action={save} submit={tCommon('save')} disabled={!canManage}>
+    <Form action={save} submit={tCommon('save')} disabled={!canManage} sticky>
       {!canManage && <Text size="sm">{tCommon('onlyAdmins')}</Text>}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Card withBorder>
@@ -161,12 +162,7 @@ function Profile({ organization }: { readonly organization: Organization }) {
               pattern="[1-9][0-9]{5}"
               {...form.text('pincode')}
             />
-            <TextInput
-              label={t('state')}
-              inputMode="numeric"
-              pattern="[0-9]{2}"
-              {...form.text('stateCode')}
-            />
+            <StateSelect label={t('state')} {...form.text('stateCode')} />
             <TextInput label={t('gstin')} maxLength={15} {...form.text('gstin')} />
           </Stack>
         </Card>
@@ -209,17 +205,39 @@ function Profile({ organization }: { readonly organization: Organization }) {
   )
 }
 
-/** The kind of a thing, and its id below it. */
-function Named({ type, id }: { readonly type: string; readonly id: string | null }) {
-  const word = useWord()
+/** The name or the kind of a thing, and the end of its id. */
+function Named(props: {
+  readonly type: string
+  readonly id: string | null
+  readonly name?: string | undefined
+}) {
+  const { thing } = useThings()
+  const { type, id, name } = props
   return (
     <>
-      {word(type)}
-      <Text size="xs" c="dimmed">
-        {id}
-      </Text>
+      {name ?? thing(type)}
+      {id !== null && (
+        <Text size="xs" c="dimmed" title={id}>
+          {name === undefined ? shortIds(id) : thing(type)}
+        </Text>
+      )}
     </>
   )
+}
+
+/** Returns the names of the members and keys, by id. */
+function useNames(): ReadonlyMap<string, string> {
+  const { api } = useSession()
+  const key = useKey()
+  const members = useQuery({ queryKey: key('members'), queryFn: () => api.listMembers() })
+  const keys = useQuery({
+    queryKey: key('keys', 'names'),
+    queryFn: () => api.listApiKeys({ query: { limit: 100 } }),
+  })
+  return new Map([
+    ...(members.data?.items ?? []).map(({ userId, name, email }) => [userId, name || email] as const),
+    ...(keys.data?.items ?? []).map(({ id, name }) => [id, name] as const),
+  ])
 }
 
 /** Who changed what, and why. */
@@ -227,6 +245,8 @@ function AuditLog() {
   const t = useTranslations('audit')
   const { api } = useSession()
   const { time } = useFormat()
+  const { action: deed } = useThings()
+  const names = useNames()
   const log = useList(['audit'], (cursor) => api.listAuditLog({ query: { cursor } }))
   return (
     <List query={log} empty={t('empty')}>
@@ -237,9 +257,12 @@ function AuditLog() {
           idOf={({ id }) => id}
           columns={[
             { title: t('when'), cell: ({ createdAt }) => <span className="once">{time(createdAt)}</span> },
-            { title: t('what'), cell: ({ action }) => action },
-            { title: t('who'), cell: ({ actor }) => <Named {...actor} /> },
-            { title: t('subject'), cell: ({ subject }) => <Named {...subject} /> },
+            { title: t('what'), cell: ({ action }) => deed(action) },
+            { title: t('who'), cell: ({ actor }) => <Named {...actor} name={names.get(actor.id)} /> },
+            {
+              title: t('subject'),
+              cell: ({ subject }) => <Named {...subject} name={names.get(subject.id)} />,
+            },
             { title: t('reason'), cell: ({ reason }) => reason },
           ]}
         />

@@ -11,8 +11,14 @@ import { Invoices, TopUp } from '../parts/Money.js'
 import { Loaded, Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
 import { Facts, Rows } from '../parts/Rows.js'
-import { useWord } from '../parts/Word.js'
+import { shortIds, useThings, useWord } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
+
+const DAY_MS = 86_400_000
+/** Days over which spending is averaged. */
+const DAYS = 7
+/** A balance that lasts longer needs no date. */
+const MOST_DAYS = 365
 
 /** The balance, what it was spent on, every movement, and the invoices. */
 export function Wallet() {
@@ -28,6 +34,10 @@ export function Wallet() {
   const word = useWord()
   const wallet = useQuery({ queryKey: key('wallet'), queryFn: () => api.readWallet() })
   const usage = useQuery({ queryKey: key('usage'), queryFn: () => api.readWalletUsage() })
+  const week = useQuery({
+    queryKey: key('usage', '7d'),
+    queryFn: () => api.readWalletUsage({ query: { period: '7d' } }),
+  })
   return (
     <Page
       title={t('title')}
@@ -37,10 +47,11 @@ export function Wallet() {
       <Loaded query={wallet}>
         {(data) => (
           <>
-            <SimpleGrid cols={{ base: 1, xs: 3 }}>
+            <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
               <Amount title={t('balance')} text={money(data.balancePaise)} />
               <Amount title={t('held')} text={money(data.heldPaise)} />
               <Amount title={t('rate')} text={money(data.ratePaisePerMinute)} />
+              <Pace wallet={data} spentPaise={week.data?.totalSpentPaise ?? null} />
             </SimpleGrid>
             <Threshold wallet={data} />
           </>
@@ -83,7 +94,24 @@ export function Wallet() {
   )
 }
 
-function Amount({ title, text }: { readonly title: string; readonly text: string }) {
+/** What a day costs, and until when the balance lasts at this pace. `spentPaise`: of the last seven days. */
+function Pace(props: { readonly wallet: Result<'readWallet'>; readonly spentPaise: number | null }) {
+  const t = useTranslations('wallet')
+  const { money, day } = useFormat()
+  const { balancePaise, heldPaise } = props.wallet
+  const perDay = (props.spentPaise ?? 0) / DAYS
+  const days = Math.max(0, balancePaise - heldPaise) / perDay
+  const until =
+    perDay <= 0
+      ? t('noSpending')
+      : days > MOST_DAYS
+        ? t('lastsLong')
+        : t('lasts', { day: day(new Date(Date.now() + days * DAY_MS).toISOString()) })
+  return <Amount title={t('perDay')} text={money(perDay)} note={props.spentPaise === null ? '' : until} />
+}
+
+function Amount(props: { readonly title: string; readonly text: string; readonly note?: string }) {
+  const { title, text, note } = props
   return (
     <Card withBorder>
       <Title order={2} size="sm" fw={400}>
@@ -92,6 +120,7 @@ function Amount({ title, text }: { readonly title: string; readonly text: string
       <Text size="xl" fw={700}>
         {text}
       </Text>
+      {note !== undefined && <Text size="sm">{note}</Text>}
     </Card>
   )
 }
@@ -137,6 +166,7 @@ function Ledger() {
   const t = useTranslations('wallet')
   const { api, environment } = useSession()
   const { money, time } = useFormat()
+  const { thing } = useThings()
   const ledger = useList(['ledger'], (cursor) => api.listLedger({ query: { cursor } }))
   const save = useMutation({
     mutationFn: async () => saveFile(await api.exportLedger(), 'ledger.csv'),
@@ -159,14 +189,20 @@ function Ledger() {
               { title: t('when'), cell: ({ createdAt }) => <span className="once">{time(createdAt)}</span> },
               {
                 title: t('what'),
-                cell: ({ description, reference }) =>
-                  reference.type === 'call' ? (
-                    <Link to="/$environment/calls/$id" params={{ environment, id: reference.id }}>
-                      {description}
-                    </Link>
-                  ) : (
-                    description
-                  ),
+                cell: ({ type, description, reference }) => (
+                  <>
+                    {reference.type === 'call' ? (
+                      <Link to="/$environment/calls/$id" params={{ environment, id: reference.id }}>
+                        {thing(type)}
+                      </Link>
+                    ) : (
+                      thing(type)
+                    )}
+                    <Text size="xs" c="dimmed">
+                      {shortIds(description)}
+                    </Text>
+                  </>
+                ),
               },
               { title: t('amount'), align: 'right', cell: ({ amountPaise }) => money(amountPaise) },
               {
