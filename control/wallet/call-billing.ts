@@ -65,18 +65,35 @@ export async function settleCall(
 }
 
 /**
- * Gives back the charge for the time with a person, after the record of a carrier has denied the bridge. Returns
- * false if the call has no such charge. The same charge is given back once.
+ * Gives back the charge for the time with a person, after the record of a carrier has denied the bridge, but for `keptPaise`:
+ * what takeovers before the bridge have cost. Returns false if the call has no such charge. The same charge is given back
+ * once.
  */
 export async function reverseBridge(
   trx: Trx,
   call: Pick<BilledCall, 'id' | 'organizationId'>,
+  keptPaise: number,
   now: number,
 ): Promise<boolean> {
   const entry = await findEntry(trx, call.organizationId, `call:${call.id}:human`)
   if (entry === null) return false
-  await reverse(trx, entry, 'The carrier denies the bridge to the person', now)
+  const part = entry.amountPaise + keptPaise
+  if (part !== 0) await reverse(trx, entry, 'The carrier denies the bridge to the person', now, part)
   return true
+}
+
+/** Returns the charge for takeovers before the bridge of a call, or null if there was none. */
+export async function findTakeoverCharge(
+  trx: Trx,
+  call: Pick<
+    CallRow,
+    'id' | 'answeredAt' | 'ratePaisePerMinute' | 'agentTookOverAt' | 'agentRatePaisePerMinute'
+  >,
+  bridgedAt: number,
+): Promise<Charge | null> {
+  const person = await findPersonPart(trx, call.id, bridgedAt)
+  const { charges } = rateCall({ ...call, ...person, endedAt: bridgedAt })
+  return charges.find(({ kind, seconds }) => kind === 'human' && seconds > 0) ?? null
 }
 
 const PARTS: Readonly<Record<Charge['kind'], string>> = {

@@ -149,10 +149,10 @@ await onEachDialect(t, async (t, open) => {
       })
       await inOne(db, (trx) => settleCall(trx, bridged, charges, AT))
       t.match(await readWallet(db, org, AT), { balancePaise: 5_000 - 850 })
-      t.equal(await inOne(db, (trx) => reverseBridge(trx, bridged, AT)), true)
-      t.equal(await inOne(db, (trx) => reverseBridge(trx, bridged, AT)), true)
+      t.equal(await inOne(db, (trx) => reverseBridge(trx, bridged, 0, AT)), true)
+      t.equal(await inOne(db, (trx) => reverseBridge(trx, bridged, 0, AT)), true)
       t.match(await readWallet(db, org, AT), { balancePaise: 5_000 - 750, entries: 4 })
-      t.equal(await inOne(db, (trx) => reverseBridge(trx, { ...bridged, id: 'call_2' }, AT)), false)
+      t.equal(await inOne(db, (trx) => reverseBridge(trx, { ...bridged, id: 'call_2' }, 0, AT)), false)
     },
   )
 

@@ -105,12 +105,13 @@ export function post(
   )
 }
 
-/** Appends the reversal of an entry. An entry is reversed once. */
+/** Appends the reversal of an entry, or of the part (in its sign) that is given. An entry is reversed once. */
 export function reverse(
   trx: Trx,
   entry: LedgerEntryRow,
   description: string,
   now: number,
+  partPaise = entry.amountPaise,
 ): Promise<LedgerEntryRow> {
   const { organizationId, category, referenceType, referenceId, agentId, countsAt } = entry
   return append(
@@ -119,7 +120,7 @@ export function reverse(
     {
       type: 'reversal',
       category,
-      amountPaise: -entry.amountPaise,
+      amountPaise: -partPaise,
       description,
       referenceType,
       referenceId,

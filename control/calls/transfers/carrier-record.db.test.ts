@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import t from 'tap'
 import { dataOf, openTestCalling, type TestCalling } from '../../../fixtures/api/calling.js'
+import { signInMember } from '../../../fixtures/api/signed-in.js'
 import { CARRIER_RIGS } from '../../../fixtures/carriers/carrier-rigs.js'
 import { ScriptedCarrier } from '../../../fixtures/carriers/scripted-carrier.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
@@ -18,10 +19,14 @@ import { carrierRecordHandler } from './carrier-record.js'
 const NUMBER = '+918047100001'
 const LEG = 'leg-to-the-person'
 
+/** A call of two minutes. Its last 30 s are a bridge, and `takenBy` has it for 30 s before. */
 async function openBridge(
   calling: TestCalling,
   provider: string,
-  { reportsAnswer = true }: { readonly reportsAnswer?: boolean } = {},
+  {
+    reportsAnswer = true,
+    takenBy = null,
+  }: { readonly reportsAnswer?: boolean; readonly takenBy?: string | null } = {},
 ) {
   const { deps, clock, api } = calling
   const { db } = deps
@@ -55,6 +60,17 @@ async function openBridge(
     outcome: null,
   } as const
   await calling.emitCallEvent(callId, { type: 'answered' })
+  if (takenBy !== null) {
+    const startedAt = clock.wall() + 30_000
+    const taken = { userId: takenBy, mode: 'takeover', place: null, outcome: 'given_back' } as const
+    await db
+      .insertInto('callMonitors')
+      .values({
+        ...{ id: newId('mon', clock.wall()), ...owner, callId, ...taken },
+        ...{ createdAt: clock.wall(), startedAt, endedAt: startedAt + 30_000 },
+      })
+      .execute()
+  }
   clock.advance(90_000)
   await calling.emitCallEvent(
     callId,
@@ -159,6 +175,36 @@ await onEachDialect(t, async (t, open) => {
     t.equal(await bridge.look(), null)
     t.equal(carrier.recordsAsked.length, 3, 'a failed attempt is not asked about')
     t.equal(await bridge.balance(), 10_000 - 750)
+  })
+
+  await t.test('a denied bridge: what a takeover before it has cost stays', async (t) => {
+    const carrier = new ScriptedCarrier('scripted')
+    const calling = await openTestCalling(await open(), { carriers: () => [carrier] })
+    t.teardown(() => calling.close())
+    const { organizationId } = calling.owner
+    const { userId } = await signInMember(calling.api, organizationId, 'admin')
+    const bridge = await openBridge(calling, 'scripted', { takenBy: userId })
+    const agent = { kind: 'agent', seconds: 60, amountPaise: 500 }
+    t.match(await bridge.call(), {
+      billedPaise: 700,
+      humanSeconds: 60,
+      charges: [agent, { kind: 'human', seconds: 60, amountPaise: 200 }],
+    })
+    carrier.recordAnswer = ok({ answered: false })
+    for (let look = 0; look < 2; look++) t.equal(await bridge.look(), null)
+    t.match(await bridge.call(), {
+      billedPaise: 600,
+      humanSeconds: 30,
+      charges: [agent, { kind: 'human', seconds: 30, ratePaisePerMinute: 200, amountPaise: 100 }],
+    })
+    t.equal(await bridge.balance(), 10_000 - 600)
+    const back = await calling.deps.db
+      .selectFrom('ledgerEntries')
+      .select('amountPaise')
+      .where('organizationId', '=', organizationId)
+      .where('type', '=', 'reversal')
+      .execute()
+    t.same(back, [{ amountPaise: 100 }])
   })
 
   await t.test('a confirmed bridge, and one that the carrier never records, stay', async (t) => {

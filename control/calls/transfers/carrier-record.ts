@@ -6,7 +6,7 @@ import type { TransferAttemptRow } from '../../db/tables/transfers.js'
 import type { JobHandler } from '../../jobs/runner.js'
 import { addJobs, type NewJob } from '../../jobs/store.js'
 import { reduceSpending } from '../../recipients/settle.js'
-import { reverseBridge } from '../../wallet/call-billing.js'
+import { findTakeoverCharge, reverseBridge } from '../../wallet/call-billing.js'
 import { failBridged } from './store.js'
 
 /*
@@ -119,17 +119,22 @@ async function readBridged(db: Db, callId: string): Promise<Bridged | null> {
   return { call, attempt, provider: number.provider, from: number.e164, to: destination?.e164 ?? '' }
 }
 
-/** Fails a bridge that the carrier denies, with its event, and gives its charge back. Does nothing the second time. */
+/**
+ * Fails a bridge that the carrier denies, with its event, and gives its charge back. What takeovers before it have cost stays.
+ * Does nothing the second time.
+ */
 async function denyBridge(trx: Trx, call: CallRow, attempt: TransferAttemptRow, now: number): Promise<void> {
   if (!(await failBridged(trx, attempt.id, now))) return
   const all = JSON.parse(call.charges) as readonly Charge[]
-  const charges = all.filter(({ kind }) => kind !== 'human')
+  const { bridgedAt } = attempt
+  const kept = bridgedAt === null ? null : await findTakeoverCharge(trx, call, bridgedAt)
+  const charges = [...all.filter(({ kind }) => kind !== 'human'), ...(kept === null ? [] : [kept])]
   const billedPaise = charges.reduce((sum, { amountPaise }) => sum + amountPaise, 0)
   await trx
     .updateTable('calls')
-    .set({ charges: JSON.stringify(charges), billedPaise, humanSeconds: 0 })
+    .set({ charges: JSON.stringify(charges), billedPaise, humanSeconds: kept?.seconds ?? 0 })
     .where('id', '=', call.id)
     .execute()
   await reduceSpending(trx, call, call.billedPaise - billedPaise)
-  if (call.environment === 'live') await reverseBridge(trx, call, now)
+  if (call.environment === 'live') await reverseBridge(trx, call, kept?.amountPaise ?? 0, now)
 }
