@@ -1291,6 +1291,12 @@ export type CallEvidence = {
       readonly endedAt: string | null
       readonly durationSeconds: number
       readonly recordingSha256: string | null
+      /** The recordings of transfers. Absent without any. */
+      readonly parts?: readonly ({
+        readonly transferId: string
+        readonly part: Open<"human" | "return">
+        readonly sha256: string
+      })[] | undefined
       readonly transcriptSha256: string | null
       /** Who listened to the call or took it over. Absent if nobody did. */
       readonly monitors?: readonly ({
@@ -1355,6 +1361,12 @@ export type CallEvidence = {
       readonly endedAt: string | null
       readonly durationSeconds: number
       readonly recordingSha256: string | null
+      /** The recordings of transfers. Absent without any. */
+      readonly parts?: readonly ({
+        readonly transferId: string
+        readonly part: Open<"human" | "return">
+        readonly sha256: string
+      })[] | undefined
       readonly transcriptSha256: string | null
       /** Who listened to the call or took it over. Absent if nobody did. */
       readonly monitors?: readonly ({
@@ -1502,6 +1514,12 @@ export type PersonEvidence = {
       readonly endedAt: string | null
       readonly durationSeconds: number
       readonly recordingSha256: string | null
+      /** The recordings of transfers. Absent without any. */
+      readonly parts?: readonly ({
+        readonly transferId: string
+        readonly part: Open<"human" | "return">
+        readonly sha256: string
+      })[] | undefined
       readonly transcriptSha256: string | null
       /** Who listened to the call or took it over. Absent if nobody did. */
       readonly monitors?: readonly ({

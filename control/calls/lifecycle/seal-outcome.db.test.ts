@@ -4,6 +4,7 @@ import { dataOf, openTestCalling } from '../../../fixtures/api/calling.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { silentLog } from '../../../media/base/log.js'
 import { canonicalJson } from '../../base/canonical-json.js'
+import { evidencePage } from '../../compliance/evidence/pdf.js'
 import { openEvidenceKeys } from '../../compliance/evidence/seal.js'
 import { verifyStoredChain } from '../../compliance/evidence/stored-chain.js'
 import { openJobRunner } from '../../jobs/runner.js'
@@ -25,9 +26,18 @@ await onEachDialect(t, async (t, open) => {
       .transaction()
       .execute((trx) => insertMonitor(trx, { ...monitor, place: 0, startedAt: null }, clock.wall()))
     const recording = { path: `${folder}/${id}.wav`, bytes: 4, durationMs: 900, sha256: 'ab'.repeat(32) }
+    const details = {
+      ...{ destinationId: 'tdst_1', label: 'Front desk', trigger: 'api', reason: null },
+      ratePaisePerMinute: 200,
+    } as const
+    const step = { type: 'transfer', mode: 'screened', status: 'accepted', outcome: null } as const
+    const accepted = (attempt: number, id: string) =>
+      ({ ...step, attempt, destination: id, details: { id, ...details } }) as const
     await calling.emitCallEvent(
       id,
       { type: 'answered' },
+      accepted(1, 'xfr_1'),
+      accepted(2, 'xfr_2'),
       { type: 'turn', turn: { ...said, startMs: 0, endMs: 900, words: null } },
       { ...takeover, status: 'begun', outcome: null },
       {
@@ -37,6 +47,17 @@ await onEachDialect(t, async (t, open) => {
         recording,
       },
     )
+    const part = (transferId: string, name: 'human' | 'return', sha256: string) => {
+      const file = `${id}-${transferId}-${name}`
+      const row = { transferId, part: name, callId: id, name: file, key: `recordings/${file}.wav`, sha256 }
+      return { ...row, bytes: 4, durationMs: 900, createdAt: clock.wall() }
+    }
+    const parts = [
+      part('xfr_2', 'human', 'ef'.repeat(32)),
+      part('xfr_1', 'return', 'de'.repeat(32)),
+      part('xfr_1', 'human', 'cd'.repeat(32)),
+    ]
+    await deps.db.insertInto('transferRecordings').values(parts).execute()
     const handlers = [sealingHandler(deps)]
     const runner = openJobRunner({ db: deps.db, clock, log: silentLog, handlers, pollMs: 1_000_000 })
     await runner.idle()
@@ -55,11 +76,26 @@ await onEachDialect(t, async (t, open) => {
         disposition: 'answered',
         endedReason: 'caller_hangup',
         recordingSha256: recording.sha256,
+        parts: [
+          { transferId: 'xfr_1', part: 'human', sha256: 'cd'.repeat(32) },
+          { transferId: 'xfr_1', part: 'return', sha256: 'de'.repeat(32) },
+          { transferId: 'xfr_2', part: 'human', sha256: 'ef'.repeat(32) },
+        ],
         transcriptSha256: createHash('sha256').update(canonicalJson(segments)).digest('hex'),
         monitors: [{ mode: 'takeover', userId: 'usr_1', endedAt: /^20/ }],
       },
     })
     t.notOk(rows[1]?.record.includes(json.to))
+    const head = { seq: 2, hash: '', sealedAt: null, keyId: '', publicKey: '' }
+    const verification = { valid: true, problem: null, head, timeStamp: null }
+    const page = evidencePage(id, { gate: null, outcome: rows[1] ?? null }, verification, clock.wall())
+    for (const { sha256, transferId } of parts) {
+      t.ok(JSON.stringify(page).includes(`${sha256}, ${transferId}`), 'the page names it')
+    }
+    t.match(dataOf(await send('GET', `/v1/calls/${id}/evidence`)), {
+      outcome: { outcome: { parts: [{ part: 'human' }, { part: 'return' }, { part: 'human' }] } },
+      verification: { valid: true },
+    })
     t.match(await verifyStoredChain(deps.db, owner, openEvidenceKeys(deps.rootKey)), { valid: true, seq: 2 })
     await calling.close()
   })

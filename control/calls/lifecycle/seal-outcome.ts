@@ -75,6 +75,7 @@ async function sealOutcome(trx: Trx, rootKey: RootKey, callId: string, now: numb
       outcome: {
         ...outcomeOf(call, call.endedAt),
         recordingSha256: call.sha256,
+        ...(await partsOf(trx, callId)),
         transcriptSha256: await transcriptHash(trx, callId),
         // Nobody listens to a call before it is answered.
         ...(call.answeredAt === null ? {} : await monitorsOf(trx, callId)),
@@ -95,6 +96,18 @@ function outcomeOf(call: CallRow, endedAt: number) {
     endedAt: timestamp(endedAt),
     durationSeconds: call.agentSeconds + call.humanSeconds,
   }
+}
+
+/** Returns the hashes of the recordings of transfers. Nothing for a call without. */
+async function partsOf(trx: Trx, callId: string) {
+  const parts = await trx
+    .selectFrom('transferRecordings')
+    .select(['transferId', 'part', 'sha256'])
+    .where('callId', '=', callId)
+    .orderBy('transferId')
+    .orderBy('part')
+    .execute()
+  return parts.length === 0 ? {} : { parts }
 }
 
 /** Returns who listened to the call or took it over. Nothing for a call without. */

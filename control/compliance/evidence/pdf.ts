@@ -144,6 +144,10 @@ function outcomeBlocks(view: View | null): PdfBlock[] {
         ['Answered', inIndia(outcome.answeredAt)],
         ['Ended', inIndia(outcome.endedAt)],
         ['SHA-256 of the recording', outcome.recordingSha256 ?? 'no recording'],
+        ...(outcome.parts ?? []).map(({ transferId, part, sha256 }): [string, string] => [
+          part === 'human' ? 'SHA-256 of the part with a person' : 'SHA-256 of the part after a transfer',
+          `${sha256}, ${transferId}`,
+        ]),
         ['SHA-256 of the transcript', outcome.transcriptSha256 ?? 'no transcript'],
         ...(outcome.monitors ?? []).map(({ mode, userId, startedAt, endedAt }): [string, string] => [
           mode === 'takeover' ? 'Taken over' : 'Listened to',

@@ -24,6 +24,10 @@ const Outcome = z.looseObject({
   endedAt: OptionalTime,
   durationSeconds: z.int(),
   recordingSha256: OptionalText,
+  parts: z
+    .array(z.looseObject({ transferId: z.string(), part: openEnum('human', 'return'), sha256: z.string() }))
+    .optional()
+    .meta({ description: 'The recordings of transfers. Absent without any.' }),
   transcriptSha256: OptionalText,
   monitors: z
     .array(
