@@ -51,7 +51,7 @@ export const EVENTS = {
     subjects: ['call', 'transfer'],
   },
   'call.transferred': {
-    when: 'The transfer destination answered the call.',
+    when: 'The transfer destination answered the call. Not sent over carriers that never report the answer.',
     subjects: ['call', 'transfer'],
   },
   'call.transfer_failed': {

@@ -126,6 +126,8 @@ await onEachDialect(t, async (t, open) => {
     const plan = desk.plan()
     t.match(plan, { mode: 'screened', ringTimeoutMs: 25_000, announcement: null })
     t.match(plan.missLine, /nobody is available/)
+    const missed = { attempts: [{ destination: plan.destination, outcome: 'busy' as const }], said: [] }
+    t.match(plan.report?.(missed), /Desk billing: the line was busy/)
     t.match(plan.brief(plan.destination), { text: /bill/, keys: /Press 1/ })
     const clearance = await plan.clear(plan.destination)
     t.match(clearance?.permit, { callId: id, to: '+919876500001', from: calling.number })

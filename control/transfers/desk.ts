@@ -31,9 +31,11 @@ import type { CallRow, NumberRow } from '../db/tables/calling.js'
 import type { TransferAttemptRow } from '../db/tables/transfers.js'
 import { type Destination, statusOf, takesCalls } from '../destinations/store.js'
 import type { PresetHandlers } from '../tools/service-tools.js'
+import { coversPerson } from '../wallet/call-billing.js'
 import { modelAnswer, modelBrief, plainBrief } from './brief.js'
 import { takeoverReport } from './takeover-report.js'
 import { allDestinations, startsByWords, type TransferParty, transferParty } from './transfer-party.js'
+import { transferReport } from './transfer-report.js'
 
 type DeskDeps = Pick<
   Deps,
@@ -161,7 +163,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
     allowed: (party: TransferParty) => boolean,
     reporter: Reporter | null = null,
   ): Promise<TransferAnswer> {
-    const { db, log } = this.#deps
+    const { db, clock, log } = this.#deps
     const refused = (refusal: ServiceRefusal): TransferAnswer => {
       log.info({ callId, trigger: request.trigger, refusal }, 'transfer.refused')
       return { accepted: false, refusal }
@@ -178,6 +180,9 @@ export class TransferDesk implements TransferHandler, TransferRequests {
         : refused('destination_not_allowed')
     const problem = this.#problemOf(target.first)
     if (problem !== null) return refused(problem)
+    // Nobody is called to a call that ends within the minute.
+    const covered = await coversPerson(db, call, personRate(number), clock.wall())
+    if (!covered) return refused('insufficient_funds')
     const { plan, attempt } = this.#plan({ call, number, party, target, request })
     // The first step is reported before `transfer` returns. A refused request leaves the steps to the one under way.
     const before = this.#reports.get(callId) ?? null
@@ -325,7 +330,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
         label: row.label,
         trigger: request.trigger,
         reason: request.reason,
-        ratePaisePerMinute: ownTrunk ? RATES.personOverOwnTrunk : RATES.person,
+        ratePaisePerMinute: personRate(number),
       })
       return id
     }
@@ -357,6 +362,11 @@ export class TransferDesk implements TransferHandler, TransferRequests {
       ringTimeoutMs: transfer.ringTimeoutSeconds * 1000,
       announcement: lines ? transfer.preTransferLine : null,
       returnLine: lines ? languageData(languages[0] ?? 'en-IN').transfer.returned : null,
+      // A bot hears the steps instead.
+      report:
+        party.kind === 'agent'
+          ? (missed) => transferReport(missed, (id) => facts.get(id)?.label ?? '')
+          : null,
       listening:
         party.kind === 'agent'
           ? {
@@ -535,6 +545,11 @@ function targetOf(
 function named(destinations: readonly Destination[], wanted: string): Destination | undefined {
   const e164 = dialledToE164(wanted.replace(/^(?:sips?|tel):/, '').replace(/@.*$/, ''))
   return destinations.find(({ row }) => row.id === wanted || row.key === wanted || row.e164 === e164)
+}
+
+/** Returns the price of a minute with a person (paise). */
+function personRate({ sipTrunkId }: NumberRow): number {
+  return sipTrunkId === null ? RATES.person : RATES.personOverOwnTrunk
 }
 
 /** Returns the number of attempts that a call made so far. */

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { takeoverReport } from './takeover-report.js'
+import { transferReport } from './transfer-report.js'
 
 t.test('the agent learns who said what, for how long, and the message', (t) => {
   const report = takeoverReport({
@@ -35,5 +36,27 @@ t.test('a long talk keeps its end, and the whole fits into a note', (t) => {
   t.notMatch(report, 'Line 0 of')
   const one = [{ by: 'person', text: 'y'.repeat(5_000) }] as const
   t.notMatch(takeoverReport({ seconds: 1, lines: one, message: null }), 'yyy')
+  t.end()
+})
+
+t.test('the agent learns why nobody took a call, and what the caller said meanwhile', (t) => {
+  const labels: Readonly<Record<string, string>> = { a: 'Desk', b: 'Owner' }
+  const labelOf = (destination: string) => labels[destination] ?? ''
+  const attempts = [
+    { destination: 'a', outcome: 'busy' },
+    { destination: 'b', outcome: 'no_answer' },
+  ] as const
+  const begin = 'Your transfer of the caller to a person did not succeed. You have the caller again.\n'
+  t.equal(
+    transferReport({ attempts, said: ['It is about my bill.', 'Hello?'] }, labelOf),
+    `${begin}Desk: the line was busy.\nOwner: nobody answered or took the call.\n` +
+      'What the caller said while waiting:\nIt is about my bill.\nHello?',
+  )
+  t.equal(
+    transferReport({ attempts: [{ destination: 'a', outcome: 'declined' }], said: [] }, labelOf),
+    `${begin}Desk: the person declined the call.`,
+  )
+  const said = Array.from({ length: 50 }, (_, i) => `${i} ${'x'.repeat(100)}`)
+  t.ok(transferReport({ attempts, said }, labelOf).length <= 2_000)
   t.end()
 })

@@ -9,14 +9,14 @@ export function takeoverReport({ seconds, lines, message }: Parameters<TakeoverP
   const parts = [
     `A human colleague talked with the caller for ${seconds} seconds while you were away. You have the caller again.`,
   ]
-  const talk = lastOf(lines.map(({ by, text }) => `${by === 'caller' ? 'Caller' : 'Colleague'}: ${text}`))
+  const talk = lastLines(lines.map(({ by, text }) => `${by === 'caller' ? 'Caller' : 'Colleague'}: ${text}`))
   if (talk !== '') parts.push(`What they said:\n${talk}`)
   if (message !== null) parts.push(`The colleague wants you to know: ${message.slice(0, MAX_MESSAGE)}`)
   return parts.join('\n')
 }
 
-/** Returns as many of the last lines as fit. */
-function lastOf(lines: readonly string[]): string {
+/** Returns as many of the last lines as fit into a note. */
+export function lastLines(lines: readonly string[]): string {
   let from = lines.length
   let length = 0
   while (from > 0 && length + (lines[from - 1] as string).length + 1 <= MAX_TALK) {

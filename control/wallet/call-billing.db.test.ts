@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
+import { dataOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { addFunds } from '../../fixtures/database/funds.js'
@@ -41,8 +41,8 @@ async function openLiveNumber(calling: TestCalling) {
   const { db, rootKey, nodeId } = deps
   const file = parseTrunkFile(JSON.stringify({ trunks: [TRUNK] }), 'trunks.json', {})
   await loadTrunks({ db, rootKey, clock, log: silentLog, filePath: 'trunks.json' }, file)
-  const agentId = await calling.publishAgent(LIVE_MODELS)
-  await db.updateTable('numbers').set({ agentId }).where('e164', '=', NUMBER).execute()
+  const firstAgentId = await calling.publishAgent(LIVE_MODELS)
+  await db.updateTable('numbers').set({ agentId: firstAgentId }).where('e164', '=', NUMBER).execute()
   const { organizationId, id, sipTrunkId } = await db
     .selectFrom('numbers')
     .selectAll()
@@ -65,7 +65,7 @@ async function openLiveNumber(calling: TestCalling) {
         .where('type', '=', 'call')
         .orderBy('seq')
         .execute(),
-    dial: async () => {
+    dial: async (agentId = firstAgentId) => {
       const owner = { organizationId, environment: 'live' } as const
       const wanted = { to: PERSON, numberId: id, agentId, variables: {}, metadata: {}, idempotencyId: null }
       const call = await placeCall(deps, owner, wanted)
@@ -123,6 +123,41 @@ await onEachDialect(t, async (t, open) => {
       await calling.close()
     },
   )
+
+  await t.test('nobody is called to a call whose next minute the wallet does not cover', async (t) => {
+    const { calling, clock, live } = await start()
+    const { db } = calling.deps
+    const { organizationId } = live
+    const e164 = '+919876500001'
+    const json = { key: 'desk', label: 'Desk', e164 }
+    const made = await calling.send('POST', '/v1/transfer-destinations', { json })
+    const destinationId = String(dataOf(made).id)
+    await db
+      .insertInto('destinationVerifications')
+      .values({
+        ...{ destinationId, organizationId, e164, environment: 'live', verifiedAt: clock.wall() },
+        ...{ codeHash: null, codeExpiresAt: null, attemptsLeft: 0, lastCallAt: null },
+      })
+      .execute()
+    const transfer = { defaultDestinationId: destinationId, destinations: [{ destinationId }] }
+    const agentId = await calling.publishAgent({ ...LIVE_MODELS, callSettings: { transfer } })
+    await db.updateTable('numbers').set({ agentId }).where('e164', '=', NUMBER).execute()
+    await live.fund(1_200)
+    const callId = await live.dial(agentId)
+    await calling.emitCallEvent(callId, { type: 'answered' })
+    const ask = () =>
+      calling.desk.ask(callId, {
+        ...{ trigger: 'api', destination: null, handoff: null, note: null, reason: null },
+      })
+    clock.advance(140_000)
+    t.match(await ask(), { accepted: true }, '1,050 paise for the agent and 150 for the person')
+    clock.advance(1_000)
+    t.match(await ask(), { accepted: false, refusal: 'insufficient_funds' })
+    t.equal(calling.control.transfers.length, 1)
+    await live.fund(8)
+    t.match(await ask(), { accepted: true })
+    await calling.close()
+  })
 
   await t.test('from the bridge on the hold grows at the price of the person', async (t) => {
     const { calling, clock, live } = await start()

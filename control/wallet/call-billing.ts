@@ -2,7 +2,18 @@ import { sql } from 'kysely'
 import { type Charge, RATES, type RatedCall, rateCall } from '../billing/rating.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'
-import { extendHold, findEntry, hold, post, type Reference, releaseHold, reverse } from './ledger.js'
+import {
+  availablePaise,
+  extendHold,
+  findEntry,
+  findHold,
+  hold,
+  post,
+  type Reference,
+  releaseHold,
+  reverse,
+} from './ledger.js'
+import { readWallet } from './store.js'
 import { MIN_CALL_PAISE } from './view.js'
 
 /*
@@ -135,6 +146,23 @@ export async function extendCallHolds(db: Db, nodeId: string, now: number): Prom
   return exhausted
 }
 
+/** Returns whether the wallet covers a minute with a person that begins now. Test calls need no money. */
+export async function coversPerson(
+  db: Db,
+  call: CallRow,
+  personRatePaisePerMinute: number,
+  now: number,
+): Promise<boolean> {
+  if (call.environment === 'test') return true
+  const { id, organizationId, ...rates } = call
+  const held = await findHold(db, organizationId, referenceTo(id))
+  if (held === null) return true
+  const endedAt = now + MINUTE_MS
+  const { takenOver } = await findPersonPart(db, id, now)
+  const { billedPaise } = rateCall({ ...rates, endedAt, takenOver, bridgedAt: now, personRatePaisePerMinute })
+  return billedPaise <= held.amountPaise + availablePaise(await readWallet(db, organizationId, now))
+}
+
 /** The part of a call that persons had. */
 export type PersonPart = Required<Pick<RatedCall, 'bridgedAt' | 'takenOver' | 'personRatePaisePerMinute'>>
 
@@ -149,7 +177,7 @@ export const NO_PERSON: PersonPart = {
  * Returns the part that persons had of a call that lasts until `endedAt`: of a transfer, from the first bridge on, and of
  * takeovers that were given back or last. Their rate is charged for it.
  */
-export async function findPersonPart(trx: Trx, callId: string, endedAt: number): Promise<PersonPart> {
+export async function findPersonPart(trx: Db | Trx, callId: string, endedAt: number): Promise<PersonPart> {
   const bridged = await trx
     .selectFrom('transferAttempts')
     .select(['bridgedAt', 'ratePaisePerMinute'])

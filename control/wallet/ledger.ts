@@ -1,6 +1,6 @@
 import { EngineError } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
-import type { Trx } from '../db/database.js'
+import type { Db, Trx } from '../db/database.js'
 import type { LedgerEntryRow, WalletHoldRow, WalletRow } from '../db/tables/wallet.js'
 import { insertEvent } from '../events/store.js'
 
@@ -386,8 +386,8 @@ export async function releaseHold(
     .execute()
 }
 
-async function findHold(
-  trx: Trx,
+export async function findHold(
+  trx: Db | Trx,
   organizationId: string,
   reference: Reference,
 ): Promise<WalletHoldRow | null> {

@@ -108,7 +108,7 @@ async function openBridge(t: Test, kind: 'forwarded' | 'transferred'): Promise<B
     await until('the agent', () => calls.events.some(({ type }) => type === 'answered'))
     const refusal = calls.control.transfer('call_1', {
       ...{ mode: 'blind', destination: '+919812345678', fallback: null, ringTimeoutMs: 25_000 },
-      ...{ announcement: null, waitLine: null, missLine: null, returnLine: null },
+      ...{ announcement: null, waitLine: null, missLine: null, returnLine: null, report: null },
       ...{ listening: null, recordTo: null },
       describe: () => ({}),
       brief: () => ({ text: '', keys: '' }),

@@ -147,7 +147,7 @@ t.test('takeovers and transfers exclude each other', async (t) => {
   }
   const transfer = {
     ...{ mode: 'blind', destination: 'xfr_1', fallback: null, ringTimeoutMs: 5_000, announcement: null },
-    ...{ waitLine: null, missLine: null, returnLine: null, listening: null, recordTo: null },
+    ...{ waitLine: null, missLine: null, returnLine: null, report: null, listening: null, recordTo: null },
     ...{ describe: () => ({}), brief: () => ({ text: '', keys: '' }), clear: () => new Promise(() => {}) },
   } as TransferPlan
   t.equal(call.control.takeOver('call_9', takeover), 'call_ending')

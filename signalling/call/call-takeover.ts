@@ -1,11 +1,10 @@
 import type { Turn } from '../../media/agent/conversation-events.js'
-import { errorText } from '../../media/base/errors.js'
 import { CALLER_LEG, type LegId, type LegRequest } from '../../workers/channel/protocol.js'
 import type { CallId, MonitorEvent } from './call-events.js'
 import { outcomeOf, type TransferDeps } from './call-transfer.js'
 import { type Ending, endingOfError } from './ending.js'
 import { FurtherLeg, type MakeLeg } from './further-leg.js'
-import { askOrEnd, decisionByKey, type Heard, heardTurn, listenTo, sayTo } from './leg-speech.js'
+import { askOrEnd, decisionByKey, type Heard, heardTurn, listenTo, noteTo, sayTo } from './leg-speech.js'
 import type { SaidLine, TakeoverPlan, TakeoverRefusal } from './ports.js'
 import { NamedTimers, StepMachine } from './step-machine.js'
 import {
@@ -27,8 +26,6 @@ const LEAVING_MS = 5_000
 const FIRST_TURN = 2_000_000
 /** The last lines that the agent is told about. */
 const MAX_LINES = 50
-/** Longest note (characters) that a media session takes. */
-const MAX_NOTE = 2_000
 
 /** The call as its takeovers change it. */
 export interface TakenOverCall {
@@ -211,18 +208,16 @@ export class CallTakeovers {
 
   async #returnToAgent(plan: TakeoverPlan): Promise<void> {
     const { callId } = this.#call
-    const { pool, clock, log } = this.#deps
+    const { clock } = this.#deps
     for (const leg of this.#listened)
       if (leg === CALLER_LEG || this.#leg?.isOver === false) this.#listen(leg, null)
     this.#listened.clear()
     const seconds = Math.round((clock.now() - this.#since) / 1000)
-    const text = plan.report({ seconds, lines: this.#lines, message: this.#message }).slice(0, MAX_NOTE)
+    const text = plan.report({ seconds, lines: this.#lines, message: this.#message })
     this.#call.agentReturned()
     if (!plan.records) void this.#ask({ type: 'pauseRecording', session: callId, paused: false })
     await this.#ask({ type: 'route', session: callId, mode: 'agent', persons: [] })
-    await pool
-      .request({ type: 'note', session: callId, text })
-      .catch((error: unknown) => log.warn({ callId, error: errorText(error) }, 'takeover.note_failed'))
+    await noteTo(this.#deps, callId, text, 'takeover.note_failed')
     await this.#say(plan.returnLine, false)
   }
 

@@ -179,6 +179,7 @@ class RandomTransfers {
       waitLine: 'Please stay on the line.',
       missLine: 'Nobody is there.',
       returnLine: 'I am back.',
+      report: ({ attempts }) => attempts.map(({ outcome }) => outcome).join(),
       listening: this.#chance(0.2)
         ? null
         : {

@@ -72,6 +72,7 @@ async function openTransferable(
       recordTo: null,
       missLine: 'Nobody is available.',
       returnLine: 'I am back with you.',
+      report: null,
       listening: null,
       clear: async (destination) => ({ permit: calls.permit('call_1', destination), gateway }),
       ...change,

@@ -8,8 +8,8 @@ import type { CallId, TransferEvent } from './call-events.js'
 import { ConsultTalk } from './consult-talk.js'
 import { type Ending, endingOfError } from './ending.js'
 import { FurtherLeg, type FurtherLegDeps } from './further-leg.js'
-import { askOrEnd, decisionByKey, type Heard, heardTurn, sayTo } from './leg-speech.js'
-import type { TransferPlan } from './ports.js'
+import { askOrEnd, decisionByKey, type Heard, heardTurn, noteTo, sayTo } from './leg-speech.js'
+import type { MissedTransfer, TransferPlan } from './ports.js'
 import { NamedTimers, StepMachine } from './step-machine.js'
 import { RouteListening } from './transfer-listening.js'
 import {
@@ -33,6 +33,8 @@ const CONSULT_MS = 90_000
 const WAIT_LINE_MS = 20_000
 /** Time (ms) until a word to the caller that would have cut another text is tried again. */
 const WAIT_LINE_AGAIN_MS = 1_000
+/** The last lines of a caller who waits that the agent is told about. */
+const MAX_LINES = 50
 /** Longer than a BYE may take. */
 const LEAVING_MS = 5_000
 
@@ -80,6 +82,10 @@ export class CallTransfers {
   /** The talk of agent and person; null outside of a consultation. */
   #talk: ConsultTalk | null = null
   readonly #listening: RouteListening
+  /** The attempts of the latest request that ended without a bridge. */
+  #missed: MissedTransfer['attempts'][number][] = []
+  /** What the caller said since the latest request. */
+  #said: string[] = []
   #turns = FIRST_TURN
   /** Resolves when the latest route is in force: what is said before that would be cut by it. */
   #routed: Promise<void> = Promise.resolve()
@@ -100,6 +106,10 @@ export class CallTransfers {
   request(plan: TransferPlan): TransferRefusal | null {
     this.#refusal = null
     const before = this.#plan
+    if (this.idle) {
+      this.#missed = []
+      this.#said = []
+    }
     this.#plan = plan
     const { mode, destination, fallback } = plan
     this.#machine.input({ type: 'request', mode, destination, fallback })
@@ -127,6 +137,8 @@ export class CallTransfers {
     } else if (leg === CALLER_LEG) {
       if (!this.#listening.has(leg)) return
       this.#keep(event)
+      this.#said.push(text)
+      if (this.#said.length > MAX_LINES) this.#said.shift()
       if (asksToReturn(text)) this.#machine.input({ type: 'withdrawn' })
     } else if (kind === 'consulting' && leg === this.#leg?.id) this.#talk?.heard(text, atMs - startMs)
   }
@@ -152,6 +164,7 @@ export class CallTransfers {
       case 'publish': {
         const { number, mode, destination } = effect.attempt
         const { status, outcome } = effect
+        if (outcome !== null && outcome !== 'connected') this.#missed.push({ destination, outcome })
         const plan = this.#plan
         const details = status === 'accepted' && plan !== null ? { details: plan.describe(destination) } : {}
         const told = status === 'answered' && mode !== 'blind' && plan !== null
@@ -193,6 +206,7 @@ export class CallTransfers {
         return
       case 'returnToAgent':
         this.#record((files) => files.back)
+        this.#report()
         this.#say(
           CALLER_LEG,
           (effect.outcome === 'caller_returned' ? this.#plan?.returnLine : this.#plan?.missLine) ?? null,
@@ -236,6 +250,16 @@ export class CallTransfers {
   /** Adds what caller or person said to the transcript. */
   #keep(event: Heard): void {
     this.#call.publish({ type: 'turn', turn: heardTurn(this.#turns++, event) })
+  }
+
+  /** Tells the agent why nobody took the call, before anything is said to the caller. */
+  #report(): void {
+    const report = this.#plan?.report ?? null
+    if (report === null) return
+    const text = report({ attempts: this.#missed, said: this.#said })
+    this.#routed = this.#routed.then(() =>
+      noteTo(this.#deps, this.#call.callId, text, 'transfer.note_failed'),
+    )
   }
 
   /** Begins another file of the recording. Without it the call goes on. */

@@ -11,6 +11,8 @@ import {
 import type { CallId } from './call-events.js'
 import type { FurtherLeg } from './further-leg.js'
 
+/** Longest note (characters) that a media session takes. */
+const MAX_NOTE = 2_000
 /** The key with which a person takes the call; with the other one the person declines. */
 const ACCEPT = '1'
 const DECLINE = '2'
@@ -33,6 +35,18 @@ export async function sayTo(
   await pool
     .request({ type: 'say', session: callId, leg, text, ...(now ? { now } : {}) })
     .catch((error: unknown) => log.warn({ callId, error: errorText(error) }, 'transfer.line_failed'))
+}
+
+/** Tells the agent something for its next reply. Resolves also when it failed. */
+export async function noteTo(
+  { pool, log }: LegSpeechDeps,
+  callId: CallId,
+  text: string,
+  failed: 'transfer.note_failed' | 'takeover.note_failed',
+): Promise<void> {
+  await pool
+    .request({ type: 'note', session: callId, text: text.slice(0, MAX_NOTE) })
+    .catch((error: unknown) => log.warn({ callId, error: errorText(error) }, failed))
 }
 
 /**

@@ -15,7 +15,7 @@ import type { TrunkLimits } from '../trunk/trunk-limiter.js'
 import type { AttemptDetails, CallEvent, CallId } from './call-events.js'
 import type { TalkLine } from './consult-talk.js'
 import type { Cause, Ending } from './ending.js'
-import type { TransferMode, TransferRefusal } from './transfer-machine.js'
+import type { TransferMode, TransferOutcome, TransferRefusal } from './transfer-machine.js'
 
 /* Ports of signalling to the control plane. Signalling knows calls and legs, not customers. */
 
@@ -222,6 +222,13 @@ export interface TransferListening {
   answer(destination: string, talk: readonly TalkLine[]): Promise<string | null>
 }
 
+/** Why nobody took a call, and what the caller said meanwhile. */
+export interface MissedTransfer {
+  /** The attempts in order. */
+  readonly attempts: readonly { readonly destination: string; readonly outcome: TransferOutcome }[]
+  readonly said: readonly string[]
+}
+
 /** A transfer that the control plane allowed. Destinations are names that only its functions understand. */
 export interface TransferPlan {
   readonly mode: TransferMode
@@ -237,6 +244,8 @@ export interface TransferPlan {
   readonly missLine: string | null
   /** Said to a caller who ended the wait. */
   readonly returnLine: string | null
+  /** Returns what the agent is told when it has the caller again. Null tells it nothing. */
+  readonly report: ((missed: MissedTransfer) => string) | null
   /** How the parties besides the agent are understood; with null they are not understood. */
   readonly listening: TransferListening | null
   /** Returns the details of the attempt at a destination, which its first event carries. */
