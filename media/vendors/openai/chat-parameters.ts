@@ -13,6 +13,9 @@ const REQUIRED = new Set(['model', 'messages', 'stream', 'tools'])
  */
 const REASONING_BY_DEFAULT = /^gpt-(5\.[6-9]|[6-9])/
 
+/** Ollama and vLLM refuse tools that a model or a start without its option does not take. */
+const ABOUT_TOOLS = /\btools?\b/i
+
 /** Returns the fields that a model needs besides the usual ones. */
 export function modelExtra(model: string): ChatBody {
   return REASONING_BY_DEFAULT.test(model) ? { reasoning_effort: 'none' } : {}
@@ -45,7 +48,8 @@ export function lessonOf(error: unknown, body: ChatBody): Lesson | null {
     optional.find((name) => name === error.parameter || error.parameter?.startsWith(`${name}.`)) ??
     optional.find((name) => names(error.message, name))
   if (named !== undefined) return { parameter: named }
-  return error.parameter === null && 'stream_options' in body ? { parameter: 'stream_options' } : null
+  if (error.parameter !== null || !('stream_options' in body) || ABOUT_TOOLS.test(error.message)) return null
+  return { parameter: 'stream_options' }
 }
 
 function names(text: string, parameter: string): boolean {

@@ -250,7 +250,8 @@ export function errorMessageOf(body: string): string {
   try {
     const parsed = parseForeignJson(text)
     if (typeof parsed !== 'object' || parsed === null) return text
-    const error = 'error' in parsed ? parsed.error : parsed
+    // `detail` is FastAPI's.
+    const error = 'error' in parsed ? parsed.error : 'detail' in parsed ? parsed.detail : parsed
     if (typeof error === 'string') return error
     if (
       typeof error === 'object' &&
