@@ -11,8 +11,7 @@ export const PAYMENT_VARIABLES = [
   {
     name: 'PARLEY_PAYMENT_GATEWAY',
     default: 'none',
-    description:
-      'Gateway of top-ups: none, razorpay, or sandbox (development only; no real money)',
+    description: 'Gateway of top-ups: none, razorpay, or sandbox (development only; no real money)',
   },
   { name: 'PARLEY_RAZORPAY_KEY_ID', default: '', description: 'Key id of the Razorpay account' },
   {
