@@ -43,7 +43,8 @@ const charge = (id: string, amountPaise: number) =>
 
 await onEachDialect(t, async (t, open) => {
   const { db, reads } = await open()
-  const check = () => checkWallets({ db, reads, clock: new VirtualClock({ wallMs: AT }), log: silentLog })
+  const check = (which: 'changed' | 'all' = 'changed') =>
+    checkWallets({ db, reads, clock: new VirtualClock({ wallMs: AT }), log: silentLog }, which)
 
   await t.test('entries are numbered, carry the balance, and are made once for each cause', async (t) => {
     const org = await organization(db)
@@ -217,6 +218,38 @@ await onEachDialect(t, async (t, open) => {
     t.notOk((await check()).includes(org))
     t.equal(await inOne(db, (trx) => hold(trx, org, call('b'), 1, AT)), true)
   })
+
+  await t.test(
+    'the check of a start finds wallets that nobody has used for long, on every page',
+    async (t) => {
+      const dormant: string[] = []
+      // More than a page.
+      for (let n = 0; n < 205; n++) {
+        const org = await organization(db)
+        await inOne(db, (trx) => post(trx, org, topup('a', 5_000), AT - 10))
+        dormant.push(org)
+      }
+      await check('all')
+      const damaged = [dormant[0], dormant[102], dormant[204]].map(String)
+      // As a restored backup may leave them: nothing says that they have changed.
+      await db
+        .updateTable('wallets')
+        .set({ balancePaise: 4_999 })
+        .where('organizationId', 'in', damaged)
+        .execute()
+      const found = (all: readonly string[]) => all.filter((org) => dormant.includes(org)).toSorted()
+      t.same(found(await check()), [])
+      t.same(found(await check('all')), damaged.toSorted())
+      t.same(found(await check()), damaged.toSorted(), 'they stay halted')
+      await db
+        .updateTable('wallets')
+        .set({ balancePaise: 5_000 })
+        .where('organizationId', 'in', damaged)
+        .execute()
+      t.same(found(await check()), [])
+      t.match(await readWallet(db, String(damaged[0]), AT), { haltedAt: null })
+    },
+  )
 
   await t.test('calls that begin at once never hold more than there is', async (t) => {
     const org = await organization(db)

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import type { Db } from '../db/database.js'
+import type { WalletRow } from '../db/tables/wallet.js'
 import type { JobHandler } from '../jobs/runner.js'
 import { addJobs } from '../jobs/store.js'
 import { queueMailToStaff } from '../mail/outbox.js'
@@ -9,6 +10,8 @@ import { queueMailToStaff } from '../mail/outbox.js'
 const KIND = 'wallet-check'
 const HOUR_MS = 3_600_000
 const HOURLY = 'hourly'
+/** Wallets that are read together. */
+const PAGE = 200
 
 interface CheckOptions {
   readonly db: Db
@@ -18,7 +21,7 @@ interface CheckOptions {
   readonly log: Log
 }
 
-/** Adds the hourly comparison of wallets with their ledgers, and one for this start of the service. */
+/** Adds the hourly comparison of changed wallets with their ledgers, and one of all wallets for this start of the service. */
 export async function scheduleWalletChecks(db: Db, nodeId: string, now: number): Promise<void> {
   await addJobs(
     db,
@@ -35,51 +38,76 @@ export function walletCheckHandler(options: CheckOptions): JobHandler {
     kind: KIND,
     concurrency: 1,
     async run({ payload }) {
-      await checkWallets(options)
+      await checkWallets(options, payload === HOURLY ? 'changed' : 'all')
       return async () => (payload === HOURLY ? options.clock.wall() + HOUR_MS : null)
     },
   }
 }
 
 /**
- * Compares the balance and the held money of each wallet that changed since its last check with the sums of its
- * entries and holds. A wallet that differs is halted: it takes no new hold, and staff gets a mail. It is released
- * by the first check that finds no difference. Returns the organizations whose wallets differ.
+ * Compares each wallet with the sums of its entries and holds: those that have changed since their last comparison and those
+ * that are halted, or all, of which a restored backup may have damaged any. A wallet that differs is halted: it takes no new
+ * hold, and staff gets a mail. It is released by the first check that finds no difference. Returns the organizations whose
+ * wallets differ.
  */
-export async function checkWallets({ db, reads, clock, log }: CheckOptions): Promise<readonly string[]> {
-  const now = clock.wall()
-  const wallets = await reads
-    .selectFrom('wallets')
-    .select('organizationId')
-    .where((eb) => eb.or([eb('updatedAt', '>=', eb.ref('checkedAt')), eb('haltedAt', 'is not', null)]))
-    .orderBy('organizationId')
-    .execute()
+export async function checkWallets(
+  options: CheckOptions,
+  which: 'changed' | 'all',
+): Promise<readonly string[]> {
   const differing: string[] = []
-  for (const { organizationId } of wallets) {
-    // One statement sees one state of the database, so that it needs no lock.
-    const found = await differences(reads, organizationId)
-    if (found === null) {
+  for (let after = ''; ; ) {
+    // Before the wallets are read: what changes meanwhile is compared the next time.
+    const now = options.clock.wall()
+    let page = options.reads
+      .selectFrom('wallets')
+      .select(['organizationId', 'haltedAt', 'updatedAt', 'checkedAt'])
+      .where('organizationId', '>', after)
+    if (which === 'changed') {
+      page = page.where((eb) =>
+        eb.or([eb('updatedAt', '>=', eb.ref('checkedAt')), eb('haltedAt', 'is not', null)]),
+      )
+    }
+    const wallets = await page.orderBy('organizationId').limit(PAGE).execute()
+    for (const wallet of wallets) {
+      if (!(await checkWallet(options, wallet, now))) differing.push(wallet.organizationId)
+    }
+    const last = wallets.at(-1)
+    if (last === undefined || wallets.length < PAGE) return differing
+    after = last.organizationId
+  }
+}
+
+/** Compares a wallet, and halts or releases it. Returns false if it differs. */
+async function checkWallet(
+  { db, reads, log }: CheckOptions,
+  wallet: Pick<WalletRow, 'organizationId' | 'haltedAt' | 'updatedAt' | 'checkedAt'>,
+  now: number,
+): Promise<boolean> {
+  const { organizationId, haltedAt, updatedAt, checkedAt } = wallet
+  // One statement sees one state of the database, so that it needs no lock.
+  const found = await differences(reads, organizationId)
+  if (found === null) {
+    if (haltedAt !== null || updatedAt >= checkedAt) {
       await db
         .updateTable('wallets')
         .set({ checkedAt: now, haltedAt: null })
         .where('organizationId', '=', organizationId)
         .execute()
-      continue
     }
-    differing.push(organizationId)
-    log.error({ organizationId, ...found }, 'wallet.differs_from_ledger')
-    await db.transaction().execute(async (trx) => {
-      const halted = await trx
-        .updateTable('wallets')
-        .set({ checkedAt: now, haltedAt: now })
-        .where('organizationId', '=', organizationId)
-        .where('haltedAt', 'is', null)
-        .returning('organizationId')
-        .executeTakeFirst()
-      if (halted !== undefined) await queueMailToStaff(trx, now, notice(organizationId, found))
-    })
+    return true
   }
-  return differing
+  log.error({ organizationId, ...found }, 'wallet.differs_from_ledger')
+  await db.transaction().execute(async (trx) => {
+    const halted = await trx
+      .updateTable('wallets')
+      .set({ checkedAt: now, haltedAt: now })
+      .where('organizationId', '=', organizationId)
+      .where('haltedAt', 'is', null)
+      .returning('organizationId')
+      .executeTakeFirst()
+    if (halted !== undefined) await queueMailToStaff(trx, now, notice(organizationId, found))
+  })
+  return false
 }
 
 interface Differences {

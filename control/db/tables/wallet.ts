@@ -23,7 +23,7 @@ export interface WalletRow {
   readonly entries: number
   /** Time at which the balance or the holds did not equal their sums. Null while they do. */
   readonly haltedAt: number | null
-  /** Time of the last comparison with the sums. */
+  /** Time of the last comparison with the sums after a change. */
   readonly checkedAt: number
   readonly updatedAt: number
 }
