@@ -1,13 +1,15 @@
+import { sql } from 'kysely'
 import type { RootKey } from '../base/root-key.js'
-import type { Policy, PolicyInForce } from '../config/policy-file.js'
+import type { PolicyInForce } from '../config/policy-file.js'
+import { builtOnce, type PlaceOf } from '../db/built-once.js'
 import type { Db, Trx } from '../db/database.js'
 import { jsonRows } from '../db/json-rows.js'
 import type { SuppressionRow } from '../db/tables/compliance.js'
 import type { RobocallDeclarationRow } from '../db/tables/organization.js'
 import type { WalletRow } from '../db/tables/wallet.js'
 import { MIN_CALL_PAISE } from '../wallet/view.js'
-import { istDate } from './calling-hours.js'
-import type { GateFacts, GateRequest } from './check.js'
+import { istDate, type Purpose } from './calling-hours.js'
+import type { Environment, GateFacts, GateRequest } from './check.js'
 import { ruleOn } from './dated-rule.js'
 import { classifyNumber } from './numbering.js'
 import { namesOf } from './person-names.js'
@@ -30,15 +32,14 @@ export interface GateKnowledge {
 /** Reads the gate's facts about a call. In the live environment the wallet is locked by the caller. */
 export async function gateFacts(
   db: Db | Trx,
-  { policy, rootKey }: GateKnowledge,
+  knowledge: GateKnowledge,
   question: FactsQuestion,
   now: number,
 ): Promise<GateFacts> {
-  const { from, gate, organizationId } = question
-  const { version, rules } = policy
+  const { from, gate } = question
+  const { version, rules } = knowledge.policy
   const { kind, ...subscriber } = classifyNumber(gate.to, mobilePrefixes(rules, now))
-  const names = namesOf(rootKey, organizationId, gate.to)
-  const known = await readKnown(db, rules, question, names, now)
+  const [known] = await readKnown(db, knownQuestion(question, knowledge, now))
   const start = known?.windowStartMinute ?? null
   const end = known?.windowEndMinute ?? null
   const approvedId = known?.senderId ?? null
@@ -65,48 +66,69 @@ export async function gateFacts(
   }
 }
 
+/** What the statement about the organization and the person asks for. */
+interface KnownQuestion {
+  readonly organizationId: string
+  readonly from: string | null
+  readonly environment: Environment
+  readonly to: string
+  /** Texts by which do-not-call entries may name the person. */
+  readonly names: readonly string[]
+  readonly purpose: Purpose
+  /** Empty for a call without a campaign. */
+  readonly campaignId: string
+  /** Purposes of capped campaigns. */
+  readonly purposes: readonly string[]
+}
+
+function knownQuestion(
+  { organizationId, from, gate }: FactsQuestion,
+  { policy: { rules }, rootKey }: GateKnowledge,
+  now: number,
+): KnownQuestion {
+  const { environment, to, purpose, campaignId = null } = gate
+  const capped = campaignId === null ? null : ruleOn(rules.frequencyCap, istDate(now))
+  return {
+    ...{ organizationId, from, environment, to, purpose, campaignId: campaignId ?? '' },
+    names: namesOf(rootKey, organizationId, to),
+    // No call has an empty purpose.
+    purposes: capped?.purposes ?? [''],
+  }
+}
+
 /**
  * Reads what is known about the organization and the person: the do-not-call entries of both environments, each of which protects
  * calls of the other, the declarations that are not withdrawn, the consent, the register's answer, and when the person last
  * answered another capped campaign of the organization. Voicemail is no answer. Each statement costs a way to the database and
  * back, and a dial holds the lock of the wallet meanwhile, so this is one.
  */
-function readKnown(
-  db: Db | Trx,
-  rules: Policy,
-  { organizationId, from, gate }: FactsQuestion,
-  names: readonly string[],
-  now: number,
-) {
-  const { environment, to, purpose, campaignId = null } = gate
-  const capped = campaignId === null ? null : ruleOn(rules.frequencyCap, istDate(now))
-  // No call has an empty purpose.
-  const purposes = capped?.purposes ?? ['']
-  return db
+const readKnown = builtOnce((db, place: PlaceOf<KnownQuestion>) =>
+  db
     .selectFrom('organizations')
     .leftJoin('callingProfiles', 'callingProfiles.organizationId', 'organizations.id')
     .leftJoin('organizationProfiles', 'organizationProfiles.organizationId', 'organizations.id')
     .leftJoin('senderIds', (join) =>
       join
         .onRef('senderIds.organizationId', '=', 'organizations.id')
-        .on('senderIds.e164', '=', from)
+        .on('senderIds.e164', '=', place('from'))
         .on('senderIds.status', '=', 'approved'),
     )
     .leftJoin('wallets', 'wallets.organizationId', 'organizations.id')
     .leftJoin('consents', (join) =>
       join
-        .on('consents.organizationId', '=', organizationId)
-        .on('consents.environment', '=', environment)
-        .on('consents.e164', '=', to)
-        .on('consents.purpose', '=', purpose)
-        .on('consents.current', '=', 1)
+        .on('consents.organizationId', '=', place('organizationId'))
+        .on('consents.environment', '=', place('environment'))
+        .on('consents.e164', '=', place('to'))
+        .on('consents.purpose', '=', place('purpose'))
+        // A literal, which the partial index needs in a plan for any values.
+        .on('consents.current', '=', sql.lit(1))
         .on('consents.revokedAt', 'is', null),
     )
     .leftJoin('registerAnswers', (join) =>
       join
-        .on('registerAnswers.organizationId', '=', organizationId)
-        .on('registerAnswers.environment', '=', environment)
-        .on('registerAnswers.e164', '=', to),
+        .on('registerAnswers.organizationId', '=', place('organizationId'))
+        .on('registerAnswers.environment', '=', place('environment'))
+        .on('registerAnswers.e164', '=', place('to')),
     )
     .select([
       'callingProfiles.enforcedAt',
@@ -147,25 +169,25 @@ function readKnown(
       eb
         .selectFrom('suppressions')
         .select(jsonRows(db, ['id', 'source', 'environment', 'expiresAt']).as('rows'))
-        .where('suppressions.organizationId', '=', organizationId)
-        .where('suppressions.e164', 'in', names)
+        .where('suppressions.organizationId', '=', place('organizationId'))
+        .where('suppressions.e164', 'in', place('names'))
         .where('removedAt', 'is', null)
         .as('suppressions'),
       eb
         .selectFrom('robocallDeclarations')
         .select(jsonRows(db, ['id', 'reference', 'effectiveFrom', 'callerIds']).as('rows'))
-        .where('robocallDeclarations.organizationId', '=', organizationId)
+        .where('robocallDeclarations.organizationId', '=', place('organizationId'))
         .where('withdrawnAt', 'is', null)
         .as('declarations'),
       eb
         .selectFrom('calls')
         .select('answeredAt')
-        .where('calls.organizationId', '=', organizationId)
-        .where('calls.environment', '=', environment)
-        .where('toNumber', '=', to)
+        .where('calls.organizationId', '=', place('organizationId'))
+        .where('calls.environment', '=', place('environment'))
+        .where('toNumber', '=', place('to'))
         .where('campaignId', 'is not', null)
-        .where('campaignId', '!=', campaignId ?? '')
-        .where('calls.purpose', 'in', purposes)
+        .where('campaignId', '!=', place('campaignId'))
+        .where('calls.purpose', 'in', place('purposes'))
         .where('answeredAt', 'is not', null)
         // A call in progress has no disposition yet.
         .where((call) => call.or([call('disposition', 'is', null), call('disposition', '=', 'answered')]))
@@ -173,11 +195,10 @@ function readKnown(
         .limit(1)
         .as('lastAnswerAt'),
     ])
-    .where('organizations.id', '=', organizationId)
-    .executeTakeFirst()
-}
+    .where('organizations.id', '=', place('organizationId')),
+)
 
-type Known = Awaited<ReturnType<typeof readKnown>>
+type Known = Awaited<ReturnType<typeof readKnown>>[number] | undefined
 type SuppressionColumns = Pick<SuppressionRow, 'id' | 'source' | 'environment' | 'expiresAt'>
 type DeclarationColumns = Pick<RobocallDeclarationRow, 'id' | 'reference' | 'effectiveFrom' | 'callerIds'>
 
