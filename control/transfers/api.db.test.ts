@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
+import { LIVE_MODELS } from '../../fixtures/api/live-models.js'
 import { writeWav } from '../../fixtures/audio/wav.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { until } from '../../fixtures/host/until.js'
+import { openLiveCalling } from '../../fixtures/virtual-call/live-calling.js'
 import { serviceRequest } from '../../media/agent/tools/service-tools.js'
 import { toolDeclarations } from '../../media/agent/tools/tool-calls.js'
 import { replyTo } from '../../media/vendors/embedded/llm.js'
@@ -468,4 +470,57 @@ await onEachDialect(t, async (t, open) => {
     t.same((await eventsOf(ringing)).toSorted(), ['call.transfer_failed', 'call.transfer_started'])
   })
   await calling.close()
+
+  await t.test(
+    'a leg holds a channel of the trunk, and gives it back with the leg or the call',
+    async (t) => {
+      const live = await openLiveCalling(await open(), { agentCalls: 3 })
+      t.teardown(() => live.calling.close())
+      const { calling, key, numberId } = live
+      const { db } = calling.deps
+      const { first } = await openDesk(calling)
+      const verified = await db
+        .selectFrom('destinationVerifications')
+        .selectAll()
+        .where('destinationId', '=', first)
+        .executeTakeFirstOrThrow()
+      await db
+        .insertInto('destinationVerifications')
+        .values({ ...verified, environment: 'live' })
+        .execute()
+      const transfer = {
+        defaultDestinationId: first,
+        destinations: [{ destinationId: first, when: 'bills' }],
+      }
+      const agentId = await calling.publishAgent({ ...LIVE_MODELS, callSettings: { transfer } })
+      const json = { to: '+919876543210', numberId, agentId }
+      const id = String(dataOf(await calling.send('POST', '/v1/calls', { key, json })).id)
+      await calling.emitCallEvent(id, { type: 'dialing', sipCallId: id }, { type: 'answered' })
+      const channels = async () => {
+        const rows = await db.selectFrom('callSlots').selectAll().where('pool', 'like', 'trunk:%').execute()
+        return rows.map(({ callId }) => callId)
+      }
+      t.same(await channels(), [id])
+      const asked = await calling.send('POST', `/v1/calls/${id}/transfer`, { key, json: {} })
+      t.match(dataOf(asked), { accepted: true })
+      const plan = calling.control.transfers.at(-1)?.plan
+      if (plan === undefined) throw new Error('nothing was transferred')
+      const dial = () => plan.clear(plan.destination)
+      const leg = await dial()
+      t.match(leg?.permit, { callId: id })
+      t.same(await channels(), [id, id])
+      leg?.release?.()
+      await until(async () => (await channels()).length === 1)
+      t.same(await channels(), [id], 'the call keeps its own')
+
+      t.ok((await dial()) && (await dial()))
+      t.equal(await dial(), null, 'the trunk is full')
+      t.same(await channels(), [id, id, id])
+      const enabled = (to: 0 | 1) => db.updateTable('transferDestinations').set({ enabled: to }).execute()
+      await enabled(0)
+      t.equal(await dial(), null)
+      await calling.emitCallEvent(id, ENDED)
+      t.same(await channels(), [])
+    },
+  )
 })

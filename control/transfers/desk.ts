@@ -22,6 +22,7 @@ import { isRefusal } from '../api/problem.js'
 import { RATES } from '../billing/rating.js'
 import { recordingPath, recordingsFolder } from '../calls/lifecycle/settle.js'
 import { insertMonitor, TAKEOVER_PLACE } from '../calls/monitors/store.js'
+import { takeLegChannel } from '../calls/placement/call-slots.js'
 import { outboundRoute } from '../calls/placement/outbound-route.js'
 import { listSegments } from '../calls/store.js'
 import { type AttemptFacts, partName } from '../calls/transfers/store.js'
@@ -466,21 +467,37 @@ export class TransferDesk implements TransferHandler, TransferRequests {
 
   /** Allows a dial to a destination that takes calls now. */
   async #clear(call: CallRow, number: NumberRow, chosen: Destination | undefined) {
-    const { db, clock } = this.#deps
+    const { db, clock, log } = this.#deps
     const now = clock.wall()
     const destination = (await allDestinations(db, call)).find(({ row }) => row.id === chosen?.row.id)
     if (destination === undefined || statusOf(destination) !== 'verified') return null
     if (!takesCalls(destination.row, now)) return null
     const route = await outboundRoute(this.#deps, number)
     if (isRefusal(route)) return null
-    const { organizationId, environment, agentId, agentVersionId } = call
+    const { organizationId, environment, agentId, agentVersionId, nodeId } = call
+    const { trunk } = route
+    const free = trunk === null ? null : await takeLegChannel(db, trunk, { callId: call.id, nodeId }, now)
+    if (trunk !== null && free === null) {
+      log.info({ callId: call.id, trunkId: trunk.id }, 'transfer.trunk_full')
+      return null
+    }
+    const release = (): void => {
+      free?.().catch((error: unknown) =>
+        log.warn({ callId: call.id, error: errorText(error) }, 'transfer.channel_kept'),
+      )
+    }
     const gate = { to: destination.row.e164, environment, purpose: 'service', trigger: 'transfer' } as const
     const clearance = await clearDial(
       this.#deps,
       { organizationId, callId: call.id, from: number.e164, gate, agentId, agentVersionId },
       async () => {},
-    )
-    return clearance.cleared ? { permit: clearance.permit, gateway: route.gateway } : null
+    ).catch((error: unknown) => {
+      release()
+      throw error
+    })
+    if (clearance.cleared) return { permit: clearance.permit, gateway: route.gateway, release }
+    release()
+    return null
   }
 }
 

@@ -60,6 +60,9 @@ class RandomTransfers {
   readonly #random: () => number
   readonly #transfers: CallTransfers
   #released = 0
+  /** Rights to dial that were given, and that were given back. */
+  #granted = 0
+  #returned = 0
   #mode: RoutingMode = 'agent'
   #persons: readonly LegId[] = []
   /** Legs with a dialog. */
@@ -115,6 +118,10 @@ class RandomTransfers {
     if (this.#open.size > 0) throw new Error('a dialog survives the call')
     if (this.#released !== this.dialled)
       throw new Error(`${this.dialled} dialled, ${this.#released} given back`)
+    // Rights may arrive after the end.
+    for (let i = 0; i < 10; i++) await this.#step()
+    if (this.#returned !== this.#granted)
+      throw new Error(`${this.#granted} rights to dial, ${this.#returned} given back`)
     this.#checkAttempts()
   }
 
@@ -194,7 +201,12 @@ class RandomTransfers {
       clear: async () => {
         await this.#later(null, 500)
         if (this.#chance(0.05)) throw new EngineError('storage_failed', 'the database is gone')
-        return this.#chance(0.9) ? ({ gateway: {} } as LegClearance) : null
+        if (!this.#chance(0.9)) return null
+        this.#granted++
+        const release = () => {
+          this.#returned++
+        }
+        return { gateway: {}, release } as LegClearance
       },
     }
   }

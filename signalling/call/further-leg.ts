@@ -48,6 +48,7 @@ export class FurtherLeg {
   readonly #deps: FurtherLegDeps
   readonly #events: FurtherLegEvents
   #dialled: DialledLeg | null = null
+  #clearance: LegClearance | null = null
   /** The media session has the leg. */
   #hasMedia = false
   /** False while the person holds the call and may send nothing, and before the answer. */
@@ -103,7 +104,7 @@ export class FurtherLeg {
       // BYE first, so that the person does not hear cut-off audio.
       this.#closed = (async () => {
         await this.#dialled?.leg.end(DROPPED)
-        this.#dialled?.release()
+        this.#release()
         await this.#removeMedia()
       })()
     }
@@ -119,7 +120,11 @@ export class FurtherLeg {
 
   async #open(clear: () => Promise<LegClearance | null>): Promise<void> {
     const clearance = await clear()
-    if (this.#isOver) return
+    this.#clearance = clearance
+    if (this.#isOver) {
+      this.#release()
+      return
+    }
     if (clearance === null) {
       this.#ended(NOT_CLEARED)
       return
@@ -214,9 +219,16 @@ export class FurtherLeg {
   #ended(ending: Ending): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#dialled?.release()
+    this.#release()
     this.#closed = this.#removeMedia()
     this.#events.ended(ending)
+  }
+
+  /** Gives back what the leg holds on its trunk. */
+  #release(): void {
+    this.#dialled?.release()
+    this.#clearance?.release?.()
+    this.#clearance = null
   }
 
   /** Never rejects: the leg may be gone with its session. */

@@ -198,6 +198,8 @@ export interface AgentTools {
 export interface LegClearance {
   readonly permit: Permit
   readonly gateway: Gateway
+  /** Gives back what was reserved for the leg. Called once: when the leg has ended, or is not dialled. */
+  release?(): void
 }
 
 /** Continuation of an inbound call at another destination. */

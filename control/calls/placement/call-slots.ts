@@ -44,17 +44,52 @@ export async function takeSlot(
   holder: Holder,
   now: number,
 ): Promise<PoolUse | null> {
-  return takeNumbered(db, owner, pool, (await poolLimits(db, owner))[pool], holder, now)
+  return fullness(await takeNumbered(db, owner, pool, (await poolLimits(db, owner))[pool], holder, now))
 }
 
 /** Reserves a channel of a trunk, which both directions share. Returns null on success. */
-export function takeTrunkChannel(
+export async function takeTrunkChannel(
   db: Db,
-  trunk: Owner & { readonly id: string; readonly maxConcurrent: number },
+  trunk: ChannelTrunk,
   holder: Holder,
   now: number,
 ): Promise<PoolUse | null> {
-  return takeNumbered(db, trunk, `trunk:${trunk.id}`, trunk.maxConcurrent, holder, now)
+  return fullness(await takeNumbered(db, trunk, poolOf(trunk), trunk.maxConcurrent, holder, now))
+}
+
+/**
+ * Reserves a channel of a trunk for a further leg of a call. Returns the function that releases it, or null if the trunk
+ * is full. The end of the call releases it, too.
+ */
+export async function takeLegChannel(
+  db: Db,
+  trunk: ChannelTrunk,
+  holder: Holder,
+  now: number,
+): Promise<(() => Promise<void>) | null> {
+  const pool = poolOf(trunk)
+  const taken = await takeNumbered(db, trunk, pool, trunk.maxConcurrent, holder, now)
+  if (typeof taken !== 'number') return null
+  return async () => {
+    await db
+      .deleteFrom('callSlots')
+      .where('organizationId', '=', trunk.organizationId)
+      .where('environment', '=', trunk.environment)
+      .where('pool', '=', pool)
+      .where('slot', '=', taken)
+      .where('callId', '=', holder.callId)
+      .execute()
+  }
+}
+
+type ChannelTrunk = Owner & { readonly id: string; readonly maxConcurrent: number }
+
+function poolOf({ id }: ChannelTrunk): string {
+  return `trunk:${id}`
+}
+
+function fullness(taken: PoolUse | number): PoolUse | null {
+  return typeof taken === 'number' ? null : taken
 }
 
 interface Holder {
@@ -62,6 +97,7 @@ interface Holder {
   readonly nodeId: string
 }
 
+/** Returns the number of the slot, or how full the pool is. */
 async function takeNumbered(
   db: Db,
   owner: Owner,
@@ -69,9 +105,10 @@ async function takeNumbered(
   limit: number,
   holder: Holder,
   now: number,
-): Promise<PoolUse | null> {
+): Promise<PoolUse | number> {
   const stale = now - SLOT_LIFE_MS
-  if (await takeAnySlot(db, owner, pool, limit, holder, now)) return null
+  const any = await takeAnySlot(db, owner, pool, limit, holder, now)
+  if (any !== null) return any
   const rows = await db
     .selectFrom('callSlots')
     .select(['slot', 'takenAt'])
@@ -101,7 +138,7 @@ async function takeNumbered(
         )
         .returning('slot')
         .executeTakeFirst()
-      if (taken !== undefined) return null
+      if (taken !== undefined) return taken.slot
       busy.add(slot)
     }
   }
@@ -109,7 +146,7 @@ async function takeNumbered(
 }
 
 /**
- * Takes a slot at random in one statement, unless the pool is full. Returns false if it is full or this slot is not free: the
+ * Takes a slot at random in one statement, unless the pool is full. Returns null if it is full or this slot is not free: the
  * caller then looks for another one.
  */
 async function takeAnySlot(
@@ -119,7 +156,7 @@ async function takeAnySlot(
   limit: number,
   holder: Holder,
   now: number,
-): Promise<boolean> {
+): Promise<number | null> {
   const { organizationId, environment } = owner
   const { callId, nodeId } = holder
   const stale = now - SLOT_LIFE_MS
@@ -134,7 +171,7 @@ async function takeAnySlot(
       set "callId" = excluded."callId", "nodeId" = excluded."nodeId", "takenAt" = excluded."takenAt"
       where "callSlots"."takenAt" <= ${stale}
     returning "slot"`.execute(db)
-  return rows.length > 0
+  return rows.length > 0 ? slot : null
 }
 
 /** Releases the slots that the call holds, if any. */
