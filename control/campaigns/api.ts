@@ -3,6 +3,8 @@ import { audited } from '../api/audited.js'
 import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, refuse } from '../api/problem.js'
 import type { CampaignRow } from '../db/tables/campaigns.js'
+import { wakeJob } from '../jobs/wake.js'
+import { diallerJob } from '../recipients/dialler-job.js'
 import { removeRecipients } from '../recipients/store.js'
 import { CampaignPatch, isLiveEdit, NewCampaign, newDraft, patchedDraft } from './draft.js'
 import { changeCampaign, deleteDraft, findCampaign, insertCampaign, listCampaigns } from './store.js'
@@ -103,6 +105,8 @@ const updateCampaign = operation({
       })
       if (found !== null) {
         await record('campaign.updated', row.id, { before: settingsOf(row), after: settingsOf(after) })
+        // The dialler sleeps until the end that it knew.
+        if (status !== 'draft') await wakeJob(trx, diallerJob(actor), now)
       }
       return found === null ? null : findCampaign(trx, actor, params.id)
     })
