@@ -17,6 +17,7 @@ import {
   halfOpenCampaign,
   pauseCampaign,
   recoverCampaign,
+  setUnreachable,
   startCampaign,
   verifyCounters,
 } from './moves.js'
@@ -56,10 +57,10 @@ async function takeTurn(deps: Deps, job: ClaimedJob): Promise<JobOutcome> {
     if (loaded === null) return outcomeOf(job, clock, wakes, callbackAt)
     const decision = next(loaded.state, now)
     for (const move of decision.moves) await apply(deps, loaded, move)
-    await placeAll(deps, loaded, claimedBy, decision.dials, job.signal)
+    const lost = await placeAll(deps, loaded, claimedBy, decision.dials, job.signal)
     await verify(deps, loaded, now)
     const nextAt = earlier(earlier(decision.lookAt, loaded.asleepUntil), callbackAt)
-    const lookAt = decision.moves.length > 0 ? clock.wall() : nextAt
+    const lookAt = decision.moves.length > 0 || lost ? clock.wall() : nextAt
     const waitMs = (lookAt ?? Number.POSITIVE_INFINITY) - clock.wall()
     if (job.signal.aborted || deps.calls.draining || clock.now() + waitMs >= endsAt) {
       return outcomeOf(job, clock, wakes, lookAt)
@@ -84,7 +85,8 @@ function outcomeOf({ id }: ClaimedJob, clock: Clock, wakes: number, lookAt: numb
 
 /**
  * Places the dials at their times. Those that are due are placed even if the turn shall end, like all of a look; those
- * that were planned ahead are not. Throws the first error after all of them have ended.
+ * that were planned ahead are not. Returns whether a turn was lost to another dial: what is known of the routes is then old.
+ * Throws the first error after all of them have ended.
  */
 async function placeAll(
   deps: Deps,
@@ -92,8 +94,9 @@ async function placeAll(
   claimedBy: string,
   dials: Decision['dials'],
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const { clock } = deps
+  let lost = false
   const running = new Set<Promise<void>>()
   const failures: unknown[] = []
   for (const dial of dials) {
@@ -105,6 +108,9 @@ async function placeAll(
     while (running.size >= DIALS_AT_ONCE) await Promise.race(running)
     if (deps.calls.draining || failures.length > 0) break
     const placing: Promise<void> = use(deps, loaded, claimedBy, dial)
+      .then((result) => {
+        lost ||= result === 'lost'
+      })
       .catch((error: unknown) => void failures.push(error))
       .finally(() => running.delete(placing))
     running.add(placing)
@@ -113,23 +119,27 @@ async function placeAll(
   }
   await Promise.all(running)
   if (failures.length > 0) throw failures[0]
+  return lost
 }
 
-type Loaded = Pick<LoadedState, 'state' | 'campaigns'>
+type Loaded = Pick<LoadedState, 'state' | 'campaigns' | 'routes'>
 
 async function use(
   deps: Deps,
-  { state, campaigns }: Loaded,
+  loaded: Loaded,
   claimedBy: string,
   dial: Decision['dials'][number],
-): Promise<void> {
+): Promise<DialResult['kind'] | null> {
+  const { state, campaigns, routes } = loaded
   const campaign = campaigns.get(dial.campaignId)
   const own = state.campaigns.find(({ id }) => id === dial.campaignId)
-  if (campaign === undefined || own === undefined) return
-  const result: DialResult = await dialOnce({ deps, claimedBy, campaign, state: own }, dial)
+  const route = routes.get(dial.route)
+  if (campaign === undefined || own === undefined || route === undefined) return null
+  const result: DialResult = await dialOnce({ deps, claimedBy, campaign, state: own, route }, dial)
   if (result.kind === 'pause') {
-    await apply(deps, { state, campaigns }, { campaignId: campaign.id, to: 'paused', reason: result.reason })
+    await apply(deps, loaded, { campaignId: campaign.id, to: 'paused', reason: result.reason })
   }
+  return result.kind
 }
 
 async function apply(deps: Deps, { state, campaigns }: Loaded, move: Move): Promise<void> {
@@ -147,6 +157,10 @@ async function apply(deps: Deps, { state, campaigns }: Loaded, move: Move): Prom
         return halfOpenCampaign(trx, campaign, now)
       case 'recovered':
         return recoverCampaign(trx, campaign, now)
+      case 'unreachable':
+        return setUnreachable(trx, campaign, now, now)
+      case 'reachable':
+        return setUnreachable(trx, campaign, null, now)
       case 'failed':
         return failCampaign(trx, campaign, move.reason, now)
       case 'paused':
@@ -156,8 +170,8 @@ async function apply(deps: Deps, { state, campaigns }: Loaded, move: Move): Prom
     }
   })
   if (changed === null) return
-  const { id: campaignId, status, pausedReason } = changed
-  log.info({ campaignId, status, pausedReason }, 'campaign.moved')
+  const { id: campaignId, status, pausedReason, unreachableSince } = changed
+  log.info({ campaignId, status, pausedReason, unreachableSince }, 'campaign.moved')
 }
 
 async function verify(deps: Deps, { campaigns }: LoadedState, now: number): Promise<void> {

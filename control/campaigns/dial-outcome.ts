@@ -42,6 +42,7 @@ export function refusedDial({ code, details }: Refusal, now: number): RefusedDia
       return { kind: 'pause', reason: 'low_balance' }
     case 'concurrent_call_limit_reached':
     case 'internal_error':
+    case 'provider_unavailable':
       return { kind: 'retry' }
     case 'blocked_dnd':
     case 'blocked_opt_out':

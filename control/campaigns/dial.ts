@@ -13,7 +13,7 @@ import {
   releaseClaim,
 } from '../recipients/attempts.js'
 import { busyUntil } from '../recipients/person.js'
-import { takeRouteTurn } from '../recipients/route-pace.js'
+import { type Route, takeRouteTurn } from '../recipients/route-pace.js'
 import { refusedDial } from './dial-outcome.js'
 import { nextOpening } from './dial-window.js'
 import type { CampaignState, Dial } from './dialler.js'
@@ -29,6 +29,7 @@ export interface DialContext {
   readonly claimedBy: string
   readonly campaign: CampaignRow
   readonly state: CampaignState
+  readonly route: Route
 }
 
 /** What became of the right to dial. `empty`: no recipient is due. */
@@ -56,10 +57,10 @@ export async function dialOnce(context: DialContext, dial: Dial): Promise<DialRe
 
 /**
  * Takes the turn of the campaign and of the route and claims a recipient, in one transaction. `lost`: another process, or
- * another campaign on the route, has the turn, and this one still has its own.
+ * another campaign on the route, perhaps of another organization, has the turn, and this one still has its own.
  */
 async function takeTurn(
-  { deps, claimedBy, campaign }: DialContext,
+  { deps, claimedBy, campaign, route }: DialContext,
   dial: Dial,
   now: number,
 ): Promise<Claim | null | 'lost'> {
@@ -75,10 +76,9 @@ async function takeTurn(
         .returning(['id', 'uploaded'])
         .executeTakeFirst()
       if (turn === undefined) throw new TurnLostError()
-      if (dial.nextRouteDialAt > now) {
-        const { route, nextRouteDialAt } = dial
-        const taken = await takeRouteTurn(trx, campaign, { route, nextDialAt: nextRouteDialAt }, now)
-        if (!taken) throw new TurnLostError()
+      const { nextRouteDialAt } = dial
+      if (nextRouteDialAt > now && !(await takeRouteTurn(trx, route, nextRouteDialAt, now))) {
+        throw new TurnLostError()
       }
       return await claimRecipient(trx, turn, claimedBy, now)
     })
@@ -90,6 +90,14 @@ async function takeTurn(
 
 /** The turn belongs to another dial. The transaction that would take it is undone. */
 class TurnLostError extends Error {}
+
+/** The window of the campaign closed while its call was made. There is no call. */
+class WindowClosedError extends Error {}
+
+/** Returns whether a campaign may dial at a time. */
+function isOpen({ campaign, state }: DialContext, now: number): boolean {
+  return nextOpening(state.window, now) === now && (campaign.endsAt === null || now < campaign.endsAt)
+}
 
 /** Places the call of a claim. Returns `passed` if the recipient cannot be called now. */
 async function placeAttempt(context: DialContext, claim: Claim): Promise<DialResult | 'passed'> {
@@ -107,6 +115,12 @@ async function placeAttempt(context: DialContext, claim: Claim): Promise<DialRes
     await deferRecipient(context, claim, waits)
     return 'passed'
   }
+  const open = (now: number): boolean => isOpen(context, now)
+  // The dial was planned a while ago, and the gate knows the legal hours only.
+  if (!open(clock.wall())) {
+    await deferRecipient(context, claim, clock.wall())
+    return { kind: 'wait' }
+  }
   try {
     const call = await dialCall(deps, campaign, {
       to: recipient.e164,
@@ -121,7 +135,10 @@ async function placeAttempt(context: DialContext, claim: Claim): Promise<DialRes
         recipientId: recipient.id,
         callbackId: null,
         agentVersion: campaign.agentVersion,
-        bind: (trx, callId, now) => bindAttempt(trx, claim, callId, now),
+        bind: async (trx, callId, now) => {
+          if (!open(now)) throw new WindowClosedError()
+          await bindAttempt(trx, claim, callId, now)
+        },
       },
     })
     if (!isRefusal(call)) return { kind: 'placed' }
@@ -142,6 +159,10 @@ async function placeAttempt(context: DialContext, claim: Claim): Promise<DialRes
     }
   } catch (error) {
     if (error instanceof AttemptLostError) return { kind: 'lost' }
+    if (error instanceof WindowClosedError) {
+      await deferRecipient(context, claim, clock.wall())
+      return { kind: 'wait' }
+    }
     const fields = { campaignId: campaign.id, recipientId: recipient.id, error: errorText(error) }
     // Another campaign or a callback calls the person at this moment.
     if (!isUniqueViolation(error)) log.warn(fields, 'campaign.dial_failed')

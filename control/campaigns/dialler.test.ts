@@ -30,11 +30,15 @@ const RUNNING: CampaignState = {
   unsettled: 10,
   nextDueAt: 0,
   targetProblem: null,
+  problemMayPass: false,
+  unreachableSince: null,
   recent: { ended: 0, carrierFailures: 0, failuresInRow: 0 },
   resumesAt: null,
   probe: null,
   route: 'r',
 }
+
+const UNREACHABLE = { targetProblem: 'gone', problemMayPass: true }
 
 function decide(
   campaign: Partial<CampaignState>,
@@ -98,6 +102,30 @@ t.test('what a campaign does next', (t) => {
       'its agent is gone',
       decide({ targetProblem: 'x' }),
       moves({ to: 'paused', reason: 'target_unavailable' }),
+    ],
+    ['its PBX is not registered', decide(UNREACHABLE), moves({ to: 'unreachable' })],
+    ['which may pass', decide({ ...UNREACHABLE, unreachableSince: NOW - 595_000 }), waits(NOW + 5_000)],
+    ['it has just begun', decide({ ...UNREACHABLE, unreachableSince: NOW }), waits(NOW + 10_000)],
+    [
+      'but lasted',
+      decide({ ...UNREACHABLE, unreachableSince: NOW - 600_000 }),
+      moves({ to: 'paused', reason: 'target_unavailable' }),
+    ],
+    ['it has passed', decide({ unreachableSince: NOW - 1 }), moves({ to: 'reachable' })],
+    [
+      'its end comes meanwhile',
+      decide({ ...UNREACHABLE, unreachableSince: NOW - 1, endsAt: NOW }),
+      moves({ to: 'completed' }),
+    ],
+    [
+      'scheduled, and its PBX is not registered',
+      decide({ ...UNREACHABLE, status: 'scheduled', startsAt: NOW }),
+      moves({ to: 'unreachable' }),
+    ],
+    [
+      'scheduled, and it lasted',
+      decide({ ...UNREACHABLE, status: 'scheduled', startsAt: NOW, unreachableSince: NOW - 600_000 }),
+      moves({ to: 'failed', reason: 'gone' }),
     ],
     [
       'the wallet is dry',

@@ -24,6 +24,9 @@ const LAST_RESUME_MS = 60 * 60_000
  * takes.
  */
 const AHEAD_MS = 200
+/** Time for which a number that cannot call for a cause that may pass is waited for (ms), and time between two looks at it. */
+const UNREACHABLE_MS = 10 * 60_000
+const UNREACHABLE_LOOK_MS = 10_000
 /** Time until the next look when only the end of a call can help (ms). */
 const BLOCKED_MS = 1_000
 const MINUTE_MS = 60_000
@@ -47,6 +50,10 @@ export interface CampaignState {
   readonly nextDueAt: number | null
   /** Why the agent or the number cannot call. Null if they can. */
   readonly targetProblem: string | null
+  /** True if the problem may pass by itself. */
+  readonly problemMayPass: boolean
+  /** Since when a problem that may pass has lasted. Null without one. */
+  readonly unreachableSince: number | null
   readonly recent: RecentAttempts
   /** End of a pause for carrier errors. Null without one. */
   readonly resumesAt: number | null
@@ -103,8 +110,14 @@ export interface Dial {
 }
 
 export type Move =
-  /** `half_open`: runs with one call at a time. `recovered`: that call reached its person. */
-  | { readonly campaignId: string; readonly to: 'running' | 'half_open' | 'recovered' | 'completed' }
+  /**
+   * `half_open`: runs with one call at a time. `recovered`: that call reached its person. `unreachable`: waits for a problem
+   * of the number to pass. `reachable`: it has passed.
+   */
+  | {
+      readonly campaignId: string
+      readonly to: 'running' | 'half_open' | 'recovered' | 'unreachable' | 'reachable' | 'completed'
+    }
   | { readonly campaignId: string; readonly to: 'paused'; readonly reason: PausedReason }
   | { readonly campaignId: string; readonly to: 'failed'; readonly reason: string }
 
@@ -168,6 +181,8 @@ function stepOf(campaign: CampaignState, state: DiallerState, capacity: Capacity
   const move = (move: Move): Step => ({ kind: 'move', move })
   if (campaign.status === 'scheduled') {
     if (campaign.startsAt !== null && campaign.startsAt > now) return wait(campaign.startsAt)
+    const unreachable = unreachableStep(campaign, now)
+    if (unreachable !== null) return unreachable
     return campaign.targetProblem === null
       ? move({ campaignId, to: 'running' })
       : move({ campaignId, to: 'failed', reason: campaign.targetProblem })
@@ -186,6 +201,8 @@ function stepOf(campaign: CampaignState, state: DiallerState, capacity: Capacity
   const noSlotLeft = endsAt !== null && (ended || (opensAt ?? endsAt) >= endsAt)
   if (noSlotLeft)
     return campaign.inFlight === 0 ? move({ campaignId, to: 'completed' }) : wait(now + BLOCKED_MS)
+  const unreachable = unreachableStep(campaign, now)
+  if (unreachable !== null) return unreachable
   const reason = pauseOf(campaign, state.wallet)
   if (reason !== null) return move({ campaignId, to: 'paused', reason })
   if (campaign.probe !== null && campaign.probe.reached > 0) return move({ campaignId, to: 'recovered' })
@@ -193,6 +210,20 @@ function stepOf(campaign: CampaignState, state: DiallerState, capacity: Capacity
   if (opensAt === null) return move({ campaignId, to: 'paused', reason: 'target_unavailable' })
   if (campaign.nextDueAt === null) return wait(now + BLOCKED_MS)
   return dialOf(campaign, state, capacity, { opensAt, now })
+}
+
+/** Returns what a campaign does about a problem of its number that may pass, or null if it does not wait for that. */
+function unreachableStep(
+  { id: campaignId, targetProblem, problemMayPass, unreachableSince: since }: CampaignState,
+  now: number,
+): Step | null {
+  if (targetProblem === null) {
+    return since === null ? null : { kind: 'move', move: { campaignId, to: 'reachable' } }
+  }
+  if (!problemMayPass) return null
+  if (since === null) return { kind: 'move', move: { campaignId, to: 'unreachable' } }
+  const until = since + UNREACHABLE_MS
+  return now < until ? wait(Math.min(now + UNREACHABLE_LOOK_MS, until)) : null
 }
 
 function dialOf(
@@ -221,7 +252,8 @@ function dialOf(
   return { kind: 'dial', dial: { campaignId, route, at, nextDialAt, nextRouteDialAt } }
 }
 
-const FREE_ROUTE: RouteState = {
+/** A route without limits. */
+export const FREE_ROUTE: RouteState = {
   intervalMs: 0,
   nextDialAt: 0,
   rate: 1,

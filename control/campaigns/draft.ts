@@ -112,6 +112,7 @@ export async function newDraft(
     breakerAt: null,
     breakerTrips: 0,
     resumesAt: null,
+    unreachableSince: null,
     preflight: null,
     launchedAt: null,
     completedAt: null,

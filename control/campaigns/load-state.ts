@@ -4,7 +4,7 @@ import { readPoolUse } from '../calls/placement/call-slots.js'
 import type { CampaignRow } from '../db/tables/campaigns.js'
 import { DEFAULT_CAMPAIGN_SHARE } from '../organization/profile-store.js'
 import { IS_BUSY, WAITS } from '../recipients/attempts.js'
-import { routeOf } from '../recipients/route-pace.js'
+import { type Route, routeOf } from '../recipients/route-pace.js'
 import { availablePaise } from '../wallet/ledger.js'
 import { readWallet } from '../wallet/store.js'
 import { MIN_CALL_PAISE } from '../wallet/view.js'
@@ -37,6 +37,8 @@ export interface LoadedState {
   /** Without the campaigns about which nothing can be decided before their next dial. */
   readonly state: DiallerState
   readonly campaigns: ReadonlyMap<string, CampaignRow>
+  /** The keys of `state.routes`. */
+  readonly routes: ReadonlyMap<string, Route>
   /** Earliest next dial of the others (Unix ms). Null if there are none. */
   readonly asleepUntil: number | null
 }
@@ -63,16 +65,18 @@ export async function loadState(
   const due = rows.filter((row) => !isAsleep(row, now))
   const asleep = rows.filter((row) => isAsleep(row, now)).map(({ nextDialAt }) => nextDialAt)
   const busy = await countBusy(deps, owner, now)
-  const held = [...busy.values()].reduce((sum, count) => sum + count, 0)
-  const routes = new Map<string, RouteState>()
+  const routes = new Map<string, Route>()
+  const routeStates = new Map<string, RouteState>()
   const campaigns: CampaignState[] = []
   const narrowing = due.length === 0 ? null : await readNarrowing(db, owner.organizationId)
   for (const row of due) {
     const target = row.status === 'paused' ? null : await targetOf(deps, row, known)
     const found = target !== null && 'route' in target ? target : null
-    const route = found === null ? '' : routeOf(found.number)
-    if (found !== null && !routes.has(route))
-      routes.set(route, await routeState(db, owner, found.number, found.route.trunk, now))
+    const route = found === null ? null : routeOf(found.number, found.route.trunk)
+    if (found !== null && route !== null && !routes.has(route.route)) {
+      routes.set(route.route, route)
+      routeStates.set(route.route, await routeState(db, found.number, found.route.trunk, now))
+    }
     const running = row.status === 'running'
     const [{ nextDueAt, recent }, probe] = await Promise.all([
       readAttempts(deps, row, now),
@@ -92,19 +96,22 @@ export async function loadState(
       unsettled: row.total - row.settled,
       nextDueAt,
       targetProblem: target !== null && 'problem' in target ? target.problem : null,
+      problemMayPass: target !== null && 'problem' in target && target.mayPass === true,
+      unreachableSince: row.unreachableSince,
       recent,
       resumesAt: row.resumesAt,
       probe,
-      route,
+      route: route?.route ?? '',
     })
   }
   return {
     state: {
       campaigns,
-      freeSlots: await freeSlots(deps, owner, held, now),
+      freeSlots: await freeSlots(deps, owner, busy, now),
       wallet: await walletState(deps, owner, now),
-      routes,
+      routes: routeStates,
     },
+    routes,
     campaigns: new Map(rows.map((row) => [row.id, row])),
     asleepUntil: asleep.length === 0 ? null : Math.min(...asleep),
   }
@@ -125,7 +132,11 @@ function targetOf(deps: LoadDeps, row: CampaignRow, known: KnownTargets): Promis
 }
 
 /** Counts the recipients of each campaign that are claimed, ring or talk. A claim whose lease is over is free. */
-async function countBusy({ db }: LoadDeps, owner: Owner, now: number): Promise<ReadonlyMap<string, number>> {
+async function countBusy(
+  { db }: Pick<LoadDeps, 'db'>,
+  owner: Owner,
+  now: number,
+): Promise<ReadonlyMap<string, number>> {
   const rows = await db
     .selectFrom('campaignRecipients')
     .select(['campaignId', sql<number>`count(*)`.as('busy')])
@@ -138,8 +149,19 @@ async function countBusy({ db }: LoadDeps, owner: Owner, now: number): Promise<R
   return new Map(rows.map(({ campaignId, busy }) => [campaignId, busy]))
 }
 
+/** Returns the slots that the campaigns of an owner may take now. */
+export async function readFreeSlots(deps: Pick<LoadDeps, 'db'>, owner: Owner, now: number): Promise<number> {
+  return freeSlots(deps, owner, await countBusy(deps, owner, now), now)
+}
+
 /** Returns the slots that campaigns may take now: free ones, within the share that leaves room for other calls. */
-async function freeSlots({ db }: LoadDeps, owner: Owner, held: number, now: number): Promise<number> {
+async function freeSlots(
+  { db }: Pick<LoadDeps, 'db'>,
+  owner: Owner,
+  busy: ReadonlyMap<string, number>,
+  now: number,
+): Promise<number> {
+  const held = [...busy.values()].reduce((sum, count) => sum + count, 0)
   const { inUse, limit } = (await readPoolUse(db, owner, now)).agentCalls
   const profile = await db
     .selectFrom('organizationProfiles')

@@ -30,7 +30,13 @@ export async function pauseCampaign(
     reason === 'carrier_errors'
       ? { breakerTrips, resumesAt: now + resumeDelayMs(breakerTrips) }
       : { resumesAt: null }
-  const change = { status: 'paused', pausedReason: reason, ...breaker, updatedAt: now } as const
+  const change = {
+    status: 'paused',
+    pausedReason: reason,
+    ...breaker,
+    unreachableSince: null,
+    updatedAt: now,
+  } as const
   const from: CampaignStatus[] = [
     'scheduled',
     'running',
@@ -91,6 +97,17 @@ export function recoverCampaign(trx: Trx, campaign: Campaign, now: number): Prom
 /** Starts a campaign whose time has come. */
 export function startCampaign(trx: Trx, campaign: Campaign, now: number): Promise<CampaignRow | null> {
   return changeCampaign(trx, campaign, campaign.id, ['scheduled'], { status: 'running', updatedAt: now })
+}
+
+/** Notes since when the number of a campaign cannot call for a cause that may pass. Null: it can again. */
+export function setUnreachable(
+  trx: Trx,
+  campaign: Campaign,
+  unreachableSince: number | null,
+  now: number,
+): Promise<CampaignRow | null> {
+  const change = { unreachableSince, updatedAt: now } as const
+  return changeCampaign(trx, campaign, campaign.id, ['scheduled', 'running'], change)
 }
 
 /** Ends a campaign that cannot start. */

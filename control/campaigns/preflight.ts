@@ -4,7 +4,6 @@ import { missingNotice } from '../agents/notice.js'
 import type { Deps } from '../api/deps.js'
 import { timestamp, timestampOrNull } from '../base/schemas.js'
 import { minuteRate } from '../billing/rating.js'
-import { readPoolUse } from '../calls/placement/call-slots.js'
 import type { CheckType, GateFacts, GateRequest } from '../compliance/check.js'
 import { CHECKS } from '../compliance/checks/registry.js'
 import { gateFacts } from '../compliance/facts.js'
@@ -14,8 +13,11 @@ import { loadAgentKnowledge } from '../knowledge/agent-knowledge.js'
 import { readDelivery } from '../knowledge/delivery.js'
 import { retryTailMs } from '../recipients/retry.js'
 import { agreedRate } from '../wallet/store.js'
+import { FREE_ROUTE } from './dialler.js'
 import { type Experience, estimateFinish, NO_EXPERIENCE } from './estimate.js'
+import { readFreeSlots } from './load-state.js'
 import { examinePeople, type People } from './preflight-people.js'
+import { routeState } from './route-state.js'
 import { dialWindow, findTarget, purposeOf, type Target, type TargetProblem } from './target.js'
 import type { PreflightView } from './view.js'
 
@@ -106,7 +108,7 @@ export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): 
       checks,
       computedAt: timestamp(now),
       estimatedCostPaise: cost,
-      estimatedFinish: await finishView(deps, campaign, purpose, people.callable, now),
+      estimatedFinish: await finishView(deps, campaign, { ready, purpose, callable: people.callable }, now),
       walletBalancePaise: wallet?.balancePaise ?? 0,
     },
   }
@@ -199,20 +201,29 @@ async function estimateCost(
   }
 }
 
+/** The calls of which a campaign consists. */
+interface Calls {
+  readonly ready: Target | null
+  readonly purpose: GateRequest['purpose']
+  readonly callable: number
+}
+
+/** Estimates the end by what the dialler obeys: paces, slots, lines and hours. */
 async function finishView(
   { db, policy }: PreflightDeps,
   campaign: CampaignRow,
-  purpose: GateRequest['purpose'],
-  callable: number,
+  { ready, purpose, callable }: Calls,
   now: number,
 ): Promise<PreflightView['estimatedFinish']> {
-  const { inUse, limit } = (await readPoolUse(db, campaign, now)).agentCalls
+  const freeSlots = await readFreeSlots({ db }, campaign, now)
+  const route = ready === null ? FREE_ROUTE : await routeState(db, ready.number, ready.route.trunk, now)
   const startsAt = Math.max(now, campaign.startsAt ?? now)
   const { low, likely, high } = estimateFinish({
     callable,
     attempts: campaign.attempts,
-    callsPerMinute: campaign.callsPerMinute,
-    slots: Math.min(campaign.maxConcurrent, limit - inUse),
+    // A route that its carrier slowed down is at full rate again soon.
+    callsPerMinute: Math.min(campaign.callsPerMinute, MINUTE_MS / route.intervalMs),
+    slots: Math.min(campaign.maxConcurrent, freeSlots, route.freeLines),
     experience: await readExperience(db, campaign),
     window: await dialWindow(db, policy.rules, campaign, purpose, startsAt),
     retryTailMs: retryTailMs(campaign),

@@ -29,6 +29,8 @@ export interface Target {
 export interface TargetProblem {
   readonly part: 'agent' | 'number'
   readonly problem: string
+  /** True if it may pass by itself: no registration, or a name that does not resolve now. */
+  readonly mayPass?: boolean
 }
 
 /** Returns the agent, the number and the route of a campaign, or why they cannot call. */
@@ -48,7 +50,9 @@ export async function findTarget(deps: TargetDeps, campaign: CampaignRow): Promi
     return { part: 'number', problem: 'The number is not routed to an agent.' }
   }
   const route = await outboundRoute(deps, number)
-  if (isRefusal(route)) return { part: 'number', problem: route.message }
+  if (isRefusal(route)) {
+    return { part: 'number', problem: route.message, mayPass: route.code === 'provider_unavailable' }
+  }
   return { agentName: agent.name, version, number, route }
 }
 

@@ -50,6 +50,7 @@ import { addTrunkContacts } from './migrations/0057-trunk-contacts.js'
 import { indexCallFilters } from './migrations/0058-call-filters.js'
 import { addDisputeHold } from './migrations/0060-dispute-hold.js'
 import { addReportsAnswer } from './migrations/0063-reports-answer.js'
+import { addUnreachableTargets } from './migrations/0062-unreachable-targets.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -107,6 +108,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0058_call_filters': indexCallFilters,
   '0060_dispute_hold': addDisputeHold,
   '0063_reports_answer': addReportsAnswer,
+  '0062_unreachable_targets': addUnreachableTargets,
 }
 
 /**

@@ -16,6 +16,8 @@ export interface EgressOptions {
 /** The problem of a URL, for the `reason` of a validation issue. */
 export interface UrlProblem {
   readonly reason: string
+  /** True if the name could not be resolved now. It may resolve later. */
+  readonly unresolved?: true
 }
 
 /**
@@ -92,7 +94,8 @@ export function openEgress(options: EgressOptions): Egress {
         await names.addresses(host, organizationId)
         return null
       } catch (error) {
-        return { reason: error instanceof EngineError ? error.message : 'does not resolve' }
+        if (error instanceof EngineError) return { reason: error.message }
+        return { reason: 'does not resolve', unresolved: true }
       }
     },
     permit(url, kind) {

@@ -1,6 +1,7 @@
 import type { Db, Trx } from '../db/database.js'
-import type { CallRow } from '../db/tables/calling.js'
+import type { NumberRow } from '../db/tables/calling.js'
 import type { RoutePaceRow } from '../db/tables/campaigns.js'
+import type { SipTrunkRow } from '../db/tables/trunks.js'
 
 /*
  * The pace of a route: a trunk, or the carrier of a number. A carrier that answers 429 or 503 halves the rate, which
@@ -13,11 +14,13 @@ const FULL_PERMILLE = 1000
 const LEAST_PERMILLE = 62
 const REGAINED_PERMILLE = 100
 
-type Owner = Pick<CallRow, 'organizationId' | 'environment'>
+/** The key of a route. Organizations that call over one trunk share its route. */
+export type Route = Pick<RoutePaceRow, 'organizationId' | 'environment' | 'route'>
 
-/** Returns the key of the route of a number. */
-export function routeOf(number: { readonly sipTrunkId: string | null; readonly provider: string }): string {
-  return number.sipTrunkId ?? number.provider
+/** Returns the route of a number: its trunk, or its carrier if it has no trunk. */
+export function routeOf(number: NumberRow, trunk: SipTrunkRow | null): Route {
+  const { organizationId, environment } = trunk ?? number
+  return { organizationId, environment, route: trunk?.id ?? number.provider }
 }
 
 /** Returns the rate of a route now (permille of the full rate), for its rate at an earlier time. */
@@ -29,31 +32,35 @@ export function rateNow(
   return Math.min(FULL_PERMILLE, ratePermille + regained)
 }
 
-/** Returns the paces of the routes of an organization. A route without a row is at full rate. */
-export function listRoutePaces(db: Db | Trx, owner: Owner): Promise<readonly RoutePaceRow[]> {
-  return db
+/** Returns the pace of a route, or null if it is at full rate and free. */
+export async function findRoutePace(
+  db: Db | Trx,
+  { organizationId, environment, route }: Route,
+): Promise<RoutePaceRow | null> {
+  const row = await db
     .selectFrom('routePaces')
     .selectAll()
-    .where('organizationId', '=', owner.organizationId)
-    .where('environment', '=', owner.environment)
-    .execute()
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('route', '=', route)
+    .executeTakeFirst()
+  return row ?? null
 }
 
 /** Moves the next dial over a route. Returns false if another process has dialled over it meanwhile. */
 export async function takeRouteTurn(
   trx: Trx,
-  owner: Owner,
-  turn: { readonly route: string; readonly nextDialAt: number },
+  route: Route,
+  nextDialAt: number,
   now: number,
 ): Promise<boolean> {
-  const { organizationId, environment } = owner
   const row = await trx
     .insertInto('routePaces')
-    .values({ organizationId, environment, ...turn, ratePermille: FULL_PERMILLE, rateAt: now })
+    .values({ ...route, nextDialAt, ratePermille: FULL_PERMILLE, rateAt: now })
     .onConflict((conflict) =>
       conflict
         .columns(['organizationId', 'environment', 'route'])
-        .doUpdateSet({ nextDialAt: turn.nextDialAt })
+        .doUpdateSet({ nextDialAt })
         .where('routePaces.nextDialAt', '<=', now),
     )
     .returning('route')
@@ -62,20 +69,13 @@ export async function takeRouteTurn(
 }
 
 /** Halves the rate of a route whose carrier asked for fewer calls. */
-export async function slowRoute(trx: Trx, owner: Owner, route: string, now: number): Promise<void> {
-  const { organizationId, environment } = owner
-  const pace = await trx
-    .selectFrom('routePaces')
-    .selectAll()
-    .where('organizationId', '=', organizationId)
-    .where('environment', '=', environment)
-    .where('route', '=', route)
-    .executeTakeFirst()
-  const before = pace === undefined ? FULL_PERMILLE : rateNow(pace, now)
+export async function slowRoute(trx: Trx, route: Route, now: number): Promise<void> {
+  const pace = await findRoutePace(trx, route)
+  const before = pace === null ? FULL_PERMILLE : rateNow(pace, now)
   const ratePermille = Math.max(LEAST_PERMILLE, Math.floor(before / 2))
   await trx
     .insertInto('routePaces')
-    .values({ organizationId, environment, route, nextDialAt: now, ratePermille, rateAt: now })
+    .values({ ...route, nextDialAt: now, ratePermille, rateAt: now })
     .onConflict((conflict) =>
       conflict.columns(['organizationId', 'environment', 'route']).doUpdateSet({ ratePermille, rateAt: now }),
     )

@@ -1,6 +1,7 @@
 import type { Trx } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'
 import { wakeJob } from '../jobs/wake.js'
+import { findOutboundTrunk } from '../trunks/store.js'
 import { addToCounters, waitingStatus } from './attempts.js'
 import { diallerJob } from './dialler-job.js'
 import { retryAt } from './retry.js'
@@ -53,8 +54,7 @@ export interface AttemptEnd {
 export async function attemptEnded(trx: Trx, call: CallRow, end: AttemptEnd, now: number): Promise<void> {
   const { campaignId, recipientId } = call
   if (campaignId === null || recipientId === null) return
-  if (end.sip === 429 || end.sip === 503) await slowRouteOf(trx, call, now)
-  // Locks the campaign before its recipient.
+  // Locks the campaign before its route and its recipient, as a dial does.
   const campaign = await trx
     .updateTable('campaigns')
     .set((column) => ({
@@ -64,6 +64,7 @@ export async function attemptEnded(trx: Trx, call: CallRow, end: AttemptEnd, now
     .where('id', '=', campaignId)
     .returningAll()
     .executeTakeFirst()
+  if (end.sip === 429 || end.sip === 503) await slowRouteOf(trx, call, now)
   const recipient = await trx
     .selectFrom('campaignRecipients')
     .selectAll()
@@ -139,8 +140,9 @@ function isLate({ answeredAt, endedAt, disposition }: CallRow, { firstAudioMs }:
 async function slowRouteOf(trx: Trx, call: CallRow, now: number): Promise<void> {
   const number = await trx
     .selectFrom('numbers')
-    .select(['sipTrunkId', 'provider'])
+    .selectAll()
     .where('id', '=', call.numberId)
     .executeTakeFirst()
-  if (number !== undefined) await slowRoute(trx, call, routeOf(number), now)
+  if (number === undefined) return
+  await slowRoute(trx, routeOf(number, await findOutboundTrunk(trx, number)), now)
 }

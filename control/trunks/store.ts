@@ -117,6 +117,13 @@ export async function findCarrierTrunk(db: Db | Trx, provider: string): Promise<
   return row ?? null
 }
 
+/** Returns the trunk over which a number calls, active or not. Null if it has none, or calls the simulated carrier. */
+export async function findOutboundTrunk(db: Db | Trx, number: NumberRow): Promise<SipTrunkRow | null> {
+  const { environment, sipTrunkId, provider } = number
+  if (environment === 'test') return null
+  return sipTrunkId === null ? findCarrierTrunk(db, provider) : findTrunk(db, number, sipTrunkId)
+}
+
 /** Returns the trunk to the telephone system of a number in `byo_sip`, or null. */
 export async function findNumberTrunk(db: Db | Trx, numberId: string): Promise<SipTrunkRow | null> {
   return (await existing(db).where('numberId', '=', numberId).executeTakeFirst()) ?? null

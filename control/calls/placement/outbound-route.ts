@@ -3,8 +3,8 @@ import type { Deps } from '../../api/deps.js'
 import { type Refusal, refuse } from '../../api/problem.js'
 import type { NumberRow } from '../../db/tables/calling.js'
 import type { SipTrunkRow } from '../../db/tables/trunks.js'
-import { hostProblem } from '../../trunks/outbound-host.js'
-import { findCarrierTrunk, findTrunk } from '../../trunks/store.js'
+import { examineHost } from '../../trunks/outbound-host.js'
+import { findOutboundTrunk } from '../../trunks/store.js'
 import { gatewayOf, isCustomers } from '../../trunks/trunk-route.js'
 
 /** Default ringing time after which a call counts as not answered (ms). */
@@ -31,11 +31,8 @@ export async function outboundRoute(
   if (number.environment === 'test') {
     return { gateway: deps.sandboxGateway, trunk: null, ringTimeoutMs: RING_TIMEOUT_MS }
   }
-  const { sipTrunkId, provider } = number
-  const trunk =
-    sipTrunkId === null
-      ? await findCarrierTrunk(deps.db, provider)
-      : await findTrunk(deps.db, number, sipTrunkId)
+  const { provider } = number
+  const trunk = await findOutboundTrunk(deps.db, number)
   if (trunk === null) {
     return refuse('provider_unavailable', 'The number has no SIP trunk. Assign one before placing calls.', {
       provider,
@@ -55,11 +52,13 @@ export async function outboundRoute(
     )
   }
   const named = gateway.contact === undefined && isCustomers(trunk)
-  const problem = named ? await hostProblem(deps.egress, number.organizationId, gateway.host) : null
+  const problem = named ? await examineHost(deps.egress, number.organizationId, gateway.host) : null
   if (problem !== null) {
-    return refuse('unprocessable_entity', `outboundHost of the SIP trunk of the number ${problem}.`, {
-      path: 'numberId',
-    })
+    return refuse(
+      problem.unresolved ? 'provider_unavailable' : 'unprocessable_entity',
+      `outboundHost of the SIP trunk of the number ${problem.reason}.`,
+      { path: 'numberId' },
+    )
   }
   return { gateway, trunk, ringTimeoutMs: trunk.ringTimeoutMs }
 }

@@ -92,11 +92,12 @@ async function takeTurn(deps: Deps, callback: CallbackRow): Promise<number | nul
   // The placement of the call names the problem of a number that cannot call.
   if (number === null || target === null || isRefusal(target)) return null
   const now = clock.wall()
-  const { intervalMs, rate, nextDialAt } = await routeState(db, callback, number, target.trunk, now)
+  const { intervalMs, rate, nextDialAt } = await routeState(db, number, target.trunk, now)
   if (intervalMs === 0) return null
   if (nextDialAt > now) return nextDialAt
-  const turn = { route: routeOf(number), nextDialAt: now + Math.ceil(intervalMs / rate) }
-  const taken = await db.transaction().execute((trx) => takeRouteTurn(trx, callback, turn, now))
+  const route = routeOf(number, target.trunk)
+  const next = now + Math.ceil(intervalMs / rate)
+  const taken = await db.transaction().execute((trx) => takeRouteTurn(trx, route, next, now))
   return taken ? null : now + SOON_MS
 }
 

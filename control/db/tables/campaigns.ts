@@ -66,6 +66,8 @@ export interface CampaignRow {
   readonly breakerTrips: number
   /** Time of the next call after a pause for `carrier_errors`. Else null. */
   readonly resumesAt: number | null
+  /** Since when the number cannot call for a cause that may pass. Else null. */
+  readonly unreachableSince: number | null
   /** JSON of the last pre-flight. */
   readonly preflight: string | null
   readonly launchedAt: number | null
