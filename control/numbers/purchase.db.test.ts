@@ -3,9 +3,11 @@ import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { ScriptedCarrier } from '../../fixtures/carriers/scripted-carrier.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { addFunds } from '../../fixtures/database/funds.js'
+import { openMortal } from '../../fixtures/database/mortal.js'
 import { verifyOrganization } from '../../fixtures/database/verified.js'
 import { silentLog } from '../../media/base/log.js'
 import { failed, ok } from '../carriers/carrier.js'
+import { openCarriers } from '../carriers/directory.js'
 import { openJobRunner } from '../jobs/runner.js'
 import { freeze, post } from '../wallet/ledger.js'
 import { readWallet } from '../wallet/store.js'
@@ -132,7 +134,8 @@ await onEachDialect(t, async (t, open) => {
 
   await t.test('a carrier of the live environment', async (t) => {
     const [vobiz, plivo] = [new ScriptedCarrier('vobiz'), new ScriptedCarrier('plivo')]
-    const calling = await openTestCalling(await open(), { carriers: () => [vobiz, plivo] })
+    const database = await open()
+    const calling = await openTestCalling(database, { carriers: () => [vobiz, plivo] })
     const { api, deps, clock } = calling
     const { organizationId } = calling.owner
     const live = (method: string, path: string, json?: unknown, key?: string) =>
@@ -369,6 +372,84 @@ await onEachDialect(t, async (t, open) => {
       ])
       await deps.db.transaction().execute((trx) => freeze(trx, organizationId, null, clock.wall()))
       await take(balancePaise, 'topup:again')
+    })
+
+    await t.test('a process that dies at any statement: one number, one charge, nothing held', async (t) => {
+      const owner = { organizationId, environment: 'live', scopes: ['admin'] } as const
+      const actor = { kind: 'key', keyId: 'key_1', ...owner } as const
+      const price = 60_000
+      let index = 0
+      let deaths = 0
+      /** Buys a number in a process that dies after `statements`. Returns false if it lived. */
+      const prove = async (statements: number, after: boolean, answer: typeof vobiz.buyAnswer) => {
+        const e164 = `+9180472${String(++index).padStart(5, '0')}`
+        const label = `${statements} statements, ${after ? 'after' : 'before'} the last, ${answer === null ? 'answered' : 'lost'}`
+        await addFunds(deps.db, organizationId, price, clock.wall())
+        const [before] = await wallet()
+        const carrier = new ScriptedCarrier('vobiz')
+        carrier.offer(e164)
+        carrier.buyAnswer = answer
+        const carriers = openCarriers([carrier], clock, silentLog)
+        const request = (db: typeof deps.db, key: string) =>
+          purchaseNumber(
+            { actor, deps: { ...deps, db, carriers }, requestId: 'req_1', idempotencyId: key },
+            { e164, provider: 'vobiz' },
+          )
+        const mortal = openMortal(database, () => {})
+        mortal.dieIn(statements, after)
+        await request(mortal.db, `${label} first`).catch((error: unknown) => {
+          if (!mortal.dead) throw error
+        })
+        await mortal.quiet()
+        // The client comes back, or only the jobs go on.
+        if (!after) await request(deps.db, `${label} first`)
+        const handlers = numberHandlers({ ...deps, carriers, log: silentLog })
+        const runner = openJobRunner({ db: deps.db, clock, log: silentLog, handlers })
+        for (const ms of [0, 60_000, 120_000]) {
+          clock.advance(ms)
+          await runner.idle()
+        }
+        await runner.close()
+        const held = (await wallet())[1]
+        const bought = await deps.db.selectFrom('numbers').selectAll().where('e164', '=', e164).execute()
+        // Nothing was bought: the client asks anew.
+        if (bought.every(({ status }) => status === 'failed')) await request(deps.db, `${label} second`)
+        const rows = await deps.db.selectFrom('numbers').selectAll().where('e164', '=', e164).execute()
+        const active = rows.filter(({ status }) => status === 'active')
+        const entries = await deps.db
+          .selectFrom('ledgerEntries')
+          .select(['type', 'amountPaise'])
+          .where('referenceId', 'in', ['', ...rows.map(({ id }) => id)])
+          .orderBy('seq')
+          .execute()
+        t.strictSame(
+          {
+            held,
+            orders: carrier.orders.length,
+            active: active.length,
+            others: rows.filter(({ status }) => status !== 'active' && status !== 'failed').length,
+            entries: entries.map(({ type, amountPaise }) => [type, Number(amountPaise)]),
+            wallet: await wallet(),
+          },
+          {
+            ...{ held: 0, orders: 1, active: 1, others: 0 },
+            entries: [
+              ['number_setup', -10_000],
+              ['number_rental', -50_000],
+            ],
+            wallet: [Number(before) - price, 0],
+          },
+          label,
+        )
+        if (mortal.dead) deaths++
+        return mortal.dead
+      }
+      for (const answer of [null, { result: lost, sells: true }]) {
+        for (const after of [false, true]) {
+          for (let statements = 0; await prove(statements, after, answer); ) statements++
+        }
+      }
+      t.ok(deaths > 60, `${deaths} deaths`)
     })
 
     await t.test(
