@@ -71,7 +71,7 @@ await onEachDialect(t, async (t, open) => {
       [{ type: 'telnyx', format: 'g722', sampleRate: 8000 }, 'sampleRate'],
       [{ type: 'telnyx', format: 'opus', sampleRate: 24_000 }, 'sampleRate'],
       [{ type: 'chan_websocket', customParameters: { a: '1' } }, 'customParameters'],
-      [{ type: 'exotel', format: 'mulaw' }, 'format'],
+      [{ type: 'exotel', format: 'alaw' }, 'format'],
       [{ type: 'plivo', format: 'linear16', sampleRate: 24_000 }, 'sampleRate'],
       [{ type: 'static', format: 'mulaw', sampleRate: 16_000 }, 'sampleRate'],
       [{ type: 'twilio', url: `${BOT}?a=1` }, 'url'],

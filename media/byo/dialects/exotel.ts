@@ -1,13 +1,15 @@
 import type { Digit } from '../../base/frame.js'
 import { basicCredentials } from './authentication.js'
-import { type BotDialect, WIDEBAND } from './bot-dialect.js'
+import { type BotDialect, NARROWBAND, WIDEBAND } from './bot-dialect.js'
 import { MediaStreamsDialect } from './media-streams.js'
 import type { StopReason, StreamInfo } from './wire-format.js'
 
 /*
- * Exotel's Voicebot applet: snake case, linear16, 100 ms per message. The query parameters of the URL are
- * repeated when the stream begins. Bots hang up by closing the socket.
+ * Exotel's Voicebot applet and StartStream: snake case, 100 ms per message. The applet sends linear16, StartStream
+ * mu-law unless its content type says otherwise. The query parameters of the URL are repeated when the stream begins.
+ * Bots hang up by closing the socket.
  * https://developer.exotel.com/docs/agentstream/websocket-protocol
+ * https://developer.exotel.com/docs/exoml/verbs/stream
  */
 
 class Exotel extends MediaStreamsDialect {
@@ -28,10 +30,11 @@ class Exotel extends MediaStreamsDialect {
       to: spec.to,
       custom_parameters: { ...Object.fromEntries(new URL(spec.url).searchParams), ...spec.customParameters },
       media_format: {
-        encoding: 'audio/x-raw',
+        // The name of StartStream's content type; its start message is not documented.
+        encoding: spec.format === 'mulaw' ? 'audio/x-mulaw' : 'audio/x-raw',
         sample_rate: String(spec.sampleRate),
         // Bits of a sample, in spite of the name.
-        bit_rate: '16',
+        bit_rate: spec.format === 'mulaw' ? '8' : '16',
       },
     }
     return [JSON.stringify({ event: 'connected' }), this.event('start', start)]
@@ -54,7 +57,10 @@ class Exotel extends MediaStreamsDialect {
 export const EXOTEL = {
   type: 'exotel',
   transport: 'websocket',
-  audio: [['linear16', WIDEBAND]],
+  audio: [
+    ['linear16', WIDEBAND],
+    ['mulaw', NARROWBAND],
+  ],
   parameters: 'map',
   authenticate: basicCredentials,
   rateParameter: 'sample-rate',

@@ -238,6 +238,10 @@ t.test('exotel', async (t) => {
   t.match(json(dialect.stop('bot_hangup')), { stop: { reason: 'stopped' } })
   const [, start] = open('exotel', { url: 'wss://bot.example.com/?plan=gold&k=query' }).opening(null)
   t.match(json(start ?? ''), { start: { custom_parameters: { plan: 'gold', k: 'v', k2: 'v2' } } })
+  const [, narrow] = open('exotel', { format: 'mulaw', sampleRate: 8000 }).opening(null)
+  t.match(json(narrow ?? ''), {
+    start: { media_format: { encoding: 'audio/x-mulaw', sample_rate: '8000', bit_rate: '8' } },
+  })
 })
 
 t.test('telnyx', async (t) => {
