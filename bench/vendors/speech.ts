@@ -30,7 +30,7 @@ interface Asked {
   readonly done: string
   readonly failure: string
   /** Faults concern the agent's own vendor; its fallback works. */
-  readonly spare: boolean
+  readonly fallback: boolean
 }
 
 /** Synthesis in Cartesia's protocol (many texts per connection, word times) and in Sarvam's (neither). */
@@ -79,7 +79,7 @@ export class Speech {
           }),
         done: message.continue === true ? flushed : done,
         failure: `{"type":"error","context_id":"${context}","done":true,"status_code":500,"error":"broken"}`,
-        spare: false,
+        fallback: false,
       })
     })
   }
@@ -102,7 +102,7 @@ export class Speech {
           times: null,
           done: '{"type":"event","data":{"event_type":"final","message":"done","timestamp":"t"}}',
           failure: '{"type":"error","data":{"message":"broken","code":500,"details":{},"request_id":"r1"}}',
-          spare: true,
+          fallback: true,
         })
         text = ''
       }
@@ -124,7 +124,7 @@ export class Speech {
     const number = lastNumber(text)
     this.#ledger.note(number, { speakMs: systemClock.now() })
     const from = this.#ledger.callerOf(number)
-    const fault = asked.spare ? null : this.#ledger.faultOf(from, number)
+    const fault = asked.fallback ? null : this.#ledger.faultOf(from, number)
     if (from !== null && fault?.startsWith('tts_')) this.#ledger.recordFault(from, fault)
     if (fault === 'tts_silent') return
     if (fault === 'tts_refuses') return void socket.send(asked.failure)

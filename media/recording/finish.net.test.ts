@@ -64,12 +64,12 @@ t.test('the person of a transfer is mixed into the agent’s channel, and one fi
 t.test('killed at any step of finishing, the next start produces the same bytes', async (t) => {
   const { path, raw } = await recorded(t)
   const track = raw.persons[0]?.path ?? ''
-  const spare = { main: await readFile(path), track: await readFile(track) }
+  const copy = { main: await readFile(path), track: await readFile(track) }
   const whole = await finishRecording(raw)
   const mixed = await readFile(path)
   const again = async (what: string, prepare: () => Promise<void>) => {
-    await writeFile(path, spare.main)
-    await writeFile(track, spare.track)
+    await writeFile(path, copy.main)
+    await writeFile(track, copy.track)
     await prepare()
     const left = await recoverRecording(path)
     t.ok(left !== null, what)

@@ -17,11 +17,11 @@ interface Heard {
 }
 
 /** A caller who asks four times, each time after a second of silence. */
-async function call(plan: OutagePlan, spare: boolean): Promise<Heard> {
+async function call(plan: OutagePlan, fallback: boolean): Promise<Heard> {
   const hearing = Object.keys(plan).some((key) => key.startsWith('speech_to_text'))
   // Recognition is opened with the call. The others fail after the preparation.
   const outages = new Outages(hearing ? plan : {})
-  const rig = new ConversationRig({ vendors: outages.vendors, spec: spare ? FALLBACKS : {} })
+  const rig = new ConversationRig({ vendors: outages.vendors, spec: fallback ? FALLBACKS : {} })
   await rig.start()
   outages.plan = plan
   outages.requests.length = hearing ? outages.requests.length : 0

@@ -12,7 +12,7 @@ import type { Vendors } from '../vendor-ports.js'
 
 /* A speech-to-speech model is given up: STT, LLM and TTS continue its conversation. */
 
-const SPARES: FallbackVendors = {
+const FALLBACKS: FallbackVendors = {
   speechToText: [{ vendor: 'main', model: null, mode: 'transcribe', languages: ['en-IN', 'hi-IN'] }],
   languageModel: [{ vendor: 'main', model: 'm' }],
   textToSpeech: [{ vendor: 'second', model: null, voice: 'w', pace: 1, languages: ['en-IN', 'hi-IN'] }],
@@ -45,7 +45,7 @@ async function call(
   model: ScriptedRealtimeOptions = {},
   options: RigOptions = {},
 ): Promise<RealtimeRig> {
-  return openRealtimeRig({ vendors: knowing, ...options, spec: { fallbacks: SPARES, ...spec } }, model)
+  return openRealtimeRig({ vendors: knowing, ...options, spec: { fallbacks: FALLBACKS, ...spec } }, model)
 }
 
 function ask(rig: RealtimeRig, text: string, inMs = 300): void {
@@ -95,7 +95,7 @@ t.test('after two failures the fallback model continues with the full context', 
     'user: Thank you.',
   ])
   t.equal(rig.eventsOf('trouble').length, 3, 'no more trouble after it')
-  t.match(rig.spoken.at(-1), { voice: 'w', text: 'Answer 2.' }, 'the spare voice speaks')
+  t.match(rig.spoken.at(-1), { voice: 'w', text: 'Answer 2.' }, 'the fallback voice speaks')
   t.equal(model.opened.length, 1, 'it is not asked again in this call')
   closeAndCheck(rig)
 })
