@@ -1,4 +1,5 @@
 import t from 'tap'
+import { settle } from '../../fixtures/host/settle.js'
 import { ConcurrencyLimiter, type Derivation, deriveKey } from './scrypt.js'
 
 t.test('the limiter limits running and waiting jobs, keeps their order and rejects the rest', async (t) => {
@@ -18,7 +19,6 @@ t.test('the limiter limits running and waiting jobs, keeps their order and rejec
         () => log.push(`end ${id}`),
         (error: unknown) => log.push(`${(error as Error).message} ${id}`),
       )
-  const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
   const all = [0, 1, 2, 3, 4, 5].map(job)
   await settle()
   t.same(log.splice(0), ['start 0', 'start 1', 'too many passwords at once 5'])

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
+import { settle } from '../../fixtures/host/settle.js'
 import { EngineError } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
 import type { Embedded, Embedder } from '../../media/vendors/openai/embeddings.js'
@@ -58,7 +59,7 @@ t.test('a vendor that is late or fails is left alone for a while', async (t) => 
   clock.advance(100)
   t.equal(await impatient, null, 'the caller does not wait longer')
   answer(0)
-  await new Promise((resolve) => setImmediate(resolve))
+  await settle()
   t.same(vectors.near({ text: 'one two three four' }), Int8Array.of(1), 'what came later is kept')
   for (let failures = 0; failures < 2; failures++) {
     const late = vectors.of({ text: `late ${failures} three four` }, 1000)

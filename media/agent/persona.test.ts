@@ -1,5 +1,6 @@
 import t from 'tap'
 import { loudnessVad } from '../../fixtures/audio/loudness-vad.js'
+import { settle } from '../../fixtures/host/settle.js'
 import { FRAME_MS } from '../base/frame.js'
 import type { PersonaSpec } from './agent-spec.js'
 import { Persona } from './persona.js'
@@ -136,7 +137,7 @@ t.test('the persona stops its media and hangs up when clips are missing', async 
     stopMedia() {},
   })
   persona.start()
-  await new Promise((resolve) => setImmediate(resolve))
+  await settle()
   t.equal(hungUp, 1)
   persona.close('hangup')
 })

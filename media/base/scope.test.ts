@@ -1,5 +1,6 @@
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
+import { settle } from '../../fixtures/host/settle.js'
 import { Scope } from './scope.js'
 
 t.test('closes newest first, once', async (t) => {
@@ -108,6 +109,6 @@ t.test('a closer that is added too late and fails is a warning, not an unhandled
   scope.own(() => {
     throw new Error('two')
   })
-  await new Promise<void>((resolve) => setImmediate(resolve))
+  await settle()
   t.strictSame(warnings.sort(), ['closing failed: one', 'closing failed: two'])
 })

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { levelDbfs, tone, toneLevel } from '../../fixtures/audio/tones.js'
 import { readWav } from '../../fixtures/audio/wav.js'
+import { settle } from '../../fixtures/host/settle.js'
 import { finishRecording } from './finish.js'
 import { Recorder, type VoiceTrack } from './recorder.js'
 import { type Disk, systemDisk } from './wav-file.js'
@@ -93,25 +95,64 @@ t.test('audio older than the look-back, or far ahead, is dropped', async (t) => 
   t.notOk(left.includes(9))
 })
 
+/** Waits for conditions that hold after a write. */
+function writeWaits(): { wrote: () => void; until: (holds: () => boolean) => Promise<void> } {
+  const looks = new Set<() => void>()
+  return {
+    wrote() {
+      for (const look of looks) look()
+    },
+    until: (holds) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (!holds()) return
+          looks.delete(look)
+          resolve()
+        }
+        looks.add(look)
+        look()
+      }),
+  }
+}
+
+/** A disk that calls `wrote` after each write, also after a failed one. */
+function watchedDisk(disk: Disk, wrote: () => void): Disk {
+  return {
+    ...disk,
+    async create(path) {
+      const file = await disk.create(path)
+      return {
+        write: (...piece) => file.write(...piece).finally(wrote),
+        truncate: (length) => file.truncate(length),
+        close: () => file.close(),
+      }
+    },
+  }
+}
+
 t.test('the file is playable while it grows', async (t) => {
   const path = join(t.testdir(), 'call.wav')
-  const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure })
+  const { wrote, until } = writeWaits()
+  const disk = watchedDisk(systemDisk, wrote)
+  const recorder = new Recorder({ path, rate: 8000, onFailed: noFailure, disk })
   for (let second = 1; second <= 6; second++) {
     recorder.writeAgent((second - 1) * 8000, filled(second, 8000))
     recorder.advance(second * 8000)
   }
-  // The writes are pending: wait until the header reports them.
-  const deadline = performance.now() + 30_000
-  let frames = 0
-  while (frames < 5 * 8000 && performance.now() < deadline) {
-    await new Promise<void>((resolve) => setImmediate(resolve))
-    const bytes = await readFile(path).catch(() => Buffer.alloc(0))
-    if (bytes.length < 44) continue
-    const wav = readWav(bytes)
-    frames = wav.channels[1]?.length ?? 0
+  const lengths: number[] = []
+  await until(() => {
+    if (!existsSync(path)) return false
+    const bytes = readFileSync(path)
+    if (bytes.length < 44) return false
     t.ok(bytes.readUInt32LE(40) <= bytes.length - 44, 'the header never promises more than there is')
-  }
-  t.equal(frames, 5 * 8000, 'all but the look-back')
+    lengths.push(readWav(bytes).channels[1]?.length ?? 0)
+    return lengths.at(-1) === 5 * 8000
+  })
+  t.strictSame(
+    [...new Set(lengths)],
+    [0, 1, 2, 3, 4, 5].map((second) => second * 8000),
+    'second by second, all but the look-back',
+  )
   await recorder.close(6 * 8000)
 })
 
@@ -126,7 +167,7 @@ t.test('a path that cannot be written is reported once, and close returns null',
   for (let second = 1; second <= 10; second++) {
     recorder.writeAgent((second - 1) * 8000, filled(1, 8000))
     recorder.advance(second * 8000)
-    await new Promise<void>((resolve) => setImmediate(resolve))
+    await settle()
   }
   t.equal(await recorder.close(80_000), null)
   t.equal(failures.length, 1)
@@ -248,16 +289,19 @@ function smallDisk(bytes: number): { disk: Disk; writes: () => number } {
 t.test('a full disk is reported once, the file stays playable, and the loss is counted', async (t) => {
   const path = join(t.testdir(), 'call.wav')
   const failures: string[] = []
-  const { disk, writes } = smallDisk(5 * 32_000 + 1001)
-  const recorder = new Recorder({ path, rate: 8000, onFailed: (message) => failures.push(message), disk })
+  const { wrote, until } = writeWaits()
+  const { disk: small, writes } = smallDisk(5 * 32_000 + 1001)
+  const disk = watchedDisk(small, wrote)
+  const onFailed = (message: string): void => {
+    failures.push(message)
+    wrote()
+  }
+  const recorder = new Recorder({ path, rate: 8000, onFailed, disk })
   for (let second = 1; second <= 30; second++) {
     recorder.caller.write((second - 1) * 8000, filled(second, 8000))
     recorder.advance(second * 8000)
     // The disk keeps up: first the header, then samples and header of each batch.
-    const deadline = performance.now() + 30_000
-    while (second > 1 && writes() < 2 * second - 1 && failures.length === 0 && performance.now() < deadline) {
-      await new Promise<void>((resolve) => setImmediate(resolve))
-    }
+    await until(() => second === 1 || writes() >= 2 * second - 1 || failures.length > 0)
     if (second < 6) t.strictSame(failures, [])
   }
   const before = writes()

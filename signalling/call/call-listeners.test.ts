@@ -1,6 +1,7 @@
 import t from 'tap'
 import { tone, usualToneLevel } from '../../fixtures/audio/tones.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
+import { settle } from '../../fixtures/host/settle.js'
 import { VOICE_HZ } from '../../fixtures/virtual-call/scripted-vendors.js'
 import { NOTHING_LEFT, openVirtualCall, type VirtualCall } from '../../fixtures/virtual-call/virtual-call.js'
 import { EngineError } from '../../media/base/errors.js'
@@ -140,9 +141,6 @@ function openJoining() {
   }
   return { clock, listeners, join, published, requests, warnings, may }
 }
-
-/** Lets promises settle. */
-const settle = () => new Promise((resolve) => setImmediate(resolve))
 
 t.test('who listens by a leg attends until the leg ends, the right ends, or the call ends', async (t) => {
   const { clock, listeners, join, published, requests, warnings, may } = openJoining()

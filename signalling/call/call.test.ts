@@ -1,5 +1,6 @@
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
+import { settle } from '../../fixtures/host/settle.js'
 import { EngineError } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
 import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/wire-format.js'
@@ -46,7 +47,6 @@ const closed: ClosedSession = {
   parts: [],
 }
 const byCaller: Ending = { by: 'caller', cause: 'caller_hangup', fault: 'none' }
-const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
 type Assert = Pick<typeof t, 'equal' | 'match' | 'strictSame'>
 const never = new Promise<never>(() => {})
 

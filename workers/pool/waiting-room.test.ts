@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
+import { settle } from '../../fixtures/host/settle.js'
 import { HOLD_MS, WaitingRoom } from './waiting-room.js'
 
 function setUp(t: Test) {
@@ -19,7 +20,7 @@ function setUp(t: Test) {
   }
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms)
-    await new Promise(setImmediate)
+    await settle()
   }
   return { clock, state, waitingRoom, outcomes, wait, pass }
 }

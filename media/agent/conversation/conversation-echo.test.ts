@@ -3,6 +3,7 @@ import { type EchoPath, EchoSimulator } from '../../../fixtures/audio/echo-path.
 import { decodeG711, encodeG711 } from '../../../fixtures/audio/g711.js'
 import { joined } from '../../../fixtures/audio/tones.js'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { settle } from '../../../fixtures/host/settle.js'
 import { DEFAULT_SPEC } from '../../../fixtures/rigs/conversation-rig.js'
 import { findClip, readClip } from '../../../fixtures/speech/manifest.js'
 import { silentLog } from '../../base/log.js'
@@ -90,7 +91,7 @@ async function call(path: EchoPath | null, caller?: { readonly atMs: number; rea
     if (said !== null && from >= 0 && from < said.length) {
       for (let i = 0; i < 160; i++) back[i] = (back[i] ?? 0) + (said[from + i] ?? 0)
     }
-    await new Promise((resolve) => setImmediate(resolve))
+    await settle()
     clock.advance(20)
     conversation.push({ pcm: decodeG711('PCMA', encodeG711('PCMA', back)), rate: 8000, at })
   }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { settle } from '../../../fixtures/host/settle.js'
 import { EngineError } from '../../base/errors.js'
 import { TurnTracer } from '../conversation/turn-tracer.js'
 import { type ChatMessage, type GenerateRequest, PROMPT_TOO_LONG } from '../vendor-ports.js'
@@ -101,7 +102,7 @@ t.test('a cancellation between the two requests cancels the second', async (t) =
   await Promise.resolve()
   t.equal(asked.length, 1)
   job.cancel()
-  await new Promise((resolve) => setImmediate(resolve))
+  await settle()
   t.equal(told, 0)
   t.equal(asked.length, 1)
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
+import { settle } from '../../../fixtures/host/settle.js'
 import { Scope } from '../../base/scope.js'
 import { CircuitBreakers } from '../circuit-breaker.js'
 import type { SpeakEvents, SpeakRequest, TextToSpeech } from '../vendor-ports.js'
@@ -51,7 +52,7 @@ class Rig {
 
   /** The vendor speaks the sentence in progress to its end. */
   async spoken(): Promise<void> {
-    await turn()
+    await settle()
     const events = this.open.shift()
     const { text = '' } = this.requests.at(-1) ?? {}
     const perLetter = SENTENCE_MS / text.length
@@ -59,7 +60,7 @@ class Rig {
       events?.word(index, word.length, index * perLetter)
     events?.audio(new Int16Array((SENTENCE_MS * RATE) / 1000).fill(1000), RATE)
     events?.done()
-    await turn()
+    await settle()
   }
 
   play(ms: number): void {
@@ -73,25 +74,23 @@ class Rig {
   }
 }
 
-const turn = () => new Promise((resolve) => setImmediate(resolve))
-
 t.test('the sentences of an utterance are one reply, which ends when the last one was sent', async (t) => {
   const rig = new Rig(false)
   rig.say(1, 'One two three.', 'Four five six.')
   await rig.spoken()
   t.equal(rig.requests.length, 1, 'the second sentence waits until the first one plays')
   rig.play(20)
-  await turn()
+  await settle()
   const [reply] = rig.replies
   t.equal(rig.replies[1], reply)
   t.equal(reply?.closed, false, 'more may follow')
   rig.speaker.finish(1)
-  await turn()
+  await settle()
   t.equal(reply?.closed, true)
   t.equal(rig.requests[0]?.call, rig.call)
   rig.speaker.stop(1)
   rig.say(2, 'Another.')
-  await turn()
+  await settle()
   t.not(rig.replies[2], reply, 'the next utterance is another reply')
 })
 
@@ -106,7 +105,7 @@ t.test('the last sentence is sent before its reply ends', async (t) => {
     closedAtRequest = items[0]?.reply?.closed ?? true
     return Array.prototype.push.apply(requests, items)
   }
-  await turn()
+  await settle()
   t.equal(requests.length, 1)
   t.equal(closedAtRequest, false)
   t.equal(requests[0]?.reply?.closed, true)
@@ -116,7 +115,7 @@ for (const how of ['stop', 'close', 'another utterance'] as const) {
   t.test(`a cut ends the reply: ${how}`, async (t) => {
     const rig = new Rig(false)
     rig.say(1, 'One two three.')
-    await turn()
+    await settle()
     const [reply] = rig.replies
     if (how === 'stop') rig.speaker.stop(1)
     else if (how === 'close') rig.speaker.close()
@@ -133,10 +132,10 @@ t.test(
     for (let n = 0; n < 3; n++) await rig.spoken()
     t.equal(rig.requests.length, 3, '12 s are waiting')
     rig.play(1980)
-    await turn()
+    await settle()
     t.equal(rig.requests.length, 3)
     rig.play(60)
-    await turn()
+    await settle()
     t.equal(rig.requests.length, 4)
     rig.play(4300)
     const heard = rig.speaker.stop(1)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { settle } from '../../../fixtures/host/settle.js'
 import type { SpeakRequest } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
 import type { Synthesis, SynthesisPort, SynthesisRequest } from './synthesis-port.js'
@@ -42,8 +43,6 @@ function speak(port: ManualPort, request = REQUEST): { log: string[]; pcm: numbe
   })
   return { log, pcm, cancel: () => handle.cancel() }
 }
-
-const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 t.test('audio in pieces, each after the words that begin in it', async (t) => {
   const port = new ManualPort()
