@@ -16,6 +16,7 @@ import {
   withoutAsterisk,
 } from './asterisk-comparison.js'
 import { asteriskFiles } from './asterisk-config.js'
+import { delaysOf, judgedEchoes } from './calls.js'
 import { openBot } from './processes.js'
 
 const PLACE = {
@@ -151,6 +152,20 @@ const pair = (parleyMs: number, asteriskMs: number, leftOut = 1): Pair => ({
   asterisk: turn(asteriskMs, leftOut),
 })
 const BESIDE = { version: 'Asterisk 22' }
+
+t.test('frames that are missing while the host was late do not count', async (t) => {
+  const echoes = [
+    { sentMs: 1_000, delayMs: 6 },
+    { sentMs: 1_290, delayMs: null },
+    { sentMs: 1_310, delayMs: 7 },
+    { sentMs: 1_390, delayMs: null },
+    { sentMs: 1_500, delayMs: null },
+  ]
+  const late = new Set([13])
+  t.strictSame(judgedEchoes(echoes, late), [echoes[0], echoes[4]], 'a window of 100 ms')
+  t.strictSame(delaysOf(echoes, late), [6])
+  t.strictSame(judgedEchoes(echoes, new Set()), echoes)
+})
 
 t.test('CPU of a call and frame: 100 calls of 50 frames a second for ten seconds', async (t) => {
   t.equal(usPerCallFrame(turn(2_000), 2_000), 40)

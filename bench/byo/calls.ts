@@ -21,6 +21,8 @@ const HEADLINES: readonly (readonly [string, number])[] = [
 const SETTLE_MS = 3_000
 const MEASURE_MS = 12_000
 const EVERY_MS = 500
+/** Time (ms) after a loud frame in which a late host may be the reason why the frame did not come back. */
+const MISSING_MS = 100
 /** CPU limit for C_byo, as a share of a core. */
 const SHARE = 0.65
 const FRAMES_PER_SECOND = 50
@@ -124,10 +126,19 @@ interface Run {
   readonly skipped: number
 }
 
-/** Returns true if no established call lost a packet. */
-function holds({ result, skipped }: Run): boolean {
-  const back = result.echoes.filter(({ delayMs }) => delayMs !== null).length
-  return result.lost === 0 && skipped === 0 && back >= 0.999 * result.echoes.length
+/** Returns true if no established call lost a packet, and at most one of 1,000 judged frames did not come back. */
+function holds({ result, skipped, hostLate }: Run): boolean {
+  const judged = judgedEchoes(result.echoes, hostLate)
+  return result.lost === 0 && skipped === 0 && missingOf(judged) <= 0.001 * judged.length
+}
+
+/** Returns the echoes on whose way the host was in time. A missing one is judged as if it took `MISSING_MS`. */
+export function judgedEchoes(echoes: readonly Echo[], hostLate: LateWindows): Echo[] {
+  return echoes.filter(({ sentMs, delayMs }) => isJudged(hostLate, sentMs, sentMs + (delayMs ?? MISSING_MS)))
+}
+
+function missingOf(echoes: readonly Echo[]): number {
+  return echoes.filter(({ delayMs }) => delayMs === null).length
 }
 
 function rowsOf(suffix: string, run: Run): Measured[] {
@@ -144,9 +155,7 @@ function rowsOf(suffix: string, run: Run): Measured[] {
 
 /** Returns the delays of the echoes on whose way the host was in time. */
 export function delaysOf(echoes: readonly Echo[], hostLate: LateWindows): number[] {
-  return echoes.flatMap(({ sentMs, delayMs }) =>
-    delayMs === null || !isJudged(hostLate, sentMs, sentMs + delayMs) ? [] : [delayMs],
-  )
+  return judgedEchoes(echoes, hostLate).flatMap(({ delayMs }) => (delayMs === null ? [] : [delayMs]))
 }
 
 function capacity(id: string, run: Run): Measured {
@@ -168,7 +177,9 @@ function contextOf(run: Run): Readonly<Record<string, unknown>> {
     gapP999: rounded(result.gapP999),
     gapMax: rounded(result.gapMax),
     lost: result.lost,
-    missingEchoes: result.echoes.filter(({ delayMs }) => delayMs === null).length,
+    echoes: result.echoes.length,
+    missingEchoes: missingOf(result.echoes),
+    missingWhileHostInTime: missingOf(judgedEchoes(result.echoes, run.hostLate)),
     beatP99: usage.workers[0]?.p99Ms,
     beatMax: usage.workers[0]?.maxMs,
     skippedFrames: run.skipped,
