@@ -148,9 +148,11 @@ function submit(deps: Deps, page: AccountPage): RequestHandler {
       return
     }
     if (hasOwnHeaders(outcome)) setHeaders(exchange, outcome.headers)
-    const { language, pages } = textsFor(request)
+    const { language, pages, signIn } = textsFor(request)
     const { title, done } = pages[page.name]
-    sendHtml(exchange, 200, messagePage(language, title, done, null))
+    // Pages that ask for a mail lead nowhere before it comes.
+    const link = form.fields.includes('email') ? null : { path: 'dashboard/', text: signIn }
+    sendHtml(exchange, 200, messagePage(language, title, done, link))
   }
 }
 

@@ -17,6 +17,8 @@ export interface PageTexts {
   >
   readonly fields: Readonly<Record<FieldName, string>>
   readonly setPassword: string
+  /** Text of the link to the dashboard. */
+  readonly signIn: string
   readonly resendHint: string
   readonly forgotHint: string
   readonly resetHint: string
@@ -87,6 +89,7 @@ const ENGLISH: PageTexts = {
     password: 'Password, at least 10 characters',
   },
   setPassword: 'Set the password of your account.',
+  signIn: 'Sign in',
   resendHint: 'The link goes to the address that you signed up.',
   forgotHint: 'A link to set a new password goes to your address.',
   resetHint: 'You will be signed out everywhere.',
@@ -182,6 +185,7 @@ const HINDI: PageTexts = {
     password: 'पासवर्ड, कम से कम 10 अक्षर',
   },
   setPassword: 'अपने खाते का पासवर्ड चुनें।',
+  signIn: 'साइन इन करें',
   resendHint: 'लिंक उस पते पर जाएगा जिससे आपने साइन अप किया।',
   forgotHint: 'नया पासवर्ड चुनने का लिंक आपके पते पर जाएगा।',
   resetHint: 'आप हर जगह से साइन आउट हो जाएँगे।',

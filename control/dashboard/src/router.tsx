@@ -163,6 +163,10 @@ const tree = root.addChildren([
       lazyRouteComponent(() => import('./screens/Campaigns.js'), 'Campaigns'),
     ),
     below(
+      '/campaigns/new',
+      lazyRouteComponent(() => import('./screens/NewCampaign.js'), 'NewCampaign'),
+    ),
+    below(
       '/campaigns/$id',
       lazyRouteComponent(() => import('./screens/Campaign.js'), 'Campaign'),
     ),

@@ -1,12 +1,8 @@
-import { Button, NativeSelect, NumberInput, Progress, TextInput } from '@mantine/core'
-import { Link, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import { Button, Progress } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { useTranslations } from 'use-intl'
 import { useFormat } from '../i18n.js'
-import { FormDialog } from '../parts/Dialog.js'
-import { useFields } from '../parts/fields.js'
-import { List, useAction, useList } from '../parts/List.js'
-import { useAgents, useNumbers } from '../parts/lookups.js'
+import { List, useList } from '../parts/List.js'
 import { Page } from '../parts/Page.js'
 import { Rows } from '../parts/Rows.js'
 import { State } from '../parts/Word.js'
@@ -17,12 +13,17 @@ export function Campaigns() {
   const t = useTranslations('campaigns')
   const { api, canWrite, environment } = useSession()
   const { count } = useFormat()
-  const [creating, setCreating] = useState(false)
   const campaigns = useList(['campaigns'], (cursor) => api.listCampaigns({ query: { cursor } }))
   return (
     <Page
       title={t('title')}
-      actions={canWrite && <Button onClick={() => setCreating(true)}>{t('new')}</Button>}
+      actions={
+        canWrite && (
+          <Button component={Link} to={`/${environment}/campaigns/new`}>
+            {t('new')}
+          </Button>
+        )
+      }
     >
       <List query={campaigns} empty={t('empty')}>
         {(items) => (
@@ -54,42 +55,6 @@ export function Campaigns() {
           />
         )}
       </List>
-      {creating && <NewCampaign close={() => setCreating(false)} />}
     </Page>
-  )
-}
-
-function NewCampaign({ close }: { readonly close: () => void }) {
-  const t = useTranslations('campaigns')
-  const tCommon = useTranslations('common')
-  const { api, environment } = useSession()
-  const navigate = useNavigate()
-  const form = useFields({ name: '', agent: '', number: '', callsPerMinute: 10 })
-  const numbers = useNumbers() ?? []
-  const published = useAgents()?.filter(({ publishedVersion }) => publishedVersion !== null) ?? []
-  const { name, agent, number, callsPerMinute } = form.values
-  const agentId = agent || (published[0]?.id ?? '')
-  const numberId = number || (numbers[0]?.id ?? '')
-  const create = useAction(
-    () => api.createCampaign({ body: { name, agentId, numberId, pacing: { callsPerMinute } } }),
-    ({ id }) => void navigate({ to: '/$environment/campaigns/$id', params: { environment, id } }),
-  )
-  return (
-    <FormDialog title={t('new')} close={close} action={create} submit={tCommon('create')}>
-      <TextInput label={t('name')} required maxLength={120} data-autofocus {...form.text('name')} />
-      <NativeSelect
-        label={t('agent')}
-        {...form.text('agent')}
-        value={agentId}
-        data={published.map(({ id, name: label }) => ({ value: id, label }))}
-      />
-      <NativeSelect
-        label={t('from')}
-        {...form.text('number')}
-        value={numberId}
-        data={numbers.map(({ id, e164 }) => ({ value: id, label: e164 }))}
-      />
-      <NumberInput label={t('pace')} min={1} {...form.number('callsPerMinute')} />
-    </FormDialog>
   )
 }

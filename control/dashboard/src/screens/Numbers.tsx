@@ -1,8 +1,9 @@
-import { Button, Group, NativeSelect, Switch, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, Switch, Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Item } from '../api.js'
+import { useFormat } from '../i18n.js'
 import { BuyNumber } from '../parts/BuyNumber.js'
 import { Confirm, FormDialog } from '../parts/Dialog.js'
 import { useFields } from '../parts/fields.js'
@@ -47,6 +48,7 @@ export function Numbers() {
                     ? (agents?.find(({ id }) => id === agentId)?.name ?? t('nobody'))
                     : (mediaEndpoint?.url ?? routingMode),
               },
+              { title: t('renewal'), cell: (number) => <Renewal number={number} /> },
               {
                 title: '',
                 align: 'right',
@@ -78,12 +80,28 @@ export function Numbers() {
           />
         )}
       </List>
+      {environment === 'live' && <Text size="sm">{t('rentHint')}</Text>}
       {buying && <BuyNumber close={() => setBuying(false)} />}
       {released !== null && <Release number={released} close={() => setReleased(null)} />}
       {edited !== null && <EditNumber number={edited} close={() => setEdited(null)} />}
       {called !== null && <CallIn number={called} close={() => setCalled(null)} />}
     </Page>
   )
+}
+
+/** When the rent is due, and what happens to a number that is not paid. */
+function Renewal({ number }: { readonly number: NumberView }) {
+  const t = useTranslations('numbers')
+  const { money, day } = useFormat()
+  const { nextRentalAt, releaseAt, rentalPaise } = number
+  if (releaseAt !== null) {
+    return (
+      <Text size="sm" c="red.8">
+        {t('unpaid', { day: day(releaseAt), amount: money(rentalPaise) })}
+      </Text>
+    )
+  }
+  return nextRentalAt === null ? '–' : t('rentOn', { amount: money(rentalPaise), day: day(nextRentalAt) })
 }
 
 function Release({ number, close }: { readonly number: NumberView; readonly close: () => void }) {

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
-import type { Result } from '../api.js'
+import { type Result, SessionApi } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { CallRows } from '../parts/CallRows.js'
 import { Empty, Loaded, Page } from '../parts/Page.js'
@@ -228,47 +228,60 @@ function Figure({ title, children }: { readonly title: string; readonly children
   )
 }
 
-/** The way to the first finished test call. Shows until all steps are done. */
+/** The way of a newcomer from the first agent to real calls. Shows until all steps are done. */
 function FirstSteps() {
   const t = useTranslations('overview')
-  const { api, environment, canManage } = useSession()
+  const { api, environment, canManage, organization } = useSession()
   const key = useKey()
   const { data } = useQuery({
     queryKey: key('first-steps'),
     queryFn: async () => {
-      const [agents, numbers, calls, keys] = await Promise.all([
+      const one = { limit: 1 } as const
+      const live = new SessionApi({ environment: 'live', organizationId: organization?.id ?? null })
+      const [agents, numbers, talks, calls, keys, webhooks, liveNumbers, wallet] = await Promise.all([
         api.listAgents({ query: { limit: 100 } }),
         api.listNumbers({ query: { limit: 100 } }),
-        api.listCalls({ query: { limit: 1 } }),
-        canManage ? api.listApiKeys({ query: { limit: 1 } }) : null,
+        api.listCalls({ query: { ...one, direction: 'inbound' } }),
+        api.listCalls({ query: { ...one, direction: 'outbound' } }),
+        canManage ? api.listApiKeys({ query: one }) : null,
+        canManage ? api.listWebhooks({ query: one }) : null,
+        live.listNumbers({ query: one }),
+        live.readWallet(),
       ])
       return {
         agent: agents.items.some(({ publishedVersion }) => publishedVersion !== null),
+        talk: talks.items.length > 0,
         number: numbers.items.some(({ agentId }) => agentId !== null),
         call: calls.items.length > 0,
         key: keys === null || keys.items.length > 0,
+        webhook: webhooks === null || webhooks.items.length > 0,
+        live: liveNumbers.items.length > 0 && wallet.balancePaise > 0,
+        firstAgent: agents.items[0]?.id ?? null,
+        funded: wallet.balancePaise > 0,
       }
     },
   })
-  if (data === undefined || (data.agent && data.number && data.call && data.key)) return null
+  if (data === undefined) return null
   const params = { environment }
-  const steps = [
-    {
-      done: data.agent,
-      link: (
-        <Link to="/$environment/agents" params={params}>
-          {t('stepAgent')}
-        </Link>
-      ),
-    },
-    {
-      done: data.number,
-      link: (
-        <Link to="/$environment/numbers" params={params}>
-          {t('stepNumber')}
-        </Link>
-      ),
-    },
+  const agent = (text: string) =>
+    data.firstAgent === null ? (
+      <Link to="/$environment/agents" params={params}>
+        {text}
+      </Link>
+    ) : (
+      <Link to="/$environment/agents/$id" params={{ environment, id: data.firstAgent }}>
+        {text}
+      </Link>
+    )
+  const number = (
+    <Link to="/$environment/numbers" params={params}>
+      {t('stepNumber')}
+    </Link>
+  )
+  const inTest = [
+    { done: data.agent, link: agent(t('stepAgent')) },
+    { done: data.talk, link: agent(t('stepTalk')) },
+    { done: data.number, link: number },
     {
       done: data.call,
       link: (
@@ -285,13 +298,43 @@ function FirstSteps() {
         </Link>
       ),
     },
+    {
+      done: data.webhook,
+      link: (
+        <Link to="/$environment/webhooks" params={params}>
+          {t('stepWebhook')}
+        </Link>
+      ),
+    },
+    {
+      done: data.live,
+      link: (
+        <Link to="/$environment" params={{ environment: 'live' }}>
+          {t('stepLive')}
+        </Link>
+      ),
+    },
   ]
+  const inLive = [
+    {
+      done: data.funded,
+      link: (
+        <Link to="/$environment/wallet" params={params}>
+          {t('stepTopUp')}
+        </Link>
+      ),
+    },
+    { done: data.number, link: number },
+  ]
+  const steps = environment === 'test' ? inTest : inLive
+  const left = steps.filter(({ done }) => !done).length
+  if (left === 0) return null
   return (
     <Card withBorder>
       <Title order={2} size="h3">
         {t('start')}
       </Title>
-      <Text mb="sm">{t('startText')}</Text>
+      <Text mb="sm">{t('startText', { left, all: steps.length })}</Text>
       <List type="ordered" spacing="xs">
         {steps.map(({ done, link }, index) => (
           <List.Item
@@ -304,6 +347,7 @@ function FirstSteps() {
             }
           >
             {link}
+            {done && ` (${t('stepDone')})`}
           </List.Item>
         ))}
       </List>

@@ -1,14 +1,4 @@
-import {
-  Alert,
-  Anchor,
-  Button,
-  Container,
-  Paper,
-  PasswordInput,
-  Stack,
-  TextInput,
-  Title,
-} from '@mantine/core'
+import { Alert, Anchor, Button, Container, Paper, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
@@ -16,9 +6,9 @@ import { useTranslations } from 'use-intl'
 import { SessionApi } from '../api.js'
 import { Problem } from '../parts/Problem.js'
 
-const EMPTY = { organizationName: '', name: '', email: '', password: '' }
+const EMPTY = { organizationName: '', email: '' }
 
-/** Creates an account with its organization. A mailed link confirms the address. */
+/** Creates an account with its organization. A mailed link confirms the address and asks for a password. */
 export function SignUp() {
   const t = useTranslations('signUp')
   const tSignIn = useTranslations('signIn')
@@ -44,7 +34,16 @@ export function SignUp() {
       </Title>
       <Paper withBorder p="lg">
         {signUp.isSuccess ? (
-          <Alert role="status">{t('done')}</Alert>
+          <Alert role="status">
+            <Text size="sm">{t('done', { email: form.email })}</Text>
+            <Anchor
+              underline="always"
+              size="sm"
+              href={new URL('../resend-verification', document.baseURI).href}
+            >
+              {t('again')}
+            </Anchor>
+          </Alert>
         ) : (
           <form onSubmit={submit}>
             <Stack>
@@ -54,15 +53,8 @@ export function SignUp() {
                 autoComplete="organization"
                 {...field('organizationName')}
               />
-              <TextInput label={t('yourName')} autoComplete="name" {...field('name')} />
               <TextInput label={tSignIn('email')} type="email" autoComplete="username" {...field('email')} />
-              <PasswordInput
-                label={tSignIn('password')}
-                description={t('passwordHint')}
-                visibilityToggleButtonProps={{ 'aria-label': tSignIn('show') }}
-                autoComplete="new-password"
-                {...field('password')}
-              />
+              <Text size="sm">{t('help')}</Text>
               <Button type="submit" loading={signUp.isPending}>
                 {t('submit')}
               </Button>
