@@ -51,6 +51,7 @@ import { indexCallFilters } from './migrations/0058-call-filters.js'
 import { addDisputeHold } from './migrations/0060-dispute-hold.js'
 import { addReportsAnswer } from './migrations/0063-reports-answer.js'
 import { addUnreachableTargets } from './migrations/0062-unreachable-targets.js'
+import { createInvoiceFiles } from './migrations/0060-invoice-files.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -109,6 +110,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0060_dispute_hold': addDisputeHold,
   '0063_reports_answer': addReportsAnswer,
   '0062_unreachable_targets': addUnreachableTargets,
+  '0060_invoice_files': createInvoiceFiles,
 }
 
 /**

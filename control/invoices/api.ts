@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { downloadOperation, listOperation, operation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 import { idParam } from '../base/schemas.js'
-import { invoiceDocument } from './document.js'
+import { readInvoiceFile } from './file.js'
 import { findInvoice, listInvoices } from './store.js'
 import { Invoice, invoiceView } from './view.js'
 
@@ -54,7 +54,8 @@ export const downloadInvoice = downloadOperation({
   path: '/v1/invoices/:id/invoice.pdf',
   tag: 'Wallet and limits',
   summary: 'Download an invoice as PDF',
-  description: 'In English, with the names of the parties in their own scripts.',
+  description:
+    'In English, with the names of the parties in their own scripts. Each download of a document has the same bytes.',
   audience: 'key',
   scope: 'read',
   params: InvoicePath,
@@ -65,7 +66,7 @@ export const downloadInvoice = downloadOperation({
     const found = await findInvoice(deps.db, actor.organizationId, params.id)
     if (found === null) return noInvoice()
     const fileName = `${found.number.replaceAll('/', '-')}.pdf`
-    return { fileName, content: await deps.pdf.render(invoiceDocument(found)) }
+    return { fileName, content: await readInvoiceFile(deps, found) }
   },
 })
 

@@ -1,11 +1,14 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import { dataOf, itemsOf } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { openPaymentsRig } from '../../fixtures/payments/payments-rig.js'
 import { istMidnight } from '../base/ist.js'
 import { NO_TAX } from '../billing/gst.js'
+import { writeObject } from '../objects/whole-object.js'
 import { insertTopup } from '../payments/topup-store.js'
 import { invoiceDocument } from './document.js'
+import { readInvoiceFile } from './file.js'
 import { issueDocument } from './issue.js'
 
 await onEachDialect(t, async (t, open) => {
@@ -101,5 +104,35 @@ await onEachDialect(t, async (t, open) => {
     t.ok(clock.wall() < march)
   })
 
+  await t.test('a document is drawn once: a later release serves the same bytes', async (t) => {
+    const { db, objects } = deps
+    const [first, second] = await db.selectFrom('invoices').selectAll().orderBy('id').execute()
+    if (first === undefined || second === undefined) throw new Error('no invoices')
+    const later: typeof deps = {
+      ...deps,
+      pdf: { render: (document) => deps.pdf.render({ ...document, footer: `${document.footer}, new form` }) },
+    }
+    const bytes = Buffer.from(await readInvoiceFile(deps, first))
+    t.ok(bytes.equals(await readInvoiceFile(later, first)))
+    const files = () => db.selectFrom('invoiceFiles').selectAll().orderBy('invoiceId').execute()
+    const sha256 = createHash('sha256').update(bytes).digest('hex')
+    t.match(await files(), [{ invoiceId: first.id, sha256 }])
+    await t.rejects(db.updateTable('invoiceFiles').set({ sha256: '' }).execute(), /immutable/)
+
+    const key = `invoices/${first.id}/${sha256}.pdf`
+    for (const damage of [() => objects.delete(key), () => writeObject(objects, key, Buffer.from('%PDF-'))]) {
+      await damage()
+      await t.rejects(readInvoiceFile(later, first), { code: 'storage_failed' })
+      t.ok(bytes.equals(await readInvoiceFile(deps, first)), 'the release that drew it draws it again')
+      t.ok(bytes.equals(await readInvoiceFile(later, first)))
+    }
+
+    const [one, other] = await Promise.all([deps, later].map((release) => readInvoiceFile(release, second)))
+    t.ok(Buffer.from(one ?? []).equals(other ?? new Uint8Array()), 'of two releases at once one draws it')
+    t.equal((await files()).length, 2)
+    const keys: string[] = []
+    for await (const object of objects.list(`invoices/${second.id}/`)) keys.push(object.key)
+    t.equal(keys.length, 1)
+  })
   await rig.close()
 })

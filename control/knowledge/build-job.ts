@@ -9,10 +9,11 @@ import type { Db, Trx } from '../db/database.js'
 import type { KnowledgeBuildRow } from '../db/tables/knowledge.js'
 import type { ClaimedJob, JobHandler } from '../jobs/runner.js'
 import type { ObjectStore } from '../objects/object-store.js'
+import { readObject, writeObject } from '../objects/whole-object.js'
 import { type BuildModels, makeExtras } from './build-extras.js'
 import { BUILD_JOB, type BuildResult, findOpenBuild, finishBuild, setProgress } from './build-store.js'
 import { updateDocument, uploadedDocuments } from './document-store.js'
-import { indexKey, passagesKey, readObject, writeObject } from './objects.js'
+import { indexKey, passagesKey } from './objects.js'
 import { INLINE_TOKENS } from './view.js'
 
 /** Attempts after faults of the service: a full disk, a database that is away, a process that was killed. */

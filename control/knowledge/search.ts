@@ -4,7 +4,8 @@ import type { FoundInIndex, SearchJobs } from '../../workers/jobs/search-jobs.js
 import type { BaseToSearch, FoundInBase, KnowledgeSearch } from '../api/deps.js'
 import type { Db } from '../db/database.js'
 import type { ObjectStore } from '../objects/object-store.js'
-import { indexKey, readObject } from './objects.js'
+import { readObject } from '../objects/whole-object.js'
+import { indexKey } from './objects.js'
 import type { QuestionVectors } from './question-vectors.js'
 
 /** Bases whose model was reported. More are not worth the memory. */

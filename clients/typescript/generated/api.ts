@@ -1123,7 +1123,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/invoices/{id}', reply: 'data' }, input, options)
   }
 
-  /** Download an invoice as PDF. In English, with the names of the parties in their own scripts. Needs the scope `read`. */
+  /** Download an invoice as PDF. In English, with the names of the parties in their own scripts. Each download of a document has the same bytes. Needs the scope `read`. */
   downloadInvoice(input: { readonly id: string }, options: RequestOptions = {}): Promise<Response> {
     return this.send({ method: 'GET', path: '/v1/invoices/{id}/invoice.pdf', reply: 'file' }, input, options)
   }

@@ -50,7 +50,16 @@ export interface UsePeriodRow {
   readonly closedAt: number
 }
 
+/** The PDF file of a tax document in the object store. A trigger rejects every change. */
+export interface InvoiceFileRow {
+  readonly invoiceId: string
+  /** SHA-256 (hex) of the file. */
+  readonly sha256: string
+  readonly createdAt: number
+}
+
 export interface InvoiceTables {
+  invoiceFiles: InvoiceFileRow
   usePeriods: UsePeriodRow
   invoices: InvoiceRow
   invoiceSeries: InvoiceSeriesRow
