@@ -25,9 +25,12 @@ const UNFINISHED = '.unfinished'
  */
 export class FolderStore implements ObjectStore {
   readonly #root: string
+  readonly #open: typeof open
 
-  constructor(root: string) {
+  /** A test passes `openFile`, which opens the files that are written, to let their writes fail. */
+  constructor(root: string, openFile: typeof open = open) {
     this.#root = root
+    this.#open = openFile
   }
 
   async put(key: string, content: AsyncIterable<Uint8Array>, limits: PutLimits): Promise<PutResult> {
@@ -36,7 +39,7 @@ export class FolderStore implements ObjectStore {
     const check = new ContentCheck(limits)
     const file = await guarded(async () => {
       await mkdir(dirname(partial), { recursive: true, mode: 0o700 })
-      return await open(partial, 'wx', 0o600)
+      return await this.#open(partial, 'wx', 0o600)
     })
     const discard = () =>
       guarded(async () => {
