@@ -25,7 +25,7 @@ for (let number = 0; number < DOCUMENTS; number++) {
 }
 const readAt = performance.now()
 const passages = read.reduce((sum, document) => sum + document.passages.length, 0)
-const index = await jobs.index(read)
+const index = await indexOf(read)
 const builtAt = performance.now()
 process.stdout.write(
   `${read.length} documents, ${passages} passages: read ${seconds(readAt - startedAt)} s, index ${seconds(builtAt - readAt)} s, ` +
@@ -38,7 +38,7 @@ const some: IndexedDocument[] = read.map((document) => {
   left -= taken.length
   return { ...document, passages: taken }
 })
-const small = await jobs.index(some)
+const small = await indexOf(some)
 await jobs.close()
 const searches = new SearchJobs({ log: silentLog })
 const load = () => Promise.resolve(small)
@@ -54,6 +54,12 @@ await searches.close()
 times.sort((a, b) => a - b)
 const at = (share: number) => (times[Math.floor(share * times.length)] ?? 0).toFixed(2)
 process.stdout.write(`${PASSAGES} passages, ${SEARCHES} searches: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms\n`)
+
+async function indexOf(documents: readonly IndexedDocument[]): Promise<Uint8Array> {
+  const built = await jobs.index(documents)
+  if (built.kind === 'refused') throw new Error(built.reason)
+  return built.bytes
+}
 
 function seconds(ms: number): string {
   return (ms / 1000).toFixed(1)

@@ -49,9 +49,10 @@ export async function tryKnowledge(
     const name = basename(path)
     const extras = embedder === null ? {} : { vectors: await vectorsOf(embedder, name, read.passages) }
     const index = await jobs.index([{ id: 'doc', name, passages: read.passages }], extras)
+    if (index.kind === 'refused') throw new UsageError(index.reason)
     const vector = embedder === null ? null : await embedded(embedder, 'question', [question])
     const asked = { text: question, vector: vector?.[0] ?? null }
-    const found = new PassageIndex(Buffer.from(index)).search(asked, PASSAGES)
+    const found = new PassageIndex(Buffer.from(index.bytes)).search(asked, PASSAGES)
     const lines = found.map(({ score, page, heading, text, matched }) => {
       const place = [page === null ? '' : `page ${page}`, heading].filter((part) => part !== '').join(', ')
       return `${score.toFixed(2)}  ${place} (${matched.join(', ')})\n      ${text.slice(0, SHOWN).replaceAll('\n', '\n      ')}\n`

@@ -144,6 +144,23 @@ await onEachDialect(t, async (t, open) => {
     t.match(itemsOf(await send('GET', `/${base}/builds`)), [{ status: 'completed', documentsDone: 2 }])
   })
 
+  await t.test('an index over a limit of its build is told, and is not repeated', async (t) => {
+    const base = await created()
+    await upload(base, FEES)
+    await send('POST', `/${base}/build`)
+    const reason = 'The 2 passages of the documents (60 characters) take more than 300 seconds to index.'
+    let built = 0
+    await runJobs({
+      ...inProcessReader,
+      index: async () => {
+        built++
+        return { kind: 'refused', reason }
+      },
+    })
+    t.match(itemsOf(await send('GET', `/${base}/builds`)), [{ status: 'failed', error: reason }])
+    t.equal(built, 1)
+  })
+
   await t.test('types and sizes are checked before and while the bytes arrive', async (t) => {
     const base = await created()
     const ask = (json: object) => send('POST', `/${base}/documents/upload-url`, json)

@@ -90,7 +90,8 @@ async function buildOnce(deps: BuildDeps, job: ClaimedJob, build: KnowledgeBuild
   }
   const { vectors, questions, warnings, prune } = await makeExtras(deps, job, build, documents)
   const index = await deps.documents.index(documents, { vectors, questions })
-  await writeObject(deps.objects, indexKey(knowledgeBaseId, build.id), index)
+  if (index.kind === 'refused') return failed(index.reason)
+  await writeObject(deps.objects, indexKey(knowledgeBaseId, build.id), index.bytes)
   const text = wholeText(documents)
   const compiledTokens = estimateTokens(text)
   const inlineText = compiledTokens <= INLINE_TOKENS ? text : null

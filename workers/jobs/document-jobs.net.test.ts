@@ -1,6 +1,8 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { deflateSync } from 'node:zlib'
 import t from 'tap'
-import { docx, pdf, pdfOfManyPages } from '../../fixtures/knowledge/documents.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { docx, pdf, pdfInFont, pdfOfManyPages } from '../../fixtures/knowledge/documents.js'
 import { systemClock } from '../../media/base/clock.js'
 import { PassageIndex } from '../../media/knowledge/passage-index.js'
 import { DocumentJobs } from './document-jobs.js'
@@ -8,6 +10,7 @@ import { DocumentJobs } from './document-jobs.js'
 const DOCX = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
 const PDF = 'application/pdf'
 const MIB = 1024 * 1024
+const ENTITY = '<!DOCTYPE a [<!ENTITY b "c">]>'
 
 const jobs = new DocumentJobs({ clock: systemClock })
 t.teardown(() => jobs.close())
@@ -40,19 +43,34 @@ t.test('a hostile document is refused with a reason, and the next one is read', 
   const zeros = Buffer.alloc(70 * MIB)
   const cases: readonly (readonly [string, Uint8Array, RegExp])[] = [
     [DOCX, docx(['a'], { more: [{ name: 'word/a.bin', content: zeros, statedBytes: 10 }] }), /far more data/],
-    [DOCX, docx(['&b;'], { prologue: '<!DOCTYPE a [<!ENTITY b "c">]>' }), /XML entities/],
+    [DOCX, docx(['&b;'], { prologue: ENTITY }), /XML entities/],
+    [DOCX, docx(['&b;'], { prologue: `<!--${' '.repeat(5000)}-->${ENTITY}` }), /XML entities/],
+    [DOCX, docx(['&b;'], { prologue: `<!--${'-'.repeat(200_001)}-->${ENTITY}` }), /XML entities/],
+    [DOCX, docx(['&b;'], { prologue: `<?a ${'?'.repeat(5000)}?>${ENTITY}` }), /XML entities/],
+    [DOCX, docx([`&b;${ENTITY}`]), /XML entities/],
+    [DOCX, docx(['a'], { prologue: `<!-- ${ENTITY}` }), /damaged/],
     [DOCX, docx(['a'], { more: [{ name: 'x', content: Buffer.from('x'), flags: 1 }] }), /password/],
     [DOCX, Buffer.from('PK\u0003\u0004 nothing else'), /damaged/],
     [PDF, Buffer.from('%PDF-1.7 nothing else'), /damaged/],
     [PDF, await pdf(['secret'], 'a password'), /password/],
     [PDF, pdfOfManyPages(10_001), /10001 pages/],
     [PDF, pdfOfManyPages(3), /no text/],
+    [PDF, pdfInFont('KrutiDev010', 'vkidk [kkrk lfØ; gS'), /before Unicode/],
+    [PDF, pdfInFont('ABCDEF+Shree-Dev-0708', 'vkidk [kkrk lfØ; gS'), /before Unicode/],
     ['text/csv', Buffer.from(`a\n"${'x'.repeat(200_000)}"`), /not valid CSV/],
     ['text/plain', Buffer.from(' \n '), /no text/],
     ['image/png', Buffer.from('x'), /cannot be read/],
   ]
   for (const [contentType, bytes, reason] of cases) t.match(await texts(contentType, bytes), reason)
   t.same(await texts('text/plain', Buffer.from('Still here.')), ['Still here.'])
+})
+
+t.test('what only looks like a hostile document is read', async (t) => {
+  const prologue = `<!-- ${ENTITY} --><?note ${ENTITY} ?>`
+  const page = Buffer.from(`<page><![CDATA[${ENTITY}]]></page>`)
+  const more = [{ name: 'customXml/item1.xml', content: page }]
+  t.same(await texts(DOCX, docx(['a'], { prologue, more })), ['a'])
+  t.same(await texts(PDF, pdfInFont('Times-Roman', 'The fee is 450.')), ['The fee is 450.'])
 })
 
 t.test('deep nesting costs nothing', async (t) => {
@@ -77,12 +95,40 @@ t.test('a document that takes too long or too much memory ends, and the next one
 
 t.test('an index is built, and what is closed rejects', async (t) => {
   const passage = { text: 'The late fee is 450 rupees.', heading: '', page: null }
-  const bytes = await jobs.index([{ id: 'doc_1', name: 'Fees', passages: [passage] }])
-  const [found] = new PassageIndex(Buffer.from(bytes)).search({ text: 'late fee' }, 1)
+  const built = await jobs.index([{ id: 'doc_1', name: 'Fees', passages: [passage] }])
+  if (built.kind === 'refused') throw new Error(built.reason)
+  const [found] = new PassageIndex(Buffer.from(built.bytes)).search({ text: 'late fee' }, 1)
   t.match(found, { ...passage, documentId: 'doc_1' })
   const closed = new DocumentJobs({ clock: systemClock })
   await closed.close()
   await t.rejects(closed.read('text/plain', Buffer.from('a')), { code: 'closed' })
+})
+
+t.test('an index over a limit is refused with its size and the limit', async (t) => {
+  const text = 'The late fee of the branch is 450 rupees, and the next one is free of charge. '.repeat(8)
+  const passages = Array.from({ length: 2_000 }, (_, n) => ({
+    text: `${n} ${text}`,
+    heading: '',
+    page: null,
+  }))
+  const documents = [{ id: 'doc_1', name: 'Fees', passages }]
+  const size = /^The 2000 passages of the documents \(12\d{5} characters\) take more than /
+  for (const [limits, afterMs, limit] of [
+    [{ limitMs: 200 }, 200, /0\.2 seconds to index\. Delete documents\.$/],
+    [{ limitBytes: MIB }, 250, /1 MiB of memory/],
+    [{ heapMib: 16 }, 0, /16 MiB of memory/],
+  ] as const) {
+    const clock = new VirtualClock()
+    const limited = new DocumentJobs({ clock, ...limits })
+    const building = limited.index(documents)
+    // The process begins in this turn, long before it has an index.
+    await endOfTurn()
+    clock.advance(afterMs)
+    const built = await building
+    t.match(built, { kind: 'refused', reason: size })
+    t.match(built, { reason: limit })
+    await limited.close()
+  }
 })
 
 function bombPdf(content: Buffer): Buffer {

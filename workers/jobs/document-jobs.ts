@@ -25,17 +25,20 @@ export type ReadDocument =
   | { readonly kind: 'passages'; readonly passages: readonly Passage[] }
   | { readonly kind: 'refused'; readonly reason: string }
 
-const TOO_LONG: DocumentReply = {
-  kind: 'refused',
-  reason: 'The document takes more than a minute to read. Split it, or save it again with another program.',
-}
-const TOO_LARGE: DocumentReply = {
-  kind: 'refused',
-  reason: 'The document takes too much memory to read. Split it, or save it again with another program.',
-}
-const CRASHED: DocumentReply = {
-  kind: 'refused',
-  reason: 'The document cannot be read: it made the reader fail. Save it again with another program.',
+/** An index, or why none can be built, as a sentence for the owner of the documents. */
+export type BuiltIndex =
+  | { readonly kind: 'index'; readonly bytes: Uint8Array }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** What ended a task: its time limit, its memory limit, the limit of its heap, or another failure of the process. */
+type Stopped = { readonly kind: 'stopped'; readonly by: 'time' | 'memory' | 'heap' | 'crash' }
+
+const UNREADABLE = 'The document cannot be read: it made the reader fail. Save it again with another program.'
+const NOT_READ: Readonly<Record<Stopped['by'], string>> = {
+  time: 'The document takes more than a minute to read. Split it, or save it again with another program.',
+  memory: 'The document takes too much memory to read. Split it, or save it again with another program.',
+  heap: UNREADABLE,
+  crash: UNREADABLE,
 }
 
 /** `DocumentJobs` as a build uses it. */
@@ -46,6 +49,7 @@ export interface DocumentJobsOptions {
   /** Limits of a test. */
   readonly limitMs?: number
   readonly limitBytes?: number
+  readonly heapMib?: number
 }
 
 /** Reads documents and builds indexes, one at a time, in a child process that is replaced after a failure. */
@@ -67,15 +71,27 @@ export class DocumentJobs {
   async read(contentType: string, bytes: Uint8Array): Promise<ReadDocument> {
     const reply = await this.#queued({ kind: 'read', contentType, bytes })
     if (reply.kind === 'passages' || reply.kind === 'refused') return reply
+    if (reply.kind === 'stopped') return { kind: 'refused', reason: NOT_READ[reply.by] }
     throw new EngineError('internal', reply.kind === 'failed' ? reply.message : 'the reader answered wrongly')
   }
 
-  /** Builds an index. Rejects with EngineError like `read`. */
-  async index(documents: readonly IndexedDocument[], extras: PassageExtras = {}): Promise<Uint8Array> {
+  /** Builds an index. Rejects with EngineError like `read`, also when the process fails within its limits. */
+  async index(documents: readonly IndexedDocument[], extras: PassageExtras = {}): Promise<BuiltIndex> {
     const reply = await this.#queued({ kind: 'index', documents, extras })
-    if (reply.kind === 'index') return reply.bytes
-    const message = reply.kind === 'failed' ? reply.message : 'the index is too large for its limits'
-    throw new EngineError('internal', message)
+    if (reply.kind === 'index') return reply
+    if (reply.kind === 'stopped' && reply.by !== 'crash') {
+      return {
+        kind: 'refused',
+        reason: `${sizeOf(documents)} ${this.#limitOfIndex(reply.by)}. Delete documents.`,
+      }
+    }
+    throw new EngineError('internal', reply.kind === 'failed' ? reply.message : 'the reader made no index')
+  }
+
+  #limitOfIndex(by: 'time' | 'memory' | 'heap'): string {
+    const { limitMs = LIMIT_MS.index, limitBytes = LIMIT_BYTES.index, heapMib = HEAP_MIB } = this.#options
+    if (by === 'time') return `take more than ${limitMs / 1000} seconds to index`
+    return `take more than ${by === 'heap' ? heapMib : limitBytes / MIB} MiB of memory to index`
   }
 
   /** Ends the process. Waiting tasks are rejected with `closed`. Idempotent. */
@@ -85,7 +101,7 @@ export class DocumentJobs {
     await this.#last
   }
 
-  #queued(task: DocumentTask): Promise<DocumentReply> {
+  #queued(task: DocumentTask): Promise<DocumentReply | Stopped> {
     if (this.#closed) return Promise.reject(new EngineError('closed', 'the document reader is closed'))
     if (this.#waiting >= MAX_WAITING) {
       return Promise.reject(
@@ -102,35 +118,37 @@ export class DocumentJobs {
     return work
   }
 
-  async #run(task: DocumentTask): Promise<DocumentReply> {
+  async #run(task: DocumentTask): Promise<DocumentReply | Stopped> {
     if (this.#closed) throw new EngineError('closed', 'the document reader is closed')
     this.#idle?.cancel()
     const child = this.#child ?? this.#open()
     const limitBytes = this.#options.limitBytes ?? LIMIT_BYTES[task.kind]
     const timers = new Set<Timer>()
     try {
-      return await new Promise<DocumentReply>((resolve, reject) => {
-        const stop = (reply: DocumentReply): void => {
+      return await new Promise<DocumentReply | Stopped>((resolve, reject) => {
+        const stop = (by: Stopped['by']): void => {
           this.#end()
-          resolve(reply)
+          resolve({ kind: 'stopped', by })
         }
         child.once('message', (reply) => resolve(reply as DocumentReply))
-        child.once('exit', () =>
-          this.#closed ? reject(new EngineError('closed', 'the document reader is closed')) : stop(CRASHED),
-        )
-        child.once('error', () => stop(CRASHED))
-        timers.add(this.#clock.after(this.#options.limitMs ?? LIMIT_MS[task.kind], () => stop(TOO_LONG)))
+        child.once('exit', (_code, signal) => {
+          if (this.#closed) reject(new EngineError('closed', 'the document reader is closed'))
+          // V8 aborts the process whose heap is full.
+          else stop(signal === 'SIGABRT' ? 'heap' : 'crash')
+        })
+        child.once('error', () => stop('crash'))
+        timers.add(this.#clock.after(this.#options.limitMs ?? LIMIT_MS[task.kind], () => stop('time')))
         const check = (): void => {
           const timer = this.#clock.after(MEMORY_CHECK_MS, async () => {
             timers.delete(timer)
-            if ((await memoryOf(child)) > limitBytes) stop(TOO_LARGE)
+            if ((await memoryOf(child)) > limitBytes) stop('memory')
             else if (timers.size > 0) check()
           })
           timers.add(timer)
         }
         check()
         child.send(task, (error) => {
-          if (error !== null) stop(CRASHED)
+          if (error !== null) stop('crash')
         })
       })
     } finally {
@@ -145,7 +163,7 @@ export class DocumentJobs {
 
   #open(): ChildProcess {
     const child = fork(fileURLToPath(new URL('./document-process.js', import.meta.url)), {
-      execArgv: [`--max-old-space-size=${HEAP_MIB}`],
+      execArgv: [`--max-old-space-size=${this.#options.heapMib ?? HEAP_MIB}`],
       env: {},
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -159,6 +177,12 @@ export class DocumentJobs {
     this.#child?.kill('SIGKILL')
     this.#child = null
   }
+}
+
+function sizeOf(documents: readonly IndexedDocument[]): string {
+  const passages = documents.flatMap((document) => document.passages)
+  const characters = passages.reduce((sum, { text }) => sum + text.length, 0)
+  return `The ${passages.length} passages of the documents (${characters} characters)`
 }
 
 /** Returns the resident memory of a process in bytes, 0 where the system does not tell (other than Linux). */

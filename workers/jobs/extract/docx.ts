@@ -9,9 +9,6 @@ const MAX_ENTRIES = 2000
 const MAX_ENTRY_BYTES = 64 * MIB
 const MAX_TOTAL_BYTES = 200 * MIB
 const MAIN_PART = 'word/document.xml'
-/** Bytes of an XML part in which a document type declaration must stand (XML 1.0, 2.8). */
-const PROLOGUE_BYTES = 4096
-
 const DAMAGED = 'The file is damaged, or it is not a Word document. Save it again as DOCX.'
 const BOMB = 'The file unpacks to far more data than a document has. It was not read.'
 
@@ -60,11 +57,11 @@ async function opened(buffer: Buffer): Promise<ZipFile> {
 async function inflatedBytes(zip: ZipFile, entry: Entry, left: number): Promise<number> {
   const limit = Math.min(MAX_ENTRY_BYTES, left)
   let bytes = 0
-  let prologue = ''
+  const scan = /\.(?:xml|rels)$/.test(entry.fileName) ? new DeclarationScan() : null
   try {
     for await (const chunk of await zip.openReadStreamPromise(entry)) {
       const part = Buffer.from(chunk)
-      if (bytes < PROLOGUE_BYTES) prologue += part.toString('latin1', 0, PROLOGUE_BYTES)
+      scan?.add(part.toString('latin1'))
       bytes += part.length
       if (bytes > limit) throw new RefusedDocument(BOMB)
     }
@@ -72,8 +69,68 @@ async function inflatedBytes(zip: ZipFile, entry: Entry, left: number): Promise<
     if (error instanceof RefusedDocument) throw error
     throw new RefusedDocument(DAMAGED)
   }
-  if (/\.(?:xml|rels)$/.test(entry.fileName) && /<!\s*(?:DOCTYPE|ENTITY)/i.test(prologue)) {
+  if (scan?.found === 'declaration') {
     throw new RefusedDocument('The file defines XML entities, which no Word document does. It was not read.')
   }
+  if (scan?.found === 'open') throw new RefusedDocument(DAMAGED)
   return bytes
+}
+
+const COMMENT = '<!--'
+const CDATA = '<![CDATA['
+
+/**
+ * Looks for a declaration in the text of an XML part, piece by piece: outside of comments, CDATA sections and processing
+ * instructions `<!` begins nothing else (XML 1.0, 2.8). The whole part is scanned, because parsers accept declarations at
+ * any place. A mark may end in the characters that begin it (`<!-->`), which finds more than a strict parser does.
+ */
+class DeclarationScan {
+  /** Text that a mark may begin with, or the end of what is skipped. */
+  #rest = ''
+  /** Mark that ends what is skipped. */
+  #until: string | null = null
+  #declared = false
+
+  add(text: string): void {
+    if (this.#declared) return
+    const all = this.#rest + text
+    this.#rest = ''
+    for (let at = 0; ; ) {
+      if (this.#until !== null) {
+        const end = all.indexOf(this.#until, at)
+        if (end < 0) {
+          this.#rest = all.slice(Math.max(at, all.length - this.#until.length + 1))
+          return
+        }
+        at = end + this.#until.length
+        this.#until = null
+      }
+      const begin = all.indexOf('<', at)
+      if (begin < 0) return
+      const mark = all.slice(begin, begin + CDATA.length)
+      if (COMMENT.startsWith(mark) || CDATA.startsWith(mark)) {
+        if (mark !== CDATA) {
+          this.#rest = mark
+          return
+        }
+        this.#until = ']]>'
+        at = begin + CDATA.length
+      } else if (mark.startsWith(COMMENT)) {
+        this.#until = '-->'
+        at = begin + 2
+      } else if (mark.startsWith('<?')) {
+        this.#until = '?>'
+        at = begin + 1
+      } else if (mark.startsWith('<!')) {
+        this.#declared = true
+        return
+      } else at = begin + 1
+    }
+  }
+
+  /** `open`: the part ends within a comment, a CDATA section or a processing instruction. Null if all is well. */
+  get found(): 'declaration' | 'open' | null {
+    if (this.#declared) return 'declaration'
+    return this.#until === null ? null : 'open'
+  }
 }
