@@ -96,7 +96,15 @@ async function optOut(
   if (!INDIAN_NUMBER.test(e164)) return false
   const { organizationId, environment, id } = call
   const entry = { e164, source: 'opt_out', reason, callId: id }
-  await suppress(trx, rules, { organizationId, environment }, entry, { type: 'call', id }, now)
+  // The call has the number anyway.
+  await suppress(
+    trx,
+    { rules, rootKey: null },
+    { organizationId, environment },
+    entry,
+    { type: 'call', id },
+    now,
+  )
   return true
 }
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { audited } from '../api/audited.js'
-import type { Deps } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 import { Instant, parseInstant } from '../base/instant.js'
@@ -25,6 +24,7 @@ import {
   recordConsents,
   revokeConsent,
 } from './consent-store.js'
+import { knownOf } from './person-names.js'
 import { suppress } from './suppression-store.js'
 
 const COMMON = { tag: 'Compliance', audience: 'key' } as const
@@ -82,8 +82,6 @@ const listConsentRecords = listOperation({
     return { items: items.map((row) => consentView(row, now)), next }
   },
 })
-
-const knownOf = ({ policy, rootKey }: Deps) => ({ rules: policy.rules, rootKey })
 
 const createConsent = operation({
   ...COMMON,
@@ -211,8 +209,7 @@ const revoke = operation({
       if (revoked !== null) await record('consent.revoked', row.id, { after: { reason: body.reason } })
       if (body.optOut === true) {
         const entry = { e164: row.e164, source: 'opt_out', reason: body.reason, callId: null }
-        const rules = input.deps.policy.rules
-        const suppressed = await suppress(trx, rules, own, entry, authorOf(input.actor), now)
+        const suppressed = await suppress(trx, knownOf(input.deps), own, entry, authorOf(input.actor), now)
         const action = suppressed.created ? 'suppression.created' : 'suppression.renewed'
         await record(action, suppressed.row.id, { after: { source: 'opt_out' } })
       }

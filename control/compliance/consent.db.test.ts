@@ -143,7 +143,7 @@ await onEachDialect(t, async (t, open, dialect) => {
         await recordConsents(trx, { rules: POLICY, rootKey: calling.deps.rootKey }, owner, [write], by, now)
         optingOut = db
           .transaction()
-          .execute((other) => suppress(other, POLICY, owner, optOut, by, now))
+          .execute((other) => suppress(other, { rules: POLICY, rootKey: null }, owner, optOut, by, now))
           .then(() => {
             ended = true
           })

@@ -1,10 +1,17 @@
 import { createHmac } from 'node:crypto'
+import type { Deps } from '../api/deps.js'
 import type { RootKey } from '../base/root-key.js'
 
 /*
  * An erasure replaces the number in the do-not-call entries of a person by a digest with a key, so that the entries
  * protect the person without naming one. Without the root key nobody can find the number by trying all of them.
  */
+
+/** Returns by which rules and names entries and consents are written. */
+export const knownOf = ({ policy, rootKey }: Pick<Deps, 'policy' | 'rootKey'>) => ({
+  rules: policy.rules,
+  rootKey,
+})
 
 /** Returns the text that stands for the number of an erased person in do-not-call entries of an organization. */
 export function digestOf(rootKey: RootKey, organizationId: string, e164: string): string {

@@ -6,7 +6,7 @@ import { existing } from '../api/reply.js'
 import { idParam, oneLine, openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import type { SuppressionRow } from '../db/tables/compliance.js'
 import { authorOf, Bulk, bulkRows, INDIAN_NUMBER, IndianNumber, ReceivedRow } from './bulk.js'
-import { namesOf } from './person-names.js'
+import { knownOf, namesOf } from './person-names.js'
 import { findSuppression, listSuppressions, removeSuppression, suppress } from './suppression-store.js'
 
 const COMMON = { tag: 'Compliance', audience: 'key' } as const
@@ -86,7 +86,7 @@ const createDncEntry = operation({
       const entry = { e164, reason, source, callId: null }
       const { row, created } = await suppress(
         trx,
-        input.deps.policy.rules,
+        knownOf(input.deps),
         owner(input.actor),
         entry,
         authorOf(input.actor),
@@ -125,7 +125,7 @@ const importDncEntries = operation({
         const { e164, reason = null, source = 'import' } = row
         await suppress(
           trx,
-          input.deps.policy.rules,
+          knownOf(input.deps),
           owner(input.actor),
           { e164, reason, source, callId: null },
           authorOf(input.actor),

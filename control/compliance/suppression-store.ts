@@ -33,11 +33,13 @@ export interface NewSuppression {
 }
 
 /**
- * Puts a number on the do-not-call list and returns the entry. One of the same source stays as it is; an opt-out restarts its 90 days, revokes the consents that it protects from, and cancels the callbacks of the person.
+ * Puts a number on the do-not-call list and returns the entry. One of the same source stays as it is; an opt-out restarts
+ * its 90 days, revokes the consents that it protects from, and cancels the callbacks of the person. With a root key the
+ * entry of an erased person is found too, and stays without the number. Without one a second entry has it.
  */
 export async function suppress(
   trx: Trx,
-  rules: Policy,
+  { rules, rootKey }: { readonly rules: Policy; readonly rootKey: RootKey | null },
   owner: Owner,
   entry: NewSuppression,
   by: Author,
@@ -48,12 +50,23 @@ export async function suppress(
   const days = ruleOn(rules.suppression, istDate(now))?.days ?? 0
   const until = optOut ? now + days * DAY_MS : null
   const id = newId('dnc', now)
+  const { organizationId, environment } = owner
+  const erased = trx
+    .selectFrom('suppressions')
+    .select('e164')
+    .where('organizationId', '=', organizationId)
+    .where('environment', '=', environment)
+    .where('source', '=', entry.source)
+    .where('e164', 'in', rootKey === null ? [''] : namesOf(rootKey, organizationId, entry.e164).slice(1))
+    .where('removedAt', 'is', null)
+    .limit(1)
   const row = await trx
     .insertInto('suppressions')
     .values({
       id,
       ...owner,
       ...entry,
+      e164: sql<string>`coalesce(${erased}, ${entry.e164})`,
       ...{ lockedUntil: until, expiresAt: until, createdAt: now },
       ...{
         createdByType: by.type,

@@ -17,6 +17,7 @@ import { openEvidenceKeys } from '../compliance/evidence/seal.js'
 import { verifyStoredChain } from '../compliance/evidence/stored-chain.js'
 import { gateFacts } from '../compliance/facts.js'
 import { readPeople } from '../compliance/people-facts.js'
+import { suppress } from '../compliance/suppression-store.js'
 import type { RecipientRow } from '../db/tables/campaigns.js'
 import type { Database } from '../db/tables/schema.js'
 import { openJobRunner } from '../jobs/runner.js'
@@ -396,16 +397,26 @@ await onEachDialect(t, async (t, open) => {
     t.equal(people(OTHER).suppressions.length, 0)
 
     clock.advance(1_000)
-    const later = dataOf(await list({ source: 'opt_out', reason: SAID }))
-    t.equal(later.e164, to, 'a later entry has the number')
+    const again = await list({ source: 'opt_out', reason: SAID })
+    t.equal(again.status, 200)
+    const renewed = dataOf(again)
+    t.match(renewed, { id: optOut.id, e164: digest.e164 }, 'it is found, and stays without the number')
+    t.not(renewed.lockedUntil, optOut.lockedUntil)
+    const onCall = { e164: to, source: 'opt_out', reason: SAID, callId: 'call_y' }
+    const known = { rules: deps.policy.rules, rootKey: null }
+    const by = { type: 'call', id: 'call_y' }
+    const { row: later } = await db
+      .transaction()
+      .execute((trx) => suppress(trx, known, owner, onCall, by, clock.wall()))
+    t.equal(later.e164, to, 'an opt-out on a call has it')
     await db
       .updateTable('suppressions')
       .set({ lockedUntil: clock.wall(), expiresAt: clock.wall() })
-      .where('id', '=', String(later.id))
+      .where('id', '=', later.id)
       .execute()
     await erase()
     t.match(await found(), [
-      { id: later.id, ...digest, lockedUntil: optOut.lockedUntil, expiresAt: optOut.expiresAt },
+      { id: later.id, ...digest, lockedUntil: renewed.lockedUntil, expiresAt: renewed.expiresAt },
       { id: manual.id },
       { id: optOut.id, active: false },
     ])
