@@ -11,7 +11,7 @@ import { openDatabase } from '../../db/database.js'
 
 /** A call of a dead process is settled a minute after its last sign of life. */
 const LONG_WAIT_MS = 600_000
-const PEOPLE = 8
+const PEOPLE = 24
 
 t.test('a campaign of two processes goes on when one of them is killed', async (t) => {
   const postgres = await startPostgres()
@@ -34,7 +34,7 @@ t.test('a campaign of two processes goes on when one of them is killed', async (
   )
   const stderr = processes.map(({ cli }) => cli.stderr).join('\n')
   const key = /Test key +(\S+)\s/.exec(stderr)?.[1] ?? ''
-  const base = processes[0]?.base ?? ''
+  let base = processes[0]?.base ?? ''
   const send = async (method: string, path: string, body: object): Promise<Json> => {
     const headers = {
       authorization: `Bearer ${key}`,
@@ -59,7 +59,8 @@ t.test('a campaign of two processes goes on when one of them is killed', async (
   const campaign = await send('POST', '/v1/campaigns', {
     ...{ name: 'Shared', agentId: agent.id, numberId: number.id },
     schedule: { windowStartMinute: 0, windowEndMinute: 1_440 },
-    pacing: { callsPerMinute: 120, maxConcurrent: 4 },
+    // A dial is later than a turn lasts: after each one both processes may take the next turn.
+    pacing: { callsPerMinute: 6, maxConcurrent: 4 },
     retries: { attempts: 2, intervalMinutes: 5, on: ['no_answer'] },
   })
   const people = Array.from({ length: PEOPLE }, (_, i) => ({ e164: `+9198000000${i + 10}` }))
@@ -70,20 +71,29 @@ t.test('a campaign of two processes goes on when one of them is killed', async (
   let victim = processes[0]
   await until(
     async () => {
-      const talking = (await calls()).find(
-        ({ answeredAt, endedAt }) => answeredAt !== null && endedAt === null,
-      )
+      const all = await calls()
+      const talking = all.find(({ answeredAt, endedAt }) => answeredAt !== null && endedAt === null)
       victim = processes.find(({ nodeId }) => nodeId === talking?.nodeId)
-      return victim !== undefined
+      return victim !== undefined && new Set(all.map(({ nodeId }) => nodeId)).size === 2
     },
-    { everyMs: 100 },
+    { everyMs: 100, ms: LONG_WAIT_MS },
   )
   const dead = victim
   if (dead === undefined) return
   dead.cli.process.kill('SIGKILL')
   t.equal(await dead.cli.exit(), 'SIGKILL')
+  t.same(
+    new Set((await calls()).map(({ nodeId }) => nodeId)),
+    new Set(processes.map(({ nodeId }) => nodeId)),
+    'both have dialled',
+  )
   const own = new Set((await calls()).filter(({ nodeId }) => nodeId === dead.nodeId).map(({ id }) => id))
 
+  base = processes.find((one) => one !== dead)?.base ?? ''
+  const path = `/v1/campaigns/${campaign.id}`
+  await send('POST', `${path}/pause`, {})
+  await send('PATCH', path, { pacing: { callsPerMinute: 120, maxConcurrent: 4 } })
+  await send('POST', `${path}/resume`, {})
   const status = async () =>
     (await db.selectFrom('campaigns').select('status').executeTakeFirstOrThrow()).status
   await until(async () => (await status()) === 'completed', { everyMs: 500, ms: LONG_WAIT_MS })
