@@ -12,6 +12,11 @@ for (const caller of CODECS) {
     }
   }
 }
+for (const [name, scenario] of Object.entries(scenarios)) {
+  t.test(`${name}, with re-INVITEs of the caller all the time`, { timeout: 120_000 }, (t) =>
+    scenario(t, { caller: 'PCMA', person: 'PCMU', reinvitesMs: 730 }),
+  )
+}
 for (const [name, scenario] of Object.entries(more)) {
   t.test(name, { timeout: 180_000 }, (t) => scenario(t, { caller: 'PCMA', person: 'PCMU' }))
 }
