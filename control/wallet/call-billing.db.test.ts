@@ -4,6 +4,7 @@ import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { addFunds } from '../../fixtures/database/funds.js'
 import { readyForLive } from '../../fixtures/database/ready-for-live.js'
+import { RandomTransfers } from '../../fixtures/rigs/random-transfers.js'
 import { silentLog } from '../../media/base/log.js'
 import { WALLET_EXHAUSTED } from '../../signalling/call/ending.js'
 import { isRefusal } from '../api/problem.js'
@@ -19,6 +20,8 @@ import { readWallet } from './store.js'
 
 const NUMBER = '+911171366900'
 const PERSON = '+919876543210'
+/** Calls with transfers that a seed decides. */
+const RANDOM_CALLS = 12
 /** Price of a minute over an own trunk. */
 const RATE = 450
 const TRUNK = {
@@ -120,6 +123,57 @@ await onEachDialect(t, async (t, open) => {
       t.same(await live.wallet(), [5_000 - charged, 0])
       t.match(await live.entries(), [{ amountPaise: -charged, referenceId: callId, agentId: /^agt_/ }])
       t.equal((await live.call(callId)).billedPaise, charged)
+      await calling.close()
+    },
+  )
+
+  await t.test(
+    'whatever happens to transfers: one charge for the agent, and one from the bridge on',
+    async (t) => {
+      const { calling, clock, live } = await start()
+      await live.fund(100_000)
+      let bridges = 0
+      for (let seed = 1; seed <= RANDOM_CALLS; seed++) {
+        const random = new RandomTransfers(seed)
+        await random.run()
+        const [before] = await live.wallet()
+        const callId = await live.dial()
+        await calling.emitCallEvent(callId, { type: 'answered' })
+        let atMs = 0
+        const pass = (toMs: number) => {
+          clock.advance(toMs - atMs)
+          atMs = toMs
+        }
+        for (const { atMs: stepMs, ...event } of random.events) {
+          pass(stepMs)
+          const details = {
+            ...{ id: `xfr_${seed}_${event.attempt}`, destinationId: 'tdst_1', label: 'Desk', trigger: 'api' },
+            ...{ reason: null, ratePaisePerMinute: RATES.personOverOwnTrunk },
+          }
+          await calling.emitCallEvent(callId, event.status === 'accepted' ? { ...event, details } : event)
+        }
+        pass(random.endedAtMs)
+        await calling.emitCallEvent(callId, HUNG_UP)
+        const bridgedAt = random.events.find(({ status }) => status === 'bridged')?.atMs ?? null
+        if (bridgedAt !== null) bridges++
+        const line = (kind: string, fromMs: number, toMs: number, ratePaisePerMinute: number) => {
+          const seconds = Math.ceil((toMs - fromMs) / 1000)
+          const amountPaise = Math.ceil((seconds * ratePaisePerMinute) / 60)
+          return { kind, seconds, ratePaisePerMinute, amountPaise }
+        }
+        const charges = [
+          line('agent', 0, bridgedAt ?? atMs, RATE),
+          ...(bridgedAt === null ? [] : [line('human', bridgedAt, atMs, RATES.personOverOwnTrunk)]),
+        ].filter(({ seconds }) => seconds > 0)
+        const billed = charges.reduce((sum, { amountPaise }) => sum + amountPaise, 0)
+        const stored = JSON.parse((await live.call(callId)).charges) as { seconds: number }[]
+        t.same(
+          [stored.filter(({ seconds }) => seconds > 0), await live.wallet()],
+          [charges, [Number(before) - billed, 0]],
+          `seed ${seed}`,
+        )
+      }
+      t.ok(bridges > 2 && bridges < RANDOM_CALLS, `${bridges} bridges`)
       await calling.close()
     },
   )
