@@ -365,6 +365,20 @@ await onEachDialect(t, async (t, open) => {
     t.same(updates, ['accepted', 'ringing', 'answered', 'failed no_answer'], 'the first one hears its end')
     calling.desk.onCallEvent({ ...step, attempt: 2, status: 'ringing', outcome: null })
     t.equal(updates.length, 4, 'the steps of another transfer are not its own')
+    const third: string[] = []
+    calling.desk.request(id, { ...request, id: 'refer-1', note: null, reason: 'REFER' }, ({ status, code }) =>
+      third.push(code === undefined ? status : `${status} ${code}`),
+    )
+    await until(() => count() === 5)
+    const { destination, fallback } = desk.plan()
+    const first = { ...step, destination } as const
+    calling.desk.onCallEvent({ ...first, status: 'missed', outcome: 'busy' })
+    t.same(third, [], 'the fallback is called')
+    const next = { ...step, attempt: 2, destination: String(fallback) } as const
+    calling.desk.onCallEvent({ ...next, status: 'ringing', outcome: null })
+    calling.desk.onCallEvent({ ...next, status: 'bridged', outcome: 'connected' })
+    t.same(third, ['ringing', 'completed connected'], 'and its end is that of the request')
+
     calling.desk.request(
       id,
       { ...request, destination: '+919876599999', note: null, reason: null },

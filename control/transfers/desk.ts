@@ -8,6 +8,7 @@ import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/w
 import type { CallEvent } from '../../signalling/call/call-events.js'
 import type { TalkLine } from '../../signalling/call/consult-talk.js'
 import type { CallControl, TakeoverPlan, TransferHandler, TransferPlan } from '../../signalling/call/ports.js'
+import { MAX_ATTEMPTS, type TransferStatus } from '../../signalling/call/transfer-machine.js'
 import type {
   Deps,
   JoinAnswer,
@@ -68,6 +69,8 @@ const UPDATES: Readonly<Record<string, TransferUpdate['status']>> = {
   failed: 'failed',
   canceled: 'failed',
 }
+/** Ends of an attempt after which the fallback is called, if there is one. */
+const MISSED: ReadonlySet<TransferStatus> = new Set(['missed', 'declined', 'failed'])
 /** Steps after which a request hears nothing else. */
 const FINAL: ReadonlySet<TransferUpdate['status']> = new Set(['completed', 'failed'])
 
@@ -127,8 +130,10 @@ export class TransferDesk implements TransferHandler, TransferRequests {
       case 'transfer': {
         const reporter = this.#reports.get(callId)
         if (reporter === undefined) return
-        const { id, report } = reporter
+        const { id, report, awaits } = reporter
         const { status, outcome, mode } = event
+        // The fallback is called next.
+        if (MISSED.has(status) && event.destination === awaits && event.attempt < MAX_ATTEMPTS) return
         if (status === 'accepted') report({ id, status: 'accepted', mode })
         const update = UPDATES[status]
         if (update === undefined) return
@@ -162,7 +167,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
     callId: string,
     request: TransferAsked,
     allowed: (party: TransferParty) => boolean,
-    reporter: Reporter | null = null,
+    reporter: Omit<Reporter, 'awaits'> | null = null,
   ): Promise<TransferAnswer> {
     const { db, clock, log } = this.#deps
     const refused = (refusal: ServiceRefusal): TransferAnswer => {
@@ -187,7 +192,8 @@ export class TransferDesk implements TransferHandler, TransferRequests {
     const { plan, attempt } = this.#plan({ call, number, party, target, request })
     // The first step is reported before `transfer` returns. A refused request leaves the steps to the one under way.
     const before = this.#reports.get(callId) ?? null
-    this.#reportTo(callId, reporter)
+    const awaits = plan.fallback === null ? null : plan.destination
+    this.#reportTo(callId, reporter && { ...reporter, awaits })
     const refusal = this.#deps.calls().transfer(callId, plan)
     if (refusal !== null) {
       this.#reportTo(callId, before)
@@ -505,6 +511,8 @@ export class TransferDesk implements TransferHandler, TransferRequests {
 interface Reporter {
   readonly id: string
   readonly report: (update: TransferUpdate) => void
+  /** The destination whose end is not the end of the request, because a fallback follows. */
+  readonly awaits: string | null
 }
 
 type AgentParty = Extract<TransferParty, { readonly kind: 'agent' }>
