@@ -6,6 +6,7 @@ import type { Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { type Digit, type DtmfTiming, FRAME_MS } from '../../media/base/frame.js'
 import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
+import type { Disk } from '../../media/recording/wav-file.js'
 import type { RtpStats } from '../../media/rtp/stats.js'
 import type { CloseReason, EndpointId } from '../../media/session/endpoint.js'
 import { type FrameClockMember, PHASE_MS } from '../../media/session/frame-clock.js'
@@ -52,6 +53,8 @@ const EMBEDDED_VOICE_SPEC: VoiceSpec = {
 }
 
 export interface HostedSessionOptions extends OpenSessionOptions {
+  /** The disk to record to; the file system when absent. */
+  readonly disk?: Disk
   readonly emit: (event: SessionEvent) => void
   /**
    * Runs once when the session failed, in a frame, at a packet or inside its party; the session is to be
@@ -101,11 +104,12 @@ export class HostedSession {
    * stays open then.
    */
   static async open(host: SessionHost, options: HostedSessionOptions): Promise<HostedSession> {
-    const { rate, recordTo, emit, party } = options
+    const { rate, recordTo, disk, emit, party } = options
     const session = new Session({
       rate,
       clock: host.clock,
       recordTo,
+      ...(disk === undefined ? {} : { disk }),
       finish: (raw) => host.recordings.finish(raw),
       onRecordingFailed: (message) => emit({ type: 'recording_failed', message }),
     })

@@ -25,13 +25,34 @@ async function hostOf(t: Test, parts: LocalParts = {}) {
 
 t.test('calls in four codecs have sound in both directions, and nothing of them stays', async (t) => {
   const host = await hostOf(t)
-  const legs = await warmUp(host, Number.POSITIVE_INFINITY)
+  const written = new Map<string, number>()
+  let open = 0
+  const legs = await warmUp(host, Number.POSITIVE_INFINITY, {
+    async create(path) {
+      open++
+      return {
+        async write(_bytes, _offset, length) {
+          written.set(path, (written.get(path) ?? 0) + length)
+          return { bytesWritten: length }
+        },
+        truncate: async () => {},
+        async close() {
+          open--
+        },
+      }
+    },
+    remove: async () => {},
+  })
   t.equal(legs.length, 8)
   for (const { packetsSent, packetsReceived, refused } of legs) {
     t.ok(packetsSent > 100, `${packetsSent} packets sent`)
     t.ok(packetsReceived > packetsSent / 2, `${packetsReceived} packets received`)
     t.equal(refused, 0)
   }
+  t.equal(written.size, 8, 'each side was recorded')
+  // Of five seconds, the last one is written at the end.
+  for (const [path, bytes] of written) t.ok(bytes > 4 * 8000 * 2, `${path}: ${bytes} bytes`)
+  t.equal(open, 0, 'no recording stays open')
   t.equal(host.frameClock.load().members, 0)
   t.strictSame(host.breakers.openKeys(), [])
 })

@@ -10,6 +10,7 @@ import { silentLog } from '../../media/base/log.js'
 import { StepClock } from '../../media/base/step-clock.js'
 import type { BotSpec } from '../../media/byo/bot-spec.js'
 import type { CodecName } from '../../media/codec/codec.js'
+import type { Disk } from '../../media/recording/wav-file.js'
 import { RtpPorts } from '../../media/rtp/port.js'
 import { SRTP_SUITES } from '../../media/rtp/srtp/key-derivation.js'
 import type { SrtpKey, SrtpKeys, SrtpSuiteName } from '../../media/rtp/srtp/keying.js'
@@ -22,7 +23,7 @@ import type { SessionHost } from './session-host.js'
 
 /*
  * Calls with itself that a media thread holds before it takes others: they run through the codecs, SRTP, the
- * detectors, an agent, and bots with binary and JSON messages, on a clock that does not wait for the wall clock. The
+ * detectors, the recorder, an agent, and bots with binary and JSON messages, on a clock that does not wait for the wall clock. The
  * first callers then do not wait for the compiler.
  */
 
@@ -41,6 +42,16 @@ interface WarmCall {
   readonly bot: Pick<BotSpec, 'type' | 'format' | 'sampleRate'>
   /** The party that talks with the bot; a party of kind `none` sends silence. */
   readonly other: Party
+}
+
+/** Takes recordings and keeps nothing. */
+const NOWHERE: Disk = {
+  create: async () => ({
+    write: async (_bytes, _offset, length) => ({ bytesWritten: length }),
+    truncate: async () => {},
+    close: async () => {},
+  }),
+  remove: async () => {},
 }
 
 const NOBODY: Party = { kind: 'none', maxCallSeconds: 60 }
@@ -101,7 +112,11 @@ const CALLS: readonly WarmCall[] = [
  * Holds the calls with itself. Resolves with what each leg sent and received. Rejects when a call cannot be opened or
  * fails; nothing stays open.
  */
-export async function warmUp(host: SessionHost, limitMs = LIMIT_MS): Promise<readonly RtpStats[]> {
+export async function warmUp(
+  host: SessionHost,
+  limitMs = LIMIT_MS,
+  disk: Disk = NOWHERE,
+): Promise<readonly RtpStats[]> {
   const clock = new StepClock(Date.now())
   const faults: unknown[] = []
   const own: SessionHost = {
@@ -114,6 +129,7 @@ export async function warmUp(host: SessionHost, limitMs = LIMIT_MS): Promise<rea
     },
     breakers: new CircuitBreakers(clock),
     phrases: new PhraseCache(),
+    recordings: { finish: async () => null },
     ports: new RtpPorts(clock),
     frameClock: new FrameClock(clock, (_member, error) => faults.push(error)),
     clock,
@@ -124,7 +140,9 @@ export async function warmUp(host: SessionHost, limitMs = LIMIT_MS): Promise<rea
   const open: HostedSession[] = []
   const close = () => Promise.all(open.map((session) => session.close('shutdown')))
   try {
-    const pairs = await Promise.allSettled(CALLS.map((call) => openPair(own, call, echo.url, open, faults)))
+    const pairs = await Promise.allSettled(
+      CALLS.map((call) => openPair(own, call, { url: echo.url, disk, open, faults })),
+    )
     for (const pair of pairs) if (pair.status === 'rejected') throw pair.reason
     const until = performance.now() + limitMs
     for (let frame = 0; frame < FRAMES && faults.length === 0 && performance.now() < until; frame++) {
@@ -145,15 +163,24 @@ export async function warmUp(host: SessionHost, limitMs = LIMIT_MS): Promise<rea
 async function openPair(
   host: SessionHost,
   { codec, payloadType, rate, srtp, bot, other }: WarmCall,
-  url: string,
-  open: HostedSession[],
-  faults: unknown[],
+  {
+    url,
+    disk,
+    open,
+    faults,
+  }: {
+    readonly url: string
+    readonly disk: Disk
+    readonly open: HostedSession[]
+    readonly faults: unknown[]
+  },
 ): Promise<void> {
-  const hold = async (party: Party): Promise<HostedSession> => {
+  const hold = async (party: Party, side: 'near' | 'far'): Promise<HostedSession> => {
     const session = await HostedSession.open(host, {
       party,
       rate,
-      recordTo: null,
+      recordTo: `${codec}-${side}.wav`,
+      disk,
       emit: () => {},
       onFault: () => faults.push(new Error('a session of the warm-up failed')),
     })
@@ -172,8 +199,8 @@ async function openPair(
     to: '+911200000001',
     maxCallSeconds: 60,
   }
-  const near = await hold(other)
-  const far = await hold({ kind: 'bot', bot: spec })
+  const near = await hold(other, 'near')
+  const far = await hold({ kind: 'bot', bot: spec }, 'far')
   const [ours, theirs] = srtp === null ? [null, null] : keyPair(srtp)
   const towards = ({ address, port }: OpenedSession, keys: SrtpKeys | null) => ({
     address,
