@@ -1,4 +1,4 @@
-import { build } from './en-build.js'
+import { build, buildWords } from './en-build.js'
 import { organization } from './en-organization.js'
 import { reach } from './en-reach.js'
 import { days, deeds, palette, persona, reasons, rowErrors, things, words } from './en-words.js'
@@ -8,7 +8,7 @@ export const en = {
   ...reach,
   ...organization,
   ...build,
-  words,
+  words: { ...words, ...buildWords },
   days,
   palette,
   persona,
@@ -200,7 +200,6 @@ export const en = {
     end: 'End the call',
     endOf: 'End the call to {number}',
     endText: 'The call to {number} ends at once.',
-    keys: 'Arrow keys move, Enter opens a call, L listens, T takes it over, E ends it.',
   },
   monitor: {
     title: 'Listening and taking over',
@@ -370,37 +369,12 @@ export const en = {
     numbers: 'Numbers',
   },
   agent: {
-    fields: {
-      name: 'Name',
-      systemPrompt: 'Instructions',
-      llmModel: 'Model',
-      voice: 'Voice',
-      languages: 'Languages',
-      businessName: 'Business name',
-      openingLine: 'First sentence, outbound',
-      inboundOpeningLine: 'First sentence, inbound',
-      hangupLine: 'Last sentence',
-      maxCallSeconds: 'Longest call (seconds)',
-    },
     back: 'All agents',
-    prompt: 'Instructions',
-    promptHint:
-      'Tell the agent who it is, what it may do, and when to stop. Write variables in double braces.',
-    model: 'Model',
-    voice: 'Voice',
-    languages: 'Languages',
-    opening: 'First sentence, outbound',
-    openingInbound: 'First sentence, inbound',
-    hangup: 'Last sentence',
-    business: 'Business name',
-    maxSeconds: 'Longest call (seconds)',
-    description: 'Description',
     notLive: 'This draft has changes that calls do not use yet.',
     neverLive: 'This agent has never been published. Calls cannot use it.',
     publish: 'Publish',
     publishTitle: 'Publish version {version}',
     diff: 'Changes since version {version}',
-    noDiff: 'The fields on this page have not changed. Other fields have: see the JSON.',
     note: 'Note for your colleagues',
     versions: 'Versions',
     rollback: 'Roll back',

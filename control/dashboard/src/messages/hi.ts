@@ -1,5 +1,5 @@
 import type { Messages } from './en.js'
-import { build } from './hi-build.js'
+import { build, buildWords } from './hi-build.js'
 import { organization } from './hi-organization.js'
 import { reach } from './hi-reach.js'
 import { days, deeds, palette, persona, reasons, rowErrors, things, words } from './hi-words.js'
@@ -8,7 +8,7 @@ export const hi: Messages = {
   ...reach,
   ...organization,
   ...build,
-  words,
+  words: { ...words, ...buildWords },
   days,
   palette,
   persona,
@@ -200,7 +200,6 @@ export const hi: Messages = {
     end: 'कॉल समाप्त करें',
     endOf: '{number} की कॉल समाप्त करें',
     endText: '{number} की कॉल तुरंत समाप्त होगी।',
-    keys: 'तीर कुंजियाँ चलाती हैं, Enter कॉल खोलता है, L सुनाता है, T से आप कॉल संभालते हैं, E समाप्त करता है।',
   },
   monitor: {
     title: 'सुनना और कॉल संभालना',
@@ -370,36 +369,12 @@ export const hi: Messages = {
     numbers: 'नंबर',
   },
   agent: {
-    fields: {
-      name: 'नाम',
-      systemPrompt: 'निर्देश',
-      llmModel: 'मॉडल',
-      voice: 'आवाज़',
-      languages: 'भाषाएँ',
-      businessName: 'व्यवसाय का नाम',
-      openingLine: 'पहला वाक्य, जाने वाली कॉल',
-      inboundOpeningLine: 'पहला वाक्य, आने वाली कॉल',
-      hangupLine: 'अंतिम वाक्य',
-      maxCallSeconds: 'सबसे लंबी कॉल (सेकंड)',
-    },
     back: 'सभी एजेंट',
-    prompt: 'निर्देश',
-    promptHint: 'एजेंट को बताएँ कि वह कौन है, क्या कर सकता है और कब रुकना है। वैरिएबल दोहरे कोष्ठक में लिखें।',
-    model: 'मॉडल',
-    voice: 'आवाज़',
-    languages: 'भाषाएँ',
-    opening: 'पहला वाक्य, जाने वाली कॉल',
-    openingInbound: 'पहला वाक्य, आने वाली कॉल',
-    hangup: 'अंतिम वाक्य',
-    business: 'व्यवसाय का नाम',
-    maxSeconds: 'सबसे लंबी कॉल (सेकंड)',
-    description: 'विवरण',
     notLive: 'इस ड्राफ़्ट में ऐसे बदलाव हैं जो कॉल में अभी लागू नहीं हैं।',
     neverLive: 'यह एजेंट कभी प्रकाशित नहीं हुआ। कॉल में इसका उपयोग नहीं हो सकता।',
     publish: 'प्रकाशित करें',
     publishTitle: 'संस्करण {version} प्रकाशित करें',
     diff: 'संस्करण {version} के बाद के बदलाव',
-    noDiff: 'इस पेज के खाने नहीं बदले। दूसरे बदले हैं: JSON देखें।',
     note: 'साथियों के लिए टिप्पणी',
     versions: 'संस्करण',
     rollback: 'वापस लाएँ',

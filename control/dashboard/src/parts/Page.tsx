@@ -2,7 +2,7 @@ import { Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { Problem } from './Problem.js'
+import { Panel, Problem } from './Problem.js'
 
 /** A screen: its title, its actions and its content. The title gets the focus, so that a screen reader says the new page. */
 export function Page(props: {
@@ -45,7 +45,7 @@ export function Loaded<T>(props: {
     const timer = setTimeout(() => setSlow(true), SKELETON_AFTER_MS)
     return () => clearTimeout(timer)
   }, [])
-  if (query.data !== undefined) return children(query.data)
+  if (query.data !== undefined) return <Panel data={query.data} draw={children} />
   if (query.error !== null) return <Problem error={query.error} retry={() => void query.refetch()} />
   return (
     <div role="status" aria-busy="true" aria-label={t('loading')}>

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Stack, Text, Title } from '@mantine/core'
+import { Alert, Button, CopyButton, Group, Stack, Text, Title } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { Component, type ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
@@ -12,10 +12,11 @@ export function Problem({ error, retry }: { readonly error: Error; readonly retr
     <Alert color="red" title={t('problem.title')} role="alert">
       <Stack gap="xs">
         <Text size="sm">{refused ? error.message : t('problem.offline')}</Text>
+        {refused && error.status === 403 && <Text size="sm">{t('roleNote.forbidden')}</Text>}
         {refused &&
-          issuesOf(error).map((issue) => (
-            <Text size="sm" key={issue}>
-              {issue}
+          issuesOf(error).map(({ path, reason }) => (
+            <Text size="sm" key={`${path} ${reason}`}>
+              {path}: {reason}
             </Text>
           ))}
         <Group gap="sm">
@@ -25,7 +26,21 @@ export function Problem({ error, retry }: { readonly error: Error; readonly retr
             </Button>
           )}
           {refused && error.requestId !== null && (
-            <Text size="xs">{t('common.requestId', { id: error.requestId })}</Text>
+            <>
+              <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
+                {t('common.requestId', { id: error.requestId })}
+              </Text>
+              {/* Pages that were loaded over plain HTTP have no clipboard. */}
+              {'clipboard' in navigator && (
+                <CopyButton value={error.requestId}>
+                  {({ copied, copy }) => (
+                    <Button size="compact-xs" variant="default" onClick={copy}>
+                      {copied ? t('common.copied') : t('roleNote.copyRequest')}
+                    </Button>
+                  )}
+                </CopyButton>
+              )}
+            </>
           )}
         </Group>
       </Stack>
@@ -33,11 +48,17 @@ export function Problem({ error, retry }: { readonly error: Error; readonly retr
   )
 }
 
-/** Returns the faulty fields that the service names, a line each. */
-function issuesOf({ details }: ParleyError): readonly string[] {
-  if (!Array.isArray(details.issues)) return []
-  return details.issues.flatMap((issue: { readonly path?: unknown; readonly reason?: unknown }) =>
-    typeof issue.path === 'string' ? [`${issue.path}: ${String(issue.reason ?? '')}`] : [],
+/** A field that the service refused. The path is that of the request body: `tools[0].http.url`. */
+export interface Issue {
+  readonly path: string
+  readonly reason: string
+}
+
+/** Returns the faulty fields that the service names. */
+export function issuesOf(error: Error | null): readonly Issue[] {
+  if (!(error instanceof ParleyError) || !Array.isArray(error.details.issues)) return []
+  return error.details.issues.flatMap((issue: { readonly path?: unknown; readonly reason?: unknown }) =>
+    typeof issue.path === 'string' ? [{ path: issue.path, reason: String(issue.reason ?? '') }] : [],
   )
 }
 
@@ -51,18 +72,40 @@ export function Missing() {
   )
 }
 
+interface BoundaryProps {
+  readonly fallback: ReactNode
+  /** A failed part is drawn again when this changes. */
+  readonly data?: unknown
+  readonly children: ReactNode
+}
+
 /** Keeps a failed part from taking the page with it. */
-export class Boundary extends Component<
-  { readonly fallback: ReactNode; readonly children: ReactNode },
-  { readonly failed: boolean }
-> {
+export class Boundary extends Component<BoundaryProps, { readonly failed: boolean }> {
   override state = { failed: false }
 
   static getDerivedStateFromError() {
     return { failed: true }
   }
 
+  override componentDidUpdate({ data }: BoundaryProps) {
+    if (this.state.failed && data !== this.props.data) this.setState({ failed: false })
+  }
+
   override render() {
     return this.state.failed ? this.props.fallback : this.props.children
   }
+}
+
+/** Draws one part of a page. If it fails, the others stay. */
+export function Panel<T>(props: { readonly data: T; readonly draw: (data: T) => ReactNode }) {
+  const t = useTranslations('problem')
+  return (
+    <Boundary fallback={<p role="alert">{t('crash')}</p>} data={props.data}>
+      <Drawn {...props} />
+    </Boundary>
+  )
+}
+
+function Drawn<T>({ data, draw }: { readonly data: T; readonly draw: (data: T) => ReactNode }) {
+  return draw(data)
 }

@@ -45,12 +45,15 @@ export function Rows<T>(props: {
 }
 
 /** Names and values, a line each. */
-export function Facts({ facts }: { readonly facts: readonly (readonly [name: string, value: ReactNode])[] }) {
+export function Facts(props: {
+  /** The key is needed for names that are not texts. */
+  readonly facts: readonly (readonly [name: ReactNode, value: ReactNode, key?: string])[]
+}) {
   return (
     <table className="rows facts">
       <tbody>
-        {facts.map(([name, value]) => (
-          <tr key={name}>
+        {props.facts.map(([name, value, key]) => (
+          <tr key={key ?? String(name)}>
             <th scope="row">{name}</th>
             <td className="right">{value}</td>
           </tr>
