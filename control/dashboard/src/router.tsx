@@ -96,6 +96,33 @@ const settings = createRoute({
   validateSearch: tabSearch,
 })
 
+export interface LiveSearch {
+  /** The call whose drawer is open. */
+  readonly call?: string
+}
+const liveCalls = createRoute({
+  getParentRoute: () => shell,
+  path: '/live-calls',
+  component: lazyRouteComponent(() => import('./screens/LiveCalls.js'), 'LiveCalls'),
+  validateSearch: ({ call }: Record<string, unknown>): LiveSearch =>
+    text(call) === undefined ? {} : { call: text(call) as string },
+})
+
+export interface EventSearch {
+  readonly type?: string
+  /** The opened event. */
+  readonly id?: string
+}
+const events = createRoute({
+  getParentRoute: () => shell,
+  path: '/events',
+  component: lazyRouteComponent(() => import('./screens/Events.js'), 'Events'),
+  validateSearch: ({ type, id }: Record<string, unknown>): EventSearch => ({
+    ...(text(type) === undefined ? {} : { type: text(type) as string }),
+    ...(text(id) === undefined ? {} : { id: text(id) as string }),
+  }),
+})
+
 const staff = createRoute({
   getParentRoute: () => root,
   path: '/staff',
@@ -118,14 +145,8 @@ const tree = root.addChildren([
       '/calls/$id',
       lazyRouteComponent(() => import('./screens/Call.js'), 'Call'),
     ),
-    below(
-      '/live-calls',
-      lazyRouteComponent(() => import('./screens/LiveCalls.js'), 'LiveCalls'),
-    ),
-    below(
-      '/events',
-      lazyRouteComponent(() => import('./screens/Events.js'), 'Events'),
-    ),
+    liveCalls,
+    events,
     below(
       '/agents',
       lazyRouteComponent(() => import('./screens/Agents.js'), 'Agents'),

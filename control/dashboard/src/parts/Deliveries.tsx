@@ -1,22 +1,51 @@
-import { Button, Title } from '@mantine/core'
+import { Button, Checkbox, Group, Text, Title } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
 import { useTranslations } from 'use-intl'
+import type { Item } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { useSession } from '../session.js'
 import { List, useAction, useList } from './List.js'
 import { Problem } from './Problem.js'
-import { Rows } from './Rows.js'
+import { type Column, Rows } from './Rows.js'
 import { State, useWord } from './Word.js'
 
-/** Lists what was sent to the endpoints, and sends it again on request. */
+type Delivery = Item<'listWebhookDeliveries'>
+
+/** Lists what was sent to the endpoints, with the attempts and the last answer, and sends one or several again. */
 export function Deliveries({ urls }: { readonly urls: ReadonlyMap<string, string> }) {
   const t = useTranslations('deliveries')
-  const { api, canManage } = useSession()
-  const { time } = useFormat()
+  const tMore = useTranslations('webhookView')
+  const { api, canManage, environment } = useSession()
+  const { moment, time } = useFormat()
   const word = useWord()
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const deliveries = useList(['webhooks', 'deliveries'], (cursor) =>
     api.listWebhookDeliveries({ query: { limit: 20, cursor } }),
   )
-  const repeat = useAction((deliveryId: string) => api.redeliverWebhook({ deliveryId }))
+  const repeat = useAction(
+    async (ids: readonly string[]) => {
+      // One after the other, so that the first refusal is the one that is shown.
+      for (const deliveryId of ids) await api.redeliverWebhook({ deliveryId })
+    },
+    () => setChosen(new Set()),
+  )
+  const toggle = (id: string, on: boolean): void => {
+    const next = new Set(chosen)
+    if (on) next.add(id)
+    else next.delete(id)
+    setChosen(next)
+  }
+  const box: Column<Delivery> = {
+    title: tMore('choose'),
+    cell: ({ id, type, createdAt }) => (
+      <Checkbox
+        aria-label={tMore('chooseOf', { type, time: time(createdAt) })}
+        checked={chosen.has(id)}
+        onChange={({ currentTarget }) => toggle(id, currentTarget.checked)}
+      />
+    ),
+  }
   return (
     <>
       <Title order={2} size="h3">
@@ -24,42 +53,78 @@ export function Deliveries({ urls }: { readonly urls: ReadonlyMap<string, string
       </Title>
       {repeat.error !== null && <Problem error={repeat.error} />}
       <List query={deliveries} empty={t('empty')}>
-        {(items) => (
-          <Rows
-            label={t('title')}
-            rows={items}
-            idOf={({ id }) => id}
-            columns={[
-              { title: t('when'), cell: ({ createdAt }) => time(createdAt) },
-              { title: t('event'), cell: ({ type }) => type },
-              { title: t('endpoint'), cell: ({ endpointId }) => urls.get(endpointId) ?? endpointId },
-              { title: t('state'), cell: ({ status }) => <State value={status} /> },
-              { title: t('attempts'), align: 'right', cell: ({ attempts }) => attempts },
-              {
-                title: t('answer'),
-                cell: ({ lastStatus, lastError }) =>
-                  [lastStatus, lastError === null || lastError === 'status' ? null : word(lastError)]
-                    .filter((part) => part !== null)
-                    .join(', '),
-              },
-              {
-                title: '',
-                align: 'right',
-                cell: ({ id }) =>
-                  canManage && (
-                    <Button
-                      size="xs"
-                      variant="default"
-                      onClick={() => repeat.mutate(id)}
-                      loading={repeat.isPending && repeat.variables === id}
-                    >
-                      {t('repeat')}
+        {(items) => {
+          const failed = items.filter(({ status }) => status === 'failed').map(({ id }) => id)
+          return (
+            <>
+              {canManage && (
+                <Group gap="sm">
+                  <Button
+                    size="xs"
+                    disabled={chosen.size === 0}
+                    loading={repeat.isPending}
+                    onClick={() => repeat.mutate([...chosen])}
+                  >
+                    {tMore('repeatChosen', { count: chosen.size })}
+                  </Button>
+                  {failed.length > 0 && (
+                    <Button size="xs" variant="default" onClick={() => setChosen(new Set(failed))}>
+                      {tMore('chooseFailed', { count: failed.length })}
                     </Button>
-                  ),
-              },
-            ]}
-          />
-        )}
+                  )}
+                </Group>
+              )}
+              <Rows
+                label={t('title')}
+                rows={items}
+                idOf={({ id }) => id}
+                columns={[
+                  ...(canManage ? [box] : []),
+                  {
+                    title: t('when'),
+                    cell: ({ createdAt }) => (
+                      <span className="once" title={time(createdAt)}>
+                        {moment(createdAt)}
+                      </span>
+                    ),
+                  },
+                  {
+                    title: t('event'),
+                    cell: ({ type, eventId }) => (
+                      <Link to="/$environment/events" params={{ environment }} search={{ id: eventId }}>
+                        {type}
+                      </Link>
+                    ),
+                  },
+                  { title: t('endpoint'), cell: ({ endpointId }) => urls.get(endpointId) ?? endpointId },
+                  {
+                    title: t('state'),
+                    cell: ({ status, nextAttemptAt }) => (
+                      <>
+                        <State value={status} />
+                        {nextAttemptAt !== null && (
+                          <Text size="xs">{tMore('next', { time: moment(nextAttemptAt) })}</Text>
+                        )}
+                      </>
+                    ),
+                  },
+                  { title: t('attempts'), align: 'right', cell: ({ attempts }) => attempts },
+                  {
+                    title: t('answer'),
+                    cell: ({ lastStatus, lastError, lastDurationMs }) =>
+                      [
+                        lastStatus,
+                        lastError === null || lastError === 'status' ? null : word(lastError),
+                        lastDurationMs === null ? null : `${lastDurationMs} ms`,
+                      ]
+                        .filter((part) => part !== null)
+                        .join(', '),
+                  },
+                ]}
+              />
+            </>
+          )
+        }}
       </List>
     </>
   )
