@@ -1,8 +1,10 @@
 import { Alert, Button, Code, CopyButton, Group, Modal, Stack, Text } from '@mantine/core'
 import type { UseMutationResult } from '@tanstack/react-query'
-import type { FormEvent, ReactNode } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { createPortal } from 'react-dom'
 import { useTranslations } from 'use-intl'
-import { Problem } from './Problem.js'
+import { useFocusBack } from './focus.js'
+import { issuesOf, Problem } from './Problem.js'
 
 type Action<R = unknown> = Pick<UseMutationResult<R, Error, void>, 'mutate' | 'error' | 'isPending'>
 
@@ -15,6 +17,7 @@ export function Dialog(props: {
 }) {
   const t = useTranslations('common')
   const { title, close, size = 'md', children } = props
+  useFocusBack()
   return (
     <Modal opened onClose={close} size={size} title={title} closeButtonProps={{ 'aria-label': t('close') }}>
       <Stack>{children}</Stack>
@@ -32,15 +35,18 @@ export function Form(props: {
   readonly children: ReactNode
 }) {
   const { action, submit, disabled = false, sticky = false, children } = props
+  const form = useRef<HTMLFormElement>(null)
+  const refused = useRefused(form, action.error)
   const send = (event: FormEvent): void => {
     event.preventDefault()
     action.mutate()
   }
   return (
-    <form onSubmit={send}>
+    <form ref={form} onSubmit={send}>
       <Stack>
         {action.error !== null && <Problem error={action.error} />}
         {children}
+        {refused}
         <Group {...(sticky ? { className: 'save-bar' } : {})}>
           <Button type="submit" loading={action.isPending} disabled={disabled}>
             {submit}
@@ -48,6 +54,54 @@ export function Form(props: {
         </Group>
       </Stack>
     </form>
+  )
+}
+
+interface Place {
+  readonly id: string
+  readonly reason: string
+  readonly at: Element
+}
+
+/**
+ * Marks the inputs whose fields the service refused, gives the first one the focus, and returns the reasons, each below its input.
+ * An input belongs to the field whose path ends with its name.
+ */
+function useRefused(form: { readonly current: HTMLFormElement | null }, error: Error | null): ReactNode {
+  const [places, setPlaces] = useState<readonly Place[]>([])
+  useEffect(() => {
+    const marked: { readonly input: Element; readonly described: string | null }[] = []
+    const found = issuesOf(error).flatMap(({ path, reason }, index): Place[] => {
+      const name = /[^.[\]]+$/.exec(path)?.[0] ?? ''
+      const input = form.current?.querySelector(`[name="${CSS.escape(name)}"]`)
+      const at = input?.closest('.mantine-InputWrapper-root')
+      if (input == null || at == null) return []
+      const id = `refused-${index}-${name}`
+      input.setAttribute('aria-invalid', 'true')
+      const described = input.getAttribute('aria-describedby')
+      input.setAttribute('aria-describedby', [described, id].filter((part) => part !== null).join(' '))
+      marked.push({ input, described })
+      return [{ id, reason, at }]
+    })
+    setPlaces(found)
+    const first = marked[0]?.input
+    if (first instanceof HTMLElement) first.focus()
+    return () => {
+      for (const { input, described } of marked) {
+        input.removeAttribute('aria-invalid')
+        if (described === null) input.removeAttribute('aria-describedby')
+        else input.setAttribute('aria-describedby', described)
+      }
+    }
+  }, [form, error])
+  return places.map(({ id, reason, at }) =>
+    createPortal(
+      <Text id={id} size="xs" c="var(--mantine-color-error)" mt={4}>
+        {reason}
+      </Text>,
+      at,
+      id,
+    ),
   )
 }
 

@@ -10,6 +10,7 @@ import { hasMicrophoneAccess } from '../phone/phone.js'
 import { usePhone } from '../phone/usePhone.js'
 import { useKey, useSession } from '../session.js'
 import { Dialog, Form } from './Dialog.js'
+import { hasSingleKeys } from './keys.js'
 import { useAction } from './List.js'
 import { Loaded } from './Page.js'
 import { Problem } from './Problem.js'
@@ -33,7 +34,7 @@ export function useMonitoring(): { readonly mayListen: boolean; readonly mayTake
 
 /** Returns what the key asks for that was pressed in a part of the page, L or T, or null. */
 export function monitorKey(event: KeyboardEvent): 'listen' | 'takeOver' | null {
-  if (event.ctrlKey || event.metaKey || event.altKey) return null
+  if (!hasSingleKeys() || event.ctrlKey || event.metaKey || event.altKey) return null
   if (event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName))
     return null
   const pressed = event.key.toLowerCase()

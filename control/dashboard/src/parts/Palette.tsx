@@ -5,6 +5,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { useKey, useSession } from '../session.js'
+import { useFocusBack } from './focus.js'
 import { MENU, pathOf } from './Shell.js'
 
 interface Target {
@@ -13,11 +14,29 @@ interface Target {
   readonly hint: string
   /** Below the environment. */
   readonly path: string
+  readonly search?: Readonly<Record<string, unknown>>
+}
+
+/** The pages of things, by the beginning of their ids. */
+const PAGES: Readonly<Record<string, string>> = {
+  call: 'calls',
+  agt: 'agents',
+  cmp: 'campaigns',
+  kb: 'knowledge',
+  trk: 'trunks',
+}
+/** The lists of things that have no page of their own. */
+const LISTS: Readonly<Record<string, string>> = {
+  num: 'numbers',
+  tdst: 'destinations',
+  cbk: 'callbacks',
+  whe: 'webhooks',
+  whd: 'webhooks',
 }
 
 const SHOWN = 12
 
-/** Opens with Ctrl or Cmd and K: goes to a page, an agent, a number, or a call by its number. */
+/** Opens with Ctrl or Cmd and K: goes to a page, an agent, a call by its number, or anything by its id, or begins an action. */
 export function Palette() {
   const t = useTranslations('palette')
   const [opened, setOpened] = useState(false)
@@ -44,13 +63,18 @@ function Search({ close }: { readonly close: () => void }) {
   const { environment } = useSession()
   const navigate = useNavigate()
   const [text, setText] = useState('')
+  useFocusBack()
   const [at, setAt] = useState(0)
   const targets = useTargets(text)
   const chosen = Math.min(at, targets.length - 1)
   const go = (target: Target | undefined): void => {
     if (target === undefined) return
     close()
-    void navigate({ to: `/$environment/${target.path}` as '/$environment', params: { environment } })
+    void navigate({
+      to: `/$environment/${target.path}` as '/$environment',
+      params: { environment },
+      search: (target.search ?? {}) as never,
+    })
   }
   const onKeyDown = (event: KeyboardEvent): void => {
     const steps: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 }
@@ -108,7 +132,9 @@ function Search({ close }: { readonly close: () => void }) {
 function useTargets(text: string): readonly Target[] {
   const t = useTranslations('palette')
   const tMenu = useTranslations('menu')
-  const { api } = useSession()
+  const tCalls = useTranslations('calls')
+  const tMore = useTranslations('paletteMore')
+  const { api, canWrite } = useSession()
   const key = useKey()
   const agents = useQuery({
     queryKey: key('agents'),
@@ -129,12 +155,24 @@ function useTargets(text: string): readonly Target[] {
     hint: t('agent'),
     path: `agents/${id}`,
   }))
+  const actions: readonly Target[] = canWrite
+    ? [
+        {
+          id: 'place',
+          label: tCalls('place'),
+          hint: tMore('action'),
+          path: 'calls',
+          search: { place: true },
+        },
+      ]
+    : []
   const words = text.toLocaleLowerCase().split(/\s+/)
-  const matching = [...pages, ...(found ?? [])].filter(({ label }) =>
+  const matching = [...pages, ...actions, ...(found ?? [])].filter(({ label }) =>
     words.every((word) => label.toLocaleLowerCase().includes(word)),
   )
   const called = digits.length < 3 ? [] : (calls.data?.items ?? [])
   return [
+    ...byId(text.trim(), tMore('id')),
     ...called.map(({ id, from, to }) => ({
       id,
       label: `${from} → ${to}`,
@@ -143,4 +181,15 @@ function useTargets(text: string): readonly Target[] {
     })),
     ...matching,
   ].slice(0, SHOWN)
+}
+
+/** Returns the page of an id. An event is opened in its list. */
+function byId(id: string, hint: string): readonly Target[] {
+  const kind = /^([a-z]+)_[0-9A-Za-z]{10,}$/.exec(id)?.[1]
+  if (kind === undefined) return []
+  const target = { id: `id ${id}`, label: id, hint }
+  if (kind === 'evt') return [{ ...target, path: 'events', search: { id } }]
+  const page = PAGES[kind]
+  const path = page === undefined ? LISTS[kind] : `${page}/${id}`
+  return path === undefined ? [] : [{ ...target, path }]
 }

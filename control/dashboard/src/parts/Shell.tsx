@@ -7,6 +7,7 @@ import { Boundary, Missing, Problem } from './Problem.js'
 /** The page does not wait for their code. */
 const Account = lazy(() => import('./Account.js').then((module) => ({ default: module.Account })))
 const Live = lazy(() => import('./Live.js').then((module) => ({ default: module.Live })))
+const Shortcuts = lazy(() => import('./Shortcuts.js').then((module) => ({ default: module.Shortcuts })))
 const Palette = lazy(() => import('./Palette.js').then((module) => ({ default: module.Palette })))
 
 /** Entries by task. A path is below the environment. */
@@ -41,11 +42,21 @@ export function Shell() {
       >
         <Suspense>
           <Live />
+          <Shortcuts />
         </Suspense>
+        <RoleNote />
         <Outlet />
       </Frame>
     </SessionProvider>
   )
+}
+
+/** Says to those who only look why they see fewer buttons than others. */
+function RoleNote() {
+  const t = useTranslations('roleNote')
+  const { canWrite, canPay } = useSession()
+  if (canWrite) return null
+  return <p className="role-note">{canPay ? t('billing') : t('viewer')}</p>
 }
 
 /** Header, menu and content. The colour of the frame tells the environment; a word tells it without colour. */
