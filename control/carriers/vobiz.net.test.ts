@@ -151,6 +151,11 @@ t.test('documented errors of a purchase', async (t) => {
       [302, '', { code: 'provider_unavailable', unknown: true }],
       [200, '<html>welcome</html>', { code: 'provider_unavailable', unknown: true }],
       [200, '{"number":{"e164":"+910000000000"}}', { code: 'provider_unavailable', unknown: true }],
+      [
+        200,
+        `{"number":{"e164":"${E164}","status":"pending_purchase"}}`,
+        { code: 'provider_unavailable', unknown: true },
+      ],
       [200, '{"error":"sold out"}', { code: 'provider_unavailable', unknown: true }],
     ]
   for (const [status, body, expected, headers = {}] of rows) {

@@ -111,8 +111,9 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
       if (answer?.status === 404)
         return failed('number_unavailable', 'the number is not in the inventory any more')
       if (answer === null || answer.status >= 300 || answer.status < 200) return refusedPurchase(answer)
-      // A success that names no number, or another one, leaves the outcome open.
-      if (memberOf(memberOf(answer.body, 'number'), 'e164') !== e164) {
+      const sold = memberOf(answer.body, 'number')
+      // A success that names no number, another one, or one that is not active yet leaves the outcome open.
+      if (memberOf(sold, 'e164') !== e164 || memberOf(sold, 'status') !== 'active') {
         return failed('provider_unavailable', 'an answer that cannot be read', { unknown: true })
       }
       return ok({ e164, carrierNumberId: null })
