@@ -14,13 +14,6 @@ export interface SipTraceFilesOptions {
   readonly log: Log
 }
 
-export interface SipTraceFiles {
-  /** Writes the trace of an ended call a last time and removes it from memory. */
-  callEnded(callId: string): void
-  /** Writes all pending traces. Idempotent. */
-  close(): Promise<void>
-}
-
 /** Delay before a changed trace is written (ms), long enough to include the response to the last BYE. */
 const DELAY_MS = 2_000
 const PRUNE_MS = 3_600_000
@@ -40,12 +33,13 @@ export function tracePath(folder: string, callId: string): string | null {
 /** Writes the traces of calls to the data folder, so that `parley trace` works without a running service. */
 export async function openSipTraceFiles(options: SipTraceFilesOptions): Promise<SipTraceFiles> {
   await mkdir(options.folder, { recursive: true, mode: 0o700 })
-  const files = new Files(options)
+  const files = new SipTraceFiles(options)
   await files.prune()
   return files
 }
 
-class Files implements SipTraceFiles {
+/** The traces of running calls, which are written to files some time after each change. */
+class SipTraceFiles {
   readonly #options: SipTraceFilesOptions
   readonly #timers = new Map<string, Timer>()
   readonly #ended = new Set<string>()
@@ -60,6 +54,7 @@ class Files implements SipTraceFiles {
     this.#pruning = this.#pruneLater()
   }
 
+  /** Writes the trace of an ended call a last time and removes it from memory. */
   callEnded(callId: string): void {
     if (this.#options.traces.get(callId) === null) return
     this.#ended.add(callId)
@@ -68,6 +63,7 @@ class Files implements SipTraceFiles {
     this.#schedule(callId)
   }
 
+  /** Writes all pending traces. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true
     this.#options.traces.onChange = null
