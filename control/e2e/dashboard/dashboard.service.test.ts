@@ -70,9 +70,10 @@ t.test('the code of the first screen fits into 190 kB', (t) => {
   t.end()
 })
 
-t.test('in a browser', { skip, timeout: 250_000 }, async (t) => {
+t.test('in a browser', { skip, timeout: 300_000 }, async (t) => {
   const folder = await temporaryFolder(t)
-  const service = await startService(t, folder)
+  // For a webhook endpoint that refuses connections.
+  const service = await startService(t, folder, { env: { PARLEY_ALLOW_PRIVATE_URLS: 'true' } })
   const browser = await openBrowser(CHROMIUM ?? '')
   t.teardown(() => browser.close())
   const url = `${service.httpUrl}/dashboard/`
@@ -183,12 +184,28 @@ t.test('in a browser', { skip, timeout: 250_000 }, async (t) => {
     await dashboard.close()
   })
 
-  await t.test('the list of calls follows changes where its rows stand', async (t) => {
-    const dashboard = await openDashboard(browser, url, views[0] as View, state)
-    await followed(t, dashboard, service)
-    t.same(dashboard.faults, [])
-    await dashboard.close()
-  })
+  const wide = views[0] as View
+  const narrow = { language: 'en', colours: 'dark', width: 320 } as const
+  const tasks = [
+    { task: followed, view: wide },
+    { task: settings, view: narrow },
+    { task: webhooks, view: wide },
+    { task: keys, view: wide },
+  ]
+  // Side by side, as above.
+  await Promise.all(
+    tasks.map(async ({ task, view }) => {
+      const dashboard = await openDashboard(browser, url, view, state)
+      await task(t, dashboard, service)
+      // A refused save is a failed request to the browser.
+      t.same(
+        dashboard.faults.filter((fault) => !fault.includes('400')),
+        [],
+        task.name,
+      )
+      await dashboard.close()
+    }),
+  )
 
   await t.test('a signed-out browser is sent to the sign-in, in its language', async (t) => {
     const dashboard = await open(browser, `${url}test/calls`, { language: 'hi', colours: 'dark', width: 320 })
@@ -260,6 +277,13 @@ async function newcomer(t: Test, { page, audit }: DashboardPage): Promise<void> 
   await menu('Live calls')
   await page.getByRole('cell', { name: 'In progress' }).waitFor()
   await page.getByRole('region', { name: 'Live calls' }).press('ArrowDown')
+  await page.keyboard.press('Enter')
+  const drawer = page.getByRole('dialog')
+  await drawer.getByText('Hello, this is the clinic.').waitFor()
+  t.same(await audit(), [], 'what is said in a running call')
+  await page.keyboard.press('Escape')
+  await drawer.waitFor({ state: 'detached' })
+  await page.locator('main tbody a:focus').waitFor()
   await page.keyboard.press('e')
   await page.getByRole('dialog').getByRole('button', { name: 'End the call' }).click()
   await page.getByRole('cell', { name: 'Ended' }).waitFor()
@@ -324,6 +348,152 @@ async function followed(t: Test, { page, show }: DashboardPage, { api, send }: S
   await page.getByRole('combobox', { name: 'Result' }).selectOption('busy')
   await page.getByRole('button', { name: 'Clear filters' }).click()
   await until(async () => (await rows.count()) === 2)
+}
+
+async function settings(t: Test, { page, show, audit }: DashboardPage, { api, send }: StartedService) {
+  const [agent] = (await send('GET', '/v1/agents')).body.data as Json[]
+  const stored = () => api('GET', `/v1/agents/${agent?.id}`)
+  await show(`test/agents/${agent?.id}`)
+  await page.getByLabel('Instructions').fill('You help {{customer}}.')
+  await page.getByText('This variable is not declared and stays empty: customer').waitFor()
+  t.equal(await page.locator('mark.unknown').textContent(), '{{customer}}')
+  await page.getByRole('button', { name: 'Declare' }).click()
+  const closed = page.locator('details:not([open]) > summary')
+  while ((await closed.count()) > 0) await closed.first().click()
+  await page.getByLabel('Pace of the conversation').selectOption('patient')
+  await page.getByLabel('Time to recognise it (seconds)').fill('50')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.locator('[name="callSettings.voicemail.windowSeconds"][aria-invalid=true]').waitFor()
+  t.same(await audit(), [], 'all sections, with a refused field')
+  await page.getByLabel('Time to recognise it (seconds)').fill('10')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The draft has 5 changes that calls do not use yet.').waitFor()
+  t.match(await stored(), {
+    systemPrompt: 'You help {{customer}}.',
+    inputVariables: [{ name: 'customer' }],
+    callSettings: { turnTaking: { preset: 'patient' }, voicemail: { windowSeconds: 10 } },
+  })
+
+  await page.getByRole('tab', { name: 'Versions' }).click()
+  const compared = page.getByRole('region', { name: 'Compare' })
+  await compared.getByText('Pace of the conversation').waitFor()
+  t.same(await compared.locator('ins').allTextContents(), [
+    'help',
+    '{{customer}}.',
+    'patient',
+    '10',
+    'customer',
+    'false',
+  ])
+
+  await page.getByRole('tab', { name: 'JSON' }).click()
+  const json = page.getByLabel('All settings as JSON')
+  const text = (await json.inputValue()).replace('"preset": "patient"', '"preset": "calm"')
+  await json.fill(text.replace('{', '{,'))
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText(/^This is not valid JSON/).waitFor()
+  await json.fill(text)
+  await page.getByRole('button', { name: 'Save' }).click()
+  const line = text.split('\n').findIndex((part) => part.includes('"calm"')) + 1
+  await page.getByRole('button', { name: `Line ${line}: callSettings.turnTaking.preset` }).click()
+  t.same(await audit(), [], 'a refused field of the JSON')
+  await json.fill(text.replace('calm', 'fast'))
+  await page.getByRole('button', { name: 'Save' }).click()
+  await until(async () => JSON.stringify(await stored()).includes('"preset":"fast"'))
+}
+
+async function webhooks(t: Test, { page, show, audit }: DashboardPage) {
+  await show('test/webhooks')
+  await page.getByRole('button', { name: 'New endpoint' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('URL').fill('ftp://127.0.0.1:9/hooks')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await dialog.locator('[name=url][aria-invalid=true]:focus').waitFor()
+  t.same(await audit(), [], 'a refused field')
+  await dialog.getByLabel('URL').fill('http://127.0.0.1:9/hooks')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  const secret = dialog.locator('code')
+  const first = await secret.textContent()
+  await page.keyboard.press('Escape')
+  const row = page.getByRole('row', { name: '127.0.0.1:9' })
+  await row.getByRole('button', { name: 'Disable' }).click()
+  await row.getByText('Off', { exact: true }).waitFor()
+  await row.getByRole('button', { name: 'Enable' }).click()
+  await row.getByText('On', { exact: true }).waitFor()
+  await row.getByRole('button', { name: /^Edit/ }).click()
+  await dialog.getByLabel('Description').fill('Desk')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await row.getByText('Desk').waitFor()
+  await row.getByRole('button', { name: /^Secret/ }).click()
+  await until(async () => (await secret.textContent()) === first)
+  await dialog.getByRole('button', { name: 'Replace the secret' }).click()
+  await dialog.getByText(/^This is the new secret/).waitFor()
+  t.not(await secret.textContent(), first)
+  t.same(await audit(), [], 'the secret')
+  await page.keyboard.press('Escape')
+
+  // The program that is shown verifies the test vector of docs/webhooks.md.
+  const program = await page.getByRole('tabpanel', { name: 'Node.js' }).locator('code').textContent()
+  const module = `data:text/javascript,${encodeURIComponent(program ?? '')}`
+  const { verifyWebhook } = (await import(module)) as {
+    verifyWebhook(headers: object, body: string, secret: string, now: number): boolean
+  }
+  const headers = {
+    'x-svc-timestamp': '1700000000',
+    'x-svc-signature': 'v1=35495024f4ef3f94e5a93e22221544c4b75e9a42300cd965ab81cb85cd994e91',
+  }
+  t.ok(verifyWebhook(headers, '{}', 'whsec_test', 1_700_000_010))
+  t.notOk(verifyWebhook(headers, '{ }', 'whsec_test', 1_700_000_010))
+  t.notOk(verifyWebhook(headers, '{}', 'whsec_test', 1_700_000_310))
+
+  await row.getByRole('button', { name: /^Delete/ }).click()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await row.waitFor({ state: 'detached' })
+
+  await show('test/events')
+  await page.getByRole('link', { name: 'call.completed' }).first().click()
+  await dialog.getByText('"type": "call.completed"').waitFor()
+  t.match(page.url(), /id=evt_/)
+  t.same(await audit(), [], 'an event')
+  await dialog.getByRole('button', { name: 'Send to all subscribed endpoints' }).click()
+  await dialog.getByText('No endpoint is subscribed to it.').waitFor()
+}
+
+async function keys(t: Test, { page, show, audit }: DashboardPage) {
+  await page.route(/\/v1\/auth\/session$/, async (route) => {
+    const answer = await route.fetch()
+    const text = (await answer.text()).replaceAll('"role":"owner"', '"role":"viewer"')
+    await route.fulfill({ response: answer, body: text })
+  })
+  await show('test/')
+  await page.getByText(/^Your role is viewer/).waitFor()
+  await page.unroute(/\/v1\/auth\/session$/)
+  await show('test/')
+  await page.keyboard.press('g')
+  await page.keyboard.press('c')
+  await page.getByRole('heading', { name: 'Calls', level: 1 }).waitFor()
+  await page.keyboard.press('/')
+  const filter = page.getByLabel('Digits of a number')
+  await page.locator('[data-filter]:focus').waitFor()
+  // A field takes its keys.
+  await page.keyboard.press('g')
+  await page.keyboard.press('a')
+  t.equal(await filter.inputValue(), 'ga')
+  await filter.fill('')
+  await page.getByRole('heading', { name: 'Calls', level: 1 }).focus()
+  await page.keyboard.press('?')
+  const dialog = page.getByRole('dialog')
+  t.same(await audit(), [], 'the list of keys')
+  await dialog.getByLabel('Single keys').click()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await page.keyboard.press('?')
+  await page.keyboard.press('Control+k')
+  await dialog.getByLabel(/digits of a call/).fill('agt_01JZ0000000000000000000000')
+  await dialog.getByRole('option', { name: 'agt_01JZ' }).waitFor()
+  await dialog.getByLabel(/digits of a call/).fill('Place')
+  await page.keyboard.press('Enter')
+  await dialog.getByText('Number to call').waitFor()
 }
 
 async function stop(t: Test, service: StartedService): Promise<void> {

@@ -1,10 +1,11 @@
-import { Button, Group, Stack, Text, Title } from '@mantine/core'
+import { Button, Group, NativeSelect, Stack, Text, Title } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { useKey, useSession } from '../session.js'
+import { useKeys } from './keys.js'
 import { Loaded } from './Page.js'
 import { Problem } from './Problem.js'
 import { Timeline, type useTimeline } from './Timeline.js'
@@ -42,6 +43,12 @@ function useTranscript(call: Pick<Result<'readCall'>, 'id' | 'status' | 'hasTran
   })
 }
 
+const SPEEDS = [1, 1.25, 1.5, 1.75, 2] as const
+/** Step of the arrow keys (ms). */
+const STEP_MS = 2_000
+/** A turn that began so recently is the current one: the one before it is meant (ms). */
+const TURN_MS = 500
+
 /** The course of a call on one time axis, the transcript below it, and the recording, which both follow. */
 export function Conversation({
   call,
@@ -51,6 +58,7 @@ export function Conversation({
   readonly course: ReturnType<typeof useTimeline>
 }) {
   const t = useTranslations('call')
+  const tPlayer = useTranslations('player')
   const { api } = useSession()
   const player = useRef<HTMLAudioElement>(null)
   const [atMs, setAtMs] = useState<number | null>(null)
@@ -71,6 +79,30 @@ export function Conversation({
       player.current.play().catch(() => player.current?.focus())
     } else if (call.hasRecording && !load.isPending) load.mutate()
   }
+  const [speed, setSpeed] = useState(1)
+  useEffect(() => {
+    if (player.current !== null) player.current.playbackRate = speed
+  }, [speed])
+  const move = (ms: number): void => {
+    setAtMs(ms)
+    if (player.current !== null) player.current.currentTime = ms / 1000
+  }
+  const starts = transcript.data?.segments.map(({ startMs }) => startMs) ?? []
+  const now = atMs ?? 0
+  const toTurn = (ms: number | undefined): void => {
+    if (ms !== undefined) seek(ms)
+  }
+  useKeys({
+    j: () => toTurn(starts.find((ms) => ms > now)),
+    k: () => toTurn(starts.findLast((ms) => ms < now - TURN_MS)),
+    ' ': () => {
+      if (player.current === null) seek(now)
+      else if (player.current.paused) play()
+      else player.current.pause()
+    },
+    arrowleft: () => move(Math.max(0, now - STEP_MS)),
+    arrowright: () => move(now + STEP_MS),
+  })
   return (
     <Stack gap="sm" component="section" aria-label={t('timeline')}>
       <Loaded query={course} height={260}>
@@ -92,9 +124,23 @@ export function Conversation({
           src={new URL(load.data.url).pathname}
           aria-label={t('recording')}
           style={{ width: '100%' }}
-          onLoadedMetadata={() => atMs !== null && play()}
+          onLoadedMetadata={({ currentTarget }) => {
+            currentTarget.playbackRate = speed
+            if (atMs !== null) play()
+          }}
           onTimeUpdate={({ currentTarget }) => setAtMs(currentTarget.currentTime * 1000)}
         />
+      )}
+      {load.data !== undefined && (
+        <Group gap="sm" align="flex-end">
+          <NativeSelect
+            label={tPlayer('speed')}
+            value={String(speed)}
+            onChange={({ currentTarget }) => setSpeed(Number(currentTarget.value))}
+            data={SPEEDS.map((value) => ({ value: String(value), label: `${value}×` }))}
+          />
+          <Text size="xs">{tPlayer('keys')}</Text>
+        </Group>
       )}
       {!call.hasTranscript && <Text>{t('noTranscript')}</Text>}
       {call.hasTranscript && (

@@ -2,6 +2,7 @@ import {
   Button,
   Card,
   Code,
+  CopyButton,
   Group,
   List,
   SimpleGrid,
@@ -19,10 +20,12 @@ import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { CallState } from '../parts/CallState.js'
 import { Conversation } from '../parts/Conversation.js'
+import { Confirm } from '../parts/Dialog.js'
 import { saveFile } from '../parts/files.js'
+import { useAction } from '../parts/List.js'
 import { MonitorPart } from '../parts/Monitor.js'
 import { Loaded, Page } from '../parts/Page.js'
-import { Problem } from '../parts/Problem.js'
+import { Boundary, Problem } from '../parts/Problem.js'
 import { Facts } from '../parts/Rows.js'
 import { ReplyStages, Signalling, useTimeline } from '../parts/Timeline.js'
 import { State, useWord, Word } from '../parts/Word.js'
@@ -40,7 +43,12 @@ export function Call() {
     queryKey: key('call', id),
     queryFn: () => api.readCall({ id }),
   })
-  const hangUp = useMutation({ mutationFn: () => api.hangUpCall({ id }) })
+  const tLive = useTranslations('liveCalls')
+  const [ending, setEnding] = useState(false)
+  const hangUp = useAction(
+    () => api.hangUpCall({ id }),
+    () => setEnding(false),
+  )
   const running = call.data !== undefined && call.data.status !== 'ended'
   return (
     <Page
@@ -48,7 +56,7 @@ export function Call() {
       actions={
         <>
           {running && canWrite && (
-            <Button color="red.9" onClick={() => hangUp.mutate()} loading={hangUp.isPending}>
+            <Button color="red.9" onClick={() => setEnding(true)}>
               {t('hangUp')}
             </Button>
           )}
@@ -61,6 +69,15 @@ export function Call() {
       <Loaded query={call} height={500}>
         {(data) => <Parts call={data} running={running} />}
       </Loaded>
+      {ending && running && (
+        <Confirm
+          title={t('hangUp')}
+          text={tLive('endText', { number: call.data.to })}
+          label={t('hangUp')}
+          action={hangUp}
+          close={() => setEnding(false)}
+        />
+      )}
     </Page>
   )
 }
@@ -148,12 +165,15 @@ function Intervene({ id }: { readonly id: string }) {
 }
 
 function Part({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+  const t = useTranslations('problem')
   return (
     <Card withBorder component="section" aria-label={title}>
       <Title order={2} size="h4" mb="xs">
         {title}
       </Title>
-      {children}
+      <Boundary fallback={<p role="alert">{t('crash')}</p>} data={children}>
+        {children}
+      </Boundary>
     </Card>
   )
 }
@@ -161,9 +181,12 @@ function Part({ title, children }: { readonly title: string; readonly children: 
 /** The arithmetic of the bill, a line for each part of the call. */
 function Charges({ call }: { readonly call: CallView }) {
   const t = useTranslations('call')
+  const tHead = useTranslations('head')
+  const { environment } = useSession()
   const { money } = useFormat()
   return (
     <Part title={t('charges')}>
+      {environment === 'test' && <Text size="sm">{tHead('testHint')}</Text>}
       <Facts
         facts={[
           ...call.charges.map(
@@ -269,10 +292,14 @@ function Evidence({ call }: { readonly call: CallView }) {
               facts={(gate?.checks ?? []).map(
                 ({ id, type, outcome, message }) =>
                   [
-                    word(type),
-                    <span key={id} title={message}>
-                      {word(outcome)}
-                    </span>,
+                    <>
+                      {word(type)}
+                      <Text size="xs" c="dimmed">
+                        {message}
+                      </Text>
+                    </>,
+                    <State key={id} value={outcome} />,
+                    id,
                   ] as const,
               )}
             />
@@ -326,8 +353,20 @@ function isGap(gap: string): gap is (typeof GAPS)[number] {
 
 function Raw({ call }: { readonly call: CallView }) {
   const t = useTranslations('common')
+  const tPlayer = useTranslations('player')
+  // The command reads the key from a variable: it never holds one.
+  const curl = `curl -s '${new URL(`../v1/calls/${call.id}`, document.baseURI).href}' -H "authorization: Bearer $PARLEY_API_KEY"`
   return (
     <Card withBorder>
+      {'clipboard' in navigator && (
+        <CopyButton value={curl}>
+          {({ copied, copy }) => (
+            <Button size="xs" variant="default" mb="xs" onClick={copy} style={{ alignSelf: 'flex-start' }}>
+              {copied ? t('copied') : tPlayer('curl')}
+            </Button>
+          )}
+        </CopyButton>
+      )}
       <Tabs defaultValue={null}>
         <Tabs.List>
           <Tabs.Tab value="json">{t('json')}</Tabs.Tab>

@@ -1,12 +1,15 @@
-import { Button, Checkbox, Group, Text } from '@mantine/core'
+import { Button, Checkbox, Drawer, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Item } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { CallState } from '../parts/CallState.js'
+import { Transcript } from '../parts/Conversation.js'
 import { Confirm } from '../parts/Dialog.js'
+import { useFocusBack } from '../parts/focus.js'
+import { hasSingleKeys } from '../parts/keys.js'
 import { useAction } from '../parts/List.js'
 import { useAgents } from '../parts/lookups.js'
 import {
@@ -31,7 +34,7 @@ const STAYS_MS = 30_000
 const FRESH_MS = 2_000
 
 /**
- * The calls that run now, the oldest first. The arrow keys move between them, Enter opens one, L listens, T takes over, E ends it. A call that ended
+ * The calls that run now, the oldest first. The arrow keys move between them, Enter opens its words beside the list, L listens, T takes over, E ends it. A call that ended
  * stays for a moment; a frozen list stays as it is.
  */
 export function LiveCalls() {
@@ -48,6 +51,11 @@ export function LiveCalls() {
   const { mayListen, mayTakeOver } = useMonitoring()
   const takeOver = useBrowserTakeOver()
   const tMonitor = useTranslations('monitor')
+  const { call: shown } = useSearch({ from: '/$environment/live-calls' })
+  const navigate = useNavigate({ from: '/$environment/live-calls' })
+  const tDrawer = useTranslations('liveDrawer')
+  const look = (id: string | null): void =>
+    void navigate({ search: id === null ? {} : { call: id }, replace: true, resetScroll: false })
   const query = useQuery({
     queryKey: key('calls', 'live'),
     queryFn: async () => {
@@ -75,7 +83,13 @@ export function LiveCalls() {
       return
     }
     const call = rows[at]
-    const asked = event.key.toLowerCase() === 'e' && !event.ctrlKey && !event.metaKey && !event.altKey
+    if (event.key === 'Enter' && call !== undefined && !event.ctrlKey && !event.metaKey) {
+      event.preventDefault()
+      look(call.id)
+      return
+    }
+    const asked =
+      hasSingleKeys() && event.key.toLowerCase() === 'e' && !event.ctrlKey && !event.metaKey && !event.altKey
     if (asked && canWrite && call !== undefined) setEnding(call)
     const pressed = monitorKey(event)
     if (call?.status !== 'in_progress') return
@@ -117,7 +131,7 @@ export function LiveCalls() {
                 </thead>
                 <tbody>
                   {rows.map((call) => (
-                    <tr key={call.id} className={now - Date.parse(call.createdAt) < FRESH_MS ? 'fresh' : ''}>
+                    <tr key={call.id} className={classOf(call, now)}>
                       <td>
                         <Link to="/$environment/calls/$id" params={{ environment, id: call.id }}>
                           {call.from} → {call.to}
@@ -130,6 +144,14 @@ export function LiveCalls() {
                       <td className="right">{clock(secondsOf(call, now))}</td>
                       <td className="right">
                         <Group gap="xs" justify="flex-end" wrap="nowrap">
+                          <Button
+                            size="xs"
+                            variant="default"
+                            onClick={() => look(call.id)}
+                            aria-label={tDrawer('openOf', { number: call.to })}
+                          >
+                            {tDrawer('open')}
+                          </Button>
                           {mayListen && call.status === 'in_progress' && (
                             <Button
                               size="xs"
@@ -171,7 +193,8 @@ export function LiveCalls() {
           )
         }
       </Loaded>
-      <Text size="sm">{t('keys')}</Text>
+      <Text size="sm">{tDrawer('keys')}</Text>
+      {shown !== undefined && <CallDrawer id={shown} now={now} close={() => look(null)} />}
       {taken !== null && (
         <TakeOverDialog
           callId={taken.id}
@@ -190,6 +213,49 @@ export function LiveCalls() {
       )}
     </Page>
   )
+}
+
+/** What is said in a call, as it is said, beside the list. */
+function CallDrawer(props: { readonly id: string; readonly now: number; readonly close: () => void }) {
+  const { id, now, close } = props
+  useFocusBack()
+  const t = useTranslations('liveDrawer')
+  const tCommon = useTranslations('common')
+  const { api, environment } = useSession()
+  const key = useKey()
+  const { clock } = useFormat()
+  const call = useQuery({ queryKey: key('call', id), queryFn: () => api.readCall({ id }) })
+  return (
+    <Drawer
+      opened
+      onClose={close}
+      position="right"
+      size="lg"
+      title={call.data === undefined ? t('title') : `${call.data.from} → ${call.data.to}`}
+      closeButtonProps={{ 'aria-label': tCommon('close') }}
+    >
+      <Loaded query={call}>
+        {(data) => (
+          <Stack>
+            <Group gap="sm">
+              <CallState {...data} />
+              <Text size="sm">{clock(secondsOf(data, now))}</Text>
+              <Link to="/$environment/calls/$id" params={{ environment, id }}>
+                {t('page')}
+              </Link>
+            </Group>
+            {data.hasTranscript ? <Transcript call={data} /> : <Text size="sm">{t('nothing')}</Text>}
+          </Stack>
+        )}
+      </Loaded>
+    </Drawer>
+  )
+}
+
+/** A new call is marked for a moment, and one that ended is grey. */
+function classOf({ status, createdAt }: Call, now: number): string {
+  if (status === 'ended') return 'over'
+  return now - Date.parse(createdAt) < FRESH_MS ? 'fresh' : ''
 }
 
 /** The time of the page, which moves once a second (Unix ms). */
