@@ -34,6 +34,7 @@ const SCREENS = [
   'trunks',
   'destinations',
   'campaigns',
+  'campaigns/new',
   'callbacks',
   'compliance',
   'consents',

@@ -11,6 +11,8 @@ import {
 import {
   createStaff,
   fillOrganization,
+  fillStaffArea,
+  openScreens,
   type Screens,
   staffScreens,
   startForDashboard,
@@ -43,7 +45,9 @@ t.test('every screen in every view', { skip, timeout: 900_000 }, async (t) => {
   const staff = await openDashboard(browser, url, wide)
   await signIn(staff.page, url, account.email, account.password)
   const screens = await fillOrganization(service, owner.page, staff.page)
-  const areas = [
+  await fillStaffArea(service, staff.page)
+  const areas: readonly Area[] = [
+    { screens: await openScreens(service), state: undefined },
     { screens, state: await owner.page.context().storageState() },
     { screens: await staffScreens(staff.page), state: await staff.page.context().storageState() },
   ]
@@ -64,6 +68,12 @@ t.test('every screen in every view', { skip, timeout: 900_000 }, async (t) => {
   service.cli.process.kill('SIGTERM')
   t.equal(await service.cli.exit(), 0)
 })
+
+interface Area {
+  readonly screens: Screens
+  /** Undefined for who is not signed in. */
+  readonly state: Parameters<typeof openDashboard>[3]
+}
 
 async function visit(t: Test, dashboard: DashboardPage, screens: Screens, view: string): Promise<void> {
   for (const [name, path] of Object.entries(screens)) {

@@ -98,6 +98,8 @@ export const organization = {
     documents: 'Documents',
     addDocument: 'Add a document (PDF, JPEG or PNG)',
     uploaded: '{name} is uploaded.',
+    usualPurpose: 'Usual purpose of your calls',
+    usualPurposeHint: 'New agents start with it. Calls without a purpose count as promotional.',
   },
   secrets: {
     secrets: 'Secrets',

@@ -86,7 +86,7 @@ export const en = {
     environment: 'Environment',
     test: 'Test',
     live: 'Live',
-    testHint: 'Test environment: calls and prices are simulated.',
+    testHint: 'Test environment: calls are simulated and cost nothing.',
     organization: 'Organization',
     language: 'Language',
     scheme: 'Colours',

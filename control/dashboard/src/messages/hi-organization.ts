@@ -99,6 +99,8 @@ export const organization: Texts<typeof english> = {
     documents: 'दस्तावेज़',
     addDocument: 'दस्तावेज़ जोड़ें (PDF, JPEG या PNG)',
     uploaded: '{name} अपलोड हो गया।',
+    usualPurpose: 'आपकी कॉल का सामान्य उद्देश्य',
+    usualPurposeHint: 'नए एजेंट इसी से शुरू होते हैं। बिना उद्देश्य की कॉल प्रचार मानी जाती है।',
   },
   secrets: {
     secrets: 'गोपनीय मान',

@@ -86,7 +86,7 @@ export const hi: Messages = {
     environment: 'परिवेश',
     test: 'परीक्षण',
     live: 'लाइव',
-    testHint: 'परीक्षण परिवेश: कॉल और कीमतें नकली हैं।',
+    testHint: 'परीक्षण परिवेश: कॉल नकली हैं और उनका कोई शुल्क नहीं लगता।',
     organization: 'संगठन',
     language: 'भाषा',
     scheme: 'रंग',

@@ -26,7 +26,7 @@ import { Secrets } from '../parts/Secrets.js'
 import { StateSelect } from '../parts/StateSelect.js'
 import { useToast } from '../parts/toast.js'
 import { Verification } from '../parts/Verification.js'
-import { shortIds, useThings } from '../parts/Word.js'
+import { shortIds, useThings, useWord } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 
 type Organization = Result<'readOrganization'>
@@ -81,6 +81,8 @@ export function Settings() {
 const MONITORING = ['off', 'listen', 'listen_and_takeover'] as const
 type Monitoring = (typeof MONITORING)[number]
 const MODES = ['off', 'warn', 'block'] as const
+const PURPOSES = ['promotional', 'service', 'transactional', 'collections'] as const
+type Purpose = (typeof PURPOSES)[number]
 /** What the law permits, in minutes of the day. */
 const WIDEST = { startMinute: 9 * 60, endMinute: 21 * 60 }
 
@@ -96,6 +98,7 @@ function Profile({ organization }: { readonly organization: Organization }) {
   const tCommon = useTranslations('common')
   const { api, canManage } = useSession()
   const toast = useToast()
+  const word = useWord()
   const { billing } = organization
   const hours = organization.windowNarrowing ?? WIDEST
   const form = useFields({
@@ -107,6 +110,7 @@ function Profile({ organization }: { readonly organization: Organization }) {
     stateCode: billing.stateCode ?? '',
     gstin: billing.gstin ?? '',
     peId: organization.peId ?? '',
+    usualPurpose: (organization.senderClassification ?? '') as string,
     robocallMode: organization.robocallMode as string,
     from: clockOf(hours.startMinute),
     to: clockOf(hours.endMinute),
@@ -140,7 +144,13 @@ function Profile({ organization }: { readonly organization: Organization }) {
     },
   }
   const save = useAction(
-    () => api.updateOrganization({ body }),
+    async () => {
+      const { usualPurpose } = values
+      if (usualPurpose !== '' && usualPurpose !== organization.senderClassification) {
+        await api.setSenderClassification({ body: { senderClassification: usualPurpose as Purpose } })
+      }
+      await api.updateOrganization({ body })
+    },
     () => toast(tCommon('saved')),
   )
   return (
@@ -171,6 +181,16 @@ function Profile({ organization }: { readonly organization: Organization }) {
             <Title order={2} size="h4">
               {t('calling')}
             </Title>
+            <NativeSelect
+              label={t('usualPurpose')}
+              description={t('usualPurposeHint')}
+              data={[
+                // It can be changed, and never taken back.
+                ...(organization.senderClassification === null ? [{ value: '', label: '–' }] : []),
+                ...PURPOSES.map((value) => ({ value, label: word(value) })),
+              ]}
+              {...form.text('usualPurpose')}
+            />
             <Text size="sm">{t('hoursHint')}</Text>
             <TextInput label={`${t('from')} (IST)`} type="time" required {...form.text('from')} />
             <TextInput label={`${t('to')} (IST)`} type="time" required {...form.text('to')} />
