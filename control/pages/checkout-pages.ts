@@ -71,7 +71,8 @@ function sendCheckout(deps: Deps, exchange: Exchange, { topup, order, gateway }:
   const amount = (paise: number) => escapeHtml(rupees.format(paise / 100))
   const arrived = topup.paymentId !== null
   const sandbox = gateway.real ? '' : `<p class="note">${checkout.sandbox}</p>\n`
-  const summary = `${sandbox}<p role="status">${checkout.states[topup.status]}</p>
+  const again = topup.status === 'created' ? ` <a href="">${checkout.again}</a>` : ''
+  const summary = `${sandbox}<p role="status">${checkout.states[topup.status]}${again}</p>
 <dl><dt>${checkout.forWallet}</dt><dd>${amount(topup.amountPaise)}</dd>
 <dt>GST</dt><dd>${amount(topup.payablePaise - topup.amountPaise)}</dd>
 <dt>${arrived ? checkout.paid : checkout.toPay}</dt><dd>${amount(topup.payablePaise)}</dd></dl>

@@ -40,6 +40,8 @@ export interface PageTexts {
     readonly paid: string
     /** Says that the payment is no money. */
     readonly sandbox: string
+    /** Text of the link that loads the page again. */
+    readonly again: string
     /** Text of the link to the wallet. */
     readonly back: string
     readonly locale: string
@@ -105,7 +107,7 @@ const ENGLISH: PageTexts = {
   checkout: {
     title: 'Top up the wallet',
     states: {
-      created: 'The payment has not arrived yet. It may take a minute: reload this page.',
+      created: 'The payment has not arrived yet. It may take a minute.',
       failed: 'The payment failed. You can try again.',
       expired: 'The time for this payment is over.',
       paid: 'The payment arrived and is in your wallet.',
@@ -117,6 +119,7 @@ const ENGLISH: PageTexts = {
     toPay: 'To pay',
     paid: 'Paid',
     sandbox: 'This is the sandbox for development: no real money moves. Each button plays one outcome.',
+    again: 'Look again',
     back: 'Back to the wallet',
     locale: 'en-IN',
     button: (_value, label) => label,
@@ -203,7 +206,7 @@ const HINDI: PageTexts = {
   checkout: {
     title: 'वॉलेट में पैसे डालें',
     states: {
-      created: 'भुगतान अभी नहीं पहुँचा। इसमें एक मिनट लग सकता है: यह पेज फिर से खोलें।',
+      created: 'भुगतान अभी नहीं पहुँचा। इसमें एक मिनट लग सकता है।',
       failed: 'भुगतान विफल हुआ। आप फिर से कोशिश कर सकते हैं।',
       expired: 'इस भुगतान का समय समाप्त हो गया।',
       paid: 'भुगतान पहुँच गया और आपके वॉलेट में है।',
@@ -215,6 +218,7 @@ const HINDI: PageTexts = {
     toPay: 'देय राशि',
     paid: 'भुगतान की गई राशि',
     sandbox: 'यह डेवलपमेंट का सैंडबॉक्स है: असली पैसे नहीं लगते। हर बटन एक नतीजा दिखाता है।',
+    again: 'फिर से देखें',
     back: 'वॉलेट पर वापस जाएँ',
     locale: 'hi-IN',
     button: (value, label) => BUTTONS[value] ?? label,
