@@ -59,7 +59,12 @@ export async function loadState(
     .selectAll()
     .where('organizationId', '=', owner.organizationId)
     .where('environment', '=', owner.environment)
-    .where('status', 'in', ACTIVE)
+    // Bound values would make SQLite prepare the statement again for each run, because of the partial index.
+    .where(
+      'status',
+      'in',
+      ACTIVE.map((status) => sql.lit(status)),
+    )
     .execute()
   if (rows.length === 0) return null
   const due = rows.filter((row) => !isAsleep(row, now))
@@ -206,7 +211,7 @@ async function readAttempts(
       (select count(*) from (
         select "carrierFailed" from "calls"
         where "campaignId" = ${id} and "createdAt" > ${since} and "endedAt" is not null
-        order by "createdAt" desc, "id" desc limit ${BREAKER_ROW}) as "last"
+        order by "createdAt" desc, "id" desc limit ${sql.lit(BREAKER_ROW)}) as "last"
         where "carrierFailed" = 1) as "failuresInRow"`.execute(db)
   const { nextDueAt = null, carrierFailures = 0, failuresInRow = 0 } = rows[0] ?? {}
   // A campaign has hundreds of attempts in the window. They matter only once many of them failed.

@@ -14,6 +14,7 @@ import {
   type PostgresPool,
   type PostgresPoolClient,
   type PostgresQueryResult,
+  type QueryCompiler,
   type QueryResult,
   SqliteAdapter,
   SqliteDialect,
@@ -24,6 +25,7 @@ import {
 import pg from 'pg'
 import { EngineError } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
+import { LiteralLimits } from './literal-limits.js'
 import { isOutdatedPlan, NamedStatements } from './named-statements.js'
 import { openSqliteReader } from './sqlite-reader.js'
 import { keepStatements } from './statement-cache.js'
@@ -139,6 +141,10 @@ class ImmediateSqliteDialect extends SqliteDialect {
 
   override createAdapter(): DialectAdapter {
     return new TransactionalAdapter()
+  }
+
+  override createQueryCompiler(): QueryCompiler {
+    return new LiteralLimits()
   }
 }
 

@@ -9,9 +9,9 @@ import {
   type QueryResult,
   SqliteAdapter,
   SqliteIntrospector,
-  SqliteQueryCompiler,
 } from 'kysely'
 import { EngineError } from '../../media/base/errors.js'
+import { LiteralLimits } from './literal-limits.js'
 import type { ReaderAnswer, ReaderStatement } from './reader-messages.js'
 import type { Database } from './tables/schema.js'
 
@@ -42,7 +42,7 @@ interface Waiting {
 export function openSqliteReader(file: string, log: Logger): Kysely<Database> {
   const dialect: Dialect = {
     createDriver: () => new ReaderDriver(file),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
+    createQueryCompiler: () => new LiteralLimits(),
     createAdapter: () => new SqliteAdapter(),
     createIntrospector: (db) => new SqliteIntrospector(db),
   }

@@ -80,7 +80,7 @@ export async function dueLanes(db: Db, kind: string, now: number, limit: number)
       select lane, (select min("dueAt") from "jobs" where "kind" = ${kind} and "lane" = lanes.lane)
       from lanes where lane is not null
     )
-    select lane from heads where due <= ${now} order by due limit ${limit}`.execute(db)
+    select lane from heads where due <= ${now} order by due limit ${sql.lit(limit)}`.execute(db)
   return rows.map(({ lane }) => lane)
 }
 
@@ -106,7 +106,7 @@ export async function claimJobs(
     where "id" in (
       with due as (
         select "id" from "jobs" where "kind" = ${kind} and "lane" = ${lane} and "dueAt" <= ${now}
-        order by "dueAt" limit ${limit} ${skipLocked(db)}
+        order by "dueAt" limit ${sql.lit(limit)} ${skipLocked(db)}
       ) select "id" from due)
     returning *`.execute(db)
   return rows
