@@ -26,9 +26,9 @@ export interface GatewayDispute {
   /** `retrieval` asks for documents only. The other phases claim the money. */
   readonly phase: string
   readonly status: 'open' | 'under_review' | 'won' | 'lost' | 'closed'
-  /** What is claimed. */
+  /** The claimed amount. */
   readonly amountPaise: number
-  /** What the gateway took from the operator's account. 0 unless the dispute is lost. */
+  /** Amount that the gateway took from the operator's account. 0 unless the dispute is lost. */
   readonly deductedPaise: number
 }
 
@@ -70,7 +70,7 @@ export interface CheckoutForm {
   readonly buttons: readonly {
     readonly label: string
     readonly value: string
-    /** Whether it belongs to a payment that has arrived. */
+    /** True if it belongs to a payment that has arrived. */
     readonly paid: boolean
   }[]
 }

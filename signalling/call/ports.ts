@@ -35,7 +35,7 @@ export interface Gateway {
   readonly publicOnly?: boolean
   /**
    * False for a carrier that never reports the answer: a blind transfer connects on early media, and the carrier's record
-   * tells whether somebody answered. Defaults to true.
+   * tells whether a person answered. Defaults to true.
    */
   readonly reportsAnswer?: boolean
   /** The registered contact of the telephone system, which is called there instead of at the host. */
@@ -224,7 +224,7 @@ export interface TransferListening {
   answer(destination: string, talk: readonly TalkLine[]): Promise<string | null>
 }
 
-/** Why nobody took a call, and what the caller said meanwhile. */
+/** The reason why no person took a call, and the words of the caller meanwhile. */
 export interface MissedTransfer {
   /** The attempts in order. */
   readonly attempts: readonly { readonly destination: string; readonly outcome: TransferOutcome }[]

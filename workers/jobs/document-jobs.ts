@@ -30,7 +30,10 @@ export type BuiltIndex =
   | { readonly kind: 'index'; readonly bytes: Uint8Array }
   | { readonly kind: 'refused'; readonly reason: string }
 
-/** What ended a task: its time limit, its memory limit, the limit of its heap, or another failure of the process. */
+/**
+ * The reason why a task ended: its time limit, its memory limit, the limit of its heap, or another failure of the
+ * process.
+ */
 type Stopped = { readonly kind: 'stopped'; readonly by: 'time' | 'memory' | 'heap' | 'crash' }
 
 const UNREADABLE = 'The document cannot be read: it made the reader fail. Save it again with another program.'

@@ -61,7 +61,7 @@ export interface TopupDisputeRow {
   readonly topupId: string
   readonly phase: string
   readonly status: 'open' | 'under_review' | 'won' | 'lost' | 'closed'
-  /** What is claimed; of a lost dispute what the gateway took. */
+  /** The claimed amount; of a lost dispute the amount that the gateway took. */
   readonly amountPaise: number
   readonly createdAt: number
   readonly updatedAt: number
