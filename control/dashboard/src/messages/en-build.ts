@@ -218,7 +218,7 @@ export const build = {
     payload: 'What the endpoints get, with the state of now',
     copyPayload: 'Copy the content',
     again: 'Send to all subscribed endpoints',
-    sent: '{count, plural, =0 {No endpoint is subscribed to it.} one {It is sent to # endpoint.} other {It is sent to # endpoints.}}',
+    sent: '{count, plural, one {It is sent to # endpoint.} other {It is sent to # endpoints.}}',
   },
   webhookView: {
     readOnly: 'Only owners and admins change endpoints and send events again.',
