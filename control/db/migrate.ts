@@ -49,9 +49,9 @@ import { createKnowledgeExtras } from './migrations/0056-knowledge-extras.js'
 import { addTrunkContacts } from './migrations/0057-trunk-contacts.js'
 import { indexCallFilters } from './migrations/0058-call-filters.js'
 import { addDisputeHold } from './migrations/0060-dispute-hold.js'
-import { addReportsAnswer } from './migrations/0063-reports-answer.js'
+import { createInvoiceFiles } from './migrations/0061-invoice-files.js'
 import { addUnreachableTargets } from './migrations/0062-unreachable-targets.js'
-import { createInvoiceFiles } from './migrations/0060-invoice-files.js'
+import { addReportsAnswer } from './migrations/0063-reports-answer.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -108,9 +108,9 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0057_trunk_contacts': addTrunkContacts,
   '0058_call_filters': indexCallFilters,
   '0060_dispute_hold': addDisputeHold,
-  '0063_reports_answer': addReportsAnswer,
+  '0061_invoice_files': createInvoiceFiles,
   '0062_unreachable_targets': addUnreachableTargets,
-  '0060_invoice_files': createInvoiceFiles,
+  '0063_reports_answer': addReportsAnswer,
 }
 
 /**
