@@ -124,7 +124,7 @@ function Actions({ campaign }: { readonly campaign: CampaignView }) {
             {t('stop')}
           </Button>
         )}
-        <Link to="/$environment/calls" params={{ environment }}>
+        <Link to="/$environment/calls" params={{ environment }} search={{ campaignId: id }}>
           {t('calls')}
         </Link>
       </Group>
