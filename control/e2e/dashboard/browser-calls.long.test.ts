@@ -84,7 +84,7 @@ t.test('tickets, reload, a cut WebSocket, and a page that dies', { skip, timeout
   t.equal(first?.id, used.data.callId)
 
   await phone.cut(10_000)
-  await page.getByText('The connection broke and is made again.').waitFor()
+  await page.getByText('Connection lost, reconnecting.').waitFor()
   const before = (await phone.received()).packets
   await page.getByText('You are talking to the agent.').waitFor()
   t.ok((await phone.received()).packets > before + 100, 'media flowed meanwhile')

@@ -83,7 +83,7 @@ t.test('listening and taking over in a browser', { skip, timeout: 250_000 }, asy
   t.same(await dashboard.audit(), [], 'while a person has the call')
   await dialog.getByLabel('Message for the agent').fill('Ask for the order number.')
   await dialog.getByRole('button', { name: 'Hand back' }).click()
-  await dialog.getByText('Last takeover: given back.').waitFor()
+  await dialog.getByText('Last takeover: handed back.').waitFor()
   await page.keyboard.press('Escape')
 
   await dashboard.show(`test/calls/${call.id}`)

@@ -63,7 +63,7 @@ t.test('a takeover by the microphone of a browser', { skip, timeout: 250_000 }, 
   await until(async () => (await phone.received()).packets > begun.packets + 150, { everyMs: 100 })
   t.equal(await phone.microphones(), 1)
   await page.getByRole('button', { name: 'Hand back' }).click()
-  await page.getByText('Last takeover: given back.').waitFor()
+  await page.getByText('Last takeover: handed back.').waitFor()
   t.equal(await phone.microphones(), 0, 'the microphone is released')
 
   const monitors = (await service.send('GET', `/v1/calls/${call.id}/monitors`)).body.data as Json[]
