@@ -6,7 +6,7 @@ import { type Json, openService } from '../../../fixtures/service/service.js'
 
 const PEOPLE = 60
 /** Virtual time until the last retry has ended (ms). */
-const LONG_WAIT_MS = 3_600_000
+const LONG_WAIT_MS = 4 * 3_600_000
 const LOOK_MS = 5_000
 
 /** Recipients that are not called, with the reason. */
