@@ -13,9 +13,13 @@ import { createMailToken } from '../mail/mail-tokens.js'
 
 const skip = CHROMIUM === null ? 'chromium is not installed' : false
 
-/** Returns the text of an element as soon as it is there. The page may change meanwhile. Throws if it does not come. */
+/**
+ * Returns the text of an element as soon as the page is loaded, its styles included, and has that element.
+ * The page may change meanwhile. Throws if the element does not come.
+ */
 async function textOf(page: BrowserPage, selector: string): Promise<string> {
-  const expression = `document.querySelector(${JSON.stringify(selector)})?.textContent ?? null`
+  const found = `document.querySelector(${JSON.stringify(selector)})?.textContent ?? null`
+  const expression = `document.readyState === 'complete' ? ${found} : null`
   for (let waited = 0; waited < WAIT_LIMIT_MS; waited += POLL_MS) {
     // The expression fails while the browser replaces the document.
     const text = await page.evaluate(expression).catch(() => null)
