@@ -32,6 +32,7 @@ import { measureWebhooks } from './control/webhooks.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './lib/figures.js'
 import { openProbe, type Probe } from './lib/host-probe.js'
 import { type Judgement, joined } from './lib/judged-time.js'
+import { onOneCpu } from './lib/one-cpu.js'
 import { measureCalls } from './media/calls.js'
 import { measureCodecs } from './media/codecs.js'
 import { measureDetectors } from './media/detectors.js'
@@ -131,7 +132,7 @@ const RUNS: readonly Run[] = [
       id,
       id.includes('@') ? `${id}-postgres` : `${id}@postgres`,
     ]),
-    measure: quietly(measureGate),
+    measure: quietly((probe) => onOneCpu(() => measureGate(probe))),
   },
   { ids: ['A_search'], measure: quietly(measureSearch) },
   {
