@@ -43,7 +43,7 @@ type Delay = Pick<ErasureRow, 'delayReason' | 'scheduledFor'> & { readonly retry
 
 /**
  * Returns the handler that erases persons. Every step may run again after a crash: a call that was made anonymous is
- * not found by its number any more.
+ * not found by its number any more. The job runs again if a call was placed meanwhile.
  */
 export function erasureHandler(options: ErasureOptions): JobHandler {
   const { db, clock, policy } = options
@@ -71,7 +71,7 @@ export function erasureHandler(options: ErasureOptions): JobHandler {
         if (calls.length < CALL_BATCH) break
       }
       if (delay !== null) return delayed(erasure, delay)
-      await eraseRecords(options, erasure)
+      if (!(await eraseRecords(options, erasure))) return async () => clock.wall()
       if (!(await eraseRecipients(db, erasure, clock.wall()))) {
         return delayed(erasure, liveCall(clock.wall()))
       }
@@ -87,14 +87,10 @@ function markerOf({ id }: Pick<ErasureRow, 'id'>): string {
 
 /** Returns why nothing may be erased now, or null. */
 async function presentDelay(db: Db, erasure: Open, now: number): Promise<Delay | null> {
-  const { organizationId, environment, e164 } = erasure
-  const live = await db
-    .selectFrom('calls')
+  const { organizationId, environment } = erasure
+  const live = await callsWith(db, erasure)
     .select('id')
-    .where('organizationId', '=', organizationId)
-    .where('environment', '=', environment)
     .where('endedAt', 'is', null)
-    .where((eb) => eb.or([eb('toNumber', '=', e164), eb('fromNumber', '=', e164)]))
     .limit(1)
     .executeTakeFirst()
   if (live !== undefined) return liveCall(now)
@@ -155,17 +151,31 @@ function delayed({ id }: Open, { retryAt, ...delay }: Delay): JobOutcome {
   }
 }
 
-function callsOf(db: Db, { organizationId, environment, e164 }: Open, after: string) {
+/** Selects the calls that have the number of the person. */
+function callsWith(db: Db | Trx, { organizationId, environment, e164 }: Open) {
   return db
     .selectFrom('calls')
-    .select(['id', 'createdAt'])
     .where('organizationId', '=', organizationId)
     .where('environment', '=', environment)
-    .where('id', '>', after)
     .where((eb) => eb.or([eb('toNumber', '=', e164), eb('fromNumber', '=', e164)]))
+}
+
+function callsOf(db: Db, erasure: Open, after: string) {
+  return callsWith(db, erasure)
+    .select(['id', 'createdAt'])
+    .where('id', '>', after)
     .orderBy('id')
     .limit(CALL_BATCH)
     .execute()
+}
+
+async function hasCall(trx: Trx, erasure: Open): Promise<boolean> {
+  return (await callsWith(trx, erasure).select('id').limit(1).executeTakeFirst()) !== undefined
+}
+
+/** Selects the sealed records that have the number of the person. */
+function recordsWith(trx: Trx, erasure: Open) {
+  return recordsOf(trx, erasure).clearSelect().select('seq').where('e164', '=', erasure.e164)
 }
 
 /** Returns true while a job still stores a recording of a call, extracts its result or seals its outcome. */
@@ -232,19 +242,18 @@ async function eraseCall(
   })
 }
 
-/** Removes the salts, numbers and copies of sealed records. A sealed record names the records that it touched. */
-async function eraseRecords({ db, rootKey, clock }: ErasureOptions, erasure: Open): Promise<void> {
+/**
+ * Removes the salts, numbers and copies of sealed records. A sealed record names the records that it touched. Returns
+ * false, and leaves the records that remain, if a call was placed since the calls were erased: its record may have to stay.
+ */
+async function eraseRecords({ db, rootKey, clock }: ErasureOptions, erasure: Open): Promise<boolean> {
   const keys = openEvidenceKeys(rootKey)
-  for (let more = true; more; ) {
-    more = await db.transaction().execute(async (trx) => {
-      const rows = await recordsOf(trx, erasure)
-        .clearSelect()
-        .select('seq')
-        .where('e164', '=', erasure.e164)
-        .orderBy('seq')
-        .limit(RECORD_BATCH)
-        .execute()
-      if (rows.length === 0) return false
+  for (;;) {
+    const batch = await db.transaction().execute(async (trx) => {
+      const rows = await recordsWith(trx, erasure).orderBy('seq').limit(RECORD_BATCH).execute()
+      if (rows.length === 0) return 'done'
+      // A call is stored with its record, so that this later statement finds the call of every row.
+      if (await hasCall(trx, erasure)) return 'called'
       const erased = rows.map(({ seq }) => seq)
       const part = { erasureId: erasure.id, erased }
       const record = { kind: 'erasure', callId: null, gateRunId: null, person: null, part } as const
@@ -262,8 +271,9 @@ async function eraseRecords({ db, rootKey, clock }: ErasureOptions, erasure: Ope
         .set((eb) => ({ records: eb('records', '+', erased.length) }))
         .where('id', '=', erasure.id)
         .execute()
-      return true
+      return 'more'
     })
+    if (batch !== 'more') return batch === 'done'
   }
 }
 
@@ -281,8 +291,11 @@ async function eraseRecipients(db: Db, erasure: Open, now: number): Promise<bool
   return true
 }
 
-/** Replaces the number in the remaining tables and ends the erasure. */
-async function finish(trx: Trx, rootKey: RootKey, erasure: Open, now: number): Promise<null> {
+/**
+ * Replaces the number in the remaining tables and ends the erasure. Returns null, or when the job runs again because the
+ * person was called or became a recipient meanwhile.
+ */
+async function finish(trx: Trx, rootKey: RootKey, erasure: Open, now: number): Promise<number | null> {
   const { id, organizationId, environment, e164 } = erasure
   const marker = markerOf(erasure)
   const anonymous = { e164: marker, variables: '{}' }
@@ -322,8 +335,17 @@ async function finish(trx: Trx, rootKey: RootKey, erasure: Open, now: number): P
     .where('e164', '=', e164)
     .execute()
   await eraseSuppressions(trx, rootKey, erasure, e164, marker, now)
+  // The last statements: a call that they do not find yet is placed after the erasure, with all its rows.
+  if (await isNamed(trx, erasure)) return now
   const done = { e164: null, state: 'done', delayReason: null, scheduledFor: null, completedAt: now } as const
   await trx.updateTable('erasures').set(done).where('id', '=', id).execute()
   await recorder(trx, { organizationId, actor: null, requestId: null }, now)('erasure.completed', id)
   return null
+}
+
+/** Returns whether a call, a sealed record or a campaign has the number of the person. */
+async function isNamed(trx: Trx, erasure: Open): Promise<boolean> {
+  if (await hasCall(trx, erasure)) return true
+  if ((await recordsWith(trx, erasure).limit(1).executeTakeFirst()) !== undefined) return true
+  return (await campaignsOfPerson(trx, erasure, erasure.e164)).length > 0
 }

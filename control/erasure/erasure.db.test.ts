@@ -168,6 +168,55 @@ await onEachDialect(t, async (t, open) => {
     await runner.idle()
     t.match(await read(), { state: 'done', calls: 1 })
   })
+  await t.test(
+    'a call that is placed while its person is erased is erased too, under the same rules',
+    async (t) => {
+      const to = '+919876543220'
+      await end(await place(to))
+      clock.advance(400 * 24 * 3_600_000)
+      const { id: erasure } = dataOf(await request(to))
+      const remove = objects.delete
+      let late = ''
+      objects.delete = async (key) => {
+        objects.delete = remove
+        late = await place(to)
+        await objects.delete(key)
+      }
+      await runner.idle()
+      const read = async () => dataOf(await send('GET', `/v1/compliance/erasures/${erasure}`))
+      t.match(await read(), { state: 'delayed', delayReason: 'live_call', calls: 1, records: 0 })
+      await end(late)
+      clock.advance(60_000)
+      await runner.idle()
+      t.match(await read(), { state: 'delayed', delayReason: 'legal_floor', calls: 1, records: 0 })
+      t.match(dataOf(await send('GET', `/v1/calls/${late}/evidence`)), { gate: { e164: to } })
+      clock.advance(400 * 24 * 3_600_000)
+      await runner.idle()
+      t.match(await read(), { state: 'done', calls: 2, records: 4 })
+      t.notOk((await everything()).includes(to))
+
+      await t.test('a call that is refused before the last step too', async (t) => {
+        const refused = '+919876543221'
+        await send('POST', '/v1/dnc', { json: { e164: refused, source: 'manual' } })
+        const again = dataOf(await request(refused))
+        const last = await erasureHandler({ ...deps, folder }).run({
+          ...{ id: `erasure:${again.id}`, lane: '', payload: String(again.id), attempts: 1 },
+          signal: new AbortController().signal,
+          write: (run) => db.transaction().execute(run),
+        })
+        const call = { to: refused, numberId: calling.numberId }
+        t.equal((await send('POST', '/v1/calls', { json: call })).status, 403)
+        const next = await db.transaction().execute((trx) => last(trx))
+        t.equal(next, clock.wall(), 'it runs again')
+        t.match(dataOf(await send('GET', `/v1/compliance/erasures/${again.id}`)), { state: 'pending' })
+        await runner.idle()
+        const done = dataOf(await send('GET', `/v1/compliance/erasures/${again.id}`))
+        t.match(done, { state: 'done', calls: 0, records: 1 })
+        t.notOk((await everything()).includes(refused))
+      })
+    },
+  )
+
   await t.test('a payment dispute and a wallet on hold delay the erasure of live data only', async (t) => {
     const hold = (onHold: 0 | 1) =>
       db.updateTable('wallets').set({ onHold }).where('organizationId', '=', owner.organizationId).execute()

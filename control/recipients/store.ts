@@ -140,7 +140,7 @@ export async function settleWaiting(
 
 /** Returns the campaigns that have a person as a recipient, in the order of their ids. */
 export async function campaignsOfPerson(
-  db: Db,
+  db: Db | Trx,
   { organizationId, environment }: Owner,
   e164: string,
 ): Promise<readonly string[]> {
