@@ -108,10 +108,12 @@ t.test('only a number that was given back is absent', async (t) => {
     row.status = status
     const undecided = { ok: false, code: 'provider_unavailable', reason: /neither active nor given back/ }
     t.match(await carrier.findOwned(ORDER, NOW, signal), undecided, status)
+    t.match(await carrier.listOwned(signal), { ok: true, value: [{ e164: E164 }] }, status)
   }
   for (const status of ['pending_release', 'released']) {
     row.status = status
     t.same(await carrier.findOwned(ORDER, NOW, signal), { ok: true, value: null }, status)
+    t.same(await carrier.listOwned(signal), { ok: true, value: [] }, status)
   }
 })
 

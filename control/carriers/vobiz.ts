@@ -26,9 +26,7 @@ const PAGE = 100
 const MAX_PAGES = 5
 /** Pages of the numbers of the account: 10,000 numbers. */
 const MAX_OWNED_PAGES = 100
-/** States of a number that belongs to the account and costs rent. */
-const HELD: readonly string[] = ['active', 'blocked']
-/** States of a number that the account gave back. */
+/** States of a number that the account gave back. A number in any other state costs rent, or is about to. */
 const GIVEN_BACK: readonly string[] = ['pending_release', 'released']
 /** A purchase counts as ours if the carrier dates it after the request, give or take this difference of clocks (ms). */
 const CLOCK_SLACK_MS = 5 * 60_000
@@ -139,8 +137,8 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
         if (!items.every(isNamed)) return UNREADABLE
         for (const item of items) {
           const e164 = memberOf(item, 'e164')
-          const held = HELD.includes(String(memberOf(item, 'status')))
-          if (held && typeof e164 === 'string') owned.push({ e164, carrierNumberId: null })
+          const givenBack = GIVEN_BACK.includes(String(memberOf(item, 'status')))
+          if (!givenBack && typeof e164 === 'string') owned.push({ e164, carrierNumberId: null })
         }
         if (items.length < PAGE) return ok(owned)
       }

@@ -20,7 +20,7 @@ type CheckDeps = Pick<Deps, 'db' | 'clock' | 'log' | 'carriers'>
 
 /** Numbers of a carrier that only one side knows. */
 export interface InventoryDifference {
-  /** The carrier charges rent for them, and no organization has them. */
+  /** The carrier charges rent for them, or is about to, and no organization has them. */
   readonly ownerless: readonly string[]
   /** Organizations have them, and the carrier does not list them. */
   readonly missing: readonly string[]
@@ -72,7 +72,7 @@ export async function checkInventory(
     kind: 'notice',
     subject: `The numbers at ${carrier.label} differ`,
     text: [
-      part('The carrier charges for these numbers, and no organization has them:', ownerless),
+      part('The carrier charges for these numbers, or is about to, and no organization has them:', ownerless),
       part('Organizations have these numbers, and the carrier does not list them:', missing),
       'Nothing was changed. Release the first at the carrier, and ask the carrier about the second.',
     ]
