@@ -322,7 +322,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       connections: embedded !== null,
     }),
   )
-  scope.add(openRegistrations({ db, rootKey, sip, egress, clock, log }))
+  scope.add(openRegistrations({ db, rootKey, sip, egress, clock, nodeId, log }))
   const sandboxGateway = carrier.gateway
   scope.add(testFileTrunks({ db, rootKey, sip, egress, sandboxGateway, clock, log }))
   telemetry.readFrom({

@@ -52,6 +52,7 @@ import { addDisputeHold } from './migrations/0060-dispute-hold.js'
 import { createInvoiceFiles } from './migrations/0061-invoice-files.js'
 import { addUnreachableTargets } from './migrations/0062-unreachable-targets.js'
 import { addReportsAnswer } from './migrations/0063-reports-answer.js'
+import { addRegisteringProcess } from './migrations/0066-registering-process.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -111,6 +112,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0061_invoice_files': createInvoiceFiles,
   '0062_unreachable_targets': addUnreachableTargets,
   '0063_reports_answer': addReportsAnswer,
+  '0066_registering_process': addRegisteringProcess,
 }
 
 /**

@@ -65,6 +65,34 @@ export function listRegisteringTrunks(db: Db | Trx): Promise<SipTrunkRow[]> {
   return receiving(db).where('register', '=', 1).where('status', '=', 'active').orderBy('id').execute()
 }
 
+/**
+ * Leases those of these trunks to a process that no other process holds, and returns their ids. With concurrent
+ * processes each trunk goes to one of them.
+ */
+export async function leaseRegistrations(
+  db: Db | Trx,
+  trunkIds: readonly string[],
+  { nodeId, now, until }: { readonly nodeId: string; readonly now: number; readonly until: number },
+): Promise<readonly string[]> {
+  const rows = await db
+    .updateTable('sipTrunks')
+    .set({ registeredBy: nodeId, registeredUntil: until })
+    .where('id', 'in', [...trunkIds])
+    .where((eb) => eb.or([eb('registeredBy', '=', nodeId), eb('registeredUntil', '<=', now)]))
+    .returning('id')
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Ends the leases of a process, so that another one registers its trunks. */
+export async function endRegistrationLeases(db: Db | Trx, nodeId: string): Promise<void> {
+  await db
+    .updateTable('sipTrunks')
+    .set({ registeredBy: null, registeredUntil: 0 })
+    .where('registeredBy', '=', nodeId)
+    .execute()
+}
+
 /** Returns the active trunks. */
 export function listActiveTrunks(db: Db | Trx): Promise<SipTrunkRow[]> {
   return receiving(db).where('status', '=', 'active').orderBy('id').execute()

@@ -6,14 +6,18 @@ import { openTestCalling, type TestCalling } from '../../fixtures/api/calling.js
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { addFunds } from '../../fixtures/database/funds.js'
+import { openMortal } from '../../fixtures/database/mortal.js'
+import { MemorySip } from '../../fixtures/virtual-call/memory-sip.js'
 import { newId } from '../../media/base/ids.js'
 import { silentLog } from '../../media/base/log.js'
 import type { InboundInvite } from '../../signalling/call/ports.js'
+import type { InviteRequest, OutOfDialogRequest, OutOfDialogResponse } from '../../signalling/sip/sip-port.js'
 import { parseCidr } from '../../signalling/trunk/cidr.js'
 import { openAdmission } from '../calls/placement/admission.js'
 import { parseTrunkFile, readTrunkFile } from '../config/trunk-file.js'
 import { loadTrunks } from './load-trunks.js'
 import { originationRefusal } from './origination.js'
+import { openRegistrations } from './registrations.js'
 import { findOverlap, findTrunk, listTrunkNumbers, recordTrunkUse, storeProbe, updateTrunk } from './store.js'
 import { LIST_CACHE_MS, openTrunkCallers } from './trunk-callers.js'
 import { gatewayOf, registrationOf } from './trunk-route.js'
@@ -174,6 +178,23 @@ function tools(calling: TestCalling) {
       ranges: await db.selectFrom('sipTrunkRanges').selectAll().orderBy('first').execute(),
       numbers: await db.selectFrom('numbers').selectAll().orderBy('id').execute(),
     }),
+  }
+}
+
+/** A carrier that accepts every REGISTER and answers no INVITE. */
+class AcceptingSip extends MemorySip {
+  readonly invites: InviteRequest[] = []
+  /** Lifetimes of the REGISTERs, in order. */
+  readonly lifetimes: string[] = []
+
+  override async request({ headers, cseq }: OutOfDialogRequest): Promise<OutOfDialogResponse> {
+    this.lifetimes.push(headers.Expires ?? '')
+    return { status: 200, local: false, cseq, header: () => null }
+  }
+
+  override invite(request: InviteRequest): { cancel(): void } {
+    this.invites.push(request)
+    return { cancel() {} }
   }
 }
 
@@ -470,6 +491,64 @@ await onEachDialect(t, async (t, open) => {
       await calling.close()
     },
   )
+
+  await t.test('one of the processes registers a trunk, and another one takes over', async (t) => {
+    const database = await open()
+    const calling = await openTestCalling(database, { env: LIVE_MODELS_ENV })
+    const { clock, deps } = calling
+    const it = tools(calling)
+    await it.load(changed({ numbers: [] }))
+    const started: { readonly view: ReturnType<typeof openMortal> }[] = []
+    const start = (nodeId: string) => {
+      const view = openMortal(database, () => {})
+      const sip = new AcceptingSip(clock)
+      const registrations = openRegistrations({ ...deps, db: view.db, sip, nodeId, log: silentLog })
+      const opened = { view, registrations, lifetimes: sip.lifetimes }
+      started.push(opened)
+      return opened
+    }
+    const pass = async (ms: number) => {
+      for (let left = ms; left > 0; left -= 1_000) {
+        for (const { view } of started) await view.quiet()
+        clock.advance(1_000)
+      }
+      for (const { view } of started) await view.quiet()
+    }
+    const both = [start('one'), start('two')]
+    await pass(120_000)
+    t.same(
+      both.flatMap(({ lifetimes }) => lifetimes),
+      ['600'],
+      'one REGISTER',
+    )
+    const [owner, other] = both.toSorted((a, b) => b.lifetimes.length - a.lifetimes.length)
+    if (owner === undefined || other === undefined) throw new Error('two processes')
+
+    owner.view.dieIn(0, false)
+    await pass(14_000)
+    t.same(other.lifetimes, [], 'the lease is alive')
+    await pass(22_000)
+    t.same(other.lifetimes, ['600'], 'a dead process is replaced')
+
+    const third = start('three')
+    await pass(60_000)
+    t.same(third.lifetimes, [])
+    await other.registrations.close()
+    t.same(other.lifetimes, ['600', '0'], 'a process that stops removes its binding')
+    await pass(6_000)
+    t.same(third.lifetimes, ['600'], 'and is replaced without a wait for its lease')
+
+    const lease = { registeredBy: 'four', registeredUntil: clock.wall() + 30_000 }
+    await it.db.updateTable('sipTrunks').set(lease).execute()
+    await pass(6_000)
+    t.same(third.lifetimes, ['600', '0'], 'a process that lost its lease removes its binding')
+    await third.registrations.close()
+    t.match(await it.trunk(), lease, 'and leaves the lease of another one')
+    const closing = owner.registrations.close()
+    await pass(3_000)
+    await closing
+    await calling.close()
+  })
 
   await t.test('probes and use', async (t) => {
     const calling = await openTestCalling(await open(), { env: LIVE_MODELS_ENV })

@@ -66,6 +66,10 @@ export interface SipTrunkRow {
   readonly idempotencyId: string | null
   /** Registered contacts of the telephone system: JSON of `trunks/contacts.ts`. Expired contacts may be among them. */
   readonly contacts: string
+  /** Process (`node.id`) that registers the trunk at its carrier. Null without one. */
+  readonly registeredBy: string | null
+  /** End of the lease of that process (Unix ms). */
+  readonly registeredUntil: number
   readonly createdAt: number
   readonly updatedAt: number
   readonly deletedAt: number | null
@@ -98,10 +102,12 @@ export interface SipTrunkRangeLockRow {
 }
 
 export interface TrunkTables {
-  sipTrunks: Omit<SipTrunkRow, 'srtp' | 'contacts' | 'reportsAnswer'> & {
+  sipTrunks: Omit<SipTrunkRow, 'srtp' | 'contacts' | 'reportsAnswer' | 'registeredBy' | 'registeredUntil'> & {
     readonly srtp: Generated<SipTrunkRow['srtp']>
     readonly contacts: Generated<string>
     readonly reportsAnswer: Generated<number>
+    readonly registeredBy: Generated<string | null>
+    readonly registeredUntil: Generated<number>
   }
   sipTrunkRanges: SipTrunkRangeRow
   sipAccessRequests: SipAccessRequestRow
