@@ -10,10 +10,13 @@ import { openMortal } from '../../fixtures/database/mortal.js'
 import { MemorySip } from '../../fixtures/virtual-call/memory-sip.js'
 import { newId } from '../../media/base/ids.js'
 import { silentLog } from '../../media/base/log.js'
+import { OutboundLeg } from '../../signalling/call/outbound-leg.js'
 import type { InboundInvite } from '../../signalling/call/ports.js'
 import type { InviteRequest, OutOfDialogRequest, OutOfDialogResponse } from '../../signalling/sip/sip-port.js'
 import { parseCidr } from '../../signalling/trunk/cidr.js'
+import { isRefusal } from '../api/problem.js'
 import { openAdmission } from '../calls/placement/admission.js'
+import { outboundRoute } from '../calls/placement/outbound-route.js'
 import { parseTrunkFile, readTrunkFile } from '../config/trunk-file.js'
 import { loadTrunks } from './load-trunks.js'
 import { originationRefusal } from './origination.js'
@@ -21,6 +24,7 @@ import { openRegistrations } from './registrations.js'
 import { findOverlap, findTrunk, listTrunkNumbers, recordTrunkUse, storeProbe, updateTrunk } from './store.js'
 import { LIST_CACHE_MS, openTrunkCallers } from './trunk-callers.js'
 import { gatewayOf, registrationOf } from './trunk-route.js'
+import type { TrunkPatch } from './trunk-settings.js'
 
 const FILE = {
   trunks: [
@@ -491,6 +495,119 @@ await onEachDialect(t, async (t, open) => {
       await calling.close()
     },
   )
+
+  await t.test('each field of PATCH counts from the next call on', async (t) => {
+    const database = await open()
+    const calling = await openTestCalling(database, { env: LIVE_MODELS_ENV })
+    const { deps, clock, api, permits } = calling
+    const it = tools(calling)
+    await calling.publishAgent({ name: 'Front desk', ...LIVE_MODELS })
+    await addFunds(it.db, it.owner.organizationId, 100_000, clock.wall())
+    await it.load(changed({ gateway: { ...FILE.trunks[0]?.gateway, host: '8.8.8.8', register: false } }))
+    await it.db.updateTable('sipTrunks').set({ source: 'api' }).execute()
+    const { id: trunkId } = await it.trunk()
+    const [number] = await listTrunkNumbers(it.db, it.owner, trunkId)
+    if (number === undefined) throw new Error('no number')
+
+    /** The INVITE of the next call from the number. */
+    const sent = async (): Promise<InviteRequest> => {
+      const route = await outboundRoute(deps, number)
+      if (isRefusal(route)) throw new Error(route.message)
+      const sip = new AcceptingSip(clock)
+      const permit = permits.issue({ recordId: 'r', callId: 'c', to: '+919876543210', from: number.e164 })
+      const target = { gateway: route.gateway, permit, sipCallId: 'x' }
+      const events = { progress() {}, answered() {}, mediaChanged: async () => {}, digit() {}, ended() {} }
+      new OutboundLeg(sip, target, events, silentLog).connect({ address: '192.0.2.20', port: 4000 })
+      const [invite] = sip.invites
+      if (invite === undefined) throw new Error('no INVITE')
+      return invite
+    }
+    /** The number of admitted calls, of two that arrive at the same time. */
+    const admitted = async (): Promise<number> => {
+      const decisions = [
+        await it.directory.admit(invite({ trunkId })),
+        await it.directory.admit(invite({ trunkId })),
+      ]
+      const calls = decisions.flatMap((decision) => (decision.admit ? [decision.callId] : []))
+      for (const callId of calls) {
+        await calling.emitCallEvent(callId, {
+          type: 'ended',
+          ending: { by: 'caller', cause: 'caller_hangup', fault: 'none' },
+          rtp: null,
+          recording: null,
+        })
+      }
+      return calls.length
+    }
+    /** Lifetimes of the REGISTERs of a process that starts now. */
+    const registered = async (): Promise<readonly string[]> => {
+      const view = openMortal(database, () => {})
+      const sip = new AcceptingSip(clock)
+      const registrations = openRegistrations({ ...deps, db: view.db, sip, nodeId: 'one', log: silentLog })
+      await view.quiet()
+      const lifetimes = [...sip.lifetimes]
+      await registrations.close()
+      return lifetimes
+    }
+    const caller = async (address: string) => {
+      clock.advance(LIST_CACHE_MS)
+      return (await it.callers.byAddress(address, 'x'))?.id ?? null
+    }
+    const payloads = async () => /^m=audio \d+ \S+ (.*)\r$/m.exec((await sent()).body)?.[1]
+    const name = async () => {
+      const { body } = await api.send('GET', '/v1/sip-trunks', { key: api.liveKey })
+      return (body as { data: { name: string }[] }).data.map((each) => each.name)
+    }
+
+    type Row = readonly [value: unknown, look: () => Promise<unknown>, before: unknown, after: unknown]
+    const rows: { readonly [Field in keyof TrunkPatch]-?: Row } = {
+      ipAcl: [['8.8.4.0/24'], () => caller('8.8.4.4'), null, trunkId],
+      name: ['Branch', name, ['acme'], ['Branch']],
+      inboundAuth: ['digest', () => caller('8.8.4.4'), trunkId, null],
+      callerIdPolicy: ['did', async () => (await sent()).from, 'pilot', '01171366900'],
+      codecs: [['G722', 'PCMU'], payloads, '8 0 101', '9 0 101'],
+      maxConcurrent: [2, admitted, 1, 2],
+      outboundHost: [
+        '9.9.9.9',
+        async () => (await sent()).uri,
+        'sip:09876543210@8.8.8.8:5060;transport=tcp',
+        'sip:09876543210@9.9.9.9:5060;transport=tcp',
+      ],
+      outboundPort: [
+        5080,
+        async () => (await sent()).uri,
+        'sip:09876543210@9.9.9.9:5060;transport=tcp',
+        'sip:09876543210@9.9.9.9:5080;transport=tcp',
+      ],
+      outboundTransport: ['tls', async () => (await sent()).transport, 'tcp', 'tls'],
+      outboundNumberFormat: [
+        'e164',
+        async () => (await sent()).uri,
+        'sip:09876543210@9.9.9.9:5061;transport=tls',
+        'sip:+919876543210@9.9.9.9:5061;transport=tls',
+      ],
+      outboundAuthUsername: ['line', async () => (await sent()).credentials?.username, 'pilot', 'line'],
+      outboundPassword: ['second', async () => (await sent()).credentials?.password, 'c4rrier', 'second'],
+      register: [true, registered, [], ['600']],
+      customHeaders: [
+        { 'X-Branch': '2' },
+        async () => {
+          const { 'X-Account': account, 'X-Branch': branch } = (await sent()).headers ?? {}
+          return [account, branch]
+        },
+        ['17', undefined],
+        [undefined, '2'],
+      ],
+    }
+    for (const [field, [value, look, before, after]] of Object.entries(rows)) {
+      t.same(await look(), before, `${field} before`)
+      const json = { [field]: value }
+      const { status } = await api.send('PATCH', `/v1/sip-trunks/${trunkId}`, { key: api.liveKey, json })
+      t.equal(status, 200, field)
+      t.same(await look(), after, `${field} after`)
+    }
+    await calling.close()
+  })
 
   await t.test('one of the processes registers a trunk, and another one takes over', async (t) => {
     const database = await open()

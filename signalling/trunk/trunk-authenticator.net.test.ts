@@ -164,6 +164,31 @@ t.test('a wrong password and an unknown user get the same response', async (t) =
   t.notMatch(header(wrong.answer, 'www-authenticate'), /stale/)
 })
 
+t.test(
+  'a password that changes during a call: the call goes on, and the next one needs the new one',
+  async (t) => {
+    const trunks = [trunk()]
+    const rig = await rigFor(t, trunks)
+    const old = { username: 'acme', password: 'first-secret' }
+    const { call, status } = await rig.withCredentials(old)
+    t.equal(status, 200)
+    trunks[0] = trunk({ password: 'second-secret' })
+
+    call.reinvite(SDP.replace('m=audio 4000', 'm=audio 4002'))
+    t.equal(await call.final(), 200, 'a re-INVITE of the call in progress')
+    t.equal((await rig.withCredentials(old)).status, 401)
+    const next = await rig.withCredentials({ username: 'acme', password: 'second-secret' })
+    t.equal(next.status, 200)
+    call.bye()
+    next.call.bye()
+    await until(() => rig.types().filter((type) => type === 'ended').length === 2)
+    t.match(
+      rig.events.filter(({ type }) => type === 'ended'),
+      [{ ending: { cause: 'caller_hangup' } }, { ending: { cause: 'caller_hangup' } }],
+    )
+  },
+)
+
 t.test("a caller that names a trunk's realm is challenged in it", async (t) => {
   const rig = await rigFor(t, [trunk()])
   const byUri = await rig.invite(TEST_NUMBER, [], 'acme.example')
