@@ -18,6 +18,7 @@ const NEEDED = [
   { name: 'python3-websockets', present: () => existsSync('/usr/lib/python3/dist-packages/websockets') },
   { name: 'chromium', present: () => onPath('chromium') },
   { name: 'kamailio', present: () => onPath('kamailio') || existsSync('/usr/sbin/kamailio') },
+  { name: 'kamailio-tls-modules', present: () => hasKamailioTls() },
   { name: 'postgresql', present: () => onPath('initdb') || debianPostgres() },
 ]
 
@@ -49,6 +50,11 @@ function mayInstall() {
   if (process.getuid?.() === 0) return []
   const sudo = onPath('sudo') && spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0
   return sudo ? ['sudo', '-n', 'env', 'DEBIAN_FRONTEND=noninteractive'] : null
+}
+
+function hasKamailioTls() {
+  const libraries = existsSync('/usr/lib') ? readdirSync('/usr/lib') : []
+  return libraries.some((triplet) => existsSync(join('/usr/lib', triplet, 'kamailio', 'modules', 'tls.so')))
 }
 
 function onPath(program) {

@@ -10,6 +10,7 @@ import { addDesk } from '../../../fixtures/service/desk.js'
 import { type Json, openService, type Service } from '../../../fixtures/service/service.js'
 import { freeUdpPort } from '../../../fixtures/sip/asterisk.js'
 import { documented, documentedTrunk } from '../../../fixtures/sip/asterisk-pbx.js'
+import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 import { findKamailio, HOW_TO_GET_KAMAILIO, startKamailio } from '../../../fixtures/sip/kamailio.js'
 import { offerOf } from '../../../fixtures/sip/phone.js'
 import { readSdp } from '../../../fixtures/sip/sdp.js'
@@ -27,13 +28,16 @@ import type { TracedMessage } from '../../../signalling/trace/trace-mask.js'
 
 const OFFICE = '+911171366900'
 const LINE = '+911171366901'
+/** Its calls go over TLS. */
+const PROTECTED = '+911171366902'
 const PERSON = '+919876543210'
 const DESK = '+919811112222'
 /** 11:00 in India, a Monday: live calls are allowed. */
 const MORNING = Date.parse('2026-03-02T05:30:00Z')
-/** The addresses of Kamailio: as a neighbour, and with the account of the service. */
+/** The addresses of Kamailio: as a neighbour, with the account of the service, and over TLS. */
 const SBC = '127.0.0.3'
 const ACCOUNT = '127.0.0.4'
+const TLS = '127.0.0.6'
 const TELEPHONE = '127.0.0.5'
 /** Packets (20 ms) that count as speech. */
 const SPEECH = 20
@@ -46,7 +50,7 @@ interface Rig {
   readonly direct: { readonly address: string; readonly port: number }
   /** Calls that Kamailio sent on to the telephone. */
   readonly outside: SipDialog[]
-  telephone(): Promise<RtpPeer>
+  telephone(codec?: 'PCMA' | 'PCMU'): Promise<RtpPeer>
   live(method: string, path: string, body?: Json, headers?: Json): ReturnType<Service['send']>
 }
 
@@ -59,20 +63,30 @@ async function openRig(t: Test, program: string): Promise<Rig> {
   const phone = await openSipPeer({ address: TELEPHONE, onInvite: (dialog) => outside.push(dialog) })
   t.teardown(() => phone.close())
   const [port, own] = [await freeUdpPort(), await freeUdpPort()]
+  const authority = makeAuthority(t)
+  const [served, proxied] = [authority.issue('IP:127.0.0.1'), authority.issue(`IP:${TLS}`)]
   const configuration = documented('kamailio.cfg: between a telephone system and Parley')
-    .replaceAll('203.0.113.10:5060', `127.0.0.1:${port}`)
+    .replaceAll(/203\.0\.113\.10:506[01]/g, `127.0.0.1:${port}`)
     .replaceAll('203.0.113.10', '127.0.0.1')
     .replaceAll('203.0.113.40:5060', `${TELEPHONE}:${phone.port}`)
     .replaceAll('203.0.113.30', SBC)
     .replaceAll('203.0.113.31', ACCOUNT)
-    .replaceAll(':5060', `:${own}`)
-  const kamailio = await startKamailio(program, configuration, { address: SBC, port: own })
+    .replaceAll('203.0.113.32', TLS)
+    .replaceAll(/:506[01]/g, `:${own}`)
+    .replaceAll('/etc/kamailio/sbc.pem', proxied.certificateFile)
+    .replaceAll('/etc/kamailio/sbc.key', proxied.keyFile)
+    .replaceAll('/etc/ssl/certs/ca-certificates.crt', authority.certificateFile)
+  const kamailio = await startKamailio(program, configuration, { address: SBC, port: own }, ['WITH_TLS'])
   t.teardown(() => kamailio.close())
   const trunks = [
     { ...documentedTrunk('edge-proxy'), ...place(SBC, own) },
     {
       ...documentedTrunk('sbc-account'),
       ...place(ACCOUNT, own, documentedTrunk('sbc-account').gateway as Json),
+    },
+    {
+      ...documentedTrunk('edge-tls'),
+      ...place(TLS, own, documentedTrunk('edge-tls').gateway as Json),
     },
   ]
   const file = join(folder, 'trunks.json')
@@ -83,13 +97,16 @@ async function openRig(t: Test, program: string): Promise<Rig> {
     clock,
     agent: { ...LIVE_MODELS, callSettings: { nudges: { enabled: false }, maxCallSeconds: 300 } },
     fundsPaise: 100_000,
-    live: { callerIds: [OFFICE, LINE], purpose: 'collections' },
+    live: { callerIds: [OFFICE, LINE, PROTECTED], purpose: 'collections' },
     env: {
       ...LIVE_MODELS_ENV,
       PARLEY_DATABASE_URL: databaseUrl,
       PARLEY_OPENAI_BASE_URL: vendor.baseUrl,
       PARLEY_TRUNKS_FILE: file,
-      PARLEY_SIP_LISTEN: `udp:127.0.0.1:${port}`,
+      PARLEY_SIP_LISTEN: `udp:127.0.0.1:${port},tls:127.0.0.1:${port}`,
+      PARLEY_SIP_TLS_CERT: served.certificateFile,
+      PARLEY_SIP_TLS_KEY: served.keyFile,
+      PARLEY_SIP_TLS_CA: authority.certificateFile,
       LINE_PASSWORD: 'change-me',
     },
   })
@@ -108,8 +125,8 @@ async function openRig(t: Test, program: string): Promise<Rig> {
     sbc: { address: SBC, port: own },
     direct: { address: '127.0.0.1', port },
     outside,
-    async telephone() {
-      const rtp = await openRtpPeer({ codec: 'PCMA' })
+    async telephone(codec = 'PCMA') {
+      const rtp = await openRtpPeer({ codec })
       t.teardown(() => rtp.close())
       return rtp
     },
@@ -195,6 +212,7 @@ t.test(
     await t.test('probes', async (t) => {
       for (const [name, method] of [
         ['edge-proxy', 'options'],
+        ['edge-tls', 'options'],
         ['sbc-account', 'options'],
         ['sbc-account', 'register'],
       ] as const) {
@@ -232,6 +250,49 @@ t.test(
       await service.until('the greeting', () => rtp.loud().length > SPEECH)
       dialog.bye()
       t.match(await ended(rig, id), { to: OFFICE, endedReason: 'caller_hangup' })
+    })
+
+    await t.test('the codec and the place of the telephone change by re-INVITE', async (t) => {
+      const { dialog, rtp, id } = await dial(rig, OFFICE)
+      await service.until('the greeting', () => rtp.loud().length > SPEECH)
+      const other = await rig.telephone('PCMU')
+      dialog.reinvite(offerOf(other))
+      t.equal(await dialog.final(), 200)
+      t.match(dialog.remoteSdp, /^m=audio \d+ RTP\/AVP 0\b/m)
+      other.start(readSdp(dialog.remoteSdp ?? ''))
+      await service.until('packets in the new codec', () => other.audio().length > SPEECH)
+      other.press('5')
+      await service.until('a key at the new place', () =>
+        service.of(id, 'dtmf').some(({ digit }) => digit === '5'),
+      )
+      dialog.bye()
+      t.match(await ended(rig, id), { to: OFFICE, endedReason: 'caller_hangup' })
+    })
+
+    await t.test('TLS: a call in and a call out, with re-INVITEs and BYE of both sides', async (t) => {
+      const { dialog, rtp, id } = await dial(rig, PROTECTED)
+      await service.until('the greeting', () => rtp.loud().length > SPEECH)
+      dialog.reinvite(offerOf(rtp).replace('a=sendrecv', 'a=sendonly'))
+      t.equal(await dialog.final(), 200)
+      await service.until('hold', () => service.of(id, 'held').some(({ on }) => on))
+      t.equal((await live('POST', `/v1/calls/${id}/hangup`, {})).status, 200)
+      await dialog.ended()
+      t.equal(dialog.endedBy, 'remote')
+      t.match(await ended(rig, id), { to: PROTECTED, direction: 'inbound' })
+
+      const called = next()
+      const out = await call(rig, PROTECTED, PERSON)
+      const person = await called()
+      const heard = await rig.telephone()
+      person.answer(offerOf(heard))
+      heard.start(readSdp(person.remoteSdp ?? ''))
+      await service.until('the greeting', () => heard.loud().length > SPEECH)
+      person.bye()
+      t.match(await ended(rig, out), { to: PERSON, disposition: 'answered', direction: 'outbound' })
+      for (const callId of [id, out]) {
+        const messages = await traced(rig, callId)
+        t.same([...new Set(messages.map(({ transport }) => transport))], ['tls'], 'nothing is sent in clear')
+      }
     })
 
     await t.test('only Kamailio may bring calls of its numbers', async (t) => {
