@@ -17,6 +17,7 @@ import {
   HOW_TO_GET_ASTERISK,
 } from '../../../fixtures/sip/asterisk.js'
 import {
+  type CallRecord,
   callRecords,
   documented,
   documentedTrunk,
@@ -158,6 +159,8 @@ interface Rig {
   /** Calls that reached the telephone, by number. */
   readonly ringing: ReadonlyMap<string, SipDialog>
   live(method: string, path: string, body?: Json, headers?: Json): Promise<Json>
+  /** Returns all items of a list. */
+  list(path: string): Promise<readonly Json[]>
 }
 
 async function openRig(t: Test): Promise<Rig> {
@@ -221,15 +224,18 @@ async function openRig(t: Test): Promise<Rig> {
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
     return answer.body
   }
-  const agentId = await addDesk({ service, live }, { databaseUrl, e164: DESK, at: clock.wall() })
-  const numbers: Json[] = []
-  for (let query = ''; ; ) {
-    const { data, meta } = await live('GET', `/v1/numbers?limit=100${query}`)
-    numbers.push(...(data as Json[]))
-    const { cursor } = (meta as { readonly pagination: { readonly cursor: string | null } }).pagination
-    if (cursor === null) break
-    query = `&cursor=${cursor}`
+  const list: Rig['list'] = async (path) => {
+    const items: Json[] = []
+    for (let query = ''; ; ) {
+      const { data, meta } = await live('GET', `${path}?limit=100${query}`)
+      items.push(...(data as Json[]))
+      const { cursor } = (meta as { readonly pagination: { readonly cursor: string | null } }).pagination
+      if (cursor === null) return items
+      query = `&cursor=${cursor}`
+    }
   }
+  const agentId = await addDesk({ service, live }, { databaseUrl, e164: DESK, at: clock.wall() })
+  const numbers = await list('/v1/numbers')
   const numberIds = NUMBERS.map((e164) => String(numbers.find((number) => number.e164 === e164)?.id))
   for (const id of numberIds) await live('PATCH', `/v1/numbers/${id}`, { agentId })
   const database = openDatabase(databaseUrl, silentLog)
@@ -240,8 +246,12 @@ async function openRig(t: Test): Promise<Rig> {
     .where('name', '=', 'office')
     .execute()
   await database.close()
-  return { service, carrier, pbx, numberIds, ringing, live }
+  return { service, carrier, pbx, numberIds, ringing, live, list }
 }
+
+const isInbound = (kind: Kind): boolean => kind === 'in' || kind === 'in_transfer'
+const isAnswered = (kind: Kind): boolean => kind !== 'busy' && kind !== 'carrier_error'
+const isTransferred = (kind: Kind): boolean => kind === 'transfer' || kind === 'in_transfer'
 
 /** Plays one call to its end and returns what was placed. */
 async function play(rig: Rig, kind: Kind, index: number, seconds: number): Promise<Placed> {
@@ -348,11 +358,25 @@ async function playAll(rig: Rig): Promise<readonly Placed[]> {
   return placed
 }
 
+/** Returns whether a carrier's record and a call or its sealed outcome have the same length. */
+const agrees = ({ answeredSeconds }: CallRecord, { durationSeconds }: Json): boolean =>
+  Math.abs(answeredSeconds - Number(durationSeconds)) <= TOLERANCE_S
+
+/** Reads again until the value is whole, and returns the last one after the limit. */
+async function eventually<T>(read: () => Promise<T>, isWhole: (value: T) => boolean): Promise<T> {
+  const until = performance.now() + 2 * WAIT_LIMIT_MS
+  for (;;) {
+    const value = await read()
+    if (isWhole(value) || performance.now() > until) return value
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+  }
+}
+
 const options = { skip: installed === null ? HOW_TO_GET_ASTERISK : false, timeout: 60_000 + CALLS * 5_000 }
 
 t.test(`${CALLS} live calls agree with the records of two Asterisks`, options, async (t) => {
   const rig = await openRig(t)
-  const { service, carrier, pbx, live } = rig
+  const { service, carrier, pbx, live, list } = rig
   const placed = await playAll(rig)
   const call = async (id: string): Promise<Json> => (await live('GET', `/v1/calls/${id}`)).data as Json
   const rows = new Map<string, Json>()
@@ -364,28 +388,42 @@ t.test(`${CALLS} live calls agree with the records of two Asterisks`, options, a
     }
     rows.set(id, row)
   }
-  const recordsOf = (person: string) =>
-    callRecords(carrier).filter(({ source, destination }) => source === person || destination === person)
   const originated = placed.filter(({ kind }) => kind === 'originate').length
+  // A transferred call has a second channel at the carrier: that of the desk.
+  const channels = placed.length + placed.filter(({ kind }) => isTransferred(kind)).length
   await service.until(
     'the records of all calls',
-    () => placed.every(({ person }) => recordsOf(person).length > 0) && callRecords(pbx).length >= originated,
+    () => callRecords(carrier).length >= channels && callRecords(pbx).length >= originated,
+  )
+  const seen = callRecords(carrier)
+  /** The carrier's record of each call, by its id. */
+  const records = new Map(
+    placed.map(({ id, person }) => [
+      id,
+      seen.filter(({ source, destination }) => source === person || destination === person),
+    ]),
   )
 
   await t.test('each call as Asterisk saw it', async (t) => {
+    t.equal(seen.length, channels, 'no channel besides those of the calls')
+    t.equal(seen.filter(({ destination }) => destination === DESK).length, channels - placed.length)
+    t.equal(callRecords(pbx).length, originated)
     for (const { kind, id, person } of placed) {
       const row = rows.get(id) ?? {}
       const name = `${kind} ${person}`
-      const records = recordsOf(person)
-      const isAnswered = kind !== 'busy' && kind !== 'carrier_error'
-      t.equal(row.disposition, isAnswered ? 'answered' : kind === 'busy' ? 'busy' : 'failed', name)
-      for (const { disposition, answeredSeconds } of records) {
-        t.equal(disposition === 'ANSWERED', isAnswered, `${name}: ${disposition}`)
-        if (!isAnswered) continue
-        const differs = Math.abs(answeredSeconds - Number(row.durationSeconds))
-        t.ok(differs <= TOLERANCE_S, `${name}: ${answeredSeconds} s and ${row.durationSeconds} s`)
-      }
-      if (kind === 'transfer' || kind === 'in_transfer')
+      const [record, ...more] = records.get(id) ?? []
+      t.same(more, [], `${name} has one record`)
+      if (record === undefined) throw new Error(`${name} has no record`)
+      const [side, direction] = isInbound(kind)
+        ? (['source', 'inbound'] as const)
+        : (['destination', 'outbound'] as const)
+      t.equal(record[side], person, name)
+      t.match(row, { direction, [isInbound(kind) ? 'from' : 'to']: person }, name)
+      t.equal(row.disposition, isAnswered(kind) ? 'answered' : kind === 'busy' ? 'busy' : 'failed', name)
+      t.equal(row.answeredAt !== null, isAnswered(kind), name)
+      t.equal(record.disposition === 'ANSWERED', isAnswered(kind), `${name}: ${record.disposition}`)
+      t.ok(agrees(record, row), `${name}: ${record.answeredSeconds} s and ${row.durationSeconds} s`)
+      if (isTransferred(kind))
         t.match(row, { transfer: { outcome: 'connected' }, endedReason: 'transfer_completed' }, name)
     }
   })
@@ -394,7 +432,19 @@ t.test(`${CALLS} live calls agree with the records of two Asterisks`, options, a
     'money: charges follow the seconds, the wallet and its ledger follow the charges',
     async (t) => {
       let billed = 0
+      const entries = (await list('/v1/wallet/ledger')).filter(({ type }) => type === 'call')
       for (const [id, row] of rows) {
+        const charged = (row.charges as Json[]).reduce((total, { seconds }) => total + Number(seconds), 0)
+        t.equal(charged, row.durationSeconds, `${id}: every second is charged once`)
+        const posted = entries.filter(({ reference }) => (reference as Json).id === id)
+        t.same(
+          posted.map(({ amountPaise }) => Number(amountPaise)).toSorted((a, b) => a - b),
+          (row.charges as Json[])
+            .map(({ amountPaise }) => 0 - Number(amountPaise))
+            .filter((amount) => amount !== 0)
+            .toSorted((a, b) => a - b),
+          `${id}: one entry of the ledger for each charge`,
+        )
         for (const charge of row.charges as Json[]) {
           const { seconds, ratePaisePerMinute, amountPaise } = charge as Record<string, number>
           t.equal(amountPaise, Math.ceil(((ratePaisePerMinute ?? 0) * (seconds ?? 0)) / 60), id)
@@ -405,6 +455,12 @@ t.test(`${CALLS} live calls agree with the records of two Asterisks`, options, a
         billed += sum
       }
       t.ok(billed > 0)
+      t.same(
+        [...new Set(entries.map(({ reference }) => (reference as Json).id))].filter(
+          (id) => !rows.has(String(id)),
+        ),
+        [],
+      )
       t.match((await live('GET', '/v1/wallet')).data, { balancePaise: FUNDS_PAISE - billed, heldPaise: 0 })
     },
   )
@@ -424,14 +480,59 @@ t.test(`${CALLS} live calls agree with the records of two Asterisks`, options, a
     }
   })
 
-  await t.test('evidence: a verified record for every dial', async (t) => {
-    const bundle = await fetch(`${service.parley.httpUrl}/v1/compliance/evidence/export`, {
-      headers: { authorization: `Bearer ${service.keys.live}` },
-    })
-    const lines = (await bundle.text()).trimEnd().split('\n')
+  await t.test('events of the API: those of each call, and no others', async (t) => {
+    const of = (events: readonly Json[], id: string) =>
+      events.filter(({ subjectId }) => subjectId === id).map(({ type }) => String(type))
+    const isWhole = (events: readonly Json[]) =>
+      placed.every(({ id }) => of(events, id).includes('call.completed'))
+    const events = await eventually(() => list('/v1/events'), isWhole)
+    for (const { kind, id, person } of placed) {
+      const expected = [
+        'call.initiated',
+        ...(isAnswered(kind) ? ['call.answered'] : ['call.failed']),
+        ...(isTransferred(kind) ? ['call.transfer_started', 'call.transferred'] : []),
+        'call.completed',
+      ]
+      t.same(of(events, id).toSorted(), expected.toSorted(), `${kind} ${person}`)
+      t.equal(of(events, id).at(-1), 'call.initiated', 'the first')
+    }
+    const known = new Set(placed.map(({ id }) => id))
+    t.same(
+      events.filter(({ subjectType, subjectId }) => subjectType === 'call' && !known.has(String(subjectId))),
+      [],
+    )
+  })
+
+  await t.test('evidence: a verified record for every dial, and the outcome that Asterisk saw', async (t) => {
+    const sealed = (lines: readonly string[]) =>
+      lines.flatMap((line) => {
+        const { record } = JSON.parse(line)
+        return typeof record === 'string' ? [JSON.parse(record) as Json] : []
+      })
+    const outcomes = (lines: readonly string[]) => sealed(lines).filter(({ kind }) => kind === 'outcome')
+    const lines = await eventually(
+      async () => {
+        const bundle = await fetch(`${service.parley.httpUrl}/v1/compliance/evidence/export`, {
+          headers: { authorization: `Bearer ${service.keys.live}` },
+        })
+        return (await bundle.text()).trimEnd().split('\n')
+      },
+      (bundle) => outcomes(bundle).length >= placed.length,
+    )
+    t.equal(outcomes(lines).length, placed.length, 'one for each call')
+    for (const { kind, id, person } of placed) {
+      const name = `${kind} ${person}`
+      const { disposition, durationSeconds, direction } = rows.get(id) ?? {}
+      const [outcome, ...more] = outcomes(lines).filter(({ callId }) => callId === id)
+      t.same(more, [], name)
+      t.match(outcome, { direction, outcome: { disposition, durationSeconds } }, name)
+      t.equal((outcome?.outcome as Json | undefined)?.answeredAt !== null, isAnswered(kind), name)
+      const [record] = records.get(id) ?? []
+      t.ok(record && outcome && agrees(record, outcome.outcome as Json), name)
+    }
     const report = await verifyBundle(Readable.from(lines), replayDecision)
     t.same(report.problems, [])
-    const dials = placed.filter(({ kind }) => kind !== 'in' && kind !== 'in_transfer').length
+    const dials = placed.filter(({ kind }) => !isInbound(kind)).length
     t.ok(report.decisions.same >= dials, `${report.decisions.same} decisions of ${dials} dials`)
     t.equal(report.decisions.notReplayed, 0)
   })
