@@ -398,6 +398,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
         const byWords = mode === 'consult' && party.kind === 'agent'
         return { text: briefs.get(id) ?? '', keys: byWords ? consultKeys : keys }
       },
+      goneLine: (id) => languageData(languageOf(id)).transfer.gone,
       recordTo:
         number.recordCalls === 1
           ? (id) => ({

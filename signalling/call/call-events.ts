@@ -65,6 +65,8 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
   | {
       readonly type: 'ended'
       readonly ending: Ending
+      /** Unix time (ms) at which the caller hung up, if the call lasted on to tell that to a person. */
+      readonly callerLeftAt?: number
       /** Of the caller's leg. */
       readonly rtp: RtpStats | null
       /** Of the further legs: the persons of transfers and takeovers. Absent means none. */

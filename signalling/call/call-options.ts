@@ -36,8 +36,11 @@ export interface CallOptions {
 
 /** ACK timeout (ms): slightly longer than the SIP server's 64*T1, so that the server's BYE comes first. */
 const ACK_MS = 35_000
-/** Upper bound (ms) for the BYE and the recording to finish; the pool gives up after 15 s. */
-const CLOSING_MS = 20_000
+/**
+ * Upper bound (ms) for last words to a person, the BYE and the recording to finish. The words are bound by 6 s, and the pool
+ * gives up after 15 s.
+ */
+const CLOSING_MS = 26_000
 /** Bound (ms) for the last words; the media session gives up after 20 s. */
 const PARTING_MS = 22_000
 /** Longest call (ms), also between persons. */

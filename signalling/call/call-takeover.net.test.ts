@@ -148,7 +148,12 @@ t.test('takeovers and transfers exclude each other', async (t) => {
   const transfer = {
     ...{ mode: 'blind', destination: 'xfr_1', fallback: null, ringTimeoutMs: 5_000, announcement: null },
     ...{ waitLine: null, missLine: null, returnLine: null, report: null, listening: null, recordTo: null },
-    ...{ describe: () => ({}), brief: () => ({ text: '', keys: '' }), clear: () => new Promise(() => {}) },
+    ...{
+      describe: () => ({}),
+      brief: () => ({ text: '', keys: '' }),
+      goneLine: () => null,
+      clear: () => new Promise(() => {}),
+    },
   } as TransferPlan
   t.equal(call.control.takeOver('call_9', takeover), 'call_ending')
   t.equal(call.control.giveBack('call_1', null), false)

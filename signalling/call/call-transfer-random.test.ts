@@ -21,6 +21,7 @@ t.test('whatever parties, carriers and workers do', async (t) => {
     }
     for (const refusal of new Set(call.refused)) count(refusal)
     if (call.kept > 0) count('kept words')
+    if (call.told > 0) count('told of the hang-up')
     count(`${call.ending}`)
   }
   // What the random world reached; a world in which nothing happens proves nothing.
@@ -36,7 +37,14 @@ t.test('whatever parties, carriers and workers do', async (t) => {
       'carrier_error',
     ],
     ...['caller_hung_up', 'caller_returned', 'destination_unavailable', 'transfer_in_progress', 'internal'],
-    ...['attempts_exhausted', 'kept words', 'transfer_completed', 'caller_hangup', 'api_hangup'],
+    ...[
+      'attempts_exhausted',
+      'kept words',
+      'told of the hang-up',
+      'transfer_completed',
+      'caller_hangup',
+      'api_hangup',
+    ],
   ]
   for (const what of reached) t.ok((seen.get(what) ?? 0) >= 3, `${what}: ${seen.get(what) ?? 0}`)
 })

@@ -18,6 +18,8 @@ const AGENT: AgentSpec = {
   nudges: { enabled: false, hangupAfter: false, steps: [] },
 }
 
+const GONE = 'The caller has hung up.'
+
 interface Transferable extends SandboxCalls {
   plan(change?: Partial<TransferPlan>): TransferPlan
   /** The steps of all attempts, in order. */
@@ -69,6 +71,7 @@ async function openTransferable(
       waitLine: null,
       describe: (destination) => ({ label: destination }),
       brief: () => ({ text: 'A caller asks for an appointment.', keys: 'Press 1 to take the call.' }),
+      goneLine: () => GONE,
       recordTo: null,
       missLine: 'Nobody is available.',
       returnLine: 'I am back with you.',

@@ -37,6 +37,10 @@ const WAIT_LINE_AGAIN_MS = 1_000
 const MAX_LINES = 50
 /** Longer than a BYE may take. */
 const LEAVING_MS = 5_000
+/** Longest time (ms) for the words that the caller hung up. */
+const PARTING_MS = 6_000
+/** Time (ms) from these words to the BYE, which the jitter buffer of the person's telephone needs. */
+const TAIL_MS = 200
 
 export interface TransferDeps extends FurtherLegDeps {
   readonly clock: Clock
@@ -61,6 +65,7 @@ const ROUTES: Readonly<Record<TransferRoute, { readonly mode: RoutingMode; reado
     screening: { mode: 'hold', withPerson: false },
     consulting: { mode: 'briefing', withPerson: true },
     bridged: { mode: 'bridge', withPerson: true },
+    parting: { mode: 'hold', withPerson: false },
   }
 
 /** Runs the transfers of one call: the effects of `transfer-machine` on the person's leg and the media session. */
@@ -89,6 +94,9 @@ export class CallTransfers {
   #turns = FIRST_TURN
   /** Resolves when the latest route is in force: what is said before that would be cut by it. */
   #routed: Promise<void> = Promise.resolve()
+  /** Resolves when the person was told that the caller hung up. Resolved when nobody is to be told. */
+  #told: Promise<void> = Promise.resolve()
+  #tellDone: () => void = () => {}
 
   constructor(deps: TransferDeps, call: TransferredCall) {
     this.#deps = deps
@@ -148,11 +156,20 @@ export class CallTransfers {
     if (this.#leg?.id === id) this.#leg.mediaTimeout()
   }
 
-  /** Ends every attempt. Resolves when no leg is left; never rejects. */
-  async end(by: 'caller' | 'other'): Promise<void> {
+  /**
+   * Ends every attempt. Returns null, or while a person is being told that the caller hung up, `told`: the media session
+   * must stay open until it resolves. `closed` resolves when no leg is left. Both never reject.
+   */
+  end(by: 'caller' | 'other'): { readonly told: Promise<void> | null; readonly closed: Promise<void> } {
     this.#waitLine?.cancel()
     this.#talk?.end()
     this.#machine.input({ type: 'callEnding', by })
+    const told = this.#machine.state.kind === 'parting' ? this.#told : null
+    return { told, closed: this.#closed() }
+  }
+
+  async #closed(): Promise<void> {
+    await this.#told
     await Promise.all(this.#legs.map(({ closed }) => closed))
   }
 
@@ -200,6 +217,15 @@ export class CallTransfers {
         return
       case 'brief':
         this.#consult()
+        return
+      case 'part':
+        this.#told = new Promise((done) => {
+          this.#tellDone = done
+        })
+        this.#part()
+        return
+      case 'releaseSession':
+        this.#tellDone()
         return
       case 'dropLeg':
         this.#leg?.drop().then(() => this.#machine.input({ type: 'legClosed' }))
@@ -264,13 +290,16 @@ export class CallTransfers {
 
   /** Begins another file of the recording. Without it the call goes on. */
   #record(path: (files: { readonly human: string | null; readonly back: string }) => string | null): void {
-    const { pool, log } = this.#deps
-    const { callId } = this.#call
     const destination = this.#attempt?.destination
     const files = destination === undefined ? null : (this.#plan?.recordTo?.(destination) ?? null)
-    if (files === null) return
+    if (files !== null) this.#requestRecord(path(files))
+  }
+
+  #requestRecord(path: string | null): void {
+    const { pool, log } = this.#deps
+    const { callId } = this.#call
     pool
-      .request({ type: 'record', session: callId, path: path(files) })
+      .request({ type: 'record', session: callId, path })
       .catch((error: unknown) => log.warn({ callId, error: errorText(error) }, 'transfer.record_failed'))
   }
 
@@ -281,6 +310,8 @@ export class CallTransfers {
       screen: SCREEN_MS,
       consult: CONSULT_MS,
       leaving: LEAVING_MS,
+      parting: PARTING_MS,
+      tail: TAIL_MS,
     }
     this.#timers.start(name, durations[name])
   }
@@ -348,6 +379,19 @@ export class CallTransfers {
       },
       told,
     )
+  }
+
+  /** Tells the person that the caller hung up, in the middle of whatever is being said. The recording ends before. */
+  #part(): void {
+    const leg = this.#leg?.id
+    const destination = this.#attempt?.destination
+    const text = destination === undefined ? null : (this.#plan?.goneLine(destination) ?? null)
+    this.#requestRecord(null)
+    const said =
+      leg === undefined
+        ? this.#routed
+        : this.#routed.then(() => sayTo(this.#deps, this.#call.callId, { leg, text, now: true }))
+    void said.then(() => this.#machine.input({ type: 'parted' }))
   }
 
   /** Returns what the person is told. */

@@ -51,6 +51,8 @@ export class Call {
   /** Resolves with true when there is a session to close. */
   #opening: Promise<boolean> = Promise.resolve(false)
   #remote: RemoteMedia | null = null
+  /** Unix time (ms) at which the caller hung up, if a person is told that before the call ends. */
+  #callerLeftAt: number | null = null
   #closed: ClosedSession | null = null
   #transfers: CallTransfers | null = null
   #takeovers: CallTakeovers | null = null
@@ -357,15 +359,14 @@ export class Call {
     const listeners = this.#listeners.end()
     const why = closeReasonOf(ending)
     // The further legs end now too; their session is closed meanwhile.
-    const legs = Promise.all([
-      this.#person?.drop(),
-      this.#transfers?.end(ending.cause === 'caller_hangup' ? 'caller' : 'other'),
-      this.#takeovers?.end(),
-      listeners,
-    ])
+    const transfers = this.#transfers?.end(ending.cause === 'caller_hangup' ? 'caller' : 'other')
+    const told = transfers?.told ?? null
+    if (told !== null) this.#silenceCaller()
+    const legs = Promise.all([this.#person?.drop(), transfers?.closed, this.#takeovers?.end(), listeners])
     // A session that is still being opened is closed as soon as it exists, also after the watchdog fired.
     this.#opening
       .then(async (opened) => {
+        if (told !== null) await told
         if (opened) this.#closed = await this.#deps.pool.closeSession(this.callId, why)
       })
       .catch((error: unknown) => {
@@ -373,6 +374,17 @@ export class Call {
       })
       .then(() => legs)
       .finally(() => this.#machine.input({ type: 'mediaClosed' }))
+  }
+
+  /** Sends nothing more to a caller who hung up while the session goes on. */
+  #silenceCaller(): void {
+    const { pool, clock, log } = this.#deps
+    const remote = this.#remote
+    this.#callerLeftAt = clock.wall()
+    if (remote === null) return
+    pool.setRemote(this.callId, { ...remote, send: false, receive: false }).catch((error: unknown) => {
+      log.warn({ callId: this.callId, error: errorText(error) }, 'call.caller_not_silenced')
+    })
   }
 
   #sayLine(line: string): void {
@@ -459,6 +471,7 @@ export class Call {
     this.#publisher.publish({
       type: 'ended',
       ending,
+      ...(this.#callerLeftAt === null ? {} : { callerLeftAt: this.#callerLeftAt }),
       rtp: this.#closed?.stats.rtp ?? null,
       ...(legs.length > 0 ? { legs } : {}),
       recording: this.#closed?.recording ?? own ?? null,

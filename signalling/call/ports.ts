@@ -257,6 +257,8 @@ export interface TransferPlan {
    * it.
    */
   brief(destination: string): { readonly text: string; readonly keys: string }
+  /** Returns what a person who was told about the call hears when the caller hung up. Null says nothing. */
+  goneLine(destination: string): string | null
   /**
    * Returns the files that record a bridged person, and the agent after an attempt without success. A null path
    * records nothing. Null when the call is not recorded.

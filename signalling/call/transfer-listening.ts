@@ -31,7 +31,8 @@ export class RouteListening {
     attempt: TransferAttempt | null,
   ): void {
     const bridged = route === 'bridged'
-    const wanted = listening !== null && route !== 'agent' && (!bridged || listening.keep)
+    const waits = route !== 'agent' && route !== 'parting'
+    const wanted = listening !== null && waits && (!bridged || listening.keep)
     this.#listen(CALLER_LEG, wanted ? listening.caller : null)
     if (leg === null || attempt === null) return
     if (leg.isOver) {

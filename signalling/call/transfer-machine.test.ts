@@ -35,6 +35,7 @@ const states: Readonly<Record<string, TransferState>> = {
   leavingAgent: { kind: 'leaving', attempts: 1, next: null, announcing: false },
   leavingNext: { kind: 'leaving', attempts: 1, next: second, announcing: false },
   leavingLine: { kind: 'leaving', attempts: 1, next: second, announcing: true },
+  parting: { kind: 'parting' },
   over: { kind: 'over' },
 }
 
@@ -51,11 +52,14 @@ const inputs: Readonly<Record<string, TransferInput>> = {
   legClosed: { type: 'legClosed' },
   callerGone: { type: 'callEnding', by: 'caller' },
   workerGone: { type: 'callEnding', by: 'other' },
+  parted: { type: 'parted' },
   line: { type: 'timer', name: 'line' },
   ring: { type: 'timer', name: 'ring' },
   screen: { type: 'timer', name: 'screen' },
   consult: { type: 'timer', name: 'consult' },
   leaving: { type: 'timer', name: 'leaving' },
+  partingTooLong: { type: 'timer', name: 'parting' },
+  tail: { type: 'timer', name: 'tail' },
 }
 
 const toAgent = (outcome: string) => `route:agent return:${outcome}`
@@ -141,6 +145,14 @@ const table: Readonly<Record<string, string>> = {
   'leavingNext withdraws': `leaving 1 | cancel ${RETURNED} start:leaving`,
   'leavingLine withdraws': `leaving 1 | cancel ${RETURNED} start:leaving`,
   'over request': 'over | refuse:call_ending',
+
+  'parting request': 'parting | refuse:call_ending',
+  'parting parted': 'parting | start:tail',
+  'parting tail': 'over | cancel drop releaseSession',
+  'parting partingTooLong': 'over | cancel drop releaseSession',
+  'parting busy': 'over | cancel releaseSession',
+  'parting callerGone': 'over | cancel drop releaseSession',
+  'parting workerGone': 'over | cancel drop releaseSession',
   ...Object.fromEntries(
     ['leavingAgent', 'leavingNext', 'leavingLine'].flatMap((state) => [
       [`${state} callerGone`, 'over | cancel'],
@@ -159,8 +171,16 @@ const table: Readonly<Record<string, string>> = {
       'consulting',
     ].flatMap((state) => {
       const number = state === 'lastPrompt' ? 2 : 1
+      const answered = ['screening', 'lastPrompt', 'consulting'].includes(state)
+      const gone = `publish:${number}:canceled:caller_hung_up`
       return [
-        [`${state} callerGone`, `over | cancel drop publish:${number}:canceled:caller_hung_up`],
+        // A person who was told about the caller is told that the caller hung up.
+        [
+          `${state} callerGone`,
+          answered
+            ? `parting | cancel ${gone} route:parting start:parting part`
+            : `over | cancel drop ${gone}`,
+        ],
         [`${state} workerGone`, `over | cancel drop publish:${number}:canceled:call_ended`],
         // The fallback is not called: the caller wants nobody.
         [
@@ -172,7 +192,7 @@ const table: Readonly<Record<string, string>> = {
   ),
   ...Object.fromEntries(
     Object.entries(states)
-      .filter(([, { kind }]) => kind !== 'idle' && kind !== 'over')
+      .filter(([, { kind }]) => kind !== 'idle' && kind !== 'over' && kind !== 'parting')
       .map(([name, state]) => [`${name} request`, `${describe(state)} | refuse:transfer_in_progress`]),
   ),
 }
@@ -180,6 +200,7 @@ const table: Readonly<Record<string, string>> = {
 function describe(state: TransferState): string {
   switch (state.kind) {
     case 'over':
+    case 'parting':
       return state.kind
     case 'idle':
       return `idle ${state.attempts}`
@@ -261,6 +282,10 @@ const outcomes: readonly TransferOutcome[] = [
   'destination_unavailable',
 ]
 
+const TIMERS: readonly TransferTimerName[] = [
+  ...(['line', 'ring', 'screen', 'consult', 'leaving', 'parting', 'tail'] as const),
+]
+
 const anyInput: fc.Arbitrary<TransferInput> = fc.oneof(
   fc.record({
     type: fc.constant('request' as const),
@@ -278,10 +303,11 @@ const anyInput: fc.Arbitrary<TransferInput> = fc.oneof(
     { type: 'declined' },
     { type: 'withdrawn' },
     { type: 'legClosed' },
+    { type: 'parted' },
   ),
   fc.record({
     type: fc.constant('timer' as const),
-    name: fc.constantFrom<TransferTimerName>('line', 'ring', 'screen', 'consult', 'leaving'),
+    name: fc.constantFrom(...TIMERS),
   }),
 )
 
@@ -294,6 +320,8 @@ class World {
   route = 'agent'
   waitPlays = false
   lineSpoken = false
+  /** The person is being told that the caller hung up; the call keeps its session. */
+  telling = false
   readonly published = new Map<number, string[]>()
 
   give(input: TransferInput): void {
@@ -343,6 +371,15 @@ class World {
         this.lineSpoken = false
         this.waitPlays = true
         return
+      case 'part':
+        if (!this.legOpen || this.legClosing) throw new Error('nobody is there to be told')
+        this.telling = true
+        return
+      case 'releaseSession':
+        if (!this.telling || (this.legOpen && !this.legClosing))
+          throw new Error('the session closes too soon')
+        this.telling = false
+        return
       case 'startTimer':
         this.timers.add(effect.name)
         return
@@ -356,7 +393,7 @@ class World {
 
   check(): void {
     const { kind } = this.state
-    const waiting = this.route !== 'agent' && this.route !== 'bridged'
+    const waiting = this.route !== 'agent' && this.route !== 'bridged' && this.route !== 'parting'
     if (kind !== 'over' && waiting) {
       if (!this.lineSpoken && !this.waitPlays) throw new Error(`the caller hears nothing while ${kind}`)
       if (this.lineSpoken && !this.timers.has('line'))
@@ -365,21 +402,27 @@ class World {
     }
     if (kind === 'idle' && (this.route !== 'agent' || this.timers.size > 0))
       throw new Error('the agent is not back')
-    if (kind === 'over' && this.timers.size > 0) throw new Error('a timer survived')
+    if (kind === 'over' && (this.timers.size > 0 || this.telling)) throw new Error('a timer survived')
+    if (kind === 'parting' && !(this.telling && this.timers.has('parting')))
+      throw new Error('nothing bounds the words to the person')
     if (this.published.size > MAX_ATTEMPTS) throw new Error('too many attempts')
   }
 }
 
+const anySequence = fc.array(anyInput, { maxLength: 60 })
+const fewInputs = fc.array(anyInput, { maxLength: 6 })
 const FINAL = new Set(['completed', 'missed', 'declined', 'failed', 'canceled'])
 
 t.test(
   'whatever happens: one attempt at a time, no silence without a timer, every attempt ends',
   async (t) => {
     fc.assert(
-      fc.property(fc.array(anyInput, { maxLength: 60 }), fc.boolean(), (sequence, byCaller) => {
+      fc.property(anySequence, fc.boolean(), fewInputs, (sequence, byCaller, after) => {
         const world = new World()
         for (const input of sequence) world.give(input)
         world.give({ type: 'callEnding', by: byCaller ? 'caller' : 'other' })
+        for (const input of after) world.give(input)
+        world.give({ type: 'timer', name: 'parting' })
         if (world.state.kind !== 'over') throw new Error('the transfers survived the call')
         for (const [number, steps] of world.published) {
           const finals = steps.filter((status) => FINAL.has(status))
@@ -397,14 +440,13 @@ t.test(
 )
 
 t.test('timers alone end every transfer that nobody takes', async (t) => {
-  const late: readonly TransferTimerName[] = ['line', 'ring', 'screen', 'consult', 'leaving']
   fc.assert(
     fc.property(fc.array(anyInput, { maxLength: 30 }), (sequence) => {
       const world = new World()
       for (const input of sequence) world.give(input)
       const settled = () => world.timers.size === 0
       for (let round = 0; round < 20 && !settled(); round++) {
-        for (const name of late) world.give({ type: 'timer', name })
+        for (const name of TIMERS) world.give({ type: 'timer', name })
       }
       if (!settled()) throw new Error(`timers run for ever in ${world.state.kind}`)
       if (!['idle', 'bridged', 'over'].includes(world.state.kind)) throw new Error(world.state.kind)

@@ -74,6 +74,8 @@ export type TransferState =
   | { readonly kind: 'consulting'; readonly attempt: TransferAttempt; readonly announcing: boolean }
   /** Caller and person talk; the agent left. */
   | { readonly kind: 'bridged'; readonly attempt: TransferAttempt }
+  /** The caller hung up, and the person who was told about the caller hears that. */
+  | { readonly kind: 'parting' }
   /** The person's leg is being ended; `next` follows, or the agent has the caller already. */
   | {
       readonly kind: 'leaving'
@@ -84,7 +86,7 @@ export type TransferState =
     }
   | { readonly kind: 'over' }
 
-export type TransferTimerName = 'line' | 'ring' | 'screen' | 'consult' | 'leaving'
+export type TransferTimerName = 'line' | 'ring' | 'screen' | 'consult' | 'leaving' | 'parting' | 'tail'
 
 export type TransferInput =
   | {
@@ -112,15 +114,17 @@ export type TransferInput =
   | { readonly type: 'legClosed' }
   /** The call ends: the caller hung up, its worker died, the API or a limit ended it. */
   | { readonly type: 'callEnding'; readonly by: 'caller' | 'other' }
+  /** The person was told that the caller hung up. */
+  | { readonly type: 'parted' }
   | { readonly type: 'timer'; readonly name: TransferTimerName }
 
 /**
  * Who hears whom. `agent`: caller and agent. `waiting`: the caller hears the wait, the agent is silent. `screening`:
  * as `waiting`, and the person hears the brief. `consulting`: agent and person; the caller hears the wait.
- * `bridged`: caller and person; it cuts what either of them hears. A wait that plays goes on over the next route,
- * except `agent` and `bridged`.
+ * `bridged`: caller and person; it cuts what either of them hears. `parting`: no party hears another one, and nobody is
+ * listened to. A wait that plays goes on over the next route, except `agent` and `bridged`.
  */
-export type TransferRoute = 'agent' | 'waiting' | 'screening' | 'consulting' | 'bridged'
+export type TransferRoute = 'agent' | 'waiting' | 'screening' | 'consulting' | 'bridged' | 'parting'
 
 export type TransferEffect =
   | { readonly type: 'refuse'; readonly refusal: TransferRefusal }
@@ -142,6 +146,10 @@ export type TransferEffect =
   | { readonly type: 'screen' }
   /** Asks the agent to brief the person. */
   | { readonly type: 'brief' }
+  /** Tells the person that the caller hung up; reports `parted`. The call keeps its media session meanwhile. */
+  | { readonly type: 'part' }
+  /** The media session of the call is not needed any longer. */
+  | { readonly type: 'releaseSession' }
   /** Sends CANCEL or BYE to the person; reports `legClosed`. */
   | { readonly type: 'dropLeg' }
   /** Gives the caller back to the agent, which says why. */
@@ -176,6 +184,8 @@ export function step(state: TransferState, input: TransferInput): TransferStep {
       return stepLeaving(state, input)
     case 'bridged':
       return stepBridged(state, input)
+    case 'parting':
+      return stepParting(state, input)
     default:
       return stepPending(state, input)
   }
@@ -206,7 +216,7 @@ function requested(state: TransferState, input: TransferInput & { readonly type:
     next: state,
     effects: [{ type: 'refuse', refusal }],
   })
-  if (state.kind === 'over') return refuse('call_ending')
+  if (state.kind === 'over' || state.kind === 'parting') return refuse('call_ending')
   if (state.kind !== 'idle') return refuse('transfer_in_progress')
   if (state.attempts >= MAX_ATTEMPTS) return refuse('attempts_exhausted')
   const { mode, destination, fallback } = input
@@ -228,11 +238,7 @@ function stepPending(state: Pending, input: TransferInput): TransferStep {
   const { attempt } = state
   switch (input.type) {
     case 'callEnding':
-      return over([
-        CANCEL,
-        DROP,
-        publish(attempt, 'canceled', input.by === 'caller' ? 'caller_hung_up' : 'call_ended'),
-      ])
+      return canceled(state, input.by)
     case 'announced':
       return announced(state)
     case 'legEnded':
@@ -256,6 +262,16 @@ function stepPending(state: Pending, input: TransferInput): TransferStep {
       return timedOut(state, input.name)
     default:
       return same(state)
+  }
+}
+
+/** A person who was told about the caller is told that the caller hung up. Any other call ends at once. */
+function canceled({ kind, attempt }: Pending, by: 'caller' | 'other'): TransferStep {
+  const report = publish(attempt, 'canceled', by === 'caller' ? 'caller_hung_up' : 'call_ended')
+  if (kind === 'calling' || by === 'other') return over([CANCEL, DROP, report])
+  return {
+    next: { kind: 'parting' },
+    effects: [CANCEL, report, { type: 'route', route: 'parting' }, timer('parting'), { type: 'part' }],
   }
 }
 
@@ -331,6 +347,8 @@ function timedOut(state: Pending, name: TransferTimerName): TransferStep {
     case 'consult':
       return state.kind === 'consulting' ? missed(state, 'no_answer', true) : same(state)
     case 'leaving':
+    case 'parting':
+    case 'tail':
       return same(state)
   }
 }
@@ -433,4 +451,21 @@ function stepBridged(state: TransferState & { kind: 'bridged' }, input: Transfer
   if (input.type === 'callEnding') return over([DROP, completed])
   if (input.type === 'legEnded') return over([completed, { type: 'endCall' }])
   return same(state)
+}
+
+/** The BYE follows the end of the line by a moment, so that the person hears all of it. */
+function stepParting(state: TransferState & { kind: 'parting' }, input: TransferInput): TransferStep {
+  const release: TransferEffect = { type: 'releaseSession' }
+  switch (input.type) {
+    case 'parted':
+      return { next: state, effects: [timer('tail')] }
+    case 'legEnded':
+      return over([CANCEL, release])
+    case 'callEnding':
+      return over([CANCEL, DROP, release])
+    case 'timer':
+      return input.name === 'parting' || input.name === 'tail' ? over([CANCEL, DROP, release]) : same(state)
+    default:
+      return same(state)
+  }
 }

@@ -158,7 +158,7 @@ async function storeTakeover(trx: Trx, callId: string, agentVersionId: string, a
 export type Ended = CallEvent & { readonly type: 'ended' }
 
 async function endCall(trx: Trx, rules: PolicyInForce['rules'], event: Ended): Promise<void> {
-  const { callId, at, ending, recording, parts = [] } = event
+  const { callId, at, callerLeftAt = at, ending, recording, parts = [] } = event
   const call = await trx.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
   if (call === undefined) return
   const answered = call.answeredAt !== null
@@ -166,7 +166,8 @@ async function endCall(trx: Trx, rules: PolicyInForce['rules'], event: Ended): P
   if (answered) await hearOptOut(trx, rules, callId, 'undecided', at)
   if (call.endedAt !== null) return
   const outcome = outcomeOf(ending, answered)
-  const endedAt = Math.max(at, call.answeredAt ?? 0)
+  // The caller is not billed for words to a person after the caller hung up.
+  const endedAt = Math.max(callerLeftAt, call.answeredAt ?? 0)
   if (answered) {
     await endTransfers(trx, callId, endedAt)
     await endMonitors(trx, callId, endedAt)

@@ -147,7 +147,7 @@ export function courseOf(
         endMs: sinceOrNull(endedAt),
       })),
     ],
-    sip: events.flatMap((event) => sipOf(event, since(event.at))),
+    sip: events.flatMap((event) => sipOf(event, since(timeOf(event)))),
   }
 }
 
@@ -216,6 +216,11 @@ const PERSON_STEPS: Readonly<Record<string, string>> = {
   declined: 'ended',
   failed: 'ended',
   canceled: 'ended',
+}
+
+/** Returns the Unix time (ms) of an event. The leg of a caller who hung up ended before the call did. */
+function timeOf(event: CallEvent): number {
+  return event.type === 'ended' ? (event.callerLeftAt ?? event.at) : event.at
 }
 
 function sipOf(event: CallEvent, atMs: number): Course['sip'] {

@@ -124,7 +124,8 @@ const SHAPE = {
   verification: { announcement: TEXT, code: TEXT, again: TEXT },
   /**
    * Lines of a transfer: to the caller while a telephone rings, when the transfer failed and when the caller ended the
-   * wait; to the person, about the caller, whose words replace `{words}`, about the keys, and about keys and words.
+   * wait; to the person, about the caller, whose words replace `{words}`, about the keys, about keys and words, and when
+   * the caller hung up.
    */
   transfer: {
     waiting: TEXT,
@@ -134,6 +135,7 @@ const SHAPE = {
     said: TEXT,
     keys: TEXT,
     consultKeys: TEXT,
+    gone: TEXT,
   },
   /** Sentences with which a caller asks for a person, and parts of sentences that say the opposite. */
   personRequest: { asks: PATTERNS, denies: PATTERNS },
