@@ -94,7 +94,7 @@ export class CallTransfers {
   #turns = FIRST_TURN
   /** Resolves when the latest route is in force: what is said before that would be cut by it. */
   #routed: Promise<void> = Promise.resolve()
-  /** Resolves when the person was told that the caller hung up. Resolved when nobody is to be told. */
+  /** Resolves when the person was told that the caller hung up. It is resolved without such a person. */
   #told: Promise<void> = Promise.resolve()
   #tellDone: () => void = () => {}
 

@@ -292,7 +292,7 @@ t.test('every failure ends the call once, with the right ending', async (t) => {
     it.call.finish({ by: 'operator', cause: 'api_hangup', fault: 'none' })
     await settle()
     t.equal(it.call.state, 'ending')
-    it.clock.advance(20_000)
+    it.clock.advance(26_000)
     it.checkOver(t, 'api_hangup')
   })
   t.test('a session that opens after the call ended is closed', async (t) => {
@@ -305,7 +305,7 @@ t.test('every failure ends the call once, with the right ending', async (t) => {
     })
     it.call.finish({ by: 'operator', cause: 'api_hangup', fault: 'none' })
     await settle()
-    it.clock.advance(20_000)
+    it.clock.advance(26_000)
     it.checkOver(t, 'api_hangup')
     open({ address: '127.0.0.1', port: 1, worker: 0 })
     await settle()

@@ -121,8 +121,8 @@ export type TransferInput =
 /**
  * Who hears whom. `agent`: caller and agent. `waiting`: the caller hears the wait, the agent is silent. `screening`:
  * as `waiting`, and the person hears the brief. `consulting`: agent and person; the caller hears the wait.
- * `bridged`: caller and person; it cuts what either of them hears. `parting`: no party hears another one, and nobody is
- * listened to. A wait that plays goes on over the next route, except `agent` and `bridged`.
+ * `bridged`: caller and person; it cuts what either of them hears. `parting`: no party hears another one, and no
+ * recogniser hears any. A wait that plays goes on over the next route, except `agent` and `bridged`.
  */
 export type TransferRoute = 'agent' | 'waiting' | 'screening' | 'consulting' | 'bridged' | 'parting'
 

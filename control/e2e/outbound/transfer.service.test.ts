@@ -1,4 +1,5 @@
 import t from 'tap'
+import { call as dial } from '../../../fixtures/service/caller.js'
 import { type Json, openService } from '../../../fixtures/service/service.js'
 
 /* Transfers of the whole service: REST requests, real SIP and RTP to a simulated caller and simulated persons. */
@@ -72,5 +73,48 @@ t.test(
       charges: [{ kind: 'agent' }],
       transfer: { status: 'missed', outcome: 'busy', hasReturnRecording: true },
     })
+
+    // Answers and presses nothing.
+    const silent = await destination('silent', '11')
+    const asking = await service.publishAgent({
+      name: 'Ravi',
+      callSettings: {
+        nudges: { enabled: false },
+        transfer: {
+          handoff: 'warm',
+          defaultDestinationId: silent,
+          destinations: [{ destinationId: silent }],
+        },
+      },
+    })
+    await data('PATCH', `/v1/numbers/${service.numberId}`, { agentId: asking })
+    const caller = await dial(t, service)
+    await caller.answered()
+    const third = await caller.callId()
+    await service.until('a greeting', () => service.of(third, 'turn').length > 0)
+    await ask(third)
+    await service.until('the answer of the person', () =>
+      service.of(third, 'transfer').some(({ status }) => status === 'answered'),
+    )
+    await caller.hangUp()
+    await service.until('the end', () => service.of(third, 'ended').length > 0)
+    const [ended] = service.of(third, 'ended')
+    const leftAt = ended?.callerLeftAt ?? 0
+    t.ok(leftAt > 0 && leftAt < Number(ended?.at), 'the person is told before the call ends')
+    t.match(service.of(third, 'turn').at(-1)?.turn, {
+      speaker: 'agent',
+      heardText: /^The caller has hung up/,
+    })
+    const gone = await service.ended(third)
+    t.match(gone, {
+      ...{ endedReason: 'caller_hangup', endedAt: new Date(leftAt).toISOString(), humanSeconds: 0 },
+      charges: [{ kind: 'agent' }],
+      transfer: { mode: 'consult', status: 'canceled', outcome: 'caller_hung_up', humanSeconds: 0 },
+    })
+    const seconds = Math.ceil((leftAt - Date.parse(String(gone.answeredAt))) / 1000)
+    t.equal((gone.charges as Json[])[0]?.seconds, seconds, 'these words are not billed')
+    t.equal((gone.charges as Json[]).length, 1)
+    const recordedMs = ended?.recording?.durationMs ?? 0
+    t.ok(recordedMs > 0 && recordedMs < seconds * 1_000 + 1_000, `recorded: ${recordedMs} ms`)
   },
 )
