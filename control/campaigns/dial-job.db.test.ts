@@ -104,6 +104,46 @@ await onEachDialect(t, async (t, open) => {
     })
   })
 
+  await t.test(
+    'calls that this service cannot start pause the campaign, and exclude a person in the end',
+    async (t) => {
+      const database = await open()
+      const calling = await openTestCalling(database)
+      t.teardown(() => calling.close())
+      const { clock, deps } = calling
+      const { db } = database
+      const id = await launch(calling, { pacing: { callsPerMinute: 60, maxConcurrent: 3 } }, 11)
+      const people = Array.from({ length: 11 }, (_, i) => `+91981${String(i).padStart(7, '0')}`)
+      const [never = ''] = people
+      await db.updateTable('campaignRecipients').set({ undone: 18 }).where('e164', '=', never).execute()
+      const worksAt = clock.wall() + 7 * 60_000
+      const run = await runCampaigns(database, deps, clock, {
+        ...{ processes: 1, hours: 4, kills: 0 },
+        behaviour: () => ({ kind: 'refuse', status: 486 }),
+        fault: (number, at) =>
+          at < worksAt || number === never
+            ? { by: 'engine', cause: 'internal', fault: 'ours', note: 'no voice' }
+            : null,
+      })
+      t.same(await brokenInvariants(database, run, 2), [])
+      const calls = await db.selectFrom('calls').select(['toNumber', 'createdAt']).execute()
+      const early = calls.filter(({ createdAt }) => createdAt < worksAt).length
+      // Ten in a row with those under way, and one after the first pause.
+      t.ok(early >= 11 && early <= 14, `${early} calls while none can start`)
+      const paused = itemsOf(await calling.send('GET', '/v1/events?type=campaign.paused'))
+      t.equal(paused.length, 2)
+      t.equal(calls.filter(({ toNumber }) => toNumber === never).length, 2)
+      t.same(new Set(run.dials.map(({ to }) => to)), new Set(people.slice(1)), 'everybody else is dialled')
+      const campaign = dataOf(await calling.send('GET', `/v1/campaigns/${id}`))
+      t.match(campaign, {
+        status: 'completed',
+        progress: { total: 11, dialed: 10, excluded: 1, settled: 11 },
+      })
+      const outcomes = dataOf(await calling.send('GET', `/v1/campaigns/${id}/outcomes`))
+      t.match(outcomes, { byExcludedReason: { service_errors: 1 } })
+    },
+  )
+
   await t.test('a dialler that is behind lets other work run', async (t) => {
     const database = await open()
     const calling = await openTestCalling(database)

@@ -11,6 +11,7 @@ import {
   claimRecipient,
   excludeRecipient,
   releaseClaim,
+  releaseUndone,
 } from '../recipients/attempts.js'
 import { busyUntil } from '../recipients/person.js'
 import { type Route, takeRouteTurn } from '../recipients/route-pace.js'
@@ -165,8 +166,11 @@ async function placeAttempt(context: DialContext, claim: Claim): Promise<DialRes
     }
     const fields = { campaignId: campaign.id, recipientId: recipient.id, error: errorText(error) }
     // Another campaign or a callback calls the person at this moment.
-    if (!isUniqueViolation(error)) log.warn(fields, 'campaign.dial_failed')
-    await releaseClaim(db, claim, clock.wall() + SOON_MS)
+    if (isUniqueViolation(error)) await releaseClaim(db, claim, clock.wall() + SOON_MS)
+    else {
+      log.warn(fields, 'campaign.dial_failed')
+      await releaseUndone(db, claim, clock.wall())
+    }
     return { kind: 'wait' }
   }
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { istMinuteOfDay, istWeekday } from '../compliance/calling-hours.js'
+import { undoneWaitMs } from '../recipients/attempts.js'
 import {
   type CampaignState,
   type Decision,
@@ -32,7 +33,7 @@ const RUNNING: CampaignState = {
   targetProblem: null,
   problemMayPass: false,
   unreachableSince: null,
-  recent: { ended: 0, carrierFailures: 0, failuresInRow: 0 },
+  recent: { ended: 0, carrierFailures: 0, failuresInRow: 0, unstartedInRow: 0 },
   resumesAt: null,
   probe: null,
   route: 'r',
@@ -144,45 +145,64 @@ t.test('what a campaign does next', (t) => {
     ],
     [
       '19 failures, 9 in a row',
-      decide({ recent: { ended: 19, carrierFailures: 19, failuresInRow: 9 } }),
+      decide({ recent: { ended: 19, carrierFailures: 19, failuresInRow: 9, unstartedInRow: 0 } }),
       dials(NOW + 1_000),
     ],
     [
       '10 failures in a row, few of them lately',
-      decide({ recent: { ended: 2, carrierFailures: 2, failuresInRow: 10 } }),
+      decide({ recent: { ended: 2, carrierFailures: 2, failuresInRow: 10, unstartedInRow: 0 } }),
       moves({ to: 'paused', reason: 'carrier_errors' }),
     ],
     [
       'half of 20',
-      decide({ recent: { ended: 20, carrierFailures: 10, failuresInRow: 0 } }),
+      decide({ recent: { ended: 20, carrierFailures: 10, failuresInRow: 0, unstartedInRow: 0 } }),
       moves({ to: 'paused', reason: 'carrier_errors' }),
+    ],
+    [
+      '10 calls in a row that this service could not start',
+      decide({ recent: { ended: 0, carrierFailures: 0, failuresInRow: 0, unstartedInRow: 10 } }),
+      moves({ to: 'paused', reason: 'service_errors' }),
+    ],
+    [
+      '9 of them',
+      decide({ recent: { ended: 0, carrierFailures: 0, failuresInRow: 0, unstartedInRow: 9 } }),
+      dials(NOW + 1_000),
+    ],
+    [
+      'half open, and the service cannot start the call',
+      decide({ probe: { reached: 0, carrierFailures: 0, unstarted: 1 } }),
+      moves({ to: 'paused', reason: 'service_errors' }),
     ],
     ['paused for carrier errors', decide({ status: 'paused', resumesAt: at(1) }), waits(at(1))],
     ['but its end is nearer', decide({ status: 'paused', resumesAt: at(2), endsAt: at(1) }), waits(at(1))],
     ['one call tries the carrier', decide({ status: 'paused', resumesAt: NOW }), moves({ to: 'half_open' })],
-    ['half open', decide({ probe: { reached: 0, carrierFailures: 0 } }), dials(NOW + 1_000)],
+    ['half open', decide({ probe: { reached: 0, carrierFailures: 0, unstarted: 0 } }), dials(NOW + 1_000)],
     [
       'half open, with a call',
-      decide({ inFlight: 1, probe: { reached: 0, carrierFailures: 0 } }),
+      decide({ inFlight: 1, probe: { reached: 0, carrierFailures: 0, unstarted: 0 } }),
       waits(NOW + 1_000),
     ],
     [
       'half open, old failures do not count',
       decide({
-        recent: { ended: 20, carrierFailures: 20, failuresInRow: 10 },
-        probe: { reached: 0, carrierFailures: 0 },
+        recent: { ended: 20, carrierFailures: 20, failuresInRow: 10, unstartedInRow: 0 },
+        probe: { reached: 0, carrierFailures: 0, unstarted: 0 },
       }),
       dials(NOW + 1_000),
     ],
     [
       'the carrier fails again',
-      decide({ probe: { reached: 0, carrierFailures: 1 } }),
+      decide({ probe: { reached: 0, carrierFailures: 1, unstarted: 0 } }),
       moves({ to: 'paused', reason: 'carrier_errors' }),
     ],
-    ['the carrier works', decide({ probe: { reached: 1, carrierFailures: 0 } }), moves({ to: 'recovered' })],
+    [
+      'the carrier works',
+      decide({ probe: { reached: 1, carrierFailures: 0, unstarted: 0 } }),
+      moves({ to: 'recovered' }),
+    ],
     [
       'less than half',
-      decide({ recent: { ended: 20, carrierFailures: 9, failuresInRow: 0 } }),
+      decide({ recent: { ended: 20, carrierFailures: 9, failuresInRow: 0, unstartedInRow: 0 } }),
       dials(NOW + 1_000),
     ],
     ['scheduled for later', decide({ status: 'scheduled', startsAt: at(1) }), waits(at(1))],
@@ -199,6 +219,17 @@ t.test('what a campaign does next', (t) => {
   for (const [name, found, wanted] of rows) t.match(found, wanted, name)
   t.end()
 })
+
+t.test(
+  'dials of a person that this service cannot start are repeated with growing delays, and not for ever',
+  (t) => {
+    t.same(
+      [1, 2, 3, 10, 11, 19, 20].map((undone) => undoneWaitMs(undone)),
+      [5_000, 10_000, 20_000, 2_560_000, HOUR, HOUR, null],
+    )
+    t.end()
+  },
+)
 
 t.test('pauses for carrier errors grow from 5 minutes to an hour', (t) => {
   t.same(

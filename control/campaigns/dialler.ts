@@ -12,11 +12,11 @@ const BREAKER_MIN_ATTEMPTS = 20
 /** Half of the least attempts: with fewer failures the breaker does not judge the carrier by its share of failures. */
 export const BREAKER_MIN_FAILURES = BREAKER_MIN_ATTEMPTS / 2
 /**
- * Attempts in a row that failed because of the carrier, however long they took. A carrier that answers 503 slows the
+ * Attempts in a row that failed because of the carrier, or that this service could not start, however long they took. A carrier that answers 503 slows the
  * dials down so far that `BREAKER_WINDOW_MS` may never have `BREAKER_MIN_ATTEMPTS`.
  */
 export const BREAKER_ROW = 10
-/** Wait before one call tries the carrier again (ms). Doubles each time that it fails. */
+/** Wait before one call is tried again (ms). Doubles each time that it fails. */
 const FIRST_RESUME_MS = 5 * 60_000
 const LAST_RESUME_MS = 60 * 60_000
 /**
@@ -55,15 +55,15 @@ export interface CampaignState {
   /** Since when a problem that may pass has lasted. Null without one. */
   readonly unreachableSince: number | null
   readonly recent: RecentAttempts
-  /** End of a pause for carrier errors. Null without one. */
+  /** End of a pause by the breaker. Null without one. */
   readonly resumesAt: number | null
-  /** Calls since the end of that pause, while it is not known whether the carrier works. Else null. */
+  /** Calls since the end of that pause, while it is not known whether calls reach their persons again. Else null. */
   readonly probe: Probe | null
   /** Key of `DiallerState.routes`. */
   readonly route: string
 }
 
-/** How the carrier has served a campaign lately. */
+/** How the carrier and this service have served a campaign lately. */
 export interface RecentAttempts {
   /** Attempts of the last `BREAKER_WINDOW_MS` that ended; 0 with fewer failures than `BREAKER_MIN_FAILURES`. */
   readonly ended: number
@@ -71,6 +71,8 @@ export interface RecentAttempts {
   readonly carrierFailures: number
   /** How many of the last `BREAKER_ROW` attempts that ended failed because of the carrier. */
   readonly failuresInRow: number
+  /** How many of them this service could not start. */
+  readonly unstartedInRow: number
 }
 
 /** Calls of a campaign whose breaker is half open. */
@@ -78,6 +80,8 @@ export interface Probe {
   /** The carrier brought the call to the person. */
   readonly reached: number
   readonly carrierFailures: number
+  /** This service could not start the call. */
+  readonly unstarted: number
 }
 
 export interface RouteState {
@@ -266,14 +270,18 @@ function pauseOf(campaign: CampaignState, wallet: DiallerState['wallet']): Pause
     const { autoPauseBelowPaise: floor } = campaign
     if (!wallet.covered || (floor > 0 && wallet.balancePaise < floor)) return 'low_balance'
   }
-  if (campaign.probe !== null) return campaign.probe.carrierFailures > 0 ? 'carrier_errors' : null
-  const { ended, carrierFailures, failuresInRow } = campaign.recent
+  if (campaign.probe !== null) {
+    if (campaign.probe.carrierFailures > 0) return 'carrier_errors'
+    return campaign.probe.unstarted > 0 ? 'service_errors' : null
+  }
+  const { ended, carrierFailures, failuresInRow, unstartedInRow } = campaign.recent
+  if (unstartedInRow >= BREAKER_ROW) return 'service_errors'
   if (failuresInRow >= BREAKER_ROW) return 'carrier_errors'
   if (ended >= BREAKER_MIN_ATTEMPTS && carrierFailures * 2 >= ended) return 'carrier_errors'
   return null
 }
 
-/** Returns how long a campaign is paused for carrier errors (ms), by the number of such pauses in a row. */
+/** Returns how long the breaker pauses a campaign (ms), by the number of such pauses in a row. */
 export function resumeDelayMs(trips: number): number {
   return Math.min(LAST_RESUME_MS, FIRST_RESUME_MS * 2 ** Math.min(10, trips - 1))
 }

@@ -161,7 +161,7 @@ const pause = operation({
   tag: 'Campaigns',
   summary: 'Pause a campaign',
   description:
-    'Calls that are under way go on. A campaign that was paused for `carrier_errors` does not resume by itself any more.',
+    'Calls that are under way go on. A campaign that was paused for `carrier_errors` or `service_errors` does not resume by itself any more.',
   audience: 'key',
   scope: 'write',
   params: CampaignPath,

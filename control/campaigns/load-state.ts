@@ -192,6 +192,10 @@ interface Attempts {
   readonly recent: RecentAttempts
 }
 
+/** Is 1 for a call that failed in this service before its INVITE. */
+const UNSTARTED = sql<number>`(case when "endedAt" is not null and "sipCallId" is null and "endedReason" = 'internal'
+  then 1 else 0 end)`
+
 /** Reads what is due and how the last attempts ended, in one statement for each campaign of a look. */
 async function readAttempts(
   { db }: LoadDeps,
@@ -204,19 +208,26 @@ async function readAttempts(
   const nextDue = sql`(select "nextAttemptAt" from "campaignRecipients" where "campaignId" = ${id} and ${WAITS}
       and "nextAttemptAt" >= 0 and "position" <= ${uploaded} order by "nextAttemptAt" limit 1)`
   // `carrierFailed` has its value in the text, so that SQLite takes the partial index.
-  const { rows } = await sql<{ nextDueAt: number | null; carrierFailures: number; failuresInRow: number }>`
+  const { rows } = await sql<{
+    nextDueAt: number | null
+    carrierFailures: number
+    failuresInRow: number
+    unstartedInRow: number
+  }>`
     select ${status === 'running' ? nextDue : sql`cast(null as bigint)`} as "nextDueAt",
       (select count(*) from "calls" where "campaignId" = ${id} and "createdAt" > ${windowFrom}
         and "carrierFailed" = 1 and "endedAt" is not null) as "carrierFailures",
-      (select count(*) from (
-        select "carrierFailed" from "calls"
+      "failuresInRow", "unstartedInRow"
+    from (
+      select coalesce(sum("carrierFailed"), 0) as "failuresInRow", coalesce(sum(${UNSTARTED}), 0) as "unstartedInRow"
+      from (
+        select "carrierFailed", "endedAt", "sipCallId", "endedReason" from "calls"
         where "campaignId" = ${id} and "createdAt" > ${since} and "endedAt" is not null
-        order by "createdAt" desc, "id" desc limit ${sql.lit(BREAKER_ROW)}) as "last"
-        where "carrierFailed" = 1) as "failuresInRow"`.execute(db)
-  const { nextDueAt = null, carrierFailures = 0, failuresInRow = 0 } = rows[0] ?? {}
+        order by "createdAt" desc, "id" desc limit ${sql.lit(BREAKER_ROW)}) as "last") as "row"`.execute(db)
+  const { nextDueAt = null, carrierFailures = 0, failuresInRow = 0, unstartedInRow = 0 } = rows[0] ?? {}
   // A campaign has hundreds of attempts in the window. They matter only once many of them failed.
   if (carrierFailures < BREAKER_MIN_FAILURES) {
-    return { nextDueAt, recent: { ended: 0, carrierFailures, failuresInRow } }
+    return { nextDueAt, recent: { ended: 0, carrierFailures, failuresInRow, unstartedInRow } }
   }
   const { ended } = await db
     .selectFrom('calls')
@@ -225,10 +236,10 @@ async function readAttempts(
     .where('createdAt', '>', windowFrom)
     .where('endedAt', 'is not', null)
     .executeTakeFirstOrThrow()
-  return { nextDueAt, recent: { ended, carrierFailures, failuresInRow } }
+  return { nextDueAt, recent: { ended, carrierFailures, failuresInRow, unstartedInRow } }
 }
 
-/** Counts the calls since the breaker is half open. A call that failed in this service says nothing. */
+/** Counts the calls since the breaker is half open. A call that failed in this service after its INVITE says nothing. */
 async function readProbe({ db }: LoadDeps, { id, breakerAt }: CampaignRow): Promise<Probe> {
   return db
     .selectFrom('calls')
@@ -238,6 +249,7 @@ async function readProbe({ db }: LoadDeps, { id, breakerAt }: CampaignRow): Prom
         ("endedAt" is not null and "carrierFailed" = 0 and "sipCallId" is not null and "endedReason" != 'internal') then 1 else 0 end), 0)`.as(
         'reached',
       ),
+      sql<number>`coalesce(sum(${UNSTARTED}), 0)`.as('unstarted'),
     ])
     .where('campaignId', '=', id)
     .where('createdAt', '>=', breakerAt ?? 0)

@@ -16,8 +16,8 @@ export const ACTIVE: readonly CampaignStatus[] = ['scheduled', 'running', 'pause
 type Campaign = Pick<CampaignRow, 'id' | 'organizationId' | 'environment'>
 
 /**
- * Pauses a campaign. Calls that are under way go on. After carrier errors it has a time at which it tries again; a
- * pause by the operator ends that.
+ * Pauses a campaign. Calls that are under way go on. After errors of the carrier or of this service it has a time at
+ * which it tries again; a pause by the operator ends that.
  */
 export async function pauseCampaign(
   trx: Trx,
@@ -27,7 +27,7 @@ export async function pauseCampaign(
 ): Promise<CampaignRow | null> {
   const breakerTrips = campaign.breakerTrips + 1
   const breaker =
-    reason === 'carrier_errors'
+    reason === 'carrier_errors' || reason === 'service_errors'
       ? { breakerTrips, resumesAt: now + resumeDelayMs(breakerTrips) }
       : { resumesAt: null }
   const change = {
@@ -64,7 +64,7 @@ export function resumeCampaign(
   })
 }
 
-/** Lets a campaign that was paused for carrier errors try one call. */
+/** Lets a campaign that the breaker paused try one call. */
 export async function halfOpenCampaign(
   trx: Trx,
   campaign: Campaign,

@@ -20,6 +20,7 @@ export const RETRY_ON = ['answered', 'no_answer', 'busy', 'failed', 'voicemail',
 export const EXCLUDED_REASONS = [
   ...(['suppressed', 'dnd_register', 'missing_consent', 'outside_window'] as const),
   ...(['frequency_cap', 'missing_variables', 'invalid_number', 'trunk_prefix'] as const),
+  'service_errors',
 ] as const
 export type ExcludedReason = (typeof EXCLUDED_REASONS)[number]
 
@@ -54,7 +55,8 @@ export const Campaign = z.object({
   status: openEnum(...CAMPAIGN_STATUSES),
   pausedReason: openEnum(...PAUSED_REASONS).nullable(),
   resumesAt: Timestamp.nullable().meta({
-    description: 'When a campaign that was paused for `carrier_errors` tries one call. Null otherwise.',
+    description:
+      'When a campaign that was paused for `carrier_errors` or `service_errors` tries one call. Null otherwise.',
   }),
   failureReason: z.string().nullable(),
   agent: z.object({ id: z.string().nullable(), name: z.string().nullable() }),

@@ -53,6 +53,7 @@ import { createInvoiceFiles } from './migrations/0061-invoice-files.js'
 import { addUnreachableTargets } from './migrations/0062-unreachable-targets.js'
 import { addReportsAnswer } from './migrations/0063-reports-answer.js'
 import { addRegisteringProcess } from './migrations/0066-registering-process.js'
+import { addUndoneDials } from './migrations/0067-undone-dials.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -113,6 +114,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0062_unreachable_targets': addUnreachableTargets,
   '0063_reports_answer': addReportsAnswer,
   '0066_registering_process': addRegisteringProcess,
+  '0067_undone_dials': addUndoneDials,
 }
 
 /**

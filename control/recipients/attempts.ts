@@ -12,6 +12,13 @@ import type { RecipientRow } from '../db/tables/campaigns.js'
 /** Time that a process holds a recipient before its call exists (ms). A crash frees the recipient after it. */
 export const CLAIM_MS = 30_000
 
+/** Dials in a row that this service could not start, after which a recipient is excluded. */
+const MAX_UNDONE = 20
+const FIRST_UNDONE_MS = 5_000
+const LAST_UNDONE_MS = 3_600_000
+/** Why a recipient is excluded after `MAX_UNDONE` dials. */
+export const UNDONE_REASON = 'service_errors'
+
 /*
  * Conditions of the partial indexes on recipients, with the values in the text: SQLite takes such an index only if it sees the values
  * when it prepares the statement.
@@ -96,14 +103,38 @@ export async function bindAttempt(trx: Trx, claim: Claim, callId: string, now: n
 }
 
 /** Gives a claim back without an attempt. The recipient waits until `at` (Unix ms). */
-export async function releaseClaim(db: Db | Trx, { recipient, owner }: Claim, at: number): Promise<void> {
+export async function releaseClaim(
+  db: Db | Trx,
+  { recipient, owner }: Claim,
+  at: number,
+  undone = recipient.undone,
+): Promise<void> {
   await db
     .updateTable('campaignRecipients')
-    .set({ status: waitingStatus(recipient.attempts), claimedBy: null, nextAttemptAt: at })
+    .set({ status: waitingStatus(recipient.attempts), claimedBy: null, nextAttemptAt: at, undone })
     .where('id', '=', recipient.id)
     .where('status', '=', 'queued')
     .where('claimedBy', '=', owner)
     .execute()
+}
+
+/** Gives back a claim whose dial failed in this service: the recipient waits, or is excluded if that happens too often. */
+export async function releaseUndone(db: Db, claim: Claim, now: number): Promise<void> {
+  const undone = claim.recipient.undone + 1
+  const waitMs = undoneWaitMs(undone)
+  if (waitMs === null) {
+    await excludeRecipient(db, claim, UNDONE_REASON, now)
+    return
+  }
+  await releaseClaim(db, claim, now + waitMs, undone)
+}
+
+/**
+ * Returns how long a recipient waits (ms) after dials in a row that this service could not start: 5 s, doubled with each, at most
+ * an hour. Null if the recipient is not dialled any more.
+ */
+export function undoneWaitMs(undone: number): number | null {
+  return undone >= MAX_UNDONE ? null : Math.min(LAST_UNDONE_MS, FIRST_UNDONE_MS * 2 ** (undone - 1))
 }
 
 /** Returns the status of a recipient that waits. */

@@ -211,6 +211,7 @@ class Import {
       lastCallId: null,
       connectedAt: null,
       spentPaise: 0,
+      undone: 0,
       claimedBy: null,
       createdAt: now,
       settledAt: null,

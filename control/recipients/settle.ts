@@ -2,7 +2,7 @@ import type { Trx } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'
 import { wakeJob } from '../jobs/wake.js'
 import { findOutboundTrunk } from '../trunks/store.js'
-import { addToCounters, waitingStatus } from './attempts.js'
+import { addToCounters, UNDONE_REASON, undoneWaitMs, waitingStatus } from './attempts.js'
 import { diallerJob } from './dialler-job.js'
 import { retryAt } from './retry.js'
 import { routeOf, slowRoute } from './route-pace.js'
@@ -13,7 +13,7 @@ import { routeOf, slowRoute } from './route-pace.js'
 
 /** An agent whose first sound came later was late (ms). */
 const LATE_MS = 2_000
-/** Pause before a dial that never left this process is repeated (ms). */
+/** Pause before a dial that found no line or no port is repeated (ms). */
 const UNDONE_MS = 5_000
 /** The same for a callback, which has no pace (ms). */
 const CALLBACK_UNDONE_MS = 60_000
@@ -83,15 +83,27 @@ export async function attemptEnded(trx: Trx, call: CallRow, end: AttemptEnd, now
   }
   if (!end.sent) {
     const attempts = recipient.attempts - 1
-    const undone = { attempts, ...(attempts === 0 ? { lastAttemptAt: null } : {}) }
     if (attempts === 0) await addToCounters(trx, campaignId, { dialed: -1 })
-    await change(undone)
-    if (over) await settle(recipient.outcome ?? 'abandoned')
-    else await change({ status: waitingStatus(attempts), nextAttemptAt: now + UNDONE_MS })
+    await change({ attempts, ...(attempts === 0 ? { lastAttemptAt: null } : {}) })
+    if (over) {
+      await settle(recipient.outcome ?? 'abandoned')
+      return
+    }
+    const undone = recipient.undone + (end.lost ? 1 : 0)
+    const waitMs = end.lost ? undoneWaitMs(undone) : UNDONE_MS
+    if (waitMs === null) {
+      const never = attempts === 0
+      await addToCounters(trx, campaignId, { settled: 1, excluded: never ? 1 : 0 })
+      await change({
+        ...{ status: 'settled', excludedReason: UNDONE_REASON, undone, settledAt: now },
+        ...(never ? { outcome: 'excluded' } : {}),
+      })
+    } else await change({ status: waitingStatus(attempts), undone, nextAttemptAt: now + waitMs })
     return
   }
   const outcome = end.lost ? 'unknown' : (call.disposition ?? 'unknown')
   const again = over ? null : retryAt(campaign, recipient.attempts, outcome, now)
+  if (recipient.undone > 0) await change({ undone: 0 })
   if (again === null) await settle(outcome)
   else await change({ status: 'retry_wait', outcome, spentPaise, nextAttemptAt: again })
 }

@@ -690,7 +690,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/campaigns/{id}/launch', reply: 'data', idempotent: true }, input, options)
   }
 
-  /** Pause a campaign. Calls that are under way go on. A campaign that was paused for `carrier_errors` does not resume by itself any more. Needs the scope `write`. */
+  /** Pause a campaign. Calls that are under way go on. A campaign that was paused for `carrier_errors` or `service_errors` does not resume by itself any more. Needs the scope `write`. */
   pauseCampaign(input: { readonly id: string; readonly body?: PauseCampaignBody | undefined }, options: RequestOptions = {}): Promise<Campaign> {
     return this.send({ method: 'POST', path: '/v1/campaigns/{id}/pause', reply: 'data' }, input, options)
   }

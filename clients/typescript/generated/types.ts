@@ -1043,8 +1043,8 @@ export type Campaign = {
   readonly name: string
   readonly environment: Open<"test" | "live">
   readonly status: Open<"draft" | "scheduled" | "running" | "paused" | "completed" | "stopped" | "failed">
-  readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors"> | null
-  /** When a campaign that was paused for `carrier_errors` tries one call. Null otherwise. */
+  readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors" | "service_errors"> | null
+  /** When a campaign that was paused for `carrier_errors` or `service_errors` tries one call. Null otherwise. */
   readonly resumesAt: string | null
   readonly failureReason: string | null
   readonly agent: {
@@ -1147,7 +1147,7 @@ export type Recipient = {
   readonly status: Open<"pending" | "queued" | "dialing" | "in_call" | "retry_wait" | "settled">
   /** Disposition of the last call, `excluded` or `abandoned`. */
   readonly outcome: Open<"answered" | "no_answer" | "busy" | "failed" | "voicemail" | "unknown" | "excluded" | "abandoned"> | null
-  readonly excludedReason: Open<"suppressed" | "dnd_register" | "missing_consent" | "outside_window" | "frequency_cap" | "missing_variables" | "invalid_number" | "trunk_prefix"> | null
+  readonly excludedReason: Open<"suppressed" | "dnd_register" | "missing_consent" | "outside_window" | "frequency_cap" | "missing_variables" | "invalid_number" | "trunk_prefix" | "service_errors"> | null
   readonly attempts: number
   readonly nextAttemptAt: string | null
   readonly lastAttemptAt: string | null
@@ -1912,8 +1912,8 @@ export type Event = {
         readonly name: string
         readonly environment: Open<"test" | "live">
         readonly status: Open<"draft" | "scheduled" | "running" | "paused" | "completed" | "stopped" | "failed">
-        readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors"> | null
-        /** When a campaign that was paused for `carrier_errors` tries one call. Null otherwise. */
+        readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors" | "service_errors"> | null
+        /** When a campaign that was paused for `carrier_errors` or `service_errors` tries one call. Null otherwise. */
         readonly resumesAt: string | null
         readonly failureReason: string | null
         readonly agent: {
@@ -4414,8 +4414,8 @@ export type EventData = {
         readonly name: string
         readonly environment: Open<"test" | "live">
         readonly status: Open<"draft" | "scheduled" | "running" | "paused" | "completed" | "stopped" | "failed">
-        readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors"> | null
-        /** When a campaign that was paused for `carrier_errors` tries one call. Null otherwise. */
+        readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors" | "service_errors"> | null
+        /** When a campaign that was paused for `carrier_errors` or `service_errors` tries one call. Null otherwise. */
         readonly resumesAt: string | null
         readonly failureReason: string | null
         readonly agent: {
@@ -4502,8 +4502,8 @@ export type EventData = {
         readonly name: string
         readonly environment: Open<"test" | "live">
         readonly status: Open<"draft" | "scheduled" | "running" | "paused" | "completed" | "stopped" | "failed">
-        readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors"> | null
-        /** When a campaign that was paused for `carrier_errors` tries one call. Null otherwise. */
+        readonly pausedReason: Open<"operator" | "low_balance" | "target_unavailable" | "carrier_errors" | "service_errors"> | null
+        /** When a campaign that was paused for `carrier_errors` or `service_errors` tries one call. Null otherwise. */
         readonly resumesAt: string | null
         readonly failureReason: string | null
         readonly agent: {

@@ -5,7 +5,9 @@ export const CAMPAIGN_STATUSES = [
 ] as const
 export type CampaignStatus = (typeof CAMPAIGN_STATUSES)[number]
 
-export const PAUSED_REASONS = ['operator', 'low_balance', 'target_unavailable', 'carrier_errors'] as const
+export const PAUSED_REASONS = [
+  ...(['operator', 'low_balance', 'target_unavailable', 'carrier_errors', 'service_errors'] as const),
+] as const
 export type PausedReason = (typeof PAUSED_REASONS)[number]
 
 export interface CampaignRow {
@@ -62,9 +64,9 @@ export interface CampaignRow {
   readonly countedAt: number
   /** Attempts before this time do not count for the breaker. Null before the first resume after a break. */
   readonly breakerAt: number | null
-  /** Pauses for `carrier_errors` since the carrier worked. Above 0, a running campaign has one call at a time. */
+  /** Pauses by the breaker since a call last reached its person. Above 0, a running campaign has one call at a time. */
   readonly breakerTrips: number
-  /** Time of the next call after a pause for `carrier_errors`. Else null. */
+  /** Time of the next call after a pause by the breaker. Else null. */
   readonly resumesAt: number | null
   /** Since when the number cannot call for a cause that may pass. Else null. */
   readonly unreachableSince: number | null
@@ -105,6 +107,8 @@ export interface RecipientRow {
   /** First time that a call to the recipient was answered. */
   readonly connectedAt: number | null
   readonly spentPaise: number
+  /** Dials in a row that this service could not start. */
+  readonly undone: number
   /** Owner of the claim while `queued`. */
   readonly claimedBy: string | null
   readonly createdAt: number

@@ -130,6 +130,7 @@ export const words = {
   sender_registration: 'Sender registration',
   series_not_for_purpose: 'The series of the number is not for this purpose.',
   service: 'Service',
+  service_errors: 'Parley could not start the calls. A call tells why',
   settled: 'Done',
   silence: 'Silence',
   skipped: 'Skipped',

@@ -141,6 +141,7 @@ export const words: Texts<typeof englishWords> = {
   sender_registration: 'प्रेषक का पंजीकरण',
   series_not_for_purpose: 'नंबर की शृंखला इस उद्देश्य के लिए नहीं है।',
   service: 'सेवा',
+  service_errors: 'Parley कॉल शुरू नहीं कर सका। कारण कॉल में है',
   settled: 'पूरा हुआ',
   silence: 'चुप्पी',
   skipped: 'छोड़ा गया',
