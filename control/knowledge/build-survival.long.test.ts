@@ -17,7 +17,7 @@ await onEachDialect(t, async (t, open) => {
     const store = new S3Store(server.setting, silentLog)
     try {
       await surviveBuildCommits(t, await open(), store, 1)
-      t.equal(server.uploads(), 0, 'no part of an object is left')
+      t.equal(await server.uploads(), 0, 'no part of an object is left')
     } finally {
       store.close()
       await server.close()
