@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.js'
 import { LearntDeadlines, type VendorWait } from './learnt-deadlines.js'
+import { LearntManners, type ModelManner } from './learnt-manners.js'
 
 /** Consecutive failures that open the circuit. */
 const FAILURES = 3
@@ -26,7 +27,7 @@ export interface CircuitChange {
 }
 
 /** A message about a vendor from one media thread of a service to the others. */
-export type VendorNews = CircuitChange | VendorWait
+export type VendorNews = CircuitChange | VendorWait | ModelManner
 
 /**
  * Circuit breakers for the vendors of one thread. After several consecutive failures no call uses the vendor
@@ -40,18 +41,25 @@ export class CircuitBreakers {
   readonly #changed: (change: VendorNews) => void
   /** How long to wait for each vendor. */
   readonly deadlines: LearntDeadlines
+  /** How requests for each model have to look. */
+  readonly manners: LearntManners
 
-  /** Reports circuits that open and close and waits to `changed`, but not those that `adopt` changes. */
+  /** Reports circuits that open and close, waits and manners to `changed`, but not those that `adopt` changes. */
   constructor(clock: Clock, changed: (change: VendorNews) => void = () => {}) {
     this.#clock = clock
     this.#changed = changed
     this.deadlines = new LearntDeadlines(clock, changed)
+    this.manners = new LearntManners(changed)
   }
 
   /** Takes over what another thread learnt. */
   adopt(news: VendorNews): void {
     if ('waitedMs' in news) {
       this.deadlines.adopt(news)
+      return
+    }
+    if ('manner' in news) {
+      this.manners.adopt(news)
       return
     }
     const { key, restMs } = news

@@ -1,4 +1,5 @@
 import type { RecognitionMode } from '../agent/agent-spec.js'
+import type { LearntManners } from '../agent/learnt-manners.js'
 import type { LanguageModel, SpeechToSpeech, SpeechToText, TextToSpeech } from '../agent/vendor-ports.js'
 import type { Clock } from '../base/clock.js'
 import type { Log } from '../base/log.js'
@@ -70,6 +71,8 @@ export interface VendorDeps {
   readonly synthesis: SynthesisPort
   /** Connections that last between the turns of a call. Absent: Node's own. */
   readonly connections?: VendorConnections | undefined
+  /** How requests for each model have to look. Absent: the adapter learns it for itself. */
+  readonly manners?: LearntManners | undefined
   /** Contents of the operator's catalogue file. */
   readonly catalogue?: CatalogueData | null
 }

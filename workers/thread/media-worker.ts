@@ -63,7 +63,14 @@ const circuits = openSharedCircuits(clock, channel)
 const connections = new VendorConnections()
 const host: SessionHost = {
   settings,
-  vendors: openVendors({ providers: settings.providers, synthesis, clock, log, connections }),
+  vendors: openVendors({
+    providers: settings.providers,
+    synthesis,
+    clock,
+    log,
+    connections,
+    manners: circuits.breakers.manners,
+  }),
   breakers: circuits.breakers,
   phrases: new PhraseCache(),
   vad: await loadVad(speechModel),

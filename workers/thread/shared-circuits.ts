@@ -3,8 +3,8 @@ import { CircuitBreakers, type VendorNews } from '../../media/agent/circuit-brea
 import type { Clock } from '../../media/base/clock.js'
 
 /**
- * Opens the circuit breakers and learnt deadlines of one media thread. What one thread learns of a vendor, every thread that uses the same
- * `channel` knows: a caller on another thread does not wait for the same failures.
+ * Opens the circuit breakers, learnt deadlines and learnt manners of one media thread. What one thread learns of a vendor, every
+ * thread that uses the same `channel` knows: a caller on another thread does not wait for the same failures.
  */
 export function openSharedCircuits(
   clock: Clock,

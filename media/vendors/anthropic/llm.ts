@@ -1,3 +1,4 @@
+import { LearntManners } from '../../agent/learnt-manners.js'
 import type { GenerateEvents, GenerateRequest, LanguageModel } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
 import { ToolCallAssembly } from '../openai/tool-calls.js'
@@ -15,19 +16,26 @@ const LIMITS = { headerMs: 8000, idleMs: 8000, totalMs: 60_000, maxBytes: 8 * 10
 /** Version of the API, which the vendor keeps for good. */
 const VERSION = '2023-06-01'
 
+const ID = 'anthropic'
+
 /**
  * Opens Anthropic's Messages API over server-sent events. Models are asked not to think before they speak; which
  * way a model takes is learnt from its refusals. https://platform.claude.com/docs/en/build-with-claude/streaming
  */
 export function anthropicLanguageModel(
   settings: AnthropicSettings,
-  { clock, log, connections }: Pick<VendorDeps, 'clock' | 'log' | 'connections'>,
+  {
+    clock,
+    log,
+    connections,
+    manners = new LearntManners(),
+  }: Pick<VendorDeps, 'clock' | 'log' | 'connections' | 'manners'>,
 ): LanguageModel {
-  // What a model takes is remembered for the life of the thread.
-  const learnt = new Map<string, Manner>()
+  const learnt = manners.of<Manner>(ID)
 
   const ask = async (request: GenerateRequest, signal: AbortSignal): Promise<VendorResponse> => {
-    let manner = learnt.get(request.model) ?? firstManner(request.model)
+    const first = learnt.get(request.model) ?? firstManner(request.model)
+    let manner = first
     for (;;) {
       try {
         const response = await post({
@@ -40,7 +48,7 @@ export function anthropicLanguageModel(
           connections,
           signal,
         })
-        learnt.set(request.model, manner)
+        if (manner !== first) learnt.set(request.model, manner)
         return response
       } catch (error) {
         const next = nextManner(error, manner)
@@ -52,7 +60,7 @@ export function anthropicLanguageModel(
   }
 
   return {
-    id: 'anthropic',
+    id: ID,
     firstTokenDeadlineMs: settings.firstTokenMs ?? 1800,
     deadlineSet: settings.firstTokenMs !== undefined,
     generate: (request, events) =>

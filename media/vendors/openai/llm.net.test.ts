@@ -17,6 +17,7 @@ import {
   TOOL_CALL_FRAMES,
   textFrame,
 } from '../../../fixtures/vendors/openai-frames.js'
+import { LearntManners } from '../../agent/learnt-manners.js'
 import {
   type Cancellable,
   type GenerateRequest,
@@ -59,6 +60,7 @@ function modelOf(
   baseUrl: string,
   clock: Clock = systemClock,
   chatExtra: Readonly<Record<string, unknown>> = {},
+  manners = new LearntManners(),
 ): LanguageModel {
   return openAiLanguageModel(
     {
@@ -71,7 +73,7 @@ function modelOf(
       speechVoice: 'v',
       speechRate: 24_000,
     },
-    { clock, log: silentLog },
+    { clock, log: silentLog, manners },
   )
 }
 
@@ -388,6 +390,19 @@ t.test('a rejected parameter is left out or mended, for that model from then on'
       ['none', null, 0.9],
       [null, 0.3, 0.9],
     ],
+  )
+})
+
+t.test('other threads know what one thread learnt from a refusal', async (t) => {
+  const { fake } = await setUp(t)
+  const other = new LearntManners()
+  const one = modelOf(fake.baseUrl, systemClock, {}, new LearntManners((learnt) => other.adopt(learnt)))
+  fake.enqueue('chat', jsonReply(errorBody('Unrecognized request argument supplied: stream_options'), 400))
+  t.equal((await ask(one)).error, null)
+  t.equal((await ask(modelOf(fake.baseUrl, systemClock, {}, other))).error, null)
+  t.strictSame(
+    bodies(fake).map((body) => 'stream_options' in body),
+    [true, false, false],
   )
 })
 

@@ -1,3 +1,4 @@
+import { LearntManners } from '../../agent/learnt-manners.js'
 import { leastTokens } from '../../agent/llm/context-window.js'
 import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
@@ -32,11 +33,15 @@ export interface ChatDialect {
  */
 export function openAiLanguageModel(
   settings: Pick<OpenAiSettings, 'baseUrl' | 'apiKey'> & Partial<OpenAiSettings>,
-  { clock, log, connections }: Pick<VendorDeps, 'clock' | 'log' | 'connections'>,
+  {
+    clock,
+    log,
+    connections,
+    manners = new LearntManners(),
+  }: Pick<VendorDeps, 'clock' | 'log' | 'connections' | 'manners'>,
   { id = OPENAI, extra = {} }: ChatDialect = {},
 ): LanguageModel {
-  // Which parameters a model rejects is remembered for the life of the thread.
-  const learnt = new Map<string, readonly Lesson[]>()
+  const learnt = manners.of<readonly Lesson[]>(id)
   /** Models whose server cut a prompt. */
   const cut = new Set<string>()
 

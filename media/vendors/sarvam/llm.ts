@@ -1,7 +1,6 @@
 import type { LanguageModel } from '../../agent/vendor-ports.js'
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
 import { openAiLanguageModel } from '../openai/llm.js'
+import type { VendorDeps } from '../vendor-module.js'
 import type { SarvamSettings } from './settings.js'
 
 /**
@@ -10,7 +9,7 @@ import type { SarvamSettings } from './settings.js'
  */
 export function sarvamLanguageModel(
   settings: SarvamSettings,
-  deps: { readonly clock: Clock; readonly log: Log },
+  deps: Pick<VendorDeps, 'clock' | 'log' | 'connections' | 'manners'>,
 ): LanguageModel {
   const baseUrl = `${settings.baseUrl.replace(/^ws/, 'http')}/v1`
   // Reasoning takes seconds and is on by default.
