@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Openness, openness } from './completeness.js'
+import { awaitsKeys, type Openness, openness } from './completeness.js'
 
 const TABLE: readonly (readonly [string, Openness])[] = [
   ['', 'closed'],
@@ -94,4 +94,39 @@ const TABLE: readonly (readonly [string, Openness])[] = [
 
 t.test('the last words show whether more follows', async (t) => {
   for (const [text, expected] of TABLE) t.equal(openness(text), expected, text)
+})
+
+/** Question of the agent, words of the caller, and whether more follows. */
+const ANSWERS: readonly (readonly [string, string, Openness])[] = [
+  ['May I have your mobile number, please?', '98765', 'spelling'],
+  ['May I have your mobile number, please?', 'nine eight seven six', 'spelling'],
+  ['May I have your mobile number, please?', 'It is 987654', 'spelling'],
+  ['May I have your mobile number, please?', '98765 43210', 'closed'],
+  ['May I have your mobile number, please?', 'Why do you need it?', 'closed'],
+  ['May I have your mobile number, please?', 'Call me at 5 30', 'closed'],
+  ['आपका मोबाइल नंबर क्या है?', '९८७६', 'spelling'],
+  ['What is your Aadhaar number?', '1234 5678 90', 'spelling'],
+  ['Please tell me the code.', '4829', 'closed'],
+  ['Please tell me your 8-digit customer number.', '1234', 'spelling'],
+  ['Please tell me your 8 digit customer number.', '1234 5678', 'closed'],
+  ['कृपया अपना 8 अंकों का ग्राहक क्रमांक बताइए।', '123456', 'spelling'],
+  // Words that name another kind of number count more than the question.
+  ['What is your Aadhaar number?', 'the OTP is 4829', 'closed'],
+  ['How many people are coming?', '4021', 'closed'],
+  ['Is there anything else?', 'I want 20', 'closed'],
+]
+
+t.test('a number that the agent asked for is open until it is complete', async (t) => {
+  for (const [asked, text, expected] of ANSWERS) t.equal(openness(text, 'en-IN', asked), expected, text)
+  t.ok(awaitsKeys('4111', 'Please key in your card number.'))
+  t.ok(awaitsKeys('12', 'Please key in the 6-digit number.'))
+  for (const [keys, asked] of [
+    ['1234', 'Please key in the code.'],
+    ['123456', 'Please key in the 6-digit number.'],
+    ['1234567', 'Please key in the 6-digit number.'],
+    ['*', 'Please key in your card number.'],
+    ['1', 'Press 1 for English.'],
+    ['1', ''],
+  ] as const)
+    t.notOk(awaitsKeys(keys, asked), `${keys} ${asked}`)
 })

@@ -20,6 +20,11 @@ const EMAIL_AT = wordSet(({ email }) => email.at, wordsOf)
 const EMAIL_CONTINUES = wordSet(({ email }) => email.continues, wordsOf)
 const ASKS_FOR_MORE = anyPattern(({ asksForMore }) => asksForMore)
 const TIME_OR_AMOUNT = anyPattern(({ timeOrAmount }) => timeOrAmount, 'i')
+/** The length of a number that a question states: "your 10-digit number". */
+const STATED_LENGTH = new RegExp(
+  `(?<!\\d)(\\d{1,2})[\\s-]*(?:${anyPattern(({ numbers }) => numbers.digit).source})`,
+  'i',
+)
 const OTHER_NUMBER = anyPattern(({ numbers }) => numbers.other, 'i')
 
 /** Announced kinds of numbers, and how many digits each has. */
@@ -47,13 +52,15 @@ const ADDRESS_WORDS = 6
 /**
  * Returns `spelling` within a number, a spelled word or an address, `open` when the last words require
  * another one, and `closed` for questions, statements and sentences with a full stop. `language` is the
- * call's, null when unknown.
+ * call's, null when unknown. `asked` is the question that the caller answers: a number of a known length is
+ * incomplete until it has that length.
  */
-export function openness(text: string, language: string | null = null): Openness {
+export function openness(text: string, language: string | null = null, asked = ''): Openness {
   const trimmed = text.trim()
   if (trimmed === '') return 'closed'
   const words = wordsOf(trimmed)
-  if (inNumber(trimmed, words, language) || inAddress(trimmed, words) || inLetters(words)) return 'spelling'
+  if (inNumber(trimmed, words, language, asked) || inAddress(trimmed, words) || inLetters(words))
+    return 'spelling'
   if (/[?？]["'”’)]*$/.test(trimmed)) return 'closed'
   if (/(\.\.\.|…|,|-|–|—)$/.test(trimmed)) return 'open'
   const last = words.at(-1)
@@ -70,7 +77,28 @@ export function openness(text: string, language: string | null = null): Openness
     : 'closed'
 }
 
-function inNumber(text: string, words: readonly string[], language: string | null): boolean {
+/** Returns whether the keys are a part of the number that the agent asked for. */
+export function awaitsKeys(keys: string, asked: string): boolean {
+  const lengths = lengthsAsked(asked)
+  return lengths !== null && /^\d+$/.test(keys) && isPart(keys.length, lengths)
+}
+
+/** Returns the lengths of the number that the agent asked for, or null. */
+function lengthsAsked(asked: string): ReadonlySet<number> | null {
+  const stated = Number(STATED_LENGTH.exec(asked)?.[1] ?? 0)
+  return stated >= MIN_DIGITS && stated <= MAX_DIGITS ? new Set([stated]) : lengthsNamed(asked)
+}
+
+/** Returns the lengths of the kind of number that a text names, or null. */
+function lengthsNamed(text: string): ReadonlySet<number> | null {
+  return NUMBERS.find(([pattern]) => pattern.test(text))?.[1] ?? null
+}
+
+function isPart(digits: number, lengths: ReadonlySet<number>): boolean {
+  return !lengths.has(digits) && digits < Math.max(...lengths)
+}
+
+function inNumber(text: string, words: readonly string[], language: string | null, asked: string): boolean {
   let digits = 0
   let from = words.length
   let repeat = 0
@@ -88,12 +116,14 @@ function inNumber(text: string, words: readonly string[], language: string | nul
   }
   if (repeat > 0) return true
   if (digits < MIN_DIGITS || digits >= MAX_DIGITS) return false
-  const kind = NUMBERS.find(([pattern]) => pattern.test(text))?.[1] ?? null
-  if (kind !== null) return !kind.has(digits) && digits < Math.max(...kind)
-  if (COMPLETE_DIGITS.has(digits)) return false
+  const named = lengthsNamed(text)
+  if (named !== null) return isPart(digits, named)
   const before = words.slice(0, from).join(' ')
   // Times and amounts ("at 5 30", "for 250") are not spelled.
   if (TIME_OR_AMOUNT.test(before)) return false
+  const wanted = lengthsAsked(asked)
+  if (wanted !== null) return isPart(digits, wanted)
+  if (COMPLETE_DIGITS.has(digits)) return false
   // A single numeral is an ordinary number, unless the words announce one.
   return words.length - from > 1 || (before === '' ? digits > 2 : OTHER_NUMBER.test(before))
 }

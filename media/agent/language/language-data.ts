@@ -47,7 +47,15 @@ const SHAPE = {
   double: WORDS,
   triple: WORDS,
   /** Announcements of a number, by its kind. */
-  numbers: { card: PATTERNS, aadhaar: PATTERNS, code: PATTERNS, phone: PATTERNS, other: PATTERNS },
+  numbers: {
+    card: PATTERNS,
+    aadhaar: PATTERNS,
+    code: PATTERNS,
+    phone: PATTERNS,
+    other: PATTERNS,
+    /** Words after the length of a number ("10-digit"). */
+    digit: PATTERNS,
+  },
   /** Words before numerals that are a time or an amount. */
   timeOrAmount: PATTERNS,
   /** Names of letters. */

@@ -329,7 +329,7 @@ export class LlmReplySource implements ReplySource {
       },
       sentence: (text) => {
         tracer.mark(turn, 'firstSentenceMs')
-        turnContext.feed({ type: 'sentence', turn, atMs: turnContext.now() })
+        turnContext.feed({ type: 'sentence', turn, text, atMs: turnContext.now() })
         const language = languageOf(text, this.#spec.languages, turnContext.language.current)
         this.#speech.say(turn, text, language)
       },

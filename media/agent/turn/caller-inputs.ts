@@ -190,7 +190,7 @@ function bargeInOrAside(t: TurnDraft): void {
   }
 }
 
-/** Whether words over a protected opening line are a turn of the caller, not only a backchannel. */
+/** Tells whether words over a protected opening line are a turn of the caller, not only a backchannel. */
 function keptForLater(t: TurnDraft, text: string): boolean {
   const reply = t.s.reply
   return reply?.opening === true && !reply.interruptible && !isAside(t, text)
@@ -245,7 +245,8 @@ export function digit(t: TurnDraft, pressed: string): void {
     digitsComplete(t)
     return
   }
-  t.timer(CALL, 'digits', t.policy.digitsIdleMs)
+  const { awaitsKeys, digitsIdleMs, digitsPartMs } = t.policy
+  t.timer(CALL, 'digits', awaitsKeys(s.digits, s.asked) ? digitsPartMs : digitsIdleMs)
 }
 
 export function digitsComplete(t: TurnDraft): void {

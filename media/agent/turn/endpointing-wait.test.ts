@@ -9,12 +9,12 @@ const POLICY = {
     spelling: { ifFinished: 700, usual: 1800, maxFromPauses: 2000, ifContinuing: 2000 },
   },
 }
-const NO_PAUSES = { earlyAnswerPauseMs: 0, pauseMs: null }
+const NO_PAUSES = { earlyAnswerPauseMs: 0, pauseMs: null, asked: '' }
 
 /** Words, pauses of the caller, probability of the turn detector: the delay. */
 const CASES: readonly (readonly [
   string,
-  typeof NO_PAUSES | { earlyAnswerPauseMs: number; pauseMs: number },
+  { earlyAnswerPauseMs: number; pauseMs: number | null },
   number | null,
   number,
 ])[] = [
@@ -35,7 +35,7 @@ const CASES: readonly (readonly [
 t.test('words, pauses and the turn detector decide the delay', async (t) => {
   for (const [text, pauses, probability, expected] of CASES) {
     const turnEstimate = probability === null ? null : { endMs: 2000, probability }
-    const delay = endpointingDelayMs({ endMs: 2000, turnEstimate }, text, pauses, POLICY)
+    const delay = endpointingDelayMs({ endMs: 2000, turnEstimate }, text, { ...NO_PAUSES, ...pauses }, POLICY)
     t.equal(delay, expected, `${text} ${JSON.stringify(pauses)} ${probability}`)
   }
 })

@@ -29,9 +29,9 @@ export function audioFlow(t: TurnDraft, flowing: boolean): void {
 }
 
 /** Handles a sentence that was given to synthesis. */
-export function sentence(t: TurnDraft): void {
+export function sentence(t: TurnDraft, text: string): void {
   toolWait(t, { type: 'sentence', afterTools: (t.s.reply?.round ?? 0) > 0 })
-  t.reply({ sentenceGiven: true })
+  t.reply({ sentenceGiven: true, lastSentence: text })
 }
 
 /** Returns whether the model works on the results of earlier tools. */

@@ -17,12 +17,14 @@ export type SpeculationInput =
       readonly caller: CallerTurn | null
       /** The words are there and only the decision is missing. */
       readonly undecided: boolean
+      /** The question that the caller answers. */
+      readonly asked?: string
     }
   | { readonly type: 'drop' }
 
 export interface SpeculationStep {
   readonly next: Speculation | null
-  /** What to do with the model: ask it, ask it anew instead, use its answer, discard its answer, or nothing. */
+  /** Order for the model: ask it, ask it anew instead, use its answer, discard its answer, or nothing. */
   readonly order: 'begin' | 'renew' | 'keep' | 'drop' | null
 }
 
@@ -35,12 +37,12 @@ export function stepSpeculation(
   const same: SpeculationStep = { next: state, order: null }
   switch (input.type) {
     case 'consider': {
-      const { caller, undecided } = input
+      const { caller, undecided, asked = '' } = input
       if (!policy.speculates || caller === null || !undecided) return same
       const before = state?.caller === caller.id ? state : null
       const words = wordsOf(caller)
       if (before !== null && (before.words === words || before.requests >= MAX_REQUESTS)) return same
-      if (words === '' || policy.openness(`${caller.text} ${caller.partial}`) !== 'closed') return same
+      if (words === '' || policy.openness(`${caller.text} ${caller.partial}`, asked) !== 'closed') return same
       const next = { caller: caller.id, words, live: true, requests: (before?.requests ?? 0) + 1 }
       return { next, order: before?.live ? 'renew' : 'begin' }
     }

@@ -53,7 +53,7 @@ export class StepDraft {
 
   speculation(type: 'consider' | 'check' | 'drop'): void {
     const { s, policy } = this
-    const input = { type, caller: s.caller, undecided: this.undecided }
+    const input = { type, caller: s.caller, undecided: this.undecided, asked: s.asked }
     const { next, order } = stepSpeculation(s.speculation, input, policy)
     s.speculation = next
     if (order === 'drop' || order === 'renew') this.effects.push({ type: 'dropSpeculation' })
@@ -62,7 +62,7 @@ export class StepDraft {
     this.effects.push({ type: 'speculate', caller: { ...s.caller, text: join(text, partial), partial: '' } })
   }
 
-  /** Whether only the end of the caller's turn is undecided and no keys are pending. */
+  /** True if only the end of the caller's turn is undecided and no keys are pending. */
   get undecided(): boolean {
     const { digits, phase } = this.s
     return digits === '' && (phase === 'waitingFinal' || phase === 'callerSpeaking')

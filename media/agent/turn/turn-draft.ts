@@ -285,6 +285,7 @@ export class TurnDraft extends StepDraft {
         { type: 'cancelTimers', turn: reply.id },
       )
     }
+    if (reply) this.asks(reply)
     const before = s.answering
     s.reply = null
     s.answering = null
@@ -300,6 +301,11 @@ export class TurnDraft extends StepDraft {
         }
       : before
     if (caller) this.effects.push({ type: 'cancelTimers', turn: caller.id })
+  }
+
+  /** Notes the question that the caller answers. Phrases, such as a nudge, do not replace it. */
+  asks({ audible, lastSentence }: Reply): void {
+    if (audible && lastSentence !== '') this.s.asked = lastSentence
   }
 
   /** Records words said alongside the agent's speech. They are in the transcript but are not a turn. */

@@ -479,6 +479,30 @@ t.test('the key opts out when it is pressed alone', async (t) => {
   t.equal(walk([...WAYS.speaking, machine, press('9', 3000), idle], policy).state.phase, 'thinking')
 })
 
+t.test('keys wait for the rest of a number that the agent asked for and the caller heard', async (t) => {
+  const asks: TurnInput = { type: 'sentence', turn: 2, text: 'Your number?', atMs: 2700 }
+  const key = (atMs: number): TurnInput => ({ type: 'digit', digit: '9', atMs })
+  const waitMs = (inputs: readonly TurnInput[]) =>
+    walk(inputs).effects.flatMap((effect) =>
+      effect.type === 'startTimer' && effect.name === 'digits' ? [effect.ms] : [],
+    )
+  const heard: readonly TurnInput[] = [...HEARD, asks, { type: 'firstSample', turn: 2, atMs: 2800 }]
+  const said: readonly TurnInput[] = [
+    ...heard,
+    { type: 'modelDone', turn: 2, next: 'nothing', atMs: 2900 },
+    { type: 'drained', turn: 2, atMs: 3500 },
+  ]
+  t.same(waitMs([...said, key(4000)]), [POLICY.digitsPartMs])
+  t.same(waitMs([...heard, key(2900)]), [POLICY.digitsPartMs], 'into the question')
+  t.same(waitMs([...HEARD, asks, key(2750)]), [POLICY.digitsIdleMs], 'the question was not heard')
+  const { state } = walk(said)
+  const nudge: TurnInput = { type: 'timer', turn: state.caller?.id ?? 0, name: 'nudge', atMs: 13_500 }
+  t.equal(walk([...said, nudge]).state.reply?.kind, 'phrase')
+  t.same(waitMs([...said, nudge, key(14_000)]), [POLICY.digitsPartMs], 'a nudge asks nothing else')
+  const keys = Array.from({ length: 10 }, (_, n) => key(4000 + n * 100))
+  t.same(waitMs([...said, ...keys]), [POLICY.digitsIdleMs], 'the number is complete')
+})
+
 t.test('the turn of a caller who is cut by the end of the call lasts until then', async (t) => {
   const { effects } = walk([
     ...WAYS.callerSpeaking,

@@ -144,7 +144,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
         return
       }
       if (input.type === 'sentence') {
-        sentence(t)
+        sentence(t, input.text ?? '')
         return
       }
       if (input.type === 'toolsRun') {
@@ -253,6 +253,7 @@ function drained(t: TurnDraft, turn: number): void {
   // An utterance without audible audio has nothing to commit.
   t.effects.push(reply.audible ? { type: 'commitAgent', turn } : { type: 'dropReply', turn })
   t.effects.push({ type: 'cancelTimers', turn })
+  t.asks(reply)
   s.reply = null
   if (s.answering) {
     t.effects.push({ type: 'commitCaller', caller: s.answering, forModel: true })

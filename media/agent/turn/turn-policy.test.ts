@@ -143,3 +143,24 @@ t.test('a question after a long wait does not count as a pause', async (t) => {
     now = step(now, input, POLICY).next
   t.equal(now.earlyAnswerPauseMs, 0)
 })
+
+t.test('a part of the number that the agent asked for is no answer yet', async (t) => {
+  const answerTo = (question: string, text: string) => {
+    let { state } = answeredAtMs(said(COMPLETE))
+    const turn = state.reply?.id ?? 0
+    for (const input of [
+      { type: 'sentence', turn, text: question, atMs: 3000 },
+      { type: 'firstSample', turn, atMs: 3100 },
+      { type: 'modelDone', turn, next: 'nothing', atMs: 3200 },
+      { type: 'drained', turn, atMs: 5000 },
+      { type: 'onset', fromMs: 6000, atMs: 6060 },
+      { type: 'offset', lastVoicedMs: 7000, atMs: 7300 },
+    ] as const)
+      state = step(state, input, POLICY).next
+    return answeredAtMs([{ type: 'final', text, words: null, atMs: 7350 }], state).at - 7000
+  }
+  const MOBILE = 'May I have your mobile number?'
+  t.equal(answerTo(MOBILE, 'nine eight seven six'), POLICY.waitMs.spelling.usual)
+  t.equal(answerTo(MOBILE, '98765 43210'), 350)
+  t.equal(answerTo('How many people are coming?', 'nine eight seven six'), 350)
+})

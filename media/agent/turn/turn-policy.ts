@@ -1,6 +1,6 @@
 import type { AgentSpec, TurnTakingSpec } from '../agent-spec.js'
 import { isBackchannel } from '../language/backchannel.js'
-import { type Openness, openness } from '../language/completeness.js'
+import { awaitsKeys, type Openness, openness } from '../language/completeness.js'
 import { asksForNoCalls } from '../language/opt-out-request.js'
 import { plainWords } from '../language/plain-words.js'
 import { TURN_PRESETS, type WaitLimits, waitLimits } from './turn-presets.js'
@@ -54,7 +54,10 @@ export interface TurnPolicy {
   /** Latest time of the first filler phrase, from the caller's last sound. */
   readonly toolsLatestMs: number
   readonly toolsAgainMs: number
+  /** Time after the last key until the keys count as complete. */
   readonly digitsIdleMs: number
+  /** As `digitsIdleMs`, within a number that the agent asked for: people read long numbers in groups. */
+  readonly digitsPartMs: number
   readonly understandsSpeech: boolean
   /** The opening line is spoken to its end. */
   readonly protectedOpening: boolean
@@ -90,12 +93,15 @@ export interface TurnPolicy {
   readonly giveUpAfter: number
   /** Time (ms) of the caller's turn after which, and again after which, the agent says "hm". Null means never. */
   readonly backchannelAfterMs: number | null
-  /** Whether a text alone does not interrupt the agent. */
+  /** Tells whether a text alone does not interrupt the agent. */
   readonly isBackchannel: (text: string, overOpening: boolean) => boolean
-  readonly openness: (text: string) => Openness
+  /** Tells whether the words need more, as an answer to the question `asked`. */
+  readonly openness: (text: string, asked: string) => Openness
+  /** Tells whether the keys are a part of the number that the question `asked` is about. */
+  readonly awaitsKeys: (keys: string, asked: string) => boolean
 }
 
-/** What the vendors of this call declare. */
+/** Limits that the vendors of this call declare. */
 export interface VendorLimits {
   readonly finalDeadlineMs: number
   /** The operator set the deadline of the final text. */
@@ -106,11 +112,11 @@ export interface VendorLimits {
   readonly understandsSpeech: boolean
   /** Words arrive while the caller still speaks. */
   readonly partials: boolean
-  /** Whether speculative requests are allowed. They cost requests and save the wait for the final text. */
+  /** True if speculative requests are allowed. They cost requests and save the wait for the final text. */
   readonly speculates?: boolean
 }
 
-/** A person on the telephone says "hm" about this often (ms) to somebody who goes on. */
+/** A listener on the telephone says "hm" about this often (ms) to a speaker who goes on. */
 const BACKCHANNEL_AFTER_MS = 5000
 
 /** A later first token is felt as silence. */
@@ -184,6 +190,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     // With a slow synthesis this still stays below 3 s of dead air.
     toolsAgainMs: 2000,
     digitsIdleMs: 2000,
+    digitsPartMs: 4000,
     understandsSpeech: limits.understandsSpeech,
     protectedOpening: spec.openingProtected ?? false,
     speculates: limits.speculates ?? false,
@@ -202,7 +209,8 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     backchannelAfterMs: spec.turnTaking?.backchannels ? BACKCHANNEL_AFTER_MS : null,
     isBackchannel: (text, overOpening) =>
       (minWords > 0 && plainWords(text).length < minWords) || isBackchannel(text, overOpening, language),
-    openness: (text) => openness(text, language),
+    openness: (text, asked) => openness(text, language, asked),
+    awaitsKeys,
   }
 }
 

@@ -33,7 +33,7 @@ export type Phase =
   | 'speaking'
   /** Playout is paused until the caller's sound proves to be a barge-in or not. */
   | 'paused'
-  /** The agent takes no part in the call: it hears nobody, and says only what it is told to say. */
+  /** The agent takes no part in the call: it hears no party, and says only what it is told to say. */
   | 'away'
   /** The last phrase is being spoken and cannot be interrupted. */
   | 'ending'
@@ -102,6 +102,8 @@ export interface Reply {
   readonly audible: boolean
   /** At least one sentence was given to synthesis. */
   readonly sentenceGiven: boolean
+  /** Its last sentence so far. Empty for a phrase. */
+  readonly lastSentence: string
   readonly pausedAtMs: number | null
   readonly askedAtMs: number
   readonly attempt: number
@@ -138,6 +140,8 @@ export interface TurnState {
   /** Nudges spoken since the caller last spoke. */
   readonly nudged: number
   readonly digits: string
+  /** Last sentence of the model that the caller heard: the question that the caller answers. */
+  readonly asked: string
   readonly digitsOnlySaid: boolean
   /** Consecutive replies that a model failure cut short. */
   readonly brokenReplies: number
@@ -228,8 +232,8 @@ export type TurnInput = { readonly atMs: number } & (
   | { readonly type: 'token'; readonly turn: TurnId }
   /** The model works and has no words yet: it reasons, or writes the arguments of a tool. */
   | { readonly type: 'progress'; readonly turn: TurnId }
-  /** A sentence of the model was given to synthesis. */
-  | { readonly type: 'sentence'; readonly turn: TurnId }
+  /** A sentence of the model was given to synthesis. Speech-to-speech models give no text yet. */
+  | { readonly type: 'sentence'; readonly turn: TurnId; readonly text?: string }
   /** The answer is complete and its tools run. `fillerSpoken`: filler words were given to synthesis. */
   | { readonly type: 'toolsRun'; readonly turn: TurnId; readonly fillerSpoken: boolean }
   /** `again`: tool results are ready for the model. `end`: the model ended the call. */
