@@ -83,7 +83,7 @@ function asked(dialect: RecognitionDialect): readonly string[] {
   return names.flatMap((name) => searchParams.getAll(name))
 }
 
-/** What came of the vendor's literal messages, with the language told. */
+/** Returns the texts that come of the vendor's literal messages, with the language told. */
 function read(
   dialect: RecognitionDialect,
   messages: readonly string[],

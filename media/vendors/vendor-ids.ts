@@ -7,7 +7,7 @@ export const OPENAI = 'openai'
 export const OPENAI_REALTIME = 'openai-realtime'
 export const GEMINI_LIVE = 'gemini-live'
 
-/** Whether the models of a vendor are LLM, STT and TTS in one. */
+/** Tells whether the models of a vendor are LLM, STT and TTS in one. */
 export function isSpeechToSpeech(vendor: string): boolean {
   return vendor === OPENAI_REALTIME || vendor === GEMINI_LIVE
 }

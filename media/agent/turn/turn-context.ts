@@ -3,7 +3,7 @@ import type { CallLanguage } from '../language/call-language.js'
 import type { Phase, TurnInput } from './turn-types.js'
 
 /**
- * What the parts of a conversation share: session time, the language, and the input queue of the turn machine.
+ * State that the parts of a conversation share: session time, the language, and the input queue of the turn machine.
  * Parts know the turn context and not each other.
  */
 export interface TurnContext {

@@ -50,7 +50,7 @@ export function deepgramError(message: Readonly<Record<string, unknown>>): Engin
   })
 }
 
-/** What a stream asks for. */
+/** Options of one stream. */
 export interface DeepgramStream {
   readonly rate: number
   readonly language: string

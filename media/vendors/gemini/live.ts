@@ -79,7 +79,7 @@ export function geminiSpeechToSpeech(
 interface LiveReply {
   readonly item: string
   readonly events: SpokenReplyEvents
-  /** What makes the model speak. */
+  /** Makes the model speak. */
   readonly start: () => void
   cancelled: boolean
   words: string
@@ -292,7 +292,7 @@ class LiveStream implements SpeechToSpeechStream {
     this.#flushAudio()
   }
 
-  /** Sends the caller's audio, unless it would interrupt a reply that nobody stopped. */
+  /** Sends the caller's audio, unless it would interrupt a reply that was not stopped. */
   #flushAudio(): void {
     if (!this.#ready || (this.#reply !== null && !this.#reply.cancelled)) return
     if (this.#waitingAudio.length > 0 && !this.#active) {

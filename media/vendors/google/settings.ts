@@ -6,7 +6,7 @@ export interface GoogleSettings {
   readonly account: ServiceAccount
 }
 
-/** What a key file of a service account holds. */
+/** Fields of the key file of a service account. */
 export interface ServiceAccount {
   readonly project: string
   readonly email: string

@@ -24,7 +24,7 @@ export function modelExtra(model: string): ChatBody {
 /** The model's template demands a strict order of roles. */
 export const STRICT_ORDER = { parameter: 'messages', value: 'strict order' } as const
 
-/** What a refusal of the vendor teaches about one parameter: leave it out, or send this value. */
+/** Lesson of a refusal about one parameter: leave it out, or send this value. */
 export type Lesson = { readonly parameter: string; readonly value?: string }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Texts that Whisper models produce for silence: subtitles from their training data, which nobody says on the telephone.
+ * Texts that Whisper models produce for silence: subtitles from their training data, which callers do not say on the telephone.
  * Compared without case and punctuation. Single words ("you", "music") are not among them: callers answer with them.
  */
 const HALLUCINATIONS = new Set([

@@ -177,7 +177,7 @@ class ChatReader implements ReplyReader {
   }
 }
 
-/** Whether a delta holds reasoning, or a part of a tool call; servers name reasoning differently. */
+/** Tells whether a delta holds reasoning, or a part of a tool call; servers name reasoning differently. */
 function isWork({
   reasoning_content: content,
   reasoning,

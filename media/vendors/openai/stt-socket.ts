@@ -13,7 +13,7 @@ import { openRealtimeAudio } from './realtime-audio.js'
 import { classifyClose, realtimeError, transcription } from './realtime-messages.js'
 import { type Endpoint, SEVERAL_LANGUAGES, type TranscriptionServer, vocabularyPrompt } from './settings.js'
 
-/** What a stream asks for. */
+/** Options of one stream. */
 export interface TranscriptionOptions {
   readonly rate: SessionRate
   readonly model: string
@@ -22,7 +22,7 @@ export interface TranscriptionOptions {
   readonly vocabulary?: readonly string[]
 }
 
-/** What one server expects and sends where the servers differ. */
+/** Messages of one server where the servers differ. */
 interface ServerDialect {
   readonly query: Readonly<Record<string, string>>
   /** Configures the connection. Our detector ends the utterances, so the server's own detector is off. */
@@ -34,9 +34,9 @@ interface ServerDialect {
   /** Messages with a part of the text; `whole` ones contain the text so far. */
   readonly partial: { readonly type: string; readonly whole: boolean } | null
   readonly final: { readonly type: string; readonly field: string }
-  /** Whether the server names the language of a text. */
+  /** True if the server names the language of a text. */
   readonly namesLanguage: boolean
-  /** Whether the server drops audio that it gets before the last text is out. */
+  /** True if the server drops audio that it gets before the last text is out. */
   readonly serial: boolean
   /** Returns the audio as the server takes it, until the next call. */
   encode(pcm: Int16Array): Uint8Array

@@ -18,7 +18,7 @@ import { silentLog } from '../../base/log.js'
 import { anthropicLanguageModel } from '../anthropic/llm.js'
 import { openAiLanguageModel } from '../openai/llm.js'
 
-/* What every language model must do, shown for each vendor against its own literal messages. */
+/* Duties of every language model, shown for each vendor against its own literal messages. */
 
 interface Asked {
   readonly pieces: string[]

@@ -31,7 +31,7 @@ import { openAiSpeechToText } from '../openai/stt.js'
 import { sarvamSpeechToText } from '../sarvam/stt.js'
 import { sonioxSpeechToText } from '../soniox/stt.js'
 
-/* What every recognition over a socket must do, shown for each vendor against its own literal messages. */
+/* Duties of every recognition over a socket, shown for each vendor against its own literal messages. */
 
 interface Rig {
   readonly wire: RecognitionProtocol

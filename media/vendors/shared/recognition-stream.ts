@@ -46,7 +46,7 @@ export interface RecognitionDialect {
    * Returns the messages before the audio of an utterance.
    */
   utteranceMessages?(): readonly (string | Uint8Array)[]
-  /** Whether the vendor takes no new utterance before the text of the last one. Absent means no. */
+  /** True if the vendor takes no new utterance before the text of the last one. Absent means no. */
   readonly busy?: boolean
   /** Encodes audio; the result is sent at once and may be reused. */
   encode(pcm: Int16Array): Uint8Array | TextBytes

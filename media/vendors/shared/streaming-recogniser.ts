@@ -6,7 +6,7 @@ import type { Log } from '../../base/log.js'
 import { type RecognitionDialect, RecognitionStream } from './recognition-stream.js'
 import type { FailureClass } from './vendor-socket.js'
 
-/** What one recognition stream is asked to hear. */
+/** Options of one recognition stream. */
 export interface RecognitionRequest {
   readonly rate: SessionRate
   /** Language at the start. */

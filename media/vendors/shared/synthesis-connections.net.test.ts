@@ -13,7 +13,7 @@ import { cartesiaTextToSpeech } from '../cartesia/tts.js'
 import { elevenLabsTextToSpeech } from '../elevenlabs/tts.js'
 import { sarvamTextToSpeech } from '../sarvam/tts.js'
 
-/* What every synthesis over a socket must do, shown for each vendor against its own literal messages. */
+/* Duties of every synthesis over a socket, shown for each vendor against its own literal messages. */
 
 interface Rig {
   readonly fake: FakeVendorSocket
@@ -21,7 +21,7 @@ interface Rig {
   readonly vendor: TextToSpeech
 }
 
-/** What one text brought. */
+/** Results of one text. */
 interface Spoken {
   readonly job: Cancellable
   readonly pcm: number[]

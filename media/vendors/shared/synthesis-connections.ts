@@ -392,7 +392,7 @@ class SynthesisConnection {
     wordInContext: (id, word, atMs) => {
       const context = this.#contexts.get(id)
       if (!context?.text) return
-      // Whether the times go on or begin anew with each text is not documented. The first word of a text tells.
+      // Documents do not say whether the times go on or begin anew with each text. The first word of a text tells.
       const beforeMs = (context.samplesBefore * 1000) / context.request.rate
       context.text.originMs ??= atMs >= beforeMs ? beforeMs : 0
       reportWord(context.text, word, atMs - context.text.originMs)
@@ -501,7 +501,7 @@ class SynthesisConnection {
 /** Pieces of audio kept between two texts. */
 const MAX_EARLY = 50
 
-/** Whether one context may speak both texts: vendors fix everything but the text with the first one. */
+/** Tells whether one context may speak both texts: vendors fix everything but the text with the first one. */
 function sameVoice(a: SpeakRequest, b: SpeakRequest): boolean {
   return (
     a.voice === b.voice &&
