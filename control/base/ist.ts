@@ -6,6 +6,11 @@ export function istDate(ms: number): string {
   return new Date(ms + IST_OFFSET_MS).toISOString().slice(0, 10)
 }
 
+/** Returns the time of day in India at a time (Unix ms), as `HH:MM:SS`. */
+export function istTime(ms: number): string {
+  return new Date(ms + IST_OFFSET_MS).toISOString().slice(11, 19)
+}
+
 /** Returns the beginning of a day in India (Unix ms). `date` is `YYYY-MM-DD`. */
 export function istMidnight(date: string): number {
   return Date.parse(`${date}T00:00:00Z`) - IST_OFFSET_MS

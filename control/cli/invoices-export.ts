@@ -3,14 +3,14 @@ import { z } from 'zod'
 import { errorText } from '../../media/base/errors.js'
 import type { Db } from '../db/database.js'
 import { inv01 } from '../invoices/inv01.js'
-import { listRegisteredSupplies } from '../invoices/store.js'
+import { listUnregistered } from '../invoices/store.js'
 import { parseOptions, UsageError } from './options.js'
 
 const Day = z.iso.date()
 
 /**
- * Writes the invoices and credit notes to registered recipients as a file for the Invoice Registration Portal. Returns the lines
- * to print, and false if documents are missing from the file because the portal would refuse them.
+ * Writes the invoices and credit notes to registered recipients that have no IRN as a file for the Invoice Registration Portal.
+ * Returns the lines to print, and false if documents are missing from the file because the portal would refuse them.
  */
 export async function exportInvoices(
   db: Db,
@@ -29,7 +29,7 @@ export async function exportInvoices(
   const days = { from: day('from'), to: day('to') }
   const { out } = values
   if (out === undefined) throw new UsageError('--out must name the file to write')
-  const exported = (await listRegisteredSupplies(db, days)).map(({ row, original }) => inv01(row, original))
+  const exported = (await listUnregistered(db, days)).map(({ row, original }) => inv01(row, original))
   const documents = exported.flatMap((one) => ('document' in one ? [one.document] : []))
   const problems = exported.flatMap((one) => ('problem' in one ? [`${one.number}: ${one.problem}`] : []))
   try {

@@ -45,8 +45,12 @@ parley wallet add --rupees AMOUNT --reference TEXT [--organization ID]
     Adds money to the wallet of an organization, by default the first one. A reference adds money once.
 
 parley invoices export --from DAY --to DAY --out FILE
-    Writes the invoices and credit notes to registered recipients in the e-invoice schema INV-01, for the bulk
-    upload of the Invoice Registration Portal. Documents that it would refuse are named. See docs/money.md.
+    Writes the invoices and credit notes to registered recipients that have no IRN in the e-invoice schema INV-01,
+    for the bulk upload of the Invoice Registration Portal. Documents that it would refuse are named.
+
+parley invoices import FILE
+    Imports the answers of the portal, JSON or CSV: IRN, acknowledgement and signed QR code. Each answer is stored
+    once and for ever; the answers that do not fit their documents are named. See docs/money.md.
 
 parley dnd import FILE --scrubbed-at TIME [--valid-until TIME]
     Imports a scrub file of the DND register: CSV with the columns e164, listed (true or false) and, if
@@ -279,6 +283,19 @@ async function withDatabase(work: (db: Db, settings: Settings) => Promise<void>)
   }
 }
 
+/** Runs one command on the service's database and prints its report. Returns exit status 1 if it is not complete. */
+async function withReport(
+  work: (db: Db) => Promise<{ readonly text: string; readonly complete: boolean }>,
+): Promise<number> {
+  let status = 0
+  await withDatabase(async (db) => {
+    const { text, complete } = await work(db)
+    process.stdout.write(`${text}\n`)
+    if (!complete) status = 1
+  })
+  return status
+}
+
 /** Runs one command line. Returns the exit status. A command's modules are loaded when it runs: all take seconds. */
 export async function run(args: readonly string[]): Promise<number> {
   const [command, ...rest] = args
@@ -342,13 +359,11 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   if (command === 'invoices' && rest[0] === 'export') {
     const { exportInvoices } = await import('./invoices-export.js')
-    let status = 0
-    await withDatabase(async (db) => {
-      const { text, complete } = await exportInvoices(db, rest.slice(1))
-      process.stdout.write(`${text}\n`)
-      if (!complete) status = 1
-    })
-    return status
+    return withReport((db) => exportInvoices(db, rest.slice(1)))
+  }
+  if (command === 'invoices' && rest[0] === 'import') {
+    const { importInvoices } = await import('./invoices-import.js')
+    return withReport((db) => importInvoices(db, rest.slice(1)))
   }
   if (command === 'keys' && rest[0] === 'create') return createKey(rest.slice(1))
   if (command === 'keys' && rest[0] === 'rotate-root') return rotateRoot(rest.slice(1))

@@ -54,6 +54,7 @@ import { addUnreachableTargets } from './migrations/0062-unreachable-targets.js'
 import { addReportsAnswer } from './migrations/0063-reports-answer.js'
 import { addRegisteringProcess } from './migrations/0066-registering-process.js'
 import { addUndoneDials } from './migrations/0067-undone-dials.js'
+import { createInvoiceRegistrations } from './migrations/0064-e-invoices.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -115,6 +116,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0063_reports_answer': addReportsAnswer,
   '0066_registering_process': addRegisteringProcess,
   '0067_undone_dials': addUndoneDials,
+  '0064_e_invoices': createInvoiceRegistrations,
 }
 
 /**

@@ -3,8 +3,9 @@ import { downloadOperation, listOperation, operation } from '../api/operation.js
 import { refuse } from '../api/problem.js'
 import { idParam } from '../base/schemas.js'
 import { readInvoiceFile } from './file.js'
+import { awaitsRegistration, findRegistration } from './register.js'
 import { findInvoice, listInvoices } from './store.js'
-import { Invoice, invoiceView } from './view.js'
+import { Invoice, invoiceView, invoiceViews } from './view.js'
 
 const InvoicePath = z.object({ id: idParam('inv') })
 const Day = z.iso.date().optional().meta({ description: 'Day in India, inclusive.' })
@@ -25,7 +26,7 @@ export const listInvoicesOperation = listOperation({
     if (actor.environment === 'test') return { items: [], next: null }
     const filter = { from: query.from ?? null, to: query.to ?? null }
     const { items, next } = await listInvoices(deps.db, actor.organizationId, filter, page)
-    return { items: items.map(invoiceView), next }
+    return { items: await invoiceViews(deps.db, items), next }
   },
 })
 
@@ -35,7 +36,7 @@ export const readInvoice = operation({
   path: '/v1/invoices/:id',
   tag: 'Wallet and limits',
   summary: 'Get an invoice or a credit note',
-  description: 'A document never changes once it is issued.',
+  description: 'A document never changes once it is issued. An e-invoice gets its registration later, once.',
   audience: 'key',
   scope: 'read',
   params: InvoicePath,
@@ -45,7 +46,8 @@ export const readInvoice = operation({
   run: async ({ params, actor, deps }) => {
     if (actor.environment === 'test') return noInvoice()
     const found = await findInvoice(deps.db, actor.organizationId, params.id)
-    return found === null ? noInvoice() : invoiceView(found)
+    if (found === null) return noInvoice()
+    return invoiceView(found, await findRegistration(deps.db, found.id))
   },
 })
 
@@ -55,18 +57,26 @@ export const downloadInvoice = downloadOperation({
   tag: 'Wallet and limits',
   summary: 'Download an invoice as PDF',
   description:
-    'In English, with the names of the parties in their own scripts. Each download of a document has the same bytes.',
+    'In English, with the names of the parties in their own scripts. Each download of a document has the same bytes. An e-invoice has no PDF before it is registered: `conflict`.',
   audience: 'key',
   scope: 'read',
   params: InvoicePath,
   contentType: 'application/pdf',
-  fails: ['not_found'],
+  fails: ['not_found', 'conflict'],
   run: async ({ params, actor, deps }) => {
     if (actor.environment === 'test') return noInvoice()
     const found = await findInvoice(deps.db, actor.organizationId, params.id)
     if (found === null) return noInvoice()
+    const registration = await findRegistration(deps.db, found.id)
+    if (awaitsRegistration(found, registration)) {
+      return refuse(
+        'conflict',
+        'The document is an e-invoice that the supplier has not registered yet. It has no PDF before that.',
+        { eInvoice: 'pending' },
+      )
+    }
     const fileName = `${found.number.replaceAll('/', '-')}.pdf`
-    return { fileName, content: await readInvoiceFile(deps, found) }
+    return { fileName, content: await readInvoiceFile(deps, found, registration) }
   },
 })
 

@@ -1,7 +1,7 @@
 import type { PdfBlock, PdfDocument } from '../../workers/jobs/pdf/document.js'
-import { dayBefore, istDate } from '../base/ist.js'
+import { dayBefore, istDate, istTime } from '../base/ist.js'
 import { STATES } from '../billing/gstin.js'
-import type { InvoiceRow } from '../db/tables/invoices.js'
+import type { InvoiceRegistrationRow, InvoiceRow } from '../db/tables/invoices.js'
 import type { DocumentContent, Recipient } from './issue.js'
 
 const TITLES: Readonly<Record<InvoiceRow['kind'], string>> = {
@@ -18,11 +18,17 @@ const HEADS = [
   ['igstPaise', 'IGST', 1],
 ] as const
 
+/** Side of the QR code of an e-invoice in points: 50 mm, because its text of about 1,000 characters needs more than 100 squares. */
+const QR_SIDE = 142
+
 /**
- * Returns a tax document for print, with the fields of rules 46, 50, 51 and 53(1A) of the CGST Rules. The same row
- * always gives the same document. A name stands in its own script.
+ * Returns a tax document for print, with the fields of rules 46, 50, 51 and 53(1A) of the CGST Rules, and of rule 46(r) if it is
+ * registered as an e-invoice. The same rows always give the same document. A name stands in its own script.
  */
-export function invoiceDocument(row: InvoiceRow): PdfDocument {
+export function invoiceDocument(
+  row: InvoiceRow,
+  registration: Pick<InvoiceRegistrationRow, 'irn' | 'ackNo' | 'ackAt' | 'signedQr'> | null,
+): PdfDocument {
   const content = JSON.parse(row.content) as DocumentContent
   const { supplier, recipient, placeOfSupply, rate, original, paymentId, bankReference, period } = content
   const title = `${row.specimen === 1 ? 'Specimen: ' : ''}${TITLES[row.kind]} ${row.number}`
@@ -53,6 +59,19 @@ export function invoiceDocument(row: InvoiceRow): PdfDocument {
         ['Reverse charge', 'No'],
         [back ? 'Refunded' : 'Paid', bankReference === null ? paymentId : `${paymentId}, ${bankReference}`],
       ]),
+      ...(registration === null
+        ? []
+        : [
+            { kind: 'heading', text: 'E-invoice' } as const,
+            facts([
+              ['IRN', registration.irn],
+              [
+                'Acknowledgement',
+                `${registration.ackNo} of ${istDate(registration.ackAt)}, ${istTime(registration.ackAt)}`,
+              ],
+            ]),
+            { kind: 'qr', text: registration.signedQr, side: QR_SIDE } as const,
+          ]),
       { kind: 'heading', text: 'Supplier' },
       facts(partyFacts(supplier)),
       { kind: 'heading', text: 'Recipient' },
@@ -80,14 +99,6 @@ export function invoiceDocument(row: InvoiceRow): PdfDocument {
               text: 'The tax was paid with the receipt voucher. Nothing is due.',
             } as const,
           ]),
-      ...(content.eInvoice
-        ? [
-            {
-              kind: 'paragraph',
-              text: 'The supplier registers this document as an e-invoice. It is valid with the IRN and the QR code of the portal only.',
-            } as const,
-          ]
-        : []),
       { kind: 'paragraph', text: 'This document was issued electronically and needs no signature.' },
     ],
   }

@@ -37,9 +37,9 @@ export function inv01(row: InvoiceRow, original: InvoiceRow | null): ExportedDoc
     Version: VERSION,
     TranDtls: { TaxSch: 'GST', SupTyp: 'B2B', RegRev: 'N', EcmGstin: null, IgstOnIntra: 'N' },
     DocDtls: {
-      Typ: row.kind === 'credit_note' ? 'CRN' : 'INV',
+      Typ: portalType(row),
       No: number,
-      Dt: slashed(istDate(row.issuedAt)),
+      Dt: portalDay(istDate(row.issuedAt)),
     },
     SellerDtls: partyOf(supplier),
     BuyerDtls: { ...partyOf(recipient), Pos: placeOfSupply },
@@ -65,11 +65,11 @@ export function inv01(row: InvoiceRow, original: InvoiceRow | null): ExportedDoc
 /** The portal knows invoices only: a receipt voucher is no document that came before. */
 function referenceOf(original: InvoiceRow | null, { period }: DocumentContent): object | null {
   if (period !== undefined) {
-    const days = { InvStDt: slashed(period.startsOn), InvEndDt: slashed(dayBefore(period.before)) }
+    const days = { InvStDt: portalDay(period.startsOn), InvEndDt: portalDay(dayBefore(period.before)) }
     return { RefDtls: { DocPerdDtls: days } }
   }
   if (original?.kind !== 'invoice') return null
-  const before = { InvNo: original.number, InvDt: slashed(istDate(original.issuedAt)) }
+  const before = { InvNo: original.number, InvDt: portalDay(istDate(original.issuedAt)) }
   return { RefDtls: { PrecDocDtls: [before] } }
 }
 
@@ -100,7 +100,12 @@ function rupees(paise: number): number {
   return paise / 100
 }
 
+/** Returns the type of an invoice or a credit note. */
+export function portalType({ kind }: Pick<InvoiceRow, 'kind'>): 'INV' | 'CRN' {
+  return kind === 'credit_note' ? 'CRN' : 'INV'
+}
+
 /** Returns a day (`YYYY-MM-DD`) as `DD/MM/YYYY`. */
-function slashed(day: string): string {
+export function portalDay(day: string): string {
   return day.split('-').toReversed().join('/')
 }

@@ -42,10 +42,10 @@ export async function listInvoices(
 }
 
 /**
- * Returns the invoices and credit notes of some days (IST, both inclusive) that were issued to registered recipients, in the
- * order of their numbers, each with the document that it corrects. Specimens are none.
+ * Returns the invoices and credit notes of some days (IST, both inclusive) that were issued to registered recipients and have no
+ * IRN, in the order of their numbers, each with the document that it corrects. Specimens are none.
  */
-export async function listRegisteredSupplies(
+export async function listUnregistered(
   db: Db,
   { from, to }: { readonly from: string; readonly to: string },
 ): Promise<readonly { readonly row: InvoiceRow; readonly original: InvoiceRow | null }[]> {
@@ -56,15 +56,16 @@ export async function listRegisteredSupplies(
     .where('specimen', '=', 0)
     .where('issuedAt', '>=', istMidnight(from))
     .where('issuedAt', '<', istMidnight(to) + DAY_MS)
+    .where('id', 'not in', db.selectFrom('invoiceRegistrations').select('invoiceId'))
     .orderBy('series')
     .orderBy('financialYear')
     .orderBy('seq')
     .execute()
-  const registered = rows.filter(
+  const supplies = rows.filter(
     ({ content }) => (JSON.parse(content) as DocumentContent).recipient.gstin !== null,
   )
   return Promise.all(
-    registered.map(async (row) => {
+    supplies.map(async (row) => {
       const { organizationId, originalInvoiceId } = row
       const original =
         originalInvoiceId === null ? null : await findInvoice(db, organizationId, originalInvoiceId)

@@ -124,6 +124,7 @@ function emptyProfile(organizationId: string): OrganizationProfileRow {
     billingPincode: null,
     billingStateCode: null,
     billingGstin: null,
+    billingSez: 0,
     peId: null,
     robocallMode: null,
     campaignSharePercent: null,

@@ -3,7 +3,7 @@ import { audited } from '../api/audited.js'
 import { listOperation } from '../api/operation.js'
 import { idParam } from '../base/schemas.js'
 import { listInvoices } from '../invoices/store.js'
-import { DOCUMENT_KINDS, Invoice, invoiceView } from '../invoices/view.js'
+import { DOCUMENT_KINDS, Invoice, invoiceViews } from '../invoices/view.js'
 import { organizationNotFound } from './staff-action.js'
 
 export const listInvoicesAsStaff = listOperation({
@@ -25,6 +25,6 @@ export const listInvoicesAsStaff = listOperation({
     await audited({ organizationId: params.id, actor, deps, requestId }, (_trx, record) =>
       record('staff.invoices_read', params.id, { subject: 'organization' }),
     )
-    return { items: items.map(invoiceView), next }
+    return { items: await invoiceViews(deps.db, items), next }
   },
 })

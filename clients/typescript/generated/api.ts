@@ -1118,12 +1118,12 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/invoices', reply: 'list' }, input, options)
   }
 
-  /** Get an invoice or a credit note. A document never changes once it is issued. Needs the scope `read`. */
+  /** Get an invoice or a credit note. A document never changes once it is issued. An e-invoice gets its registration later, once. Needs the scope `read`. */
   readInvoice(input: { readonly id: string }, options: RequestOptions = {}): Promise<Invoice> {
     return this.send({ method: 'GET', path: '/v1/invoices/{id}', reply: 'data' }, input, options)
   }
 
-  /** Download an invoice as PDF. In English, with the names of the parties in their own scripts. Each download of a document has the same bytes. Needs the scope `read`. */
+  /** Download an invoice as PDF. In English, with the names of the parties in their own scripts. Each download of a document has the same bytes. An e-invoice has no PDF before it is registered: `conflict`. Needs the scope `read`. */
   downloadInvoice(input: { readonly id: string }, options: RequestOptions = {}): Promise<Response> {
     return this.send({ method: 'GET', path: '/v1/invoices/{id}/invoice.pdf', reply: 'file' }, input, options)
   }

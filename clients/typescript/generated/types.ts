@@ -2462,6 +2462,13 @@ export type Invoice = {
   readonly totalPaise: number
   readonly topupId: string
   readonly originalInvoiceId: string | null
+  /** Registration at an Invoice Registration Portal. Null if the document needs none. A pending document is no invoice yet and has no PDF. */
+  readonly eInvoice: {
+    readonly status: Open<"pending" | "registered">
+    readonly irn: string | null
+    readonly ackNo: string | null
+    readonly ackAt: string | null
+  } | null
 }
 
 export type Limits = {

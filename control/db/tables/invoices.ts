@@ -58,7 +58,23 @@ export interface InvoiceFileRow {
   readonly createdAt: number
 }
 
+/** Registration of a tax document as an e-invoice. A trigger rejects every change but the first value of `sha256`. */
+export interface InvoiceRegistrationRow {
+  readonly invoiceId: string
+  /** Invoice reference number: 64 hexadecimal digits, small. */
+  readonly irn: string
+  /** Number and time of the acknowledgement (Unix ms). */
+  readonly ackNo: string
+  readonly ackAt: number
+  /** Text of the QR code: a JSON web token that the portal has signed. */
+  readonly signedQr: string
+  /** SHA-256 (hex) of the file with IRN and QR code. Null until it is drawn. */
+  readonly sha256: string | null
+  readonly createdAt: number
+}
+
 export interface InvoiceTables {
+  invoiceRegistrations: InvoiceRegistrationRow
   invoiceFiles: InvoiceFileRow
   usePeriods: UsePeriodRow
   invoices: InvoiceRow

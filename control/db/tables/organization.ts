@@ -13,6 +13,8 @@ export interface OrganizationProfileRow {
   /** Two-digit GST state code. */
   readonly billingStateCode: string | null
   readonly billingGstin: string | null
+  /** 1 for a unit or a developer of a special economic zone. */
+  readonly billingSez: number
   /** Principal entity ID in the DLT registers of the access providers. */
   readonly peId: string | null
   /** `off`, `warn` or `block`. Null means `block`. */

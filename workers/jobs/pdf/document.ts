@@ -21,6 +21,8 @@ export type PdfBlock =
       readonly columns: readonly PdfColumn[]
       readonly rows: readonly (readonly string[])[]
     }
+  /** A QR code of a text of up to 2,953 bytes. The side includes the quiet zone (points). */
+  | { readonly kind: 'qr'; readonly text: string; readonly side: number }
 
 export interface PdfColumn {
   readonly title: string

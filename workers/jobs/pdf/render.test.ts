@@ -1,4 +1,5 @@
 import { inflateSync } from 'node:zlib'
+import decodeQr from 'qr/decode.js'
 import t from 'tap'
 import type { PdfBlock, PdfDocument } from './document.js'
 import { renderPdf } from './render.js'
@@ -19,6 +20,20 @@ function drawings(pdf: Buffer): string[] {
     if (/\bBT\b/.test(text)) found.push(text)
   }
   return found
+}
+
+type Rectangle = readonly [x: number, y: number, width: number, height: number]
+
+/** Returns the rectangles of each QR code of a page, from its top left corner. */
+function darkSquares(page: string): Rectangle[][] {
+  return page.split('\nf\n').flatMap((part) => {
+    const found = [...part.matchAll(/^([\d.]+) ([\d.]+) ([\d.]+) ([\d.]+) re$/gm)]
+    const rectangles = found.map(([, ...sizes]) => sizes.map(Number) as unknown as Rectangle)
+    const [first] = rectangles
+    if (first === undefined) return []
+    const top = first[1] - 4 * first[3]
+    return [rectangles.map(([x, y, width, height]) => [x - 50, y - top, width, height] as const)]
+  })
 }
 
 const TABLE: PdfBlock = {
@@ -88,4 +103,26 @@ t.test('a document that is too long is refused', async (t) => {
   const refused = { code: 'overloaded' }
   await t.rejects(renderPdf(documentOf([{ kind: 'paragraph', text: 'x'.repeat(200_001) }])), refused)
   await t.rejects(renderPdf(documentOf([{ kind: 'paragraph', text: '\n'.repeat(60_000) }])), refused)
+})
+
+t.test('a QR code can be read from the page', async (t) => {
+  const signed = `eyJhbGciOiJSUzI1NiJ9.${'aB3_'.repeat(170)}.${'c-9Z'.repeat(85)}x`
+  const blocks: PdfBlock[] = Array.from({ length: 6 }, () => ({ kind: 'qr', text: signed, side: 142 }))
+  const pages = drawings(await renderPdf(documentOf(blocks)))
+  t.equal(pages.length, 2, 'a code that does not fit begins a page')
+  const codes = pages.map(darkSquares)
+  t.same(
+    codes.map(({ length }) => length),
+    [4, 2],
+  )
+  for (const code of codes.flat()) {
+    const pixels = 4 * 142
+    const data = new Uint8Array(pixels * pixels).fill(255)
+    for (const [x, y, width, height] of code) {
+      for (let row = Math.round(4 * y); row < Math.round(4 * (y + height)); row++)
+        data.fill(0, row * pixels + Math.round(4 * x), row * pixels + Math.round(4 * (x + width)))
+    }
+    const rgb = Uint8Array.from({ length: 3 * data.length }, (_, index) => data[Math.floor(index / 3)] ?? 0)
+    t.equal(decodeQr({ width: pixels, height: pixels, data: rgb }), signed)
+  }
 })

@@ -10,6 +10,7 @@ export const organization = {
     total: 'Total',
     pdf: 'PDF',
     pdfOf: 'Download {number} as PDF',
+    unregistered: 'The PDF follows when the e-invoice is registered.',
     specimen: 'Specimen',
   },
   topup: {

@@ -12,6 +12,7 @@ export const organization: Texts<typeof english> = {
     total: 'कुल',
     pdf: 'PDF',
     pdfOf: '{number} को PDF में डाउनलोड करें',
+    unregistered: 'ई-इनवॉइस के पंजीकरण के बाद PDF मिलेगा।',
     specimen: 'नमूना',
   },
   topup: {

@@ -111,16 +111,19 @@ export function Invoices() {
               {
                 title: '',
                 align: 'right',
-                cell: (invoice) => (
-                  <Button
-                    size="xs"
-                    variant="default"
-                    aria-label={t('pdfOf', { number: invoice.number })}
-                    onClick={() => save.mutate(invoice)}
-                  >
-                    {t('pdf')}
-                  </Button>
-                ),
+                cell: (invoice) =>
+                  invoice.eInvoice?.status === 'pending' ? (
+                    <Text size="xs">{t('unregistered')}</Text>
+                  ) : (
+                    <Button
+                      size="xs"
+                      variant="default"
+                      aria-label={t('pdfOf', { number: invoice.number })}
+                      onClick={() => save.mutate(invoice)}
+                    >
+                      {t('pdf')}
+                    </Button>
+                  ),
               },
             ]}
           />
