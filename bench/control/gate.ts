@@ -152,7 +152,7 @@ async function fill({ db, dialect }: OpenDatabase, calling: TestCalling): Promis
     const call = { callId: newId('call', AT), from: FROM, agentId: null, agentVersionId: null }
     await clearDial(calling.deps, { organizationId, ...call, gate }, async () => {})
   }
-  // What filled the tables is written to the disk now, and not while the bench measures.
+  // The new rows are written to the disk now, and not while the bench measures.
   if (dialect === 'sqlite') {
     await sql`analyze`.execute(db)
     await sql`pragma wal_checkpoint(truncate)`.execute(db)
