@@ -1,6 +1,7 @@
 import type { Refusal } from '../api/problem.js'
 import { parseInstant } from '../base/instant.js'
 import type { PausedReason } from '../db/tables/campaigns.js'
+import { PERSON_CHECKS } from './check-roles.js'
 import type { ExcludedReason } from './view.js'
 
 /** What a refused dial means for its recipient and its campaign. */
@@ -14,15 +15,6 @@ export type RefusedDial =
 
 /** Time until the DND register is asked again (ms). */
 const REGISTER_PAUSE_MS = 3_600_000
-
-/** Checks whose refusal concerns one person for good. */
-const EXCLUDING: Readonly<Record<string, ExcludedReason>> = {
-  number_format: 'invalid_number',
-  dnc: 'suppressed',
-  dnd_register: 'dnd_register',
-  consent: 'missing_consent',
-  frequency_cap: 'frequency_cap',
-}
 
 /** The agent, the number or its trunk cannot call. */
 const TARGET_UNAVAILABLE: RefusedDial = { kind: 'pause', reason: 'target_unavailable' }
@@ -60,6 +52,6 @@ function blocked(details: Readonly<Record<string, unknown>>, now: number): Refus
   if (checkType === 'dnd_register' && reason === 'register_unknown') {
     return { kind: 'defer', until: now + REGISTER_PAUSE_MS }
   }
-  const excluded = EXCLUDING[String(checkType)]
-  return excluded === undefined ? TARGET_UNAVAILABLE : { kind: 'exclude', reason: excluded }
+  const found = PERSON_CHECKS.find(({ type }) => type === checkType)
+  return found === undefined ? TARGET_UNAVAILABLE : { kind: 'exclude', reason: found.reason }
 }

@@ -4,27 +4,19 @@ import { isAllowedNumber, type TrunkLimits } from '../../signalling/trunk/trunk-
 import type { AgentConfig } from '../agents/config.js'
 import { resolveVariables } from '../agents/placeholders.js'
 import type { Deps } from '../api/deps.js'
-import type { Check, CheckType, GateFacts, GateRequest } from '../compliance/check.js'
+import type { Check, GateFacts, GateRequest } from '../compliance/check.js'
 import { checkRows } from '../compliance/check-store.js'
 import { CHECKS } from '../compliance/checks/registry.js'
 import { askRegister } from '../compliance/dnd/ask-register.js'
 import { type PersonFacts, readPeople } from '../compliance/people-facts.js'
 import type { CampaignRow, RecipientRow } from '../db/tables/campaigns.js'
 import { recipientBatches } from '../recipients/store.js'
+import { PERSON_CHECKS } from './check-roles.js'
 import type { ExcludedReason } from './view.js'
 
 /** Numbers that are listed per reason. */
 const MAX_LISTED = 100
 const BATCH = 1_000
-
-/** Checks about one person, in the order in which they decide. */
-const PERSON_CHECKS: readonly (readonly [CheckType, ExcludedReason])[] = [
-  ['number_format', 'invalid_number'],
-  ['dnc', 'suppressed'],
-  ['dnd_register', 'dnd_register'],
-  ['consent', 'missing_consent'],
-  ['frequency_cap', 'frequency_cap'],
-]
 
 const OFF_TRUNK = { reason: 'trunk_prefix', check: null } as const
 
@@ -134,7 +126,7 @@ function exclusionOf(
   now: number,
 ): { readonly reason: ExcludedReason; readonly check: Check | null } | 'unanswered' | null {
   let answered = true
-  for (const [type, reason] of PERSON_CHECKS) {
+  for (const { type, reason } of PERSON_CHECKS) {
     const found = CHECKS[type].decide(request, facts, now)
     if (found.reason === 'register_unknown') answered = false
     if (found.outcome !== 'block' || found.reason === 'register_unknown') continue

@@ -13,6 +13,7 @@ import { loadAgentKnowledge } from '../knowledge/agent-knowledge.js'
 import { readDelivery } from '../knowledge/delivery.js'
 import { retryTailMs } from '../recipients/retry.js'
 import { agreedRate } from '../wallet/store.js'
+import { EVERY_CALL_CHECKS } from './check-roles.js'
 import { FREE_ROUTE } from './dialler.js'
 import { type Experience, estimateFinish, NO_EXPERIENCE } from './estimate.js'
 import { readFreeSlots } from './load-state.js'
@@ -38,14 +39,6 @@ export interface Preflight {
   readonly target: Target | TargetProblem
 }
 
-/** Checks of the organization and its caller ID that decide about every call. */
-const ORGANIZATION_CHECKS = [
-  'enforcement',
-  'verification',
-  'sender_registration',
-  'robocall_declaration',
-] as const
-
 /**
  * Examines a campaign before its launch: agent, number, wallet, hours, legal requirements and, in one pass, every
  * recipient. Changes nothing but the rows of checks that refuse people, and the stored answers of the scrub files.
@@ -68,7 +61,7 @@ export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): 
   }
   const { organizationId, numberE164: from } = campaign
   const facts = await gateFacts(deps.db, deps, { organizationId, from, gate: request }, now)
-  for (const type of ORGANIZATION_CHECKS) checks.push(decided(type, request, facts, now))
+  for (const type of EVERY_CALL_CHECKS) checks.push(decided(type, request, facts, now))
   checks.push(...(await hoursChecks(deps, campaign, purpose, now)))
   const people: People =
     ready === null

@@ -9,10 +9,31 @@ import { classifyNumber } from './numbering.js'
 import { numbersByName } from './person-names.js'
 import { mobilePrefixes } from './policy.js'
 
+/** Subject of each fact. A fact about the person is read for everyone, any other one once for a campaign. */
+const SUBJECTS = {
+  policyVersion: 'rules',
+  policy: 'rules',
+  number: 'person',
+  suppressions: 'person',
+  enforcement: 'organization',
+  verification: 'organization',
+  windowNarrowing: 'organization',
+  consent: 'person',
+  register: 'person',
+  registerDay: 'rules',
+  lastCampaignAnswerAt: 'person',
+  robocallMode: 'organization',
+  declarations: 'organization',
+  sender: 'organization',
+  wallet: 'organization',
+} as const satisfies Readonly<Record<keyof GateFacts, 'person' | 'organization' | 'rules'>>
+
+type Subjects = typeof SUBJECTS
+
 /** The facts of the gate about one called person. */
 export type PersonFacts = Pick<
   GateFacts,
-  'number' | 'suppressions' | 'consent' | 'register' | 'lastCampaignAnswerAt'
+  { [Fact in keyof Subjects]: Subjects[Fact] extends 'person' ? Fact : never }[keyof Subjects]
 >
 
 /**

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { PdfBlock, PdfDocument } from '../../../workers/jobs/pdf/document.js'
 import type { EvidenceRow } from '../../db/tables/calling.js'
+import type { CheckType } from '../check.js'
 import type { CallEvidence } from './read.js'
 import { type EvidenceHead, type EvidenceRecord, type EvidenceTimeStamp, evidenceView } from './view.js'
 
@@ -14,7 +15,7 @@ interface Verification {
 type View = z.input<typeof EvidenceRecord>
 
 /** Titles of the checks for a reader who does not know the service. */
-const TITLES: Readonly<Record<string, string>> = {
+const TITLES: Readonly<Record<CheckType, string>> = {
   number_format: 'Is it a number that may be called?',
   dnc: 'Did the person ask not to be called?',
   enforcement: 'Is the caller barred from calling?',
@@ -124,12 +125,17 @@ function checkTable(view: View | null): PdfBlock[] {
         { title: 'Finding', share: 6 },
       ],
       rows: (view.checks ?? []).map((check) => [
-        TITLES[check.type] ?? check.type,
+        titleOf(check.type),
         RESULTS[check.outcome] ?? check.outcome,
         check.source === null ? check.message : `${check.message} (${check.source})`,
       ]),
     },
   ]
+}
+
+/** Returns the title of a check, or the type of one that another release made. */
+function titleOf(type: string): string {
+  return Object.entries(TITLES).find(([known]) => known === type)?.[1] ?? type
 }
 
 function outcomeBlocks(view: View | null): PdfBlock[] {

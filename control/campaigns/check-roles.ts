@@ -1,0 +1,37 @@
+import { CHECK_TYPES, type CheckType } from '../compliance/check.js'
+import type { ExcludedReason } from './view.js'
+
+/** Meaning of a check of the gate in a campaign. */
+type Role =
+  /** Its refusal concerns one person for good, who is excluded for this reason. */
+  | { readonly excludes: ExcludedReason }
+  /** It concerns every call. The pre-flight asks it once, and its refusal pauses the campaign. */
+  | 'every_call'
+  /** The pre-flight and the dialler have rules of their own for it. */
+  | 'own_rules'
+
+const ROLES: Readonly<Record<CheckType, Role>> = {
+  number_format: { excludes: 'invalid_number' },
+  dnc: { excludes: 'suppressed' },
+  enforcement: 'every_call',
+  verification: 'every_call',
+  calling_window: 'own_rules',
+  dnd_register: { excludes: 'dnd_register' },
+  consent: { excludes: 'missing_consent' },
+  frequency_cap: { excludes: 'frequency_cap' },
+  robocall_declaration: 'every_call',
+  sender_registration: 'every_call',
+  wallet: 'own_rules',
+}
+
+/** Checks that decide about every call of a campaign, in their order. */
+export const EVERY_CALL_CHECKS: readonly CheckType[] = CHECK_TYPES.filter(
+  (type) => ROLES[type] === 'every_call',
+)
+
+/** Checks about one person, in the order in which they decide, and why they exclude the person. */
+export const PERSON_CHECKS: readonly { readonly type: CheckType; readonly reason: ExcludedReason }[] =
+  CHECK_TYPES.flatMap((type) => {
+    const role = ROLES[type]
+    return typeof role === 'string' ? [] : [{ type, reason: role.excludes }]
+  })
