@@ -17,9 +17,18 @@ function readFile(t: Test, text: string): PolicyChanges | null {
 
 t.test('the built-in rules have the format of exported ones', async (t) => {
   t.same(readPolicy(JSON.parse(JSON.stringify(POLICY))), POLICY)
-  t.equal(readPolicy({ hours: [] }), null, 'a kind is missing')
+  t.equal(readPolicy({ ...POLICY, tariffs: [] }), null, 'a kind of a later release')
   t.equal(readPolicy(undefined), null)
 })
+
+t.test(
+  'rules that an earlier release exported have no rules of the kinds that it did not know',
+  async (t) => {
+    const { erasureFloor: _, mobilePrefixes: __, ...earlier } = POLICY
+    t.same(readPolicy(earlier), { ...earlier, erasureFloor: [], mobilePrefixes: [] })
+    t.equal(readPolicy({ ...earlier, hours: null }), null)
+  },
+)
 
 t.test('a file adds and replaces kinds of rules', async (t) => {
   const rules = { suppression: [{ days: 120, ...DATED }], mobilePrefixes: [{ prefix: '60123', ...DATED }] }

@@ -122,13 +122,15 @@ const RULES = {
   erasureFloor: days,
 } as const satisfies Readonly<Record<keyof Policy, z.ZodType>>
 
-/** All rules, as they are exported with sealed records. */
-const Rules = z.strictObject(RULES)
+const KINDS = Object.keys(RULES) as (keyof Policy)[]
+
+/** Rules of some kinds. */
+const SomeRules = z.strictObject(RULES).partial()
 
 const PolicyFile = z.strictObject({
   /** Kinds of which the file has all rules. The rules of other kinds come before the built-in ones. */
-  replace: z.array(z.enum(Object.keys(RULES) as (keyof Policy)[])).default([]),
-  ...Rules.partial().shape,
+  replace: z.array(z.enum(KINDS)).default([]),
+  ...SomeRules.shape,
 })
 
 /** Rules of an operator. */
@@ -155,8 +157,12 @@ export function policyFile(base: string): (value: string) => Parsed<PolicyChange
   }
 }
 
-/** Returns exported rules, or null if they are not rules of this release. */
+/**
+ * Returns exported rules, or null if they are not rules of this release or an earlier one. An earlier release decided
+ * without the kinds of rules that it did not know, and so does the gate without rules of a kind.
+ */
 export function readPolicy(value: unknown): Policy | null {
-  const parsed = Rules.safeParse(value)
-  return parsed.success ? (parsed.data as Policy) : null
+  const parsed = SomeRules.safeParse(value)
+  if (!parsed.success) return null
+  return Object.fromEntries(KINDS.map((kind) => [kind, parsed.data[kind] ?? []])) as unknown as Policy
 }

@@ -5,8 +5,12 @@ import t from 'tap'
 import { dataOf, openTestCalling } from '../../../fixtures/api/calling.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { projectRoot } from '../../../media/base/project-root.js'
+import { canonicalJson, type Json } from '../../base/canonical-json.js'
+import type { Policy } from '../../config/policy-file.js'
+import { clearDial } from '../clearance.js'
 import { keepPolicy } from '../policy-store.js'
 import { writeBundle } from './bundle.js'
+import { sha256 } from './hashes.js'
 import { textLines } from './lines.js'
 import { replayDecision } from './replay.js'
 import { openEvidenceKeys } from './seal.js'
@@ -21,6 +25,14 @@ const RULES = {
   shortConsent: [{ days: 3, ...FROM }],
   mobilePrefixes: [{ prefix: '5012', ...FROM }],
 }
+/** Verifies a bundle and decides again. */
+function verify(bytes: Buffer) {
+  const chunks = async function* () {
+    yield bytes
+  }
+  return verifyBundle(textLines(chunks()), replayDecision)
+}
+
 const hasPython = spawnSync('python3', ['--version']).status === 0
 
 await onEachDialect(t, async (t, open) => {
@@ -71,15 +83,6 @@ await onEachDialect(t, async (t, open) => {
     const keys = openEvidenceKeys(deps.rootKey)
     for await (const part of writeBundle(deps.db, calling.owner, keys)) parts.push(part)
     const whole = Buffer.concat(parts)
-    const verify = (bytes: Buffer) =>
-      verifyBundle(
-        textLines(
-          (async function* () {
-            yield bytes
-          })(),
-        ),
-        replayDecision,
-      )
     t.match(await verify(whole), { problems: [], records: 2, decisions: { same: 2, notReplayed: 0 } })
     const [header, rules = '', ...records] = whole.toString().trimEnd().split('\n')
     const fileOf = (...lines: (string | undefined)[]) => Buffer.from(`${lines.join('\n')}\n`)
@@ -99,6 +102,33 @@ await onEachDialect(t, async (t, open) => {
       t.match(python(whole), /^VALID 2 2:/)
       t.match(python(altered), /^0 wrong_policy/)
     }
+    await calling.close()
+  })
+
+  await t.test('rules that an earlier release exported decide its records again', async (t) => {
+    const { calling, deps } = await start()
+    const { owner, clock } = calling
+    const { erasureFloor: _, ...known } = deps.policy.rules
+    // The earlier release had no such kind, neither in its text nor in its hash.
+    const rules = known as Policy
+    const version = `2026-2+${sha256(canonicalJson(known as unknown as Json))}`
+    const earlier = { ...deps, policy: { version, rules } }
+    await keepPolicy(deps.db, earlier.policy, clock.wall())
+    const gate = { to: '+919876543210', purpose: 'transactional', trigger: 'call' } as const
+    const dial = { organizationId: owner.organizationId, callId: 'call_1', from: '+918041234567' }
+    const agent = { agentId: null, agentVersionId: null }
+    const environment = owner.environment
+    await clearDial(earlier, { ...dial, ...agent, gate: { ...gate, environment } }, async () => {})
+    clock.advance(7 * 3_600_000)
+    const late = { ...dial, ...agent, callId: 'call_2', gate: { ...gate, environment } }
+    t.match(await clearDial(earlier, late, async () => {}), { cleared: false })
+    const parts: Buffer[] = []
+    for await (const part of writeBundle(deps.db, owner, openEvidenceKeys(deps.rootKey))) parts.push(part)
+    t.match(await verify(Buffer.concat(parts)), {
+      problems: [],
+      records: 2,
+      decisions: { same: 2, notReplayed: 0 },
+    })
     await calling.close()
   })
 })
