@@ -1,8 +1,11 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
+import { levelDbfs, usualToneLevel } from '../../../fixtures/audio/tones.js'
+import { readWav } from '../../../fixtures/audio/wav.js'
 import { movedClock } from '../../../fixtures/host/moved-clock.js'
 import { type Json, openService, type Service } from '../../../fixtures/service/service.js'
 import {
@@ -18,7 +21,8 @@ import { openDatabase } from '../../db/database.js'
 
 /*
  * Transfers whose both legs are calls of Asterisk: it is the carrier of the number and has caller and person behind it. The
- * caller presses 5 every second; a person who is connected reads that key, which shows that the legs are.
+ * caller presses 5 every second; a person who is connected reads that key, which shows that the legs are. Other callers and
+ * persons hum, and Asterisk records the audio that each of them hears.
  */
 
 const NUMBER = '+911171367000'
@@ -27,6 +31,14 @@ const CARRIER_NAME = 'vobiz'
 const CARRIER = '127.0.0.2'
 const MORNING = Date.parse('2026-03-02T05:30:00Z')
 const FUNDS_PAISE = 1_000_000
+
+/** Frequencies of the caller, of the person before the key, and of the person after it. No note of the music is near them. */
+const HUMS = { caller: 1520, deciding: 855, decided: 1140 } as const
+type Hum = keyof typeof HUMS
+const hum = (name: Hum) => `Playtones(${HUMS[name]})`
+/** Records the audio that the telephone of this number hears; a second file tells that the first is whole. */
+const HEARD = `\${ASTSPOOLDIR}/heard-\${EXTEN}`
+const RECORD = `MixMonitor(\${ASTSPOOLDIR}/all-\${EXTEN}.wav,r(${HEARD}.wav),touch ${HEARD}.done)`
 
 /** Dialplan of each person, with the number of the destination. All read a key of the caller once they have one. */
 const PERSONS = {
@@ -38,6 +50,11 @@ const PERSONS = {
   busy: ['+919811110006', 'Busy(1)'],
   leaves: ['+919811110007', 'Answer()', 'Wait(2)', 'Hangup()'],
   helps: ['+919811110008', 'Answer()', 'Wait(3)', 'SendDTMF(1)', 'Wait(60)'],
+  hums: ['+919811110009', 'Answer()', RECORD, hum('decided'), 'Wait(8)'],
+  decides: [
+    ...['+919811110010', 'Answer()', RECORD, hum('deciding'), 'Wait(4)', 'StopPlaytones()'],
+    ...['SendDTMF(1)', hum('decided'), 'Wait(8)'],
+  ],
 } as const
 type Person = keyof typeof PERSONS
 
@@ -53,10 +70,14 @@ function network(): string {
     ].join('\n'),
   )
   return `[from-parley]
-exten => _+919876XXXXXX,1,Answer()
+exten => _+919876[0-8]XXXXX,1,Answer()
  same => n(again),Wait(1)
  same => n,SendDTMF(5)
  same => n,Goto(again)
+exten => _+9198769XXXXX,1,Answer()
+ same => n,${RECORD}
+ same => n,${hum('caller')}
+ same => n,Wait(120)
 ${persons.join('\n')}
 `
 }
@@ -206,7 +227,7 @@ interface Begun {
 
 let callers = 0
 
-async function begin(rig: Rig, transfer: Json = {}): Promise<Begun> {
+async function begin(rig: Rig, transfer: Json = {}, does: 'presses' | 'hums' = 'presses'): Promise<Begun> {
   const { service, live, destinations, numberId } = rig
   const agentId = await service.publishAgent({
     ...LIVE_MODELS,
@@ -222,7 +243,7 @@ async function begin(rig: Rig, transfer: Json = {}): Promise<Begun> {
       },
     },
   })
-  const caller = `+919876${String(++callers).padStart(6, '0')}`
+  const caller = `+919876${does === 'hums' ? 9 : 0}${String(++callers).padStart(5, '0')}`
   await live('PATCH', `/v1/numbers/${numberId}`, { agentId })
   const { id: callId } = await live('POST', '/v1/calls', { to: caller, numberId })
   const id = String(callId)
@@ -285,6 +306,49 @@ async function connected(t: Test, rig: Rig, call: Begun, person: Person): Promis
   const [ended] = rig.service.of(call.id, 'ended')
   t.match(ended?.legs, [{ leg: 'person-1', rtp: { lost: 0 } }])
   t.ok((ended?.legs?.[0]?.rtp.packetsSent ?? 0) > 50, 'statistics of the leg of the person')
+}
+
+/** A half of a second as a telephone heard it. */
+type Heard = Hum | 'silence' | 'other'
+
+/** Returns the audio that the telephone of a number heard, in halves of a second. */
+async function heardBy({ service, carrier }: Rig, number: string): Promise<readonly Heard[]> {
+  const path = join(carrier.folder, `heard-${number}`)
+  await service.until(`the recording of ${number}`, () => existsSync(`${path}.done`))
+  await rm(`${path}.done`)
+  const [pcm = new Int16Array(0)] = readWav(readFileSync(`${path}.wav`)).channels
+  return Array.from({ length: Math.floor(pcm.length / 4_000) }, (_, index) => {
+    const half = pcm.subarray(index * 4_000, (index + 1) * 4_000)
+    const hums = (Object.keys(HUMS) as Hum[]).filter((name) => usualToneLevel(half, HUMS[name]) > 0.1)
+    return hums.length > 1 ? 'other' : (hums[0] ?? (levelDbfs(half) < -60 ? 'silence' : 'other'))
+  })
+}
+
+/** Caller and person hear each other from the bridge on, and neither of them before. */
+async function humming(t: Test, rig: Rig, mode: 'blind' | 'screened' | 'consult'): Promise<void> {
+  const blind = mode === 'blind'
+  const call = await begin(rig, { blindTransfers: blind }, 'hums')
+  const person = blind ? 'hums' : 'decides'
+  await ask(rig, call, person, mode === 'consult' ? { handoff: 'warm' } : {})
+  t.match(await call.ended(), { endedReason: 'transfer_completed', transfer: { mode, outcome: 'connected' } })
+  const byCaller = await heardBy(rig, call.caller)
+  const byPerson = await heardBy(rig, PERSONS[person][0])
+  const course = (heard: readonly Heard[], bridged: Heard) => {
+    const from = heard.indexOf(bridged)
+    const after = heard.slice(from)
+    return {
+      before: heard.slice(0, from),
+      share: after.filter((one) => one === bridged).length / after.length,
+    }
+  }
+  const caller = course(byCaller, 'decided')
+  t.ok(caller.before.includes('other'), `the agent, and the wait: ${byCaller}`)
+  t.notOk(byCaller.includes('deciding') || byCaller.includes('caller'), `no decision, no echo: ${byCaller}`)
+  t.ok(caller.share > 0.8, `the person for the whole bridge: ${byCaller}`)
+  const heard = course(byPerson, 'caller')
+  t.equal(heard.before.includes('other'), !blind, `a brief, unless blind: ${byPerson}`)
+  t.ok(heard.share > 0.8, `the caller for the whole bridge, and no agent: ${byPerson}`)
+  t.notOk(byPerson.includes('deciding') || byPerson.includes('decided'), `no echo: ${byPerson}`)
 }
 
 const SCENARIOS: Readonly<Record<string, (t: Test, rig: Rig) => Promise<void>>> = {
@@ -375,6 +439,9 @@ const SCENARIOS: Readonly<Record<string, (t: Test, rig: Rig) => Promise<void>>> 
       () => !rig.carrier.command('core show channels concise').includes(PERSONS.stays[0]),
     )
   },
+  'humming, blind': (t, rig) => humming(t, rig, 'blind'),
+  'humming, screened': (t, rig) => humming(t, rig, 'screened'),
+  'humming, consult': (t, rig) => humming(t, rig, 'consult'),
   async 'a takeover, and the caller is given back'(t, rig) {
     const { service, session, destinations } = rig
     const call = await begin(rig)
