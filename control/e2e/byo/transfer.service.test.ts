@@ -19,8 +19,9 @@ import { silentLog } from '../../../media/base/log.js'
 import { openDatabase } from '../../db/database.js'
 
 /*
- * A customer's bot hands its caller to a person over the customer's own trunk: SIP, RTP and WebSocket on real sockets. Caller,
- * bot and person hum, each on a frequency of its own (the bot on that of `second`), which tells whom each of them hears.
+ * A customer's bot hands its caller to a person over the customer's own trunk, or over that of a carrier: SIP, RTP and
+ * WebSocket on real sockets. Caller, bot and person hum, each on a frequency of its own (the bot on that of `second`), which
+ * tells whom each of them hears.
  */
 
 const NUMBER = '+911171366900'
@@ -32,7 +33,11 @@ const LONG_WAIT_MS = 120_000
 
 const hum = (hertz: number) => tone(hertz, 1_000, 8_000, LEVEL)
 
-async function openCalls(t: Test, wire: BotProtocol) {
+/** The owner of the trunk. Transfers over a trunk of the customer always consult. */
+type TrunkOf = 'customer' | 'carrier'
+const CARRIER_NAME = 'vobiz'
+
+async function openCalls(t: Test, wire: BotProtocol, trunkOf: TrunkOf) {
   const folder = await mkdtemp(join(tmpdir(), 'parley-byo-transfer-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'trunks.json')
@@ -41,6 +46,7 @@ async function openCalls(t: Test, wire: BotProtocol) {
   t.teardown(() => carrier.close())
   const trunk = {
     name: 'carrier',
+    ...(trunkOf === 'carrier' ? { carrier: CARRIER_NAME } : {}),
     gateway: { host: '127.0.0.1', port: carrier.port },
     inbound: { auth: 'ip_acl', addresses: ['127.0.0.1'] },
     maxConcurrent: 4,
@@ -89,20 +95,34 @@ async function openCalls(t: Test, wire: BotProtocol) {
       },
     })
     .execute()
+  // Bought from a carrier, not on a trunk of the customer.
+  if (trunkOf === 'carrier')
+    await database.db.updateTable('numbers').set({ provider: CARRIER_NAME, sipTrunkId: null }).execute()
   return { service, send, bot, ringing, carrier }
 }
 
-/** A call of a bot that has asked for the person, whose telephone was answered. */
-async function presented(t: Test, wire: BotProtocol, handoff: 'cold' | 'warm' = 'cold') {
-  const calls = await openCalls(t, wire)
-  const { service, bot, ringing, carrier } = calls
+interface Wanted {
+  readonly mode: 'blind' | 'screened' | 'consult'
+  /** Fields of the frame in which the bot asks for the person. */
+  readonly frame: Json
+}
+
+/** A call of a bot that has asked for the person, whose telephone rings. */
+async function requested(
+  t: Test,
+  calls: Awaited<ReturnType<typeof openCalls>>,
+  wire: BotProtocol,
+  { mode, frame }: Wanted,
+) {
+  const { service, send, bot, ringing, carrier } = calls
+  const index = ringing.length
   const { clock } = service
   const wait = (ms: number) => new Promise<void>((resolve) => clock.after(ms, resolve))
   const caller = await call(t, { ...service, number: NUMBER }, { rtp: { background: hum(HUMS.caller) } })
   await caller.answered()
-  const there = await bot.call()
+  const there = await bot.call(index)
+  const steps = () => there.messagesOfType('transfer').map(({ json }) => json.transfer as Json)
   const step = (status: string) => {
-    const steps = () => there.messagesOfType('transfer').map(({ json }) => json.transfer as Json)
     return there
       .until(status, () => steps().some((one) => one.status === status), LONG_WAIT_MS)
       .then(() => steps().find((one) => one.status === status))
@@ -111,17 +131,19 @@ async function presented(t: Test, wire: BotProtocol, handoff: 'cold' | 'warm' = 
   const voice = tone(HUMS.second, 300_000, wire.endpoint.sampleRate, LEVEL)
   there.send(wire.play(encodeFor(wire.endpoint.format, voice)))
   await there.until('the caller', () => wire.audio(there).length > 8_000)
-  there.send({ event: 'transfer', transfer: { id: 't1', destination: 'desk', handoff } })
-  t.match(await step('accepted'), { mode: 'consult' }, 'over an own trunk always')
-  await carrier.until(() => ringing.length === 1, WAIT_LIMIT_MS, 'the call to the person')
-  const [dialog] = ringing
+  there.send({ event: 'transfer', transfer: { id: 't1', destination: 'desk', ...frame } })
+  t.match(await step('accepted'), { mode })
+  await carrier.until(() => ringing.length > index, WAIT_LIMIT_MS, 'the call to the person')
+  const dialog = ringing[index]
   if (dialog === undefined) throw new Error('nobody was called')
   dialog.ring()
   const person = await openRtpPeer({ codec: 'PCMA', clock, background: hum(HUMS.person) })
   t.teardown(() => person.close())
-  person.start(readSdp(dialog.remoteSdp ?? ''))
-  dialog.answer(offerOf(person))
-  await step('answered')
+  const answer = async () => {
+    person.start(readSdp(dialog.remoteSdp ?? ''))
+    dialog.answer(offerOf(person))
+    await step('answered')
+  }
   /** Listens for a while, and returns what caller, person and bot hear then. */
   const hear = async () => {
     await wait(500)
@@ -132,13 +154,42 @@ async function presented(t: Test, wire: BotProtocol, handoff: 'cold' | 'warm' = 
     const byBot = decodeG711('PCMU', wire.audio(there).subarray(heard))
     return [byCaller, byPerson, byBot].map((pcm) => (pcm === undefined ? '' : voicesIn(pcm).join('+')))
   }
-  return { ...calls, caller, there, dialog, person, step, hear, wait }
+  /** Returns the call once its end is stored. */
+  const record = async (): Promise<Json> => {
+    const callId = [...new Set(service.events.map((event) => event.callId))][index]
+    for (let waited = 0; waited < LONG_WAIT_MS; waited += 200) {
+      const row = await send('GET', `/v1/calls/${callId}`)
+      if (row.status === 'ended') return row
+      await wait(200)
+    }
+    throw new Error('the call did not end')
+  }
+  return { ...calls, mode, caller, there, dialog, person, answer, steps, step, hear, record }
+}
+
+/** The person has the call, and the bot was told each step once. */
+async function taken(t: Test, call: Awaited<ReturnType<typeof requested>>): Promise<void> {
+  const { mode, there, steps, step, hear } = call
+  await step('completed')
+  const told = ['accepted', 'ringing', 'answered', 'completed'].map((status) => ({ id: 't1', mode, status }))
+  t.match(steps(), told)
+  t.equal(steps().length, told.length)
+  await there.until('the end of the bot', () => there.closed !== null)
+  t.same((await hear()).slice(0, 2), ['person', 'caller'])
+}
+
+/** A call over the trunk of the customer whose bot has asked for the person, whose telephone was answered. */
+async function presented(t: Test, wire: BotProtocol, handoff: 'cold' | 'warm' = 'cold') {
+  const calls = await openCalls(t, wire, 'customer')
+  const call = await requested(t, calls, wire, { mode: 'consult', frame: { handoff } })
+  await call.answer()
+  return call
 }
 
 // Both speak mu-law, which the helper `hear` reads.
 for (const wire of BOT_PROTOCOLS.filter(({ name }) => name === 'static mulaw 8000' || name === 'twilio')) {
   t.test(`${wire.name}: the person takes the call by a key`, { timeout: 250_000 }, async (t) => {
-    const { service, send, caller, there, dialog, person, step, hear, wait } = await presented(t, wire)
+    const { caller, there, dialog, person, step, hear, record } = await presented(t, wire)
     t.same(await hear(), ['music', 'second', 'person'], 'bot and person talk, the caller waits')
     person.press('1')
     await step('completed')
@@ -149,16 +200,52 @@ for (const wire of BOT_PROTOCOLS.filter(({ name }) => name === 'static mulaw 800
     t.same((await hear()).slice(0, 2), ['person', 'caller'])
     dialog.bye()
     await caller.dialog.ended()
-    const [callId] = [...new Set(service.events.map((event) => event.callId))]
-    await service.until('the end', () => service.of(String(callId), 'ended').length > 0)
-    await wait(2_000)
-    t.match(await send('GET', `/v1/calls/${callId}`), {
+    t.match(await record(), {
       endedReason: 'transfer_completed',
       charges: [
         { kind: 'agent', ratePaisePerMinute: 150 },
         { kind: 'human', ratePaisePerMinute: 150 },
       ],
       transfer: { mode: 'consult', trigger: 'byo', status: 'completed', outcome: 'connected' },
+    })
+  })
+
+  t.test(`${wire.name}: over a carrier, screened and then blind`, { timeout: 250_000 }, async (t) => {
+    const calls = await openCalls(t, wire, 'carrier')
+    const screened = await requested(t, calls, wire, {
+      mode: 'screened',
+      frame: { handoff: 'cold', note: 'The order is late.' },
+    })
+    await screened.answer()
+    const waits = await screened.hear()
+    // The brief is no hum, so that it reads as music.
+    t.same(waits, ['music', 'music', 'nothing'], 'music, a brief, and a bot that hears neither party')
+    screened.person.press('1')
+    await taken(t, screened)
+    screened.dialog.bye()
+    await screened.caller.dialog.ended()
+    const charges = [
+      { kind: 'agent', ratePaisePerMinute: 200 },
+      { kind: 'human', ratePaisePerMinute: 200 },
+    ]
+    t.match(await screened.record(), {
+      ...{ endedReason: 'transfer_completed', charges },
+      transfer: {
+        ...{ mode: 'screened', trigger: 'byo', status: 'completed', outcome: 'connected' },
+        brief: /The order is late\.$/,
+      },
+    })
+
+    const blind = await requested(t, calls, wire, { mode: 'blind', frame: { blind: true } })
+    const rings = await blind.hear()
+    t.same(rings, ['ringback', 'nothing', 'nothing'], 'the telephone of the person rings')
+    await blind.answer()
+    await taken(t, blind)
+    await blind.caller.hangUp()
+    await blind.dialog.ended()
+    t.match(await blind.record(), {
+      ...{ endedReason: 'caller_hangup', charges },
+      transfer: { mode: 'blind', trigger: 'byo', status: 'completed', outcome: 'connected', brief: null },
     })
   })
 
@@ -194,52 +281,3 @@ for (const wire of BOT_PROTOCOLS.filter(({ name }) => name === 'static mulaw 800
     await caller.hangUp()
   })
 }
-
-t.test(
-  'a number of a carrier: the bot asks for a screened and for a blind transfer',
-  { timeout: 250_000 },
-  async (t) => {
-    const service = await openService(t, { virtual: true, env: { PARLEY_ALLOW_PRIVATE_URLS: 'true' } })
-    const bot = await openBot(t, { clock: service.clock })
-    await service.api('PATCH', `/v1/numbers/${service.numberId}`, {
-      routingMode: 'byo_ws',
-      mediaEndpoint: { type: 'static', url: bot.url, format: 'mulaw', sampleRate: 8000 },
-    })
-    const wanted = [
-      // The one presses 1 after the brief, the other only answers.
-      ['screened', '+919000000012', { note: 'The order is late.' }],
-      ['blind', '+919000000009', { blind: true }],
-    ] as const
-    for (const [index, [mode, e164, frame]] of wanted.entries()) {
-      const made = await service.api('POST', '/v1/transfer-destinations', { key: mode, label: mode, e164 })
-      await service.api('POST', `/v1/transfer-destinations/${made.id}/verify`, {})
-      await service.api('POST', `/v1/transfer-destinations/${made.id}/confirm`, { code: '000000' })
-      const caller = await call(t, service, { rtp: { codec: 'PCMU' } })
-      await caller.answered()
-      const there = await bot.call(index)
-      there.send({ event: 'transfer', transfer: { id: mode, destination: mode, ...frame } })
-      const steps = () => there.messagesOfType('transfer').map(({ json }) => json.transfer as Json)
-      await there.until(
-        'the person',
-        () => steps().some(({ status }) => status === 'completed'),
-        LONG_WAIT_MS,
-      )
-      t.match(
-        steps(),
-        ['accepted', 'ringing', 'answered', 'completed'].map((status) => ({ id: mode, mode, status })),
-      )
-      t.equal(steps().length, 4, 'each step once')
-      await there.until('the end of the bot', () => there.closed !== null)
-      const callId = await caller.callId()
-      if (mode === 'blind') await caller.hangUp()
-      else await caller.dialog.ended(LONG_WAIT_MS)
-      t.match(await service.ended(callId), {
-        charges: [{ kind: 'agent' }, { kind: 'human' }],
-        transfer: {
-          ...{ mode, trigger: 'byo', outcome: 'connected' },
-          brief: mode === 'blind' ? null : /The order is late\.$/,
-        },
-      })
-    }
-  },
-)
