@@ -205,6 +205,28 @@ export async function requestHangup(db: Db, owner: Owner, id: string, now: numbe
     .execute()
 }
 
+/**
+ * Asks the nodes that run the calls of an organization to end them with last words. `at` is the time since which staff
+ * blocks the organization: it tells these requests from those of the API.
+ */
+export async function requestStaffHangups(db: Db, organizationId: string, at: number): Promise<void> {
+  const live = await db
+    .selectFrom('calls')
+    .select('id')
+    .where('organizationId', '=', organizationId)
+    .where('endedAt', 'is', null)
+    .execute()
+  for (const { id } of live) {
+    await db
+      .updateTable('calls')
+      .set({ hangupRequestedAt: at })
+      .where('id', '=', id)
+      .where('endedAt', 'is', null)
+      .where('hangupRequestedAt', 'is', null)
+      .execute()
+  }
+}
+
 export async function findRecording(db: Db, owner: Owner, callId: string): Promise<RecordingRow | null> {
   const row = await db
     .selectFrom('recordings')

@@ -3,7 +3,10 @@ import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
 import { signInMember, signInStaff } from '../../fixtures/api/signed-in.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { until } from '../../fixtures/host/until.js'
 import { silentLog } from '../../media/base/log.js'
+import { STOPPED_BY_STAFF } from '../../signalling/call/ending.js'
+import { openLeases } from '../calls/lifecycle/leases.js'
 import { parseTrunkFile } from '../config/trunk-file.js'
 import { loadTrunks } from '../trunks/load-trunks.js'
 
@@ -251,6 +254,50 @@ await onEachDialect(t, async (t, open) => {
     }
   })
 
+  await t.test('the kill switch can end the calls in progress, with their last words', async (t) => {
+    const { deps, control } = calling
+    const flip = (body: object) =>
+      staff.send('POST', `${base}/kill-switch`, json({ reason: 'A court order.', ...body }))
+    const call = async () => {
+      const made = await send('POST', '/v1/calls', json({ to: '+919876543210', numberId: calling.numberId }))
+      return String(dataOf(made).id)
+    }
+    const [first, second] = [await call(), await call()]
+    const asked = async () => {
+      const rows = await deps.db
+        .selectFrom('calls')
+        .select(['id', 'hangupRequestedAt'])
+        .where('id', 'in', [first, second])
+        .where('hangupRequestedAt', 'is not', null)
+        .orderBy('id')
+        .execute()
+      return rows.map((row) => [row.id, row.hangupRequestedAt])
+    }
+    t.equal((await flip({ enforcement: false, endCalls: true })).status, 400, 'only a stop can end calls')
+    await flip({ enforcement: true })
+    t.same(await asked(), [], 'calls in progress continue')
+    const since = clock.wall()
+    clock.advance(5_000)
+    // A call that is to end at once already ends so.
+    await deps.db.updateTable('calls').set({ hangupRequestedAt: 1 }).where('id', '=', second).execute()
+    t.equal((await flip({ enforcement: true, endCalls: true })).status, 200)
+    t.match(await lastEntry(), { action: 'staff.kill_switch_set', after: { endCalls: true } })
+    t.same(await asked(), [
+      [first, since],
+      [second, 1],
+    ])
+    const leases = openLeases({ db: deps.db, clock, log: silentLog, nodeId: deps.nodeId, calls: control })
+    await until(async () => {
+      await clock.advanceAsync(1_000, 500)
+      return control.finished.some(({ callId }) => callId === first) && control.hungUp.includes(second)
+    })
+    await leases.close()
+    const finished = control.finished.find(({ callId }) => callId === first)
+    t.same(finished, { callId: first, line: null, ending: STOPPED_BY_STAFF })
+    t.notOk(control.hungUp.includes(first))
+    await flip({ enforcement: false })
+  })
+
   await t.test('a sender id belongs to one organization', async (t) => {
     const mine = dataOf(await owner.send('POST', '/v1/organization/sender-ids', json(SENDER))).id
     const theirs = dataOf(await stranger.send('POST', '/v1/organization/sender-ids', json(SENDER))).id
@@ -290,8 +337,12 @@ await onEachDialect(t, async (t, open) => {
       .map(({ fields }) => (JSON.parse(fields) as { subject: string }).subject)
     t.equal(subjects.filter((subject) => subject === 'Your organization was verified').length, 1)
     t.ok(subjects.includes('Your organization was not verified'))
-    t.equal(subjects.filter((subject) => /Calling was stopped/.test(subject)).length, 1, 'once, set twice')
-    t.equal(subjects.filter((subject) => /may call again/.test(subject)).length, 1)
+    t.equal(
+      subjects.filter((subject) => /Calling was stopped/.test(subject)).length,
+      2,
+      'once a stop, set twice',
+    )
+    t.equal(subjects.filter((subject) => /may call again/.test(subject)).length, 2)
   })
 
   await t.test('a staff view of an organization is in its log', async (t) => {

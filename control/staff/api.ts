@@ -3,8 +3,9 @@ import type { AuditFields } from '../api/audit.js'
 import { audited } from '../api/audited.js'
 import type { Deps } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
-import { refuse } from '../api/problem.js'
+import { isRefusal, refuse } from '../api/problem.js'
 import { idParam, Timestamp, timestamp } from '../base/schemas.js'
+import { requestStaffHangups } from '../calls/store.js'
 import type { Trx } from '../db/database.js'
 import { setRequestLimit } from '../limits/rate-limit-store.js'
 import { updateCallingProfile, updateOrganizationProfile } from '../organization/profile-store.js'
@@ -205,16 +206,30 @@ export const setKillSwitch = operation({
   path: '/v1/staff/organizations/:id/kill-switch',
   tag: 'Staff',
   summary: 'Set the kill switch of an organization',
-  description: 'Blocks or allows new calls. Calls in progress continue.',
+  description:
+    'Blocks or allows new calls. Calls in progress continue, unless `endCalls` is true: their agents then say the hang-up ' +
+    'line, and the calls end.',
   audience: 'staff',
   params: OrganizationPath,
-  body: z.strictObject({ enforcement: z.boolean(), reason: Reason }),
+  body: z
+    .strictObject({
+      enforcement: z.boolean(),
+      endCalls: z
+        .boolean()
+        .optional()
+        .meta({ description: 'Also ends the calls in progress. Default false.' }),
+      reason: Reason,
+    })
+    .refine(({ enforcement, endCalls }) => enforcement || endCalls !== true, {
+      path: ['endCalls'],
+      message: 'Only a stop can end calls.',
+    }),
   status: 200,
   result: StaffOrganization,
   fails: ['not_found'],
-  run: ({ params, body, ...input }) =>
-    performStaffAction(input, params.id, async (trx, { calling }, now) => {
-      const { enforcement, reason } = body
+  async run({ params, body, ...input }) {
+    const { enforcement, reason, endCalls = false } = body
+    const done = await performStaffAction(input, params.id, async (trx, { calling }, now) => {
       await updateCallingProfile(trx, params.id, {
         // If it is already set, the original time is kept.
         enforcedAt: enforcement ? (calling.enforcedAt ?? now) : null,
@@ -225,10 +240,14 @@ export const setKillSwitch = operation({
         subject: { type: 'organization', id: params.id },
         reason,
         before: { enforcement: calling.enforcedAt !== null },
-        after: { enforcement },
+        after: { enforcement, ...(endCalls ? { endCalls } : {}) },
         ...(enforcement === (calling.enforcedAt !== null) ? {} : { notice: killSwitchNotice(enforcement) }),
       }
-    }),
+    })
+    if (isRefusal(done) || !endCalls || done.enforcement.since === null) return done
+    await requestStaffHangups(input.deps.db, params.id, Date.parse(done.enforcement.since))
+    return done
+  },
 })
 
 function killSwitchNotice(enforcement: boolean) {

@@ -64,6 +64,14 @@ export const WALLET_EXHAUSTED: Ending = {
   note: 'the balance is used up',
 }
 
+/** The ending of a call whose organization staff has stopped. */
+export const STOPPED_BY_STAFF: Ending = {
+  by: 'operator',
+  cause: 'api_hangup',
+  fault: 'customer',
+  note: 'the kill switch of the organization',
+}
+
 /** Returns why the media session of a call with this ending closes. */
 export function closeReasonOf({ cause, closeReason }: Ending): CloseReason {
   if (closeReason !== undefined) return closeReason

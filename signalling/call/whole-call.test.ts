@@ -5,12 +5,15 @@ import { PACKET_MS, type RtpPeer } from '../../fixtures/rtp/peer-stream.js'
 import { findClip, readClip } from '../../fixtures/speech/manifest.js'
 import { VOICE_AMPLITUDE, VOICE_HZ } from '../../fixtures/virtual-call/scripted-vendors.js'
 import { NOTHING_LEFT, openVirtualCall, type VirtualCall } from '../../fixtures/virtual-call/virtual-call.js'
+import { STOPPED_BY_STAFF } from './ending.js'
 
 /*
  * Whole calls in memory: the real call, media session and conversation on virtual time.
  */
 
 const OPENING = 'Welcome to Smile Dental Clinic. How can I help you?'
+const LONG_OPENING =
+  'This is Smile Dental Clinic in Bengaluru. We call you about your appointment on Monday at ten. Is this a good time to talk?'
 const PRICES = 'A check-up costs five hundred rupees, and a cleaning costs one thousand rupees on every day.'
 
 const clip = (name: string) => readClip(findClip(name))
@@ -113,5 +116,35 @@ t.test('a call of a minute: turns, a barge-in, keys, hang-up', async (t) => {
   const sent = ended?.rtp?.packetsSent ?? 0
   t.ok(sent > 2_950 && sent <= 3_000, `a packet every 20 ms of a minute (${sent})`)
   t.equal(call.rtp.audio().length, sent, 'all of them arrived')
+  t.strictSame(await call.close(), NOTHING_LEFT)
+})
+
+t.test('a call that staff stops: the agent ends its clause and says the hang-up line', async (t) => {
+  const call = await openVirtualCall({
+    agent: { openingLine: LONG_OPENING, hangupLine: 'We have to end here.' },
+  })
+  // In the middle of the first clause.
+  await call.run(1_500)
+  t.equal(call.control.finish('call_1', null, STOPPED_BY_STAFF), true)
+  t.equal(call.control.finish('call_1', 'Again.', STOPPED_BY_STAFF), true, 'the first words count')
+  await call.until('end', () => call.of('ended').length === 1)
+  const [begun = '', ...rest] = agentTurns(call).map(({ heardText }) => heardText)
+  t.ok(LONG_OPENING.startsWith(begun) && begun.endsWith('.') && begun !== LONG_OPENING, begun)
+  t.strictSame(rest, ['We have to end here.'])
+  t.match(call.of('ended')[0]?.ending, STOPPED_BY_STAFF)
+  t.strictSame(await call.close(), NOTHING_LEFT)
+})
+
+t.test('a call that the API ends: at once, without words', async (t) => {
+  const call = await openVirtualCall({
+    agent: { openingLine: LONG_OPENING, hangupLine: 'We have to end here.' },
+  })
+  await call.run(1_500)
+  const at = call.clock.now()
+  t.equal(call.control.hangUp('call_1', 'operator'), true)
+  await call.until('end', () => call.of('ended').length === 1)
+  t.notOk(agentTurns(call).some(({ heardText }) => heardText.includes('We have to end here.')))
+  t.ok(call.clock.now() - at < 1_000, 'no line was said')
+  t.match(call.of('ended')[0]?.ending, { by: 'operator', cause: 'api_hangup', fault: 'none' })
   t.strictSame(await call.close(), NOTHING_LEFT)
 })

@@ -1268,7 +1268,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'PATCH', path: '/v1/staff/organizations/{id}/limits', reply: 'data' }, input, options)
   }
 
-  /** Set the kill switch of an organization. Blocks or allows new calls. Calls in progress continue. */
+  /** Set the kill switch of an organization. Blocks or allows new calls. Calls in progress continue, unless `endCalls` is true: their agents then say the hang-up line, and the calls end. */
   setKillSwitch(input: { readonly id: string; readonly body: SetKillSwitchBody }, options: RequestOptions = {}): Promise<OrganizationAsStaff> {
     return this.send({ method: 'POST', path: '/v1/staff/organizations/{id}/kill-switch', reply: 'data' }, input, options)
   }

@@ -4209,6 +4209,8 @@ export type SetOrganizationLimitsBody = {
 /** Body of `setKillSwitch`. */
 export type SetKillSwitchBody = {
   readonly enforcement: boolean
+  /** Also ends the calls in progress. Default false. */
+  readonly endCalls?: boolean | undefined
   /** Reason of the change. Recorded in the audit log. */
   readonly reason: string
 }

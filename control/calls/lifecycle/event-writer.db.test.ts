@@ -465,6 +465,7 @@ await onEachDialect(t, async (t, open) => {
       await clock.advanceAsync(1_000, 500)
       return control.hungUp.includes(id)
     })
+    t.same(control.finished, [], 'a request of the API ends the call without words')
     await leases.close()
     await calling.close()
     t.equal(clock.pending, 0)

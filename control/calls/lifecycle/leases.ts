@@ -2,7 +2,7 @@ import type { Clock } from '../../../media/base/clock.js'
 import { errorText } from '../../../media/base/errors.js'
 import type { Log } from '../../../media/base/log.js'
 import { Scope } from '../../../media/base/scope.js'
-import { WALLET_EXHAUSTED } from '../../../signalling/call/ending.js'
+import { STOPPED_BY_STAFF, WALLET_EXHAUSTED } from '../../../signalling/call/ending.js'
 import type { CallControl } from '../../../signalling/call/ports.js'
 import type { Db } from '../../db/database.js'
 import { extendCallHolds } from '../../wallet/call-billing.js'
@@ -20,7 +20,7 @@ export interface Leases {
 
 /**
  * Renews the leases of this node's live calls, stores a heartbeat every second, and carries out hang-ups that the database holds: those
- * requested through another node or before the call was dialled. Keeps the holds on the wallet ahead of the calls and
+ * requested through another node, by the kill switch of staff, or before the call was dialled. Keeps the holds on the wallet ahead of the calls and
  * ends the calls that a wallet does not cover any longer.
  */
 export function openLeases(options: {
@@ -60,12 +60,17 @@ export function openLeases(options: {
     }
     const asked = await db
       .selectFrom('calls')
-      .select('id')
-      .where('nodeId', '=', nodeId)
-      .where('endedAt', 'is', null)
-      .where('hangupRequestedAt', 'is not', null)
+      .leftJoin('callingProfiles', 'callingProfiles.organizationId', 'calls.organizationId')
+      .select(['calls.id', 'calls.hangupRequestedAt', 'callingProfiles.enforcedAt'])
+      .where('calls.nodeId', '=', nodeId)
+      .where('calls.endedAt', 'is', null)
+      .where('calls.hangupRequestedAt', 'is not', null)
       .execute()
-    for (const { id } of asked) calls.hangUp(id, 'operator')
+    for (const { id, hangupRequestedAt, enforcedAt } of asked) {
+      // The person is told goodbye when staff stopped the organization. A request of the API ends the call at once.
+      if (hangupRequestedAt === enforcedAt) calls.finish(id, null, STOPPED_BY_STAFF)
+      else calls.hangUp(id, 'operator')
+    }
     for (const id of await extendCallHolds(db, nodeId, clock.wall())) calls.finish(id, null, WALLET_EXHAUSTED)
   }
 
