@@ -29,6 +29,9 @@ import { measurePdf } from './control/pdf.js'
 import { measureRequestBudget } from './control/request-budget.js'
 import { measureLedgerPage, measureWallet } from './control/wallet.js'
 import { measureWebhooks } from './control/webhooks.js'
+import { KNOWLEDGE_BUILD_IDS, measureKnowledgeBuild } from './knowledge/build-beside-calls.js'
+import { KNOWLEDGE_QUALITY_IDS, measureKnowledgeQuality } from './knowledge/quality.js'
+import { KNOWLEDGE_SEARCH_IDS, measureKnowledgeSearch } from './knowledge/speed.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './lib/figures.js'
 import { openProbe, type Probe } from './lib/host-probe.js'
 import { type Judgement, joined } from './lib/judged-time.js'
@@ -144,6 +147,9 @@ const RUNS: readonly Run[] = [
   { ids: ['A_start'], measure: quietly(measureStart) },
   { ids: ['A_streams'], measure: atOnce(measureStreams) },
   { ids: BROWSER_IDS, measure: quietly(measureBrowser) },
+  { ids: KNOWLEDGE_BUILD_IDS, measure: quietly(measureKnowledgeBuild) },
+  { ids: KNOWLEDGE_SEARCH_IDS, measure: quietly(measureKnowledgeSearch) },
+  { ids: KNOWLEDGE_QUALITY_IDS, measure: atOnce(() => measureKnowledgeQuality(say)) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
   { ids: ['S_invite', 'S_answer', 'S_cps'], measure: quietly(measureSipCalls) },
   { ids: ['S_memory'], measure: atOnce(measureSipMemory) },

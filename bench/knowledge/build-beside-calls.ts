@@ -1,22 +1,19 @@
-/*
- * A build of 100 documents with 20 MiB of text in total in the service that holds 20 agent calls: its time, and the late
- * frames of the calls without the windows in which the host was late (docs/figures.md). The same calls without a build
- * stand beside it. `npm run build`, then `node dist/bench/knowledge/build-beside-calls.js`.
- */
 import { systemClock } from '../../media/base/clock.js'
 import { load, type OtherWork } from '../agent/agent-load.js'
-import { openProbe } from '../lib/host-probe.js'
+import { figure, type Measured, part } from '../lib/figures.js'
+import type { Probe } from '../lib/host-probe.js'
+import { rounded } from '../lib/statistics.js'
 import { benchDocument, DOCUMENTS } from './bench-documents.js'
 
 const CALLS = 20
 const HOLD_MS = 60_000
 const POLL_MS = 500
-const ATTEMPTS = 3
 
 interface Reply {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+/** A build, after the upload of its documents. */
 class Build implements OtherWork {
   #path = ''
   seconds = Number.NaN
@@ -52,28 +49,30 @@ class Build implements OtherWork {
   }
 }
 
-const probe = openProbe()
-try {
-  for (const label of ['without a build', 'beside the build']) {
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const build = label === 'beside the build' ? new Build() : null
-      const { result, frameClock, judged, cores, errors } = await load(
-        CALLS,
-        HOLD_MS,
-        probe,
-        build ?? undefined,
-      )
-      const { frames, over5, over20, skipped } = frameClock
-      const took = build === null ? '' : `built ${build.chunks} passages in ${build.seconds.toFixed(1)} s; `
-      process.stdout.write(
-        `${label}: ${took}${result.established} calls, ${frames} frames, ${over5} over 5 ms late, ${over20} over 20 ms, ` +
-          `${skipped} skipped, ${result.lost} packets lost, ${errors.length} errors; engine ${cores.engine.toFixed(2)} cores, ` +
-          `media ${cores.media.toFixed(2)}; ${judged.leftOutPercent} % of the time left out, probe p99.9 ${judged.nullProbeMs} ms` +
-          `${judged.isVoid ? ' (void)' : ''}\n`,
-      )
-      if (!judged.isVoid) break
+export const KNOWLEDGE_BUILD_IDS: readonly string[] = ['K_build', 'K_build@late', 'K_build@alone']
+
+/**
+ * Measures a build of 100 documents with 20 MiB of text in total in the service that holds 20 agent calls: its time (s),
+ * and the late frames of the calls without the windows in which the host was late. The late frames of the same calls
+ * without a build stand beside them.
+ */
+export async function measureKnowledgeBuild(probe: Probe): Promise<Measured[]> {
+  const figures: Measured[] = []
+  for (const build of [new Build(), null]) {
+    const { result, frameClock, cores, errors } = await load(CALLS, HOLD_MS, probe, build ?? undefined)
+    const { frames, over5, over20, skipped } = frameClock
+    const { established, lost } = result
+    const context = { calls: established, over5, skipped, lost, cores, errors: errors.length }
+    const late = { value: over20, n: frames }
+    if (build === null) {
+      figures.push(part('K_build@alone', late, context))
+      continue
     }
+    const took = { value: rounded(build.seconds), n: build.chunks > 0 ? 1 : 0 }
+    figures.push(
+      figure('K_build', took, { documents: DOCUMENTS, passages: build.chunks, calls: established }),
+    )
+    figures.push(figure('K_build@late', late, context))
   }
-} finally {
-  probe.close()
+  return figures
 }

@@ -1,9 +1,3 @@
-/*
- * Quality of the search on two sets of questions of the project: recall at 5 and mean reciprocal rank at 5 for each kind of
- * question, beside plain BM25 over words as `\p{L}\p{N}` cuts them. With PARLEY_EMBEDDINGS_MODEL the vectors are those of
- * this model; without it they are fake and prove the path, not the quality. `npm run build`, then
- * `node dist/bench/knowledge/quality.js`.
- */
 import MiniSearch from 'minisearch'
 import { readEnvironment, readSettings } from '../../control/config/settings.js'
 import { wordVector } from '../../fixtures/vendors/embedding-frames.js'
@@ -15,6 +9,8 @@ import { soundOf } from '../../media/knowledge/sound.js'
 import { type PassageVectors, toBytes } from '../../media/knowledge/vectors.js'
 import { wordsOf } from '../../media/knowledge/words.js'
 import { type Embedder, MAX_TEXTS, openEmbedder } from '../../media/vendors/openai/embeddings.js'
+import { figure, type Measured, part } from '../lib/figures.js'
+import { rounded } from '../lib/statistics.js'
 import { QUESTION_SETS, type QuestionSetFile, readQuestionSet, type TestQuestion } from './question-set.js'
 
 interface Place {
@@ -67,57 +63,136 @@ function figuresOf(asked: readonly TestQuestion[], search: Search): readonly [nu
   return [recall, mrr]
 }
 
-const fromServer = embedderOfSettings()
-const embedder = fromServer ?? WORD_VECTORS
-process.stdout.write(
-  `Vectors: ${fromServer === null ? 'fake, by hashes of words and sounds' : embedder.id}\n`,
-)
-for (const file of QUESTION_SETS) await printFigures(file)
+/** The rankings that are compared: of words and sounds, with vectors besides, and plain BM25. */
+const RANKINGS = ['ours', 'vectors', 'bm25'] as const
+type Ranking = (typeof RANKINGS)[number]
 
-async function printFigures(file: QuestionSetFile): Promise<void> {
+/** Recall at 5 and mean reciprocal rank at 5 of one group of questions. */
+export interface GroupQuality {
+  readonly name: string
+  readonly count: number
+  readonly figures: Readonly<Record<Ranking, readonly [recall: number, mrr: number]>>
+}
+
+export interface SetQuality {
+  readonly documents: number
+  readonly questions: number
+  /** By kind and language, and `all`. */
+  readonly groups: readonly GroupQuality[]
+  /** By words and with vectors: questions without an answer that are refused, and others with a passage above the least score. */
+  readonly verdicts: readonly {
+    readonly label: string
+    readonly refused: number
+    readonly accepted: number
+  }[]
+  /** Questions whose passage the own ranking misses. */
+  readonly misses: readonly TestQuestion[]
+}
+
+/** Searches one set of questions with each ranking. */
+export async function qualityOf(file: QuestionSetFile): Promise<SetQuality> {
+  const embedder = configuredEmbedder() ?? WORD_VECTORS
   const { documents, questions } = readQuestionSet(file)
   const index = new PassageIndex(buildIndex(documents))
-  const ours: Search = (text) => index.search({ text }, 5)
   const vectorsOf = await embedAll(embedder, documents, questions)
   const withVectors = new PassageIndex(
     buildIndex(documents, { vectors: packed(embedder, documents, vectorsOf) }),
   )
-  const byMeaning: Search = (text) => withVectors.search({ text, vector: vectorsOf.get(text) ?? null }, 5)
-  const baseline = plainBm25(documents)
-  const answered = questions.filter(({ kind }) => kind !== 'none')
-  process.stdout.write(
-    `\n${file}: ${documents.length} documents, ${questions.length} questions\n` +
-      '| Questions | Count | Recall@5 | MRR@5 | with vectors: recall@5 | MRR@5 | BM25 recall@5 | MRR@5 |\n' +
-      '|---|---|---|---|---|---|---|---|\n',
-  )
-  for (const [name, asked] of [...groupsOf(answered), ['all', answered] as const]) {
-    const figures = [ours, byMeaning, baseline].flatMap((search) => figuresOf(asked, search))
-    const cells = figures.map((value) => value.toFixed(2)).join(' | ')
-    process.stdout.write(`| ${name} | ${asked.length} | ${cells} |\n`)
+  const searches: Readonly<Record<Ranking, Search>> = {
+    ours: (text) => index.search({ text }, 5),
+    vectors: (text) => withVectors.search({ text, vector: vectorsOf.get(text) ?? null }, 5),
+    bm25: plainBm25(documents),
   }
+  const answered = questions.filter(({ kind }) => kind !== 'none')
+  const groups = [...groupsOf(answered), ['all', answered] as const].map(([name, asked]) => ({
+    name,
+    count: asked.length,
+    figures: {
+      ours: figuresOf(asked, searches.ours),
+      vectors: figuresOf(asked, searches.vectors),
+      bm25: figuresOf(asked, searches.bm25),
+    },
+  }))
   const answers =
     (used: PassageIndex) =>
     ({ text }: TestQuestion) =>
       used
         .search({ text, vector: used === withVectors ? (vectorsOf.get(text) ?? null) : null }, 4)
         .some(({ score }) => score >= MIN_SCORE)
-  for (const [label, used] of [
-    ['words', index],
-    ['with vectors', withVectors],
-  ] as const) {
-    const refused = questions.filter((question) => question.kind === 'none' && !answers(used)(question))
-    const accepted = answered.filter(answers(used))
-    process.stdout.write(
-      `${label}: ${refused.length} of ${questions.length - answered.length} questions without an answer are refused, ` +
-        `${accepted.length} of ${answered.length} others have a passage above ${MIN_SCORE}\n`,
-    )
-  }
-  if (process.argv.includes('--misses')) {
-    for (const question of answered) {
-      if (rankOf(ours(question.text), question) === 0)
-        process.stdout.write(`${question.kind} ${question.language}: ${question.text}\n`)
+  const verdicts = (
+    [
+      ['words', index],
+      ['with vectors', withVectors],
+    ] as const
+  ).map(([label, used]) => ({
+    label,
+    refused: questions.filter((question) => question.kind === 'none' && !answers(used)(question)).length,
+    accepted: answered.filter(answers(used)).length,
+  }))
+  const misses = answered.filter((question) => rankOf(searches.ours(question.text), question) === 0)
+  return { documents: documents.length, questions: questions.length, groups, verdicts, misses }
+}
+
+/** Kinds of questions with a target of their own, of which all languages are one figure. */
+const KINDS: readonly string[] = ['mixed', 'misspelt', 'heard', 'code', 'cross']
+
+export const KNOWLEDGE_QUALITY_IDS: readonly string[] = ['K_recall', 'K_mrr'].flatMap((id) => [
+  ...['en', 'hi', 'ta', 'bn', ...KINDS].map((name) => `${id}@${name}`),
+  `${id}@independent`,
+])
+
+/**
+ * Measures recall at 5 and mean reciprocal rank at 5 on the sets of questions: a figure for each language and kind over
+ * both sets, and one for the whole set of other hands. Beside each stand those with vectors and those of plain BM25.
+ */
+export async function measureKnowledgeQuality(say: (line: string) => void): Promise<Measured[]> {
+  const sets = await Promise.all(QUESTION_SETS.map(async (file) => ({ file, ...(await qualityOf(file)) })))
+  for (const set of sets) say(qualityTable(set.file, set))
+  const wanted = new Map<string, GroupQuality[]>()
+  for (const { file, groups } of sets) {
+    for (const group of groups) {
+      const [kind = ''] = group.name.split(' ')
+      const name = kind === 'all' ? (file === 'independent-set.txt' ? 'independent' : null) : kind
+      if (name !== null) wanted.set(name, [...(wanted.get(name) ?? []), group])
     }
   }
+  const model = configuredEmbedder()
+  return [...wanted].flatMap(([name, groups]) =>
+    (['K_recall', 'K_mrr'] as const).flatMap((id, at) => {
+      const n = groups.reduce((sum, { count }) => sum + count, 0)
+      const mean = (ranking: Ranking): number =>
+        groups.reduce((sum, { count, figures }) => sum + count * (figures[ranking][at] ?? 0), 0) / n
+      const vectors = model?.id ?? 'fake'
+      // A Hindi question finds an English passage only with a model.
+      const judged = name === 'cross' && model === null ? part : figure
+      const best: Ranking = name === 'cross' ? 'vectors' : 'ours'
+      return [
+        judged(`${id}@${name}`, { value: rounded(mean(best)), n }, { vectors, ranking: best }),
+        ...RANKINGS.filter((ranking) => ranking !== best).map((ranking) =>
+          part(`${id}@${name}-${ranking}`, { value: rounded(mean(ranking)), n }, { vectors, ranking }),
+        ),
+      ]
+    }),
+  )
+}
+
+/** Formats the quality of a set as a table. */
+export function qualityTable(file: string, { documents, questions, groups, verdicts }: SetQuality): string {
+  const answered = groups.find(({ name }) => name === 'all')?.count ?? 0
+  return [
+    `\n${file}: ${documents} documents, ${questions} questions`,
+    '| Questions | Count | Recall@5 | MRR@5 | with vectors: recall@5 | MRR@5 | BM25 recall@5 | MRR@5 |',
+    '|---|---|---|---|---|---|---|---|',
+    ...groups.map(({ name, count, figures }) => {
+      const cells = RANKINGS.flatMap((ranking) => figures[ranking]).map((value) => value.toFixed(2))
+      return `| ${name} | ${count} | ${cells.join(' | ')} |`
+    }),
+    ...verdicts.map(
+      ({ label, refused, accepted }) =>
+        `${label}: ${refused} of ${questions - answered} questions without an answer are refused, ` +
+        `${accepted} of ${answered} others have a passage above ${MIN_SCORE}`,
+    ),
+  ].join('\n')
 }
 
 /** Returns the questions by their kind, and by the language of the document unless the kind is this language. */
@@ -131,7 +206,8 @@ function groupsOf(answered: readonly TestQuestion[]): ReadonlyMap<string, readon
   return groups
 }
 
-function embedderOfSettings(): Embedder | null {
+/** Returns the model of the settings, or null: then the vectors are fake and prove the path, not the quality. */
+export function configuredEmbedder(): Embedder | null {
   const { embeddings } = readSettings(readEnvironment(process.cwd()), process.cwd()).knowledge
   return embeddings === null ? null : openEmbedder(embeddings, { clock: systemClock })
 }
