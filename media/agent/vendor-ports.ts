@@ -222,7 +222,7 @@ export interface SpeechToSpeechEvents {
    * Reports the transcript of an item, null when it is unavailable. May arrive long after the reply began.
    */
   transcript(item: string, text: string | null): void
-  /** Reports that the connection is lost. Every reply in progress fails first, and nothing follows. */
+  /** Reports that the connection is lost. The replies in progress fail right after it, and nothing else follows. */
   failed(error: VendorFailure): void
 }
 

@@ -3,6 +3,7 @@ import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { until } from '../../../fixtures/host/until.js'
 import { openFakeVendorSocket, type VendorConnection } from '../../../fixtures/vendors/fake-vendor-socket.js'
 import { pcmBytes } from '../../../fixtures/vendors/openai-frames.js'
+import { GEMINI_ODDITIES } from '../../../fixtures/vendors/spoken-vendors.js'
 import type { TokenCount } from '../../agent/conversation/usage-meter.js'
 import type {
   ChatMessage,
@@ -27,14 +28,6 @@ const TURN_COMPLETE =
 const INTERRUPTED = '{"serverContent":{"interrupted":true}}'
 const TOOL_CALL =
   '{"toolCall":{"functionCalls":[{"id":"function-call-7","name":"book","args":{"day":"tomorrow"}}]}}'
-const ODDITIES = [
-  '{"sessionResumptionUpdate":{"newHandle":"h","resumable":true}}',
-  '{"goAway":{"timeLeft":"50s"}}',
-  '{"toolCallCancellation":{"ids":["function-call-1"]}}',
-  '{"serverContent":{"waitingForInput":true}}',
-  '{"serverContent":{"modelTurn":{"parts":[{"text":"**Thinking**","thought":true}]}}}',
-  '{"sunshine":true}',
-]
 
 class Reply {
   readonly pcm: number[] = []
@@ -188,7 +181,7 @@ t.test('a turn: the caller speaks, the model answers when a reply is asked for',
   const reply = new Reply()
   stream.respond({ mayUseTools: true }, reply.events)
   await fake.until(() => activity(vendor).at(-1) === 'activityEnd', 'the end of the turn')
-  send(...ODDITIES, sound([1, 2, 3]), said('Yes, '), sound([4]), said('we are.'), GENERATED)
+  send(...GEMINI_ODDITIES, sound([1, 2, 3]), said('Yes, '), sound([4]), said('we are.'), GENERATED)
   await until(() => reply.calls !== null)
   t.same(reply.pcm, [1, 2, 3, 4])
   t.equal(reply.words, 'Yes, we are.')
