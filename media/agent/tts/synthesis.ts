@@ -38,11 +38,11 @@ export interface SynthesisEvents {
 }
 
 /** Upper limit of a vendor's own first-audio deadline: two voices in turn must fit into 3 s. */
-const FIRST_AUDIO_LIMIT_MS = 1000
+export const FIRST_AUDIO_LIMIT_MS = 1000
 /** The limit when another hosted voice can take over. */
-const FIRST_AUDIO_WITH_FALLBACK_MS = 600
+export const FIRST_AUDIO_WITH_FALLBACK_MS = 600
 /** The limit of the last voice. Starting again would only take longer. */
-const FIRST_AUDIO_OF_LAST_MS = 1900
+export const FIRST_AUDIO_OF_LAST_MS = 1900
 /** Longest gap within one sentence. */
 const STALL_MS = 1500
 /** Longest audio of one sentence. A vendor that exceeds it is broken. */
