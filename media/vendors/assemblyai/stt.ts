@@ -1,8 +1,6 @@
 import type { TimedWord } from '../../agent/agent-spec.js'
 import { combinedLanguages, languageTagOf } from '../../agent/language/language-tags.js'
-import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import { isRecord } from '../shared/json.js'
 import { termsWithin } from '../shared/key-terms.js'
 import { pcmBytes } from '../shared/pcm-bytes.js'
@@ -26,16 +24,11 @@ const MANY_LANGUAGES = 'whisper-rt'
 const KEY_TERMS = { terms: 100, characters: 50 }
 
 /** Opens AssemblyAI's streaming STT. */
-export function assemblyAiSpeechToText(
-  settings: AssemblyAiSettings,
-  deps: { readonly clock: Clock; readonly log: Log },
-): SpeechToText {
-  return streamingRecogniser(deps, {
-    id: 'assemblyai',
-    defaultModel: DEFAULT_MODEL,
-    dialect: (request) => new AssemblyAiDialect(settings, request),
-  })
-}
+export const assemblyAiSpeechToText = streamingRecogniser(
+  'assemblyai',
+  DEFAULT_MODEL,
+  (settings: AssemblyAiSettings) => (request) => new AssemblyAiDialect(settings, request),
+)
 
 /**
  * `v3/ws`: each message carries the whole turn so far, and the vendor detects its end.

@@ -1,3 +1,4 @@
+import { vendorTag } from '../../agent/language/language-tags.js'
 import { parseObject } from '../shared/json.js'
 import { wavFile } from '../shared/wav.js'
 
@@ -53,4 +54,9 @@ export function parseMessage(text: string): { readonly path: string; readonly bo
   if (path === undefined) return null
   const body = split === -1 ? '' : text.slice(split + 4).trim()
   return { path: path.toLowerCase(), body: (body === '' ? null : parseObject(body)) ?? {} }
+}
+
+/** Returns the vendor's tag of a language: `or-IN` for Odia. */
+export function localeOf(tag: string): string {
+  return `${vendorTag('iso', tag)}-IN`
 }

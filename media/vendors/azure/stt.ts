@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { combinedLanguages, languageTagOf, vendorTag } from '../../agent/language/language-tags.js'
-import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
-import type { Clock } from '../../base/clock.js'
+import { combinedLanguages, languageTagOf } from '../../agent/language/language-tags.js'
+import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
-import type { Log } from '../../base/log.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { isRecord } from '../shared/json.js'
 import { termsWithin } from '../shared/key-terms.js'
@@ -16,7 +14,7 @@ import {
   streamingRecogniser,
 } from '../shared/streaming-recogniser.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
-import { audioMessage, formatMessage, jsonMessage, parseMessage } from './messages.js'
+import { audioMessage, formatMessage, jsonMessage, localeOf, parseMessage } from './messages.js'
 import type { AzureSettings } from './settings.js'
 
 const DEFAULT_MODEL = 'azure-speech'
@@ -27,17 +25,14 @@ const KEY_TERMS = { terms: 500, characters: 100 }
 /** Languages of one stream; the vendor identifies one of them at the start of each utterance. */
 const MAX_LANGUAGES = 4
 
+type RecognitionSettings = Pick<AzureSettings, 'baseUrl' | 'apiKey'>
+
 /** Opens Azure Speech. */
-export function azureSpeechToText(
-  settings: AzureSettings,
-  deps: { readonly clock: Clock; readonly log: Log },
-): SpeechToText {
-  return streamingRecogniser(deps, {
-    id: 'azure',
-    defaultModel: DEFAULT_MODEL,
-    dialect: (request) => new AzureDialect(settings, request),
-  })
-}
+export const azureSpeechToText = streamingRecogniser(
+  'azure',
+  DEFAULT_MODEL,
+  (settings: RecognitionSettings) => (request) => new AzureDialect(settings, request),
+)
 
 /**
  * The WebSocket of the Speech service. Each utterance is a turn with an identifier of its own: our detector ends it with an
@@ -60,7 +55,7 @@ export class AzureDialect implements RecognitionDialect {
   #language: string | null = null
   #asked = false
 
-  constructor({ baseUrl, apiKey }: AzureSettings, stream: RecognitionRequest) {
+  constructor({ baseUrl, apiKey }: RecognitionSettings, stream: RecognitionRequest) {
     this.#apiKey = apiKey
     this.#rate = stream.rate
     const understood = combinedLanguages(stream.language, stream.languages, VOICE_LANGUAGES).slice(
@@ -215,11 +210,6 @@ const FAILURES: ReadonlyMap<string, FailureClass> = new Map([
 
 function textOf(given: unknown): string {
   return typeof given === 'string' ? given.trim() : ''
-}
-
-/** Returns the vendor's tag: `or-IN` for Odia. */
-function localeOf(tag: string): string {
-  return `${vendorTag('iso', tag)}-IN`
 }
 
 /** Returns a UUID without dashes, as the vendor demands. */

@@ -3,6 +3,7 @@ import { combinedLanguages, vendorTag } from '../../agent/language/language-tags
 import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import { pcmBytes } from '../shared/pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
+import { recognises } from '../shared/streaming-recogniser.js'
 import type { FailureClass } from '../shared/vendor-socket.js'
 import {
   classifyDeepgram,
@@ -34,17 +35,13 @@ export class DeepgramFluxDialect implements RecognitionDialect {
     const understood = several
       ? combinedLanguages(stream.language, stream.languages, FLUX_TOGETHER)
       : [stream.language]
-    this.capabilities = {
-      partials: true,
+    this.capabilities = recognises(understood, {
       endOfUtterance: true,
       wordTimes: true,
-      understandsSpeech: true,
       // The vendor waits until the sentence is complete, which takes this long when the caller pauses to
       // think.
       finalDeadlineMs: 2500,
-      understoodLanguages: understood,
-      detectsLanguage: understood.length > 1,
-    }
+    })
     const query = new URLSearchParams({
       model: stream.model,
       encoding: 'linear16',

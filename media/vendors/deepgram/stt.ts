@@ -1,15 +1,10 @@
 import type { TimedWord } from '../../agent/agent-spec.js'
 import { combinedLanguages, vendorTag } from '../../agent/language/language-tags.js'
-import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import { isRecord } from '../shared/json.js'
 import { pcmBytes } from '../shared/pcm-bytes.js'
-import {
-  type RecognitionDialect,
-  type RecognitionReader,
-  RecognitionStream,
-} from '../shared/recognition-stream.js'
+import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
+import { recognises, streamingRecogniser } from '../shared/streaming-recogniser.js'
 import type { FailureClass } from '../shared/vendor-socket.js'
 import {
   classifyDeepgram,
@@ -29,22 +24,14 @@ const DEFAULT_MODEL = 'nova-3'
  * `v2/listen`, which detect the end of turn themselves.
  * https://developers.deepgram.com/reference/speech-to-text/listen-streaming
  */
-export function deepgramSpeechToText(
-  settings: DeepgramSettings,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-): SpeechToText {
-  return {
-    id: 'deepgram',
-    open({ rate, language, languages = [language], model, vocabulary = [] }, events) {
-      const name = model ?? DEFAULT_MODEL
-      const stream = { rate, language, languages, model: name, vocabulary }
-      const dialect = name.startsWith('flux')
-        ? new DeepgramFluxDialect(settings, stream)
-        : new DeepgramListenDialect(settings, stream)
-      return new RecognitionStream({ dialect, rate, events, clock, log })
-    },
-  }
-}
+export const deepgramSpeechToText = streamingRecogniser(
+  'deepgram',
+  DEFAULT_MODEL,
+  (settings: DeepgramSettings) => (request) =>
+    request.model.startsWith('flux')
+      ? new DeepgramFluxDialect(settings, request)
+      : new DeepgramListenDialect(settings, request),
+)
 
 /** `v1/listen`: interim texts replace each other, final texts are parts of one utterance. */
 export class DeepgramListenDialect implements RecognitionDialect {
@@ -65,15 +52,11 @@ export class DeepgramListenDialect implements RecognitionDialect {
   constructor(settings: DeepgramSettings, stream: DeepgramStream) {
     const together = stream.model.startsWith('nova-3') ? NOVA_TOGETHER : []
     const understood = combinedLanguages(stream.language, stream.languages, together)
-    this.capabilities = {
-      partials: true,
+    this.capabilities = recognises(understood, {
       endOfUtterance: true,
       wordTimes: true,
-      understandsSpeech: true,
       finalDeadlineMs: 800,
-      understoodLanguages: understood,
-      detectsLanguage: understood.length > 1,
-    }
+    })
     const query = new URLSearchParams({
       model: stream.model,
       language: understood.length > 1 ? 'multi' : vendorTag('deepgram', stream.language),

@@ -1,7 +1,5 @@
 import { combinedLanguages, languageTagOf, vendorTag } from '../../agent/language/language-tags.js'
-import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
-import type { Clock } from '../../base/clock.js'
-import type { Log } from '../../base/log.js'
+import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { AudioMessageWriter, type TextBytes } from '../shared/audio-messages.js'
 import { termsWithin } from '../shared/key-terms.js'
@@ -23,16 +21,11 @@ const HEAD = '{"message_type":"input_audio_chunk","audio_base_64":"'
 const KEY_TERMS = { terms: 50, characters: 20 }
 
 /** Opens ElevenLabs' realtime STT. */
-export function elevenLabsSpeechToText(
-  settings: ElevenLabsSettings,
-  deps: { readonly clock: Clock; readonly log: Log },
-): SpeechToText {
-  return streamingRecogniser(deps, {
-    id: 'elevenlabs',
-    defaultModel: DEFAULT_MODEL,
-    dialect: (request) => new ScribeDialect(settings, request),
-  })
-}
+export const elevenLabsSpeechToText = streamingRecogniser(
+  'elevenlabs',
+  DEFAULT_MODEL,
+  (settings: ElevenLabsSettings) => (request) => new ScribeDialect(settings, request),
+)
 
 /**
  * `v1/speech-to-text/realtime`: partial texts, and a final text for each commit. Our detector commits: the vendor's

@@ -1,8 +1,6 @@
 import { combinedLanguages, languageTagOf } from '../../agent/language/language-tags.js'
-import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
-import type { Clock } from '../../base/clock.js'
+import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
-import type { Log } from '../../base/log.js'
 import { termsWithin } from '../shared/key-terms.js'
 import { viewBytes } from '../shared/pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
@@ -32,17 +30,10 @@ const DEFAULT_MODEL = 'chirp_3'
 const KEY_TERMS = { terms: 500, characters: 100 }
 
 /** Opens Google's Speech-to-Text v2. */
-export function googleSpeechToText(
-  settings: GoogleSettings,
-  deps: { readonly clock: Clock; readonly log: Log },
-): SpeechToText {
+export const googleSpeechToText = streamingRecogniser('google', DEFAULT_MODEL, (settings: GoogleSettings) => {
   const tokens = new AccessTokens(settings.account)
-  return streamingRecogniser(deps, {
-    id: 'google',
-    defaultModel: DEFAULT_MODEL,
-    dialect: (request) => new GoogleDialect(settings, tokens, request),
-  })
-}
+  return (request) => new GoogleDialect(settings, tokens, request)
+})
 
 /**
  * `StreamingRecognize` over gRPC. The protocol has no request for a final text but the end of the requests, so each

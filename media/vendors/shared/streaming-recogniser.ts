@@ -1,8 +1,7 @@
 import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
-import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { SessionRate } from '../../base/frame.js'
-import type { Log } from '../../base/log.js'
+import type { VendorDeps } from '../vendor-module.js'
 import { type RecognitionDialect, RecognitionStream } from './recognition-stream.js'
 import type { FailureClass } from './vendor-socket.js'
 
@@ -32,27 +31,24 @@ export const TEN_LANGUAGES = [
   'pa-IN',
 ] as const
 
-/** Returns the STT of a vendor whose wire format is a `RecognitionDialect`; each stream has a dialect of its own. */
-export function streamingRecogniser(
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-  vendor: {
-    readonly id: string
-    readonly defaultModel: string
-    dialect(request: RecognitionRequest): RecognitionDialect
-  },
-): SpeechToText {
-  return {
-    id: vendor.id,
-    open({ rate, language, languages = [language], model, vocabulary = [] }, events) {
-      const dialect = vendor.dialect({
-        rate,
-        language,
-        languages,
-        model: model ?? vendor.defaultModel,
-        vocabulary,
-      })
-      return new RecognitionStream({ dialect, rate, events, clock, log })
-    },
+/**
+ * Returns the function that opens the STT of a vendor whose wire format is a `RecognitionDialect`; each stream has a dialect
+ * of its own.
+ */
+export function streamingRecogniser<Settings>(
+  id: string,
+  defaultModel: string,
+  dialects: (settings: Settings) => (request: RecognitionRequest) => RecognitionDialect,
+): (settings: Settings, deps: Pick<VendorDeps, 'clock' | 'log'>) => SpeechToText {
+  return (settings, { clock, log }) => {
+    const dialectOf = dialects(settings)
+    return {
+      id,
+      open({ rate, language, languages = [language], model, vocabulary = [] }, events) {
+        const dialect = dialectOf({ rate, language, languages, model: model ?? defaultModel, vocabulary })
+        return new RecognitionStream({ dialect, rate, events, clock, log })
+      },
+    }
   }
 }
 

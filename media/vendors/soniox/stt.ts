@@ -1,9 +1,7 @@
 import type { TimedWord } from '../../agent/agent-spec.js'
 import { combinedLanguages, languageTagOf, vendorTag } from '../../agent/language/language-tags.js'
-import type { SpeechToText, SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
-import type { Clock } from '../../base/clock.js'
+import type { SpeechToTextCapabilities } from '../../agent/vendor-ports.js'
 import type { EngineError } from '../../base/errors.js'
-import type { Log } from '../../base/log.js'
 import { isRecord } from '../shared/json.js'
 import { pcmBytes } from '../shared/pcm-bytes.js'
 import type { RecognitionDialect, RecognitionReader } from '../shared/recognition-stream.js'
@@ -27,16 +25,11 @@ const END = '<end>'
 const FINALIZED = '<fin>'
 
 /** Opens Soniox's real-time STT. */
-export function sonioxSpeechToText(
-  settings: SonioxSettings,
-  deps: { readonly clock: Clock; readonly log: Log },
-): SpeechToText {
-  return streamingRecogniser(deps, {
-    id: 'soniox',
-    defaultModel: DEFAULT_MODEL,
-    dialect: (request) => new SonioxDialect(settings, request),
-  })
-}
+export const sonioxSpeechToText = streamingRecogniser(
+  'soniox',
+  DEFAULT_MODEL,
+  (settings: SonioxSettings) => (request) => new SonioxDialect(settings, request),
+)
 
 interface Token {
   readonly text: string
