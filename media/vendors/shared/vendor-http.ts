@@ -18,9 +18,9 @@ export interface ExchangeLimits {
 export interface VendorRequest {
   readonly url: string
   readonly apiKey: string | null
-  /** Headers besides the content type. With them the key is not sent as a bearer token. */
+  /** Headers, in lower case. With them the key is not sent as a bearer token. */
   readonly headers?: Readonly<Record<string, string>>
-  /** JSON text, or a form for an upload. */
+  /** JSON text unless the headers name another type, or a form for an upload. */
   readonly body: string | FormData
   readonly limits: ExchangeLimits
   readonly clock: Clock
@@ -209,7 +209,7 @@ function headersOf(request: VendorRequest): Record<string, string> {
   if (request.apiKey !== null && request.headers === undefined)
     headers.authorization = `Bearer ${request.apiKey}`
   // A form sets its own content type with the boundary.
-  if (typeof request.body === 'string') headers['content-type'] = 'application/json'
+  if (typeof request.body === 'string') headers['content-type'] ??= 'application/json'
   return headers
 }
 

@@ -1,5 +1,5 @@
 import { EngineError, errorText } from '../../base/errors.js'
-import { looksLikeWav, parseWav, type WavFormat } from '../shared/wav.js'
+import { looksLikeWav, parseWav, type WavFormat } from './wav.js'
 
 /**
  * Decodes a speech response into mono samples: headerless 16-bit little-endian PCM at the configured rate, or
