@@ -81,7 +81,11 @@ await onEachDialect(t, async (t, open) => {
       [2, 1],
     )
     const old = await send('GET', `${path}/versions/1`)
-    t.match(dataOf(old), { version: 1, callSettings: { maxCallSeconds: 600 } })
+    t.match(dataOf(old), {
+      version: 1,
+      createdBy: { type: 'key', id: /^key_/ },
+      callSettings: { maxCallSeconds: 600 },
+    })
     for (const version of ['3', '0', 'x', '1.0', '-1', '99999999999']) {
       t.equal((await send('GET', `${path}/versions/${version}`)).status, 404, version)
     }
@@ -92,6 +96,19 @@ await onEachDialect(t, async (t, open) => {
       itemsOf(rest).map((version) => version.version),
       [1],
     )
+  })
+
+  await t.test('PATCH of a state that is not the newest one', async (t) => {
+    const made = dataOf(await send('POST', '/v1/agents', json({ name: 'D', systemPrompt: 'x' })))
+    const patch = (updatedAt: unknown, systemPrompt: string) =>
+      send('PATCH', `/v1/agents/${made.id}?ifUpdatedAt=${updatedAt}`, json({ systemPrompt }))
+    const first = await patch(made.updatedAt, 'first')
+    t.match(first, { status: 200, body: { data: { systemPrompt: 'first' } } })
+    t.not(dataOf(first).updatedAt, made.updatedAt, 'also within a millisecond')
+    t.match(await patch(made.updatedAt, 'second'), { status: 409, body: { error: { code: 'conflict' } } })
+    t.match(await send('GET', `/v1/agents/${made.id}`), { body: { data: { systemPrompt: 'first' } } })
+    t.equal((await patch(dataOf(first).updatedAt, 'third')).status, 200)
+    t.equal((await patch('yesterday', 'fourth')).status, 400)
   })
 
   await t.test('PATCH merges objects, replaces arrays, clears with null', async (t) => {

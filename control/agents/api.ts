@@ -2,7 +2,9 @@ import { z } from 'zod'
 import type { Deps } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
+import { Instant, parseInstant } from '../base/instant.js'
 import { idParam } from '../base/schemas.js'
+import { authorOf } from '../compliance/bulk.js'
 import { isForeignKeyViolation } from '../db/constraint-error.js'
 import { parsedUrl } from '../net/url-form.js'
 import { type AgentConfig, type ConfigPatch, configPatchShape, defaultConfig, readConfig } from './config.js'
@@ -133,19 +135,23 @@ export const updateAgent = operation({
   path: '/v1/agents/:id',
   tag: 'Agents',
   summary: 'Update the draft of an agent',
-  description: 'Objects are merged, arrays are replaced.',
+  description:
+    'Objects are merged, arrays are replaced. With `ifUpdatedAt`, the `updatedAt` of the agent that was read, the request fails with `conflict` if the agent was changed since.',
   audience: 'key',
   scope: 'write',
   params: AgentPath,
+  query: z.object({ ifUpdatedAt: Instant.optional() }),
   body: AgentPatch,
   status: 200,
   result: Agent,
   fails: ['not_found', 'unprocessable_entity', 'conflict'],
-  run: async ({ params, body, actor, deps, requestId }) => {
+  run: async ({ params, query, body, actor, deps, requestId }) => {
     const { name, description, ...fields } = body
+    const known = query.ifUpdatedAt === undefined ? null : parseInstant(query.ifUpdatedAt)
     for (let attempt = 0; attempt < PATCH_ATTEMPTS; attempt++) {
       const seen = await findAgent(deps.db, actor.organizationId, params.id)
       if (seen === null) return noAgent()
+      if (known !== null && seen.updatedAt !== known) return changedMeanwhile()
       const config = await configured(deps, actor.organizationId, readConfig(seen.draft), fields)
       if (isRefusal(config)) return config
       const change = {
@@ -194,7 +200,7 @@ export const publishAgent = operation({
     if (problem !== null) return problem
     const now = deps.clock.wall()
     return deps.db.transaction().execute(async (trx) => {
-      const done = await publishDraft(trx, seen, body?.note ?? null, now)
+      const done = await publishDraft(trx, seen, { note: body?.note ?? null, by: authorOf(actor) }, now)
       if (done === null) return changedMeanwhile()
       await recordUses(trx, done.agent, { actor, requestId, now })
       const { organizationId } = actor

@@ -3,6 +3,7 @@ import { audited } from '../api/audited.js'
 import { operation } from '../api/operation.js'
 import { type Refusal, refuse } from '../api/problem.js'
 import { ADMIN_ROLES } from '../api/scopes.js'
+import { authorOf } from '../compliance/bulk.js'
 import { isForeignKeyViolation } from '../db/constraint-error.js'
 import { PURPOSES } from '../organization/view.js'
 import { readConfig } from './config.js'
@@ -57,7 +58,7 @@ export const rollbackAgent = operation({
     const now = deps.clock.wall()
     try {
       return await deps.db.transaction().execute(async (trx) => {
-        const done = await rollBack(trx, seen, version, now)
+        const done = await rollBack(trx, seen, version, authorOf(actor), now)
         if (done === null) return changedMeanwhile()
         await recordUses(trx, done.agent, { actor, requestId, now })
         return versionView(done.version)

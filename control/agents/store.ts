@@ -3,6 +3,7 @@ import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import { canonicalJson } from '../base/canonical-json.js'
 import type { Purpose } from '../compliance/calling-hours.js'
+import type { Author } from '../compliance/suppression-store.js'
 import type { Db, Trx } from '../db/database.js'
 import type { AgentRow, AgentVersionRow } from '../db/tables/calling.js'
 import { deliveryOf } from '../knowledge/delivery.js'
@@ -22,6 +23,11 @@ export interface PublishedAgent {
 }
 
 type Environment = 'test' | 'live'
+
+interface Publication {
+  readonly note: string | null
+  readonly by: Author
+}
 
 export async function createAgent(
   db: Db | Trx,
@@ -122,10 +128,10 @@ export async function updateDraft(
 export function publishDraft(
   trx: Trx,
   seen: AgentRow,
-  note: string | null,
+  publication: Publication,
   now: number,
 ): Promise<PublishedAgent | null> {
-  return publish(trx, seen, seen.draft, note, now)
+  return publish(trx, seen, seen.draft, publication, now)
 }
 
 /**
@@ -136,16 +142,17 @@ export function rollBack(
   trx: Trx,
   seen: AgentRow,
   to: AgentVersionRow,
+  by: Author,
   now: number,
 ): Promise<PublishedAgent | null> {
-  return publish(trx, seen, to.config, `Rollback to version ${to.version}`, now)
+  return publish(trx, seen, to.config, { note: `Rollback to version ${to.version}`, by }, now)
 }
 
 async function publish(
   trx: Trx,
   seen: AgentRow,
   config: string,
-  note: string | null,
+  { note, by }: Publication,
   now: number,
 ): Promise<PublishedAgent | null> {
   const version = (seen.latestVersion ?? 0) + 1
@@ -166,6 +173,8 @@ async function publish(
       config,
       note,
       knowledge,
+      createdByType: by.type,
+      createdById: by.id,
       createdAt: now,
     })
     .returningAll()
@@ -293,7 +302,8 @@ async function updateSeen(
 ): Promise<AgentRow | null> {
   const row = await db
     .updateTable('agents')
-    .set({ ...change, revision: seen.revision + 1, updatedAt: now })
+    // The time tells one state of an agent from the next, also within a millisecond.
+    .set({ ...change, revision: seen.revision + 1, updatedAt: Math.max(now, seen.updatedAt + 1) })
     .where('id', '=', seen.id)
     .where('organizationId', '=', seen.organizationId)
     .where('revision', '=', seen.revision)

@@ -31,6 +31,10 @@ export const AgentVersion = z.object({
   version: z.int(),
   note: z.string().nullable(),
   createdAt: Timestamp,
+  createdBy: z
+    .object({ type: openEnum('user', 'key'), id: z.string() })
+    .nullable()
+    .meta({ description: 'Who published the version. Null for versions of earlier releases.' }),
   purpose: Purpose,
   knowledge: z
     .array(
@@ -84,6 +88,10 @@ export function versionView(row: AgentVersionRow): z.input<typeof AgentVersion> 
     version: row.version,
     note: row.note,
     createdAt: timestamp(row.createdAt),
+    createdBy:
+      row.createdByType === null || row.createdById === null
+        ? null
+        : { type: row.createdByType, id: row.createdById },
     purpose: row.purpose,
     knowledge: [...readDelivery(row.knowledge)],
     ...readConfig(row.config),

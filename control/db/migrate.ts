@@ -55,6 +55,7 @@ import { addReportsAnswer } from './migrations/0063-reports-answer.js'
 import { addRegisteringProcess } from './migrations/0066-registering-process.js'
 import { addUndoneDials } from './migrations/0067-undone-dials.js'
 import { createInvoiceRegistrations } from './migrations/0064-e-invoices.js'
+import { addVersionAuthors } from './migrations/0068-version-authors.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -117,6 +118,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0066_registering_process': addRegisteringProcess,
   '0067_undone_dials': addUndoneDials,
   '0064_e_invoices': createInvoiceRegistrations,
+  '0068_version_authors': addVersionAuthors,
 }
 
 /**

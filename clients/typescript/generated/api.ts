@@ -213,6 +213,7 @@ import type {
   TransferDestination,
   Up,
   UpdateAgentBody,
+  UpdateAgentQuery,
   UpdateCampaignBody,
   UpdateConnectionBody,
   UpdateKnowledgeBaseBody,
@@ -380,8 +381,8 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/agents/{id}', reply: 'data' }, input, options)
   }
 
-  /** Update the draft of an agent. Objects are merged, arrays are replaced. Needs the scope `write`. */
-  updateAgent(input: { readonly id: string; readonly body: UpdateAgentBody }, options: RequestOptions = {}): Promise<Agent> {
+  /** Update the draft of an agent. Objects are merged, arrays are replaced. With `ifUpdatedAt`, the `updatedAt` of the agent that was read, the request fails with `conflict` if the agent was changed since. Needs the scope `write`. */
+  updateAgent(input: { readonly id: string; readonly query?: UpdateAgentQuery | undefined; readonly body: UpdateAgentBody }, options: RequestOptions = {}): Promise<Agent> {
     return this.send({ method: 'PATCH', path: '/v1/agents/{id}', reply: 'data' }, input, options)
   }
 

@@ -302,6 +302,11 @@ export type PublishAgentResult = {
   readonly version: number
   readonly note: string | null
   readonly createdAt: string
+  /** Who published the version. Null for versions of earlier releases. */
+  readonly createdBy: {
+    readonly type: Open<"user" | "key">
+    readonly id: string
+  } | null
   readonly purpose: Open<"promotional" | "service" | "transactional" | "collections">
   /** How each knowledge base was delivered when the version was published. */
   readonly knowledge: readonly ({
@@ -3402,6 +3407,11 @@ export type UpdateAgentBody = {
       readonly ringTimeoutSeconds?: number | undefined
     } | undefined
   } | undefined
+}
+
+/** Query of `updateAgent`. */
+export type UpdateAgentQuery = {
+  readonly ifUpdatedAt?: string | undefined
 }
 
 /** Body of `publishAgent`. */

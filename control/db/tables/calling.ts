@@ -54,6 +54,9 @@ export interface AgentVersionRow {
   readonly note: string | null
   /** How each knowledge base is delivered, decided when the version was published. Null for earlier releases. */
   readonly knowledge: string | null
+  /** `user` or `key`. Null for versions of earlier releases, as `createdById`. */
+  readonly createdByType: string | null
+  readonly createdById: string | null
   readonly createdAt: number
 }
 
