@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useMemo } from 'react'
 import { ParleyError } from '../../../clients/typescript/errors.js'
 import { type Environment, hasSessionCookie, type Result, SessionApi } from './api.js'
@@ -33,8 +33,8 @@ export function useSession(): Session {
 }
 
 /** Reads the session. `undefined` while it is read, null when no user is signed in. */
-export function useSignedIn(): { readonly data: SignedIn | null | undefined; readonly error: Error | null } {
-  return useQuery({
+export function useSignedIn(): Pick<UseQueryResult<SignedIn | null, Error>, 'data' | 'error' | 'refetch'> {
+  return useQuery<SignedIn | null, Error>({
     queryKey: ['session'],
     staleTime: 60_000,
     retry: false,

@@ -192,6 +192,7 @@ export const build = {
     evaluationCriteria_prompt: 'The call passes if',
   },
   agentVersions: {
+    by: 'Published by {name}',
     unpublished:
       '{count, plural, one {The draft has # change that calls do not use yet.} other {The draft has # changes that calls do not use yet.}}',
     changes: '{count, plural, =0 {No setting differs.} one {# setting differs} other {# settings differ}}',
@@ -209,6 +210,12 @@ export const build = {
     jsonLine: 'Line {line}: {path}: {reason}',
     jsonObject: 'The settings are one object in braces.',
     jsonPending: 'The JSON has unsaved changes. Save or discard them first.',
+  },
+  overtaken: {
+    title: 'Somebody else changed the same settings',
+    text: 'These settings were saved with other values at {time}, after you began. The stored value is crossed out, and yours is underlined. Nothing is saved until you choose.',
+    theirs: 'Take the stored values',
+    mine: 'Save mine instead',
   },
   eventView: {
     title: 'Event',

@@ -45,6 +45,10 @@ export const en = {
   },
   problem: {
     title: 'This did not work',
+    codes: {
+      internal_error: 'The service failed. Try again in a moment.',
+      rate_limited: 'There were too many requests. Wait a moment and try again.',
+    },
     offline: 'The service cannot be reached. Check your connection.',
     live: 'The live updates are interrupted. The page reconnects by itself.',
     crash: 'This part of the page has failed. The rest still works.',
@@ -369,6 +373,7 @@ export const en = {
     numbers: 'Numbers',
   },
   agent: {
+    title: 'Agent',
     back: 'All agents',
     notLive: 'This draft has changes that calls do not use yet.',
     neverLive: 'This agent has never been published. Calls cannot use it.',
@@ -380,6 +385,7 @@ export const en = {
     rollback: 'Roll back',
     settings: 'Settings',
     unsaved: 'You have unsaved changes.',
+    merged: 'Saved. Somebody else changed other settings meanwhile, which stay.',
     discard: 'Discard',
     noticeMissing:
       'Live calls are recorded or may be monitored, and the agent does not say so. Set a recording notice.',

@@ -54,6 +54,17 @@ export function Loaded<T>(props: {
   )
 }
 
+/** Says that something on the page could not be read. One problem stands for all of `queries`. */
+export function Failures({ queries }: { readonly queries: readonly UseQueryResult<unknown, Error>[] }) {
+  const failed = queries.filter(({ data, error }) => data === undefined && error !== null)
+  const error = failed[0]?.error
+  if (error == null) return null
+  const retry = (): void => {
+    for (const query of failed) void query.refetch()
+  }
+  return <Problem error={error} retry={retry} />
+}
+
 /** What an empty list says, with the next step. */
 export function Empty({ text, children }: { readonly text: string; readonly children?: ReactNode }) {
   return (

@@ -4,14 +4,19 @@ import { Component, type ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
 import { ParleyError } from '../../../../clients/typescript/errors.js'
 
+type KnownCode = keyof typeof import('../messages/en.js').en.problem.codes
+
 /** Shows what the service refused, with the request to quote and what the user can do. */
 export function Problem({ error, retry }: { readonly error: Error; readonly retry?: () => void }) {
   const t = useTranslations()
   const refused = error instanceof ParleyError
+  // Most codes stand for many reasons, which only the text of the service tells.
+  const textOf = ({ code, message }: ParleyError): string =>
+    t.has(`problem.codes.${code as KnownCode}`) ? t(`problem.codes.${code as KnownCode}`) : message
   return (
     <Alert color="red" title={t('problem.title')} role="alert">
       <Stack gap="xs">
-        <Text size="sm">{refused ? error.message : t('problem.offline')}</Text>
+        <Text size="sm">{refused ? textOf(error) : t('problem.offline')}</Text>
         {refused && error.status === 403 && <Text size="sm">{t('roleNote.forbidden')}</Text>}
         {refused &&
           issuesOf(error).map(({ path, reason }) => (

@@ -25,8 +25,9 @@ export const pathOf = (entry: string): string => (entry === 'overview' ? '' : en
 /** The frame of all pages of an organization. */
 export function Shell() {
   const { environment } = useParams({ from: '/$environment' })
-  const { data, error } = useSignedIn()
-  if (error !== null) return <Problem error={error} />
+  const { data, error, refetch } = useSignedIn()
+  if (data === undefined && error !== null)
+    return <SessionProblem error={error} retry={() => void refetch()} />
   if (data === undefined) return null
   if (data === null) return <Navigate to="/sign-in" search={{ next: location.pathname }} />
   const organization = chosenOrganization(data.organizations)
@@ -48,6 +49,16 @@ export function Shell() {
         <Outlet />
       </Frame>
     </SessionProvider>
+  )
+}
+
+/** Stands for the whole page when the session could not be read. */
+export function SessionProblem(props: { readonly error: Error; readonly retry: () => void }) {
+  return (
+    <main className="plain">
+      <h1>Parley</h1>
+      <Problem {...props} />
+    </main>
   )
 }
 

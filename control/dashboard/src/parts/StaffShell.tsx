@@ -1,8 +1,7 @@
 import { Link, Navigate, Outlet } from '@tanstack/react-router'
 import { useTranslations } from 'use-intl'
 import { SessionProvider, useSignedIn } from '../session.js'
-import { Problem } from './Problem.js'
-import { Frame } from './Shell.js'
+import { Frame, SessionProblem } from './Shell.js'
 import { Word } from './Word.js'
 
 const MENU = [
@@ -15,8 +14,9 @@ const MENU = [
 /** The frame of the staff area. It has a colour of its own. */
 export function StaffShell() {
   const t = useTranslations('staff')
-  const { data, error } = useSignedIn()
-  if (error !== null) return <Problem error={error} />
+  const { data, error, refetch } = useSignedIn()
+  if (data === undefined && error !== null)
+    return <SessionProblem error={error} retry={() => void refetch()} />
   if (data === undefined) return null
   if (data === null) return <Navigate to="/sign-in" search={{ next: location.pathname }} />
   if (!data.user.staff) {

@@ -1,17 +1,30 @@
 import { Alert, Button, Group, Stack, Tabs, Text } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type UseMutationResult, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { useTranslations } from 'use-intl'
+import { ParleyError } from '../../../../clients/typescript/errors.js'
 import type { UpdateAgentBody } from '../../../../clients/typescript/generated/types.js'
+import type { SessionApi } from '../api.js'
+import { useFormat } from '../i18n.js'
+import { Dialog } from '../parts/Dialog.js'
+import { TextDifference } from '../parts/Differences.js'
 import { Loaded, Page } from '../parts/Page.js'
 import { type Issue, issuesOf, Problem } from '../parts/Problem.js'
 import { TalkPanel } from '../parts/TalkPanel.js'
 import { TestPanel } from '../parts/TestPanel.js'
 import { useToast } from '../parts/toast.js'
 import { useKey, useSession } from '../session.js'
-import { type AgentView, type Draft, draftOf, patchOf, withValue } from './agent/config.js'
-import { type Editing, EditingContext } from './agent/fields.js'
+import {
+  type AgentView,
+  type Draft,
+  draftOf,
+  patchOf,
+  type Rebased,
+  rebase,
+  withValue,
+} from './agent/config.js'
+import { type Editing, EditingContext, useFieldName } from './agent/fields.js'
 import { Json } from './agent/Json.js'
 import { Sections } from './agent/Sections.js'
 import { Publish, Versions } from './agent/Versions.js'
@@ -25,7 +38,7 @@ export function Agent() {
   const agent = useQuery({ queryKey: key('agent', id), queryFn: () => api.readAgent({ id }) })
   return (
     <Page
-      title={agent.data?.name ?? ''}
+      title={agent.data?.name ?? t('title')}
       actions={
         <Link to="/$environment/agents" params={{ environment }}>
           {t('back')}
@@ -48,26 +61,47 @@ function Parts({ agent }: { readonly agent: AgentView }) {
   const toast = useToast()
   const stored = draftOf(agent)
   // What the changes began with: fields that somebody else changed meanwhile are not sent back.
-  const [base, setBase] = useState<Draft | null>(null)
+  const [base, setBase] = useState<AgentView | null>(null)
   // Unsaved changes outlive a look at another tab.
   const [edited, setEdited] = useState<Draft | null>(null)
   const [json, setJson] = useState<string | null>(null)
   const [issues, setIssues] = useState<readonly Issue[]>([])
+  const [overtaken, setOvertaken] = useState<Overtaken | null>(null)
   const draft = edited ?? stored
-  const dirty = edited !== null && Object.keys(patchOf(base ?? stored, edited)).length > 0
+  const began = base ?? agent
+  const dirty = edited !== null && Object.keys(patchOf(draftOf(began), edited)).length > 0
   const save = useMutation({
-    mutationFn: async (changed: object) => {
-      const patch = patchOf(base ?? stored, changed)
-      return Object.keys(patch).length === 0
-        ? agent
-        : await api.updateAgent({ id: agent.id, body: patch as UpdateAgentBody })
+    mutationFn: (changed: object) => saveDraft(api, began, changed),
+    onSuccess: (outcome) => {
+      if (outcome.kind === 'overtaken') {
+        setOvertaken(outcome)
+        return
+      }
+      queries.setQueryData(key('agent', agent.id), outcome.agent)
+      discard()
+      toast(outcome.kind === 'merged' ? t('merged') : tCommon('saved'))
     },
-    onSuccess: (saved) => {
-      queries.setQueryData(key('agent', agent.id), saved)
+    onError: (error) => setIssues(issuesOf(error)),
+  })
+  /** Goes on from what somebody else saved, with this draft. */
+  const goOn = ({ newest }: Overtaken, next: Draft): void => {
+    queries.setQueryData(key('agent', agent.id), newest)
+    setBase(newest)
+    setEdited(next)
+    setJson(null)
+    setIssues([])
+    setOvertaken(null)
+    save.reset()
+  }
+  const overwrite = useMutation({
+    mutationFn: ({ newest, mine }: Overtaken) => saveDraft(api, newest, mine),
+    onSuccess: (outcome) => {
+      setOvertaken(outcome.kind === 'overtaken' ? outcome : null)
+      if (outcome.kind === 'overtaken') return
+      queries.setQueryData(key('agent', agent.id), outcome.agent)
       discard()
       toast(tCommon('saved'))
     },
-    onError: (error) => setIssues(issuesOf(error)),
   })
   const discard = (): void => {
     setBase(null)
@@ -80,7 +114,7 @@ function Parts({ agent }: { readonly agent: AgentView }) {
     draft,
     disabled: !canWrite || json !== null,
     set: (path, value) => {
-      setBase(base ?? stored)
+      setBase(began)
       setEdited((current) => withValue(current ?? stored, path, value))
       setIssues((current) => current.filter((issue) => !issue.path.startsWith(path)))
     },
@@ -93,6 +127,14 @@ function Parts({ agent }: { readonly agent: AgentView }) {
   }
   return (
     <Tabs defaultValue="settings" keepMounted={false}>
+      {overtaken !== null && (
+        <Choice
+          overtaken={overtaken}
+          overwrite={{ ...overwrite, mutate: () => overwrite.mutate(overtaken) }}
+          takeTheirs={() => goOn(overtaken, overtaken.theirs)}
+          close={() => setOvertaken(null)}
+        />
+      )}
       <Tabs.List>
         <Tabs.Tab value="settings">{t('settings')}</Tabs.Tab>
         <Tabs.Tab value="versions">{t('versions')}</Tabs.Tab>
@@ -143,7 +185,7 @@ function Parts({ agent }: { readonly agent: AgentView }) {
           text={json ?? JSON.stringify(draft, null, 2)}
           changed={json !== null || dirty}
           edit={(text) => {
-            setBase(base ?? stored)
+            setBase(began)
             setJson(text)
           }}
           discard={discard}
@@ -151,6 +193,77 @@ function Parts({ agent }: { readonly agent: AgentView }) {
         />
       </Tabs.Panel>
     </Tabs>
+  )
+}
+
+/** Somebody else saved other values of the settings that were changed here. */
+interface Overtaken extends Rebased {
+  readonly kind: 'overtaken'
+  readonly newest: AgentView
+}
+
+type Outcome = { readonly kind: 'saved' | 'merged'; readonly agent: AgentView } | Overtaken
+
+/**
+ * Saves the changes from `began` to `changed`. A draft that somebody else saved meanwhile stays, unless both changed the same
+ * setting: then nothing is saved.
+ */
+async function saveDraft(api: SessionApi, began: AgentView, changed: object): Promise<Outcome> {
+  const send = (seen: AgentView, body: object) =>
+    api.updateAgent({ id: seen.id, query: { ifUpdatedAt: seen.updatedAt }, body: body as UpdateAgentBody })
+  const patch = patchOf(draftOf(began), changed)
+  if (Object.keys(patch).length === 0) return { kind: 'saved', agent: began }
+  try {
+    return { kind: 'saved', agent: await send(began, patch) }
+  } catch (error) {
+    if (!(error instanceof ParleyError) || error.code !== 'conflict') throw error
+    const newest = await api.readAgent({ id: began.id })
+    // Another conflict than a newer draft.
+    if (newest.updatedAt === began.updatedAt) throw error
+    const next = rebase(draftOf(began), changed, draftOf(newest))
+    if (next.clashes.length > 0) return { kind: 'overtaken', newest, ...next }
+    const rest = patchOf(draftOf(newest), next.mine)
+    if (Object.keys(rest).length === 0) return { kind: 'saved', agent: newest }
+    return { kind: 'merged', agent: await send(newest, rest) }
+  }
+}
+
+/** Asks whose values stay. */
+function Choice(props: {
+  readonly overtaken: Overtaken
+  readonly overwrite: Pick<UseMutationResult<unknown, Error, void>, 'mutate' | 'error' | 'isPending'>
+  readonly takeTheirs: () => void
+  readonly close: () => void
+}) {
+  const t = useTranslations('overtaken')
+  const tCommon = useTranslations('common')
+  const { time } = useFormat()
+  const nameOf = useFieldName()
+  const { overtaken, overwrite, takeTheirs, close } = props
+  return (
+    <Dialog title={t('title')} close={close} size="lg">
+      <Text size="sm">{t('text', { time: time(overtaken.newest.updatedAt) })}</Text>
+      <div className="wide">
+        {overtaken.clashes.map(({ path, before, after }) => (
+          <section key={path}>
+            <Text size="sm" fw={500}>
+              {nameOf(path)} <code>{path}</code>
+            </Text>
+            <TextDifference before={before ?? ''} after={after ?? ''} />
+          </section>
+        ))}
+      </div>
+      {overwrite.error !== null && <Problem error={overwrite.error} />}
+      <Group>
+        <Button onClick={takeTheirs}>{t('theirs')}</Button>
+        <Button variant="default" onClick={() => overwrite.mutate()} loading={overwrite.isPending}>
+          {t('mine')}
+        </Button>
+        <Button variant="default" onClick={close}>
+          {tCommon('cancel')}
+        </Button>
+      </Group>
+    </Dialog>
   )
 }
 

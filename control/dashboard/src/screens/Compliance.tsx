@@ -7,8 +7,8 @@ import type { Result } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { Checks } from '../parts/Checks.js'
 import { useFields } from '../parts/fields.js'
-import { useAgents, useNumbers } from '../parts/lookups.js'
-import { Page } from '../parts/Page.js'
+import { useAgentsQuery, useNumbersQuery } from '../parts/lookups.js'
+import { Failures, Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
 import { useReason, useWord } from '../parts/Word.js'
 import { useSession } from '../session.js'
@@ -31,8 +31,10 @@ export function Compliance() {
   })
   const { e164, numberId, agentId, at } = form.values
   const purpose = form.values.purpose as Purpose | ''
-  const numbers = useNumbers() ?? []
-  const agents = useAgents() ?? []
+  const numbersQuery = useNumbersQuery()
+  const agentsQuery = useAgentsQuery()
+  const numbers = numbersQuery.data?.items ?? []
+  const agents = agentsQuery.data?.items ?? []
   const check = useMutation({
     mutationFn: async () => {
       const verdict = await api.checkCompliance({
@@ -55,6 +57,7 @@ export function Compliance() {
   return (
     <Page title={t('title')}>
       {!canWrite && <Alert>{t('viewer')}</Alert>}
+      <Failures queries={[agentsQuery, numbersQuery]} />
       <form onSubmit={submit}>
         <Stack gap="sm">
           <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm">

@@ -54,7 +54,7 @@ export function KnowledgeBase() {
       title={base.data?.name ?? t('base')}
       actions={
         <>
-          {canWrite && (
+          {canWrite && base.data !== undefined && (
             <Button variant="default" onClick={() => setRemoving(true)}>
               {t('remove')}
             </Button>

@@ -19,8 +19,8 @@ import { useFormat } from '../i18n.js'
 import { type Rules, RulesInput, rulesBody, USUAL } from '../parts/CampaignRules.js'
 import { useFields } from '../parts/fields.js'
 import { useAction } from '../parts/List.js'
-import { useAgents, useNumbers } from '../parts/lookups.js'
-import { Page } from '../parts/Page.js'
+import { useAgentsQuery, useNumbersQuery } from '../parts/lookups.js'
+import { Failures, Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
 import { RefusedRows } from '../parts/RefusedRows.js'
 import { Rows } from '../parts/Rows.js'
@@ -50,7 +50,8 @@ interface Listed {
 /** Makes a campaign in steps: who calls, whom, and by which rules. Nothing is called before its launch. */
 export function NewCampaign() {
   const t = useTranslations('campaigns')
-  const { environment } = useSession()
+  const tCommon = useTranslations('common')
+  const { environment, canWrite } = useSession()
   const [step, setStep] = useState<Step>('basics')
   const basics = useFields({ name: '', agent: '', number: '' })
   const [list, setList] = useState<Listed | null>(null)
@@ -65,29 +66,40 @@ export function NewCampaign() {
         </Link>
       }
     >
-      <ol className="steps">
-        {STEPS.map((name, index) => (
-          <li
-            key={name}
-            aria-current={name === step ? 'step' : undefined}
-            className={index < at ? 'past' : ''}
-          >
-            {index + 1}. {t(`steps.${name}`)}
-          </li>
-        ))}
-      </ol>
-      {step === 'basics' && <Basics form={basics} next={() => setStep('people')} />}
-      {step === 'people' && (
-        <People list={list} onList={setList} back={() => setStep('basics')} next={() => setStep('rules')} />
-      )}
-      {(step === 'rules' || step === 'done') && (
-        <Finish
-          basics={basics.values}
-          list={list}
-          rules={rules}
-          back={() => setStep('people')}
-          done={() => setStep('done')}
-        />
+      {canWrite ? (
+        <>
+          <ol className="steps">
+            {STEPS.map((name, index) => (
+              <li
+                key={name}
+                aria-current={name === step ? 'step' : undefined}
+                className={index < at ? 'past' : ''}
+              >
+                {index + 1}. {t(`steps.${name}`)}
+              </li>
+            ))}
+          </ol>
+          {step === 'basics' && <Basics form={basics} next={() => setStep('people')} />}
+          {step === 'people' && (
+            <People
+              list={list}
+              onList={setList}
+              back={() => setStep('basics')}
+              next={() => setStep('rules')}
+            />
+          )}
+          {(step === 'rules' || step === 'done') && (
+            <Finish
+              basics={basics.values}
+              list={list}
+              rules={rules}
+              back={() => setStep('people')}
+              done={() => setStep('done')}
+            />
+          )}
+        </>
+      ) : (
+        <Text>{tCommon('notAllowed')}</Text>
       )}
     </Page>
   )
@@ -132,12 +144,13 @@ type BasicValues = { readonly name: string; readonly agent: string; readonly num
 
 /** Agents that calls can use, and the numbers from which an agent calls. */
 function useCallers() {
-  const agents = useAgents()
-  const numbers = useNumbers()
+  const agents = useAgentsQuery()
+  const numbers = useNumbersQuery()
   return {
-    loaded: agents !== null && numbers !== null,
-    agents: agents?.filter(({ publishedVersion }) => publishedVersion !== null) ?? [],
-    numbers: numbers?.filter(({ status }) => status === 'active') ?? [],
+    queries: [agents, numbers],
+    loaded: agents.data !== undefined && numbers.data !== undefined,
+    agents: agents.data?.items.filter(({ publishedVersion }) => publishedVersion !== null) ?? [],
+    numbers: numbers.data?.items.filter(({ status }) => status === 'active') ?? [],
   }
 }
 
@@ -148,7 +161,7 @@ function Basics(props: {
   const t = useTranslations('campaigns')
   const { environment } = useSession()
   const { form, next } = props
-  const { loaded, agents, numbers } = useCallers()
+  const { queries, loaded, agents, numbers } = useCallers()
   const params = { environment }
   return (
     <StepForm next={next} label={t('next')} disabled={agents.length === 0 || numbers.length === 0}>
@@ -166,6 +179,7 @@ function Basics(props: {
           label: label === '' || label === e164 ? e164 : `${e164} (${label})`,
         }))}
       />
+      <Failures queries={queries} />
       {loaded && agents.length === 0 && (
         <Alert color="orange">
           <Link to="/$environment/agents" params={params}>

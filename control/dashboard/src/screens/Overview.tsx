@@ -6,7 +6,7 @@ import { useTranslations } from 'use-intl'
 import { type Result, SessionApi } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { CallRows } from '../parts/CallRows.js'
-import { Empty, Loaded, Page } from '../parts/Page.js'
+import { Empty, Failures, Loaded, Page } from '../parts/Page.js'
 import { useWord } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 
@@ -29,9 +29,10 @@ export function Overview() {
   return (
     <Page title={t('title')}>
       {overview.data !== undefined && <Problems problems={overview.data.problems} />}
+      <Failures queries={[overview, wallet, usage]} />
       <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
         <Figure title={t('running')}>
-          <Loaded query={overview} height={36}>
+          <Value query={overview} height={36}>
             {({ running }) => (
               <>
                 {t('ofLimit', { used: running.calls, limit: running.limit })}
@@ -40,30 +41,30 @@ export function Overview() {
                 )}
               </>
             )}
-          </Loaded>
+          </Value>
         </Figure>
         <Figure title={t('balance')}>
-          <Loaded query={wallet} height={36}>
+          <Value query={wallet} height={36}>
             {({ balancePaise, heldPaise }) => (
               <>
                 {money(balancePaise)}
                 {heldPaise > 0 && <Text size="sm">{t('held', { amount: money(heldPaise) })}</Text>}
               </>
             )}
-          </Loaded>
+          </Value>
         </Figure>
         <Figure title={t('spent')}>
-          <Loaded query={usage} height={36}>
+          <Value query={usage} height={36}>
             {({ totalSpentPaise }) => (
               <>
                 {money(totalSpentPaise)}
                 {environment === 'test' && <Text size="sm">{t('testSpent')}</Text>}
               </>
             )}
-          </Loaded>
+          </Value>
         </Figure>
         <Figure title={t('today')}>
-          <Loaded query={overview} height={60}>
+          <Value query={overview} height={60}>
             {({ days }) => {
               const today = days.at(-1)
               const before = days.at(0)
@@ -76,10 +77,10 @@ export function Overview() {
                 </>
               )
             }}
-          </Loaded>
+          </Value>
         </Figure>
         <Figure title={t('replies')}>
-          <Loaded query={overview} height={36}>
+          <Value query={overview} height={36}>
             {({ latency }) => (
               <>
                 {latency.turnP50Ms === null ? '–' : `${count(latency.turnP50Ms)} ms`}
@@ -92,17 +93,17 @@ export function Overview() {
                 </Text>
               </>
             )}
-          </Loaded>
+          </Value>
         </Figure>
         <Figure title={t('costToday')}>
-          <Loaded query={overview} height={36}>
+          <Value query={overview} height={36}>
             {({ days }) => (
               <>
                 {money(days.at(-1)?.billedPaise ?? 0)}
                 {environment === 'test' && <Text size="sm">{t('testCost')}</Text>}
               </>
             )}
-          </Loaded>
+          </Value>
         </Figure>
       </SimpleGrid>
       <FirstSteps />
@@ -116,6 +117,12 @@ export function Overview() {
       </Stack>
     </Page>
   )
+}
+
+/** A figure of an answer, or a dash when the answer failed: the page says once why. */
+function Value<T>(props: Parameters<typeof Loaded<T>>[0]) {
+  const { data, error } = props.query
+  return data === undefined && error !== null ? '–' : <Loaded {...props} />
 }
 
 type View = Result<'readOverview'>

@@ -19,6 +19,7 @@ import { useFormat } from '../i18n.js'
 import { Form } from '../parts/Dialog.js'
 import { useFields } from '../parts/fields.js'
 import { List, useAction, useList } from '../parts/List.js'
+import { useNames } from '../parts/lookups.js'
 import { Loaded, Page } from '../parts/Page.js'
 import { PersonalData } from '../parts/PersonalData.js'
 import { Rows } from '../parts/Rows.js'
@@ -243,21 +244,6 @@ function Named(props: {
       )}
     </>
   )
-}
-
-/** Returns the names of the members and keys, by id. */
-function useNames(): ReadonlyMap<string, string> {
-  const { api } = useSession()
-  const key = useKey()
-  const members = useQuery({ queryKey: key('members'), queryFn: () => api.listMembers() })
-  const keys = useQuery({
-    queryKey: key('keys', 'names'),
-    queryFn: () => api.listApiKeys({ query: { limit: 100 } }),
-  })
-  return new Map([
-    ...(members.data?.items ?? []).map(({ userId, name, email }) => [userId, name || email] as const),
-    ...(keys.data?.items ?? []).map(({ id, name }) => [id, name] as const),
-  ])
 }
 
 /** Who changed what, and why. */

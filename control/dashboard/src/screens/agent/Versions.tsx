@@ -7,9 +7,10 @@ import { useFormat } from '../../i18n.js'
 import { Confirm, FormDialog } from '../../parts/Dialog.js'
 import { TextDifference } from '../../parts/Differences.js'
 import { List, useList } from '../../parts/List.js'
+import { useNames } from '../../parts/lookups.js'
 import { Loaded } from '../../parts/Page.js'
 import { useToast } from '../../parts/toast.js'
-import { Word } from '../../parts/Word.js'
+import { useThings, Word } from '../../parts/Word.js'
 import { useKey, useSession } from '../../session.js'
 import { type AgentView, differences, type Settings, settingsOf } from './config.js'
 import { useFieldName } from './fields.js'
@@ -125,6 +126,8 @@ export function Versions({ agent }: { readonly agent: AgentView }) {
   const key = useKey()
   const queries = useQueryClient()
   const toast = useToast()
+  const names = useNames()
+  const { thing } = useThings()
   const [back, setBack] = useState<number | null>(null)
   const versions = useList(['agent', agent.id, 'versions', agent.latestVersion], (cursor) =>
     api.listAgentVersions({ id: agent.id, query: { cursor } }),
@@ -142,13 +145,18 @@ export function Versions({ agent }: { readonly agent: AgentView }) {
       <List query={versions} empty={t('neverLive')}>
         {(items) => (
           <>
-            {items.map(({ version, createdAt, note }) => (
+            {items.map(({ version, createdAt, createdBy, note }) => (
               <Group key={version} justify="space-between">
                 <div>
                   <Text size="sm">
                     {tAgents('version', { version })}, {time(createdAt)}{' '}
                     {version === agent.publishedVersion && <Word color="green">{tVersions('live')}</Word>}
                   </Text>
+                  {createdBy !== null && (
+                    <Text size="sm" c="dimmed">
+                      {tVersions('by', { name: names.get(createdBy.id) ?? thing(createdBy.type) })}
+                    </Text>
+                  )}
                   {note !== null && <Text size="sm">{note}</Text>}
                 </div>
                 {canWrite && version !== agent.publishedVersion && (

@@ -51,6 +51,58 @@ export function patchOf(before: unknown, after: unknown): Branch {
   return patch
 }
 
+/** Returns `root` with a change: objects are merged, everything else is replaced. */
+function withChange<T extends object>(root: T, change: Branch): T {
+  const changed: Record<string, unknown> = Object.fromEntries(Object.entries(root))
+  for (const [name, value] of Object.entries(change)) {
+    const old = changed[name]
+    changed[name] = isBranch(value) && isBranch(old) ? withChange(old, value) : value
+  }
+  return changed as T
+}
+
+/** Splits a change into what `other` changes too, to another value, and the rest. */
+function split(
+  change: Branch,
+  other: Branch,
+  now: unknown,
+): { readonly both: Branch; readonly rest: Branch } {
+  const both: Record<string, unknown> = {}
+  const rest: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(change)) {
+    const theirs = isBranch(now) ? now[name] : undefined
+    const changed = other[name]
+    if (!(name in other) || isSame(theirs, value)) rest[name] = value
+    else if (isBranch(value) && isBranch(changed) && isBranch(theirs)) {
+      const parts = split(value, changed, theirs)
+      if (Object.keys(parts.both).length > 0) both[name] = parts.both
+      if (Object.keys(parts.rest).length > 0) rest[name] = parts.rest
+    } else both[name] = value
+  }
+  return { both, rest }
+}
+
+/** The drafts that follow when somebody else saved the agent while it was edited. */
+export interface Rebased {
+  /** What both changed: their value and mine. Empty if the changes do not touch each other. */
+  readonly clashes: readonly Difference[]
+  /** Their draft with all of my changes. */
+  readonly mine: Draft
+  /** Their draft with those of my changes that touch none of theirs. */
+  readonly theirs: Draft
+}
+
+/** Applies the change from `base` to `edited` to a draft that somebody else made of `base` meanwhile. */
+export function rebase(base: Draft, edited: unknown, newest: Draft): Rebased {
+  const change = patchOf(base, edited)
+  // The first part also names what they took away.
+  const other = withChange(patchOf(newest, base), patchOf(base, newest))
+  const { both, rest } = split(change, other, newest)
+  const theirs = withChange(newest, rest)
+  const mine = withChange(theirs, both)
+  return { clashes: differences(theirs, mine), mine, theirs }
+}
+
 /** A path as the service names faulty fields: `tools[0].http.url`. */
 const steps = (path: string): readonly string[] => path.split(/[.[\]]+/).filter((step) => step !== '')
 
