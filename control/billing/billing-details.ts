@@ -9,6 +9,8 @@ export interface Billing {
   readonly pincode: string | null
   readonly stateCode: string | null
   readonly gstin: string | null
+  /** True for a unit or a developer of a special economic zone, which its GSTIN does not show. */
+  readonly sez: boolean
 }
 
 /** Schema of a PIN code: six digits, the first not zero. */
@@ -36,23 +38,29 @@ export const BillingPatch = z.strictObject({
   pincode: Pincode.nullable().optional(),
   stateCode: StateCode.nullable().optional(),
   gstin: Gstin.nullable().optional(),
+  sez: z.boolean().optional().meta({
+    description: 'True for a unit or a developer of a special economic zone: it always bears IGST.',
+  }),
 })
 
 export interface AddressProblem {
-  readonly path: 'stateCode' | 'gstin'
+  readonly path: 'stateCode' | 'gstin' | 'sez'
   readonly message: string
 }
 
 /**
  * Returns the contradiction between a GSTIN and a state, or null. With a contradiction the place of supply
- * would be ambiguous.
+ * would be ambiguous. A recipient in a special economic zone has a GSTIN.
  */
 export function addressProblem(address: {
   readonly stateCode: string | null
   readonly gstin: string | null
+  readonly sez?: boolean
 }): AddressProblem | null {
-  const { stateCode, gstin } = address
-  if (gstin === null) return null
+  const { stateCode, gstin, sez = false } = address
+  if (gstin === null) {
+    return sez ? { path: 'sez', message: 'A recipient in a special economic zone needs its GSTIN.' } : null
+  }
   const states = statesOfGstin(gstin)
   if (stateCode === null) {
     return {

@@ -7,6 +7,7 @@ const RATE = { ratePercent: 18, supplierState: '29' }
 t.test('within a state CGST and SGST, in a union territory UTGST, else IGST', async (t) => {
   t.same(gstOn(10_000, { ...RATE, placeOfSupply: '29' }), { ...NO_TAX, cgstPaise: 900, sgstPaise: 900 })
   t.same(gstOn(10_000, { ...RATE, placeOfSupply: '27' }), { ...NO_TAX, igstPaise: 1_800 })
+  t.same(gstOn(10_000, { ...RATE, placeOfSupply: '29', sez: true }), { ...NO_TAX, igstPaise: 1_800 })
   for (const state of ['04', '26', '31', '35', '38', '97']) {
     const tax = gstOn(10_000, { ratePercent: 18, supplierState: state, placeOfSupply: state })
     t.same(tax, { ...NO_TAX, cgstPaise: 900, utgstPaise: 900 }, state)

@@ -36,17 +36,21 @@ export function rateAt(rates: readonly GstRate[], day: string): GstRate | null {
   return begun.toSorted((a, b) => a.effectiveFrom.localeCompare(b.effectiveFrom)).at(-1) ?? null
 }
 
-/** Returns the tax on a value. The states are two-digit GST codes. */
+/**
+ * Returns the tax on a value. The states are two-digit GST codes. A supply to a unit or a developer of a special economic zone
+ * is always one between states (IGST Act 7(5)(b)).
+ */
 export function gstOn(
   taxablePaise: number,
   supply: {
     readonly ratePercent: number
     readonly supplierState: string
     readonly placeOfSupply: string
+    readonly sez?: boolean
   },
 ): TaxHeads {
-  const { ratePercent, supplierState, placeOfSupply } = supply
-  if (supplierState !== placeOfSupply) return heads(placeOfSupply, 0, share(taxablePaise, ratePercent))
+  const { ratePercent, supplierState, placeOfSupply, sez = false } = supply
+  if (sez || supplierState !== placeOfSupply) return heads(placeOfSupply, 0, share(taxablePaise, ratePercent))
   return heads(placeOfSupply, share(taxablePaise, ratePercent / 2), 0)
 }
 

@@ -18,6 +18,10 @@ const HEADS = [
   ['igstPaise', 'IGST', 1],
 ] as const
 
+/** Text that rule 46 of the CGST Rules asks for on an invoice to a special economic zone. */
+const SEZ_ENDORSEMENT =
+  'SUPPLY MEANT FOR EXPORT/SUPPLY TO SEZ UNIT OR SEZ DEVELOPER FOR AUTHORISED OPERATIONS ON PAYMENT OF INTEGRATED TAX'
+
 /** Side of the QR code of an e-invoice in points: 50 mm, because its text of about 1,000 characters needs more than 100 squares. */
 const QR_SIDE = 142
 
@@ -91,6 +95,9 @@ export function invoiceDocument(
           ['Total', '', rupees(row.totalPaise)],
         ],
       },
+      ...(recipient.sez === true && row.kind === 'invoice'
+        ? [{ kind: 'paragraph', text: SEZ_ENDORSEMENT } as const]
+        : []),
       ...(period === undefined
         ? []
         : [

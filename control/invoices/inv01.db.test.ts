@@ -227,13 +227,41 @@ await onEachDialect(t, async (t, open) => {
     await t.rejects(importInvoices(db, []), /give one file/)
   })
 
+  await t.test('a special economic zone bears IGST in the state of the supplier', async (t) => {
+    const zone = { ...REGISTERED, stateCode: '29', gstin: '29AAGCB7383J1Z4', sez: true }
+    t.equal((await bill(zone)).status, 200)
+    await pay()
+    t.match(await exportInvoices(db, days), { text: /^1 documents/, complete: true })
+    t.match(written(), [
+      {
+        TranDtls: { SupTyp: 'SEZWP', IgstOnIntra: 'N' },
+        BuyerDtls: { Gstin: zone.gstin, Pos: '29' },
+        ValDtls: { IgstVal: 180, CgstVal: 0, SgstVal: 0, TotInvVal: 1_180 },
+      },
+    ])
+    const row = await db
+      .selectFrom('invoices')
+      .selectAll()
+      .where('number', '=', 'PI/24-25/000003')
+      .executeTakeFirstOrThrow()
+    t.match(
+      JSON.stringify(invoiceDocument(row, null)),
+      'SEZ DEVELOPER FOR AUTHORISED OPERATIONS ON PAYMENT OF',
+    )
+    const { api } = rig.calling
+    const path = `/v1/invoices/${row.id}`
+    const seen = dataOf(await rig.calling.send('GET', path, { key: api.liveKey }))
+    t.match(seen, { recipient: { gstin: zone.gstin, sez: true }, igstPaise: 18_000, cgstPaise: 0 })
+    t.equal((await bill({ ...REGISTERED, sez: false })).status, 200)
+  })
+
   await t.test('what the portal would refuse is named and left out', async (t) => {
     await bill({ ...REGISTERED, name: 'A' })
     await pay()
     const { text, complete } = await exportInvoices(db, days)
     t.notOk(complete)
-    t.match(text, /Not in the file: PI\/24-25\/000003: the name of the recipient has not 3 to 100 characters/)
-    t.equal(written().length, 0)
+    t.match(text, /Not in the file: PI\/24-25\/000004: the name of the recipient has not 3 to 100 characters/)
+    t.equal(written().length, 1)
     for (const wrong of [
       ['--from', 'today'],
       ['--to', '2025-02-30'],

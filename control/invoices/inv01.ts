@@ -35,7 +35,13 @@ export function inv01(row: InvoiceRow, original: InvoiceRow | null): ExportedDoc
   }
   const document = {
     Version: VERSION,
-    TranDtls: { TaxSch: 'GST', SupTyp: 'B2B', RegRev: 'N', EcmGstin: null, IgstOnIntra: 'N' },
+    TranDtls: {
+      TaxSch: 'GST',
+      SupTyp: recipient.sez === true ? 'SEZWP' : 'B2B',
+      RegRev: 'N',
+      EcmGstin: null,
+      IgstOnIntra: 'N',
+    },
     DocDtls: {
       Typ: portalType(row),
       No: number,

@@ -16,6 +16,8 @@ export interface Recipient {
   readonly pincode: string | null
   readonly stateCode: string
   readonly gstin: string | null
+  /** True for a unit or a developer of a special economic zone. Missing on documents from before the question. */
+  readonly sez?: boolean
 }
 
 /** Content of a document besides its numbers and amounts. */

@@ -23,7 +23,9 @@ export const Invoice = z.object({
   specimen: z.boolean().meta({ description: 'True if the payment was no money.' }),
   issuedAt: Timestamp,
   supplier: z.object(party),
-  recipient: z.object(party).meta({ description: 'The billing details when the top-up was started.' }),
+  recipient: z
+    .object({ ...party, sez: z.boolean() })
+    .meta({ description: 'The billing details when the top-up was started.' }),
   placeOfSupply: z.string().meta({ description: 'GST code of the state.' }),
   lines: z.array(
     z.object({ description: z.string(), sac: z.string(), ratePercent: z.number(), taxablePaise: z.int() }),
@@ -72,7 +74,12 @@ export function invoiceView(
   const { description, sac, ratePercent } = rate
   return {
     ...{ id, number, kind, specimen: row.specimen === 1, issuedAt: timestamp(row.issuedAt) },
-    ...{ supplier, recipient, placeOfSupply, lines: [{ description, sac, ratePercent, taxablePaise }] },
+    ...{
+      supplier,
+      recipient: { ...recipient, sez: recipient.sez ?? false },
+      placeOfSupply,
+      lines: [{ description, sac, ratePercent, taxablePaise }],
+    },
     ...{ cgstPaise, sgstPaise, utgstPaise, igstPaise, roundOffPaise, totalPaise, topupId, originalInvoiceId },
     eInvoice: eInvoiceView(row, registration),
   }

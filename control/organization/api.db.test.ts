@@ -32,7 +32,15 @@ await onEachDialect(t, async (t, open) => {
     t.same(dataOf(read), {
       id: organizationId,
       name: 'My workspace',
-      billing: { name: null, address: null, city: null, pincode: null, stateCode: null, gstin: null },
+      billing: {
+        name: null,
+        address: null,
+        city: null,
+        pincode: null,
+        stateCode: null,
+        gstin: null,
+        sez: false,
+      },
       senderClassification: 'transactional',
       verification: { status: 'unverified', submittedAt: null, decidedAt: null, rejectionReason: null },
       peId: null,
@@ -49,20 +57,29 @@ await onEachDialect(t, async (t, open) => {
   await t.test('billing data is merged, and its GSTIN matches its state', async (t) => {
     const whole = await patch({ billing: BILLING })
     t.equal(whole.status, 200)
-    t.same(dataOf(whole).billing, BILLING)
-    t.same(dataOf(await patch({ billing: { city: 'Bangalore' } })).billing, { ...BILLING, city: 'Bangalore' })
+    t.same(dataOf(whole).billing, { ...BILLING, sez: false })
+    t.same(dataOf(await patch({ billing: { city: 'Bangalore' } })).billing, {
+      ...BILLING,
+      city: 'Bangalore',
+      sez: false,
+    })
 
     const contradictions: readonly [object, string][] = [
       [{ stateCode: '27' }, 'billing.gstin'],
       [{ stateCode: null }, 'billing.stateCode'],
       [{ gstin: '27AAPFU0939F1ZV' }, 'billing.gstin'],
       [{ gstin: '27AAPFU0939F1ZV', stateCode: '29' }, 'billing.gstin'],
+      [{ gstin: null, sez: true }, 'billing.sez'],
     ]
     for (const [billing, path] of contradictions) {
       const answer = await patch({ billing })
       t.equal(answer.status, 422, JSON.stringify(billing))
       t.match(errorOf(answer), { code: 'unprocessable_entity', details: { path } })
     }
+    t.match(dataOf(await patch({ billing: { sez: true } })).billing, { gstin: BILLING.gstin, sez: true })
+    const unregistered = await patch({ billing: { gstin: null } })
+    t.match(errorOf(unregistered), { details: { path: 'billing.sez' } }, 'a unit of a zone has a GSTIN')
+    t.equal((await patch({ billing: { sez: false } })).status, 200)
     const moved = await patch({ billing: { gstin: '27AAPFU0939F1ZV', stateCode: '27' } })
     t.equal(moved.status, 200, 'both at once')
     t.equal((await patch({ billing: { gstin: null } })).status, 200)

@@ -173,6 +173,7 @@ async function change(
   const address = {
     stateCode: billing.stateCode === undefined ? profile.billingStateCode : billing.stateCode,
     gstin: billing.gstin === undefined ? profile.billingGstin : billing.gstin,
+    sez: billing.sez ?? profile.billingSez === 1,
   }
   const problem = addressProblem(address)
   if (problem !== null) {
@@ -193,6 +194,7 @@ async function change(
     ...given('billingPincode', billing.pincode),
     ...given('billingStateCode', billing.stateCode),
     ...given('billingGstin', billing.gstin),
+    ...given('billingSez', flag(billing.sez)),
     ...given('peId', body.peId),
     ...given('robocallMode', body.robocallMode),
     ...given('campaignSharePercent', body.campaignSharePercent),

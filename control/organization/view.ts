@@ -31,6 +31,7 @@ export const organizationShape = {
     pincode: z.string().nullable(),
     stateCode: z.string().nullable(),
     gstin: z.string().nullable(),
+    sez: z.boolean().meta({ description: 'True for a unit or a developer of a special economic zone.' }),
   }),
   senderClassification: openEnum(...PURPOSES)
     .nullable()
@@ -81,6 +82,7 @@ export function organizationView(
       pincode: profile.billingPincode,
       stateCode: profile.billingStateCode,
       gstin: profile.billingGstin,
+      sez: profile.billingSez === 1,
     },
     senderClassification: organization.senderClassification,
     verification: verificationView(verification),

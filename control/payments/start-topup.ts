@@ -52,6 +52,7 @@ export async function startTopup(
     pincode: profile.billingPincode,
     stateCode: profile.billingStateCode,
     gstin: profile.billingGstin,
+    sez: profile.billingSez === 1,
   }
   const recipient = recipientOf(billing, gst.eInvoicesFrom !== null && today >= gst.eInvoicesFrom)
   if ('missing' in recipient) {
@@ -69,6 +70,7 @@ export async function startTopup(
     ratePercent: rate.ratePercent,
     supplierState: gst.supplier.stateCode,
     placeOfSupply: recipient.stateCode,
+    sez: billing.sez,
   })
   const topup = await insertTopup(
     db,

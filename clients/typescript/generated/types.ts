@@ -2450,6 +2450,7 @@ export type Invoice = {
     readonly pincode: string | null
     readonly stateCode: string
     readonly gstin: string | null
+    readonly sez: boolean
   }
   /** GST code of the state. */
   readonly placeOfSupply: string
@@ -2546,6 +2547,8 @@ export type Organization = {
     readonly pincode: string | null
     readonly stateCode: string | null
     readonly gstin: string | null
+    /** True for a unit or a developer of a special economic zone. */
+    readonly sez: boolean
   }
   /** Purpose of calls that new agents start with. Null is treated as promotional. */
   readonly senderClassification: Open<"promotional" | "service" | "transactional" | "collections"> | null
@@ -2680,6 +2683,8 @@ export type OrganizationAsStaff = {
     readonly pincode: string | null
     readonly stateCode: string | null
     readonly gstin: string | null
+    /** True for a unit or a developer of a special economic zone. */
+    readonly sez: boolean
   }
   /** Purpose of calls that new agents start with. Null is treated as promotional. */
   readonly senderClassification: Open<"promotional" | "service" | "transactional" | "collections"> | null
@@ -4057,6 +4062,8 @@ export type UpdateOrganizationBody = {
     readonly pincode?: string | null | undefined
     readonly stateCode?: string | null | undefined
     readonly gstin?: string | null | undefined
+    /** True for a unit or a developer of a special economic zone: it always bears IGST. */
+    readonly sez?: boolean | undefined
   } | undefined
   readonly peId?: string | null | undefined
   readonly robocallMode?: "off" | "warn" | "block" | undefined

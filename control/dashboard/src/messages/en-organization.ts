@@ -66,6 +66,7 @@ export const organization = {
     pincode: 'PIN code',
     state: 'State (GST)',
     gstin: 'GSTIN',
+    sez: 'Unit or developer of a special economic zone (SEZ)',
     calling: 'Rules for calls',
     hours: 'Calling hours (IST)',
     hoursHint: 'The law permits 09:00 to 21:00 for promotional calls. You can narrow the hours.',

@@ -68,6 +68,7 @@ export const organization: Texts<typeof english> = {
     pincode: 'पिन कोड',
     state: 'राज्य (GST)',
     gstin: 'GSTIN',
+    sez: 'विशेष आर्थिक क्षेत्र (SEZ) की इकाई या डेवलपर',
     calling: 'कॉल के नियम',
     hours: 'कॉल का समय (IST)',
     hoursHint: 'क़ानून प्रचार कॉल की अनुमति 09:00 से 21:00 तक देता है। आप समय घटा सकते हैं।',

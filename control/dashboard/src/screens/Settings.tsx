@@ -110,6 +110,7 @@ function Profile({ organization }: { readonly organization: Organization }) {
     pincode: billing.pincode ?? '',
     stateCode: billing.stateCode ?? '',
     gstin: billing.gstin ?? '',
+    sez: billing.sez,
     peId: organization.peId ?? '',
     usualPurpose: (organization.senderClassification ?? '') as string,
     robocallMode: organization.robocallMode as string,
@@ -133,6 +134,7 @@ function Profile({ organization }: { readonly organization: Organization }) {
       pincode: orNull(values.pincode),
       stateCode: orNull(values.stateCode),
       gstin: orNull(values.gstin),
+      sez: values.sez,
     },
     peId: orNull(values.peId),
     robocallMode: values.robocallMode as UpdateOrganizationBody['robocallMode'],
@@ -175,6 +177,7 @@ function Profile({ organization }: { readonly organization: Organization }) {
             />
             <StateSelect label={t('state')} {...form.text('stateCode')} />
             <TextInput label={t('gstin')} maxLength={15} {...form.text('gstin')} />
+            <Checkbox label={t('sez')} {...form.box('sez')} />
           </Stack>
         </Card>
         <Card withBorder>
