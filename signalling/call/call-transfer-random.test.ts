@@ -24,7 +24,7 @@ t.test('whatever parties, carriers and workers do', async (t) => {
     if (call.told > 0) count('told of the hang-up')
     count(`${call.ending}`)
   }
-  // What the random world reached; a world in which nothing happens proves nothing.
+  // Counts of events that the random world reached. A world in which nothing happens proves nothing.
   const reached = [
     ...[
       'bridged blind',

@@ -49,7 +49,7 @@ export interface TransferDeps extends FurtherLegDeps {
 /** Ids of turns outside of the agent's conversation. */
 const FIRST_TURN = 1_000_000
 
-/** What the transfers of a call do to the call. */
+/** Effects of transfers on their call. */
 export interface TransferredCall {
   readonly callId: CallId
   publish(event: TransferEvent | { readonly type: 'turn'; readonly turn: Turn }): void
@@ -89,7 +89,7 @@ export class CallTransfers {
   readonly #listening: RouteListening
   /** The attempts of the latest request that ended without a bridge. */
   #missed: MissedTransfer['attempts'][number][] = []
-  /** What the caller said since the latest request. */
+  /** Words of the caller since the latest request. */
   #said: string[] = []
   #turns = FIRST_TURN
   /** Resolves when the latest route is in force: what is said before that would be cut by it. */
@@ -278,7 +278,7 @@ export class CallTransfers {
     this.#call.publish({ type: 'turn', turn: heardTurn(this.#turns++, event) })
   }
 
-  /** Tells the agent why nobody took the call, before anything is said to the caller. */
+  /** Tells the agent why no person took the call, before anything is said to the caller. */
   #report(): void {
     const report = this.#plan?.report ?? null
     if (report === null) return
@@ -423,7 +423,7 @@ export class CallTransfers {
   }
 }
 
-/** Returns what the end of a leg that nobody answered means for an attempt or a takeover. */
+/** Returns what the end of a leg that was not answered means for an attempt or a takeover. */
 export function outcomeOf({
   cause,
   fault,

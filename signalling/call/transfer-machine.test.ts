@@ -182,7 +182,7 @@ const table: Readonly<Record<string, string>> = {
             : `over | cancel drop ${gone}`,
         ],
         [`${state} workerGone`, `over | cancel drop publish:${number}:canceled:call_ended`],
-        // The fallback is not called: the caller wants nobody.
+        // The fallback is not called: the caller wants no person.
         [
           `${state} withdraws`,
           `leaving ${number} | cancel publish:${number}:canceled:caller_returned ${RETURNED} start:leaving drop`,

@@ -119,9 +119,9 @@ export type TransferInput =
   | { readonly type: 'timer'; readonly name: TransferTimerName }
 
 /**
- * Who hears whom. `agent`: caller and agent. `waiting`: the caller hears the wait, the agent is silent. `screening`:
- * as `waiting`, and the person hears the brief. `consulting`: agent and person; the caller hears the wait.
- * `bridged`: caller and person; it cuts what either of them hears. `parting`: no party hears another one, and no
+ * Audio between the parties of a call. `agent`: caller and agent. `waiting`: the caller hears the wait, the agent is
+ * silent. `screening`: as `waiting`, and the person hears the brief. `consulting`: agent and person; the caller hears the
+ * wait. `bridged`: caller and person; it cuts what either of them hears. `parting`: no party hears another one, and no
  * recogniser hears any. A wait that plays goes on over the next route, except `agent` and `bridged`.
  */
 export type TransferRoute = 'agent' | 'waiting' | 'screening' | 'consulting' | 'bridged' | 'parting'
@@ -250,7 +250,7 @@ function stepPending(state: Pending, input: TransferInput): TransferStep {
     case 'withdrawn':
       return missed({ ...state, attempt: { ...attempt, fallback: null } }, 'caller_returned', true)
     case 'early':
-      // Whoever has to decide first has to answer first.
+      // A person who has to decide first has to answer first.
       if (state.kind !== 'calling' || attempt.mode !== 'blind') return step(state, { type: 'ringing' })
       return bridge(attempt, state.ringing ? [] : [publish(attempt, 'ringing')])
     case 'ringing':
@@ -275,7 +275,7 @@ function canceled({ kind, attempt }: Pending, by: 'caller' | 'other'): TransferS
   }
 }
 
-/** What the caller hears after the line, as long as no person is connected. */
+/** Returns the effect that the caller hears after the line, as long as no person is connected. */
 function playWait({ mode }: TransferAttempt): TransferEffect {
   return { type: 'playWait', sound: mode === 'blind' ? 'ringback' : 'music' }
 }
@@ -365,7 +365,7 @@ const MISSED: Readonly<Record<TransferOutcome, TransferStatus>> = {
   destination_unavailable: 'failed',
 }
 
-/** Nobody took the call: the fallback is called, or the agent gets the caller back. */
+/** No person took the call: the fallback is called, or the agent gets the caller back. */
 function missed(state: Pending, outcome: TransferOutcome, legOpen: boolean): TransferStep {
   const { attempt, announcing } = state
   const attempts = attempt.number
@@ -386,7 +386,7 @@ function missed(state: Pending, outcome: TransferOutcome, legOpen: boolean): Tra
     fallback: null,
   }
   if (announcing) report.push(timer('line'))
-  // Whoever heard the person hears the wait again. While it is called, the caller heard nothing else.
+  // A caller who heard the person hears the wait again. While it is called, the caller heard nothing else.
   if (state.kind !== 'calling') report.push({ type: 'route', route: 'waiting' })
   if (!legOpen) return dialNext(next, announcing, report)
   return { next: { kind: 'leaving', attempts, next, announcing }, effects: [...report, ...leave] }
