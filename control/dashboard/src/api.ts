@@ -2,7 +2,7 @@ import { Api } from '../../../clients/typescript/generated/api.js'
 
 export type Environment = 'test' | 'live'
 
-/** What a session acts for. Empty before the sign-in. */
+/** Environment and organization of a session. Empty before the sign-in. */
 export interface Scope {
   readonly environment: Environment
   readonly organizationId: string | null
@@ -27,7 +27,7 @@ export class SessionApi extends Api {
   }
 }
 
-/** Whether this browser may have a session. */
+/** Tells whether this browser may have a session. */
 export function hasSessionCookie(): boolean {
   return cookie('svc_csrf') !== null
 }

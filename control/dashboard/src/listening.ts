@@ -1,6 +1,6 @@
 import type { SessionApi } from './api.js'
 
-/** What the loudspeaker is driven with (Hz). Narrowband calls are raised to it, so that the pieces join without a click. */
+/** Sample rate of the loudspeaker (Hz). Narrowband calls are raised to it, so that the pieces join without a click. */
 const RATE = 16_000
 /** Sound that is collected before it plays, and the most that may wait (s). Beyond it the rest is skipped. */
 const DELAY_S = 0.2
@@ -86,7 +86,7 @@ export function listenTo(options: {
 /** The loudspeaker: pieces of sound one after the other. */
 class Speaker {
   readonly #context = new AudioContext({ sampleRate: RATE })
-  /** Where the next piece begins, by the clock of the loudspeaker (s). */
+  /** Start of the next piece, by the clock of the loudspeaker (s). */
   #next = 0
   /** The last sample of both, between which and the next one a narrowband call is filled. */
   #last = 0

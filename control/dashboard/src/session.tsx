@@ -6,7 +6,7 @@ import { type Environment, hasSessionCookie, type Result, SessionApi } from './a
 type SignedIn = Result<'readSession'>
 type Organization = SignedIn['organizations'][number]
 
-/** What the signed-in pages know. */
+/** Session of the signed-in pages. */
 export interface Session {
   readonly user: SignedIn['user']
   readonly organizations: readonly Organization[]

@@ -255,7 +255,7 @@ export const rowErrors = {
   variable_name: 'A column has a name that no variable can have.',
 }
 
-/** What the audit log and the wallet name. */
+/** Names of things in the audit log and the wallet. */
 export const things = {
   adjustment: 'Correction',
   agent: 'Agent',
@@ -298,7 +298,7 @@ export const things = {
   webhook: 'Webhook endpoint',
 }
 
-/** What happened to a thing of the audit log. */
+/** Names of changes in the audit log. */
 export const deeds = {
   adjusted: 'corrected',
   archived: 'archived',

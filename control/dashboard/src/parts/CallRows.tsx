@@ -57,7 +57,7 @@ export function CallRows({ calls }: { readonly calls: readonly Item<'listCalls'>
         {
           title: t('duration'),
           align: 'right',
-          // A call that nobody answered has no duration.
+          // A call that was not answered has no duration.
           cell: ({ answeredAt, durationSeconds }) =>
             answeredAt === null || durationSeconds === null ? '–' : clock(durationSeconds),
         },

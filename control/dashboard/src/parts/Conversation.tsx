@@ -17,7 +17,7 @@ type Role = (typeof ROLES)[number]
 
 const isRole = (role: string): role is Role => (ROLES as readonly string[]).includes(role)
 
-/** What was said in a call so far. */
+/** Shows the words of a call so far. */
 export function Transcript({
   call,
 }: {

@@ -14,7 +14,7 @@ const TOP_PX = 80
 
 type Data<T> = InfiniteData<ListPage<T, never>, string | undefined>
 
-/** What is newer than the shown list. `more` says that `count` is only a part. */
+/** Items that are newer than the shown list. `more` says that `count` is only a part. */
 interface Newer {
   readonly count: number
   readonly more: boolean
@@ -124,7 +124,7 @@ function idsOf<T>(data: Data<T> | undefined, idOf: (item: T) => string): Readonl
   return new Set(data?.pages.flatMap(({ items }) => items.map(idOf)))
 }
 
-/** Whether the user reads the list, so that its rows must not move. */
+/** Tells whether the user reads the list, so that its rows must not move. */
 function isRead(): boolean {
   return window.scrollY > TOP_PX || document.activeElement?.closest('main .wide') != null
 }

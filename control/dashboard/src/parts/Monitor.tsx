@@ -19,7 +19,7 @@ import { Meters, MuteButton, PhoneOutcome } from './TalkPanel.js'
 
 type Monitor = Item<'listCallMonitors'>
 
-/** What the user may do with live calls of this environment. Nothing until the settings are read. */
+/** Returns the rights of the user about live calls of this environment. There are none until the settings are read. */
 export function useMonitoring(): { readonly mayListen: boolean; readonly mayTakeOver: boolean } {
   const { api, canManage, canWrite, environment } = useSession()
   const key = useKey()
@@ -291,7 +291,7 @@ function Choose({ callId }: { readonly callId: string }) {
   )
 }
 
-/** Gives the caller back, or gives a takeover up that nobody has answered. */
+/** Gives the caller back, or gives a takeover up that was not answered. */
 function Release(props: { readonly callId: string; readonly begun: boolean; readonly status: string }) {
   const { callId, begun, status } = props
   const t = useTranslations('monitor')
@@ -321,7 +321,7 @@ function Release(props: { readonly callId: string; readonly begun: boolean; read
   )
 }
 
-/** Listening and taking over on the page of a call, and who did. Nothing where the user may not and nobody did. */
+/** Offers listening and taking over on the page of a call, and lists who did. Without the right and without a list it is empty. */
 export function MonitorPart(props: {
   readonly callId: string
   readonly name: string

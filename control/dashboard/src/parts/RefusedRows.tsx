@@ -5,7 +5,7 @@ interface RefusedRow {
   readonly line: number
   readonly e164: string
   readonly reason: string
-  /** What the service says about a reason that has no text here. */
+  /** Message of the service, for a reason that has no text here. */
   readonly message: string
 }
 

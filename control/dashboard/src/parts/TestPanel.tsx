@@ -55,7 +55,7 @@ export function TestPanel(props: { readonly agentId: string; readonly version: n
   )
 }
 
-/** What is said on a call, while it is said. */
+/** Shows the words of a call while they are said. */
 export function Heard({ id }: { readonly id: string }) {
   const t = useTranslations('testPanel')
   const { api, environment } = useSession()

@@ -169,7 +169,7 @@ function Wave({
   )
 }
 
-/** What stands for a mark on the axis; a key stands for itself. */
+/** Signs of the marks on the axis. A key is its own sign. */
 const SIGNS: ReadonlyMap<string, string> = new Map([
   ['tool', '⚙'],
   ['failure', '!'],

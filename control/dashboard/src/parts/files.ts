@@ -42,7 +42,7 @@ function messageOf(text: string): string | null {
   }
 }
 
-/** What a CSV file holds: a record of column names and values for each row. */
+/** Content of a CSV file: a record of column names and values for each row. */
 export type CsvRecords = readonly Readonly<Record<string, string>>[]
 
 /** Reads a CSV file with a header row. Empty cells are left out. Throws with a text of `csv-parse` when it is not CSV. */

@@ -3,7 +3,7 @@ import { useEffect, useRef, useSyncExternalStore } from 'react'
 const STORED = 'parley-single-keys'
 const listeners = new Set<() => void>()
 
-/** Whether single keys act. A user of speech input switches them off (WCAG 2.2, 2.1.4). */
+/** Tells whether single keys act. A user of speech input switches them off (WCAG 2.2, 2.1.4). */
 export function hasSingleKeys(): boolean {
   return localStorage.getItem(STORED) !== 'off'
 }
@@ -31,7 +31,7 @@ const ACTS: Readonly<Record<string, string>> = {
   arrowright: '[role=tab], audio, .wide',
 }
 
-/** Whether a pressed key belongs to what has the focus, to a dialog or to the browser. */
+/** Tells whether a pressed key belongs to the element with the focus, to a dialog or to the browser. */
 function isTaken({ target, key, ctrlKey, metaKey, altKey, defaultPrevented }: KeyboardEvent): boolean {
   if (defaultPrevented || ctrlKey || metaKey || altKey) return true
   if (document.querySelector('[role=dialog]') !== null) return true

@@ -8,7 +8,7 @@ export interface Table {
   readonly rows: readonly { readonly line: number; readonly cells: readonly string[] }[]
 }
 
-/** What a column of the file is: the number, the id of another system, a variable of a name, or nothing (empty). */
+/** Meaning of a column of the file: the number, the id of another system, a variable of a name, or nothing (empty). */
 export type Mapping = readonly string[]
 export const NUMBER = 'e164'
 export const EXTERNAL_ID = 'externalId'

@@ -1,6 +1,6 @@
 import type { Result } from '../api.js'
 
-/** What the service says about a call that it permits. */
+/** Answer of the service about a call that it permits. */
 export type PhoneTicket = Pick<
   Result<'requestBrowserCall'>,
   'ticket' | 'webSocketUrl' | 'from' | 'to' | 'iceServers'
@@ -50,7 +50,7 @@ export function hasMicrophoneAccess(): boolean {
   return window.isSecureContext && 'mediaDevices' in navigator
 }
 
-/** Asks for the microphone. Throws MicrophoneError. Whoever gets it stops its tracks. */
+/** Asks for the microphone. Throws MicrophoneError. The caller stops its tracks. */
 export async function openMicrophone(): Promise<MediaStream> {
   if (!hasMicrophoneAccess()) throw new MicrophoneError('insecure')
   try {

@@ -179,7 +179,7 @@ class SipPhone implements Phone {
     this.#mine.close()
     this.#theirs?.close()
     this.#events.ended(this.#end)
-    // What was asked last still leaves; then nothing of the call is left.
+    // The last requests still leave. Then nothing of the call remains.
     this.#agent.stop().catch(() => {})
   }
 

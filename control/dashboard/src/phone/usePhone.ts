@@ -9,7 +9,7 @@ import {
   release,
 } from './phone.js'
 
-/** What the page shows of its call. */
+/** State of the call that the page shows. */
 export type PhoneState =
   | {
       readonly kind: 'idle'

@@ -261,7 +261,7 @@ function Results({ call }: { readonly call: CallView }) {
   )
 }
 
-/** What was decided before the call, and whether its sealed records are what they were. */
+/** Shows the decision before the call, and whether its sealed records are unaltered. */
 function Evidence({ call }: { readonly call: CallView }) {
   const t = useTranslations('call')
   const { api } = useSession()

@@ -192,7 +192,7 @@ function Filters({ filter, set }: { readonly filter: Filter; readonly set: Set }
 
 const STATES = ['queued', 'ringing', 'in_progress', 'ended'] as const
 
-/** Whether the service searches for `text`: it has at least three digits. */
+/** Tells whether the service searches for `text`: it has at least three digits. */
 const enough = (text: string): boolean => text.replace(/\D/g, '').length >= 3
 
 function PlaceCall({ close }: { readonly close: () => void }) {

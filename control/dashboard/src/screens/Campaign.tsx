@@ -154,7 +154,7 @@ function Actions({ campaign }: { readonly campaign: CampaignView }) {
   )
 }
 
-/** What a launch with real calls does: whom, from which number, for how much. */
+/** Describes a launch with real calls: the people, the number, the costs. */
 function LaunchText({ campaign }: { readonly campaign: CampaignView }) {
   const t = useTranslations('campaigns')
   const { money } = useFormat()
@@ -252,7 +252,7 @@ const SIEVE = [
   ...(['frequency_cap', 'outside_window', 'missing_variables'] as const),
 ] as const
 
-/** What the check before the launch found: whom the campaign may call, what it costs, when it ends. */
+/** Shows the check before the launch: whom the campaign may call, what it costs, when it ends. */
 function Preflight({ campaign }: { readonly campaign: CampaignView }) {
   const t = useTranslations('campaigns')
   const tOverview = useTranslations('overview')

@@ -215,7 +215,7 @@ export function LiveCalls() {
   )
 }
 
-/** What is said in a call, as it is said, beside the list. */
+/** Shows the words of a call as they are said, beside the list. */
 function CallDrawer(props: { readonly id: string; readonly now: number; readonly close: () => void }) {
   const { id, now, close } = props
   useFocusBack()

@@ -18,7 +18,7 @@ type Role = (typeof ROLES)[number]
 
 type Member = Item<'listMembers'>
 
-/** Lists the members of the organization and the invitations that nobody accepted yet. */
+/** Lists the members of the organization and the invitations that were not accepted yet. */
 export function Members() {
   const t = useTranslations('members')
   const { api, canManage, user } = useSession()

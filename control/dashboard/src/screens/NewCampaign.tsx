@@ -256,7 +256,7 @@ function People(props: {
   )
 }
 
-/** What each column is, above the first rows as the service gets them. */
+/** Asks for the meaning of each column, above the first rows as the service gets them. */
 function MappingInput({
   list,
   onMapping,

@@ -157,7 +157,7 @@ const KNOWN = [
   ...(['campaign_paused', 'campaign_failed', 'number_not_reachable', 'vendor_resting'] as const),
 ] as const
 
-/** What is wrong, each with its remedy and the way to it. */
+/** Lists the problems, each with its remedy and the way to it. */
 function Problems({ problems }: { readonly problems: View['problems'] }) {
   const t = useTranslations('overview')
   const word = useWord()

@@ -8,7 +8,7 @@ import { Rows } from '../parts/Rows.js'
 import { State, useReason, useWord } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 
-/** What the environment stores about one number: consents, refusals, checks and sealed records. */
+/** Shows the data of the environment about one number: consents, refusals, checks and sealed records. */
 export function Person() {
   const t = useTranslations('history')
   const tConsents = useTranslations('consents')

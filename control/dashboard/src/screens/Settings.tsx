@@ -34,7 +34,7 @@ type Organization = Result<'readOrganization'>
 
 const TABS = ['organization', 'verification', 'secrets', 'data', 'audit'] as const
 
-/** What holds for the whole organization. The open tab is part of the address. */
+/** Shows the settings of the whole organization. The open tab is part of the address. */
 export function Settings() {
   const t = useTranslations('settings')
   const { api, canManage } = useSession()
@@ -84,7 +84,7 @@ type Monitoring = (typeof MONITORING)[number]
 const MODES = ['off', 'warn', 'block'] as const
 const PURPOSES = ['promotional', 'service', 'transactional', 'collections'] as const
 type Purpose = (typeof PURPOSES)[number]
-/** What the law permits, in minutes of the day. */
+/** Calling hours that the law permits, in minutes of the day. */
 const WIDEST = { startMinute: 9 * 60, endMinute: 21 * 60 }
 
 const clockOf = (minute: number): string =>

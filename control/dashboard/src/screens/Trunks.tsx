@@ -186,7 +186,7 @@ function NewTrunk({ close }: { readonly close: () => void }) {
 
 type Connection = Result<'createSipTrunk'>['connection']
 
-/** What the customer's own telephone system needs. The password is shown only once. */
+/** Shows the settings that the customer's own telephone system needs. The password is shown only once. */
 export function Credentials({ host, port, transport, realm, username, password }: Connection) {
   const t = useTranslations('trunks')
   return (

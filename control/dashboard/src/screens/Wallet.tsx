@@ -94,7 +94,7 @@ export function Wallet() {
   )
 }
 
-/** What a day costs, and until when the balance lasts at this pace. `spentPaise`: of the last seven days. */
+/** Shows the costs of a day, and until when the balance lasts at this pace. `spentPaise` is that of the last seven days. */
 function Pace(props: { readonly wallet: Result<'readWallet'>; readonly spentPaise: number | null }) {
   const t = useTranslations('wallet')
   const { money, day } = useFormat()

@@ -33,7 +33,7 @@ const REQUEST: NonNullable<Tool['http']> = {
   auth: null,
 }
 
-/** What the agent can do besides talking: an action of the service, or a request to the customer's system. */
+/** Edits the tools of the agent. A tool is an action of the service, or a request to the customer's system. */
 export function Tools() {
   const t = useTranslations('agentForm')
   return (

@@ -2,7 +2,7 @@ import type { Result } from '../../api.js'
 
 export type AgentView = Result<'readAgent'>
 
-/** What a version of an agent keeps. */
+/** Settings that a version of an agent keeps. */
 const SETTINGS = [
   'systemPrompt',
   'llmModel',
@@ -17,7 +17,7 @@ const SETTINGS = [
 ] as const
 
 export type Settings = Pick<AgentView, (typeof SETTINGS)[number]>
-/** What the form and the JSON change. */
+/** Values that the form and the JSON change. */
 export type Draft = Settings & Pick<AgentView, 'name' | 'description'>
 
 /** Returns the settings of an agent or of a version of it. */
@@ -197,7 +197,7 @@ export function variablesIn(text: string, { inputVariables }: Pick<Draft, 'input
   return parts
 }
 
-/** Returns the names of the variables that the agent uses and nobody fills. */
+/** Returns the names of the variables that the agent uses and that have no source. */
 export function undeclared(draft: Draft): readonly string[] {
   const { systemPrompt, callSettings, tools } = draft
   // Quotes and line breaks are escaped in JSON; variables have neither.

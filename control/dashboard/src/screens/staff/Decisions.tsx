@@ -65,7 +65,7 @@ function useException(): (kind: string) => { readonly name: string; readonly tex
   }
 }
 
-/** What is known about an exception: its ids, and what the gateway said. */
+/** Shows the facts about an exception: its ids and the words of the gateway. */
 function ExceptionFacts({ exception }: { readonly exception: Exception }) {
   const { gateway, subject, topupId, paymentId, details } = exception
   const facts = [subject, topupId, paymentId === subject ? null : paymentId, gateway].filter(

@@ -28,7 +28,7 @@ import { useKey, useSession } from '../../session.js'
 
 type View = Result<'readOrganizationAsStaff'>
 
-/** What staff does to an organization. Each needs a reason, which the audit log keeps. */
+/** Actions of staff on an organization. Each needs a reason, which the audit log keeps. */
 const DEEDS = ['approve', 'reject', 'kill', 'unkill', 'hold', 'unhold', 'adjust', 'limits'] as const
 type Deed = (typeof DEEDS)[number]
 
