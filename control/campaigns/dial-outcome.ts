@@ -4,7 +4,7 @@ import type { PausedReason } from '../db/tables/campaigns.js'
 import { PERSON_CHECKS } from './check-roles.js'
 import type { ExcludedReason } from './view.js'
 
-/** What a refused dial means for its recipient and its campaign. */
+/** Consequence of a refused dial for its recipient and its campaign. */
 export type RefusedDial =
   | { readonly kind: 'exclude'; readonly reason: ExcludedReason }
   /** The recipient waits until then (Unix ms); null if it may never be called in this campaign. */

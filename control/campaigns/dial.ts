@@ -33,7 +33,7 @@ export interface DialContext {
   readonly route: Route
 }
 
-/** What became of the right to dial. `empty`: no recipient is due. */
+/** Result of the right to dial. `empty`: no recipient is due. */
 export type DialResult =
   | { readonly kind: 'placed' | 'empty' | 'lost' | 'wait' }
   | { readonly kind: 'pause'; readonly reason: PausedReason }

@@ -36,7 +36,7 @@ export interface CampaignState {
   readonly status: 'scheduled' | 'running' | 'paused'
   readonly startsAt: number | null
   readonly endsAt: number | null
-  /** What the law leaves of the campaign's own window. */
+  /** Part of the campaign's own window that the law permits. */
   readonly window: DialWindow
   readonly callsPerMinute: number
   readonly maxConcurrent: number

@@ -4,7 +4,7 @@ import { afterOpenTime, type DialWindow } from './dial-window.js'
  * How long a campaign takes, from its pace, its slots and what earlier attempts were like.
  */
 
-/** What attempts were like: share answered (0 to 1), mean conversation and mean ringing of an unanswered call (s). */
+/** Experience of attempts: share answered (0 to 1), mean conversation and mean ringing of an unanswered call (s). */
 export interface Experience {
   readonly answered: number
   readonly talkSeconds: number

@@ -64,7 +64,7 @@ export async function averageDuration(db: Db, owner: Owner, campaignId: string):
   return row.calls === 0 ? null : row.seconds / row.calls
 }
 
-/** What the results of a campaign's calls answer. */
+/** Summary of the results of a campaign's calls. */
 export interface ResultSummary {
   readonly outputs: Record<string, Record<string, number>>
   readonly evaluation: {

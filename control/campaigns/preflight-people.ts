@@ -20,7 +20,7 @@ const BATCH = 1_000
 
 const OFF_TRUNK = { reason: 'trunk_prefix', check: null } as const
 
-/** Who can be called, and who cannot, by reason. */
+/** Numbers of people who can be called, and of those who cannot, by reason. */
 export interface People {
   readonly total: number
   readonly callable: number
@@ -32,7 +32,7 @@ export interface People {
 
 /**
  * Passes once over the recipients that wait. Stores a check row for each person that a check refuses. Scrub files are
- * asked about everybody who could be called otherwise. The service of the operator is not asked, because its answers cost
+ * asked about all people who could be called otherwise. The service of the operator is not asked, because its answers cost
  * money: a number without an answer counts as callable.
  */
 export async function examinePeople(

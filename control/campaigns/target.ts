@@ -17,7 +17,7 @@ type TargetDeps = Pick<Deps, 'db' | 'clock' | 'egress' | 'rootKey' | 'sandboxGat
 /** The hours to which an organization narrows its calls (minutes after midnight IST). */
 export type Narrowing = Pick<CallingWindow, 'startMinute' | 'endMinute'>
 
-/** What a campaign calls with. */
+/** Agent, number and route with which a campaign calls. */
 export interface Target {
   readonly agentName: string
   readonly version: AgentVersionRow

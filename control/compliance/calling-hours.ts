@@ -34,7 +34,7 @@ export interface WindowNarrowing {
   readonly endMinute: number
 }
 
-/** What calling hours are asked for. */
+/** Question about calling hours. */
 export interface HoursQuestion {
   readonly rules: readonly HoursRule[]
   readonly purpose: Purpose

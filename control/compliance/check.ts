@@ -74,7 +74,7 @@ export interface ConsentFact {
   readonly expiresAt: number | null
 }
 
-/** What the DND register answered. */
+/** Answer of the DND register. */
 export interface RegisterFact {
   readonly state: 'listed' | 'not_listed' | 'unknown'
   /** Adapter that answered. */

@@ -18,7 +18,7 @@ const CONSENT = {
   source: 'web_form',
 }
 
-/** Whether a transaction on this database waits for an advisory lock of PostgreSQL. */
+/** Tells whether a transaction on this database waits for an advisory lock of PostgreSQL. */
 async function waitsForLock(db: Db): Promise<boolean> {
   const { rows } = await sql`select 1 from pg_locks where locktype = 'advisory' and not granted
     and database = (select oid from pg_database where datname = current_database())`.execute(db)

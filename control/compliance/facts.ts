@@ -15,7 +15,7 @@ import { classifyNumber } from './numbering.js'
 import { namesOf } from './person-names.js'
 import { DEFAULT_ROBOCALL_MODE, mobilePrefixes, seriesOf } from './policy.js'
 
-/** Who asks, and from which caller ID the call would be placed. */
+/** The organization that asks, and the caller ID from which the call would be placed. */
 export interface FactsQuestion {
   readonly organizationId: string
   /** E.164. Null if the caller ID is not known yet. */
@@ -66,7 +66,7 @@ export async function gateFacts(
   }
 }
 
-/** What the statement about the organization and the person asks for. */
+/** Values of the statement about the organization and the person. */
 interface KnownQuestion {
   readonly organizationId: string
   readonly from: string | null

@@ -18,7 +18,7 @@ export function isE164(text: string): boolean {
 }
 
 /**
- * What kind of number an E.164 string is. The numbering library answers for range and type; the
+ * Returns the kind of number of an E.164 string. The numbering library answers for range and type; the
  * classes it is known to get wrong for India are decided before it is asked:
  * - 1600/1601 are sender series, which it types as mobile (160 + 2-7 is the landline code of Kharar);
  * - 140 is a sender series, which it types as UAN;

@@ -4,7 +4,7 @@ import type { RootKey } from '../base/root-key.js'
 
 /*
  * An erasure replaces the number in the do-not-call entries of a person by a digest with a key, so that the entries
- * protect the person without naming one. Without the root key nobody can find the number by trying all of them.
+ * protect the person without naming one. Without the root key the number cannot be found by trying all of them.
  */
 
 /** Returns by which rules and names entries and consents are written. */

@@ -18,7 +18,7 @@ export interface Owner {
   readonly environment: 'test' | 'live'
 }
 
-/** Who makes or removes an entry: a user, a key, or a call. */
+/** Author of an entry or of its removal: a user, a key, or a call. */
 export interface Author {
   readonly type: string
   readonly id: string

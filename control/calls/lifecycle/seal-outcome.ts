@@ -77,7 +77,7 @@ async function sealOutcome(trx: Trx, rootKey: RootKey, callId: string, now: numb
         recordingSha256: call.sha256,
         ...(await partsOf(trx, callId)),
         transcriptSha256: await transcriptHash(trx, callId),
-        // Nobody listens to a call before it is answered.
+        // A member can listen to a call only after it was answered.
         ...(call.answeredAt === null ? {} : await monitorsOf(trx, callId)),
       },
     },

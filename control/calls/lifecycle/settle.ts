@@ -162,7 +162,7 @@ async function endCall(trx: Trx, rules: PolicyInForce['rules'], event: Ended): P
   const call = await trx.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
   if (call === undefined) return
   const answered = call.answeredAt !== null
-  // Most calls of a campaign end unanswered. Nobody has said anything on them, was transferred or listens.
+  // Most calls of a campaign end unanswered. They have no words, transfers or listeners.
   if (answered) await hearOptOut(trx, rules, callId, 'undecided', at)
   if (call.endedAt !== null) return
   const outcome = outcomeOf(ending, answered)

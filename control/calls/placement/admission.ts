@@ -51,7 +51,7 @@ async function admit(
 ): Promise<AdmissionDecision> {
   const { db, clock } = options
   if (invite.ticket !== null) return admitTicket(options, invite, invite.ticket)
-  // Whoever signed in to the dashboard is not allowed to call from there what callers on this machine may call.
+  // A user of the dashboard may not call from there what callers on this machine may call.
   if (options.browserSip?.userAt(invite.sourceAddress, invite.sourcePort)) return NO_TICKET
   const dialled = dialledToE164(invite.to)
   const reached = await findCalledNumber(options, dialled, invite, anyDigest)

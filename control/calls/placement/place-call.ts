@@ -49,7 +49,7 @@ export interface Placement {
   readonly metadata: Readonly<Record<string, string>>
   /** The same for every retry of one request, so that the request places one call only. */
   readonly idempotencyId: string | null
-  /** What the call is placed for, if not for a request. */
+  /** Purpose of the call, if it is not placed for a request. */
   readonly origin?: CallOrigin
 }
 

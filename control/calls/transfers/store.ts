@@ -7,7 +7,7 @@ import { insertEvent } from '../../events/store.js'
 import type { Owner } from '../../numbers/store.js'
 import type { TransferAttempt } from './attempt-view.js'
 
-/** What the desk knows of an attempt when it begins: the details of its first event. */
+/** Facts of an attempt that the desk knows when it begins: the details of its first event. */
 export type AttemptFacts = Pick<
   TransferAttemptRow,
   'id' | 'destinationId' | 'label' | 'trigger' | 'reason' | 'ratePaisePerMinute'

@@ -127,7 +127,7 @@ await onEachDialect(t, async (t, open) => {
     const lost = String(callback?.resultCallId)
     const now = clock.wall() + 120_000
     const expired = { db, policy: policyInForce(null), nodeId: 'node-2', folder: calling.folder, now }
-    // What a process leaves that dies after the transaction of the call.
+    // A process that dies after the transaction of the call leaves this.
     await db.updateTable('calls').set({ sentAt: null }).where('id', '=', lost).execute()
     t.equal(await settleExpiredCalls(expired), 1)
     t.match(await list(), [{ status: 'due', reason: 'not_sent', resultCallId: null }])

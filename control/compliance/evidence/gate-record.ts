@@ -17,7 +17,7 @@ export interface GateEvidence {
   readonly callId: string | null
   readonly gateRunId: string
   readonly request: GateRequest
-  /** What the gate decided from. They are sealed, so that a verifier can decide again. */
+  /** Facts from which the gate decided. They are sealed, so that a verifier can decide again. */
   readonly facts: GateFacts
   readonly allowed: boolean
   readonly checks: readonly CheckRow[]

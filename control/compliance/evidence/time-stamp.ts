@@ -46,7 +46,7 @@ const HASH_OF_SIGNATURE: Readonly<Record<string, string>> = {
 const TIME_STAMPING = '1.3.6.1.5.5.7.3.8'
 const MAX_CERTIFICATES = 10
 
-/** What is wrong with a reply or a token. The message is a full sentence. */
+/** Fault of a reply or a token. The message is a full sentence. */
 export class TimeStampError extends Error {
   override readonly name = 'TimeStampError'
 }

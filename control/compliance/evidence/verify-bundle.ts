@@ -26,14 +26,14 @@ export interface BundleProblem {
   readonly message: string
 }
 
-/** What a decision gives when it is made again from the sealed facts. */
+/** Result of a decision that is made again from the sealed facts. */
 export type Replay =
   | { readonly kind: 'same' }
   | { readonly kind: 'differs'; readonly message: string }
   /** Another version of the rules decided, or the record has no facts. */
   | { readonly kind: 'not_replayed' }
 
-/** What the reader of a file knows from elsewhere. */
+/** Knowledge of the reader from outside of the file. */
 export interface Known {
   /** Raw public key (hex) or key id that must have signed records of this chain. */
   readonly key?: string
