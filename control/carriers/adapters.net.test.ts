@@ -5,7 +5,7 @@ import type { Mishap } from '../../fixtures/carriers/fake-carrier.js'
 import { until } from '../../fixtures/host/until.js'
 import type { CarrierResult } from './carrier.js'
 
-/* What holds for the adapter of every carrier, against a fake with the carrier's own frames. */
+/* Rules that hold for the adapter of every carrier, tested against a fake with the carrier's own frames. */
 
 const NOW = Date.UTC(2026, 9, 1, 6)
 const E164 = '+918047100001'

@@ -52,7 +52,7 @@ export interface CarrierFailure {
 
 export type CarrierResult<T> = { readonly ok: true; readonly value: T } | CarrierFailure
 
-/** What identifies a purchase at the carrier. */
+/** Identifiers of a purchase at the carrier. */
 export interface Order {
   readonly e164: string
   /** Id of the number on our side, for carriers that store one. */
@@ -76,7 +76,7 @@ export interface CarriedLeg {
   readonly startedAt: number
 }
 
-/** What a carrier recorded of a leg. */
+/** Record of a leg that a carrier keeps. */
 export interface CallRecord {
   /** False if the carrier denies the answer: its record has no time of answer, or bills nothing. */
   readonly answered: boolean

@@ -18,7 +18,7 @@ export function sandboxIndex(e164: string): number | null {
   return index >= FIRST && index <= LAST ? index : null
 }
 
-/** What the purchase of a number does, by its last two digits. Other numbers are sold. */
+/** Behaviour of the purchase of a number, by its last two digits. Other numbers are sold. */
 const BEHAVIOURS = {
   91: 'taken',
   92: 'bought_without_answer',

@@ -232,7 +232,7 @@ const switchInbound = operation({
         return refuse('conflict', 'The number is not active yet.', { status: before.status })
       }
       const carrier = deps.carriers.find(before.environment, before.provider)
-      // Whether calls arrive is for the carrier to say.
+      // Only the carrier can tell whether calls arrive.
       const inbound = !body.enabled ? 'disabled' : carrier === null ? 'ready' : 'pending'
       const row = await setInboundSwitch(trx, actor, params.id, inbound)
       // A process that stops before the answer leaves the routing to the job.

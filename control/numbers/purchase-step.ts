@@ -1,5 +1,5 @@
 /*
- * What happens next with a purchase whose outcome is not known. The carrier is asked to sell once at most; after that
+ * The next step of a purchase whose outcome is not known. The carrier is asked to sell once at most; after that
  * only its own list counts.
  */
 
@@ -11,7 +11,7 @@ export interface OpenPurchase {
   readonly failureCode: string | null
 }
 
-/** What the carrier's list says: the number is there, is not there, or the list cannot be read. */
+/** Answer of the carrier's list: the number is there, is not there, or the list cannot be read. */
 export type Finding = 'owned' | 'absent' | 'unreadable'
 
 export type PurchaseStep =

@@ -146,7 +146,7 @@ await onEachDialect(t, async (t, open) => {
     await renewNumbers(deps)
     t.match(await stateOf(waiting), { releaseAt: null }, 'it is paid after the halt')
     t.equal(await paidFor(waiting), 1)
-    // Nobody heard of these months while the wallet was halted.
+    // No mail told about these months while the wallet was halted.
     for (const id of [covered, uncovered])
       t.match(await stateOf(id), { status: 'active', releaseAt: clock.wall() + 3 * DAY })
     t.same((await told()).toSorted(), [covered, uncovered].toSorted())

@@ -8,13 +8,13 @@ import type { NumberRow } from '../db/tables/calling.js'
  * the address and the credentials (`control/trunks/number-binding.ts`).
  */
 
-/** What the row of a number keeps of its trunk. */
+/** Values of its trunk that the row of a number keeps. */
 const SipBinding = z.object({
   trunkId: z.string(),
   /** Null for a telephone system that registers. */
   sipUri: z.string().nullable(),
   transport: z.enum(['udp', 'tcp', 'tls']),
-  /** What the telephone system names to place calls. */
+  /** Domain that the telephone system names to place calls. */
   domain: z.string(),
   realm: z.string(),
   username: z.string(),

@@ -89,7 +89,7 @@ export async function readTopup(
   return (trx) => applyReport(trx, topupId, { payments: found, disputes }, context, clock.wall())
 }
 
-/** What a gateway says about a top-up at one moment. */
+/** Report of a gateway about a top-up at one moment. */
 export interface GatewayReport {
   readonly payments: readonly GatewayPayment[]
   readonly disputes: readonly GatewayDispute[]

@@ -21,7 +21,7 @@ export interface PaymentException {
     | 'unsettled_payment'
     | 'settlement_amount'
     | 'webhooks_stopped'
-  /** What it is about, for example the id of a payment. */
+  /** Subject of the exception, for example the id of a payment. */
   readonly subject: string
   readonly organizationId?: string
   readonly topupId?: string

@@ -58,7 +58,7 @@ interface Real {
   readonly seen: Record<string, number>
 }
 
-/** What the database says, in the terms of the model. */
+/** State of the database, in the terms of the model. */
 type Facts = Readonly<Record<string, unknown>>
 
 async function readFacts(db: Db, place: LedgerPlace): Promise<Facts> {

@@ -1,6 +1,6 @@
 import type { TopupRow } from '../db/tables/payments.js'
 
-/** What is known of a top-up. Its status follows from these facts alone, in whatever order they became known. */
+/** Known facts of a top-up. Its status follows from these facts alone, in whatever order they became known. */
 export interface TopupFacts {
   readonly paid: boolean
   /** The gateway reports failed payments and none that is in progress. */

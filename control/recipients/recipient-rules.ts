@@ -13,7 +13,7 @@ export interface CheckedRecipient {
   readonly variables: Readonly<Record<string, string>>
 }
 
-/** What is wrong with a row. */
+/** Faults of a row. */
 export const REJECTION_REASONS = [
   ...(['number', 'external_id_length', 'external_id_control'] as const),
   ...(['variable_count', 'variable_name', 'variable_length', 'duplicate', 'recipient_limit'] as const),

@@ -8,7 +8,7 @@ import { retryAt } from './retry.js'
 import { routeOf, slowRoute } from './route-pace.js'
 
 /*
- * What the calls of campaigns mean for their recipients. Each function runs in the transaction of the call's change.
+ * Consequences of the calls of campaigns for their recipients. Each function runs in the transaction of the call's change.
  */
 
 /** An agent whose first sound came later was late (ms). */

@@ -450,7 +450,7 @@ await onEachDialect(t, async (t, open) => {
     const bridged = await desk.call({ recordHumanSegment: true })
     await desk.ask(bridged)
     await desk.play(bridged, 1, ['accepted', null], ['answered', null], ['bridged', 'connected'])
-    // What the killed process left: the part of the person, a track of another file and a part of another call.
+    // The killed process left the part of the person, a track of another file and a part of another call.
     const files = desk.plan().recordTo?.(desk.plan().destination)
     const silence = new Int16Array(16_000)
     const wav = writeWav({ rate: 8_000, channels: [silence, silence] })

@@ -186,7 +186,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
         : refused('destination_not_allowed')
     const problem = this.#problemOf(target.first)
     if (problem !== null) return refused(problem)
-    // Nobody is called to a call that ends within the minute.
+    // No person is called to a call that ends within the minute.
     const covered = await coversPerson(db, call, personRate(number), clock.wall())
     if (!covered) return refused('insufficient_funds')
     const { plan, attempt } = this.#plan({ call, number, party, target, request })
@@ -269,7 +269,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
     return { accepted: true, plan: this.#takeoverPlan({ ...found, dial: null, request }) }
   }
 
-  /** Stores a takeover that was asked for. Returns false when its id was used or somebody has the call. */
+  /** Stores a takeover that was asked for. Returns false when its id was used or another member has the call. */
   async #beginTakeover(call: CallRow, { id, userId }: JoinAsked): Promise<boolean> {
     const { db, clock } = this.#deps
     const { id: callId, organizationId, environment } = call
@@ -293,7 +293,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
       id: request.id,
       by: request.userId,
       ringTimeoutMs: transfer.ringTimeoutSeconds * 1000,
-      // Whoever called us is no mailbox.
+      // The far side of an inbound call is no mailbox.
       prompt: dial === null ? null : `${intro} ${keys}`,
       announcement: party.lines ? transfer.preTransferLine : null,
       returnLine: party.lines ? languageData(first).transfer.returned : null,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { escapeHtml } from '../base/html.js'
 import { hindiLetters, PAGE_STYLE, preloadLetters } from '../base/page-style.js'
 
-/** What the page shows. */
+/** Content of the page. */
 export interface HandoffPage {
   readonly language: string
   readonly destination: { readonly label: string }

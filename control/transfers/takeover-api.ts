@@ -91,7 +91,7 @@ const releaseTakeover = operation({
   },
 })
 
-/** Refuses who may not end this takeover. Whoever has the caller gives the caller back, whatever changed meanwhile. */
+/** Refuses a user who may not end this takeover. The member who has the caller may always give the caller back. */
 async function refuseRelease(
   { db }: Deps,
   actor: SessionActor,

@@ -7,7 +7,7 @@ import type { Db } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'
 import { type Destination, listDestinations, MAX_DESTINATIONS } from '../destinations/store.js'
 
-/** What the party on our side of a call has set for transfers. */
+/** Settings for transfers of the party on our side of a call. */
 export type TransferParty =
   | { readonly kind: 'agent'; readonly spec: AgentSpec; readonly lines: true }
   /** A bot speaks for itself. */

@@ -14,7 +14,7 @@ const WHY: Readonly<Record<TransferOutcome, string>> = {
   destination_unavailable: 'the telephone takes no calls now',
 }
 
-/** Returns what an agent is told when nobody took a call: why, for each telephone, and what the caller said meanwhile. */
+/** Returns the report to an agent about a call that no person took: why, for each telephone, and the words of the caller meanwhile. */
 export function transferReport(
   { attempts, said }: MissedTransfer,
   labelOf: (destination: string) => string,

@@ -35,7 +35,7 @@ const CATEGORY_OF: Readonly<Record<EntryType, Category | null>> = {
   adjustment: 'adjustments',
 }
 
-/** What money is held or moved for. */
+/** Subject for which money is held or moved. */
 export interface Reference {
   readonly type: string
   readonly id: string

@@ -9,7 +9,7 @@ export interface RentalPeriod {
   readonly amountPaise: number
 }
 
-/** What became of the payment of a month. `halted`: the wallet waits for its repair, and says nothing about the money. */
+/** Result of the payment of a month. `halted`: the wallet waits for its repair, and says nothing about the money. */
 export type RentalOutcome = 'paid' | 'uncovered' | 'halted'
 
 /**

@@ -34,7 +34,7 @@ export async function addTrunkOperations(db: Kysely<unknown>): Promise<void> {
     .on('sipAccessRequests')
     .columns(['createdAt', 'id'])
     .execute()
-  // One row. Whoever adds address ranges updates it first, so that overlaps are found one after the other.
+  // One row. A transaction that adds address ranges updates it first, so that overlaps are found one after the other.
   await schema
     .createTable('sipTrunkRangeLock')
     .addColumn('id', 'integer', (c) => c.primaryKey())

@@ -31,7 +31,7 @@ const DESK = '+919876500001'
 const LONG_MS = 60_000
 const PROVIDERS = Object.keys(CARRIER_RIGS)
 const numberOf = (provider: string): string => `+91804710000${PROVIDERS.indexOf(provider) + 1}`
-/** Each campaign dials somebody else: nobody is called twice within an hour. */
+/** Each campaign dials another person, so that no person is called twice within an hour. */
 const recipientOf = (provider: string): string => `+91987650001${PROVIDERS.indexOf(provider)}`
 const SILENT_ANSWER = 'plivo'
 
