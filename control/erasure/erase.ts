@@ -17,6 +17,7 @@ import type { JobHandler, JobOutcome } from '../jobs/runner.js'
 import { anyJobExists } from '../jobs/store.js'
 import { wakeJob } from '../jobs/wake.js'
 import type { ObjectStore } from '../objects/object-store.js'
+import { isMoneyClaimed } from '../payments/topup-store.js'
 import { diallerJob } from '../recipients/dialler-job.js'
 import { campaignsOfPerson, eraseRecipient } from '../recipients/store.js'
 import { eraseResult, resultJobId } from '../results/store.js'
@@ -104,16 +105,7 @@ async function moneyReason(
   db: Db,
   organizationId: string,
 ): Promise<'payment_dispute' | 'wallet_on_hold' | null> {
-  const dispute = await db
-    .selectFrom('topupDisputes')
-    .innerJoin('topups', 'topups.id', 'topupDisputes.topupId')
-    .select('disputeId')
-    .where('topups.organizationId', '=', organizationId)
-    .where('topupDisputes.phase', '<>', 'retrieval')
-    .where('topupDisputes.status', 'in', ['open', 'under_review'])
-    .limit(1)
-    .executeTakeFirst()
-  if (dispute !== undefined) return 'payment_dispute'
+  if (await isMoneyClaimed(db, organizationId)) return 'payment_dispute'
   const held = await db
     .selectFrom('wallets')
     .select('organizationId')

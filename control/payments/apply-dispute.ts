@@ -6,7 +6,7 @@ import { queueMailToAdmins } from '../mail/outbox.js'
 import { freeze, freezeForDispute, lockWallet } from '../wallet/ledger.js'
 import { debitRefund, documentRefund, type PaymentContext, refreshStatus } from './apply-payments.js'
 import { keepException } from './exceptions.js'
-import { lockTopup, taxOf } from './topup-store.js'
+import { isMoneyClaimed, lockTopup, taxOf } from './topup-store.js'
 
 /** Hold on a wallet whose payment is disputed. It ends with the disputes. */
 const DISPUTE_HOLD = 'payment_dispute'
@@ -151,7 +151,7 @@ async function releaseWallet(
   now: number,
 ): Promise<void> {
   const wallet = await lockWallet(trx, organizationId, now)
-  if (wallet.disputeHold !== DISPUTE_HOLD || (await isClaimed(trx, organizationId))) return
+  if (wallet.disputeHold !== DISPUTE_HOLD || (await isMoneyClaimed(trx, organizationId))) return
   const { after } = await freezeForDispute(trx, organizationId, null, now)
   if (after.onHold === 0) await audit(trx, organizationId, false, disputeId, now)
 }
@@ -163,21 +163,8 @@ async function releaseWallet(
 export async function endHold(trx: Trx, organizationId: string, now: number) {
   const { holdReason, disputeHold } = await lockWallet(trx, organizationId, now)
   if (holdReason !== null) return freeze(trx, organizationId, null, now)
-  const open = disputeHold === LOST_HOLD && (await isClaimed(trx, organizationId))
+  const open = disputeHold === LOST_HOLD && (await isMoneyClaimed(trx, organizationId))
   return freezeForDispute(trx, organizationId, open ? DISPUTE_HOLD : null, now)
-}
-
-/** Returns whether a dispute claims money of an organization. */
-async function isClaimed(trx: Trx, organizationId: string): Promise<boolean> {
-  const claim = await trx
-    .selectFrom('topupDisputes')
-    .innerJoin('topups', 'topups.id', 'topupDisputes.topupId')
-    .select('disputeId')
-    .where('topups.organizationId', '=', organizationId)
-    .where('topupDisputes.phase', '<>', 'retrieval')
-    .where('topupDisputes.status', 'in', ['open', 'under_review'])
-    .executeTakeFirst()
-  return claim !== undefined
 }
 
 function audit(trx: Trx, organizationId: string, onHold: boolean, disputeId: string, now: number) {

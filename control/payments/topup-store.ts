@@ -122,3 +122,17 @@ export function sumOf(refunds: readonly (TaxHeads & { readonly taxablePaise: num
     },
   }
 }
+
+/** Returns whether a dispute claims money of an organization (see `isClaim`). */
+export async function isMoneyClaimed(db: Db | Trx, organizationId: string): Promise<boolean> {
+  const claim = await db
+    .selectFrom('topupDisputes')
+    .innerJoin('topups', 'topups.id', 'topupDisputes.topupId')
+    .select('disputeId')
+    .where('topups.organizationId', '=', organizationId)
+    .where('topupDisputes.phase', '<>', 'retrieval')
+    .where('topupDisputes.status', 'in', ['open', 'under_review'])
+    .limit(1)
+    .executeTakeFirst()
+  return claim !== undefined
+}
