@@ -76,20 +76,20 @@ export async function settleCall(
 }
 
 /**
- * Gives back the charge for the time with a person, after the record of a carrier has denied the bridge, but for `keptPaise`:
- * what takeovers before the bridge have cost. Returns false if the call has no such charge. The same charge is given back
+ * Gives back the charge for the time with a bridged person, but for `keptPaise`: the cost of takeovers before the bridge.
+ * `why` describes the entry. Returns false if the call has no such charge. The same charge is given back
  * once.
  */
 export async function reverseBridge(
   trx: Trx,
   call: Pick<BilledCall, 'id' | 'organizationId'>,
-  keptPaise: number,
+  { keptPaise, why }: { readonly keptPaise: number; readonly why: string },
   now: number,
 ): Promise<boolean> {
   const entry = await findEntry(trx, call.organizationId, `call:${call.id}:human`)
   if (entry === null) return false
   const part = entry.amountPaise + keptPaise
-  if (part !== 0) await reverse(trx, entry, 'The carrier denies the bridge to the person', now, part)
+  if (part !== 0) await reverse(trx, entry, why, now, part)
   return true
 }
 

@@ -140,6 +140,7 @@ await onEachDialect(t, async (t, open) => {
     async (t) => {
       const org = await organization(db)
       await inOne(db, (trx) => post(trx, org, topup('a', 5_000), AT))
+      const NONE_KEPT = { keptPaise: 0, why: 'The carrier denies the bridge to the person' }
       const bridged = { id: 'call_1', organizationId: org, environment: 'live', agentId: 'agt_1' } as const
       const { charges } = rateCall({
         answeredAt: AT,
@@ -150,10 +151,13 @@ await onEachDialect(t, async (t, open) => {
       })
       await inOne(db, (trx) => settleCall(trx, bridged, charges, AT))
       t.match(await readWallet(db, org, AT), { balancePaise: 5_000 - 850 })
-      t.equal(await inOne(db, (trx) => reverseBridge(trx, bridged, 0, AT)), true)
-      t.equal(await inOne(db, (trx) => reverseBridge(trx, bridged, 0, AT)), true)
+      t.equal(await inOne(db, (trx) => reverseBridge(trx, bridged, NONE_KEPT, AT)), true)
+      t.equal(await inOne(db, (trx) => reverseBridge(trx, bridged, NONE_KEPT, AT)), true)
       t.match(await readWallet(db, org, AT), { balancePaise: 5_000 - 750, entries: 4 })
-      t.equal(await inOne(db, (trx) => reverseBridge(trx, { ...bridged, id: 'call_2' }, 0, AT)), false)
+      t.equal(
+        await inOne(db, (trx) => reverseBridge(trx, { ...bridged, id: 'call_2' }, NONE_KEPT, AT)),
+        false,
+      )
     },
   )
 

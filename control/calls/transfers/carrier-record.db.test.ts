@@ -146,6 +146,36 @@ await onEachDialect(t, async (t, open) => {
     }
   })
 
+  await t.test('a carrier that never reports the answer, without a record: nothing is paid', async (t) => {
+    for (const keepsRecords of [true, false]) {
+      const carrier = new ScriptedCarrier('scripted')
+      const calling = await openTestCalling(await open(), { carriers: () => [carrier] })
+      const bridge = await openBridge(calling, keepsRecords ? 'scripted' : 'unknown', {
+        reportsAnswer: false,
+      })
+      t.match(await bridge.call(), { billedPaise: 850, charges: CHARGES })
+      if (keepsRecords) {
+        t.equal(await bridge.look(), 15_000, 'no record yet')
+        t.equal(await bridge.balance(), 10_000 - 850)
+        calling.clock.advance(300_000)
+      }
+      // Another question changes nothing.
+      for (let look = 0; look < 2; look++) t.equal(await bridge.look(), null)
+      t.match(await bridge.call(), {
+        ...{ billedPaise: 750, humanSeconds: 0, charges: [CHARGES[0]] },
+        transfer: { status: 'completed', outcome: 'connected', answeredAt: null },
+      })
+      t.equal(await bridge.balance(), 10_000 - 750)
+      t.same(await bridge.events(), ['call.transfer_started'], 'nothing proves that nobody answered')
+      // A late record that denies the bridge gives nothing back again.
+      carrier.recordAnswer = ok({ answered: false })
+      t.equal(await bridge.look(), null)
+      t.equal(await bridge.balance(), 10_000 - 750)
+      t.match(await bridge.call(), { transfer: { status: keepsRecords ? 'failed' : 'completed' } })
+      await calling.close()
+    }
+  })
+
   await t.test('a denied bridge: failed, its event, and the charge comes back once', async (t) => {
     const carrier = new ScriptedCarrier('scripted')
     const calling = await openTestCalling(await open(), { carriers: () => [carrier] })

@@ -11,7 +11,8 @@ import { failBridged } from './store.js'
 
 /*
  * After a call with a bridged person the carrier is asked whether the person answered. A network announcement also
- * answers with 200: then the record of the carrier denies the bridge, and its charge is given back.
+ * answers with 200: then the record of the carrier denies the bridge, and its charge is given back. A bridge on early media,
+ * over a carrier that never reports the answer, is paid for only if a record proves it.
  */
 
 const KIND = 'carrier-record'
@@ -67,20 +68,25 @@ async function checkBridge(deps: RecordDeps, callId: string): Promise<number | n
   const { call, attempt, provider, from, to } = bridged
   const carrier = carriers.find(call.environment, provider)
   const { sipCallId } = attempt
-  if (carrier === null || carrier.callRecord === null || sipCallId === null) return null
+  const now = clock.wall()
+  if (carrier === null || carrier.callRecord === null || sipCallId === null) {
+    await waiveUnproven(db, log, bridged, now)
+    return null
+  }
   const { callRecord } = carrier
   const leg = { sipCallId, from, to, startedAt: attempt.requestedAt }
   const found = await carriers.ask(carrier, LIMIT_MS, (signal) => callRecord(leg, signal))
-  const now = clock.wall()
   if (found.ok && found.value !== null) {
     const { answered } = found.value
     log.info({ callId, transferId: attempt.id, provider, answered }, 'transfer.carrier_record')
-    if (!answered) await db.transaction().execute((trx) => denyBridge(trx, call, attempt, now))
+    if (!answered) await db.transaction().execute((trx) => denyBridge(trx, call, attempt, clock.wall()))
     return null
   }
   if (!found.ok) log.warn({ callId, provider, reason: found.reason }, 'transfer.carrier_record_failed')
   const endedAt = call.endedAt ?? now
-  return LOOK_UPS.map((after) => endedAt + after).find((at) => at > now) ?? null
+  const next = LOOK_UPS.map((after) => endedAt + after).find((at) => at > now) ?? null
+  if (next === null) await waiveUnproven(db, log, bridged, now)
+  return next
 }
 
 interface Bridged {
@@ -120,21 +126,59 @@ async function readBridged(db: Db, callId: string): Promise<Bridged | null> {
 }
 
 /**
- * Fails a bridge that the carrier denies, with its event, and gives its charge back. What takeovers before it have cost stays.
- * Does nothing the second time.
+ * Fails a bridge that the carrier denies, with its event, and gives its charge back. Does nothing the second time.
  */
 async function denyBridge(trx: Trx, call: CallRow, attempt: TransferAttemptRow, now: number): Promise<void> {
   if (!(await failBridged(trx, attempt.id, now))) return
+  await giveChargeBack(trx, call, attempt, 'The carrier denies the bridge to the person', now)
+}
+
+/**
+ * Gives back the charge of a bridge for which neither signalling nor a record of the carrier proves an answer. The attempt
+ * stays as it is: nothing proves that there was none.
+ */
+async function waiveUnproven(
+  db: Db,
+  log: RecordDeps['log'],
+  { call, attempt }: Bridged,
+  now: number,
+): Promise<void> {
+  if (attempt.answeredAt !== null) return
+  const isWaived = await db
+    .transaction()
+    .execute((trx) => giveChargeBack(trx, call, attempt, 'No record proves an answer of the person', now))
+  if (isWaived) log.warn({ callId: call.id, transferId: attempt.id }, 'transfer.charge_waived')
+}
+
+/**
+ * Gives the charge for the time with a bridged person back. The cost of takeovers before it stays. Returns false, and changes
+ * nothing, if the call has no such charge any more.
+ */
+async function giveChargeBack(
+  trx: Trx,
+  call: CallRow,
+  attempt: TransferAttemptRow,
+  why: string,
+  now: number,
+): Promise<boolean> {
   const all = JSON.parse(call.charges) as readonly Charge[]
   const { bridgedAt } = attempt
   const kept = bridgedAt === null ? null : await findTakeoverCharge(trx, call, bridgedAt)
   const charges = [...all.filter(({ kind }) => kind !== 'human'), ...(kept === null ? [] : [kept])]
   const billedPaise = charges.reduce((sum, { amountPaise }) => sum + amountPaise, 0)
-  await trx
+  const humanSeconds = kept?.seconds ?? 0
+  if (humanSeconds === call.humanSeconds) return false
+  const changed = await trx
     .updateTable('calls')
-    .set({ charges: JSON.stringify(charges), billedPaise, humanSeconds: kept?.seconds ?? 0 })
+    .set({ charges: JSON.stringify(charges), billedPaise, humanSeconds })
     .where('id', '=', call.id)
-    .execute()
+    // Another question may have given it back meanwhile.
+    .where('humanSeconds', '=', call.humanSeconds)
+    .returning('id')
+    .executeTakeFirst()
+  if (changed === undefined) return false
   await reduceSpending(trx, call, call.billedPaise - billedPaise)
-  if (call.environment === 'live') await reverseBridge(trx, call, kept?.amountPaise ?? 0, now)
+  if (call.environment === 'live')
+    await reverseBridge(trx, call, { keptPaise: kept?.amountPaise ?? 0, why }, now)
+  return true
 }
