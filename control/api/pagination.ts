@@ -107,7 +107,7 @@ export async function* allPages<T>(
 /** Counts the rows of a query up to `limit` + 1. The query must have no order and no limit. */
 export async function countCapped(db: Db, query: Expression<unknown>, limit = COUNT_LIMIT): Promise<number> {
   const counted = await sql<{ n: number }>`
-    select count(*) as n from (select 1 from (${query}) as matching limit ${limit + 1}) as counted`.execute(
+    select count(*) as n from (select 1 from (${query}) as matching limit ${sql.lit(limit + 1)}) as counted`.execute(
     db,
   )
   return counted.rows[0]?.n ?? 0

@@ -35,7 +35,7 @@ export async function callsWithDigits(db: Db, digits: string): Promise<DigitCond
   }
   const indexed = sql`select "rowid" from "callDigitsIndex" where "digits" like ${pattern}`
   const { rows } = await sql<{ n: number }>`
-    select count(*) as n from (${indexed} limit ${MOST_INDEXED + 1})`.execute(db)
+    select count(*) as n from (${indexed} limit ${sql.lit(MOST_INDEXED + 1)})`.execute(db)
   if ((rows[0]?.n ?? 0) > MOST_INDEXED) return { matches, byId: false }
   const ids = sql`select "callId" from "callDigits" where "n" in (${indexed})`
   return { matches: sql<SqlBool>`"calls"."id" in (${ids})`, byId: true }

@@ -22,7 +22,7 @@ export async function sweep(
   const key = sql.ref(options.key)
   const keys = grouped ? sql`distinct ${key}` : key
   const { numAffectedRows = 0n } = await sql`
-    delete from ${table} where ${key} in (select ${keys} from ${table} where ${where} limit ${batch})`.execute(
+    delete from ${table} where ${key} in (select ${keys} from ${table} where ${where} limit ${sql.lit(batch)})`.execute(
     db,
   )
   return numAffectedRows >= BigInt(batch)

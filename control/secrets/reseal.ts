@@ -62,7 +62,7 @@ export async function resealAll(db: Db, rootKey: RootKey): Promise<Resealed> {
 async function page(db: Db, { table, column }: SealedColumn, after: string) {
   const { rows } = await sql<{ id: string; sealed: string }>`
     select "id", ${sql.ref(column)} as "sealed" from ${sql.table(table)}
-    where ${sql.ref(column)} is not null and "id" > ${after} order by "id" limit ${PAGE}`.execute(db)
+    where ${sql.ref(column)} is not null and "id" > ${after} order by "id" limit ${sql.lit(PAGE)}`.execute(db)
   return rows
 }
 

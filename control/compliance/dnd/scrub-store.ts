@@ -145,6 +145,6 @@ async function deleteNumbers(db: Db, scrubId: string): Promise<boolean> {
     delete from ${sql.table('registerScrubNumbers')}
     where ${sql.ref('scrubId')} = ${scrubId} and ${sql.ref('e164')} in (
       select ${sql.ref('e164')} from ${sql.table('registerScrubNumbers')}
-      where ${sql.ref('scrubId')} = ${scrubId} limit ${SWEEP_BATCH})`.execute(db)
+      where ${sql.ref('scrubId')} = ${scrubId} limit ${sql.lit(SWEEP_BATCH)})`.execute(db)
   return numAffectedRows >= BigInt(SWEEP_BATCH)
 }
