@@ -121,7 +121,8 @@ export class CallManager implements CallControl {
         return
       }
     }
-    const sipCallId = randomUUID()
+    // A carrier that gets the INVITE of one attempt twice can recognise it (RFC 3261, section 8.2.2.2).
+    const sipCallId: string = permit.callId
     scripts.announce(sipCallId)
     const target = { gateway: plan.gateway, permit, sipCallId }
     const call = new Call(

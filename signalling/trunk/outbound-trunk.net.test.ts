@@ -163,6 +163,7 @@ t.test("numbers, identity and headers follow the trunk's settings", async (t) =>
     await rig.endOf(callId)
     const invite = rig.invites.at(-1)
     if (!invite) throw new Error('no INVITE')
+    t.equal(header(invite, 'call-id'), callId, 'the Call-ID is the id of the call')
     return {
       uri: invite.uri?.replace(/@.*/, ''),
       from: header(invite, 'from').replace(/;tag=.*/, ''),
