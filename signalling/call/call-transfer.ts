@@ -41,6 +41,15 @@ const LEAVING_MS = 5_000
 const PARTING_MS = 6_000
 /** Time (ms) from these words to the BYE, which the jitter buffer of the person's telephone needs. */
 const TAIL_MS = 200
+/** Longest time of each state of a transfer, except the ringing (ms). */
+export const TRANSFER_MS = {
+  line: LINE_MS,
+  screen: SCREEN_MS,
+  consult: CONSULT_MS,
+  leaving: LEAVING_MS,
+  parting: PARTING_MS,
+  tail: TAIL_MS,
+} as const
 
 export interface TransferDeps extends FurtherLegDeps {
   readonly clock: Clock
@@ -305,13 +314,8 @@ export class CallTransfers {
 
   #startTimer(name: TransferTimerName): void {
     const durations: Readonly<Record<TransferTimerName, number>> = {
-      line: LINE_MS,
+      ...TRANSFER_MS,
       ring: this.#plan?.ringTimeoutMs ?? 0,
-      screen: SCREEN_MS,
-      consult: CONSULT_MS,
-      leaving: LEAVING_MS,
-      parting: PARTING_MS,
-      tail: TAIL_MS,
     }
     this.#timers.start(name, durations[name])
   }
