@@ -2,7 +2,14 @@ import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { deflateSync } from 'node:zlib'
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
-import { docx, pdf, pdfInFont, pdfOfManyPages } from '../../fixtures/knowledge/documents.js'
+import {
+  docx,
+  HOSTILE_PDFS,
+  pdf,
+  pdfInFont,
+  pdfOfManyPages,
+  pdfWithObjectStream,
+} from '../../fixtures/knowledge/documents.js'
 import { systemClock } from '../../media/base/clock.js'
 import { PassageIndex } from '../../media/knowledge/passage-index.js'
 import { DocumentJobs } from './document-jobs.js'
@@ -55,6 +62,10 @@ t.test('a hostile document is refused with a reason, and the next one is read', 
     [PDF, await pdf(['secret'], 'a password'), /password/],
     [PDF, pdfOfManyPages(10_001), /10001 pages/],
     [PDF, pdfOfManyPages(3), /no text/],
+    [PDF, HOSTILE_PDFS.nestedArrays(), /damaged/],
+    [PDF, HOSTILE_PDFS.deepTree(), /no text/],
+    [PDF, HOSTILE_PDFS.cycle(), /damaged/],
+    [PDF, pdfWithObjectStream(1), /no text/],
     [PDF, pdfInFont('KrutiDev010', 'vkidk [kkrk lfØ; gS'), /before Unicode/],
     [PDF, pdfInFont('ABCDEF+Shree-Dev-0708', 'vkidk [kkrk lfØ; gS'), /before Unicode/],
     ['text/csv', Buffer.from(`a\n"${'x'.repeat(200_000)}"`), /not valid CSV/],
@@ -85,6 +96,8 @@ t.test('a document that takes too long or too much memory ends, and the next one
   for (const [limits, reason] of [
     [{ limitMs: 1 }, /more than a minute/],
     [{ limitBytes: MIB }, /too much memory/],
+    // The reader of PDF documents alone needs more.
+    [{ heapMib: 8 }, /too much memory/],
   ] as const) {
     const limited = new DocumentJobs({ clock: systemClock, ...limits })
     const outcome = await limited.read(PDF, bomb)

@@ -37,10 +37,12 @@ export type BuiltIndex =
 type Stopped = { readonly kind: 'stopped'; readonly by: 'time' | 'memory' | 'heap' | 'crash' }
 
 const UNREADABLE = 'The document cannot be read: it made the reader fail. Save it again with another program.'
+const TOO_LARGE =
+  'The document takes too much memory to read. Split it, or save it again with another program.'
 const NOT_READ: Readonly<Record<Stopped['by'], string>> = {
   time: 'The document takes more than a minute to read. Split it, or save it again with another program.',
-  memory: 'The document takes too much memory to read. Split it, or save it again with another program.',
-  heap: UNREADABLE,
+  memory: TOO_LARGE,
+  heap: TOO_LARGE,
   crash: UNREADABLE,
 }
 
