@@ -4,6 +4,7 @@ import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { FakeRealtime } from '../../../fixtures/vendors/fake-realtime.js'
 import { errorOf, ODDITIES, rateLimits, USAGE } from '../../../fixtures/vendors/realtime-messages.js'
 import type { TokenCount } from '../../agent/conversation/usage-meter.js'
+import { LearntManners, type ModelManner } from '../../agent/learnt-manners.js'
 import type {
   ChatMessage,
   SpeechToSpeechStream,
@@ -82,6 +83,7 @@ interface RigOptions {
   readonly effort?: RealtimeSettings['effort']
   readonly history?: readonly ChatMessage[]
   readonly log?: Log
+  readonly manners?: LearntManners
   setUp?(fake: FakeRealtime): void
 }
 
@@ -104,7 +106,7 @@ async function rig(t: Test, options: RigOptions = {}): Promise<Rig> {
       realtime,
     },
     realtime,
-    { clock, log },
+    { clock, log, manners: options.manners },
   )
   const heard: Heard = { started: 0, stopped: 0, committed: [], transcripts: [], failures: [] }
   const openStream = () =>
@@ -559,8 +561,10 @@ t.test('rejected handshakes and settings are permanent or temporary', async (t) 
 })
 
 t.test('a model that refuses the effort is asked without it, also by later connections', async (t) => {
+  const learnt: ModelManner[] = []
   const r = await rig(t, {
     effort: 'low',
+    manners: new LearntManners((manner) => learnt.push(manner)),
     setUp: ({ socket }) => {
       socket.script = {
         connected: (connection) => connection.send('{"type":"session.created","session":{}}'),
@@ -593,6 +597,7 @@ t.test('a model that refuses the effort is asked without it, also by later conne
     'the second session',
   )
   t.same(efforts(), [['low', null], [null]])
+  t.same(learnt, [{ key: 'openai-realtime gpt-realtime', manner: 'without effort' }], 'told to other threads')
   t.same(r.heard.failures, [])
 })
 

@@ -1,3 +1,4 @@
+import { LearntManners, type MannersOf } from '../../agent/learnt-manners.js'
 import type {
   Cancellable,
   SpeechToSpeech,
@@ -14,6 +15,7 @@ import { AudioMessageWriter, type TextBytes } from '../shared/audio-messages.js'
 import { isRecord } from '../shared/json.js'
 import { VendorSocket } from '../shared/vendor-socket.js'
 import { OPENAI_REALTIME } from '../vendor-ids.js'
+import type { VendorDeps } from '../vendor-module.js'
 import { openRealtimeAudio, type RealtimeAudio } from './realtime-audio.js'
 import {
   classifyClose,
@@ -52,9 +54,9 @@ const FIRST_AUDIO_MS = 2500
 export function openAiSpeechToSpeech(
   settings: OpenAiSettings,
   realtime: RealtimeSettings,
-  deps: { readonly clock: Clock; readonly log: Log },
+  { clock, log, manners = new LearntManners() }: Pick<VendorDeps, 'clock' | 'log' | 'manners'>,
 ): SpeechToSpeech {
-  const withoutEffort = new Set<string>()
+  const efforts = manners.of<'without effort'>(OPENAI_REALTIME)
   return {
     id: OPENAI_REALTIME,
     capabilities: {
@@ -63,7 +65,7 @@ export function openAiSpeechToSpeech(
       maxConnectionMs: MAX_SESSION_MS,
     },
     open: (options, events) =>
-      new RealtimeStream(settings, realtime, options, events, { ...deps, withoutEffort }),
+      new RealtimeStream(settings, realtime, options, events, { clock, log, efforts }),
   }
 }
 
@@ -73,7 +75,7 @@ class RealtimeStream implements SpeechToSpeechStream {
   readonly #events: SpeechToSpeechEvents
   readonly #log: Log
   /** Models that refused an effort. */
-  readonly #withoutEffort: Set<string>
+  readonly #efforts: MannersOf<'without effort'>
   #askedEffort = false
   readonly #socket: VendorSocket
   readonly #audioFormat: RealtimeAudio
@@ -96,10 +98,10 @@ class RealtimeStream implements SpeechToSpeechStream {
     {
       clock,
       log,
-      withoutEffort,
-    }: { readonly clock: Clock; readonly log: Log; readonly withoutEffort: Set<string> },
+      efforts,
+    }: { readonly clock: Clock; readonly log: Log; readonly efforts: MannersOf<'without effort'> },
   ) {
-    this.#withoutEffort = withoutEffort
+    this.#efforts = efforts
     this.#realtime = realtime
     this.#options = options
     this.#events = events
@@ -269,7 +271,8 @@ class RealtimeStream implements SpeechToSpeechStream {
   }
 
   #configure(): void {
-    const effort = this.#withoutEffort.has(this.#options.model) ? null : (this.#realtime.effort ?? null)
+    const effort =
+      this.#efforts.get(this.#options.model) !== undefined ? null : (this.#realtime.effort ?? null)
     this.#askedEffort = effort !== null
     const settings = { ...this.#realtime, effort }
     this.#socket.send(JSON.stringify(sessionUpdate(this.#options, settings, this.#audioFormat.format)))
@@ -320,7 +323,7 @@ class RealtimeStream implements SpeechToSpeechStream {
   #isEffortRefused(error: RealtimeMessage): boolean {
     const { model } = this.#options
     if (this.#ready || !this.#askedEffort || !refusesEffort(error)) return false
-    this.#withoutEffort.add(model)
+    this.#efforts.set(model, 'without effort')
     this.#log.warn({ model, parameter: 'reasoning' }, 'realtime.parameter_rejected')
     this.#configure()
     return true
