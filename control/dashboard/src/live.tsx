@@ -159,7 +159,13 @@ function gather(client: QueryClient, key: (...parts: readonly unknown[]) => read
   let timer: ReturnType<typeof setTimeout> | undefined
   const flush = (): void => {
     timer = undefined
-    for (const parts of keys.values()) void client.invalidateQueries({ queryKey: key(...parts) })
+    for (const parts of keys.values()) {
+      void client.invalidateQueries({
+        queryKey: key(...parts),
+        // Reading a list again would take away the page that the user has asked for.
+        predicate: ({ state }) => state.fetchStatus === 'idle' || state.fetchMeta?.fetchMore == null,
+      })
+    }
     tellChanges([...changes.values()])
     keys.clear()
     changes.clear()

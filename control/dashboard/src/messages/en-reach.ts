@@ -170,6 +170,7 @@ export const reach = {
     tooMany: 'The file has more than {count} rows.',
   },
   dnc: {
+    erased: 'Erased person …{digest}',
     title: 'Do not call',
     new: 'Add a number',
     empty: 'The list is empty. Numbers of people who refuse calls are added automatically.',

@@ -253,6 +253,7 @@ export const rowErrors = {
   variable_count: 'The row has too many variables.',
   variable_length: 'The value of a variable is too long.',
   variable_name: 'A column has a name that no variable can have.',
+  field: 'The value of {field} is not valid: it {reason}.',
 }
 
 /** Names of things in the audit log and the wallet. */
@@ -362,4 +363,22 @@ export const deeds = {
   wallet_adjusted: 'balance corrected',
   wallet_hold_set: 'wallet held or released',
   withdrawn: 'withdrawn',
+}
+
+/** Sentences of the service that have no code, by their words (`sentenceKey`). The service writes the same in English. */
+export const sentences = {
+  the_agent_was_deleted: 'The agent was deleted.',
+  the_agent_has_no_published_version: 'The agent has no published version.',
+  the_number_was_released: 'The number was released.',
+  the_number_is_not_active: 'The number is not active.',
+  the_number_is_not_routed_to_an_agent: 'The number is not routed to an agent.',
+  the_person_opted_out_consent_cannot_be_recorded_again_before_lockeduntil:
+    'The person opted out. Consent cannot be recorded again before the end of the lockout.',
+  an_active_explicit_consent_stands_an_inferred_consent_does_not_replace_it:
+    'An active explicit consent stands. An inferred consent does not replace it.',
+  another_request_recorded_a_consent_for_this_number_and_purpose_at_the_same_time_retry:
+    'Another request recorded a consent for this number and purpose at the same time. Try again.',
+  capturedat_must_not_be_in_the_future: 'capturedAt must not be in the future.',
+  an_inferred_consent_needs_expiresat: 'An inferred consent needs expiresAt.',
+  expiresat_must_be_after_capturedat: 'expiresAt must be after capturedAt.',
 }

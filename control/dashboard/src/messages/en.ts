@@ -1,7 +1,7 @@
 import { build, buildWords } from './en-build.js'
 import { organization } from './en-organization.js'
 import { reach } from './en-reach.js'
-import { days, deeds, palette, persona, reasons, rowErrors, things, words } from './en-words.js'
+import { days, deeds, palette, persona, reasons, rowErrors, sentences, things, words } from './en-words.js'
 
 /** All texts of the dashboard, in ICU message format. Other languages have the same keys: the type check compares them. */
 export const en = {
@@ -14,6 +14,7 @@ export const en = {
   persona,
   reasons,
   rowErrors,
+  sentences,
   things,
   deeds,
   common: {
@@ -30,6 +31,7 @@ export const en = {
     onlyAdmins: 'Only owners and admins can do this.',
     actions: 'Actions',
     more: 'Show more',
+    before: 'Show earlier rows',
     none: 'None',
     requestId: 'Request {id}',
     clearFilters: 'Clear filters',

@@ -172,6 +172,7 @@ export const reach: Texts<typeof english> = {
     tooMany: 'फ़ाइल में {count} से अधिक पंक्तियाँ हैं।',
   },
   dnc: {
+    erased: 'मिटाया गया व्यक्ति …{digest}',
     title: 'कॉल न करें',
     new: 'नंबर जोड़ें',
     empty: 'सूची खाली है। कॉल से मना करने वालों के नंबर अपने आप जुड़ते हैं।',

@@ -6,6 +6,7 @@ import type {
   persona as englishPersona,
   reasons as englishReasons,
   rowErrors as englishRowErrors,
+  sentences as englishSentences,
   things as englishThings,
   words as englishWords,
 } from './en-words.js'
@@ -262,6 +263,7 @@ export const rowErrors: Texts<typeof englishRowErrors> = {
   variable_count: 'पंक्ति में बहुत अधिक वैरिएबल हैं।',
   variable_length: 'एक वैरिएबल का मान बहुत लंबा है।',
   variable_name: 'एक स्तंभ का नाम वैरिएबल का नाम नहीं हो सकता।',
+  field: '{field} का मान सही नहीं है ({reason})।',
 }
 
 export const things: Texts<typeof englishThings> = {
@@ -369,4 +371,21 @@ export const deeds: Texts<typeof englishDeeds> = {
   wallet_adjusted: 'शेष राशि में सुधार',
   wallet_hold_set: 'वॉलेट पर रोक या छूट',
   withdrawn: 'वापस',
+}
+
+export const sentences: Texts<typeof englishSentences> = {
+  the_agent_was_deleted: 'एजेंट हटा दिया गया है।',
+  the_agent_has_no_published_version: 'एजेंट का कोई प्रकाशित संस्करण नहीं है।',
+  the_number_was_released: 'नंबर छोड़ दिया गया है।',
+  the_number_is_not_active: 'नंबर सक्रिय नहीं है।',
+  the_number_is_not_routed_to_an_agent: 'नंबर किसी एजेंट से नहीं जुड़ा है।',
+  the_person_opted_out_consent_cannot_be_recorded_again_before_lockeduntil:
+    'व्यक्ति ने कॉल से मना किया है। रोक की अवधि ख़त्म होने से पहले सहमति दोबारा दर्ज नहीं हो सकती।',
+  an_active_explicit_consent_stands_an_inferred_consent_does_not_replace_it:
+    'स्पष्ट सहमति लागू है। अनुमानित सहमति उसकी जगह नहीं लेती।',
+  another_request_recorded_a_consent_for_this_number_and_purpose_at_the_same_time_retry:
+    'इसी समय किसी और अनुरोध ने इस नंबर और उद्देश्य की सहमति दर्ज की। फिर कोशिश करें।',
+  capturedat_must_not_be_in_the_future: 'capturedAt भविष्य का समय नहीं हो सकता।',
+  an_inferred_consent_needs_expiresat: 'अनुमानित सहमति के लिए expiresAt ज़रूरी है।',
+  expiresat_must_be_after_capturedat: 'expiresAt, capturedAt के बाद होना चाहिए।',
 }

@@ -2,7 +2,7 @@ import type { Messages } from './en.js'
 import { build, buildWords } from './hi-build.js'
 import { organization } from './hi-organization.js'
 import { reach } from './hi-reach.js'
-import { days, deeds, palette, persona, reasons, rowErrors, things, words } from './hi-words.js'
+import { days, deeds, palette, persona, reasons, rowErrors, sentences, things, words } from './hi-words.js'
 
 export const hi: Messages = {
   ...reach,
@@ -14,6 +14,7 @@ export const hi: Messages = {
   persona,
   reasons,
   rowErrors,
+  sentences,
   things,
   deeds,
   common: {
@@ -30,6 +31,7 @@ export const hi: Messages = {
     onlyAdmins: 'यह सिर्फ़ मालिक और एडमिन कर सकते हैं।',
     actions: 'क्रियाएँ',
     more: 'और दिखाएँ',
+    before: 'पहले की पंक्तियाँ दिखाएँ',
     none: 'कोई नहीं',
     requestId: 'अनुरोध {id}',
     clearFilters: 'फ़िल्टर हटाएँ',

@@ -4,10 +4,16 @@ import { Dialog } from './Dialog.js'
 import { type CsvRecords, readCsv } from './files.js'
 import { useAction } from './List.js'
 import { Problem } from './Problem.js'
+import { useSentence } from './Word.js'
 
 interface Imported {
   readonly imported: number
-  readonly rejected: readonly { readonly index: number; readonly e164: string; readonly message: string }[]
+  readonly rejected: readonly {
+    readonly index: number
+    readonly e164: string
+    readonly code: string
+    readonly message: string
+  }[]
 }
 
 /** Rows that one request takes. */
@@ -27,7 +33,15 @@ export function CsvImport(props: {
   readonly close: () => void
 }) {
   const t = useTranslations('consents')
+  const tErrors = useTranslations('rowErrors')
+  const sentence = useSentence()
   const { title, hint, columns, send, close } = props
+  /** `e164: must be ...` names the field that is wrong. */
+  const why = (code: string, message: string): string => {
+    const [, field, reason] = /^(\w+): (.+)$/.exec(message) ?? []
+    if (code !== 'validation_error' || field === undefined || reason === undefined) return sentence(message)
+    return field === 'e164' ? tErrors('number') : tErrors('field', { field, reason })
+  }
   const run = useAction(async (file: File): Promise<Imported | string> => {
     const rows = await readCsv(file).catch(() => [])
     if (rows.length === 0) return t('none')
@@ -63,9 +77,9 @@ export function CsvImport(props: {
         {typeof data === 'object' && (
           <>
             <Text>{t('imported', { imported: data.imported, rejected: data.rejected.length })}</Text>
-            {data.rejected.slice(0, SHOWN).map(({ index, e164, message }) => (
+            {data.rejected.slice(0, SHOWN).map(({ index, e164, code, message }) => (
               <Text size="sm" key={index}>
-                {t('line', { line: index + FIRST_LINE, e164, message })}
+                {t('line', { line: index + FIRST_LINE, e164, message: why(code, message) })}
               </Text>
             ))}
           </>

@@ -5,14 +5,14 @@ import { useTranslations } from 'use-intl'
 import type { Page as ListPage } from '../../../../clients/typescript/http-client.js'
 import { type Change, followChanges } from '../changes.js'
 import { useKey } from '../session.js'
-import { useList } from './List.js'
+import { type Trail, useList } from './List.js'
 
 /** Most items that are read one by one after a change. */
 const MOST_READ = 20
 /** A page that was scrolled further than this is being read (pixels). */
 const TOP_PX = 80
 
-type Data<T> = InfiniteData<ListPage<T, never>, string | undefined>
+type Data<T> = InfiniteData<ListPage<T, never>, Trail>
 
 /** Items that are newer than the shown list. `more` says that `count` is only a part. */
 interface Newer {
@@ -69,14 +69,16 @@ export function useFollowedList<T>(
     const update = async (ids: readonly string[]): Promise<void> => {
       const { idOf, read } = latest.current.follow
       const first = await latest.current.fetchPage(undefined)
-      const known = idsOf(client.getQueryData<Data<T>>(queryKey), idOf)
+      const shown = client.getQueryData<Data<T>>(queryKey)
+      const known = idsOf(shown, idOf)
       const changed = new Map(first.items.map((item) => [idOf(item), item]))
       if (read !== undefined) {
         const others = ids.filter((id) => known.has(id) && !changed.has(id)).slice(0, MOST_READ)
         for (const item of await Promise.all(others.map(read))) changed.set(idOf(item), item)
       }
       if (!current) return
-      const fresh = first.items.filter((item) => !known.has(idOf(item)))
+      // Deep in the list its beginning is not kept: it is read again on the way back.
+      const fresh = isAtBeginning(shown) ? first.items.filter((item) => !known.has(idOf(item))) : []
       const complete = fresh.length < first.items.length || !first.hasMore
       const insert = complete && !isRead()
       client.setQueryData<Data<T>>(queryKey, (data) =>
@@ -118,6 +120,10 @@ export function useFollowedList<T>(
     window.scrollTo({ top: 0 })
   }
   return { query, newer, show }
+}
+
+function isAtBeginning<T>(data: Data<T> | undefined): boolean {
+  return data?.pageParams[0]?.length === 0
 }
 
 function idsOf<T>(data: Data<T> | undefined, idOf: (item: T) => string): ReadonlySet<string> {

@@ -12,9 +12,14 @@ import type { Page as ListPage } from '../../../../clients/typescript/http-clien
 import { useKey } from '../session.js'
 import { Empty, Loaded } from './Page.js'
 
-type Listed<T, W> = UseInfiniteQueryResult<InfiniteData<ListPage<T, W>>, Error>
+/** The cursors of a page and of those before it, from the second page on: the way to the page and back. */
+export type Trail = readonly string[]
+type Listed<T, W> = UseInfiniteQueryResult<InfiniteData<ListPage<T, W>, Trail>, Error>
 
-/** Reads a list page by page. `name` and the filters in it tell lists apart. */
+/** Most pages that are kept and drawn. A change reads them again, and a page with many rows is slow. */
+const MOST_PAGES = 10
+
+/** Reads a list page by page, and keeps the last pages that were read. `name` and the filters in it tell lists apart. */
 export function useList<T, W = never>(
   name: readonly unknown[],
   fetchPage: (cursor: string | undefined) => Promise<ListPage<T, W>>,
@@ -28,16 +33,18 @@ export function useList<T, W = never>(
   const key = useKey()
   return useInfiniteQuery({
     queryKey: key(...name),
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam }) => fetchPage(pageParam),
-    getNextPageParam: ({ cursor }) => cursor ?? undefined,
+    initialPageParam: [] as Trail,
+    queryFn: ({ pageParam }) => fetchPage(pageParam.at(-1)),
+    maxPages: MOST_PAGES,
+    getNextPageParam: ({ cursor }, _pages, trail) => (cursor === null ? undefined : [...trail, cursor]),
+    getPreviousPageParam: (_page, _pages, trail) => (trail.length === 0 ? undefined : trail.slice(0, -1)),
     enabled: options.enabled ?? true,
     refetchOnWindowFocus: options.refetchOnFocus ?? true,
     ...(options.refetchMs === undefined ? {} : { refetchInterval: options.refetchMs }),
   })
 }
 
-/** Shows the items of a list, its empty state, and a button for the next page. */
+/** Shows the items of a list, its empty state, and buttons for the pages before and after them. */
 export function List<T, W>(props: {
   readonly query: Listed<T, W>
   readonly empty: string
@@ -49,6 +56,17 @@ export function List<T, W>(props: {
   const { query, empty, start, children } = props
   return (
     <>
+      {query.hasPreviousPage && (
+        <div>
+          <Button
+            variant="default"
+            onClick={() => void query.fetchPreviousPage()}
+            loading={query.isFetchingPreviousPage}
+          >
+            {t('before')}
+          </Button>
+        </div>
+      )}
       <Loaded query={query} height={300}>
         {({ pages }) => {
           const items = pages.flatMap((page) => page.items)

@@ -58,12 +58,31 @@ export function Word({ color, children }: { readonly color: string; readonly chi
   )
 }
 
+type KnownSentence = keyof typeof import('../messages/en-words.js').sentences
+
+/** Returns a function that says a sentence of the service in the language of the page. Unknown ones stay as they are. */
+export function useSentence(): (text: string) => string {
+  const t = useTranslations('sentences')
+  return (text) => {
+    const key = text
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9]+/g, '_')
+      .replaceAll(/^_|_$/g, '') as KnownSentence
+    return key !== ('' as string) && t.has(key) ? t(key) : text
+  }
+}
+
 /** Returns a function that names a value of the service in the language of the page. */
 export function useWord(): (value: string) => string {
   const t = useTranslations('words')
+  const sentence = useSentence()
   // A point would separate the parts of a key.
   return (value) =>
-    !value.includes('.') && t.has(value as Known) ? t(value as Known) : value.replaceAll('_', ' ')
+    value.includes(' ')
+      ? sentence(value)
+      : !value.includes('.') && t.has(value as Known)
+        ? t(value as Known)
+        : value.replaceAll('_', ' ')
 }
 
 type KnownReason = keyof typeof import('../messages/en-words.js').reasons

@@ -199,7 +199,7 @@ function Standing({ campaign }: { readonly campaign: CampaignView }) {
       <Group>
         <State value={status} />
         {pausedReason !== null && <Text size="sm">{word(pausedReason)}</Text>}
-        {failureReason !== null && <Text size="sm">{failureReason}</Text>}
+        {failureReason !== null && <Text size="sm">{word(failureReason)}</Text>}
       </Group>
       <Progress value={percent} size="lg" aria-label={t('settled')} />
       <Text>{t('progress', { settled, total, connected, excluded, spent: money(spentPaise) })}</Text>

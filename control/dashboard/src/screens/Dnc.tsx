@@ -16,6 +16,12 @@ import { useSession } from '../session.js'
 
 type Entry = Item<'listDncEntries'>
 
+/** Digits by which the digests of erased people are told apart. */
+const DIGEST_SHOWN = 6
+
+/** Tells whether an entry names an erased person: a digest stands for the number. */
+const isErased = (e164: string): boolean => e164.startsWith('erased-')
+
 /** Lists the numbers that must not be called. */
 export function Dnc() {
   const t = useTranslations('dnc')
@@ -24,6 +30,8 @@ export function Dnc() {
   const word = useWord()
   const [adding, setAdding] = useState<'one' | 'many' | null>(null)
   const [removed, setRemoved] = useState<Entry | null>(null)
+  const nameOf = (e164: string): string =>
+    isErased(e164) ? t('erased', { digest: e164.slice(-DIGEST_SHOWN) }) : e164
   const close = (): void => setAdding(null)
   const entries = useList(['dnc'], (cursor) => api.listDncEntries({ query: { cursor, active: 'true' } }))
   const remove = useAction(
@@ -53,11 +61,14 @@ export function Dnc() {
             columns={[
               {
                 title: t('number'),
-                cell: ({ e164 }) => (
-                  <Link to="/$environment/people/$number" params={{ environment, number: e164 }}>
-                    {e164}
-                  </Link>
-                ),
+                cell: ({ e164 }) =>
+                  isErased(e164) ? (
+                    nameOf(e164)
+                  ) : (
+                    <Link to="/$environment/people/$number" params={{ environment, number: e164 }}>
+                      {e164}
+                    </Link>
+                  ),
               },
               { title: t('source'), cell: ({ source }) => word(source) },
               { title: t('reason'), cell: ({ reason }) => reason },
@@ -83,7 +94,7 @@ export function Dnc() {
                     <Button
                       size="xs"
                       variant="default"
-                      aria-label={t('removeTitle', { number: entry.e164 })}
+                      aria-label={t('removeTitle', { number: nameOf(entry.e164) })}
                       onClick={() => setRemoved(entry)}
                     >
                       {t('remove')}
@@ -108,7 +119,7 @@ export function Dnc() {
       )}
       {removed !== null && (
         <Confirm
-          title={t('removeTitle', { number: removed.e164 })}
+          title={t('removeTitle', { number: nameOf(removed.e164) })}
           text={
             <>
               <Text>{t('removeText')}</Text>

@@ -84,7 +84,7 @@ function split(
 
 /** The drafts that follow when somebody else saved the agent while it was edited. */
 export interface Rebased {
-  /** What both changed: their value and mine. Empty if the changes do not touch each other. */
+  /** Values that both changed: theirs and mine. Empty if the changes do not touch each other. */
   readonly clashes: readonly Difference[]
   /** Their draft with all of my changes. */
   readonly mine: Draft
