@@ -52,9 +52,9 @@ import { addDisputeHold } from './migrations/0060-dispute-hold.js'
 import { createInvoiceFiles } from './migrations/0061-invoice-files.js'
 import { addUnreachableTargets } from './migrations/0062-unreachable-targets.js'
 import { addReportsAnswer } from './migrations/0063-reports-answer.js'
+import { createInvoiceRegistrations } from './migrations/0064-e-invoices.js'
 import { addRegisteringProcess } from './migrations/0066-registering-process.js'
 import { addUndoneDials } from './migrations/0067-undone-dials.js'
-import { createInvoiceRegistrations } from './migrations/0064-e-invoices.js'
 import { addVersionAuthors } from './migrations/0068-version-authors.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
@@ -115,9 +115,9 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0061_invoice_files': createInvoiceFiles,
   '0062_unreachable_targets': addUnreachableTargets,
   '0063_reports_answer': addReportsAnswer,
+  '0064_e_invoices': createInvoiceRegistrations,
   '0066_registering_process': addRegisteringProcess,
   '0067_undone_dials': addUndoneDials,
-  '0064_e_invoices': createInvoiceRegistrations,
   '0068_version_authors': addVersionAuthors,
 }
 
