@@ -546,6 +546,52 @@ await onEachDialect(t, async (t, open) => {
     await rig.close()
   })
 
+  await t.test('the report shows a deduction after a lost dispute that took nothing', async (t) => {
+    const rig = await openPaymentsRig(await open())
+    const { deps, clock } = rig.calling
+    await rig.topUp()
+    const paymentId = pay(rig)
+    await rig.notify(rig.razorpay.event('payment.captured', { paymentId }))
+    for (const [disputeId, deducted] of [
+      ['disp_taken', 35_400],
+      ['disp_nothing', 0],
+    ] as const) {
+      rig.razorpay.putDispute({
+        ...{ id: disputeId, paymentId, amount: 59_000, phase: 'chargeback', status: 'lost', deducted },
+      })
+      await rig.notify(rig.razorpay.event('payment.dispute.lost', { paymentId, disputeId }))
+    }
+    const adjustment = (id: string, disputeId: string, debit: number) => ({
+      ...{ entity_id: id, type: 'adjustment', debit, credit: 0, amount: debit, fee: 0, tax: 0 },
+      ...{ settlement_id: 'setl_2', settlement_utr: 'AXISCN02', order_receipt: null, dispute_id: disputeId },
+    })
+    rig.razorpay.report.set('2025-01-15', [
+      adjustment('adj_taken', 'disp_taken', 35_400),
+      adjustment('adj_late', 'disp_nothing', 59_000),
+    ])
+    clock.advance(23 * HOUR_MS)
+    await rig.jobs.idle()
+    const found = await rig.exceptions()
+    t.same(found.map(({ kind, subject }) => [kind, subject]).toSorted(), [
+      ['dispute_lost', 'disp_nothing'],
+      ['dispute_lost', 'disp_taken'],
+      ['settlement_amount', 'adj_late'],
+    ])
+    t.match(
+      found.find(({ kind }) => kind === 'settlement_amount'),
+      {
+        ...{ organizationId: rig.organizationId, amountPaise: 59_000 },
+        details: JSON.stringify({
+          ...{ settlementId: 'setl_2', receipt: null, disputeId: 'disp_nothing', deductedPaise: 0 },
+        }),
+      },
+    )
+    t.equal(await rig.balance(), 70_000, 'staff decides')
+    const { disputeHold } = await readWallet(deps.db, rig.organizationId, clock.wall())
+    t.equal(disputeHold, 'payment_dispute_lost')
+    await rig.close()
+  })
+
   await t.test('the checkout page leads to the gateway, and the browser comes back', async (t) => {
     const rig = await start()
     const { api } = rig.calling

@@ -27,8 +27,8 @@ export async function scheduleSettlements({ db, clock, payments }: CheckOptions)
 
 /**
  * Returns the handler that compares the settlement report of the last days with the ledger: each payment of the report
- * was credited, each refund and each dispute is known, and each credited payment arrives. Differences are kept for
- * staff. It also reports that the gateway has stopped sending events, as Razorpay does after a day of failures.
+ * was credited, each refund and each dispute is known, a lost dispute took what was deducted, and each credited payment arrives.
+ * Differences are kept for staff. It also reports that the gateway has stopped sending events, as Razorpay does after a day of failures.
  */
 export function settlementHandler(options: CheckOptions): JobHandler {
   const { clock, payments, log } = options
@@ -97,18 +97,34 @@ export async function compare(
       if (topup !== null) await checkAgain(trx, topup.id, now)
     }
     if (type === 'adjustment') {
-      const known =
-        disputeId !== null &&
-        (await trx
-          .selectFrom('topupDisputes')
-          .select('topupId')
-          .where('gateway', '=', gateway)
-          .where('disputeId', '=', disputeId)
-          .executeTakeFirst()) !== undefined
-      if (!known) found.push({ gateway, kind: 'unknown_adjustment', subject: id, amountPaise, details })
+      const dispute = disputeId === null ? null : await findDispute(trx, gateway, disputeId)
+      if (dispute === null) {
+        found.push({ gateway, kind: 'unknown_adjustment', subject: id, amountPaise, details })
+        continue
+      }
+      const { organizationId, topupId, status, amountPaise: deductedPaise } = dispute
+      // Money that is deducted before the decision comes back with a dispute that is won.
+      if (status === 'lost' && amountPaise > deductedPaise) {
+        found.push({
+          ...{ gateway, kind: 'settlement_amount', subject: id, organizationId, topupId, amountPaise },
+          details: { ...details, disputeId, deductedPaise },
+        })
+      }
     }
   }
   return [...found, ...(await unsettled(trx, gateway, now)), ...(await silence(trx, gateway, now))]
+}
+
+async function findDispute(trx: Trx, gateway: string, disputeId: string) {
+  const row = await trx
+    .selectFrom('topupDisputes')
+    .innerJoin('topups', 'topups.id', 'topupDisputes.topupId')
+    .select(['topupDisputes.topupId', 'topupDisputes.status', 'topupDisputes.amountPaise'])
+    .select('topups.organizationId')
+    .where('topupDisputes.gateway', '=', gateway)
+    .where('topupDisputes.disputeId', '=', disputeId)
+    .executeTakeFirst()
+  return row ?? null
 }
 
 async function checkAgain(trx: Trx, topupId: string, now: number): Promise<void> {
