@@ -312,6 +312,7 @@ export const deeds = {
   imported: 'imported',
   inbound_set: 'inbound calls switched',
   invited: 'invited',
+  invoice_registered: 'e-invoice registered',
   invoices_read: 'invoices viewed',
   joined: 'joined',
   kill_switch_set: 'calls blocked or allowed',

@@ -320,6 +320,7 @@ export const deeds: Texts<typeof englishDeeds> = {
   imported: 'आयात',
   inbound_set: 'आने वाली कॉल चालू या बंद',
   invited: 'आमंत्रित',
+  invoice_registered: 'ई-इनवॉइस पंजीकृत',
   invoices_read: 'इनवॉइस देखे',
   joined: 'शामिल',
   kill_switch_set: 'कॉल पर रोक या अनुमति',
