@@ -113,7 +113,7 @@ export interface Parley {
   /** Number of calls that have not ended. */
   readonly live: number
   load(): Promise<readonly WorkerLoad[]>
-  /** Refuses new calls. Resolves when the live calls have ended, at the latest after the configured time. */
+  /** Refuses new calls and ends registrations. Resolves when the live calls have ended, at the latest after the configured time. */
   drain(): Promise<void>
   /** Ends the remaining calls and releases every resource. Idempotent. */
   close(): Promise<void>
@@ -322,7 +322,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       connections: embedded !== null,
     }),
   )
-  scope.add(openRegistrations({ db, rootKey, sip, egress, clock, nodeId, log }))
+  const registrations = scope.add(openRegistrations({ db, rootKey, sip, egress, clock, nodeId, log }))
   const sandboxGateway = carrier.gateway
   scope.add(testFileTrunks({ db, rootKey, sip, egress, sandboxGateway, clock, log }))
   telemetry.readFrom({
@@ -424,7 +424,12 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       return callManager.live
     },
     load: () => pool.load(),
-    drain: () => callManager.drain(settings.drainSeconds * 1000),
+    async drain() {
+      // From now on the calls of registered trunks belong to another process.
+      const unregistered = registrations.close()
+      await callManager.drain(settings.drainSeconds * 1000)
+      await unregistered
+    },
     close: () => scope.close(),
   }
 }

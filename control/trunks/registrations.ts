@@ -87,20 +87,25 @@ export function openRegistrations(options: RegistrationsOptions): Registrations 
   const startPoll = (): void => {
     polling = poll()
   }
+  const close = async (): Promise<void> => {
+    closed = true
+    timer?.cancel()
+    await polling
+    await registrar.close()
+    if (!leased) return
+    try {
+      await endRegistrationLeases(db, nodeId)
+    } catch (error) {
+      log.warn({ error: errorText(error) }, 'registration.leases_not_ended')
+    }
+  }
+  let closing: Promise<void> | null = null
   startPoll()
   return {
     report: (trunkId) => registrar.report(trunkId),
-    async close() {
-      closed = true
-      timer?.cancel()
-      await polling
-      await registrar.close()
-      if (!leased) return
-      try {
-        await endRegistrationLeases(db, nodeId)
-      } catch (error) {
-        log.warn({ error: errorText(error) }, 'registration.leases_not_ended')
-      }
+    close() {
+      closing ??= close()
+      return closing
     },
   }
 }

@@ -179,6 +179,10 @@ t.test('a carrier with credentials and a registration; unknown peers are challen
     { status: 403, body: { error: { code: 'blocked_opt_out', details: { checkType: 'verification' } } } },
     'the organization is not verified',
   )
+  const removed = () => registers.filter((request) => header(request, 'expires') === '0').length > 0
+  t.equal(removed(), false)
+  await service.parley.drain()
+  await carrier.until(removed, 30_000, 'the end of the registration, so that another process can register')
   await service.parley.close()
   t.equal(header(registers.at(-1) as SipMessage, 'expires'), '0', 'the binding is gone with the service')
 })
