@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../media/base/clock.js'
 import type { Deps } from '../api/deps.js'
+import { anotherNodeRuns } from '../calls/lifecycle/leases.js'
 import type { Db } from '../db/database.js'
 import type { CampaignRow } from '../db/tables/campaigns.js'
 import { endOfEventLoopTurn } from '../jobs/group-commit.js'
-import type { ClaimedJob, JobHandler, JobOutcome } from '../jobs/runner.js'
+import { type ClaimedJob, type JobHandler, type JobOutcome, POLL_MS } from '../jobs/runner.js'
 import { lockWakes, readWakes } from '../jobs/wake.js'
 import { DIALLER_KIND } from '../recipients/dialler-job.js'
 import { dialCallbacks } from './callbacks/dial.js'
@@ -25,8 +26,14 @@ import type { Owner } from './store.js'
 
 /** Time for which one process dials for an organization, before another one may (ms). */
 const TURN_MS = 10_000
-/** Pause after a turn, in which another process can take over (ms). */
+/** Pause after a turn (ms). */
 const HANDOVER_MS = 5
+/** Time after which a process that dials for an organization without a break leaves its next turn to others (ms). */
+const SHARE_MS = 60_000
+/** Time for which it does (ms). Every process looks for jobs meanwhile; without another one the turn is not left. */
+const LEAVE_MS = POLL_MS + 500
+/** A process that waited longer than this between two turns had a break: the others had the same chance of the next turn (ms). */
+const BREAK_MS = POLL_MS
 /** Longest time until the next look (ms). Settings outside the campaigns change without waking the job. */
 const LONGEST_WAIT_MS = 60_000
 /** Time between two comparisons of a campaign's counters with the rows (ms). */
@@ -38,14 +45,26 @@ const CONCURRENCY = 64
 
 /** The job that runs the campaigns and dials the callbacks of one organization in one environment. */
 export function diallerHandler(deps: Deps): JobHandler {
-  return { kind: DIALLER_KIND, concurrency: CONCURRENCY, run: (job) => takeTurn(deps, job) }
+  const streaks: Streaks = new Map()
+  return { kind: DIALLER_KIND, concurrency: CONCURRENCY, run: (job) => takeTurn(deps, job, streaks) }
 }
 
-async function takeTurn(deps: Deps, job: ClaimedJob): Promise<JobOutcome> {
+/** Jobs of which this process has turns without a break: since when, and the end of the last turn (ms of the clock). */
+type Streaks = Map<string, { readonly since: number; readonly until: number }>
+
+async function takeTurn(deps: Deps, job: ClaimedJob, streaks: Streaks): Promise<JobOutcome> {
   const { db, clock } = deps
   const owner = JSON.parse(job.payload) as Owner
   const claimedBy = randomBytes(12).toString('base64url')
+  const last = streaks.get(job.id)
+  const since = last !== undefined && clock.now() - last.until < BREAK_MS ? last.since : clock.now()
   const endsAt = clock.now() + TURN_MS
+  const end = (wakes: number, lookAt: number | null): JobOutcome => {
+    streaks.set(job.id, { since, until: clock.now() })
+    const shares = clock.now() - since >= SHARE_MS
+    if (lookAt === null || shares) streaks.delete(job.id)
+    return outcomeOf(deps, job, wakes, lookAt, shares)
+  }
   // Of this turn: a change of an agent or a number is seen with the next one, and when the call is placed.
   const targets: KnownTargets = new Map()
   for (;;) {
@@ -54,7 +73,7 @@ async function takeTurn(deps: Deps, job: ClaimedJob): Promise<JobOutcome> {
     const callbackAt = await dialCallbacks(deps, owner)
     const now = clock.wall()
     const loaded = await loadState(deps, owner, now, targets)
-    if (loaded === null) return outcomeOf(job, clock, wakes, callbackAt)
+    if (loaded === null) return end(wakes, callbackAt)
     const decision = next(loaded.state, now)
     for (const move of decision.moves) await apply(deps, loaded, move)
     const lost = await placeAll(deps, loaded, claimedBy, decision.dials, job.signal)
@@ -63,7 +82,7 @@ async function takeTurn(deps: Deps, job: ClaimedJob): Promise<JobOutcome> {
     const lookAt = decision.moves.length > 0 || lost ? clock.wall() : nextAt
     const waitMs = (lookAt ?? Number.POSITIVE_INFINITY) - clock.wall()
     if (job.signal.aborted || deps.calls.draining || clock.now() + waitMs >= endsAt) {
-      return outcomeOf(job, clock, wakes, lookAt)
+      return end(wakes, lookAt)
     }
     if (waitMs > 0) await sleep(clock, waitMs, job.signal)
     else await endOfEventLoopTurn()
@@ -74,12 +93,24 @@ function earlier(a: number | null, b: number | null): number | null {
   return a === null ? b : b === null ? a : Math.min(a, b)
 }
 
-/** Ends the turn. The next one is due at `lookAt`, or at once if the job was woken meanwhile. */
-function outcomeOf({ id }: ClaimedJob, clock: Clock, wakes: number, lookAt: number | null): JobOutcome {
+/**
+ * Ends the turn. The next one is due at `lookAt`, or at once if the job was woken meanwhile. With `shares` it is left to
+ * another process, if one runs.
+ */
+function outcomeOf(
+  { clock, nodeId }: Deps,
+  { id }: ClaimedJob,
+  wakes: number,
+  lookAt: number | null,
+  shares: boolean,
+): JobOutcome {
   return async (trx) => {
     const soon = clock.wall() + HANDOVER_MS
-    if ((await lockWakes(trx, id)) !== wakes) return soon
-    return lookAt === null ? null : Math.min(Math.max(lookAt, soon), clock.wall() + LONGEST_WAIT_MS)
+    const woken = (await lockWakes(trx, id)) !== wakes
+    if (!woken && lookAt === null) return null
+    const dueAt = woken ? soon : Math.min(Math.max(lookAt ?? soon, soon), clock.wall() + LONGEST_WAIT_MS)
+    const left = shares && (await anotherNodeRuns(trx, nodeId, clock.wall()))
+    return left ? { dueAt, leaveMs: LEAVE_MS } : dueAt
   }
 }
 

@@ -67,7 +67,8 @@ function actions({ calling, owner, numberId, agentId, key }: Rig) {
       const write: ClaimedJob['write'] = (run) => db.transaction().execute(run)
       const job = { id, lane, payload, attempts: 1, signal: abort.signal, write }
       const outcome = await diallerHandler(deps).run(job)
-      return db.transaction().execute(outcome)
+      const next = await db.transaction().execute(outcome)
+      return typeof next === 'object' ? (next?.dueAt ?? null) : next
     },
     /** Ends the last call of a person. */
     async end(to: string, ending: Ending, answered = false): Promise<void> {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { openMortal } from '../../fixtures/database/mortal.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { until } from '../../fixtures/host/until.js'
 import { silentLog } from '../../media/base/log.js'
@@ -9,6 +10,7 @@ import {
   type ClaimedJob,
   failureRetryMs,
   type JobHandler,
+  type JobRunner,
   LEASE_MS,
   openJobRunner,
   POLL_MS,
@@ -88,7 +90,8 @@ await onEachDialect(t, async (t, open, dialect) => {
   })
 
   await t.test('a job of this process runs at once, any other one when it is due', async (t) => {
-    const { db } = await open()
+    const watched = openMortal(await open(), () => {})
+    const { db } = watched
     const clock = new VirtualClock()
     const handler = recorder()
     const runner = openJobRunner({ db, clock, log: silentLog, handlers: [handler] })
@@ -104,8 +107,10 @@ await onEachDialect(t, async (t, open, dialect) => {
       await addJobs(trx, [job('committed', clock.wall())], clock.wall())
       for (let i = 0; i < 20; i++) await endOfEventLoopTurn()
     })
-    await until(() => {
+    // Time passes only while no look is under way.
+    await until(async () => {
       clock.advance(1)
+      await watched.quiet()
       return handler.ran.length === 2
     })
     t.ok(clock.now() < POLL_MS / 2, `after ${clock.now()} ms`)
@@ -119,6 +124,43 @@ await onEachDialect(t, async (t, open, dialect) => {
     clock.advance(1)
     await until(() => handler.ran.length === 3)
     await runner.close()
+    t.equal(clock.pending, 0)
+  })
+
+  await t.test('a runner leaves a job to the others for a time', async (t) => {
+    const { db } = await open()
+    const clock = new VirtualClock()
+    const ran: string[] = []
+    const runnerOf = (name: string): JobRunner => {
+      const handler: JobHandler = {
+        ...{ kind: 'work', concurrency: 1 },
+        async run({ id }) {
+          ran.push(`${name} ${id}`)
+          const again = ran.filter((one) => one.endsWith(id)).length < 2
+          return async () => (again ? { dueAt: clock.wall(), leaveMs: 2_500 } : null)
+        },
+      }
+      return openJobRunner({ db, clock, log: silentLog, handlers: [handler] })
+    }
+    await addJobs(db, [job('alone', clock.wall())], clock.wall())
+    const one = runnerOf('one')
+    await one.idle()
+    clock.advance(2_499)
+    await one.idle()
+    t.same(ran, ['one alone'])
+    clock.advance(1)
+    await until(() => ran.length === 2)
+    await one.idle()
+    t.same(ran.splice(0), ['one alone', 'one alone'], 'it takes the job itself if nobody else does')
+
+    await addJobs(db, [job('shared', clock.wall())], clock.wall())
+    await one.idle()
+    const two = runnerOf('two')
+    await two.idle()
+    t.same(ran, ['one shared', 'two shared'])
+    t.same(await jobsOf(db), [])
+    await one.close()
+    await two.close()
     t.equal(clock.pending, 0)
   })
 

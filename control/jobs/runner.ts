@@ -39,7 +39,15 @@ export interface ClaimedJob {
  * Final write of a handler, in one transaction with the end of the job. Returns the time at which the job
  * is due again (Unix ms), or null if it is finished.
  */
-export type JobOutcome = (trx: Trx) => Promise<number | null>
+export type JobOutcome = (trx: Trx) => Promise<number | null | OthersFirst>
+
+/** The job is due again, and this runner leaves it to the other processes for a time. */
+export interface OthersFirst {
+  /** Unix ms. */
+  readonly dueAt: number
+  /** Time for which this runner does not claim the job (ms). Longer than `POLL_MS`, so that each process looks meanwhile. */
+  readonly leaveMs: number
+}
 
 export interface JobHandler {
   readonly kind: string
@@ -134,6 +142,8 @@ export function openJobRunner(options: {
   const running = new Map<string, { readonly claim: Claim; readonly kind: string; readonly lane: string }>()
   /** Running jobs whose end is being stored. Their slots are already assigned to other jobs. */
   const finishing = new Set<string>()
+  /** Jobs that are left to other processes for a time. */
+  const left = new Set<string>()
   const ended = new Set<Promise<void>>()
   let polling: Promise<void> | null = null
   let pollAgain = false
@@ -164,7 +174,15 @@ export function openJobRunner(options: {
       free,
       lanes.filter((lane) => lane.free > 0),
     )
-    return shares.map(({ lane, count }) => ({ kind: handler.kind, lane, owner, leaseMs, limit: count }))
+    const except = [...left]
+    return shares.map(({ lane, count }) => ({
+      kind: handler.kind,
+      lane,
+      owner,
+      leaseMs,
+      limit: count,
+      except,
+    }))
   }
 
   /** Claims jobs for the free slots of the handlers, in one transaction. Returns the number of claimed jobs. */
@@ -228,6 +246,15 @@ export function openJobRunner(options: {
     await finish(handler, row, lease, outcome, (error) => handler.unstored?.(held, error) ?? later(row))
   }
 
+  function leave(id: string, ms: number): void {
+    if (left.has(id)) return
+    left.add(id)
+    scope.after(clock, ms, () => {
+      left.delete(id)
+      poll()
+    })
+  }
+
   function later(row: JobRow): JobOutcome {
     return async () => clock.wall() + failureRetryMs(row.attempts)
   }
@@ -247,8 +274,11 @@ export function openJobRunner(options: {
     for (let attempt = 1; ; attempt++) {
       try {
         await commit(async (trx) => {
-          const dueAt = await outcome(trx)
-          if (!(await releaseClaim(trx, lease, dueAt))) throw new LeaseLostError(row.id)
+          const next = await outcome(trx)
+          const shared = typeof next === 'object' && next !== null
+          if (!(await releaseClaim(trx, lease, shared ? next.dueAt : next))) throw new LeaseLostError(row.id)
+          // Before the commit: the next claim of this runner may follow in the same transaction.
+          if (shared) leave(row.id, next.leaveMs)
         })
         return
       } catch (error) {

@@ -96,16 +96,19 @@ export async function claimJobs(
     readonly owner: string
     readonly leaseMs: number
     readonly limit: number
+    /** Jobs that are not claimed. */
+    readonly except?: readonly string[]
   },
   now: number,
 ): Promise<readonly JobRow[]> {
-  const { kind, lane, owner, leaseMs, limit } = wanted
+  const { kind, lane, owner, leaseMs, limit, except = [] } = wanted
+  const others = except.length === 0 ? sql`` : sql`and "id" not in (${sql.join(except)})`
   // As a table of its own the selection runs once: within the condition PostgreSQL may repeat it and claim more.
   const { rows } = await sql<JobRow>`
     update "jobs" set "owner" = ${owner}, "dueAt" = ${now + leaseMs}, "attempts" = "attempts" + 1
     where "id" in (
       with due as (
-        select "id" from "jobs" where "kind" = ${kind} and "lane" = ${lane} and "dueAt" <= ${now}
+        select "id" from "jobs" where "kind" = ${kind} and "lane" = ${lane} and "dueAt" <= ${now} ${others}
         order by "dueAt" limit ${sql.lit(limit)} ${skipLocked(db)}
       ) select "id" from due)
     returning *`.execute(db)

@@ -332,7 +332,8 @@ await onEachDialect(t, async (t, open) => {
         await calling.emitCallEvent(id, { type: 'dialing', sipCallId: id }, { type: 'answered' })
       }
       const leases = openLeases({ db, clock, log: silentLog, nodeId: 'node-1', calls: control })
-      const heartbeat = () => db.selectFrom('nodeHeartbeats').selectAll().executeTakeFirst()
+      const heartbeat = () =>
+        db.selectFrom('nodeHeartbeats').selectAll().where('nodeId', '=', 'node-1').executeTakeFirst()
       await until(async () => {
         await clock.advanceAsync(1_000, 500)
         return (await heartbeat())?.aliveAt === clock.wall()

@@ -4,15 +4,37 @@ import type { Log } from '../../../media/base/log.js'
 import { Scope } from '../../../media/base/scope.js'
 import { STOPPED_BY_STAFF, WALLET_EXHAUSTED } from '../../../signalling/call/ending.js'
 import type { CallControl } from '../../../signalling/call/ports.js'
-import type { Db } from '../../db/database.js'
+import type { Db, Trx } from '../../db/database.js'
 import { extendCallHolds } from '../../wallet/call-billing.js'
 import { SLOT_LIFE_MS } from '../placement/call-slots.js'
 
 /** Lifetime of a lease (ms). When a node has not renewed it, any other node settles the call. */
 export const LEASE_MS = 60_000
 const RENEW_MS = 15_000
+/** Interval at which a node notes that it runs, with and without calls (ms). */
+const PRESENCE_MS = 15_000
+/** A node that has noted nothing for this time is not taken to be running (ms). */
+const ABSENT_MS = 3 * PRESENCE_MS
+/**
+ * Begins the name under which a node notes that it runs. The heartbeats of its calls are apart: they are signs of life of
+ * the calls, by which these are billed.
+ */
+const PRESENCE = 'presence:'
 /** Interval of heartbeats, and longest delay of a hang-up that another node requested (ms). */
 const LOOK_MS = 1_000
+
+/** Returns whether another node than this one is running. */
+export async function anotherNodeRuns(db: Db | Trx, nodeId: string, now: number): Promise<boolean> {
+  const other = await db
+    .selectFrom('nodeHeartbeats')
+    .select('nodeId')
+    .where('nodeId', 'like', `${PRESENCE}%`)
+    .where('nodeId', '!=', `${PRESENCE}${nodeId}`)
+    .where('aliveAt', '>', now - ABSENT_MS)
+    .limit(1)
+    .executeTakeFirst()
+  return other !== undefined
+}
 
 export interface Leases {
   close(): Promise<void>
@@ -35,16 +57,25 @@ export function openLeases(options: {
   const scope = new Scope()
   let renewedAt = clock.now()
   let leaseUntil = clock.wall() + LEASE_MS
+  let notedAt = Number.NEGATIVE_INFINITY
   let running: Promise<void> = Promise.resolve()
 
-  async function look(): Promise<void> {
-    if (calls.live === 0) return
+  async function beat(name: string): Promise<void> {
     const aliveAt = clock.wall()
     await db
       .insertInto('nodeHeartbeats')
-      .values({ nodeId, aliveAt })
+      .values({ nodeId: name, aliveAt })
       .onConflict((conflict) => conflict.column('nodeId').doUpdateSet({ aliveAt }))
       .execute()
+  }
+
+  async function look(): Promise<void> {
+    if (clock.now() - notedAt >= PRESENCE_MS) {
+      notedAt = clock.now()
+      await beat(`${PRESENCE}${nodeId}`)
+    }
+    if (calls.live === 0) return
+    await beat(nodeId)
     if (clock.now() - renewedAt >= RENEW_MS) {
       const expired = clock.wall() >= leaseUntil
       const renewed = { leaseUntil: clock.wall() + LEASE_MS }

@@ -37,7 +37,8 @@ await onEachDialect(t, async (t, open) => {
         const write: ClaimedJob['write'] = (run) => deps.db.transaction().execute(run)
         const job = { id, lane, payload, attempts: 1, signal, write }
         const outcome = await diallerHandler(deps).run(job)
-        return deps.db.transaction().execute(outcome)
+        const next = await deps.db.transaction().execute(outcome)
+        return typeof next === 'object' ? (next?.dueAt ?? null) : next
       },
       dialled: () => control.dialled.map(({ permit }) => permit.to),
       end: (id: string) =>

@@ -331,7 +331,7 @@ export interface CallSlotRow {
   readonly takenAt: number
 }
 
-/** Written every second while a process has live calls. */
+/** Written every second while a process has live calls, and under another name while it runs. */
 export interface NodeHeartbeatRow {
   readonly nodeId: string
   readonly aliveAt: number
