@@ -14,7 +14,7 @@ import { benchDocument, DOCUMENTS } from './bench-documents.js'
 import { readQuestionSet } from './question-set.js'
 
 const PASSAGES = 4000
-const SEARCHES = 2000
+const SEARCHES = 1000
 const SEARCH_IDS = ['K_search', 'K_search@embeddings'] as const
 export const KNOWLEDGE_SEARCH_IDS: readonly string[] = SEARCH_IDS
 
