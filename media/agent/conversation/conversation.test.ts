@@ -195,3 +195,23 @@ t.test('a number spoken in groups is one turn; the waits adapt to the caller', a
   t.equal(rig.requests.length, 1)
   t.equal(rig.turns('caller')[0]?.text, 'My number is nine eight seven six five four three two one zero')
 })
+
+t.test('a mobile number that the agent asked for is one turn, whatever the pause in it', async (t) => {
+  const rig = await begun()
+  rig.modelScripts.push([
+    { after: 100, text: 'Sure. May I have your mobile number?' },
+    { after: 0, done: true },
+  ])
+  rig.callerSound(0, saying('Please book it.'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  // Four digits alone could be a complete number, and the recogniser has the text of each group at once.
+  rig.callerSound(100, { ms: 900, text: '9876', finalAfterMs: 100 })
+  rig.callerSound(2200, { ms: 1200, text: '543210', finalAfterMs: 100 })
+  await rig.until(() => rig.turns('agent').length === 2)
+  t.equal(rig.requests.length, 2)
+  t.same(
+    rig.turns('caller').map(({ text }) => text),
+    ['Please book it.', '9876 543210'],
+  )
+  t.equal(rig.close(), 0)
+})
