@@ -60,7 +60,7 @@ function Parts({ agent }: { readonly agent: AgentView }) {
   const queries = useQueryClient()
   const toast = useToast()
   const stored = draftOf(agent)
-  // What the changes began with: fields that somebody else changed meanwhile are not sent back.
+  // What the changes began with: fields that another user changed meanwhile are not sent back.
   const [base, setBase] = useState<AgentView | null>(null)
   // Unsaved changes outlive a look at another tab.
   const [edited, setEdited] = useState<Draft | null>(null)
@@ -83,7 +83,7 @@ function Parts({ agent }: { readonly agent: AgentView }) {
     },
     onError: (error) => setIssues(issuesOf(error)),
   })
-  /** Goes on from what somebody else saved, with this draft. */
+  /** Goes on from the agent that another user saved, with this draft. */
   const goOn = ({ newest }: Overtaken, next: Draft): void => {
     queries.setQueryData(key('agent', agent.id), newest)
     setBase(newest)
@@ -196,7 +196,7 @@ function Parts({ agent }: { readonly agent: AgentView }) {
   )
 }
 
-/** Somebody else saved other values of the settings that were changed here. */
+/** Another user saved other values of the settings that were changed here. */
 interface Overtaken extends Rebased {
   readonly kind: 'overtaken'
   readonly newest: AgentView
@@ -205,7 +205,7 @@ interface Overtaken extends Rebased {
 type Outcome = { readonly kind: 'saved' | 'merged'; readonly agent: AgentView } | Overtaken
 
 /**
- * Saves the changes from `began` to `changed`. A draft that somebody else saved meanwhile stays, unless both changed the same
+ * Saves the changes from `began` to `changed`. A draft that another user saved meanwhile stays, unless both changed the same
  * setting: then nothing is saved.
  */
 async function saveDraft(api: SessionApi, began: AgentView, changed: object): Promise<Outcome> {
@@ -218,7 +218,7 @@ async function saveDraft(api: SessionApi, began: AgentView, changed: object): Pr
   } catch (error) {
     if (!(error instanceof ParleyError) || error.code !== 'conflict') throw error
     const newest = await api.readAgent({ id: began.id })
-    // Another conflict than a newer draft.
+    // It is another conflict than a newer draft.
     if (newest.updatedAt === began.updatedAt) throw error
     const next = rebase(draftOf(began), changed, draftOf(newest))
     if (next.clashes.length > 0) return { kind: 'overtaken', newest, ...next }

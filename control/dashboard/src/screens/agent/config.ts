@@ -82,7 +82,7 @@ function split(
   return { both, rest }
 }
 
-/** The drafts that follow when somebody else saved the agent while it was edited. */
+/** The drafts that follow when another user saved the agent while it was edited. */
 export interface Rebased {
   /** Values that both changed: theirs and mine. Empty if the changes do not touch each other. */
   readonly clashes: readonly Difference[]
@@ -92,7 +92,7 @@ export interface Rebased {
   readonly theirs: Draft
 }
 
-/** Applies the change from `base` to `edited` to a draft that somebody else made of `base` meanwhile. */
+/** Applies the change from `base` to `edited` to a draft that another user made of `base` meanwhile. */
 export function rebase(base: Draft, edited: unknown, newest: Draft): Rebased {
   const change = patchOf(base, edited)
   // The first part also names what they took away.
