@@ -65,7 +65,7 @@ export function Failures({ queries }: { readonly queries: readonly UseQueryResul
   return <Problem error={error} retry={retry} />
 }
 
-/** What an empty list says, with the next step. */
+/** Shows the sentence of an empty list, and the next step. */
 export function Empty({ text, children }: { readonly text: string; readonly children?: ReactNode }) {
   return (
     <Stack align="flex-start" py="lg">

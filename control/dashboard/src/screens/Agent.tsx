@@ -60,7 +60,7 @@ function Parts({ agent }: { readonly agent: AgentView }) {
   const queries = useQueryClient()
   const toast = useToast()
   const stored = draftOf(agent)
-  // What the changes began with: fields that another user changed meanwhile are not sent back.
+  // The agent that the changes began with: fields that another user changed meanwhile are not sent back.
   const [base, setBase] = useState<AgentView | null>(null)
   // Unsaved changes outlive a look at another tab.
   const [edited, setEdited] = useState<Draft | null>(null)

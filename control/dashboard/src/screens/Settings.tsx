@@ -249,7 +249,7 @@ function Named(props: {
   )
 }
 
-/** Who changed what, and why. */
+/** Lists the changes with their authors and reasons. */
 function AuditLog() {
   const t = useTranslations('audit')
   const { api } = useSession()
