@@ -27,22 +27,26 @@ const NEEDED = [
 export function installDebianPackages(say) {
   const missing = NEEDED.filter((item) => !item.present()).map((item) => item.name)
   if (missing.length === 0) return
-  const install = ['apt-get', 'install', '-y', '--no-install-recommends', ...missing]
+  const command = ['apt-get', 'install', '-y', '--no-install-recommends']
+  const install = [...command, ...missing]
   const rights = mayInstall()
   if (rights !== null) {
     say(`Installing ${missing.join(' and ')} for the tests ...`)
-    const run = (command) =>
-      spawnSync(command[0], command.slice(1), {
+    const run = ([program, ...args]) =>
+      spawnSync(program, args, {
         stdio: ['ignore', 2, 2],
         env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
       }).status === 0
     if (run([...rights, ...install])) return
     // The package lists of a fresh machine are empty or old.
     if (run([...rights, 'apt-get', 'update']) && run([...rights, ...install])) return
+    // One package that cannot be had must not take the others along.
+    for (const name of missing) run([...rights, ...command, name])
   }
-  say(
-    `Some tests will be skipped: they need ${missing.join(' and ')}. To install (as root):\n  ${install.join(' ')}`,
-  )
+  const still = NEEDED.filter((item) => !item.present()).map((item) => item.name)
+  if (still.length === 0) return
+  say(`Some tests will be skipped: they need ${still.join(' and ')}. To install (as root):`)
+  say(`  ${[...command, ...still].join(' ')}`)
 }
 
 /** The command prefix that gives root without asking, or null. */
