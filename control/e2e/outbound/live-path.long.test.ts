@@ -55,6 +55,11 @@ const NUMBERS = Array.from(
   (_, i) => `+91117136${String(7_000 + i).padStart(4, '0')}`,
 )
 const DESK = '+919811112222'
+/** Looks for the row of a call from outside, and the time between two of them (ms). */
+const LOOKS = 200
+const LOOK_MS = 500
+/** Packets (20 ms) after which a telephone is known to be bridged. */
+const BRIDGED = 10
 /** Both sides round to seconds, and hear of answer and end at different times. */
 const TOLERANCE_S = 2
 
@@ -264,28 +269,28 @@ async function play(rig: Rig, kind: Kind, index: number, seconds: number): Promi
     await live('POST', `/v1/calls/${id}/transfer`, {})
   }
   /** The call of this other party, once it has a row; a call from outside has no id before. */
-  const found = async (of: (call: Json) => boolean): Promise<string> => {
-    const until = performance.now() + WAIT_LIMIT_MS
-    while (performance.now() < until) {
-      const calls = (await live('GET', '/v1/calls?limit=50')).data as Json[]
-      const call = calls.find(of)
+  const found = async (from: Asterisk): Promise<string> => {
+    for (let looks = 0; looks < LOOKS; looks++) {
+      const [call] = (await live('GET', `/v1/calls?search=${person.slice(1)}`)).data as Json[]
       if (call !== undefined) return String(call.id)
-      await new Promise((resolve) => setTimeout(resolve, 500))
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     }
-    throw new Error(`${kind} ${index} has no call`)
+    const seen = JSON.stringify(callRecords(from).slice(-LANES))
+    throw new Error(`${kind} ${index} has no call; the last ones of Asterisk: ${seen}`)
   }
   if (kind === 'in' || kind === 'in_transfer' || kind === 'originate') {
     const from = kind === 'originate' ? number : person
     const channel = `PJSIP/${kind === 'originate' ? person : number}@parley`
     // A transferred call ends when the person at the desk hangs up.
     const wait = kind === 'in_transfer' ? 60 : seconds
-    await placeFrom(kind === 'originate' ? pbx : carrier, {
+    const asterisk = kind === 'originate' ? pbx : carrier
+    await placeFrom(asterisk, {
       id: `${kind}-${index}`,
       channel,
       from,
       seconds: wait,
     })
-    const id = await found((call) => call.from === person || call.to === person)
+    const id = await found(asterisk)
     if (kind === 'in_transfer') await transfer(id)
     await service.until(`the end of ${kind} ${index}`, () => isOver(id))
     return { kind, id, person }
@@ -320,14 +325,17 @@ async function answerAndHold(
   await service.until('the telephone rings', () => ringing.has(person) || isOver())
   const dialog = ringing.get(person)
   if (dialog === undefined) return
-  const rtp = await openRtpPeer({ codec: 'PCMA', keep: false })
+  const rtp = await openRtpPeer({ codec: 'PCMA' })
   try {
     dialog.answer(offerOf(rtp))
     rtp.start(readSdp(dialog.remoteSdp ?? ''))
     await service.until('the answer', () => service.of(id, 'answered').length > 0 || isOver())
+    // Asterisk passes a hold on once it has bridged the call.
+    await service.until('media of the bridge', () => rtp.audio().length > BRIDGED || isOver())
     const held = (on: boolean) => () => service.of(id, 'held').some((event) => event.on === on) || isOver()
     dialog.reinvite(offerOf(rtp).replace('a=sendrecv', 'a=sendonly'))
-    await dialog.final()
+    const status = await dialog.final()
+    if (status !== 200 && !isOver()) throw new Error(`hold of ${person} was refused with ${status}`)
     await service.until('hold', held(true))
     await new Promise((resolve) => setTimeout(resolve, seconds * 500))
     dialog.reinvite(offerOf(rtp))
