@@ -12,7 +12,7 @@ import { SLOT_LIFE_MS } from '../placement/call-slots.js'
 export const LEASE_MS = 60_000
 const RENEW_MS = 15_000
 /** Interval at which a node notes that it runs, with and without calls (ms). */
-const PRESENCE_MS = 15_000
+const PRESENCE_MS = 30_000
 /** A node that has noted nothing for this time is not taken to be running (ms). */
 const ABSENT_MS = 3 * PRESENCE_MS
 /**
