@@ -183,11 +183,15 @@ async function ended({ service, live }: Rig, id: string): Promise<Json> {
   return row
 }
 
-/** The SIP messages of an ended call. */
+/** The SIP messages of an ended call, once a BYE is among them. The file grows after the end of the call. */
 async function traced({ service }: Rig, id: string): Promise<readonly TracedMessage[]> {
   const path = join(service.dataFolder, 'traces', `${id}.json`)
-  await service.until('the trace', () => existsSync(path))
-  return JSON.parse(readFileSync(path, 'utf8')).messages
+  let messages: readonly TracedMessage[] = []
+  await service.until('the trace with a BYE', () => {
+    messages = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).messages : []
+    return messages.some(({ startLine }) => startLine.startsWith('BYE'))
+  })
+  return messages
 }
 
 const program = findKamailio()
