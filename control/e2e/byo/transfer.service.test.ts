@@ -210,7 +210,7 @@ for (const wire of BOT_PROTOCOLS.filter(({ name }) => name === 'static mulaw 800
     })
   })
 
-  t.test(`${wire.name}: over a carrier, screened and then blind`, { timeout: 250_000 }, async (t) => {
+  t.test(`${wire.name}: over a carrier, screened and then blind`, { timeout: 500_000 }, async (t) => {
     const calls = await openCalls(t, wire, 'carrier')
     const screened = await requested(t, calls, wire, {
       mode: 'screened',
