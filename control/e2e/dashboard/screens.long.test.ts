@@ -17,6 +17,7 @@ import {
   staffScreens,
   startForDashboard,
 } from '../../../fixtures/service/dashboard-data.js'
+import { STATES, states } from '../../../fixtures/service/dashboard-states.js'
 
 /*
  * Every screen of the dashboard with data, in two languages, two colours and three widths: no violation of WCAG 2.2 AA,
@@ -41,6 +42,10 @@ t.test('every screen in every view', { skip, timeout: 900_000 }, async (t) => {
   const wide = { language: 'en', colours: 'light', width: WIDTHS[2] } as const
   const owner = await openDashboard(browser, url, wide)
   await signIn(owner.page, url, 'owner@localhost', password)
+  const narrow = { language: 'en', colours: 'light', width: WIDTHS[0] } as const
+  const failing = await openDashboard(browser, url, narrow, await owner.page.context().storageState())
+  await states(t, failing, STATES)
+  await failing.close()
   const account = await createStaff(t, folder)
   const staff = await openDashboard(browser, url, wide)
   await signIn(staff.page, url, account.email, account.password)
