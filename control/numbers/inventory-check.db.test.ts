@@ -63,7 +63,10 @@ await onEachDialect(t, async (t, open) => {
     carrier.owned.set('+918099999999', 'bought by hand')
     t.same(await checkInventory(deps, carrier), { ownerless: [kept, '+918099999999'], missing: [lost] })
     const [mail = ''] = await mails()
-    t.match(mail, `charges for these numbers, or is about to, and no organization has them:\n${kept}\n+918099999999`)
+    t.match(
+      mail,
+      `charges for these numbers, or is about to, and no organization has them:\n${kept}\n+918099999999`,
+    )
     t.match(mail, `the carrier does not list them:\n${lost}`)
   })
 
