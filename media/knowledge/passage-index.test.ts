@@ -19,6 +19,16 @@ t.test('words of Indian scripts stay whole, and spellings meet', (t) => {
     'किस्त',
     'दर',
   ])
+  for (const [first = '', ...others] of [
+    ['ফি', 'ফির'],
+    ['ঋণ', 'ঋণের', 'ঋণে'],
+    ['কিস্তি', 'কিস্তিগুলো', 'কিস্তির'],
+    ['பணம்', 'பணத்தை', 'பணத்தில்'],
+    ['வீடு', 'வீட்டை', 'வீட்டில்', 'வீட்டிலிருந்து'],
+    ['கட்டணம்', 'கட்டணங்கள்', 'கட்டணத்தைச்'],
+  ]) {
+    for (const other of others) t.equal(stemOf(other), stemOf(first), `${other} and ${first}`)
+  }
   t.end()
 })
 
@@ -128,5 +138,12 @@ t.test('an index of the earlier form is searched', (t) => {
   const { vectors: _vectors, hasQuestions: _questions, ...rest } = json
   const earlier = Buffer.from(JSON.stringify({ ...rest, version: 1 }))
   t.match(new PassageIndex(earlier).search({ text: 'late fee' }, 1), [{ documentId: 'doc_1', score: 1 }])
+  const house = buildIndex([
+    { id: 'doc_1', name: 'a.md', passages: [{ text: 'வீட', heading: '', page: null }] },
+  ])
+  const before = Buffer.from(house.toString('latin1').replace('"version":3', '"version":2'), 'latin1')
+  const matches = (bytes: Buffer) => new PassageIndex(bytes).search({ text: 'வீட்டில்' }, 1)[0]?.matched ?? []
+  t.ok(matches(house).includes('words'))
+  t.notOk(matches(before).includes('words'), 'its words have the endings that it was built with')
   t.end()
 })

@@ -3,7 +3,7 @@ import { FUNCTION_WORDS } from './function-words.js'
 import type { Passage } from './passages.js'
 import { soundOf } from './sound.js'
 import { type PassageVectors, VectorList } from './vectors.js'
-import { stemOf, wordsOf } from './words.js'
+import { earlierStemOf, stemOf, wordsOf } from './words.js'
 
 /** A document with its passages, as it enters an index. */
 export interface IndexedDocument {
@@ -42,9 +42,12 @@ export interface Question {
   readonly vector?: Int8Array | null
 }
 
-/** An index as stored. Version 1 is the JSON alone. Version 2 is a head, the JSON and the vectors. */
+/**
+ * An index as stored. Version 1 is the JSON alone. Version 2 is a head, the JSON and the vectors. Version 3 is the same, with
+ * stems of more languages.
+ */
 interface StoredIndex {
-  readonly version: 1 | 2
+  readonly version: 1 | 2 | 3
   readonly documents: readonly { readonly id: string; readonly name: string }[]
   readonly passages: readonly (Passage & { readonly document: number; readonly index: number })[]
   readonly words: AsPlainObject
@@ -52,7 +55,7 @@ interface StoredIndex {
   readonly hasQuestions?: boolean
 }
 
-/** First bytes of version 2. The length of the JSON follows (32 bits, little-endian). */
+/** First bytes since version 2. The length of the JSON follows (32 bits, little-endian). */
 const MAGIC = Buffer.from('PKI2')
 const HEAD_BYTES = MAGIC.length + 4
 
@@ -105,7 +108,7 @@ export function buildIndex(
     }
   }
   const stored: StoredIndex = {
-    version: 2,
+    version: 3,
     documents: documents.map(({ id, name }) => ({ id, name })),
     passages,
     words: index.toJSON(),
@@ -128,6 +131,7 @@ export class PassageIndex {
   readonly #stored: StoredIndex
   readonly #index: MiniSearch
   readonly #vectors: VectorList | null
+  readonly #stem: (word: string) => string
   /** Bytes of the stored form, a measure of the memory that it takes. */
   readonly bytes: number
 
@@ -139,7 +143,8 @@ export class PassageIndex {
     const vectorsAt = isFirst ? content.length : HEAD_BYTES + content.readUInt32LE(MAGIC.length)
     this.#stored = JSON.parse(content.toString('utf8', jsonAt, vectorsAt))
     this.#index = MiniSearch.loadJS(this.#stored.words, OPTIONS)
-    const { vectors } = this.#stored
+    const { vectors, version } = this.#stored
+    this.#stem = version < 3 ? earlierStemOf : stemOf
     // A copy, so that the text of the index can be forgotten.
     this.#vectors = vectors
       ? new VectorList({
@@ -159,7 +164,7 @@ export class PassageIndex {
   /** Returns the passages that answer a question best, the best first. */
   search({ text, context = '', vector = null }: Question, limit: number): FoundPassage[] {
     const [subject, before] = [subjectWords(text), subjectWords(context)]
-    const wordTerms = termWeights(subject.map(stemOf), before.map(stemOf))
+    const wordTerms = termWeights(subject.map(this.#stem), before.map(this.#stem))
     const soundTerms = termWeights(soundsOf(subject), soundsOf(before))
     const questionTerms = this.#stored.hasQuestions
       ? termWeights(heardTerms(subject, soundOf), heardTerms(before, soundOf))

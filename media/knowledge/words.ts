@@ -44,9 +44,17 @@ function asciiDigit(digit: string): string {
   return zero === undefined ? digit : String(code - zero)
 }
 
-/** Returns the word without a common ending of English and Hindi, so that `loans` finds `loan`. */
+/** Returns the word without a common ending of English, Hindi, Bengali and Tamil, so that `loans` finds `loan`. */
 export function stemOf(word: string): string {
-  return /^[a-z]+$/.test(word) ? englishStem(word) : /^[\u0900-\u097f]+$/.test(word) ? hindiStem(word) : word
+  if (/^[a-z]+$/.test(word)) return englishStem(word)
+  const first = word.charCodeAt(0)
+  const script = SCRIPTS.find(({ block }) => first >= block && first < block + 0x80)
+  return script === undefined ? word : withoutEnding(word, script)
+}
+
+/** Returns the stem as it is in indexes of earlier releases, which keep the words of Bengali and Tamil whole. */
+export function earlierStemOf(word: string): string {
+  return /^[a-z\u0900-\u097f]/.test(word) ? stemOf(word) : word
 }
 
 function englishStem(word: string): string {
@@ -64,10 +72,45 @@ function undoubled(stem: string): string {
   return /([bdgklmnprt])\1$/.test(stem) ? stem.slice(0, -1) : stem
 }
 
-/** Plural and oblique endings of Hindi nouns, longest first. */
-const HINDI_ENDINGS = ['ियों', 'ियां', 'ओं', 'ों', 'ें', 'ां', 'ी', 'े', 'ा', 'ो']
+interface Script {
+  /** First code point of the Unicode block. */
+  readonly block: number
+  /** Endings of nouns as `wordsOf` spells them, longest first. */
+  readonly endings: readonly string[]
+  /** Fewest and most code units of a stem. */
+  readonly shortest: number
+  readonly longest: number
+}
 
-function hindiStem(word: string): string {
-  const ending = HINDI_ENDINGS.find((end) => word.endsWith(end) && word.length - end.length >= 2)
-  return ending === undefined ? word : word.slice(0, -ending.length)
+/**
+ * Endings of number and case. An ending after a consonant begins with its vowel sign. Tamil joins more to a word than a
+ * list can hold, so its stems are beginnings.
+ */
+const SCRIPTS: readonly Script[] = [
+  script(0x0900, 2, MAX_WORD, 'ियों ियां ओं ों ें ां ी े ा ो'),
+  script(
+    0x0980,
+    2,
+    MAX_WORD,
+    'গুলোর গুলির গুলোতে গুলিতে গুলোকে গুলিকে গুলো গুলি দেরকে দের টির টার টিতে টাতে টিকে টাকে টি টা ের েরা রা কে তে র ে য়',
+  ),
+  script(
+    0x0b80,
+    2,
+    4,
+    'களுக்கு களிடம் களில் களின் களால் களுடன் களையும் களும் களை கள் ' +
+      'த்துக்கு த்திற்கு த்தில் த்தின் த்திலிருந்து த்தால் த்துடன் த்தையும் த்தை ம் ' +
+      'ிலிருந்து ுக்கு ிற்கு க்கு ற்கு ில் ின் ிடம் ால் ுடன் ோடு ையும் ை ும் ு',
+  ),
+]
+
+function script(block: number, shortest: number, longest: number, endings: string): Script {
+  return { block, shortest, longest, endings: wordsOf(endings).sort((a, b) => b.length - a.length) }
+}
+
+function withoutEnding(word: string, { endings, shortest, longest }: Script): string {
+  const ending = endings.find((end) => word.endsWith(end) && word.length - end.length >= shortest)
+  const stem = ending === undefined ? word : word.slice(0, -ending.length)
+  // Tamil doubles a consonant before an ending: வீடு, வீட்டில்.
+  return stem.replace(/([க-ஹ])\u0bcd\1$/, '$1').slice(0, longest)
 }
