@@ -7,7 +7,7 @@ import { parseTrunkFile } from '../config/trunk-file.js'
 t.test('every trunk file in docs/sip-trunks.md is valid', async (t) => {
   const text = readFileSync(join(projectRoot, 'docs', 'sip-trunks.md'), 'utf8')
   const examples = [...text.matchAll(/^( *)```json\n(.*?)^\1```/gms)].map((match) => match[2] ?? '')
-  t.equal(examples.length, 7)
+  t.equal(examples.length, 8)
   for (const example of examples) {
     const { trunks } = parseTrunkFile(example, 'docs', {
       ACME_PASSWORD: 'x',
