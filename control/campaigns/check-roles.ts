@@ -3,11 +3,11 @@ import type { ExcludedReason } from './view.js'
 
 /** Meaning of a check of the gate in a campaign. */
 type Role =
-  /** Its refusal concerns one person for good, who is excluded for this reason. */
+  /** The check is about one person. Its refusal is final and excludes the person for this reason. */
   | { readonly excludes: ExcludedReason }
-  /** It concerns every call. The pre-flight asks it once, and its refusal pauses the campaign. */
+  /** The check is about every call. The pre-flight asks it once, and its refusal pauses the campaign. */
   | 'every_call'
-  /** The pre-flight and the dialler have rules of their own for it. */
+  /** The pre-flight and the dialler have rules of their own for the check. */
   | 'own_rules'
 
 const ROLES: Readonly<Record<CheckType, Role>> = {

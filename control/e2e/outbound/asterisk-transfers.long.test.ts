@@ -21,7 +21,7 @@ import { openDatabase } from '../../db/database.js'
 
 /*
  * Transfers whose both legs are calls of Asterisk: it is the carrier of the number and has caller and person behind it. The
- * caller presses 5 every second; a person who is connected reads that key, which shows that the legs are. Other callers and
+ * caller presses 5 every second; a person who reads that key is connected to the caller. Other callers and
  * persons hum, and Asterisk records the audio that each of them hears.
  */
 
