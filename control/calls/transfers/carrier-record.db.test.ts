@@ -19,14 +19,19 @@ import { carrierRecordHandler } from './carrier-record.js'
 const NUMBER = '+918047100001'
 const LEG = 'leg-to-the-person'
 
-/** A call of two minutes. Its last 30 s are a bridge, and `takenBy` has it for 30 s before. */
+/** A call of 90 s and a bridge of `bridgedMs`. `takenBy` has it for the 30 s before the bridge. */
 async function openBridge(
   calling: TestCalling,
   provider: string,
   {
     reportsAnswer = true,
     takenBy = null,
-  }: { readonly reportsAnswer?: boolean; readonly takenBy?: string | null } = {},
+    bridgedMs = 30_000,
+  }: {
+    readonly reportsAnswer?: boolean
+    readonly takenBy?: string | null
+    readonly bridgedMs?: number
+  } = {},
 ) {
   const { deps, clock, api } = calling
   const { db } = deps
@@ -90,7 +95,7 @@ async function openBridge(
         ] as const)
       : [{ ...step, status: 'bridged', unconfirmed: true, sipCallId: LEG } as const]),
   )
-  clock.advance(30_000)
+  clock.advance(bridgedMs)
   const ending = { by: 'callee', cause: 'transfer_completed', fault: 'none' } as const
   await calling.emitCallEvent(callId, { type: 'ended', ending, rtp: null, recording: null })
   const handler = carrierRecordHandler(deps)
@@ -207,6 +212,19 @@ await onEachDialect(t, async (t, open) => {
     t.equal(await bridge.balance(), 10_000 - 750)
   })
 
+  await t.test('a denied bridge that ended at once leaves no line of a person', async (t) => {
+    const carrier = new ScriptedCarrier('scripted')
+    const calling = await openTestCalling(await open(), { carriers: () => [carrier] })
+    t.teardown(() => calling.close())
+    const bridge = await openBridge(calling, 'scripted', { bridgedMs: 0 })
+    t.match((await bridge.call()).charges, [CHARGES[0], { kind: 'human', seconds: 0, amountPaise: 0 }])
+    carrier.recordAnswer = ok({ answered: false })
+    t.equal(await bridge.look(), null)
+    const { charges, billedPaise } = await bridge.call()
+    t.match([charges, billedPaise], [[CHARGES[0]], 750])
+    t.equal((charges as readonly object[]).length, 1)
+  })
+
   await t.test('a denied bridge: what a takeover before it has cost stays', async (t) => {
     const carrier = new ScriptedCarrier('scripted')
     const calling = await openTestCalling(await open(), { carriers: () => [carrier] })
@@ -292,7 +310,13 @@ await onEachDialect(t, async (t, open) => {
     t.equal(await post(event, { 'x-vobiz-signature': sign(event) }), 200, 'a repetition')
     t.match(await bridge.jobs(), [{}, { id: /:callback$/, dueAt: bridge.endedAt, payload: bridge.callId }])
     const unsigned = `vobiz?t=${encodeURIComponent('a secret of the tests')}`
-    for (const odd of ['[]', '<html>', '{"SIPCallID":7}', '{"SIPCallID":"unknown"}']) {
+    for (const odd of [
+      '[]',
+      '<html>',
+      '{"SIPCallID":7}',
+      '{"SIPCallID":"unknown"}',
+      '{"SIPCallID":"\\u0000"}',
+    ]) {
       t.equal(await post(odd, {}, unsigned), 200, odd)
     }
     t.equal((await bridge.jobs()).length, 2)

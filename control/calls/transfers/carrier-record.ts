@@ -166,14 +166,14 @@ async function giveChargeBack(
   const kept = bridgedAt === null ? null : await findTakeoverCharge(trx, call, bridgedAt)
   const charges = [...all.filter(({ kind }) => kind !== 'human'), ...(kept === null ? [] : [kept])]
   const billedPaise = charges.reduce((sum, { amountPaise }) => sum + amountPaise, 0)
-  const humanSeconds = kept?.seconds ?? 0
-  if (humanSeconds === call.humanSeconds) return false
+  const remaining = JSON.stringify(charges)
+  if (remaining === call.charges) return false
   const changed = await trx
     .updateTable('calls')
-    .set({ charges: JSON.stringify(charges), billedPaise, humanSeconds })
+    .set({ charges: remaining, billedPaise, humanSeconds: kept?.seconds ?? 0 })
     .where('id', '=', call.id)
     // Another question may have given it back meanwhile.
-    .where('humanSeconds', '=', call.humanSeconds)
+    .where('charges', '=', call.charges)
     .returning('id')
     .executeTakeFirst()
   if (changed === undefined) return false

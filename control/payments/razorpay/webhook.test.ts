@@ -50,6 +50,8 @@ t.test('what an event is about', async (t) => {
     disputeId: null,
   })
   t.equal(read('payment.captured', { payment: { entity: 5 } }), null)
+  const odd = { entity: { ...payment.entity, order_id: 'order_\0' } }
+  t.match(read('payment.captured', { payment: odd }), { orderRef: 'order_\ufffd' }, 'no database refuses it')
   for (const body of ['', '{', '[]', 'null', '{"event":1}'])
     t.equal(readRazorpayNotice(Buffer.from(body)), null)
 })

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { z } from 'zod'
+import { parseForeignJson } from '../../../media/base/foreign-text.js'
 import type { GatewayNotice } from '../../api/payment-gateway.js'
 import type { SignatureScheme } from '../../api/signature-scheme.js'
 import { constantTimeEqual } from '../../base/crypto.js'
@@ -57,7 +58,7 @@ const Event = z.object({
 export function readRazorpayNotice(body: Buffer): GatewayNotice | null {
   let json: unknown
   try {
-    json = JSON.parse(body.toString('utf8'))
+    json = parseForeignJson(body.toString('utf8'))
   } catch {
     return null
   }
