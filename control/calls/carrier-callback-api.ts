@@ -1,5 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import { z } from 'zod'
+import { cleanText } from '../../media/base/foreign-text.js'
 import { uploadOperation } from '../api/operation.js'
 import type { SignatureScheme } from '../api/signature-scheme.js'
 import { askForRecord } from './transfers/carrier-record.js'
@@ -46,7 +47,8 @@ export const receiveCarrierCallback = uploadOperation({
   run: async ({ params: { provider }, body, actor, deps }) => {
     const { db, clock, log, carriers } = deps
     const bytes = await buffer(body.content)
-    const sipCallId = carriers.find('live', provider)?.callbacks?.sipCallIdOf(bytes) ?? null
+    const named = carriers.find('live', provider)?.callbacks?.sipCallIdOf(bytes) ?? null
+    const sipCallId = named === null ? null : cleanText(named)
     const { repeated } = actor
     log.info({ provider, repeated, sipCallId }, 'carrier.callback')
     if (!repeated && sipCallId !== null) await askForRecord(db, { provider, sipCallId }, clock.wall())

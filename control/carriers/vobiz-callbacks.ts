@@ -1,5 +1,4 @@
 import { createHash, createHmac } from 'node:crypto'
-import { parseForeignJson } from '../../media/base/foreign-text.js'
 import { constantTimeEqual } from '../base/crypto.js'
 import { memberOf } from '../net/send-once.js'
 import type { CarrierCallbacks } from './carrier.js'
@@ -23,7 +22,7 @@ export function vobizCallbacks(secret: string): CarrierCallbacks {
     },
     sipCallIdOf(body) {
       try {
-        const id = memberOf(parseForeignJson(body.toString('utf8')), 'SIPCallID')
+        const id = memberOf(JSON.parse(body.toString('utf8')), 'SIPCallID')
         return typeof id === 'string' && id !== '' ? id.slice(0, 255) : null
       } catch {
         return null
