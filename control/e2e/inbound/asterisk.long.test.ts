@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
 import { tone } from '../../../fixtures/audio/tones.js'
+import { REQUEST_MS, WAIT_LIMIT_MS } from '../../../fixtures/host/deadlines.js'
 import { movedClock } from '../../../fixtures/host/moved-clock.js'
 import { openRtpPeer, type RtpPeer } from '../../../fixtures/rtp/rtp-peer.js'
 import { addDesk } from '../../../fixtures/service/desk.js'
@@ -285,9 +286,9 @@ async function traced(service: Service, callId: string, line: RegExp, times = 1)
 async function ended({ service, live }: Rig, id: string): Promise<Json> {
   let call: Json = {}
   await service.until(`the end of ${id}`, () => service.of(id, 'ended').length > 0)
-  for (let i = 0; i < 500 && call.status !== 'ended'; i++) {
+  for (let i = 0; i * REQUEST_MS < WAIT_LIMIT_MS && call.status !== 'ended'; i++) {
     call = (await live('GET', `/v1/calls/${id}`)).body.data as Json
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, REQUEST_MS))
   }
   return call
 }
@@ -390,9 +391,9 @@ t.test(
           return (trunks.find((trunk) => trunk.name === name)?.contacts ?? []) as Json[]
         }
         let found: Json[] = []
-        for (let i = 0; i < 3_000 && found.length === 0; i++) {
+        for (let i = 0; i * REQUEST_MS < WAIT_LIMIT_MS && found.length === 0; i++) {
           found = await contacts()
-          await new Promise((resolve) => setTimeout(resolve, 20))
+          await new Promise((resolve) => setTimeout(resolve, REQUEST_MS))
         }
         t.match(found, [{ transport, address: '127.0.0.1', uri: /;line=/ }])
         t.match(pbx.command('pjsip show registrations'), new RegExp(`${name}-registration.*Registered`))

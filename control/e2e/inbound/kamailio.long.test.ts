@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
+import { REQUEST_MS, WAIT_LIMIT_MS } from '../../../fixtures/host/deadlines.js'
 import { movedClock } from '../../../fixtures/host/moved-clock.js'
 import { openRtpPeer, type RtpPeer } from '../../../fixtures/rtp/rtp-peer.js'
 import { addDesk } from '../../../fixtures/service/desk.js'
@@ -176,9 +177,9 @@ async function call({ live }: Rig, from: string, to: string): Promise<string> {
 async function ended({ service, live }: Rig, id: string): Promise<Json> {
   let row: Json = {}
   await service.until(`the end of ${id}`, () => service.of(id, 'ended').length > 0)
-  for (let i = 0; i < 500 && row.status !== 'ended'; i++) {
+  for (let i = 0; i * REQUEST_MS < WAIT_LIMIT_MS && row.status !== 'ended'; i++) {
     row = (await live('GET', `/v1/calls/${id}`)).body.data as Json
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await new Promise((resolve) => setTimeout(resolve, REQUEST_MS))
   }
   return row
 }

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../../fixtures/api/live-models.js'
 import { levelDbfs, usualToneLevel } from '../../../fixtures/audio/tones.js'
 import { readWav } from '../../../fixtures/audio/wav.js'
+import { REQUEST_MS, WAIT_LIMIT_MS } from '../../../fixtures/host/deadlines.js'
 import { movedClock } from '../../../fixtures/host/moved-clock.js'
 import { type Json, openService, type Service } from '../../../fixtures/service/service.js'
 import {
@@ -259,8 +260,8 @@ async function begin(rig: Rig, transfer: Json = {}, does: 'presses' | 'hums' = '
     ended: async () => {
       await service.until(`the end of ${caller}`, () => service.of(id, 'ended').length > 0)
       let row = await live('GET', `/v1/calls/${id}`)
-      for (let i = 0; i < 500 && row.status !== 'ended'; i++) {
-        await new Promise((resolve) => setTimeout(resolve, 20))
+      for (let i = 0; i * REQUEST_MS < WAIT_LIMIT_MS && row.status !== 'ended'; i++) {
+        await new Promise((resolve) => setTimeout(resolve, REQUEST_MS))
         row = await live('GET', `/v1/calls/${id}`)
       }
       return row
