@@ -35,7 +35,6 @@ import { KNOWLEDGE_SEARCH_IDS, measureKnowledgeSearch } from './knowledge/speed.
 import { FIGURE_IDS, type Figure, type Measured, table } from './lib/figures.js'
 import { openProbe, type Probe } from './lib/host-probe.js'
 import { type Judgement, joined } from './lib/judged-time.js'
-import { onOneCpu } from './lib/one-cpu.js'
 import { measureCalls } from './media/calls.js'
 import { measureCodecs } from './media/codecs.js'
 import { measureDetectors } from './media/detectors.js'
@@ -135,7 +134,7 @@ const RUNS: readonly Run[] = [
       id,
       id.includes('@') ? `${id}-postgres` : `${id}@postgres`,
     ]),
-    measure: quietly((probe) => onOneCpu(() => measureGate(probe))),
+    measure: quietly((probe) => probe.atRealTime(() => measureGate(probe))),
   },
   { ids: ['A_search'], measure: quietly(measureSearch) },
   {
