@@ -98,7 +98,7 @@ export function openLeases(options: {
       .where('calls.hangupRequestedAt', 'is not', null)
       .execute()
     for (const { id, hangupRequestedAt, enforcedAt } of asked) {
-      // The person is told goodbye when staff stopped the organization. A request of the API ends the call at once.
+      // A call that staff stopped ends after its hang-up line. A request of the API ends the call at once.
       if (hangupRequestedAt === enforcedAt) calls.finish(id, null, STOPPED_BY_STAFF)
       else calls.hangUp(id, 'operator')
     }
