@@ -67,6 +67,22 @@ for (const [provider, openRig] of Object.entries(CARRIER_RIGS)) {
     t.equal(listed.ok, provider !== 'exotel')
   })
 
+  t.test(`${provider}: a row that cannot be read is no missing number`, async (t) => {
+    const { api, carrier, sell, signal } = await open(t)
+    sell(E164)
+    const bought = await carrier.buy(ORDER, signal)
+    if (!bought.ok) throw new Error(bought.reason)
+    for (const text of ['08047100001', 'Main line', '']) {
+      api.mishap = ({ method }) =>
+        method === 'GET'
+          ? { kind: 'mangled', change: (answer) => answer.replaceAll(/\+?918047100001/g, text) }
+          : null
+      const unreadable = { ok: false, code: 'provider_unavailable', unknown: false }
+      t.match(await carrier.listOwned(signal), { ...unreadable, unreadable: true }, text)
+      t.match(await carrier.findOwned(ORDER, NOW, signal), unreadable, text)
+    }
+  })
+
   t.test(`${provider}: errors of a purchase`, async (t) => {
     const { carrier, sell, atPurchase, signal } = await open(t)
     sell(E164)
@@ -234,6 +250,39 @@ for (const [provider, openRig] of Object.entries(CARRIER_RIGS)) {
     )
   })
 }
+
+t.test('exotel: a number with another name is not bought only if another order gave the name', async (t) => {
+  const rig = await CARRIER_RIGS.exotel?.(() => NOW)
+  if (rig === undefined) throw new Error('no adapter')
+  t.teardown(() => rig.api.close())
+  const { api, carrier, sell } = rig
+  const { signal } = new AbortController()
+  sell(E164)
+  await carrier.buy(ORDER, signal)
+  const named = async (name: string) => {
+    api.mishap = () => ({ kind: 'mangled', change: (answer) => answer.replaceAll('"num_1"', name) })
+    return await carrier.findOwned(ORDER, NOW, signal)
+  }
+  t.match(await named('"num_1"'), { ok: true, value: { e164: E164 } })
+  t.same(await named('"num_0"'), { ok: true, value: null })
+  for (const name of ['null', '""', '"08047100001"', '"Front desk"'])
+    t.match(await named(name), { ok: false, unreadable: true }, name)
+})
+
+t.test('vobiz: a list that ignores the search does not prove that a number is missing', async (t) => {
+  const rig = await CARRIER_RIGS.vobiz?.(() => NOW)
+  if (rig === undefined) throw new Error('no adapter')
+  t.teardown(() => rig.api.close())
+  const row = (index: number) => ({ e164: `+9180472${String(index).padStart(5, '0')}`, status: 'active' })
+  for (const [count, expected] of [
+    [100, { ok: false, reason: 'the list of numbers is not complete' }],
+    [99, { ok: true, value: null }],
+  ] as const) {
+    const items = Array.from({ length: count }, (_, index) => row(index))
+    rig.api.mishap = () => ({ kind: 'answer', status: 200, body: JSON.stringify({ items }) })
+    t.match(await rig.carrier.findOwned(ORDER, NOW, new AbortController().signal), expected)
+  }
+})
 
 /** Returns a JSON answer with one part missing or of another type, cut short, or replaced. */
 function waysToBreak(answer: string): readonly string[] {

@@ -3,6 +3,11 @@ import { type CarrierFailure, failed } from './carrier.js'
 
 const REASON_MAX = 200
 
+/** The failure of a list with a row that cannot be read: the row may be the number that is looked for. */
+export const UNREADABLE_LIST = failed('provider_unavailable', 'a list that cannot be read', {
+  unreadable: true,
+})
+
 /**
  * Returns the failure of an answer that is not a success. `purchase` says that a missing answer or a server error
  * leaves open whether a number was bought.

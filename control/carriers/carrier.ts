@@ -48,6 +48,8 @@ export interface CarrierFailure {
   readonly retryAfterSeconds: number | null
   /** True if the request may have taken effect. */
   readonly unknown: boolean
+  /** True if the carrier answers what cannot be read. Asking again may not help, so staff has to look. */
+  readonly unreadable: boolean
 }
 
 export type CarrierResult<T> = { readonly ok: true; readonly value: T } | CarrierFailure
@@ -112,7 +114,7 @@ export interface Carrier {
   buy(order: Order, signal: AbortSignal): Promise<CarrierResult<OwnedNumber>>
   /** Looks an order up in the carrier's own list. `askedAt` is the time of `buy` (Unix ms). */
   findOwned(order: Order, askedAt: number, signal: AbortSignal): Promise<CarrierResult<OwnedNumber | null>>
-  /** Returns all numbers of the account. A list that may be cut short is a failure. */
+  /** Returns all numbers of the account. A list that may be cut short, or has a row that cannot be read, is a failure. */
   listOwned(signal: AbortSignal): Promise<CarrierResult<readonly OwnedNumber[]>>
   /** Routes the calls of a number to the service, and reads the routing back. */
   route(number: OwnedNumber, signal: AbortSignal): Promise<CarrierResult<null>>
@@ -135,7 +137,7 @@ export function ok<T>(value: T): CarrierResult<T> {
 export function failed(
   code: CarrierFailureCode,
   reason: string,
-  more: { readonly retryAfterSeconds?: number | null; readonly unknown?: boolean } = {},
+  more: Partial<Pick<CarrierFailure, 'retryAfterSeconds' | 'unknown' | 'unreadable'>> = {},
 ): CarrierFailure {
   return {
     ok: false,
@@ -143,5 +145,6 @@ export function failed(
     reason,
     retryAfterSeconds: more.retryAfterSeconds ?? null,
     unknown: more.unknown ?? false,
+    unreadable: more.unreadable ?? false,
   }
 }

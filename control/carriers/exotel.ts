@@ -9,9 +9,9 @@ import {
   type Offer,
   ok,
 } from './carrier.js'
-import { failureOf, paiseOf } from './carrier-http.js'
+import { failureOf, paiseOf, UNREADABLE_LIST } from './carrier-http.js'
 import { CIRCLES } from './circles.js'
-import { fits, regularNumber } from './offers.js'
+import { fits, ownedNumber, regularNumber } from './offers.js'
 
 /*
  * Exotel: ExoPhones and SIP trunks ("vSIP"). https://developer.exotel.com/api-console/exophone. Inbound calls reach a trunk
@@ -40,6 +40,12 @@ const TYPES: Readonly<Record<NumberType, string>> = {
 /** Numbers of the account in one answer. Further pages are not documented. */
 const LISTED = 50
 const INCOMPLETE = failed('provider_unavailable', 'the list of numbers is not complete')
+/** A number without the name of an order may be the one that was bought. */
+const NAMELESS = failed('provider_unavailable', 'the number does not have the name of an order', {
+  unreadable: true,
+})
+/** Names that orders gave: the ids of numbers. */
+const ORDER_NAME = /^num_/
 const UNPROVEN = failed('provider_unavailable', 'an answer that cannot be read')
 /** The number is on the trunk already. */
 const DUPLICATE = 1008
@@ -98,12 +104,12 @@ export function exotelCarrier(settings: ExotelSettings): Carrier {
   }
 
   /** Reads the first numbers of the account. */
-  async function listed(signal: AbortSignal): Promise<CarrierResult<readonly unknown[]>> {
+  async function listed(signal: AbortSignal): Promise<CarrierResult<readonly ListedNumber[]>> {
     const answer = await send({ method: 'GET', url: `${numbers}/IncomingPhoneNumbers`, signal })
     const rows = memberOf(answer?.body, 'incoming_phone_numbers')
     if (answer?.status !== 200 || !Array.isArray(rows)) return failureOf(answer, { purchase: false })
-    // A row that cannot be read may be the number that is looked for.
-    return rows.every(isNamed) ? ok(rows) : INCOMPLETE
+    const read = rows.map(listedNumber).filter((row) => row !== null)
+    return read.length === rows.length ? ok(read) : UNREADABLE_LIST
   }
 
   /** Puts a number on the trunk, so that calls may show it. */
@@ -174,25 +180,19 @@ export function exotelCarrier(settings: ExotelSettings): Carrier {
     async findOwned({ e164, reference }, _askedAt, signal) {
       const found = await listed(signal)
       if (!found.ok) return found
-      const row: unknown = found.value.find(
-        (each) => memberOf(each, 'phone_number') === e164 && memberOf(each, 'friendly_name') === reference,
-      )
-      const id = memberOf(row, 'sid')
-      if (typeof id === 'string' && id !== '') return ok({ e164, carrierNumberId: id })
+      const rows = found.value.filter((row) => row.e164 === e164)
+      const bought = rows.find(({ name }) => name === reference)
+      if (bought !== undefined) return ok({ e164, carrierNumberId: bought.carrierNumberId })
+      if (!rows.every(({ name }) => name !== null && ORDER_NAME.test(name))) return NAMELESS
       // A list that may go on does not prove that a number is missing.
-      return row === undefined && found.value.length < LISTED ? ok(null) : INCOMPLETE
+      return found.value.length < LISTED ? ok(null) : INCOMPLETE
     },
 
     async listOwned(signal) {
       const found = await listed(signal)
       if (!found.ok) return found
       if (found.value.length >= LISTED) return INCOMPLETE
-      return ok(
-        found.value.flatMap((each) => {
-          const [e164, id] = [memberOf(each, 'phone_number'), memberOf(each, 'sid')]
-          return typeof e164 === 'string' && typeof id === 'string' ? [{ e164, carrierNumberId: id }] : []
-        }),
-      )
+      return ok(found.value.map(({ e164, carrierNumberId }) => ({ e164, carrierNumberId })))
     },
 
     async route({ e164, carrierNumberId }, signal) {
@@ -259,12 +259,19 @@ export function exotelCarrier(settings: ExotelSettings): Carrier {
   }
 }
 
-/** Returns whether a row of the account's numbers has what identifies a number. */
-function isNamed(row: unknown): boolean {
+/** A number of the account. `name` is that of the order. Null if it has none. */
+interface ListedNumber {
+  readonly e164: string
+  readonly carrierNumberId: string
+  readonly name: string | null
+}
+
+/** Reads a row of the account's numbers. Returns null if it does not identify a number. */
+function listedNumber(row: unknown): ListedNumber | null {
   const name = memberOf(row, 'friendly_name')
-  const [e164, id] = [memberOf(row, 'phone_number'), memberOf(row, 'sid')]
-  const hasName = name === null || typeof name === 'string'
-  return hasName && typeof e164 === 'string' && typeof id === 'string' && id !== ''
+  const [e164, carrierNumberId] = [ownedNumber(memberOf(row, 'phone_number')), memberOf(row, 'sid')]
+  if (e164 === null || typeof carrierNumberId !== 'string' || carrierNumberId === '') return null
+  return name === null || typeof name === 'string' ? { e164, carrierNumberId, name } : null
 }
 
 /** Returns the national digits of a number that is written as +91 and ten digits, with a trunk zero, or alone. */

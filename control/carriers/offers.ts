@@ -12,6 +12,11 @@ export function regularNumber(number: unknown): string | null {
   return IRREGULAR.some((prefix) => e164.startsWith(`+${prefix}`)) ? null : e164
 }
 
+/** Returns a number of the account of the service in E.164, or null if the text is none. */
+export function ownedNumber(text: unknown): string | null {
+  return typeof text === 'string' && /^\+[1-9]\d{6,14}$/.test(text) ? text : null
+}
+
 /** Returns the type of a number by its digits. */
 export function numberTypeOf(e164: string): NumberType {
   return parsePhoneNumber(e164)?.getType() === 'MOBILE' ? 'mobile' : 'landline'

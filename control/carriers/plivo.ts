@@ -9,9 +9,9 @@ import {
   type OwnedNumber,
   ok,
 } from './carrier.js'
-import { failureOf, paiseOf, timeOf } from './carrier-http.js'
+import { failureOf, paiseOf, timeOf, UNREADABLE_LIST } from './carrier-http.js'
 import { CIRCLES, circleOf } from './circles.js'
-import { fits, regularNumber } from './offers.js'
+import { fits, ownedNumber, regularNumber } from './offers.js'
 
 /*
  * Plivo: phone numbers and SIP trunks ("Zentrunk"). https://www.plivo.com/docs. Numbers are digits without a plus. Prices are decimal text in the currency of
@@ -161,9 +161,9 @@ export function plivoCarrier(settings: PlivoSettings): Carrier {
         const items = memberOf(answer?.body, 'objects')
         if (answer?.status !== 200 || !Array.isArray(items)) return failureOf(answer, { purchase: false })
         for (const item of items) {
-          const digits = digitsOf(memberOf(item, 'number'))
-          if (!/^\d+$/.test(digits)) return failed('provider_unavailable', 'a list that cannot be read')
-          owned.push({ e164: `+${digits}`, carrierNumberId: null })
+          const e164 = ownedNumber(`+${digitsOf(memberOf(item, 'number'))}`)
+          if (e164 === null) return UNREADABLE_LIST
+          owned.push({ e164, carrierNumberId: null })
         }
         if (items.length < PAGE) return ok(owned)
       }

@@ -1,9 +1,9 @@
 import { type HttpAnswer, memberOf, sendOnce } from '../net/send-once.js'
 import { readRecord } from './call-record.js'
 import { type Carrier, type CarrierResult, failed, type Offer, type OwnedNumber, ok } from './carrier.js'
-import { failureOf, paiseOf, timeOf } from './carrier-http.js'
+import { failureOf, paiseOf, timeOf, UNREADABLE_LIST } from './carrier-http.js'
 import { CIRCLES, circleOf } from './circles.js'
-import { fits, IRREGULAR, numberTypeOf, regularNumber } from './offers.js'
+import { fits, IRREGULAR, numberTypeOf, ownedNumber, regularNumber } from './offers.js'
 import { vobizCallbacks } from './vobiz-callbacks.js'
 
 /*
@@ -31,8 +31,7 @@ const GIVEN_BACK: readonly string[] = ['pending_release', 'released']
 /** A purchase counts as ours if the carrier dates it after the request, give or take this difference of clocks (ms). */
 const CLOCK_SLACK_MS = 5 * 60_000
 
-/** A row that cannot be read may be the number that is looked for. */
-const UNREADABLE = failed('provider_unavailable', 'a list that cannot be read')
+const INCOMPLETE = failed('provider_unavailable', 'the list of numbers is not complete')
 /** A purchase in progress may become a number of the account, and a blocked number is one. */
 const UNDECIDED = failed('provider_unavailable', 'the number is neither active nor given back')
 
@@ -76,10 +75,12 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
     const answer = await send('GET', `/numbers?${query}`, signal)
     const items = memberOf(answer?.body, 'items')
     if (answer?.status !== 200 || !Array.isArray(items)) return failureOf(answer, { purchase: false })
-    if (!items.every(isNamed)) return UNREADABLE
+    if (!items.every(isNamed)) return UNREADABLE_LIST
     const rows = items.filter((item) => memberOf(item, 'e164') === e164)
     const found = rows.find((row) => memberOf(row, 'status') === 'active')
     if (found !== undefined) return ok(found)
+    // A carrier that ignores the search lists the number on a later page, if it has it.
+    if (rows.length === 0 && items.length >= PAGE) return INCOMPLETE
     return rows.every((row) => GIVEN_BACK.includes(String(memberOf(row, 'status')))) ? ok(null) : UNDECIDED
   }
 
@@ -134,7 +135,7 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
         const answer = await send('GET', `/numbers?${query}`, signal)
         const items = memberOf(answer?.body, 'items')
         if (answer?.status !== 200 || !Array.isArray(items)) return failureOf(answer, { purchase: false })
-        if (!items.every(isNamed)) return UNREADABLE
+        if (!items.every(isNamed)) return UNREADABLE_LIST
         for (const item of items) {
           const e164 = memberOf(item, 'e164')
           const givenBack = GIVEN_BACK.includes(String(memberOf(item, 'status')))
@@ -142,7 +143,7 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
         }
         if (items.length < PAGE) return ok(owned)
       }
-      return failed('provider_unavailable', 'the list of numbers is not complete')
+      return INCOMPLETE
     },
 
     async route({ e164 }, signal) {
@@ -183,7 +184,7 @@ export function vobizCarrier(settings: VobizSettings): Carrier {
 
 /** Returns whether a row of the account's numbers has what identifies a number. */
 function isNamed(item: unknown): boolean {
-  return typeof memberOf(item, 'e164') === 'string' && typeof memberOf(item, 'status') === 'string'
+  return ownedNumber(memberOf(item, 'e164')) !== null && typeof memberOf(item, 'status') === 'string'
 }
 
 function refusedPurchase(answer: HttpAnswer | null): CarrierResult<OwnedNumber> {

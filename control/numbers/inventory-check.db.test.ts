@@ -93,13 +93,55 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await mails()).length, 2)
   })
 
+  await t.test(
+    'staff hears of a list with a row that cannot be read, and no number is missing',
+    async (t) => {
+      carrier.outage = failed('provider_unavailable', 'a list that cannot be read', { unreadable: true })
+      t.equal(await checkInventory(deps, carrier), null)
+      carrier.outage = null
+      const told = (await mails()).filter((text) =>
+        text.includes('cannot be read, and the numbers were not compared: a list that cannot be read.'),
+      )
+      t.equal(told.length, 1)
+      t.notMatch(told[0], 'does not list them')
+    },
+  )
+
+  await t.test('staff hears of a purchase whose outcome stays open', async (t) => {
+    const e164 = await add({ status: 'pending', owned: false })
+    const { id } = await db
+      .selectFrom('numbers')
+      .select('id')
+      .where('e164', '=', e164)
+      .executeTakeFirstOrThrow()
+    const order = { numberId: id, organizationId, environment: 'live', idempotencyId: 'open' } as const
+    const askedAt = clock.wall() - HOUR
+    const open = { totalPaise: 60_000, failureCode: null, failureReason: null, createdAt: askedAt }
+    await db
+      .insertInto('numberPurchases')
+      .values({ ...order, ...open, askedAt: askedAt + 1 })
+      .execute()
+    /** Returns the number of mails about the purchase after a check. */
+    const check = async (columns: { readonly askedAt: number; readonly failureCode: string | null }) => {
+      await db.updateTable('numberPurchases').set(columns).where('numberId', '=', id).execute()
+      await checkInventory(deps, carrier)
+      const text = `The price stays held:\n${e164} (${id})`
+      return (await mails()).filter((mail) => mail.includes(text)).length
+    }
+    t.equal(await check({ askedAt: askedAt + 1, failureCode: null }), 0, 'its list is read again soon')
+    t.equal(await check({ askedAt, failureCode: null }), 1)
+    t.equal(await check({ askedAt, failureCode: 'compliance_incomplete' }), 1, 'it waits for documents')
+    await db.deleteFrom('numberPurchases').where('numberId', '=', id).execute()
+  })
+
   await t.test('the job runs at the start and at 03:00 IST', async (t) => {
+    const before = (await mails()).length
     await scheduleInventoryCheck(db, clock.wall())
     const handlers = [inventoryCheckHandler(deps)]
     const runner = openJobRunner({ db, clock, log: silentLog, handlers })
     await runner.idle()
     await runner.close()
-    t.equal((await mails()).length, 3)
+    t.equal((await mails()).length, before + 1)
     const job = await db.selectFrom('jobs').select('dueAt').where('kind', '=', 'number-inventory').execute()
     t.same(
       job.map(({ dueAt }) => new Date(Number(dueAt)).toISOString()),

@@ -1,6 +1,6 @@
 import type { Deps } from '../api/deps.js'
 import { istDate, istMidnight } from '../base/ist.js'
-import type { Carrier } from '../carriers/carrier.js'
+import type { Carrier, OwnedNumber } from '../carriers/carrier.js'
 import type { Db } from '../db/database.js'
 import type { JobHandler } from '../jobs/runner.js'
 import { addJobs } from '../jobs/store.js'
@@ -14,6 +14,8 @@ const CHECK_HOUR = 3
 const LIST_MS = 5 * 60_000
 /** A release takes effect at the carrier within this time (ms), also if the carrier has to be asked again. */
 const RELEASE_MS = 2 * DAY_MS
+/** An outcome of a purchase that is open for longer (ms) is for staff to find out. */
+const OPEN_MS = 3_600_000
 const MAX_MAILED = 50
 
 type CheckDeps = Pick<Deps, 'db' | 'clock' | 'log' | 'carriers'>
@@ -43,43 +45,78 @@ export function inventoryCheckHandler(deps: CheckDeps): JobHandler {
 }
 
 /**
- * Compares the live numbers of a carrier with the list of its account. A difference is logged and mailed to staff, and
- * nothing is changed: a wrong list must release no number. Returns null if the list cannot be read.
+ * Compares the live numbers of a carrier with the list of its account, and looks for purchases whose outcome stays open.
+ * Staff gets a mail about a difference, an open purchase, and a list that cannot be read. Nothing is changed: a wrong list
+ * must release no number. Returns null without a list.
  */
-export async function checkInventory(
-  { db, clock, log, carriers }: CheckDeps,
-  carrier: Carrier,
-): Promise<InventoryDifference | null> {
+export async function checkInventory(deps: CheckDeps, carrier: Carrier): Promise<InventoryDifference | null> {
+  const { db, clock, log, carriers } = deps
   const { provider } = carrier
   // Our rows are read on both sides of the list: a purchase or a release meanwhile is no difference.
   const before = await ourNumbers(db, provider, clock.wall())
   const listed = await carriers.ask(carrier, LIST_MS, (signal) => carrier.listOwned(signal))
-  if (!listed.ok) {
-    log.warn({ provider, reason: listed.reason }, 'number.inventory_unreadable')
-    return null
-  }
   const now = clock.wall()
-  const after = await ourNumbers(db, provider, now)
-  const theirs = new Set(listed.value.map(({ e164 }) => e164))
-  const difference: InventoryDifference = {
+  const difference = listed.ok
+    ? differenceOf(before, await ourNumbers(db, provider, now), listed.value)
+    : null
+  const { ownerless, missing } = difference ?? { ownerless: [], missing: [] }
+  if (!listed.ok) log.warn({ provider, reason: listed.reason }, 'number.inventory_unreadable')
+  if (ownerless.length + missing.length > 0)
+    log.error({ provider, ownerless: ownerless.length, missing: missing.length }, 'number.inventory_differs')
+  const open = await openPurchases(db, provider, now - OPEN_MS)
+  if (open.length > 0) log.error({ provider, open: open.length }, 'number.purchases_open')
+  const parts = [
+    part('The carrier charges for these numbers, or is about to, and no organization has them:', ownerless),
+    part('Organizations have these numbers, and the carrier does not list them:', missing),
+    part(
+      'The carrier was asked to sell these numbers, and its list does not tell whether it did. The price stays held:',
+      open,
+    ),
+    listed.ok || !listed.unreadable
+      ? ''
+      : `The list of the numbers of the account cannot be read, and the numbers were not compared: ${listed.reason}.`,
+  ].filter((text) => text !== '')
+  if (parts.length === 0) return difference
+  await queueMailToStaff(db, now, {
+    kind: 'notice',
+    subject: `The numbers at ${carrier.label} need a check`,
+    text: [
+      ...parts,
+      'Nothing was changed. Release the numbers that no organization has at the carrier, and ask the carrier about the others.',
+    ].join('\n\n'),
+  })
+  return difference
+}
+
+function differenceOf(
+  before: OurNumbers,
+  after: OurNumbers,
+  listed: readonly OwnedNumber[],
+): InventoryDifference {
+  const theirs = new Set(listed.map(({ e164 }) => e164))
+  return {
     ownerless: [...theirs].filter((e164) => !before.known.has(e164) && !after.known.has(e164)).toSorted(),
     missing: [...after.active].filter((e164) => before.active.has(e164) && !theirs.has(e164)).toSorted(),
   }
-  const { ownerless, missing } = difference
-  if (ownerless.length + missing.length === 0) return difference
-  log.error({ provider, ownerless: ownerless.length, missing: missing.length }, 'number.inventory_differs')
-  await queueMailToStaff(db, now, {
-    kind: 'notice',
-    subject: `The numbers at ${carrier.label} differ`,
-    text: [
-      part('The carrier charges for these numbers, or is about to, and no organization has them:', ownerless),
-      part('Organizations have these numbers, and the carrier does not list them:', missing),
-      'Nothing was changed. Release the first at the carrier, and ask the carrier about the second.',
-    ]
-      .filter((text) => text !== '')
-      .join('\n\n'),
-  })
-  return difference
+}
+
+/**
+ * Returns the numbers that a carrier was asked to sell before `askedBefore` (Unix ms) and whose outcome is open, with their
+ * ids. An order that waits for documents is none.
+ */
+async function openPurchases(db: Db, provider: string, askedBefore: number): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('numberPurchases')
+    .innerJoin('numbers', 'numbers.id', 'numberPurchases.numberId')
+    .select(['numbers.e164', 'numbers.id'])
+    .where('numbers.provider', '=', provider)
+    .where('numbers.environment', '=', 'live')
+    .where('numbers.status', '=', 'pending')
+    .where('numberPurchases.askedAt', '<=', askedBefore)
+    .where('numberPurchases.failureCode', 'is', null)
+    .orderBy('numbers.e164')
+    .execute()
+  return rows.map(({ e164, id }) => `${e164} (${id})`)
 }
 
 interface OurNumbers {

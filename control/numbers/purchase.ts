@@ -226,6 +226,8 @@ export async function settlePurchase(deps: PurchaseDeps, numberId: string): Prom
       : await carriers.ask(carrier, LOOK_UP_MS, (signal) =>
           carrier.findOwned({ e164: number.e164, reference: number.id }, askedAt, signal),
         )
+  if (listed?.ok === false)
+    log.warn({ numberId, provider: number.provider, reason: listed.reason }, 'number.purchase_open')
   const owned = listed?.ok === true ? listed.value : null
   const finding: Finding = listed?.ok === true ? (owned === null ? 'absent' : 'owned') : 'unreadable'
   const now = clock.wall()
