@@ -56,6 +56,7 @@ import { createInvoiceRegistrations } from './migrations/0064-e-invoices.js'
 import { addRegisteringProcess } from './migrations/0066-registering-process.js'
 import { addUndoneDials } from './migrations/0067-undone-dials.js'
 import { addVersionAuthors } from './migrations/0068-version-authors.js'
+import { addDeliveryAttempts } from './migrations/0072-delivery-attempts.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -119,6 +120,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0066_registering_process': addRegisteringProcess,
   '0067_undone_dials': addUndoneDials,
   '0068_version_authors': addVersionAuthors,
+  '0072_delivery_attempts': addDeliveryAttempts,
 }
 
 /**

@@ -60,6 +60,7 @@ export function newDelivery(event: OutboxEvent, endpointId: string, now: number)
     lastError: null,
     lastDurationMs: null,
     lastAttemptAt: null,
+    attemptLog: '[]',
     nextAttemptAt: now,
     body: null,
     latest: 1,

@@ -7,6 +7,8 @@ import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../bas
 import type { WebhookDeliveryRow } from '../db/tables/webhooks.js'
 import { EVENT_TYPES } from '../events/event-types.js'
 import { findEvent } from '../events/store.js'
+import { readAttemptLog } from './attempt-log.js'
+import { ATTEMPT_ERRORS } from './delivery-attempt.js'
 import { findDelivery, listDeliveries, redeliver } from './delivery-store.js'
 
 const TAG = 'Webhooks'
@@ -21,19 +23,21 @@ const WebhookDelivery = z.object({
   attempts: z.int(),
   lastStatus: z.int().nullable().meta({ description: 'HTTP status of the last response.' }),
   lastError: openEnum(
-    'timeout',
-    'connection_failed',
-    'tls_failed',
-    'name_not_resolved',
-    'address_refused',
-    'redirect',
-    'status',
-    'interrupted',
-    'subject_gone',
-    'endpoint_disabled',
-    'endpoint_deleted',
+    ...ATTEMPT_ERRORS,
+    ...(['subject_gone', 'endpoint_disabled', 'endpoint_deleted'] as const),
   ).nullable(),
   lastDurationMs: z.int().nullable(),
+  attemptLog: z
+    .array(
+      z.object({
+        attempt: z.int(),
+        at: Timestamp,
+        status: z.int().nullable(),
+        error: openEnum(...ATTEMPT_ERRORS).nullable(),
+        durationMs: z.int().nullable(),
+      }),
+    )
+    .meta({ description: 'The attempts that have ended, oldest first.' }),
   nextAttemptAt: Timestamp.nullable(),
   createdAt: Timestamp,
   deliveredAt: Timestamp.nullable(),
@@ -51,6 +55,7 @@ function view(row: WebhookDeliveryRow): z.input<typeof WebhookDelivery> {
     lastStatus: row.lastStatus,
     lastError: row.lastError,
     lastDurationMs: row.lastDurationMs,
+    attemptLog: readAttemptLog(row).map(({ at, ...attempt }) => ({ ...attempt, at: timestamp(at) })),
     nextAttemptAt: timestampOrNull(row.nextAttemptAt),
     createdAt: timestamp(row.createdAt),
     deliveredAt: timestampOrNull(row.deliveredAt),
@@ -81,7 +86,7 @@ const readWebhookDelivery = operation({
   path: '/v1/integrations/webhooks/deliveries/:deliveryId',
   tag: TAG,
   summary: 'Get a webhook delivery',
-  description: 'Includes the number of attempts and the result of the last one.',
+  description: 'Includes every attempt with its result. A delivery has at most 14.',
   audience: 'key',
   scope: 'read',
   params: DeliveryPath,

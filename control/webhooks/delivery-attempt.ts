@@ -5,17 +5,19 @@ import { EngineError } from '../../media/base/errors.js'
 import type { Egress } from '../net/egress.js'
 import { type AttemptResult, retryAfterMs } from './retry-schedule.js'
 
-/** Error of a failed attempt, as the delivery log shows it. */
-export type AttemptError =
-  | 'timeout'
-  | 'connection_failed'
-  | 'tls_failed'
-  | 'name_not_resolved'
-  | 'address_refused'
-  | 'redirect'
-  | 'status'
+/** Errors of failed attempts, as the delivery log shows them. */
+export const ATTEMPT_ERRORS = [
+  'timeout',
+  'connection_failed',
+  'tls_failed',
+  'name_not_resolved',
+  'address_refused',
+  'redirect',
+  'status',
   /** The service stopped during the attempt. Says nothing about the receiver. */
-  | 'interrupted'
+  'interrupted',
+] as const
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number]
 
 export interface Attempt {
   readonly result: AttemptResult

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import t from 'tap'
+import { dataOf } from '../../fixtures/api/calling.js'
 import {
   acceptedSignatures,
   openReceiver,
@@ -20,6 +21,12 @@ const HOUR = 60 * MINUTE
 async function advanceTo(rig: WebhookRig, at: number): Promise<void> {
   rig.clock.advance(at - rig.clock.wall())
   await rig.runner.idle()
+}
+
+/** Reads the attempts of a delivery from the API. */
+async function attemptsOf(rig: WebhookRig, id: unknown): Promise<unknown> {
+  const path = `/v1/integrations/webhooks/deliveries/${id}`
+  return dataOf(await rig.send('GET', path, { key: rig.api.testKey })).attemptLog
 }
 
 const attemptOf = ({ headers }: Received) => Number(headers['x-svc-delivery-attempt'])
@@ -183,7 +190,16 @@ await onEachDialect(t, async (t, open) => {
     t.equal(new Set(receiver.received.map(({ body }) => body)).size, 1, 'the same bytes')
     t.equal(new Set(receiver.received.map(({ headers }) => headers['x-svc-timestamp'])).size, 14)
     for (const got of receiver.received) t.equal(acceptedSignatures(got, secret), 1)
-    t.match(await rig.delivery(eventId), { status: 'failed', attempts: 14, lastStatus: 500, body: null })
+    const failed = await rig.delivery(eventId)
+    t.match(failed, { status: 'failed', attempts: 14, lastStatus: 500, body: null })
+    t.strictSame(
+      await attemptsOf(rig, failed.id),
+      at.map((minutes, i) => ({
+        attempt: i + 1,
+        at: new Date(start + minutes * MINUTE).toISOString(),
+        ...{ status: 500, error: 'status', durationMs: 0 },
+      })),
+    )
     await advanceTo(rig, rig.clock.wall() + 24 * HOUR)
     t.equal(receiver.received.length, 14)
     t.strictSame(await rig.database.db.selectFrom('jobs').select('id').execute(), [])
@@ -208,6 +224,64 @@ await onEachDialect(t, async (t, open) => {
     t.match((await rig.send('GET', `/v1/integrations/webhooks/${id}`)).body, {
       data: { consecutiveFailures: 0 },
     })
+  })
+
+  await t.test('the log of a delivery has the attempts during which a process died', async (t) => {
+    const { rig, receiver } = await rigWith(t)
+    await rig.endpoint(receiver.url)
+    receiver.answer = (response) => response.writeHead(503).end()
+    const start = rig.clock.wall()
+    const eventId = await rig.recordEvent()
+    await rig.runner.idle()
+    const { id } = await rig.delivery(eventId)
+    const { db } = rig.database
+    // What a process leaves that dies before the answer.
+    const died = (attempts: number, lastAttemptAt: number) =>
+      db
+        .updateTable('webhookDeliveries')
+        .set({ attempts, lastAttemptAt })
+        .where('status', '=', 'pending')
+        .execute()
+    await died(2, start + 10_000)
+    receiver.answer = (response) => response.end()
+    await advanceTo(rig, start + MINUTE)
+    const entry = (attempt: number, after: number, status: number | null, error: string | null) => ({
+      attempt,
+      at: new Date(start + after).toISOString(),
+      ...{ status, error, durationMs: error === 'interrupted' ? null : 0 },
+    })
+    t.strictSame(await attemptsOf(rig, id), [
+      entry(1, 0, 503, 'status'),
+      entry(2, 10_000, null, 'interrupted'),
+      entry(3, MINUTE, 200, null),
+    ])
+
+    receiver.answer = (response) => response.writeHead(503).end()
+    const last = await rig.recordEvent()
+    await rig.runner.idle()
+    const { id: lastId } = await rig.delivery(last)
+    t.equal(receiver.received.length, 3)
+    await died(14, rig.clock.wall() + 5_000)
+    await advanceTo(rig, rig.clock.wall() + MINUTE)
+    t.match(await rig.delivery(last), { status: 'failed', lastError: 'interrupted' })
+    t.strictSame(await attemptsOf(rig, lastId), [
+      entry(1, MINUTE, 503, 'status'),
+      entry(14, MINUTE + 5_000, null, 'interrupted'),
+    ])
+    t.equal(receiver.received.length, 3, 'no further request')
+
+    const early = await rig.recordEvent()
+    await rig.runner.idle()
+    const { id: earlyId } = await rig.delivery(early)
+    // As an earlier release left it.
+    await db
+      .updateTable('webhookDeliveries')
+      .set({ attempts: 3, attemptLog: null })
+      .where('eventId', '=', early)
+      .execute()
+    receiver.answer = (response) => response.end()
+    await advanceTo(rig, rig.clock.wall() + MINUTE)
+    t.strictSame(await attemptsOf(rig, earlyId), [entry(4, 3 * MINUTE, 200, null)])
   })
 
   await t.test('a receiver that hangs, one that resets, one that is not there', async (t) => {

@@ -7,6 +7,7 @@ import { findEventOfDelivery } from '../events/store.js'
 import type { ClaimedJob, JobHandler, JobOutcome } from '../jobs/runner.js'
 import type { Egress } from '../net/egress.js'
 import type { AttemptOutcome } from '../observe/telemetry.js'
+import { type LoggedAttempt, lostAttempt, readAttemptLog } from './attempt-log.js'
 import { type Attempt, postWebhook } from './delivery-attempt.js'
 import { type DisabledNotice, recordFailure, recordSuccess } from './endpoint-health.js'
 import { activeSecrets, PARK_MS } from './endpoint-store.js'
@@ -55,7 +56,11 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
       if (body === null) return (trx) => fail(trx, delivery.id, 'subject_gone')
     }
     const rendered = body
-    const begun = await job.write((trx) => begin(trx, delivery.id, rendered, clock.wall()))
+    const lost = lostAttempt(delivery)
+    const log = [...readAttemptLog(delivery), ...(lost === null ? [] : [lost])]
+    const begun = await job.write((trx) =>
+      begin(trx, delivery.id, { body: rendered, ...(lost === null ? {} : { log }) }, clock.wall()),
+    )
     if (begun.kind === 'end') return begun.outcome
     const at = Math.floor(clock.wall() / 1000)
     const headerFields = { type: delivery.type, eventId: delivery.eventId, attempt: begun.attempt, at }
@@ -77,7 +82,9 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
         ? { kind: 'repeat', at: now }
         : planNextAttempt(begun.attempt, attempt.result, now, random())
     options.onAttempt?.(OUTCOMES[next.kind], attempt.durationMs / 1000)
-    return (trx) => settle(trx, delivery, attempt, next, now)
+    const { result: _, ...ended } = attempt
+    const entry = { attempt: begun.attempt, at: begun.at, ...ended }
+    return (trx) => settle(trx, delivery, { attempt, log: [...log, entry], next, now })
   }
 
   async function render(delivery: WebhookDeliveryRow): Promise<string | null> {
@@ -88,14 +95,13 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
   async function settle(
     trx: Trx,
     delivery: WebhookDeliveryRow,
-    attempt: Attempt,
-    next: Next,
-    now: number,
+    { attempt, log, next, now }: AttemptEnd,
   ): Promise<number | null> {
     const last = {
       lastStatus: attempt.status,
       lastError: attempt.error,
       lastDurationMs: attempt.durationMs,
+      attemptLog: JSON.stringify(log),
     }
     if (next.kind === 'repeat') {
       await update(trx, delivery.id, { ...last, nextAttemptAt: next.at })
@@ -132,6 +138,14 @@ export function deliveryHandler(options: DeliveryOptions): JobHandler {
  */
 type Next = AttemptPlan | { readonly kind: 'repeat'; readonly at: number }
 
+interface AttemptEnd {
+  readonly attempt: Attempt
+  /** The attempts of the delivery with this one. */
+  readonly log: readonly LoggedAttempt[]
+  readonly next: Next
+  readonly now: number
+}
+
 const OUTCOMES: Readonly<Record<Next['kind'], AttemptOutcome>> = {
   delivered: 'delivered',
   retry: 'retry',
@@ -164,11 +178,20 @@ async function findWork(db: Db, deliveryId: string): Promise<Work | null> {
 }
 
 type Begun =
-  | { readonly kind: 'send'; readonly attempt: number; readonly body: string }
+  | { readonly kind: 'send'; readonly attempt: number; readonly at: number; readonly body: string }
   | { readonly kind: 'end'; readonly outcome: JobOutcome }
 
-/** Counts an attempt that is about to start, unless the endpoint is disabled or no attempts are left. */
-async function begin(trx: Trx, deliveryId: string, body: string, now: number): Promise<Begun> {
+/**
+ * Counts an attempt that is about to start, unless the endpoint is disabled or no attempts are left. `log` is the log with an
+ * attempt that was lost.
+ */
+async function begin(
+  trx: Trx,
+  deliveryId: string,
+  { body, log }: { readonly body: string; readonly log?: readonly LoggedAttempt[] },
+  now: number,
+): Promise<Begun> {
+  const logged = log === undefined ? {} : { attemptLog: JSON.stringify(log) }
   const row = await trx
     .selectFrom('webhookDeliveries as delivery')
     .innerJoin('webhookEndpoints as endpoint', 'endpoint.id', 'delivery.endpointId')
@@ -181,7 +204,7 @@ async function begin(trx: Trx, deliveryId: string, body: string, now: number): P
   }
   if (row.attempts >= MAX_ATTEMPTS) {
     // The last attempt was sent by a process that crashed before the response.
-    return { kind: 'end', outcome: (later) => fail(later, deliveryId, 'interrupted') }
+    return { kind: 'end', outcome: (later) => fail(later, deliveryId, 'interrupted', logged) }
   }
   const begun = await trx
     .updateTable('webhookDeliveries')
@@ -189,13 +212,14 @@ async function begin(trx: Trx, deliveryId: string, body: string, now: number): P
       attempts: column('attempts', '+', 1),
       body: column.fn.coalesce('body', column.val(body)),
       lastAttemptAt: now,
+      ...logged,
     }))
     .where('id', '=', deliveryId)
     .where('status', '=', 'pending')
     .returning(['attempts', 'body'])
     .executeTakeFirst()
   if (begun === undefined) return { kind: 'end', outcome: async () => null }
-  return { kind: 'send', attempt: begun.attempts, body: begun.body ?? body }
+  return { kind: 'send', attempt: begun.attempts, at: now, body: begun.body ?? body }
 }
 
 /** Parks a delivery while its endpoint is disabled, or ends it if the endpoint was disabled for too long. */
@@ -216,8 +240,13 @@ async function park(trx: Trx, deliveryId: string, endpointId: string, now: numbe
   return until
 }
 
-async function fail(trx: Trx, deliveryId: string, lastError: string): Promise<null> {
-  await update(trx, deliveryId, { status: 'failed', lastError, nextAttemptAt: null, body: null })
+async function fail(
+  trx: Trx,
+  deliveryId: string,
+  lastError: string,
+  more: Partial<WebhookDeliveryRow> = {},
+): Promise<null> {
+  await update(trx, deliveryId, { status: 'failed', lastError, nextAttemptAt: null, body: null, ...more })
   return null
 }
 

@@ -989,7 +989,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks/deliveries', reply: 'list' }, input, options)
   }
 
-  /** Get a webhook delivery. Includes the number of attempts and the result of the last one. Needs the scope `read`. */
+  /** Get a webhook delivery. Includes every attempt with its result. A delivery has at most 14. Needs the scope `read`. */
   readWebhookDelivery(input: { readonly deliveryId: string }, options: RequestOptions = {}): Promise<WebhookDelivery> {
     return this.send({ method: 'GET', path: '/v1/integrations/webhooks/deliveries/{deliveryId}', reply: 'data' }, input, options)
   }

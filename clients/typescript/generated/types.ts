@@ -2255,6 +2255,14 @@ export type WebhookDelivery = {
   readonly lastStatus: number | null
   readonly lastError: Open<"timeout" | "connection_failed" | "tls_failed" | "name_not_resolved" | "address_refused" | "redirect" | "status" | "interrupted" | "subject_gone" | "endpoint_disabled" | "endpoint_deleted"> | null
   readonly lastDurationMs: number | null
+  /** The attempts that have ended, oldest first. */
+  readonly attemptLog: readonly ({
+    readonly attempt: number
+    readonly at: string
+    readonly status: number | null
+    readonly error: Open<"timeout" | "connection_failed" | "tls_failed" | "name_not_resolved" | "address_refused" | "redirect" | "status" | "interrupted"> | null
+    readonly durationMs: number | null
+  })[]
   readonly nextAttemptAt: string | null
   readonly createdAt: string
   readonly deliveredAt: string | null
@@ -2273,6 +2281,14 @@ export type RedeliverEventResult = {
     readonly lastStatus: number | null
     readonly lastError: Open<"timeout" | "connection_failed" | "tls_failed" | "name_not_resolved" | "address_refused" | "redirect" | "status" | "interrupted" | "subject_gone" | "endpoint_disabled" | "endpoint_deleted"> | null
     readonly lastDurationMs: number | null
+    /** The attempts that have ended, oldest first. */
+    readonly attemptLog: readonly ({
+      readonly attempt: number
+      readonly at: string
+      readonly status: number | null
+      readonly error: Open<"timeout" | "connection_failed" | "tls_failed" | "name_not_resolved" | "address_refused" | "redirect" | "status" | "interrupted"> | null
+      readonly durationMs: number | null
+    })[]
     readonly nextAttemptAt: string | null
     readonly createdAt: string
     readonly deliveredAt: string | null

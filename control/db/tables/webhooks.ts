@@ -61,6 +61,8 @@ export interface WebhookDeliveryRow {
   readonly lastAttemptAt: number | null
   /** Null if no attempt is planned or the endpoint is disabled. */
   readonly nextAttemptAt: number | null
+  /** JSON array of `LoggedAttempt`, oldest first. Null if the delivery is older than migration 0072 and had no attempt since. */
+  readonly attemptLog: string | null
   /** Body of all attempts, stored from the first attempt to the last. */
   readonly body: string | null
   /** 1 for the latest delivery of an event to an endpoint. */

@@ -560,7 +560,10 @@ export const en = {
     endpoint: 'Endpoint',
     state: 'State',
     attempts: 'Attempts',
+    attemptsOf: '{count, plural, one {# attempt} other {# attempts}}: {type}, {time}',
+    attempt: 'Attempt',
     answer: 'Last answer',
+    answerOf: 'Answer',
     repeat: 'Send again',
   },
   compliance: {

@@ -558,7 +558,10 @@ export const hi: Messages = {
     endpoint: 'एंडपॉइंट',
     state: 'स्थिति',
     attempts: 'प्रयास',
+    attemptsOf: '{count, plural, other {# प्रयास}}: {type}, {time}',
+    attempt: 'प्रयास',
     answer: 'पिछला जवाब',
+    answerOf: 'जवाब',
     repeat: 'फिर से भेजें',
   },
   compliance: {

@@ -5,6 +5,7 @@ import { useTranslations } from 'use-intl'
 import type { Item } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { useSession } from '../session.js'
+import { Dialog } from './Dialog.js'
 import { List, useAction, useList } from './List.js'
 import { Problem } from './Problem.js'
 import { type Column, Rows } from './Rows.js'
@@ -20,6 +21,7 @@ export function Deliveries({ urls }: { readonly urls: ReadonlyMap<string, string
   const { moment, time } = useFormat()
   const word = useWord()
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
+  const [shown, setShown] = useState<Delivery | null>(null)
   const deliveries = useList(['webhooks', 'deliveries'], (cursor) =>
     api.listWebhookDeliveries({ query: { limit: 20, cursor } }),
   )
@@ -30,6 +32,14 @@ export function Deliveries({ urls }: { readonly urls: ReadonlyMap<string, string
     },
     () => setChosen(new Set()),
   )
+  const answer = (status: number | null, error: string | null, durationMs: number | null): string =>
+    [
+      status,
+      error === null || error === 'status' ? null : word(error),
+      durationMs === null ? null : `${durationMs} ms`,
+    ]
+      .filter((part) => part !== null)
+      .join(', ')
   const toggle = (id: string, on: boolean): void => {
     const next = new Set(chosen)
     if (on) next.add(id)
@@ -108,17 +118,31 @@ export function Deliveries({ urls }: { readonly urls: ReadonlyMap<string, string
                       </>
                     ),
                   },
-                  { title: t('attempts'), align: 'right', cell: ({ attempts }) => attempts },
+                  {
+                    title: t('attempts'),
+                    align: 'right',
+                    cell: (delivery) =>
+                      delivery.attemptLog.length === 0 ? (
+                        delivery.attempts
+                      ) : (
+                        <Button
+                          size="xs"
+                          variant="default"
+                          aria-label={t('attemptsOf', {
+                            count: delivery.attempts,
+                            type: delivery.type,
+                            time: time(delivery.createdAt),
+                          })}
+                          onClick={() => setShown(delivery)}
+                        >
+                          {delivery.attempts}
+                        </Button>
+                      ),
+                  },
                   {
                     title: t('answer'),
                     cell: ({ lastStatus, lastError, lastDurationMs }) =>
-                      [
-                        lastStatus,
-                        lastError === null || lastError === 'status' ? null : word(lastError),
-                        lastDurationMs === null ? null : `${lastDurationMs} ms`,
-                      ]
-                        .filter((part) => part !== null)
-                        .join(', '),
+                      answer(lastStatus, lastError, lastDurationMs),
                   },
                 ]}
               />
@@ -126,6 +150,27 @@ export function Deliveries({ urls }: { readonly urls: ReadonlyMap<string, string
           )
         }}
       </List>
+      {shown !== null && (
+        <Dialog
+          title={t('attemptsOf', { count: shown.attempts, type: shown.type, time: time(shown.createdAt) })}
+          close={() => setShown(null)}
+          size="lg"
+        >
+          <Rows
+            label={t('attempts')}
+            rows={shown.attemptLog}
+            idOf={({ attempt }) => String(attempt)}
+            columns={[
+              { title: t('attempt'), align: 'right', cell: ({ attempt }) => attempt },
+              { title: t('when'), cell: ({ at }) => <span className="once">{time(at)}</span> },
+              {
+                title: t('answerOf'),
+                cell: ({ status, error, durationMs }) => answer(status, error, durationMs),
+              },
+            ]}
+          />
+        </Dialog>
+      )}
     </>
   )
 }
