@@ -90,7 +90,8 @@ const preflight = operation({
     const { view } = await runPreflight(deps, { ...row, status })
     const after = await deps.db.transaction().execute(async (trx) => {
       const change = { preflight: JSON.stringify(view) }
-      if ((await changeCampaign(trx, actor, row.id, [status], change)) === null) return null
+      const now = deps.clock.wall()
+      if ((await changeCampaign(trx, actor, row.id, [status], change, now)) === null) return null
       return findCampaign(trx, actor, row.id)
     })
     return after === null ? closed() : campaignView(after)

@@ -1,12 +1,19 @@
 import t, { type Test } from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
+import { VirtualClock } from '../../fixtures/host/clock.js'
+import { until } from '../../fixtures/host/until.js'
 import { openLiveCalling } from '../../fixtures/virtual-call/live-calling.js'
 import { newId } from '../../media/base/ids.js'
+import { silentLog } from '../../media/base/log.js'
 import type { Ending } from '../../signalling/call/ending.js'
+import type { LiveFeed } from '../api/deps.js'
+import type { EventStream, StreamEvent } from '../api/event-stream.js'
 import { takeTrunkChannel } from '../calls/placement/call-slots.js'
 import type { OpenDatabase } from '../db/database.js'
 import type { ClaimedJob } from '../jobs/runner.js'
+import { recordChange } from '../live/changes.js'
+import { openLiveFeed } from '../live/feed.js'
 import { lockOrganization, updateOrganizationProfile } from '../organization/profile-store.js'
 import { diallerJob } from '../recipients/dialler-job.js'
 import { insertCallback } from './callbacks/store.js'
@@ -84,6 +91,76 @@ function actions({ calling, owner, numberId, agentId, key }: Rig) {
     },
   }
 }
+
+/** A tab that shows a campaign: it reads the campaign again for each change that concerns it, as the dashboard does. */
+class Tab {
+  readonly #rig: Rig
+  readonly #id: string
+  #stream: EventStream | null = null
+  #lastEventId: string | null = null
+  #marks = 0
+  /** The campaign as the tab shows it. */
+  view: Record<string, unknown> = {}
+  /** Whether the last stream went on where the one before ended. */
+  resumed = false
+
+  constructor(rig: Rig, id: string) {
+    this.#rig = rig
+    this.#id = id
+  }
+
+  async open(feed: LiveFeed): Promise<void> {
+    const { owner } = this.#rig
+    const watch = { ...owner, userId: 'usr_1', callId: null, lastEventId: this.#lastEventId }
+    const stream = await feed.watch(watch)
+    if (!('next' in stream)) throw new Error(stream.message)
+    this.#stream = stream
+    await this.catchUp()
+  }
+
+  close(): void {
+    this.#stream?.close()
+  }
+
+  /** Reads the stream to the present. */
+  async catchUp(): Promise<void> {
+    const { calling, owner, key } = this.#rig
+    const { db } = calling.deps
+    const mark = `mark ${++this.#marks}`
+    await db
+      .transaction()
+      .execute((trx) => recordChange(trx, { ...owner, kind: 'check', subjectId: mark }, feedClock.wall()))
+    for (let arrived = false; !arrived; ) {
+      for (const { event, data, id } of await this.#next()) {
+        this.#lastEventId = id ?? this.#lastEventId
+        const { resumed, kind, id: subject } = data as Record<string, unknown>
+        if (event === 'hello') this.resumed = resumed === true
+        else if (subject === mark) arrived = true
+        const concerned = event === 'hello' ? resumed !== true : kind === 'call' || subject === this.#id
+        if (!concerned) continue
+        this.view = dataOf(await calling.send('GET', `/v1/campaigns/${this.#id}`, { key }))
+      }
+    }
+  }
+
+  /** Waits for events while time goes on for the feeds, which look three times a second. */
+  async #next(): Promise<readonly StreamEvent[]> {
+    let over = false
+    const reading = this.#stream?.next().finally(() => {
+      over = true
+    })
+    await until(() => {
+      feedClock.advance(300)
+      return over
+    })
+    const events = await reading
+    if (events === null || events === undefined) throw new Error('the stream has ended')
+    return events
+  }
+}
+
+/** The clock of the feeds. It goes on by itself while a tab waits, and the time of the campaigns stands. */
+const feedClock = new VirtualClock()
 
 const [ONE, TWO, THREE] = ['+919810000001', '+919810000002', '+919810000003'] as const
 
@@ -358,6 +435,65 @@ await onEachDialect(t, async (t, open) => {
       status: 'running',
       progress: { total: 2, dialed: 1, connected: 0, settled: 0 },
     })
+  })
+
+  await t.test('a tab is told of every change of a campaign, and goes on at another process', async (t) => {
+    const rig = await openRig(t, await open())
+    const { clock, deps } = rig.calling
+    const { db } = deps
+    const { send, launch, look, end, read } = actions(rig)
+    const id = await launch({ retries: { attempts: 1 } }, [ONE, TWO, THREE, '+919810000004'])
+    // Each process has a feed of its own.
+    const [first, second] = [1, 2].map(() => openLiveFeed({ db, clock: feedClock, log: silentLog }))
+    if (first === undefined || second === undefined) throw new Error('two feeds are needed')
+    t.teardown(() => second.close())
+    const tab = new Tab(rig, id)
+    await tab.open(first)
+    t.equal(tab.resumed, false)
+    const follows = async (what: string, expected: object): Promise<void> => {
+      await tab.catchUp()
+      t.match(tab.view, expected, what)
+      t.same(tab.view, await read(id), what)
+    }
+    await look()
+    await follows('a dial', { progress: { total: 4, dialed: 1, connected: 0, settled: 0 } })
+    await send('POST', `/v1/campaigns/${id}/pause`)
+    await follows('a pause', { status: 'paused', pausedReason: 'operator' })
+    const more = { recipients: [{ e164: '+919810000005' }, { e164: '+919810000006' }] }
+    await send('POST', `/v1/campaigns/${id}/recipients`, more)
+    await follows('recipients', { progress: { total: 6 } })
+    const people = itemsOf(await send('GET', `/v1/campaigns/${id}/recipients`))
+    t.equal((await send('DELETE', `/v1/campaigns/${id}/recipients/${people.at(-1)?.id}`)).status, 204)
+    await follows('a removal', { progress: { total: 5 } })
+
+    // The process of the tab dies. What happens meanwhile is told by the other one.
+    await first.close()
+    tab.close()
+    await end(ONE, HANGUP, true)
+    await send('POST', '/v1/dnc', { e164: TWO, reason: 'Asked by e-mail' })
+    await send('POST', `/v1/campaigns/${id}/resume`)
+    await tab.open(second)
+    t.equal(tab.resumed, true)
+    await follows('what the tab missed', { status: 'running', progress: { connected: 1, settled: 1 } })
+
+    clock.advance(MINUTE)
+    await look()
+    await follows('a dial and an exclusion', { progress: { dialed: 2, excluded: 1, settled: 2 } })
+    await end(THREE, BUSY)
+    await follows('the end of a call', { progress: { dialed: 2, settled: 3 } })
+    await db.updateTable('campaigns').set({ settled: 4 }).execute()
+    clock.advance(10 * MINUTE)
+    await look()
+    await follows('a correction', { progress: { dialed: 3, settled: 3 } })
+    const breaker = { status: 'paused', pausedReason: 'carrier_errors', resumesAt: clock.wall() } as const
+    await db.updateTable('campaigns').set(breaker).execute()
+    await look()
+    await follows('a half-open breaker', { status: 'running', pausedReason: null })
+    await end('+919810000004', HANGUP, true)
+    await follows('the end of the first call after it', { progress: { connected: 2, settled: 4 } })
+    await send('POST', `/v1/campaigns/${id}/stop`)
+    await follows('a stop', { status: 'stopped', progress: { settled: 5 } })
+    tab.close()
   })
 
   await t.test('a carrier that answers 503 halves the pace, which grows again', async (t) => {

@@ -1,6 +1,7 @@
 import type { Db, Trx } from '../db/database.js'
 import type { CampaignRow, CampaignStatus, PausedReason } from '../db/tables/campaigns.js'
 import { insertEvent } from '../events/store.js'
+import { recordCampaignChange } from '../live/changes.js'
 import { countRecipients, settleWaiting } from '../recipients/store.js'
 import { resumeDelayMs } from './dialler.js'
 import { changeCampaign } from './store.js'
@@ -85,7 +86,9 @@ export async function halfOpenCampaign(
     .where('resumesAt', '<=', now)
     .returningAll()
     .executeTakeFirst()
-  return row ?? null
+  if (row === undefined) return null
+  await recordCampaignChange(trx, row, row.id, now)
+  return row
 }
 
 /** Continues at full pace after a call that reached its person. */
@@ -192,6 +195,7 @@ export async function verifyCounters(
     const exact = await countRecipients(trx, locked)
     if (Object.entries(exact).every(([name, value]) => Reflect.get(locked, name) === value)) return false
     await trx.updateTable('campaigns').set(exact).where('id', '=', campaign.id).execute()
+    await recordCampaignChange(trx, campaign, campaign.id, now)
     return true
   })
 }

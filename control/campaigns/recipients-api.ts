@@ -220,8 +220,8 @@ const deleteRecipient = operation({
     if (campaign === null) return noCampaign()
     const row = await findRecipient(deps.db, campaign, params.recipientId)
     if (row === null) return noRecipient()
-    const removed = await audited({ deps, actor, requestId }, async (trx, record) => {
-      const done = await removeRecipient(trx, campaign, row)
+    const removed = await audited({ deps, actor, requestId }, async (trx, record, now) => {
+      const done = await removeRecipient(trx, campaign, row, now)
       if (done) await record('campaign.recipient_removed', campaign.id, { before: { recipientId: row.id } })
       return done
     })

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CampaignRow, CampaignStatus } from '../db/tables/campaigns.js'
-import { recordChange } from '../live/changes.js'
+import { recordCampaignChange } from '../live/changes.js'
 import type { CampaignWithTarget } from './view.js'
 
 export type Owner = Pick<CampaignRow, 'organizationId' | 'environment'>
@@ -46,13 +46,17 @@ export function listCampaigns(
   return newestFirst(query.selectAll().select(target), page, { count: { db, query: query.select('id') } })
 }
 
-/** Changes a campaign that is in one of the given states. Returns null, and changes nothing, if it is not. */
+/**
+ * Changes a campaign that is in one of the given states. Returns null, and changes nothing, if it is not. `now` is needed only
+ * for a change that leaves `updatedAt` as it is.
+ */
 export async function changeCampaign(
   trx: Trx,
   owner: Owner,
   id: string,
   from: readonly CampaignStatus[],
   change: Partial<CampaignRow>,
+  now?: number,
 ): Promise<CampaignRow | null> {
   const row = await trx
     .updateTable('campaigns')
@@ -64,8 +68,7 @@ export async function changeCampaign(
     .returningAll()
     .executeTakeFirst()
   if (row === undefined) return null
-  const { organizationId, environment, updatedAt } = row
-  await recordChange(trx, { organizationId, environment, kind: 'campaign', subjectId: id }, updatedAt)
+  await recordCampaignChange(trx, row, id, now ?? row.updatedAt)
   return row
 }
 

@@ -1,6 +1,7 @@
 import { PostgresAdapter, type SqlBool, sql } from 'kysely'
 import type { Db, Trx } from '../db/database.js'
 import { sweep } from '../db/sweep.js'
+import type { RecipientRow } from '../db/tables/campaigns.js'
 
 /** Time for which a stream can be continued (ms). */
 export const RESUME_MS = 900_000
@@ -43,6 +44,16 @@ export async function recordChange(trx: Trx, change: Change, now: number): Promi
     .insertInto('liveChanges')
     .values({ ...change, at: now })
     .execute()
+}
+
+/** Records a change of the state or the counts of a campaign that no change of one of its calls tells. */
+export function recordCampaignChange(
+  trx: Trx,
+  { organizationId, environment }: Pick<RecipientRow, 'organizationId' | 'environment'>,
+  campaignId: string,
+  now: number,
+): Promise<void> {
+  return recordChange(trx, { organizationId, environment, kind: 'campaign', subjectId: campaignId }, now)
 }
 
 /** Records a change of a call whose owner is not at hand. */

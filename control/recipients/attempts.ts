@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Db, Trx } from '../db/database.js'
 import { skipLocked } from '../db/skip-locked.js'
 import type { RecipientRow } from '../db/tables/campaigns.js'
+import { recordCampaignChange } from '../live/changes.js'
 
 /*
  * The attempts of recipients. Each step is one conditional statement, or shares the transaction of the call that it
@@ -171,7 +172,7 @@ export async function excludeRecipient(
       .executeTakeFirst()
     if (settled === undefined) {
       await addToCounters(trx, recipient.campaignId, { settled: -1, excluded: never ? -1 : 0 })
-    }
+    } else await recordCampaignChange(trx, recipient, recipient.campaignId, now)
   })
 }
 

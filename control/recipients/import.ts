@@ -4,6 +4,7 @@ import { mobilePrefixes } from '../compliance/policy.js'
 import type { PolicyInForce } from '../config/policy-file.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CampaignRow, RecipientRow } from '../db/tables/campaigns.js'
+import { recordCampaignChange } from '../live/changes.js'
 import {
   type CheckedRecipient,
   checkRecipient,
@@ -106,22 +107,28 @@ class Import {
 
   async commit(): Promise<ImportResult | ImportRefusal> {
     if (this.#batch.length > 0) await this.#write()
-    const row = await this.#db
-      .updateTable('campaigns')
-      .set((column) => ({
-        uploaded: this.#position,
-        total: column('total', '+', this.#imported),
-        importId: null,
-        importUntil: null,
-        preflight: null,
-        updatedAt: this.#clock.wall(),
-      }))
-      .where('id', '=', this.#campaign.id)
-      .where('importId', '=', this.#importId)
-      .where('status', 'in', ['draft', 'paused'])
-      .returning('id')
-      .executeTakeFirst()
-    if (row === undefined) {
+    const now = this.#clock.wall()
+    const imported = await this.#db.transaction().execute(async (trx) => {
+      const row = await trx
+        .updateTable('campaigns')
+        .set((column) => ({
+          uploaded: this.#position,
+          total: column('total', '+', this.#imported),
+          importId: null,
+          importUntil: null,
+          preflight: null,
+          updatedAt: now,
+        }))
+        .where('id', '=', this.#campaign.id)
+        .where('importId', '=', this.#importId)
+        .where('status', 'in', ['draft', 'paused'])
+        .returning('id')
+        .executeTakeFirst()
+      if (row === undefined) return false
+      await recordCampaignChange(trx, this.#campaign, this.#campaign.id, now)
+      return true
+    })
+    if (!imported) {
       await this.discard()
       return 'closed'
     }

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { countCapped, type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
 import type { CampaignRow, RecipientRow } from '../db/tables/campaigns.js'
+import { recordCampaignChange } from '../live/changes.js'
 import { addToCounters, WAITS } from './attempts.js'
 
 type Owner = Pick<CampaignRow, 'organizationId' | 'environment'>
@@ -66,6 +67,7 @@ export async function removeRecipient(
   trx: Trx,
   campaign: OwnedCampaign,
   recipient: Pick<RecipientRow, 'id'>,
+  now: number,
 ): Promise<boolean> {
   const waiting = await trx
     .updateTable('campaigns')
@@ -85,6 +87,7 @@ export async function removeRecipient(
     .executeTakeFirst()
   if (waiting === undefined) return false
   await trx.deleteFrom('campaignRecipients').where('id', '=', recipient.id).execute()
+  await recordCampaignChange(trx, campaign, campaign.id, now)
   return true
 }
 
@@ -208,6 +211,7 @@ export async function eraseRecipient(
   // The pre-flight lists numbers that cannot be called.
   const preflight = campaign.preflight?.replaceAll(JSON.stringify(e164), JSON.stringify(marker)) ?? null
   await trx.updateTable('campaigns').set({ preflight }).where('id', '=', campaignId).execute()
+  await recordCampaignChange(trx, recipient, campaignId, now)
   return true
 }
 
