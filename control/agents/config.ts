@@ -367,3 +367,26 @@ export const defaultConfig: AgentConfig = AgentConfig.parse({})
 export function readConfig(json: string): AgentConfig {
   return AgentConfig.parse(JSON.parse(json))
 }
+
+/** Configurations of versions that are kept parsed. */
+const MOST_KEPT = 32
+const kept = new Map<string, AgentConfig>()
+
+/**
+ * Parses the configuration of a version like `readConfig`. The versions of the last calls are kept parsed, because each dial
+ * of a campaign reads the same one. Nothing can change the returned value.
+ */
+export function readVersionConfig(json: string): AgentConfig {
+  const config = kept.get(json) ?? deepFreeze(readConfig(json))
+  kept.delete(json)
+  kept.set(json, config)
+  const [oldest] = kept.size > MOST_KEPT ? kept.keys() : []
+  if (oldest !== undefined) kept.delete(oldest)
+  return config
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null) return value
+  for (const member of Object.values(value)) deepFreeze(member)
+  return Object.freeze(value)
+}

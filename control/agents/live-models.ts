@@ -1,7 +1,7 @@
 import { EMBEDDED_LANGUAGE_MODEL, EMBEDDED_RECOGNITION_MODEL } from '../../media/vendors/vendor-ids.js'
 import type { Db, Trx } from '../db/database.js'
 import type { AgentVersionRow } from '../db/tables/calling.js'
-import { type AgentConfig, readConfig } from './config.js'
+import { type AgentConfig, readVersionConfig } from './config.js'
 import type { ConfigProblem } from './rules.js'
 import { findAgent, findVersion } from './store.js'
 
@@ -26,7 +26,7 @@ export function environmentProblem(
   environment: 'test' | 'live',
   version: Pick<AgentVersionRow, 'config'>,
 ): ConfigProblem | null {
-  return environment === 'test' ? null : testOnlyModel(readConfig(version.config))
+  return environment === 'test' ? null : testOnlyModel(readVersionConfig(version.config))
 }
 
 /** Returns why an agent cannot be bound to a live number. An agent without a version can be bound. */

@@ -1,7 +1,7 @@
 import { asksForNoCalls } from '../../media/agent/language/opt-out-request.js'
 import type { ServiceAnswer } from '../../media/agent/tools/service-tools.js'
 import type { Clock } from '../../media/base/clock.js'
-import { readConfig } from '../agents/config.js'
+import { readVersionConfig } from '../agents/config.js'
 import type { Deps } from '../api/deps.js'
 import { INDIAN_NUMBER } from '../compliance/bulk.js'
 import { suppress } from '../compliance/suppression-store.js'
@@ -142,7 +142,7 @@ async function optOutSettings(
     .executeTakeFirst()
   return version === undefined
     ? { phrases: true, dtmfKey: null }
-    : readConfig(version.config).callSettings.optOut
+    : readVersionConfig(version.config).callSettings.optOut
 }
 
 /** Returns whether the far side sent the digit. A recogniser may write a spoken number as a digit. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { readConfig } from '../agents/config.js'
+import { readVersionConfig } from '../agents/config.js'
 import { missingNotice } from '../agents/notice.js'
 import type { Deps } from '../api/deps.js'
 import { timestamp, timestampOrNull } from '../base/schemas.js'
@@ -73,7 +73,7 @@ export async function runPreflight(deps: PreflightDeps, campaign: CampaignRow): 
           deps,
           campaign,
           {
-            ...{ facts, request, config: readConfig(ready.version.config) },
+            ...{ facts, request, config: readVersionConfig(ready.version.config) },
             trunkLimits: ready.route.gateway.trunk?.limits ?? null,
           },
           now,
@@ -132,7 +132,7 @@ async function noticeCheck(db: Db, campaign: CampaignRow, target: Target | null)
   if (target === null) return check('recording_notice', 'pass', 'none')
   const { organizationId, environment } = campaign
   const recorded = target.number.recordCalls === 1
-  const config = readConfig(target.version.config)
+  const config = readVersionConfig(target.version.config)
   const why = await missingNotice(db, { organizationId, environment, recorded, config })
   if (why !== null) return check('recording_notice', 'warn', `not_given_${why}`)
   return check(
@@ -187,7 +187,7 @@ async function estimateCost(
     ownTrunk: target.number.sipTrunkId !== null,
     agreedPaise: await agreedRate(db, campaign.organizationId),
   })
-  const { maxCallSeconds } = readConfig(target.version.config).callSettings
+  const { maxCallSeconds } = readVersionConfig(target.version.config).callSettings
   return {
     low: Math.ceil((callable * rate * LOW_PERCENT) / 100),
     high: Math.ceil((callable * rate * Math.min(maxCallSeconds, LONG_CALL_SECONDS)) / 60),

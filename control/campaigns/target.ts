@@ -1,4 +1,4 @@
-import { readConfig } from '../agents/config.js'
+import { readVersionConfig } from '../agents/config.js'
 import { environmentProblem } from '../agents/live-models.js'
 import { asPurpose, findAgent, findVersion } from '../agents/store.js'
 import type { Deps } from '../api/deps.js'
@@ -58,7 +58,7 @@ export async function findTarget(deps: TargetDeps, campaign: CampaignRow): Promi
 
 /** Returns whether the agent of a version begins to speak. */
 export function speaksFirst(version: AgentVersionRow): boolean {
-  return readConfig(version.config).callSettings.openingLine !== null
+  return readVersionConfig(version.config).callSettings.openingLine !== null
 }
 
 /** Returns what the law and the organization leave of a campaign's window on the day (IST) of `now`. */

@@ -5,7 +5,7 @@ import type { Log } from '../../../media/base/log.js'
 import { dialectOf } from '../../../media/byo/dialects/registry.js'
 import type { CallParty } from '../../../signalling/call/ports.js'
 import type { ProviderSettings } from '../../../workers/channel/protocol.js'
-import { readConfig } from '../../agents/config.js'
+import { readVersionConfig } from '../../agents/config.js'
 import { environmentProblem } from '../../agents/live-models.js'
 import { resolveVariables } from '../../agents/placeholders.js'
 import { buildAgentSpec } from '../../agents/spec.js'
@@ -65,7 +65,7 @@ export async function agentPartySpec(
     readonly now: number
   },
 ): Promise<AgentPartySpec | null> {
-  const config = readConfig(version.config)
+  const config = readVersionConfig(version.config)
   const { values, missing } = resolveVariables(config, options.variables)
   const { organizationId } = version
   const ids = config.callSettings.transfer.destinations.map(({ destinationId }) => destinationId)
