@@ -4,10 +4,14 @@ import { createServer as createTlsServer } from 'node:tls'
 import t from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { seeded } from '../../../fixtures/host/random.js'
+import { settle } from '../../../fixtures/host/settle.js'
+import { until } from '../../../fixtures/host/until.js'
 import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 import { type Clock, systemClock } from '../../base/clock.js'
 import { openSafeResolver } from '../../base/public-address.js'
 import { Scope } from '../../base/scope.js'
+import { audioFormatOf } from '../audio/audio-format.js'
+import { CallerAudioSender } from '../audio/caller-audio-sender.js'
 import type { BotRate, BotSpec } from '../bot-spec.js'
 import { FrameSplitter } from '../dialects/audiosocket-frames.js'
 import { openDialect } from '../dialects/registry.js'
@@ -160,8 +164,8 @@ async function dial(url: string, more: { allowPrivate?: boolean; clock?: Clock }
 }
 
 /** A line that is open, and its other end. */
-async function open(t: Teardown, clock?: Clock) {
-  const bot = await listen(t, createServer())
+async function open(t: Teardown, clock?: Clock, server = createServer()) {
+  const bot = await listen(t, server)
   const dialled = await dial(bot.url, clock === undefined ? {} : { clock })
   if (!dialled.connection.ok) throw new Error(dialled.connection.reason)
   return { ...dialled, line: dialled.connection.connection, there: await bot.socket() }
@@ -257,6 +261,55 @@ t.test('a bot that reads nothing of the pending data is lost at the third check'
   t.equal(line.open, true)
   clock.advance(15_000)
   t.equal(await ended, ABNORMAL)
+})
+
+const linux = process.platform === 'linux'
+
+t.test('a bot that stops reading loses the oldest audio', { skip: !linux }, async (t) => {
+  const clock = new VirtualClock()
+  // The bot's own program buffers next to nothing.
+  const { line, there } = await open(t, clock, createServer({ highWaterMark: 1 }))
+  const format = audioFormatOf('linear16', 8000)
+  if (format === null) throw new Error('no such format')
+  const sender = new CallerAudioSender(dialectOf(), format, 8000)
+  const heard: number[] = []
+  const splitter = new FrameSplitter()
+  there.on('data', (chunk) => splitter.split(chunk, (frame) => heard.push(frame.readInt16LE(3))))
+  // Every timer is set again once the queues were read.
+  const timers = clock.pending
+  let spoken = 0
+  const speak = async (frames: number) => {
+    for (const end = spoken + frames; spoken < end; spoken++) {
+      sender.send({ pcm: new Int16Array(160).fill(spoken), rate: 8000, at: spoken * 160 }, line)
+      clock.advance(20)
+      await until(() => clock.pending === timers)
+    }
+  }
+  while (spoken < 20) {
+    await speak(1)
+    await until(() => heard.length === spoken)
+  }
+  there.pause()
+  await speak(200)
+  t.equal(heard.length, 20)
+  there.resume()
+  // The bot reads what the sockets hold, which the next reading of the queues shows.
+  while (line.unreadMs > 0) {
+    await speak(1)
+    await settle()
+  }
+  await speak(1)
+  await until(() => heard.at(-1) === spoken - 1)
+  const gapAt = heard.findIndex((frame, i) => frame !== i)
+  const gap = sender.droppedMs / 20
+  t.strictSame(
+    heard,
+    Array.from({ length: spoken - gap }, (_, i) => (i < gapAt ? i : i + gap)),
+    'one gap: the oldest beyond what the sockets hold',
+  )
+  const old = 200 - gap
+  t.ok(old > 0 && old <= 65, `${old} of 200 frames were delivered late`)
+  line.terminate()
 })
 
 t.test('a flood is read at a limited multiple of real time', async (t) => {

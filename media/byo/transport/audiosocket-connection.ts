@@ -16,6 +16,8 @@ import {
   NORMAL,
 } from './bot-connection.js'
 import { ReadBudget } from './read-budget.js'
+import { ReadConfirmation } from './read-confirmation.js'
+import { type WatchedConnection, watchTcpQueues } from './tcp-queues.js'
 
 /** Cost of reading a frame besides its bytes (ms, measured). */
 const FRAME_MS = 0.002
@@ -40,9 +42,9 @@ export const dialAudioSocket: Dialer = ({ handshake, clock, lookup, events }, _s
 }
 
 /**
- * An open AudioSocket connection: every message is one frame. The protocol has no pings: the bot is
- * considered gone when it reads nothing of the buffered data for 30 s. A stream that ends without a hang-up
- * frame counts as lost.
+ * An open AudioSocket connection: every message is one frame. The protocol has no pings: the queues of TCP show
+ * whether the bot reads. It is considered gone when it reads nothing of the pending data for 30 s. A stream
+ * that ends without a hang-up frame counts as lost.
  */
 class AudioSocketConnection implements BotConnection {
   readonly #socket: Socket
@@ -52,6 +54,14 @@ class AudioSocketConnection implements BotConnection {
   readonly #budget: ReadBudget
   readonly #splitter = new FrameSplitter()
   readonly #deliver = (frame: Buffer) => this.#frame(frame)
+  /** Confirms that the bot has read what was written at the time of the question. */
+  readonly #confirmation = new ReadConfirmation()
+  #questionedBytes = 0
+  /** Time (ms) at which the queues were asked last. */
+  #checkedAtMs = 0
+  /** Bytes known to have been read, or null as long as the queues are not known. */
+  #confirmedBytes: number | null = null
+  /** Bytes read at the last check that found progress. */
   #readBytes = 0
   #stalledChecks = 0
   /** The bot hung up; later frames do not count. */
@@ -67,9 +77,12 @@ class AudioSocketConnection implements BotConnection {
     socket.on('data', (chunk: Buffer) => this.#data(chunk))
     socket.on('close', () => this.#closed())
     this.#watch()
+    this.#scope.own(watchTcpQueues(socket, clock, this.#queues()))
   }
 
-  readonly unreadMs = 0
+  get unreadMs(): number {
+    return this.#confirmation.lateMs(this.#checkedAtMs)
+  }
 
   get bufferedBytes(): number {
     return this.#socket.writableLength
@@ -118,12 +131,39 @@ class AudioSocketConnection implements BotConnection {
     }
   }
 
+  /** Asks whenever the queues are read: what was written before then is confirmed once they hold less. */
+  #queues(): WatchedConnection {
+    let writtenBytes = 0
+    let askedAtMs = 0
+    return {
+      begin: () => {
+        writtenBytes = this.#acceptedBytes
+        askedAtMs = this.#clock.now()
+        return writtenBytes !== this.#confirmedBytes
+      },
+      end: (unreadBytes) => {
+        this.#checkedAtMs = askedAtMs
+        this.#confirmedBytes = writtenBytes - unreadBytes
+        if (!this.#confirmation.pending) {
+          this.#confirmation.ask(askedAtMs)
+          this.#questionedBytes = writtenBytes
+        }
+        if (this.#confirmedBytes >= this.#questionedBytes) this.#confirmation.confirm(askedAtMs)
+      },
+    }
+  }
+
+  /** Bytes that the operating system took. */
+  get #acceptedBytes(): number {
+    return this.#socket.bytesWritten - this.#socket.writableLength
+  }
+
   #watch(): void {
     this.#scope.after(this.#clock, KEEPALIVE_MS, () => {
-      const { bytesWritten, writableLength } = this.#socket
-      const readBytes = bytesWritten - writableLength
-      this.#stalledChecks = writableLength > 0 && readBytes === this.#readBytes ? this.#stalledChecks + 1 : 0
-      this.#readBytes = readBytes
+      const readBytes = this.#confirmedBytes ?? this.#acceptedBytes
+      const stalled = readBytes <= this.#readBytes && readBytes < this.#socket.bytesWritten
+      this.#stalledChecks = stalled ? this.#stalledChecks + 1 : 0
+      this.#readBytes = Math.max(readBytes, this.#readBytes)
       if (this.#stalledChecks >= MAX_MISSED_KEEPALIVES) this.#socket.destroy()
       else this.#watch()
     })

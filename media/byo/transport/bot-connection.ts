@@ -19,6 +19,8 @@ export const CLOSE_TIMEOUT_MS = 1_000
 /** Interval of the keep-alive check (ms); after two without a sign of life the bot is gone. */
 export const KEEPALIVE_MS = 15_000
 export const MAX_MISSED_KEEPALIVES = 2
+/** While messages are sent, it is asked at this interval (ms) what the bot has read. */
+export const CONFIRM_MS = 100
 /**
  * Bound of buffered messages to a bot that does not read; beyond it the connection is closed. Audio is
  * bounded by its sender.
@@ -44,7 +46,7 @@ export interface BotConnection {
   readonly bufferedBytes: number
   /**
    * Time (ms) for which the bot has been late to confirm what it read; 0 while it is on time. The buffers of
-   * both operating systems hold what was sent since. Always 0 on a transport without confirmations.
+   * both operating systems hold what was sent since. Always 0 for TCP where the system does not tell its queues.
    */
   readonly unreadMs: number
   readonly open: boolean

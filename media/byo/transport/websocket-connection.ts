@@ -7,6 +7,7 @@ import {
   type BotConnection,
   type BotConnectionEvents,
   CLOSE_TIMEOUT_MS,
+  CONFIRM_MS,
   connectionFailureText,
   type Dialer,
   KEEPALIVE_MS,
@@ -14,6 +15,7 @@ import {
   MAX_MISSED_KEEPALIVES,
 } from './bot-connection.js'
 import { ReadBudget } from './read-budget.js'
+import { ReadConfirmation } from './read-confirmation.js'
 
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 /** Cost of reading a small text message (ms, measured). */
@@ -43,12 +45,6 @@ export const dialWebSocket: Dialer = ({ handshake, clock, lookup, events }, subp
   return () => ws.terminate()
 }
 
-/** While messages are sent, the bot confirms at this interval (ms), by a pong, what it has read. */
-const CONFIRM_MS = 100
-/** Weight of a slow confirmation in the usual round trip, and the bound of that time (ms). */
-const SLOWER = 1 / 8
-const MAX_ROUND_TRIP_MS = 500
-
 /** An open WebSocket to a bot. */
 class WebSocketConnection implements BotConnection {
   readonly #ws: WebSocket
@@ -57,12 +53,10 @@ class WebSocketConnection implements BotConnection {
   readonly #scope = new Scope()
   readonly #budget: ReadBudget
   #missedPongs = 0
-  /** Number of the last ping, and the time it was sent at. */
+  /** Number of the last ping. */
   #ping = 0
-  #pingAtMs = Number.NEGATIVE_INFINITY
-  #unconfirmed = false
-  /** Usual time (ms) from a ping to its pong; 0 before it is known. */
-  #roundTripMs = 0
+  /** Pings are its questions and pongs confirm them. */
+  readonly #confirmation = new ReadConfirmation()
   #closing = false
   #dead = false
 
@@ -78,7 +72,8 @@ class WebSocketConnection implements BotConnection {
     ws.on('message', (data: Buffer, isBinary: boolean) => this.#message(data, isBinary))
     ws.on('pong', (data: Buffer) => {
       this.#missedPongs = 0
-      if (this.#unconfirmed && data.length === 4 && data.readUInt32BE() === this.#ping) this.#confirmed()
+      if (!this.#confirmation.pending || data.length !== 4 || data.readUInt32BE() !== this.#ping) return
+      this.#confirmation.confirm(this.#clock.now())
     })
     ws.on('ping', (data: Buffer) => {
       this.#budget.charge(data.length, MESSAGE_MS)
@@ -89,7 +84,7 @@ class WebSocketConnection implements BotConnection {
   }
 
   get unreadMs(): number {
-    return this.#unconfirmed ? Math.max(0, this.#clock.now() - this.#pingAtMs - this.#roundTripMs) : 0
+    return this.#confirmation.lateMs(this.#clock.now())
   }
 
   get bufferedBytes(): number {
@@ -106,7 +101,9 @@ class WebSocketConnection implements BotConnection {
     const isText = typeof message === 'string'
     this.#ws.send(isText ? Buffer.from(message) : message, { binary: !isText })
     if (this.#ws.bufferedAmount > MAX_BUFFERED_BYTES) this.#ws.terminate()
-    else if (!this.#unconfirmed && this.#clock.now() - this.#pingAtMs >= CONFIRM_MS) this.#sendPing()
+    else if (!this.#confirmation.pending && this.#clock.now() - this.#confirmation.askedAtMs >= CONFIRM_MS) {
+      this.#sendPing()
+    }
   }
 
   close(code: number): void {
@@ -135,18 +132,10 @@ class WebSocketConnection implements BotConnection {
 
   #sendPing(): void {
     this.#ping = (this.#ping + 1) >>> 0
-    this.#pingAtMs = this.#clock.now()
-    this.#unconfirmed = true
+    this.#confirmation.ask(this.#clock.now())
     const number = Buffer.alloc(4)
     number.writeUInt32BE(this.#ping)
     this.#ws.ping(number)
-  }
-
-  #confirmed(): void {
-    this.#unconfirmed = false
-    const tookMs = Math.min(MAX_ROUND_TRIP_MS, this.#clock.now() - this.#pingAtMs)
-    const slower = tookMs - this.#roundTripMs
-    this.#roundTripMs += slower > 0 ? slower * SLOWER : slower
   }
 
   #keepAlive(): void {
@@ -157,7 +146,7 @@ class WebSocketConnection implements BotConnection {
         return
       }
       this.#missedPongs++
-      if (!this.#unconfirmed) this.#sendPing()
+      if (!this.#confirmation.pending) this.#sendPing()
       this.#keepAlive()
     })
   }

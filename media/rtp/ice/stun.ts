@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { isIPv4 } from 'node:net'
 import { crc32 } from 'node:zlib'
+import { addressBytes } from '../../base/address-bytes.js'
 import { uint } from '../dtls/bytes.js'
 import type { SocketAddress } from '../port.js'
 
@@ -117,19 +117,4 @@ function attribute(type: number, value: Uint8Array): Buffer {
 
 function fingerprintOf(bytes: Uint8Array): number {
   return (crc32(bytes) ^ FINGERPRINT_MASK) >>> 0
-}
-
-/** A literal address as sockets report it, in network byte order. */
-function addressBytes(address: string): Buffer {
-  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number))
-  // The URL parser writes an embedded IPv4 address in hexadecimal and every group without leading zeros.
-  const [literal = ''] = address.split('%')
-  const text = new URL(`http://[${literal}]`).hostname.slice(1, -1)
-  const [front = '', back] = text.split('::')
-  const groups = (part: string) =>
-    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
-  const before = groups(front)
-  const after = back === undefined ? [] : groups(back)
-  const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0)
-  return Buffer.concat([...before, ...zeros, ...after].map((group) => uint(group, 2)))
 }
