@@ -1,7 +1,7 @@
 /*
  * Debian packages that some tests drive: sipp and baresip (independent SIP stacks; baresip has TLS),
  * ffmpeg (independent codecs), tshark (an independent reader of RTCP), python3-websockets (the example
- * bot), python3-swift (an object store with the S3 API), chromium (the dashboard), Kamailio (a proxy and registrar in front of the service) and PostgreSQL (the second database every store must run on). Tests that need a missing one say so and skip.
+ * bot), python3-swift (an object store with the S3 API), chromium (the dashboard), coturn (a TURN relay), Kamailio (a proxy and registrar in front of the service) and PostgreSQL (the second database every store must run on). Tests that need a missing one say so and skip.
  *
  *   node deploy/debian-packages.mjs
  */
@@ -18,6 +18,7 @@ const NEEDED = [
   { name: 'python3-websockets', present: () => existsSync('/usr/lib/python3/dist-packages/websockets') },
   { name: 'python3-swift', present: () => existsSync('/usr/lib/python3/dist-packages/swift') },
   { name: 'chromium', present: () => onPath('chromium') },
+  { name: 'coturn', present: () => onPath('turnserver') },
   { name: 'kamailio', present: () => onPath('kamailio') || existsSync('/usr/sbin/kamailio') },
   { name: 'kamailio-tls-modules', present: () => hasKamailioTls() },
   { name: 'postgresql', present: () => onPath('initdb') || debianPostgres() },

@@ -1,3 +1,6 @@
+import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { tone, toneLevel } from '../../../fixtures/audio/tones.js'
 import { readWav } from '../../../fixtures/audio/wav.js'
@@ -10,15 +13,17 @@ import {
 } from '../../../fixtures/service/browser-phone.js'
 import { CHROMIUM } from '../../../fixtures/service/chromium.js'
 import { type StartedService, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
+import { findCoturn, HOW_TO_GET_COTURN, startCoturn } from '../../../fixtures/service/coturn.js'
 import { openDashboard, signIn } from '../../../fixtures/service/dashboard.js'
 import { sessionSend } from '../../../fixtures/service/dashboard-data.js'
 import type { Json } from '../../../fixtures/service/service.js'
 import { CLIP_RATE, findClip, readClip } from '../../../fixtures/speech/manifest.js'
 import { openFakeOpenAi, pcmReply } from '../../../fixtures/vendors/fake-openai.js'
 import { pcmBytes } from '../../../fixtures/vendors/openai-frames.js'
+import { projectRoot } from '../../../media/base/project-root.js'
 
 /*
- * Calls of real browsers: interruption, what a network and a page do to a call, and tickets that are no good.
+ * Calls of real browsers: interruption, what a network and a page do to a call, a relay, and tickets that are no good.
  */
 
 const skip = CHROMIUM === null ? 'chromium is not installed' : false
@@ -35,13 +40,13 @@ const PIECE_MS = 50
 const GHOST_MS = 150_000
 
 /** Opens a browser with this microphone, a page of the signed-in owner, and its telephone. */
-async function openPhone(t: Test, service: StartedService, microphone: string) {
+async function openPhone(t: Test, service: StartedService, microphone: string, way = { relayed: false }) {
   const browser = await openPhoneBrowser(CHROMIUM ?? '', microphone)
   t.teardown(() => browser.close())
   const url = `${service.httpUrl}/dashboard/`
   const [, password = ''] = await service.cli.complained(/Owner +owner@localhost, password (\S+)/)
   const dashboard = await openDashboard(browser, url, VIEW)
-  const phone = await BrowserPhone.watch(dashboard.page)
+  const phone = await BrowserPhone.watch(dashboard.page, way)
   await signIn(dashboard.page, url, 'owner@localhost', password)
   return { ...dashboard, browser, phone, url, password }
 }
@@ -157,13 +162,14 @@ t.test('a person interrupts the agent', { skip, timeout: 200_000 }, async (t) =>
   t.equal(await service.cli.exit(), 0)
 })
 
-t.test('tones both ways at once, and a listener whom nobody hears', { skip, timeout: 300_000 }, async (t) => {
-  const folder = await temporaryFolder(t)
+/** Starts a service whose agent answers with a tone that lasts a minute. Returns the id of the agent as well. */
+async function startWithTone(t: Test, folder: string, env: Readonly<Record<string, string>> = {}) {
   const vendor = await openFakeOpenAi()
   t.teardown(() => vendor.close())
   vendor.setDefault('speech', pcmReply([pcmBytes(tone(AGENT_HZ, 60_000, SPEECH_RATE, 0.5))]))
   const service = await startService(t, folder, {
     env: {
+      ...env,
       PARLEY_OPENAI_BASE_URL: vendor.baseUrl,
       PARLEY_OPENAI_SPEECH_MODEL: 'fake-voice',
       PARLEY_OPENAI_SPEECH_VOICE: 'vera',
@@ -172,15 +178,42 @@ t.test('tones both ways at once, and a listener whom nobody hears', { skip, time
   const [agent] = (await service.send('GET', '/v1/agents')).body.data as Json[]
   const voice = { ...(agent?.voice as Json), ttsModel: 'fake-voice', ttsVoice: 'vera' }
   await service.api('PATCH', `/v1/agents/${agent?.id}`, { voice })
-  const agentId = await publish(service, {
-    inboundOpeningLine: { text: 'Welcome to the clinic.' },
-  })
+  const agentId = await publish(service, { inboundOpeningLine: { text: 'Welcome to the clinic.' } })
+  return { service, agentId }
+}
+
+const hears = (phone: BrowserPhone, ...hz: number[]) =>
+  until(async () => (await phone.tones(...hz)).every((level) => level > AUDIBLE), { everyMs: 100 })
+
+/**
+ * Counts the pieces of the recording of a call in which the tones of caller and agent are heard at the same time, and those with the
+ * tone of a listener.
+ */
+async function recordedTones(service: StartedService, id: unknown) {
+  await until(async () => (await call(service, id)).hasRecording === true, { everyMs: 200 })
+  const link = (await service.api('GET', `/v1/calls/${id}/recording`)) as { readonly url: string }
+  const file = await fetch(`${service.httpUrl}${new URL(link.url).pathname}`)
+  const { channels, rate } = readWav(new Uint8Array(await file.arrayBuffer()))
+  const [said = new Int16Array(0), heard = new Int16Array(0)] = channels
+  const size = (rate * PIECE_MS) / 1000
+  let both = 0
+  let foreign = 0
+  for (let at = 0; at + size <= said.length; at += size) {
+    const mine = said.subarray(at, at + size)
+    const theirs = heard.subarray(at, at + size)
+    if (toneLevel(mine, CALLER_HZ, rate) > AUDIBLE && toneLevel(theirs, AGENT_HZ, rate) > AUDIBLE) both++
+    for (const side of [mine, theirs]) if (toneLevel(side, LISTENER_HZ, rate) > AUDIBLE) foreign++
+  }
+  return { both, foreign }
+}
+
+t.test('tones both ways at once, and a listener whom nobody hears', { skip, timeout: 300_000 }, async (t) => {
+  const folder = await temporaryFolder(t)
+  const { service, agentId } = await startWithTone(t, folder)
 
   const caller = await openPhone(t, service, writeTone(folder, CALLER_HZ))
   await caller.show(`test/agents/${agentId}`)
   await caller.phone.talk()
-  const hears = (phone: BrowserPhone, ...hz: number[]) =>
-    until(async () => (await phone.tones(...hz)).every((level) => level > AUDIBLE), { everyMs: 100 })
   await hears(caller.phone, AGENT_HZ)
   const [running] = await calls(service)
 
@@ -213,20 +246,7 @@ t.test('tones both ways at once, and a listener whom nobody hears', { skip, time
   await caller.phone.hangUp()
   await ended(service, running?.id)
 
-  await until(async () => (await call(service, running?.id)).hasRecording === true, { everyMs: 200 })
-  const link = (await service.api('GET', `/v1/calls/${running?.id}/recording`)) as { readonly url: string }
-  const file = await fetch(`${service.httpUrl}${new URL(link.url).pathname}`)
-  const { channels, rate } = readWav(new Uint8Array(await file.arrayBuffer()))
-  const [said = new Int16Array(0), heard = new Int16Array(0)] = channels
-  const size = (rate * PIECE_MS) / 1000
-  let both = 0
-  let foreign = 0
-  for (let at = 0; at + size <= said.length; at += size) {
-    const mine = said.subarray(at, at + size)
-    const theirs = heard.subarray(at, at + size)
-    if (toneLevel(mine, CALLER_HZ, rate) > AUDIBLE && toneLevel(theirs, AGENT_HZ, rate) > AUDIBLE) both++
-    for (const side of [mine, theirs]) if (toneLevel(side, LISTENER_HZ, rate) > AUDIBLE) foreign++
-  }
+  const { both, foreign } = await recordedTones(service, running?.id)
   t.ok(both > 40, `both tones at the same time: ${both} pieces`)
   t.equal(foreign, 0, 'nothing of the listener')
   await listener.browser.close()
@@ -234,3 +254,60 @@ t.test('tones both ways at once, and a listener whom nobody hears', { skip, time
   service.cli.process.kill('SIGTERM')
   t.equal(await service.cli.exit(), 0)
 })
+
+const COTURN = findCoturn()
+const noRelay = skip !== false ? skip : COTURN === null ? HOW_TO_GET_COTURN : false
+
+t.test(
+  'tones both ways over a relay, in a network without UDP',
+  { skip: noRelay, timeout: 200_000 },
+  async (t) => {
+    const folder = await temporaryFolder(t)
+    const secret = 'a secret of both'
+    const text = readFileSync(join(projectRoot, 'docs', 'browser-calls.md'), 'utf8')
+    const [, configuration = ''] = /```ini\n(.*?)```/s.exec(text) ?? []
+    const relay = await startCoturn(COTURN ?? '', configuration, secret)
+    t.teardown(() => relay.close())
+    const { service, agentId } = await startWithTone(t, folder, {
+      PARLEY_TURN_URLS: relay.url,
+      PARLEY_TURN_SECRET: secret,
+    })
+    const { page, phone, show, browser } = await openPhone(t, service, writeTone(folder, CALLER_HZ), {
+      relayed: true,
+    })
+    await show(`test/agents/${agentId}`)
+    await phone.talk()
+    await hears(phone, AGENT_HZ)
+    t.same(await phone.way(), { kind: 'relay', relayProtocol: 'tcp' })
+    const [running] = await calls(service)
+    const { packets } = await phone.received()
+    await until(async () => (await phone.received()).packets > packets + 150, { everyMs: 100 })
+    await phone.hangUp()
+    await ended(service, running?.id)
+    const { both } = await recordedTones(service, running?.id)
+    t.ok(both > 40, `both tones at the same time: ${both} pieces`)
+
+    const { iceServers } = await sessionSend(page, 'POST', '/v1/browser-calls', { purpose: 'talk', agentId })
+    const [given] = iceServers as {
+      readonly urls: string[]
+      readonly username: string
+      readonly credential: string
+    }[]
+    const signed = (username: string, by: string) => ({
+      ...given,
+      username,
+      credential: createHmac('sha1', by).update(username).digest('base64'),
+    })
+    const username = given?.username ?? ''
+    const [expiry = '', user = ''] = username.split(':')
+    t.ok((await phone.relayAddresses(signed(username, secret))) > 0, 'the secret makes the credentials')
+    t.equal(await phone.relayAddresses(signed(username, 'another secret')), 0)
+    const past = `${Math.floor(Date.now() / 1000) - 60}:${user}`
+    t.equal(await phone.relayAddresses(signed(past, secret)), 0, 'expired credentials')
+    const later = { ...given, username: `${Number(expiry) + 60}:${user}` }
+    t.equal(await phone.relayAddresses(later), 0, 'nobody prolongs them')
+    await browser.close()
+    service.cli.process.kill('SIGTERM')
+    t.equal(await service.cli.exit(), 0)
+  },
+)
