@@ -8,6 +8,7 @@ import { findClip, readClip, readManifest } from '../../fixtures/speech/manifest
 import type { SessionRate } from '../base/frame.js'
 import { type DetectorName, Detectors } from './detectors.js'
 import type { DetectorEvent } from './events.js'
+import { ToneBank, ToneBlock } from './tone-bank.js'
 import { TONE_PLANS } from './tone-plans.js'
 
 const ALL: readonly DetectorName[] = ['dtmf', 'beep', 'progress', 'informationTone', 'fax']
@@ -251,5 +252,34 @@ t.test('one-way audio: no packets, dead audio, and the end of both', (t) => {
   t.same(reported(), ['only_silence over'])
   run(20_000, { comes: false, level: 0, expected: false })
   t.same(reported(), [], 'a held call is silent by agreement')
+  t.end()
+})
+
+t.test('amplitudes of a block are those of a correlation, however many are asked for at once', (t) => {
+  const random = seeded(11)
+  const hertz = [450, 697, 941, 1336, 1633]
+  const bank = new ToneBank(hertz, 8000, 80)
+  const [parts, whole] = [new ToneBlock(bank), new ToneBlock(bank)]
+  for (let round = 0; round < 20; round++) {
+    const pcm = Int16Array.from({ length: 160 }, () => Math.round(random.between(-10_000, 10_000)))
+    parts.load(pcm, 80)
+    whole.load(pcm, 80)
+    for (const count of [2, 1, 2, 4]) parts.measure(count)
+    parts.measure()
+    whole.measure()
+    t.same([parts.re, parts.im, parts.energy], [whole.re, whole.im, whole.energy])
+    hertz.forEach((f, k) => {
+      let [re, im] = [0, 0]
+      pcm.subarray(80).forEach((sample, n) => {
+        const angle = (2 * Math.PI * f * (n - 39.5)) / 8000
+        re += sample * Math.cos(angle)
+        im -= sample * Math.sin(angle)
+      })
+      t.ok(Math.hypot(re - (whole.re[k] ?? 0), im - (whole.im[k] ?? 0)) < 1e-3, `${f} Hz`)
+    })
+  }
+  parts.load(new Int16Array(160).fill(1), 0, 81)
+  parts.measure()
+  t.same([parts.energy, Math.max(...parts.re), Math.max(...parts.im)], [80, 0, 0], 'too soft to be a tone')
   t.end()
 })

@@ -1,7 +1,7 @@
 import type { Digit, SessionRate } from '../base/frame.js'
 import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import { type FrameView, powerOfDb } from './frame-view.js'
-import { ToneBank } from './tone-bank.js'
+import { ToneBank, ToneBlock } from './tone-bank.js'
 
 /*
  * Detects DTMF digits in audio by the limits of ITU-T Q.24 (AT&T column) and Bellcore TR-TSY-000763:
@@ -71,10 +71,9 @@ class DtmfDetector implements Detector {
   readonly #rate: SessionRate
   readonly #samples: number
   readonly #bank: ToneBank
-  /** Amplitudes and energy of the previous block. */
-  readonly #re = new Float64Array(10)
-  readonly #im = new Float64Array(10)
-  #energy = 0
+  #block: ToneBlock
+  /** The block before. */
+  #last: ToneBlock
   /** The current digit, -1 for none. `#found` is the digit of one window. */
   #key = -1
   #found = -1
@@ -97,43 +96,50 @@ class DtmfDetector implements Detector {
     this.#report = report
     this.#samples = (rate / 1000) * BLOCK_MS
     this.#bank = new ToneBank([...ROWS, ...COLUMNS, ...GUARDS], rate, this.#samples)
+    this.#block = new ToneBlock(this.#bank)
+    this.#last = new ToneBlock(this.#bank)
   }
 
   process(view: FrameView): void {
-    this.#block(view.pcm, 0, view.atMs)
-    this.#block(view.pcm, this.#samples, view.atMs + BLOCK_MS)
+    this.#take(view.pcm, 0, view.atMs)
+    this.#take(view.pcm, this.#samples, view.atMs + BLOCK_MS)
   }
 
-  #block(pcm: Int16Array, from: number, atMs: number): void {
-    const bank = this.#bank
-    const energy = bank.measure(pcm, from, MIN_POWER * SILENCE * this.#samples)
-    this.#window(energy)
+  #take(pcm: Int16Array, from: number, atMs: number): void {
+    const block = this.#last
+    this.#last = this.#block
+    this.#block = block
+    block.load(pcm, from, MIN_POWER * SILENCE * this.#samples)
+    this.#window()
     if (this.#found !== this.#key && this.#found !== -1) {
       this.#end()
       this.#begin(atMs)
     } else if (this.#key !== -1) {
       this.#continue(atMs)
     }
-    this.#re.set(bank.re)
-    this.#im.set(bank.im)
-    this.#energy = energy
   }
 
   /** Detects the digit of the last 20 ms. */
-  #window(energy: number): void {
+  #window(): void {
     this.#found = -1
-    const total = this.#energy + energy
+    const total = this.#last.energy + this.#block.energy
     // Less than half a window at the minimum level: nothing to detect, which is most of a call.
     if (total < MIN_POWER * this.#samples) return
+    const least = (MIN_SHARE * total) / (2 * this.#samples)
+    this.#measure(ROWS.length)
     const row = this.#loudest(0)
-    const column = this.#loudest(4)
-    if (row === -1 || column === -1) return
+    if (row === -1) return
     const low = this.#blockPower(row)
+    // In most of the speech even the loudest high tone that the low one permits would be too little.
+    if (low < MIN_POWER || low + low * MAX_HIGH_OVER_LOW < least) return
+    this.#measure(ROWS.length + COLUMNS.length)
+    const column = this.#loudest(4)
+    if (column === -1) return
     const high = this.#blockPower(column)
-    if (low < MIN_POWER || high < MIN_POWER) return
+    if (high < MIN_POWER || low + high < least) return
     if (high > low * MAX_HIGH_OVER_LOW || low > high * MAX_LOW_OVER_HIGH) return
-    if (low + high < (MIN_SHARE * total) / (2 * this.#samples)) return
     if (column === TOP) {
+      this.#measure(this.#bank.count)
       const own = this.#windowPower(TOP)
       if (this.#windowPower(TOP + 1) > own || this.#windowPower(TOP + 2) > own) return
     }
@@ -143,6 +149,12 @@ class DtmfDetector implements Detector {
     this.#rowDeviation = rowDeviation
     this.#columnDeviation = columnDeviation
     this.#found = row * 4 + column - 4
+  }
+
+  /** Computes the amplitudes of the first `count` tones in both blocks. */
+  #measure(count: number): void {
+    this.#last.measure(count)
+    this.#block.measure(count)
   }
 
   /** Returns the loudest of four tones in the window, or -1 when another one is nearly as loud. */
@@ -163,26 +175,26 @@ class DtmfDetector implements Detector {
 
   /** Returns the power of both blocks as one window of 20 ms. */
   #windowPower(k: number): number {
-    const { re, im, rotationRe, rotationIm } = this.#bank
+    const { re, im } = this.#block
+    const { rotationRe, rotationIm } = this.#bank
     const a = re[k] as number
     const b = im[k] as number
     const c = rotationRe[k] as number
     const d = rotationIm[k] as number
-    const sumRe = (this.#re[k] as number) + a * c - b * d
-    const sumIm = (this.#im[k] as number) + a * d + b * c
+    const sumRe = (this.#last.re[k] as number) + a * c - b * d
+    const sumIm = (this.#last.im[k] as number) + a * d + b * c
     return sumRe * sumRe + sumIm * sumIm
   }
 
   /** Returns the mean power of the two blocks, which is less sensitive to a deviation of the frequency. */
   #blockPower(k: number): number {
-    const before = (this.#re[k] as number) ** 2 + (this.#im[k] as number) ** 2
-    const now = (this.#bank.re[k] as number) ** 2 + (this.#bank.im[k] as number) ** 2
-    return (before + now) / (this.#samples * this.#samples)
+    return (powerAt(this.#last, k) + powerAt(this.#block, k)) / (this.#samples * this.#samples)
   }
 
   /** Returns the deviation of the tone from `hertz`, as a share of `hertz`. */
   #deviation(k: number, hertz: number): number {
-    const { re, im, rotationRe, rotationIm } = this.#bank
+    const { re, im } = this.#block
+    const { rotationRe, rotationIm } = this.#bank
     const a = re[k] as number
     const b = im[k] as number
     const c = rotationRe[k] as number
@@ -190,22 +202,10 @@ class DtmfDetector implements Detector {
     // Compares the phase of this block, rotated to the start of the previous one, with the previous block.
     const nowRe = a * c - b * d
     const nowIm = a * d + b * c
-    const thenRe = this.#re[k] as number
-    const thenIm = this.#im[k] as number
+    const thenRe = this.#last.re[k] as number
+    const thenIm = this.#last.im[k] as number
     const angle = Math.atan2(nowIm * thenRe - nowRe * thenIm, nowRe * thenRe + nowIm * thenIm)
     return (angle * this.#rate) / (2 * Math.PI * this.#samples * hertz)
-  }
-
-  #amplitude(key: number): number {
-    const { re, im } = this.#bank
-    const row = key >> 2
-    const column = 4 + (key & 3)
-    const power =
-      (re[row] as number) ** 2 +
-      (im[row] as number) ** 2 +
-      (re[column] as number) ** 2 +
-      (im[column] as number) ** 2
-    return Math.sqrt(power)
   }
 
   #begin(atMs: number): void {
@@ -217,30 +217,23 @@ class DtmfDetector implements Detector {
     this.#misses = 0
     this.#rowSum = this.#rowDeviation
     this.#columnSum = this.#columnDeviation
-    const row = key >> 2
-    const column = 4 + (key & 3)
-    const before = Math.sqrt(
-      (this.#re[row] as number) ** 2 +
-        (this.#im[row] as number) ** 2 +
-        (this.#re[column] as number) ** 2 +
-        (this.#im[column] as number) ** 2,
-    )
-    const now = this.#amplitude(key)
+    const before = amplitude(this.#last, key)
+    const now = amplitude(this.#block, key)
     this.#peak = Math.max(before, now)
     this.#filled = before + now
     this.#pending = 0
   }
 
   #continue(atMs: number): void {
-    const amplitude = this.#amplitude(this.#key)
-    this.#pending += amplitude
+    const now = amplitude(this.#block, this.#key)
+    this.#pending += now
     if (this.#found === this.#key) {
       this.#windows++
       this.#misses = 0
       this.#lastMs = atMs + BLOCK_MS
       this.#rowSum += this.#rowDeviation
       this.#columnSum += this.#columnDeviation
-      if (amplitude > this.#peak) this.#peak = amplitude
+      if (now > this.#peak) this.#peak = now
       this.#filled += this.#pending
       this.#pending = 0
       return
@@ -270,4 +263,14 @@ class DtmfDetector implements Detector {
       durationMs: Math.round(Math.min(toneMs, this.#lastMs - this.#startMs)),
     })
   }
+}
+
+/** Returns the amplitude of both tones of a digit in a block. */
+function amplitude(block: ToneBlock, key: number): number {
+  block.measure(ROWS.length + COLUMNS.length)
+  return Math.sqrt(powerAt(block, key >> 2) + powerAt(block, ROWS.length + (key & 3)))
+}
+
+function powerAt({ re, im }: ToneBlock, k: number): number {
+  return (re[k] as number) ** 2 + (im[k] as number) ** 2
 }

@@ -1,7 +1,7 @@
 import { FRAME_MS, type SessionRate } from '../base/frame.js'
 import type { Detector, DetectorOptions, ReportEvent } from './detector.js'
 import { type FrameView, powerOfDb } from './frame-view.js'
-import { ToneBank } from './tone-bank.js'
+import { ToneBank, ToneBlock } from './tone-bank.js'
 import { similarDuration, TONE_PLANS, type ToneEntry } from './tone-plans.js'
 
 /** Frequency bins every 25 Hz from 325 to 675 Hz. Over 40 ms they do not leak into each other. */
@@ -43,8 +43,9 @@ class ProgressDetector implements Detector {
   readonly #report: ReportEvent
   readonly #bank: ToneBank
   readonly #samples: number
-  readonly #re = new Float64Array(BINS)
-  readonly #im = new Float64Array(BINS)
+  #block: ToneBlock
+  /** The last block within the burst. */
+  #last: ToneBlock
   /** The current or last burst, and the one before it. */
   #burst: Burst = emptyBurst()
   #before: Burst = emptyBurst()
@@ -61,6 +62,8 @@ class ProgressDetector implements Detector {
     this.#report = report
     this.#samples = (rate / 1000) * FRAME_MS
     this.#bank = new ToneBank(BAND, rate, this.#samples)
+    this.#block = new ToneBlock(this.#bank)
+    this.#last = new ToneBlock(this.#bank)
   }
 
   process(view: FrameView): void {
@@ -76,12 +79,13 @@ class ProgressDetector implements Detector {
     if (view.power < (this.#on ? MIN_POWER / 8 : MIN_POWER)) return false
     const { hertz } = view.tone
     if (hertz < FIRST_HERTZ || hertz > FIRST_HERTZ + (BINS - 1) * STEP_HERTZ) return false
-    const bank = this.#bank
-    const energy = bank.measure(view.pcm, 0)
+    const block = this.#block
+    block.load(view.pcm, 0)
+    block.measure()
     let sum = 0
-    for (let k = 0; k < BINS; k++) sum += (bank.re[k] as number) ** 2 + (bank.im[k] as number) ** 2
+    for (let k = 0; k < BINS; k++) sum += (block.re[k] as number) ** 2 + (block.im[k] as number) ** 2
     // 20 ms resolve 50 Hz, but the bins are 25 Hz apart.
-    return sum / this.#samples >= BAND_SHARE * energy
+    return sum / this.#samples >= BAND_SHARE * block.energy
   }
 
   #continue(view: FrameView): void {
@@ -102,13 +106,16 @@ class ProgressDetector implements Detector {
     this.#lastMs = view.atMs
     this.#lastPower = view.power
     if (view.power > this.#peak) this.#peak = view.power
-    this.#re.set(this.#bank.re)
-    this.#im.set(this.#bank.im)
+    const before = this.#last
+    this.#last = this.#block
+    this.#block = before
   }
 
   /** Adds this frame and the previous one as one window. */
   #addWindow(): void {
-    const { re, im, rotationRe, rotationIm } = this.#bank
+    const { re, im } = this.#block
+    const last = this.#last
+    const { rotationRe, rotationIm } = this.#bank
     const { bins } = this.#burst
     let total = 0
     for (let k = 0; k < BINS; k++) {
@@ -116,8 +123,8 @@ class ProgressDetector implements Detector {
       const b = im[k] as number
       const c = rotationRe[k] as number
       const d = rotationIm[k] as number
-      const sumRe = (this.#re[k] as number) + a * c - b * d
-      const sumIm = (this.#im[k] as number) + a * d + b * c
+      const sumRe = (last.re[k] as number) + a * c - b * d
+      const sumIm = (last.im[k] as number) + a * d + b * c
       const power = sumRe * sumRe + sumIm * sumIm
       bins[k] = (bins[k] as number) + power
       total += power

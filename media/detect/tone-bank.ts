@@ -8,43 +8,60 @@ interface Tables {
 /** All detectors of one kind share their tables. */
 const tables = new Map<string, Tables>()
 
-/**
- * Computes complex amplitudes of fixed frequencies in blocks of fixed, even length by correlation. The phase is that
- * at the middle of the block: around it a cosine is even and a sine is odd, so that a block is folded there and half of
- * the products suffice. The sums of several blocks can be combined to a longer window after a rotation by `rotationRe`
- * and `rotationIm`.
- */
+/** Fixed frequencies, whose complex amplitudes are measured in blocks of fixed, even length. */
 export class ToneBank {
   readonly count: number
-  readonly re: Float64Array
-  readonly im: Float64Array
+  readonly samples: number
   /** Rotation of each frequency by one block. */
   readonly rotationRe: Float64Array
   readonly rotationIm: Float64Array
-  readonly #cos: Float64Array
-  readonly #sin: Float64Array
-  /** The folded block: sums and differences of the samples at the same distance from the middle. */
-  readonly #even: Float64Array
-  readonly #odd: Float64Array
+  /** Values from the middle of a block outwards, one frequency after the other. */
+  readonly cos: Float64Array
+  readonly sin: Float64Array
 
   constructor(hertz: readonly number[], rate: number, samples: number) {
     const { cos, sin, rotationRe, rotationIm } = tablesOf(hertz, rate, samples)
     this.count = hertz.length
-    this.re = new Float64Array(this.count)
-    this.im = new Float64Array(this.count)
+    this.samples = samples
     this.rotationRe = rotationRe
     this.rotationIm = rotationIm
-    this.#even = new Float64Array(samples / 2)
-    this.#odd = new Float64Array(samples / 2)
-    this.#cos = cos
-    this.#sin = sin
+    this.cos = cos
+    this.sin = sin
+  }
+}
+
+/**
+ * Measures the complex amplitudes of a bank's frequencies in one block by correlation. The phase is that at the middle of
+ * the block: around it a cosine is even and a sine is odd, so that a block is folded there and half of the products
+ * suffice. The sums of several blocks can be combined to a longer window after a rotation by `rotationRe` and
+ * `rotationIm`. Amplitudes are computed as far as they are needed, because most blocks of a call fail at the first few.
+ */
+export class ToneBlock {
+  readonly re: Float64Array
+  readonly im: Float64Array
+  /** Sum of the squares of the samples. */
+  energy = 0
+  readonly #bank: ToneBank
+  /** The folded block: sums and differences of the samples at the same distance from the middle. */
+  readonly #even: Float64Array
+  readonly #odd: Float64Array
+  /** Number of frequencies whose amplitudes are known. */
+  #measured: number
+
+  constructor(bank: ToneBank) {
+    this.#bank = bank
+    this.re = new Float64Array(bank.count)
+    this.im = new Float64Array(bank.count)
+    this.#even = new Float64Array(bank.samples / 2)
+    this.#odd = new Float64Array(bank.samples / 2)
+    this.#measured = bank.count
   }
 
   /**
-   * Measures one block from `from` on and returns its energy. A block with less energy than `least` counts as
-   * having no tone, which saves the computation.
+   * Takes the block from `from` on. A block with less energy than `least` counts as having no tone, which saves the
+   * computation.
    */
-  measure(pcm: Int16Array, from: number, least = 0): number {
+  load(pcm: Int16Array, from: number, least = 0): void {
     const even = this.#even
     const odd = this.#odd
     const half = even.length
@@ -58,25 +75,31 @@ export class ToneBank {
       odd[i] = right - left
       energy += right * right + left * left
     }
-    if (energy < least) {
-      this.re.fill(0)
-      this.im.fill(0)
-      return energy
-    }
-    const cos = this.#cos
-    const sin = this.#sin
-    for (let k = 0; k < this.count; k++) {
+    this.energy = energy
+    this.#measured = 0
+    if (energy >= least) return
+    this.#measured = this.#bank.count
+    this.re.fill(0)
+    this.im.fill(0)
+  }
+
+  /** Computes the amplitudes of the first `count` frequencies; those that are known cost nothing. */
+  measure(count = this.#bank.count): void {
+    const even = this.#even
+    const odd = this.#odd
+    const half = even.length
+    const { cos, sin } = this.#bank
+    for (; this.#measured < count; this.#measured++) {
+      const table = this.#measured * half
       let re = 0
       let im = 0
-      const table = k * half
       for (let i = 0; i < half; i++) {
         re += (even[i] as number) * (cos[table + i] as number)
         im += (odd[i] as number) * (sin[table + i] as number)
       }
-      this.re[k] = re
-      this.im[k] = im
+      this.re[this.#measured] = re
+      this.im[this.#measured] = im
     }
-    return energy
   }
 }
 
