@@ -190,6 +190,32 @@ await onEachDialect(t, async (t, open) => {
       outboundHost: 'pbx.example.com',
     })
 
+    // The operator allowed private addresses once.
+    const ranges = ['10.0.0.0/24']
+    await deps.db
+      .updateTable('sipTrunks')
+      .set({ ipAcl: JSON.stringify(ranges) })
+      .where('id', '=', trunk.id)
+      .execute()
+    t.match(dataOf(await patch({ name: 'Renamed' })), { name: 'Renamed', ipAcl: ranges })
+    t.match(dataOf(await patch({ ipAcl: ranges, inboundAuth: 'both' })), { ipAcl: ranges })
+    await refused({ inboundAuth: 'ip_acl' }, 400, 'ipAcl[0]')
+    await refused({ ipAcl: ['10.0.1.0/24'] }, 400, 'ipAcl[0]')
+    await deps.db
+      .updateTable('sipTrunks')
+      .set({ ipAcl: '[]', outboundAuthUsername: 'pbx', register: 1 })
+      .where('id', '=', trunk.id)
+      .execute()
+    t.match(dataOf(await patch({ maxConcurrent: 3, outboundPort: 5070 })), {
+      maxConcurrent: 3,
+      register: true,
+    })
+    await refused({ ipAcl: [], inboundAuth: 'ip_acl' }, 422, 'ipAcl')
+    await refused({ outboundAuthUsername: 'pbx' }, 422, 'outboundPassword')
+    await refused({ register: true }, 422, 'register')
+    t.equal((await patch({ register: false, outboundAuthUsername: null })).status, 200)
+    t.equal((await patch({ inboundAuth: 'digest', ipAcl: ['8.8.8.0/28'] })).status, 200)
+
     const other = await calling.anotherOrganization()
     await admit(other.organizationId, other.liveKey)
     const theirs = await api.send('POST', '/v1/sip-trunks', {

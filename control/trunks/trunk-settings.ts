@@ -109,19 +109,23 @@ export interface CheckedSettings {
 type Stored = TrunkColumns & Pick<SipTrunkRow, 'ipAcl' | 'outboundPassword'>
 
 /**
- * Applies a PATCH to stored settings and checks the result. Without a port in the PATCH, a new transport gets its own
- * port: 5061 for TLS, else 5060.
+ * Applies a PATCH to stored settings, and checks the fields that it changes and the rules that depend on them: stored settings
+ * may be older than a rule. Without a port in the PATCH, a new transport gets its own port: 5061 for TLS, else 5060.
  */
 export function applySettings(
   stored: Stored,
   patch: Partial<TrunkPatch>,
   allowPrivate: boolean,
 ): CheckedSettings | Refusal<'unprocessable_entity' | 'validation_error'> {
-  const ranges = parseRanges(patch.ipAcl ?? z.array(z.string()).parse(JSON.parse(stored.ipAcl)), allowPrivate)
+  const known = z.array(z.string()).parse(JSON.parse(stored.ipAcl))
+  const { ipAcl: texts = known, inboundAuth = stored.inboundAuth } = patch
+  // Addresses also have to satisfy a new kind of proof.
+  const changesProof = texts.join() !== known.join() || inboundAuth !== stored.inboundAuth
+  const ranges = parseRanges(texts, allowPrivate || !changesProof)
   if (!Array.isArray(ranges)) return ranges
   const { outboundHost: host = stored.outboundHost } = patch
   const columns: TrunkColumns = {
-    inboundAuth: patch.inboundAuth ?? stored.inboundAuth,
+    inboundAuth,
     callerIdPolicy: patch.callerIdPolicy ?? stored.callerIdPolicy,
     codecs: patch.codecs === undefined ? stored.codecs : JSON.stringify([...new Set(patch.codecs)]),
     maxConcurrent: patch.maxConcurrent ?? stored.maxConcurrent,
@@ -136,17 +140,19 @@ export function applySettings(
       patch.customHeaders === undefined ? stored.customHeaders : JSON.stringify(patch.customHeaders),
   }
   const contradiction = (path: string, message: string) => refuse('unprocessable_entity', message, { path })
-  if (columns.inboundAuth !== 'digest' && ranges.length === 0) {
-    return contradiction('ipAcl', `inboundAuth ${columns.inboundAuth} needs at least one address in ipAcl.`)
+  if (changesProof && inboundAuth !== 'digest' && ranges.length === 0) {
+    return contradiction('ipAcl', `inboundAuth ${inboundAuth} needs at least one address in ipAcl.`)
   }
   const password = patch.outboundPassword === undefined ? stored.outboundPassword : patch.outboundPassword
-  if ((columns.outboundAuthUsername === null) !== (password === null)) {
+  const changesLogin = patch.outboundAuthUsername !== undefined || patch.outboundPassword !== undefined
+  if (changesLogin && (columns.outboundAuthUsername === null) !== (password === null)) {
     return contradiction(
       columns.outboundAuthUsername === null ? 'outboundAuthUsername' : 'outboundPassword',
       'outboundAuthUsername and outboundPassword go together. Set both, or clear both.',
     )
   }
-  if (columns.register === 1 && (columns.outboundHost === null || password === null)) {
+  const changesTarget = changesLogin || patch.register !== undefined || patch.outboundHost !== undefined
+  if (changesTarget && columns.register === 1 && (columns.outboundHost === null || password === null)) {
     return contradiction(
       'register',
       'Registering needs outboundHost, outboundAuthUsername and outboundPassword.',
