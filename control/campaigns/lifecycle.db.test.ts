@@ -101,7 +101,7 @@ class Tab {
   #marks = 0
   /** The campaign as the tab shows it. */
   view: Record<string, unknown> = {}
-  /** Whether the last stream went on where the one before ended. */
+  /** True if the last stream went on where the one before ended. */
   resumed = false
 
   constructor(rig: Rig, id: string) {

@@ -235,7 +235,7 @@ await onEachDialect(t, async (t, open) => {
     await rig.runner.idle()
     const { id } = await rig.delivery(eventId)
     const { db } = rig.database
-    // What a process leaves that dies before the answer.
+    // A process that dies before the answer leaves this.
     const died = (attempts: number, lastAttemptAt: number) =>
       db
         .updateTable('webhookDeliveries')

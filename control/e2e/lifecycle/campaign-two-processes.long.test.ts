@@ -1,17 +1,66 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
+import { EventStream } from '../../../clients/typescript/event-stream.js'
 import { startPostgres } from '../../../fixtures/database/postgres.js'
 import { until } from '../../../fixtures/host/until.js'
 import { runCli, START_ENV, temporaryFolder } from '../../../fixtures/service/cli.js'
 import { type Json, TEST_AGENT } from '../../../fixtures/service/service.js'
+import { openSession } from '../../../fixtures/service/session.js'
 import { silentLog } from '../../../media/base/log.js'
 import { readNodeId } from '../../app/node-id.js'
 import { openDatabase } from '../../db/database.js'
 
-/** A call of a dead process is settled a minute after its last sign of life. */
 const LONG_WAIT_MS = 600_000
 const PEOPLE = 12
+/** Lifetime of the lease of a call (ms). */
+const LEASE_MS = 60_000
+
+type Live =
+  | { readonly event: 'hello'; readonly data: { readonly resumed: boolean } }
+  | { readonly event: 'changed'; readonly data: { readonly kind: string; readonly id: string } }
+
+/** A tab that follows the changes, and goes on at another process when its own dies. */
+class Tab {
+  readonly #cookie: string
+  readonly #end = new AbortController()
+  #lastEventId: string | null = null
+  /** Changes as `kind id`. */
+  readonly seen = new Set<string>()
+  /** True for each stream that went on where the one before ended. */
+  readonly resumed: boolean[] = []
+
+  constructor(cookie: string) {
+    this.#cookie = cookie
+  }
+
+  /** Follows the streams of the processes, each until the process dies or the tab is closed. */
+  async follow(...bases: readonly string[]): Promise<void> {
+    for (const [index, base] of bases.entries()) {
+      const position = this.#lastEventId
+      const response = await fetch(`${base}/v1/live`, {
+        headers: { cookie: this.#cookie, ...(position === null ? {} : { 'last-event-id': position }) },
+        signal: this.#end.signal,
+      })
+      if (response.status !== 200) throw new Error(`${response.status} ${await response.text()}`)
+      const stream = new EventStream<Live>(response)
+      try {
+        for await (const { event, data } of stream) {
+          this.#lastEventId = stream.lastEventId
+          if (event === 'hello') this.resumed.push(data.resumed)
+          else if (event === 'changed') this.seen.add(`${data.kind} ${data.id}`)
+        }
+      } catch (error) {
+        if (this.#end.signal.aborted) return
+        if (index === bases.length - 1) throw error
+      }
+    }
+  }
+
+  close(): void {
+    this.#end.abort()
+  }
+}
 
 t.test('a campaign of two processes goes on when one of them is killed', async (t) => {
   const postgres = await startPostgres()
@@ -65,6 +114,17 @@ t.test('a campaign of two processes goes on when one of them is killed', async (
     .execute()
   const agent = await send('POST', '/v1/agents', TEST_AGENT)
   await send('POST', `/v1/agents/${agent.id}/publish`, {})
+  const [, email = '', password = ''] = /Owner +(\S+), password (\S+)\s/.exec(stderr) ?? []
+  const { cookie } = await openSession(base, { email, password })
+  const [one, two] = processes.map((own) => {
+    const tab = new Tab(cookie)
+    t.teardown(async () => tab.close())
+    const others = processes.filter((other) => other !== own)
+    return { tab, following: tab.follow(own.base, ...others.map((other) => other.base)) }
+  })
+  if (one === undefined || two === undefined) throw new Error('two processes are needed')
+  const tabs = [one, two]
+  await until(() => tabs.every(({ tab }) => tab.resumed.length === 1))
   const campaign = await send('POST', '/v1/campaigns', {
     ...{ name: 'Shared', agentId: agent.id, numberId: number.id },
     schedule: { windowStartMinute: 0, windowEndMinute: 1_440 },
@@ -98,6 +158,13 @@ t.test('a campaign of two processes goes on when one of them is killed', async (
   )
   const own = new Set((await calls()).filter(({ nodeId }) => nodeId === dead.nodeId).map(({ id }) => id))
 
+  // Instead of waiting for a minute, the leases of its calls grow older by one.
+  await db
+    .updateTable('calls')
+    .set((column) => ({ leaseUntil: column('leaseUntil', '-', LEASE_MS) }))
+    .where('nodeId', '=', dead.nodeId)
+    .where('endedAt', 'is', null)
+    .execute()
   base = processes.find((one) => one !== dead)?.base ?? ''
   const path = `/v1/campaigns/${campaign.id}`
   await send('POST', `${path}/pause`, {})
@@ -107,6 +174,16 @@ t.test('a campaign of two processes goes on when one of them is killed', async (
     (await db.selectFrom('campaigns').select('status').executeTakeFirstOrThrow()).status
   await until(async () => (await status()) === 'completed', { everyMs: 500, ms: LONG_WAIT_MS })
   const all = await calls()
+  const told = [`campaign ${campaign.id}`, ...all.map(({ id }) => `call ${id}`)]
+  await until(() => tabs.every(({ tab }) => told.every((change) => tab.seen.has(change))))
+  const [left, moved] = dead === processes[0] ? [two, one] : [one, two]
+  t.same(
+    [left.tab.resumed, moved.tab.resumed],
+    [[false], [false, true]],
+    'the tab of the dead process went on',
+  )
+  for (const { tab } of tabs) tab.close()
+  await Promise.all(tabs.map(({ following }) => following))
   t.same(
     all.map(({ toNumber }) => toNumber).toSorted(),
     people.map(({ e164 }) => e164),
