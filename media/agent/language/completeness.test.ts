@@ -1,5 +1,6 @@
 import t from 'tap'
-import { awaitsKeys, type Openness, openness } from './completeness.js'
+import { asksForNumber, awaitsKeys, type Openness, openness } from './completeness.js'
+import { LANGUAGE_TAGS } from './language-data.js'
 
 const TABLE: readonly (readonly [string, Openness])[] = [
   ['', 'closed'],
@@ -129,4 +130,44 @@ t.test('a number that the agent asked for is open until it is complete', async (
     ['1', ''],
   ] as const)
     t.notOk(awaitsKeys(keys, asked), `${keys} ${asked}`)
+})
+
+/** Per language: questions for an order number, for a number, for a telephone number, and "my number". */
+const NUMBER_QUESTIONS: Readonly<Record<string, readonly [string, string, string, string]>> = {
+  'en-IN': [
+    'What is your order number?',
+    'Tell me your number, please.',
+    'What is your mobile number?',
+    'my number is',
+  ],
+  'hi-IN': ['आपका ऑर्डर नंबर क्या है?', 'अपना नंबर बताइए।', 'आपका मोबाइल नंबर क्या है?', 'मेरा नंबर'],
+  'bn-IN': ['আপনার অর্ডার নম্বর কত?', 'আপনার নম্বর বলুন।', 'আপনার মোবাইল নম্বর কত?', 'আমার নম্বর'],
+  'ta-IN': ['உங்கள் ஆர்டர் எண் என்ன?', 'உங்கள் நம்பர் சொல்லுங்கள்.', 'உங்கள் மொபைல் எண் என்ன?', 'என் எண்'],
+  'te-IN': ['మీ ఆర్డర్ నంబర్ ఏమిటి?', 'మీ నంబర్ చెప్పండి.', 'మీ మొబైల్ నంబర్ ఏమిటి?', 'నా నంబర్'],
+  'kn-IN': ['ನಿಮ್ಮ ಆರ್ಡರ್ ನಂಬರ್ ಏನು?', 'ನಿಮ್ಮ ನಂಬರ್ ಹೇಳಿ.', 'ನಿಮ್ಮ ಮೊಬೈಲ್ ನಂಬರ್ ಏನು?', 'ನನ್ನ ನಂಬರ್'],
+  'ml-IN': ['നിങ്ങളുടെ ഓർഡർ നമ്പർ എന്താണ്?', 'നിങ്ങളുടെ നമ്പർ പറയൂ.', 'നിങ്ങളുടെ മൊബൈൽ നമ്പർ എന്താണ്?', 'എന്റെ നമ്പർ'],
+  'mr-IN': ['तुमचा ऑर्डर नंबर काय आहे?', 'तुमचा नंबर सांगा.', 'तुमचा मोबाइल नंबर काय आहे?', 'माझा नंबर'],
+  'gu-IN': ['તમારો ઓર્ડર નંબર શું છે?', 'તમારો નંબર કહો.', 'તમારો મોબાઇલ નંબર શું છે?', 'મારો નંબર'],
+  'pa-IN': ['ਤੁਹਾਡਾ ਆਰਡਰ ਨੰਬਰ ਕੀ ਹੈ?', 'ਆਪਣਾ ਨੰਬਰ ਦੱਸੋ।', 'ਤੁਹਾਡਾ ਮੋਬਾਈਲ ਨੰਬਰ ਕੀ ਹੈ?', 'ਮੇਰਾ ਨੰਬਰ'],
+  'od-IN': ['ଆପଣଙ୍କ ଅର୍ଡର ନମ୍ବର କେତେ?', 'ଆପଣଙ୍କ ନମ୍ବର କୁହନ୍ତୁ।', 'ଆପଣଙ୍କ ମୋବାଇଲ ନମ୍ବର କେତେ?', 'ମୋ ନମ୍ବର'],
+}
+
+t.test('only a telephone number has the length of one, in every language', async (t) => {
+  t.same(Object.keys(NUMBER_QUESTIONS), LANGUAGE_TAGS)
+  for (const [tag, [order, bare, phone, my]] of Object.entries(NUMBER_QUESTIONS)) {
+    for (const asked of [order, bare]) {
+      t.notOk(asksForNumber(asked), asked)
+      t.notOk(awaitsKeys('482190', asked), asked)
+      t.equal(openness('482190', tag, asked), 'closed', asked)
+      t.equal(openness('4 8 2 1 9', tag, asked), 'spelling', 'five digits may go on')
+      t.equal(openness(`${my} 482190`, tag, asked), 'closed', `${asked} ${my}`)
+    }
+    t.ok(asksForNumber(phone), phone)
+    t.ok(awaitsKeys('482190', phone), phone)
+    t.equal(openness('482190', tag, phone), 'spelling', phone)
+    t.equal(openness(`${my} 482190`, tag, phone), 'spelling', `${phone} ${my}`)
+    t.equal(openness('98765 43210', tag, phone), 'closed', phone)
+    t.equal(openness(`${my} 482190`, tag), 'spelling', `${my}, without a question`)
+    t.equal(openness(`${my} 48213`, tag, order), 'spelling', `${my}: a number that may go on`)
+  }
 })

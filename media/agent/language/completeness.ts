@@ -27,12 +27,15 @@ const STATED_LENGTH = new RegExp(
 )
 const OTHER_NUMBER = anyPattern(({ numbers }) => numbers.other, 'i')
 
+const MY_NUMBER = anyPattern(({ numbers }) => numbers.mine, 'i')
+const PHONE_LENGTHS: ReadonlySet<number> = new Set([10, 12])
+
 /** Announced kinds of numbers, and how many digits each has. */
 const NUMBERS: readonly (readonly [RegExp, ReadonlySet<number>])[] = [
   [numberPattern('card'), new Set([16])],
   [numberPattern('aadhaar'), new Set([12])],
   [numberPattern('code'), new Set([4, 6])],
-  [numberPattern('phone'), new Set([10, 12])],
+  [numberPattern('phone'), PHONE_LENGTHS],
 ]
 
 function numberPattern(kind: keyof LanguageData['numbers']): RegExp {
@@ -83,15 +86,28 @@ export function awaitsKeys(keys: string, asked: string): boolean {
   return lengths !== null && /^\d+$/.test(keys) && isPart(keys.length, lengths)
 }
 
+/** Returns whether the agent asked for a number of a known length. */
+export function asksForNumber(asked: string): boolean {
+  return lengthsAsked(asked) !== null
+}
+
 /** Returns the lengths of the number that the agent asked for, or null. */
 function lengthsAsked(asked: string): ReadonlySet<number> | null {
-  const stated = Number(STATED_LENGTH.exec(asked)?.[1] ?? 0)
+  const stated = Number(STATED_LENGTH.exec(asked.normalize('NFC'))?.[1] ?? 0)
   return stated >= MIN_DIGITS && stated <= MAX_DIGITS ? new Set([stated]) : lengthsNamed(asked)
 }
 
 /** Returns the lengths of the kind of number that a text names, or null. */
 function lengthsNamed(text: string): ReadonlySet<number> | null {
-  return NUMBERS.find(([pattern]) => pattern.test(text))?.[1] ?? null
+  const composed = text.normalize('NFC')
+  return NUMBERS.find(([pattern]) => pattern.test(composed))?.[1] ?? null
+}
+
+/** Returns the lengths of the number that the caller names, or null. `asked` is the question. */
+function lengthsSaid(text: string, asked: string): ReadonlySet<number> | null {
+  const named = lengthsNamed(text)
+  if (named !== null || !MY_NUMBER.test(text.normalize('NFC'))) return named
+  return OTHER_NUMBER.test(asked.normalize('NFC')) ? null : PHONE_LENGTHS
 }
 
 function isPart(digits: number, lengths: ReadonlySet<number>): boolean {
@@ -116,7 +132,7 @@ function inNumber(text: string, words: readonly string[], language: string | nul
   }
   if (repeat > 0) return true
   if (digits < MIN_DIGITS || digits >= MAX_DIGITS) return false
-  const named = lengthsNamed(text)
+  const named = lengthsSaid(text, asked)
   if (named !== null) return isPart(digits, named)
   const before = words.slice(0, from).join(' ')
   // Times and amounts ("at 5 30", "for 250") are not spelled.

@@ -52,6 +52,9 @@ const SHAPE = {
     aadhaar: PATTERNS,
     code: PATTERNS,
     phone: PATTERNS,
+    /** "My number": a telephone number, unless another number was asked for. */
+    mine: PATTERNS,
+    /** "Number": any number. */
     other: PATTERNS,
     /** Words after the length of a number ("10-digit"). */
     digit: PATTERNS,
