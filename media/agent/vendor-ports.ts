@@ -64,6 +64,11 @@ export interface SpeechToTextStream {
   utteranceStart(atMs: number): void
   /** Reports that our VAD detected the end of speech. Requests a final text as soon as possible. */
   utteranceEnd(atMs: number): void
+  /**
+   * Reports whether the agent asked for a number, whose digits people say with pauses. Absent when the vendor takes no
+   * hint of it.
+   */
+  expectNumber?(expected: boolean): void
   /** Returns the speech that has neither a text nor a reply yet, or null. Absent means never any. */
   untranscribed?(): { readonly startMs: number; readonly endMs: number } | null
   close(): void

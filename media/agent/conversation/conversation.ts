@@ -410,6 +410,9 @@ export class Conversation implements Endpoint {
       case 'suspendRecogniser':
         this.#callerInput.suspend()
         return
+      case 'expectNumber':
+        this.#callerInput.expectNumber(effect.expected)
+        return
       case 'learnNoise':
         this.#log.info({ conversation: this.id }, 'vad.noise_learned')
         this.#callerInput.learnNoise()

@@ -159,6 +159,11 @@ export class CallerInput {
     this.#stt.setLanguage(language)
   }
 
+  /** Tells recognition whether the agent asked for a number. */
+  expectNumber(expected: boolean): void {
+    this.#stt.expectNumber(expected)
+  }
+
   learnNoise(): void {
     this.#detector.learnNoise()
   }

@@ -87,6 +87,7 @@ export class SttFailover {
   /** The utterance whose final text the active stream owes. */
   #wait: PendingWait | null = null
   #closed = false
+  #numberExpected = false
   /** Samples given to each recogniser. */
   readonly #givenSamples: number[]
 
@@ -161,6 +162,13 @@ export class SttFailover {
     }
     stt.stream.close()
     this.#activate(opened)
+  }
+
+  /** Tells the recognisers whether the agent asked for a number. */
+  expectNumber(expected: boolean): void {
+    this.#numberExpected = expected
+    this.#active?.stream.expectNumber?.(expected)
+    this.#hedge?.stream.expectNumber?.(expected)
   }
 
   write(pcm: Int16Array, atMs: number): void {
@@ -265,7 +273,7 @@ export class SttFailover {
     const language = supports(choice, this.#language) ? this.#language : first
     const index = recognisers.indexOf(choice)
     const inUse = (stt: SttStream) => this.#active === stt || this.#hedge === stt
-    return openSttStream(
+    const opened = openSttStream(
       choice,
       { rate, language, languages, vocabulary, index },
       {
@@ -286,6 +294,8 @@ export class SttFailover {
         },
       },
     )
+    if (!(opened instanceof EngineError) && this.#numberExpected) opened.stream.expectNumber?.(true)
+    return opened
   }
 
   /** Gives the stream the unanswered speech. */

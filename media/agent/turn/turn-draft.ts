@@ -305,7 +305,11 @@ export class TurnDraft extends StepDraft {
 
   /** Notes the question that the caller answers. Phrases, such as a nudge, do not replace it. */
   asks({ audible, lastSentence }: Reply): void {
-    if (audible && lastSentence !== '') this.s.asked = lastSentence
+    if (!audible || lastSentence === '') return
+    const { asksForNumber } = this.policy
+    const expected = asksForNumber(lastSentence)
+    if (expected !== asksForNumber(this.s.asked)) this.effects.push({ type: 'expectNumber', expected })
+    this.s.asked = lastSentence
   }
 
   /** Records words said alongside the agent's speech. They are in the transcript but are not a turn. */

@@ -503,6 +503,33 @@ t.test('keys wait for the rest of a number that the agent asked for and the call
   t.same(waitMs([...said, ...keys]), [POLICY.digitsIdleMs], 'the number is complete')
 })
 
+t.test('recognition is told when the agent begins and ends to await a number', async (t) => {
+  const says = (text: string, atMs: number): readonly TurnInput[] => [
+    { type: 'sentence', turn: 2, text, atMs: 2700 },
+    { type: 'firstSample', turn: 2, atMs: 2800 },
+    { type: 'modelDone', turn: 2, next: 'nothing', atMs: 2900 },
+    { type: 'drained', turn: 2, atMs },
+  ]
+  const expected = (inputs: readonly TurnInput[], from = initialTurnState) => {
+    let state = from
+    return inputs.flatMap((input) => {
+      const { next, effects } = step(state, input, POLICY)
+      state = next
+      return effects.flatMap((effect) => (effect.type === 'expectNumber' ? [effect.expected] : []))
+    })
+  }
+  const asked = [...HEARD, ...says('Your number?', 3500)]
+  t.same(expected(asked), [true])
+  const { state } = walk(asked)
+  const nudge: TurnInput = { type: 'timer', turn: state.caller?.id ?? 0, name: 'nudge', atMs: 13_500 }
+  t.same(expected([...asked, nudge]), [true], 'a nudge asks nothing else')
+  t.same(expected([...HEARD, ...says('Anything else?', 3500)]), [])
+  t.same(
+    expected([...HEARD, ...says('Anything else?', 3500)], { ...initialTurnState, asked: 'Your number?' }),
+    [false],
+  )
+})
+
 t.test('the turn of a caller who is cut by the end of the call lasts until then', async (t) => {
   const { effects } = walk([
     ...WAYS.callerSpeaking,

@@ -1,6 +1,6 @@
 import type { AgentSpec, TurnTakingSpec } from '../agent-spec.js'
 import { isBackchannel } from '../language/backchannel.js'
-import { awaitsKeys, type Openness, openness } from '../language/completeness.js'
+import { asksForNumber, awaitsKeys, type Openness, openness } from '../language/completeness.js'
 import { asksForNoCalls } from '../language/opt-out-request.js'
 import { plainWords } from '../language/plain-words.js'
 import { TURN_PRESETS, type WaitLimits, waitLimits } from './turn-presets.js'
@@ -97,6 +97,8 @@ export interface TurnPolicy {
   readonly isBackchannel: (text: string, overOpening: boolean) => boolean
   /** Tells whether the words need more, as an answer to the question `asked`. */
   readonly openness: (text: string, asked: string) => Openness
+  /** Tells whether the question `asked` is about a number of a known length. */
+  readonly asksForNumber: (asked: string) => boolean
   /** Tells whether the keys are a part of the number that the question `asked` is about. */
   readonly awaitsKeys: (keys: string, asked: string) => boolean
 }
@@ -210,6 +212,7 @@ export function policyFor(spec: AgentSpec, limits: VendorLimits, language: strin
     isBackchannel: (text, overOpening) =>
       (minWords > 0 && plainWords(text).length < minWords) || isBackchannel(text, overOpening, language),
     openness: (text, asked) => openness(text, language, asked),
+    asksForNumber,
     awaitsKeys,
   }
 }

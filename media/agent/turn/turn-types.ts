@@ -329,6 +329,8 @@ export type TurnEffect =
   | { readonly type: 'reopenRecogniser' }
   /** Nothing is recognised until `reopenRecogniser`. */
   | { readonly type: 'suspendRecogniser' }
+  /** Tells recognition whether the agent asked for a number. */
+  | { readonly type: 'expectNumber'; readonly expected: boolean }
   /** Treats the sound that the VAD takes for speech as noise. */
   | { readonly type: 'learnNoise' }
   /** Adds a note to the model's context. */

@@ -20,17 +20,42 @@ import type { DeepgramSettings } from './settings.js'
 const EAGER_THRESHOLD = '0.5'
 
 /**
+ * End of a turn in the caller's own words (the vendor's defaults), and while the agent awaits a number: people say digits
+ * with pauses, so the vendor is to be surer. Its timeout then precedes our own deadline for a final text.
+ */
+const USUAL = { eot_threshold: 0.7, eot_timeout_ms: 5000 } as const
+const NUMBER = { eot_threshold: 0.8, eot_timeout_ms: 2000 } as const
+
+/** Properties of a server that its refusals show. */
+export interface FluxManners {
+  /** False for a server that does not know `Configure`: some end the session because of it. */
+  takesConfigure: boolean
+}
+
+/**
  * `v2/listen` for the Flux models: the vendor detects the start and end of turns, and each message carries
  * the whole turn so far. https://developers.deepgram.com/reference/speech-to-text/listen-flux
  */
 export class DeepgramFluxDialect implements RecognitionDialect {
+  readonly #manners: FluxManners
+  /** The expected thresholds, those that the vendor was told, and whether it has not confirmed them yet. */
+  #wanted: typeof USUAL | typeof NUMBER = USUAL
+  #told: typeof USUAL | typeof NUMBER = USUAL
+  #pending = false
+  /** A connection was lost before the vendor confirmed a change. */
+  #doubtful = false
   readonly capabilities: SpeechToTextCapabilities
   readonly chunkMs = 80
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly keepAlive: { readonly afterMs: number; message(): Uint8Array }
 
-  constructor(settings: DeepgramSettings, stream: DeepgramStream) {
+  constructor(
+    settings: DeepgramSettings,
+    stream: DeepgramStream,
+    manners: FluxManners = { takesConfigure: true },
+  ) {
+    this.#manners = manners
     const several = stream.model.includes('multi')
     const understood = several
       ? combinedLanguages(stream.language, stream.languages, FLUX_TOGETHER)
@@ -65,6 +90,19 @@ export class DeepgramFluxDialect implements RecognitionDialect {
     return null
   }
 
+  expectNumber(expected: boolean): void {
+    this.#wanted = expected ? NUMBER : USUAL
+  }
+
+  /** The vendor allows few unconfirmed changes. https://developers.deepgram.com/docs/flux/configure */
+  changeMessage(): string | null {
+    if (this.#wanted === this.#told || this.#pending || this.#doubtful || !this.#manners.takesConfigure)
+      return null
+    this.#told = this.#wanted
+    this.#pending = true
+    return JSON.stringify({ type: 'Configure', thresholds: this.#told })
+  }
+
   closeMessage(): string {
     return '{"type":"CloseStream"}'
   }
@@ -74,11 +112,19 @@ export class DeepgramFluxDialect implements RecognitionDialect {
   }
 
   reset(): void {
-    // Nothing to reset: every message carries its whole turn.
+    // Every message carries its whole turn, and a new connection has the thresholds of its address.
+    this.#doubtful ||= this.#pending
+    this.#pending = false
+    this.#told = USUAL
   }
 
   read(message: Readonly<Record<string, unknown>>, reader: RecognitionReader): void {
-    if (message.type === 'Error') reader.failed(deepgramError(message))
+    if (message.type === 'ConfigureSuccess') this.#pending = false
+    if (message.type === 'ConfigureFailure') this.#refused(reader)
+    if (message.type === 'Error') {
+      if (this.#pending) this.#refused(reader)
+      reader.failed(deepgramError(message))
+    }
     if (message.type !== 'TurnInfo') return
     const text = typeof message.transcript === 'string' ? message.transcript.trim() : ''
     const language = this.capabilities.detectsLanguage ? firstLanguage(message.languages) : null
@@ -90,5 +136,11 @@ export class DeepgramFluxDialect implements RecognitionDialect {
       if (message.event === 'EagerEndOfTurn') reader.eager?.(true)
       if (message.event === 'TurnResumed') reader.eager?.(false)
     }
+  }
+
+  #refused(reader: RecognitionReader): void {
+    this.#pending = false
+    this.#manners.takesConfigure = false
+    reader.refused?.()
   }
 }

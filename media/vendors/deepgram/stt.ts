@@ -27,10 +27,13 @@ const DEFAULT_MODEL = 'nova-3'
 export const deepgramSpeechToText = streamingRecogniser(
   'deepgram',
   DEFAULT_MODEL,
-  (settings: DeepgramSettings) => (request) =>
-    request.model.startsWith('flux')
-      ? new DeepgramFluxDialect(settings, request)
-      : new DeepgramListenDialect(settings, request),
+  (settings: DeepgramSettings) => {
+    const manners = { takesConfigure: true }
+    return (request) =>
+      request.model.startsWith('flux')
+        ? new DeepgramFluxDialect(settings, request, manners)
+        : new DeepgramListenDialect(settings, request)
+  },
 )
 
 /** `v1/listen`: interim texts replace each other, final texts are parts of one utterance. */

@@ -7,6 +7,7 @@ import { type FakeVendorSocket, openFakeVendorSocket } from '../../../fixtures/v
 import {
   ASSEMBLYAI,
   AZURE,
+  DEEPGRAM_FLUX,
   DEEPGRAM_LISTEN,
   GOOGLE,
   RECOGNITION_PROTOCOLS,
@@ -463,6 +464,32 @@ t.test('a gap in the audio becomes silence, so that times stay correct', async (
       Buffer.concat([bytes(DEEPGRAM_LISTEN, 0, 10), Buffer.alloc(5 * 320), bytes(DEEPGRAM_LISTEN, 10, 1)]),
     ),
   )
+})
+
+t.test('Flux is told that a number is expected, and again on a new connection', async (t) => {
+  const r = await rig(t, DEEPGRAM_FLUX)
+  const changes = () => r.fake.last.texts.filter(({ type }) => type === 'Configure')
+  const confirm = () => r.fake.last.send('{"type":"ConfigureSuccess","request_id":"r1","sequence_id":1}')
+  const number = { type: 'Configure', thresholds: { eot_threshold: 0.8, eot_timeout_ms: 2000 } }
+  const usual = { type: 'Configure', thresholds: { eot_threshold: 0.7, eot_timeout_ms: 5000 } }
+  r.stream.expectNumber?.(true)
+  await r.fake.until(() => r.fake.connections.length === 1 && changes().length === 1, 'a change')
+  r.stream.expectNumber?.(false)
+  confirm()
+  await r.fake.until(() => changes().length === 2, 'the change back')
+  r.stream.expectNumber?.(true)
+  confirm()
+  await r.fake.until(() => changes().length === 3, 'another change')
+  t.same(changes(), [number, usual, number])
+  confirm()
+  // The confirmation was read when the text behind it was.
+  for (const message of DEEPGRAM_FLUX.final('nau aath')) r.fake.last.send(message)
+  await until(() => r.finals.length > 0)
+  r.fake.last.break()
+  await until(() => !first(r).open)
+  await reconnected(r, 2)
+  await r.fake.until(() => changes().length === 1, 'the change on the new connection')
+  t.same(changes(), [number])
 })
 
 function deepgramPiece(text: string, flags: string): string {

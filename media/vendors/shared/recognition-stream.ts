@@ -23,6 +23,8 @@ export interface RecognitionReader {
   final(text: string, words: readonly TimedWord[] | null, language?: string | null): void
   /** Reports that the text so far may be complete, or that this was wrong. */
   eager?(complete: boolean): void
+  /** Reports that the vendor refused a change of its settings and goes on with the former ones. */
+  refused?(): void
   /** Reports a failure from a message of the vendor. */
   failed(error: EngineError): void
 }
@@ -52,6 +54,10 @@ export interface RecognitionDialect {
   encode(pcm: Int16Array): Uint8Array | TextBytes
   /** Returns the message that requests the final text, or null when the vendor decides on its own. */
   flush(): string | Uint8Array | null
+  /** Notes whether the agent asked for a number. Absent when the vendor takes no hint of it. */
+  expectNumber?(expected: boolean): void
+  /** Returns the message that changes the vendor's settings, or null when there is nothing to change now. */
+  changeMessage?(): string | null
   /** Returns the message before the socket closes, or null. */
   closeMessage(): string | null
   /** Message that keeps the connection open after `afterMs` without audio. Null when the vendor needs none. */
@@ -168,6 +174,12 @@ export class RecognitionStream implements SpeechToTextStream {
     this.#pump(true)
   }
 
+  expectNumber(expected: boolean): void {
+    if (this.#closed) return
+    this.#dialect.expectNumber?.(expected)
+    this.#sendChange()
+  }
+
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -258,6 +270,7 @@ export class RecognitionStream implements SpeechToTextStream {
       message: (message) => {
         if (this.#socket !== socket) return
         dialect.read(message, this.#reader)
+        this.#sendChange()
         // An utterance may have waited for the text of the one before.
         if (this.#part === 'due') this.#pump(this.#flushDue)
       },
@@ -281,6 +294,7 @@ export class RecognitionStream implements SpeechToTextStream {
     eager: (complete) => {
       if (!this.#closed) this.#events.eagerEndOfTurn?.(complete)
     },
+    refused: () => this.#log.info({ host: new URL(this.#dialect.url).host }, 'stt.change_refused'),
     failed: (error) => {
       this.#socket?.close()
       this.#lost(error)
@@ -302,6 +316,7 @@ export class RecognitionStream implements SpeechToTextStream {
     this.#lastSentMs = this.#openedMs
     const configuration = this.#dialect.openMessage?.()
     if (configuration !== undefined) this.#socket?.send(configuration)
+    this.#sendChange()
     if (this.#utterance !== null) {
       // A new connection has no audio of the utterance yet.
       this.#sent = Math.max(Math.min(this.#sent, this.#utterance), this.#written - this.#memory.length, 0)
@@ -314,6 +329,13 @@ export class RecognitionStream implements SpeechToTextStream {
     this.#connectionStart = this.#sent
     this.#pump(this.#flushDue)
     this.#keepAlive()
+  }
+
+  #sendChange(): void {
+    const socket = this.#socket
+    if (!socket?.isOpen) return
+    const change = this.#dialect.changeMessage?.() ?? null
+    if (change !== null) socket.send(change)
   }
 
   #keepAlive(): void {
