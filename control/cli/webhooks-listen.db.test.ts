@@ -1,10 +1,8 @@
 import t from 'tap'
 import { acceptedSignatures, openReceiver, openWebhookRig } from '../../fixtures/api/webhooks.js'
+import { openMigratedSqlite } from '../../fixtures/database/sqlite-image.js'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { until } from '../../fixtures/host/until.js'
-import { silentLog } from '../../media/base/log.js'
-import { openDatabase } from '../db/database.js'
-import { migrate } from '../db/migrate.js'
 import { forwardEvents } from './webhooks-listen.js'
 
 const SECRET = 'whsec_local'
@@ -15,8 +13,7 @@ async function start(
   events: readonly string[] | null,
   key?: string,
 ) {
-  const database = openDatabase('sqlite::memory:', silentLog)
-  await migrate(database)
+  const database = await openMigratedSqlite()
   const rig = await openWebhookRig(database)
   const receiver = await openReceiver()
   const clock = new VirtualClock()

@@ -5,15 +5,13 @@ import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
 import { openTestApi } from '../../fixtures/api/api.js'
+import { openMigratedSqlite } from '../../fixtures/database/sqlite-image.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { EngineError } from '../../media/base/errors.js'
-import { silentLog } from '../../media/base/log.js'
 import type { CallControl } from '../../signalling/call/ports.js'
 import type { Backlog, Deps } from '../api/deps.js'
 import { fileOperation, type Operation, operation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
-import { openDatabase } from '../db/database.js'
-import { migrate } from '../db/migrate.js'
 import { health, ready } from '../system/api.js'
 import { limitConnections } from './connection-limit.js'
 import { buildRoutes } from './routes.js'
@@ -25,8 +23,7 @@ async function openApi(
   deps: Partial<Deps> = {},
   clock: Clock = systemClock,
 ) {
-  const database = openDatabase('sqlite::memory:', silentLog)
-  await migrate(database)
+  const database = await openMigratedSqlite()
   const api = await openTestApi({ database, operations, deps, clock })
   t.teardown(async () => {
     await api.close()

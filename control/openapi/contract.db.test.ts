@@ -13,11 +13,9 @@ import {
   PINNED,
   type PopulatedService,
 } from '../../fixtures/contract/populated-service.js'
-import { silentLog } from '../../media/base/log.js'
+import { openMigratedSqlite } from '../../fixtures/database/sqlite-image.js'
 import type { Operation } from '../api/operation.js'
 import { operations } from '../app/operations.js'
-import { openDatabase } from '../db/database.js'
-import { migrate } from '../db/migrate.js'
 import { API_VERSION } from '../system/api.js'
 import { openApiDocument } from './document.js'
 import { WEBHOOKS } from './webhook-events.js'
@@ -30,8 +28,7 @@ const document = openApiDocument({ version: API_VERSION, operations, webhooks: W
 const described = describedOperations(document, operations)
 const judge = openJudge(document)
 
-const database = openDatabase('sqlite::memory:', silentLog)
-await migrate(database)
+const database = await openMigratedSqlite()
 const world: PopulatedService = await openPopulatedService(database, described)
 t.teardown(async () => {
   await world.close()

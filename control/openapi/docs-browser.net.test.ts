@@ -1,10 +1,8 @@
 import t from 'tap'
 import { openTestApi } from '../../fixtures/api/api.js'
+import { openMigratedSqlite } from '../../fixtures/database/sqlite-image.js'
 import { CHROMIUM, openBrowserPage } from '../../fixtures/service/chromium.js'
-import { silentLog } from '../../media/base/log.js'
 import { operations } from '../app/operations.js'
-import { openDatabase } from '../db/database.js'
-import { migrate } from '../db/migrate.js'
 
 const skip = CHROMIUM === null ? 'chromium is not installed' : false
 
@@ -20,8 +18,7 @@ const appears = (selector: string, atLeast = 1) => `new Promise((resolve) => {
 })`
 
 t.test('the reference in a real browser', { skip }, async (t) => {
-  const database = openDatabase('sqlite::memory:', silentLog)
-  await migrate(database)
+  const database = await openMigratedSqlite()
   const api = await openTestApi({ database, operations })
   const page = await openBrowserPage(CHROMIUM ?? '')
   t.teardown(async () => {

@@ -2,15 +2,12 @@ import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { request } from 'undici'
 import { openTestApi } from '../../fixtures/api/api.js'
-import { silentLog } from '../../media/base/log.js'
+import { openMigratedSqlite } from '../../fixtures/database/sqlite-image.js'
 import { PROBLEMS } from '../api/problem.js'
 import { operations } from '../app/operations.js'
-import { openDatabase } from '../db/database.js'
-import { migrate } from '../db/migrate.js'
 
 t.test('documentation pages', async (t) => {
-  const database = openDatabase('sqlite::memory:', silentLog)
-  await migrate(database)
+  const database = await openMigratedSqlite()
   const logged: string[] = []
   const note = (_fields: object, event: string) => void logged.push(event)
   const log = { debug: note, info: note, warn: note, error: note }

@@ -1,14 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { openTestApi } from '../../fixtures/api/api.js'
+import { openMigratedSqlite } from '../../fixtures/database/sqlite-image.js'
 import { POLL_MS, WAIT_LIMIT_MS } from '../../fixtures/host/deadlines.js'
 import { type BrowserPage, CHROMIUM, openBrowserPage } from '../../fixtures/service/chromium.js'
 import { openBrowser, openDashboard } from '../../fixtures/service/dashboard.js'
-import { silentLog } from '../../media/base/log.js'
 import { insertUser } from '../access/accounts/store.js'
 import { accessOperations } from '../access/api.js'
-import { openDatabase } from '../db/database.js'
-import { migrate } from '../db/migrate.js'
 import { createMailToken } from '../mail/mail-tokens.js'
 
 const skip = CHROMIUM === null ? 'chromium is not installed' : false
@@ -30,8 +28,7 @@ async function textOf(page: BrowserPage, selector: string): Promise<string> {
 }
 
 t.test('a mailed link in a real browser', { skip }, async (t) => {
-  const database = openDatabase('sqlite::memory:', silentLog)
-  await migrate(database)
+  const database = await openMigratedSqlite()
   let url = ''
   const api = await openTestApi({ database, operations: accessOperations, deps: { publicUrl: () => url } })
   url = api.url
@@ -70,8 +67,7 @@ t.test('a mailed link in a real browser', { skip }, async (t) => {
 })
 
 t.test('each page in each language, light and dark', { skip }, async (t) => {
-  const database = openDatabase('sqlite::memory:', silentLog)
-  await migrate(database)
+  const database = await openMigratedSqlite()
   let url = ''
   const api = await openTestApi({ database, operations: accessOperations, deps: { publicUrl: () => url } })
   url = api.url

@@ -1,10 +1,9 @@
 import t from 'tap'
 import { openTestCalling } from '../../fixtures/api/calling.js'
+import { openMigratedSqlite } from '../../fixtures/database/sqlite-image.js'
 import { silentLog } from '../../media/base/log.js'
 import type { Dns } from '../../signalling/embedded/routing/dns.js'
 import { parseTrunkFile } from '../config/trunk-file.js'
-import { openDatabase } from '../db/database.js'
-import { migrate } from '../db/migrate.js'
 import { loadTrunks } from './load-trunks.js'
 import { openTrustedNetworks, RESOLVE_MS, TRUNK_POLL_MS } from './trusted-networks.js'
 
@@ -35,9 +34,8 @@ function scriptedDns() {
 }
 
 t.test('the trusted networks follow every change of the trunks', async (t) => {
-  const database = openDatabase('sqlite::memory:', silentLog)
+  const database = await openMigratedSqlite()
   t.teardown(() => database.close())
-  await migrate(database)
   const calling = await openTestCalling(database)
   t.teardown(() => calling.close())
   const { clock, deps } = calling

@@ -5,13 +5,11 @@ import { PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
 import { levelDbfs } from '../../../fixtures/audio/tones.js'
 import { readWav, writeWav } from '../../../fixtures/audio/wav.js'
+import { openMigratedSqlite } from '../../../fixtures/database/sqlite-image.js'
 import { clipFolder } from '../../../fixtures/speech/manifest.js'
 import { openFakeOpenAi } from '../../../fixtures/vendors/fake-openai.js'
-import { silentLog } from '../../../media/base/log.js'
 import { resample } from '../../../media/codec/resampler.js'
 import { readSettings } from '../../config/settings.js'
-import { openDatabase } from '../../db/database.js'
-import { migrate } from '../../db/migrate.js'
 import { talkCommand } from './command.js'
 
 function folderOf(test: Test): string {
@@ -22,8 +20,7 @@ function folderOf(test: Test): string {
 
 async function talk(args: readonly string[], env: Record<string, string> = {}) {
   const settings = readSettings({ PARLEY_DATA: tmpdir(), ...env }, tmpdir())
-  const database = openDatabase('sqlite::memory:', silentLog)
-  await migrate(database)
+  const database = await openMigratedSqlite()
   let printed = ''
   try {
     const status = await talkCommand(

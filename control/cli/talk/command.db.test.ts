@@ -3,20 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
+import { openMigratedSqlite } from '../../../fixtures/database/sqlite-image.js'
 import { eventStream, openFakeOpenAi } from '../../../fixtures/vendors/fake-openai.js'
 import { chatFrames, DONE_FRAME, deltaFrame, finishFrame } from '../../../fixtures/vendors/openai-frames.js'
-import { silentLog } from '../../../media/base/log.js'
 import { readSettings } from '../../config/settings.js'
-import { openDatabase } from '../../db/database.js'
-import { migrate } from '../../db/migrate.js'
 import { talkCommand } from './command.js'
 
 /** Runs the command on an empty database. Returns its output and its exit status. */
 async function talk(args: readonly string[], said: readonly string[], env: Record<string, string> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-talk-'))
   const settings = readSettings({ PARLEY_DATA: folder, ...env }, folder)
-  const database = openDatabase('sqlite::memory:', silentLog)
-  await migrate(database)
+  const database = await openMigratedSqlite()
   const input = new PassThrough()
   input.end(said.map((line) => `${line}\n`).join(''))
   let printed = ''

@@ -33,7 +33,10 @@ async function seal(url: string, records: number, killAfter = Number.POSITIVE_IN
 t.test('processes on one chain never fork it, and a killed one leaves no gap', async (t) => {
   const postgres = await startPostgres()
   t.teardown(() => postgres.stop())
-  for (const url of [`sqlite:${join(t.testdir({}), 'made.db')}`, await postgres.createDatabase()]) {
+  for (const url of [
+    `sqlite:${join(t.testdir({}), 'made.db')}`,
+    await postgres.createDatabase({ migrated: true }),
+  ]) {
     const database = openDatabase(url, silentLog)
     const { db } = database
     await migrate(database)

@@ -32,7 +32,7 @@ type Live =
 t.test('fifty streams survive the death of their process', async (t) => {
   const postgres = await startPostgres()
   t.teardown(() => postgres.stop())
-  const url = await postgres.createDatabase()
+  const url = await postgres.createDatabase({ migrated: true })
   const folder = await temporaryFolder(t)
   const rootKey = 'cd'.repeat(32)
   const processes = ['one', 'two'].map(async (name) => {

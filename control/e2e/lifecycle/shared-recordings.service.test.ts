@@ -41,7 +41,7 @@ t.test('a recording of one process is read from the other', { timeout: 250_000 }
   t.teardown(() => s3.close())
   const env = {
     ...s3.env,
-    PARLEY_DATABASE_URL: await postgres.createDatabase(),
+    PARLEY_DATABASE_URL: await postgres.createDatabase({ migrated: true }),
     PARLEY_ROOT_KEY: 'cd'.repeat(32),
   }
   const folder = await temporaryFolder(t)
