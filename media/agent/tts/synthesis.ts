@@ -1,11 +1,11 @@
 import type { Clock, Timer } from '../../base/clock.js'
 import { EngineError, errorText } from '../../base/errors.js'
-import type { Rate, SessionRate } from '../../base/frame.js'
+import type { SessionRate } from '../../base/frame.js'
 import type { Scope } from '../../base/scope.js'
 import { openResampler } from '../../codec/resampler.js'
 import { breakerKey, type CircuitBreakers } from '../circuit-breaker.js'
 import type { PendingWait } from '../learnt-deadlines.js'
-import type { Cancellable, SpeakRequest, TextToSpeech, VendorFailure } from '../vendor-ports.js'
+import type { Cancellable, SpeakEvents, SpeakRequest, TextToSpeech, VendorFailure } from '../vendor-ports.js'
 import { resumeOffset, type SpokenWord } from './heard-text.js'
 import { LeadingSilenceTrimmer } from './leading-silence.js'
 
@@ -296,7 +296,7 @@ class Sentence implements Cancellable {
       return
     }
     const isCurrent = () => !this.#closed && this.#attempt === attempt
-    const receive = this.#receiver(offset)
+    const receiver = this.#receiver(offset, isCurrent)
     this.#lastAudioMs = -1
     this.#wait = this.#deps.wait(choice)
     this.#arm(this.#deps.limitMs(choice, this.#skipped))
@@ -312,20 +312,7 @@ class Sentence implements Cancellable {
           rate: this.#deps.rate,
           ...this.#deps.belongsTo,
         },
-        {
-          audio: (pcm, rate) => {
-            if (isCurrent()) receive.audio(pcm, rate)
-          },
-          word: (at, length, atMs) => {
-            if (isCurrent()) receive.word(at, length, atMs)
-          },
-          done: () => {
-            if (isCurrent()) this.#done()
-          },
-          failed: (error) => {
-            if (isCurrent()) this.#fail(error, false)
-          },
-        },
+        receiver,
       )
       if (isCurrent()) this.#job = job
       else job.cancel()
@@ -334,11 +321,11 @@ class Sentence implements Cancellable {
     }
   }
 
-  /** Returns the receiver of one attempt. `offset` is where in the text the attempt began. */
-  #receiver(offset: number): {
-    audio(pcm: Int16Array, rate: Rate): void
-    word(at: number, length: number, atMs: number): void
-  } {
+  /**
+   * Returns the receiver of one attempt, which ignores events once the attempt is over. `offset` is where in the text
+   * the attempt began.
+   */
+  #receiver(offset: number, isCurrent: () => boolean): SpeakEvents {
     const { rate } = this.#deps
     const trim = new LeadingSilenceTrimmer(rate)
     const first = this.#samples
@@ -352,6 +339,7 @@ class Sentence implements Cancellable {
     }
     return {
       audio: (pcm, from) => {
+        if (!isCurrent()) return
         if (from !== rate) resampler ??= openResampler(from, rate)
         // The resampler reuses its output buffer, so the samples are copied.
         const trimmed = trim.push(resampler ? resampler.process(pcm).slice() : pcm)
@@ -375,8 +363,15 @@ class Sentence implements Cancellable {
         this.#events.audio(trimmed)
       },
       word: (at, length, atMs) => {
+        if (!isCurrent()) return
         if (held) held.push({ at, length, atMs })
         else report(at, length, atMs)
+      },
+      done: () => {
+        if (isCurrent()) this.#done()
+      },
+      failed: (error) => {
+        if (isCurrent()) this.#fail(error, false)
       },
     }
   }
