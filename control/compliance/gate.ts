@@ -2,6 +2,7 @@ import {
   type BlockCode,
   CHECK_TYPES,
   type Check,
+  type CheckType,
   type Finding,
   finding,
   type GateFacts,
@@ -27,12 +28,18 @@ export type GateVerdict =
 
 /**
  * Runs every check in the fixed order. All checks run even after a block, because each one is evidence;
- * checks that cost money are then `skipped`, and so are checks that this kind of call does not need.
+ * checks that cost money are then `skipped`, and so are checks that this kind of call does not need. `types` are the checks of
+ * an earlier release, for a decision that it made.
  */
-export function decide(request: GateRequest, facts: GateFacts, now: number): GateVerdict {
+export function decide(
+  request: GateRequest,
+  facts: GateFacts,
+  now: number,
+  types: readonly CheckType[] = CHECK_TYPES,
+): GateVerdict {
   const checks: Check[] = []
   let deciding: Check | null = null
-  for (const type of CHECK_TYPES) {
+  for (const type of types) {
     const check = CHECKS[type]
     const found = EXEMPT[request.trigger]?.has(type)
       ? finding('skipped', 'not_applicable', `The check does not apply to ${request.trigger} calls.`)

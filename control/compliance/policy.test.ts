@@ -1,10 +1,11 @@
 import t from 'tap'
 import { CLEAR_FACTS } from '../../fixtures/database/gate-facts.js'
 import type { Policy } from '../config/policy-file.js'
-import type { GateFacts, GateRequest } from './check.js'
+import { CHECK_TYPES, type GateFacts, type GateRequest } from './check.js'
 import { decide } from './gate.js'
 import { classifyNumber } from './numbering.js'
 import {
+  checksOfVersion,
   isBuiltIn,
   mobilePrefixes,
   POLICIES,
@@ -42,6 +43,14 @@ t.test('without a file the built-in rules apply, under their version', async (t)
   t.same(policyInForce(null), { version: POLICY_VERSION, rules: POLICY })
   t.ok(isBuiltIn(POLICY_VERSION))
   t.equal(POLICIES[POLICY_VERSION], POLICY)
+})
+
+t.test('a version tells which checks decided under it', async (t) => {
+  t.same(checksOfVersion(POLICY_VERSION), CHECK_TYPES, 'a new check needs a new version')
+  t.same(checksOfVersion(changed({ declaration: [] }).version), CHECK_TYPES)
+  t.equal(checksOfVersion('2026-3')?.length, 11, 'the checks of a released version do not change')
+  t.equal(checksOfVersion('2025-1'), null)
+  t.equal(checksOfVersion(''), null)
 })
 
 t.test('the version of changed rules is their hash', async (t) => {

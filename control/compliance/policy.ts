@@ -1,6 +1,7 @@
 import { canonicalJson, type Json } from '../base/canonical-json.js'
 import type { Policy, PolicyChanges, PolicyInForce } from '../config/policy-file.js'
 import { istDate } from './calling-hours.js'
+import type { CheckType } from './check.js'
 import { appliesOn } from './dated-rule.js'
 import { sha256 } from './evidence/hashes.js'
 
@@ -138,6 +139,35 @@ export const POLICY: Policy = {
 
 /** The built-in rules of all versions that sealed records name. */
 export const POLICIES: Readonly<Record<string, Policy>> = { [POLICY_VERSION]: POLICY }
+
+const ELEVEN_CHECKS: readonly CheckType[] = [
+  'number_format',
+  'dnc',
+  'enforcement',
+  'verification',
+  'calling_window',
+  'dnd_register',
+  'consent',
+  'frequency_cap',
+  'robocall_declaration',
+  'sender_registration',
+  'wallet',
+]
+
+/**
+ * The checks that decided under each version, in their order. A sealed record is decided again with those of its version: a
+ * later release may have further ones.
+ */
+const CHECKS_OF: Readonly<Record<string, readonly CheckType[]>> = {
+  '2026-2': ELEVEN_CHECKS,
+  '2026-3': ELEVEN_CHECKS,
+}
+
+/** Returns the checks that decided under a version, also one with rules of an operator. Returns null for an unknown version. */
+export function checksOfVersion(version: string): readonly CheckType[] | null {
+  const [release = ''] = version.split('+', 1)
+  return CHECKS_OF[release] ?? null
+}
 
 /**
  * Returns the rules that apply with the changes of an operator. The version names them by their hash, so that an exported

@@ -4,8 +4,10 @@ import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { silentLog } from '../../../media/base/log.js'
 import { sealingHandler } from '../../calls/lifecycle/seal-outcome.js'
 import { openJobRunner } from '../../jobs/runner.js'
+import { CHECK_TYPES } from '../check.js'
 import { textLines } from './lines.js'
 import { replayDecision } from './replay.js'
+import type { SealedPart } from './verify.js'
 import { verifyBundle } from './verify-bundle.js'
 
 const TO = '+919876543210'
@@ -28,11 +30,20 @@ async function finishedCall(calling: TestCalling): Promise<string> {
   return id
 }
 
+/** Returns the sealed part of a text, or null if the text is not JSON. */
+function jsonOf(text: string): SealedPart | null {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null // the flipped bit broke the syntax
+  }
+}
+
 async function download(calling: TestCalling, path: string): Promise<Response> {
   return fetch(`${calling.api.url}${path}`, { headers: { authorization: `Bearer ${calling.api.testKey}` } })
 }
 
-await onEachDialect(t, async (t, open) => {
+await onEachDialect(t, async (t, open, dialect) => {
   const calling = await openTestCalling(await open())
   const { send } = calling
   await calling.publishAgent()
@@ -116,6 +127,40 @@ await onEachDialect(t, async (t, open) => {
     t.match(replayDecision({ ...sealed, facts: { ...sealed.facts, policyVersion: '1' } }, NONE), {
       kind: 'not_replayed',
     })
+
+    // An earlier release did not know one of the checks, and had no facts for it.
+    const { robocallMode: _mode, declarations: _declarations, ...known } = sealed.facts
+    const earlier = {
+      ...sealed,
+      facts: known,
+      checks: sealed.checks.filter(({ type }: { type: string }) => type !== 'robocall_declaration'),
+    }
+    const types = earlier.checks.map(({ type }: { type: string }) => type)
+    t.equal(types.length, CHECK_TYPES.length - 1)
+    t.same(
+      replayDecision(earlier, NONE, () => types),
+      { kind: 'same' },
+    )
+    t.match(
+      replayDecision(earlier, NONE),
+      { kind: 'differs' },
+      'a record of a version that knew the check lacks it',
+    )
+    const reversed = earlier.checks.toReversed()
+    t.match(
+      replayDecision({ ...earlier, checks: reversed }, NONE, () => types),
+      { kind: 'differs' },
+    )
+    if (dialect === 'postgres') return
+    // A record whose text was altered is still judged: the verifier ends with a report.
+    let unreadable = 0
+    for (let at = 0; at < record.length; at++) {
+      const altered = `${record.slice(0, at)}${String.fromCharCode(record.charCodeAt(at) ^ 1)}${record.slice(at + 1)}`
+      const parsed = jsonOf(altered)
+      const again = parsed === null ? null : replayDecision(parsed, NONE)
+      if (again?.kind === 'differs' && again.message.startsWith('the facts are not')) unreadable++
+    }
+    t.ok(unreadable > 0, 'some alterations take away a fact')
   })
   await calling.close()
 })

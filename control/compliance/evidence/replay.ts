@@ -1,7 +1,8 @@
+import { errorText } from '../../../media/base/errors.js'
 import { readPolicy } from '../../config/policy-file.js'
 import type { GateFacts, GateRequest } from '../check.js'
-import { decide } from '../gate.js'
-import { isBuiltIn, POLICIES } from '../policy.js'
+import { decide, type GateVerdict } from '../gate.js'
+import { checksOfVersion, isBuiltIn, POLICIES } from '../policy.js'
 import type { SealedPart } from './verify.js'
 import type { Replay } from './verify-bundle.js'
 
@@ -21,14 +22,36 @@ interface SealedCheck {
   readonly nextAllowedAt: string | null
 }
 
-/** Decides again from the sealed facts with the rules of its policy version, built in or exported, and compares every check. */
-export function replayDecision(sealed: SealedPart, policies: ReadonlyMap<string, unknown>): Replay {
-  const { request, facts, allowed, decidedAt, checks = [] } = sealed as SealedGate
-  const version = facts?.policyVersion ?? ''
+/**
+ * Decides again from the sealed facts with the rules and the checks of its policy version, and compares every check. The rules are
+ * built in or exported.
+ */
+export function replayDecision(
+  sealed: SealedPart,
+  policies: ReadonlyMap<string, unknown>,
+  checksOf: typeof checksOfVersion = checksOfVersion,
+): Replay {
+  const { request, facts } = sealed as SealedGate
+  const version = String(facts?.policyVersion ?? '')
   const policy = isBuiltIn(version) ? (POLICIES[version] ?? null) : readPolicy(policies.get(version))
-  if (request === undefined || facts === undefined || policy === null) return { kind: 'not_replayed' }
-  // No check needs the number itself: its class is one of the facts.
-  const verdict = decide({ ...request, to: '' }, { ...facts, policy }, Date.parse(decidedAt ?? ''))
+  const types = checksOf(version)
+  if (request === undefined || facts === undefined || policy === null || types === null) {
+    return { kind: 'not_replayed' }
+  }
+  try {
+    return compared(sealed, (decidedAt) =>
+      // No check needs the number itself: its class is one of the facts.
+      decide({ ...request, to: '' }, { ...facts, policy }, decidedAt, types),
+    )
+  } catch (error) {
+    // An altered record, and one that was made up with the key, may lack facts that the checks need.
+    return { kind: 'differs', message: `the facts are not those of a decision (${errorText(error)}).` }
+  }
+}
+
+function compared(sealed: SealedPart, again: (decidedAt: number) => GateVerdict): Replay {
+  const { allowed, decidedAt, checks = [] } = sealed as SealedGate
+  const verdict = again(Date.parse(decidedAt ?? ''))
   if (verdict.allow !== allowed) {
     return { kind: 'differs', message: `it is ${verdict.allow ? 'allowed' : 'refused'}.` }
   }
