@@ -7,6 +7,7 @@ import type { Deps } from '../api/deps.js'
 import { expiredCallsHandler, scheduleExpiredCalls } from '../calls/lifecycle/abandoned.js'
 import { sealingHandler } from '../calls/lifecycle/seal-outcome.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
+import { staffHangupsHandler } from '../calls/lifecycle/staff-hangups.js'
 import { scheduleStoring, storingHandler } from '../calls/lifecycle/store-recording.js'
 import { carrierRecordHandler } from '../calls/transfers/carrier-record.js'
 import { diallerHandler } from '../campaigns/dial-job.js'
@@ -57,6 +58,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       diallerHandler(deps),
       storingHandler(recordings),
       expiredCallsHandler({ db, nodeId, folder, clock, log, policy }),
+      staffHangupsHandler({ db, clock }),
       sealingHandler({ rootKey, clock }),
       closeHandler({ db, rootKey, clock, timeStamps: authority !== null }),
       timeStampHandler({ db, authority }),

@@ -94,6 +94,7 @@ export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<
       sipCallId: null,
       leaseUntil: now + LEASE_MS,
       hangupRequestedAt: null,
+      hangupCause: null,
       transfer: null,
       createdAt: now,
     })
@@ -197,34 +198,12 @@ export async function markSent(db: Db, id: string, now: number): Promise<void> {
 export async function requestHangup(db: Db, owner: Owner, id: string, now: number): Promise<void> {
   await db
     .updateTable('calls')
-    .set({ hangupRequestedAt: now })
+    .set({ hangupRequestedAt: now, hangupCause: 'request' })
     .where('id', '=', id)
     .where(unindexed('organizationId'), '=', owner.organizationId)
     .where('environment', '=', owner.environment)
     .where('endedAt', 'is', null)
     .execute()
-}
-
-/**
- * Asks the nodes that run the calls of an organization to end them with last words. `at` is the time since which staff
- * blocks the organization: it tells these requests from those of the API.
- */
-export async function requestStaffHangups(db: Db, organizationId: string, at: number): Promise<void> {
-  const live = await db
-    .selectFrom('calls')
-    .select('id')
-    .where('organizationId', '=', organizationId)
-    .where('endedAt', 'is', null)
-    .execute()
-  for (const { id } of live) {
-    await db
-      .updateTable('calls')
-      .set({ hangupRequestedAt: at })
-      .where('id', '=', id)
-      .where('endedAt', 'is', null)
-      .where('hangupRequestedAt', 'is', null)
-      .execute()
-  }
 }
 
 export async function findRecording(db: Db, owner: Owner, callId: string): Promise<RecordingRow | null> {

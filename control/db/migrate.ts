@@ -57,6 +57,7 @@ import { addRegisteringProcess } from './migrations/0066-registering-process.js'
 import { addUndoneDials } from './migrations/0067-undone-dials.js'
 import { addVersionAuthors } from './migrations/0068-version-authors.js'
 import { addDeliveryAttempts } from './migrations/0072-delivery-attempts.js'
+import { addHangupCauses } from './migrations/0069-hangup-causes.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -121,6 +122,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0067_undone_dials': addUndoneDials,
   '0068_version_authors': addVersionAuthors,
   '0072_delivery_attempts': addDeliveryAttempts,
+  '0069_hangup_causes': addHangupCauses,
 }
 
 /**

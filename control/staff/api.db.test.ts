@@ -7,7 +7,10 @@ import { until } from '../../fixtures/host/until.js'
 import { silentLog } from '../../media/base/log.js'
 import { STOPPED_BY_STAFF } from '../../signalling/call/ending.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
+import { staffHangupsHandler } from '../calls/lifecycle/staff-hangups.js'
 import { parseTrunkFile } from '../config/trunk-file.js'
+import { LEASE_MS, openJobRunner } from '../jobs/runner.js'
+import { claimJobs } from '../jobs/store.js'
 import { loadTrunks } from '../trunks/load-trunks.js'
 
 const errorOf = (answer: { body: unknown }) =>
@@ -262,30 +265,79 @@ await onEachDialect(t, async (t, open) => {
       const made = await send('POST', '/v1/calls', json({ to: '+919876543210', numberId: calling.numberId }))
       return String(dataOf(made).id)
     }
-    const [first, second] = [await call(), await call()]
+    const [first, second, late] = [await call(), await call(), await call()]
+    const change = (
+      id: string,
+      values: {
+        endedAt?: number | null
+        createdAt?: number
+        hangupRequestedAt?: number | null
+        hangupCause?: null
+      },
+    ) => deps.db.updateTable('calls').set(values).where('id', '=', id).execute()
+    // The row of this call is stored later.
+    await change(late, { endedAt: 1 })
     const asked = async () => {
       const rows = await deps.db
         .selectFrom('calls')
-        .select(['id', 'hangupRequestedAt'])
-        .where('id', 'in', [first, second])
+        .select(['id', 'hangupCause'])
+        .where('id', 'in', [first, second, late])
         .where('hangupRequestedAt', 'is not', null)
         .orderBy('id')
         .execute()
-      return rows.map((row) => [row.id, row.hangupRequestedAt])
+      return rows.map((row) => [row.id, row.hangupCause])
     }
     t.equal((await flip({ enforcement: false, endCalls: true })).status, 400, 'only a stop can end calls')
     await flip({ enforcement: true })
     t.same(await asked(), [], 'calls in progress continue')
-    const since = clock.wall()
     clock.advance(5_000)
     // A call that is to end at once already ends so.
-    await deps.db.updateTable('calls').set({ hangupRequestedAt: 1 }).where('id', '=', second).execute()
+    await change(second, { hangupRequestedAt: 1 })
     t.equal((await flip({ enforcement: true, endCalls: true })).status, 200)
     t.match(await lastEntry(), { action: 'staff.kill_switch_set', after: { endCalls: true } })
+
+    // The process dies after the commit. Another one takes the job, and dies too.
+    t.same(await asked(), [[second, null]])
+    const claim = { kind: 'staff-hangups', lane: organizationId, owner: 'dead', leaseMs: LEASE_MS, limit: 1 }
+    t.equal((await claimJobs(deps.db, claim, clock.wall())).length, 1)
+    clock.advance(LEASE_MS)
+    const handlers = [staffHangupsHandler(deps)]
+    const runner = openJobRunner({ db: deps.db, clock, log: silentLog, handlers, pollMs: 1_000_000 })
+    await runner.idle()
     t.same(await asked(), [
-      [first, since],
-      [second, 1],
+      [first, 'staff'],
+      [second, null],
     ])
+
+    // The gate allowed a call just before the switch, and its row is stored just after it.
+    await flip({ enforcement: true, endCalls: true })
+    await runner.idle()
+    await change(late, { endedAt: null, createdAt: clock.wall() + 1 })
+    clock.advance(5_000)
+    await runner.idle()
+    t.same((await asked()).at(-1), [late, 'staff'])
+
+    // The switch is lifted before the job runs: the calls from before it end, and the new ones do not.
+    await runner.close()
+    await flip({ enforcement: true, endCalls: true })
+    await change(late, { hangupRequestedAt: null, hangupCause: null, createdAt: clock.wall() })
+    await flip({ enforcement: false })
+    clock.advance(1)
+    const fresh = await call()
+    const again = openJobRunner({ db: deps.db, clock, log: silentLog, handlers, pollMs: 1_000_000 })
+    await again.idle()
+    clock.advance(5_000)
+    await again.idle()
+    await again.close()
+    t.same((await asked()).at(-1), [late, 'staff'])
+    const { hangupCause } = await deps.db
+      .selectFrom('calls')
+      .select('hangupCause')
+      .where('id', '=', fresh)
+      .executeTakeFirstOrThrow()
+    t.equal(hangupCause, null)
+    t.same(await deps.db.selectFrom('jobs').select('id').where('kind', '=', 'staff-hangups').execute(), [])
+
     const leases = openLeases({ db: deps.db, clock, log: silentLog, nodeId: deps.nodeId, calls: control })
     await until(async () => {
       await clock.advanceAsync(1_000, 500)
@@ -295,7 +347,7 @@ await onEachDialect(t, async (t, open) => {
     const finished = control.finished.find(({ callId }) => callId === first)
     t.same(finished, { callId: first, line: null, ending: STOPPED_BY_STAFF })
     t.notOk(control.hungUp.includes(first))
-    await flip({ enforcement: false })
+    t.notOk(control.finished.some(({ callId }) => callId === fresh))
   })
 
   await t.test('a sender id belongs to one organization', async (t) => {

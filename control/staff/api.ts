@@ -3,9 +3,9 @@ import type { AuditFields } from '../api/audit.js'
 import { audited } from '../api/audited.js'
 import type { Deps } from '../api/deps.js'
 import { listOperation, operation } from '../api/operation.js'
-import { isRefusal, refuse } from '../api/problem.js'
+import { refuse } from '../api/problem.js'
 import { idParam, Timestamp, timestamp } from '../base/schemas.js'
-import { requestStaffHangups } from '../calls/store.js'
+import { endCallsOf } from '../calls/lifecycle/staff-hangups.js'
 import type { Trx } from '../db/database.js'
 import { setRequestLimit } from '../limits/rate-limit-store.js'
 import { updateCallingProfile, updateOrganizationProfile } from '../organization/profile-store.js'
@@ -227,14 +227,15 @@ export const setKillSwitch = operation({
   status: 200,
   result: StaffOrganization,
   fails: ['not_found'],
-  async run({ params, body, ...input }) {
-    const { enforcement, reason, endCalls = false } = body
-    const done = await performStaffAction(input, params.id, async (trx, { calling }, now) => {
+  run: ({ params, body, ...input }) =>
+    performStaffAction(input, params.id, async (trx, { calling }, now) => {
+      const { enforcement, reason, endCalls = false } = body
       await updateCallingProfile(trx, params.id, {
         // If it is already set, the original time is kept.
         enforcedAt: enforcement ? (calling.enforcedAt ?? now) : null,
         enforcedReason: enforcement ? KILL_SWITCH : null,
       })
+      if (endCalls) await endCallsOf(trx, { organizationId: params.id, requestId: input.requestId }, now)
       return {
         action: 'staff.kill_switch_set',
         subject: { type: 'organization', id: params.id },
@@ -243,11 +244,7 @@ export const setKillSwitch = operation({
         after: { enforcement, ...(endCalls ? { endCalls } : {}) },
         ...(enforcement === (calling.enforcedAt !== null) ? {} : { notice: killSwitchNotice(enforcement) }),
       }
-    })
-    if (isRefusal(done) || !endCalls || done.enforcement.since === null) return done
-    await requestStaffHangups(input.deps.db, params.id, Date.parse(done.enforcement.since))
-    return done
-  },
+    }),
 })
 
 function killSwitchNotice(enforcement: boolean) {

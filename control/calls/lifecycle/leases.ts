@@ -91,15 +91,14 @@ export function openLeases(options: {
     }
     const asked = await db
       .selectFrom('calls')
-      .leftJoin('callingProfiles', 'callingProfiles.organizationId', 'calls.organizationId')
-      .select(['calls.id', 'calls.hangupRequestedAt', 'callingProfiles.enforcedAt'])
-      .where('calls.nodeId', '=', nodeId)
-      .where('calls.endedAt', 'is', null)
-      .where('calls.hangupRequestedAt', 'is not', null)
+      .select(['id', 'hangupCause'])
+      .where('nodeId', '=', nodeId)
+      .where('endedAt', 'is', null)
+      .where('hangupRequestedAt', 'is not', null)
       .execute()
-    for (const { id, hangupRequestedAt, enforcedAt } of asked) {
+    for (const { id, hangupCause } of asked) {
       // A call that staff stopped ends after its hang-up line. A request of the API ends the call at once.
-      if (hangupRequestedAt === enforcedAt) calls.finish(id, null, STOPPED_BY_STAFF)
+      if (hangupCause === 'staff') calls.finish(id, null, STOPPED_BY_STAFF)
       else calls.hangUp(id, 'operator')
     }
     for (const id of await extendCallHolds(db, nodeId, clock.wall())) calls.finish(id, null, WALLET_EXHAUSTED)

@@ -172,6 +172,8 @@ export interface CallRow {
   readonly nodeId: string
   readonly leaseUntil: number
   readonly hangupRequestedAt: number | null
+  /** The cause of the hang-up: a request of the API ends the call at once, staff ends it with last words. */
+  readonly hangupCause: 'request' | 'staff' | null
   /** The latest transfer attempt as JSON of its row and of the parts that were recorded. Null without any. */
   readonly transfer: string | null
   readonly createdAt: number
