@@ -79,9 +79,16 @@ export function istMidnight(unixMs: number): number {
   return unixMs - positiveRest(unixMs + IST_OFFSET_MS, DAY_MS)
 }
 
+/** The day that was asked for last: a decision of the gate asks for its own day about ten times. */
+let lastDay = { day: Number.NaN, date: '' }
+
 /** Returns the calendar day in India (ISO date). */
 export function istDate(unixMs: number): string {
-  return new Date(unixMs + IST_OFFSET_MS).toISOString().slice(0, 10)
+  const day = Math.floor((unixMs + IST_OFFSET_MS) / DAY_MS)
+  if (day !== lastDay.day) {
+    lastDay = { day, date: new Date(unixMs + IST_OFFSET_MS).toISOString().slice(0, 10) }
+  }
+  return lastDay.date
 }
 
 /** Returns the weekday in India: Monday is 0, Sunday is 6. */

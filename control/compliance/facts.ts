@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type InferResult, sql } from 'kysely'
 import type { RootKey } from '../base/root-key.js'
 import type { PolicyInForce } from '../config/policy-file.js'
 import { builtOnce, type PlaceOf } from '../db/built-once.js'
@@ -39,7 +39,8 @@ export async function gateFacts(
   const { from, gate } = question
   const { version, rules } = knowledge.policy
   const { kind, ...subscriber } = classifyNumber(gate.to, mobilePrefixes(rules, now))
-  const [known] = await readKnown(db, knownQuestion(question, knowledge, now))
+  const [read] = await readKnown(db, knownQuestion(question, knowledge, now))
+  const [known] = JSON.parse(read?.known ?? '[]') as readonly Known[]
   const start = known?.windowStartMinute ?? null
   const end = known?.windowEndMinute ?? null
   const approvedId = known?.senderId ?? null
@@ -100,13 +101,18 @@ function knownQuestion(
  * Reads what is known about the organization and the person: the do-not-call entries of both environments, each of which protects
  * calls of the other, the declarations that are not withdrawn, the consent, the register's answer, and when the person last
  * answered another capped campaign of the organization. Voicemail is no answer. Each statement costs a way to the database and
- * back, and a dial holds the lock of the wallet meanwhile, so this is one.
+ * back, and a dial holds the lock of the wallet meanwhile, so this is one. It answers with one text: PostgreSQL describes each column
+ * of each answer, which costs the client more time and memory than the values.
  *
  * Values that a partial index names are in the text: SQLite prepares a statement again for each run in which they are bound, which
  * takes ten times as long as the run.
  */
 const readKnown = builtOnce((db, place: PlaceOf<KnownQuestion>) =>
-  db
+  db.selectFrom(selectKnown(db, place).as('known')).select(jsonRows(db, KNOWN_COLUMNS).as('known')),
+)
+
+function selectKnown(db: Db | Trx, place: PlaceOf<KnownQuestion>) {
+  return db
     .selectFrom('organizations')
     .leftJoin('callingProfiles', 'callingProfiles.organizationId', 'organizations.id')
     .leftJoin('organizationProfiles', 'organizationProfiles.organizationId', 'organizations.id')
@@ -198,10 +204,20 @@ const readKnown = builtOnce((db, place: PlaceOf<KnownQuestion>) =>
         .limit(1)
         .as('lastAnswerAt'),
     ])
-    .where('organizations.id', '=', place('organizationId')),
-)
+    .where('organizations.id', '=', place('organizationId'))
+}
 
-type Known = Awaited<ReturnType<typeof readKnown>>[number] | undefined
+type Known = InferResult<ReturnType<typeof selectKnown>>[number]
+
+/** The names of all values: one that was missing in the text would read as if nothing was known. */
+const KNOWN_COLUMNS = Object.keys({
+  ...{ enforcedAt: true, enforcedReason: true, windowStartMinute: true, windowEndMinute: true },
+  ...{ robocallMode: true, peId: true, senderId: true, dltHeaderId: true },
+  ...{ balancePaise: true, heldPaise: true, onHold: true, haltedAt: true },
+  ...{ consentId: true, kind: true, source: true, capturedAt: true, expiresAt: true },
+  ...{ state: true, register: true, category: true, reference: true, checkedAt: true, validUntil: true },
+  ...{ verification: true, suppressions: true, declarations: true, lastAnswerAt: true },
+} satisfies Record<keyof Known, true>)
 type SuppressionColumns = Pick<SuppressionRow, 'id' | 'source' | 'environment' | 'expiresAt'>
 type DeclarationColumns = Pick<RobocallDeclarationRow, 'id' | 'reference' | 'effectiveFrom' | 'callerIds'>
 
@@ -232,7 +248,9 @@ function byText<Row>(textOf: (row: Row) => string): (a: Row, b: Row) => number {
   return (a, b) => (textOf(a) < textOf(b) ? -1 : 1)
 }
 
-function personFacts(known: Known): Pick<GateFacts, 'consent' | 'register' | 'lastCampaignAnswerAt'> {
+function personFacts(
+  known: Known | undefined,
+): Pick<GateFacts, 'consent' | 'register' | 'lastCampaignAnswerAt'> {
   if (known === undefined) return { consent: null, register: null, lastCampaignAnswerAt: null }
   const { consentId: id, kind, source, capturedAt, expiresAt } = known
   const { state, register, category, reference, checkedAt, validUntil } = known
