@@ -99,17 +99,19 @@ export function openKnowledgeSearch(deps: {
   }
 }
 
-/** The order within a base is that of its ranks. Between bases the share of the question decides. */
+/** Merges the lists of bases: the order within a base stays, and the best of those that are next comes first. */
 function merged(found: readonly FoundOfBase[], limit: number): readonly FoundInBase[] {
-  return found
-    .flatMap(({ base, found: { passages } }) =>
-      passages.map((passage, rank) => ({ passage: { ...passage, knowledgeBaseId: base.id }, rank })),
-    )
-    .sort((a, b) =>
-      a.passage.knowledgeBaseId === b.passage.knowledgeBaseId
-        ? a.rank - b.rank
-        : b.passage.score - a.passage.score || a.rank - b.rank,
-    )
-    .slice(0, limit)
-    .map(({ passage }) => passage)
+  const lists = found.map(({ base, found: { passages } }) =>
+    passages.map((passage) => ({ ...passage, knowledgeBaseId: base.id })),
+  )
+  const all: FoundInBase[] = []
+  while (all.length < limit) {
+    const next = lists.reduce((best, list) => {
+      return (list[0]?.score ?? -1) > (best[0]?.score ?? -1) ? list : best
+    }, [])
+    const passage = next.shift()
+    if (passage === undefined) break
+    all.push(passage)
+  }
+  return all
 }
