@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { errorText } from '../../media/base/errors.js'
+import type { UnservedModels } from '../../media/vendors/vendor-module.js'
 import { SILERO, sileroFile } from '../../workers/models/silero.js'
 
 export interface SipAddress {
@@ -128,14 +129,18 @@ export function jsonFile<T>(
   }
 }
 
-/** Parses comma-separated names, or `none`. */
-export function modelNames(value: string): Parsed<readonly string[]> {
-  if (value === 'none') return valid([])
-  const names = value.split(',').map((name) => name.trim())
-  const wellFormed = names.every((name) => /^[\w.:/-]{1,100}$/.test(name))
-  return wellFormed && new Set(names).size === names.length
-    ? valid(names)
-    : invalid('set names of models, comma-separated, each once, or none')
+/** Parses comma-separated names, or `none`. Names that match `unserved` are refused. */
+export function modelNames(unserved?: UnservedModels): (value: string) => Parsed<readonly string[]> {
+  return (value) => {
+    if (value === 'none') return valid([])
+    const names = value.split(',').map((name) => name.trim())
+    const wellFormed = names.every((name) => /^[\w.:/-]{1,100}$/.test(name))
+    if (!wellFormed || new Set(names).size !== names.length) {
+      return invalid('set names of models, comma-separated, each once, or none')
+    }
+    const refused = names.find((name) => unserved?.pattern.test(name))
+    return refused === undefined ? valid(names) : invalid(`leave out ${refused}: ${unserved?.why}`)
+  }
 }
 
 /** Parses a WebSocket URL without query. */

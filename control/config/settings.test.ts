@@ -228,6 +228,16 @@ t.test('an invalid value is rejected with the name of its variable and the fix',
   }
 })
 
+t.test('a model of GPT-Live is refused, because the realtime socket does not serve it', async (t) => {
+  const read = (models: string) =>
+    readSettings({ PARLEY_OPENAI_API_KEY: 'k', PARLEY_OPENAI_REALTIME_MODELS: models }, FOLDER)
+  t.throws(() => read('gpt-realtime-2.1,gpt-live-1.1'), {
+    code: 'config_invalid',
+    message: /PARLEY_OPENAI_REALTIME_MODELS.*leave out gpt-live-1\.1: GPT-Live is not served/,
+  })
+  t.ok(read('gpt-realtime-2.1'))
+})
+
 t.test('all invalid variables are named at once, secrets without their value', async (t) => {
   try {
     readSettings({ PARLEY_HTTP_PORT: 'x', PARLEY_ROOT_KEY: 'secretword' }, FOLDER)

@@ -61,7 +61,8 @@ function settingsReader(variables: readonly Variable[], given: Given, read: Read
     jsonFile: (name, parse, wanted) => read(name, byDefault(name), jsonFile(parse, wanted)),
     jsonObject: (name) => read(name, byDefault(name), jsonObject) ?? {},
     integer: (name, min, max) => read(name, byDefault(name), integer(min, max)) ?? min,
-    modelNames: (name, otherwise = byDefault(name)) => read(name, otherwise, modelNames) ?? [],
+    modelNames: (name, otherwise = byDefault(name), unserved) =>
+      read(name, otherwise, modelNames(unserved)) ?? [],
     voices: (name) => (given(name) === null ? [] : (read(name, '', voiceNames) ?? [])),
   }
 }

@@ -36,6 +36,12 @@ export interface Variable {
   readonly secret?: true
 }
 
+/** Models that an adapter cannot use, and the reason, which operators read. */
+export interface UnservedModels {
+  readonly pattern: RegExp
+  readonly why: string
+}
+
 /**
  * Reads environment variables of a vendor. Every method but `given` uses the variable's default when it is
  * unset and `otherwise` is absent; an invalid value is reported to the operator and stops the start.
@@ -59,8 +65,8 @@ export interface SettingsReader {
   jsonObject(name: string): Readonly<Record<string, unknown>>
   choice<const T extends string>(name: string, ...values: readonly T[]): T
   integer(name: string, min: number, max: number): number
-  /** Reads comma-separated model names, or `none`. */
-  modelNames(name: string, otherwise?: string): readonly string[]
+  /** Reads comma-separated model names, or `none`. Names of `unserved` models are invalid. */
+  modelNames(name: string, otherwise?: string, unserved?: UnservedModels): readonly string[]
   /** Reads comma-separated `name=voice-id` pairs; empty when the variable is unset. */
   voices(name: string): readonly { readonly name: string; readonly id: string }[]
 }

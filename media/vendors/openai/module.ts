@@ -178,6 +178,15 @@ function realtimeOffer({ realtime, ...settings }: OpenAiSettings): readonly Offe
   ]
 }
 
+/**
+ * OpenAI's models that hear and speak at the same time have a protocol of their own, `v1/live/sessions`: the model decides
+ * when it speaks. https://developers.openai.com/api/docs/guides/voice-websockets
+ */
+const GPT_LIVE = {
+  pattern: /^gpt-live-(?!transcribe)/,
+  why: 'GPT-Live is not served by the realtime socket; set gpt-realtime-2.1, for example',
+} as const
+
 function readSettings(reader: SettingsReader): OpenAiSettings {
   const baseUrl = reader.httpUrl('PARLEY_OPENAI_BASE_URL', OPENAI_URL)
   const apiKey = reader.given('PARLEY_OPENAI_API_KEY')
@@ -187,6 +196,7 @@ function readSettings(reader: SettingsReader): OpenAiSettings {
   const models = reader.modelNames(
     'PARLEY_OPENAI_REALTIME_MODELS',
     baseUrl === OPENAI_URL ? 'gpt-realtime-2.1,gpt-realtime-2.1-mini' : 'none',
+    GPT_LIVE,
   )
   const turns = reader.choice('PARLEY_OPENAI_REALTIME_TURNS', 'semantic', 'server', 'ours')
   const effort = reader.choice(
