@@ -69,3 +69,37 @@ export function decodeBase64(text: Uint8Array, from: number, end: number, into: 
   // Only the mark of an invalid character has this bit.
   return (seen & 128) === 0 ? at : -1
 }
+
+const QUOTE = 0x22
+const COLON = 0x3a
+const SPACE = 0x20
+
+/** Finds the string of one field in the bytes of JSON text, which then need not become a string. */
+export class Base64Field {
+  readonly #name: Buffer
+
+  constructor(name: string) {
+    this.#name = Buffer.from(`"${name}"`)
+  }
+
+  /** Returns the range of the first value that is a string, without its quotes, or null. Escapes are not resolved. */
+  find(data: Buffer): { readonly from: number; readonly end: number } | null {
+    const name = this.#name
+    // The same word may be a value before.
+    for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
+      let next = skipSpace(data, at + name.length)
+      if (data[next] !== COLON) continue
+      next = skipSpace(data, next + 1)
+      if (data[next] !== QUOTE) continue
+      const end = data.indexOf(QUOTE, next + 1)
+      return end === -1 ? null : { from: next + 1, end }
+    }
+    return null
+  }
+}
+
+function skipSpace(data: Buffer, from: number): number {
+  let at = from
+  while (data[at] === SPACE) at++
+  return at
+}

@@ -13,6 +13,7 @@ import { ReplyLatency } from './audio/reply-latency.js'
 import type { BotEvent, BotStats } from './bot-event.js'
 import { BotPlayback } from './bot-playback.js'
 import type { BotSpec } from './bot-spec.js'
+import { BotTextReader } from './dialects/bot-message.js'
 import { openDialect } from './dialects/registry.js'
 import {
   type BotCommand,
@@ -76,6 +77,7 @@ export class BotEndpoint implements Endpoint {
   /** The start is set again when the stream begins: the handshake and the ringing take time. */
   readonly #stream: StreamInfo & { startedAt: number }
   readonly #wireFormat: WireFormat
+  readonly #texts: BotTextReader
   readonly #playback: BotPlayback
   readonly #callerAudio: CallerAudioSender
   readonly #replyLatency = new ReplyLatency()
@@ -108,6 +110,7 @@ export class BotEndpoint implements Endpoint {
     this.#clock = clock
     this.#stream = { spec, streamId: randomUUID(), startedAt: clock.wall() }
     this.#wireFormat = openDialect(this.#stream)
+    this.#texts = new BotTextReader(this.#wireFormat)
     const format = queueFormat(spec, this.#wireFormat.coder)
     this.#violations = new ProtocolViolations({
       report: (code, message) => this.#send(this.#wireFormat.error(code, message)),
@@ -251,7 +254,7 @@ export class BotEndpoint implements Endpoint {
   }
 
   #text(data: Buffer): void {
-    if (this.#accepts()) this.#run(this.#wireFormat.readText(data.toString()))
+    if (this.#accepts()) this.#run(this.#texts.read(data))
   }
 
   #binary(data: Buffer): void {

@@ -1,3 +1,4 @@
+import { base64Length, encodeBase64 } from '../../base/base64.js'
 import { type AudioFrame, FRAME_MS, type SessionRate } from '../../base/frame.js'
 import { openResampler, type Resampler } from '../../codec/resampler.js'
 import type { WireFormat } from '../dialects/wire-format.js'
@@ -15,6 +16,8 @@ const HELD_MS = 750
 const MAX_FILL_MS = 1_000
 /** Bytes of a message besides its payload, estimated. */
 const ENVELOPE_BYTES = 200
+/** Room for counters that grow during the call. */
+const SPARE_BYTES = 32
 
 /**
  * Encodes the caller's frames and sends them to the bot as messages. Their time line follows the positions of
@@ -33,6 +36,8 @@ export class CallerAudioSender {
   /** Length of the header before the audio of a message (bytes). */
   readonly #headerBytes: number
   readonly #message: Buffer
+  /** The last audio message as text. */
+  #text = Buffer.alloc(0)
   readonly #held: { bytes: Buffer; atMs: number }[]
   #heldFrom = 0
   #heldCount = 0
@@ -126,8 +131,18 @@ export class CallerAudioSender {
   }
 
   #send(bytes: Buffer, atMs: number, connection: BotConnection): void {
-    const { audioHeader } = this.#wireFormat
-    connection.send(audioHeader === null ? this.#wireFormat.media(bytes.toString('base64'), atMs) : bytes)
+    const format = this.#wireFormat
+    if (format.mediaHead === undefined) {
+      connection.send(bytes)
+      return
+    }
+    const head = format.mediaHead(atMs)
+    const { mediaTail = '' } = format
+    const longest = head.length + base64Length(this.#message.length) + mediaTail.length
+    if (this.#text.length < longest) this.#text = Buffer.alloc(longest + SPARE_BYTES)
+    const text = this.#text
+    const end = encodeBase64(bytes, text, text.write(head, 'latin1'))
+    connection.send(text.subarray(0, end + text.write(mediaTail, end, 'latin1')), true)
   }
 }
 

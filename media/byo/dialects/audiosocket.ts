@@ -34,10 +34,6 @@ class AudioSocket implements WireFormat {
     return [encodeFrame(UUID, Buffer.from(this.#callId.replaceAll('-', ''), 'hex'))]
   }
 
-  media(): string {
-    return ''
-  }
-
   dtmf(digit: Digit): Buffer {
     return encodeFrame(DTMF, Buffer.from(digit, 'ascii'))
   }

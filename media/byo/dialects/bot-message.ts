@@ -1,7 +1,8 @@
+import { Base64Field, decodeBase64 } from '../../base/base64.js'
 import { parseForeignJson } from '../../base/foreign-text.js'
 import { FRAME_MS } from '../../base/frame.js'
 import type { BotFormat } from '../bot-spec.js'
-import type { BotCommand, TransferRequest } from './wire-format.js'
+import { type BotCommand, DECODED, type TransferRequest, type WireFormat } from './wire-format.js'
 
 /*
  * Lenient reading of bot messages, shared by the dialects: fields may be strings or numbers, nested or flat,
@@ -23,6 +24,34 @@ const SCAN_LENGTH = 2_048
  */
 const MAX_PARTS = 512
 const PARTS = [':', ',', '[', '{']
+
+/** Lengths of base64 for which decoding from the bytes is cheaper (characters). */
+const MIN_DECODED = 64
+const MAX_DECODED = 16_384
+
+/** Reads the text messages of one bot. Their audio is decoded from the bytes, because it is most of a message. */
+export class BotTextReader {
+  readonly #format: WireFormat
+  readonly #audio: Base64Field | null
+
+  constructor(format: WireFormat) {
+    this.#format = format
+    this.#audio = format.audioField === undefined ? null : new Base64Field(format.audioField)
+  }
+
+  read(data: Buffer): BotCommand {
+    const found = this.#audio?.find(data) ?? null
+    if (found === null) return this.#format.readText(data.toString())
+    const { from, end } = found
+    const characters = end - from
+    if (characters < MIN_DECODED || characters > MAX_DECODED) return this.#format.readText(data.toString())
+    const bytes = Buffer.allocUnsafe(Math.ceil(characters / 4) * 3)
+    const length = decodeBase64(data, from, end, bytes)
+    if (length === -1) return this.#format.readText(data.toString())
+    const text = `${data.toString('utf8', 0, from)}${DECODED}${data.toString('utf8', end)}`
+    return this.#format.readText(text, bytes.subarray(0, length))
+  }
+}
 
 /**
  * Parses a JSON object. Returns null for anything else, and for an object with so many parts that parsing it
@@ -69,11 +98,17 @@ export function numberValue(value: unknown): number | null {
 /** Makes a play command from base64 audio. */
 export function playCommand(
   payload: unknown,
-  more: { rate?: number | null; id?: string | null; format?: BotFormat | null } = {},
+  more: {
+    rate?: number | null
+    id?: string | null
+    format?: BotFormat | null
+    /** The audio for which `DECODED` stands. */
+    decoded?: Uint8Array | undefined
+  } = {},
 ): BotCommand {
   if (typeof payload !== 'string')
     return { type: 'fault', code: 'bad_frame', message: 'media has no payload' }
-  const audio = fromBase64(payload)
+  const audio = payload === DECODED && more.decoded !== undefined ? more.decoded : fromBase64(payload)
   if (audio === null) return { type: 'fault', code: 'bad_audio', message: 'the payload is not base64' }
   const play = { type: 'play', audio, rate: more.rate ?? null, id: more.id ?? null } as const
   const format = more.format ?? null
@@ -148,13 +183,13 @@ function badKeys(message: string): BotCommand {
 /**
  * Reads a message of the `media`, `mark`, `clear` family, which Twilio, Exotel, Telnyx and native bots send.
  */
-export function readMediaStreams(text: string): BotCommand {
+export function readMediaStreams(text: string, audio?: Uint8Array): BotCommand {
   const message = parseMessage(text)
   if (message === null) return BAD_JSON
   const event = stringValue(message.event) ?? ''
   switch (event) {
     case 'media':
-      return playCommand(objectField(message, 'media').payload)
+      return playCommand(objectField(message, 'media').payload, { decoded: audio })
     case 'mark':
       return markCommand(objectField(message, 'mark').name)
     case 'clear':

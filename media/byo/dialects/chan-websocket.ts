@@ -68,10 +68,6 @@ class ChanWebSocket implements WireFormat {
       : [plain('MEDIA_START', fields)]
   }
 
-  media(): string {
-    return ''
-  }
-
   dtmf(digit: Digit): string {
     const channel: Field = ['channel_id', this.#stream.spec.callId]
     // The two forms have their fields in different orders.

@@ -29,6 +29,7 @@ import {
 class Jambonz implements WireFormat {
   readonly audioHeader = NO_HEADER
   readonly framesPerMessage = 1
+  readonly audioField = 'audioContent'
   readonly #stream: StreamInfo
 
   constructor(stream: StreamInfo) {
@@ -50,10 +51,6 @@ class Jambonz implements WireFormat {
         mixType: 'mono',
       }),
     ]
-  }
-
-  media(): string {
-    return ''
   }
 
   dtmf(digit: Digit, durationMs: number): string {
@@ -88,7 +85,7 @@ class Jambonz implements WireFormat {
     return null
   }
 
-  readText(text: string): BotCommand {
+  readText(text: string, audio?: Uint8Array): BotCommand {
     const message = parseMessage(text)
     if (message === null) return BAD_JSON
     const type = stringValue(message.type) ?? stringValue(message.event) ?? ''
@@ -98,6 +95,7 @@ class Jambonz implements WireFormat {
         const command = playCommand(data.audioContent, {
           rate: numberValue(data.sampleRate),
           id: stringValue(data.id),
+          decoded: audio,
         })
         return command.type === 'play' && data.queuePlay !== true ? { ...command, replaces: true } : command
       }

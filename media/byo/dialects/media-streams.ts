@@ -23,6 +23,8 @@ export interface FieldNames {
 export abstract class MediaStreamsDialect implements WireFormat {
   readonly audioHeader = null
   readonly framesPerMessage: number = 1
+  readonly mediaTail = '"}}'
+  readonly audioField = 'payload'
   /** JSON of the `media` object before its counters. */
   protected readonly track: string = '"track":"inbound",'
   protected readonly stream: StreamInfo
@@ -41,11 +43,11 @@ export abstract class MediaStreamsDialect implements WireFormat {
   abstract dtmf(digit: Digit, durationMs: number): string
   abstract stop(reason: StopReason): string
 
-  media(payload: string, atMs: number): string {
+  mediaHead(atMs: number): string {
     const { sequence, stream } = this.#names
     this.#sequence++
     this.#chunk++
-    return `{"event":"media","${sequence}":"${this.#sequence}","${stream}":"${this.#streamId}","media":{${this.track}"chunk":"${this.#chunk}","timestamp":"${atMs}","payload":"${payload}"}}`
+    return `{"event":"media","${sequence}":"${this.#sequence}","${stream}":"${this.#streamId}","media":{${this.track}"chunk":"${this.#chunk}","timestamp":"${atMs}","payload":"`
   }
 
   markAck(name: string, _how: 'played' | 'cleared'): string {
@@ -68,8 +70,8 @@ export abstract class MediaStreamsDialect implements WireFormat {
     return null
   }
 
-  readText(text: string): BotCommand {
-    return readMediaStreams(text)
+  readText(text: string, audio?: Uint8Array): BotCommand {
+    return readMediaStreams(text, audio)
   }
 
   /** Audio messages sent so far. */

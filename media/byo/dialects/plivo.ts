@@ -26,6 +26,8 @@ import type { BotCommand, StreamInfo, TransferUpdate, WireFormat } from './wire-
 class Plivo implements WireFormat {
   readonly audioHeader = null
   readonly framesPerMessage = 1
+  readonly mediaTail = '"},"extra_headers":"{}"}'
+  readonly audioField = 'payload'
   readonly #stream: StreamInfo
   #sequence = -1
   #chunk = 0
@@ -58,10 +60,10 @@ class Plivo implements WireFormat {
     ]
   }
 
-  media(payload: string, atMs: number): string {
+  mediaHead(atMs: number): string {
     this.#sequence++
     this.#chunk++
-    return `{"sequenceNumber":${this.#sequence},"streamId":"${this.#stream.streamId}","event":"media","media":{"track":"inbound","timestamp":"${this.#stream.startedAt + atMs}","chunk":${this.#chunk},"payload":"${payload}"},"extra_headers":"{}"}`
+    return `{"sequenceNumber":${this.#sequence},"streamId":"${this.#stream.streamId}","event":"media","media":{"track":"inbound","timestamp":"${this.#stream.startedAt + atMs}","chunk":${this.#chunk},"payload":"`
   }
 
   dtmf(digit: Digit): string {
@@ -94,13 +96,13 @@ class Plivo implements WireFormat {
     return null
   }
 
-  readText(text: string): BotCommand {
+  readText(text: string, audio?: Uint8Array): BotCommand {
     const message = parseMessage(text)
     if (message === null) return BAD_JSON
     const event = stringValue(message.event) ?? ''
     switch (event) {
       case 'playAudio':
-        return playAudio(objectField(message, 'media'))
+        return playAudio(objectField(message, 'media'), audio)
       case 'checkpoint':
         return markCommand(message.name)
       case 'clearAudio':
@@ -143,7 +145,7 @@ const ENCODINGS: Readonly<Record<string, BotFormat | null>> = {
 }
 
 /** Reads `playAudio`, whose content type and sample rate describe its payload whatever was agreed. */
-function playAudio(media: Message): BotCommand {
+function playAudio(media: Message, decoded: Uint8Array | undefined): BotCommand {
   const [name = '', ...parameters] = (stringValue(media.contentType) ?? '').toLowerCase().split(';')
   const format = ENCODINGS[name.trim()]
   if (format === undefined) {
@@ -152,7 +154,7 @@ function playAudio(media: Message): BotCommand {
   const stated = parameters.join(';').match(/\brate=(\d+)/)?.[1]
   // Plivo knows no other rate of mu-law. L16 without a rate has the rate of the stream.
   const rate = numberValue(media.sampleRate) ?? numberValue(stated) ?? (format === 'mulaw' ? 8000 : null)
-  return playCommand(media.payload, { rate, format })
+  return playCommand(media.payload, { rate, format, decoded })
 }
 
 export const PLIVO = {

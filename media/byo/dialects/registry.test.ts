@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { BotSpec } from '../bot-spec.js'
+import { BotTextReader } from './bot-message.js'
 import type { BotType } from './registry.js'
 import { openDialect } from './registry.js'
 import type { BotCommand, BotMessage, WireFormat } from './wire-format.js'
@@ -34,6 +35,9 @@ function open(type: BotType, more: Partial<BotSpec> = {}): WireFormat {
 
 const json = (text: BotMessage | null): unknown => (text === null ? null : JSON.parse(String(text)))
 
+const media = (dialect: WireFormat, atMs: number): string =>
+  `${dialect.mediaHead?.(atMs) ?? ''}AAAA${dialect.mediaTail ?? ''}`
+
 t.test('static', async (t) => {
   const dialect = open('static')
   const [connected, start] = dialect.opening('abc@host')
@@ -65,7 +69,7 @@ t.test('static', async (t) => {
       extensions: ['transfer', 'hangup', 'dtmf', 'cleared', 'error', 'binary'],
     },
   })
-  t.strictSame(json(dialect.media('AAAA', 0)), {
+  t.strictSame(json(media(dialect, 0)), {
     event: 'media',
     sequenceNumber: '2',
     streamSid: STREAM,
@@ -129,7 +133,7 @@ t.test('twilio', async (t) => {
       },
     },
   ])
-  t.strictSame(json(dialect.media('AAAA', 20)), {
+  t.strictSame(json(media(dialect, 20)), {
     event: 'media',
     sequenceNumber: '2',
     streamSid,
@@ -172,7 +176,7 @@ t.test('plivo', async (t) => {
       extra_headers: 'k=v;k2=v2',
     },
   ])
-  t.strictSame(json(dialect.media('AAAA', 20)), {
+  t.strictSame(json(media(dialect, 20)), {
     sequenceNumber: 1,
     streamId: STREAM,
     event: 'media',
@@ -226,7 +230,7 @@ t.test('exotel', async (t) => {
     [event]: body,
   })
   t.strictSame(
-    json(dialect.media('AAAA', 100)),
+    json(media(dialect, 100)),
     named('2', 'media', { chunk: '1', timestamp: '100', payload: 'AAAA' }),
   )
   t.strictSame(json(dialect.dtmf('5', 160)), named('3', 'dtmf', { digit: '5', duration: '160' }))
@@ -265,7 +269,7 @@ t.test('telnyx', async (t) => {
       },
     },
   ])
-  t.strictSame(json(dialect.media('AAAA', 20)), {
+  t.strictSame(json(media(dialect, 20)), {
     event: 'media',
     sequence_number: '2',
     stream_id: STREAM,
@@ -446,6 +450,7 @@ const sound = (more: object = {}): BotCommand => ({
   ...more,
 })
 const B64 = bytes('abcd').toString('base64')
+const LONG = Buffer.from(Array.from({ length: 320 }, (_, i) => i & 0xff))
 const transfer = (more: object = {}) => ({
   type: 'transfer',
   request: {
@@ -584,7 +589,14 @@ const READS: Readonly<Record<Exclude<BotType, 'audiosocket'>, readonly (readonly
 t.test('messages of bots are parsed', async (t) => {
   for (const [type, rows] of Object.entries(READS)) {
     const dialect = open(type as BotType)
-    for (const [line, wanted] of rows) t.strictSame(dialect.readText(line), wanted, `${type}: ${line}`)
+    const texts = new BotTextReader(dialect)
+    for (const [line, wanted] of rows) {
+      t.strictSame(dialect.readText(line), wanted, `${type}: ${line}`)
+      // Audio of this length is decoded before the rest is read.
+      const long = line.replaceAll(B64, LONG.toString('base64'))
+      const audio = long === line ? {} : { audio: LONG }
+      t.strictSame(texts.read(Buffer.from(long)), { ...(wanted as BotCommand), ...audio }, `${type}: ${long}`)
+    }
     for (const [line, code] of [
       ['', 'bad_json'],
       ['{"event":"media"', 'bad_json'],
@@ -623,9 +635,10 @@ t.test('messages of bots are parsed', async (t) => {
 })
 
 t.test('base64 as bots write it, and invalid base64', async (t) => {
-  const native = open('static')
-  const read = (payload: string) => native.readText(JSON.stringify({ event: 'media', media: { payload } }))
-  for (const length of [0, 1, 2, 3, 160, 161]) {
+  const texts = new BotTextReader(open('static'))
+  const read = (payload: string) =>
+    texts.read(Buffer.from(JSON.stringify({ event: 'media', media: { payload } })))
+  for (const length of [0, 1, 2, 3, 47, 48, 49, 160, 161, 20_000]) {
     const audio = Buffer.alloc(length, 0xfb)
     const standard = audio.toString('base64')
     for (const payload of [
@@ -647,9 +660,30 @@ t.test('base64 as bots write it, and invalid base64', async (t) => {
     'data:audio/basic;base64,AAAA',
     'AA==AA==',
     'ÿÿÿÿ',
+    `${'A'.repeat(100)}*`,
+    `${'A'.repeat(100)}=AAA`,
+    'A'.repeat(101),
   ]) {
     t.match(read(payload), { type: 'fault', code: 'bad_audio' }, payload)
   }
+})
+
+t.test('a field named like that of the audio does not replace the audio', async (t) => {
+  const texts = new BotTextReader(open('static'))
+  const read = (line: string) => texts.read(Buffer.from(line))
+  const other = Buffer.alloc(160, 1).toString('base64')
+  t.strictSame(
+    read(`{"event":"media","payload":"${other}","media":{"payload":"${B64}"}}`),
+    sound(),
+    'the audio of the message is that of its media',
+  )
+  t.match(read(`{"event":"media","payload":"${other}","media":{}}`), { type: 'fault', code: 'bad_frame' })
+  t.strictSame(read(`{"event":"clear","payload":"${other}"}`), { type: 'clear' })
+  t.match(read(`{"event":"media","media":{"payload":"${other}"}`), { type: 'fault', code: 'bad_json' })
+  t.match(read(`{"event":"transfer","id":"t","note":"\\"payload\\":\\"${other}\\""}`), {
+    type: 'transfer',
+    request: { note: `"payload":"${other}"` },
+  })
 })
 
 t.test(

@@ -44,10 +44,6 @@ class Vonage implements WireFormat {
     ]
   }
 
-  media(): string {
-    return ''
-  }
-
   dtmf(digit: Digit, durationMs: number): string {
     return JSON.stringify({ event: 'websocket:dtmf', digit, duration: durationMs })
   }

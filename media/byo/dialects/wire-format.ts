@@ -90,6 +90,9 @@ export interface StreamInfo {
 /** A text message, or a binary one. */
 export type BotMessage = string | Buffer
 
+/** Stands in a message for base64 that was decoded already. It is no base64 itself. */
+export const DECODED = '*'
+
 /** Header of dialects whose binary messages hold audio and nothing else. */
 export const NO_HEADER = Buffer.alloc(0)
 
@@ -98,7 +101,7 @@ export const NO_HEADER = Buffer.alloc(0)
  * method returns null when the dialect has no such message.
  */
 export interface WireFormat {
-  /** Header of binary audio messages; null when audio is sent as text by `media`. */
+  /** Header of binary audio messages; null when audio is sent as text, between `mediaHead` and `mediaTail`. */
   readonly audioHeader: Buffer | null
   /** Frames of 20 ms in one message. */
   readonly framesPerMessage: number
@@ -107,10 +110,12 @@ export interface WireFormat {
   /** Returns the messages that start the stream, in order. `sipCallId` is the Call-ID of the leg. */
   opening(sipCallId: string | null): readonly BotMessage[]
   /**
-   * Builds an audio message; `payload` is base64, `atMs` the time of its first sample since the start of the
-   * stream.
+   * Begins an audio message: returns its text (ASCII) before the base64. `atMs` is the time of its first sample since the
+   * start of the stream.
    */
-  media(payload: string, atMs: number): string
+  mediaHead?(atMs: number): string
+  /** The text after the base64. */
+  readonly mediaTail?: string
   dtmf(digit: Digit, durationMs: number): BotMessage | null
   markAck(name: string, how: 'played' | 'cleared'): string | null
   /** Acknowledges that the audio with this id was played. */
@@ -119,7 +124,10 @@ export interface WireFormat {
   transfer(update: TransferUpdate): string | null
   error(code: BotErrorCode, message: string): string | null
   stop(reason: StopReason): BotMessage | null
-  readText(text: string): BotCommand
+  /** Field whose value is base64 audio in the bot's text messages; absent when they hold none. */
+  readonly audioField?: string
+  /** `audio` is the decoded value of `audioField`, which then is `DECODED` in the text. */
+  readText(text: string, audio?: Uint8Array): BotCommand
   /** Decodes a binary message; absent when binary messages are audio in the agreed format. */
   readBinary?(message: Buffer): BotCommand
 }

@@ -50,8 +50,8 @@ export interface BotConnection {
    */
   readonly unreadMs: number
   readonly open: boolean
-  /** Sends text, or a binary message, which may be changed once this returns. */
-  send(message: string | Buffer): void
+  /** Sends text, or a binary message unless `isText`. The bytes of either may be changed once this returns. */
+  send(message: string | Buffer, isText?: boolean): void
   /** Closes and waits a second for the other side to close as well. Idempotent. */
   close(code: number): void
   /** Drops the connection at once. */

@@ -95,11 +95,10 @@ class WebSocketConnection implements BotConnection {
     return !this.#closing && !this.#dead
   }
 
-  send(message: string | Buffer): void {
+  send(message: string | Buffer, isText = typeof message === 'string'): void {
     if (!this.open) return
     // A buffer is masked together with its header and written at once; a string takes two writes.
-    const isText = typeof message === 'string'
-    this.#ws.send(isText ? Buffer.from(message) : message, { binary: !isText })
+    this.#ws.send(typeof message === 'string' ? Buffer.from(message) : message, { binary: !isText })
     if (this.#ws.bufferedAmount > MAX_BUFFERED_BYTES) this.#ws.terminate()
     else if (!this.#confirmation.pending && this.#clock.now() - this.#confirmation.askedAtMs >= CONFIRM_MS) {
       this.#sendPing()

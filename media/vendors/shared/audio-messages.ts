@@ -1,4 +1,4 @@
-import { base64Length, decodeBase64, encodeBase64 } from '../../base/base64.js'
+import { Base64Field, base64Length, decodeBase64, encodeBase64 } from '../../base/base64.js'
 import { parseObject } from './json.js'
 
 /* Audio in the JSON messages of vendors: as base64 in one string, which is most of the message. */
@@ -44,25 +44,23 @@ export interface AudioMessage {
 const MIN_TEXT = 256
 /** Longest base64 for which the memory is kept: ten seconds at 16 kHz. */
 const MAX_KEPT = 512 * 1024
-const QUOTE = 0x22
-const COLON = 0x3a
-const SPACE = 0x20
 
 /** All connections of a thread read one message after the other. */
 let scratch = new Uint8Array(0)
 
 /** Reads messages of which one field holds audio. */
 export class AudioMessageReader {
-  readonly #name: Buffer
+  readonly #field: Base64Field
 
   constructor(field: string) {
-    this.#name = Buffer.from(`"${field}"`)
+    this.#field = new Base64Field(field)
   }
 
   /** Returns null for anything but a JSON object. */
   read(data: Buffer): AudioMessage | null {
-    const from = this.#startOfText(data)
-    const end = from === -1 ? -1 : data.indexOf(QUOTE, from)
+    const found = this.#field.find(data)
+    if (found === null) return readMessage(data)
+    const { from, end } = found
     if (end - from < MIN_TEXT) return readMessage(data)
     const bytes = scratchFor(end - from)
     const length = decodeBase64(data, from, end, bytes)
@@ -70,31 +68,12 @@ export class AudioMessageReader {
     const message = parseObject(data.toString('utf8', 0, from) + data.toString('utf8', end))
     return message === null ? null : { message, audio: bytes.subarray(0, length) }
   }
-
-  /** Returns the position after the opening quote of the field's value, or -1. */
-  #startOfText(data: Buffer): number {
-    const name = this.#name
-    // The same word may be a value before.
-    for (let at = data.indexOf(name); at !== -1; at = data.indexOf(name, at + 1)) {
-      let next = skipSpace(data, at + name.length)
-      if (data[next] !== COLON) continue
-      next = skipSpace(data, next + 1)
-      if (data[next] === QUOTE) return next + 1
-    }
-    return -1
-  }
 }
 
 /** Reads a message as it is. Returns null for anything but a JSON object. */
 export function readMessage(data: Buffer): AudioMessage | null {
   const message = parseObject(data.toString('utf8'))
   return message === null ? null : { message, audio: null }
-}
-
-function skipSpace(data: Buffer, from: number): number {
-  let at = from
-  while (data[at] === SPACE) at++
-  return at
 }
 
 function scratchFor(text: number): Uint8Array {
