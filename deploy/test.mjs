@@ -18,7 +18,7 @@ Runs format and lint checks and then the tests, in this order of kinds:
   db       x.db.test.ts       uses a database
   net      x.net.test.ts      uses sockets, child processes, worker threads or real time
   service  x.service.test.ts  starts the whole service
---long runs x.long.test.ts instead: tests that take minutes, two at a time.
+--long runs x.long.test.ts instead: tests that take minutes.
 --kind runs one kind only. With file names, exactly those files run.
 `
 const KINDS = ['pure', 'db', 'net', 'service']
