@@ -5,6 +5,7 @@ import { silentLog } from '../../../media/base/log.js'
 import { sealingHandler } from '../../calls/lifecycle/seal-outcome.js'
 import { openJobRunner } from '../../jobs/runner.js'
 import { CHECK_TYPES } from '../check.js'
+import { evidenceOperations } from './api.js'
 import { textLines } from './lines.js'
 import { replayDecision } from './replay.js'
 import type { SealedPart } from './verify.js'
@@ -91,6 +92,18 @@ await onEachDialect(t, async (t, open, dialect) => {
       checks: [{ e164: TO, callId: id }],
       evidence: [{ kind: 'outcome' }, { kind: 'gate' }],
     })
+    // The answer has the bytes that a check against the schema would give.
+    const text = await (await download(calling, path)).text()
+    const shown = JSON.parse(text).data
+    const result = evidenceOperations.find(({ id }) => id === 'readPersonEvidence')?.result?.parse(shown)
+    t.equal(text, JSON.stringify({ data: result }))
+    const { gate, outcome } = dataOf(await send('GET', `/v1/calls/${id}/evidence`))
+    t.equal(JSON.stringify(shown.evidence), JSON.stringify([outcome, gate]))
+    const page = await (await download(calling, `/v1/compliance/checks?callId=${id}&limit=100`)).text()
+    const checks = JSON.parse(page).data as readonly { readonly id: string }[]
+    const byId = (list: readonly { readonly id: string }[]) =>
+      JSON.stringify(list.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
+    t.equal(byId(shown.checks), byId(checks))
     t.match(dataOf(await send('GET', path.replace('3210', '3211'))), { checks: [], evidence: [] })
     t.match(dataOf(await send('GET', path, { key: calling.api.liveKey })), { checks: [], evidence: [] })
     t.equal((await send('GET', '/v1/compliance/evidence?e164=9876543210')).status, 400)
