@@ -157,8 +157,8 @@ const SHAPE = {
   personAnswer: { yes: WORDS, no: WORDS, beside: WORDS, connects: PATTERNS, refuses: PATTERNS },
   /** Sentences with which a caller who waits asks for the agent. */
   returnRequest: PATTERNS,
-  /** Clauses that ask for no more calls, and words that limit such a wish to now or today. */
-  optOut: { requests: PATTERNS, notNow: PATTERNS },
+  /** Clauses that ask for no more calls, words that limit such a wish to now or today, and polite words at its end. */
+  optOut: { requests: PATTERNS, notNow: PATTERNS, courtesy: PATTERNS },
 } as const
 
 type Of<S> = S extends typeof TEXT

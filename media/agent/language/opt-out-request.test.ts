@@ -30,6 +30,24 @@ t.test('wishes for no more calls in eleven languages, in native and Latin letter
     'dubara call na karo ji',
     'ମୋତେ ଆଉ ଫୋନ୍ କରନ୍ତୁ ନାହିଁ',
     'mote aau call karantu nahi',
+    // Invisible joiners, as some recognisers write them.
+    'ನನಗೆ ಮತ್ತೆ ಕಾಲ್\u200C ಮಾಡಬೇಡಿ',
+    'నాకు ఫోన్\u200C చేయకండి',
+    'ഇനി ഫോണ\u0D4D\u200D ചെയ്യരുത്',
+    // Polite words at the end.
+    'I asked you not to call me again sir',
+    "Don't call me again okay",
+    'मुझे दोबारा फोन मत करो भाई',
+    'mujhe call mat karo bhai please',
+    'আমাকে ফোন করবেন না দাদা',
+    'மறுபடி கால் பண்ணாதீங்க சார்',
+    'malli phone cheyyakandi andi',
+    'ನನಗೆ ಕಾಲ್ ಮಾಡಬೇಡಿ ಸರ್',
+    'ഇനി വിളിക്കരുത് പ്ലീസ്',
+    'मला परत फोन करू नका साहेब',
+    'મને ફોન કરશો નહીં ભાઈ',
+    'ਮੈਨੂੰ ਫੋਨ ਨਾ ਕਰੋ ਵੀਰ ਜੀ',
+    'ମୋତେ ଫୋନ କରନ୍ତୁ ନାହିଁ ସାର୍',
   ]
   for (const text of wishes) t.equal(asksForNoCalls(text), true, text)
 })
@@ -45,6 +63,9 @@ t.test('other sentences about calls', async (t) => {
     'Remove the second item from my order',
     'अभी कॉल मत करो, बाद में करना',
     'abhi phone mat karo',
+    'abhi phone mat karo bhai',
+    "Don't call me now sir",
+    'I would like you to call me please',
     'फोन करना मत भूलना',
     'এখন ফোন করবেন না',
     'இப்போ கால் பண்ணாதீங்க',

@@ -7,14 +7,21 @@ import { anyPattern } from './word-list.js'
 
 const REQUESTS = anyPattern(({ optOut }) => optOut.requests, 'iu')
 const NOT_NOW = anyPattern(({ optOut }) => optOut.notNow, 'iu')
+const COURTESY = new RegExp(`(?: (?:${anyPattern(({ optOut }) => optOut.courtesy).source}))+$`, 'iu')
 const CLAUSES = /[,.;:!?।॥\n]+/u
+/** Malayalam letters that texts also write as a consonant with a virama and a joiner. */
+const CHILLU: Readonly<Record<string, string>> = { ണ: 'ൺ', ന: 'ൻ', ര: 'ർ', ല: 'ൽ', ള: 'ൾ' }
+/** Joiners and other characters without a width, which recognisers put after a virama or leave out. */
+const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/gu
 
 /** Returns whether a text of the caller asks for no more calls. */
 export function asksForNoCalls(text: string): boolean {
   return text
     .normalize('NFC')
+    .replace(/([ണനരലള])\u0D4D\u200D/gu, (_, letter: string) => CHILLU[letter] ?? letter)
+    .replace(INVISIBLE, '')
     .replace(/[\u2018\u2019]/g, "'")
     .split(CLAUSES)
-    .map((clause) => clause.trim().replace(/\s+/g, ' '))
+    .map((clause) => clause.trim().replace(/\s+/g, ' ').replace(COURTESY, ''))
     .some((clause) => REQUESTS.test(clause) && !NOT_NOW.test(clause))
 }
