@@ -1,5 +1,6 @@
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling, type TestCalling } from '../../fixtures/api/calling.js'
+import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
 import { signInStaff } from '../../fixtures/api/signed-in.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { addFunds } from '../../fixtures/database/funds.js'
@@ -72,7 +73,7 @@ async function openNumber(calling: TestCalling) {
 
 await onEachDialect(t, async (t, open) => {
   const start = async () => {
-    const calling = await openTestCalling(await open(), { wallMs: DAYTIME })
+    const calling = await openTestCalling(await open(), { wallMs: DAYTIME, env: LIVE_MODELS_ENV })
     t.teardown(() => calling.close())
     return { calling, db: calling.deps.db, number: await openNumber(calling) }
   }
@@ -201,6 +202,17 @@ await onEachDialect(t, async (t, open) => {
         gateway: { host: '9.9.9.7', port: 5062, transport: 'udp', srtp: 'optional' },
       })
       t.equal(leg && calling.permits.claim(leg.permit), true)
+      const used = await db
+        .selectFrom('sipTrunks')
+        .select(['lastInboundAt', 'lastOutboundAt'])
+        .where('deletedAt', 'is', null)
+        .orderBy('lastInboundAt', (order) => order.desc().nullsLast())
+        .execute()
+      const now = calling.clock.wall()
+      t.same(used, [
+        { lastInboundAt: now, lastOutboundAt: null },
+        { lastInboundAt: null, lastOutboundAt: now },
+      ])
       const checks = await db.selectFrom('checks').select(['type', 'outcome', 'trigger']).execute()
       t.ok(checks.every(({ trigger }) => trigger === 'forward'))
       t.same(
@@ -226,6 +238,18 @@ await onEachDialect(t, async (t, open) => {
       t.match(await number.invite(number.carrierTrunk, {}), { admit: false, sip: 404 }, 'no agent either')
     },
   )
+
+  await t.test('the agent of a number that is given back answers again', async (t) => {
+    const { calling, number } = await start()
+    const agentId = await calling.publishAgent(LIVE_MODELS)
+    const path = `/v1/numbers/${number.id}`
+    t.match(dataOf(await number.live('PATCH', path, { agentId })), { agentId })
+    await number.bind()
+    t.match(dataOf(await number.live('GET', path)), { routingMode: 'byo_sip', agentId }, 'the agent is kept')
+    t.match(await number.invite(number.carrierTrunk, {}), { admit: true, party: { kind: 'none' } })
+    t.match(dataOf(await number.unbind()), { routingMode: 'svc_agent', agentId })
+    t.match(await number.invite(number.carrierTrunk, {}), { admit: true, party: { kind: 'agent' } })
+  })
 
   await t.test('the telephone system places calls from its number only', async (t) => {
     const { calling, db, number } = await start()

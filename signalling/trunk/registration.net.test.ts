@@ -345,6 +345,21 @@ t.test('probes', async (t) => {
     { ok: true, sipStatus: 405 },
     'it is there',
   )
+  // The administrator of the telephone system reads these texts.
+  const refusals = [
+    [403, /^forbidden: .*address or account/],
+    [404, /does not know this account: check the user name and the domain/],
+    [405, /does not support REGISTER: use IP authentication/],
+    [408, /a proxy in front of the gateway got no answer/],
+    [423, /a longer registration time/],
+    [503, /overloaded or has no route/],
+    [604, /^the gateway answered 604$/],
+  ] as const
+  for (const [status, error] of refusals) {
+    carrier.refuseNext(status, 'No')
+    const refused = await probeTrunk(tools, { ...place, credentials: account }, 'register')
+    t.match(refused, { ok: false, sipStatus: status, error }, `${status}`)
+  }
   t.match(await probeTrunk(tools, { ...place, port: 1, transport: 'tcp', credentials: null }, 'options'), {
     ok: false,
     sipStatus: null,
