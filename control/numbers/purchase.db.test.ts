@@ -160,6 +160,68 @@ await onEachDialect(t, async (t, open) => {
       return mails.map(({ fields }) => (JSON.parse(fields) as { subject: string }).subject)
     }
 
+    await t.test(
+      'offers of two carriers: cheapest first, in stable pages, also when one fails',
+      async (t) => {
+        for (let index = 0; index < 5; index++) plivo.offer(`+9122471000${index}0`, 50_000 + 2 * index)
+        const path = '/v1/numbers/available?limit=7'
+        const read = async (contains: string, betweenPages: () => void) => {
+          const first = await live('GET', `${path}&contains=${contains}`)
+          const seen = [...itemsOf(first)]
+          const warned = [metaOf(first).warnings ?? []]
+          let { cursor, hasMore } = metaOf(first).pagination
+          const { total } = metaOf(first).pagination
+          while (hasMore) {
+            betweenPages()
+            const page = await live('GET', `${path}&contains=${contains}&cursor=${cursor}`)
+            seen.push(...itemsOf(page))
+            warned.push(metaOf(page).warnings ?? [])
+            ;({ cursor, hasMore } = metaOf(page).pagination)
+          }
+          const offers = seen.map(({ provider, e164, totalPaise }) => [totalPaise, provider, e164].join(' '))
+          return { offers, total, warned }
+        }
+        const failing = failed('provider_unavailable', 'HTTP 502')
+        const both = await read('80', () => {
+          // The offers of the search are kept for its pages.
+          plivo.outage = failing
+        })
+        t.equal(both.total, 45)
+        t.equal(new Set(both.offers).size, 45)
+        t.same(both.offers, both.offers.toSorted())
+        t.same(
+          both.offers.slice(0, 4).map((offer) => offer.split(' ')[1]),
+          ['plivo', 'vobiz', 'vobiz', 'plivo'],
+          'the same price by the name of the carrier',
+        )
+        t.same(both.warned.flat(), [])
+        const one = await read('81', () => {})
+        t.equal(one.total, 40)
+        t.same(
+          one.offers,
+          both.offers.filter((offer) => offer.includes(' vobiz ')),
+        )
+        const warning = [{ provider: 'plivo', code: 'provider_unavailable' }]
+        t.same(
+          one.warned,
+          Array.from({ length: 6 }, () => warning),
+        )
+        // A carrier that fails in the middle of a search: nothing is listed twice.
+        plivo.outage = null
+        const lost = await read('82', () => {
+          clock.advance(60_000)
+          plivo.outage = failing
+        })
+        t.equal(lost.total, 45)
+        t.equal(new Set(lost.offers).size, lost.offers.length)
+        t.same(lost.offers, lost.offers.toSorted())
+        t.equal(lost.offers.filter((offer) => offer.includes(' vobiz ')).length, 40)
+        t.same(lost.warned.at(-1), warning)
+        plivo.outage = null
+        plivo.stock.clear()
+      },
+    )
+
     await t.test('the failure of one carrier does not hide the others', async (t) => {
       plivo.outage = failed('provider_unavailable', 'HTTP 502')
       const found = await live('GET', '/v1/numbers/available?limit=1')

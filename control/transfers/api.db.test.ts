@@ -520,8 +520,11 @@ await onEachDialect(t, async (t, open) => {
       const plan = calling.control.transfers.at(-1)?.plan
       if (plan === undefined) throw new Error('nothing was transferred')
       const dial = () => plan.clear(plan.destination)
+      calling.clock.advance(5_000)
       const leg = await dial()
       t.match(leg?.permit, { callId: id })
+      const used = await db.selectFrom('sipTrunks').select('lastOutboundAt').execute()
+      t.same(used, [{ lastOutboundAt: calling.clock.wall() }], 'the leg is a call over the trunk')
       t.same(await channels(), [id, id])
       leg?.release?.()
       await until(async () => (await channels()).length === 1)

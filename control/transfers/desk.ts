@@ -33,6 +33,7 @@ import type { CallRow, NumberRow } from '../db/tables/calling.js'
 import type { TransferAttemptRow } from '../db/tables/transfers.js'
 import { type Destination, statusOf, takesCalls } from '../destinations/store.js'
 import type { PresetHandlers } from '../tools/service-tools.js'
+import { recordTrunkUse } from '../trunks/store.js'
 import { coversPerson } from '../wallet/call-billing.js'
 import { modelAnswer, modelBrief, plainBrief } from './brief.js'
 import { takeoverReport } from './takeover-report.js'
@@ -285,7 +286,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
   #takeoverPlan({ party, dial, request }: TakeoverInput): TakeoverPlan {
     const { transfer, languages } = party.spec
     const [first = 'en-IN'] = languages
-    const { intro, keys } = languageData(
+    const { intro, keys, gone, ended } = languageData(
       dial !== null && languages.includes(dial.language) ? dial.language : first,
     ).transfer
     const keep = transfer.recordHumanSegment
@@ -297,6 +298,8 @@ export class TransferDesk implements TransferHandler, TransferRequests {
       prompt: dial === null ? null : `${intro} ${keys}`,
       announcement: party.lines ? transfer.preTransferLine : null,
       returnLine: party.lines ? languageData(first).transfer.returned : null,
+      // The browser of a person who called us shows that the call ended.
+      partingLine: dial === null ? null : { caller: gone, other: ended },
       languages: party.kind === 'agent' && keep ? languages : null,
       records: keep,
       report: takeoverReport,
@@ -398,7 +401,7 @@ export class TransferDesk implements TransferHandler, TransferRequests {
         const byWords = mode === 'consult' && party.kind === 'agent'
         return { text: briefs.get(id) ?? '', keys: byWords ? consultKeys : keys }
       },
-      goneLine: (id) => languageData(languageOf(id)).transfer.gone,
+      partingLine: (id, by) => languageData(languageOf(id)).transfer[by === 'caller' ? 'gone' : 'ended'],
       recordTo:
         number.recordCalls === 1
           ? (id) => ({
@@ -497,7 +500,9 @@ export class TransferDesk implements TransferHandler, TransferRequests {
     const clearance = await clearDial(
       this.#deps,
       { organizationId, callId: call.id, from: number.e164, gate, agentId, agentVersionId },
-      async () => {},
+      async (trx, _record, at) => {
+        if (trunk !== null) await recordTrunkUse(trx, trunk, trunk.id, 'outbound', at)
+      },
     ).catch((error: unknown) => {
       release()
       throw error

@@ -19,6 +19,7 @@ import {
   verificationCallBudget,
 } from '../destinations/verification-store.js'
 import { listNumbers } from '../numbers/store.js'
+import { recordTrunkUse } from '../trunks/store.js'
 
 /** Longer than the text lasts in any language. */
 const MAX_SECONDS = 120
@@ -79,6 +80,8 @@ export async function placeVerificationCall(
       async (trx, record, now) => {
         if (!(await takeVerificationCall(trx, owner, row, now))) throw new NoCallLeft()
         await storeCode(trx, owner, row, hashCode(rootKey, row.id, code), now)
+        const { trunk } = route
+        if (trunk !== null) await recordTrunkUse(trx, trunk, trunk.id, 'outbound', now)
         await insertCall(
           trx,
           {

@@ -154,7 +154,12 @@ await onEachDialect(t, async (t, open) => {
         }
         pass(random.endedAtMs)
         await calling.emitCallEvent(callId, HUNG_UP)
-        const bridgedAt = random.events.find(({ status }) => status === 'bridged')?.atMs ?? null
+        const bridge = random.events.find(({ status }) => status === 'bridged')
+        // A bridge on early media counts from its answer, if one is reported.
+        const answered = random.events.findLast(
+          ({ status, attempt }) => status === 'answered' && attempt === bridge?.attempt,
+        )
+        const bridgedAt = bridge === undefined ? null : Math.max(bridge.atMs, answered?.atMs ?? 0)
         if (bridgedAt !== null) bridges++
         const line = (kind: string, fromMs: number, toMs: number, ratePaisePerMinute: number) => {
           const seconds = Math.ceil((toMs - fromMs) / 1000)

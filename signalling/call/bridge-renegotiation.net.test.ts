@@ -112,7 +112,7 @@ async function openBridge(t: Test, kind: 'forwarded' | 'transferred'): Promise<B
       ...{ listening: null, recordTo: null },
       describe: () => ({}),
       brief: () => ({ text: '', keys: '' }),
-      goneLine: () => null,
+      partingLine: () => null,
       clear,
     })
     t.equal(refusal, null)

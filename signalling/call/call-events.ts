@@ -26,7 +26,7 @@ export interface TransferEvent {
   readonly brief?: string
   /** With `answered`, and with `bridged` if unconfirmed: Call-ID of the leg to the person. */
   readonly sipCallId?: string
-  /** With `bridged`: the carrier never reports answers, and the person decided nothing. */
+  /** With `bridged`: on early media of a carrier that never reports answers. `answered` follows if it does. */
   readonly unconfirmed?: true
 }
 
@@ -65,7 +65,7 @@ export type CallEvent = { readonly callId: CallId; readonly seq: number; readonl
   | {
       readonly type: 'ended'
       readonly ending: Ending
-      /** Unix time (ms) at which the caller hung up, if the call lasted on to tell that to a person. */
+      /** Unix time (ms) at which the caller's part ended, if the call lasted on to tell that to a person. */
       readonly callerLeftAt?: number
       /** Of the caller's leg. */
       readonly rtp: RtpStats | null

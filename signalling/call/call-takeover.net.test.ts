@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { tone, usualToneLevel } from '../../fixtures/audio/tones.js'
 import { readWav } from '../../fixtures/audio/wav.js'
-import { HUMS, TransferRig } from '../../fixtures/rigs/transfer-rig.js'
+import { HUMS, PARTING_LINES, TransferRig } from '../../fixtures/rigs/transfer-rig.js'
 import { openVirtualCall } from '../../fixtures/virtual-call/virtual-call.js'
 import type { TakeoverPlan, TransferPlan } from './ports.js'
 
@@ -115,6 +115,30 @@ t.test('nobody takes the call: the agent never left', async (t) => {
   await rig.close()
 })
 
+t.test('the call ends while the person is asked for a key, or waits for the caller', async (t) => {
+  for (const by of ['caller', 'other'] as const) {
+    for (const accepts of [false, true]) {
+      const rig = await TransferRig.open()
+      rig.phone('person', { answersAfterMs: 1_000 })
+      rig.takeOver()
+      await rig.until('the question', () => rig.spoken.some((text) => text.includes('Press one')))
+      await rig.clock.wait(500)
+      const person = rig.person()
+      if (accepts) {
+        person.peer.press('1')
+        await rig.until('the line to the caller', () => rig.spoken.at(-1)?.startsWith('One moment') === true)
+      }
+      const { heard, voiceMs } = await rig.hangUp(person, by)
+      t.same(heard, ['nothing', 'agent'], 'the person alone hears a line')
+      t.equal(rig.spoken.at(-1), PARTING_LINES[by])
+      t.ok(voiceMs > 1_000, `${voiceMs} ms`)
+      t.same(outcomes(rig), ['takeover over call_ended'])
+      t.same([rig.released, rig.left, rig.agent], [1, ['person'], []])
+      await rig.close()
+    }
+  }
+})
+
 t.test('a recording masks the person when it is to', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-takeover-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -143,7 +167,8 @@ t.test('takeovers and transfers exclude each other', async (t) => {
   const call = await openVirtualCall()
   const takeover: TakeoverPlan = {
     ...{ id: 'mon_1', by: 'usr_1', ringTimeoutMs: 5_000, prompt: null, announcement: null, returnLine: null },
-    ...{ languages: null, records: true, report: () => '', clear: () => new Promise(() => {}) },
+    ...{ languages: null, records: true, partingLine: null },
+    ...{ report: () => '', clear: () => new Promise(() => {}) },
   }
   const transfer = {
     ...{ mode: 'blind', destination: 'xfr_1', fallback: null, ringTimeoutMs: 5_000, announcement: null },
@@ -151,7 +176,7 @@ t.test('takeovers and transfers exclude each other', async (t) => {
     ...{
       describe: () => ({}),
       brief: () => ({ text: '', keys: '' }),
-      goneLine: () => null,
+      partingLine: () => null,
       clear: () => new Promise(() => {}),
     },
   } as TransferPlan

@@ -5,6 +5,7 @@ import { outcomeOf, type TransferDeps } from './call-transfer.js'
 import { type Ending, endingOfError } from './ending.js'
 import { FurtherLeg, type MakeLeg } from './further-leg.js'
 import { askOrEnd, decisionByKey, type Heard, heardTurn, listenTo, noteTo, sayTo } from './leg-speech.js'
+import { type EndedLegs, PARTING_TIMES_MS, PartingWords } from './parting-words.js'
 import type { SaidLine, TakeoverPlan, TakeoverRefusal } from './ports.js'
 import { NamedTimers, StepMachine } from './step-machine.js'
 import {
@@ -15,6 +16,7 @@ import {
   type TakeoverState,
   type TakeoverTimerName,
 } from './takeover-machine.js'
+import type { CallEnder } from './transfer-machine.js'
 
 /** Time (ms) for the person who answered to press a key. */
 const CONFIRM_MS = 30_000
@@ -53,11 +55,13 @@ export class CallTakeovers {
   #lines: SaidLine[] = []
   /** Message of the person for the agent. */
   #message: string | null = null
+  readonly #parting: PartingWords
   #turns = FIRST_TURN
 
   constructor(deps: TransferDeps, call: TakenOverCall) {
     this.#deps = deps
     this.#call = call
+    this.#parting = new PartingWords(call.callId, deps)
     this.#machine = new StepMachine<TakeoverState, TakeoverInput, TakeoverEffect>(
       { kind: 'idle' },
       step,
@@ -107,10 +111,12 @@ export class CallTakeovers {
     if (this.#leg?.id === id) this.#leg.mediaTimeout()
   }
 
-  /** Ends the takeover. Resolves when no leg is left; never rejects. */
-  async end(): Promise<void> {
-    this.#machine.input({ type: 'callEnding' })
-    await Promise.all(this.#legs.map(({ closed }) => closed))
+  /** Ends the takeover. */
+  end(by: CallEnder): EndedLegs {
+    // A person who called us is told nothing: the browser shows it.
+    const ender = this.#plan?.partingLine === null ? 'shutdown' : by
+    this.#machine.input({ type: 'callEnding', by: ender })
+    return this.#parting.ended(this.#machine.state.kind === 'parting', this.#legs)
   }
 
   #perform(effect: TakeoverEffect): void {
@@ -131,6 +137,12 @@ export class CallTakeovers {
         return
       case 'returnToAgent':
         void this.#returnToAgent(plan)
+        return
+      case 'part':
+        this.#part(plan, effect.by)
+        return
+      case 'releaseSession':
+        this.#parting.done()
         return
       case 'dropLeg':
         this.#leg?.drop().then(() => this.#machine.input({ type: 'legClosed' }))
@@ -160,6 +172,7 @@ export class CallTakeovers {
       confirm: CONFIRM_MS,
       line: LINE_MS,
       leaving: LEAVING_MS,
+      ...PARTING_TIMES_MS,
     }
     this.#timers.start(name, durations[name])
   }
@@ -204,6 +217,14 @@ export class CallTakeovers {
       this.#listen(leg.id, languages, leg.sipCallId)
     }
     this.#call.agentReleased()
+  }
+
+  /** Tells the person that the call ends. The agent is silent then: its caller has gone. */
+  #part({ partingLine }: TakeoverPlan, by: 'caller' | 'other'): void {
+    const routed = this.#ask({ type: 'route', session: this.#call.callId, mode: 'hold', persons: [] })
+    this.#parting.say(this.#leg?.id ?? null, partingLine?.[by] ?? null, routed, () =>
+      this.#machine.input({ type: 'parted' }),
+    )
   }
 
   async #returnToAgent(plan: TakeoverPlan): Promise<void> {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { RandomTransfers } from '../../fixtures/rigs/random-transfers.js'
 
-const CALLS = 100
+const CALLS = 240
 
 t.test('whatever parties, carriers and workers do', async (t) => {
   const seen = new Map<string, number>()
@@ -21,7 +21,10 @@ t.test('whatever parties, carriers and workers do', async (t) => {
     }
     for (const refusal of new Set(call.refused)) count(refusal)
     if (call.kept > 0) count('kept words')
-    if (call.told > 0) count('told of the hang-up')
+    if (call.told.caller > 0) count('told of the hang-up')
+    if (call.told.other > 0) count('told of another end')
+    const steps = call.events.map((event) => (event.unconfirmed ? 'unconfirmed' : event.status)).join()
+    if (steps.includes('unconfirmed,answered')) count('confirmed later')
     count(`${call.ending}`)
   }
   // Counts of events that the random world reached. A world in which nothing happens proves nothing.
@@ -41,6 +44,8 @@ t.test('whatever parties, carriers and workers do', async (t) => {
       'attempts_exhausted',
       'kept words',
       'told of the hang-up',
+      'told of another end',
+      'confirmed later',
       'transfer_completed',
       'caller_hangup',
       'api_hangup',

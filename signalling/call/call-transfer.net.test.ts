@@ -18,7 +18,7 @@ const AGENT: AgentSpec = {
   nudges: { enabled: false, hangupAfter: false, steps: [] },
 }
 
-const GONE = 'The caller has hung up.'
+const PARTING = { caller: 'The caller has hung up.', other: 'The call was ended.' } as const
 
 interface Transferable extends SandboxCalls {
   plan(change?: Partial<TransferPlan>): TransferPlan
@@ -71,7 +71,7 @@ async function openTransferable(
       waitLine: null,
       describe: (destination) => ({ label: destination }),
       brief: () => ({ text: 'A caller asks for an appointment.', keys: 'Press 1 to take the call.' }),
-      goneLine: () => GONE,
+      partingLine: (_destination, by) => PARTING[by],
       recordTo: null,
       missLine: 'Nobody is available.',
       returnLine: 'I am back with you.',

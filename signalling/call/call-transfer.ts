@@ -1,18 +1,19 @@
 import type { Turn } from '../../media/agent/conversation-events.js'
 import { asksToReturn } from '../../media/agent/language/person-answer.js'
 import type { Clock, Timer } from '../../media/base/clock.js'
-import { errorText } from '../../media/base/errors.js'
 import type { RoutingMode } from '../../media/session/routing.js'
 import { CALLER_LEG, type LegId, type LegRequest } from '../../workers/channel/protocol.js'
 import type { CallId, TransferEvent } from './call-events.js'
 import { ConsultTalk } from './consult-talk.js'
 import { type Ending, endingOfError } from './ending.js'
 import { FurtherLeg, type FurtherLegDeps } from './further-leg.js'
-import { askOrEnd, decisionByKey, type Heard, heardTurn, noteTo, sayTo } from './leg-speech.js'
+import { askOrEnd, decisionByKey, type Heard, heardTurn, noteTo, recordTo, sayTo } from './leg-speech.js'
+import { type EndedLegs, PARTING_TIMES_MS, PartingWords } from './parting-words.js'
 import type { MissedTransfer, TransferPlan } from './ports.js'
 import { NamedTimers, StepMachine } from './step-machine.js'
 import { RouteListening } from './transfer-listening.js'
 import {
+  type CallEnder,
   step,
   type TransferAttempt,
   type TransferEffect,
@@ -37,18 +38,13 @@ const WAIT_LINE_AGAIN_MS = 1_000
 const MAX_LINES = 50
 /** Longer than a BYE may take. */
 const LEAVING_MS = 5_000
-/** Longest time (ms) for the words that the caller hung up. */
-const PARTING_MS = 6_000
-/** Time (ms) from these words to the BYE, which the jitter buffer of the person's telephone needs. */
-const TAIL_MS = 200
 /** Longest time of each state of a transfer, except the ringing (ms). */
 export const TRANSFER_MS = {
   line: LINE_MS,
   screen: SCREEN_MS,
   consult: CONSULT_MS,
   leaving: LEAVING_MS,
-  parting: PARTING_MS,
-  tail: TAIL_MS,
+  ...PARTING_TIMES_MS,
 } as const
 
 export interface TransferDeps extends FurtherLegDeps {
@@ -103,14 +99,13 @@ export class CallTransfers {
   #turns = FIRST_TURN
   /** Resolves when the latest route is in force: what is said before that would be cut by it. */
   #routed: Promise<void> = Promise.resolve()
-  /** Resolves when the person was told that the caller hung up. It is resolved without such a person. */
-  #told: Promise<void> = Promise.resolve()
-  #tellDone: () => void = () => {}
+  readonly #parting: PartingWords
 
   constructor(deps: TransferDeps, call: TransferredCall) {
     this.#deps = deps
     this.#call = call
     this.#listening = new RouteListening(call.callId, deps)
+    this.#parting = new PartingWords(call.callId, deps)
     this.#machine = new StepMachine<TransferState, TransferInput, TransferEffect>(
       { kind: 'idle', attempts: 0 },
       step,
@@ -165,21 +160,12 @@ export class CallTransfers {
     if (this.#leg?.id === id) this.#leg.mediaTimeout()
   }
 
-  /**
-   * Ends every attempt. Returns null, or while a person is being told that the caller hung up, `told`: the media session
-   * must stay open until it resolves. `closed` resolves when no leg is left. Both never reject.
-   */
-  end(by: 'caller' | 'other'): { readonly told: Promise<void> | null; readonly closed: Promise<void> } {
+  /** Ends every attempt. */
+  end(by: CallEnder): EndedLegs {
     this.#waitLine?.cancel()
     this.#talk?.end()
     this.#machine.input({ type: 'callEnding', by })
-    const told = this.#machine.state.kind === 'parting' ? this.#told : null
-    return { told, closed: this.#closed() }
-  }
-
-  async #closed(): Promise<void> {
-    await this.#told
-    await Promise.all(this.#legs.map(({ closed }) => closed))
+    return this.#parting.ended(this.#machine.state.kind === 'parting', this.#legs)
   }
 
   #perform(effect: TransferEffect): void {
@@ -200,9 +186,7 @@ export class CallTransfers {
           ...details,
           ...brief,
           ...(status === 'answered' ? this.#legId() : {}),
-          ...(status === 'bridged' && mode === 'blind' && this.#leg?.reportsAnswer === false
-            ? { unconfirmed: true, ...this.#legId() }
-            : {}),
+          ...(effect.early ? { unconfirmed: true, ...this.#legId() } : {}),
         })
         return
       }
@@ -228,13 +212,10 @@ export class CallTransfers {
         this.#consult()
         return
       case 'part':
-        this.#told = new Promise((done) => {
-          this.#tellDone = done
-        })
-        this.#part()
+        this.#part(effect.by)
         return
       case 'releaseSession':
-        this.#tellDone()
+        this.#parting.done()
         return
       case 'dropLeg':
         this.#leg?.drop().then(() => this.#machine.input({ type: 'legClosed' }))
@@ -301,15 +282,7 @@ export class CallTransfers {
   #record(path: (files: { readonly human: string | null; readonly back: string }) => string | null): void {
     const destination = this.#attempt?.destination
     const files = destination === undefined ? null : (this.#plan?.recordTo?.(destination) ?? null)
-    if (files !== null) this.#requestRecord(path(files))
-  }
-
-  #requestRecord(path: string | null): void {
-    const { pool, log } = this.#deps
-    const { callId } = this.#call
-    pool
-      .request({ type: 'record', session: callId, path })
-      .catch((error: unknown) => log.warn({ callId, error: errorText(error) }, 'transfer.record_failed'))
+    if (files !== null) recordTo(this.#deps, this.#call.callId, path(files))
   }
 
   #startTimer(name: TransferTimerName): void {
@@ -385,17 +358,13 @@ export class CallTransfers {
     )
   }
 
-  /** Tells the person that the caller hung up, in the middle of whatever is being said. The recording ends before. */
-  #part(): void {
-    const leg = this.#leg?.id
+  /** Tells the person that the call ends. */
+  #part(by: 'caller' | 'other'): void {
     const destination = this.#attempt?.destination
-    const text = destination === undefined ? null : (this.#plan?.goneLine(destination) ?? null)
-    this.#requestRecord(null)
-    const said =
-      leg === undefined
-        ? this.#routed
-        : this.#routed.then(() => sayTo(this.#deps, this.#call.callId, { leg, text, now: true }))
-    void said.then(() => this.#machine.input({ type: 'parted' }))
+    const text = destination === undefined ? null : (this.#plan?.partingLine(destination, by) ?? null)
+    this.#parting.say(this.#leg?.id ?? null, text, this.#routed, () =>
+      this.#machine.input({ type: 'parted' }),
+    )
   }
 
   /** Returns what the person is told. */

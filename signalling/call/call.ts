@@ -51,7 +51,7 @@ export class Call {
   /** Resolves with true when there is a session to close. */
   #opening: Promise<boolean> = Promise.resolve(false)
   #remote: RemoteMedia | null = null
-  /** Unix time (ms) at which the caller hung up, if a person is told that before the call ends. */
+  /** Unix time (ms) at which the caller's part ended, if a person is told that before the call ends. */
   #callerLeftAt: number | null = null
   #closed: ClosedSession | null = null
   #transfers: CallTransfers | null = null
@@ -359,10 +359,12 @@ export class Call {
     const listeners = this.#listeners.end()
     const why = closeReasonOf(ending)
     // The further legs end now too; their session is closed meanwhile.
-    const transfers = this.#transfers?.end(ending.cause === 'caller_hangup' ? 'caller' : 'other')
-    const told = transfers?.told ?? null
+    const by = ending.cause === 'caller_hangup' ? 'caller' : why === 'shutdown' ? why : 'other'
+    const transfers = this.#transfers?.end(by)
+    const takeovers = this.#takeovers?.end(by)
+    const told = transfers?.told ?? takeovers?.told ?? null
     if (told !== null) this.#silenceCaller()
-    const legs = Promise.all([this.#person?.drop(), transfers?.closed, this.#takeovers?.end(), listeners])
+    const legs = Promise.all([this.#person?.drop(), transfers?.closed, takeovers?.closed, listeners])
     // A session that is still being opened is closed as soon as it exists, also after the watchdog fired.
     this.#opening
       .then(async (opened) => {
@@ -376,7 +378,7 @@ export class Call {
       .finally(() => this.#machine.input({ type: 'mediaClosed' }))
   }
 
-  /** Sends nothing more to a caller who hung up while the session goes on. */
+  /** Sends nothing more to a caller whose part ended while the session goes on. */
   #silenceCaller(): void {
     const { pool, clock, log } = this.#deps
     const remote = this.#remote

@@ -37,6 +37,13 @@ export async function sayTo(
     .catch((error: unknown) => log.warn({ callId, error: errorText(error) }, 'transfer.line_failed'))
 }
 
+/** Continues the recording in another file; null ends it. The call goes on when that fails. */
+export function recordTo({ pool, log }: LegSpeechDeps, callId: CallId, path: string | null): void {
+  pool
+    .request({ type: 'record', session: callId, path })
+    .catch((error: unknown) => log.warn({ callId, error: errorText(error) }, 'transfer.record_failed'))
+}
+
 /** Tells the agent something for its next reply. Resolves also when it failed. */
 export async function noteTo(
   { pool, log }: LegSpeechDeps,

@@ -257,8 +257,11 @@ export interface TransferPlan {
    * it.
    */
   brief(destination: string): { readonly text: string; readonly keys: string }
-  /** Returns what a person who was told about the call hears when the caller hung up. Null says nothing. */
-  goneLine(destination: string): string | null
+  /**
+   * Returns what a person who was told about the call hears when the caller hung up, or when the call ends otherwise. Null
+   * says nothing.
+   */
+  partingLine(destination: string, by: 'caller' | 'other'): string | null
   /**
    * Returns the files that record a bridged person, and the agent after an attempt without success. A null path
    * records nothing. Null when the call is not recorded.
@@ -308,6 +311,8 @@ export interface TakeoverPlan {
   readonly announcement: string | null
   /** Said to the caller when the agent is back; null says nothing. */
   readonly returnLine: string | null
+  /** Said to the person who answered and does not have the caller yet, when the call ends; null says nothing. */
+  readonly partingLine: Readonly<Record<'caller' | 'other', string>> | null
   /**
    * The languages in which caller and person are understood, for the transcript and the agent. With null they are not
    * understood.

@@ -16,6 +16,7 @@ const states: Readonly<Record<string, TakeoverState>> = {
   announcing: { kind: 'announcing' },
   taken: { kind: 'taken' },
   leaving: { kind: 'leaving' },
+  parting: { kind: 'parting' },
   over: { kind: 'over' },
 }
 
@@ -29,54 +30,73 @@ const inputs: Readonly<Record<string, TakeoverInput>> = {
   release: { type: 'release' },
   busy: { type: 'legEnded', outcome: 'busy' },
   legClosed: { type: 'legClosed' },
-  callEnding: { type: 'callEnding' },
+  callerGone: { type: 'callEnding', by: 'caller' },
+  ended: { type: 'callEnding', by: 'other' },
+  shutdown: { type: 'callEnding', by: 'shutdown' },
+  parted: { type: 'parted' },
   ring: { type: 'timer', name: 'ring' },
   confirm: { type: 'timer', name: 'confirm' },
   line: { type: 'timer', name: 'line' },
   leavingTimer: { type: 'timer', name: 'leaving' },
+  partingTooLong: { type: 'timer', name: 'parting' },
+  tail: { type: 'timer', name: 'tail' },
 }
 
 const ENDED = 'over | cancel drop over:call_ended'
+const TOLD = (by: string) => `parting | cancel over:call_ended start:parting part:${by}`
+/** Rows for each cause of the end of a call. */
+const AT_ANY_END = (state: string, expected: string) =>
+  Object.fromEntries(['callerGone', 'ended', 'shutdown'].map((input) => [`${state} ${input}`, expected]))
 const LEFT = (outcome: string) => `leaving | cancel over:${outcome} start:leaving drop`
 
 /** Maps `state input` to `next | effects`. Unlisted pairs change nothing. */
 const table: Readonly<Record<string, string>> = {
   'idle request': 'calling | start:ring dial',
   'idle requestPhone': 'calling confirms | start:ring dial',
-  'idle callEnding': 'over |',
+  ...AT_ANY_END('idle', 'over |'),
 
   'calling answered': 'announcing | cancel start:line announce',
   'calling release': LEFT('withdrawn'),
   'calling busy': 'idle | cancel over:busy',
   'calling ring': LEFT('no_answer'),
-  'calling callEnding': ENDED,
+  ...AT_ANY_END('calling', ENDED),
   'callingPhone answered': 'confirming | cancel start:confirm askForKey',
   'callingPhone release': LEFT('withdrawn'),
   'callingPhone busy': 'idle | cancel over:busy',
   'callingPhone ring': LEFT('no_answer'),
-  'callingPhone callEnding': ENDED,
+  ...AT_ANY_END('callingPhone', ENDED),
 
   'confirming confirmed': 'announcing | cancel start:line announce',
   'confirming declined': LEFT('declined'),
   'confirming release': LEFT('withdrawn'),
   'confirming busy': 'idle | cancel over:busy',
   'confirming confirm': LEFT('no_answer'),
-  'confirming callEnding': ENDED,
+  'confirming callerGone': TOLD('caller'),
+  'confirming ended': TOLD('other'),
+  'confirming shutdown': ENDED,
 
   'announcing announced': 'taken | cancel connect begun',
   'announcing line': 'taken | cancel connect begun',
   'announcing release': LEFT('withdrawn'),
   'announcing busy': 'idle | cancel over:busy',
-  'announcing callEnding': ENDED,
+  'announcing callerGone': TOLD('caller'),
+  'announcing ended': TOLD('other'),
+  'announcing shutdown': ENDED,
 
   'taken release': 'leaving | return over:given_back start:leaving drop',
   'taken busy': 'idle | return over:left',
-  'taken callEnding': 'over | drop over:call_ended',
+  ...AT_ANY_END('taken', 'over | drop over:call_ended'),
 
   'leaving legClosed': 'idle | cancel',
   'leaving busy': 'idle | cancel',
   'leaving leavingTimer': 'idle | cancel',
-  'leaving callEnding': 'over | cancel',
+  ...AT_ANY_END('leaving', 'over | cancel'),
+
+  'parting parted': 'parting | start:tail',
+  'parting tail': 'over | cancel drop release',
+  'parting partingTooLong': 'over | cancel drop release',
+  'parting busy': 'over | cancel release',
+  ...AT_ANY_END('parting', 'over | cancel drop release'),
 }
 
 const NAMES: Readonly<Record<TakeoverEffect['type'], string>> = {
@@ -85,6 +105,8 @@ const NAMES: Readonly<Record<TakeoverEffect['type'], string>> = {
   announce: 'announce',
   connect: 'connect',
   returnToAgent: 'return',
+  part: 'part',
+  releaseSession: 'release',
   dropLeg: 'drop',
   publishBegun: 'begun',
   publishOver: 'over',
@@ -93,7 +115,8 @@ const NAMES: Readonly<Record<TakeoverEffect['type'], string>> = {
 }
 
 function written(effect: TakeoverEffect): string {
-  const detail = 'outcome' in effect ? effect.outcome : 'name' in effect ? effect.name : null
+  const detail =
+    'outcome' in effect ? effect.outcome : 'name' in effect ? effect.name : 'by' in effect ? effect.by : null
   return detail === null ? NAMES[effect.type] : `${NAMES[effect.type]}:${detail}`
 }
 
@@ -126,8 +149,13 @@ t.test('random courses: each takeover is over once, and no leg or timer stays', 
       let open = 0
       let leg = false
       let taken = false
+      let isTelling = false
       const timers = new Set<TakeoverTimerName>()
-      const course = [...picks.map((pick) => known[pick] as TakeoverInput), { type: 'callEnding' } as const]
+      const course = [
+        ...picks.map((pick) => known[pick] as TakeoverInput),
+        { type: 'callEnding', by: 'other' } as const,
+        { type: 'timer', name: 'parting' } as const,
+      ]
       for (const input of course) {
         if (input.type === 'timer' && !timers.delete(input.name)) continue
         const { next, effects } = step(state, input)
@@ -141,6 +169,14 @@ t.test('random courses: each takeover is over once, and no leg or timer stays', 
           }
           if (effect.type === 'publishOver') open--
           if (effect.type === 'dropLeg') leg = false
+          if (effect.type === 'part') {
+            if (!leg || isTelling) throw new Error('nobody is there to be told')
+            isTelling = true
+          }
+          if (effect.type === 'releaseSession') {
+            if (leg || !isTelling) throw new Error('the session closes too soon')
+            isTelling = false
+          }
           if (effect.type === 'connect') taken = true
           if (effect.type === 'returnToAgent') taken = false
           if (effect.type === 'startTimer') timers.add(effect.name)
@@ -149,7 +185,7 @@ t.test('random courses: each takeover is over once, and no leg or timer stays', 
         if (taken !== (state.kind === 'taken') && state.kind !== 'over')
           throw new Error('who has the caller?')
       }
-      return open === 0 && !leg && timers.size === 0 && state.kind === 'over'
+      return open === 0 && !leg && !isTelling && timers.size === 0 && state.kind === 'over'
     }),
     { numRuns: 2_000 },
   )

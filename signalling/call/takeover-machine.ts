@@ -1,4 +1,4 @@
-import type { TransferOutcome } from './transfer-machine.js'
+import type { CallEnder, TransferOutcome } from './transfer-machine.js'
 
 /*
  * The takeovers of one call as a pure function: a person takes the caller over from the agent and may give the caller back.
@@ -27,9 +27,11 @@ export type TakeoverState =
   | { readonly kind: 'taken' }
   /** The agent has the caller; the person's leg is being ended. */
   | { readonly kind: 'leaving' }
+  /** The call ends, and the person who was asked for a key hears that. */
+  | { readonly kind: 'parting' }
   | { readonly kind: 'over' }
 
-export type TakeoverTimerName = 'ring' | 'confirm' | 'line' | 'leaving'
+export type TakeoverTimerName = 'ring' | 'confirm' | 'line' | 'leaving' | 'parting' | 'tail'
 
 export type TakeoverInput =
   | { readonly type: 'request'; readonly confirms: boolean }
@@ -46,7 +48,9 @@ export type TakeoverInput =
   | { readonly type: 'legEnded'; readonly outcome: TakeoverOutcome }
   /** The leg that we ended is closed. */
   | { readonly type: 'legClosed' }
-  | { readonly type: 'callEnding' }
+  | { readonly type: 'callEnding'; readonly by: CallEnder }
+  /** The person was told that the call ends. */
+  | { readonly type: 'parted' }
   | { readonly type: 'timer'; readonly name: TakeoverTimerName }
 
 export type TakeoverEffect =
@@ -60,6 +64,10 @@ export type TakeoverEffect =
   | { readonly type: 'connect' }
   /** Gives the caller back to the agent, and tells the agent what happened. */
   | { readonly type: 'returnToAgent' }
+  /** Tells the person that the call ends; reports `parted`. The call keeps its media session meanwhile. */
+  | { readonly type: 'part'; readonly by: 'caller' | 'other' }
+  /** The media session of the call is not needed any longer. */
+  | { readonly type: 'releaseSession' }
   /** Sends CANCEL or BYE to the person; reports `legClosed`. */
   | { readonly type: 'dropLeg' }
   | { readonly type: 'publishBegun' }
@@ -86,6 +94,8 @@ export function step(state: TakeoverState, input: TakeoverInput): TakeoverStep {
       return stepTaken(state, input)
     case 'leaving':
       return stepLeaving(state, input)
+    case 'parting':
+      return stepParting(state, input)
     default:
       return stepComing(state, input)
   }
@@ -116,7 +126,7 @@ function stepComing(
 ): TakeoverStep {
   switch (input.type) {
     case 'callEnding':
-      return { next: { kind: 'over' }, effects: [CANCEL, DROP, over('call_ended')] }
+      return canceled(state, input.by)
     case 'legEnded':
       return { next: { kind: 'idle' }, effects: [CANCEL, over(input.outcome)] }
     case 'release':
@@ -137,6 +147,19 @@ function stepComing(
       return same(state)
     default:
       return same(state)
+  }
+}
+
+/** A person who was asked for a key is told that the call ends. Any other leg ends at once. */
+function canceled(
+  { kind }: TakeoverState & { kind: 'calling' | 'confirming' | 'announcing' },
+  by: CallEnder,
+): TakeoverStep {
+  if (kind === 'calling' || by === 'shutdown')
+    return { next: { kind: 'over' }, effects: [CANCEL, DROP, over('call_ended')] }
+  return {
+    next: { kind: 'parting' },
+    effects: [CANCEL, over('call_ended'), timer('parting'), { type: 'part', by }],
   }
 }
 
@@ -183,6 +206,24 @@ function stepLeaving(state: TakeoverState, input: TakeoverInput): TakeoverStep {
       return { next: { kind: 'idle' }, effects: [CANCEL] }
     case 'timer':
       return input.name === 'leaving' ? { next: { kind: 'idle' }, effects: [CANCEL] } : same(state)
+    default:
+      return same(state)
+  }
+}
+
+/** The BYE follows the end of the line by a moment, so that the person hears all of it. */
+function stepParting(state: TakeoverState, input: TakeoverInput): TakeoverStep {
+  const release: TakeoverEffect = { type: 'releaseSession' }
+  const ended = { next: { kind: 'over' }, effects: [CANCEL, DROP, release] } as const
+  switch (input.type) {
+    case 'parted':
+      return { next: state, effects: [timer('tail')] }
+    case 'legEnded':
+      return { next: { kind: 'over' }, effects: [CANCEL, release] }
+    case 'callEnding':
+      return ended
+    case 'timer':
+      return input.name === 'parting' || input.name === 'tail' ? ended : same(state)
     default:
       return same(state)
   }

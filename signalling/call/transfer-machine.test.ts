@@ -32,6 +32,7 @@ const states: Readonly<Record<string, TransferState>> = {
   lastPrompt: { kind: 'screening', attempt: second, announcing: false, prompts: 2 },
   consulting: { kind: 'consulting', attempt: first('consult'), announcing: false },
   bridged: { kind: 'bridged', attempt: first('blind') },
+  early: { kind: 'bridged', attempt: first('blind'), early: true },
   leavingAgent: { kind: 'leaving', attempts: 1, next: null, announcing: false },
   leavingNext: { kind: 'leaving', attempts: 1, next: second, announcing: false },
   leavingLine: { kind: 'leaving', attempts: 1, next: second, announcing: true },
@@ -52,6 +53,7 @@ const inputs: Readonly<Record<string, TransferInput>> = {
   legClosed: { type: 'legClosed' },
   callerGone: { type: 'callEnding', by: 'caller' },
   workerGone: { type: 'callEnding', by: 'other' },
+  shutdown: { type: 'callEnding', by: 'shutdown' },
   parted: { type: 'parted' },
   line: { type: 'timer', name: 'line' },
   ring: { type: 'timer', name: 'ring' },
@@ -73,15 +75,17 @@ const table: Readonly<Record<string, string>> = {
     'calling 1 line | publish:1:accepted route:waiting start:line announce start:ring dial:sales',
   'idle callerGone': 'over |',
   'idle workerGone': 'over |',
+  'idle shutdown': 'over |',
   'spent request': 'idle 2 | refuse:attempts_exhausted',
   'spent callerGone': 'over |',
   'spent workerGone': 'over |',
+  'spent shutdown': 'over |',
 
   'calling announced': 'calling 1 | play:ringback',
   'calling line': 'calling 1 | play:ringback',
   'calling rings': 'calling 1 line ringing | publish:1:ringing',
-  'calling early': `bridged 1 | ${BRIDGE} publish:1:ringing publish:1:bridged:connected releaseAgent`,
-  'blindRinging early': `bridged 1 | ${BRIDGE} publish:1:bridged:connected releaseAgent`,
+  'calling early': `bridged 1 early | ${BRIDGE} publish:1:ringing publish:1:bridged:connected:early releaseAgent`,
+  'blindRinging early': `bridged 1 early | ${BRIDGE} publish:1:bridged:connected:early releaseAgent`,
   'blindRinging answers': `bridged 1 | ${BRIDGE} publish:1:answered publish:1:bridged:connected releaseAgent`,
   'blindRinging busy': `idle 1 | cancel publish:1:missed:busy ${toAgent('busy')}`,
   'blindRinging ring': `leaving 1 | cancel publish:1:missed:no_answer ${toAgent('no_answer')} start:leaving drop`,
@@ -130,6 +134,13 @@ const table: Readonly<Record<string, string>> = {
   'bridged busy': 'over | publish:1:completed:connected endCall',
   'bridged callerGone': 'over | drop publish:1:completed:connected',
   'bridged workerGone': 'over | drop publish:1:completed:connected',
+  'bridged shutdown': 'over | drop publish:1:completed:connected',
+  // The carrier reports the answer after all.
+  'early answers': 'bridged 1 | publish:1:answered',
+  'early busy': 'over | publish:1:completed:connected endCall',
+  'early callerGone': 'over | drop publish:1:completed:connected',
+  'early workerGone': 'over | drop publish:1:completed:connected',
+  'early shutdown': 'over | drop publish:1:completed:connected',
 
   'leavingAgent busy': 'idle 1 | cancel',
   'leavingAgent legClosed': 'idle 1 | cancel',
@@ -153,10 +164,12 @@ const table: Readonly<Record<string, string>> = {
   'parting busy': 'over | cancel releaseSession',
   'parting callerGone': 'over | cancel drop releaseSession',
   'parting workerGone': 'over | cancel drop releaseSession',
+  'parting shutdown': 'over | cancel drop releaseSession',
   ...Object.fromEntries(
     ['leavingAgent', 'leavingNext', 'leavingLine'].flatMap((state) => [
       [`${state} callerGone`, 'over | cancel'],
       [`${state} workerGone`, 'over | cancel'],
+      [`${state} shutdown`, 'over | cancel'],
     ]),
   ),
   ...Object.fromEntries(
@@ -172,16 +185,17 @@ const table: Readonly<Record<string, string>> = {
     ].flatMap((state) => {
       const number = state === 'lastPrompt' ? 2 : 1
       const answered = ['screening', 'lastPrompt', 'consulting'].includes(state)
-      const gone = `publish:${number}:canceled:caller_hung_up`
+      // A person who was told about the caller is told that the call ends, unless the service stops.
+      const ends = (outcome: string, by: string) => {
+        const canceled = `publish:${number}:canceled:${outcome}`
+        return answered && by !== 'shutdown'
+          ? `parting | cancel ${canceled} route:parting start:parting part:${by}`
+          : `over | cancel drop ${canceled}`
+      }
       return [
-        // A person who was told about the caller is told that the caller hung up.
-        [
-          `${state} callerGone`,
-          answered
-            ? `parting | cancel ${gone} route:parting start:parting part`
-            : `over | cancel drop ${gone}`,
-        ],
-        [`${state} workerGone`, `over | cancel drop publish:${number}:canceled:call_ended`],
+        [`${state} callerGone`, ends('caller_hung_up', 'caller')],
+        [`${state} workerGone`, ends('call_ended', 'other')],
+        [`${state} shutdown`, ends('call_ended', 'shutdown')],
         // The fallback is not called: the caller wants no person.
         [
           `${state} withdraws`,
@@ -205,7 +219,7 @@ function describe(state: TransferState): string {
     case 'idle':
       return `idle ${state.attempts}`
     case 'bridged':
-      return `bridged ${state.attempt.number}`
+      return words('bridged', state.attempt.number, state.early === true && 'early')
     case 'leaving':
       return words(
         'leaving',
@@ -231,7 +245,11 @@ function show(effect: TransferEffect): string {
     case 'refuse':
       return `refuse:${effect.refusal}`
     case 'publish':
-      return ['publish', effect.attempt.number, effect.status, effect.outcome].filter(Boolean).join(':')
+      return ['publish', effect.attempt.number, effect.status, effect.outcome, effect.early && 'early']
+        .filter(Boolean)
+        .join(':')
+    case 'part':
+      return `part:${effect.by}`
     case 'route':
       return `route:${effect.route}`
     case 'playWait':
@@ -320,7 +338,7 @@ class World {
   route = 'agent'
   waitPlays = false
   lineSpoken = false
-  /** The person is being told that the caller hung up; the call keeps its session. */
+  /** The person is being told that the call ends; the call keeps its session. */
   telling = false
   readonly published = new Map<number, string[]>()
 
@@ -410,6 +428,7 @@ class World {
 }
 
 const anySequence = fc.array(anyInput, { maxLength: 60 })
+const anyEnder = fc.constantFrom('caller' as const, 'other' as const, 'shutdown' as const)
 const fewInputs = fc.array(anyInput, { maxLength: 6 })
 const FINAL = new Set(['completed', 'missed', 'declined', 'failed', 'canceled'])
 
@@ -417,10 +436,10 @@ t.test(
   'whatever happens: one attempt at a time, no silence without a timer, every attempt ends',
   async (t) => {
     fc.assert(
-      fc.property(anySequence, fc.boolean(), fewInputs, (sequence, byCaller, after) => {
+      fc.property(anySequence, anyEnder, fewInputs, (sequence, by, after) => {
         const world = new World()
         for (const input of sequence) world.give(input)
-        world.give({ type: 'callEnding', by: byCaller ? 'caller' : 'other' })
+        world.give({ type: 'callEnding', by })
         for (const input of after) world.give(input)
         world.give({ type: 'timer', name: 'parting' })
         if (world.state.kind !== 'over') throw new Error('the transfers survived the call')

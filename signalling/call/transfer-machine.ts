@@ -72,9 +72,9 @@ export type TransferState =
     }
   /** Agent and person talk; the caller waits. */
   | { readonly kind: 'consulting'; readonly attempt: TransferAttempt; readonly announcing: boolean }
-  /** Caller and person talk; the agent left. */
-  | { readonly kind: 'bridged'; readonly attempt: TransferAttempt }
-  /** The caller hung up, and the person who was told about the caller hears that. */
+  /** Caller and person talk; the agent left. `early`: on media before the answer of a carrier that never reports it. */
+  | { readonly kind: 'bridged'; readonly attempt: TransferAttempt; readonly early?: true }
+  /** The call ends, and the person who was told about the caller hears that. */
   | { readonly kind: 'parting' }
   /** The person's leg is being ended; `next` follows, or the agent has the caller already. */
   | {
@@ -87,6 +87,12 @@ export type TransferState =
   | { readonly kind: 'over' }
 
 export type TransferTimerName = 'line' | 'ring' | 'screen' | 'consult' | 'leaving' | 'parting' | 'tail'
+
+/**
+ * The cause of the end of a call: the caller hung up, or the service stops and waits for nothing. `other`: the API or a limit
+ * ended it, or its worker died.
+ */
+export type CallEnder = 'caller' | 'shutdown' | 'other'
 
 export type TransferInput =
   | {
@@ -112,9 +118,8 @@ export type TransferInput =
   | { readonly type: 'legEnded'; readonly outcome: TransferOutcome }
   /** The leg that we ended is closed. */
   | { readonly type: 'legClosed' }
-  /** The call ends: the caller hung up, its worker died, the API or a limit ended it. */
-  | { readonly type: 'callEnding'; readonly by: 'caller' | 'other' }
-  /** The person was told that the caller hung up. */
+  | { readonly type: 'callEnding'; readonly by: CallEnder }
+  /** The person was told that the call ends. */
   | { readonly type: 'parted' }
   | { readonly type: 'timer'; readonly name: TransferTimerName }
 
@@ -134,6 +139,8 @@ export type TransferEffect =
       readonly attempt: TransferAttempt
       readonly status: TransferStatus
       readonly outcome: TransferOutcome | null
+      /** With `bridged`: no answer of the person is reported yet. */
+      readonly early?: true
     }
   | { readonly type: 'route'; readonly route: TransferRoute }
   /** Says the line that precedes a transfer; reports `announced`. */
@@ -146,8 +153,8 @@ export type TransferEffect =
   | { readonly type: 'screen' }
   /** Asks the agent to brief the person. */
   | { readonly type: 'brief' }
-  /** Tells the person that the caller hung up; reports `parted`. The call keeps its media session meanwhile. */
-  | { readonly type: 'part' }
+  /** Tells the person that the call ends; reports `parted`. The call keeps its media session meanwhile. */
+  | { readonly type: 'part'; readonly by: 'caller' | 'other' }
   /** The media session of the call is not needed any longer. */
   | { readonly type: 'releaseSession' }
   /** Sends CANCEL or BYE to the person; reports `legClosed`. */
@@ -207,7 +214,7 @@ function publish(
   attempt: TransferAttempt,
   status: TransferStatus,
   outcome: TransferOutcome | null = null,
-): TransferEffect {
+): TransferEffect & { readonly type: 'publish' } {
   return { type: 'publish', attempt, status, outcome }
 }
 
@@ -252,7 +259,7 @@ function stepPending(state: Pending, input: TransferInput): TransferStep {
     case 'early':
       // A person who has to decide first has to answer first.
       if (state.kind !== 'calling' || attempt.mode !== 'blind') return step(state, { type: 'ringing' })
-      return bridge(attempt, state.ringing ? [] : [publish(attempt, 'ringing')])
+      return bridge(attempt, state.ringing ? [] : [publish(attempt, 'ringing')], true)
     case 'ringing':
       if (state.kind !== 'calling' || state.ringing) return same(state)
       return { next: { ...state, ringing: true }, effects: [publish(attempt, 'ringing')] }
@@ -265,13 +272,13 @@ function stepPending(state: Pending, input: TransferInput): TransferStep {
   }
 }
 
-/** A person who was told about the caller is told that the caller hung up. Any other call ends at once. */
-function canceled({ kind, attempt }: Pending, by: 'caller' | 'other'): TransferStep {
+/** A person who was told about the caller is told that the call ends. Any other attempt ends at once. */
+function canceled({ kind, attempt }: Pending, by: CallEnder): TransferStep {
   const report = publish(attempt, 'canceled', by === 'caller' ? 'caller_hung_up' : 'call_ended')
-  if (kind === 'calling' || by === 'other') return over([CANCEL, DROP, report])
+  if (kind === 'calling' || by === 'shutdown') return over([CANCEL, DROP, report])
   return {
     next: { kind: 'parting' },
-    effects: [CANCEL, report, { type: 'route', route: 'parting' }, timer('parting'), { type: 'part' }],
+    effects: [CANCEL, report, { type: 'route', route: 'parting' }, timer('parting'), { type: 'part', by }],
   }
 }
 
@@ -316,15 +323,16 @@ function answered({ attempt, announcing }: Pending): TransferStep {
   }
 }
 
-function bridge(attempt: TransferAttempt, before: readonly TransferEffect[]): TransferStep {
+function bridge(attempt: TransferAttempt, before: readonly TransferEffect[], isEarly = false): TransferStep {
+  const early = isEarly ? ({ early: true } as const) : {}
   return {
-    next: { kind: 'bridged', attempt },
+    next: { kind: 'bridged', attempt, ...early },
     effects: [
       CANCEL,
       // The caller hears the person first; everything else can wait.
       { type: 'route', route: 'bridged' },
       ...before,
-      publish(attempt, 'bridged', 'connected'),
+      { ...publish(attempt, 'bridged', 'connected'), ...early },
       { type: 'releaseAgent' },
     ],
   }
@@ -447,7 +455,11 @@ function left({ attempts, next, announcing }: TransferState & { kind: 'leaving' 
 }
 
 function stepBridged(state: TransferState & { kind: 'bridged' }, input: TransferInput): TransferStep {
-  const completed = publish(state.attempt, 'completed', 'connected')
+  const { attempt, early } = state
+  // The carrier reports the answer after all.
+  if (input.type === 'answered' && early)
+    return { next: { kind: 'bridged', attempt }, effects: [publish(attempt, 'answered')] }
+  const completed = publish(attempt, 'completed', 'connected')
   if (input.type === 'callEnding') return over([DROP, completed])
   if (input.type === 'legEnded') return over([completed, { type: 'endCall' }])
   return same(state)

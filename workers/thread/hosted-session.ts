@@ -364,9 +364,25 @@ export class HostedSession {
     // An agent in conversation with the caller does not interrupt itself to speak to another party.
     const itself =
       say !== undefined && (leg === null || leg === this.#caller.id || !this.#routing.partyPresent)
-    const announced = this.#routing.announce(itself ? PARTY : this.#openAnnouncer().id, leg)
+    if (itself) {
+      const result = await this.#announce(PARTY, leg, () => say({ text, last: false, now }))
+      // An agent that has ended says nothing more. A person hears its voice all the same.
+      if (result !== 'failed' || leg === null || leg === this.#caller.id) return result
+    }
+    if (this.#closed !== null) return 'failed'
+    const announcer = this.#openAnnouncer()
+    return await this.#announce(announcer.id, leg, () => announcer.say(text))
+  }
+
+  /** Lets a voice speak to a leg, or to all with null, until `speak` resolves. */
+  async #announce(
+    from: EndpointId,
+    leg: EndpointId | null,
+    speak: () => Promise<SayResult>,
+  ): Promise<SayResult> {
+    const announced = this.#routing.announce(from, leg)
     try {
-      return itself ? await say({ text, last: false, now }) : await this.#openAnnouncer().say(text)
+      return await speak()
     } finally {
       if (this.#closed === null) announced()
     }

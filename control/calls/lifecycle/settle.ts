@@ -166,7 +166,7 @@ async function endCall(trx: Trx, rules: PolicyInForce['rules'], event: Ended): P
   if (answered) await hearOptOut(trx, rules, callId, 'undecided', at)
   if (call.endedAt !== null) return
   const outcome = outcomeOf(ending, answered)
-  // The caller is not billed for words to a person after the caller hung up.
+  // Words to a person after the caller's part cost nothing.
   const endedAt = Math.max(callerLeftAt, call.answeredAt ?? 0)
   if (answered) {
     await endTransfers(trx, callId, endedAt)

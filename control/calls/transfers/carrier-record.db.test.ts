@@ -27,10 +27,13 @@ async function openBridge(
     reportsAnswer = true,
     takenBy = null,
     bridgedMs = 30_000,
+    answersAfterMs = null,
   }: {
     readonly reportsAnswer?: boolean
     readonly takenBy?: string | null
     readonly bridgedMs?: number
+    /** The carrier reports the answer after all, this long after the early media. Null never does. */
+    readonly answersAfterMs?: number | null
   } = {},
 ) {
   const { deps, clock, api } = calling
@@ -95,6 +98,10 @@ async function openBridge(
         ] as const)
       : [{ ...step, status: 'bridged', unconfirmed: true, sipCallId: LEG } as const]),
   )
+  if (answersAfterMs !== null) {
+    clock.advance(answersAfterMs)
+    await calling.emitCallEvent(callId, { ...step, status: 'answered', sipCallId: LEG })
+  }
   clock.advance(bridgedMs)
   const ending = { by: 'callee', cause: 'transfer_completed', fault: 'none' } as const
   await calling.emitCallEvent(callId, { type: 'ended', ending, rtp: null, recording: null })
@@ -149,6 +156,35 @@ await onEachDialect(t, async (t, open) => {
       })
       await calling.close()
     }
+  })
+
+  await t.test('early media that is answered later: the person is paid for from the answer on', async (t) => {
+    const carrier = new ScriptedCarrier('scripted')
+    const calling = await openTestCalling(await open(), { carriers: () => [carrier] })
+    const bridge = await openBridge(calling, 'scripted', { reportsAnswer: false, answersAfterMs: 12_000 })
+    // The caller waits for the answer as at any ringing telephone: the agent's part goes on for 12 s.
+    const charges = [{ kind: 'agent', seconds: 102, amountPaise: 850 }, CHARGES[1]]
+    const answeredAt = new Date(bridge.endedAt - 30_000).toISOString()
+    t.match(await bridge.call(), {
+      ...{ billedPaise: 950, humanSeconds: 30, charges },
+      transfer: { status: 'completed', answeredAt, bridgedAt: answeredAt, humanSeconds: 30 },
+    })
+    t.equal(await bridge.balance(), 10_000 - 950)
+    t.same(
+      await bridge.events(),
+      ['call.transfer_started', 'call.transferred'],
+      'the answer proves the bridge',
+    )
+    // Without a record the answer counts.
+    t.equal(await bridge.look(), 15_000)
+    calling.clock.advance(300_000)
+    t.equal(await bridge.look(), null)
+    t.match(await bridge.call(), { billedPaise: 950, charges })
+    carrier.recordAnswer = ok({ answered: false })
+    t.equal(await bridge.look(), null)
+    t.match(await bridge.call(), { billedPaise: 850, charges: [charges[0]], transfer: { status: 'failed' } })
+    t.equal(await bridge.balance(), 10_000 - 850)
+    await calling.close()
   })
 
   await t.test('a carrier that never reports the answer, without a record: nothing is paid', async (t) => {

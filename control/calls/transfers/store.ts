@@ -20,6 +20,7 @@ export async function storeTransferStep(trx: Trx, event: StoredStep): Promise<vo
   const { callId, at } = event
   const call = await trx.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst()
   if (call === undefined) return
+  if (event.status === 'answered' && (await confirmBridge(trx, event))) return
   const row = event.status === 'accepted' ? await begin(trx, call, event) : await advance(trx, event)
   if (row === null) return
   await rememberLatest(trx, row)
@@ -94,6 +95,26 @@ async function advance(trx: Trx, event: StoredStep): Promise<TransferAttemptRow 
     .returningAll()
     .executeTakeFirst()
   return row ?? null
+}
+
+/**
+ * Stores the answer of a bridge on early media: the person is there, and is paid for, from now on. Returns false, and changes
+ * nothing, if the attempt is no such bridge.
+ */
+async function confirmBridge(trx: Trx, { callId, attempt, at, sipCallId }: StoredStep): Promise<boolean> {
+  const row = await trx
+    .updateTable('transferAttempts')
+    .set({ answeredAt: at, bridgedAt: at, ...(sipCallId === undefined ? {} : { sipCallId }) })
+    .where('callId', '=', callId)
+    .where('attempt', '=', attempt)
+    .where('status', '=', 'bridged')
+    .where('answeredAt', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  if (row === undefined) return false
+  await rememberLatest(trx, row)
+  await publish(trx, row, 'call.transferred', at)
+  return true
 }
 
 /** Ends the attempts that a call left open because its process stopped. */

@@ -135,8 +135,8 @@ const SHAPE = {
   verification: { announcement: TEXT, code: TEXT, again: TEXT },
   /**
    * Lines of a transfer: to the caller while a telephone rings, when the transfer failed and when the caller ended the
-   * wait; to the person, about the caller, whose words replace `{words}`, about the keys, about keys and words, and when
-   * the caller hung up.
+   * wait; to the person, about the caller, whose words replace `{words}`, about the keys, about keys and words, when the
+   * caller hung up, and when the service ended the call. The last two also follow the question of a takeover.
    */
   transfer: {
     waiting: TEXT,
@@ -147,6 +147,7 @@ const SHAPE = {
     keys: TEXT,
     consultKeys: TEXT,
     gone: TEXT,
+    ended: TEXT,
   },
   /** Sentences with which a caller asks for a person, and parts of sentences that say the opposite. */
   personRequest: { asks: PATTERNS, denies: PATTERNS },
