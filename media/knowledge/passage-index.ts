@@ -1,9 +1,13 @@
-import MiniSearch, { type AsPlainObject, type SearchResult } from 'minisearch'
-import { FUNCTION_WORDS } from './function-words.js'
+import { type EarlierTerms, earlierStemOf, presentTerms } from './earlier-index.js'
+import { initialsOf } from './initials.js'
+import { lettersOf, speltIn } from './letters.js'
+import { withNumbers } from './numbers.js'
 import type { Passage } from './passages.js'
-import { soundOf } from './sound.js'
+import { questionTerms, type Vocabulary, withoutFunctionWords } from './question-terms.js'
+import { areAlike, soundOf } from './sound.js'
+import { type Concept, type RankedTerms, type StoredTerms, TermLists, TermWriter } from './term-lists.js'
 import { type PassageVectors, VectorList } from './vectors.js'
-import { earlierStemOf, stemOf, wordsOf } from './words.js'
+import { baseOf, stemOf, wordsOf } from './words.js'
 
 /** A document with its passages, as it enters an index. */
 export interface IndexedDocument {
@@ -44,13 +48,14 @@ export interface Question {
 
 /**
  * An index as stored. Version 1 is the JSON alone. Version 2 is a head, the JSON and the vectors. Version 3 is the same, with
- * stems of more languages.
+ * stems of more languages. Version 4 has terms in a form of its own, other stems of English, numbers as digits, spelt words
+ * and initials.
  */
 interface StoredIndex {
-  readonly version: 1 | 2 | 3
+  readonly version: 1 | 2 | 3 | 4
   readonly documents: readonly { readonly id: string; readonly name: string }[]
   readonly passages: readonly (Passage & { readonly document: number; readonly index: number })[]
-  readonly words: AsPlainObject
+  readonly words: EarlierTerms | StoredTerms
   readonly vectors?: Omit<PassageVectors, 'bytes'> | null
   readonly hasQuestions?: boolean
 }
@@ -60,10 +65,11 @@ const MAGIC = Buffer.from('PKI2')
 const HEAD_BYTES = MAGIC.length + 4
 
 /** Fields of the word index and their weights. A heading says what its passages are about. */
-const WORD_FIELDS = { words: 1, headingWords: 1.5 }
+const WORD_FIELDS = { words: 1, headingWords: 1.5, initials: 1 }
 const SOUND_FIELDS = { sounds: 1, headingSounds: 1.5 }
 const QUESTION_FIELDS = { questions: 1 }
-const FIELDS = [...Object.keys(WORD_FIELDS), ...Object.keys(SOUND_FIELDS), ...Object.keys(QUESTION_FIELDS)]
+const [WORD_NAMES, SOUND_NAMES] = [Object.keys(WORD_FIELDS), Object.keys(SOUND_FIELDS)]
+const FIELDS = [...WORD_NAMES, ...SOUND_NAMES, ...Object.keys(QUESTION_FIELDS)]
 
 /** Weights of the lists. A sound is less certain than a word. */
 const WEIGHTS: Readonly<Record<Match, number>> = { words: 1, sounds: 0.7, questions: 0.7, vectors: 1 }
@@ -75,43 +81,50 @@ const LIST_LENGTH = 50
 /** Weight of words that were said before. */
 const CONTEXT_WEIGHT = 0.3
 
-const OPTIONS = {
-  fields: FIELDS,
-  tokenize: (text: string) => (text === '' ? [] : text.split(' ')),
-  processTerm: (term: string) => term,
-}
-
 /** Builds the index of a knowledge base. Its bytes are the same for the same documents and extras. */
 export function buildIndex(
   documents: readonly IndexedDocument[],
   { vectors = null, questions = null }: PassageExtras = {},
 ): Buffer {
   // Most words of a document occur many times.
-  const [stem, sound] = [memoised(stemOf), memoised(soundOf)]
-  const stems = (words: readonly string[]): string => words.map(stem).join(' ')
-  const sounds = (words: readonly string[]): string => words.flatMap((word) => sound(word) ?? []).join(' ')
-  const index = new MiniSearch(OPTIONS)
+  const [stem, sound, letters] = [memoised(stemOf), memoised(soundOf), memoised(lettersOf)]
+  const terms = (words: readonly string[]): readonly string[] => [
+    ...withNumbers(words).map(stem),
+    ...words.flatMap(letters),
+    ...speltTerms(words),
+  ]
+  const heard = memoised((word) =>
+    /^\d+$/.test(word)
+      ? [word]
+      : [...new Set([sound(word), sound(baseOf(word))])].filter((key) => key !== null),
+  )
+  const sounds = (words: readonly string[]): readonly string[] => withNumbers(words).flatMap(heard)
+  const writer = new TermWriter(FIELDS)
   const passages: StoredIndex['passages'][number][] = []
   for (const [at, { name, passages: own }] of documents.entries()) {
     for (const [position, passage] of own.entries()) {
       const heading = `${name.replace(/\.[a-z]{2,4}$/i, '')} ${passage.heading}`
       const [words, headingWords] = [wordsOf(passage.text), wordsOf(heading)]
-      index.add({
-        id: passages.length,
-        words: stems(words),
-        headingWords: stems(headingWords),
+      writer.add({
+        words: terms(words),
+        headingWords: terms(headingWords),
         sounds: sounds(words),
         headingSounds: sounds(headingWords),
-        questions: heardWords(wordsOf(questions?.[passages.length]?.join(' ') ?? ''), sound),
+        initials: initialsOf(headingWords, words),
+        questions: heardTerms(
+          withNumbers(wordsOf(questions?.[passages.length]?.join(' ') ?? '')),
+          sound,
+          stem,
+        ),
       })
       passages.push({ ...passage, document: at, index: position })
     }
   }
   const stored: StoredIndex = {
-    version: 3,
+    version: 4,
     documents: documents.map(({ id, name }) => ({ id, name })),
     passages,
-    words: index.toJSON(),
+    words: writer.stored(),
     hasQuestions: questions !== null,
     vectors: vectors === null ? null : { model: vectors.model, dimensions: vectors.dimensions },
   }
@@ -128,10 +141,10 @@ export function buildIndex(
 
 /** The index of a knowledge base, loaded for searches. */
 export class PassageIndex {
-  readonly #stored: StoredIndex
-  readonly #index: MiniSearch
+  readonly #stored: Omit<StoredIndex, 'words'>
+  readonly #lists: TermLists
   readonly #vectors: VectorList | null
-  readonly #stem: (word: string) => string
+  readonly #vocabulary: Vocabulary
   /** Bytes of the stored form, a measure of the memory that it takes. */
   readonly bytes: number
 
@@ -141,10 +154,11 @@ export class PassageIndex {
     const isFirst = !content.subarray(0, MAGIC.length).equals(MAGIC)
     const jsonAt = isFirst ? 0 : HEAD_BYTES
     const vectorsAt = isFirst ? content.length : HEAD_BYTES + content.readUInt32LE(MAGIC.length)
-    this.#stored = JSON.parse(content.toString('utf8', jsonAt, vectorsAt))
-    this.#index = MiniSearch.loadJS(this.#stored.words, OPTIONS)
-    const { vectors, version } = this.#stored
-    this.#stem = version < 3 ? earlierStemOf : stemOf
+    const { words, ...stored } = JSON.parse(content.toString('utf8', jsonAt, vectorsAt)) as StoredIndex
+    this.#stored = stored
+    this.#lists = new TermLists('terms' in words ? words : presentTerms(words))
+    this.#vocabulary = vocabularyOf(this.#lists)
+    const { vectors } = stored
     // A copy, so that the text of the index can be forgotten.
     this.#vectors = vectors
       ? new VectorList({
@@ -163,55 +177,93 @@ export class PassageIndex {
 
   /** Returns the passages that answer a question best, the best first. */
   search({ text, context = '', vector = null }: Question, limit: number): FoundPassage[] {
-    const [subject, before] = [subjectWords(text), subjectWords(context)]
-    const wordTerms = termWeights(subject.map(this.#stem), before.map(this.#stem))
-    const soundTerms = termWeights(soundsOf(subject), soundsOf(before))
-    const questionTerms = this.#stored.hasQuestions
-      ? termWeights(heardTerms(subject, soundOf), heardTerms(before, soundOf))
-      : new Map<string, number>()
+    const { words, sounds, questions } = this.#concepts(text, context)
     const lists = [
-      this.#termList('words', wordTerms, WORD_FIELDS),
-      this.#termList('sounds', soundTerms, SOUND_FIELDS),
-      this.#termList('questions', questionTerms, QUESTION_FIELDS),
+      this.#termList('words', words, WORD_FIELDS),
+      this.#termList('sounds', sounds, SOUND_FIELDS),
+      this.#termList('questions', this.#stored.hasQuestions ? questions : [], QUESTION_FIELDS),
       this.#vectorList(vector),
     ]
     const ranked = fused(lists)
-    const coverage = (id: number): number => Math.max(...lists.map(({ shares }) => shares.get(id) ?? 0))
+    const coverage = (id: number): number => Math.max(...lists.map(({ shareOf }) => shareOf(id)))
     return ranked.slice(0, limit).flatMap((id) => {
       const passage = this.#stored.passages[id]
       const document = this.#stored.documents[passage?.document ?? -1]
       if (passage === undefined || document === undefined) return []
       const { text: found, heading, page, index } = passage
       const score = Math.round(coverage(id) * 1000) / 1000
-      const matched = lists.filter(({ shares }) => (shares.get(id) ?? 0) > 0).map(({ match }) => match)
+      const matched = lists.filter(({ shareOf }) => shareOf(id) > 0).map(({ match }) => match)
       const place = { documentId: document.id, documentName: document.name, index }
       return [{ text: found, heading, page, ...place, score, matched }]
     })
   }
 
+  /** Returns what a question and the words before it ask for. What both ask for is asked once, by the question. */
+  #concepts(text: string, context: string): Asked {
+    const [question, before] = [
+      this.#asked(text, { weight: 1, optional: false }),
+      this.#asked(context, { weight: CONTEXT_WEIGHT, optional: true }),
+    ]
+    const both = (name: keyof Asked): readonly Concept[] => {
+      const known = new Set(question[name].map(({ terms }) => terms[0]?.[0]))
+      return [...question[name], ...before[name].filter(({ terms }) => !known.has(terms[0]?.[0]))]
+    }
+    return { words: both('words'), sounds: both('sounds'), questions: both('questions') }
+  }
+
+  #asked(text: string, counts: Pick<Concept, 'weight' | 'optional'>): Asked {
+    const { version } = this.#stored
+    const concepts = (terms: readonly string[]): readonly Concept[] =>
+      [...new Set(terms)].map((term) => ({ terms: [[term, 1]], ...counts }))
+    const subject = withoutFunctionWords(wordsOf(text))
+    if (version < 4) {
+      const stem = earlierStemOf(version)
+      return {
+        words: concepts(subject.map(stem)),
+        sounds: concepts(subject.flatMap((word) => soundOf(word) ?? [])),
+        questions: concepts(heardTerms(subject, soundOf, stem)),
+      }
+    }
+    const counted = withoutFunctionWords(withNumbers(wordsOf(text)))
+    return {
+      ...questionTerms(text, counts, this.#vocabulary),
+      questions: concepts(heardTerms(counted, soundOf, stemOf)),
+    }
+  }
+
   #termList(
     match: Match,
-    terms: ReadonlyMap<string, number>,
-    boost: Readonly<Record<string, number>>,
+    concepts: readonly Concept[],
+    boosts: Readonly<Record<string, number>>,
   ): RankedList {
-    const results = this.#list(terms, boost)
-    const shares = sharesOf(this.#index.documentCount, terms, results)
-    return { match, ids: results.map(({ id }) => id), shares }
+    return { match, ...this.#lists.rank(concepts, boosts, LIST_LENGTH) }
   }
 
   #vectorList(vector: Int8Array | null): RankedList {
-    const nearest = vector === null ? [] : (this.#vectors?.nearest(vector, LIST_LENGTH) ?? [])
-    return { match: 'vectors', ids: nearest.map(([id]) => id), shares: new Map(nearest) }
+    const nearest = new Map(vector === null ? [] : (this.#vectors?.nearest(vector, LIST_LENGTH) ?? []))
+    return { match: 'vectors', ids: [...nearest.keys()], shareOf: (id) => nearest.get(id) ?? 0 }
   }
+}
 
-  #list(terms: ReadonlyMap<string, number>, boost: Readonly<Record<string, number>>): SearchResult[] {
-    if (terms.size === 0) return []
-    return this.#index.search([...terms.keys()].join(' '), {
-      fields: Object.keys(boost),
-      boost,
-      combineWith: 'OR',
-      boostTerm: (term) => terms.get(term) ?? 1,
-    })
+/** Returns letters, digits and groups of digits that follow each other, joined. */
+function speltTerms(words: readonly string[]): string[] {
+  return speltIn(words).flatMap(({ parts }) =>
+    parts.filter((part) => part.length > 1 && !words.includes(part)),
+  )
+}
+
+function vocabularyOf(lists: TermLists): Vocabulary {
+  const byFirst = new Map<string, string[]>()
+  for (const key of lists.termsOf('sounds')) {
+    const first = key[0] ?? ''
+    const others = byFirst.get(first) ?? []
+    others.push(key)
+    byFirst.set(first, others)
+  }
+  return {
+    hasWord: (term) => lists.has(term, WORD_NAMES),
+    hasSound: (key) => lists.has(key, SOUND_NAMES),
+    alike: (key) => (byFirst.get(key[0] ?? '') ?? []).filter((other) => areAlike(key, other)),
   }
 }
 
@@ -226,38 +278,20 @@ function memoised<T>(of: (word: string) => T): (word: string) => T {
   }
 }
 
-/** Returns the words by their sounds, and those without a sound, such as numbers, as they are. */
-function heardTerms(words: readonly string[], sound: (word: string) => string | null): string[] {
-  return words.map((word) => sound(word) ?? stemOf(word))
+/** Returns the words by their sounds, and those without a sound, such as numbers, by their stems. */
+function heardTerms(
+  words: readonly string[],
+  sound: (word: string) => string | null,
+  stem: (word: string) => string,
+): string[] {
+  return words.map((word) => sound(word) ?? stem(word))
 }
 
-function heardWords(words: readonly string[], sound: (word: string) => string | null): string {
-  return heardTerms(words, sound).join(' ')
-}
+/** Concepts of a question for each list of terms. */
+type Asked = Readonly<Record<'words' | 'sounds' | 'questions', readonly Concept[]>>
 
-function soundsOf(words: readonly string[]): string[] {
-  return words.flatMap((word) => soundOf(word) ?? [])
-}
-
-/** Returns the words of a question without those that only ask, unless there are no others. */
-function subjectWords(text: string): readonly string[] {
-  const words = wordsOf(text)
-  const subject = words.filter((word) => !FUNCTION_WORDS.has(word))
-  return subject.length > 0 ? subject : words
-}
-
-function termWeights(terms: readonly string[], context: readonly string[]): Map<string, number> {
-  const weights = new Map(context.map((term) => [term, CONTEXT_WEIGHT]))
-  for (const term of terms) weights.set(term, 1)
-  return weights
-}
-
-interface RankedList {
+interface RankedList extends RankedTerms {
   readonly match: Match
-  /** Passages, the best first. */
-  readonly ids: readonly number[]
-  /** Share of the question that each passage covers by this list. */
-  readonly shares: ReadonlyMap<number, number>
 }
 
 /**
@@ -266,40 +300,11 @@ interface RankedList {
  */
 function fused(lists: readonly RankedList[]): number[] {
   const scores = new Map<number, number>()
-  for (const { match, ids, shares } of lists) {
+  for (const { match, ids, shareOf } of lists) {
     const weight = WEIGHTS[match]
-    for (const [rank, id] of ids.slice(0, LIST_LENGTH).entries()) {
-      const share = shares.get(id) ?? 0
-      scores.set(id, (scores.get(id) ?? 0) + (weight * share) / (RANK_CONSTANT + rank + 1))
+    for (const [rank, id] of ids.entries()) {
+      scores.set(id, (scores.get(id) ?? 0) + (weight * shareOf(id)) / (RANK_CONSTANT + rank + 1))
     }
   }
   return [...scores].sort(([a, x], [b, y]) => y - x || a - b).map(([id]) => id)
-}
-
-/**
- * Returns the share of the question that each passage covers: the information (inverse document frequency) of the
- * terms that it has, of that of all terms.
- */
-function sharesOf(
-  documents: number,
-  terms: ReadonlyMap<string, number>,
-  results: readonly SearchResult[],
-): ReadonlyMap<number, number> {
-  const found = new Map<string, number>()
-  for (const { queryTerms } of results) {
-    for (const term of queryTerms) found.set(term, (found.get(term) ?? 0) + 1)
-  }
-  const information = (term: string): number => {
-    const count = found.get(term) ?? 0
-    return (terms.get(term) ?? 0) * Math.log(1 + (documents - count + 0.5) / (count + 0.5))
-  }
-  // Words that were said before may add to the share, and do not lower it.
-  const own = [...terms].filter(([, weight]) => weight === 1)
-  const total = own.reduce((sum, [term]) => sum + information(term), 0)
-  return new Map(
-    results.map(({ id, queryTerms }) => {
-      const covered = queryTerms.reduce((sum, term) => sum + information(term), 0)
-      return [id, total === 0 ? 0 : Math.min(1, covered / total)]
-    }),
-  )
 }

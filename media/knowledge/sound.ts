@@ -109,3 +109,18 @@ function indic(word: string): string | null {
   }
   return text
 }
+
+/**
+ * Tells whether two sounds are almost the same: one sound more, less or different, or an ending of two sounds more. Short
+ * sounds have too many neighbours.
+ */
+export function areAlike(a: string, b: string): boolean {
+  const [short, long] = a.length < b.length ? [a, b] : [b, a]
+  if (short.length < SKELETON || long.length - short.length > 2) return false
+  let same = 0
+  while (same < short.length && short[same] === long[same]) same++
+  if (same === short.length) return true
+  if (short.length <= SKELETON || long.length - short.length > 1) return false
+  const rest = short.slice(same + (short.length === long.length ? 1 : 0))
+  return long.endsWith(rest) && rest.length >= short.length - same - 1
+}

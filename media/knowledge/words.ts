@@ -1,3 +1,5 @@
+import { englishStem } from './english.js'
+
 /*
  * Words for search, the same for documents and questions. Databases and `Intl.Segmenter` are not used: they cut
  * words of Indian scripts at vowel signs, differ between each other, or are slow on long texts.
@@ -17,6 +19,8 @@ const LETTER_DIGIT = /(?<=[\p{L}\p{M}])(?=\p{N})|(?<=\p{N})(?=[\p{L}])/gu
 
 /** Zero digit of each script whose digits are read as ASCII. */
 const ZEROS = [0x0966, 0x09e6, 0x0a66, 0x0ae6, 0x0b66, 0x0be6, 0x0c66, 0x0ce6, 0x0d66]
+
+const DEVANAGARI = 0x0900
 
 /** Longest word that is indexed. Longer ones are no words. */
 const MAX_WORD = 40
@@ -44,32 +48,22 @@ function asciiDigit(digit: string): string {
   return zero === undefined ? digit : String(code - zero)
 }
 
-/** Returns the word without a common ending of English, Hindi, Bengali and Tamil, so that `loans` finds `loan`. */
+/** Returns a word of Bengali or Tamil without its ending, of any length. Endings of Hindi are hardly heard. */
+export function baseOf(word: string): string {
+  const script = scriptOf(word)
+  return script === undefined || script.block === DEVANAGARI ? word : withoutEnding(word, script)
+}
+
+/** Returns the stem of a word of English, Hindi, Bengali and Tamil, so that `loans` finds `loan`. */
 export function stemOf(word: string): string {
   if (/^[a-z]+$/.test(word)) return englishStem(word)
+  const script = scriptOf(word)
+  return script === undefined ? word : withoutEnding(word, script).slice(0, script.longest)
+}
+
+function scriptOf(word: string): Script | undefined {
   const first = word.charCodeAt(0)
-  const script = SCRIPTS.find(({ block }) => first >= block && first < block + 0x80)
-  return script === undefined ? word : withoutEnding(word, script)
-}
-
-/** Returns the stem as it is in indexes of earlier releases, which keep the words of Bengali and Tamil whole. */
-export function earlierStemOf(word: string): string {
-  return /^[a-z\u0900-\u097f]/.test(word) ? stemOf(word) : word
-}
-
-function englishStem(word: string): string {
-  if (word.length <= 3) return word
-  if (word.endsWith('ies') && word.length > 4) return `${word.slice(0, -3)}y`
-  if (/(?:ss|sh|ch|x|z)es$/.test(word)) return word.slice(0, -2)
-  if (word.endsWith('s') && !/(?:ss|us|is)$/.test(word)) return word.slice(0, -1)
-  if (word.endsWith('ing') && word.length > 5) return undoubled(word.slice(0, -3))
-  if (word.endsWith('ed') && word.length > 4) return undoubled(word.slice(0, -2))
-  return word
-}
-
-/** `cancelling` and `cancel`, `paying` and `pay`; a silent e is dropped from all words alike. */
-function undoubled(stem: string): string {
-  return /([bdgklmnprt])\1$/.test(stem) ? stem.slice(0, -1) : stem
+  return SCRIPTS.find(({ block }) => first >= block && first < block + 0x80)
 }
 
 interface Script {
@@ -87,7 +81,7 @@ interface Script {
  * list can hold, so its stems are beginnings.
  */
 const SCRIPTS: readonly Script[] = [
-  script(0x0900, 2, MAX_WORD, 'ियों ियां ओं ों ें ां ी े ा ो'),
+  script(DEVANAGARI, 2, MAX_WORD, 'ियों ियां ओं ों ें ां ी े ा ो'),
   script(
     0x0980,
     2,
@@ -108,9 +102,9 @@ function script(block: number, shortest: number, longest: number, endings: strin
   return { block, shortest, longest, endings: wordsOf(endings).sort((a, b) => b.length - a.length) }
 }
 
-function withoutEnding(word: string, { endings, shortest, longest }: Script): string {
+function withoutEnding(word: string, { endings, shortest }: Script): string {
   const ending = endings.find((end) => word.endsWith(end) && word.length - end.length >= shortest)
   const stem = ending === undefined ? word : word.slice(0, -ending.length)
   // Tamil doubles a consonant before an ending: வீடு, வீட்டில்.
-  return stem.replace(/([க-ஹ])\u0bcd\1$/, '$1').slice(0, longest)
+  return stem.replace(/([க-ஹ])\u0bcd\1$/, '$1')
 }

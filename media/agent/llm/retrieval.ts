@@ -20,7 +20,7 @@ const MAX_REFINING = 2
 /** Words that a search on unfinished words needs. */
 const MIN_PARTIAL_WORDS = 2
 /** Below this score, a passage does not answer the question. */
-export const MIN_SCORE = 0.3
+export const MIN_SCORE = 0.35
 
 const FILLERS = wordSet(({ fillers }) => fillers)
 
