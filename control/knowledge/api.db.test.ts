@@ -2,9 +2,14 @@ import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { inProcessReader } from '../../fixtures/knowledge/in-process.js'
+import { SearchResultText } from '../../media/agent/llm/retrieval.js'
 import { silentLog } from '../../media/base/log.js'
 import type { DocumentReader } from '../../workers/jobs/document-jobs.js'
+import { rootKeyOf } from '../base/root-key.js'
 import { openJobRunner } from '../jobs/runner.js'
+import { openEgress } from '../net/egress.js'
+import { openAgentTools } from '../tools/runner.js'
+import { serviceTools } from '../tools/service-tools.js'
 import { sweepUploads } from '../uploads/store.js'
 import { buildHandler } from './build-job.js'
 import { sweepKnowledge } from './retention.js'
@@ -107,6 +112,10 @@ await onEachDialect(t, async (t, open) => {
     await upload(other, BROKEN, DOCX)
     await build(other)
     t.match(dataOf(await send('GET', `/${other}`)), { status: 'error', error: /None of/, chunkCount: null })
+    const events = itemsOf(await calling.send('GET', '/v1/events?type=knowledge.build.failed'))
+    t.equal(events.length, 2, 'one event for each build that failed')
+    const { payload } = dataOf(await calling.send('GET', `/v1/events/${events[0]?.id}`))
+    t.match(payload, { data: { knowledgeBase: { id: other }, build: { error: /None of the documents/ } } })
   })
 
   await t.test('one build of a base at a time', async (t) => {
@@ -228,6 +237,25 @@ await onEachDialect(t, async (t, open) => {
         tools: [{ name: '#knowledge', action: { kind: 'knowledge', bases: [{ id: large }] } }],
       },
     })
+    const tool = party?.kind === 'agent' ? party.agent.tools[0] : undefined
+    if (tool === undefined) throw new Error('the agent has no search')
+    const [placed] = itemsOf(await calling.send('GET', '/v1/calls'))
+    const tools = openAgentTools({
+      ...{ db, clock, log: silentLog, knowledge: deps.knowledge, services: serviceTools({}) },
+      ...{ rootKey: rootKeyOf(Buffer.alloc(32, 7)), egress: openEgress({ allowPrivate: false }) },
+    })
+    const searched = async (query: string) => {
+      const result = await tools.run(String(placed?.id), tool, { query, context: '' })
+      return SearchResultText.parse(JSON.parse(result))
+    }
+    const fee = { text: 'The late fee is 450 rupees.', heading: 'Fees', knowledgeBaseId: large }
+    t.match(await searched('late fee'), { passages: [{ ...fee, documentName: 'Fees.md' }], more: false })
+    t.same(await searched('zebra'), { passages: [], more: false, near: false })
+    // The build that the call began with goes with the next one and the sweep.
+    await build(large)
+    while (await sweepKnowledge(db, Date.now() + 2 * DAY_MS, objects));
+    t.match(await searched('what is the fee'), { passages: [fee] }, 'the build that serves now is searched')
+    t.match(await tools.run('call_nobody', tool, { query: 'late fee' }), /^Failed: the call is not known/)
     await calling.publishAgent({ knowledgeBaseIds: [unbuilt] })
     t.match(await calling.send('POST', '/v1/calls', { json: call }), {
       status: 409,
