@@ -118,12 +118,17 @@ t.test('an index is built, and what is closed rejects', async (t) => {
 })
 
 t.test('an index over a limit is refused with its size and the limit', async (t) => {
-  const text = 'The late fee of the branch is 450 rupees, and the next one is free of charge. '.repeat(8)
-  const passages = Array.from({ length: 2_000 }, (_, n) => ({
-    text: `${n} ${text}`,
-    heading: '',
-    page: null,
-  }))
+  const letters = 'bcdfghjklmnpqrst'
+  // Each word occurs once: an index of 180,000 words takes far more than 16 MiB.
+  const word = (number: number) =>
+    number
+      .toString(16)
+      .padStart(6, '0')
+      .replace(/./g, (digit) => letters[parseInt(digit, 16)] ?? '')
+  const passages = Array.from({ length: 2_000 }, (_, n) => {
+    const text = Array.from({ length: 90 }, (_, at) => word(90 * n + at)).join(' ')
+    return { text, heading: '', page: null }
+  })
   const documents = [{ id: 'doc_1', name: 'Fees', passages }]
   const size = /^The 2000 passages of the documents \(12\d{5} characters\) take more than /
   for (const [limits, afterMs, limit] of [

@@ -2,10 +2,10 @@
  * The process that reads documents (a child of `document-jobs.ts`). A hostile document can make a parser use all of
  * its memory or never return; a process of its own can then be ended. It has no settings and no secrets.
  */
-import { setPriority } from 'node:os'
 import { errorText } from '../../media/base/errors.js'
 import { buildIndex, type IndexedDocument, type PassageExtras } from '../../media/knowledge/passage-index.js'
 import { type Passage, passagesOf } from '../../media/knowledge/passages.js'
+import { lowerProcessPriority } from '../thread/thread-priority.js'
 import { extract } from './extract/extract.js'
 import { RefusedDocument } from './extract/refused-document.js'
 
@@ -36,7 +36,7 @@ async function answer(task: DocumentTask): Promise<DocumentReply> {
   }
 }
 
-setPriority(NICE)
+lowerProcessPriority(NICE)
 process.on('message', (task: DocumentTask) => {
   void answer(task).then((reply) => process.send?.(reply))
 })

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
+import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { raiseThreadPriority, threadPriority } from './thread-priority.js'
@@ -49,3 +51,25 @@ t.test('priorities are relative to that of the process', { skip }, async (t) => 
   t.equal(raiseThreadPriority(), true)
   t.equal(threadPriority(), before + 3 - 10)
 })
+
+/** Code of a process that lowers its priority and prints that of each of its threads. */
+const PROCESS = `
+import { readdirSync } from 'node:fs'
+import { getPriority } from 'node:os'
+const { lowerProcessPriority } = await import(process.argv[1])
+lowerProcessPriority(12)
+console.log(JSON.stringify(readdirSync('/proc/self/task').map((id) => getPriority(Number(id)))))
+`
+
+t.test(
+  'a process lowers the priority of all its threads',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    t.ok(getPriority() < 12, 'this process is above it')
+    const program = ['--input-type=module', '--eval', PROCESS, MODULE]
+    const { stdout } = await promisify(execFile)(process.execPath, program)
+    const priorities: readonly number[] = JSON.parse(stdout)
+    t.ok(priorities.length > 1, `${priorities.length} threads`)
+    t.same(new Set(priorities), new Set([12]))
+  },
+)

@@ -1,4 +1,4 @@
-import { readlinkSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { getPriority, setPriority } from 'node:os'
 
 /** Priority steps above the rest of the process, in units of `nice`. */
@@ -18,6 +18,31 @@ export function raiseThreadPriority(): boolean {
 /** Sets the calling thread to the priority of the process's main thread. */
 export function resetThreadPriority(): void {
   become(getPriority(process.pid))
+}
+
+/**
+ * Sets the whole process to a lower priority. On Linux each thread has its own; those that the engine has started, which
+ * collect garbage, would else keep the usual one.
+ */
+export function lowerProcessPriority(priority: number): void {
+  setPriority(priority)
+  for (const id of threadIds()) {
+    try {
+      setPriority(id, priority)
+    } catch {
+      // The thread has ended.
+    }
+  }
+}
+
+/** Returns the ids of all threads of the process; none where they have none. */
+function threadIds(): number[] {
+  if (process.platform !== 'linux') return []
+  try {
+    return readdirSync('/proc/self/task').map(Number)
+  } catch {
+    return [] // /proc is not mounted
+  }
 }
 
 /** Returns the nice value of the calling thread; null where threads have none. */
