@@ -26,6 +26,8 @@ const PASSAGE = {
 async function opened(): Promise<ConversationRig> {
   const rig = new ConversationRig({ spec: { tools: [KNOWLEDGE] } })
   await rig.start()
+  // The search that has the indexes loaded.
+  for (const { done } of rig.toolRequests.splice(0)) done(JSON.stringify({ passages: [] }))
   rig.modelScripts.push([
     { after: 100, text: 'One moment.' },
     { after: 0, done: true },
@@ -35,6 +37,27 @@ async function opened(): Promise<ConversationRig> {
 
 const answer = (rig: ConversationRig, ...passages: readonly object[]) =>
   rig.toolRequests.at(-1)?.done(JSON.stringify({ passages }))
+
+t.test('indexes are loaded when the conversation begins, and nothing waits for them', async (t) => {
+  const rig = new ConversationRig({ spec: { tools: [KNOWLEDGE] } })
+  await rig.start()
+  t.match(rig.toolRequests, [{ request: { tool: KNOWLEDGE_TOOL, arguments: { query: '', context: '' } } }])
+  rig.modelScripts.push([
+    { after: 100, text: 'One moment.' },
+    { after: 0, done: true },
+  ])
+  rig.callerSound(200, { ms: 900, text: 'How much is the late fee?' })
+  await rig.until(() => rig.toolRequests.length === 2)
+  rig.toolRequests[1]?.done(JSON.stringify({ passages: [PASSAGE] }))
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.match(rig.requests[0]?.messages.at(-2)?.content, /The late fee is 450 rupees/)
+  rig.close()
+  t.same(
+    rig.toolRequests.map(({ cancelled }) => cancelled),
+    [true, false],
+    'a load that lasts as long as the call ends with it',
+  )
+})
 
 t.test('what was found stands before the words of the caller, and the trace cites it', async (t) => {
   const rig = await opened()

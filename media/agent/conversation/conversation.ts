@@ -101,6 +101,7 @@ export function openConversation(
 /** Connects STT to an LLM, and the LLM's sentences to TTS. */
 const cascade: OpenReplyModel = ({ spec, vendors, breakers, tools, clock }, turnContext) => {
   const retrieval = searchesKnowledge(spec) ? new Retrieval({ tools, turnContext, clock }) : null
+  retrieval?.prepare()
   const chosen = [spec.languageModel, ...(spec.fallbacks?.languageModel ?? [])] as const
   const models = openModelChain(chosen, { vendors, breakers, turnContext })
   return {

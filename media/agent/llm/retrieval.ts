@@ -76,6 +76,7 @@ interface Latest {
  */
 export class Retrieval {
   readonly #options: RetrievalOptions
+  #preparing: Cancellable | null = null
   #running: { readonly key: string; readonly job: Cancellable } | null = null
   #next: string | null = null
   #last: Latest | null = null
@@ -86,6 +87,13 @@ export class Retrieval {
 
   constructor(options: RetrievalOptions) {
     this.#options = options
+  }
+
+  /** Has the indexes loaded by a search for nothing, so that the first question does not wait for a large one. */
+  prepare(): void {
+    this.#preparing = this.#request('', false, () => {
+      this.#preparing = null
+    })
   }
 
   /** Takes note of what the caller said so far. */
@@ -130,6 +138,8 @@ export class Retrieval {
   }
 
   close(): void {
+    this.#preparing?.cancel()
+    this.#preparing = null
     this.#running?.job.cancel()
     this.#running = null
     this.#next = null
