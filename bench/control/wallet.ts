@@ -38,6 +38,7 @@ export function measureWallet(probe: Probe): Promise<Measured[]> {
             organizationId,
             environment: 'live',
             agentId: null,
+            answeredAt: AT,
           } as const
           const held = await db.transaction().execute((trx) => holdForCall(trx, call, AT))
           if (!held) throw new Error('the wallet does not cover a call')

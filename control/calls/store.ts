@@ -52,6 +52,8 @@ export type NewCall = Pick<
   readonly campaignId?: string | null
   readonly recipientId?: string | null
   readonly callbackId?: string | null
+  /** Set if the call counts as an attempt from now on. */
+  readonly sentAt?: number | null
 }
 
 /** Inserts the row of a call and its `call.initiated` event. */
@@ -187,11 +189,6 @@ export async function countCalls(db: Db, owner: Owner, filter: CallFilter, limit
 
 function digitsOf(db: Db, { digits }: CallFilter): Promise<DigitCondition | null> {
   return digits === null ? Promise.resolve(null) : callsWithDigits(db, digits)
-}
-
-/** Notes that the INVITE of a call is about to be sent. From now on the call counts as an attempt. */
-export async function markSent(db: Db, id: string, now: number): Promise<void> {
-  await db.updateTable('calls').set({ sentAt: now }).where('id', '=', id).execute()
 }
 
 /** Asks the node that runs the call to hang up the next time it checks (leases.ts). */

@@ -208,6 +208,33 @@ await onEachDialect(t, async (t, open, dialect) => {
     await runner.close()
   })
 
+  await t.test(
+    'outcomes that lock what others wait for share a transaction with their lane only',
+    async (t) => {
+      const { db } = await open()
+      const clock = new VirtualClock()
+      const now = clock.wall()
+      await addJobs(db, [job('a', now, 'one'), job('b', now, 'one'), job('c', now, 'two')], now)
+      const transactions = new Map<string, unknown>()
+      const handler = recorder({
+        alone: true,
+        run:
+          async ({ id }) =>
+          async (trx) => {
+            transactions.set(id, trx)
+            return null
+          },
+      })
+      const runner = openJobRunner({ db, clock, log: silentLog, handlers: [handler] })
+      await runner.idle()
+      const [a, b, c] = ['a', 'b', 'c'].map((id) => transactions.get(id))
+      t.ok(a !== undefined && a === b, 'one transaction for a lane')
+      t.ok(c !== undefined && c !== a, 'another one for another lane')
+      t.strictSame(await jobsOf(db), [])
+      await runner.close()
+    },
+  )
+
   await t.test('a handler ends a job whose outcome cannot be stored', async (t) => {
     const { db } = await open()
     const clock = new VirtualClock()

@@ -57,7 +57,7 @@ export interface JobHandler {
   laneLimit?(lane: string): number
   /** Runs a job. If it throws, the job is repeated with growing delays, without a limit. */
   run(job: ClaimedJob): Promise<JobOutcome>
-  /** The outcome has a transaction of its own, because it locks what others wait for. Default: false. */
+  /** The outcome shares a transaction with jobs of its kind and lane only, because it locks what others wait for. Default: false. */
   readonly alone?: boolean
   /**
    * Returns the end of a job whose outcome cannot be stored, for a reason that a repetition does not remove.
@@ -136,6 +136,8 @@ export function openJobRunner(options: {
   const scope = new Scope()
   const kinds = handlers.map(({ kind }) => kind)
   const group = new GroupCommit(db)
+  /** Writes of the kinds that are `alone`, by kind and lane. */
+  const lanes = new Map<string, GroupCommit>()
   const abort = new AbortController()
   // One listener per running job. Not a leak.
   setMaxListeners(0, abort.signal)
@@ -255,6 +257,20 @@ export function openJobRunner(options: {
     })
   }
 
+  /** Returns the writes of a kind and lane. */
+  function groupOf({ kind, lane }: JobRow): GroupCommit {
+    const name = `${kind} ${lane}`
+    const known = lanes.get(name)
+    if (known !== undefined) return known
+    const made = new GroupCommit(db)
+    lanes.set(name, made)
+    // Everything of this turn is pending by then.
+    void endOfEventLoopTurn()
+      .then(() => made.idle())
+      .then(() => lanes.delete(name))
+    return made
+  }
+
   function later(row: JobRow): JobOutcome {
     return async () => clock.wall() + failureRetryMs(row.attempts)
   }
@@ -270,7 +286,7 @@ export function openJobRunner(options: {
     finishing.add(row.id)
     poll()
     const commit = (run: (trx: Trx) => Promise<void>): Promise<void> =>
-      handler.alone === true ? db.transaction().execute(run) : group.write(run)
+      (handler.alone === true ? groupOf(row) : group).write(run)
     for (let attempt = 1; ; attempt++) {
       try {
         await commit(async (trx) => {

@@ -1,5 +1,7 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { Trx } from '../db/database.js'
 import type { CallRow } from '../db/tables/calling.js'
+import type { CampaignStatus, RecipientRow } from '../db/tables/campaigns.js'
 import { wakeJob } from '../jobs/wake.js'
 import { findOutboundTrunk } from '../trunks/store.js'
 import { addToCounters, UNDONE_REASON, undoneWaitMs, waitingStatus } from './attempts.js'
@@ -54,38 +56,47 @@ export interface AttemptEnd {
 export async function attemptEnded(trx: Trx, call: CallRow, end: AttemptEnd, now: number): Promise<void> {
   const { campaignId, recipientId } = call
   if (campaignId === null || recipientId === null) return
+  // Read without a lock: while it rings and talks, only the events of its call change a recipient, and nothing changes the rule.
+  const recipient = await trx
+    .selectFrom('campaignRecipients')
+    .innerJoin('campaigns', 'campaigns.id', 'campaignRecipients.campaignId')
+    .selectAll('campaignRecipients')
+    .select(['campaigns.attempts as mostAttempts', 'campaigns.backoff'])
+    .select(['campaigns.intervalMinutes', 'campaigns.retryOn'])
+    .where('campaignRecipients.id', '=', recipientId)
+    .where('campaignRecipients.lastCallId', '=', call.id)
+    .where('campaignRecipients.status', 'in', ['dialing', 'in_call'])
+    .executeTakeFirst()
+  const outcome = end.lost ? 'unknown' : (call.disposition ?? 'unknown')
+  const planned =
+    recipient === undefined || !end.sent
+      ? null
+      : retryAt({ ...recipient, attempts: recipient.mostAttempts }, recipient.attempts, outcome, now)
+  const settles = recipient !== undefined && end.sent
   // Locks the campaign before its route and its recipient, as a dial does.
   const campaign = await trx
     .updateTable('campaigns')
     .set((column) => ({
       spentPaise: column('spentPaise', '+', call.billedPaise),
       lateAgentSound: column('lateAgentSound', '+', isLate(call, end) ? column.ref('speaksFirst') : 0),
+      ...(settles ? { settled: planned === null ? column('settled', '+', 1) : settledIfOver() } : {}),
     }))
     .where('id', '=', campaignId)
-    .returningAll()
+    .returning('status')
     .executeTakeFirst()
   if (end.sip === 429 || end.sip === 503) await slowRouteOf(trx, call, now)
-  const recipient = await trx
-    .selectFrom('campaignRecipients')
-    .selectAll()
-    .where('id', '=', recipientId)
-    .where('lastCallId', '=', call.id)
-    .where('status', 'in', ['dialing', 'in_call'])
-    .executeTakeFirst()
   if (campaign === undefined || recipient === undefined) return
-  const over = campaign.status !== 'running' && campaign.status !== 'paused'
+  const over = !GOES_ON.includes(campaign.status)
   const spentPaise = recipient.spentPaise + call.billedPaise
-  const change = (set: Partial<typeof recipient>) =>
+  const change = (set: Partial<RecipientRow>) =>
     trx.updateTable('campaignRecipients').set(set).where('id', '=', recipient.id).execute()
-  const settle = async (outcome: string) => {
-    await addToCounters(trx, campaignId, { settled: 1 })
-    await change({ status: 'settled', outcome, spentPaise, settledAt: now })
-  }
+  const settle = (outcome: string) => change({ status: 'settled', outcome, spentPaise, settledAt: now })
   if (!end.sent) {
     const attempts = recipient.attempts - 1
     if (attempts === 0) await addToCounters(trx, campaignId, { dialed: -1 })
     await change({ attempts, ...(attempts === 0 ? { lastAttemptAt: null } : {}) })
     if (over) {
+      await addToCounters(trx, campaignId, { settled: 1 })
       await settle(recipient.outcome ?? 'abandoned')
       return
     }
@@ -101,11 +112,19 @@ export async function attemptEnded(trx: Trx, call: CallRow, end: AttemptEnd, now
     } else await change({ status: waitingStatus(attempts), undone, nextAttemptAt: now + waitMs })
     return
   }
-  const outcome = end.lost ? 'unknown' : (call.disposition ?? 'unknown')
-  const again = over ? null : retryAt(campaign, recipient.attempts, outcome, now)
+  const again = over ? null : planned
   if (recipient.undone > 0) await change({ undone: 0 })
   if (again === null) await settle(outcome)
   else await change({ status: 'retry_wait', outcome, spentPaise, nextAttemptAt: again })
+}
+
+/** States of a campaign that dials its recipients again. */
+const GOES_ON: readonly CampaignStatus[] = ['running', 'paused']
+
+/** Returns the counter of settled recipients, with one more if the campaign does not dial any more. */
+function settledIfOver(): RawBuilder<number> {
+  const states = sql.join(GOES_ON.map((status) => sql.lit(status)))
+  return sql<number>`"settled" + case when "status" in (${states}) then 0 else 1 end`
 }
 
 /** Makes the callback of a call that never left this process due again. */

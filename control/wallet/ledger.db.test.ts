@@ -141,7 +141,8 @@ await onEachDialect(t, async (t, open) => {
       const org = await organization(db)
       await inOne(db, (trx) => post(trx, org, topup('a', 5_000), AT))
       const NONE_KEPT = { keptPaise: 0, why: 'The carrier denies the bridge to the person' }
-      const bridged = { id: 'call_1', organizationId: org, environment: 'live', agentId: 'agt_1' } as const
+      const live = { environment: 'live', answeredAt: AT } as const
+      const bridged = { id: 'call_1', organizationId: org, agentId: 'agt_1', ...live }
       const { charges } = rateCall({
         answeredAt: AT,
         bridgedAt: AT + 90_000,

@@ -365,14 +365,16 @@ export async function extendHold(
   return true
 }
 
-/** Releases the hold of a reference. Does nothing when there is none. */
+/**
+ * Releases the hold of a reference. Does nothing when there is none. The row of the hold is locked before the wallet, as in `hold`:
+ * lock the wallet first if `extendHold` may change the same hold, because that locks the wallet before it.
+ */
 export async function releaseHold(
   trx: Trx,
   organizationId: string,
   reference: Reference,
   now: number,
 ): Promise<void> {
-  await lockWallet(trx, organizationId, now)
   const released = await trx
     .deleteFrom('walletHolds')
     .where((eb) => eb.and(keyOf(organizationId, reference)))
@@ -381,7 +383,7 @@ export async function releaseHold(
   if (released === undefined) return
   await trx
     .updateTable('wallets')
-    .set((eb) => ({ heldPaise: eb('heldPaise', '-', released.amountPaise) }))
+    .set((eb) => ({ heldPaise: eb('heldPaise', '-', released.amountPaise), updatedAt: now }))
     .where('organizationId', '=', organizationId)
     .execute()
 }

@@ -61,7 +61,8 @@ await onEachDialect(t, async (t, open) => {
     const handlers = [sealingHandler(deps)]
     const runner = openJobRunner({ db: deps.db, clock, log: silentLog, handlers, pollMs: 1_000_000 })
     await runner.idle()
-    await addJobs(deps.db, [sealingJob(id, clock.wall())], clock.wall())
+    const call = { id, ...calling.owner, answeredAt: clock.wall() }
+    await addJobs(deps.db, [sealingJob(call, clock.wall())], clock.wall())
     await runner.idle()
     await runner.close()
 

@@ -14,12 +14,27 @@ import { listSegments } from '../store.js'
 import { transcriptView } from '../transcript.js'
 
 const KIND = 'seal-outcome'
-/** Calls of one chain are sealed one after another; those of several chains need not wait. */
-const AT_ONCE = 4
+/** Outcomes that are sealed at the same time, those of one chain in one transaction. */
+const AT_ONCE = 8
+/**
+ * Least time from the end of an unanswered call to its sealing (ms). Campaigns make many such calls, and the next look for jobs
+ * seals their outcomes together. The job of an answered call is claimed with the job that stores its recording.
+ */
+const UNANSWERED_MS = 500
 
-/** Returns the job that seals the outcome of a call. Add it in the transaction that ends the call. */
-export function sealingJob(callId: string, dueAt: number): NewJob {
-  return { id: sealingJobId(callId), kind: KIND, dueAt, payload: callId }
+/** Returns the job that seals the outcome of a call. Add it in the transaction that ends the call. Its lane is the chain. */
+export function sealingJob(
+  {
+    id,
+    organizationId,
+    environment,
+    answeredAt,
+  }: Pick<CallRow, 'id' | 'organizationId' | 'environment' | 'answeredAt'>,
+  endedAt: number,
+): NewJob {
+  const lane = `${organizationId}:${environment}`
+  const dueAt = endedAt + (answeredAt === null ? UNANSWERED_MS : 0)
+  return { id: sealingJobId(id), kind: KIND, lane, dueAt, payload: id }
 }
 
 export function sealingJobId(callId: string): string {
@@ -56,6 +71,13 @@ async function sealOutcome(trx: Trx, rootKey: RootKey, callId: string, now: numb
     )
     .selectAll('calls')
     .select(['recordings.sha256', 'evidence.id as sealedAs'])
+    // Most calls of a campaign have neither, and a statement more is a way to the database and back.
+    .select([
+      sql<number>`case when exists (select 1 from "transcriptSegments" where "transcriptSegments"."callId" = "calls"."id")
+        then 1 else 0 end`.as('hasTranscript'),
+      sql<number>`case when exists (select 1 from "transferRecordings" where "transferRecordings"."callId" = "calls"."id")
+        then 1 else 0 end`.as('hasParts'),
+    ])
     .where('calls.id', '=', callId)
     .executeTakeFirst()
   if (call === undefined || call.endedAt === null || call.sealedAs !== null) return
@@ -75,8 +97,8 @@ async function sealOutcome(trx: Trx, rootKey: RootKey, callId: string, now: numb
       outcome: {
         ...outcomeOf(call, call.endedAt),
         recordingSha256: call.sha256,
-        ...(await partsOf(trx, callId)),
-        transcriptSha256: await transcriptHash(trx, callId),
+        ...(call.hasParts === 1 ? await partsOf(trx, callId) : {}),
+        transcriptSha256: call.hasTranscript === 1 ? await transcriptHash(trx, callId) : null,
         // A member can listen to a call only after it was answered.
         ...(call.answeredAt === null ? {} : await monitorsOf(trx, callId)),
       },
@@ -98,7 +120,7 @@ function outcomeOf(call: CallRow, endedAt: number) {
   }
 }
 
-/** Returns the hashes of the recordings of transfers. Nothing for a call without. */
+/** Returns the hashes of the recordings of transfers. */
 async function partsOf(trx: Trx, callId: string) {
   const parts = await trx
     .selectFrom('transferRecordings')
@@ -107,7 +129,7 @@ async function partsOf(trx: Trx, callId: string) {
     .orderBy('transferId')
     .orderBy('part')
     .execute()
-  return parts.length === 0 ? {} : { parts }
+  return { parts }
 }
 
 /** Returns who listened to the call or took it over. Nothing for a call without. */
@@ -128,7 +150,7 @@ async function monitorsOf(trx: Trx, callId: string) {
   return monitors.length === 0 ? {} : { monitors }
 }
 
-/** Returns the hash of the transcript's segments as canonical JSON, or null if nothing was said. */
+/** Returns the hash of the transcript's segments as canonical JSON, or null if none of them shows words. */
 async function transcriptHash(trx: Trx, callId: string): Promise<string | null> {
   const { segments } = transcriptView(callId, await listSegments(trx, callId))
   const text = canonicalJson(JSON.parse(JSON.stringify(segments)))

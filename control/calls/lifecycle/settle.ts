@@ -226,7 +226,7 @@ async function endCall(trx: Trx, rules: PolicyInForce['rules'], event: Ended): P
   const stored = [...(recording === null ? [] : [callId]), ...(await storeParts(trx, files, at))]
   const storing = stored.map((name) => storingJob(name, call.nodeId, at))
   const checking = person.bridgedAt === null ? [] : [carrierRecordJob(callId, endedAt)]
-  await addJobs(trx, [...storing, sealingJob(callId, at), ...checking], at)
+  await addJobs(trx, [...storing, sealingJob(call, at), ...checking], at)
   await releaseSlot(trx, callId)
   if (!sent) await callbackUndone(trx, ended, endedAt)
   await attemptEnded(

@@ -47,6 +47,36 @@ export async function takeSlot(
   return fullness(await takeNumbered(db, owner, pool, (await poolLimits(db, owner))[pool], holder, now))
 }
 
+/**
+ * Reserves a slot of the pool and, over a trunk, one of its channels. This is one statement, unless another call takes the same
+ * slot. Returns null on success. Otherwise the call holds neither, and the result names the pool that is full.
+ */
+export async function takeSlots(
+  db: Db,
+  owner: Owner,
+  pool: SlotPool,
+  trunk: ChannelTrunk | null,
+  holder: Holder,
+  now: number,
+): Promise<{ readonly full: SlotPool | 'sipTrunk'; readonly use: PoolUse } | null> {
+  const limit = (await poolLimits(db, owner))[pool]
+  const wanted = [
+    { full: pool, owner, pool: pool as string, limit },
+    ...(trunk === null
+      ? []
+      : [{ full: 'sipTrunk' as const, owner: trunk, pool: poolOf(trunk), limit: trunk.maxConcurrent }]),
+  ]
+  const taken = await takeAnySlots(db, wanted, holder, now)
+  for (const one of wanted) {
+    if (taken.has(one.pool)) continue
+    const found = await takeNumbered(db, one.owner, one.pool, one.limit, holder, now)
+    if (typeof found === 'number') continue
+    await releaseSlot(db, holder.callId)
+    return { full: one.full, use: found }
+  }
+  return null
+}
+
 /** Reserves a channel of a trunk, which both directions share. Returns null on success. */
 export async function takeTrunkChannel(
   db: Db,
@@ -107,8 +137,8 @@ async function takeNumbered(
   now: number,
 ): Promise<PoolUse | number> {
   const stale = now - SLOT_LIFE_MS
-  const any = await takeAnySlot(db, owner, pool, limit, holder, now)
-  if (any !== null) return any
+  const any = (await takeAnySlots(db, [{ owner, pool, limit }], holder, now)).get(pool)
+  if (any !== undefined) return any
   const rows = await db
     .selectFrom('callSlots')
     .select(['slot', 'takenAt'])
@@ -145,33 +175,39 @@ async function takeNumbered(
   return { inUse: busy.size, limit }
 }
 
+interface Wanted {
+  readonly owner: Owner
+  readonly pool: string
+  readonly limit: number
+}
+
 /**
- * Takes a slot at random in one statement, unless the pool is full. Returns null if it is full or this slot is not free: the
- * caller then looks for another one.
+ * Takes a slot of each pool at random in one statement. Returns the slots by their pools: one is missing if its pool is full or
+ * this slot is not free, and the caller then looks for another one.
  */
-async function takeAnySlot(
+async function takeAnySlots(
   db: Db,
-  owner: Owner,
-  pool: string,
-  limit: number,
-  holder: Holder,
+  wanted: readonly Wanted[],
+  { callId, nodeId }: Holder,
   now: number,
-): Promise<number | null> {
-  const { organizationId, environment } = owner
-  const { callId, nodeId } = holder
+): Promise<ReadonlyMap<string, number>> {
   const stale = now - SLOT_LIFE_MS
-  const slot = 1 + Math.floor(Math.random() * limit)
-  const { rows } = await sql`
+  const slots = wanted.map(({ owner: { organizationId, environment }, pool, limit }) => {
+    const slot = 1 + Math.floor(Math.random() * limit)
+    return sql`
+      select ${organizationId}, ${environment}, ${pool}, cast(${slot} as integer), ${callId}, ${nodeId}, cast(${now} as bigint)
+      where cast(${limit} as integer) > (
+        select count(*) from "callSlots" where "organizationId" = ${organizationId} and "environment" = ${environment}
+          and "pool" = ${pool} and "takenAt" > ${stale})`
+  })
+  const { rows } = await sql<{ pool: string; slot: number }>`
     insert into "callSlots" ("organizationId", "environment", "pool", "slot", "callId", "nodeId", "takenAt")
-    select ${organizationId}, ${environment}, ${pool}, cast(${slot} as integer), ${callId}, ${nodeId}, cast(${now} as bigint)
-    where cast(${limit} as integer) > (
-      select count(*) from "callSlots" where "organizationId" = ${organizationId} and "environment" = ${environment}
-        and "pool" = ${pool} and "takenAt" > ${stale})
+    ${sql.join(slots, sql` union all `)}
     on conflict ("organizationId", "environment", "pool", "slot") do update
       set "callId" = excluded."callId", "nodeId" = excluded."nodeId", "takenAt" = excluded."takenAt"
       where "callSlots"."takenAt" <= ${stale}
-    returning "slot"`.execute(db)
-  return rows.length > 0 ? slot : null
+    returning "pool", "slot"`.execute(db)
+  return new Map(rows.map(({ pool, slot }) => [pool, slot]))
 }
 
 /** Releases the slots that the call holds, if any. */

@@ -16,8 +16,8 @@ import { existsInOtherEnvironment, findNumber, type Owner } from '../../numbers/
 import { recordTrunkUse } from '../../trunks/store.js'
 import { holdForCall } from '../../wallet/call-billing.js'
 import { recordingPath, recordingsFolder, storeCallEvent } from '../lifecycle/settle.js'
-import { type CallWithParts, findCall, findPlacedCall, insertCall, markSent } from '../store.js'
-import { type PoolUse, releaseSlot, type SlotPool, takeSlot, takeTrunkChannel } from './call-slots.js'
+import { type CallWithParts, findCall, findPlacedCall, insertCall } from '../store.js'
+import { releaseSlot, type SlotPool, takeSlots } from './call-slots.js'
 import { type OutboundRoute, outboundRoute } from './outbound-route.js'
 import { agentPartySpec, botPartySpec, type PartySpec } from './party-spec.js'
 
@@ -137,8 +137,6 @@ export async function dialCall(
     return blocked(clearance)
   }
 
-  // Written before the first byte of the INVITE. After a crash in between, an attempt may have had no dial, but never two.
-  if (placement.origin !== undefined) await markSent(deps.db, callId, deps.clock.wall())
   const folder = recordingsFolder(deps.settings.dataFolder)
   try {
     deps.calls.dial(clearance.permit, {
@@ -280,21 +278,14 @@ async function reserveSlots(
 ): Promise<Refusal<'concurrent_call_limit_reached'> | null> {
   const { db, clock, nodeId } = deps
   const holder = { callId, nodeId }
-  const limitReached = (message: string, where: string, full: PoolUse) =>
-    refuse('concurrent_call_limit_reached', message, { pool: where, ...full })
-  const full = await takeSlot(db, owner, pool, holder, clock.wall())
-  if (full !== null) {
-    const what = pool === 'agentCalls' ? 'agent calls' : 'calls with media endpoints'
-    return limitReached(`The limit of concurrent ${what} is reached.`, pool, full)
-  }
-  const busy = trunk === null ? null : await takeTrunkChannel(db, trunk, holder, clock.wall())
-  if (busy === null) return null
-  await releaseSlot(db, callId)
-  return limitReached(
-    'All channels of the SIP trunk are in use. Retry when a call has ended.',
-    'sipTrunk',
-    busy,
-  )
+  const none = await takeSlots(db, owner, pool, trunk, holder, clock.wall())
+  if (none === null) return null
+  const what = pool === 'agentCalls' ? 'agent calls' : 'calls with media endpoints'
+  const message =
+    none.full === 'sipTrunk'
+      ? 'All channels of the SIP trunk are in use. Retry when a call has ended.'
+      : `The limit of concurrent ${what} is reached.`
+  return refuse('concurrent_call_limit_reached', message, { pool: none.full, ...none.use })
 }
 
 function clear(
@@ -351,6 +342,8 @@ function clear(
           campaignId,
           recipientId,
           callbackId,
+          // Committed before the first byte of the INVITE. After a crash in between, an attempt may have had no dial, but never two.
+          sentAt: origin === undefined ? null : now,
         },
         now,
       )

@@ -128,7 +128,7 @@ await onEachDialect(t, async (t, open) => {
     const lost = String(callback?.resultCallId)
     const now = clock.wall() + 120_000
     const expired = { db, policy: policyInForce(null), nodeId: 'node-2', folder: calling.folder, now }
-    // A process that dies after the transaction of the call leaves this.
+    // A process of an earlier release that died after the transaction of the call left this.
     await db.updateTable('calls').set({ sentAt: null }).where('id', '=', lost).execute()
     t.equal(await settleExpiredCalls(expired), 1)
     t.match(await list(), [{ status: 'due', reason: 'not_sent', resultCallId: null }])

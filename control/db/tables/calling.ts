@@ -162,8 +162,8 @@ export interface CallRow {
   readonly idempotencyId: string | null
   readonly sipCallId: string | null
   /**
-   * Time just before the INVITE of a call that a campaign or a callback placed. Null means that no INVITE was sent.
-   * Null for other calls.
+   * Time at which a campaign or a callback made the call, just before its INVITE. Null for other calls, and for a dial that earlier
+   * releases made and did not send.
    */
   readonly sentAt: number | null
   /** 1 if a campaign's call was not answered because of the carrier. Null until it ends, and for other calls. */
