@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Browser } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { z } from 'zod'
 import { until } from '../../../fixtures/host/until.js'
 import { CHROMIUM } from '../../../fixtures/service/chromium.js'
 import { type StartedService, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
@@ -10,11 +10,15 @@ import {
   type DashboardPage,
   openBrowser,
   openDashboard,
-  signIn,
+  signInOwner,
   type View,
 } from '../../../fixtures/service/dashboard.js'
+import { coreStates, longList, twoEditors } from '../../../fixtures/service/dashboard-states.js'
 import type { Json } from '../../../fixtures/service/service.js'
 import { projectRoot } from '../../../media/base/project-root.js'
+import { E164, oneLine } from '../../base/schemas.js'
+import { Gstin, Pincode } from '../../billing/billing-details.js'
+import { validate } from '../../http/validate.js'
 
 /*
  * The dashboard in a real browser against a running service: the way of a newcomer from the sign-in to a finished test
@@ -77,14 +81,18 @@ t.test('sentences of the service that have no code are said in Hindi', (t) => {
   const said = [
     ...read('campaigns/target.ts').matchAll(/problem: '([^']+)'/g),
     ...read('compliance/consent-store.ts').matchAll(/const message = '([^']+)'/g),
-    ...read('compliance/consent-rules.ts').matchAll(/message: '([^']+)'/g),
+    ...read('compliance/consent-rules.ts').matchAll(/message: [`']([^`']+)[`']/g),
+    ...read('net/egress.ts').matchAll(/return \{ reason: [`']([^`']+)[`']/g),
+    ...read('organization/calling-hours.ts').matchAll(/message: '(endMinute[^']+)'/g),
   ].map(([, sentence = '']) =>
     sentence
+      .replace(/\$\{safe\}/, 'https')
+      .replaceAll(/\$\{[^}]+\}|\d+/g, ' n ')
       .toLowerCase()
       .replaceAll(/[^a-z0-9]+/g, '_')
       .replaceAll(/^_|_$/g, ''),
   )
-  t.equal(said.length, 11)
+  t.equal(said.length, 24)
   t.same(
     said.filter((key) => !known.includes(`  ${key}:`)),
     [],
@@ -99,135 +107,29 @@ t.test('in a browser', { skip, timeout: 300_000 }, async (t) => {
   const browser = await openBrowser(CHROMIUM ?? '')
   t.teardown(() => browser.close())
   const url = `${service.httpUrl}/dashboard/`
-  const [, password = ''] = await service.cli.complained(/Owner +owner@localhost, password (\S+)/)
-
-  const first = await open(browser, url, { language: 'en', colours: 'light', width: 1440 })
-  await signIn(first.page, url, 'owner@localhost', password)
+  const first = await openDashboard(browser, url, WIDE)
+  await signInOwner(first.page, service)
   const state = await first.page.context().storageState()
-
-  await t.test('a newcomer: agent, number, test call', (t) => newcomer(t, first))
-  t.same(first.faults, [], 'no error, no violation of the security policy, no request to another host')
   await first.close()
 
-  const views: readonly View[] = [
-    { language: 'en', colours: 'light', width: 1440 },
-    { language: 'hi', colours: 'dark', width: 320 },
-  ]
-  // Side by side: a page mostly waits for answers.
-  await Promise.all(
-    views.map(async (view) => {
-      const dashboard = await openDashboard(browser, url, view, state)
-      const titles = new Set<string | null>()
-      for (const screen of SCREENS) {
-        // One view opens each address, the other follows links.
-        if (view.language === 'en' || titles.size === 0) await dashboard.show(`test/${screen}`)
-        else await dashboard.move(`test/${screen}`)
-        titles.add(await dashboard.page.locator('main h1').textContent())
-        t.same(await dashboard.audit(), [], `${screen}: ${Object.values(view).join(', ')}`)
-      }
-      t.equal(titles.size, SCREENS.length, 'each is another screen')
-      t.same(dashboard.faults, [])
-      await dashboard.close()
-    }),
-  )
-
-  await t.test('the first screen names what is wrong, and its remedy', async (t) => {
-    const view = { language: 'en', colours: 'light', width: 320 } as const
+  const run = async ({ task, view, refused = /^$/ }: Task): Promise<void> => {
     const dashboard = await openDashboard(browser, url, view, state)
-    await dashboard.page.route('**/v1/overview', async (route) => {
-      const answer = await route.fetch()
-      const body = (await answer.json()) as { data: object }
-      const subject = { type: 'number', id: 'num_1', label: '+919000000100' }
-      const plain = { reason: null, counts: {} }
-      const problems = [
-        {
-          code: 'number_not_reachable',
-          subject,
-          detail: 'The route was refused.',
-          ...plain,
-          remedy: 'Unused.',
-        },
-        {
-          code: 'of_a_later_release',
-          subject: null,
-          detail: null,
-          ...plain,
-          remedy: 'What the service says.',
-        },
-      ]
-      await route.fulfill({ response: answer, json: { ...body, data: { ...body.data, problems } } })
-    })
-    await dashboard.show('test/')
-    await dashboard.page.getByText('The route was refused. Read the reason').waitFor()
-    await dashboard.page.getByText('What the service says.').waitFor()
-    t.same(await dashboard.audit(), [])
-    t.same(dashboard.faults, [])
-    await dashboard.close()
-  })
-
-  await t.test('the agent that takes over from a lost bot, in Hindi', async (t) => {
-    const dashboard = await openDashboard(
-      browser,
-      url,
-      { language: 'hi', colours: 'light', width: 320 },
-      state,
+    await task(t, dashboard, service)
+    // A refusal is a failed request to the browser.
+    t.same(
+      dashboard.faults.filter((fault) => !refused.test(fault)),
+      [],
+      `${task.name}: no error, no violation of the security policy, no request to another host`,
     )
-    const { page } = dashboard
-    // The number of the start is answered by an agent; the screen sees it as one of a bot.
-    await page.route(/\/v1\/numbers(\?.*)?$/, async (route) => {
-      const answer = await route.fetch()
-      const body = (await answer.json()) as { data: object[] }
-      const data = body.data.map((number) => ({ ...number, routingMode: 'byo_ws' }))
-      await route.fulfill({ response: answer, json: { ...body, data } })
-    })
-    await dashboard.show('test/numbers')
-    const dialog = page.getByRole('dialog')
-    const choose = async (fallback: string) => {
-      await page.getByRole('button', { name: /बदलें$/ }).first().click()
-      await dialog.getByLabel('बॉट तक न पहुँच पाने या उससे संपर्क टूटने पर').selectOption(fallback)
-    }
-    const save = async () => {
-      const answered = page.waitForResponse((response) => response.request().method() === 'PATCH')
-      await dialog.getByRole('button', { name: 'सहेजें' }).click()
-      const { data } = (await (await answered).json()) as { data: { byoFallback: string; agentId: string } }
-      await dialog.waitFor({ state: 'detached' })
-      return data
-    }
-    await choose('agent')
-    const agent = dialog.getByLabel('संभालने वाला एजेंट')
-    await agent.selectOption({ index: 1 })
-    const chosen = await agent.inputValue()
-    t.same(await dashboard.audit(), [], 'the dialog')
-    t.match(await save(), { byoFallback: 'agent', agentId: chosen })
-    await choose('hangup')
-    await agent.waitFor({ state: 'detached' })
-    t.match(await save(), { byoFallback: 'hangup', agentId: chosen })
-    t.same(dashboard.faults, [])
     await dashboard.close()
-  })
-
-  const wide = views[0] as View
-  const narrow = { language: 'en', colours: 'dark', width: 320 } as const
-  const tasks = [
-    { task: followed, view: wide },
-    { task: settings, view: narrow },
-    { task: webhooks, view: wide },
-    { task: keys, view: wide },
-  ]
-  // Side by side, as above.
-  const ended = await Promise.allSettled(
-    tasks.map(async ({ task, view }) => {
-      const dashboard = await openDashboard(browser, url, view, state)
-      await task(t, dashboard, service)
-      // A refusal is a failed request to the browser.
-      t.same(
-        dashboard.faults.filter((fault) => !/status of 4(00|09)/.test(fault)),
-        [],
-        task.name,
-      )
-      await dashboard.close()
-    }),
-  )
+  }
+  const waiting = [...TASKS]
+  const worker = async (): Promise<void> => {
+    for (let tasks = waiting.shift(); tasks !== undefined; tasks = waiting.shift()) {
+      for (const task of tasks) await run(task)
+    }
+  }
+  const ended = await Promise.allSettled(Array.from({ length: PAGES }, worker))
   t.same(
     ended.flatMap((task) => (task.status === 'rejected' ? [String(task.reason)] : [])),
     [],
@@ -235,26 +137,237 @@ t.test('in a browser', { skip, timeout: 300_000 }, async (t) => {
   )
 
   await t.test('a signed-out browser is sent to the sign-in, in its language', async (t) => {
-    const dashboard = await open(browser, `${url}test/calls`, { language: 'hi', colours: 'dark', width: 320 })
+    const dashboard = await openDashboard(browser, url, { language: 'hi', colours: 'dark', width: 320 })
+    await dashboard.page.goto(`${url}test/calls`)
     await dashboard.page.getByRole('button', { name: 'साइन इन करें' }).waitFor()
     t.same(await dashboard.audit(), [])
     await dashboard.close()
   })
-  await stop(t, service)
+  service.cli.process.kill('SIGTERM')
+  t.equal(await service.cli.exit(), 0)
 })
 
-async function open(browser: Browser, url: string, view: View): Promise<DashboardPage> {
-  const dashboard = await openDashboard(browser, url, view)
-  await dashboard.page.goto(url)
-  return dashboard
+interface Task {
+  readonly task: (t: Test, dashboard: DashboardPage, service: StartedService) => Promise<void>
+  readonly view: View
+  /** Refusals that the task provokes, as the browser logs them. */
+  readonly refused?: RegExp
+}
+
+const WIDE: View = { language: 'en', colours: 'light', width: 1440 }
+const NARROW: View = { language: 'en', colours: 'light', width: 320 }
+/** Pages that are open at the same time: a page mostly waits for answers. */
+const PAGES = 3
+/** Tasks of a line run one after the other: they change the same things. */
+const TASKS: readonly (readonly Task[])[] = [
+  [
+    { task: newcomer, view: WIDE },
+    { task: followed, view: WIDE },
+    { task: fallback, view: { language: 'hi', colours: 'light', width: 320 } },
+    { task: webhooks, view: WIDE, refused: /status of 4(00|09)/ },
+  ],
+  [{ task: coreStates, view: NARROW, refused: /status of (403|404|500)/ }],
+  [{ task: screens, view: WIDE }],
+  [{ task: screens, view: { language: 'hi', colours: 'dark', width: 320 } }],
+  [{ task: settings, view: { language: 'en', colours: 'dark', width: 320 }, refused: /status of 400/ }],
+  [{ task: twoEditors, view: WIDE, refused: /status of 409/ }],
+  [{ task: longList, view: { language: 'hi', colours: 'light', width: 360 } }],
+  [
+    {
+      task: refusals,
+      view: { language: 'hi', colours: 'light', width: 320 },
+      refused: /status of 4(00|03|22)/,
+    },
+  ],
+  [{ task: keys, view: WIDE }],
+  [{ task: problems, view: NARROW }],
+]
+
+/**
+ * Every screen. One view opens each address, another one follows links; each of them audits every other screen. The long test audits
+ * all in every view.
+ */
+async function screens(t: Test, dashboard: DashboardPage): Promise<void> {
+  const wide = (dashboard.page.viewportSize()?.width ?? 0) > NARROW.width
+  const titles = new Set<string | null>()
+  for (const [place, screen] of SCREENS.entries()) {
+    if (wide || titles.size === 0) await dashboard.show(`test/${screen}`)
+    else await dashboard.move(`test/${screen}`)
+    titles.add(await dashboard.page.locator('main h1').textContent())
+    if ((place % 2 === 0) === wide)
+      t.same(await dashboard.audit(), [], `${screen}: ${wide ? 'wide' : 'narrow'}`)
+  }
+  t.equal(titles.size, SCREENS.length, 'each is another screen')
+}
+
+/** The first screen names what is wrong, and its remedy. */
+async function problems(t: Test, { page, show, audit }: DashboardPage): Promise<void> {
+  await page.route('**/v1/overview', async (route) => {
+    const answer = await route.fetch()
+    const body = (await answer.json()) as { data: object }
+    const subject = { type: 'number', id: 'num_1', label: '+919000000100' }
+    const plain = { reason: null, counts: {} }
+    const problems = [
+      {
+        code: 'number_not_reachable',
+        subject,
+        detail: 'The route was refused.',
+        ...plain,
+        remedy: 'Unused.',
+      },
+      {
+        code: 'of_a_later_release',
+        subject: null,
+        detail: null,
+        ...plain,
+        remedy: 'What the service says.',
+      },
+    ]
+    await route.fulfill({ response: answer, json: { ...body, data: { ...body.data, problems } } })
+  })
+  await show('test/')
+  await page.getByText('The route was refused. Read the reason').waitFor()
+  await page.getByText('What the service says.').waitFor()
+  t.same(await audit(), [])
+}
+
+/** The agent that takes over from a lost bot. */
+async function fallback(t: Test, { page, show, audit }: DashboardPage): Promise<void> {
+  // The number of the start is answered by an agent; the screen sees it as one of a bot.
+  await page.route(/\/v1\/numbers(\?.*)?$/, async (route) => {
+    const answer = await route.fetch()
+    const body = (await answer.json()) as { data: object[] }
+    const data = body.data.map((number) => ({ ...number, routingMode: 'byo_ws' }))
+    await route.fulfill({ response: answer, json: { ...body, data } })
+  })
+  await show('test/numbers')
+  const dialog = page.getByRole('dialog')
+  const choose = async (fallback: string) => {
+    await page.getByRole('button', { name: /बदलें$/ }).first().click()
+    await dialog.getByLabel('बॉट तक न पहुँच पाने या उससे संपर्क टूटने पर').selectOption(fallback)
+  }
+  const save = async () => {
+    const answered = page.waitForResponse((response) => response.request().method() === 'PATCH')
+    await dialog.getByRole('button', { name: 'सहेजें' }).click()
+    const { data } = (await (await answered).json()) as { data: { byoFallback: string; agentId: string } }
+    await dialog.waitFor({ state: 'detached' })
+    return data
+  }
+  await choose('agent')
+  const agent = dialog.getByLabel('संभालने वाला एजेंट')
+  await agent.selectOption({ index: 1 })
+  const chosen = await agent.inputValue()
+  t.same(await audit(), [], 'the dialog')
+  t.match(await save(), { byoFallback: 'agent', agentId: chosen })
+  await choose('hangup')
+  await agent.waitFor({ state: 'detached' })
+  t.match(await save(), { byoFallback: 'hangup', agentId: chosen })
+}
+
+/** Every kind of sentence that says what is wrong with a field. */
+const Wrong = z.object({
+  required: z.string(),
+  type: z.string(),
+  short: z.string().min(3),
+  long: z.string().max(3),
+  exact: z.string().length(3),
+  least: z.int().min(1),
+  most: z.int().max(5),
+  above: z.number().gt(0),
+  below: z.number().lt(0),
+  whole: z.int(),
+  few: z.array(z.string()).min(2),
+  many: z.array(z.string()).max(1),
+  choice: z.enum(['a', 'b']),
+  form: z.string().regex(/^[a-z]+$/),
+  step: z.number().multipleOf(5),
+  mail: z.email(),
+  time: z.iso.datetime({ offset: true }),
+  e164: E164,
+  line: oneLine(80),
+  pincode: Pincode,
+  gstin: Gstin,
+})
+
+/** Refusals of the service are said in the language of the page, at the fields. */
+async function refusals(t: Test, { page, show, audit }: DashboardPage): Promise<void> {
+  const wrong = {
+    ...{ type: 3, short: 'a', long: 'abcd', exact: 'a', least: 0, most: 9, above: 0, below: 0, whole: 1.5 },
+    ...{
+      few: [],
+      many: ['a', 'b'],
+      choice: 'c',
+      form: 'A',
+      step: 3,
+      mail: 'x',
+      time: 'x',
+      e164: '1',
+      line: '\n',
+    },
+    ...{ pincode: '1', gstin: '29AAGCB7383J1Z5' },
+  }
+  const validated = validate(Wrong, wrong, 'body')
+  const issues = validated.ok ? [] : validated.issues
+  t.same(issues.map(({ path }) => path).toSorted(), Object.keys(Wrong.shape).toSorted())
+  const answers: object[] = [
+    {
+      type: 'invalid_request',
+      code: 'validation_error',
+      message: 'The request is invalid.',
+      details: { issues },
+    },
+    {
+      ...{ type: 'invalid_request', code: 'unprocessable_entity', details: { path: 'scope' } },
+      message: 'expiresAt must be at most 365 days after capturedAt.',
+    },
+    { type: 'payment_required', code: 'insufficient_funds', message: 'Of a later release.', details: {} },
+  ]
+  await page.route('**/v1/consent', async (route) => {
+    if (route.request().method() !== 'POST') return route.continue()
+    const error = answers.shift()
+    const status = answers.length === 2 ? 400 : 422
+    await route.fulfill({ status, json: { error: { ...error, request_id: 'req_1' } } })
+  })
+  await show('test/consents')
+  await page.getByRole('button', { name: 'सहमति दर्ज करें' }).click()
+  const dialog = page.getByRole('dialog')
+  const alert = dialog.getByRole('alert')
+  const send = () => dialog.locator('button[type=submit]').click()
+  await dialog.locator('[name=e164]').fill('+919876543210')
+  for (const input of await dialog.locator('input[required]:not([type=checkbox])').all()) {
+    if ((await input.inputValue()) === '') await input.fill('Form')
+  }
+  await send()
+  await alert.getByText('कुछ जानकारी सही नहीं है।').waitFor()
+  await dialog.locator('[name=e164][aria-invalid=true]').waitFor()
+  await dialog.getByText('देश कोड के साथ नंबर, जैसे +919876543210।').waitFor()
+  const listed = (await alert.locator('p').allTextContents()).filter((line) => /^\w+: /.test(line))
+  t.equal(listed.length, issues.length - 1, 'the field that has an input is named there only')
+  t.same(
+    listed
+      .map((line) => line.replace(/^\w+: /, '').replace('GSTIN', ''))
+      .filter((line) => /[a-z]/i.test(line)),
+    [],
+    'no sentence is in English',
+  )
+  await settled(page)
+  t.same(await audit(), [], 'refused fields')
+  await send()
+  await alert.getByText('सहमति ज़्यादा से ज़्यादा 365 दिन मान्य हो सकती है।').waitFor()
+  await dialog.locator('[name=scope][aria-invalid=true]').waitFor()
+  await send()
+  await alert.getByText('वॉलेट में पैसे कम हैं।').waitFor()
+  t.equal(await alert.locator('[lang=en]').textContent(), 'Of a later release.')
 }
 
 interface Played {
   readonly currentTime: number
 }
 
-async function newcomer(t: Test, { page, audit, resize }: DashboardPage): Promise<void> {
+/** A newcomer: agent, number, test call. */
+async function newcomer(t: Test, { page, show, audit, resize }: DashboardPage): Promise<void> {
   const menu = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
+  await show('test/')
   await menu('Agents')
   await page.getByRole('button', { name: 'New agent' }).click()
   await page.getByLabel('Name').fill('Clinic')
@@ -387,10 +500,11 @@ async function settled(page: DashboardPage['page']): Promise<void> {
   await until(() => page.evaluate(LABELS) as Promise<boolean>)
 }
 
-async function settings(t: Test, { page, show, audit }: DashboardPage, { api, send }: StartedService) {
-  const [agent] = (await send('GET', '/v1/agents')).body.data as Json[]
-  const stored = () => api('GET', `/v1/agents/${agent?.id}`)
-  await show(`test/agents/${agent?.id}`)
+async function settings(t: Test, { page, show, audit }: DashboardPage, { api }: StartedService) {
+  const { id } = await api('POST', '/v1/agents', { name: 'Desk', systemPrompt: 'You book appointments.' })
+  await api('POST', `/v1/agents/${id}/publish`, {})
+  const stored = () => api('GET', `/v1/agents/${id}`)
+  await show(`test/agents/${id}`)
   await page.getByLabel('Instructions').fill('You help {{customer}}.')
   await page.getByText('This variable is not declared and stays empty: customer').waitFor()
   t.equal(await page.locator('mark.unknown').textContent(), '{{customer}}')
@@ -535,9 +649,4 @@ async function keys(t: Test, { page, show, audit }: DashboardPage) {
   await dialog.getByLabel(/digits of a call/).fill('Place')
   await page.keyboard.press('Enter')
   await dialog.getByText('Number to call').waitFor()
-}
-
-async function stop(t: Test, service: StartedService): Promise<void> {
-  service.cli.process.kill('SIGTERM')
-  t.equal(await service.cli.exit(), 0)
 }

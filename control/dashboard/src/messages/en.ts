@@ -50,6 +50,7 @@ export const en = {
     codes: {
       internal_error: 'The service failed. Try again in a moment.',
       rate_limited: 'There were too many requests. Wait a moment and try again.',
+      validation_error: 'Some fields are not right.',
     },
     offline: 'The service cannot be reached. Check your connection.',
     live: 'The live updates are interrupted. The page reconnects by itself.',
@@ -550,7 +551,7 @@ export const en = {
     off: 'Off',
     secret: 'Signing secret',
     once: 'Your endpoint checks the signature of each event with this secret.',
-    failures: 'Failures in a row',
+    failures: '{count, plural, one {# failure in a row} other {# failures in a row}}',
   },
   deliveries: {
     title: 'Deliveries of the last 30 days',

@@ -2,6 +2,7 @@ import type { Messages } from './en.js'
 import { build, buildWords } from './hi-build.js'
 import { organization } from './hi-organization.js'
 import { reach } from './hi-reach.js'
+import { codes, refusals } from './hi-refusals.js'
 import { days, deeds, palette, persona, reasons, rowErrors, sentences, things, words } from './hi-words.js'
 
 export const hi: Messages = {
@@ -14,7 +15,7 @@ export const hi: Messages = {
   persona,
   reasons,
   rowErrors,
-  sentences,
+  sentences: { ...refusals, ...sentences },
   things,
   deeds,
   common: {
@@ -49,6 +50,8 @@ export const hi: Messages = {
     codes: {
       internal_error: 'सेवा में गड़बड़ी हुई। थोड़ी देर में फिर कोशिश करें।',
       rate_limited: 'बहुत सारे अनुरोध हुए। थोड़ा रुककर फिर कोशिश करें।',
+      validation_error: 'कुछ जानकारी सही नहीं है।',
+      ...codes,
     },
     title: 'यह काम नहीं हुआ',
     offline: 'सेवा तक पहुँच नहीं है। अपना कनेक्शन जाँचें।',
@@ -548,7 +551,7 @@ export const hi: Messages = {
     off: 'बंद',
     once: 'आपका एंडपॉइंट हर घटना का हस्ताक्षर इस गोपनीय मान से जाँचता है।',
     secret: 'हस्ताक्षर का गोपनीय मान',
-    failures: 'लगातार विफलताएँ',
+    failures: 'लगातार {count, plural, one {# विफलता} other {# विफलताएँ}}',
   },
   deliveries: {
     title: 'पिछले 30 दिनों के प्रेषण',

@@ -40,7 +40,7 @@ export function CsvImport(props: {
   const why = (code: string, message: string): string => {
     const [, field, reason] = /^(\w+): (.+)$/.exec(message) ?? []
     if (code !== 'validation_error' || field === undefined || reason === undefined) return sentence(message)
-    return field === 'e164' ? tErrors('number') : tErrors('field', { field, reason })
+    return field === 'e164' ? tErrors('number') : tErrors('field', { field, reason: sentence(reason) })
   }
   const run = useAction(async (file: File): Promise<Imported | string> => {
     const rows = await readCsv(file).catch(() => [])

@@ -4,7 +4,8 @@ import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'rea
 import { createPortal } from 'react-dom'
 import { useTranslations } from 'use-intl'
 import { useFocusBack } from './focus.js'
-import { issuesOf, Problem } from './Problem.js'
+import { fieldsOf, Problem } from './Problem.js'
+import { useSentence } from './Word.js'
 
 type Action<R = unknown> = Pick<UseMutationResult<R, Error, void>, 'mutate' | 'error' | 'isPending'>
 
@@ -36,7 +37,7 @@ export function Form(props: {
 }) {
   const { action, submit, disabled = false, sticky = false, children } = props
   const form = useRef<HTMLFormElement>(null)
-  const refused = useRefused(form, action.error)
+  const { notes, paths } = useRefused(form, action.error)
   const send = (event: FormEvent): void => {
     event.preventDefault()
     action.mutate()
@@ -44,9 +45,9 @@ export function Form(props: {
   return (
     <form ref={form} onSubmit={send}>
       <Stack>
-        {action.error !== null && <Problem error={action.error} />}
+        {action.error !== null && <Problem error={action.error} placed={paths} />}
         {children}
-        {refused}
+        {notes}
         <Group {...(sticky ? { className: 'save-bar' } : {})}>
           <Button type="submit" loading={action.isPending} disabled={disabled}>
             {submit}
@@ -58,20 +59,25 @@ export function Form(props: {
 }
 
 interface Place {
+  readonly path: string
   readonly id: string
   readonly reason: string
   readonly at: Element
 }
 
 /**
- * Marks the inputs whose fields the service refused, gives the first one the focus, and returns the reasons, each below its input.
- * An input belongs to the field whose path ends with its name.
+ * Marks the inputs whose fields the service refused, gives the first one the focus, and returns the reasons, each below its input,
+ * and the paths of these fields. An input belongs to the field whose path ends with its name.
  */
-function useRefused(form: { readonly current: HTMLFormElement | null }, error: Error | null): ReactNode {
+function useRefused(
+  form: { readonly current: HTMLFormElement | null },
+  error: Error | null,
+): { readonly notes: ReactNode; readonly paths: readonly string[] } {
+  const sentence = useSentence()
   const [places, setPlaces] = useState<readonly Place[]>([])
   useEffect(() => {
     const marked: { readonly input: Element; readonly described: string | null }[] = []
-    const found = issuesOf(error).flatMap(({ path, reason }, index): Place[] => {
+    const found = fieldsOf(error).flatMap(({ path, reason }, index): Place[] => {
       const name = /[^.[\]]+$/.exec(path)?.[0] ?? ''
       const input = form.current?.querySelector(`[name="${CSS.escape(name)}"]`)
       const at = input?.closest('.mantine-InputWrapper-root')
@@ -81,7 +87,7 @@ function useRefused(form: { readonly current: HTMLFormElement | null }, error: E
       const described = input.getAttribute('aria-describedby')
       input.setAttribute('aria-describedby', [described, id].filter((part) => part !== null).join(' '))
       marked.push({ input, described })
-      return [{ id, reason, at }]
+      return [{ path, id, reason, at }]
     })
     setPlaces(found)
     const first = marked[0]?.input
@@ -94,15 +100,16 @@ function useRefused(form: { readonly current: HTMLFormElement | null }, error: E
       }
     }
   }, [form, error])
-  return places.map(({ id, reason, at }) =>
+  const notes = places.map(({ id, reason, at }) =>
     createPortal(
       <Text id={id} size="xs" c="var(--mantine-color-error)" mt={4}>
-        {reason}
+        {sentence(reason)}
       </Text>,
       at,
       id,
     ),
   )
+  return { notes, paths: places.map(({ path }) => path) }
 }
 
 /** A form in a window. */

@@ -3,27 +3,56 @@ import { Link } from '@tanstack/react-router'
 import { Component, type ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
 import { ParleyError } from '../../../../clients/typescript/errors.js'
+import { useSentence } from './Word.js'
+
+/** Codes whose text says all. */
+const WHOLE: ReadonlySet<string> = new Set(['internal_error', 'rate_limited'])
 
 type KnownCode = keyof typeof import('../messages/en.js').en.problem.codes
 
-/** Shows what the service refused, with the request to quote and what the user can do. */
-export function Problem({ error, retry }: { readonly error: Error; readonly retry?: () => void }) {
+/**
+ * Shows what the service refused, with the request to quote and what the user can do. `placed`: paths of fields whose reasons stand at
+ * their inputs.
+ */
+export function Problem(props: {
+  readonly error: Error
+  readonly retry?: () => void
+  readonly placed?: readonly string[]
+}) {
+  const { error, retry, placed = [] } = props
   const t = useTranslations()
+  const sentence = useSentence()
   const refused = error instanceof ParleyError
-  // Most codes stand for many reasons, which only the text of the service tells.
-  const textOf = ({ code, message }: ParleyError): string =>
-    t.has(`problem.codes.${code as KnownCode}`) ? t(`problem.codes.${code as KnownCode}`) : message
+  const [text, original] = refused ? said(error) : [t('problem.offline'), null]
+  /** The refusal in the language of the page, and the text of the service if that tells more. */
+  function said({ code, message }: ParleyError): readonly [text: string, original: string | null] {
+    const known = `problem.codes.${code as KnownCode}` as const
+    const whole = WHOLE.has(code) || (code === 'validation_error' && issuesOf(error).length > 0)
+    if (whole && t.has(known)) return [t(known), null]
+    const own = sentence(message)
+    // Most codes stand for many reasons, which only the text of the service tells.
+    return own === message && !WHOLE.has(code) && code !== 'validation_error' && t.has(known)
+      ? [t(known), message]
+      : [own, null]
+  }
   return (
     <Alert color="red" title={t('problem.title')} role="alert">
       <Stack gap="xs">
-        <Text size="sm">{refused ? textOf(error) : t('problem.offline')}</Text>
+        <Text size="sm">{text}</Text>
+        {original !== null && (
+          <Text size="xs" lang="en">
+            {original}
+          </Text>
+        )}
         {refused && error.status === 403 && <Text size="sm">{t('roleNote.forbidden')}</Text>}
         {refused &&
-          issuesOf(error).map(({ path, reason }) => (
-            <Text size="sm" key={`${path} ${reason}`}>
-              {path}: {reason}
-            </Text>
-          ))}
+          issuesOf(error)
+            .filter(({ path }) => !placed.includes(path))
+            .map(({ path, reason }) => (
+              <Text size="sm" key={`${path} ${reason}`}>
+                {path}: {sentence(reason)}
+              </Text>
+            ))}
         <Group gap="sm">
           {retry !== undefined && (
             <Button size="xs" variant="default" onClick={retry}>
@@ -65,6 +94,14 @@ export function issuesOf(error: Error | null): readonly Issue[] {
   return error.details.issues.flatMap((issue: { readonly path?: unknown; readonly reason?: unknown }) =>
     typeof issue.path === 'string' ? [{ path: issue.path, reason: String(issue.reason ?? '') }] : [],
   )
+}
+
+/** Returns the faulty fields, and the one that a refusal of another kind is about. */
+export function fieldsOf(error: Error | null): readonly Issue[] {
+  const issues = issuesOf(error)
+  if (issues.length > 0 || !(error instanceof ParleyError)) return issues
+  const { path } = error.details
+  return typeof path === 'string' ? [{ path, reason: error.message }] : []
 }
 
 export function Missing() {

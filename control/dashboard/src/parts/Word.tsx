@@ -60,15 +60,37 @@ export function Word({ color, children }: { readonly color: string; readonly chi
 
 type KnownSentence = keyof typeof import('../messages/en-words.js').sentences
 
-/** Returns a function that says a sentence of the service in the language of the page. Unknown ones stay as they are. */
+/** Signs of comparison in a sentence, which count as words. */
+const SIGNS = [
+  ['>=', ' min '],
+  ['<=', ' max '],
+  ['>', ' above '],
+  ['<', ' below '],
+] as const
+const NUMBER = /\d[\d,]*(?:\.\d+)?/g
+
+/** Returns the key of a sentence: its words, with `n` for each number. */
+function sentenceKey(text: string): string {
+  return SIGNS.reduce((said, [sign, word]) => said.replaceAll(sign, word), text)
+    .replaceAll(NUMBER, ' n ')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_|_$/g, '')
+}
+
+/**
+ * Returns a function that says a sentence of the service in the language of the page. Unknown ones stay as they are. The part before a
+ * colon stands for a sentence that is known without what follows.
+ */
 export function useSentence(): (text: string) => string {
   const t = useTranslations('sentences')
   return (text) => {
-    const key = text
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9]+/g, '_')
-      .replaceAll(/^_|_$/g, '') as KnownSentence
-    return key !== ('' as string) && t.has(key) ? t(key) : text
+    const [n = 0, m = 0] = text.match(NUMBER)?.map((number) => Number(number.replaceAll(',', ''))) ?? []
+    const key = [text, text.split(':')[0] ?? '']
+      .map((part) => sentenceKey(part) as KnownSentence)
+      .find((known) => known !== ('' as string) && t.has(known))
+    // A number without groups: it may be one of a telephone.
+    return key === undefined ? text : t(key, { n, m: String(m) })
   }
 }
 

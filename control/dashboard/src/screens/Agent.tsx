@@ -10,10 +10,11 @@ import { useFormat } from '../i18n.js'
 import { Dialog } from '../parts/Dialog.js'
 import { TextDifference } from '../parts/Differences.js'
 import { Loaded, Page } from '../parts/Page.js'
-import { type Issue, issuesOf, Problem } from '../parts/Problem.js'
+import { fieldsOf, type Issue, Problem } from '../parts/Problem.js'
 import { TalkPanel } from '../parts/TalkPanel.js'
 import { TestPanel } from '../parts/TestPanel.js'
 import { useToast } from '../parts/toast.js'
+import { useSentence } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 import {
   type AgentView,
@@ -59,6 +60,7 @@ function Parts({ agent }: { readonly agent: AgentView }) {
   const key = useKey()
   const queries = useQueryClient()
   const toast = useToast()
+  const sentence = useSentence()
   const stored = draftOf(agent)
   // The agent that the changes began with: fields that another user changed meanwhile are not sent back.
   const [base, setBase] = useState<AgentView | null>(null)
@@ -81,7 +83,7 @@ function Parts({ agent }: { readonly agent: AgentView }) {
       discard()
       toast(outcome.kind === 'merged' ? t('merged') : tCommon('saved'))
     },
-    onError: (error) => setIssues(issuesOf(error)),
+    onError: (error) => setIssues(fieldsOf(error)),
   })
   /** Goes on from the agent that another user saved, with this draft. */
   const goOn = ({ newest }: Overtaken, next: Draft): void => {
@@ -118,7 +120,10 @@ function Parts({ agent }: { readonly agent: AgentView }) {
       setEdited((current) => withValue(current ?? stored, path, value))
       setIssues((current) => current.filter((issue) => !issue.path.startsWith(path)))
     },
-    errorAt: (path) => issues.find((issue) => issue.path === path)?.reason,
+    errorAt: (path) => {
+      const issue = issues.find((found) => found.path === path)
+      return issue === undefined ? undefined : sentence(issue.reason)
+    },
     faulty: issues.map(({ path }) => path),
   }
   const submit = (event: FormEvent): void => {

@@ -83,17 +83,15 @@ export function Webhooks() {
               { title: t('events'), cell: ({ events }) => events.join(', ') },
               {
                 title: tCommon('status'),
-                cell: ({ enabled, disabledReason }) => (
+                cell: ({ enabled, disabledReason, consecutiveFailures }) => (
                   <>
                     <Word color={enabled ? 'green' : 'red'}>{enabled ? t('on') : t('off')}</Word>
+                    {consecutiveFailures > 0 && (
+                      <Text size="xs">{t('failures', { count: consecutiveFailures })}</Text>
+                    )}
                     {disabledReason !== null && <Text size="xs">{tView('disabledByService')}</Text>}
                   </>
                 ),
-              },
-              {
-                title: t('failures'),
-                align: 'right',
-                cell: ({ consecutiveFailures }) => consecutiveFailures,
               },
               {
                 title: tCommon('actions'),

@@ -2,7 +2,8 @@ import { Alert, Button, Group, Stack, Textarea } from '@mantine/core'
 import type { UseMutationResult } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { issuesOf, Problem } from '../../parts/Problem.js'
+import { fieldsOf, Problem } from '../../parts/Problem.js'
+import { useSentence } from '../../parts/Word.js'
 import { useSession } from '../../session.js'
 import { lineOf } from './config.js'
 
@@ -18,6 +19,7 @@ export function Json(props: {
   const t = useTranslations('agentVersions')
   const tAgent = useTranslations('agent')
   const tCommon = useTranslations('common')
+  const sentence = useSentence()
   const { canWrite } = useSession()
   const area = useRef<HTMLTextAreaElement>(null)
   const [faulty, setFaulty] = useState<string | null>(null)
@@ -48,7 +50,7 @@ export function Json(props: {
     area.current?.focus()
     area.current?.setSelectionRange(start, end < 0 ? text.length : end)
   }
-  const issues = sent === null ? [] : issuesOf(save.error)
+  const issues = sent === null ? [] : fieldsOf(save.error)
   return (
     <Stack>
       {save.error !== null && <Problem error={save.error} />}
@@ -66,7 +68,7 @@ export function Json(props: {
                 styles={{ label: { whiteSpace: 'normal' } }}
                 onClick={() => goTo(line)}
               >
-                {t('jsonLine', { line, path, reason })}
+                {t('jsonLine', { line, path, reason: sentence(reason) })}
               </Button>
             )
           })}
