@@ -345,6 +345,9 @@ export class FrameClock {
   }
 }
 
+/** Sums of a snapshot, for all clocks of the thread: each report of the load would allocate them anew. */
+const sums = new Float64Array(BINS)
+
 /** Counts without allocation: one histogram since start, and a finer one for each of the last 10 s. */
 class Lateness {
   skippedFrames = 0
@@ -378,18 +381,18 @@ class Lateness {
 
   snapshot(nowMs: number): Omit<FrameClockLoad, 'members' | 'workP99Ms' | 'workMaxMs'> {
     this.#advance(nowMs)
-    const counts = new Float64Array(BINS)
+    sums.fill(0)
     let total = 0
     for (let i = 0; i < this.#window.length; i++) {
       const count = this.#window[i] as number
-      counts[i % BINS] = (counts[i % BINS] as number) + count
+      sums[i % BINS] = (sums[i % BINS] as number) + count
       total += count
     }
     let maxMs = 0
     for (const max of this.#max) if (max > maxMs) maxMs = max
     return {
-      p50Ms: Math.min(quantile(counts, total * 0.5), maxMs),
-      p99Ms: Math.min(quantile(counts, total * 0.99), maxMs),
+      p50Ms: Math.min(quantile(sums, total * 0.5), maxMs),
+      p99Ms: Math.min(quantile(sums, total * 0.99), maxMs),
       maxMs,
       sustainedMs: this.#sustained(),
       histogram: Array.from(this.#life),
