@@ -100,6 +100,8 @@ t.test('the last words show whether more follows', async (t) => {
 /** Question of the agent, words of the caller, and whether more follows. */
 const ANSWERS: readonly (readonly [string, string, Openness])[] = [
   ['May I have your mobile number, please?', '98765', 'spelling'],
+  ['May I have your telephone number?', '987 654', 'spelling'],
+  ['', 'my telephone number is nine eight seven six five four', 'spelling'],
   ['May I have your mobile number, please?', 'nine eight seven six', 'spelling'],
   ['May I have your mobile number, please?', 'It is 987654', 'spelling'],
   ['May I have your mobile number, please?', '98765 43210', 'closed'],
