@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { type Clock, systemClock } from '../base/clock.js'
-import { FrameClock, type FrameClockMember, LATENESS_BOUNDS_MS } from './frame-clock.js'
+import { FrameClock, type FrameClockMember } from './frame-clock.js'
+import { LATENESS_BOUNDS_MS } from './lateness.js'
 
 interface Recorded extends FrameClockMember {
   readonly ticks: number[]
