@@ -1,7 +1,7 @@
 import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
-import { changedIds, unknownIds } from '../db/owned-rows.js'
+import { changedIds, deleteOwned, findOwned, unknownIds } from '../db/owned-rows.js'
 import type { ConnectionRow } from '../db/tables/organization.js'
 
 export interface NewConnection {
@@ -35,18 +35,12 @@ export async function insertConnection(
   return row ?? null
 }
 
-export async function findConnection(
+export function findConnection(
   db: Db | Trx,
   organizationId: string,
   id: string,
 ): Promise<ConnectionRow | null> {
-  const row = await db
-    .selectFrom('connections')
-    .selectAll()
-    .where('organizationId', '=', organizationId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return row ?? null
+  return findOwned(db, 'connections', organizationId, id)
 }
 
 /** Returns those of the connections that exist. */
@@ -113,18 +107,12 @@ export async function recordTest(
  * Deletes a connection. Returns null when there is none. Rejects with a foreign key violation while an agent
  * uses it.
  */
-export async function deleteConnection(
+export function deleteConnection(
   trx: Trx,
   organizationId: string,
   id: string,
 ): Promise<ConnectionRow | null> {
-  const row = await trx
-    .deleteFrom('connections')
-    .where('organizationId', '=', organizationId)
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+  return deleteOwned(trx, 'connections', organizationId, id)
 }
 
 /** Lists connections, newest first. */

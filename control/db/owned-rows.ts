@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Db, Trx } from './database.js'
+import type { Database } from './tables/schema.js'
 
 /**
  * Returns a text column as a value for which no index exists, for the owner of a row that is read by its id. PostgreSQL without
@@ -11,6 +12,38 @@ export function unindexed(column: string): RawBuilder<string> {
 
 /** Tables whose rows belong to an organization and that other resources reference by id. */
 type OwnedTable = 'connections' | 'knowledgeBases' | 'secrets' | 'transferDestinations'
+
+/** Returns a row of the organization, or null. */
+export async function findOwned<Table extends OwnedTable | 'invoices'>(
+  db: Db | Trx,
+  table: Table,
+  organizationId: string,
+  id: string,
+): Promise<Database[Table] | null> {
+  const row = await db
+    .selectFrom(table as OwnedTable | 'invoices')
+    .selectAll()
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return (row as Database[Table] | undefined) ?? null
+}
+
+/** Deletes a row of the organization and returns it; null if there is none. */
+export async function deleteOwned<Table extends 'connections' | 'secrets'>(
+  trx: Trx,
+  table: Table,
+  organizationId: string,
+  id: string,
+): Promise<Database[Table] | null> {
+  const row = await trx
+    .deleteFrom(table as 'connections' | 'secrets')
+    .where('organizationId', '=', organizationId)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirst()
+  return (row as Database[Table] | undefined) ?? null
+}
 
 /** Returns the ids that are no row of the organization. */
 export async function unknownIds(

@@ -1,7 +1,7 @@
 import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
-import { changedIds, unknownIds } from '../db/owned-rows.js'
+import { changedIds, findOwned, unknownIds } from '../db/owned-rows.js'
 import type { DestinationVerificationRow, TransferDestinationRow } from '../db/tables/transfers.js'
 import { type HoursWindow, isOpen } from './hours.js'
 
@@ -89,13 +89,8 @@ export async function insertDestination(
 }
 
 export async function findDestination(db: Db | Trx, owner: Owner, id: string): Promise<Destination | null> {
-  const row = await db
-    .selectFrom('transferDestinations')
-    .selectAll()
-    .where('organizationId', '=', owner.organizationId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return row === undefined ? null : ((await withVerifications(db, owner, [row]))[0] ?? null)
+  const row = await findOwned(db, 'transferDestinations', owner.organizationId, id)
+  return row === null ? null : ((await withVerifications(db, owner, [row]))[0] ?? null)
 }
 
 /** Returns those of the destinations that exist, by id. */

@@ -1,6 +1,7 @@
 import { olderThan, type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import { istMidnight } from '../base/ist.js'
 import type { Db } from '../db/database.js'
+import { findOwned } from '../db/owned-rows.js'
 import type { InvoiceRow } from '../db/tables/invoices.js'
 import type { DocumentContent } from './issue.js'
 
@@ -75,12 +76,6 @@ export async function listUnregistered(
 }
 
 /** Returns a tax document of an organization, or null. */
-export async function findInvoice(db: Db, organizationId: string, id: string): Promise<InvoiceRow | null> {
-  const row = await db
-    .selectFrom('invoices')
-    .selectAll()
-    .where('organizationId', '=', organizationId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return row ?? null
+export function findInvoice(db: Db, organizationId: string, id: string): Promise<InvoiceRow | null> {
+  return findOwned(db, 'invoices', organizationId, id)
 }

@@ -1,7 +1,7 @@
 import { newId } from '../../media/base/ids.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
-import { changedIds, unknownIds } from '../db/owned-rows.js'
+import { changedIds, deleteOwned, findOwned, unknownIds } from '../db/owned-rows.js'
 import type { SecretRow } from '../db/tables/organization.js'
 import type { Vault } from './vault.js'
 
@@ -64,32 +64,16 @@ export async function updateSecret(
   return row ?? null
 }
 
-export async function findSecret(
-  db: Db | Trx,
-  organizationId: string,
-  id: string,
-): Promise<SecretRow | null> {
-  const row = await db
-    .selectFrom('secrets')
-    .selectAll()
-    .where('organizationId', '=', organizationId)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return row ?? null
+export function findSecret(db: Db | Trx, organizationId: string, id: string): Promise<SecretRow | null> {
+  return findOwned(db, 'secrets', organizationId, id)
 }
 
 /**
  * Deletes a secret. Returns null if it does not exist. Rejects with a foreign key violation while it is in
  * use.
  */
-export async function deleteSecret(trx: Trx, organizationId: string, id: string): Promise<SecretRow | null> {
-  const row = await trx
-    .deleteFrom('secrets')
-    .where('organizationId', '=', organizationId)
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+export function deleteSecret(trx: Trx, organizationId: string, id: string): Promise<SecretRow | null> {
+  return deleteOwned(trx, 'secrets', organizationId, id)
 }
 
 /** Returns the ids that are not secrets of the organization. */
