@@ -56,8 +56,8 @@ import { createInvoiceRegistrations } from './migrations/0064-e-invoices.js'
 import { addRegisteringProcess } from './migrations/0066-registering-process.js'
 import { addUndoneDials } from './migrations/0067-undone-dials.js'
 import { addVersionAuthors } from './migrations/0068-version-authors.js'
-import { addDeliveryAttempts } from './migrations/0072-delivery-attempts.js'
 import { addHangupCauses } from './migrations/0069-hangup-causes.js'
+import { addDeliveryAttempts } from './migrations/0072-delivery-attempts.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -121,8 +121,8 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0066_registering_process': addRegisteringProcess,
   '0067_undone_dials': addUndoneDials,
   '0068_version_authors': addVersionAuthors,
-  '0072_delivery_attempts': addDeliveryAttempts,
   '0069_hangup_causes': addHangupCauses,
+  '0072_delivery_attempts': addDeliveryAttempts,
 }
 
 /**
