@@ -6,6 +6,7 @@ import { dataOf, itemsOf, openTestCalling } from '../../../fixtures/api/calling.
 import { signInStaff } from '../../../fixtures/api/signed-in.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { importScrubFile } from '../../cli/dnd-import.js'
+import { istMidnight } from '../calling-hours.js'
 import { gateFacts } from '../facts.js'
 import { askRegister } from './ask-register.js'
 import { importScrub } from './scrub-import.js'
@@ -108,6 +109,19 @@ await onEachDialect(t, async (t, open) => {
     t.same(await stored(), { numbers: 0, scrubs: 2 }, 'evidence names the files by their hashes')
     while (await sweepScrubs(db, clock.wall() + 1_200 * DAY));
     t.same(await stored(), { numbers: 0, scrubs: 0 })
+  })
+
+  await t.test('a file counts to the end of its seventh day in India', async (t) => {
+    const scrubbedAt = clock.wall() - 6 * DAY
+    const { validUntil } = dataOf(await upload(FILE, `scrubbedAt=${iso(scrubbedAt)}`))
+    const end = istMidnight(clock.wall()) + DAY
+    t.equal(validUntil, new Date(end).toISOString())
+    clock.advance(end - 1 - clock.wall())
+    t.match(await ask(LISTED), { state: 'listed', validUntil: end })
+    clock.advance(1)
+    t.equal(await ask(LISTED), null)
+    t.equal(await ask(CLEAR), null)
+    while (await sweepScrubs(db, clock.wall() + 1_200 * DAY));
   })
 
   await t.test('command line', async (t) => {
