@@ -4,8 +4,10 @@ import { LIVE_MODELS, LIVE_MODELS_ENV } from '../../fixtures/api/live-models.js'
 import { signInMember, signInStaff } from '../../fixtures/api/signed-in.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { until } from '../../fixtures/host/until.js'
+import { inProcessReader } from '../../fixtures/knowledge/in-process.js'
 import { silentLog } from '../../media/base/log.js'
 import { STOPPED_BY_STAFF } from '../../signalling/call/ending.js'
+import { openBackground } from '../app/background.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
 import { staffHangupsHandler } from '../calls/lifecycle/staff-hangups.js'
 import { parseTrunkFile } from '../config/trunk-file.js'
@@ -324,7 +326,12 @@ await onEachDialect(t, async (t, open) => {
     await flip({ enforcement: false })
     clock.advance(1)
     const fresh = await call()
-    const again = openJobRunner({ db: deps.db, clock, log: silentLog, handlers, pollMs: 1_000_000 })
+    const again = await openBackground({
+      ...deps,
+      log: silentLog,
+      documents: inProcessReader,
+      embedder: null,
+    })
     await again.idle()
     clock.advance(5_000)
     await again.idle()
