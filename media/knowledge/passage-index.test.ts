@@ -4,6 +4,7 @@ import { lettersOf, speltIn } from './letters.js'
 import { withNumbers } from './numbers.js'
 import { buildIndex, PassageIndex } from './passage-index.js'
 import { passagesOf } from './passages.js'
+import { questionTerms } from './question-terms.js'
 import { areAlike, soundOf } from './sound.js'
 import { toBytes } from './vectors.js'
 import { stemOf, wordsOf } from './words.js'
@@ -210,6 +211,24 @@ t.test('the index finds words, sounds, numbers, and what was said before', (t) =
   t.equal(score('a long story about many other things'), score(''), 'earlier words do not lower the score')
   t.equal(best('zebra'), null)
   t.equal(best(''), null)
+  t.end()
+})
+
+t.test('a long question walks through the sounds a few times only', (t) => {
+  const walked: string[] = []
+  const vocabulary = {
+    hasWord: () => false,
+    hasSound: () => false,
+    alike: (key: string) => {
+      walked.push(key)
+      return []
+    },
+  }
+  const consonants = [...'bcdgjkmnprst']
+  const text = consonants.flatMap((a) => consonants.map((b) => `${a}a${b}${a}o${b}a`)).join(' ')
+  const { sounds } = questionTerms(text, { weight: 1, optional: false }, vocabulary)
+  t.ok(sounds.length > 30, `${sounds.length} sounds`)
+  t.equal(walked.length, 12)
   t.end()
 })
 

@@ -27,6 +27,10 @@ export interface QuestionTerms {
 const ALIKE = 0.6
 const INITIALS = 0.8
 const COMPOUND = 0.9
+/** Words of a question for which sounds that are almost the same are looked for. Each takes a walk through the sounds. */
+const MAX_ALIKE = 12
+/** Fewest letters of a word that may be two. */
+const SHORTEST_COMPOUND = 6
 
 /**
  * Returns the concepts of a question. An abbreviation is looked for as initials too, and a word that the index does not have as
@@ -35,8 +39,10 @@ const COMPOUND = 0.9
 export function questionTerms(
   text: string,
   { weight, optional }: Pick<Concept, 'weight' | 'optional'>,
-  index: Vocabulary,
+  vocabulary: Vocabulary,
 ): QuestionTerms {
+  let left = MAX_ALIKE
+  const index = { ...vocabulary, alike: (key: string) => (left-- > 0 ? vocabulary.alike(key) : []) }
   const words = withoutSpelling(wordsOf(text), index)
   const counted = withoutFunctionWords(withNumbers(words))
   const concept = (terms: Iterable<readonly [string, number]>): Concept => {
@@ -70,13 +76,13 @@ function* wordVariants(
     yield [initialsTerm(word), INITIALS]
   }
   if (index.hasWord(term)) return
-  for (let at = 2; at <= word.length - 2; at++) {
-    const [first, second] = [word.slice(0, at), stemOf(word.slice(at))]
-    if (first.length + second.length < 6) continue
-    if (index.hasWord(first) && index.hasWord(second)) {
-      yield [first, COMPOUND / 2]
-      yield [second, COMPOUND / 2]
-    }
+  for (let at = 2; at <= word.length - 2 && word.length >= SHORTEST_COMPOUND; at++) {
+    const first = word.slice(0, at)
+    if (!index.hasWord(first)) continue
+    const second = stemOf(word.slice(at))
+    if (!index.hasWord(second)) continue
+    yield [first, COMPOUND / 2]
+    yield [second, COMPOUND / 2]
   }
 }
 
