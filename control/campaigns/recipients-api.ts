@@ -91,7 +91,8 @@ const importRecipientsCsv = uploadOperation({
   summary: 'Import recipients from CSV',
   description:
     'The first row names the columns: `e164` or `phone`, optionally `externalId`; every other column is a variable. An ' +
-    'empty cell is no value. Valid rows are imported together, and the others are returned with line and reason. A ' +
+    'empty cell is no value. Valid rows are imported together, and the others are returned with line and reason: also a ' +
+    'row with more cells than the first one. A ' +
     'body that cannot be read to its end imports nothing.',
   audience: 'key',
   scope: 'write',
@@ -128,7 +129,8 @@ async function* recipientRows(upload: Upload): AsyncGenerator<GivenRow> {
       else if (name === EXTERNAL_ID_COLUMN) externalId = value
       else if (value !== '') variables[name] = value
     }
-    yield { recipient: { e164, externalId, variables }, index, line }
+    const hasExtraCells = cells.slice(columns.length).some((cell) => cell !== '')
+    yield { recipient: { e164, externalId, variables, hasExtraCells }, index, line }
     index++
   }
   if (columns === null) throw new RefusedBody(refuse('bad_request', 'The body has no header row.'))

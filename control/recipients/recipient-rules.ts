@@ -5,6 +5,8 @@ export interface GivenRecipient {
   readonly e164: string
   readonly externalId?: string | undefined
   readonly variables?: Readonly<Record<string, string>> | undefined
+  /** True if a row of CSV has values beyond the columns of the header. */
+  readonly hasExtraCells?: boolean
 }
 
 export interface CheckedRecipient {
@@ -17,6 +19,7 @@ export interface CheckedRecipient {
 export const REJECTION_REASONS = [
   ...(['number', 'external_id_length', 'external_id_control'] as const),
   ...(['variable_count', 'variable_name', 'variable_length', 'duplicate', 'recipient_limit'] as const),
+  'column_count',
 ] as const
 export type RejectionReason = (typeof REJECTION_REASONS)[number]
 
@@ -45,9 +48,11 @@ interface Problem {
 
 /** Returns the recipient, or what is wrong with it. */
 export function checkRecipient(
-  { e164, externalId, variables = {} }: GivenRecipient,
+  { e164, externalId, variables = {}, hasExtraCells = false }: GivenRecipient,
   extraMobilePrefixes: readonly string[],
 ): CheckedRecipient | Problem {
+  // A comma in a value without quotes moves the values after it into the wrong columns.
+  if (hasExtraCells) return invalid('column_count', 'The row has more cells than the header row.')
   if (!isDialable(e164, extraMobilePrefixes)) {
     return invalid(
       'number',

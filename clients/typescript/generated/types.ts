@@ -1138,7 +1138,7 @@ export type Recipients = {
     readonly line?: number | undefined
     readonly e164: string
     readonly code: string
-    readonly reason: Open<"number" | "external_id_length" | "external_id_control" | "variable_count" | "variable_name" | "variable_length" | "duplicate" | "recipient_limit">
+    readonly reason: Open<"number" | "external_id_length" | "external_id_control" | "variable_count" | "variable_name" | "variable_length" | "duplicate" | "recipient_limit" | "column_count">
     readonly message: string
   })[]
 }

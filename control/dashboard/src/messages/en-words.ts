@@ -245,6 +245,7 @@ export const reasons = {
 
 /** Why a row of a file was refused, by the reason that the service sends. */
 export const rowErrors = {
+  column_count: 'The row has more values than the file has columns. Put a value with commas in quotes.',
   duplicate: 'The number is already a recipient of the campaign.',
   external_id_control: 'externalId contains a control character.',
   external_id_length: 'externalId is too long.',

@@ -255,6 +255,7 @@ export const reasons: Texts<typeof englishReasons> = {
 }
 
 export const rowErrors: Texts<typeof englishRowErrors> = {
+  column_count: 'पंक्ति में स्तंभों से अधिक मान हैं। अल्पविराम वाला मान उद्धरण चिह्नों में रखें।',
   duplicate: 'यह नंबर अभियान में पहले से है।',
   external_id_control: 'externalId में नियंत्रण वर्ण है।',
   external_id_length: 'externalId बहुत लंबा है।',

@@ -86,10 +86,14 @@ export function mappedCsv(table: Table, mapping: Mapping): string {
   const used = mapping.flatMap((name, index) => (name === '' ? [] : [{ name, index }]))
   const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
   const rows = table.rows.map(({ cells }) =>
-    used.map(({ name, index }) => {
-      const text = cells[index] ?? ''
-      return quoted(name === NUMBER ? asE164(text) : text)
-    }),
+    used
+      .map(({ name, index }) => {
+        const text = cells[index] ?? ''
+        return name === NUMBER ? asE164(text) : text
+      })
+      // The service refuses a row with more values than columns.
+      .concat(cells.slice(table.columns.length).filter((text) => text !== ''))
+      .map(quoted),
   )
   return [used.map(({ name }) => quoted(name)), ...rows].map((cells) => `${cells.join(',')}\r\n`).join('')
 }
