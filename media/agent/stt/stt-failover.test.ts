@@ -13,6 +13,8 @@ interface Opened {
   readonly language: string
   readonly frames: number[]
   readonly marks: string[]
+  /** What it was told of a number that the agent awaits. */
+  readonly numbers: boolean[]
   readonly events: SpeechToTextEvents
   closed: boolean
 }
@@ -30,7 +32,14 @@ class Recogniser implements SpeechToText {
 
   open(options: Parameters<SpeechToText['open']>[0], events: SpeechToTextEvents) {
     if (this.refuses) throw new EngineError('vendor_rejected', 'scripted')
-    const opened: Opened = { language: options.language, frames: [], marks: [], events, closed: false }
+    const opened: Opened = {
+      language: options.language,
+      frames: [],
+      marks: [],
+      numbers: [],
+      events,
+      closed: false,
+    }
     this.opened.push(opened)
     return {
       capabilities: {
@@ -49,6 +58,9 @@ class Recogniser implements SpeechToText {
       },
       utteranceEnd: (atMs: number) => {
         opened.marks.push(`end ${atMs}`)
+      },
+      expectNumber: (expected: boolean) => {
+        opened.numbers.push(expected)
       },
       close: () => {
         opened.closed = true
@@ -105,6 +117,20 @@ function rig(...recognisers: Recogniser[]) {
 }
 
 const unbroken = (frames: readonly number[]) => frames.every((atMs, i) => atMs === (frames[0] ?? 0) + i * 20)
+
+t.test('a recogniser that takes over is told of the number that the agent awaits', async (t) => {
+  const [main, spare] = [new Recogniser('main'), new Recogniser('spare')]
+  const { ears } = rig(main, spare)
+  ears.open()
+  ears.expectNumber(true)
+  t.same(main.last.numbers, [true])
+  main.last.events.failed(new EngineError('vendor_rejected', 'scripted'))
+  t.same(spare.last.numbers, [true])
+  ears.expectNumber(false)
+  t.same(spare.last.numbers, [true, false])
+  t.same(main.last.numbers, [true], 'the lost one is told nothing')
+  ears.close()
+})
 
 t.test('a recogniser fails during an utterance: the next one receives it from its start', async (t) => {
   const main = new Recogniser('main')
