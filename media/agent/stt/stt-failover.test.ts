@@ -13,7 +13,7 @@ interface Opened {
   readonly language: string
   readonly frames: number[]
   readonly marks: string[]
-  /** What it was told of a number that the agent awaits. */
+  /** Reports of whether the agent awaits a number. */
   readonly numbers: boolean[]
   readonly events: SpeechToTextEvents
   closed: boolean
