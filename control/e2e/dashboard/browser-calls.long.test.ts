@@ -14,7 +14,7 @@ import {
 import { CHROMIUM } from '../../../fixtures/service/chromium.js'
 import { type StartedService, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
 import { findCoturn, HOW_TO_GET_COTURN, startCoturn } from '../../../fixtures/service/coturn.js'
-import { openDashboard, signIn } from '../../../fixtures/service/dashboard.js'
+import { openDashboard, signInOwner } from '../../../fixtures/service/dashboard.js'
 import { sessionSend } from '../../../fixtures/service/dashboard-data.js'
 import type { Json } from '../../../fixtures/service/service.js'
 import { CLIP_RATE, findClip, readClip } from '../../../fixtures/speech/manifest.js'
@@ -44,11 +44,10 @@ async function openPhone(t: Test, service: StartedService, microphone: string, w
   const browser = await openPhoneBrowser(CHROMIUM ?? '', microphone)
   t.teardown(() => browser.close())
   const url = `${service.httpUrl}/dashboard/`
-  const [, password = ''] = await service.cli.complained(/Owner +owner@localhost, password (\S+)/)
   const dashboard = await openDashboard(browser, url, VIEW)
   const phone = await BrowserPhone.watch(dashboard.page, way)
-  await signIn(dashboard.page, url, 'owner@localhost', password)
-  return { ...dashboard, browser, phone, url, password }
+  await signInOwner(dashboard.page, service)
+  return { ...dashboard, browser, phone }
 }
 
 const calls = async (service: StartedService) => (await service.send('GET', '/v1/calls')).body.data as Json[]

@@ -2,7 +2,7 @@ import t from 'tap'
 import { until } from '../../../fixtures/host/until.js'
 import { CHROMIUM } from '../../../fixtures/service/chromium.js'
 import { temporaryFolder } from '../../../fixtures/service/cli.js'
-import { openBrowser, openDashboard, signIn } from '../../../fixtures/service/dashboard.js'
+import { openBrowser, openDashboard, signInOwner } from '../../../fixtures/service/dashboard.js'
 import { sessionSend, startForDashboard } from '../../../fixtures/service/dashboard-data.js'
 
 /*
@@ -28,12 +28,11 @@ t.test('listening and taking over in a browser', { skip, timeout: 250_000 }, asy
   const browser = await openBrowser(CHROMIUM ?? '')
   t.teardown(() => browser.close())
   const url = `${service.httpUrl}/dashboard/`
-  const [, password = ''] = await service.cli.complained(/Owner +owner@localhost, password (\S+)/)
   const view = { language: 'en', colours: 'light', width: 1440 } as const
   const dashboard = await openDashboard(browser, url, view)
   const { page } = dashboard
   await page.addInitScript(WATCH)
-  await signIn(page, url, 'owner@localhost', password)
+  await signInOwner(page, service)
 
   const [number] = (await service.api('GET', '/v1/numbers')) as unknown as { readonly id: string }[]
   const { id: agentId } = await service.api('POST', '/v1/agents', {

@@ -6,6 +6,7 @@ import {
   openBrowser,
   openDashboard,
   signIn,
+  signInOwner,
   type View,
 } from '../../../fixtures/service/dashboard.js'
 import {
@@ -38,10 +39,9 @@ t.test('every screen in every view', { skip, timeout: 900_000 }, async (t) => {
   const browser = await openBrowser(CHROMIUM ?? '')
   t.teardown(() => browser.close())
   const url = `${service.httpUrl}/dashboard/`
-  const [, password = ''] = await service.cli.complained(/Owner +owner@localhost, password (\S+)/)
   const wide = { language: 'en', colours: 'light', width: WIDTHS[2] } as const
   const owner = await openDashboard(browser, url, wide)
-  await signIn(owner.page, url, 'owner@localhost', password)
+  await signInOwner(owner.page, service)
   const narrow = { language: 'en', colours: 'light', width: WIDTHS[0] } as const
   const failing = await openDashboard(browser, url, narrow, await owner.page.context().storageState())
   await states(t, failing, STATES)

@@ -5,7 +5,7 @@ import { until } from '../../../fixtures/host/until.js'
 import { BrowserPhone, openPhoneBrowser, writeTone } from '../../../fixtures/service/browser-phone.js'
 import { CHROMIUM } from '../../../fixtures/service/chromium.js'
 import { startService, temporaryFolder } from '../../../fixtures/service/cli.js'
-import { openDashboard, signIn } from '../../../fixtures/service/dashboard.js'
+import { openDashboard, signInOwner } from '../../../fixtures/service/dashboard.js'
 import { sessionSend } from '../../../fixtures/service/dashboard-data.js'
 import type { Json } from '../../../fixtures/service/service.js'
 
@@ -40,11 +40,10 @@ t.test('a takeover by the microphone of a browser', { skip, timeout: 250_000 }, 
   const browser = await openPhoneBrowser(CHROMIUM ?? '', writeTone(folder, MICROPHONE_HZ))
   t.teardown(() => browser.close())
   const url = `${service.httpUrl}/dashboard/`
-  const [, password = ''] = await service.cli.complained(/Owner +owner@localhost, password (\S+)/)
   const dashboard = await openDashboard(browser, url, { language: 'en', colours: 'light', width: 1440 })
   const { page } = dashboard
   const phone = await BrowserPhone.watch(page)
-  await signIn(page, url, 'owner@localhost', password)
+  await signInOwner(page, service)
 
   const call = await service.api('POST', '/v1/calls', {
     ...{ to: CALLER, numberId: number?.id, agentId: agent?.id },

@@ -5,7 +5,7 @@ import { until } from '../../../fixtures/host/until.js'
 import { BrowserPhone, openPhoneBrowser, writeTone } from '../../../fixtures/service/browser-phone.js'
 import { CHROMIUM } from '../../../fixtures/service/chromium.js'
 import { startService, temporaryFolder } from '../../../fixtures/service/cli.js'
-import { openDashboard, signIn } from '../../../fixtures/service/dashboard.js'
+import { openDashboard, signInOwner } from '../../../fixtures/service/dashboard.js'
 import type { Json } from '../../../fixtures/service/service.js'
 
 /* A call from the page of an agent in a real browser: tones both ways, keys, the end, and a second call. */
@@ -19,12 +19,11 @@ t.test('a person talks to an agent', { skip, timeout: 120_000 }, async (t) => {
   const browser = await openPhoneBrowser(CHROMIUM ?? '', writeTone(folder, HZ))
   t.teardown(() => browser.close())
   const url = `${service.httpUrl}/dashboard/`
-  const [, password = ''] = await service.cli.complained(/Owner +owner@localhost, password (\S+)/)
   const { page, faults, show, audit } = await openDashboard(browser, url, {
     ...{ language: 'en', colours: 'light', width: 1440 },
   })
   const phone = await BrowserPhone.watch(page)
-  await signIn(page, url, 'owner@localhost', password)
+  await signInOwner(page, service)
   const [agent] = (await service.send('GET', '/v1/agents')).body.data as Json[]
   await show(`test/agents/${agent?.id}`)
 
