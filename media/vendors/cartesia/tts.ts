@@ -4,12 +4,8 @@ import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { Log } from '../../base/log.js'
 import { isRecord } from '../shared/json.js'
-import {
-  type Continuation,
-  type SynthesisDialect,
-  type SynthesisReader,
-  socketTextToSpeech,
-} from '../shared/synthesis-connections.js'
+import { socketTextToSpeech } from '../shared/synthesis-connections.js'
+import type { Continuation, SynthesisDialect, SynthesisReader } from '../shared/synthesis-dialect.js'
 import { classifyStatus, type FailureClass, PERMANENT, TRANSIENT } from '../shared/vendor-socket.js'
 import type { CartesiaSettings } from './settings.js'
 

@@ -4,11 +4,8 @@ import type { Clock } from '../../base/clock.js'
 import type { Log } from '../../base/log.js'
 import { catalogueFile, mayHaveVoice } from '../shared/catalogue-file.js'
 import { isRecord } from '../shared/json.js'
-import {
-  type SynthesisDialect,
-  type SynthesisReader,
-  socketTextToSpeech,
-} from '../shared/synthesis-connections.js'
+import { socketTextToSpeech } from '../shared/synthesis-connections.js'
+import type { SynthesisDialect, SynthesisReader } from '../shared/synthesis-dialect.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 import type { CatalogueData, SpeechModelData } from '../vendor-module.js'
 import type { SarvamSettings } from './settings.js'
