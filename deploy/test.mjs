@@ -24,10 +24,10 @@ Runs format and lint checks and then the tests, in this order of kinds:
 const KINDS = ['pure', 'db', 'net', 'service']
 const CORES = availableParallelism()
 /**
- * Files at once. Those of sockets, processes and calls in real time wait for about as long as they compute, and what
+ * Files at once. Those of databases, sockets, processes and calls in real time wait for others about half the time, and what
  * they assert holds on a host that is late.
  */
-const JOBS = { pure: CORES, db: CORES, net: CORES + 1, service: CORES + 1, long: CORES + 1 }
+const JOBS = { pure: CORES, db: CORES + 1, net: CORES + 1, service: CORES + 1, long: CORES + 1 }
 /** Files that one process runs: loading tap and the product takes longer than most files. */
 const FILES = { pure: 32, db: 16, net: 16, service: 16, long: 1 }
 /** Longest time of one file. */
