@@ -22,6 +22,8 @@ const { default: t } = await import('tap')
 process.on('uncaughtException', (thrown) => {
   let running = t
   for (let test = t; test !== undefined; test = [...test.activeSubtests].at(-1)) running = test
+  // Also after the last test, when tap only prints the error.
+  process.exitCode = 1
   running.threw(thrown instanceof Error ? thrown : new Error(`thrown: ${thrown}`))
 })
 // Test files know the one root test only. While a file runs, what they ask of the root is asked of the file's subtest: its
