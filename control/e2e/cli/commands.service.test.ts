@@ -4,6 +4,8 @@ import t from 'tap'
 import { assertNothingLeft } from '../../../fixtures/host/leaks.js'
 import { runCli, START_ENV, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
 import { openRootKey } from '../../base/root-key.js'
+import { run } from '../../cli/main.js'
+import { UsageError } from '../../cli/options.js'
 import { VARIABLES } from '../../config/variables.js'
 
 /*
@@ -29,10 +31,6 @@ t.test('help, version and wrong use', beside(), async (t) => {
   t.match(version.stdout, /^\d+\.\d+\.\d+\n$/)
   for (const [args, complaint] of [
     [['frobnicate'], /no such command: frobnicate/],
-    [['start', '--now'], /--now/],
-    [['keys', 'create'], /--environment must be one of: test, live/],
-    [['keys', 'create', '--environment', 'test', '--scopes', 'root'], /--scopes must be one of/],
-    [['keys', 'create', '--environment', 'test', '--expires', '2001-01-01'], /--expires must be/],
     [['wallet', 'add', '--rupees', '1.5', '--reference', 'x'], /--rupees must be a whole number/],
     [['wallet', 'add', '--rupees', '5'], /--reference must have/],
   ] as const) {
@@ -40,6 +38,17 @@ t.test('help, version and wrong use', beside(), async (t) => {
     t.equal(await wrong.exit(), 2, args.join(' '))
     t.match(wrong.stderr, complaint)
     t.equal(wrong.stdout, '')
+  }
+  // These are refused before they open a database, and a process for each would take a second.
+  for (const [args, complaint] of [
+    [['start', '--now'], /--now/],
+    [['keys', 'create'], /--environment must be one of: test, live/],
+    [['keys', 'create', '--environment', 'test', '--scopes', 'root'], /--scopes must be one of/],
+    [['keys', 'create', '--environment', 'test', '--expires', '2001-01-01'], /--expires must be/],
+  ] as const) {
+    const error = await run(args).catch((thrown: unknown) => thrown)
+    t.type(error, UsageError, args.join(' '))
+    t.match(error, { message: complaint })
   }
 })
 
