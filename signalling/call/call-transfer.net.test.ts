@@ -231,6 +231,21 @@ t.test('a call that ends while the phone rings cancels the attempt', async (t) =
   t.equal(call.control.transfer('call_1', call.plan()), 'call_ending')
 })
 
+t.test(
+  'the API ends the call during the brief: the person is told, and the call waits for that',
+  async (t) => {
+    const call = await openTransferable(t)
+    t.equal(call.control.transfer('call_1', call.plan({ destination: '+919000000009' })), null)
+    await call.untilStep('1 09 answered')
+    call.control.hangUp('call_1', 'operator')
+    const { ending, callerLeftAt = 0, at } = await call.ended()
+    t.match(ending, { cause: 'api_hangup' })
+    t.ok(callerLeftAt > 0 && callerLeftAt < at, 'what the person hears is no part of the call')
+    t.equal(call.steps().at(-1), '1 09 canceled call_ended')
+    t.equal(spoken(call.events, 'agent').at(-1), PARTING.other)
+  },
+)
+
 t.test('no permit, no dial', async (t) => {
   for (const clear of [
     async () => null,
