@@ -35,9 +35,6 @@ export interface LatenessFigures {
   readonly lateFrames: readonly LateFrame[]
 }
 
-/** Sums of a snapshot, for all clocks of the thread: each report of the load would allocate them anew. */
-const sums = new Float64Array(BINS)
-
 /** Counts without allocation: one histogram since start, and a finer one for each of the last 10 s. */
 export class Lateness {
   skippedFrames = 0
@@ -71,18 +68,18 @@ export class Lateness {
 
   snapshot(nowMs: number): LatenessFigures {
     this.#advance(nowMs)
-    sums.fill(0)
+    const counts = new Float64Array(BINS)
     let total = 0
     for (let i = 0; i < this.#window.length; i++) {
       const count = this.#window[i] as number
-      sums[i % BINS] = (sums[i % BINS] as number) + count
+      counts[i % BINS] = (counts[i % BINS] as number) + count
       total += count
     }
     let maxMs = 0
     for (const max of this.#max) if (max > maxMs) maxMs = max
     return {
-      p50Ms: Math.min(quantile(sums, total * 0.5), maxMs),
-      p99Ms: Math.min(quantile(sums, total * 0.99), maxMs),
+      p50Ms: Math.min(quantile(counts, total * 0.5), maxMs),
+      p99Ms: Math.min(quantile(counts, total * 0.99), maxMs),
       maxMs,
       sustainedMs: this.#sustained(),
       histogram: Array.from(this.#life),
