@@ -25,8 +25,11 @@ const BETWEEN_MS = CALL_MS / AT_ONCE
 /** Time in which commits are counted: as many calls begin in it as end. */
 const COUNTED_MS = 60_000
 const COUNTED_CALLS = COUNTED_MS / BETWEEN_MS
-/** Commits that a call may cost, its part of what the process does each second included. */
-const MOST = 15
+/**
+ * Commits that a call may cost, its part of what the process does each second included. Two of them are room for a loaded host, where
+ * the files of the recordings are stored at other times.
+ */
+const MOST = 16
 const STEP_MS = 200
 
 type Body<E> = E extends CallEvent ? Omit<E, 'callId' | 'seq' | 'at'> : never
