@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { fillCalls } from '../../fixtures/database/fill-calls.js'
+import { until } from '../../fixtures/host/until.js'
 import { BrowserPhone, openPhoneBrowser, writeTone } from '../../fixtures/service/browser-phone.js'
 import { CHROMIUM } from '../../fixtures/service/chromium.js'
 import { startService, temporaryFolder } from '../../fixtures/service/cli.js'
@@ -101,13 +102,15 @@ async function callAgain(page: Page, phone: BrowserPhone): Promise<readonly Time
   return times
 }
 
-/** Loads pages of the list. Returns the number of its rows. */
+/** Loads pages of the list. Returns the number of rows that it keeps. */
 async function loadRows(page: Page): Promise<number> {
   const rows = page.locator('tbody tr')
+  const last = () => rows.last().textContent()
   for (let shown = 1; shown < PAGES; shown++) {
-    const before = await rows.count()
+    // The list keeps ten pages, so their number does not tell that another one came.
+    const before = await last()
     await page.getByRole('button', { name: 'Show more' }).click()
-    await rows.nth(before).waitFor()
+    await until(async () => (await last()) !== before, { everyMs: 20 })
   }
   return await rows.count()
 }

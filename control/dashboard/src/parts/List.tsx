@@ -6,7 +6,7 @@ import {
   useMutation,
   useQueryClient,
 } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, type RefObject, useLayoutEffect, useRef } from 'react'
 import { useTranslations } from 'use-intl'
 import type { Page as ListPage } from '../../../../clients/typescript/http-client.js'
 import { useKey } from '../session.js'
@@ -44,7 +44,16 @@ export function useList<T, W = never>(
   })
 }
 
-/** Shows the items of a list, its empty state, and buttons for the pages before and after them. */
+/** The row next to which rows are added, and where it stands in the window (pixels). */
+interface Place {
+  readonly row: Element
+  readonly top: number
+}
+
+/**
+ * Shows the items of a list, its empty state, and buttons for the pages before and after them. The rows that are read stay where they
+ * stand in the window while others come and go.
+ */
 export function List<T, W>(props: {
   readonly query: Listed<T, W>
   readonly empty: string
@@ -54,37 +63,93 @@ export function List<T, W>(props: {
 }) {
   const t = useTranslations('common')
   const { query, empty, start, children } = props
+  const list = useRef<HTMLDivElement>(null)
+  const place = useRef<Place | null>(null)
+  const { data } = query
+  useLayoutEffect(() => {
+    const kept = place.current
+    place.current = null
+    if (data === undefined || kept?.row.isConnected !== true) return
+    // Browsers that keep the place by themselves would move the page twice.
+    const { style } = document.documentElement
+    style.overflowAnchor = 'none'
+    window.scrollBy({ top: kept.row.getBoundingClientRect().top - kept.top, behavior: 'instant' })
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        style.overflowAnchor = ''
+      }),
+    )
+  }, [data])
+  const keep = (which: 'first' | 'last'): void => {
+    const row = list.current?.querySelector(`tbody tr:${which}-child`) ?? null
+    place.current = row === null ? null : { row, top: row.getBoundingClientRect().top }
+  }
   return (
     <>
       {query.hasPreviousPage && (
-        <div>
-          <Button
-            variant="default"
-            onClick={() => void query.fetchPreviousPage()}
-            loading={query.isFetchingPreviousPage}
-          >
-            {t('before')}
-          </Button>
-        </div>
+        <Further
+          label={t('before')}
+          list={list}
+          isLoading={query.isFetchingPreviousPage}
+          load={() => {
+            keep('first')
+            void query.fetchPreviousPage()
+          }}
+        />
       )}
-      <Loaded query={query} height={300}>
-        {({ pages }) => {
-          const items = pages.flatMap((page) => page.items)
-          return items.length === 0 ? <Empty text={empty}>{start}</Empty> : children(items)
-        }}
-      </Loaded>
+      <div ref={list} style={{ display: 'contents' }}>
+        <Loaded query={query} height={300}>
+          {({ pages }) => {
+            const items = pages.flatMap((page) => page.items)
+            return items.length === 0 ? <Empty text={empty}>{start}</Empty> : children(items)
+          }}
+        </Loaded>
+      </div>
       {query.hasNextPage && (
-        <div>
-          <Button
-            variant="default"
-            onClick={() => void query.fetchNextPage()}
-            loading={query.isFetchingNextPage}
-          >
-            {t('more')}
-          </Button>
-        </div>
+        <Further
+          label={t('more')}
+          list={list}
+          isLoading={query.isFetchingNextPage}
+          load={() => {
+            keep('last')
+            void query.fetchNextPage()
+          }}
+        />
       )}
     </>
+  )
+}
+
+/** A button for more rows. It has the focus while they load, and leaves it to the list when there are no more. */
+function Further(props: {
+  readonly label: string
+  readonly list: RefObject<HTMLDivElement | null>
+  readonly isLoading: boolean
+  readonly load: () => void
+}) {
+  const { label, list, isLoading, load } = props
+  const button = useRef<HTMLButtonElement>(null)
+  useLayoutEffect(
+    () => () => {
+      if (button.current === null || button.current !== document.activeElement) return
+      list.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus({ preventScroll: true })
+    },
+    [list],
+  )
+  return (
+    <div>
+      {/* A button that is disabled would lose the focus. */}
+      <Button
+        ref={button}
+        variant="default"
+        aria-busy={isLoading}
+        onClick={() => {
+          if (!isLoading) load()
+        }}
+      >
+        {label}
+      </Button>
+    </div>
   )
 }
 

@@ -56,9 +56,11 @@ export function Campaign() {
             <Actions campaign={data} />
             <Standing campaign={data} />
             <SimpleGrid cols={{ base: 1, md: 2 }}>
-              <Preflight campaign={data} />
               <Stack>
                 <Outcomes campaign={data} />
+                <Preflight campaign={data} />
+              </Stack>
+              <Stack>
                 <RulesCard campaign={data} />
               </Stack>
             </SimpleGrid>
@@ -505,6 +507,7 @@ const OUTCOMES = [
 /** The people of the campaign, with what became of each. */
 function Recipients({ campaign }: { readonly campaign: CampaignView }) {
   const t = useTranslations('campaigns')
+  const tCommon = useTranslations('common')
   const { api, environment } = useSession()
   const { time, money } = useFormat()
   const word = useWord()
@@ -517,7 +520,7 @@ function Recipients({ campaign }: { readonly campaign: CampaignView }) {
     ...(e164.trim() === '' ? {} : { e164: e164.trim() }),
   }
   const recipients = useList(
-    ['campaign', id, 'recipients', progress.settled, progress.dialed, query],
+    ['campaign', id, 'recipients', query],
     (cursor) => api.listRecipients({ id, query: { ...query, cursor, limit: 50 } }),
     { enabled: progress.total > 0 },
   )
@@ -541,7 +544,15 @@ function Recipients({ campaign }: { readonly campaign: CampaignView }) {
         />
         <TextInput label={t('number')} type="tel" placeholder="+919876543210" {...filter.text('e164')} />
       </Group>
-      <List query={recipients} empty={t('nobody')}>
+      <List
+        query={recipients}
+        empty={t('nobody')}
+        start={
+          <Button variant="default" onClick={filter.reset}>
+            {tCommon('clearFilters')}
+          </Button>
+        }
+      >
         {(items) => (
           <Rows
             label={t('people')}
