@@ -28,7 +28,7 @@ import { Loaded, Page } from '../parts/Page.js'
 import { Boundary, Problem } from '../parts/Problem.js'
 import { Facts } from '../parts/Rows.js'
 import { ReplyStages, Signalling, useTimeline } from '../parts/Timeline.js'
-import { State, useWord, Word } from '../parts/Word.js'
+import { State, useReason, useWord, Word } from '../parts/Word.js'
 import { useKey, useSession } from '../session.js'
 
 type CallView = Result<'readCall'>
@@ -95,16 +95,20 @@ function Parts({ call, running }: { readonly call: CallView; readonly running: b
       <SimpleGrid cols={{ base: 1, md: 2 }}>
         <Charges call={call} />
         <Replies call={call} course={course.data} />
-        {course.data !== undefined && (
-          <Part title={t('signalling')}>
-            <Signalling course={course.data} />
-          </Part>
-        )}
-        <Evidence call={call} />
-        <Transfers call={call} />
-        <Results call={call} />
-        <Raw call={call} />
+        <Stack>
+          <Results call={call} />
+          <Transfers call={call} />
+          {course.data !== undefined && (
+            <Part title={t('signalling')}>
+              <Signalling course={course.data} />
+            </Part>
+          )}
+        </Stack>
+        <Stack>
+          <Evidence call={call} />
+        </Stack>
       </SimpleGrid>
+      <Raw call={call} />
     </>
   )
 }
@@ -267,6 +271,7 @@ function Evidence({ call }: { readonly call: CallView }) {
   const { api } = useSession()
   const key = useKey()
   const word = useWord()
+  const reason = useReason()
   const sealed = call.evidenceId !== null
   const evidence = useQuery({
     queryKey: key('call', call.id, 'evidence', call.status),
@@ -290,16 +295,16 @@ function Evidence({ call }: { readonly call: CallView }) {
             {verification.problem !== null && <Text size="sm">{verification.problem}</Text>}
             <Facts
               facts={(gate?.checks ?? []).map(
-                ({ id, type, outcome, message }) =>
+                (check) =>
                   [
                     <>
-                      {word(type)}
+                      {word(check.type)}
                       <Text size="xs" c="dimmed">
-                        {message}
+                        {reason(check)}
                       </Text>
                     </>,
-                    <State key={id} value={outcome} />,
-                    id,
+                    <State key={check.id} value={check.outcome} />,
+                    check.id,
                   ] as const,
               )}
             />

@@ -1,4 +1,4 @@
-import { Button, NativeSelect } from '@mantine/core'
+import { Button, NativeSelect, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
@@ -17,6 +17,7 @@ const STATES = ['scheduled', 'due', 'dialled', 'refused', 'canceled'] as const
 /** Lists the calls that agents promised. */
 export function Callbacks() {
   const t = useTranslations('callbacks')
+  const tCommon = useTranslations('common')
   const { api, canWrite, environment } = useSession()
   const { ist } = useFormat()
   const word = useWord()
@@ -44,22 +45,38 @@ export function Callbacks() {
         onChange={({ currentTarget }) => setStatus(currentTarget.value)}
         data={[{ value: '', label: t('any') }, ...STATES.map((value) => ({ value, label: word(value) }))]}
       />
-      <List query={callbacks} empty={t('empty')}>
+      <List
+        query={callbacks}
+        empty={status === '' ? t('empty') : tCommon('noMatch')}
+        start={
+          status !== '' && (
+            <Button variant="default" onClick={() => setStatus('')}>
+              {tCommon('clearFilters')}
+            </Button>
+          )
+        }
+      >
         {(items) => (
           <Rows
             label={t('title')}
             rows={items}
             idOf={({ id }) => id}
             columns={[
-              { title: t('at'), cell: ({ at }) => ist(at) },
+              { title: t('at'), cell: ({ at }) => <span className="once">{ist(at)}</span> },
               { title: t('number'), cell: ({ e164 }) => e164 },
-              { title: t('agent'), cell: ({ agentId }) => agents?.find(({ id }) => id === agentId)?.name },
+              {
+                title: t('agent'),
+                cell: ({ agentId }) => (
+                  <span className="once">{agents?.find(({ id }) => id === agentId)?.name}</span>
+                ),
+              },
               { title: t('note'), cell: ({ note }) => note },
               {
                 title: t('state'),
                 cell: ({ status: state, reason }) => (
                   <>
-                    <State value={state} /> {reason !== null && word(reason)}
+                    <State value={state} />
+                    {reason !== null && <Text size="xs">{word(reason)}</Text>}
                   </>
                 ),
               },
@@ -67,13 +84,17 @@ export function Callbacks() {
                 title: t('call'),
                 cell: ({ callId, resultCallId }) => (
                   <>
-                    <Link to="/$environment/calls/$id" params={{ environment, id: callId }}>
+                    <Link to="/$environment/calls/$id" params={{ environment, id: callId }} className="once">
                       {t('call')}
                     </Link>
                     {resultCallId !== null && (
                       <>
-                        {' · '}
-                        <Link to="/$environment/calls/$id" params={{ environment, id: resultCallId }}>
+                        <br />
+                        <Link
+                          to="/$environment/calls/$id"
+                          params={{ environment, id: resultCallId }}
+                          className="once"
+                        >
                           {t('result')}
                         </Link>
                       </>

@@ -178,9 +178,9 @@ function Problems({ problems }: { readonly problems: View['problems'] }) {
         title={known === undefined ? word(code) : t(`problem.${known}.title`)}
       >
         {subject !== null && (
-          <>
-            <ProblemLink subject={subject} />{' '}
-          </>
+          <div>
+            <ProblemLink subject={subject} />
+          </div>
         )}
         {reason !== null && `${/[.।]$/.test(reason) ? reason : `${reason}${t('stop')}`} `}
         {known === undefined ? remedy : t(`problem.${known}.remedy`)}

@@ -160,70 +160,74 @@ function Profile({ organization }: { readonly organization: Organization }) {
     <Form action={save} submit={tCommon('save')} disabled={!canManage} sticky>
       {!canManage && <Text size="sm">{tCommon('onlyAdmins')}</Text>}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <Card withBorder>
-          <Stack gap="sm">
-            <TextInput label={t('name')} required maxLength={80} {...form.text('name')} />
-            <Title order={2} size="h4">
-              {t('billing')}
-            </Title>
-            <TextInput label={t('legal')} {...form.text('legal')} />
-            <TextInput label={t('address')} {...form.text('address')} />
-            <TextInput label={t('city')} {...form.text('city')} />
-            <TextInput
-              label={t('pincode')}
-              inputMode="numeric"
-              pattern="[1-9][0-9]{5}"
-              {...form.text('pincode')}
-            />
-            <StateSelect label={t('state')} {...form.text('stateCode')} />
-            <TextInput label={t('gstin')} maxLength={15} {...form.text('gstin')} />
-            <Checkbox label={t('sez')} {...form.box('sez')} />
-          </Stack>
-        </Card>
-        <Card withBorder>
-          <Stack gap="sm">
-            <Title order={2} size="h4">
-              {t('calling')}
-            </Title>
-            <NativeSelect
-              label={t('usualPurpose')}
-              description={t('usualPurposeHint')}
-              data={[
-                // It can be changed, and never taken back.
-                ...(organization.senderClassification === null ? [{ value: '', label: '–' }] : []),
-                ...PURPOSES.map((value) => ({ value, label: word(value) })),
-              ]}
-              {...form.text('usualPurpose')}
-            />
-            <Text size="sm">{t('hoursHint')}</Text>
-            <TextInput label={`${t('from')} (IST)`} type="time" required {...form.text('from')} />
-            <TextInput label={`${t('to')} (IST)`} type="time" required {...form.text('to')} />
-            <NumberInput label={t('share')} min={0} max={100} {...form.number('share')} />
-            <TextInput label={t('peId')} {...form.text('peId')} />
-            <NativeSelect
-              label={t('robocall')}
-              data={MODES.map((value) => ({ value, label: t(value) }))}
-              {...form.text('robocallMode')}
-            />
-          </Stack>
-        </Card>
-        <Card withBorder>
-          <Stack gap="sm">
-            <Title order={2} size="h4">
-              {t('monitoring')}
-            </Title>
-            <Text size="sm">{t('monitoringHint')}</Text>
-            {(['monitoringLive', 'monitoringTest'] as const).map((name) => (
-              <NativeSelect
-                key={name}
-                label={t(name)}
-                data={MONITORING.map((value) => ({ value, label: t(`may.${value}`) }))}
-                {...form.text(name)}
+        <div>
+          <Card withBorder>
+            <Stack gap="sm">
+              <TextInput label={t('name')} required maxLength={80} {...form.text('name')} />
+              <Title order={2} size="h4">
+                {t('billing')}
+              </Title>
+              <TextInput label={t('legal')} {...form.text('legal')} />
+              <TextInput label={t('address')} {...form.text('address')} />
+              <TextInput label={t('city')} {...form.text('city')} />
+              <TextInput
+                label={t('pincode')}
+                inputMode="numeric"
+                pattern="[1-9][0-9]{5}"
+                {...form.text('pincode')}
               />
-            ))}
-            <Checkbox label={t('developersMonitor')} {...form.box('developersMonitor')} />
-          </Stack>
-        </Card>
+              <StateSelect label={t('state')} {...form.text('stateCode')} />
+              <TextInput label={t('gstin')} maxLength={15} {...form.text('gstin')} />
+              <Checkbox label={t('sez')} {...form.box('sez')} />
+            </Stack>
+          </Card>
+        </div>
+        <Stack>
+          <Card withBorder>
+            <Stack gap="sm">
+              <Title order={2} size="h4">
+                {t('calling')}
+              </Title>
+              <NativeSelect
+                label={t('usualPurpose')}
+                description={t('usualPurposeHint')}
+                data={[
+                  // It can be changed, and never taken back.
+                  ...(organization.senderClassification === null ? [{ value: '', label: '–' }] : []),
+                  ...PURPOSES.map((value) => ({ value, label: word(value) })),
+                ]}
+                {...form.text('usualPurpose')}
+              />
+              <Text size="sm">{t('hoursHint')}</Text>
+              <TextInput label={`${t('from')} (IST)`} type="time" required {...form.text('from')} />
+              <TextInput label={`${t('to')} (IST)`} type="time" required {...form.text('to')} />
+              <NumberInput label={t('share')} min={0} max={100} {...form.number('share')} />
+              <TextInput label={t('peId')} {...form.text('peId')} />
+              <NativeSelect
+                label={t('robocall')}
+                data={MODES.map((value) => ({ value, label: t(value) }))}
+                {...form.text('robocallMode')}
+              />
+            </Stack>
+          </Card>
+          <Card withBorder>
+            <Stack gap="sm">
+              <Title order={2} size="h4">
+                {t('monitoring')}
+              </Title>
+              <Text size="sm">{t('monitoringHint')}</Text>
+              {(['monitoringLive', 'monitoringTest'] as const).map((name) => (
+                <NativeSelect
+                  key={name}
+                  label={t(name)}
+                  data={MONITORING.map((value) => ({ value, label: t(`may.${value}`) }))}
+                  {...form.text(name)}
+                />
+              ))}
+              <Checkbox label={t('developersMonitor')} {...form.box('developersMonitor')} />
+            </Stack>
+          </Card>
+        </Stack>
       </SimpleGrid>
     </Form>
   )
