@@ -24,20 +24,8 @@ export const ComplianceCheck = z.object({
   checkedAt: Timestamp,
 })
 
-type View = z.input<typeof ComplianceCheck>
-
 /** Returns a check as the API and its events show it. */
-export function checkView(row: CheckRow): View {
-  return viewOf(row, JSON.parse(row.details))
-}
-
-/** Returns the same as JSON text. The details are stored as such a text. */
-export function checkText(row: CheckRow): string {
-  // Within a text the quotation marks would be escaped.
-  return JSON.stringify(viewOf(row, {})).replace('"details":{}', () => `"details":${row.details}`)
-}
-
-function viewOf(row: CheckRow, details: View['details']): View {
+export function checkView(row: CheckRow): z.input<typeof ComplianceCheck> {
   return {
     id: row.id,
     runId: row.runId,
@@ -54,7 +42,7 @@ function viewOf(row: CheckRow, details: View['details']): View {
     campaignId: row.campaignId,
     recipientId: row.recipientId,
     source: row.source,
-    details,
+    details: JSON.parse(row.details),
     nextAllowedAt: timestampOrNull(row.nextAllowedAt),
     checkedAt: timestamp(row.checkedAt),
   }

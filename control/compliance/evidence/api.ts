@@ -2,10 +2,9 @@ import { z } from 'zod'
 import type { Deps } from '../../api/deps.js'
 import { downloadOperation, type Operation, operation } from '../../api/operation.js'
 import { refuse } from '../../api/problem.js'
-import { JsonText } from '../../api/reply.js'
 import { idParam } from '../../base/schemas.js'
 import { listPersonChecks } from '../check-store.js'
-import { ComplianceCheck, checkText } from '../check-view.js'
+import { ComplianceCheck, checkView } from '../check-view.js'
 import { Consent, consentView } from '../consent-api.js'
 import { namesOf } from '../person-names.js'
 import { Suppression, suppressionView } from '../suppression-api.js'
@@ -23,14 +22,7 @@ import {
 } from './read.js'
 import { openEvidenceKeys } from './seal.js'
 import type { Owner } from './store.js'
-import {
-  EvidenceHead,
-  EvidenceRecord,
-  EvidenceTimeStamp,
-  evidenceText,
-  evidenceView,
-  timeStampView,
-} from './view.js'
+import { EvidenceHead, EvidenceRecord, EvidenceTimeStamp, evidenceView, timeStampView } from './view.js'
 
 const CallPath = z.object({ id: idParam('call') })
 const MAX_CHECKS = 500
@@ -133,14 +125,13 @@ const readPersonEvidence = operation({
       listPersonChecks(deps.db, actor, e164, MAX_CHECKS),
       listPersonEvidence(deps.db, actor, e164, MAX_RECORDS),
     ])
-    const listed = {
+    return {
       e164,
       consents: consents.map((row) => consentView(row, now)),
       suppression: suppression.map((row) => suppressionView(row, now)),
+      checks: checks.map(checkView),
+      evidence: evidence.map(evidenceView),
     }
-    // Hundreds of stored texts: to parse them and to write them again would take longer than to read them.
-    const stored = `"checks":[${checks.map(checkText)}],"evidence":[${evidence.map(evidenceText)}]`
-    return new JsonText(`{"data":${JSON.stringify(listed).slice(0, -1)},${stored}}}`)
   },
 })
 

@@ -17,26 +17,6 @@ const SealedCheck = z.looseObject({
   checkedAt: Timestamp,
 })
 
-const Sender = z.looseObject({
-  purpose: z.string(),
-  peId: OptionalText,
-  header: OptionalText,
-  declarationRef: OptionalText,
-})
-
-const TransferPart = z.looseObject({
-  transferId: z.string(),
-  part: openEnum('human', 'return'),
-  sha256: z.string(),
-})
-
-const Monitor = z.looseObject({
-  mode: openEnum('listen', 'takeover'),
-  userId: z.string(),
-  startedAt: OptionalTime,
-  endedAt: OptionalTime,
-})
-
 const Outcome = z.looseObject({
   disposition: OptionalText,
   startedAt: OptionalTime,
@@ -45,12 +25,19 @@ const Outcome = z.looseObject({
   durationSeconds: z.int(),
   recordingSha256: OptionalText,
   parts: z
-    .array(TransferPart)
+    .array(z.looseObject({ transferId: z.string(), part: openEnum('human', 'return'), sha256: z.string() }))
     .optional()
     .meta({ description: 'The recordings of transfers. Absent without any.' }),
   transcriptSha256: OptionalText,
   monitors: z
-    .array(Monitor)
+    .array(
+      z.looseObject({
+        mode: openEnum('listen', 'takeover'),
+        userId: z.string(),
+        startedAt: OptionalTime,
+        endedAt: OptionalTime,
+      }),
+    )
     .optional()
     .meta({ description: 'Who listened to the call or took it over. Absent if nobody did.' }),
 })
@@ -68,7 +55,14 @@ export const EvidenceRecord = z
     personalSha256: OptionalText.optional().meta({ description: 'SHA-256 over the salt and `personal`.' }),
     checks: z.array(SealedCheck).optional(),
     suppressionMatched: z.boolean().optional(),
-    sender: Sender.optional(),
+    sender: z
+      .looseObject({
+        purpose: z.string(),
+        peId: OptionalText,
+        header: OptionalText,
+        declarationRef: OptionalText,
+      })
+      .optional(),
     number: z.string(),
     agentId: OptionalText,
     agentVersionId: OptionalText,
@@ -100,38 +94,6 @@ export function evidenceView(row: EvidenceRow): z.input<typeof EvidenceRecord> {
     hash: row.hash,
     signature: row.signature,
   }
-}
-
-/**
- * Returns the same as JSON text, without a check against the schema: the service has sealed the record. The members have
- * the order of the schema, as in all other answers.
- */
-export function evidenceText(row: EvidenceRow): string {
-  const { checks, sender, outcome, ...record } = evidenceView(row)
-  return JSON.stringify(
-    inOrder(EvidenceRecord, {
-      ...record,
-      ...(checks === undefined ? {} : { checks: checks.map((check) => inOrder(SealedCheck, check)) }),
-      ...(sender === undefined ? {} : { sender: inOrder(Sender, sender) }),
-      outcome: outcome === null ? null : outcomeInOrder(outcome),
-    }),
-  )
-}
-
-function outcomeInOrder({ parts, monitors, ...outcome }: z.input<typeof Outcome>): object {
-  return inOrder(Outcome, {
-    ...outcome,
-    ...(parts === undefined ? {} : { parts: parts.map((part) => inOrder(TransferPart, part)) }),
-    ...(monitors === undefined ? {} : { monitors: monitors.map((one) => inOrder(Monitor, one)) }),
-  })
-}
-
-/** Puts the members that the schema names first, in its order. */
-function inOrder<T extends object>({ shape }: z.ZodObject, value: T): T {
-  const ordered: Record<string, unknown> = {}
-  const known = value as Readonly<Record<string, unknown>>
-  for (const name of Object.keys(shape)) if (name in known) ordered[name] = known[name]
-  return Object.assign(ordered, value)
 }
 
 export const EvidenceHead = z.object({
