@@ -8,7 +8,7 @@ import { mailedToken, startForDashboard } from '../../../fixtures/service/dashbo
 
 /*
  * The whole way of a new customer, by clicks only: sign-up, mailed link, agent, test call, campaign, a call that a person
- * takes over by telephone, and a payment with its invoice.
+ * takes over by telephone, one that the agent hands over, and a payment with its invoice.
  */
 
 const skip = CHROMIUM === null ? 'chromium is not installed' : false
@@ -161,6 +161,29 @@ t.test('a new customer comes to a paid invoice by clicks', { skip, timeout: 600_
     await page.getByRole('button', { name: `End the call to ${TALKER}` }).click()
     await inDialog('End the call')
     await page.getByRole('cell', { name: 'Ended' }).waitFor()
+  })
+
+  await step('lets the agent hand a caller over to the colleague', async () => {
+    await menu('Agents')
+    await page.getByRole('link', { name: 'Clinic' }).click()
+    await page.locator('summary', { hasText: 'Transfers to persons' }).click()
+    await press('Add a destination')
+    await page.getByLabel('Default destination').selectOption({ label: 'Front desk' })
+    await press('Save')
+    await press('Publish')
+    await inDialog('Publish')
+    await page.getByText('Version 2 is live.').waitFor()
+    await page.getByLabel('Behaviour of the caller').selectOption({ label: 'Wants a person' })
+    await press('Call the agent')
+    await page.getByRole('region', { name: 'Test call' }).getByRole('link').click()
+    const transfers = page.getByRole('region', { name: 'Transfers' })
+    await transfers.getByText(/^Front desk, /).waitFor({ timeout: CALL_LIMIT_MS })
+    await transfers.getByText('Completed').waitFor({ timeout: CALL_LIMIT_MS })
+    await page
+      .getByRole('region', { name: 'Charges' })
+      .getByText(/^Person: /)
+      .waitFor()
+    t.same(await dashboard.audit(), [], 'a call that was handed over')
   })
 
   await step('pays, and gets an invoice', async () => {
