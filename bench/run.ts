@@ -32,6 +32,7 @@ import { measureWebhooks } from './control/webhooks.js'
 import { KNOWLEDGE_BUILD_IDS, measureKnowledgeBuild } from './knowledge/build-beside-calls.js'
 import { KNOWLEDGE_QUALITY_IDS, measureKnowledgeQuality } from './knowledge/quality.js'
 import { KNOWLEDGE_SEARCH_IDS, measureKnowledgeSearch } from './knowledge/speed.js'
+import { measureWordVectors, WORD_VECTOR_IDS } from './knowledge/word-vectors.js'
 import { FIGURE_IDS, type Figure, type Measured, table } from './lib/figures.js'
 import { openProbe, type Probe } from './lib/host-probe.js'
 import { type Judgement, joined } from './lib/judged-time.js'
@@ -149,6 +150,7 @@ const RUNS: readonly Run[] = [
   { ids: KNOWLEDGE_BUILD_IDS, measure: quietly(measureKnowledgeBuild) },
   { ids: KNOWLEDGE_SEARCH_IDS, measure: quietly(measureKnowledgeSearch) },
   { ids: KNOWLEDGE_QUALITY_IDS, measure: atOnce(() => measureKnowledgeQuality(say)) },
+  { ids: WORD_VECTOR_IDS, measure: atOnce(() => measureWordVectors(say)) },
   { ids: ['A_webhooks'], measure: quietly(measureWebhooks) },
   { ids: ['S_invite', 'S_answer', 'S_cps'], measure: quietly(measureSipCalls) },
   { ids: ['S_memory'], measure: atOnce(measureSipMemory) },

@@ -90,8 +90,10 @@ export interface SetQuality {
 }
 
 /** Searches one set of questions with each ranking. */
-export async function qualityOf(file: QuestionSetFile): Promise<SetQuality> {
-  const embedder = configuredEmbedder() ?? WORD_VECTORS
+export async function qualityOf(
+  file: QuestionSetFile,
+  embedder: Embedder = configuredEmbedder() ?? WORD_VECTORS,
+): Promise<SetQuality> {
   const { documents, questions } = readQuestionSet(file)
   const index = new PassageIndex(buildIndex(documents))
   const vectorsOf = await embedAll(embedder, documents, questions)
