@@ -89,12 +89,16 @@ export interface SetQuality {
   readonly misses: readonly TestQuestion[]
 }
 
-/** Searches one set of questions with each ranking. */
+/** Searches one set of questions with each ranking, or only the documents of one language for questions in it. */
 export async function qualityOf(
   file: QuestionSetFile,
   embedder: Embedder = configuredEmbedder() ?? WORD_VECTORS,
+  only: string | null = null,
 ): Promise<SetQuality> {
-  const { documents, questions } = readQuestionSet(file)
+  const set = readQuestionSet(file)
+  const questions = set.questions.filter(({ language }) => only === null || language === only)
+  const ids = new Set(questions.map(({ documentId }) => documentId))
+  const documents = set.documents.filter(({ id }) => only === null || ids.has(id))
   const index = new PassageIndex(buildIndex(documents))
   const vectorsOf = await embedAll(embedder, documents, questions)
   const withVectors = new PassageIndex(

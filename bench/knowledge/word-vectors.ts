@@ -13,7 +13,7 @@ import { wordsOf } from '../../media/knowledge/words.js'
 import { openEmbedder } from '../../media/vendors/openai/embeddings.js'
 import { type Measured, part } from '../lib/figures.js'
 import { rounded } from '../lib/statistics.js'
-import { type GroupQuality, qualityOf } from './quality.js'
+import { type GroupQuality, qualityOf, qualityTable } from './quality.js'
 import { QUESTION_SETS, readQuestionSet } from './question-set.js'
 
 /*
@@ -29,7 +29,10 @@ const LONGEST_FETCH_MS = 300_000
 /** Constant of smooth inverse frequency (Arora, Liang, Ma, ICLR 2017). */
 const SMOOTHING = 0.001
 
-export const WORD_VECTOR_IDS: readonly string[] = ['K_recall@en-word-vectors', 'K_mrr@en-word-vectors']
+/** The second pair searches the English documents alone. */
+const ALL_DOCUMENTS = ['K_recall@en-word-vectors', 'K_mrr@en-word-vectors'] as const
+const ENGLISH_DOCUMENTS = ['K_recall@en-word-vectors-english', 'K_mrr@en-word-vectors-english'] as const
+export const WORD_VECTOR_IDS: readonly string[] = [...ALL_DOCUMENTS, ...ENGLISH_DOCUMENTS]
 
 /** Measures recall and mean reciprocal rank of the English questions of both sets, with word vectors and without. */
 export async function measureWordVectors(say: (line: string) => void): Promise<Measured[]> {
@@ -59,32 +62,32 @@ export async function measureWordVectors(say: (line: string) => void): Promise<M
       },
       { clock: systemClock },
     )
-    const groups: GroupQuality[] = []
-    for (const { file } of sets) {
-      const { groups: all, verdicts } = await qualityOf(file, embedder)
-      const english = all.find(({ name }) => name === 'en')
-      if (english === undefined) throw new Error(`${file} has no English questions`)
-      const { count, figures } = english
-      say(`${file}: ${count} English questions, recall and MRR by words ${figures.ours.join(', ')}`)
-      say(`  with word vectors ${figures.vectors.join(', ')}`)
-      for (const { label, refused, accepted } of verdicts) {
-        say(`  all languages, ${label}: ${refused} without an answer refused, ${accepted} others accepted`)
+    const rows: Measured[] = []
+    for (const [ids, only] of [
+      [ALL_DOCUMENTS, null],
+      [ENGLISH_DOCUMENTS, 'en'],
+    ] as const) {
+      const groups: GroupQuality[] = []
+      for (const { file } of sets) {
+        const quality = await qualityOf(file, embedder, only)
+        say(qualityTable(file, quality))
+        groups.push(...quality.groups.filter(({ name }) => name === 'en'))
       }
-      groups.push(english)
+      rows.push(...rowsOf(ids, groups))
     }
-    const n = groups.reduce((sum, { count }) => sum + count, 0)
-    return WORD_VECTOR_IDS.map((id, at) => {
-      const mean = (ranking: 'ours' | 'vectors'): number =>
-        rounded(groups.reduce((sum, { count, figures }) => sum + count * (figures[ranking][at] ?? 0), 0) / n)
-      return part(
-        id,
-        { value: mean('vectors'), n },
-        { vectors: `${PACKAGE}@${VERSION}`, words: mean('ours') },
-      )
-    })
+    return rows
   } finally {
     await server.close()
   }
+}
+
+function rowsOf(ids: readonly string[], groups: readonly GroupQuality[]): Measured[] {
+  const n = groups.reduce((sum, { count }) => sum + count, 0)
+  return ids.map((id, at) => {
+    const mean = (ranking: 'ours' | 'vectors'): number =>
+      rounded(groups.reduce((sum, { count, figures }) => sum + count * (figures[ranking][at] ?? 0), 0) / n)
+    return part(id, { value: mean('vectors'), n }, { vectors: `${PACKAGE}@${VERSION}`, words: mean('ours') })
+  })
 }
 
 /** Returns the vectors of the wanted words, or null when the package cannot be fetched. */
