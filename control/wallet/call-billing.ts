@@ -8,7 +8,6 @@ import {
   findEntry,
   findHold,
   hold,
-  lockWallet,
   post,
   type Reference,
   releaseHold,
@@ -55,14 +54,12 @@ export async function startBilling(trx: Trx, call: BilledCall, answeredAt: numbe
 /** Replaces the hold of a call that has ended by one ledger entry for each charge. */
 export async function settleCall(
   trx: Trx,
-  call: BilledCall & Pick<CallRow, 'answeredAt'>,
+  call: BilledCall,
   charges: readonly Charge[],
   now: number,
 ): Promise<void> {
   if (call.environment === 'test') return
   const { organizationId, id, agentId } = call
-  // Only the hold of an answered call is extended.
-  if (call.answeredAt !== null) await lockWallet(trx, organizationId, now)
   await releaseHold(trx, organizationId, referenceTo(id), now)
   for (const { kind, seconds, ratePaisePerMinute, amountPaise } of charges) {
     if (amountPaise === 0) continue

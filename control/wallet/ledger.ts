@@ -365,16 +365,15 @@ export async function extendHold(
   return true
 }
 
-/**
- * Releases the hold of a reference. Does nothing when there is none. The row of the hold is locked before the wallet, as in `hold`:
- * lock the wallet first if `extendHold` may change the same hold, because that locks the wallet before it.
- */
+/** Releases the hold of a reference. Does nothing when there is none. */
 export async function releaseHold(
   trx: Trx,
   organizationId: string,
   reference: Reference,
   now: number,
 ): Promise<void> {
+  // Everything that changes a stored hold locks the wallet first. Two processes that end the same call would wait for each other otherwise.
+  await lockWallet(trx, organizationId, now)
   const released = await trx
     .deleteFrom('walletHolds')
     .where((eb) => eb.and(keyOf(organizationId, reference)))
@@ -383,7 +382,7 @@ export async function releaseHold(
   if (released === undefined) return
   await trx
     .updateTable('wallets')
-    .set((eb) => ({ heldPaise: eb('heldPaise', '-', released.amountPaise), updatedAt: now }))
+    .set((eb) => ({ heldPaise: eb('heldPaise', '-', released.amountPaise) }))
     .where('organizationId', '=', organizationId)
     .execute()
 }
