@@ -280,7 +280,7 @@ t.test(
     t.same(await phone.way(), { kind: 'relay', relayProtocol: 'tcp' })
     const [running] = await calls(service)
     const { packets } = await phone.received()
-    await until(async () => (await phone.received()).packets > packets + 150, { everyMs: 100 })
+    await until(async () => (await phone.received()).packets > packets + 400, { everyMs: 100 })
     await phone.hangUp()
     await ended(service, running?.id)
     const { both } = await recordedTones(service, running?.id)
