@@ -1,4 +1,4 @@
-import { Button, NativeSelect, Text } from '@mantine/core'
+import { Button, NativeSelect, Stack, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
@@ -83,23 +83,20 @@ export function Callbacks() {
               {
                 title: t('call'),
                 cell: ({ callId, resultCallId }) => (
-                  <>
+                  <Stack gap="xs" align="flex-start">
                     <Link to="/$environment/calls/$id" params={{ environment, id: callId }} className="once">
                       {t('call')}
                     </Link>
                     {resultCallId !== null && (
-                      <>
-                        <br />
-                        <Link
-                          to="/$environment/calls/$id"
-                          params={{ environment, id: resultCallId }}
-                          className="once"
-                        >
-                          {t('result')}
-                        </Link>
-                      </>
+                      <Link
+                        to="/$environment/calls/$id"
+                        params={{ environment, id: resultCallId }}
+                        className="once"
+                      >
+                        {t('result')}
+                      </Link>
                     )}
-                  </>
+                  </Stack>
                 ),
               },
               {
