@@ -466,7 +466,7 @@ await onEachDialect(t, async (t, open) => {
     t.equal((await send('DELETE', `/v1/campaigns/${id}/recipients/${people.at(-1)?.id}`)).status, 204)
     await follows('a removal', { progress: { total: 5 } })
 
-    // The process of the tab dies. What happens meanwhile is told by the other one.
+    // The process of the tab dies. The other process tells the changes that the tab missed.
     await first.close()
     tab.close()
     await end(ONE, HANGUP, true)

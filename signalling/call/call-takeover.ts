@@ -113,7 +113,7 @@ export class CallTakeovers {
 
   /** Ends the takeover. */
   end(by: CallEnder): EndedLegs {
-    // A person who called us is told nothing: the browser shows it.
+    // A person who took over in the browser hears nothing, because the browser shows the end.
     const ender = this.#plan?.partingLine === null ? 'shutdown' : by
     this.#machine.input({ type: 'callEnding', by: ender })
     return this.#parting.ended(this.#machine.state.kind === 'parting', this.#legs)

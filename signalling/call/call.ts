@@ -51,7 +51,7 @@ export class Call {
   /** Resolves with true when there is a session to close. */
   #opening: Promise<boolean> = Promise.resolve(false)
   #remote: RemoteMedia | null = null
-  /** Unix time (ms) at which the caller's part ended, if a person is told that before the call ends. */
+  /** Unix time (ms) at which the caller's part ended, if a briefed person hears of it before the call ends. */
   #callerLeftAt: number | null = null
   #closed: ClosedSession | null = null
   #transfers: CallTransfers | null = null

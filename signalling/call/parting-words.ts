@@ -16,7 +16,7 @@ export interface EndedLegs {
   readonly closed: Promise<void>
 }
 
-/** The last words to a person who was told about a caller, when the call ends. */
+/** Says the last words to briefed persons when the call ends. */
 export class PartingWords {
   readonly #callId: CallId
   readonly #deps: LegSpeechDeps

@@ -26,8 +26,8 @@ const BETWEEN_MS = CALL_MS / AT_ONCE
 const COUNTED_MS = 60_000
 const COUNTED_CALLS = COUNTED_MS / BETWEEN_MS
 /**
- * Commits that a call may cost, its part of what the process does each second included. Two of them are room for a loaded host, where
- * the files of the recordings are stored at other times.
+ * Commits that a call may cost, its part of what the process does each second included. The goal is 15. One more is room for a loaded
+ * host, which stores the files of the recordings at other times.
  */
 const MOST = 16
 const STEP_MS = 200
