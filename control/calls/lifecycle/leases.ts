@@ -60,22 +60,24 @@ export function openLeases(options: {
   let notedAt = Number.NEGATIVE_INFINITY
   let running: Promise<void> = Promise.resolve()
 
-  async function beat(name: string): Promise<void> {
+  /** Stores the presence of the node when it is due, and the heartbeat of its calls if there are any. */
+  async function beat(): Promise<void> {
+    const now = clock.now()
+    const due = now - notedAt >= PRESENCE_MS
+    const names = [...(due ? [`${PRESENCE}${nodeId}`] : []), ...(calls.live > 0 ? [nodeId] : [])]
+    if (names.length === 0) return
     const aliveAt = clock.wall()
     await db
       .insertInto('nodeHeartbeats')
-      .values({ nodeId: name, aliveAt })
+      .values(names.map((name) => ({ nodeId: name, aliveAt })))
       .onConflict((conflict) => conflict.column('nodeId').doUpdateSet({ aliveAt }))
       .execute()
+    if (due) notedAt = now
   }
 
   async function look(): Promise<void> {
-    if (clock.now() - notedAt >= PRESENCE_MS) {
-      notedAt = clock.now()
-      await beat(`${PRESENCE}${nodeId}`)
-    }
+    await beat()
     if (calls.live === 0) return
-    await beat(nodeId)
     if (clock.now() - renewedAt >= RENEW_MS) {
       const expired = clock.wall() >= leaseUntil
       const renewed = { leaseUntil: clock.wall() + LEASE_MS }

@@ -136,43 +136,20 @@ async function takeNumbered(
   holder: Holder,
   now: number,
 ): Promise<PoolUse | number> {
-  const stale = now - SLOT_LIFE_MS
-  const any = (await takeAnySlots(db, [{ owner, pool, limit }], holder, now)).get(pool)
-  if (any !== undefined) return any
-  const rows = await db
-    .selectFrom('callSlots')
-    .select(['slot', 'takenAt'])
-    .where('organizationId', '=', owner.organizationId)
-    .where('environment', '=', owner.environment)
-    .where('pool', '=', pool)
-    .execute()
-  const busy = new Set(rows.filter((row) => row.takenAt > stale).map((row) => row.slot))
-  if (busy.size < limit) {
-    for (let slot = 1; slot <= limit; slot++) {
-      if (busy.has(slot)) continue
-      const taken = await db
-        .insertInto('callSlots')
-        .values({
-          organizationId: owner.organizationId,
-          environment: owner.environment,
-          pool,
-          slot,
-          ...holder,
-          takenAt: now,
-        })
-        .onConflict((conflict) =>
-          conflict
-            .columns(['organizationId', 'environment', 'pool', 'slot'])
-            .doUpdateSet({ ...holder, takenAt: now })
-            .where('callSlots.takenAt', '<=', stale),
-        )
-        .returning('slot')
-        .executeTakeFirst()
-      if (taken !== undefined) return taken.slot
-      busy.add(slot)
-    }
+  for (;;) {
+    const taken = (await takeAnySlots(db, [{ owner, pool, limit }], holder, now)).get(pool)
+    if (taken !== undefined) return taken
+    const { inUse } = await db
+      .selectFrom('callSlots')
+      .select((eb) => eb.fn.countAll<number>().as('inUse'))
+      .where('organizationId', '=', owner.organizationId)
+      .where('environment', '=', owner.environment)
+      .where('pool', '=', pool)
+      .where('takenAt', '>', now - SLOT_LIFE_MS)
+      .executeTakeFirstOrThrow()
+    if (inUse >= limit) return { inUse, limit }
+    // Another call took the slot at the same moment. The next attempt looks for another one.
   }
-  return { inUse: busy.size, limit }
 }
 
 interface Wanted {
@@ -182,8 +159,9 @@ interface Wanted {
 }
 
 /**
- * Takes a slot of each pool at random in one statement. Returns the slots by their pools: one is missing if its pool is full or
- * this slot is not free, and the caller then looks for another one.
+ * Takes a free slot of each pool, all in one statement: the first one from a random slot on, so that calls that begin at the same
+ * moment rarely look for the same one. Returns the slots by their pools: one is missing if its pool is full, or if another call
+ * took the slot at the same moment.
  */
 async function takeAnySlots(
   db: Db,
@@ -193,12 +171,20 @@ async function takeAnySlots(
 ): Promise<ReadonlyMap<string, number>> {
   const stale = now - SLOT_LIFE_MS
   const slots = wanted.map(({ owner: { organizationId, environment }, pool, limit }) => {
-    const slot = 1 + Math.floor(Math.random() * limit)
+    const first = sql`cast(${1 + Math.floor(Math.random() * limit)} as integer)`
+    const held = sql`"organizationId" = ${organizationId} and "environment" = ${environment}
+      and "pool" = ${pool} and "takenAt" > ${stale}`
+    // The first free slot is the random one, the first one of all, or the one after a slot that is held.
     return sql`
-      select ${organizationId}, ${environment}, ${pool}, cast(${slot} as integer), ${callId}, ${nodeId}, cast(${now} as bigint)
-      where cast(${limit} as integer) > (
-        select count(*) from "callSlots" where "organizationId" = ${organizationId} and "environment" = ${environment}
-          and "pool" = ${pool} and "takenAt" > ${stale})`
+      select ${organizationId}, ${environment}, ${pool}, free."slot", ${callId}, ${nodeId}, cast(${now} as bigint)
+      from (
+        select "slot" from (
+          select ${first} as "slot" union select 1 union select "slot" + 1 from "callSlots" where ${held}
+        ) as candidates
+        where "slot" <= cast(${limit} as integer) and "slot" not in (select "slot" from "callSlots" where ${held})
+        order by case when "slot" < ${first} then 1 else 0 end, "slot" limit 1
+      ) as free
+      where cast(${limit} as integer) > (select count(*) from "callSlots" where ${held})`
   })
   const { rows } = await sql<{ pool: string; slot: number }>`
     insert into "callSlots" ("organizationId", "environment", "pool", "slot", "callId", "nodeId", "takenAt")

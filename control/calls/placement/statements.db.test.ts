@@ -1,10 +1,12 @@
 import t from 'tap'
+import { openTestCalling } from '../../../fixtures/api/calling.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
 import { openMortal } from '../../../fixtures/database/mortal.js'
 import { openLiveCalling } from '../../../fixtures/virtual-call/live-calling.js'
 import { isRefusal } from '../../api/problem.js'
 import { gateFacts } from '../../compliance/facts.js'
 import { storeCallEvent } from '../lifecycle/settle.js'
+import { releaseSlot, takeSlot } from './call-slots.js'
 import { dialCall } from './place-call.js'
 
 const PERSON = '+919810000001'
@@ -59,5 +61,30 @@ await onEachDialect(t, async (t, open) => {
     t.comment(`${placed.statements} statements to place, ${ended.statements} to end`)
     t.ok(placed.statements <= MOST_TO_PLACE, `${placed.statements} statements to place`)
     t.ok(ended.statements <= MOST_TO_END, `${ended.statements} statements to end`)
+  })
+  await t.test('a free slot is taken in one write, however full the pool is', async (t) => {
+    const database = await open()
+    const { owner, clock, close } = await openTestCalling(database)
+    t.teardown(close)
+    const counted = openMortal(database, () => {})
+    const take = async (callId: string) => {
+      const before = counted.commits
+      const full = await takeSlot(counted.db, owner, 'byoCalls', { callId, nodeId: 'node-1' }, clock.wall())
+      return full ?? counted.commits - before
+    }
+    const held = async () => {
+      const rows = await database.db.selectFrom('callSlots').select('slot').orderBy('slot').execute()
+      return rows.map(({ slot }) => slot)
+    }
+    for (const call of ['one', 'two', 'three', 'four', 'five']) t.equal(await take(call), 1)
+    t.same(await held(), [1, 2, 3, 4, 5])
+    t.same(await take('six'), { inUse: 5, limit: 5 })
+    for (const call of ['one', 'two', 'three', 'four', 'five']) {
+      await releaseSlot(database.db, call)
+      t.equal(await take(call), 1, 'the only free slot')
+      t.same(await held(), [1, 2, 3, 4, 5])
+    }
+    await database.db.updateTable('callSlots').set({ slot: 6 }).where('slot', '=', 2).execute()
+    t.same(await take('six'), { inUse: 5, limit: 5 }, 'a slot above a limit that was lowered counts')
   })
 })
