@@ -95,7 +95,18 @@ async function store(
           register: eb.ref('excluded.register'),
           checkedAt: eb.ref('excluded.checkedAt'),
           validUntil: eb.ref('excluded.validUntil'),
-          costPaise: eb.ref('excluded.costPaise'),
+          // A free answer of the same day keeps what was paid for the one before it.
+          costPaise: eb
+            .case()
+            .when(
+              eb.and([
+                eb('excluded.costPaise', '=', 0),
+                eb('registerAnswers.checkedAt', '>=', istMidnight(at)),
+              ]),
+            )
+            .then(eb.ref('registerAnswers.costPaise'))
+            .else(eb.ref('excluded.costPaise'))
+            .end(),
         })),
       )
       .execute()
@@ -109,7 +120,7 @@ async function store(
  */
 async function charge(
   trx: Trx,
-  { name, feePaise }: DndRegister,
+  { feePaise }: DndRegister,
   e164s: readonly string[],
   { organizationId, environment, runId, at, from }: RegisterRun & { readonly from: number },
 ): Promise<boolean> {
@@ -120,7 +131,7 @@ async function charge(
     .where('organizationId', '=', organizationId)
     .where('environment', '=', environment)
     .where('e164', 'in', e164s)
-    .where('register', '=', name)
+    .where('costPaise', '>', 0)
     .where('checkedAt', '>=', istMidnight(at))
     .execute()
   const count = e164s.length - bought.length
@@ -144,8 +155,12 @@ function coveredNumbers(wallet: WalletRow, feePaise: number): number {
   return Math.max(0, Math.floor(availablePaise(wallet) / feePaise))
 }
 
-/** Deletes answers that count no longer. */
+/** Deletes answers that count no longer, after the day for which they were paid. */
 export async function sweepRegisterAnswers(db: Db, now: number): Promise<boolean> {
-  await db.deleteFrom('registerAnswers').where('validUntil', '<', now).execute()
+  await db
+    .deleteFrom('registerAnswers')
+    .where('validUntil', '<', now)
+    .where('checkedAt', '<', istMidnight(now))
+    .execute()
   return false
 }

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import t from 'tap'
 import { dataOf, openTestCalling } from '../../../fixtures/api/calling.js'
 import { onEachDialect } from '../../../fixtures/database/databases.js'
@@ -7,11 +8,14 @@ import { newId } from '../../../media/base/ids.js'
 import type { DndRegister, RegisterAnswer } from '../../api/dnd-register.js'
 import { freeze } from '../../wallet/ledger.js'
 import { readWallet } from '../../wallet/store.js'
-import { askRegister } from './ask-register.js'
+import { istMidnight } from '../calling-hours.js'
+import { askRegister, sweepRegisterAnswers } from './ask-register.js'
+import { importScrub } from './scrub-import.js'
 
 const NUMBER = '+919876543210'
 const FEE = 10
-const DAY = 86_400_000
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
 
 await onEachDialect(t, async (t, open) => {
   let answer: RegisterAnswer | null = null
@@ -133,6 +137,56 @@ await onEachDialect(t, async (t, open) => {
     )
     meanwhile = async () => {}
     await setFrozen(null)
+  })
+
+  await t.test('a later scrub replaces answers that were bought on its day', async (t) => {
+    clock.advance(istMidnight(clock.wall()) + DAY + 8 * HOUR - clock.wall())
+    const [replaced, absent] = ['+919876543230', '+919876543231'] as const
+    const scrub = (listed: boolean, scrubbedAt: number) => {
+      const content = Readable.from([Buffer.from(`e164,listed\n${replaced},${listed}\n`)])
+      return importScrub(deps, { content, scrubbedAt, validUntil: clock.wall() + HOUR, createdBy: null })
+    }
+    const of = async (e164: string) => {
+      await ask(e164)
+      return (await answers()).find((row) => row.e164 === e164)
+    }
+    const before = (await fees()).length
+    answer = { state: 'not_listed', category: null, reference: null, validUntil: null }
+    const bought = { state: 'not_listed', register: 'operator-dlt', costPaise: FEE }
+    for (const e164 of [replaced, absent]) t.match(await of(e164), bought)
+    clock.advance(HOUR)
+    await scrub(true, clock.wall() - 2 * HOUR)
+    const inForce = () =>
+      db
+        .selectFrom('registerAnswers')
+        .select(['e164', 'validUntil'])
+        .where('validUntil', '>', clock.wall())
+        .execute()
+    const midnight = istMidnight(clock.wall()) + DAY
+    t.match(
+      (await inForce()).filter(({ e164 }) => e164 === replaced),
+      [{ validUntil: midnight }],
+      'an earlier scrub replaces no answer',
+    )
+    await scrub(true, clock.wall())
+    t.notOk((await inForce()).some(({ e164 }) => e164 === replaced))
+    t.ok(
+      (await inForce()).some(({ e164 }) => e164 === absent),
+      'a number that the scrub does not hold',
+    )
+    const questions = asked
+    t.match(await of(replaced), { state: 'listed', register: 'scrub_file' })
+    t.equal(asked, questions, 'the scrub answers')
+    await scrub(false, clock.wall())
+    t.match(await of(replaced), { state: 'not_listed', register: 'scrub_file' })
+    clock.advance(HOUR)
+    await sweepRegisterAnswers(db, clock.wall())
+    t.match(await of(replaced), bought, 'the service is asked again when the scrub has ended')
+    t.equal(asked, questions + 1)
+    t.equal((await fees()).length, before + 2, 'a number is paid for once a day')
+    clock.advance(DAY)
+    await sweepRegisterAnswers(db, clock.wall())
+    t.same(await answers(), [])
   })
 
   await t.test('the check before a call', async (t) => {

@@ -50,8 +50,8 @@ export async function insertScrubNumbers(
 }
 
 /**
- * Makes the numbers of a scrub count, all at once. Answers that came from earlier scrubs are forgotten, so that the
- * next call asks this one.
+ * Makes the numbers of a scrub count, all at once. Answers that came from scrubs end, and so do those of a service to numbers
+ * of this scrub if they are older than it, so that the next call asks the scrubs.
  */
 export async function completeScrub(
   db: Db,
@@ -68,7 +68,28 @@ export async function completeScrub(
       .where('importedAt', 'is', null)
       .returning('id')
       .executeTakeFirstOrThrow()
-    await trx.deleteFrom('registerAnswers').where('register', '=', SCRUB_REGISTER).execute()
+    // Their rows stay: they tell which numbers were paid for today.
+    await trx
+      .updateTable('registerAnswers')
+      .set({ validUntil: now })
+      .where('environment', '=', 'live')
+      .where('validUntil', '>', now)
+      .where((eb) =>
+        eb.or([
+          eb('register', '=', SCRUB_REGISTER),
+          eb.and([
+            eb('checkedAt', '<', scrub.scrubbedAt),
+            eb.exists(
+              eb
+                .selectFrom('registerScrubNumbers')
+                .select('registerScrubNumbers.e164')
+                .where('registerScrubNumbers.scrubId', '=', scrub.id)
+                .whereRef('registerScrubNumbers.e164', '=', 'registerAnswers.e164'),
+            ),
+          ]),
+        ]),
+      )
+      .execute()
   })
   return { ...scrub, ...imported }
 }
