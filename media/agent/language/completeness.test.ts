@@ -43,7 +43,13 @@ const TABLE: readonly (readonly [string, Openness])[] = [
   ['98765', 'spelling'],
   ['my card number is 4111 1111 1111', 'spelling'],
   ['my card number is 4111 1111 1111 1111', 'closed'],
+  ['my card number is 3782 822463 10005', 'closed'],
+  ['my card number is 4222 2222 2222 2', 'closed'],
+  ['my card number is 6304 0000 0000 0000 000', 'closed'],
+  ['मेरा कार्ड नंबर है 3782 822463 10005', 'closed'],
+  ['4111 1111 1111 1111 11', 'closed'],
   ['my aadhaar number is 1234 5678', 'spelling'],
+  ['my aadhaar card number is 1234 5678 9012', 'closed'],
   ['my OTP is 48', 'spelling'],
   ['my OTP is 4 8 2 9', 'closed'],
   ['nine eight double', 'spelling'],
@@ -109,6 +115,12 @@ const ANSWERS: readonly (readonly [string, string, Openness])[] = [
   ['May I have your mobile number, please?', 'Call me at 5 30', 'closed'],
   ['आपका मोबाइल नंबर क्या है?', '९८७६', 'spelling'],
   ['What is your Aadhaar number?', '1234 5678 90', 'spelling'],
+  ['What is your Aadhaar card number?', '1234 5678 9012', 'closed'],
+  ['आपका आधार कार्ड नंबर क्या है?', '1234 5678 9012', 'closed'],
+  ['What is your card number?', '3782 822463 10005', 'closed'],
+  ['What is your card number?', '4111 1111 1111', 'spelling'],
+  ['Please tell me your 16-digit card number.', '4111 1111 1111 111', 'spelling'],
+  ['Please tell me your 19-digit card number.', '6304 0000 0000 0000 00', 'spelling'],
   ['Please tell me the code.', '4829', 'closed'],
   ['Please tell me your 8-digit customer number.', '1234', 'spelling'],
   ['Please tell me your 8 digit customer number.', '1234 5678', 'closed'],
@@ -122,12 +134,15 @@ const ANSWERS: readonly (readonly [string, string, Openness])[] = [
 t.test('a number that the agent asked for is open until it is complete', async (t) => {
   for (const [asked, text, expected] of ANSWERS) t.equal(openness(text, 'en-IN', asked), expected, text)
   t.ok(awaitsKeys('4111', 'Please key in your card number.'))
+  t.ok(awaitsKeys('411111111111', 'Please key in your card number.'))
   t.ok(awaitsKeys('12', 'Please key in the 6-digit number.'))
   for (const [keys, asked] of [
     ['1234', 'Please key in the code.'],
     ['123456', 'Please key in the 6-digit number.'],
     ['1234567', 'Please key in the 6-digit number.'],
     ['*', 'Please key in your card number.'],
+    ['378282246310005', 'Please key in your card number.'],
+    ['6304000000000000000', 'Please key in your card number.'],
     ['1', 'Press 1 for English.'],
     ['1', ''],
   ] as const)

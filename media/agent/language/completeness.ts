@@ -30,10 +30,13 @@ const OTHER_NUMBER = anyPattern(({ numbers }) => numbers.other, 'i')
 const MY_NUMBER = anyPattern(({ numbers }) => numbers.mine, 'i')
 const PHONE_LENGTHS: ReadonlySet<number> = new Set([10, 12])
 
-/** Announced kinds of numbers, and how many digits each has. */
+/** Lengths of the numbers of payment cards. Most have 16 digits, ISO/IEC 7812 permits 19. */
+const CARD_LENGTHS: ReadonlySet<number> = new Set([13, 14, 15, 16, 17, 18, 19])
+
+/** Announced kinds of numbers, and how many digits each has. An Aadhaar card has the number of the Aadhaar. */
 const NUMBERS: readonly (readonly [RegExp, ReadonlySet<number>])[] = [
-  [numberPattern('card'), new Set([16])],
   [numberPattern('aadhaar'), new Set([12])],
+  [numberPattern('card'), CARD_LENGTHS],
   [numberPattern('code'), new Set([4, 6])],
   [numberPattern('phone'), PHONE_LENGTHS],
 ]
@@ -46,9 +49,9 @@ function numberPattern(kind: keyof LanguageData['numbers']): RegExp {
 export type Openness = 'closed' | 'open' | 'spelling'
 
 /** Lengths at which a number said digit by digit may be complete: PIN, pincode, mobile number, card. */
-const COMPLETE_DIGITS: ReadonlySet<number> = new Set([4, 6, 10, 12, 16])
+const COMPLETE_DIGITS: ReadonlySet<number> = new Set([4, 6, 10, 12, 16, 17, 18])
 const MIN_DIGITS = 2
-const MAX_DIGITS = 16
+const MAX_DIGITS = 19
 /** Words after "at" within which an address ends. */
 const ADDRESS_WORDS = 6
 
