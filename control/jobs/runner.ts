@@ -4,6 +4,7 @@ import type { Clock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
+import { jittered } from '../base/jitter.js'
 import type { Db, Trx } from '../db/database.js'
 import type { JobRow } from '../db/tables/webhooks.js'
 import { isTransient } from '../db/transient-error.js'
@@ -94,8 +95,6 @@ export const LEASE_MS = 30_000
  * look, is found earlier.
  */
 export const POLL_MS = 2_000
-/** Part of the interval by which looks vary, so that the processes of a database do not look at once. */
-const JITTER = 0.2
 /** Time from a hint to the second look (ms), for a transaction that ends later. Grows by `HINT_GROWTH` until `POLL_MS`. */
 const HINT_MS = 10
 const HINT_GROWTH = 4
@@ -362,7 +361,7 @@ export function openJobRunner(options: {
   /** Plans the next look: when a job is due or soon after a hint, at the latest after the interval. */
   function schedulePoll(): void {
     if (scope.closed) return
-    let waitMs = pollMs * (1 - JITTER * Math.random())
+    let waitMs = jittered(pollMs)
     // A job that is due and was not claimed waits for a free slot, or belongs to another process by now.
     const dueMs = (nextDueAt ?? 0) - clock.wall()
     if (dueMs > 0) waitMs = Math.min(waitMs, dueMs)

@@ -4,6 +4,7 @@ import type { Log } from '../../media/base/log.js'
 import type { SipServer } from '../../signalling/sip/sip-port.js'
 import type { RegistrationReport } from '../../signalling/trunk/registration.js'
 import { TrunkRegistrations } from '../../signalling/trunk/trunk-registrations.js'
+import { jittered } from '../base/jitter.js'
 import type { RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
@@ -30,7 +31,7 @@ export interface RegistrationsOptions {
   readonly log: Log
 }
 
-/** Poll interval (ms): changes of trunks take effect within this time. */
+/** Longest time between two polls (ms): changes of trunks take effect within it. */
 const POLL_MS = 5_000
 /** Lifetime of a lease (ms). Another process registers a trunk whose lease was not renewed. */
 const LEASE_MS = 30_000
@@ -59,7 +60,7 @@ export function openRegistrations(options: RegistrationsOptions): Registrations 
     } catch (error) {
       log.error({ error: errorText(error) }, 'registration.trunks_read_failed')
     }
-    if (!closed) timer = clock.after(POLL_MS, startPoll)
+    if (!closed) timer = clock.after(jittered(POLL_MS), startPoll)
   }
   /** Returns the trunks whose lease this process holds, and takes the leases that have ended. */
   const ownTrunks = async (): Promise<readonly SipTrunkRow[]> => {

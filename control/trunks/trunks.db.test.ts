@@ -642,9 +642,9 @@ await onEachDialect(t, async (t, open) => {
     if (owner === undefined || other === undefined) throw new Error('two processes')
 
     owner.view.dieIn(0, false)
-    await pass(14_000)
+    await pass(9_000)
     t.same(other.lifetimes, [], 'the lease is alive')
-    await pass(22_000)
+    await pass(27_000)
     t.same(other.lifetimes, ['600'], 'a dead process is replaced')
 
     const third = start('three')

@@ -6,6 +6,7 @@ import { isPublicAddress } from '../../media/base/public-address.js'
 import { type Dns, openDns } from '../../signalling/embedded/routing/dns.js'
 import { LocationCache } from '../../signalling/embedded/routing/location-cache.js'
 import type { Target } from '../../signalling/embedded/routing/target.js'
+import { jittered } from '../base/jitter.js'
 import type { Db } from '../db/database.js'
 import { listActiveTrunks } from './store.js'
 import { isCustomers, rangesOf } from './trunk-route.js'
@@ -22,7 +23,7 @@ export interface TrustedNetworksOptions {
   readonly dns?: Dns
 }
 
-/** Poll interval (ms): changes of trunks take effect within this time. */
+/** Longest time between two polls (ms): changes of trunks take effect within it. */
 export const TRUNK_POLL_MS = 2_000
 /** Interval at which names are resolved again (ms). */
 export const RESOLVE_MS = 60_000
@@ -78,7 +79,7 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
     } catch (error) {
       if (!closed) log.error({ error: errorText(error) }, 'trusted_networks.read_failed')
     }
-    if (!closed) timer = clock.after(TRUNK_POLL_MS, startPoll)
+    if (!closed) timer = clock.after(jittered(TRUNK_POLL_MS), startPoll)
   }
 
   /** Calls `apply` if the list changed. */
