@@ -9,6 +9,7 @@ import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
 import { root, SetUpError, say, setUp } from './setup.mjs'
+import { SLOW_TESTS } from './slow-tests.mjs'
 import { readReport } from './tap-report.mjs'
 
 const HELP = `Usage: node deploy/test.mjs [--long] [--kind KIND] [compiled test file ...]
@@ -117,13 +118,18 @@ function isVirtual(file) {
   return readFileSync(join(root, file), 'utf8').includes('virtual: ')
 }
 
-/** Runs files of one kind, the ones that took longest the last time first. */
+/** Runs files of one kind, the ones that took longest the last time, or usually take longest, first. */
 async function runAll(kind, own) {
-  const queue = own.toSorted((a, b) => (times.get(b) ?? 0) - (times.get(a) ?? 0))
+  const queue = own.toSorted((a, b) => expectedMs(b) - expectedMs(a))
   const worker = async () => {
     while (queue.length > 0) await runProcess(kind, queue)
   }
   await Promise.all(Array.from({ length: JOBS[kind] }, worker))
+}
+
+function expectedMs(file) {
+  const name = file.replace(/^dist\//, '').replace(/\.test\.js$/, '')
+  return times.get(file) ?? (SLOW_TESTS[name] ?? 0) * 1000
 }
 
 /** Runs files from the front of the queue in one process and adds what it reports to the totals. */
