@@ -8,6 +8,7 @@ import { useKey, useSession } from '../session.js'
 import { useKeys } from './keys.js'
 import { Loaded } from './Page.js'
 import { Problem } from './Problem.js'
+import { systemLine } from './system-line.js'
 import { Timeline, type useTimeline } from './Timeline.js'
 
 type Segment = Result<'readTranscript'>['segments'][number]
@@ -172,10 +173,21 @@ function useRole(): (role: string) => string {
   return (role) => (isRole(role) ? t(role) : role)
 }
 
+/** Returns a function that says a line of the service in the language of the page. Null if it is not known. */
+function useSystemLine(): (role: string, text: string) => string | null {
+  const t = useTranslations('call.line')
+  return (role, text) => {
+    const line = role === 'system' ? systemLine(text) : null
+    if (line === null) return null
+    return t(line.text, { ...line.values, part: line.part === null ? '' : t(`part.${line.part}`) })
+  }
+}
+
 function Lines({ segments, atMs, seek, live }: TimeProps & { readonly live: boolean }) {
   const t = useTranslations('call')
   const { clock } = useFormat()
   const roleOf = useRole()
+  const own = useSystemLine()
   const end = useRef<HTMLDivElement>(null)
   const { length } = segments
   // biome-ignore lint/correctness/useExhaustiveDependencies: each new line of a running call scrolls into view
@@ -206,8 +218,13 @@ function Lines({ segments, atMs, seek, live }: TimeProps & { readonly live: bool
           <Text size="sm" fw={700}>
             {roleOf(role)}
           </Text>
-          <Text size="sm" component="p" m={0} lang={language ?? undefined}>
-            {text}
+          <Text
+            size="sm"
+            component="p"
+            m={0}
+            lang={language ?? (role === 'system' && own(role, text) === null ? 'en' : undefined)}
+          >
+            {own(role, text) ?? text}
             {interrupted && ` (${t('interrupted')})`}
           </Text>
         </div>
