@@ -91,46 +91,57 @@ export function useLanguageName(): (tag: string) => string {
   return (tag) => names.of(tag) ?? tag
 }
 
-/** Returns formatters for rupees and Indian time. */
-export function useFormat() {
-  const locale = useLocale()
+type Formats = ReturnType<typeof formatsOf>
+
+/** Makes the formatters of a locale. A browser takes long to make one, and a long list needs each for every row. */
+function formatsOf(locale: string) {
+  const dates = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(locale, { ...options, timeZone: TIME_ZONE })
+  const sizes = (unit: 'kilobyte' | 'megabyte') =>
+    new Intl.NumberFormat(locale, { style: 'unit', unit, maximumFractionDigits: 1 })
+  const rupees = new Intl.NumberFormat(locale, { style: 'currency', currency: 'INR' })
+  const counts = new Intl.NumberFormat(locale)
+  const kilobytes = sizes('kilobyte')
+  const megabytes = sizes('megabyte')
+  const seconds = dates({ dateStyle: 'medium', timeStyle: 'medium' })
+  const minutes = dates({ dateStyle: 'medium', timeStyle: 'short' })
+  const days = dates({ dateStyle: 'medium' })
+  const short = { day: 'numeric', month: 'short', hour: 'numeric', minute: '2-digit' } as const
+  const ofThisYear = dates(short)
+  const ofOtherYears = dates({ ...short, year: 'numeric' })
+  const years = new Intl.DateTimeFormat('en', { year: 'numeric', timeZone: TIME_ZONE })
   return {
     /** `paise` as rupees with lakh and crore groups: `₹1,25,000.00`. */
-    money: (paise: number): string =>
-      new Intl.NumberFormat(locale, { style: 'currency', currency: 'INR' }).format(paise / 100),
-    time: (instant: string | null): string =>
-      instant === null
-        ? '–'
-        : new Intl.DateTimeFormat(locale, {
-            dateStyle: 'medium',
-            timeStyle: 'medium',
-            timeZone: TIME_ZONE,
-          }).format(new Date(instant)),
+    money: (paise: number): string => rupees.format(paise / 100),
+    time: (instant: string | null): string => (instant === null ? '–' : seconds.format(new Date(instant))),
     /** As short as a list needs it: no seconds, and the year only if it is another one. */
     moment: (instant: string): string => {
       const at = new Date(instant)
-      const year = (date: Date): string =>
-        new Intl.DateTimeFormat('en', { year: 'numeric', timeZone: TIME_ZONE }).format(date)
-      return new Intl.DateTimeFormat(locale, {
-        ...{ day: 'numeric', month: 'short', hour: 'numeric', minute: '2-digit', timeZone: TIME_ZONE },
-        ...(year(at) === year(new Date()) ? {} : { year: 'numeric' }),
-      }).format(at)
+      const isThisYear = years.format(at) === years.format(new Date())
+      return (isThisYear ? ofThisYear : ofOtherYears).format(at)
     },
     /** As `time`, with the zone: for what the law counts in Indian time. */
-    ist: (instant: string): string =>
-      `${new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: TIME_ZONE }).format(new Date(instant))} IST`,
-    day: (instant: string): string =>
-      new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: TIME_ZONE }).format(new Date(instant)),
+    ist: (instant: string): string => `${minutes.format(new Date(instant))} IST`,
+    day: (instant: string): string => days.format(new Date(instant)),
     /** With lakh and crore groups: `1,25,000`. */
-    count: (value: number): string => new Intl.NumberFormat(locale).format(value),
+    count: (value: number): string => counts.format(value),
     size: (bytes: number): string =>
-      new Intl.NumberFormat(locale, {
-        style: 'unit',
-        unit: bytes < 1e6 ? 'kilobyte' : 'megabyte',
-        maximumFractionDigits: 1,
-      }).format(bytes / (bytes < 1e6 ? 1e3 : 1e6)),
+      bytes < 1e6 ? kilobytes.format(bytes / 1e3) : megabytes.format(bytes / 1e6),
     /** Seconds as `m:ss`. */
     clock: (seconds: number): string =>
       `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, '0')}`,
   }
+}
+
+const formats = new Map<string, Formats>()
+
+/** Returns formatters for rupees and Indian time. They are the same ones in every part of a page. */
+export function useFormat(): Formats {
+  const locale = useLocale()
+  let found = formats.get(locale)
+  if (found === undefined) {
+    found = formatsOf(locale)
+    formats.set(locale, found)
+  }
+  return found
 }

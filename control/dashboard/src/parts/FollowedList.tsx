@@ -86,13 +86,15 @@ export function useFollowedList<T>(
           ? data
           : {
               ...data,
-              pages: data.pages.map((page, index) => ({
-                ...page,
-                items: [
-                  ...(insert && index === 0 ? fresh : []),
-                  ...page.items.map((item) => changed.get(idOf(item)) ?? item),
-                ],
-              })),
+              pages: data.pages.map((page, index) => {
+                const before = insert && index === 0 ? fresh : []
+                // A page without a change stays the same object, so that it is not compared or drawn again.
+                if (before.length === 0 && !page.items.some((item) => changed.has(idOf(item)))) return page
+                return {
+                  ...page,
+                  items: [...before, ...page.items.map((item) => changed.get(idOf(item)) ?? item)],
+                }
+              }),
             },
       )
       setNewer(insert || fresh.length === 0 ? NONE : { count: fresh.length, more: !complete })

@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { memo, type ReactNode } from 'react'
 
 export interface Column<T> {
   readonly title: string
@@ -6,7 +6,10 @@ export interface Column<T> {
   cell(row: T): ReactNode
 }
 
-/** A table that scrolls sideways by itself on narrow screens, so that the page does not. */
+/**
+ * A table that scrolls sideways by itself on narrow screens, so that the page does not. With the same `columns` as before it draws
+ * only the rows that are other objects: a long list that changes while it is read keeps its columns.
+ */
 export function Rows<T>(props: {
   readonly label: string
   readonly rows: readonly T[]
@@ -30,19 +33,27 @@ export function Rows<T>(props: {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={idOf(row)}>
-              {columns.map(({ title, align, cell }) => (
-                <td key={title} className={align}>
-                  {cell(row)}
-                </td>
-              ))}
-            </tr>
+            <Row key={idOf(row)} row={row} columns={columns} />
           ))}
         </tbody>
       </table>
     </section>
   )
 }
+
+function DrawnRow<T>({ row, columns }: { readonly row: T; readonly columns: readonly Column<T>[] }) {
+  return (
+    <tr>
+      {columns.map(({ title, align, cell }) => (
+        <td key={title} className={align}>
+          {cell(row)}
+        </td>
+      ))}
+    </tr>
+  )
+}
+
+const Row = memo(DrawnRow) as typeof DrawnRow
 
 /** Names and values, a line each. */
 export function Facts(props: {

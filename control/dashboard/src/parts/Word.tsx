@@ -1,5 +1,5 @@
 import { Badge } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { type ReactNode, useCallback } from 'react'
 import { useTranslations } from 'use-intl'
 
 type Known = keyof typeof import('../messages/en-words.js').words
@@ -84,14 +84,17 @@ function sentenceKey(text: string): string {
  */
 export function useSentence(): (text: string) => string {
   const t = useTranslations('sentences')
-  return (text) => {
-    const [n = 0, m = 0] = text.match(NUMBER)?.map((number) => Number(number.replaceAll(',', ''))) ?? []
-    const key = [text, text.split(':')[0] ?? '']
-      .map((part) => sentenceKey(part) as KnownSentence)
-      .find((known) => known !== ('' as string) && t.has(known))
-    // A number without groups: it may be one of a telephone.
-    return key === undefined ? text : t(key, { n, m: String(m) })
-  }
+  return useCallback(
+    (text) => {
+      const [n = 0, m = 0] = text.match(NUMBER)?.map((number) => Number(number.replaceAll(',', ''))) ?? []
+      const key = [text, text.split(':')[0] ?? '']
+        .map((part) => sentenceKey(part) as KnownSentence)
+        .find((known) => known !== ('' as string) && t.has(known))
+      // A number without groups: it may be one of a telephone.
+      return key === undefined ? text : t(key, { n, m: String(m) })
+    },
+    [t],
+  )
 }
 
 /** Returns a function that names a value of the service in the language of the page. */
@@ -99,12 +102,15 @@ export function useWord(): (value: string) => string {
   const t = useTranslations('words')
   const sentence = useSentence()
   // A point would separate the parts of a key.
-  return (value) =>
-    value.includes(' ')
-      ? sentence(value)
-      : !value.includes('.') && t.has(value as Known)
-        ? t(value as Known)
-        : value.replaceAll('_', ' ')
+  return useCallback(
+    (value) =>
+      value.includes(' ')
+        ? sentence(value)
+        : !value.includes('.') && t.has(value as Known)
+          ? t(value as Known)
+          : value.replaceAll('_', ' '),
+    [t, sentence],
+  )
 }
 
 type KnownReason = keyof typeof import('../messages/en-words.js').reasons

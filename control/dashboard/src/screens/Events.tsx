@@ -1,33 +1,37 @@
 import { Alert, Button, Code, CopyButton, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useMemo } from 'react'
 import { useTranslations } from 'use-intl'
 import { EVENT_TYPES } from '../../../../clients/typescript/generated/event-types.js'
+import type { Item } from '../api.js'
 import { useFormat } from '../i18n.js'
 import { Dialog } from '../parts/Dialog.js'
 import { NewerItems, useFollowedList } from '../parts/FollowedList.js'
 import { List, useAction } from '../parts/List.js'
 import { Loaded, Page } from '../parts/Page.js'
 import { Problem } from '../parts/Problem.js'
-import { Facts, Rows } from '../parts/Rows.js'
+import { type Column, Facts, Rows } from '../parts/Rows.js'
 import { State } from '../parts/Word.js'
 import type { EventSearch } from '../router.js'
 import { useKey, useSession } from '../session.js'
+
+const queryOf = (type: EventSearch['type']) => (type === undefined ? {} : { type })
 
 /** Lists what the service reported, and whether the endpoints took it. The address names the opened event. */
 export function Events() {
   const t = useTranslations('events')
   const tCommon = useTranslations('common')
   const tFilter = useTranslations('eventView')
-  const { api, environment } = useSession()
-  const { moment, time } = useFormat()
+  const { api } = useSession()
   const { type, id: opened } = useSearch({ from: '/$environment/events' })
   const navigate = useNavigate({ from: '/$environment/events' })
   const set = (change: { readonly [K in keyof EventSearch]: EventSearch[K] | undefined }): void => {
     const next = Object.entries({ type, id: opened, ...change }).filter(([, value]) => value !== undefined)
     void navigate({ search: Object.fromEntries(next) as EventSearch, replace: true })
   }
-  const query = type === undefined ? {} : { type }
+  const query = queryOf(type)
+  const columns = useColumns(type)
   const {
     query: events,
     newer,
@@ -57,52 +61,62 @@ export function Events() {
             label={t('title')}
             rows={items}
             idOf={({ id, delivery }) => `${id} ${delivery?.endpointId ?? ''}`}
-            columns={[
-              {
-                title: t('type'),
-                cell: ({ id, type: name }) => (
-                  <Link to="/$environment/events" params={{ environment }} search={{ ...query, id }} replace>
-                    {name}
-                  </Link>
-                ),
-              },
-              {
-                title: t('subject'),
-                cell: ({ subjectType, subjectId }) =>
-                  subjectType === 'call' ? (
-                    <Link to="/$environment/calls/$id" params={{ environment, id: subjectId }}>
-                      {subjectId}
-                    </Link>
-                  ) : (
-                    subjectId
-                  ),
-              },
-              {
-                title: t('delivery'),
-                cell: ({ delivery }) =>
-                  delivery === null ? (
-                    t('notSubscribed')
-                  ) : (
-                    <>
-                      <State value={delivery.status} /> {delivery.lastStatus ?? ''} ({delivery.attempts})
-                    </>
-                  ),
-              },
-              {
-                title: t('when'),
-                cell: ({ createdAt }) => (
-                  <span className="once" title={time(createdAt)}>
-                    {moment(createdAt)}
-                  </span>
-                ),
-              },
-            ]}
+            columns={columns}
           />
         )}
       </List>
       {opened !== undefined && <EventDialog id={opened} close={() => set({ id: undefined })} />}
     </Page>
   )
+}
+
+function useColumns(type: EventSearch['type']): readonly Column<Item<'listEvents'>>[] {
+  const t = useTranslations('events')
+  const { environment } = useSession()
+  const format = useFormat()
+  return useMemo(() => {
+    const { moment, time } = format
+    return [
+      {
+        title: t('type'),
+        cell: ({ id, type: name }) => (
+          <Link to="/$environment/events" params={{ environment }} search={{ ...queryOf(type), id }} replace>
+            {name}
+          </Link>
+        ),
+      },
+      {
+        title: t('subject'),
+        cell: ({ subjectType, subjectId }) =>
+          subjectType === 'call' ? (
+            <Link to="/$environment/calls/$id" params={{ environment, id: subjectId }}>
+              {subjectId}
+            </Link>
+          ) : (
+            subjectId
+          ),
+      },
+      {
+        title: t('delivery'),
+        cell: ({ delivery }) =>
+          delivery === null ? (
+            t('notSubscribed')
+          ) : (
+            <>
+              <State value={delivery.status} /> {delivery.lastStatus ?? ''} ({delivery.attempts})
+            </>
+          ),
+      },
+      {
+        title: t('when'),
+        cell: ({ createdAt }) => (
+          <span className="once" title={time(createdAt)}>
+            {moment(createdAt)}
+          </span>
+        ),
+      },
+    ]
+  }, [t, environment, format, type])
 }
 
 /** One event: what the endpoints get, and a button to send it again. */
