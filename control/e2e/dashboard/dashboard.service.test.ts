@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { z } from 'zod'
+import { POLL_MS, REQUEST_MS } from '../../../fixtures/host/deadlines.js'
 import { until } from '../../../fixtures/host/until.js'
 import { CHROMIUM } from '../../../fixtures/service/chromium.js'
 import { type StartedService, startService, temporaryFolder } from '../../../fixtures/service/cli.js'
@@ -452,26 +453,29 @@ async function followed(t: Test, { page, show }: DashboardPage, { api, send }: S
   const place = async (to: string): Promise<string> => {
     const { id } = await api('POST', '/v1/calls', { to, numberId: number?.id })
     const { status } = to === BUSY ? { status: 'ended' } : { status: 'in_progress' }
-    await until(async () => (await api('GET', `/v1/calls/${id}`)).status === status)
+    await until(async () => (await api('GET', `/v1/calls/${id}`)).status === status, { everyMs: REQUEST_MS })
     return String(id)
   }
-  const talk = await place(TALKS)
+  const [talk = '', other = ''] = await Promise.all([place(TALKS), place(TALKS)])
   for (let calls = 0; calls < 2; calls++) await place(BUSY)
   const following: string[] = []
   await page.route(/\/v1\/calls\?|\/v1\/calls$/, async (route) => {
     const address = new URL(route.request().url())
     if (address.searchParams.has('cursor')) following.push(address.search)
-    address.searchParams.set('limit', '2')
+    address.searchParams.set('limit', '3')
     await route.continue({ url: address.href })
   })
   await show('test/calls')
   const rows = page.locator('main tbody tr')
   await page.getByRole('button', { name: 'Show more' }).waitFor()
-  // A page whose stream opens reads its lists once more, which is over when a change has come through the stream.
+  // A page whose stream opens reads its lists once more, which has begun when a change has come through the stream. The first page
+  // has four calls if the change came after this reading, else three. The running calls are shown with the next page at the latest.
   const first = await place(BUSY)
   await page.locator(`main tbody tr:first-child a[href$="${first}"]`).waitFor()
   await page.getByRole('button', { name: 'Show more' }).click()
-  const row = rows.filter({ has: page.locator(`a[href$="${talk}"]`) })
+  const rowOf = (call: string) => rows.filter({ has: page.locator(`a[href$="${call}"]`) })
+  await rowOf(other).getByText('In progress').waitFor()
+  const row = rowOf(talk)
   await row.getByText('In progress').waitFor()
   t.equal(following.length, 1, 'the second page is read')
   const shown = () => rows.locator('a').evaluateAll((links) => links.map(String))
@@ -481,18 +485,38 @@ async function followed(t: Test, { page, show }: DashboardPage, { api, send }: S
   await api('POST', `/v1/calls/${talk}/hangup`, {})
   await row.getByText('Ended by a user or a program').waitFor()
   const newest = await place(BUSY)
-  await page.getByRole('button', { name: '1 new call' }).waitFor()
+  const newer = page.getByRole('button', { name: '1 new call' })
+  await newer.waitFor()
   t.same(await shown(), before, 'the rows stay where they are')
   t.equal(following.length, 1, 'no later page is read again')
-  await page.getByRole('button', { name: '1 new call' }).click()
+
+  // The new call is shown while the page reads another one that changed.
+  let answer = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  await page.route(`**/v1/calls/${other}`, async (route) => {
+    await held
+    await route.continue()
+  })
+  const read = page.waitForRequest(`**/v1/calls/${other}`)
+  await api('POST', `/v1/calls/${other}/hangup`, {})
+  await read
+  await newer.click()
   await page.locator(`main tbody tr:first-child a[href$="${newest}"]`).waitFor()
+  answer()
+  const last = await place(BUSY)
+  await page.locator(`main tbody tr:first-child a[href$="${last}"]`).waitFor()
+  const links = await shown()
+  t.equal(new Set(links).size, links.length, 'each call is there once')
   t.equal(await page.getByRole('button', { name: /new call/ }).count(), 0)
   await page.getByLabel('Digits of a number').fill('0009')
-  await until(async () => (await rows.count()) === 1)
+  await until(async () => (await rows.count()) === 2, { everyMs: POLL_MS })
+  await row.waitFor()
   t.match(page.url(), /search=/)
   await page.getByRole('combobox', { name: 'Result' }).selectOption('busy')
   await page.getByRole('button', { name: 'Clear filters' }).click()
-  await until(async () => (await rows.count()) === 2)
+  await rowOf(last).waitFor()
 }
 
 const LABELS = `[...document.querySelectorAll('[type=submit] .mantine-Button-label')]

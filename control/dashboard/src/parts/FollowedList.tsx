@@ -69,14 +69,16 @@ export function useFollowedList<T>(
     const update = async (ids: readonly string[]): Promise<void> => {
       const { idOf, read } = latest.current.follow
       const first = await latest.current.fetchPage(undefined)
-      const shown = client.getQueryData<Data<T>>(queryKey)
-      const known = idsOf(shown, idOf)
       const changed = new Map(first.items.map((item) => [idOf(item), item]))
       if (read !== undefined) {
-        const others = ids.filter((id) => known.has(id) && !changed.has(id)).slice(0, MOST_READ)
+        const listed = idsOf(client.getQueryData<Data<T>>(queryKey), idOf)
+        const others = ids.filter((id) => listed.has(id) && !changed.has(id)).slice(0, MOST_READ)
         for (const item of await Promise.all(others.map(read))) changed.set(idOf(item), item)
       }
       if (!current) return
+      // The new items may have been shown meanwhile.
+      const shown = client.getQueryData<Data<T>>(queryKey)
+      const known = idsOf(shown, idOf)
       // Deep in the list its beginning is not kept: it is read again on the way back.
       const fresh = isAtBeginning(shown) ? first.items.filter((item) => !known.has(idOf(item))) : []
       const complete = fresh.length < first.items.length || !first.hasMore
