@@ -252,6 +252,35 @@ export async function findVersion(
   return row ?? null
 }
 
+/**
+ * Returns the name of an agent that was not deleted, with one of its versions: `wanted`, or else the published one. The version is
+ * null if there is none, the result if there is no agent.
+ */
+export async function findAgentVersion(
+  db: Db | Trx,
+  organizationId: string,
+  agentId: string,
+  wanted: number | null,
+): Promise<{ readonly name: string; readonly version: AgentVersionRow | null } | null> {
+  const row = await db
+    .selectFrom('agents')
+    .leftJoin('agentVersions', (join) =>
+      join
+        .onRef('agentVersions.organizationId', '=', 'agents.organizationId')
+        .onRef('agentVersions.agentId', '=', 'agents.id')
+        .on((on) => on('agentVersions.version', '=', wanted ?? on.ref('agents.publishedVersion'))),
+    )
+    .selectAll('agentVersions')
+    .select('agents.name as agentName')
+    .where('agents.organizationId', '=', organizationId)
+    .where('agents.deletedAt', 'is', null)
+    .where('agents.id', '=', agentId)
+    .executeTakeFirst()
+  if (row === undefined) return null
+  const { agentName, ...version } = row
+  return { name: agentName, version: version.id === null ? null : (version as AgentVersionRow) }
+}
+
 /** Lists versions, newest first. */
 export async function listVersions(
   db: Db,

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import { countCapped, newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import { minuteRate } from '../billing/rating.js'
+import { insertedOnce } from '../db/built-once.js'
 import type { Db, Trx } from '../db/database.js'
 import { unindexed } from '../db/owned-rows.js'
-import type { CallRow, RecordingRow, TranscriptSegmentRow } from '../db/tables/calling.js'
+import type { CallRow, NumberRow, RecordingRow, TranscriptSegmentRow } from '../db/tables/calling.js'
 import { insertEvent } from '../events/store.js'
 import type { Owner } from '../numbers/store.js'
 import { callsWithDigits, type DigitCondition } from './digit-search.js'
@@ -47,8 +48,8 @@ export type NewCall = Pick<
   readonly complianceRunId: string | null
   readonly evidenceId: string | null
   readonly idempotencyId: string | null
-  /** Set for calls that cost nothing. */
-  readonly free?: true
+  /** Price of a minute (paise), 0 for a call that costs nothing. Read if it is missing. */
+  readonly ratePaisePerMinute?: number
   readonly campaignId?: string | null
   readonly recipientId?: string | null
   readonly callbackId?: string | null
@@ -56,20 +57,22 @@ export type NewCall = Pick<
   readonly sentAt?: number | null
 }
 
+const insertRows = insertedOnce('calls')
+
 /** Inserts the row of a call and its `call.initiated` event. */
 export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<void> {
   const {
     variables,
     metadata,
-    free,
+    ratePaisePerMinute = await rateOf(trx, call),
+    sentAt = null,
     campaignId = null,
     recipientId = null,
     callbackId = null,
     ...rest
   } = call
-  await trx
-    .insertInto('calls')
-    .values({
+  await insertRows(trx, [
+    {
       ...rest,
       status: call.direction === 'outbound' ? 'queued' : 'initiated',
       campaignId,
@@ -84,7 +87,8 @@ export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<
       endedAt: null,
       agentSeconds: 0,
       humanSeconds: 0,
-      ratePaisePerMinute: free ? 0 : await rateOf(trx, call),
+      ratePaisePerMinute,
+      sentAt,
       agentTookOverAt: null,
       agentRatePaisePerMinute: null,
       charges: '[]',
@@ -99,8 +103,8 @@ export async function insertCall(trx: Trx, call: NewCall, now: number): Promise<
       hangupCause: null,
       transfer: null,
       createdAt: now,
-    })
-    .execute()
+    },
+  ])
   await insertEvent(
     trx,
     {
@@ -239,11 +243,16 @@ export async function rateOf(
     .select(['numbers.sipTrunkId', 'callingProfiles.ratePaisePerMinute'])
     .where('organizations.id', '=', organizationId)
     .executeTakeFirst()
-  return minuteRate({
-    ownVoice: routingMode !== 'svc_agent',
-    ownTrunk: (known?.sipTrunkId ?? null) !== null,
-    agreedPaise: known?.ratePaisePerMinute ?? null,
-  })
+  return rateFor(routingMode, { sipTrunkId: known?.sipTrunkId ?? null }, known?.ratePaisePerMinute ?? null)
+}
+
+/** Returns the price of a minute (paise) over a number, for the price that was agreed with the organization, or null. */
+export function rateFor(
+  routingMode: CallRow['routingMode'],
+  { sipTrunkId }: Pick<NumberRow, 'sipTrunkId'>,
+  agreedPaise: number | null,
+): number {
+  return minuteRate({ ownVoice: routingMode !== 'svc_agent', ownTrunk: sipTrunkId !== null, agreedPaise })
 }
 
 const parts = [

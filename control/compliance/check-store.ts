@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import { newId } from '../../media/base/ids.js'
 import { countCapped, olderThan, type Page, type PageRequest, pageOf } from '../api/pagination.js'
+import { insertedOnce } from '../db/built-once.js'
 import type { Db, Trx } from '../db/database.js'
 import { unindexed } from '../db/owned-rows.js'
 import type { CheckRow } from '../db/tables/calling.js'
@@ -16,10 +17,12 @@ export interface GateRun {
   readonly at: number
 }
 
+const insertRows = insertedOnce('checks')
+
 /** Inserts one row per check of a run, in order. Returns the rows. */
 export async function insertChecks(trx: Trx, run: GateRun): Promise<readonly CheckRow[]> {
   const rows = checkRows(run)
-  await trx.insertInto('checks').values(rows).execute()
+  await insertRows(trx, rows)
   return rows
 }
 

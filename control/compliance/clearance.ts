@@ -1,9 +1,10 @@
+import { EngineError } from '../../media/base/errors.js'
 import { newId } from '../../media/base/ids.js'
 import type { Permit } from '../../signalling/sip/dial-gate.js'
 import type { Deps } from '../api/deps.js'
 import type { Trx } from '../db/database.js'
 import { insertEvent } from '../events/store.js'
-import { lockWallet } from '../wallet/ledger.js'
+import { holdForCall } from '../wallet/call-billing.js'
 import type { GateRequest } from './check.js'
 import { insertChecks } from './check-store.js'
 import { askRegister } from './dnd/ask-register.js'
@@ -20,6 +21,8 @@ export interface DialRequest {
   readonly gate: GateRequest
   readonly agentId: string | null
   readonly agentVersionId: string | null
+  /** True if money is held for the call. The legs of a call that is paid already need none. */
+  readonly paid?: boolean
 }
 
 export interface GateRecord {
@@ -36,6 +39,16 @@ export type Clearance =
     }
 
 type Refusal = GateVerdict & { readonly allow: false }
+
+/** Decisions about one call. Each further one follows a call that took the money in between. */
+const MAX_DECISIONS = 4
+
+/** Money that the gate has seen in the wallet was taken before it was held. The transaction is undone. */
+class FundsTakenError extends EngineError {
+  constructor() {
+    super('internal', 'the wallet was changed after the gate read it')
+  }
+}
 
 /**
  * Asks the DND register if only its answer is missing. Returns false when the wallet does not cover the fee of the
@@ -63,10 +76,14 @@ export async function answerRegister(
 
 /**
  * Clears a call for dialling; no other function issues permits. One transaction reads the facts, decides,
- * stores every check and seals the decision. It then runs `whenCleared` (the call's row and its event), or
- * records the refusal with its event. The permit is issued after the commit, so that no call is dialled
+ * stores every check, runs `whenCleared` (the call's row and its event) or records the refusal with its event, seals the
+ * decision, and holds the money of a call that is `paid`. The permit is issued after the commit, so that no call is dialled
  * without its sealed record or after `whenCleared` has thrown. `whenRefused` makes the row of a refused call; without
  * it a refused call has none.
+ *
+ * All dials of an organization change the head of its chain and its wallet, in this order, and hold their locks until the
+ * commit. Both therefore come last. The statement that holds the money decides whether it is there: if another call took
+ * it since the facts were read, the transaction is undone and the gate decides again.
  */
 export async function clearDial(
   deps: Pick<Deps, 'db' | 'clock' | 'rootKey' | 'permits' | 'dndService' | 'policy'>,
@@ -80,9 +97,7 @@ export async function clearDial(
   const { organizationId, callId, gate } = request
   await answerRegister(deps, request, runId, now)
 
-  const { decided: verdict, record } = await deps.db.transaction().execute(async (trx) => {
-    // Locked before anything is decided, so that two calls are not paid from the same balance.
-    if (gate.environment === 'live') await lockWallet(trx, organizationId, now)
+  const decideOnce = async (trx: Trx) => {
     const facts = await gateFacts(trx, deps, request, now)
     const decided = decide(gate, facts, now)
     // The records of a call without a row reference none.
@@ -95,7 +110,11 @@ export async function clearDial(
       checks: decided.checks,
       at: now,
     })
-    const evidence = await appendGateRecord(trx, keys, {
+    const record = { runId, evidenceId: newId('evd', now) }
+    if (decided.allow) await whenCleared(trx, record, now)
+    else await whenRefused?.(trx, record, decided, now)
+    await appendGateRecord(trx, keys, {
+      id: record.evidenceId,
       rootKey: deps.rootKey,
       organizationId,
       callId: recordedCall,
@@ -109,12 +128,11 @@ export async function clearDial(
       agentVersionId: request.agentVersionId,
       decidedAt: now,
     })
-    const record = { runId, evidenceId: evidence.id }
     if (decided.allow) {
-      await whenCleared(trx, record, now)
+      const call = { id: callId, organizationId, environment: gate.environment }
+      if (request.paid === true && !(await holdForCall(trx, call, now))) throw new FundsTakenError()
       return { decided, record }
     }
-    await whenRefused?.(trx, record, decided, now)
     const deciding = checks.find((check) => check.type === decided.deciding.type)
     if (deciding !== undefined) {
       await insertEvent(
@@ -129,7 +147,18 @@ export async function clearDial(
       )
     }
     return { decided, record }
-  })
+  }
+  let outcome: Awaited<ReturnType<typeof decideOnce>> | null = null
+  for (let left = MAX_DECISIONS; outcome === null; left--) {
+    outcome = await deps.db
+      .transaction()
+      .execute(decideOnce)
+      .catch((error: unknown) => {
+        if (left === 1 || !(error instanceof FundsTakenError)) throw error
+        return null
+      })
+  }
+  const { decided: verdict, record } = outcome
 
   if (!verdict.allow) return { cleared: false, runId, verdict }
   const dial = { recordId: record.evidenceId, callId, to: gate.to, from: request.from }

@@ -29,7 +29,7 @@ export interface GateKnowledge {
   readonly rootKey: RootKey
 }
 
-/** Reads the gate's facts about a call. In the live environment the wallet is locked by the caller. */
+/** Reads the gate's facts about a call. */
 export async function gateFacts(
   db: Db | Trx,
   knowledge: GateKnowledge,
@@ -101,7 +101,7 @@ function knownQuestion(
  * Reads what is known about the organization and the person: the do-not-call entries of both environments, each of which protects
  * calls of the other, the declarations that are not withdrawn, the consent, the register's answer, and when the person last
  * answered another capped campaign of the organization. Voicemail is no answer. Each statement costs a way to the database and
- * back, and a dial holds the lock of the wallet meanwhile, so this is one. It answers with one text: PostgreSQL describes each column
+ * back, so this is one. It answers with one text: PostgreSQL describes each column
  * of each answer, which costs the client more time and memory than the values.
  *
  * Values that a partial index names are in the text: SQLite prepares a statement again for each run in which they are bound, which

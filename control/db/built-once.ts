@@ -1,5 +1,6 @@
-import { type Compilable, type CompiledQuery, PostgresAdapter } from 'kysely'
+import { type Compilable, type CompiledQuery, type Insertable, PostgresAdapter } from 'kysely'
 import type { Db, Trx } from './database.js'
+import type { Database } from './tables/schema.js'
 
 /** The place of a value in a statement that was built once. */
 class Place {
@@ -48,4 +49,35 @@ export function builtOnce<Values extends object, Row>(
     })
     return (await db.executeQuery<Row>({ ...query, parameters })).rows
   }
+}
+
+/**
+ * Returns a function that inserts rows into a table with statements that are built once for each number of rows. The rows of one
+ * call have the same columns. It does nothing without rows.
+ */
+export function insertedOnce<Table extends keyof Database>(
+  table: Table,
+): (db: Db | Trx, rows: readonly Insertable<Database[Table]>[]) => Promise<void> {
+  const built = new Map<string, ReturnType<typeof insertOf>>()
+  return async (db, rows) => {
+    const [first] = rows
+    if (first === undefined) return
+    const names = Object.keys(first)
+    const key = names.join(' ')
+    const insert = built.get(key) ?? insertOf(table, names)
+    built.set(key, insert)
+    const values = names.map((name) => [name, rows.map((row) => Reflect.get(row, name) as unknown)] as const)
+    await insert(db, Object.fromEntries(values))
+  }
+}
+
+function insertOf(table: keyof Database, names: readonly string[]) {
+  return builtOnce<Readonly<Record<string, readonly unknown[]>>, unknown>((db, place) => {
+    const columns = names.map((name) => [name, place(name)] as const)
+    const rows = columns[0]?.[1]?.map((_, index) =>
+      Object.fromEntries(columns.map(([name, values]) => [name, values?.[index]])),
+    )
+    // The types of the columns were checked with the rows.
+    return db.insertInto(table).values(rows as never)
+  })
 }

@@ -1,6 +1,8 @@
 import { newId } from '../../media/base/ids.js'
 import type { Trx } from '../db/database.js'
-import type { WebhookDeliveryRow } from '../db/tables/webhooks.js'
+import { jsonRows } from '../db/json-rows.js'
+import type { EventRow } from '../db/tables/calling.js'
+import type { WebhookDeliveryRow, WebhookEndpointRow } from '../db/tables/webhooks.js'
 import { addJobs } from '../jobs/store.js'
 
 /** Kind of the delivery jobs. The lane is the endpoint, the payload is the id of the delivery. */
@@ -15,24 +17,36 @@ export interface OutboxEvent {
 }
 
 /**
- * Inserts one delivery with its job for each event and every endpoint of the organization that is enabled and subscribed
- * to its type. Call it in the transaction that records the events.
+ * Inserts events of an organization, and one delivery with its job for each of them and every endpoint that is enabled and
+ * subscribed to its type. Call it in the transaction of what the events report.
  */
-export async function addDeliveries(
+export async function insertWithDeliveries(
   trx: Trx,
   organizationId: string,
-  events: readonly OutboxEvent[],
+  events: readonly EventRow[],
   now: number,
 ): Promise<void> {
-  const endpoints = await trx
-    .selectFrom('webhookEndpoints')
-    .select(['id', 'events'])
-    .where('organizationId', '=', organizationId)
-    .where('enabled', '=', 1)
-    .where('deletedAt', 'is', null)
-    .execute()
+  // Most organizations have no endpoint, and a statement more is a way to the database and back.
+  const inserted = await trx
+    .insertInto('events')
+    .values([...events])
+    .returning((eb) =>
+      eb
+        .selectFrom('webhookEndpoints')
+        .select(jsonRows(trx, ['id', 'events']).as('rows'))
+        .where('organizationId', '=', organizationId)
+        .where('enabled', '=', 1)
+        .where('deletedAt', 'is', null)
+        .as('endpoints'),
+    )
+    .executeTakeFirst()
+  const endpoints = JSON.parse(inserted?.endpoints ?? '[]') as readonly Pick<
+    WebhookEndpointRow,
+    'id' | 'events'
+  >[]
   const deliveries = events.flatMap((event) =>
     endpoints
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1))
       .filter((endpoint) => isSubscribed(endpoint.events, event.type))
       .map(({ id }) => newDelivery(event, id, now)),
   )

@@ -8,7 +8,7 @@ import { sweep } from '../db/sweep.js'
 import type { EventRow } from '../db/tables/calling.js'
 import type { DeliveryStatus, WebhookDeliveryRow } from '../db/tables/webhooks.js'
 import { type ChangeKind, recordChange } from '../live/changes.js'
-import { addDeliveries } from './delivery-outbox.js'
+import { insertWithDeliveries } from './delivery-outbox.js'
 import { EVENTS, type NewEvent, SUBJECTS, type SubjectName } from './event-types.js'
 
 const DAY_MS = 86_400_000
@@ -29,8 +29,7 @@ export async function insertEvents(trx: Trx, events: readonly NewEvent[], now: n
   const [first] = events
   const [row] = rows
   if (first === undefined || row === undefined) return
-  await trx.insertInto('events').values(rows).execute()
-  await addDeliveries(trx, row.organizationId, rows, now)
+  await insertWithDeliveries(trx, row.organizationId, rows, now)
   const kind = CHANGED[subjectOf(first).type]
   const { organizationId, environment, subjectId } = row
   if (kind !== null) await recordChange(trx, { organizationId, environment, kind, subjectId }, now)

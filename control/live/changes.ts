@@ -1,4 +1,5 @@
 import { PostgresAdapter, type SqlBool, sql } from 'kysely'
+import { builtOnce, insertedOnce } from '../db/built-once.js'
 import type { Db, Trx } from '../db/database.js'
 import { sweep } from '../db/sweep.js'
 import type { RecipientRow } from '../db/tables/campaigns.js'
@@ -40,11 +41,11 @@ export interface StoredChange extends Omit<Change, 'kind'>, Position {
 
 /** Records a change. Call it in the transaction of the change. */
 export async function recordChange(trx: Trx, change: Change, now: number): Promise<void> {
-  await trx
-    .insertInto('liveChanges')
-    .values({ ...change, at: now })
-    .execute()
+  const { organizationId, environment, kind, subjectId } = change
+  await insertRows(trx, [{ organizationId, environment, kind, subjectId, at: now }])
 }
+
+const insertRows = insertedOnce('liveChanges')
 
 /** Records a change of the state or the counts of a campaign that no change of one of its calls tells. */
 export function recordCampaignChange(
@@ -63,7 +64,14 @@ export async function recordCallChange(
   kind: 'call' | 'transcript',
   now: number,
 ): Promise<void> {
-  await trx
+  await insertOfCall(trx, { callId, kind, now })
+}
+
+const insertOfCall = builtOnce<
+  { readonly callId: string; readonly kind: ChangeKind; readonly now: number },
+  unknown
+>((db, place) =>
+  db
     .insertInto('liveChanges')
     .columns(['organizationId', 'environment', 'kind', 'subjectId', 'at'])
     .expression((query) =>
@@ -72,14 +80,13 @@ export async function recordCallChange(
         .select((column) => [
           'organizationId',
           'environment',
-          column.val(kind).as('kind'),
+          column.val(place('kind')).as('kind'),
           'id as subjectId',
-          column.val(now).as('at'),
+          column.val(place('now')).as('at'),
         ])
-        .where('id', '=', callId),
-    )
-    .execute()
-}
+        .where('id', '=', place('callId')),
+    ),
+)
 
 /**
  * Returns a position before all transactions that have not ended, and after all changes that ended earlier than

@@ -18,7 +18,9 @@ export interface MonitoringRules {
   readonly developers: boolean
 }
 
-type Columns = Pick<OrganizationProfileRow, 'monitoringTest' | 'monitoringLive' | 'developersMonitor'>
+type Columns = {
+  readonly [C in 'monitoringTest' | 'monitoringLive' | 'developersMonitor']: OrganizationProfileRow[C] | null
+}
 
 export function monitoringOf(profile: Columns | undefined): MonitoringRules {
   return {

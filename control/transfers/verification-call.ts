@@ -91,7 +91,7 @@ export async function placeVerificationCall(
             ...{ purpose: 'service', nodeId, variables: {}, metadata: {}, idempotencyId: null },
             complianceRunId: record.runId,
             evidenceId: record.evidenceId,
-            free: true,
+            ratePaisePerMinute: 0,
           },
           now,
         )

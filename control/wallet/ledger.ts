@@ -343,14 +343,13 @@ export async function extendHold(
   extendAt: number,
   now: number,
 ): Promise<boolean> {
-  await lockWallet(trx, organizationId, now)
-  const held = await findHold(trx, organizationId, reference)
+  const held = await lockHold(trx, organizationId, reference)
   if (held === null) return true
   const morePaise = Math.max(0, amountPaise - held.amountPaise)
   if (morePaise > 0) {
     const taken = await trx
       .updateTable('wallets')
-      .set((eb) => ({ heldPaise: eb('heldPaise', '+', morePaise) }))
+      .set((eb) => ({ heldPaise: eb('heldPaise', '+', morePaise), updatedAt: now }))
       .where('organizationId', '=', organizationId)
       .where((eb) => eb(eb('balancePaise', '-', eb.ref('heldPaise')), '>=', morePaise))
       .returning('organizationId')
@@ -365,15 +364,31 @@ export async function extendHold(
   return true
 }
 
-/** Releases the hold of a reference. Does nothing when there is none. */
+/** Locks a hold until the end of the transaction. Null if there is none. */
+async function lockHold(
+  trx: Trx,
+  organizationId: string,
+  reference: Reference,
+): Promise<Pick<WalletHoldRow, 'amountPaise'> | null> {
+  const row = await trx
+    .updateTable('walletHolds')
+    .set((eb) => ({ amountPaise: eb.ref('amountPaise') }))
+    .where((eb) => eb.and(keyOf(organizationId, reference)))
+    .returning('amountPaise')
+    .executeTakeFirst()
+  return row ?? null
+}
+
+/**
+ * Releases the hold of a reference. Does nothing when there is none. Like everything that changes a stored hold it locks the
+ * hold before the wallet, so that two processes never wait for each other, and the wallet is locked for the shortest time.
+ */
 export async function releaseHold(
   trx: Trx,
   organizationId: string,
   reference: Reference,
   now: number,
 ): Promise<void> {
-  // Everything that changes a stored hold locks the wallet first. Two processes that end the same call would wait for each other otherwise.
-  await lockWallet(trx, organizationId, now)
   const released = await trx
     .deleteFrom('walletHolds')
     .where((eb) => eb.and(keyOf(organizationId, reference)))
@@ -382,7 +397,7 @@ export async function releaseHold(
   if (released === undefined) return
   await trx
     .updateTable('wallets')
-    .set((eb) => ({ heldPaise: eb('heldPaise', '-', released.amountPaise) }))
+    .set((eb) => ({ heldPaise: eb('heldPaise', '-', released.amountPaise), updatedAt: now }))
     .where('organizationId', '=', organizationId)
     .execute()
 }

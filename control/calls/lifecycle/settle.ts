@@ -7,8 +7,9 @@ import type { CallEvent } from '../../../signalling/call/call-events.js'
 import { type Disposition, outcomeOf } from '../../../signalling/call/ending.js'
 import { rateCall } from '../../billing/rating.js'
 import type { PolicyInForce } from '../../config/policy-file.js'
+import { builtOnce } from '../../db/built-once.js'
 import type { Trx } from '../../db/database.js'
-import type { CallRow } from '../../db/tables/calling.js'
+import type { CallEventRow, CallRow } from '../../db/tables/calling.js'
 import { insertEvents } from '../../events/store.js'
 import { addJobs } from '../../jobs/store.js'
 import { recordCallChange } from '../../live/changes.js'
@@ -44,6 +45,20 @@ export function recordingKey(name: string): string {
 /** Prefix of the keys of all recordings. They sort by the start of their calls. */
 export const RECORDING_KEYS = 'recordings/'
 
+const insertOnce = builtOnce<CallEventRow, Pick<CallEventRow, 'seq'>>((db, place) =>
+  db
+    .insertInto('callEvents')
+    .values({
+      callId: place('callId'),
+      seq: place('seq'),
+      type: place('type'),
+      at: place('at'),
+      body: place('body'),
+    })
+    .onConflict((conflict) => conflict.columns(['callId', 'seq']).doNothing())
+    .returning('seq'),
+)
+
 /**
  * Stores one event of a call and everything it changes: the call's state, transcript, bill, recording and
  * slot, and the events that customers see. Storing an event twice changes nothing; neither does an event that
@@ -51,12 +66,7 @@ export const RECORDING_KEYS = 'recordings/'
  */
 export async function storeCallEvent(trx: Trx, { rules }: PolicyInForce, event: CallEvent): Promise<void> {
   const { callId, seq, type, at, ...body } = event
-  const stored = await trx
-    .insertInto('callEvents')
-    .values({ callId, seq, type, at, body: JSON.stringify(body) })
-    .onConflict((conflict) => conflict.columns(['callId', 'seq']).doNothing())
-    .returning('seq')
-    .executeTakeFirst()
+  const [stored] = await insertOnce(trx, { callId, seq, type, at, body: JSON.stringify(body) })
   if (stored === undefined) return
 
   const segment = segmentOf(event)
@@ -68,19 +78,21 @@ export async function storeCallEvent(trx: Trx, { rules }: PolicyInForce, event: 
 
   switch (event.type) {
     case 'dialing':
-      await transition(trx, callId, ['queued'], { status: 'initiated', sipCallId: event.sipCallId })
+      await changing(trx, callId, ['queued'], { status: 'initiated', sipCallId: event.sipCallId }).execute()
       break
     case 'ringing':
-      await transition(trx, callId, ['queued', 'initiated'], { status: 'ringing', ringingAt: at })
+      await changing(trx, callId, ['queued', 'initiated'], { status: 'ringing', ringingAt: at }).execute()
       break
     case 'answered': {
-      const call = await transition(trx, callId, ['queued', 'initiated', 'ringing'], {
+      const call = await changing(trx, callId, ['queued', 'initiated', 'ringing'], {
         status: 'in_progress',
         answeredAt: at,
         // Until answering machine detection has decided. A bridge without an agent has none.
         answeredBy: sql<string | null>`case when "routingMode" = 'byo_sip' then null else 'unknown' end`,
       })
-      if (call === null) break
+        .returningAll()
+        .executeTakeFirst()
+      if (call === undefined) break
       await startBilling(trx, call, at)
       await attemptAnswered(trx, call, at)
       await publishEvents(trx, call, ['call.answered'], at)
@@ -189,8 +201,8 @@ async function endCall(trx: Trx, rules: PolicyInForce['rules'], event: Ended): P
   const latency = answered || call.routingMode === 'byo_ws' ? await latencyOf(trx, callId) : null
   const sent = call.status !== 'queued'
   const carrierFailed = failedByCarrier(ending, call)
-  const ended = await transition(trx, callId, ['queued', 'initiated', 'ringing', 'in_progress'], {
-    status: 'ended',
+  const change = {
+    status: 'ended' as const,
     endedAt,
     endedReason: outcome.endedReason,
     disposition: await dispositionOf(trx, callId, outcome.disposition),
@@ -201,9 +213,12 @@ async function endCall(trx: Trx, rules: PolicyInForce['rules'], event: Ended): P
     latency: latency === null ? null : JSON.stringify(latency),
     error: errorOf(event),
     ...(call.recipientId === null ? {} : { carrierFailed: sent && carrierFailed ? 1 : 0 }),
-  })
-  if (ended === null) return
-  await settleCall(trx, ended, bill.charges, at)
+  }
+  const changed = await changing(trx, callId, ['queued', 'initiated', 'ringing', 'in_progress'], change)
+    .returning('id')
+    .executeTakeFirst()
+  if (changed === undefined) return
+  const ended: CallRow = { ...call, ...change }
   if (recording !== null) {
     await trx
       .insertInto('recordings')
@@ -247,23 +262,18 @@ async function endCall(trx: Trx, rules: PolicyInForce['rules'], event: Ended): P
   ]
   await publishEvents(trx, ended, types, at)
   if (types.length === 0) await recordCallChange(trx, callId, 'call', at)
+  // The wallet comes last: all calls of the organization wait for it, and a dial locks its campaign first, too.
+  await settleCall(trx, ended, bill.charges, at)
 }
 
-/** Changes a call that is in one of the given states. Returns null, and changes nothing, when it is not. */
-async function transition(
+/** Returns the statement that changes a call if it is in one of the given states. */
+function changing(
   trx: Trx,
   callId: string,
   from: readonly CallRow['status'][],
   change: { readonly [Column in keyof CallRow]?: CallRow[Column] | RawBuilder<CallRow[Column]> },
-): Promise<CallRow | null> {
-  const row = await trx
-    .updateTable('calls')
-    .set(change)
-    .where('id', '=', callId)
-    .where('status', 'in', from)
-    .returningAll()
-    .executeTakeFirst()
-  return row ?? null
+) {
+  return trx.updateTable('calls').set(change).where('id', '=', callId).where('status', 'in', from)
 }
 
 async function publishEvents(

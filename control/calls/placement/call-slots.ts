@@ -3,6 +3,7 @@ import type { Db, Trx } from '../../db/database.js'
 import type { CallingProfileRow } from '../../db/tables/calling.js'
 import type { OrganizationProfileRow } from '../../db/tables/organization.js'
 import type { Owner } from '../../numbers/store.js'
+import { type MonitoringRules, monitoringOf } from '../../organization/monitoring.js'
 
 /** The pool of agent calls and the pool of calls with a customer's bot. Each has its own limit. */
 export type SlotPool = 'agentCalls' | 'byoCalls'
@@ -44,22 +45,24 @@ export async function takeSlot(
   holder: Holder,
   now: number,
 ): Promise<PoolUse | null> {
-  return fullness(await takeNumbered(db, owner, pool, (await poolLimits(db, owner))[pool], holder, now))
+  return fullness(
+    await takeNumbered(db, owner, pool, (await readCallTerms(db, owner)).limits[pool], holder, now),
+  )
 }
 
 /**
- * Reserves a slot of the pool and, over a trunk, one of its channels. This is one statement, unless another call takes the same
+ * Reserves a slot of the pool, which has `limit`, and, over a trunk, one of its channels. This is one statement, unless another call takes the same
  * slot. Returns null on success. Otherwise the call holds neither, and the result names the pool that is full.
  */
 export async function takeSlots(
   db: Db,
   owner: Owner,
   pool: SlotPool,
+  limit: number,
   trunk: ChannelTrunk | null,
   holder: Holder,
   now: number,
 ): Promise<{ readonly full: SlotPool | 'sipTrunk'; readonly use: PoolUse } | null> {
-  const limit = (await poolLimits(db, owner))[pool]
   const wanted = [
     { full: pool, owner, pool: pool as string, limit },
     ...(trunk === null
@@ -207,7 +210,7 @@ export async function readPoolUse(
   owner: Owner,
   now: number,
 ): Promise<Readonly<Record<SlotPool, PoolUse>>> {
-  const limits = await poolLimits(db, owner)
+  const { limits } = await readCallTerms(db, owner)
   const rows = await db
     .selectFrom('callSlots')
     .select(['pool', (eb) => eb.fn.countAll<number>().as('inUse')])
@@ -223,13 +226,27 @@ export async function readPoolUse(
   return { agentCalls: use('agentCalls'), byoCalls: use('byoCalls') }
 }
 
-async function poolLimits(db: Db, owner: Owner): Promise<Readonly<Record<SlotPool, number>>> {
+/** What the operator and an organization have set for its calls. */
+export interface CallTerms {
+  readonly limits: Readonly<Record<SlotPool, number>>
+  readonly monitoring: MonitoringRules
+  /** Price of a minute that was agreed with the organization (paise). Null without one. */
+  readonly agreedPaise: number | null
+}
+
+/** Reads the terms of calls in an environment. */
+export async function readCallTerms(db: Db, owner: Owner): Promise<CallTerms> {
   const set = await db
     .selectFrom('organizations')
     .leftJoin('callingProfiles', 'callingProfiles.organizationId', 'organizations.id')
     .leftJoin('organizationProfiles', 'organizationProfiles.organizationId', 'organizations.id')
     .select(['agentCallsTest', 'agentCallsLive', 'byoCallsTest', 'byoCallsLive'])
+    .select(['monitoringTest', 'monitoringLive', 'developersMonitor', 'ratePaisePerMinute'])
     .where('organizations.id', '=', owner.organizationId)
     .executeTakeFirst()
-  return slotLimits({ calling: set, profile: set }, owner.environment)
+  return {
+    limits: slotLimits({ calling: set, profile: set }, owner.environment),
+    monitoring: monitoringOf(set),
+    agreedPaise: set?.ratePaisePerMinute ?? null,
+  }
 }

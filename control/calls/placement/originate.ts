@@ -1,4 +1,3 @@
-import { EngineError } from '../../../media/base/errors.js'
 import { newId } from '../../../media/base/ids.js'
 import { callNeverBegan } from '../../../signalling/call/call-events.js'
 import type { Cause } from '../../../signalling/call/ending.js'
@@ -15,7 +14,6 @@ import { findNumber, findOwnNumber } from '../../numbers/store.js'
 import { originationRefusal } from '../../trunks/origination.js'
 import { recordTrunkUse } from '../../trunks/store.js'
 import { codecsOf } from '../../trunks/trunk-route.js'
-import { holdForCall } from '../../wallet/call-billing.js'
 import { recordingPath, storeCallEvent } from '../lifecycle/settle.js'
 import { insertCall } from '../store.js'
 import { releaseSlot, takeSlot, takeTrunkChannel } from './call-slots.js'
@@ -99,12 +97,11 @@ export async function originate(
     {
       ...{ organizationId, callId, from: number.e164, agentId: null, agentVersionId: null },
       gate: { to, environment, purpose, trigger: 'origination' },
+      paid: true,
     },
     async (trx, record, now) => {
       await insert(trx, record, now)
       if (route.trunk !== null) await recordTrunkUse(trx, route.trunk, route.trunk.id, 'outbound', now)
-      const funded = await holdForCall(trx, { id: callId, organizationId, environment }, now)
-      if (!funded) throw new EngineError('internal', 'the wallet was changed after the gate locked it')
     },
     async (trx, record, { code, deciding }, now) => {
       await insert(trx, record, now)

@@ -17,7 +17,7 @@ import type { AgentRow, AgentVersionRow, CallRow, NumberRow } from '../../db/tab
 import { findDestinations } from '../../destinations/store.js'
 import { type AgentKnowledge, loadAgentKnowledge } from '../../knowledge/agent-knowledge.js'
 import { readEndpoint } from '../../numbers/media-endpoint.js'
-import { readMonitoring } from '../../organization/monitoring.js'
+import { type MonitoringRules, readMonitoring } from '../../organization/monitoring.js'
 import { readSecretFor } from '../../secrets/host-store.js'
 import { openVault } from '../../secrets/vault.js'
 import type { SlotPool } from './call-slots.js'
@@ -55,13 +55,15 @@ export type SpokenVersion = Pick<AgentVersionRow, 'organizationId' | 'config' | 
 export async function agentPartySpec(
   db: Db,
   environment: CallRow['environment'],
-  { agent, version }: { readonly agent: AgentRow; readonly version: SpokenVersion },
+  { agent, version }: { readonly agent: Pick<AgentRow, 'id' | 'name'>; readonly version: SpokenVersion },
   numbers: CallNumbers,
   options: {
     readonly variables: Readonly<Record<string, string>>
     readonly providers: ProviderSettings
     readonly knowledge: AgentKnowledge
     readonly recorded: boolean
+    /** Read if it is missing. */
+    readonly monitoring?: MonitoringRules
     readonly now: number
   },
 ): Promise<AgentPartySpec | null> {
@@ -70,7 +72,7 @@ export async function agentPartySpec(
   const { organizationId } = version
   const ids = config.callSettings.transfer.destinations.map(({ destinationId }) => destinationId)
   const destinations = await findDestinations(db, { organizationId, environment }, ids)
-  const monitoring = await readMonitoring(db, organizationId)
+  const monitoring = options.monitoring ?? (await readMonitoring(db, organizationId))
   const spec = buildAgentSpec(
     {
       agentId: agent.id,

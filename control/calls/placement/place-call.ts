@@ -1,10 +1,10 @@
-import { EngineError, errorText } from '../../../media/base/errors.js'
+import { errorText } from '../../../media/base/errors.js'
 import { isId, newId } from '../../../media/base/ids.js'
 import { callNeverBegan } from '../../../signalling/call/call-events.js'
 import { endingOfError } from '../../../signalling/call/ending.js'
 import { isAllowedNumber } from '../../../signalling/trunk/trunk-limiter.js'
 import { environmentProblem } from '../../agents/live-models.js'
-import { findAgent, findVersion } from '../../agents/store.js'
+import { findAgentVersion } from '../../agents/store.js'
 import type { Deps } from '../../api/deps.js'
 import { isRefusal, type Refusal, refuse, unavailable } from '../../api/problem.js'
 import { timestampOrNull } from '../../base/schemas.js'
@@ -14,10 +14,9 @@ import type { CallRow, NumberRow } from '../../db/tables/calling.js'
 import { loadAgentKnowledge } from '../../knowledge/agent-knowledge.js'
 import { existsInOtherEnvironment, findNumber, type Owner } from '../../numbers/store.js'
 import { recordTrunkUse } from '../../trunks/store.js'
-import { holdForCall } from '../../wallet/call-billing.js'
 import { recordingPath, recordingsFolder, storeCallEvent } from '../lifecycle/settle.js'
-import { type CallWithParts, findCall, findPlacedCall, insertCall } from '../store.js'
-import { releaseSlot, type SlotPool, takeSlots } from './call-slots.js'
+import { type CallWithParts, findCall, findPlacedCall, insertCall, rateFor } from '../store.js'
+import { type CallTerms, readCallTerms, releaseSlot, type SlotPool, takeSlots } from './call-slots.js'
 import { type OutboundRoute, outboundRoute } from './outbound-route.js'
 import { agentPartySpec, botPartySpec, type PartySpec } from './party-spec.js'
 
@@ -97,7 +96,8 @@ export async function dialCall(
   const placed = await alreadyPlaced(deps, owner, placement)
   if (placed !== null) return placed
 
-  const target = await lookUp(deps, owner, placement)
+  const terms = await readCallTerms(deps.db, owner)
+  const target = await lookUp(deps, owner, placement, terms)
   if (isRefusal(target)) return target
   const { number, party } = target
   const route = await outboundRoute(deps, number)
@@ -120,9 +120,9 @@ export async function dialCall(
     return unavailable('The SIP server is not connected. Retry in a moment.', { reason: 'no_sip_server' })
 
   const callId = newId('call', deps.clock.wall())
-  const full = await reserveSlots(deps, owner, party.pool, route, callId)
+  const full = await reserveSlots(deps, owner, terms, party.pool, route, callId)
   if (full !== null) return full
-  const clearance = await clear(deps, owner, placement, target, route, callId).catch(
+  const clearance = await clear(deps, owner, placement, terms, target, route, callId).catch(
     async (error: unknown) => {
       await releaseSlot(deps.db, callId)
       // Another process may have completed a retry of the same request meanwhile.
@@ -169,6 +169,7 @@ async function lookUp(
   deps: PlacementDeps,
   owner: Owner,
   placement: Placement,
+  { monitoring }: CallTerms,
 ): Promise<CallTarget | Refusal> {
   const { db } = deps
   const missing = (resource: string, path: string) =>
@@ -225,7 +226,10 @@ async function lookUp(
   if (agentId === null) {
     return contradiction('The number has no agent. Set agentId, or bind an agent to the number.', 'agentId')
   }
-  const agent = isId('agt', agentId) ? await findAgent(db, owner.organizationId, agentId) : null
+  const wanted = placement.origin?.agentVersion ?? null
+  const agent = isId('agt', agentId)
+    ? await findAgentVersion(db, owner.organizationId, agentId, wanted)
+    : null
   if (agent === null) return missing('agent', placement.agentId === null ? 'numberId' : 'agentId')
   if (number.status !== 'active')
     return contradiction('The number is not active. Use another number.', 'numberId')
@@ -235,8 +239,7 @@ async function lookUp(
       'numberId',
     )
   }
-  const wanted = placement.origin?.agentVersion ?? agent.publishedVersion
-  const version = wanted === null ? null : await findVersion(db, owner.organizationId, agent.id, wanted)
+  const { name, version } = agent
   if (version === null)
     return contradiction('The agent has no published version. Publish it first.', 'agentId')
   const problem = environmentProblem(owner.environment, version)
@@ -251,13 +254,20 @@ async function lookUp(
       },
     )
   }
-  const party = await agentPartySpec(db, owner.environment, { agent, version }, numbers, {
-    recorded: number.recordCalls === 1,
-    variables: placement.variables,
-    knowledge,
-    providers: deps.settings.providers,
-    now: deps.clock.wall(),
-  })
+  const party = await agentPartySpec(
+    db,
+    owner.environment,
+    { agent: { id: agentId, name }, version },
+    numbers,
+    {
+      recorded: number.recordCalls === 1,
+      monitoring,
+      variables: placement.variables,
+      knowledge,
+      providers: deps.settings.providers,
+      now: deps.clock.wall(),
+    },
+  )
   if (party === null) {
     return contradiction('A voice or model of the published version is no longer available.', 'agentId')
   }
@@ -272,13 +282,14 @@ async function lookUp(
 async function reserveSlots(
   deps: PlacementDeps,
   owner: Owner,
+  { limits }: CallTerms,
   pool: SlotPool,
   { trunk }: OutboundRoute,
   callId: string,
 ): Promise<Refusal<'concurrent_call_limit_reached'> | null> {
   const { db, clock, nodeId } = deps
   const holder = { callId, nodeId }
-  const none = await takeSlots(db, owner, pool, trunk, holder, clock.wall())
+  const none = await takeSlots(db, owner, pool, limits[pool], trunk, holder, clock.wall())
   if (none === null) return null
   const what = pool === 'agentCalls' ? 'agent calls' : 'calls with media endpoints'
   const message =
@@ -292,6 +303,7 @@ function clear(
   deps: PlacementDeps,
   owner: Owner,
   placement: Placement,
+  { agreedPaise }: CallTerms,
   { number, party }: CallTarget,
   { trunk }: OutboundRoute,
   callId: string,
@@ -315,6 +327,7 @@ function clear(
       },
       agentId: row.agentId,
       agentVersionId: row.agentVersionId,
+      paid: true,
     },
     async (trx, record, now) => {
       // The calls of a busy trunk would wait for its row.
@@ -339,6 +352,7 @@ function clear(
           complianceRunId: record.runId,
           evidenceId: record.evidenceId,
           idempotencyId: placement.idempotencyId,
+          ratePaisePerMinute: rateFor(row.routingMode, number, agreedPaise),
           campaignId,
           recipientId,
           callbackId,
@@ -347,9 +361,6 @@ function clear(
         },
         now,
       )
-      // The owner can be a row with an id of its own.
-      const funded = await holdForCall(trx, { ...owner, id: callId }, now)
-      if (!funded) throw new EngineError('internal', 'the wallet was changed after the gate locked it')
       await origin?.bind(trx, callId, now)
     },
   )

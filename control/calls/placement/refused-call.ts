@@ -40,7 +40,7 @@ export async function storeRefusedCall(
         complianceRunId: null,
         evidenceId: null,
         idempotencyId: null,
-        free: true,
+        ratePaisePerMinute: 0,
       },
       now,
     )

@@ -12,6 +12,8 @@ import { type Appended, appendRecord } from './store.js'
 
 /** A gate decision before it becomes a link of the chain. */
 export interface GateEvidence {
+  /** Id of the record. */
+  readonly id: string
   readonly rootKey: RootKey
   readonly organizationId: string
   readonly callId: string | null
@@ -35,7 +37,7 @@ export async function appendGateRecord(
   keys: EvidenceKeys,
   evidence: GateEvidence,
 ): Promise<Appended> {
-  const { organizationId, callId, gateRunId, request, facts, checks, decidedAt } = evidence
+  const { id, organizationId, callId, gateRunId, request, facts, checks, decidedAt } = evidence
   const { to, campaignId = null, recipientId = null, ...asked } = request
   // `policyVersion` names the policy, which `POLICIES` keeps.
   const { policy: _, ...known } = facts
@@ -64,7 +66,7 @@ export async function appendGateRecord(
     to,
     await personCopies(trx, owner, namesOf(evidence.rootKey, organizationId, to), facts),
   )
-  return appendRecord(trx, keys, owner, { kind: 'gate', callId, gateRunId, person, part }, decidedAt)
+  return appendRecord(trx, keys, owner, { id, kind: 'gate', callId, gateRunId, person, part }, decidedAt)
 }
 
 /** Gives facts, which are plain values of JSON, the type of one. */

@@ -1,7 +1,8 @@
-import type { SelectQueryBuilder } from 'kysely'
+import { type SelectQueryBuilder, sql } from 'kysely'
 import { EngineError } from '../../../media/base/errors.js'
 import { newId } from '../../../media/base/ids.js'
 import { timestamp } from '../../base/schemas.js'
+import { builtOnce, insertedOnce } from '../../db/built-once.js'
 import type { Db, Trx } from '../../db/database.js'
 import type { EvidenceHeadRow, EvidenceRow } from '../../db/tables/calling.js'
 import type { Database } from '../../db/tables/schema.js'
@@ -15,6 +16,8 @@ export interface Owner {
 
 /** A record before it becomes a link of the chain. */
 export interface NewRecord {
+  /** A new one if it is missing. */
+  readonly id?: string
   readonly kind: 'gate' | 'outcome' | 'close' | 'erasure' | 'retention'
   readonly callId: string | null
   readonly gateRunId: string | null
@@ -68,27 +71,38 @@ export async function lockHead(trx: Trx, { organizationId, environment }: Owner)
     .execute()
 }
 
+const countHeadUp = builtOnce<Owner, EvidenceHeadRow>((db, place) =>
+  db
+    .updateTable('evidenceHeads')
+    .set({ seq: sql<number>`"seq" + 1` })
+    .where('organizationId', '=', place('organizationId'))
+    .where('environment', '=', place('environment'))
+    .returningAll(),
+)
+
 /** Counts the head up, which locks it. Returns the number of the next record and the hash before it. */
 async function advanceHead(trx: Trx, owner: Owner): Promise<EvidenceHeadRow> {
-  const advance = () =>
-    trx
-      .updateTable('evidenceHeads')
-      .set((column) => ({ seq: column('seq', '+', 1) }))
-      .where('organizationId', '=', owner.organizationId)
-      .where('environment', '=', owner.environment)
-      .returningAll()
-      .executeTakeFirst()
-  const head = await advance()
+  const [head] = await countHeadUp(trx, owner)
   if (head !== undefined) return head
   await trx
     .insertInto('evidenceHeads')
     .values({ ...owner, seq: 0, hash: GENESIS_HASH, keyId: null, keptFrom: 1 })
     .onConflict((conflict) => conflict.columns(['organizationId', 'environment']).doNothing())
     .execute()
-  const made = await advance()
+  const [made] = await countHeadUp(trx, owner)
   if (made === undefined) throw new EngineError('internal', 'the head of an evidence chain was not made')
   return made
 }
+
+const insertRows = insertedOnce('evidence')
+
+const setHead = builtOnce<Owner & { readonly hash: string; readonly keyId: string }, unknown>((db, place) =>
+  db
+    .updateTable('evidenceHeads')
+    .set({ hash: place('hash'), keyId: place('keyId') })
+    .where('organizationId', '=', place('organizationId'))
+    .where('environment', '=', place('environment')),
+)
 
 async function insertLink(
   trx: Trx,
@@ -101,26 +115,21 @@ async function insertLink(
   const { organizationId, environment } = owner
   const { kind, callId, gateRunId, person } = record
   const part = typeof record.part === 'function' ? await record.part() : record.part
-  const id = newId('evd', now)
+  const { id = newId('evd', now) } = record
   const link = { seq: head.seq, prevHash: head.hash }
   const common = { id, organizationId, environment, kind, callId, gateRunId, sealedAt: timestamp(now) }
   const sealed = sealRecord({ ...common, ...part, ...person?.sealed }, link, key)
-  await trx
-    .insertInto('evidence')
-    .values({
+  await insertRows(trx, [
+    {
       ...{ id, organizationId, environment, kind, callId, gateRunId, sealedAt: now },
       ...(person?.stored ?? { e164: null, salt: null, personal: null }),
       ...link,
       ...sealed,
       keyId: key.keyId,
-    })
-    .execute()
-  await trx
-    .updateTable('evidenceHeads')
-    .set({ hash: sealed.hash, keyId: kind === 'key' ? String(part.newKeyId) : key.keyId })
-    .where('organizationId', '=', organizationId)
-    .where('environment', '=', environment)
-    .execute()
+    },
+  ])
+  const keyId = kind === 'key' ? String(part.newKeyId) : key.keyId
+  await setHead(trx, { organizationId, environment, hash: sealed.hash, keyId })
   return { id, seq: head.seq, hash: sealed.hash }
 }
 
