@@ -1,6 +1,7 @@
 import t from 'tap'
 import { openTestApi } from '../../fixtures/api/api.js'
 import { openMigratedSqlite } from '../../fixtures/database/sqlite-image.js'
+import { WAIT_LIMIT_MS } from '../../fixtures/host/deadlines.js'
 import { CHROMIUM, openBrowserPage } from '../../fixtures/service/chromium.js'
 import { operations } from '../app/operations.js'
 
@@ -8,7 +9,7 @@ const skip = CHROMIUM === null ? 'chromium is not installed' : false
 
 /** Resolves with the number of elements as soon as there are so many, or when they do not come. */
 const appears = (selector: string, atLeast = 1) => `new Promise((resolve) => {
-  const giveUp = performance.now() + 30_000
+  const giveUp = performance.now() + ${WAIT_LIMIT_MS}
   const look = () => {
     const { length } = document.querySelectorAll(${JSON.stringify(selector)})
     if (length >= ${atLeast} || performance.now() > giveUp) resolve(length)
