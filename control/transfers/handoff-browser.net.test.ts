@@ -129,12 +129,13 @@ t.test('the page of a handed-over call', { skip }, async (t) => {
         javaScriptEnabled: false,
         viewport: { width: WIDTH, height: 700 },
       })
+      still.setDefaultTimeout(WAIT_LIMIT_MS)
       const unscripted = await still.newPage()
       const answer = await unscripted.goto(address)
       t.match(answer?.headers()['cache-control'], 'no-store')
       // The page loads itself again from time to time.
       for (const text of [texts.caller, texts.brief, 'The caller asks about a bill.', 'My bill is wrong.'])
-        await unscripted.getByText(text).waitFor({ timeout: WAIT_LIMIT_MS })
+        await unscripted.getByText(text).waitFor()
       await still.close()
 
       const shown = await openDashboard(browser, address, { language, colours, width: WIDTH })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { REQUEST_MS } from '../../../fixtures/host/deadlines.js'
 import { until } from '../../../fixtures/host/until.js'
 import { CHROMIUM } from '../../../fixtures/service/chromium.js'
 import { temporaryFolder } from '../../../fixtures/service/cli.js'
@@ -71,7 +72,9 @@ t.test('listening and taking over in a browser', { skip, timeout: 250_000 }, asy
   const monitors = () => service.api('GET', `/v1/calls/${call.id}/monitors`) as unknown as Promise<object[]>
   t.match(await monitors(), [{ mode: 'listen', endedAt: null }])
   await page.getByRole('button', { name: 'Stop listening' }).click()
-  await until(async () => !JSON.stringify(await monitors()).includes('"endedAt":null'))
+  await until(async () => !JSON.stringify(await monitors()).includes('"endedAt":null'), {
+    everyMs: REQUEST_MS,
+  })
 
   await row.getByRole('link').press('t')
   const dialog = page.getByRole('dialog')
