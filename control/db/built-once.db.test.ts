@@ -1,6 +1,6 @@
 import t from 'tap'
 import { onEachDialect } from '../../fixtures/database/databases.js'
-import { builtOnce } from './built-once.js'
+import { builtOnce, insertedOnce } from './built-once.js'
 
 interface Question {
   readonly name: string | null
@@ -43,4 +43,26 @@ await onEachDialect(t, async (t, open) => {
       t.equal(built, 2)
     },
   )
+
+  await t.test('rows are inserted with the columns that they have', async (t) => {
+    const { db } = await open()
+    const insert = insertedOnce('organizations')
+    const named = (name: string) => ({ id: `org_${name}`, name, senderClassification: null, createdAt: 1 })
+    await insert(db, [])
+    await insert(db, [named('A'), named('B')])
+    await insert(db, [named('D'), { ...named('C'), senderClassification: 'service' }])
+    await insert(db, [{ createdAt: 2, senderClassification: null, name: 'E', id: 'org_E' }])
+    const rows = await db
+      .selectFrom('organizations')
+      .select(['id', 'name', 'senderClassification', 'createdAt'])
+      .orderBy('id')
+      .execute()
+    t.same(rows, [
+      named('A'),
+      named('B'),
+      { ...named('C'), senderClassification: 'service' },
+      named('D'),
+      { ...named('E'), createdAt: 2 },
+    ])
+  })
 })

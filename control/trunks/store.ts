@@ -1,8 +1,9 @@
-import type { Insertable } from 'kysely'
+import { type Insertable, sql } from 'kysely'
 import type { Cidr } from '../../signalling/trunk/cidr.js'
 import type { TrunkProbe } from '../../signalling/trunk/trunk-probe.js'
 import { newestFirst, type Page, type PageRequest } from '../api/pagination.js'
 import type { Db, Trx } from '../db/database.js'
+import { skipLocked } from '../db/skip-locked.js'
 import type { NumberRow } from '../db/tables/calling.js'
 import type { SipTrunkRow, TrunkTables } from '../db/tables/trunks.js'
 import type { Owner } from '../numbers/store.js'
@@ -256,7 +257,7 @@ export async function updateTrunk(
   return row
 }
 
-/** Records the time of the last call over a trunk. */
+/** Records the time of the last call over a trunk. Waits for no other call that does this, and leaves the time to that one. */
 export async function recordTrunkUse(
   db: Db | Trx,
   owner: Owner,
@@ -267,7 +268,7 @@ export async function recordTrunkUse(
   await db
     .updateTable('sipTrunks')
     .set(direction === 'inbound' ? { lastInboundAt: now } : { lastOutboundAt: now })
-    .where('id', '=', id)
+    .where('id', '=', sql<string>`(select "id" from "sipTrunks" where "id" = ${id} ${skipLocked(db)})`)
     .where('organizationId', '=', owner.organizationId)
     .where('environment', '=', owner.environment)
     .execute()

@@ -13,9 +13,13 @@ import { settleAbandonedCalls } from '../calls/lifecycle/abandoned.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
 import { openAdmission } from '../calls/placement/admission.js'
 import { placeCall } from '../calls/placement/place-call.js'
+import { CHECK_TYPES } from '../compliance/check.js'
+import { clearDial } from '../compliance/clearance.js'
 import { parseTrunkFile } from '../config/trunk-file.js'
+import type { Trx } from '../db/database.js'
 import { loadTrunks } from '../trunks/load-trunks.js'
 import { extendCallHolds } from './call-billing.js'
+import { hold } from './ledger.js'
 import { readWallet } from './store.js'
 
 const NUMBER = '+911171366900'
@@ -281,6 +285,41 @@ await onEachDialect(t, async (t, open) => {
     const calls = await Promise.all(Array.from({ length: 4 }, () => live.dial()))
     t.equal(calls.filter((outcome) => outcome === 'insufficient_funds').length, 2)
     t.same(await live.wallet(), [3_000, 2_400])
+    await calling.close()
+  })
+
+  await t.test('the gate decides again if the money was taken before it was held', async (t) => {
+    const { calling, clock, live } = await start()
+    await live.fund(2_400)
+    const { db } = calling.deps
+    const { organizationId } = live
+    const request = (callId: string) => ({
+      ...{ organizationId, callId, from: NUMBER, agentId: null, agentVersionId: null, paid: true },
+      gate: { to: PERSON, environment: 'live', purpose: 'service', trigger: 'call' } as const,
+    })
+    let decisions = 0
+    const take = async (trx: Trx, paise: number) => {
+      decisions++
+      await hold(trx, organizationId, { type: 'call', id: 'call_other' }, paise, clock.wall())
+    }
+    const stored = async () => [
+      (await db.selectFrom('evidence').select('seq').orderBy('seq').execute()).map(({ seq }) => seq),
+      (await db.selectFrom('checks').select('id').execute()).length,
+    ]
+    const cleared = await clearDial(calling.deps, request('call_a'), async (trx) => {
+      if (decisions === 0) await take(trx, 2_000)
+      else decisions++
+    })
+    t.match(cleared, { cleared: true })
+    t.equal(decisions, 2)
+    t.same(await live.wallet(), [2_400, 1_200])
+    t.same(await stored(), [[1], CHECK_TYPES.length], 'the first decision left nothing')
+    decisions = 0
+    const failed = clearDial(calling.deps, request('call_b'), (trx) => take(trx, 1_200))
+    await t.rejects(failed, { code: 'internal' })
+    t.equal(decisions, 4)
+    t.same(await live.wallet(), [2_400, 1_200])
+    t.same(await stored(), [[1], CHECK_TYPES.length])
     await calling.close()
   })
 

@@ -11,8 +11,8 @@ import { dialCall } from './place-call.js'
 
 const PERSON = '+919810000001'
 /** Statements of a live call over a trunk until its INVITE, and of its end without an answer, with `begin` and `commit`. */
-const MOST_TO_PLACE = 26
-const MOST_TO_END = 13
+const MOST_TO_PLACE = 21
+const MOST_TO_END = 11
 
 /** Every statement is a way to the database and back, and many of them hold locks that the next dial waits for. */
 await onEachDialect(t, async (t, open) => {
