@@ -1,5 +1,6 @@
 import { type Expression, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { Db } from '../db/database.js'
+import { unindexedNumber } from '../db/owned-rows.js'
 
 /** End of a page: the sort value, and the id that breaks ties. */
 export interface Position {
@@ -42,11 +43,16 @@ export function pageOf<Row, T>(
 
 /**
  * Returns the keyset condition of a list sorted by `key desc, id desc`, which is true on the first page.
- * Columns may be qualified (`calls.createdAt`).
+ * Columns may be qualified (`calls.createdAt`). The key may be an expression.
  */
-export function olderThan(page: PageRequest, keyColumn: string, idColumn: string): RawBuilder<SqlBool> {
+export function olderThan(
+  page: PageRequest,
+  key: string | RawBuilder<unknown>,
+  idColumn: string,
+): RawBuilder<SqlBool> {
   if (page.after === null) return sql<SqlBool>`1 = 1`
-  return sql<SqlBool>`(${sql.ref(keyColumn)}, ${sql.ref(idColumn)}) < (${page.after.key}, ${page.after.id})`
+  const value = typeof key === 'string' ? sql.ref(key) : key
+  return sql<SqlBool>`(${value}, ${sql.ref(idColumn)}) < (${page.after.key}, ${page.after.id})`
 }
 
 interface Created {
@@ -55,8 +61,8 @@ interface Created {
 
 /**
  * Returns a page of a query, newest first: sorted by `createdAt desc`, ties broken by id. Pass `alias` if
- * the query joins tables, and `id` if another column identifies the rows. With `count`, a query of all
- * matching rows, the first page includes the total.
+ * the query joins tables, and `id` if another column identifies the rows. Pass `few` if a condition of the query has an
+ * index of its own and selects few rows. With `count`, a query of all matching rows, the first page includes the total.
  */
 export async function newestFirst<DB, TB extends keyof DB, Row extends Created>(
   query: SelectQueryBuilder<DB, TB, Row>,
@@ -64,14 +70,16 @@ export async function newestFirst<DB, TB extends keyof DB, Row extends Created>(
   options: {
     readonly alias?: string
     readonly id?: keyof Row & string
+    readonly few?: boolean
     readonly count?: { readonly db: Db; readonly query: Expression<unknown> }
   } = {},
 ): Promise<Page<Row>> {
-  const { alias, id = 'id', count } = options
+  const { alias, id = 'id', few = false, count } = options
   const column = (name: string): string => (alias === undefined ? name : `${alias}.${name}`)
+  const key = few ? unindexedNumber(column('createdAt')) : sql.ref(column('createdAt'))
   const rows: readonly Row[] = await query
-    .where(olderThan(page, column('createdAt'), column(id)))
-    .orderBy(sql.ref(column('createdAt')), 'desc')
+    .where(olderThan(page, key, column(id)))
+    .orderBy(key, 'desc')
     .orderBy(sql.ref(column(id)), 'desc')
     .limit(page.limit + 1)
     .execute()

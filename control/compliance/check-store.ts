@@ -1,9 +1,9 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import { newId } from '../../media/base/ids.js'
 import { countCapped, olderThan, type Page, type PageRequest, pageOf } from '../api/pagination.js'
 import { insertedOnce } from '../db/built-once.js'
 import type { Db, Trx } from '../db/database.js'
-import { unindexed } from '../db/owned-rows.js'
+import { unindexed, unindexedNumber } from '../db/owned-rows.js'
 import type { CheckRow } from '../db/tables/calling.js'
 import type { Check, GateRequest } from './check.js'
 
@@ -90,10 +90,11 @@ export async function listChecks(
   }
   if (filter.from !== null) query = query.where('checkedAt', '>=', filter.from)
   if (filter.to !== null) query = query.where('checkedAt', '<', filter.to)
+  const key = filter.e164 === undefined ? sql.ref<number>('checkedAt') : unindexedNumber('checkedAt')
   const rows = await query
     .selectAll()
-    .where(olderThan(page, 'checkedAt', 'id'))
-    .orderBy('checkedAt', 'desc')
+    .where(olderThan(page, key, 'id'))
+    .orderBy(key, 'desc')
     .orderBy('id', 'desc')
     .limit(page.limit + 1)
     .execute()

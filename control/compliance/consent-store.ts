@@ -203,6 +203,7 @@ export function listConsents(
         query.where(filter.active === true ? active : sql<SqlBool>`not ${active}`),
       ),
     page,
+    { few: filter.e164 !== undefined },
   )
 }
 

@@ -285,5 +285,6 @@ export function listSuppressions(
         query.where(filter.active === true ? active : sql<SqlBool>`not ${active}`),
       ),
     page,
+    { few: filter.names !== undefined },
   )
 }

@@ -10,6 +10,14 @@ export function unindexed(column: string): RawBuilder<string> {
   return sql<string>`(${sql.ref(column)} || '')`
 }
 
+/**
+ * Returns a column of numbers as a value for which no index exists, for the order of a few rows that another condition selects. SQLite
+ * without statistics, which the service does not collect, would read all rows of the organization from the index of their list instead.
+ */
+export function unindexedNumber(column: string): RawBuilder<number> {
+  return sql<number>`(${sql.ref(column)} + 0)`
+}
+
 /** Tables whose rows belong to an organization and that other resources reference by id. */
 type OwnedTable = 'connections' | 'knowledgeBases' | 'secrets' | 'transferDestinations'
 

@@ -1,7 +1,7 @@
-import { type RawBuilder, sql } from 'kysely'
 import type { z } from 'zod'
 import { timestamp } from '../../base/schemas.js'
 import type { Db } from '../../db/database.js'
+import { unindexedNumber } from '../../db/owned-rows.js'
 import type { EvidenceRow } from '../../db/tables/calling.js'
 import type { ConsentRow, SuppressionRow } from '../../db/tables/compliance.js'
 import { GENESIS_HASH } from './hashes.js'
@@ -34,12 +34,6 @@ export function listPersonEvidence(
   return recordsOf(db, owner).where('e164', '=', e164).orderBy('seq', 'desc').limit(limit).execute()
 }
 
-/**
- * Orders the rows of one number by time. As an expression, because SQLite without statistics would else read every row of the
- * organization in the order of an index rather than the few of the number.
- */
-const AT: RawBuilder<number> = sql`"createdAt" + 0`
-
 /** Returns the consents of a number, also those that were superseded or revoked, the newest first. */
 export function listPersonConsents(
   db: Db,
@@ -53,7 +47,7 @@ export function listPersonConsents(
     .where('organizationId', '=', organizationId)
     .where('environment', '=', environment)
     .where('e164', '=', e164)
-    .orderBy(AT, 'desc')
+    .orderBy(unindexedNumber('createdAt'), 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()
@@ -72,7 +66,7 @@ export function listPersonSuppressions(
     .where('organizationId', '=', organizationId)
     .where('environment', '=', environment)
     .where('e164', 'in', names)
-    .orderBy(AT, 'desc')
+    .orderBy(unindexedNumber('createdAt'), 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()
