@@ -85,15 +85,15 @@ export const EvidenceRecord = z
 
 /** Returns a gate or outcome record as the API shows it. */
 export function evidenceView(row: EvidenceRow): z.input<typeof EvidenceRecord> {
-  return {
-    ...JSON.parse(row.record),
+  // Spread into a literal, the members would outlive the answer until the old generation is collected.
+  return Object.assign(JSON.parse(row.record), {
     e164: row.e164,
     salt: row.salt,
     personal: row.personal === null ? null : JSON.parse(row.personal),
     record: row.record,
     hash: row.hash,
     signature: row.signature,
-  }
+  })
 }
 
 export const EvidenceHead = z.object({
