@@ -277,8 +277,15 @@ function openPostgres(url: string, log: Log, observe: QueryObserver): OpenDataba
     const statements = new NamedStatements()
     // The pool replaces a failed idle connection. Without a listener the error would end the process.
     pool.on('error', (error) => log.warn({ error: error.message }, 'database.connection_lost'))
+    const clients = new WeakMap<pg.PoolClient, PromptClient>()
     const prompt: PostgresPool = {
-      connect: async () => new PromptClient(await pool.connect(), statements),
+      async connect() {
+        const client = await pool.connect()
+        // The same object each time: Kysely keeps what it makes of a new one until the old generation is collected.
+        const known = clients.get(client) ?? new PromptClient(client, statements)
+        clients.set(client, known)
+        return known
+      },
       end: () => pool.end(),
     }
     return new Kysely<Database>({ dialect: new PostgresDialect({ pool: prompt }), log: queryLogger(observe) })
