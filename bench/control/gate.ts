@@ -9,7 +9,7 @@ import { addFunds } from '../../fixtures/database/funds.js'
 import { readyForLive } from '../../fixtures/database/ready-for-live.js'
 import { systemClock } from '../../media/base/clock.js'
 import { newId } from '../../media/base/ids.js'
-import { onBothDatabases } from '../lib/both-databases.js'
+import { onBothDatabases, settle } from '../lib/both-databases.js'
 import { figure, type Measured, part } from '../lib/figures.js'
 import type { Probe } from '../lib/host-probe.js'
 import { judgedTimes, type Timed } from '../lib/judged-time.js'
@@ -129,7 +129,8 @@ async function readPerson(calling: TestCalling): Promise<void> {
   if (status !== 200 || data.checks.length !== CHECKS) throw new Error(`the read ended with ${status}`)
 }
 
-async function fill({ db, dialect }: OpenDatabase, calling: TestCalling): Promise<void> {
+async function fill(database: OpenDatabase, calling: TestCalling): Promise<void> {
+  const { db, dialect } = database
   const { organizationId } = calling.owner
   await readyForLive(db, organizationId, [FROM], AT)
   await addFunds(db, organizationId, 100_000_000, AT)
@@ -152,12 +153,6 @@ async function fill({ db, dialect }: OpenDatabase, calling: TestCalling): Promis
     const call = { callId: newId('call', AT), from: FROM, agentId: null, agentVersionId: null }
     await clearDial(calling.deps, { organizationId, ...call, gate }, async () => {})
   }
-  // The new rows are written to the disk now, and not while the bench measures.
-  if (dialect === 'sqlite') {
-    // The service never runs `analyze`. With its statistics SQLite plans the statement of the gate again for each run.
-    await sql`pragma wal_checkpoint(truncate)`.execute(db)
-  } else {
-    await sql`vacuum analyze`.execute(db)
-    await sql`checkpoint`.execute(db)
-  }
+  // With statistics SQLite plans the statement of the gate again for each run.
+  await settle(database)
 }

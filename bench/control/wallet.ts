@@ -5,7 +5,7 @@ import { listEntries, readWallet } from '../../control/wallet/store.js'
 import { addFunds } from '../../fixtures/database/funds.js'
 import { systemClock } from '../../media/base/clock.js'
 import { newId } from '../../media/base/ids.js'
-import { onBothDatabases } from '../lib/both-databases.js'
+import { onBothDatabases, settle } from '../lib/both-databases.js'
 import { figure, type Measured } from '../lib/figures.js'
 import type { Probe } from '../lib/host-probe.js'
 import { judgedTimes, type Timed } from '../lib/judged-time.js'
@@ -94,7 +94,8 @@ async function organization({ db }: OpenDatabase): Promise<string> {
 }
 
 /** Inserts entries of one paisa each after the first one, in one statement. */
-async function fillLedger({ db, dialect }: OpenDatabase, organizationId: string): Promise<void> {
+async function fillLedger(database: OpenDatabase, organizationId: string): Promise<void> {
+  const { db, dialect } = database
   const numbers =
     dialect === 'sqlite'
       ? sql`(with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(ENTRIES - 1)}) select i from n)`
@@ -106,5 +107,5 @@ async function fillLedger({ db, dialect }: OpenDatabase, organizationId: string)
       'call_' || i, null, null, null, 'call:' || i || ':agent', ${sql.lit(AT)} + i, ${sql.lit(AT)} + i from ${numbers} as numbers`.execute(
     db,
   )
-  await sql`analyze`.execute(db)
+  await settle(database)
 }
