@@ -17,6 +17,7 @@ import { findCoturn, HOW_TO_GET_COTURN, startCoturn } from '../../../fixtures/se
 import { openDashboard, signInOwner } from '../../../fixtures/service/dashboard.js'
 import { sessionSend } from '../../../fixtures/service/dashboard-data.js'
 import type { Json } from '../../../fixtures/service/service.js'
+import { makeAuthority } from '../../../fixtures/sip/certificates.js'
 import { CLIP_RATE, findClip, readClip } from '../../../fixtures/speech/manifest.js'
 import { openFakeOpenAi, pcmReply } from '../../../fixtures/vendors/fake-openai.js'
 import { pcmBytes } from '../../../fixtures/vendors/openai-frames.js'
@@ -40,12 +41,17 @@ const PIECE_MS = 50
 const GHOST_MS = 150_000
 
 /** Opens a browser with this microphone, a page of the signed-in owner, and its telephone. */
-async function openPhone(t: Test, service: StartedService, microphone: string, way = { relayed: false }) {
-  const browser = await openPhoneBrowser(CHROMIUM ?? '', microphone)
+async function openPhone(
+  t: Test,
+  service: StartedService,
+  microphone: string,
+  trusted: readonly string[] = [],
+) {
+  const browser = await openPhoneBrowser(CHROMIUM ?? '', microphone, trusted)
   t.teardown(() => browser.close())
   const url = `${service.httpUrl}/dashboard/`
   const dashboard = await openDashboard(browser, url, VIEW)
-  const phone = await BrowserPhone.watch(dashboard.page, way)
+  const phone = await BrowserPhone.watch(dashboard.page)
   await signInOwner(dashboard.page, service)
   return { ...dashboard, browser, phone }
 }
@@ -265,26 +271,33 @@ t.test(
     const secret = 'a secret of both'
     const text = readFileSync(join(projectRoot, 'docs', 'browser-calls.md'), 'utf8')
     const [, configuration = ''] = /```ini\n(.*?)```/s.exec(text) ?? []
-    const relay = await startCoturn(COTURN ?? '', configuration, secret)
+    const certificate = makeAuthority(t).issue('IP:127.0.0.1')
+    const relay = await startCoturn(COTURN ?? '', configuration, secret, certificate)
     t.teardown(() => relay.close())
     const { service, agentId } = await startWithTone(t, folder, {
-      PARLEY_TURN_URLS: relay.url,
+      PARLEY_TURN_URLS: relay.urls.join(','),
       PARLEY_TURN_SECRET: secret,
     })
-    const { page, phone, show, browser } = await openPhone(t, service, writeTone(folder, CALLER_HZ), {
-      relayed: true,
-    })
+    const { page, phone, show, browser } = await openPhone(t, service, writeTone(folder, CALLER_HZ), [
+      certificate.certificate,
+    ])
     await show(`test/agents/${agentId}`)
-    await phone.talk()
-    await hears(phone, AGENT_HZ)
-    t.same(await phone.way(), { kind: 'relay', relayProtocol: 'tcp' })
-    const [running] = await calls(service)
-    const { packets } = await phone.received()
-    await until(async () => (await phone.received()).packets > packets + 400, { everyMs: 100 })
-    await phone.hangUp()
-    await ended(service, running?.id)
-    const { both } = await recordedTones(service, running?.id)
-    t.ok(both > 40, `both tones at the same time: ${both} pieces`)
+    for (const [scheme, relayProtocol] of [
+      ['turn', 'tcp'],
+      ['turns', 'tls'],
+    ] as const) {
+      await phone.useRelay(scheme)
+      await phone.talk()
+      await hears(phone, AGENT_HZ)
+      t.same(await phone.way(), { kind: 'relay', relayProtocol })
+      const [running] = await calls(service)
+      const { packets } = await phone.received()
+      await until(async () => (await phone.received()).packets > packets + 400, { everyMs: 100 })
+      await phone.hangUp()
+      await ended(service, running?.id)
+      const { both } = await recordedTones(service, running?.id)
+      t.ok(both > 40, `${scheme}: both tones at the same time: ${both} pieces`)
+    }
 
     const { iceServers } = await sessionSend(page, 'POST', '/v1/browser-calls', { purpose: 'talk', agentId })
     const [given] = iceServers as {
