@@ -86,6 +86,7 @@ t.test('an HTTP tool looks up an order; the agent sends DTMF', { timeout: 150_00
     target,
     from: '+919812345678',
     rtp: { codec: 'PCMA', clock: service.clock },
+    network: service.network,
   })
   const turns = (speaker: string) =>
     service.events.flatMap((event) =>

@@ -209,9 +209,11 @@ t.test('garbage on the SIP ports and on the media port does not reach the call',
   ]
   const stranger = await openUdp('127.0.0.1', 0, () => {})
   t.teardown(() => stranger.close())
+  const rtpStranger = await openRtpPeer({ codec: 'PCMA', clock: service.clock }, service.network)
+  t.teardown(() => rtpStranger.close())
   for (const text of garbage) {
     stranger.send(text, sip)
-    stranger.send(text, remote)
+    rtpStranger.sendRaw(Buffer.from(text), remote)
     // Sent from the call's own sockets as well.
     caller.peer.sendRaw(text, sip)
   }
@@ -250,11 +252,10 @@ t.test('media from another socket is ignored, not recorded and not answered', be
   const caller = await call(t, service, { rtp: { background: tone(440, 1_000) } })
   await caller.answered()
   await caller.until('media', () => caller.rtp.received.length > 10)
-  const intruder = await openRtpPeer({
-    codec: 'PCMA',
-    clock: service.clock,
-    background: tone(1_000, 1_000, 8_000, 0.9),
-  })
+  const intruder = await openRtpPeer(
+    { codec: 'PCMA', clock: service.clock, background: tone(1_000, 1_000, 8_000, 0.9) },
+    service.network,
+  )
   t.teardown(() => intruder.close())
   intruder.start(caller.remote)
   const callId = await caller.callId()
@@ -279,11 +280,10 @@ t.test('the far end moves its media with a re-INVITE', beside(), async (t) => {
   const caller = await call(t, service)
   await caller.answered()
   await caller.until('media', () => caller.rtp.received.length > 10)
-  const other = await openRtpPeer({
-    codec: 'PCMU',
-    clock: service.clock,
-    onPacket: () => queueMicrotask(() => caller.peer.wake()),
-  })
+  const other = await openRtpPeer(
+    { codec: 'PCMU', clock: service.clock, onPacket: () => queueMicrotask(() => caller.peer.wake()) },
+    service.network,
+  )
   t.teardown(() => other.close())
   caller.dialog.reinvite(offerOf(other))
   t.equal(await caller.dialog.final(), 200)

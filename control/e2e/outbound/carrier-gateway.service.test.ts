@@ -97,7 +97,7 @@ async function openGateways(t: Test) {
     return answer.body.data as Json
   }
   const phone = async (hertz: number): Promise<RtpPeer> => {
-    const rtp = await openRtpPeer({ codec: 'PCMA', clock, ...hum(hertz) })
+    const rtp = await openRtpPeer({ codec: 'PCMA', clock, ...hum(hertz) }, service.network)
     t.teardown(() => rtp.close())
     return rtp
   }

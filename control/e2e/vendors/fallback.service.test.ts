@@ -79,6 +79,7 @@ async function call(t: Test) {
     target,
     from: '+919812345678',
     rtp: { codec: 'PCMA', clock: service.clock },
+    network: service.network,
   })
   const turns = () => service.events.slice(from).filter((event) => event.type === 'turn')
   await service.until('the greeting', () => turns().length > 0)

@@ -78,6 +78,7 @@ async function callIn({ service, peer }: Rig): Promise<{ phone: Phone; callId: s
     target,
     from: '+919812345678',
     rtp: { codec: 'PCMA', clock: service.clock },
+    network: service.network,
   })
   const turns = () => service.events.slice(before).filter((event) => event.type === 'turn')
   await service.until('the greeting', () => turns().length > 0)

@@ -89,6 +89,7 @@ t.test(
       target,
       from: '+919812345678',
       rtp: { codec: 'PCMA', clock: service.clock },
+      network: service.network,
     })
     await service.until('the greeting', () => service.events.some((event) => event.type === 'turn'))
     const callId = service.events[0]?.callId ?? ''
@@ -200,6 +201,7 @@ t.test(
       uri: `sip:${service.number}@${target.address}:${target.port}`,
       target,
       rtp: { codec: 'PCMA', clock: service.clock },
+      network: service.network,
     })
     await service.until('the call', () => service.events.length > 0)
     const callId = service.events[0]?.callId ?? ''

@@ -75,6 +75,7 @@ t.test('the recogniser waits for the model, and one request answers', { timeout:
     target,
     from: '+919812345678',
     rtp: { codec: 'PCMA', clock },
+    network: service.network,
   })
   const records = () =>
     service.events.flatMap((event) => (event.type === 'turn_record' ? [event.record] : []))
