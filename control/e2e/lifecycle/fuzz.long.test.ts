@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import t from 'tap'
 import { openBot } from '../../../fixtures/bots/bot.js'
 import { type Attack, pause, runAttacks } from '../../../fixtures/fuzz/attack.js'
@@ -22,11 +23,12 @@ import { systemClock } from '../../../media/base/clock.js'
 
 /*
  * Every socket of the service is attacked at once while ten calls run. PARLEY_FUZZ_SEED chooses the messages: they are
- * the same in each run unless told, so that a failure belongs to the change under test. PARLEY_FUZZ_SECONDS is the
- * length (600 for the full run).
+ * the same in each run unless told, so that a failure belongs to the change under test. `random` draws a seed; the name
+ * of the test tells it. PARLEY_FUZZ_SECONDS is the length (600 for the full run).
  */
 
-const SEED = Number(process.env.PARLEY_FUZZ_SEED ?? 1)
+const { PARLEY_FUZZ_SEED = '1' } = process.env
+const SEED = PARLEY_FUZZ_SEED === 'random' ? randomInt(2 ** 31) : Number(PARLEY_FUZZ_SEED)
 const SECONDS = Number(process.env.PARLEY_FUZZ_SECONDS ?? 45)
 /** The first attack fills caches, pools and heaps; the memory after it is the one to return to. */
 const WARM_UP_SECONDS = 15
