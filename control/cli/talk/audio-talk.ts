@@ -25,6 +25,8 @@ import { openTalkTools } from './tools.js'
 
 /** Longest conversation (ms), regardless of the agent's own limit. */
 const LONGEST_MS = 3_600_000
+/** Limit of one synthesis while the session waits for it and no caller does. The first one starts its thread. */
+const SYNTHESIS_LIMIT_MS = 60_000
 
 export interface AudioTalkOptions {
   readonly inputs: readonly Recording[]
@@ -72,10 +74,14 @@ export async function talkInAudio(
             options.agentOnly,
             options.inputs.map(({ path }) => path),
           )
-    const jobs = new SynthesisJobs({ clock: systemClock, log: silentLog })
+    const steps = isEmbedded(spec) ? new StepClock(systemClock.wall()) : null
+    const jobs = new SynthesisJobs({
+      ...(steps === null ? {} : { deadlineMs: SYNTHESIS_LIMIT_MS }),
+      clock: systemClock,
+      log: silentLog,
+    })
     scope.own(() => jobs.close())
     const synthesis = new Awaited(jobs)
-    const steps = isEmbedded(spec) ? new StepClock(systemClock.wall()) : null
     const clock: Clock = steps ?? systemClock
     const egress = scope.add(openEgress({ allowPrivate: settings.allowPrivateUrls }))
     const vendors = openVendors({ providers: settings.providers, synthesis, clock, log: silentLog })
