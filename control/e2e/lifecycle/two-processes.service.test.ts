@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { startPostgres } from '../../../fixtures/database/postgres.js'
 import { WAIT_LIMIT_MS } from '../../../fixtures/host/deadlines.js'
+import { until } from '../../../fixtures/host/until.js'
 import { runCli, START_ENV, temporaryFolder } from '../../../fixtures/service/cli.js'
 import { type Json, type ServiceAnswer, TEST_AGENT } from '../../../fixtures/service/service.js'
 import { systemClock } from '../../../media/base/clock.js'
@@ -28,9 +29,11 @@ t.test('two processes on one PostgreSQL', async (t) => {
   )
   const ready = await Promise.all(clis.map((cli) => cli.logged('service.ready')))
   const bases = ready.map(({ api }) => String(api))
-  const first = clis.filter(({ stderr }) => stderr.includes('First start'))
-  t.equal(first.length, 1, 'one of them made the workspace')
-  const key = /Test key +(\S+)\s/.exec(first[0]?.stderr ?? '')?.[1] ?? ''
+  // Each process has two pipes, and that of its log may be read before the other.
+  const keys = () => clis.flatMap(({ stderr }) => /Test key +(\S+)\s/.exec(stderr)?.[1] ?? [])
+  await until(() => keys().length > 0)
+  t.equal(keys().length, 1, 'one of them made the workspace')
+  const key = keys()[0] ?? ''
 
   const send = async (
     process: 0 | 1,
@@ -54,7 +57,13 @@ t.test('two processes on one PostgreSQL', async (t) => {
   }
   const data = ({ body }: ServiceAnswer): Json => body.data as Json
 
-  const agent = data(await send(0, 'POST', '/v1/agents', TEST_AGENT))
+  // The call outlasts the start of a third process.
+  const callSettings = {
+    ...(TEST_AGENT.callSettings as Json),
+    maxCallSeconds: 1_800,
+    nudges: { enabled: false },
+  }
+  const agent = data(await send(0, 'POST', '/v1/agents', { ...TEST_AGENT, callSettings }))
   t.equal(
     (await send(1, 'POST', `/v1/agents/${agent.id}/publish`, {})).status,
     201,
@@ -99,7 +108,7 @@ t.test('two processes on one PostgreSQL', async (t) => {
   t.equal(await third.exit(), 0)
 
   const deadline = systemClock.now() + WAIT_LIMIT_MS
-  const until = async (status: string): Promise<Json> => {
+  const reached = async (status: string): Promise<Json> => {
     let call = data(await send(0, 'GET', `/v1/calls/${callId}`))
     while (call.status !== status && systemClock.now() < deadline) {
       await new Promise<void>((resolve) => systemClock.after(100, resolve))
@@ -108,7 +117,7 @@ t.test('two processes on one PostgreSQL', async (t) => {
     return call
   }
   // One process carries the call. Its desk answers requests that reach the other one.
-  await until('in_progress')
+  await reached('in_progress')
   for (const process of [0, 1] as const) {
     const asked = await send(process, 'POST', `/v1/calls/${callId}/transfer`, {})
     t.match(asked, { status: 422, body: { error: { details: { path: 'destinationId' } } } }, `by ${process}`)
@@ -120,7 +129,7 @@ t.test('two processes on one PostgreSQL', async (t) => {
   for (const process of [0, 1] as const) {
     t.equal((await send(process, 'POST', `/v1/calls/${callId}/hangup`)).status, 200)
   }
-  t.match(await until('ended'), { status: 'ended', endedReason: 'api_hangup' })
+  t.match(await reached('ended'), { status: 'ended', endedReason: 'api_hangup' })
 
   clis[0]?.process.kill('SIGTERM')
   t.equal(await clis[0]?.exit(), 0)
