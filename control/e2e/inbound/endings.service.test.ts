@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type Caller, call } from '../../../fixtures/service/caller.js'
 import { type Json, openService } from '../../../fixtures/service/service.js'
+import { cseqOf } from '../../../fixtures/sip/sip-message.js'
 import { eventStream, openFakeOpenAi } from '../../../fixtures/vendors/fake-openai.js'
 import {
   chatFrames,
@@ -42,7 +43,9 @@ const service = await openService(t, {
 async function ended(t: Pick<typeof import('tap').default, 'equal'>, caller: Caller, callId: string) {
   await caller.dialog.ended(90_000)
   t.equal(caller.dialog.endedBy, 'remote', 'a BYE of ours')
-  t.equal(caller.peer.log.filter(({ message }) => message.method === 'BYE').length, 1, 'one of them')
+  const byes = caller.peer.log.filter(({ message }) => message.method === 'BYE')
+  // A host that stands still may send it again.
+  t.equal(new Set(byes.map(({ message }) => cseqOf(message).number)).size, 1, 'one of them')
   const call = await service.ended(callId)
   t.equal(service.of(callId, 'ended').length, 1)
   return call
