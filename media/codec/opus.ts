@@ -1,6 +1,7 @@
-import opus from '@discordjs/opus'
+import type { OpusEncoder as NativeOpus } from '@discordjs/opus'
 import type { SessionRate } from '../base/frame.js'
 import type { Codec, CodecParameters, Decoder, Encoder, EncoderOptions } from './codec.js'
+import { opusLibrary } from './opus-library.js'
 
 /*
  * Opus (RFC 6716) by the native library, always mono and at the session's rate: the decoder produces 8 or 16
@@ -42,7 +43,7 @@ const FRAME_BYTES = 1275
 
 class OpusEncoder implements Encoder {
   readonly rate: SessionRate
-  readonly #opus: opus.OpusEncoder
+  readonly #opus: NativeOpus
   readonly #dtx: boolean
   #pcm: Int16Array | null = null
   #bytes: Buffer = Buffer.alloc(0)
@@ -51,7 +52,7 @@ class OpusEncoder implements Encoder {
     const { fec = false, dtx = false, cbr = false, maxBitrate, maxPlaybackRate } = parameters
     this.rate = session
     this.#dtx = dtx
-    this.#opus = new opus.OpusEncoder(session, 1)
+    this.#opus = new (opusLibrary().OpusEncoder)(session, 1)
     this.#opus.applyEncoderCTL(SET_APPLICATION, APPLICATION_VOIP)
     this.#opus.applyEncoderCTL(SET_SIGNAL, SIGNAL_VOICE)
     this.#opus.applyEncoderCTL(SET_COMPLEXITY, COMPLEXITY)
@@ -77,14 +78,14 @@ class OpusEncoder implements Encoder {
 
 class OpusDecoder implements Decoder {
   readonly rate: SessionRate
-  readonly #opus: opus.OpusEncoder
+  readonly #opus: NativeOpus
   readonly #scratch = Buffer.alloc(2048)
   /** Views of the scratch buffer by length, because the library takes whole buffers only. */
   readonly #views: (Buffer | undefined)[] = []
 
   constructor(rate: SessionRate) {
     this.rate = rate
-    this.#opus = new opus.OpusEncoder(rate, 1)
+    this.#opus = new (opusLibrary().OpusEncoder)(rate, 1)
   }
 
   decode(data: Uint8Array, offset: number, length: number, into: Int16Array): number {

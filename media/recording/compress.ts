@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, link, open, rename, rm, unlink } from 'node:fs/promises'
 import { basename } from 'node:path'
-import opus from '@discordjs/opus'
 import { EngineError } from '../base/errors.js'
+import { opusLibrary } from '../codec/opus-library.js'
 import { granules, OggOpusWriter } from './ogg-opus.js'
 import { readWavFormat, WAV_HEADER_BYTES, type WavFormat } from './wav-header.js'
 
@@ -52,7 +52,7 @@ export async function compressRecording(path: string): Promise<number> {
 async function compress(wav: FileHandle, format: WavFormat, frames: number, path: string): Promise<number> {
   const { rate, channels } = format
   if (channels !== 1 && channels !== 2) throw new EngineError('internal', 'unsupported number of channels')
-  const encoder = new opus.OpusEncoder(rate, channels)
+  const encoder = new (opusLibrary().OpusEncoder)(rate, channels)
   encoder.setBitrate(BITRATE * channels)
   const serial = createHash('sha256').update(basename(path)).digest().readUInt32LE(0)
   const writer = new OggOpusWriter({ serial, channels, inputRate: rate, vendor: 'parley' })

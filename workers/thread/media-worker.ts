@@ -9,6 +9,7 @@ import { PhraseCache } from '../../media/agent/tts/phrase-cache.js'
 import { systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { openSafeResolver } from '../../media/base/public-address.js'
+import { opusLibrary } from '../../media/codec/opus-library.js'
 import { createDtlsIdentity } from '../../media/rtp/dtls/identity.js'
 import { RtpPorts } from '../../media/rtp/port.js'
 import { FrameClock, type FrameClockMember } from '../../media/session/frame-clock.js'
@@ -36,6 +37,8 @@ import { ThreadWork } from './thread-work.js'
 import { warmUp } from './warm-up.js'
 
 if (parentPort === null) throw new Error('media-worker.js runs in a worker thread only')
+// A service that cannot load the library does not start, and no call waits for it.
+opusLibrary()
 const main: { postMessage(message: FromWorker): void } = parentPort
 const port = new Outbox({ port: main, onFull: (session) => lose(session) })
 const {
