@@ -12,6 +12,7 @@ import {
   SDP_A,
   SDP_B,
 } from '../../fixtures/rigs/embedded-rig.js'
+import { PATIENT } from '../../fixtures/rigs/signalling-rig.js'
 import { OPEN_GATE, PERMIT } from '../../fixtures/sip/open-gate.js'
 import { type Clock, systemClock } from '../../media/base/clock.js'
 import { silentLog } from '../../media/base/log.js'
@@ -29,6 +30,7 @@ async function open(t: { teardown(run: () => Promise<void>): unknown }, clock: C
   const server = await openEmbeddedServer({
     listen: [{ transport: 'udp', address: '127.0.0.1', port: 0 }],
     control: { address: '127.0.0.1', port: 0, secret: 'x' },
+    timers: PATIENT,
     ...tools,
   })
   const sip = await openSipServer({

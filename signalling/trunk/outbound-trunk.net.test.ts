@@ -1,7 +1,7 @@
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { until } from '../../fixtures/host/until.js'
-import { openSignallingRig, testAgent } from '../../fixtures/rigs/signalling-rig.js'
+import { openSignallingRig, PATIENT, testAgent } from '../../fixtures/rigs/signalling-rig.js'
 import type { SipDialog as PeerDialog } from '../../fixtures/sip/sip-dialog.js'
 import { DigestGuard, type DigestGuardOptions } from '../../fixtures/sip/sip-guard.js'
 import { cseqOf, header, headerValues, type SipMessage, tagOf } from '../../fixtures/sip/sip-message.js'
@@ -48,7 +48,7 @@ interface Carrier {
 
 /** Opens the service and a carrier that answers authenticated requests. */
 async function rigFor(t: Assert, carrier: Carrier = {}) {
-  const rig = await openSignallingRig()
+  const rig = await openSignallingRig({ timers: PATIENT })
   t.teardown(() => rig.close())
   const guard = carrier.guard ? new DigestGuard(carrier.guard) : null
   const invites: SipMessage[] = []

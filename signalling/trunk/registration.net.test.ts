@@ -2,7 +2,7 @@ import t from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { until } from '../../fixtures/host/until.js'
-import { openSignallingRig } from '../../fixtures/rigs/signalling-rig.js'
+import { openSignallingRig, PATIENT } from '../../fixtures/rigs/signalling-rig.js'
 import { DigestGuard, type DigestGuardOptions } from '../../fixtures/sip/sip-guard.js'
 import { cseqOf, header, type SipMessage, token } from '../../fixtures/sip/sip-message.js'
 import { openSipPeer, type SipPeer } from '../../fixtures/sip/sip-peer.js'
@@ -158,7 +158,7 @@ const account = { username: '+911171366900', password: 'pa ss"word' }
 for (const transport of ['udp', 'tcp'] as const) {
   for (const algorithm of ['MD5', 'SHA-256'] as const) {
     t.test(`${transport} ${algorithm}: registers, and removes its binding at the end`, async (t) => {
-      const rig = await openSignallingRig()
+      const rig = await openSignallingRig({ timers: PATIENT })
       t.teardown(() => rig.close())
       const carrier = await openCarrier({ ...account, transport, algorithm })
       t.teardown(() => carrier.peer.close())
@@ -196,8 +196,7 @@ for (const transport of ['udp', 'tcp'] as const) {
 }
 
 t.test('refresh, an expired nonce, 423, and back-off after a failure', async (t) => {
-  // A request that is sent again, because the host stands still, would use a nonce once more.
-  const rig = await openSignallingRig({ timers: { T1: 10_000, T2: 10_000, T4: 10_000 } })
+  const rig = await openSignallingRig({ timers: PATIENT })
   t.teardown(() => rig.close())
   const carrier = await openCarrier({ ...account, uses: 2, expires: 3600 })
   t.teardown(() => carrier.peer.close())
@@ -234,7 +233,7 @@ t.test('refresh, an expired nonce, 423, and back-off after a failure', async (t)
 })
 
 t.test('a wrong password is tried once, then not for two minutes', async (t) => {
-  const rig = await openSignallingRig()
+  const rig = await openSignallingRig({ timers: PATIENT })
   t.teardown(() => rig.close())
   const carrier = await openCarrier({ ...account, password: 'another' })
   t.teardown(() => carrier.peer.close())
