@@ -44,9 +44,9 @@ export async function insertWithDeliveries(
     WebhookEndpointRow,
     'id' | 'events'
   >[]
+  const inOrder = endpoints.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const deliveries = events.flatMap((event) =>
-    endpoints
-      .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    inOrder
       .filter((endpoint) => isSubscribed(endpoint.events, event.type))
       .map(({ id }) => newDelivery(event, id, now)),
   )

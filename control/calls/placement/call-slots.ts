@@ -226,7 +226,7 @@ export async function readPoolUse(
   return { agentCalls: use('agentCalls'), byoCalls: use('byoCalls') }
 }
 
-/** What the operator and an organization have set for its calls. */
+/** Settings of the operator and of an organization for its calls. */
 export interface CallTerms {
   readonly limits: Readonly<Record<SlotPool, number>>
   readonly monitoring: MonitoringRules
