@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { fillCalls } from '../../../fixtures/database/fill-calls.js'
+import { chargeCalls, fillCalls } from '../../../fixtures/database/fill-calls.js'
 import { until } from '../../../fixtures/host/until.js'
 import { CHROMIUM } from '../../../fixtures/service/chromium.js'
 import { startService, temporaryFolder } from '../../../fixtures/service/cli.js'
@@ -27,13 +27,17 @@ const WARM = 2 * KEPT
 /** Pages that are read on the way back: the first ones are still there. */
 const BACK = 2 * KEPT
 
+/** Rows that change while they are read. */
+const CHANGED = 45
+
 /** Numbers of the people in the order in which they are added. */
 const PEOPLE = Array.from({ length: ROWS }, (_, index) => `+9198${String(index).padStart(8, '0')}`)
 
 t.test('thousands of rows', { skip, timeout: 900_000 }, async (t) => {
   const folder = await temporaryFolder(t)
   const service = await startService(t, folder)
-  await fillCalls(`sqlite:${join(folder, 'data', 'parley.db')}`, ROWS)
+  const database = `sqlite:${join(folder, 'data', 'parley.db')}`
+  await fillCalls(database, ROWS)
   const [number] = (await service.send('GET', '/v1/numbers')).body.data as Json[]
   const campaign = await service.api('POST', '/v1/campaigns', {
     name: 'Reminders',
@@ -58,6 +62,14 @@ t.test('thousands of rows', { skip, timeout: 900_000 }, async (t) => {
 
   await dashboard.show('test/calls')
   await readThrough(t, dashboard, 'Calls', PEOPLE.toReversed())
+  // More rows change at once than the page reads at once.
+  const listed = dashboard.page.getByRole('region', { name: 'Calls', exact: true })
+  const links = await listed.locator('tbody a').evaluateAll((all) => all.map(String))
+  const changed = links.slice(0, CHANGED).map((link) => link.split('/').at(-1) ?? '')
+  await chargeCalls(database, changed, 1234)
+  await until(async () => (await listed.getByText('₹12.34', { exact: true }).count()) === CHANGED, {
+    everyMs: 100,
+  })
   await dashboard.show(`test/campaigns/${campaign.id}`)
   await readThrough(t, dashboard, 'People', PEOPLE)
 

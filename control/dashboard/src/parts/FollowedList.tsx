@@ -7,8 +7,9 @@ import { type Change, followChanges } from '../changes.js'
 import { useKey } from '../session.js'
 import { type Trail, useList } from './List.js'
 
-/** Most items that are read one by one after a change. */
+/** Most items that are read one by one at once, and the pause before further ones (ms). */
 const MOST_READ = 20
+const PAUSE_MS = 500
 /** A page that was scrolled further than this is being read (pixels). */
 const TOP_PX = 80
 
@@ -58,7 +59,12 @@ export function useFollowedList<T>(
         const ids = [...waiting]
         waiting = null
         try {
-          await update(ids)
+          const left = await update(ids)
+          if (left.length > 0) {
+            await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+            // Before those that changed meanwhile, so that each has its turn.
+            waiting = new Set([...left, ...(waiting ?? [])])
+          }
         } catch {
           // The rows stay as they are. The list is read again when it is opened the next time.
           void client.invalidateQueries({ queryKey, refetchType: 'none' })
@@ -66,16 +72,18 @@ export function useFollowedList<T>(
       }
       running = false
     }
-    const update = async (ids: readonly string[]): Promise<void> => {
+    /** Returns the ids that are still to be read. */
+    const update = async (ids: readonly string[]): Promise<readonly string[]> => {
       const { idOf, read } = latest.current.follow
       const first = await latest.current.fetchPage(undefined)
       const changed = new Map(first.items.map((item) => [idOf(item), item]))
+      const listed = idsOf(client.getQueryData<Data<T>>(queryKey), idOf)
+      const others = read === undefined ? [] : ids.filter((id) => listed.has(id) && !changed.has(id))
       if (read !== undefined) {
-        const listed = idsOf(client.getQueryData<Data<T>>(queryKey), idOf)
-        const others = ids.filter((id) => listed.has(id) && !changed.has(id)).slice(0, MOST_READ)
-        for (const item of await Promise.all(others.map(read))) changed.set(idOf(item), item)
+        const items = await Promise.all(others.slice(0, MOST_READ).map(read))
+        for (const item of items) changed.set(idOf(item), item)
       }
-      if (!current) return
+      if (!current) return []
       // The new items may have been shown meanwhile.
       const shown = client.getQueryData<Data<T>>(queryKey)
       const known = idsOf(shown, idOf)
@@ -100,6 +108,7 @@ export function useFollowedList<T>(
             },
       )
       setNewer(insert || fresh.length === 0 ? NONE : { count: fresh.length, more: !complete })
+      return others.slice(MOST_READ)
     }
     const stop = followChanges((changes) => {
       const ids = changes.filter((change) => latest.current.follow.concerns(change)).map(({ id }) => id)
