@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { fillCalls } from '../../fixtures/database/fill-calls.js'
+import { openDatabase } from '../../control/db/database.js'
+import { chargeCalls, fillCalls } from '../../fixtures/database/fill-calls.js'
 import { until } from '../../fixtures/host/until.js'
 import { BrowserPhone, openPhoneBrowser, writeTone } from '../../fixtures/service/browser-phone.js'
 import { CHROMIUM } from '../../fixtures/service/chromium.js'
@@ -8,15 +9,17 @@ import { startService, temporaryFolder } from '../../fixtures/service/cli.js'
 import { openDashboard, signIn } from '../../fixtures/service/dashboard.js'
 import type { Json } from '../../fixtures/service/service.js'
 import { systemClock } from '../../media/base/clock.js'
+import { silentLog } from '../../media/base/log.js'
 import { figure, type Measured, part } from '../lib/figures.js'
 import type { Probe } from '../lib/host-probe.js'
 import { judgedTimes, type Timed } from '../lib/judged-time.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
+import { CALLS as LIVE_CALLS, openStreams, ROOT_KEY, signIn as signInPeople } from './live-streams.js'
 
 const CALLS = 40
 const CALLS_IN_TABLE = 100_000
-/** Pages of the list that are loaded before it scrolls. */
-const PAGES = 20
+/** Pages of the list that are loaded before it scrolls: as many as it keeps. */
+const PAGES = 10
 const SCROLLED_FRAMES = 600
 const TONE_HZ = 1_100
 const VIEW = { language: 'en', colours: 'light', width: 1440 } as const
@@ -25,7 +28,8 @@ export const BROWSER_IDS = ['Browser_setup', 'Browser_scroll'] as const
 
 /**
  * Measures the dashboard in Chromium beside the service: from the click that calls an agent to audio both ways (packets
- * received and sent), and the frames of a list of calls that scrolls, in an organization with 100,000 of them.
+ * received and sent), and the frames of a list of calls that scrolls, in an organization with 100,000 of them. Meanwhile 200 of its
+ * rows change once a second, and 50 streams follow the changes.
  */
 export async function measureBrowser(probe: Probe): Promise<Measured[]> {
   if (CHROMIUM === null) return BROWSER_IDS.map((id) => part(id, { n: 0 }, { missing: 'chromium' }))
@@ -33,8 +37,9 @@ export async function measureBrowser(probe: Probe): Promise<Measured[]> {
   const t = { teardown: (run: () => Promise<void>) => teardowns.unshift(run) }
   try {
     const folder = await temporaryFolder(t)
-    const service = await startService(t, folder)
-    await fillCalls(`sqlite:${join(folder, 'data', 'parley.db')}`, CALLS_IN_TABLE)
+    const service = await startService(t, folder, { env: { PARLEY_ROOT_KEY: ROOT_KEY } })
+    const databaseUrl = `sqlite:${join(folder, 'data', 'parley.db')}`
+    const ids = await fillCalls(databaseUrl, CALLS_IN_TABLE)
     const browser = await openPhoneBrowser(CHROMIUM, writeTone(folder, TONE_HZ))
     teardowns.unshift(() => browser.close())
     const url = `${service.httpUrl}/dashboard/`
@@ -47,7 +52,9 @@ export async function measureBrowser(probe: Probe): Promise<Measured[]> {
     const calls = await callAgain(page, phone)
     await show('test/calls')
     const rows = await loadRows(page)
-    const frames = await scroll(page)
+    const frames = await whileCallsChange(databaseUrl, service.httpUrl, ids.slice(-LIVE_CALLS), () =>
+      scroll(page),
+    )
     const { late } = await probe.judge()
     const row = (id: string, timed: readonly Timed[], more: Readonly<Record<string, unknown>>) => {
       const times = judgedTimes(late, timed)
@@ -113,6 +120,36 @@ async function loadRows(page: Page): Promise<number> {
     await until(async () => (await last()) !== before, { everyMs: 20 })
   }
   return await rows.count()
+}
+
+/** Runs `measured` while these calls change once a second and the streams follow them. */
+async function whileCallsChange<T>(
+  databaseUrl: string,
+  base: string,
+  ids: readonly string[],
+  measured: () => Promise<T>,
+): Promise<T> {
+  const database = openDatabase(databaseUrl, silentLog)
+  let ended = false
+  const change = async (): Promise<void> => {
+    for (let second = 1; !ended; second++) {
+      await chargeCalls(databaseUrl, ids, second)
+      await new Promise<void>((resolve) => systemClock.after(1000, resolve))
+    }
+  }
+  try {
+    const streams = await openStreams(base, await signInPeople(database))
+    const changing = change()
+    try {
+      return await measured()
+    } finally {
+      ended = true
+      await changing
+      await streams.close()
+    }
+  } finally {
+    await database.close()
+  }
 }
 
 /** Scrolls up and down. Returns the frames. */

@@ -17,10 +17,11 @@ import { percentile, rounded } from '../lib/statistics.js'
 const STREAMS = 50
 const STREAMS_OF_USER = 6
 /** Each of them changes once a second, which is how often what is said is stored. */
-const CALLS = 200
+export const CALLS = 200
 const SECONDS = 12
 const ROUNDS = 4
-const ROOT_KEY = 'ef'.repeat(32)
+/** The root key of a service whose streams are opened here. */
+export const ROOT_KEY = 'ef'.repeat(32)
 
 type Live = { readonly event: 'hello' | 'changed'; readonly data: unknown }
 
@@ -93,7 +94,8 @@ async function whileCallsChange({ db }: OpenDatabase, organizationId: string, pi
   return (100 * (cpuMsOf(pid) - before)) / (systemClock.now() - startedAt)
 }
 
-async function signIn({ db }: OpenDatabase): Promise<readonly string[]> {
+/** Signs in as many people as the streams need. Returns their cookies. */
+export async function signIn({ db }: OpenDatabase): Promise<readonly string[]> {
   const { id: organizationId } = await db.selectFrom('organizations').select('id').executeTakeFirstOrThrow()
   const cookies: string[] = []
   for (let i = 0; i * STREAMS_OF_USER < STREAMS; i++) {
@@ -114,7 +116,7 @@ async function signIn({ db }: OpenDatabase): Promise<readonly string[]> {
 }
 
 /** Opens the streams. `close` returns how many changes all of them had. */
-async function openStreams(base: string, cookies: readonly string[]) {
+export async function openStreams(base: string, cookies: readonly string[]) {
   const end = new AbortController()
   let open = 0
   let changes = 0
