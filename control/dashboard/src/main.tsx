@@ -23,6 +23,8 @@ const theme = createTheme({
   primaryShade: { light: 9, dark: 9 },
   autoContrast: true,
   cursorType: 'pointer',
+  // Dialogs open at once for users who asked their system for less motion.
+  respectReducedMotion: true,
 })
 
 /** Messages come after the first screen, which does not wait for their code. */
