@@ -58,10 +58,11 @@ function packetsOf({ caller }: Line, hz: number, from = 0) {
     : held.filter(({ sequence }) => first !== undefined && (sequence - first.sequence) << 16 >= 0)
 }
 
-const beside = { buffered: true, timeout: 150_000 }
+/** Options of a test that runs in parallel; each test needs its own object. */
+const beside = () => ({ buffered: true, timeout: 150_000 })
 const sound = (hz: number, ms: number, rate = 8000) => encodeFor('linear16', tone(hz, ms, rate))
 
-t.test('a call', beside, async (t) => {
+t.test('a call', beside(), async (t) => {
   const { bot, e164 } = await route(t)
   const line = await ring(t, bot, e164)
   const { caller, there, callId } = line
@@ -150,7 +151,7 @@ t.test('a call', beside, async (t) => {
   t.match(service.of(callId, 'bot_stats'), [{ stats: { closeCode: null } }])
 })
 
-t.test('the caller hangs up', beside, async (t) => {
+t.test('the caller hangs up', beside(), async (t) => {
   const { bot, e164 } = await route(t)
   const { caller, there, callId } = await ring(t, bot, e164)
   await caller.hangUp()
@@ -159,7 +160,7 @@ t.test('the caller hangs up', beside, async (t) => {
   t.match(await service.ended(callId), { endedReason: 'caller_hangup' })
 })
 
-t.test('the queued audio of a bot that hangs up and closes at once is played', beside, async (t) => {
+t.test('the queued audio of a bot that hangs up and closes at once is played', beside(), async (t) => {
   const { bot, e164 } = await route(t)
   const line = await ring(t, bot, e164)
   line.there.send(SOUND, sound(1000, 300))
@@ -170,7 +171,7 @@ t.test('the queued audio of a bot that hangs up and closes at once is played', b
   t.match(await service.ended(line.callId), { endedReason: 'agent_hangup' })
 })
 
-t.test('a stream that ends without a hang-up counts as lost', beside, async (t) => {
+t.test('a stream that ends without a hang-up counts as lost', beside(), async (t) => {
   const { bot, e164 } = await route(t)
   for (const how of ['end', 'reset', 'error'] as const) {
     const { caller, there, callId } = await ring(t, bot, e164)
@@ -185,14 +186,14 @@ t.test('a stream that ends without a hang-up counts as lost', beside, async (t) 
   }
 })
 
-t.test('an unreachable bot: the call is never answered', beside, async (t) => {
+t.test('an unreachable bot: the call is never answered', beside(), async (t) => {
   const { e164 } = await service.routed({ type: 'audiosocket', url: 'tcp://127.0.0.1:9' })
   const caller = await call(t, service, { to: e164, rtp: { codec: 'PCMU' } })
   t.equal(await caller.dialog.final(), 480)
   t.match(await service.ended(await caller.callId()), { endedReason: 'bot_disconnected', billedPaise: 0 })
 })
 
-t.test('at 16 kHz, more audio than the queue holds, and a bot that does not read', beside, async (t) => {
+t.test('at 16 kHz, more audio than the queue holds, and a bot that does not read', beside(), async (t) => {
   const { bot, e164 } = await route(t, { sampleRate: 16_000 })
   const line = await ring(t, bot, e164)
   const { caller, there, callId } = line
