@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -27,7 +26,7 @@ export class FolderStore implements ObjectStore {
   readonly #root: string
   readonly #open: typeof open
 
-  /** A test passes `openFile`, which opens the files that are written, to let their writes fail. */
+  /** A test passes `openFile`, which opens the files that are written or copied, to let that fail. */
   constructor(root: string, openFile: typeof open = open) {
     this.#root = root
     this.#open = openFile
@@ -90,8 +89,14 @@ export class FolderStore implements ObjectStore {
       if (codeOf(causeOf(error)) !== 'EXDEV') throw error
     }
     const { bytes: maxBytes, sha256 } = digest
-    const copied = await this.put(key, createReadStream(source), { maxBytes, sha256 })
-    if (copied.kind !== 'stored') return false
+    // A stream that opens the file itself reports a file that is gone by an event, for which nobody may listen yet.
+    const file = await guarded(() => this.#open(source, 'r'))
+    try {
+      const bytes = file.createReadStream({ autoClose: false })
+      if ((await this.put(key, bytes, { maxBytes, sha256 })).kind !== 'stored') return false
+    } finally {
+      await file.close()
+    }
     await guarded(() => unlink(source))
     return true
   }

@@ -139,8 +139,12 @@ export class S3Store implements ObjectStore {
 
   async moveIn(key: string, path: string, { bytes, sha256 }: ObjectDigest): Promise<boolean> {
     const file = await localFile(() => open(path, 'r'))
-    const result = await this.put(key, file.createReadStream(), { maxBytes: bytes, sha256 })
-    if (result.kind !== 'stored') return false
+    try {
+      const content = file.createReadStream({ autoClose: false })
+      if ((await this.put(key, content, { maxBytes: bytes, sha256 })).kind !== 'stored') return false
+    } finally {
+      await file.close()
+    }
     await localFile(() => unlink(path))
     return true
   }
