@@ -16,7 +16,7 @@ import {
   POLL_MS,
   shareSlots,
 } from './runner.js'
-import { addJobs, claimJobs } from './store.js'
+import { addJobs, claimJobs, releaseClaim, renewClaims } from './store.js'
 
 const jobsOf = (db: Db) => db.selectFrom('jobs').selectAll().orderBy('id').execute()
 
@@ -178,6 +178,35 @@ await onEachDialect(t, async (t, open, dialect) => {
         t.same(others.map(({ id }) => id).sort(), ['b', 'c'], 'without waiting')
       })
       t.same(await claimJobs(db, wanted, 10), [])
+    })
+
+    await t.test('a renewal passes over the jobs that a transaction ends', async (t) => {
+      const { db } = await open()
+      await addJobs(db, [job('a', 1), job('b', 2)], 0)
+      const owner = 'one'
+      await claimJobs(db, { kind: 'work', lane: '', owner, leaseMs: 1_000, limit: 2 }, 10)
+      const claims = ['a', 'b'].map((id) => ({ id, owner, attempts: 1 }))
+      await db.transaction().execute(async (trx) => {
+        t.ok(await releaseClaim(trx, { id: 'b', owner, attempts: 1 }, 20))
+        await renewClaims(db, claims, 5_000)
+        t.same(
+          (await jobsOf(db)).map(({ id, dueAt }) => [id, dueAt]),
+          [
+            ['a', 5_000],
+            ['b', 1_010],
+          ],
+          'without waiting',
+        )
+      })
+      await renewClaims(db, claims, 6_000)
+      t.same(
+        (await jobsOf(db)).map(({ id, dueAt }) => [id, dueAt]),
+        [
+          ['a', 6_000],
+          ['b', 20],
+        ],
+        'a job that is no longer held keeps its time',
+      )
     })
   }
 

@@ -115,20 +115,20 @@ export async function claimJobs(
   return rows
 }
 
-/** Extends the leases of jobs that are still held. */
+/**
+ * Extends the leases of jobs that are still held. On PostgreSQL it passes over jobs that a transaction ends at this moment:
+ * to wait for them while it holds other jobs that the transaction ends next would be a deadlock.
+ */
 export async function renewClaims(db: Db, claims: readonly Claim[], leaseUntil: number): Promise<void> {
   const [first] = claims
   if (first === undefined) return
-  await db
-    .updateTable('jobs')
-    .set({ dueAt: leaseUntil })
-    .where('owner', '=', first.owner)
-    .where(
-      'id',
-      'in',
-      claims.map(({ id }) => id),
-    )
-    .execute()
+  const ids = sql.join(claims.map(({ id }) => id))
+  await sql`
+    update "jobs" set "dueAt" = ${leaseUntil}
+    where "id" in (
+      with held as (
+        select "id" from "jobs" where "owner" = ${first.owner} and "id" in (${ids}) ${skipLocked(db)}
+      ) select "id" from held)`.execute(db)
 }
 
 /** Extends one lease. Returns false without a change if another runner has claimed the job. */
