@@ -89,7 +89,7 @@ export class FolderStore implements ObjectStore {
       if (codeOf(causeOf(error)) !== 'EXDEV') throw error
     }
     const { bytes: maxBytes, sha256 } = digest
-    // A stream that opens the file itself reports a file that is gone by an event, for which nobody may listen yet.
+    // A stream that opened the file itself would report a missing file by an event, which no listener may hear yet.
     const file = await guarded(() => this.#open(source, 'r'))
     try {
       const bytes = file.createReadStream({ autoClose: false })
