@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { tone } from '../../../fixtures/audio/tones.js'
+import { REQUEST_MS } from '../../../fixtures/host/deadlines.js'
 import { until } from '../../../fixtures/host/until.js'
 import { openService } from '../../../fixtures/service/service.js'
 import { dial } from '../../../fixtures/sip/phone.js'
@@ -119,7 +120,7 @@ t.test('the call follows a caller who changes the language', { timeout: 150_000 
   // Words of a live call are stored within a second.
   const languages = async () =>
     (await service.api('GET', `/v1/calls/${callId}/transcript`)).languages as string[]
-  await until(async () => (await languages()).length === 2)
+  await until(async () => (await languages()).length === 2, { everyMs: REQUEST_MS })
   t.same(await languages(), ['en-IN', 'hi-IN'])
 })
 
