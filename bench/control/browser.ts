@@ -14,7 +14,7 @@ import { figure, type Measured, part } from '../lib/figures.js'
 import type { Probe } from '../lib/host-probe.js'
 import { judgedTimes, type Timed } from '../lib/judged-time.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
-import { CALLS as LIVE_CALLS, openStreams, ROOT_KEY, signIn as signInPeople } from './live-streams.js'
+import { CALLS as LIVE_CALLS, openStreams, ROOT_KEY, STREAMS, signIn as signInPeople } from './live-streams.js'
 
 const CALLS = 40
 const CALLS_IN_TABLE = 100_000
@@ -29,7 +29,7 @@ export const BROWSER_IDS = ['Browser_setup', 'Browser_scroll'] as const
 /**
  * Measures the dashboard in Chromium beside the service: from the click that calls an agent to audio both ways (packets
  * received and sent), and the frames of a list of calls that scrolls, in an organization with 100,000 of them. Meanwhile 200 of its
- * rows change once a second, and 50 streams follow the changes.
+ * rows change once a second, and 50 streams follow the changes, that of the page included.
  */
 export async function measureBrowser(probe: Probe): Promise<Measured[]> {
   if (CHROMIUM === null) return BROWSER_IDS.map((id) => part(id, { n: 0 }, { missing: 'chromium' }))
@@ -138,7 +138,8 @@ async function whileCallsChange<T>(
     }
   }
   try {
-    const streams = await openStreams(base, await signInPeople(database))
+    // The page has a stream, too.
+    const streams = await openStreams(base, await signInPeople(database), STREAMS - 1)
     const changing = change()
     try {
       return await measured()

@@ -14,7 +14,8 @@ import { silentLog } from '../../media/base/log.js'
 import { figure, type Measured } from '../lib/figures.js'
 import { percentile, rounded } from '../lib/statistics.js'
 
-const STREAMS = 50
+/** The most that an organization may have. */
+export const STREAMS = 50
 const STREAMS_OF_USER = 6
 /** Each of them changes once a second, which is how often what is said is stored. */
 export const CALLS = 200
@@ -116,7 +117,7 @@ export async function signIn({ db }: OpenDatabase): Promise<readonly string[]> {
 }
 
 /** Opens the streams. `close` returns how many changes all of them had. */
-export async function openStreams(base: string, cookies: readonly string[]) {
+export async function openStreams(base: string, cookies: readonly string[], count = STREAMS) {
   const end = new AbortController()
   let open = 0
   let changes = 0
@@ -133,8 +134,8 @@ export async function openStreams(base: string, cookies: readonly string[]) {
       if (!end.signal.aborted) throw error
     }
   }
-  const all = Promise.all(Array.from({ length: STREAMS }, (_, index) => follow(index)))
-  await Promise.race([all, until(() => open === STREAMS, { everyMs: 50 })])
+  const all = Promise.all(Array.from({ length: count }, (_, index) => follow(index)))
+  await Promise.race([all, until(() => open === count, { everyMs: 50 })])
   return {
     async close(): Promise<number> {
       end.abort()
