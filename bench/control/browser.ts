@@ -14,7 +14,13 @@ import { figure, type Measured, part } from '../lib/figures.js'
 import type { Probe } from '../lib/host-probe.js'
 import { judgedTimes, type Timed } from '../lib/judged-time.js'
 import { maximum, percentile, rounded } from '../lib/statistics.js'
-import { CALLS as LIVE_CALLS, openStreams, ROOT_KEY, STREAMS, signIn as signInPeople } from './live-streams.js'
+import {
+  CALLS as LIVE_CALLS,
+  openStreams,
+  ROOT_KEY,
+  STREAMS,
+  signIn as signInPeople,
+} from './live-streams.js'
 
 const CALLS = 40
 const CALLS_IN_TABLE = 100_000
