@@ -186,27 +186,14 @@ await onEachDialect(t, async (t, open, dialect) => {
       const owner = 'one'
       await claimJobs(db, { kind: 'work', lane: '', owner, leaseMs: 1_000, limit: 2 }, 10)
       const claims = ['a', 'b'].map((id) => ({ id, owner, attempts: 1 }))
+      const times = async () => (await jobsOf(db)).map(({ dueAt }) => dueAt)
       await db.transaction().execute(async (trx) => {
         t.ok(await releaseClaim(trx, { id: 'b', owner, attempts: 1 }, 20))
         await renewClaims(db, claims, 5_000)
-        t.same(
-          (await jobsOf(db)).map(({ id, dueAt }) => [id, dueAt]),
-          [
-            ['a', 5_000],
-            ['b', 1_010],
-          ],
-          'without waiting',
-        )
+        t.same(await times(), [5_000, 1_010], 'without waiting')
       })
       await renewClaims(db, claims, 6_000)
-      t.same(
-        (await jobsOf(db)).map(({ id, dueAt }) => [id, dueAt]),
-        [
-          ['a', 6_000],
-          ['b', 20],
-        ],
-        'a job that is no longer held keeps its time',
-      )
+      t.same(await times(), [6_000, 20], 'a job that is no longer held keeps its time')
     })
   }
 
