@@ -131,7 +131,7 @@ const RUNS: readonly Run[] = [
   { ids: ['A_wallet', 'A_wallet@postgres'], measure: quietly(measureWallet) },
   { ids: ['A_ledger', 'A_ledger@postgres'], measure: quietly(measureLedgerPage) },
   {
-    ids: ['A_gate', 'A_gate@dial', 'A_consents', 'A_person'].flatMap((id) => [
+    ids: ['A_gate', 'A_gate@first', 'A_gate@dial', 'A_consents', 'A_person'].flatMap((id) => [
       id,
       id.includes('@') ? `${id}-postgres` : `${id}@postgres`,
     ]),

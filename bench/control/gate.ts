@@ -39,7 +39,9 @@ export function measureGate(probe: Probe): Promise<Measured[]> {
     try {
       await fill(database, calling)
       await probe.begin()
-      const decisions = await repeated(DECISIONS, (n) => decideOnce(calling, n), DECISIONS)
+      // Threads of V8 still compile the code of the gate meanwhile, and take the CPU from the process or from the database.
+      const first = await repeated(DECISIONS, (n) => decideOnce(calling, n))
+      const decisions = await repeated(DECISIONS, (n) => decideOnce(calling, n))
       const dials = await repeated(DIALS, (n) => dialOnce(calling, n))
       const bulks = await repeated(BULKS, (n) => uploadConsents(calling, n))
       const reads = await repeated(READS, () => readPerson(calling))
@@ -54,9 +56,11 @@ export function measureGate(probe: Probe): Promise<Measured[]> {
         }
       }
       const rows = { suppressions: ROWS, consents: ROWS }
+      const partSuffix = suffix === '' ? '' : '-postgres'
       return [
         figure(`A_gate${suffix}`, values(decisions), rows),
-        part(`A_gate@dial${suffix === '' ? '' : '-postgres'}`, values(dials), rows),
+        part(`A_gate@first${partSuffix}`, values(first), rows),
+        part(`A_gate@dial${partSuffix}`, values(dials), rows),
         figure(`A_consents${suffix}`, values(bulks), { ...rows, uploaded: BULK_ROWS }),
         figure(`A_person${suffix}`, values(reads), { ...rows, checks: CHECKS }),
       ]
@@ -66,15 +70,8 @@ export function measureGate(probe: Probe): Promise<Measured[]> {
   })
 }
 
-/**
- * Runs and times a step. The first decisions of a process are slower: threads of V8 still compile its code and take the CPU
- * from the process or from the database for 2 to 4 ms.
- */
-async function repeated(
-  times: number,
-  run: (n: number) => Promise<void>,
-  warmUp = Math.min(WARM_UP, Math.ceil(times / 4)),
-): Promise<Timed[]> {
+async function repeated(times: number, run: (n: number) => Promise<void>): Promise<Timed[]> {
+  const warmUp = Math.min(WARM_UP, Math.ceil(times / 4))
   for (let n = 0; n < warmUp; n++) await run(times + n)
   const timed: Timed[] = []
   for (let n = 0; n < times; n++) {
