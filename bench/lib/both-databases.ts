@@ -5,11 +5,14 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import { type OpenDatabase, openDatabase } from '../../control/db/database.js'
 import { migrate } from '../../control/db/migrate.js'
-import { startPostgres } from '../../fixtures/database/postgres.js'
+import { overUnixSocket, startPostgres } from '../../fixtures/database/postgres.js'
 import { silentLog } from '../../media/base/log.js'
 import type { Measured } from './figures.js'
 
-/** Measures on a new SQLite file and on a new PostgreSQL database. `suffix` is a part of the figure's name. */
+/**
+ * Measures on a new SQLite file and on a new PostgreSQL database, over a Unix-domain socket. `suffix` is a part of the
+ * figure's name.
+ */
 export async function onBothDatabases(
   measure: (database: OpenDatabase, suffix: '' | '@postgres') => Promise<readonly Measured[]>,
 ): Promise<Measured[]> {
@@ -18,7 +21,7 @@ export async function onBothDatabases(
   try {
     const urls = [
       ['', `sqlite:${join(folder, 'bench.db')}`],
-      ['@postgres', await postgres.createDatabase()],
+      ['@postgres', await overUnixSocket(await postgres.createDatabase())],
     ] as const
     const figures: Measured[] = []
     for (const [suffix, url] of urls) {

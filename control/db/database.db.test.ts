@@ -6,7 +6,7 @@ import Sqlite from 'better-sqlite3'
 import { type Kysely, sql } from 'kysely'
 import t from 'tap'
 import { onEachDialect } from '../../fixtures/database/databases.js'
-import { startPostgres } from '../../fixtures/database/postgres.js'
+import { overUnixSocket, startPostgres } from '../../fixtures/database/postgres.js'
 import { silentLog } from '../../media/base/log.js'
 import { openDatabase } from './database.js'
 import { migrate } from './migrate.js'
@@ -16,6 +16,19 @@ t.test('a URL of another kind is rejected', async (t) => {
   for (const url of ['mysql://x', '', '/tmp/x.db']) {
     t.throws(() => openDatabase(url, silentLog), { code: 'config_invalid' })
   }
+})
+
+t.test('a PostgreSQL URL may name the folder of a Unix-domain socket', async (t) => {
+  const postgres = await startPostgres()
+  t.teardown(() => postgres.stop())
+  const url = await overUnixSocket(await postgres.createDatabase())
+  t.match(url, /^postgres:\/\/postgres@%2F/)
+  const database = openDatabase(url, silentLog)
+  t.teardown(() => database.close())
+  const { rows } = await sql<{ address: string | null }>`select inet_client_addr() as address`.execute(
+    database.db,
+  )
+  t.same(rows, [{ address: null }], 'the connection has no network address')
 })
 
 t.test('integers are read as exact numbers or rejected', async (t) => {
