@@ -6,17 +6,18 @@ export interface OutPacket {
 }
 
 /**
- * Returns the lateness of each packet of one stream against its own 20 ms grid. The RTP timestamps (8 per ms)
- * and the earliest packet define the grid. Packets are in order of arrival. Packets due or received in late windows
- * are left out.
+ * Returns the lateness of each packet of one stream against its own 20 ms grid. The RTP timestamps (8 per ms) and the
+ * earliest packet so far define the grid: the frame clock may move the frames of a call to an earlier phase, and those before were
+ * not late. Packets are in order of arrival. Packets due or received in late windows are left out.
  */
 export function latenessOf(packets: readonly OutPacket[], hostLate: LateWindows = NO_LATE_WINDOWS): number[] {
   const [first] = packets
   if (first === undefined) return []
-  const delays = packets.map(({ atMs, timestamp }) => atMs - ((timestamp - first.timestamp) | 0) / 8)
-  const earliest = delays.reduce((least, delay) => Math.min(least, delay), Number.POSITIVE_INFINITY)
-  return packets.flatMap(({ atMs }, i) => {
-    const late = (delays[i] as number) - earliest
+  let earliest = Number.POSITIVE_INFINITY
+  return packets.flatMap(({ atMs, timestamp }) => {
+    const delay = atMs - ((timestamp - first.timestamp) | 0) / 8
+    earliest = Math.min(earliest, delay)
+    const late = delay - earliest
     return isJudged(hostLate, atMs - late, atMs) ? [late] : []
   })
 }

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
@@ -27,6 +28,12 @@ const BACKOFF_MIN_MS = 100
 const BACKOFF_MAX_MS = 5000
 /** A thread that lived this long (ms) resets the back-off. */
 const HEALTHY_MS = 30_000
+
+/*
+ * V8 shrinks the heap of a thread that allocates little, and calls are 15 to 25 ms late meanwhile. The flag concerns heaps that are
+ * made later, which are those of threads.
+ */
+setFlagsFromString('--no-memory-reducer')
 
 export interface WorkerSlotOptions {
   readonly settings: WorkerSettings

@@ -97,7 +97,8 @@ await synthesis
 // The first calls must not wait for the compiler either.
 const coldMs = clock.now()
 await warmUp(host).then(
-  (legs) => log.info({ legs: legs.length, ms: Math.round(clock.now() - coldMs) }, 'worker.warmed_up'),
+  ({ legs, replies }) =>
+    log.info({ legs: legs.length, replies, ms: Math.round(clock.now() - coldMs) }, 'worker.warmed_up'),
   (error: unknown) => log.error({ error: errorText(error) }, 'worker.warm_up_failed'),
 )
 // Raised only now: threads started before keep the usual priority.

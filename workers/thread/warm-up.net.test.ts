@@ -27,7 +27,7 @@ t.test('calls in four codecs have sound in both directions, and nothing of them 
   const host = await hostOf(t)
   const written = new Map<string, number>()
   let open = 0
-  const legs = await warmUp(host, Number.POSITIVE_INFINITY, {
+  const { legs, replies } = await warmUp(host, Number.POSITIVE_INFINITY, {
     async create(path) {
       open++
       return {
@@ -49,6 +49,7 @@ t.test('calls in four codecs have sound in both directions, and nothing of them 
     t.ok(packetsReceived > packetsSent / 2, `${packetsReceived} packets received`)
     t.equal(refused, 0)
   }
+  t.ok(replies > 0, `the agent asked a model ${replies} times`)
   t.equal(written.size, 8, 'each side was recorded')
   // Of five seconds, the last one is written at the end.
   for (const [path, bytes] of written) t.ok(bytes > 4 * 8000 * 2, `${path}: ${bytes} bytes`)

@@ -1,10 +1,15 @@
 import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { WebSocketServer } from 'ws'
 import { type AgentSpec, PLAIN_SETTINGS } from '../../media/agent/agent-spec.js'
 import { CircuitBreakers } from '../../media/agent/circuit-breaker.js'
+import { asksForNoCalls } from '../../media/agent/language/opt-out-request.js'
+import { spokenForm } from '../../media/agent/language/spoken-form.js'
 import { PhraseCache } from '../../media/agent/tts/phrase-cache.js'
+import type { SpeechToText } from '../../media/agent/vendor-ports.js'
+import { systemClock } from '../../media/base/clock.js'
 import { FRAME_MS, type SessionRate } from '../../media/base/frame.js'
 import { silentLog } from '../../media/base/log.js'
 import { StepClock } from '../../media/base/step-clock.js'
@@ -16,6 +21,8 @@ import { SRTP_SUITES } from '../../media/rtp/srtp/key-derivation.js'
 import type { SrtpKey, SrtpKeys, SrtpSuiteName } from '../../media/rtp/srtp/keying.js'
 import type { RtpStats } from '../../media/rtp/stats.js'
 import { FrameClock } from '../../media/session/frame-clock.js'
+import { openAiLanguageModel } from '../../media/vendors/openai/llm.js'
+import { VendorConnections } from '../../media/vendors/shared/vendor-connections.js'
 import { EMBEDDED, EMBEDDED_VOICE } from '../../media/vendors/vendor-ids.js'
 import type { OpenedSession, Party } from '../channel/protocol.js'
 import { HostedSession } from './hosted-session.js'
@@ -23,8 +30,8 @@ import type { SessionHost } from './session-host.js'
 
 /*
  * Calls with itself that a media thread holds before it takes others: they run through the codecs, SRTP, the
- * detectors, the recorder, an agent, and bots with binary and JSON messages, on a clock that does not wait for the wall clock. The
- * first callers then do not wait for the compiler.
+ * detectors, the recorder, an agent that asks a model over HTTP, and bots with binary and JSON messages, on a clock that does not
+ * wait for the wall clock. The first callers then do not wait for the compiler.
  */
 
 /** Frames of each call, and the longest time that all of them may take (ms): a busy host shall still start soon. */
@@ -33,6 +40,13 @@ const LIMIT_MS = 400
 const ADDRESS = '127.0.0.1'
 /** Only audio comes back from the bot. */
 const MEDIA = '"event":"media"'
+/** Words of the agent's caller, in Latin and other letters, and the number of frames between them. */
+const SAID = ['Yes, please. It is 1,500 rupees.', 'जी हाँ। 1,500 रुपये।']
+const SAID_EVERY = 20
+/** A chat completion as server-sent events. */
+const COMPLETION = `data: ${JSON.stringify({
+  choices: [{ index: 0, delta: { content: 'All right.' }, finish_reason: 'stop' }],
+})}\n\ndata: [DONE]\n\n`
 
 interface WarmCall {
   readonly codec: CodecName
@@ -54,19 +68,22 @@ const NOWHERE: Disk = {
   remove: async () => {},
 }
 
+/** The vendor, model and agent of these calls. */
+const OWN = 'warm-up'
+
 const NOBODY: Party = { kind: 'none', maxCallSeconds: 60 }
 
 const AGENT: AgentSpec = {
-  agentId: 'warm-up',
-  agentVersionId: 'warm-up',
-  name: 'warm-up',
+  agentId: OWN,
+  agentVersionId: OWN,
+  name: OWN,
   systemPrompt: '',
   openingLine: 'Hello.',
   hangupLine: null,
   languages: ['en-IN'],
-  speechToText: { vendor: EMBEDDED, model: 'parley-sandbox', language: 'en-IN', mode: 'transcribe' },
+  speechToText: { vendor: OWN, model: OWN, language: 'en-IN', mode: 'transcribe' },
   textToSpeech: { vendor: EMBEDDED, model: 'espeak-ng', voice: EMBEDDED_VOICE, pace: 1 },
-  languageModel: { vendor: EMBEDDED, model: 'parley-rules-1' },
+  languageModel: { vendor: OWN, model: OWN },
   tools: [],
   nudges: { enabled: false, hangupAfter: false, steps: [] },
   ...PLAIN_SETTINGS,
@@ -109,18 +126,31 @@ const CALLS: readonly WarmCall[] = [
 ]
 
 /**
- * Holds the calls with itself. Resolves with what each leg sent and received. Rejects when a call cannot be opened or
- * fails; nothing stays open.
+ * Holds the calls with itself. Resolves with what each leg sent and received and the number of replies that the model gave.
+ * Rejects when a call cannot be opened or fails; nothing stays open.
  */
 export async function warmUp(
   host: SessionHost,
   limitMs = LIMIT_MS,
   disk: Disk = NOWHERE,
-): Promise<readonly RtpStats[]> {
+): Promise<{ readonly legs: readonly RtpStats[]; readonly replies: number }> {
   const clock = new StepClock(Date.now())
   const faults: unknown[] = []
+  const far = await openFarSide()
+  const connections = new VendorConnections()
   const own: SessionHost = {
     ...host,
+    vendors: {
+      ...host.vendors,
+      speechToText: () => recogniser,
+      languageModel: () =>
+        // Its requests are real ones and take real time.
+        openAiLanguageModel(
+          { baseUrl: far.modelUrl, apiKey: null },
+          { clock: systemClock, log: silentLog, connections },
+          { id: OWN },
+        ),
+    },
     settings: {
       ...host.settings,
       rtpAddress: ADDRESS,
@@ -136,26 +166,39 @@ export async function warmUp(
     log: silentLog,
     members: new Map(),
   }
-  const echo = await openEchoBot()
   const open: HostedSession[] = []
   const close = () => Promise.all(open.map((session) => session.close('shutdown')))
   try {
     const pairs = await Promise.allSettled(
-      CALLS.map((call) => openPair(own, call, { url: echo.url, disk, open, faults })),
+      CALLS.map((call) => openPair(own, call, { url: far.botUrl, disk, open, faults })),
     )
     for (const pair of pairs) if (pair.status === 'rejected') throw pair.reason
     const until = performance.now() + limitMs
+    compileExpressions()
     for (let frame = 0; frame < FRAMES && faults.length === 0 && performance.now() < until; frame++) {
       clock.advance(FRAME_MS)
       // The packets and messages of this frame arrive.
       await new Promise(setImmediate)
     }
     if (faults.length > 0) throw faults[0]
-    return (await close()).flatMap(({ stats }) => stats.rtp ?? [])
+    const legs = (await close()).flatMap(({ stats }) => stats.rtp ?? [])
+    return { legs, replies: far.replies }
   } finally {
     await close()
     own.frameClock.close()
-    echo.close()
+    await connections.close()
+    far.close()
+  }
+}
+
+/**
+ * V8 compiles an expression for Latin text and for other text, first when it is used and better when it is used again. The longest
+ * expressions take 15 ms.
+ */
+function compileExpressions(): void {
+  for (const text of [...SAID, ...SAID]) {
+    asksForNoCalls(text)
+    spokenForm(text, 'en-IN')
   }
 }
 
@@ -193,7 +236,7 @@ async function openPair(
     secret: null,
     customParameters: {},
     callId: '00000000-0000-4000-8000-000000000000',
-    accountId: 'warm-up',
+    accountId: OWN,
     direction: 'inbound',
     from: '+911200000000',
     to: '+911200000001',
@@ -228,14 +271,49 @@ function keyPair(suite: SrtpSuiteName): [SrtpKeys, SrtpKeys] {
   ]
 }
 
-/** Opens a bot on the loopback interface that returns what it receives. */
-async function openEchoBot(): Promise<{ readonly url: string; close(): void }> {
-  const server = new WebSocketServer({ host: ADDRESS, port: 0, perMessageDeflate: false, maxPayload: 65_536 })
+/** Hears the caller of the agent say what the warm-up needs. */
+const recogniser: SpeechToText = {
+  id: OWN,
+  open(_options, events) {
+    let frames = 0
+    return {
+      capabilities: {
+        partials: true,
+        endOfUtterance: false,
+        wordTimes: false,
+        understandsSpeech: true,
+        finalDeadlineMs: 100,
+      },
+      write() {
+        const said = ++frames % SAID_EVERY === 0 ? SAID[frames / SAID_EVERY - 1] : undefined
+        if (said !== undefined) events.final(said, null)
+      },
+      utteranceStart() {},
+      utteranceEnd: () => events.final('', null),
+      close() {},
+    }
+  },
+}
+
+/** Opens, on the loopback interface, a bot that returns what it receives and a model that agrees with everything. */
+async function openFarSide(): Promise<{
+  readonly botUrl: string
+  readonly modelUrl: string
+  readonly replies: number
+  close(): void
+}> {
+  let replies = 0
+  const server = createServer((request, response) => {
+    replies++
+    request.resume()
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(COMPLETION)
+  })
+  const bots = new WebSocketServer({ server, perMessageDeflate: false, maxPayload: 65_536 })
   await new Promise<void>((resolve, reject) => {
-    server.once('listening', resolve)
+    server.listen(0, ADDRESS, resolve)
     server.once('error', reject)
   })
-  server.on('connection', (socket) => {
+  bots.on('connection', (socket) => {
     socket.on('error', () => socket.terminate())
     socket.on('message', (data: Buffer, isBinary) => {
       if (isBinary || data.includes(MEDIA)) socket.send(data, { binary: isBinary })
@@ -243,10 +321,16 @@ async function openEchoBot(): Promise<{ readonly url: string; close(): void }> {
   })
   const { port } = server.address() as AddressInfo
   return {
-    url: `ws://${ADDRESS}:${port}/`,
+    botUrl: `ws://${ADDRESS}:${port}/`,
+    modelUrl: `http://${ADDRESS}:${port}/`,
+    get replies() {
+      return replies
+    },
     close: () => {
-      for (const socket of server.clients) socket.terminate()
+      for (const socket of bots.clients) socket.terminate()
+      bots.close()
       server.close()
+      server.closeAllConnections()
     },
   }
 }
