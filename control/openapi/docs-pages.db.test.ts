@@ -75,6 +75,7 @@ t.test('documentation pages', async (t) => {
     ['/', '/docs'],
     ['/docs/', '/docs'],
     ['/docs/errors/', '/docs/errors'],
+    ['/favicon.ico', '/docs/assets/favicon-32x32.png'],
   ] as const) {
     const redirected = await get(from)
     t.equal(redirected.response.status, 200, from)

@@ -59,6 +59,8 @@ const REDIRECTS = [
   ['/', 'docs'],
   ['/docs/', '../docs'],
   ['/docs/errors/', '../errors'],
+  // Browsers ask for it where a page names no icon.
+  ['/favicon.ico', 'docs/assets/favicon-32x32.png'],
 ] as const
 
 // URLs are relative, so that the pages also work below a path prefix of a proxy.
