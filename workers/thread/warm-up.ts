@@ -157,6 +157,8 @@ export async function warmUp(
       rtpPorts: { first: 0, last: 0 },
       allowPrivateUrls: true,
     },
+    // Its statistics are those of calls. It was measured when it was loaded.
+    turnDetector: null,
     breakers: new CircuitBreakers(clock),
     phrases: new PhraseCache(),
     recordings: { finish: async () => null },
