@@ -17,6 +17,7 @@ import { openSipJs } from '../../../fixtures/sip/sip-js.js'
 
 const DOMAIN = 'phones.test'
 const PASSWORD = 'open sesame'
+const WEB_SOCKET: unknown = Reflect.get(globalThis, 'WebSocket')
 
 const openWs = (t: LeakTest): Promise<Rig> =>
   openRig(t, {
@@ -150,4 +151,8 @@ t.test('cancels before the answer: the application is notified of the CANCEL', a
   await calling.cancel()
   await cancelled
   t.pass()
+})
+
+t.test('the global scope is as before, for the other test files of the process', async (t) => {
+  t.equal(Reflect.get(globalThis, 'WebSocket'), WEB_SOCKET)
 })
