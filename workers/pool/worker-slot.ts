@@ -30,9 +30,9 @@ const BACKOFF_MAX_MS = 5000
 const HEALTHY_MS = 30_000
 
 /*
- * Both flags keep V8 from stopping a media thread for 5 to 25 ms. It shrinks the heap of a thread that allocates little; the flag
- * concerns heaps that are made later, which are those of threads. And it collects the old generation when that has grown by
- * a few MB, every 1.5 s with 75 calls of agents; now it may grow to four times what is in use.
+ * Both flags keep V8 from stopping a media thread for 5 to 25 ms. The first one concerns heaps that are made later, which are those
+ * of threads: V8 no longer shrinks the heap of a thread that allocates little. The second one concerns all heaps of the process: an
+ * old generation may grow to four times what is in use. Before, it was collected every 1.5 s with 75 calls of agents.
  */
 setFlagsFromString('--no-memory-reducer')
 setFlagsFromString('--heap-growing-percent=300')

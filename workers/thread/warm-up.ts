@@ -194,8 +194,8 @@ export async function warmUp(
 }
 
 /**
- * V8 compiles an expression for Latin text and for other text, first when it is used and better when it is used again. The longest
- * expressions take 15 ms.
+ * Runs the longest expressions. V8 compiles an expression once for Latin text and once for other text when it is first used, and
+ * again at its second use, which takes up to 15 ms.
  */
 function compileExpressions(): void {
   for (const text of [...SAID, ...SAID]) {
@@ -273,7 +273,7 @@ function keyPair(suite: SrtpSuiteName): [SrtpKeys, SrtpKeys] {
   ]
 }
 
-/** Hears the caller of the agent say what the warm-up needs. */
+/** A recogniser that reports the words of `SAID`, whatever the audio is. */
 const recogniser: SpeechToText = {
   id: OWN,
   open(_options, events) {
