@@ -90,7 +90,9 @@ export async function listChecks(
   }
   if (filter.from !== null) query = query.where('checkedAt', '>=', filter.from)
   if (filter.to !== null) query = query.where('checkedAt', '<', filter.to)
-  const key = filter.e164 === undefined ? sql.ref<number>('checkedAt') : unindexedNumber('checkedAt')
+  // A number and a call have few checks: their index is better than the one of the order.
+  const few = filter.e164 !== undefined || filter.callId !== undefined
+  const key = few ? unindexedNumber('checkedAt') : sql.ref<number>('checkedAt')
   const rows = await query
     .selectAll()
     .where(olderThan(page, key, 'id'))

@@ -58,6 +58,7 @@ import { addUndoneDials } from './migrations/0067-undone-dials.js'
 import { addVersionAuthors } from './migrations/0068-version-authors.js'
 import { addHangupCauses } from './migrations/0069-hangup-causes.js'
 import { addDeliveryAttempts } from './migrations/0072-delivery-attempts.js'
+import { indexChecksOfCall } from './migrations/0077-checks-of-call.js'
 
 type Migration = (db: Kysely<unknown>, dialect: Dialect) => Promise<void>
 
@@ -123,6 +124,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0068_version_authors': addVersionAuthors,
   '0069_hangup_causes': addHangupCauses,
   '0072_delivery_attempts': addDeliveryAttempts,
+  '0077_checks_of_call': indexChecksOfCall,
 }
 
 /**

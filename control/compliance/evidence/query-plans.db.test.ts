@@ -40,4 +40,20 @@ await onEachSharedDialect(t, async (t, make, dialect) => {
       }
     },
   )
+
+  await t.test('the checks of a call are read by the call, also before there are statistics', async (t) => {
+    if (dialect !== 'sqlite') return
+    const owner = { organizationId: 'org_1', environment: 'live' } as const
+    const plans = await queryPlans(database, async (db) => {
+      for (const after of [null, { key: 1, id: 'chk_1' }]) {
+        await listChecks(db, owner, { callId: 'call_1', from: null, to: null }, { limit: 20, after })
+      }
+    })
+    // Two pages, and the count of the first one with the statement within it.
+    t.equal(plans.length, 4)
+    for (const { steps } of plans) {
+      const search = steps.find((step) => step.startsWith('SEARCH'))
+      t.match(search, /INDEX checksOfCall \(organizationId=\? AND environment=\? AND callId=\?\)/)
+    }
+  })
 })
