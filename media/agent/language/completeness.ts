@@ -33,11 +33,14 @@ const PHONE_LENGTHS: ReadonlySet<number> = new Set([10, 12])
 /** Lengths of the numbers of payment cards. Most have 16 digits, ISO/IEC 7812 permits 19. */
 const CARD_LENGTHS: ReadonlySet<number> = new Set([13, 14, 15, 16, 17, 18, 19])
 
+const CODE = numberPattern('code')
+const CODE_LENGTHS: ReadonlySet<number> = new Set([4, 6])
+
 /** Announced kinds of numbers, and how many digits each has. An Aadhaar card has the number of the Aadhaar. */
 const NUMBERS: readonly (readonly [RegExp, ReadonlySet<number>])[] = [
   [numberPattern('aadhaar'), new Set([12])],
   [numberPattern('card'), CARD_LENGTHS],
-  [numberPattern('code'), new Set([4, 6])],
+  [CODE, CODE_LENGTHS],
   [numberPattern('phone'), PHONE_LENGTHS],
 ]
 
@@ -103,7 +106,10 @@ function lengthsAsked(asked: string): ReadonlySet<number> | null {
 /** Returns the lengths of the kind of number that a text names, or null. */
 function lengthsNamed(text: string): ReadonlySet<number> | null {
   const composed = text.normalize('NFC')
-  return NUMBERS.find(([pattern]) => pattern.test(composed))?.[1] ?? null
+  const lengths = NUMBERS.find(([pattern]) => pattern.test(composed))?.[1] ?? null
+  // "The OTP for your card" names a code, "your card number and the PIN" begins with the number of the card.
+  const ofCard = lengths === CARD_LENGTHS && CODE.test(composed) && !OTHER_NUMBER.test(composed)
+  return ofCard ? CODE_LENGTHS : lengths
 }
 
 /** Returns the lengths of the number that the caller names, or null. `asked` is the question. */
