@@ -67,7 +67,9 @@ export class RtpSender {
     this.#frame = new Int16Array(this.#samples)
     this.#ssrc = random.readUInt32BE(0)
     this.#firstTimestamp = random.readUInt32BE(4)
-    this.#sequence = random.readUInt16BE(8)
+    // In the lower half: a receiver of SRTP that misses the packets before the number wraps could decrypt none after them
+    // (RFC 4771 section 1).
+    this.#sequence = random.readUInt16BE(8) & 0x7fff
   }
 
   get ssrc(): number {
