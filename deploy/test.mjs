@@ -4,9 +4,19 @@
  */
 import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
-import { availableParallelism } from 'node:os'
+import { availableParallelism, freemem } from 'node:os'
 import { join, relative } from 'node:path'
 import { root, SetUpError, say, setUp } from './setup.mjs'
 import { SLOW_TESTS } from './slow-tests.mjs'
@@ -28,9 +38,24 @@ const CORES = availableParallelism()
  * Files at once. Those of databases, sockets, processes and calls in real time wait for others about half the time, and what
  * they assert holds on a host that is late.
  */
-const JOBS = { pure: CORES, db: CORES + 1, net: CORES + 1, service: CORES + 1, long: CORES + 1 }
+const JOBS = { pure: CORES, db: CORES + 1, net: CORES + 2, service: CORES + 1, long: CORES + 1 }
 /** Files that one process runs: loading tap and the product takes longer than most files. */
 const FILES = { pure: 32, db: 16, net: 16, service: 16, long: 1 }
+/** Most code of a test runs a few times: larger young generations and later optimisation save a fifth of the processor time. */
+const LARGE_YOUNG_GENERATION = ['--min-semi-space-size=16', '--max-semi-space-size=64']
+const RARELY_OPTIMISED = ['--interrupt-budget=1000000']
+const V8_OPTIONS = {
+  // Some of these tests count what optimised code allocates.
+  pure: LARGE_YOUNG_GENERATION,
+  db: [...LARGE_YOUNG_GENERATION, ...RARELY_OPTIMISED],
+  net: [],
+  service: [...LARGE_YOUNG_GENERATION, ...RARELY_OPTIMISED],
+  // Some of these tests measure memory.
+  long: [],
+}
+/** Folder of files in memory on Linux, and the least free memory for that. PostgreSQL makes a thousand files for each database. */
+const MEMORY_FILES = '/dev/shm'
+const MEMORY_FILES_BYTES = 8 * 2 ** 30
 /** Longest time of one file. */
 const LIMIT_S = { pure: 180, db: 300, net: 300, service: 600, long: 1200 }
 
@@ -58,6 +83,7 @@ if (!long && only.length === 0 && onlyKind === null) lint()
 
 const files = only.length > 0 ? only.map((path) => relative(root, join(process.cwd(), path))) : testFiles()
 const kinds = long ? ['long'] : [...KINDS, 'long']
+keepFilesInMemory()
 const database = files.some((file) => kindOf(file) !== 'pure') ? await startDatabase() : null
 const totals = { passed: 0, failed: failures.length }
 const times = new Map(Object.entries(readTimes()))
@@ -80,7 +106,7 @@ for (const kind of kinds) {
   const wall = `${kind.padEnd(8)} ${String(own.length).padStart(4)} files ${seconds(Date.now() - startedAt)}`
   walls.push(used === null ? wall : `${wall}, processor ${seconds(processorMs() - used)}`)
 }
-database?.stop()
+await database?.stop()
 writeFileSync(join(records, long ? 'long.tap' : 'test.tap'), tap)
 writeFileSync(join(records, 'times.json'), JSON.stringify(Object.fromEntries(times)))
 if (failures.length > 0) say('\nFailed:')
@@ -136,7 +162,7 @@ function expectedMs(file) {
 async function runProcess(kind, queue) {
   const child = fork(join('deploy', 'test-files.mjs'), {
     cwd: root,
-    execArgv: ['--enable-source-maps'],
+    execArgv: ['--enable-source-maps', ...V8_OPTIONS[kind]],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: {
       ...process.env,
@@ -202,7 +228,24 @@ async function startDatabase() {
     say('Test files start databases of their own: the shared ones could not be made.')
     return null
   }
-  return { env, stop: () => server.disconnect() }
+  const stop = async () => {
+    server.disconnect()
+    await once(server, 'exit')
+  }
+  return { env, stop }
+}
+
+/** Makes temporary files of all tests files in memory where there is room. They are removed when this process ends. */
+function keepFilesInMemory() {
+  if (!existsSync(MEMORY_FILES) || freemem() < MEMORY_FILES_BYTES) return
+  const { bavail, bsize } = statfsSync(MEMORY_FILES)
+  if (bavail * bsize < MEMORY_FILES_BYTES) return
+  const folder = mkdtempSync(join(MEMORY_FILES, 'parley-tests-'))
+  // PostgreSQL runs as another user.
+  chmodSync(folder, 0o711)
+  process.env.TMPDIR = folder
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
 }
 
 function readTimes() {

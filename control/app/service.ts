@@ -182,6 +182,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     iceAddress: settings.iceAddress,
     rtpPorts: settings.rtpPorts,
     mediaTimeoutMs: options.mediaTimeoutMs ?? MEDIA_TIMEOUT_MS,
+    warmUp: settings.warmUp,
     compressRecordings: settings.compressRecordings,
     vadModel: settings.vadModel,
     turnModel: settings.turnModel,

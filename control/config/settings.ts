@@ -104,6 +104,8 @@ export interface Settings {
   readonly callGapMinutes: number
   /** Time that the SIP messages of calls are kept (h). 0 keeps none. */
   readonly sipTraceHours: number
+  /** Media threads hold calls with themselves before the service is ready. */
+  readonly warmUp: boolean
   /** Writes an Opus copy beside each recording. */
   readonly compressRecordings: boolean
   /** ONNX file of a neural voice detector. Null uses the built-in detector alone. */
@@ -218,6 +220,7 @@ export function readSettings(
       String(Math.max(1, availableParallelism() - 1)),
       integer(1, 256),
     ),
+    warmUp: read('PARLEY_WARM_UP', 'true', flag),
     drachtio: optional('PARLEY_DRACHTIO_URL', drachtioUrl),
     trunkFile: optional('PARLEY_TRUNKS_FILE', trunkFile(folderPath, environment)),
     policyFile: optional('PARLEY_POLICY_FILE', policyFile(folderPath)),

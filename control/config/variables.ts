@@ -87,6 +87,12 @@ const SERVICE_VARIABLES = [
     description: 'Media threads, 1 to 256',
   },
   {
+    name: 'PARLEY_WARM_UP',
+    default: 'true',
+    description:
+      'Media threads hold calls with themselves before the service is ready, so that no caller waits for the compiler; false starts sooner, for development',
+  },
+  {
     name: 'PARLEY_VAD_MODEL',
     default: '',
     description:

@@ -368,6 +368,8 @@ export interface WorkerSettings {
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly workers: number
   readonly mediaTimeoutMs: number
+  /** The thread holds calls with itself before it takes others. */
+  readonly warmUp: boolean
   /** Makes an Opus copy of each recording. */
   readonly compressRecordings: boolean
   /** Path of the ONNX file of a neural voice detector; null uses the built-in one alone. */

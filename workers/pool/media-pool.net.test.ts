@@ -10,6 +10,7 @@ import {
   PLAIN_SETTINGS,
   type ScriptedUtterance,
 } from '../../media/agent/agent-spec.js'
+import { silentLog } from '../../media/base/log.js'
 import { allocateLiveAudio, LiveAudioReader } from '../../media/session/live-audio.js'
 import type { OpenedSession, RemoteMedia, SessionEvent } from '../channel/protocol.js'
 import { openMediaPool, type RunningMediaPool } from './media-pool.js'
@@ -83,6 +84,7 @@ async function setUp(t: Test, workers = 1): Promise<Rig> {
     rtpAddress: '127.0.0.1',
     rtpPorts: { first: 0, last: 0 },
     mediaTimeoutMs: 10_000,
+    warmUp: false,
     providers: { openai: null },
     sandboxScript: (sipCallId) => (sipCallId === 'scripted' ? CALLER.script : null),
     log: { debug() {}, info() {}, warn: note, error: note },
@@ -288,6 +290,7 @@ t.test(
   { timeout: 2 * HANG_MS },
   async (t) => {
     assertNothingLeft(t)
+    const warmed: object[] = []
     const pool = await openMediaPool({
       workers: 2,
       rtpAddress: '127.0.0.1',
@@ -296,8 +299,15 @@ t.test(
       mediaTimeoutMs: 10_000,
       providers: { openai: null },
       sandboxScript: (sipCallId) => (sipCallId === 'scripted' ? CALLER.script : null),
+      log: {
+        ...silentLog,
+        info: (fields, message) => {
+          if (message === 'worker.warmed_up') warmed.push(fields)
+        },
+      },
     })
     t.teardown(() => pool.close())
+    t.match(warmed, [{ legs: 8 }, { legs: 8 }], 'each thread has held calls with itself')
     const opened: { port: number; worker: number }[] = []
     for (let i = 0; i < 4; i++) {
       opened.push(

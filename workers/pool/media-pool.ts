@@ -33,6 +33,8 @@ export interface MediaPoolSettings {
   readonly iceAddress?: string | null
   readonly rtpPorts: { readonly first: number; readonly last: number }
   readonly mediaTimeoutMs: number
+  /** Threads hold calls with themselves before they take others. Default: true. */
+  readonly warmUp?: boolean
   /** Makes an Opus copy of each recording. Default: false. */
   readonly compressRecordings?: boolean
   /** Path of the ONNX file of a neural voice detector. Default: none. */
@@ -115,6 +117,7 @@ class ThreadPool implements RunningMediaPool {
           iceAddress: settings.iceAddress ?? null,
           rtpPorts: settings.rtpPorts,
           mediaTimeoutMs: settings.mediaTimeoutMs,
+          warmUp: settings.warmUp ?? true,
           compressRecordings: settings.compressRecordings ?? false,
           vadModel: settings.vadModel ?? null,
           turnModel: settings.turnModel ?? null,

@@ -97,6 +97,7 @@ async function thread(t: Test) {
       rtpPorts: { first: 0, last: 0 },
       allowPrivateUrls: false,
       mediaTimeoutMs: 30_000,
+      warmUp: false,
       compressRecordings: false,
       vadModel: null,
       turnModel: null,

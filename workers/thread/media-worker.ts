@@ -95,12 +95,14 @@ await synthesis
   .synthesize({ text: 'Hello', voice: EMBEDDED_VOICE, language: 'en-IN', pace: 1, rate: 8000 })
   .catch((error: unknown) => log.error({ error: errorText(error) }, 'worker.synthesizer_failed'))
 // The first calls must not wait for the compiler either.
-const coldMs = clock.now()
-await warmUp(host).then(
-  ({ legs, replies }) =>
-    log.info({ legs: legs.length, replies, ms: Math.round(clock.now() - coldMs) }, 'worker.warmed_up'),
-  (error: unknown) => log.error({ error: errorText(error) }, 'worker.warm_up_failed'),
-)
+if (settings.warmUp) {
+  const coldMs = clock.now()
+  await warmUp(host).then(
+    ({ legs, replies }) =>
+      log.info({ legs: legs.length, replies, ms: Math.round(clock.now() - coldMs) }, 'worker.warmed_up'),
+    (error: unknown) => log.error({ error: errorText(error) }, 'worker.warm_up_failed'),
+  )
+}
 // Raised only now: threads started before keep the usual priority.
 if (!raiseThreadPriority()) log.info({}, 'worker.priority_not_raised')
 const sessions = new Map<SessionId, Promise<HostedSession>>()
