@@ -38,7 +38,7 @@ const CORES = availableParallelism()
  * Files at once. Those of databases, sockets, processes and calls in real time wait for others about half the time, and what
  * they assert holds on a host that is late.
  */
-const JOBS = { pure: CORES, db: CORES + 1, net: CORES + 2, service: CORES + 1, long: CORES + 1 }
+const JOBS = { pure: CORES, db: CORES + 1, net: CORES + 2, service: CORES + 1, long: CORES + 2 }
 /** Files that one process runs: loading tap and the product takes longer than most files. */
 const FILES = { pure: 32, db: 16, net: 16, service: 16, long: 1 }
 /** Most code of a test runs a few times: larger young generations and later optimisation save a fifth of the processor time. */
@@ -51,7 +51,7 @@ const V8_OPTIONS = {
   net: [],
   service: [...LARGE_YOUNG_GENERATION, ...RARELY_OPTIMISED],
   // Some of these tests measure memory.
-  long: [],
+  long: [...LARGE_YOUNG_GENERATION, ...RARELY_OPTIMISED],
 }
 /** Folder of files in memory on Linux, and the least free memory for that. PostgreSQL makes a thousand files for each database. */
 const MEMORY_FILES = '/dev/shm'

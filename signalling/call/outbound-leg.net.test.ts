@@ -119,7 +119,11 @@ t.test('the destination does not respond', async (t) => {
   await once(socket, 'listening')
   t.teardown(() => socket.close())
   rig.callManager.dial(rig.permit('call_out', '+919800000001'), rig.plan(socket.address().port))
-  t.match((await rig.ended()).ending, { cause: 'no_answer', sip: 408 }, 'a host that says nothing')
+  t.strictSame(
+    (await rig.ended()).ending,
+    { by: 'callee', cause: 'no_answer', fault: 'none', sip: 408 },
+    'a host that says nothing',
+  )
 
   rig.events.length = 0
   rig.callManager.dial(rig.permit('call_2', '+919800000001'), rig.plan(1, 'tcp'))
