@@ -51,7 +51,7 @@ const V8_OPTIONS = {
   net: [],
   service: [...LARGE_YOUNG_GENERATION, ...RARELY_OPTIMISED],
   // Some of these tests measure memory.
-  long: [...LARGE_YOUNG_GENERATION, ...RARELY_OPTIMISED],
+  long: RARELY_OPTIMISED,
 }
 /** Folder of files in memory on Linux, and the least free memory for that. PostgreSQL makes a thousand files for each database. */
 const MEMORY_FILES = '/dev/shm'

@@ -8,6 +8,7 @@ import {
   type TestRequest,
   type TestResponse,
 } from '../../../fixtures/rigs/embedded-rig.js'
+import { PATIENT } from '../../../fixtures/rigs/signalling-rig.js'
 
 const BOTH = [
   { transport: 'udp', address: '127.0.0.1', port: 0 },
@@ -115,7 +116,8 @@ t.test('without Contacts in the table, only a route that names the flow reaches 
 
 t.test('over UDP a flow leaves from the listener that the client knows', async (t) => {
   const udp = { transport: 'udp', address: '127.0.0.1', port: 0 } as const
-  const rig = await openRig(t, { listen: [udp, udp], registeredFlows: false })
+  // A MESSAGE that is sent again would look like the next one.
+  const rig = await openRig(t, { listen: [udp, udp], registeredFlows: false, timers: PATIENT })
   const app = await rig.app()
   const client = await rig.udpPeer()
   await rig.routed(app)

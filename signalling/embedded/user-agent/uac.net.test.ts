@@ -14,12 +14,16 @@ import {
   type TestRequest,
   type TestResponse,
 } from '../../../fixtures/rigs/embedded-rig.js'
+import { PATIENT } from '../../../fixtures/rigs/signalling-rig.js'
 
 const uriOf = (peer: TestPeer) => `sip:bob@127.0.0.1:${peer.port}`
 const contact = (peer: TestPeer) => ({ Contact: `<sip:bob@127.0.0.1:${peer.port}>` })
 
-async function start(t: Parameters<typeof openRig>[0]): Promise<{ rig: Rig; app: TestApp; peer: TestPeer }> {
-  const rig = await openRig(t)
+async function start(
+  t: Parameters<typeof openRig>[0],
+  settings: Parameters<typeof openRig>[1] = {},
+): Promise<{ rig: Rig; app: TestApp; peer: TestPeer }> {
+  const rig = await openRig(t, settings)
   return { rig, app: await rig.app(), peer: await rig.udpPeer() }
 }
 
@@ -143,7 +147,8 @@ t.test('the server acknowledges a rejection, also when retransmitted', async (t)
 })
 
 t.test('digest: the second INVITE keeps Call-ID and tag and increments CSeq', async (t) => {
-  const { app, peer } = await start(t)
+  // An INVITE that is sent again would look like the second one.
+  const { app, peer } = await start(t, { timers: PATIENT })
   const auth = { username: 'foo', password: 'bar' }
   const calling = app.createUAC(uriOf(peer), { localSdp: SDP_A, auth })
   const first = await peer.next('INVITE')
