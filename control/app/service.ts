@@ -92,7 +92,7 @@ import {
 
 export interface ParleyOptions {
   readonly clock: Clock
-  /** Whether `clock` also tells the time of the database: a server of its own does not know virtual time. */
+  /** True takes wall time from `clock` instead of the database server, which does not know virtual time. False unless a test sets it. */
   readonly virtualTime?: boolean
   readonly log: Log
   /** Receives every call event as it happens, before it is stored. Must not throw. */
