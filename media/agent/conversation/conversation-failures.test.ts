@@ -287,6 +287,19 @@ t.test('the call ends when no voice works', async (t) => {
   t.equal(rig.clock.pending, 0)
 })
 
+t.test('the call goes on when no voice says the line before a person', async (t) => {
+  const rig = await begun()
+  rig.speechScripts.push({ fail: 'x' }, { fail: 'x' })
+  rig.fallbackSpeechScripts.push({ fail: 'x' }, { fail: 'x' })
+  const line = rig.conversation.say?.({ text: 'A colleague joins us now.', last: false, now: true })
+  await rig.until(() => rig.eventsOf('trouble').length === 4)
+  t.equal(await line, 'failed')
+  rig.callerSound(3000, saying('Are you there?'))
+  await rig.until(() => rig.turns('agent').length === 1)
+  t.same(rig.eventSummary().slice(4), ['caller: Are you there?', 'trace', 'agent: Answer 1.'])
+  t.equal(rig.close(), 0)
+})
+
 t.test('without recognition the agent says so once, and DTMF works', async (t) => {
   const rig = await begun({ understandsSpeech: false, spec: { openingLine: 'Hello.' } })
   await rig.until(() => rig.turns('agent').length === 1)

@@ -217,11 +217,7 @@ function agentSilent(t: TurnDraft): void {
   if (s.phase !== 'paused') {
     // The second time, not even the apology was audible, so synthesis has failed.
     if (reply.silenceTimeouts >= 1) {
-      if (s.phase === 'away') {
-        t.clear()
-        return
-      }
-      t.finish(reply.finishReason ?? 'provider_failure')
+      t.speechFailed()
       return
     }
     if (reply.modelBusy && !reply.tools.running && !reply.sentenceGiven && !reply.apologised) apologise(t)

@@ -392,7 +392,18 @@ export class TurnDraft extends StepDraft {
     const { text, last } = announcement
     if (text === null) this.finishAfterTail('asked')
     else if (last) this.speak([{ say: text }], { kind: 'last', interruptible: false, finishReason: 'asked' })
-    else this.speak([{ say: text }], { interruptible: false })
+    else this.speak([{ say: text }], { kind: 'announcement', interruptible: false })
+  }
+
+  /** Goes on after the present words could not be said, or ends the call when they belong to the conversation. */
+  speechFailed(): void {
+    const { phase, reply } = this.s
+    // The persons on the call do not need the agent, and the one who is announced need not wait for a line.
+    if (phase === 'away') this.clear()
+    else if (reply?.kind === 'announcement') {
+      this.clear()
+      this.listen()
+    } else this.finish(reply?.finishReason ?? 'provider_failure')
   }
 
   /** Leaves the call to others. The limits of the call stand still. */

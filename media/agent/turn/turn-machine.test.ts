@@ -577,6 +577,33 @@ t.test('an announcement that is due now stops the agent in the middle of its cla
   )
 })
 
+t.test('an announcement that no voice can say does not end the call', async (t) => {
+  const said: TurnInput[] = [
+    ...WAYS.speaking,
+    { type: 'say', text: 'One moment.', last: false, now: true, atMs: 3000 },
+  ]
+  const silence = { type: 'timer', turn: 3, name: 'agentSilence' } as const
+  const failures: Readonly<Record<string, readonly TurnInput[]>> = {
+    'it fails': [{ type: 'synthesisFailed', turn: 3, atMs: 5000 }],
+    'it stays silent': [
+      { ...silence, atMs: 6000 },
+      { ...silence, atMs: 9000 },
+    ],
+  }
+  for (const [name, failure] of Object.entries(failures)) {
+    const { state, effects } = walk([...said, ...failure])
+    t.equal(state.phase, 'listening', name)
+    t.equal(state.reply, null)
+    t.match(effects.slice(0, 2), [
+      { type: 'dropReply', turn: 3 },
+      { type: 'cancelTimers', turn: 3 },
+    ])
+    // The words of the conversation need a voice.
+    const last = walk([...said.slice(0, -1), { ...failure[0], turn: 2 } as TurnInput])
+    if (name === 'it fails') t.match(last.effects.at(-1), { type: 'finish', why: 'provider_failure' })
+  }
+})
+
 t.test('the time of an absence does not count to the limit of the call', async (t) => {
   const { state, effects } = walk([
     START,

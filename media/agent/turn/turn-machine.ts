@@ -175,9 +175,7 @@ function apply(t: TurnDraft, input: TurnInput): void {
         t.unexpected()
         return
       }
-      // The persons on the call do not need the agent.
-      if (s.phase === 'away') t.clear()
-      else t.finish(s.reply.finishReason ?? 'provider_failure')
+      t.speechFailed()
       return
     case 'timer':
       timer(t, input)

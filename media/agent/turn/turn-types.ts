@@ -95,7 +95,7 @@ export interface CallerTurn {
 /** The agent's current utterance. */
 export interface Reply {
   readonly id: TurnId
-  readonly kind: 'reply' | 'phrase' | 'last'
+  readonly kind: 'reply' | 'phrase' | 'announcement' | 'last'
   readonly opening: boolean
   readonly interruptible: boolean
   /** Its first sample was sent. */

@@ -36,8 +36,8 @@ const HANDSHAKE_MS = 30_000
 const MAX_SENDS = 8
 /** Highest record number that a hello can have before the replies leave it. */
 const MAX_HELLO_RECORD = 2 ** 32
-/** HelloVerifyRequests with different cookies; a client needs one, or a second one when its address changes. */
-const MAX_COOKIES = 3
+/** HelloVerifyRequests in answer to different hellos. A client needs one, or a second one for a cookie of another association. */
+const MAX_COOKIES = 2
 /** A datagram that passes every path (RFC 8831 section 5 assumes 1200 bytes). */
 const MAX_DATAGRAM_BYTES = 1200
 const ECDSA_SIGN = 64
@@ -91,7 +91,7 @@ export class DtlsServer {
   #expected: Expected = 'hello'
   #ended = false
   #connected = false
-  /** Source of the last message in order. */
+  /** Source of the last message in order, or of its repetition. */
   #peer = ''
   /** Bytes that may still be sent to `#peer` before its cookie came back. */
   #allowance = 0
@@ -158,7 +158,7 @@ export class DtlsServer {
     return prf(this.#master, label, Buffer.concat([this.#clientRandom, this.#serverRandom]), bytes)
   }
 
-  /** True when a cookie came back, so that the client owns its address. */
+  /** True when a cookie came back, so that the client receives at one of its addresses. */
   get #verified(): boolean {
     return this.#expected !== 'hello'
   }
@@ -196,7 +196,10 @@ export class DtlsServer {
 
   #takeHandshake(content: Buffer, epoch: number, from: string): void {
     const repeated = this.#reassembly.add(content, epoch)
-    if (repeated !== null && repeated === this.#answered) this.#sendFlight()
+    if (repeated !== null && repeated === this.#answered) {
+      this.#peer = from
+      this.#sendFlight()
+    }
     for (let message = this.#reassembly.take(); message !== null; message = this.#reassembly.take()) {
       // A client that asks for another handshake gets no answer (RFC 5246 section 7.4.1.1).
       if (this.#connected) continue
@@ -261,12 +264,12 @@ export class DtlsServer {
   }
 
   /**
-   * Binds the address and the client's random number, which is the same in both hellos. Suites and extensions of the
-   * second one may differ: a client drops those of DTLS 1.3.
+   * Binds the client's random number, which is the same in both hellos. Suites and extensions of the second one may
+   * differ: a client drops those of DTLS 1.3. The address may differ, too: ICE, which has validated all of them, may
+   * select another one between the hellos, and Chromium fails at a second HelloVerifyRequest.
    */
   #cookieOf({ random }: ClientHello): Buffer {
-    const hmac = createHmac('sha256', this.#options.identity.cookieKey)
-    return hmac.update(random).update(this.#peer).digest()
+    return createHmac('sha256', this.#options.identity.cookieKey).update(random).digest()
   }
 
   /** Chooses profile and group, or throws what the client lacks. */
