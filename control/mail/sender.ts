@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import { ulid } from '../../media/base/ids.js'
 import type { Log } from '../../media/base/log.js'
+import { jittered } from '../base/jitter.js'
 import type { MailRow } from '../db/tables/access.js'
 import { type ComposeDeps, composeMail, type MailText } from './compose.js'
 import type { MailTransport, SendResult } from './transport.js'
@@ -58,7 +59,7 @@ export function openMailSender(options: MailSenderOptions): MailSender {
         running = null
         if (closed) return
         if (again) start()
-        else timer = clock.after(POLL_MS, start)
+        else timer = clock.after(jittered(POLL_MS), start)
       })
   }
 
