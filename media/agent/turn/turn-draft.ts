@@ -398,7 +398,7 @@ export class TurnDraft extends StepDraft {
   /** Goes on after the present words could not be said, or ends the call when they belong to the conversation. */
   speechFailed(): void {
     const { phase, reply } = this.s
-    // The persons on the call do not need the agent, and the one who is announced need not wait for a line.
+    // The persons on the call do not need the agent. A person who joins gets the caller without the line, too.
     if (phase === 'away') this.clear()
     else if (reply?.kind === 'announcement') {
       this.clear()
