@@ -577,11 +577,8 @@ t.test('an announcement that is due now stops the agent in the middle of its cla
   )
 })
 
-t.test('an announcement that no voice can say does not end the call', async (t) => {
-  const said: TurnInput[] = [
-    ...WAYS.speaking,
-    { type: 'say', text: 'One moment.', last: false, now: true, atMs: 3000 },
-  ]
+t.test('an announcement that no voice can say does not end the call, a reply does', async (t) => {
+  const say: TurnInput = { type: 'say', text: 'One moment.', last: false, now: true, atMs: 3000 }
   const silence = { type: 'timer', turn: 3, name: 'agentSilence' } as const
   const failures: Readonly<Record<string, readonly TurnInput[]>> = {
     'it fails': [{ type: 'synthesisFailed', turn: 3, atMs: 5000 }],
@@ -591,17 +588,16 @@ t.test('an announcement that no voice can say does not end the call', async (t) 
     ],
   }
   for (const [name, failure] of Object.entries(failures)) {
-    const { state, effects } = walk([...said, ...failure])
+    const { state, effects } = walk([...WAYS.speaking, say, ...failure])
     t.equal(state.phase, 'listening', name)
     t.equal(state.reply, null)
     t.match(effects.slice(0, 2), [
       { type: 'dropReply', turn: 3 },
       { type: 'cancelTimers', turn: 3 },
     ])
-    // The words of the conversation need a voice.
-    const last = walk([...said.slice(0, -1), { ...failure[0], turn: 2 } as TurnInput])
-    if (name === 'it fails') t.match(last.effects.at(-1), { type: 'finish', why: 'provider_failure' })
   }
+  const reply = walk([...WAYS.speaking, { type: 'synthesisFailed', turn: 2, atMs: 5000 }])
+  t.match(reply.effects.at(-1), { type: 'finish', why: 'provider_failure' })
 })
 
 t.test('the time of an absence does not count to the limit of the call', async (t) => {
