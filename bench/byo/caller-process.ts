@@ -134,10 +134,10 @@ process.on('message', (message: ToByoCaller) => {
     case 'begin':
       late = []
       begun = { atMs: systemClock.now(), cpuMs: ownCpuMs() }
-      for (const phone of phones) phone.counting = true
+      for (const phone of phones) phone.begin()
       return
     case 'end':
-      for (const phone of phones) phone.counting = false
+      for (const phone of phones) phone.end()
       tell({ kind: 'result', result: result() })
       return
     case 'hang_up':

@@ -21,7 +21,7 @@ export type ToByoCaller =
 
 export interface Echo {
   readonly sentMs: number
-  /** Null: it did not return before the next one was sent. */
+  /** Null: it did not return. */
   readonly delayMs: number | null
 }
 

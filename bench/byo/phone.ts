@@ -1,6 +1,6 @@
 import type { Socket } from 'node:dgram'
 import type { SipDialog } from '../../fixtures/sip/sip-dialog.js'
-import { systemClock } from '../../media/base/clock.js'
+import { type Clock, systemClock } from '../../media/base/clock.js'
 import type { Echo } from './job.js'
 
 /*
@@ -15,6 +15,8 @@ const SILENCE = 0xd5
 const HEIGHTS = 32
 const LOUD_CODE = 0x40
 const NEVER = Number.NaN
+/** A loud frame that is sent this shortly before the end of the measured time may still be on its way (ms). */
+const ON_ITS_WAY_MS = 1_000
 
 export class Phone {
   readonly echoes: Echo[] = []
@@ -23,9 +25,11 @@ export class Phone {
   packets = 0
   lost = 0
   dialog: SipDialog | null = null
-  counting = false
+  /** Start of the measured time (ms); NaN outside of it. */
+  #sinceMs = NEVER
   readonly #socket: Socket
   readonly #exact: boolean
+  readonly #clock: Clock
   readonly #quiet = Buffer.alloc(PACKET, SILENCE)
   readonly #loud = Buffer.alloc(PACKET, SILENCE)
   #talking = false
@@ -39,8 +43,9 @@ export class Phone {
   #frames: number
 
   /** @param exact each loud frame is identified by its samples. */
-  constructor(socket: Socket, index: number, exact: boolean) {
+  constructor(socket: Socket, index: number, exact: boolean, clock: Clock = systemClock) {
     this.#socket = socket
+    this.#clock = clock
     this.#exact = exact
     this.#frames = index
     for (const packet of [this.#quiet, this.#loud]) {
@@ -62,6 +67,18 @@ export class Phone {
     })
   }
 
+  /** Begins the measured time: frames that are sent from now on count. */
+  begin(): void {
+    this.#sinceMs = this.#clock.now()
+  }
+
+  /** Ends the measured time. Loud frames that should have come back, and did not, are recorded as missing. */
+  end(): void {
+    const dueMs = this.#clock.now() - ON_ITS_WAY_MS
+    for (const sentMs of this.#sentMs) if (sentMs <= dueMs) this.#record(sentMs, null)
+    this.#sinceMs = NEVER
+  }
+
   send(everyFrames: number): void {
     if (!this.#talking) return
     const loud = this.#frames++ % everyFrames === 0
@@ -70,7 +87,7 @@ export class Phone {
     this.#sequence = (this.#sequence + 1) & 0xffff
     packet.writeUInt16BE(this.#sequence, 2)
     packet.writeUInt32BE((this.#frames * FRAME) >>> 0, 4)
-    if (loud) this.#sentMs[this.#height] = systemClock.now()
+    if (loud) this.#sentMs[this.#height] = this.#clock.now()
     this.#socket.send(packet)
   }
 
@@ -82,8 +99,8 @@ export class Phone {
 
   #heard(bytes: Buffer): void {
     if (bytes.length !== PACKET) return
-    const atMs = systemClock.now()
-    if (this.counting) this.#count(bytes, atMs)
+    const atMs = this.#clock.now()
+    if (!Number.isNaN(this.#sinceMs)) this.#count(bytes, atMs)
     // The bot's resampling spreads a loud frame over two packets: one with few loud samples is its edge.
     let loud = 0
     let height = this.#height
@@ -95,8 +112,13 @@ export class Phone {
     }
     const sentMs = this.#sentMs[height] ?? NEVER
     if (loud < 5 || Number.isNaN(sentMs)) return
-    if (this.counting) this.echoes.push({ sentMs, delayMs: atMs - sentMs })
+    this.#record(sentMs, atMs - sentMs)
     this.#sentMs[height] = NEVER
+  }
+
+  /** Records the return of a loud frame if the frame was sent in the measured time. */
+  #record(sentMs: number, delayMs: number | null): void {
+    if (sentMs >= this.#sinceMs) this.echoes.push({ sentMs, delayMs })
   }
 
   #count(bytes: Buffer, atMs: number): void {
@@ -118,7 +140,7 @@ export class Phone {
     this.#height = (this.#height + 1) % HEIGHTS
     const before = this.#exact ? this.#height : (this.#height + HEIGHTS - 1) % HEIGHTS
     const lostMs = this.#sentMs[before] ?? NEVER
-    if (!Number.isNaN(lostMs) && this.counting) this.echoes.push({ sentMs: lostMs, delayMs: null })
+    this.#record(lostMs, null)
     this.#sentMs[before] = NEVER
     for (let i = 0; i < FRAME; i++) {
       this.#loud[12 + i] = ((LOUD_CODE + this.#height) ^ 0x55) | (((i >> 3) & 1) << 7)
