@@ -1,5 +1,5 @@
 import t from 'tap'
-import { gapsOf, latenessOf } from './packet-times.js'
+import { gapsOf, latenessOf, PacketRecord } from './packet-times.js'
 
 t.test('lateness and gaps follow the RTP timestamps, over their wrap and over silence', async (t) => {
   const start = 0xffffff00
@@ -14,4 +14,18 @@ t.test('lateness and gaps follow the RTP timestamps, over their wrap and over si
   t.same(gapsOf(packets, new Set([10])), [])
   t.same(latenessOf(packets, new Set([11])), [0, 3, 0])
   t.same(gapsOf(packets, new Set([11])), [3, 4])
+})
+
+t.test('a record returns its packets in order, up to its capacity, and begins anew', async (t) => {
+  const record = new PacketRecord(2)
+  record.add(1, 160)
+  record.add(2, 320)
+  record.add(3, 480)
+  t.strictSame(record.list(), [
+    { atMs: 1, timestamp: 160 },
+    { atMs: 2, timestamp: 320 },
+  ])
+  record.clear()
+  record.add(4, 640)
+  t.strictSame(record.list(), [{ atMs: 4, timestamp: 640 }])
 })

@@ -47,6 +47,8 @@ export class ToneBlock {
   readonly #odd: Float64Array
   /** Number of frequencies whose amplitudes are known. */
   #measured: number
+  /** All amplitudes are 0. */
+  #isZero = true
 
   constructor(bank: ToneBank) {
     this.#bank = bank
@@ -79,6 +81,9 @@ export class ToneBlock {
     this.#measured = 0
     if (energy >= least) return
     this.#measured = this.#bank.count
+    // Most blocks of a call are silent like the one before.
+    if (this.#isZero) return
+    this.#isZero = true
     this.re.fill(0)
     this.im.fill(0)
   }
@@ -89,6 +94,7 @@ export class ToneBlock {
     const odd = this.#odd
     const half = even.length
     const { cos, sin } = this.#bank
+    if (this.#measured < count) this.#isZero = false
     for (; this.#measured < count; this.#measured++) {
       const table = this.#measured * half
       let re = 0

@@ -15,6 +15,7 @@ import type {
 } from '../channel/protocol.js'
 import { RequestChannel } from '../channel/request-channel.js'
 import { ModelHost } from '../models/model-host.js'
+import { HEAP_FLAGS, YOUNG_GENERATION_MB } from './heap-flags.js'
 
 const MEDIA_WORKER = new URL('../thread/media-worker.js', import.meta.url)
 
@@ -29,13 +30,7 @@ const BACKOFF_MAX_MS = 5000
 /** A thread that lived this long (ms) resets the back-off. */
 const HEALTHY_MS = 30_000
 
-/*
- * Both flags keep V8 from stopping a media thread for 5 to 25 ms. The first one concerns heaps that are made later, which are those
- * of threads: V8 no longer shrinks the heap of a thread that allocates little. The second one concerns all heaps of the process: an
- * old generation may grow to four times what is in use. Before, it was collected every 1.5 s with 75 calls of agents.
- */
-setFlagsFromString('--no-memory-reducer')
-setFlagsFromString('--heap-growing-percent=300')
+for (const flag of HEAP_FLAGS) setFlagsFromString(flag)
 
 export interface WorkerSlotOptions {
   readonly settings: WorkerSettings
@@ -141,6 +136,7 @@ export class WorkerSlot {
       transferList: [models],
       execArgv: ['--enable-source-maps'],
       name: `media-${this.index}`,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     })
     const channel = new RequestChannel({ port: thread, clock, log, onEvent, onLost })
     const exited = new Promise<void>((resolve) => {

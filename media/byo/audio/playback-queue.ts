@@ -8,6 +8,8 @@ export const CAPACITY_MS = 300_000
 const MAX_MARKERS = 10_000
 /** Audio chunks and markers that may be queued together: 300 s in chunks of 6 ms. */
 const MAX_ITEMS = 50_000
+/** Items that a played array may still refer to. */
+const KEPT_ITEMS = 8
 /** Audio that arrives within this many frames after an underrun belongs to the same speech. */
 const UNDERRUN_FRAMES = 15
 /** Length of a key and the pause after it (ms), unless the key has a timing of its own. */
@@ -64,8 +66,10 @@ export class PlaybackQueue {
   arrivedMs = Number.POSITIVE_INFINITY
   readonly #rate: SessionRate
   readonly #frameSamples: number
+  /** The queue is `#items` from `#head` to below `#end`. */
   #items: Item[] = []
   #head = 0
+  #end = 0
   /** Items removed from the front of the array so far. */
   #removed = 0
   #ticks = 0
@@ -113,13 +117,13 @@ export class PlaybackQueue {
 
   /** True when nothing is left to be played or done. */
   get idle(): boolean {
-    return this.#head === this.#items.length && this.#blocked === 0
+    return this.#head === this.#end && this.#blocked === 0
   }
 
   /** Adds audio that just arrived, without a copy. Returns false and takes nothing when it does not fit. */
   enqueue(bytes: Uint8Array, sound: AudioFormat, nowMs = 0): boolean {
     const ticks = (bytes.length / sound.bytesPerSample) * (48_000 / sound.rate)
-    if (this.#items.length - this.#head >= MAX_ITEMS) return false
+    if (this.#end - this.#head >= MAX_ITEMS) return false
     if (this.#ticks + ticks > CAPACITY_MS * TICKS_PER_MS) return false
     const whole = sound.bytesPerSample === 1 ? bytes : this.#samplesOf(bytes, sound)
     if (whole.length === 0) return true
@@ -127,21 +131,21 @@ export class PlaybackQueue {
       if (this.#dry <= UNDERRUN_FRAMES) this.underruns++
       this.#dry = 0
     }
-    this.#items.push({ bytes: whole, sound, atMs: nowMs, offset: 0 })
+    this.#items[this.#end++] = { bytes: whole, sound, atMs: nowMs, offset: 0 }
     this.#ticks += (whole.length / sound.bytesPerSample) * (48_000 / sound.rate)
     return true
   }
 
   /** Adds a marker; returns false when too many are queued. */
   addMarker(marker: Marker): boolean {
-    if (this.#markers >= MAX_MARKERS || this.#items.length - this.#head >= MAX_ITEMS) return false
+    if (this.#markers >= MAX_MARKERS || this.#end - this.#head >= MAX_ITEMS) return false
     const name = nameLength(marker)
     if (this.#names + name > MAX_NAMES) return false
     this.#names += name
     this.#markers++
     if (marker.kind === 'mark') this.#marks++
-    this.#items.push(marker)
-    if (this.#head === this.#items.length - 1) this.#reachMarkers()
+    this.#items[this.#end++] = marker
+    if (this.#head === this.#end - 1) this.#reachMarkers()
     return true
   }
 
@@ -149,14 +153,15 @@ export class PlaybackQueue {
   clear(): { readonly droppedMs: number; readonly marks: readonly Marker[] } {
     const droppedMs = Math.round(this.queuedMs)
     const marks: Marker[] = []
-    for (let i = this.#head; i < this.#items.length; i++) {
+    for (let i = this.#head; i < this.#end; i++) {
       const item = this.#items[i] as Item
       if (isChunk(item) || (item.kind === 'mark' && this.#removed + i < this.#forgotten)) continue
       if (item.kind === 'mark' || item.kind === 'played') marks.push(item)
     }
-    this.#removed += this.#items.length
+    this.#removed += this.#end
     this.#items = []
     this.#head = 0
+    this.#end = 0
     this.#ticks = 0
     this.#markers = 0
     this.#names = 0
@@ -171,7 +176,7 @@ export class PlaybackQueue {
 
   /** Forgets the queued marks and keeps the audio. */
   forgetMarks(): void {
-    this.#forgotten = this.#removed + this.#items.length
+    this.#forgotten = this.#removed + this.#end
     this.#markers -= this.#marks
     this.#marks = 0
   }
@@ -186,7 +191,7 @@ export class PlaybackQueue {
     let left = ms * TICKS_PER_MS
     while (left > 0 && this.#blocked === 0) {
       this.#reachMarkers()
-      const chunk = this.#items[this.#head]
+      const chunk = this.#first
       if (chunk === undefined || !isChunk(chunk)) break
       const { sound } = chunk
       const perSample = 48_000 / sound.rate
@@ -204,8 +209,8 @@ export class PlaybackQueue {
   quietFor(ms: number): boolean {
     let left = ms * TICKS_PER_MS
     for (let i = this.#head; left > 0; i++) {
-      const item = this.#items[i]
-      if (item === undefined) return false
+      if (i >= this.#end) return false
+      const item = this.#items[i] as Item
       if (!isChunk(item)) continue
       const { sound, bytes, offset } = item
       const perSample = 48_000 / sound.rate
@@ -235,7 +240,7 @@ export class PlaybackQueue {
       if (this.#blocked === 0) this.#reachMarkers()
       return this.#endTail(into)
     }
-    const first = this.#items[this.#head]
+    const first = this.#first
     if (first === undefined || !isChunk(first)) {
       if (this.#dry <= UNDERRUN_FRAMES) this.#dry++
       return this.#endTail(into)
@@ -272,6 +277,11 @@ export class PlaybackQueue {
     return true
   }
 
+  /** The oldest item; undefined when the queue is empty. */
+  get #first(): Item | undefined {
+    return this.#head < this.#end ? this.#items[this.#head] : undefined
+  }
+
   get hasReached(): boolean {
     return this.#reached.length > 0
   }
@@ -288,7 +298,7 @@ export class PlaybackQueue {
   #read(sound: AudioFormat, into: Int16Array, samples: number): number {
     let filled = 0
     while (filled < samples && this.#blocked === 0) {
-      const chunk = this.#items[this.#head]
+      const chunk = this.#first
       if (chunk === undefined || !isChunk(chunk) || chunk.sound !== sound) break
       const ready = (chunk.bytes.length - chunk.offset) / sound.bytesPerSample
       const take = Math.min(ready, samples - filled)
@@ -309,7 +319,7 @@ export class PlaybackQueue {
   }
 
   #keepFade(): void {
-    const chunk = this.#items[this.#head]
+    const chunk = this.#first
     // After two skips in one tick, the first one began where audio was last played.
     if (!this.#hasAudio || this.#fadeSamples > 0 || chunk === undefined || !isChunk(chunk)) return
     const { sound } = chunk
@@ -338,7 +348,7 @@ export class PlaybackQueue {
   /** Reaches the markers at the head, up to the next audio or pause. */
   #reachMarkers(): void {
     while (this.#blocked === 0) {
-      const item = this.#items[this.#head]
+      const item = this.#first
       if (item === undefined || isChunk(item)) return
       const forgotten = item.kind === 'mark' && this.#removed + this.#head < this.#forgotten
       this.#advance()
@@ -357,15 +367,18 @@ export class PlaybackQueue {
 
   #advance(): void {
     this.#head++
-    if (this.#head === this.#items.length) {
+    if (this.#head === this.#end) {
       this.#removed += this.#head
-      this.#items.length = 0
+      // A short array is filled again from the start, because most of a bot's messages find the queue empty.
+      if (this.#end > KEPT_ITEMS) this.#items = []
       this.#head = 0
+      this.#end = 0
       // Removes the rounding error of 22050 and 44100 Hz.
       this.#ticks = 0
-    } else if (this.#head >= 256 && this.#head * 2 >= this.#items.length) {
-      this.#items.splice(0, this.#head)
+    } else if (this.#head >= 256 && this.#head * 2 >= this.#end) {
+      this.#items = this.#items.slice(this.#head, this.#end)
       this.#removed += this.#head
+      this.#end -= this.#head
       this.#head = 0
     }
   }

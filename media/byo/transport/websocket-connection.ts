@@ -84,7 +84,7 @@ class WebSocketConnection implements BotConnection {
   }
 
   get unreadMs(): number {
-    return this.#confirmation.lateMs(this.#clock.now())
+    return this.#confirmation.pending ? this.#confirmation.lateMs(this.#clock.now()) : 0
   }
 
   get bufferedBytes(): number {
