@@ -195,7 +195,7 @@ interface Rig {
 
 async function openRig(variant: Variant, folder: string): Promise<Rig> {
   const keys = variant.srtp ? makeKeys() : null
-  // As in a media thread. The callers collect as briefly, because each late one makes packets of the engine look late.
+  // As in a media thread. The callers have them too: a late caller makes packets of the engine look late.
   const flags = [...HEAP_FLAGS, `--max-semi-space-size=${YOUNG_GENERATION_MB / SEMI_SPACES}`]
   const bridges = start('./bridge-process.js', flags)
   const peers = start('./peer-process.js', flags)
