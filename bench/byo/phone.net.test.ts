@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { VirtualClock } from '../../fixtures/host/clock.js'
 import { Phone } from './phone.js'
 
-/** Opens a phone whose every frame is loud, and a far end that returns packets while `answers` is true. */
+/** Opens a phone and its far end. `frame` sends a loud frame, which the far end returns if `returns` is true. */
 async function openCall(t: Test) {
   const clock = new VirtualClock()
   const far = createSocket('udp4')

@@ -8,7 +8,7 @@ export const CAPACITY_MS = 300_000
 const MAX_MARKERS = 10_000
 /** Audio chunks and markers that may be queued together: 300 s in chunks of 6 ms. */
 const MAX_ITEMS = 50_000
-/** Items that a played array may still refer to. */
+/** The array of an empty queue may still refer to this many played items. */
 const KEPT_ITEMS = 8
 /** Audio that arrives within this many frames after an underrun belongs to the same speech. */
 const UNDERRUN_FRAMES = 15
