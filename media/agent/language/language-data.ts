@@ -9,8 +9,13 @@ import { projectRoot } from '../../base/project-root.js'
 
 /** A list of words. Each string of the JSON array holds one or more words, separated by blanks. */
 const WORDS = 'words'
-/** Regular expressions. A text matches the list when it matches any of them. */
+/**
+ * Regular expressions. A text matches the list when it matches any of them. They meet what callers say, so each
+ * repetition has a maximum (`isBounded`).
+ */
 const PATTERNS = 'patterns'
+/** Phrases of one or more words, one in each string of the JSON array. They are compared by words. */
+const PHRASES = 'phrases'
 const TEXT = 'text'
 
 /** Words that count in every call, and words that count only in calls of this language. */
@@ -159,7 +164,7 @@ const SHAPE = {
   /** Sentences with which a caller who waits asks for the agent. */
   returnRequest: PATTERNS,
   /** Clauses that ask for no more calls, words that limit such a wish to now or today, and polite words at its end. */
-  optOut: { requests: PATTERNS, notNow: PATTERNS, courtesy: PATTERNS },
+  optOut: { requests: PATTERNS, notNow: PATTERNS, courtesy: PHRASES },
 } as const
 
 type Of<S> = S extends typeof TEXT
@@ -185,7 +190,13 @@ function parse(value: unknown, shape: Shape, field: string): unknown {
       throw new Error(`${field}: an array of strings is required`)
     }
     if (shape === WORDS) return (value as string[]).flatMap((item) => item.split(/\s+/).filter(Boolean))
+    if (shape === PHRASES) return value
     for (const pattern of value as string[]) {
+      if (!isBounded(pattern)) {
+        throw new Error(
+          `${field}: ${pattern} repeats without a small maximum; write {0,${MAX_REPETITIONS}} or less instead of * and +`,
+        )
+      }
       try {
         new RegExp(pattern)
       } catch {
@@ -205,6 +216,17 @@ function parse(value: unknown, shape: Shape, field: string): unknown {
       return [name, parse((value as Record<string, unknown>)[name], of, path)]
     }),
   )
+}
+
+/** Most repetitions of a part of a pattern. */
+const MAX_REPETITIONS = 60
+
+/** Returns whether each repetition of a pattern has a maximum of at most `MAX_REPETITIONS`. */
+export function isBounded(pattern: string): boolean {
+  // Signs behind a backslash or within a class are text.
+  const plain = pattern.replace(/\\./gsu, 'x').replace(/\[[^\]]*\]/gu, 'x')
+  const mosts = plain.match(/(?<=[{,])[^{},]*(?=\})/g) ?? []
+  return !/[*+]/.test(plain) && mosts.every((most) => most !== '' && Number(most) <= MAX_REPETITIONS)
 }
 
 function record<S extends Shape>(of: S): Record<(typeof LANGUAGE_TAGS)[number], S> {

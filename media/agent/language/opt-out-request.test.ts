@@ -50,6 +50,9 @@ t.test('wishes for no more calls in eleven languages, in native and Latin letter
     'ମୋତେ ଫୋନ କରନ୍ତୁ ନାହିଁ ସାର୍',
   ]
   for (const text of wishes) t.equal(asksForNoCalls(text), true, text)
+  for (const again of ['again ', 'please ', 'sir thank you ']) {
+    t.equal(asksForNoCalls(`do not call me ${again.repeat(30)}`), true, `${again}thirty times`)
+  }
 })
 
 t.test('other sentences about calls', async (t) => {

@@ -1,4 +1,4 @@
-import { anyPattern } from './word-list.js'
+import { anyPattern, PhraseList, wordsInLowerCase } from './word-list.js'
 
 /*
  * Recognises the wish of a caller not to be called again, in all languages. A wish for now only ("do not call me
@@ -7,14 +7,16 @@ import { anyPattern } from './word-list.js'
 
 const REQUESTS = anyPattern(({ optOut }) => optOut.requests, 'iu')
 const NOT_NOW = anyPattern(({ optOut }) => optOut.notNow, 'iu')
-const COURTESY = new RegExp(`(?: (?:${anyPattern(({ optOut }) => optOut.courtesy).source}))+$`, 'iu')
-const CLAUSES = /[,.;:!?।॥\n]+/u
+const COURTESY = new PhraseList(({ optOut }) => optOut.courtesy)
+const CLAUSES = /[,.;:!?।॥\n]/u
+/** Most clauses of a turn that are looked at, the last ones. */
+const MAX_CLAUSES = 500
 /** Malayalam letters that texts also write as a consonant with a virama and a joiner. */
 const CHILLU: Readonly<Record<string, string>> = { ണ: 'ൺ', ന: 'ൻ', ര: 'ർ', ല: 'ൽ', ള: 'ൾ' }
 /** Joiners and other characters without a width, which recognisers put after a virama or leave out. */
 const INVISIBLE = /[\u200B-\u200D\u2060\uFEFF]/gu
 
-/** Returns whether a text of the caller asks for no more calls. */
+/** Returns whether a text of the caller asks for no more calls. The work grows with the length of the text only. */
 export function asksForNoCalls(text: string): boolean {
   return text
     .normalize('NFC')
@@ -22,6 +24,13 @@ export function asksForNoCalls(text: string): boolean {
     .replace(INVISIBLE, '')
     .replace(/[\u2018\u2019]/g, "'")
     .split(CLAUSES)
-    .map((clause) => clause.trim().replace(/\s+/g, ' ').replace(COURTESY, ''))
+    .slice(-MAX_CLAUSES)
+    .map(withoutCourtesy)
     .some((clause) => REQUESTS.test(clause) && !NOT_NOW.test(clause))
+}
+
+/** Returns a clause without polite words at its end, with each repeated word once. */
+function withoutCourtesy(clause: string): string {
+  const words = wordsInLowerCase(clause).filter((word, at, all) => word !== all[at - 1])
+  return words.slice(0, COURTESY.lengthWithout(words, words.length)).join(' ')
 }

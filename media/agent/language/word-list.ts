@@ -45,3 +45,35 @@ export function anyPattern(list: (data: LanguageData) => readonly string[], flag
   const patterns = allWords(list)
   return patterns.length === 0 ? /(?!)/ : new RegExp(patterns.map((one) => `(?:${one})`).join('|'), flags)
 }
+
+/** Tells by which of some phrases, of one or more words, a row of words ends. */
+export class PhraseList {
+  readonly #phrases: ReadonlySet<string>
+  readonly #longest: number
+
+  constructor(list: (data: LanguageData) => readonly string[]) {
+    const phrases = allWords(list).map((phrase) => wordsInLowerCase(phrase))
+    this.#phrases = new Set(phrases.map((words) => words.join(' ')))
+    this.#longest = Math.max(0, ...phrases.map((words) => words.length))
+  }
+
+  /** Returns how many of the first `length` words, in lower case, stand before phrases at their end. */
+  lengthWithout(words: readonly string[], length: number): number {
+    let rest = length
+    for (let size = 1; size <= this.#longest && size < rest; size++) {
+      if (!this.#phrases.has(words.slice(rest - size, rest).join(' '))) continue
+      rest -= size
+      size = 0
+    }
+    return rest
+  }
+}
+
+/** Returns the words between blanks, composed and in lower case. */
+export function wordsInLowerCase(text: string): string[] {
+  return text
+    .normalize('NFC')
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '')
+}
