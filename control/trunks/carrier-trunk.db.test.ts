@@ -51,7 +51,7 @@ await onEachDialect(t, async (t, open) => {
     deps.admission.admit({
       ...{ sipCallId: 'a', to, from: '+919876543210', trunkId: trunk?.id ?? null },
       ...{ sourceAddress: '13.233.44.61', sourcePort: 5060, transport: 'udp' },
-      ...{ alternateTo: [], ticket: null, assertedIdentity: null },
+      ...{ alternateTo: [], ticket: null, assertedIdentity: null, isPrivate: false },
     })
   // The number of another organization is reached, and has no agent yet.
   t.match(await call(E164), { admit: false, sip: 404, reason: 'no published agent answers the number' })

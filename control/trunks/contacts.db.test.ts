@@ -192,7 +192,14 @@ await onEachDialect(t, async (t, open) => {
     const admission = openAdmission({ ...deps, providers: deps.settings.providers, log: silentLog, folder })
     const decision = await admission.admit({
       ...{ sipCallId: 'abc', to: NUMBER, from: CALLER, sourceAddress: '203.0.113.7', sourcePort: 5060 },
-      ...{ transport: 'udp', trunkId: id, ticket: null, alternateTo: [], assertedIdentity: null },
+      ...{
+        transport: 'udp',
+        trunkId: id,
+        ticket: null,
+        alternateTo: [],
+        assertedIdentity: null,
+        isPrivate: false,
+      },
     })
     const { callId, forward } = decision as AdmissionDecision & { readonly admit: true }
     t.equal(await forward?.clear(callId), null, 'nothing is registered')

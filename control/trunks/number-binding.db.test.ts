@@ -64,7 +64,14 @@ async function openNumber(calling: TestCalling) {
     invite: (trunkId: string, more: Partial<InboundInvite>) =>
       admission.admit({
         ...{ sipCallId: 'abc', to: NUMBER, from: CALLER, sourceAddress: '203.0.113.7', sourcePort: 5060 },
-        ...{ transport: 'udp', trunkId, ticket: null, alternateTo: [], assertedIdentity: null },
+        ...{
+          transport: 'udp',
+          trunkId,
+          ticket: null,
+          alternateTo: [],
+          assertedIdentity: null,
+          isPrivate: false,
+        },
         ...more,
       }),
     byUsername: (username: string) => openTrunkCallers(db, rootKey, clock).byUsername(username),
@@ -295,7 +302,14 @@ await onEachDialect(t, async (t, open) => {
     })
     const decision = (await admission.admit({
       ...{ sipCallId: 'abc', to: calling.number, from: CALLER, sourceAddress: '127.0.0.1', sourcePort: 5060 },
-      ...{ transport: 'udp', trunkId: null, ticket: null, alternateTo: [], assertedIdentity: null },
+      ...{
+        transport: 'udp',
+        trunkId: null,
+        ticket: null,
+        alternateTo: [],
+        assertedIdentity: null,
+        isPrivate: false,
+      },
     })) as Admitted
     t.match(await decision.forward?.clear(decision.callId), { gateway: calling.deps.sandboxGateway })
     await calling.send('POST', `/v1/numbers/${calling.numberId}/release`)

@@ -158,6 +158,7 @@ const invite = (more: Partial<InboundInvite> = {}): InboundInvite => ({
   ticket: null,
   alternateTo: [],
   assertedIdentity: null,
+  isPrivate: false,
   ...more,
 })
 
@@ -489,6 +490,10 @@ await onEachDialect(t, async (t, open) => {
         await called({ alternateTo: ['01171366901'], from: 'anonymous', assertedIdentity: '09876500000' }),
         '+919876500000 +911171366901',
       )
+      const asserting = { alternateTo: ['01171366901'], assertedIdentity: '09876500000' }
+      t.equal(await called(asserting), '+919876500000 +911171366901', 'the carrier knows better than From')
+      const hidden = { ...asserting, from: 'anonymous', isPrivate: true }
+      t.equal(await called(hidden), 'anonymous +911171366901', 'the caller asked for privacy')
       t.equal(await called({ alternateTo: ['01171366901'], from: 'anonymous' }), 'anonymous +911171366901')
       await it.load(changed({ numbers: numbers.slice(1), maxConcurrent: 10 }))
       t.equal(await called({}), '+919876543210 +911171366901', 'the only number it can be')

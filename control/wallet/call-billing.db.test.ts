@@ -90,6 +90,7 @@ async function openLiveNumber(calling: TestCalling) {
         ticket: null,
         alternateTo: [],
         assertedIdentity: null,
+        isPrivate: false,
       }),
     call: (callId: string) =>
       db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirstOrThrow(),

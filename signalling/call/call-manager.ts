@@ -10,7 +10,7 @@ import type { DialGate, Permit } from '../sip/dial-gate.js'
 import type { IncomingInvite } from '../sip/incoming-invite.js'
 import { warning } from '../sip/sip-dialog.js'
 import type { SipServer } from '../sip/sip-port.js'
-import { uriUser } from '../sip/sip-uri.js'
+import { onlyUserIn, usersIn } from '../sip/sip-uri.js'
 import type { InviteSource, TrunkAuthenticator } from '../trunk/trunk-authenticator.js'
 import { TrunkLimiter } from '../trunk/trunk-limiter.js'
 import { Call } from './call.js'
@@ -63,6 +63,9 @@ export interface CallManagerOptions {
 
 /** Seconds after which a caller may try again (RFC 3261 21.5.4). */
 const RETRY_AFTER = { 'Retry-After': '10' }
+
+/** A telephone number with visual separators (RFC 3966). */
+const TELEPHONE_NUMBER = /^\+?[\d().-]{3,40}$/
 
 type Joining = Extract<AdmissionDecision, { readonly admit: 'joins' }>
 type Admitted = Extract<AdmissionDecision, { readonly admit: true }>
@@ -408,13 +411,15 @@ function bearerToken(invite: IncomingInvite): string | null {
 }
 
 /** Reads called and calling party from the headers beside Request-URI and From. */
-function furtherParties(invite: IncomingInvite): Pick<InboundInvite, 'alternateTo' | 'assertedIdentity'> {
-  const user = (name: string) => uriUser(invite.header(name) ?? '')
-  const isPrivate = /\b(id|user|header)\b/i.test(invite.header('Privacy') ?? '')
+function furtherParties(
+  invite: IncomingInvite,
+): Pick<InboundInvite, 'alternateTo' | 'assertedIdentity' | 'isPrivate'> {
+  const called = [onlyUserIn(invite.header('P-Called-Party-ID')), onlyUserIn(invite.header('To'))]
+  const asserted = usersIn(invite.header('P-Asserted-Identity'))
   return {
-    alternateTo: [user('P-Called-Party-ID'), user('To')].filter(
-      (called) => called !== '' && called !== invite.to,
-    ),
-    assertedIdentity: (isPrivate ? '' : user('P-Asserted-Identity')) || null,
+    alternateTo: called.filter((user) => user !== '' && user !== invite.to),
+    // RFC 3325 9.1: a SIP URI and a tel URI may stand side by side.
+    assertedIdentity: asserted.find((user) => TELEPHONE_NUMBER.test(user)) ?? asserted[0] ?? null,
+    isPrivate: /\b(id|user|header)\b/i.test(invite.header('Privacy') ?? ''),
   }
 }

@@ -3,7 +3,7 @@ import { errorText } from '../../media/base/errors.js'
 import type { TransferRequest, TransferUpdate } from '../../media/byo/dialects/wire-format.js'
 import type { SessionEvent } from '../../workers/channel/protocol.js'
 import type { ReferReport } from '../sip/dialog-port.js'
-import { uriUser } from '../sip/sip-uri.js'
+import { onlyUserIn } from '../sip/sip-uri.js'
 import type { CallId } from './call-events.js'
 import type { CallDeps } from './call-options.js'
 
@@ -42,7 +42,7 @@ export class CallRequests {
    */
   refer(target: string, report: ReferReport): boolean {
     const { transfers } = this.#deps
-    const destination = uriUser(target)
+    const destination = onlyUserIn(target)
     if (transfers === undefined || destination === '') return false
     const request = {
       destination,

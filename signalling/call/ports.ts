@@ -86,8 +86,10 @@ export interface InboundInvite {
    * name and put the number into another header.
    */
   readonly alternateTo: readonly string[]
-  /** The identity the network asserts (RFC 3325); null when there is none or the caller asked for privacy. */
+  /** The identity that the network asserts (RFC 3325); null when there is none. */
   readonly assertedIdentity: string | null
+  /** True when the caller asked not to be named (RFC 3323): the asserted identity is not shown to the called party. */
+  readonly isPrivate: boolean
 }
 
 export type AdmissionDecision =

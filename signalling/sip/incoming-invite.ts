@@ -7,7 +7,7 @@ import type { DialogHandlers, SipDialog } from './dialog-port.js'
 import type { RawMessage, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import { sessionIntervalError } from './in-dialog-request.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
-import { uriUser } from './sip-uri.js'
+import { onlyUserIn, userOf } from './sip-uri.js'
 
 /**
  * Returns the refusal for an INVITE of unacceptable form (RFC 3261 8.2.2, 8.2.3); null when it is acceptable.
@@ -65,8 +65,8 @@ export class IncomingInvite {
   ) {
     this.callId = req.get('Call-ID') ?? ''
     this.uri = req.uri
-    this.to = uriUser(req.uri)
-    this.from = uriUser(req.get('From') ?? '')
+    this.to = userOf(req.uri)
+    this.from = onlyUserIn(req.get('From') ?? null)
     this.sourceAddress = req.source_address
     this.sourcePort = req.source_port
     this.transport = req.protocol

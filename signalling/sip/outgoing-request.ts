@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import type { Clock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
+import { hostText, paramOf, parseUri } from '../embedded/message/sip-header.js'
 import { PUBLIC_ONLY } from '../embedded/routing/target.js'
 import { DigestClient, type DigestedRequest } from '../trunk/digest-client.js'
 import type { ConnectionBound } from './connection-bound.js'
@@ -265,9 +266,9 @@ function sdpOf(response: RawResponse): string {
  * is issued for the name.
  */
 function challenger(uri: string, { source_address, source_port }: RawResponse): string | null {
-  const host = /^sips?:(?:[^@]*@)?(\[[^\]]+\]|[^:;?]+)/i.exec(uri)?.[1] ?? ''
-  const transport = /;transport=(\w+)/i.exec(uri)?.[1]?.toLowerCase() ?? 'udp'
-  if (!source_address || isIP(host.replace(/^\[|\]$/g, '')) !== 0 || transport === 'tls') return null
-  const where = source_address.includes(':') ? `[${source_address.replace(/^\[|\]$/g, '')}]` : source_address
+  const { host = '', params = '' } = parseUri(uri) ?? {}
+  const transport = paramOf(params, 'transport')?.toLowerCase() ?? 'udp'
+  if (!source_address || isIP(host) !== 0 || transport === 'tls') return null
+  const where = hostText(source_address.replace(/^\[|\]$/g, ''))
   return `sip:${where}:${source_port ?? 5060};transport=${transport}`
 }

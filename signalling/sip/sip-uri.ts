@@ -1,4 +1,5 @@
 import { cleanText } from '../../media/base/foreign-text.js'
+import { parseAddress, parseAddresses, userOfUri } from '../embedded/message/name-addr.js'
 
 /** Characters of an E.164 number, an extension or a service name that need no escape (RFC 3261 `user`). */
 const PLAIN_USER = /^[\w.+*!~'()-]{1,64}$/
@@ -19,24 +20,31 @@ export function sipUri({ user, host, port, transport }: SipUriParts): string {
   return `sip:${escaped}@${hostPort}${transport === 'udp' ? '' : `;transport=${transport}`}`
 }
 
-/**
- * Returns the user part of a SIP or tel URI, bare or inside a From/To header value; '' when there is none.
- * Never throws, whatever the peer sent.
- */
-export function uriUser(value: string): string {
-  const bracketed = /<([^>]*)>/.exec(value)
-  const uri = (bracketed?.[1] ?? value).trim()
-  const tel = /^tel:([^;?]*)/i.exec(uri)
-  if (tel) return tel[1] ?? ''
-  const match = /^sips?:([^@]*)@/i.exec(uri)
-  if (!match) return ''
-  // A password and parameters of a telephone-subscriber (`+91...;phone-context=...`) do not belong to the
-  // number.
-  const user = (match[1] ?? '').split(/[:;]/, 1)[0] ?? ''
+/** Returns the user part of a SIP, SIPS or tel URI, unescaped; '' when there is none. Never throws. */
+export function userOf(uri: string): string {
+  const user = userOfUri(uri)
   try {
     // An escape may stand for a NUL character.
     return cleanText(decodeURIComponent(user))
   } catch {
     return user
   }
+}
+
+/**
+ * Returns the user parts of the addresses in a header value, in order, unescaped. Addresses without a user and malformed
+ * ones are left out. Display names are never taken for addresses.
+ */
+export function usersIn(value: string | null): readonly string[] {
+  return value === null
+    ? []
+    : parseAddresses(value)
+        .map(({ uri }) => userOf(uri))
+        .filter((user) => user !== '')
+}
+
+/** Returns the user part of the only address in a header value (From, To, Refer-To); '' when there is none, or several. */
+export function onlyUserIn(value: string | null): string {
+  const address = value === null ? null : parseAddress(value)
+  return address === null ? '' : userOf(address.uri)
 }

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../media/base/clock.js'
+import { userOf } from '../sip/sip-uri.js'
 import {
   algorithmOf,
   type DigestAlgorithm,
@@ -149,8 +150,8 @@ export class DigestServer {
     const right = sameText(expected, (fields.response ?? '').toLowerCase())
     // A proxy may have changed the Request-URI, and some clients digest the host alone (RFC 3261 22.4 does
     // not require equality). Credentials made for another called party are refused.
-    const called = userPart(uri)
-    const samePlace = called === '' || called === userPart(request.uri)
+    const called = userOf(uri)
+    const samePlace = called === '' || called === userOf(request.uri)
     if (!wellFormed || !known || !right || !samePlace) return { ok: false, stale: false }
     const count = qop === '' ? 1 : Number.parseInt(nc, 16)
     return this.#use(nonce, scopeOf(realm, request.place ?? ''), count, qop === '')
@@ -223,12 +224,4 @@ function sameText(a: string, b: string): boolean {
   const left = Buffer.from(a)
   const right = Buffer.from(b)
   return left.length === right.length && timingSafeEqual(left, right)
-}
-
-/** Returns the user part of a URI, without scheme, password, parameters and host. */
-function userPart(uri: string): string {
-  const user = /^sips?:([^@]*)@/i.exec(uri)?.[1]?.split(/[:;]/, 1)[0] ?? ''
-  return user.replace(/%([0-9a-f]{2})/gi, (_all, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  )
 }

@@ -1,11 +1,5 @@
-import {
-  hostText,
-  paramOf,
-  parseAddress,
-  parseCSeq,
-  parseUri,
-  splitList,
-} from '../embedded/message/sip-header.js'
+import { parseAddress } from '../embedded/message/name-addr.js'
+import { hostText, paramOf, parseCSeq, parseUri, splitList } from '../embedded/message/sip-header.js'
 import { FLOW } from '../embedded/routing/target.js'
 
 /*

@@ -4,7 +4,7 @@ import type { Log } from '../../media/base/log.js'
 import type { IncomingRegister } from '../sip/incoming-register.js'
 import { warning } from '../sip/sip-dialog.js'
 import type { SipServer } from '../sip/sip-port.js'
-import { uriUser } from '../sip/sip-uri.js'
+import { onlyUserIn } from '../sip/sip-uri.js'
 import { contactValues, type RegisteredContact, type RegisterOutcome, register } from './registrar-rules.js'
 import type { TrunkAuthenticator } from './trunk-authenticator.js'
 
@@ -71,7 +71,7 @@ async function serve(options: RegistrarOptions, request: IncomingRegister): Prom
   }
   const required = request.header('Require')?.trim()
   if (required) return refuse(420, 'an extension is not supported', { Unsupported: required })
-  if (uriUser(request.header('To') ?? '') !== username)
+  if (onlyUserIn(request.header('To')) !== username)
     return refuse(404, 'the user in To must be the user name of the trunk')
   const { flow } = request
   if (flow === null) return refuse(403, 'register over UDP, TCP or TLS')

@@ -104,13 +104,15 @@ t.test('times', async (t) => {
 
 t.test('responses of registrars', async (t) => {
   const read = (headers: Record<string, string>) =>
-    readRegistrarResponse({ status: 200, header: (name) => headers[name] ?? null }, '%2B91')
+    readRegistrarResponse({ status: 200, header: (name) => headers[name] ?? null }, '+91')
   t.match(read({ Contact: '<sip:%2B91@10.0.0.1>;expires=300', Expires: '900' }), { expires: 300 })
   t.match(
     read({ Contact: '<sip:%2B91@10.0.0.9:5061>;expires=12,"x" <sip:%2B91@10.0.0.1>;q=0.1;expires=300' }),
     { expires: 300 },
   )
   t.match(read({ Contact: '<sip:other@10.0.0.1>;expires=300', Expires: '900' }), { expires: 900 })
+  const shown = '"<sip:+91@10.0.0.9>;expires=7" <sip:other@10.0.0.1>;expires=300'
+  t.match(read({ Contact: shown, Expires: '900' }), { expires: 900 }, 'a display name is no binding')
   t.match(read({ 'Retry-After': '30 (busy)', 'Min-Expires': 'x' }), {
     retryAfter: 30,
     minExpires: null,

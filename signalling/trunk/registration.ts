@@ -2,8 +2,10 @@ import { randomInt, randomUUID } from 'node:crypto'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
+import { parseAddresses } from '../embedded/message/name-addr.js'
+import { paramOf } from '../embedded/message/sip-header.js'
 import type { OutOfDialogResponse, SipServer } from '../sip/sip-port.js'
-import { sipUri } from '../sip/sip-uri.js'
+import { sipUri, userOf } from '../sip/sip-uri.js'
 import { type Credentials, DigestClient } from './digest-client.js'
 import {
   type RegistrarResponse,
@@ -163,7 +165,7 @@ export class Registration {
       })
       this.#cseq = Math.max(this.#cseq, answer.cseq)
       if (round === this.#round)
-        this.#input({ type: 'answered', response: readRegistrarResponse(answer, user) })
+        this.#input({ type: 'answered', response: readRegistrarResponse(answer, credentials.username) })
     } catch (error) {
       log.debug({ trunkId, error: errorText(error) }, 'trunk.register_unanswered')
       if (round === this.#round) this.#input({ type: 'failed' })
@@ -171,15 +173,15 @@ export class Registration {
   }
 }
 
-/** Reads the times of a registrar's response, which may list other bindings of the account. */
+/** Reads the times of a registrar's response, which may list bindings of other users beside those of `user`. */
 export function readRegistrarResponse(
   answer: Pick<OutOfDialogResponse, 'status' | 'header'>,
   user: string,
 ): RegistrarResponse {
-  const contacts = (answer.header('Contact') ?? '').split(/,(?=\s*(?:"[^"]*"\s*)?<?sips?:)/i)
-  const own = contacts.filter((contact) => contact.includes(`sip:${user}@`))
+  const contacts = parseAddresses(answer.header('Contact') ?? '')
+  const own = contacts.filter(({ uri }) => userOf(uri) === user)
   // Our binding is the freshest: the others belong to earlier runs of this process or to other devices.
-  const granted = own.flatMap((contact) => seconds(/;\s*expires\s*=\s*(\d+)/i.exec(contact)?.[1]) ?? [])
+  const granted = own.flatMap(({ params }) => seconds(paramOf(params, 'expires')) ?? [])
   return {
     status: answer.status,
     expires: granted.length > 0 ? Math.max(...granted) : seconds(answer.header('Expires')),

@@ -275,10 +275,13 @@ t.test('called and calling party in headers beside Request-URI and From', async 
   await rig.invite('pilot', [['P-Called-Party-ID', '<sip:+911171366901@carrier>'], asserted])
   await rig.invite('pilot', [asserted, ['Privacy', 'id;critical']])
   await rig.invite('pilot')
+  const forged = '"<sip:+919999999999@carrier>" <sip:clerk@carrier>, <tel:+91-98765-00000>'
+  await rig.invite('pilot', [['P-Asserted-Identity', forged]])
   t.match(rig.invites, [
-    { to: 'pilot', alternateTo: ['+911171366901'], assertedIdentity: '+919876500000' },
-    { alternateTo: [], assertedIdentity: null },
-    { alternateTo: [], assertedIdentity: null },
+    { to: 'pilot', alternateTo: ['+911171366901'], assertedIdentity: '+919876500000', isPrivate: false },
+    { alternateTo: [], assertedIdentity: '+919876500000', isPrivate: true },
+    { alternateTo: [], assertedIdentity: null, isPrivate: false },
+    { assertedIdentity: '+91-98765-00000' },
   ])
 })
 

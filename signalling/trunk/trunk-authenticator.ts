@@ -1,6 +1,8 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import type { InboundTrunk, TrunkDirectory } from '../call/ports.js'
+import { parseAddress } from '../embedded/message/name-addr.js'
+import { hostText, parseUri } from '../embedded/message/sip-header.js'
 import type { IncomingInvite } from '../sip/incoming-invite.js'
 import type { IncomingRegister } from '../sip/incoming-register.js'
 import { coveringPrefix } from './cidr.js'
@@ -113,9 +115,10 @@ export class TrunkAuthenticator {
 
   /** Returns the realm named by the host of Request-URI or From, if a trunk has it. */
   async #realmOf({ uri, sender }: Pick<Asked, 'uri' | 'sender'>): Promise<Realm> {
-    for (const value of [uri, sender]) {
-      const realm = /sips?:(?:[^@>]*@)?(\[[^\]]+\]|[^:;>?\s]+)/i.exec(value)?.[1]?.toLowerCase()
-      if (realm === undefined) continue
+    for (const named of [uri, parseAddress(sender)?.uri ?? '']) {
+      const host = parseUri(named)?.host
+      if (host === undefined) continue
+      const realm = hostText(host.toLowerCase())
       const algorithm = await this.#options.trunks.realm(realm)
       if (algorithm !== null) return { realm, algorithm }
     }

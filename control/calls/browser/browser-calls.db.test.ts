@@ -21,7 +21,7 @@ function connect({ deps }: TestCalling, userId: string, port = SOURCE.sourcePort
 function dial({ deps }: TestCalling, ticket: string, from: Partial<typeof SOURCE> = {}) {
   return deps.admission.admit({
     ...{ sipCallId: 'abc', to: agentIn(ticket), from: 'user', transport: 'tcp', trunkId: null, ticket },
-    ...{ alternateTo: [], assertedIdentity: null, ...SOURCE, ...from },
+    ...{ alternateTo: [], assertedIdentity: null, isPrivate: false, ...SOURCE, ...from },
   })
 }
 
@@ -133,7 +133,13 @@ await onEachDialect(t, async (t, open) => {
   await t.test('a signed-in browser calls nothing without a ticket', async (t) => {
     const invite = {
       ...{ sipCallId: 'abc', to: calling.number, from: 'x', transport: 'tcp', trunkId: null, ticket: null },
-      ...{ alternateTo: [], assertedIdentity: null, sourceAddress: '127.0.0.1', sourcePort: 40_002 },
+      ...{
+        alternateTo: [],
+        assertedIdentity: null,
+        isPrivate: false,
+        sourceAddress: '127.0.0.1',
+        sourcePort: 40_002,
+      },
     }
     const socket = new EventEmitter()
     const remote = { address: '127.0.0.1', port: 40_002 }

@@ -22,6 +22,7 @@ const invite = (more: Partial<InboundInvite> = {}): InboundInvite => ({
   ticket: null,
   alternateTo: [],
   assertedIdentity: null,
+  isPrivate: false,
   ...more,
 })
 

@@ -213,11 +213,16 @@ async function resolveParty(
 }
 
 /**
- * Returns the caller's number as E.164 when it is one. Otherwise returns what was sent, cleaned for storage.
- * The asserted identity (RFC 3325) is trusted from trunks only.
+ * Returns the caller's number as E.164 when it is one. Otherwise returns what was sent, cleaned for storage. A trunk asserts
+ * who calls (RFC 3325), which counts more than From, in which a caller can write anything; not against the wish of the caller
+ * for privacy, and never from others.
  */
-function callerOf({ from, assertedIdentity: asserted }: InboundInvite, trunk: SipTrunkRow | null): string {
-  const number = dialledToE164(from) ?? (trunk === null ? null : dialledToE164(asserted ?? ''))
+function callerOf(
+  { from, assertedIdentity: asserted, isPrivate }: InboundInvite,
+  trunk: SipTrunkRow | null,
+): string {
+  const trusted = trunk === null || isPrivate ? null : asserted
+  const number = dialledToE164(trusted ?? '') ?? dialledToE164(from)
   if (number !== null) return number
   const text = from.replace(/[\p{C}\p{Surrogate}]/gu, '').slice(0, CALLER_MAX)
   return text === '' ? 'anonymous' : text

@@ -70,6 +70,7 @@ async function openPbx(calling: TestCalling) {
         ticket: null,
         alternateTo: [],
         assertedIdentity: null,
+        isPrivate: false,
         ...more,
       }),
     calls: () => db.selectFrom('calls').selectAll().orderBy('id').execute(),
@@ -201,7 +202,8 @@ await onEachDialect(t, async (t, open) => {
     await pbx.set({ recordCalls: 0 })
     const asserted = await pbx.ask({ from: '4711', assertedIdentity: NUMBER })
     t.match(asserted, { admit: true, recordTo: null }, 'the asserted identity counts')
-    t.match(await pbx.ask(), { admit: true })
+    const hidden = { from: 'anonymous', assertedIdentity: NUMBER, isPrivate: true }
+    t.match(await pbx.ask(hidden), { admit: true }, 'also for an anonymous From with Privacy')
     const full = { admit: false, sip: 486, headers: code('concurrent_call_limit_reached') }
     t.match(await pbx.ask(), full, 'two channels')
     t.match((await pbx.calls()).at(-1), { ...kept, endedReason: 'pool_full' })

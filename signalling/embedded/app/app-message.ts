@@ -1,4 +1,5 @@
-import { isToken, parseAddress, parseCSeq, parseInteger, parseUri, splitList } from '../message/sip-header.js'
+import { parseAddress } from '../message/name-addr.js'
+import { isToken, parseCSeq, parseInteger, parseUri, splitList } from '../message/sip-header.js'
 import { canonicalName, type Header, METHODS, NO_BODY, type SipMessage } from '../message/sip-message.js'
 
 /** A checked message of an application, or the text of its rejection. */

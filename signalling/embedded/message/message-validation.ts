@@ -1,13 +1,7 @@
-import type { Address, Via } from './sip-header.js'
-import {
-  paramOf,
-  parseAddress,
-  parseCSeq,
-  parseInteger,
-  parseUri,
-  parseVia,
-  splitList,
-} from './sip-header.js'
+import type { Address } from './name-addr.js'
+import { parseAddress } from './name-addr.js'
+import type { Via } from './sip-header.js'
+import { paramOf, parseCSeq, parseInteger, parseUri, parseVia, splitList } from './sip-header.js'
 import { headerOf, headersOf, type SipMessage, type SipRequest } from './sip-message.js'
 
 /** The checked header values that the transaction and dialog layers need of every message. */

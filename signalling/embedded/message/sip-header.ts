@@ -12,15 +12,6 @@ export interface SipUri {
   readonly headers: string
 }
 
-/** A name-addr or addr-spec with its header parameters, as in From, To, Contact and Route. */
-export interface Address {
-  /** Display name as written, including quotes, trimmed; empty when absent. */
-  readonly display: string
-  readonly uri: string
-  /** `;name=value...` as written, or empty. */
-  readonly params: string
-}
-
 export interface Via {
   /** The transport in upper case: `UDP`, `TCP`, ... */
   readonly transport: string
@@ -34,8 +25,6 @@ export interface Via {
 const NUMBER = /^\d{1,10}$/
 const HOST_NAME = /^[A-Za-z0-9._-]+$/
 const IPV6 = /^[0-9A-Fa-f:.]+$/
-const BLANK_OR_BRACKET = /[\s<>]/
-const LIST_MARK = /[,;"]/
 const EMPTY_PARAM = /;\s*;/
 const TOKEN = /^[A-Za-z0-9\-.!%*_+`'~]+$/
 
@@ -102,44 +91,18 @@ export function parseUri(text: string): SipUri | null {
   }
 }
 
-/** Parses an address. Returns null for unbalanced quotes or angle brackets and for an empty URI. */
-export function parseAddress(value: string): Address | null {
-  const start = skipQuoted(value)
-  if (start < 0) return null
-  const open = value.indexOf('<', start)
-  if (open >= 0) {
-    const close = value.indexOf('>', open)
-    if (close < 0) return null
-    const params = value.slice(close + 1).trim()
-    const uri = value.slice(open + 1, close)
-    const display = value.slice(0, open).trim()
-    if (uri === '' || BLANK_OR_BRACKET.test(uri) || !isParams(params)) return null
-    // An unquoted comma would split the value into two addresses.
-    if (start === 0 && LIST_MARK.test(display)) return null
-    return { display, uri, params }
-  }
-  if (start > 0) return null
-  const semicolon = value.indexOf(';')
-  const uri = (semicolon < 0 ? value : value.slice(0, semicolon)).trim()
-  // RFC 3261 20: a URI with a question mark, comma or semicolon must be in angle brackets.
-  if (uri === '' || !uri.includes(':') || /[\s>"?,]/.test(uri)) return null
-  const params = semicolon < 0 ? '' : value.slice(semicolon).trim()
-  return isParams(params) ? { display: '', uri, params } : null
-}
-
 /**
  * Returns whether the text is empty or `;name...` without two semicolons in a row. A trailing one is
  * tolerated.
  */
-function isParams(text: string): boolean {
+export function isParams(text: string): boolean {
   return text === '' || (text.charCodeAt(0) === 0x3b && !EMPTY_PARAM.test(text))
 }
 
-/** Returns the position after a leading quoted string, 0 without one, or -1 for an unterminated one. */
-function skipQuoted(value: string): number {
-  if (!value.startsWith('"')) return 0
-  for (let i = 1; i < value.length; i++) {
-    const c = value.charCodeAt(i)
+/** Returns the position after the quoted string that begins at `from`, or -1 for an unterminated one. */
+export function skipQuoted(text: string, from: number): number {
+  for (let i = from + 1; i < text.length; i++) {
+    const c = text.charCodeAt(i)
     if (c === 0x5c) i += 1
     else if (c === 0x22) return i + 1
   }

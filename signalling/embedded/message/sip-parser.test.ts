@@ -1,7 +1,8 @@
 import t from 'tap'
 import { DEFAULT_LIMITS } from '../limits.js'
 import { validateMessage } from './message-validation.js'
-import { paramOf, parseAddress, parseUri, parseVia, splitList } from './sip-header.js'
+import { parseAddress } from './name-addr.js'
+import { paramOf, parseUri, parseVia, splitList } from './sip-header.js'
 import { headerOf, headersOf, serialise } from './sip-message.js'
 import { announcedLength, parseSip } from './sip-parser.js'
 

@@ -1,5 +1,6 @@
 import { parseRAck, reliableRSeq } from '../dialog/prack.js'
-import { paramOf, parseAddress } from '../message/sip-header.js'
+import { parseAddress } from '../message/name-addr.js'
+import { paramOf } from '../message/sip-header.js'
 import { headerOf, type SipMessage, type SipRequest, type SipResponse } from '../message/sip-message.js'
 
 /** Maximum number of calls remembered; beyond it the one idle longest is forgotten. */

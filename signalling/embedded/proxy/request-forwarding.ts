@@ -1,5 +1,6 @@
 import type { Core } from '../core.js'
-import { paramOf, parseAddress, parseInteger, parseUri, splitList } from '../message/sip-header.js'
+import { parseAddress } from '../message/name-addr.js'
+import { paramOf, parseInteger, parseUri, splitList } from '../message/sip-header.js'
 import { type Header, headerOf, headersOf, type SipRequest } from '../message/sip-message.js'
 import type { Transport } from '../transport/transport.js'
 import { isOwnUri, recordRouteUri } from '../user-agent/own-headers.js'

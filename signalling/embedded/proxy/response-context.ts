@@ -1,7 +1,8 @@
 import type { Timer } from '../../../media/base/clock.js'
 import type { Core } from '../core.js'
 import { newTag } from '../ids.js'
-import { parseAddress, splitList } from '../message/sip-header.js'
+import { parseAddress } from '../message/name-addr.js'
+import { splitList } from '../message/sip-header.js'
 import {
   type Header,
   headersOf,

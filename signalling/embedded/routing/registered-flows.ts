@@ -1,5 +1,6 @@
 import type { Clock } from '../../../media/base/clock.js'
-import { paramOf, parseAddress, parseUri, splitList } from '../message/sip-header.js'
+import { parseAddress } from '../message/name-addr.js'
+import { paramOf, parseUri, splitList } from '../message/sip-header.js'
 import { headerOf, type SipMessage, type SipRequest, type SipResponse } from '../message/sip-message.js'
 import { type Flow, isSecure } from '../transport/transport.js'
 import { parseTarget } from './target.js'

@@ -10,7 +10,8 @@ import { applySessionExpires } from '../dialog/session-timer.js'
 import { rejectHeldNotifies, startSubscriptionTimer, takeHeldNotifies } from '../dialog/subscription.js'
 import { newCallId, newTag, newUuid } from '../ids.js'
 import type { Essentials } from '../message/message-validation.js'
-import { paramOf, parseAddress, parseCSeq } from '../message/sip-header.js'
+import { parseAddress } from '../message/name-addr.js'
+import { paramOf, parseCSeq } from '../message/sip-header.js'
 import {
   type Header,
   headerOf,

@@ -9,7 +9,8 @@ import { hasOptionTag, sessionTimerHeaders } from '../dialog/session-expires.js'
 import { applySessionExpires } from '../dialog/session-timer.js'
 import { startSubscriptionTimer } from '../dialog/subscription.js'
 import { newTag } from '../ids.js'
-import { paramOf, parseAddress } from '../message/sip-header.js'
+import { parseAddress } from '../message/name-addr.js'
+import { paramOf } from '../message/sip-header.js'
 import {
   type Header,
   headerOf,
