@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { CsvError, CsvParser, type CsvRow } from '../base/csv.js'
 import { type Refusal, refuse } from './problem.js'
 
@@ -22,6 +23,11 @@ export interface UploadRule {
   readonly maxBytes: number
 }
 
+/** Rule for the body of an operation: that of the operation, and the code of the refusal of a body that is too large. */
+export interface ReceivedUploadRule extends UploadRule {
+  readonly tooLarge: 'bad_request' | 'document_too_large'
+}
+
 /** Ends the handler of a request whose body turned out to be unacceptable while it was read. */
 export class RefusedBody extends Error {
   constructor(readonly refusal: Refusal) {
@@ -30,29 +36,63 @@ export class RefusedBody extends Error {
   }
 }
 
+/** Bounds of a CSV body. */
+export interface CsvBounds {
+  readonly maxColumns: number
+  /** Rows below the header row. */
+  readonly maxRows: number
+}
+
+/** Bytes of CSV that are parsed, and rows that are passed on, before other work of the thread gets its turn. */
+const TURN_BYTES = 64 * 1024
+const TURN_ROWS = 1_000
+
 /**
  * Reads an upload as CSV in UTF-8, a row at a time. The first row is the header. Ends the handler with a
- * `bad_request` refusal that names the line if the text is not CSV.
+ * `bad_request` refusal that names the line if the text is not CSV or exceeds a bound. Other requests get their turn
+ * after a fixed amount of work, so that the answer does not depend on the speed of the host.
  */
-export async function* csvRows({
-  content,
-}: {
-  readonly content: AsyncIterable<Uint8Array>
-}): AsyncGenerator<CsvRow> {
+export async function* csvRows(
+  { content }: { readonly content: AsyncIterable<Uint8Array> },
+  { maxColumns, maxRows }: CsvBounds,
+): AsyncGenerator<CsvRow> {
   const parser = new CsvParser()
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const refused = (reason: string) =>
+    new RefusedBody(refuse('bad_request', `The body is not valid CSV. ${reason}`))
   const parse = (chunk: Uint8Array | null): CsvRow[] => {
     try {
       if (chunk !== null) return parser.push(decoder.decode(chunk, { stream: true }))
       return [...parser.push(decoder.decode()), ...parser.end()]
     } catch (error) {
-      const known = error instanceof CsvError
-      const reason = known ? error.message : `Line ${parser.line}: the text is not UTF-8.`
-      throw new RefusedBody(refuse('bad_request', `The body is not valid CSV. ${reason}`))
+      throw refused(error instanceof CsvError ? error.message : `Line ${parser.line}: the text is not UTF-8.`)
     }
   }
-  for await (const chunk of content) yield* parse(chunk)
-  yield* parse(null)
+  let rows = -1
+  for await (const part of parts(content)) {
+    for (const row of parse(part)) {
+      rows++
+      if (rows === 0 && row.cells.length > maxColumns) {
+        throw refused(
+          `The header row has ${row.cells.length} columns. The limit is ${maxColumns}; remove some.`,
+        )
+      }
+      if (rows > maxRows) {
+        throw refused(`Line ${row.line}: the limit is ${maxRows} rows below the header row. Split the file.`)
+      }
+      yield row
+      if (rows % TURN_ROWS === TURN_ROWS - 1) await endOfTurn()
+    }
+    await endOfTurn()
+  }
+}
+
+/** Cuts content into parts of at most `TURN_BYTES`. Null stands for its end. */
+async function* parts(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array | null> {
+  for await (const chunk of content) {
+    for (let at = 0; at < chunk.length; at += TURN_BYTES) yield chunk.subarray(at, at + TURN_BYTES)
+  }
+  yield null
 }
 
 /** Content to send that is not JSON. It is read as fast as the client takes it. */

@@ -102,7 +102,8 @@ export interface OperationSpec<
 > extends ObjectReplySpec<P, Q, R, A> {
   /** Use `z.strictObject` at every level, so that unknown fields are errors. */
   readonly body?: B
-  readonly limits?: { readonly bodyBytes: number }
+  /** Default: 1 MiB, and 10,000 members of objects and elements of arrays. */
+  readonly limits?: { readonly bodyBytes: number; readonly bodyValues: number }
   run(
     input: Input<z.output<P>, z.output<Q>, z.output<B>, A>,
   ): Answer<R extends z.ZodUndefined ? void : z.input<R>>

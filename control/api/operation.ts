@@ -3,7 +3,7 @@ import { encodeCsv } from '../base/csv.js'
 import type { AddressPurpose } from '../base/signed-address.js'
 import type { Role } from '../db/tables/identity.js'
 import type { AddressActor, AnyActor, Audience, Environment, Scope, SignedActor } from './actor.js'
-import type { UploadRule } from './content.js'
+import type { ReceivedUploadRule } from './content.js'
 import type { Deps } from './deps.js'
 import { END_EVENT, EndEvent } from './event-stream.js'
 import type {
@@ -44,7 +44,7 @@ export interface Operation {
   readonly query: z.ZodObject | null
   readonly body: z.ZodType | null
   /** Rule of a body that is not JSON. */
-  readonly upload: UploadRule | null
+  readonly upload: ReceivedUploadRule | null
   readonly result: z.ZodType | null
   /** `page`: HTML, or `data` for clients that prefer JSON. */
   readonly reply: 'data' | 'bare' | 'empty' | 'list' | 'page' | 'file' | 'download' | 'text' | 'events'
@@ -63,6 +63,8 @@ export interface Operation {
   readonly list: { readonly defaultLimit: number; readonly paged: boolean } | null
   readonly idempotent: 'accepted' | 'required' | null
   readonly bodyBytes: number
+  /** Most members of objects and elements of arrays of a JSON body. */
+  readonly bodyValues: number
   readonly fails: readonly ErrorCode[]
   run(input: ErasedInput): Promise<unknown>
 }
@@ -80,8 +82,9 @@ export interface ErasedInput {
   readonly cookie: (name: string) => string | null
 }
 
-/** Default limit of the body: 1 MiB. */
+/** Default limits of a body: 1 MiB, and members of objects and elements of arrays. */
 const BODY_BYTES = 1024 * 1024
+const BODY_VALUES = 10_000
 
 /** Defines an operation that takes JSON or nothing, and returns one object or nothing. */
 export function operation<
@@ -96,6 +99,7 @@ export function operation<
     body: spec.body ?? null,
     upload: null,
     bodyBytes: spec.limits?.bodyBytes ?? BODY_BYTES,
+    bodyValues: spec.limits?.bodyValues ?? BODY_VALUES,
     run: async (input) => spec.run(typed(input)),
   }
 }
@@ -117,8 +121,14 @@ export function uploadOperation<
     ...objectReply(spec),
     idempotent: OF_ORGANIZATION.includes(spec.audience) ? 'accepted' : null,
     body: null,
-    upload: { accepts: spec.accepts, maxBytes: spec.maxBytes },
+    upload: {
+      accepts: spec.accepts,
+      maxBytes: spec.maxBytes,
+      // A signed address takes a document; everything else takes a body like any other.
+      tooLarge: spec.audience === 'address' ? 'document_too_large' : 'bad_request',
+    },
     bodyBytes: spec.maxBytes,
+    bodyValues: 0,
     run: async (input) => spec.run(typed(input)),
   }
 }
@@ -126,7 +136,7 @@ export function uploadOperation<
 /** Returns the common part of operations that return one object or nothing. */
 function objectReply<P extends z.ZodObject, Q extends z.ZodObject, R extends z.ZodType, A extends Audience>(
   spec: ObjectReplySpec<P, Q, R, A>,
-): Omit<Operation, 'body' | 'upload' | 'bodyBytes' | 'run'> {
+): Omit<Operation, 'body' | 'upload' | 'bodyBytes' | 'bodyValues' | 'run'> {
   return {
     ...erase(spec),
     method: spec.method,
@@ -163,6 +173,7 @@ export function listOperation<
     warning: spec.warning ?? null,
     idempotent: null,
     bodyBytes: 0,
+    bodyValues: 0,
     run: async (input) => spec.run(typed(input)),
   }
 }
@@ -265,6 +276,7 @@ function plainGet<P extends z.ZodObject, A extends Audience>(
     list: null,
     idempotent: null,
     bodyBytes: 0,
+    bodyValues: 0,
   }
 }
 

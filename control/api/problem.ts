@@ -46,11 +46,6 @@ export const PROBLEMS = {
     'invalid_request',
     'A condition of the request, for example If-Match, does not hold.',
   ),
-  unsupported_media_type: problem(
-    415,
-    'invalid_request',
-    'The operation does not take bodies of this content type or encoding.',
-  ),
   range_not_satisfiable: problem(416, 'invalid_request', 'The file has no bytes in the requested range.'),
   headers_too_large: problem(431, 'invalid_request', 'The headers of the request are too large.'),
   unprocessable_entity: problem(

@@ -9,9 +9,10 @@ import {
   type ImportRefusal,
   type ImportResult,
   importRecipients,
+  MAX_LISTED,
   MAX_RECIPIENTS,
 } from '../recipients/import.js'
-import { isVariableName, REJECTION_REASONS } from '../recipients/recipient-rules.js'
+import { isVariableName, MAX_VARIABLES, REJECTION_REASONS } from '../recipients/recipient-rules.js'
 import { findRecipient, listRecipients, removeRecipient } from '../recipients/store.js'
 import { outputsOfCalls } from './outcomes-store.js'
 import { findCampaign } from './store.js'
@@ -27,16 +28,20 @@ const noRecipient = () => refuse('not_found', 'The recipient does not exist.')
 
 const Imported = z.object({
   imported: z.int(),
-  rejected: z.array(
-    z.object({
-      index: z.int().meta({ description: 'Position of the recipient in the request, from 0.' }),
-      line: z.int().optional().meta({ description: 'Line of the CSV body, from 1. Only for CSV.' }),
-      e164: z.string(),
-      code: z.string(),
-      reason: openEnum(...REJECTION_REASONS),
-      message: z.string(),
-    }),
-  ),
+  rejectedCount: z.int().meta({ description: 'Recipients that were not imported.' }),
+  rejected: z
+    .array(
+      z.object({
+        index: z.int().meta({ description: 'Position of the recipient in the request, from 0.' }),
+        line: z.int().optional().meta({ description: 'Line of the CSV body, from 1. Only for CSV.' }),
+        e164: z.string(),
+        code: z.string(),
+        reason: openEnum(...REJECTION_REASONS),
+        message: z.string(),
+      }),
+    )
+    .max(MAX_LISTED)
+    .meta({ description: `The first ${MAX_LISTED.toLocaleString('en')} of them.` }),
 })
 
 function importRefusal(refusal: ImportRefusal, status: string): Refusal<'conflict'> {
@@ -58,7 +63,7 @@ const addRecipients = operation({
   scope: 'write',
   idempotent: 'accepted',
   params: CampaignPath,
-  limits: { bodyBytes: MAX_CSV_BYTES },
+  limits: { bodyBytes: MAX_CSV_BYTES, bodyValues: MAX_BATCH * (MAX_VARIABLES + 10) },
   body: z.strictObject({
     recipients: z
       .array(
@@ -93,7 +98,8 @@ const importRecipientsCsv = uploadOperation({
     'The first row names the columns: `e164` or `phone`, optionally `externalId`; every other column is a variable. An ' +
     'empty cell is no value. Valid rows are imported together, and the others are returned with line and reason: also a ' +
     'row with more cells than the first one. A ' +
-    'body that cannot be read to its end imports nothing.',
+    `body that cannot be read to its end imports nothing. At most ${MAX_VARIABLES + 1} columns and ` +
+    `${MAX_RECIPIENTS.toLocaleString('en')} rows.`,
   audience: 'key',
   scope: 'write',
   params: CampaignPath,
@@ -101,7 +107,7 @@ const importRecipientsCsv = uploadOperation({
   maxBytes: MAX_CSV_BYTES,
   status: 200,
   result: Imported,
-  fails: ['not_found', 'conflict', 'bad_request', 'document_too_large'],
+  fails: ['not_found', 'conflict', 'bad_request'],
   run: async ({ params, body, actor, deps }) => {
     const campaign = await findCampaign(deps.db, actor, params.id)
     if (campaign === null) return noCampaign()
@@ -114,7 +120,10 @@ const importRecipientsCsv = uploadOperation({
 async function* recipientRows(upload: Upload): AsyncGenerator<GivenRow> {
   let columns: readonly string[] | null = null
   let index = 0
-  for await (const { line, cells } of csvRows(upload)) {
+  for await (const { line, cells } of csvRows(upload, {
+    maxColumns: MAX_VARIABLES + 1,
+    maxRows: MAX_RECIPIENTS,
+  })) {
     if (columns === null) {
       columns = cells.map((name) => name.trim())
       checkHeader(columns)

@@ -140,7 +140,7 @@ const importConsents = operation({
       .min(1)
       .max(1_000),
   }),
-  limits: { bodyBytes: 5 * 1_024 * 1_024 },
+  limits: { bodyBytes: 5 * 1_024 * 1_024, bodyValues: 20_000 },
   status: 200,
   result: Bulk,
   fails: [],

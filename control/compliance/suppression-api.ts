@@ -114,7 +114,7 @@ const importDncEntries = operation({
       .min(1)
       .max(1_000),
   }),
-  limits: { bodyBytes: 5 * 1_024 * 1_024 },
+  limits: { bodyBytes: 5 * 1_024 * 1_024, bodyValues: 10_000 },
   status: 200,
   result: Bulk,
   fails: [],

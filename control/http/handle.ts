@@ -144,7 +144,7 @@ function render(
   const expected = [
     ...operation.fails,
     ...COMMON,
-    ...(operation.upload === null ? [] : UPLOAD_CODES),
+    ...(operation.upload === null ? [] : ['bad_request' as const, operation.upload.tooLarge]),
     ...(operation.idempotent === null ? [] : IDEMPOTENCY_CODES),
   ]
   if (!expected.includes(outcome.code)) {
@@ -155,8 +155,6 @@ function render(
 
 /** Error codes that every operation may return without declaring them. */
 const COMMON: readonly ErrorCode[] = ['not_found', 'validation_error', 'internal_error']
-/** Error codes of a body that is read while the handler runs. */
-const UPLOAD_CODES: readonly ErrorCode[] = ['bad_request', 'document_too_large']
 
 function inputOf(deps: Deps, actor: Admitted['actor'], valid: ValidInput, exchange: Exchange): ErasedInput {
   return {

@@ -7,35 +7,48 @@ import { BODY_MS } from './body-time.js'
 /** Maximum nesting depth. Deeper bodies are rejected before recursive code reads them. */
 export const MAX_DEPTH = 64
 
+/** Longest string or name (bytes of the text). The longest text that an operation takes has 100,000 characters. */
+const MAX_STRING_BYTES = 400_000
+
+/** Most bytes of a body, and most values in it: members of objects and elements of arrays. */
+export interface BodyLimits {
+  readonly bodyBytes: number
+  readonly bodyValues: number
+}
+
 /** A JSON body. Null if the request has no body. */
 export type JsonBody = { readonly json: unknown } | null
 
 type BadBody = Refusal<'bad_request' | 'request_timeout'>
 
 /**
- * Reads the JSON body of a request, at most `maxBytes` long. Returns a `bad_request` refusal for another
- * content type, for a compressed, oversized, truncated or malformed body, and for text that is not valid
- * Unicode; `request_timeout` for a body that takes longer than `BODY_MS`.
+ * Reads the JSON body of a request. Returns a `bad_request` refusal for another content type, for a compressed,
+ * oversized, truncated or malformed body, for more values, levels or characters than allowed, and for text that is
+ * not valid Unicode; `request_timeout` for a body that takes longer than `BODY_MS`.
  */
 export async function readJsonBody(
   request: IncomingMessage,
   response: ServerResponse,
-  maxBytes: number,
+  limits: BodyLimits,
   clock: Clock,
 ): Promise<JsonBody | BadBody> {
   if (!hasBody(request)) return null
   const problem = typeProblem(request)
   if (problem !== null) return problem
-  const bytes = await readBytes(request, response, maxBytes, clock)
+  const bytes = await readBytes(request, response, limits.bodyBytes, clock)
   if (!Buffer.isBuffer(bytes)) return bytes
   if (bytes.length === 0) return null
-  return parseJson(bytes)
+  return parseJson(bytes, limits.bodyValues)
 }
 
 /** Parses a JSON body that was read already. */
-export function jsonBodyOf(request: IncomingMessage, bytes: Buffer): JsonBody | BadBody {
+export function jsonBodyOf(
+  request: IncomingMessage,
+  bytes: Buffer,
+  limits: Pick<BodyLimits, 'bodyValues'>,
+): JsonBody | BadBody {
   if (bytes.length === 0) return null
-  return typeProblem(request) ?? parseJson(bytes)
+  return typeProblem(request) ?? parseJson(bytes, limits.bodyValues)
 }
 
 function typeProblem(request: IncomingMessage): BadBody | null {
@@ -89,15 +102,21 @@ function readProblem(error: unknown, maxBytes: number): string {
   return 'The body could not be read.'
 }
 
-/** Parses strict UTF-8 JSON. Does not keep `bytes`. */
-export function parseJson(bytes: Uint8Array): JsonBody | BadBody {
+/**
+ * Parses strict UTF-8 JSON with at most `maxValues` values. Its size is known before anything is built from it. Does not
+ * keep `bytes`.
+ */
+export function parseJson(bytes: Uint8Array, maxValues: number): JsonBody | BadBody {
+  const size = jsonSize(bytes)
+  const tooMuch = sizeProblem(size, maxValues)
+  if (tooMuch !== null) return refuse('bad_request', tooMuch)
   let json: unknown
   try {
     json = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
   } catch {
     return refuse('bad_request', 'The body is not valid JSON in UTF-8.')
   }
-  const problem = structureProblem(json, memberCount(bytes))
+  const problem = structureProblem(json, size.members)
   return problem === null ? { json } : refuse('bad_request', problem)
 }
 
@@ -109,38 +128,68 @@ export function isCleanText(text: string): boolean {
   return !text.includes('\0') && !/\p{Surrogate}/u.test(text)
 }
 
-/** Counts the members of all objects in valid JSON: each has one colon outside of strings. */
-function memberCount(bytes: Uint8Array): number {
-  let members = 0
-  let inString = false
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (byte === QUOTE) inString = !inString
-    else if (inString && byte === BACKSLASH) i++
-    else if (!inString && byte === COLON) members++
-  }
-  return members
+/** Size of a JSON text. */
+interface JsonSize {
+  /** Members of all objects: each has one colon outside of strings. */
+  readonly members: number
+  /** Upper bound of the members of objects and elements of arrays: all but the first of each follow a comma. */
+  readonly values: number
+  /** Levels of objects and arrays. */
+  readonly depth: number
+  /** Bytes of the longest string or name. */
+  readonly stringBytes: number
 }
 
-const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
+/** Measures a text in one pass. What it finds in a text that is not JSON has no meaning. */
+function jsonSize(bytes: Uint8Array): JsonSize {
+  let [members, separators, level, depth, stringBytes] = [0, 0, 0, 0, 0]
+  let begin = -1
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === QUOTE) {
+      if (begin >= 0) stringBytes = Math.max(stringBytes, i - begin - 1)
+      begin = begin < 0 ? i : -1
+    } else if (begin >= 0) {
+      if (byte === BACKSLASH) i++
+    } else if (byte === COLON) members++
+    else if (byte === COMMA) separators++
+    else if (byte === BRACE || byte === BRACKET) {
+      separators++
+      level++
+      depth = Math.max(depth, level)
+    } else if (byte === END_BRACE || byte === END_BRACKET) level--
+  }
+  return { members, values: separators, depth, stringBytes }
+}
+
+const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
+const [BRACE, END_BRACE, BRACKET, END_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d]
+
+function sizeProblem({ values, depth, stringBytes }: JsonSize, maxValues: number): string | null {
+  if (depth > MAX_DEPTH) return `The body is nested too deeply. The limit is ${MAX_DEPTH} levels.`
+  if (values > maxValues) {
+    return `The body has too many values. The limit is ${maxValues} fields and elements; send less at a time.`
+  }
+  return stringBytes > MAX_STRING_BYTES
+    ? `The body contains a text of more than ${MAX_STRING_BYTES} bytes.`
+    : null
+}
 
 /** `members` is the count in the text. JSON.parse keeps only the last of several members of one name. */
-// Iterative, because the input is not trusted.
 function structureProblem(root: unknown, members: number): string | null {
   let kept = 0
-  const open: { value: unknown; depth: number }[] = [{ value: root, depth: 0 }]
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, depth } = next
+  const open: unknown[] = [root]
+  while (open.length > 0) {
+    const value = open.pop()
     if (typeof value === 'string' && !isCleanText(value)) {
       return 'The body contains text with a NUL character or an unpaired surrogate.'
     }
     if (typeof value !== 'object' || value === null) continue
-    if (depth >= MAX_DEPTH) return `The body is nested too deeply. The limit is ${MAX_DEPTH} levels.`
     for (const [key, member] of Object.entries(value)) {
       // JSON.parse creates an own property. Assigned to another object, it would set the prototype.
       if (key === '__proto__' || !isCleanText(key))
         return 'The body contains an invalid field name (__proto__, a NUL character or an unpaired surrogate).'
-      open.push({ value: member, depth: depth + 1 })
+      open.push(member)
       if (!Array.isArray(value)) kept++
     }
   }

@@ -333,6 +333,33 @@ const BAD: readonly BadInput[] = [
     message: /nested too deeply/,
   },
   {
+    name: 'too many fields',
+    ...post({ json: Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [`f${i}`, 1])) }),
+    status: 400,
+    code: 'bad_request',
+    message: /limit is 10000 fields and elements/,
+  },
+  {
+    name: 'too many elements',
+    ...post({ raw: `{"text":[${'1,'.repeat(10_001)}1]}` }),
+    status: 400,
+    code: 'bad_request',
+    message: /limit is 10000 fields and elements/,
+  },
+  {
+    name: 'a text that no field takes',
+    ...post({ json: { text: 'a'.repeat(400_001) } }),
+    status: 400,
+    code: 'bad_request',
+    message: /a text of more than 400000 bytes/,
+  },
+  {
+    name: 'commas, colons and brackets within a text',
+    ...post({ json: { text: 'a,b:[{"c":1}],'.repeat(20_000) } }),
+    status: 400,
+    code: 'validation_error',
+  },
+  {
     name: 'oversize',
     ...post({ raw: JSON.stringify({ text: 'a'.repeat(1024 * 1024) }) }),
     status: 400,

@@ -10,7 +10,7 @@ import { isIdempotencyKey } from './idempotency.js'
 import { hasBody, jsonBodyOf, readJsonBody } from './json-body.js'
 import type { MountedOperation } from './routes.js'
 import { type OpenUpload, openUpload } from './upload.js'
-import { readQuery, type ValidationIssue, validate } from './validate.js'
+import { listIssues, readQuery, type ValidationIssue, validate } from './validate.js'
 
 /** Validated input of a request. */
 export interface ValidInput {
@@ -43,8 +43,8 @@ export async function readInput(
     mounted.body === null
       ? null
       : signedBody === null
-        ? await readJsonBody(request, response, operation.bodyBytes, deps.clock)
-        : jsonBodyOf(request, signedBody)
+        ? await readJsonBody(request, response, operation, deps.clock)
+        : jsonBodyOf(request, signedBody, operation)
   if (isRefusal(body)) return body
   if (body === null && operation.body !== null && !operation.body.safeParse(undefined).success) {
     return refuse('bad_request', 'The JSON body is missing.')
@@ -65,12 +65,13 @@ export async function readInput(
     ...(query.ok ? [] : query.issues),
     ...(bodyResult.ok ? [] : bodyResult.issues),
   ]
+  const unlisted = bodyResult.ok ? 0 : bodyResult.unlisted
   if (idempotencyKey !== undefined && !isIdempotencyKey(idempotencyKey)) {
     issues.push({ path: 'header.idempotency-key', reason: 'must be 1 to 255 printable ASCII characters' })
   }
   // The lookup of the resource comes after the validation of the rest.
   if (malformedId && issues.length === 0) return refuse('not_found', 'The resource does not exist.')
-  if (!params.ok || !query.ok || !bodyResult.ok || issues.length > 0) return invalid(issues)
+  if (!params.ok || !query.ok || !bodyResult.ok || issues.length > 0) return invalid(issues, unlisted)
 
   const paging = readPaging(deps, operation, actor, query.value)
   if (isRefusal(paging)) return paging
@@ -90,10 +91,14 @@ export async function readInput(
 
 const NO_BODY = { ok: true, value: undefined } as const
 
-function invalid(issues: readonly ValidationIssue[]): Refusal {
-  return refuse('validation_error', 'The request is invalid. details.issues lists every invalid field.', {
-    issues,
-  })
+/** Refuses a request. `unlisted`: further issues that are not in the list. */
+function invalid(issues: readonly ValidationIssue[], unlisted = 0): Refusal {
+  const details = listIssues(issues, unlisted)
+  const listed =
+    'issueCount' in details
+      ? `details.issues lists ${details.issues.length} of ${details.issueCount} invalid fields.`
+      : 'details.issues lists every invalid field.'
+  return refuse('validation_error', `The request is invalid. ${listed}`, details)
 }
 
 function queryText(url: string): string {

@@ -158,10 +158,10 @@ t.test('uploads', async (t) => {
       ]
       for (const [headers, message] of refusals) {
         t.match(await uploads.send('x', headers), {
-          status: 415,
+          status: 400,
           body: {
             error: {
-              code: 'unsupported_media_type',
+              code: 'bad_request',
               message,
               details: { accepted: ['application/pdf', 'text/csv'] },
             },

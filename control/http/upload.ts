@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { Readable, Transform } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import type { Clock } from '../../media/base/clock.js'
-import { RefusedBody, type Upload, type UploadRule } from '../api/content.js'
+import { type ReceivedUploadRule, RefusedBody, type Upload } from '../api/content.js'
 import { type Refusal, refuse } from '../api/problem.js'
 import { BODY_MS } from './body-time.js'
 import { hasBody } from './json-body.js'
@@ -33,7 +33,7 @@ export interface OpenUpload extends Upload {
  */
 export function openUpload(
   request: IncomingMessage,
-  rule: UploadRule,
+  rule: ReceivedUploadRule,
   signed: Buffer | null,
   clock: Clock,
 ): OpenUpload | Refusal {
@@ -50,7 +50,7 @@ export function openUpload(
 
 function limited(
   request: IncomingMessage,
-  rule: UploadRule,
+  rule: ReceivedUploadRule,
   clock: Clock,
 ): Pick<OpenUpload, 'content' | 'digest' | 'close'> {
   const hash = createHash('sha256')
@@ -115,31 +115,30 @@ function mediaTypeOf(request: IncomingMessage): string {
 function typeProblem(
   request: IncomingMessage,
   contentType: string,
-  { accepts }: UploadRule,
-): Refusal<'unsupported_media_type'> | null {
+  { accepts }: ReceivedUploadRule,
+): Refusal<'bad_request'> | null {
   const details = { accepted: accepts }
   if (contentType.startsWith('multipart/')) {
     const message =
       'Forms are not supported. Send the bytes of the file as the body, with its own Content-Type.'
-    return refuse('unsupported_media_type', message, details)
+    return refuse('bad_request', message, details)
   }
   if (!accepts.includes(contentType)) {
     const message = `Send the body with one of these content types: ${accepts.join(', ')}.`
-    return refuse('unsupported_media_type', message, details)
+    return refuse('bad_request', message, details)
   }
   const encoding = request.headers['content-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    return refuse(
-      'unsupported_media_type',
-      'The body is compressed. Send it without Content-Encoding.',
-      details,
-    )
+    return refuse('bad_request', 'The body is compressed. Send it without Content-Encoding.', details)
   }
   return null
 }
 
-function tooLarge(bytes: number, { maxBytes }: UploadRule): Refusal<'document_too_large'> {
-  return refuse('document_too_large', `The body is too large. The limit is ${maxBytes} bytes.`, {
+function tooLarge(
+  bytes: number,
+  { maxBytes, tooLarge: code }: ReceivedUploadRule,
+): Refusal<ReceivedUploadRule['tooLarge']> {
+  return refuse(code, `The body is too large. The limit is ${maxBytes} bytes.`, {
     bytes,
     maxBytes,
   })

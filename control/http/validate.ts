@@ -9,18 +9,51 @@ export interface ValidationIssue {
   readonly reason: string
 }
 
+type ZodIssue = z.core.$ZodIssue
+
 export type InputPart = 'path' | 'query' | 'body'
 
 export type ValidationResult =
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly issues: readonly ValidationIssue[]; readonly malformedId: boolean }
+  | {
+      readonly ok: false
+      /** The first issues, at most `MAX_ISSUES`. */
+      readonly issues: readonly ValidationIssue[]
+      /** Further issues. */
+      readonly unlisted: number
+      readonly malformedId: boolean
+    }
 
-/** Validates one part of a request and lists all issues. */
+/** Most issues of a request that are listed. */
+export const MAX_ISSUES = 100
+
+/** Validates one part of a request. Lists its first issues and counts the others. */
 export function validate(schema: z.ZodType, input: unknown, part: InputPart): ValidationResult {
   const parsed = schema.safeParse(input)
   if (parsed.success) return { ok: true, value: parsed.data }
-  const issues = essential(parsed.error.issues).flatMap((issue) => explain(issue, input, part))
-  return { ok: false, issues, malformedId: parsed.error.issues.some(isMalformedId) }
+  const issues: ValidationIssue[] = []
+  let unlisted = 0
+  for (const issue of essential(parsed.error.issues)) {
+    const room = MAX_ISSUES - issues.length
+    const explained = room > 0 ? explain(issue, input, part) : []
+    issues.push(...explained.slice(0, room))
+    unlisted += room > 0 ? Math.max(0, explained.length - room) : fieldsOf(issue)
+  }
+  return { ok: false, issues, unlisted, malformedId: parsed.error.issues.some(isMalformedId) }
+}
+
+/** Details of a refusal: the first issues, and the number of all when there are more. */
+export function listIssues(
+  issues: readonly ValidationIssue[],
+  unlisted = 0,
+): { readonly issues: readonly ValidationIssue[]; readonly issueCount?: number } {
+  const count = issues.length + unlisted
+  const listed = issues.slice(0, MAX_ISSUES)
+  return count > listed.length ? { issues: listed, issueCount: count } : { issues: listed }
+}
+
+function fieldsOf(issue: ZodIssue): number {
+  return issue.code === 'unrecognized_keys' ? issue.keys.length : 1
 }
 
 /**
@@ -42,22 +75,33 @@ export function readQuery(search: string): {
   return { values: Object.fromEntries(values), issues }
 }
 
-type ZodIssue = z.core.$ZodIssue
-
 /**
  * Leaves out issues that only follow from another one: a rule about a value whose type or format is wrong,
- * and a rule about a whole that has a wrong part.
+ * and a rule about a whole that has a wrong part. The work grows with the number of issues only.
  */
 function essential(issues: readonly ZodIssue[]): readonly ZodIssue[] {
-  const within = (inner: ZodIssue, outer: ZodIssue): boolean =>
-    outer.path.every((step, index) => inner.path[index] === step)
-  return issues.filter((issue, at) => {
-    if (issue.code === 'unrecognized_keys') return true
-    const others = issues.filter((other, index) =>
-      other.path.length === issue.path.length ? index < at : issue.code === 'custom',
-    )
-    return !others.some((other) => within(other, issue))
+  const wholes = wholesOf(issues)
+  const seen = new Set<string>()
+  return issues.filter((issue) => {
+    const place = placeOf(issue.path)
+    const follows = seen.has(place) || (issue.code === 'custom' && wholes.has(place))
+    seen.add(place)
+    return issue.code === 'unrecognized_keys' || !follows
   })
+}
+
+/** Returns the places of the values that have an issue somewhere inside them. */
+function wholesOf(issues: readonly ZodIssue[]): ReadonlySet<string> {
+  const wholes = new Set<string>()
+  if (!issues.some(({ code }) => code === 'custom')) return wholes
+  for (const { path } of issues) {
+    for (let steps = 0; steps < path.length; steps++) wholes.add(placeOf(path.slice(0, steps)))
+  }
+  return wholes
+}
+
+function placeOf(path: readonly PropertyKey[]): string {
+  return JSON.stringify(path)
 }
 
 /** Codes of an absent field. */

@@ -228,7 +228,6 @@ t.test('every error code has its status', async (t) => {
     not_acceptable: 406,
     request_timeout: 408,
     precondition_failed: 412,
-    unsupported_media_type: 415,
     range_not_satisfiable: 416,
     headers_too_large: 431,
     conflict: 409,

@@ -294,7 +294,7 @@ function errorCodes(operation: Operation): ErrorCode[] {
   if (['session', 'account', 'staff'].includes(operation.audience))
     codes.add('unauthenticated').add('forbidden')
   if (operation.audience === 'signed') codes.add('invalid_signature')
-  if (operation.upload !== null) codes.add('unsupported_media_type').add('document_too_large')
+  if (operation.upload !== null) codes.add(operation.upload.tooLarge)
   if (operation.audience === 'operator') codes.add('unauthenticated')
   if (operation.perMinute !== null) codes.add('rate_limited')
   if (operation.params !== null) codes.add('not_found')

@@ -12,7 +12,7 @@ export const RETRIES: Readonly<Partial<Record<ErrorCode, string>>> = {
 
 /** Content of `details`, for the codes that have any. */
 const DETAILS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  validation_error: 'issues[]: path and reason of each field',
+  validation_error: 'issues[]: path and reason of the first 100 fields; issueCount if there are more',
   missing_variables: 'missing[]',
   insufficient_funds: 'balancePaise, minBalancePaise or requiredPaise, onHold',
   blocked_dnd: 'checkType, runId, nextAllowedAt',
@@ -25,7 +25,6 @@ const DETAILS: Readonly<Partial<Record<ErrorCode, string>>> = {
   price_changed: 'confirmedTotalPaise, totalPaise',
   compliance_incomplete: 'missing[]',
   knowledge_base_not_ready: 'knowledgeBaseIds[]',
-  unsupported_media_type: 'accepted[]',
   document_too_large: 'bytes, maxBytes',
   sip_trunk_not_active: 'status',
   sip_trunk_has_numbers: 'count',

@@ -70,7 +70,7 @@ const importRows = uploadOperation({
   fails: [],
   run: async ({ body }) => {
     let cells = 0
-    for await (const row of csvRows(body)) cells += row.cells.length
+    for await (const row of csvRows(body, { maxColumns: 51, maxRows: 1_000 })) cells += row.cells.length
     return { cells }
   },
 })
@@ -230,8 +230,8 @@ t.test('the description of each kind', async (t) => {
     },
   })
   const codes = new Map(described.map(({ id, codes }) => [id, codes]))
-  t.ok(codes.get('putFile')?.includes('unsupported_media_type'))
   t.ok(codes.get('putFile')?.includes('document_too_large'))
+  t.notOk(codes.get('importRows')?.includes('document_too_large'))
   t.ok(codes.get('readNote')?.includes('not_acceptable'))
 })
 
@@ -312,7 +312,7 @@ t.test('every answer to made-up requests fits the API description', async (t) =>
       t.notOk(result.failed, `${one.id} ${String(result.errorInstance ?? '')}`)
     }
     const reached = [
-      ...['putFile 201', 'putFile 415', 'putFile 404', 'importRows 200', 'importRows 415'],
+      ...['putFile 201', 'putFile 400', 'putFile 404', 'importRows 200'],
       ...['importRows 400', 'receiveCallback 204', 'exportRows 200', 'readPaper 200', 'readNote 200'],
       ...['listOffers 200', 'checkOffer 200', 'watchOffers 200', 'watchOffers 404'],
     ]
@@ -336,8 +336,8 @@ t.test('every answer to made-up requests fits the API description', async (t) =>
     t.same(offer.body, { data: { id: 'a' }, meta: { warnings: [] } })
     const csv = { 'content-type': 'text/csv' }
     t.match(await api.send('POST', '/v1/rows/import', { raw: 'x'.repeat(1001), headers: csv }), {
-      status: 413,
-      body: { error: { code: 'document_too_large', details: { bytes: 1001, maxBytes: 1000 } } },
+      status: 400,
+      body: { error: { code: 'bad_request', details: { bytes: 1001, maxBytes: 1000 } } },
     })
     t.match(await api.send('POST', '/v1/rows/import', { raw: 'a,b\n"c', headers: csv }), {
       status: 400,

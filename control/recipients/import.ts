@@ -23,8 +23,13 @@ const BATCH = 500
 /** Time for which an import that writes nothing keeps others out (ms). A crash ends it. */
 const IMPORT_LEASE_MS = 120_000
 
+/** Rejected rows that an answer lists. */
+export const MAX_LISTED = 1_000
+
 export interface ImportResult {
   readonly imported: number
+  readonly rejectedCount: number
+  /** The first of the rejected rows, at most `MAX_LISTED`, in the order of the request. */
   readonly rejected: RejectedRecipient[]
 }
 
@@ -75,7 +80,8 @@ class Import {
   readonly #campaign: Pick<CampaignRow, 'id' | 'organizationId' | 'environment'>
   readonly #importId: string
   readonly #begun: Pick<CampaignRow, 'uploaded' | 'total'>
-  readonly #rejected: RejectedRecipient[] = []
+  #rejected: RejectedRecipient[] = []
+  #rejectedCount = 0
   #batch: { readonly row: GivenRow; readonly checked: CheckedRecipient }[] = []
   #position: number
   #imported = 0
@@ -132,7 +138,12 @@ class Import {
       await this.discard()
       return 'closed'
     }
-    return { imported: this.#imported, rejected: this.#rejected.toSorted((a, b) => a.index - b.index) }
+    const rejected = this.#firstRejected()
+    return { imported: this.#imported, rejectedCount: this.#rejectedCount, rejected }
+  }
+
+  #firstRejected(): RejectedRecipient[] {
+    return this.#rejected.toSorted((a, b) => a.index - b.index).slice(0, MAX_LISTED)
   }
 
   /** Removes what was written, unless a later import has taken over and did so. */
@@ -160,6 +171,9 @@ class Import {
       reason,
       message,
     })
+    this.#rejectedCount++
+    // Duplicates are found by batches, after rows that follow them.
+    if (this.#rejected.length >= 2 * MAX_LISTED + BATCH) this.#rejected = this.#firstRejected()
   }
 
   async #write(): Promise<void> {

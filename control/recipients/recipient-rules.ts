@@ -36,7 +36,8 @@ export interface RejectedRecipient {
 }
 
 const VARIABLE = /^[a-zA-Z_][a-zA-Z0-9_]{0,49}$/
-const MAX_VARIABLES = 50
+/** Variables of a recipient. */
+export const MAX_VARIABLES = 50
 const MAX_VALUE_BYTES = 1_024
 const MAX_EXTERNAL_ID = 200
 

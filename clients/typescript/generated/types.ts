@@ -3,7 +3,7 @@
 /** A value of an open set: the known ones, and any the service adds later. */
 export type Open<Known extends string> = Known | (string & Record<never, never>)
 
-export type ErrorCode = Open<"bad_request" | "validation_error" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "precondition_failed" | "unsupported_media_type" | "range_not_satisfiable" | "headers_too_large" | "unprocessable_entity" | "not_found" | "conflict" | "idempotency_key_in_use" | "idempotency_key_reused_with_different_params" | "environment_mismatch" | "missing_variables" | "unauthenticated" | "invalid_credentials" | "forbidden" | "insufficient_scope" | "invalid_signature" | "email_not_verified" | "email_exists" | "invalid_token" | "token_expired" | "mfa_required" | "blocked_dnd" | "blocked_opt_out" | "blocked_dlt_invalid" | "insufficient_funds" | "rate_limited" | "concurrent_call_limit_reached" | "number_unavailable" | "provider_unavailable" | "provider_quota_exhausted" | "provider_rejected" | "call_not_live" | "sip_trunking_request_pending" | "sip_trunking_already_enabled" | "sip_trunking_not_enabled" | "billing_details_required" | "price_changed" | "compliance_incomplete" | "knowledge_base_not_ready" | "document_too_large" | "sip_trunk_not_active" | "sip_trunk_has_numbers" | "internal_error">
+export type ErrorCode = Open<"bad_request" | "validation_error" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "precondition_failed" | "range_not_satisfiable" | "headers_too_large" | "unprocessable_entity" | "not_found" | "conflict" | "idempotency_key_in_use" | "idempotency_key_reused_with_different_params" | "environment_mismatch" | "missing_variables" | "unauthenticated" | "invalid_credentials" | "forbidden" | "insufficient_scope" | "invalid_signature" | "email_not_verified" | "email_exists" | "invalid_token" | "token_expired" | "mfa_required" | "blocked_dnd" | "blocked_opt_out" | "blocked_dlt_invalid" | "insufficient_funds" | "rate_limited" | "concurrent_call_limit_reached" | "number_unavailable" | "provider_unavailable" | "provider_quota_exhausted" | "provider_rejected" | "call_not_live" | "sip_trunking_request_pending" | "sip_trunking_already_enabled" | "sip_trunking_not_enabled" | "billing_details_required" | "price_changed" | "compliance_incomplete" | "knowledge_base_not_ready" | "document_too_large" | "sip_trunk_not_active" | "sip_trunk_has_numbers" | "internal_error">
 export type ErrorType = Open<"invalid_request" | "not_found" | "conflict" | "authentication" | "authorization" | "compliance" | "payment_required" | "rate_limit" | "server_error">
 
 export type Pagination = {
@@ -1131,6 +1131,9 @@ export type Campaign = {
 
 export type Recipients = {
   readonly imported: number
+  /** Recipients that were not imported. */
+  readonly rejectedCount: number
+  /** The first 1,000 of them. */
   readonly rejected: readonly ({
     /** Position of the recipient in the request, from 0. */
     readonly index: number

@@ -54,7 +54,7 @@ const importDndScrub = uploadOperation({
   maxBytes: MAX_BYTES,
   status: 201,
   result: Scrub,
-  fails: ['bad_request', 'validation_error', 'document_too_large'],
+  fails: ['bad_request', 'validation_error'],
   run: async ({ query, body, actor, deps }) => {
     const instant = (text: string | undefined) => (text === undefined ? null : parseInstant(text))
     const made = await importScrub(deps, {

@@ -18,6 +18,9 @@ const DAY_MS = 86_400_000
 const VALID_DAYS = 7
 const BATCH = 500
 const REPORTED = 20
+/** More columns than a scrub file has, so that the answer to a wrong header names what is missing. */
+const MAX_COLUMNS = 51
+const MAX_ROWS = 5_000_000
 
 export interface ScrubFile {
   readonly content: AsyncIterable<Uint8Array>
@@ -89,7 +92,7 @@ async function readRows(
   let rows = 0
   let columns: ScrubColumns | null = null
   let batch = new Map<string, ScrubNumber>()
-  for await (const row of csvRows({ content })) {
+  for await (const row of csvRows({ content }, { maxColumns: MAX_COLUMNS, maxRows: MAX_ROWS })) {
     if (columns === null) {
       const found = scrubColumns(row)
       if (typeof found === 'string') return { count: 1, problems: [{ at: row.line, reason: found }] }

@@ -179,10 +179,10 @@ function LaunchText({ campaign }: { readonly campaign: CampaignView }) {
 /** Says how many rows were taken, and why others were not. */
 function Imported({ result }: { readonly result: Result<'importRecipients'> }) {
   const t = useTranslations('campaigns')
-  const { imported, rejected } = result
+  const { imported, rejected, rejectedCount } = result
   return (
     <RefusedRows
-      title={t('imported', { imported, rejected: rejected.length })}
+      title={t('imported', { imported, rejected: rejectedCount })}
       rows={rejected.map(({ index, line, ...row }) => ({ line: line ?? index, ...row }))}
     />
   )

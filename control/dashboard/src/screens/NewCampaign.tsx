@@ -387,7 +387,7 @@ function Finish(props: {
           <Alert role="status">{t('createdEmpty')}</Alert>
         ) : (
           <RefusedRows
-            title={t('imported', { imported: imported.imported, rejected: imported.rejected.length })}
+            title={t('imported', { imported: imported.imported, rejected: imported.rejectedCount })}
             rows={imported.rejected.map(({ index, e164, reason, message }) => ({
               // The line of the file that was given: the service saw another one.
               line: list?.table.rows[index]?.line ?? index,
