@@ -236,7 +236,7 @@ export class CallManager implements CallControl {
       return
     }
     // An INVITE that we could not serve anyway must not use up any limit.
-    const wrong = checkOffer(invite.body)
+    const wrong = checkOffer(invite.body, invite.sourceAddress)
     if (wrong) {
       invite.refuse(wrong.sip, { Warning: warning(wrong.reason) })
       return

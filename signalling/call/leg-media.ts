@@ -36,6 +36,8 @@ export class LegMedia {
       () => reply(200, result.sdp),
       (error: unknown) => {
         this.#log.error({ error: errorText(error) }, 'leg.media_change_failed')
+        // The peer keeps the last agreement (RFC 3261 14.1), and so do we.
+        result.revert()
         reply(500, '')
       },
     )

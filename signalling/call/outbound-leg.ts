@@ -84,10 +84,10 @@ export class OutboundLeg implements Leg {
         ...(trunk === undefined ? { from } : trunkIdentity(trunk, from)),
       },
       {
-        progress: (status, early) => {
-          if (!this.#over) this.#events.progress(status, earlyMedia(sdp, early))
+        progress: (status, early, peer) => {
+          if (!this.#over) this.#events.progress(status, earlyMedia(sdp, early, peer))
         },
-        answered: (dialog, body) => this.#answered(dialog, body, sdp),
+        answered: (dialog, body, early) => this.#answered(dialog, body, early, sdp),
         failed: (error) => this.#failed(error),
         acknowledged: (body, stale) => {
           if (!stale) this.#media?.acknowledged(body)
@@ -116,11 +116,13 @@ export class OutboundLeg implements Leg {
     await this.#final
   }
 
-  #answered(dialog: SipDialog, body: string, sdp: SdpSession): void {
+  #answered(dialog: SipDialog, body: string, early: string, sdp: SdpSession): void {
     this.#dialog = dialog
     this.#settled()
     sdp.peer = dialog.peerAddress
-    const accepted = sdp.accept(body)
+    // The 200 tells where the callee is now, although its answer should be that of the responses before it.
+    let accepted = sdp.accept(body === '' ? early : body)
+    if (!accepted.ok && accepted.sip === 400 && early !== '') accepted = sdp.accept(early)
     if (!accepted.ok) {
       // The library has already acknowledged the 200, so an unusable answer ends the dialog (RFC 3261
       // 13.2.2.4).
@@ -152,10 +154,10 @@ export class OutboundLeg implements Leg {
   }
 }
 
-/** Returns the media of a provisional response, or undefined without an answer that can be used. */
-function earlyMedia(sdp: SdpSession, body: string): RemoteMedia | undefined {
+/** Returns the media of a provisional response from `peer`, or undefined without an answer that can be used. */
+function earlyMedia(sdp: SdpSession, body: string, peer: string | null): RemoteMedia | undefined {
   if (body === '') return undefined
-  // The 200 has the answer that counts (RFC 3261 13.2.2.4).
+  sdp.peer = peer
   const read = sdp.accept(body)
   return read.ok ? read.remote : undefined
 }

@@ -154,13 +154,42 @@ t.test('refreshes change nothing, by re-INVITE, by UPDATE with and without SDP',
 
 t.test('an unusable re-INVITE is rejected and the call continues unchanged', async (t) => {
   const it = await answered(t)
-  for (const body of [sdp({ payloads: '18' }), sdp({ port: 0 }), 'nonsense']) {
+  for (const body of [sdp({ payloads: '18' }), sdp({ port: 70_000 }), 'nonsense']) {
     it.call.reinvite(body)
     const status = await it.call.final()
     t.ok(status === 488 || status === 400, `${status}`)
   }
   t.equal(it.pool.only().remotes.length, 1)
   t.match(await it.renegotiate(sdp({ direction: 'sendonly', version: 9 })), 'a=recvonly')
+  t.match(await it.bye(), { cause: 'caller_hangup' })
+})
+
+t.test('a stream that a re-INVITE removes is answered with port 0 and stops, until it returns', async (t) => {
+  const it = await answered(t)
+  t.match(await it.renegotiate(sdp({ port: 0, version: 2 })), 'm=audio 0 RTP/AVP 8 0 101\r')
+  t.match(it.pool.only().remotes.at(-1), { send: false, receive: false, port: 4000 })
+  t.match(await it.renegotiate(sdp({ version: 3 })), /m=audio [1-9]\d* RTP\/AVP 8 101\r/)
+  t.match(it.pool.only().remotes.at(-1), { send: true, receive: true, port: 4000 })
+  t.match(await it.bye(), { cause: 'caller_hangup' })
+})
+
+t.test('a re-INVITE whose media cannot be changed gets 500, and the last agreement stays', async (t) => {
+  const it = await answered(t)
+  const first = it.call.remoteSdp
+  const { setRemote } = it.pool
+  it.pool.setRemote = async () => {
+    throw new Error('no such port')
+  }
+  it.call.reinvite(sdp({ port: 4100, version: 2 }))
+  t.equal(await it.call.final(), 500)
+  it.pool.setRemote = setRemote
+  t.equal(await it.renegotiate(sdp()), first, 'the very same answer as before')
+  t.match(
+    await it.renegotiate(sdp({ port: 4100, version: 3 })),
+    /^v=0\r\no=- \d+ 1 /,
+    'nothing of ours changed',
+  )
+  t.match(it.pool.only().remotes.at(-1), { port: 4100 })
   t.match(await it.bye(), { cause: 'caller_hangup' })
 })
 

@@ -1,7 +1,7 @@
 import type { Codec, CodecName, CodecParameters, Ptime } from '../../media/codec/codec.js'
 import { codecOf, findCodec } from '../../media/codec/registry.js'
 import type { ReceiveFormat, RtpRemote } from '../../media/rtp/remote-description.js'
-import type { MediaSection } from './sdp-parser.js'
+import type { MediaSection, PayloadFormat } from './sdp-parser.js'
 
 /*
  * The formats of one audio m-line: the meaning of each payload type (RFC 3264 sections 5.1, 6.1 and 8.3.2,
@@ -119,14 +119,13 @@ export class SdpFormats {
     const common = this.#preference.flatMap(
       (name) => peer.audio.find(({ codec }) => codec.name === name) ?? [],
     )
-    const before = [...this.#ours]
+    const restore = this.snapshot()
     for (const { codec, payloadType } of common) this.#assign(codec.name, payloadType)
     for (const { clockRate, payloadType } of peer.events) this.#assign(`event/${clockRate}`, payloadType)
     const agreed = this.#agree(peer, common)
     if (agreed !== null && agreed !== 'ptime') return agreed
     // A refused offer changes nothing.
-    this.#ours.clear()
-    for (const [format, number] of before) this.#ours.set(format, number)
+    restore()
     return agreed
   }
 
@@ -134,11 +133,39 @@ export class SdpFormats {
    * Reads the answer to our offer; its first format that we offered is used. Returns as `chooseFromOffer`.
    */
   readAnswer(section: MediaSection): NegotiatedFormats | 'ptime' | null {
-    const peer = new PeerFormats(section)
+    // The offer gave a number without rtpmap its meaning. A longest duration below all of ours is ignored: the call is
+    // answered.
+    const payloads = [...section.payloads, ...this.#offered(section)]
+    const peer = new PeerFormats({ ...section, payloads, maxPtimeMs: null })
     return this.#agree(
       peer,
       peer.audio.filter(({ codec }) => this.#written.includes(codec.name)),
     )
+  }
+
+  /** Lists the formats of a description that have only the meaning of our offer. */
+  #offered({ formats, payloads }: MediaSection): PayloadFormat[] {
+    return [...this.#ours].flatMap(([format, payloadType]) => {
+      const isKnown = payloads.some((known) => known.payloadType === payloadType)
+      if (isKnown || !formats.includes(String(payloadType))) return []
+      if (format.startsWith('event/')) {
+        const rate = Number(format.slice('event/'.length))
+        return { payloadType, encoding: 'TELEPHONE-EVENT', rate, channels: 1, fmtp: '' }
+      }
+      const { encoding, clockRate, channels } = codecOf(format as CodecName)
+      return { payloadType, encoding: encoding.toUpperCase(), rate: clockRate, channels, fmtp: '' }
+    })
+  }
+
+  /** Returns a function that takes back what happens from now on. */
+  snapshot(): () => void {
+    const ours = [...this.#ours]
+    const written = this.#written
+    return () => {
+      this.#ours.clear()
+      for (const [format, number] of ours) this.#ours.set(format, number)
+      this.#written = written
+    }
   }
 
   /** Returns payload types and attribute lines of an offer with everything we support. */

@@ -2,6 +2,15 @@ import { isIP } from 'node:net'
 import { type MediaDescription, parse, type SessionDescription } from 'sdp-transform'
 import { FINGERPRINT_HASHES, type Fingerprint } from '../../media/rtp/dtls/identity.js'
 import { type CryptoAttribute, parseCrypto } from './sdp-crypto.js'
+import {
+  isRtp,
+  type MediaLine,
+  payloadTypeOf,
+  readableLines,
+  readConnection,
+  readMediaLine,
+  readTiming,
+} from './sdp-lines.js'
 
 export type MediaDirection = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive'
 
@@ -17,14 +26,16 @@ export interface PayloadFormat {
 }
 
 export interface MediaSection {
-  /** `audio`, `video`, ... as received. */
+  /** `audio`, `video`, ... in lower case. */
   readonly type: string
   readonly port: number
+  /** Why the section cannot carry the call; null when its m-line is well formed. */
+  readonly wrong: string | null
   readonly protocol: string
   /** The format list as received; a refusal of the section repeats it. */
-  readonly formats: string
+  readonly formats: readonly string[]
   readonly payloads: readonly PayloadFormat[]
-  /** IP address of the section's or the session's `c=` line; null without one. */
+  /** IP address or host name of the section's or the session's `c=` line; null without one. */
   readonly address: string | null
   readonly direction: MediaDirection
   /** RFC 5761. */
@@ -73,11 +84,6 @@ const MAX_BYTES = 32_768
 const MAX_SECTIONS = 16
 const MAX_LINES = 1000
 
-const MEDIA_LINE = /^m=([\w-]+) (\d{1,5})(?:\/\d+)? ([\w/-]+) (\S+(?: \S+)*) ?$/
-const ORIGIN_LINE = /^o=\S+ \d+ \d+ IN IP[46] \S+ ?$/
-const CONNECTION_LINE = /^c=IN IP([46]) ([^\s/]+)(?:\/\d+)* ?$/
-const TIME_LINE = /^t=(\d+ \d+) ?$/
-
 /** `ice-char` of RFC 8839 section 5.4, with its bounds. */
 const UFRAG = /^[A-Za-z0-9+/]{4,256}$/
 const ICE_PASSWORD = /^[A-Za-z0-9+/]{22,256}$/
@@ -97,60 +103,53 @@ const STATIC_FORMATS: Readonly<Record<number, readonly [string, number]>> = {
 }
 
 /**
- * Parses a session description strictly. sdp-transform accepts anything and drops what it does not
- * understand, so this function checks the essential lines first and leaves only attributes to it.
+ * Parses a session description. Strict about what a call needs and lenient about the rest: lines that cannot be read,
+ * also the origin and the time, are as if they were absent. sdp-transform drops what it does not understand, so
+ * this function reads the essential lines itself and leaves only attributes to it.
  */
 export function parseSdp(text: string): ({ readonly ok: true } & SdpDescription) | SdpRefusal {
   if (text.length === 0) return refusal(400, 'empty session description')
   if (text.length > MAX_BYTES) return refusal(400, 'session description too long')
-  const lines = text.split(/\r\n|\n|\r/)
-  while (lines.length > 0 && lines[lines.length - 1] === '') lines.pop()
+  const lines = readableLines(text)
   if (lines.length > MAX_LINES) return refusal(400, 'too many lines')
   if (lines[0] !== 'v=0') return refusal(400, 'not a session description: no v=0')
 
-  const mediaLines: RegExpExecArray[] = []
-  let origin = false
+  const mediaLines: MediaLine[] = []
+  /** The address of the session and of each section. */
+  let session: string | null = null
+  const addresses: (string | null)[] = []
   let timing: string | null = null
+  const kept: string[] = []
   for (const line of lines) {
-    if (!/^[a-z]=/.test(line)) return refusal(400, 'not a session description: bad line')
-    if (line.startsWith('o=')) {
-      if (!ORIGIN_LINE.test(line) || origin) return refusal(400, 'bad o= line')
-      origin = true
-    } else if (line.startsWith('c=')) {
-      const match = CONNECTION_LINE.exec(line)
-      if (!match) return refusal(400, 'bad c= line')
-      const [, family, host = ''] = match
-      if (isIP(host) === 0) return refusal(488, 'c= must hold an IP address, not a host name')
-      if (String(isIP(host)) !== family) return refusal(400, 'bad address in c= line')
-    } else if (line.startsWith('t=')) {
-      const match = TIME_LINE.exec(line)
-      if (!match) return refusal(400, 'bad t= line')
-      timing ??= match[1] ?? null
-    } else if (line.startsWith('m=')) {
-      const match = MEDIA_LINE.exec(line)
-      if (!match || Number(match[2]) > 65_535) return refusal(400, 'bad m= line')
-      mediaLines.push(match)
-    }
+    const section = mediaLines.length - 1
+    if (line.startsWith('c=')) {
+      const host = readConnection(line)
+      if (section < 0) session ??= host
+      else addresses[section] ??= host
+    } else if (line.startsWith('t=')) timing ??= readTiming(line)
+    else if (line.startsWith('m=')) {
+      const media = readMediaLine(line)
+      mediaLines.push(media)
+      // sdp-transform counts sections of this form only.
+      kept.push(`m=audio 9 RTP/AVP ${media.formats.join(' ') || '0'}`)
+    } else kept.push(line)
   }
-  if (!origin) return refusal(400, 'no o= line')
   if (mediaLines.length > MAX_SECTIONS) return refusal(488, 'too many media')
   if (mediaLines.length === 0) return refusal(488, 'no media')
 
-  const parsed = parse(lines.join('\r\n'))
+  const parsed = parse(kept.join('\r\n'))
   const media: MediaSection[] = []
-  for (const [index, match] of mediaLines.entries()) {
+  for (const [index, { type, port, protocol, formats }] of mediaLines.entries()) {
     const attributes = parsed.media[index]
-    const [, type = '', port = '0', protocol = '', formats = ''] = match
     if (!attributes) return refusal(400, 'bad m= line')
-    const payloads = readPayloads(protocol, formats, attributes)
-    if (!payloads) return refusal(400, 'bad payload type')
     media.push({
       type,
-      port: Number(port),
+      port: port ?? 0,
+      wrong: port === null || (port > 0 && formats.length === 0) ? 'bad m= line' : null,
       protocol,
       formats,
-      payloads,
-      address: attributes.connection?.ip ?? parsed.connection?.ip ?? null,
+      payloads: isRtp(protocol) ? readPayloads(formats, attributes) : [],
+      address: addresses[index] ?? session,
       direction: attributes.direction ?? sessionDirection(parsed.direction) ?? 'sendrecv',
       rtcpMux: attributes.rtcpMux === 'rtcp-mux',
       rtcp: readRtcp(attributes.rtcp),
@@ -161,11 +160,16 @@ export function parseSdp(text: string): ({ readonly ok: true } & SdpDescription)
           parseCrypto(String(id), suite, config, sessionConfig) ?? [],
       ),
       ...readDtlsAttributes(attributes, parsed),
-      ptimeMs: typeof attributes.ptime === 'number' ? attributes.ptime : null,
-      maxPtimeMs: typeof attributes.maxptime === 'number' ? attributes.maxptime : null,
+      ptimeMs: readDuration(attributes.ptime),
+      maxPtimeMs: readDuration(attributes.maxptime),
     })
   }
   return { ok: true, media, timing: timing ?? '0 0' }
+}
+
+/** Returns a packet duration (ms); null when it says nothing. */
+function readDuration(value: unknown): number | null {
+  return typeof value === 'number' && value > 0 ? value : null
 }
 
 /** Attributes of a section, or those of the session that it does not repeat. */
@@ -212,30 +216,20 @@ function readRtcp(value: MediaDescription['rtcp']): MediaSection['rtcp'] {
   return { port: value.port, address: address !== undefined && isIP(address) !== 0 ? address : null }
 }
 
-/**
- * Returns the payload types of an RTP section; null when a format is not a payload type. Other protocols have
- * other formats.
- */
-function readPayloads(
-  protocol: string,
-  formats: string,
-  attributes: MediaDescription,
-): readonly PayloadFormat[] | null {
-  if (!/(^|\/)RTP\//.test(protocol)) return []
+/** Returns the payload types of an RTP section that have a meaning. */
+function readPayloads(formats: readonly string[], attributes: MediaDescription): readonly PayloadFormat[] {
   const payloads: PayloadFormat[] = []
-  for (const format of formats.split(' ')) {
-    const payloadType = Number(format)
-    if (!/^\d{1,3}$/.test(format) || payloadType > 127) return null
+  for (const format of formats) {
+    const payloadType = payloadTypeOf(format)
+    if (payloadType === null) continue
     const fmtp = String(attributes.fmtp.find((line) => Number(line.payload) === payloadType)?.config ?? '')
     const mapped = attributes.rtp.find((map) => Number(map.payload) === payloadType)
-    if (mapped) {
-      const rate = Number(mapped.rate)
-      const encoding = String(mapped.codec).toUpperCase()
-      payloads.push({ payloadType, encoding, rate, channels: Number(mapped.encoding ?? 1), fmtp })
-      continue
-    }
     const fixed = STATIC_FORMATS[payloadType]
-    if (fixed) payloads.push({ payloadType, encoding: fixed[0], rate: fixed[1], channels: 1, fmtp })
+    if (mapped) {
+      const rate = Number(mapped.rate) || (fixed?.[1] ?? 8000)
+      const encoding = String(mapped.codec).toUpperCase()
+      payloads.push({ payloadType, encoding, rate, channels: Number(mapped.encoding) || 1, fmtp })
+    } else if (fixed) payloads.push({ payloadType, encoding: fixed[0], rate: fixed[1], channels: 1, fmtp })
   }
   return payloads
 }

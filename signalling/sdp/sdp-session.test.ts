@@ -105,6 +105,37 @@ t.test('hold and resume', async (t) => {
   t.match(one.answer(sdp(audio('8'))), { remote: { send: true, receive: true }, sdp: /a=sendrecv/ })
 })
 
+t.test('a stream that the peer removes is answered with port 0 and stops, until it returns', async (t) => {
+  const one = new SdpSession({ ...local, rtcpPort: 40_001 }, ['PCMA', 'PCMU'], '42')
+  t.match(one.answer(sdp(['m=audio 0 RTP/AVP 8'])), { ok: false, sip: 488 }, 'not in the first offer')
+  one.answer(sdp(audio('8', 'a=mid:a')))
+  const removed = one.answer(sdp(['m=audio 0 RTP/AVP 8', 'a=mid:a']))
+  t.match(removed, { ok: true, remote: { send: false, receive: false, codec: 'PCMA' } })
+  t.ok(removed.ok && removed.remote.rtcp === undefined, 'no RTCP either')
+  t.match(removed, { sdp: /t=0 0\r\nm=audio 0 RTP\/AVP 8\r\na=mid:a\r\n$/ })
+  t.match(removed, { sdp: /^v=0\r\no=- 42 2 / })
+  t.match(one.answer(sdp(['m=audio 0 RTP/AVP 8', 'm=video 4000 RTP/AVP 96'])), {
+    sdp: /m=audio 0 RTP\/AVP 8\r\nm=video 0 RTP\/AVP 96\r\n$/,
+  })
+  t.match(one.answer(sdp(audio('8'))), { remote: { send: true, receive: true, rtcp: { port: 30_001 } } })
+
+  one.offer()
+  t.match(one.accept(sdp(['m=audio 0 RTP/AVP 8'])), { ok: true, remote: { send: false, receive: false } })
+})
+
+t.test('a round that is taken back leaves everything as it was', async (t) => {
+  const one = session()
+  one.answer(sdp(audio('8 101', ...EVENTS)))
+  const before = one.current
+  const round = sdp([...audio('0 98', 'a=rtpmap:98 telephone-event/8000'), 'm=video 4000 RTP/AVP 96'])
+  const result = one.answer(round)
+  t.match(result, { ok: true, sdp: /^v=0\r\no=- 42 2 / })
+  if (result.ok) result.revert()
+  t.strictSame(one.current, before)
+  t.match(one.offer(), /^v=0\r\no=- 42 2 [\s\S]*m=audio 40000 RTP\/AVP 8 0 101\r\n/)
+  t.notMatch(one.offer(), /m=video/)
+})
+
 t.test('the version grows with every change and only then', async (t) => {
   const one = session()
   const version = (offer: string) => {
@@ -119,12 +150,15 @@ t.test('the version grows with every change and only then', async (t) => {
   t.equal(version(sdp(audio('8'))), '3')
 })
 
-t.test('a later offer may add m-lines but not remove one', async (t) => {
+t.test('a later offer may add m-lines, and move the audio to another one', async (t) => {
   const one = session()
   one.answer(sdp([...audio('8'), 'm=video 5000 RTP/AVP 96']))
-  t.match(one.answer(sdp(audio('8'))), { ok: false, sip: 400 })
-  t.match(one.answer(sdp(['m=audio 0 RTP/AVP 8', 'm=audio 4000 RTP/AVP 8'])), { ok: false, sip: 488 })
   t.match(one.offer(), /m=audio 40000 RTP\/AVP 8 0 101[\s\S]*m=video 0 RTP\/AVP 96/)
+  t.match(one.answer(sdp(audio('8'))), { ok: true, remote: { port: 30_000 } }, 'a refused one is left out')
+  t.match(one.answer(sdp(['m=audio 0 RTP/AVP 8', 'm=audio 4000 RTP/AVP 8'])), {
+    remote: { port: 4000 },
+    sdp: /m=audio 0 RTP\/AVP 8\r\nm=audio 40000 RTP\/AVP 8\r\n/,
+  })
 })
 
 t.test('answers to our offer', async (t) => {
@@ -139,7 +173,6 @@ t.test('answers to our offer', async (t) => {
   t.match(offered().accept(sdp(audio('8', 'a=sendonly'))), { remote: { send: false, receive: true } })
   t.match(offered().accept(sdp(audio('18'))), { ok: false, sip: 488 })
   t.match(offered().accept(sdp(['m=audio 0 RTP/AVP 8'])), { ok: false, sip: 488 })
-  t.match(offered().accept(sdp([...audio('8'), 'm=video 0 RTP/AVP 96'])), { ok: false, sip: 488 })
   t.match(offered().accept(''), { ok: false, sip: 400 })
   const pcmu = session(['PCMU'])
   pcmu.offer()
@@ -152,18 +185,12 @@ t.test('an unsupported offer gets 488, an invalid SDP 400', async (t) => {
     ['binary', '\u0000\u0001\u0002', 400],
     ['no version', 'o=- 1 1 IN IP4 1.2.3.4\r\n', 400],
     ['wrong version', sdp(audio('8')).replace('v=0', 'v=1'), 400],
-    ['no origin', 'v=0\r\ns=-\r\nc=IN IP4 1.2.3.4\r\nt=0 0\r\nm=audio 9 RTP/AVP 8\r\n', 400],
-    ['two origins', sdp(audio('8')).replace('s=-', 'o=- 1 1 IN IP4 1.2.3.4'), 400],
-    ['a line without type', sdp(['nonsense', ...audio('8')]), 400],
     ['a port out of range', sdp(['m=audio 70000 RTP/AVP 8']), 400],
     ['a negative port', sdp(['m=audio -1 RTP/AVP 8']), 400],
     ['no format', sdp(['m=audio 4000 RTP/AVP']), 400],
-    ['payload type out of range', sdp(audio('8 128')), 400],
-    ['payload type no number', sdp(audio('8 x')), 400],
+    ['payload type out of range', sdp(audio('128')), 488],
     ['bad c=', sdp(audio('8'), ['c=IN IP4']), 400],
-    ['address of the wrong family', sdp(audio('8'), ['c=IN IP4 2001:db8::1']), 400],
     ['no address', sdp(audio('8'), []), 400],
-    ['bad t=', sdp(audio('8')).replace('t=0 0', 't=now'), 400],
     ['too long', sdp([...audio('8'), `a=x:${'y'.repeat(40_000)}`]), 400],
     ['no media', sdp([]), 488],
     ['only video', sdp(['m=video 5000 RTP/AVP 96']), 488],

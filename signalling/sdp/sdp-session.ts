@@ -7,6 +7,7 @@ import { mayName, namedAddress } from '../embedded/routing/named-address.js'
 import type { SrtpPolicy } from './sdp-crypto.js'
 import { DTLS_PROTOCOLS } from './sdp-dtls.js'
 import { type NegotiatedFormats, SdpFormats } from './sdp-formats.js'
+import { refusedMediaLine } from './sdp-lines.js'
 import {
   type MediaDirection,
   type MediaSection,
@@ -18,7 +19,13 @@ import {
 import { type LocalMedia, type NegotiatedTransport, SdpTransport } from './sdp-transport.js'
 
 export type Negotiated =
-  | { readonly ok: true; readonly sdp: string; readonly remote: RemoteMedia }
+  | {
+      readonly ok: true
+      readonly sdp: string
+      readonly remote: RemoteMedia
+      /** Takes the round back, when the answer is not sent. Not after a later round. */
+      revert(): void
+    }
   | SdpRefusal
 
 type ReadAudio = {
@@ -55,6 +62,8 @@ export class SdpSession {
   #sections: readonly Pick<MediaSection, 'type' | 'protocol' | 'formats' | 'mid'>[] = []
   #audio = 0
   #current: RemoteMedia | null = null
+  /** Our last offer changed an agreement, and was not the first one. */
+  #isReoffer = false
 
   /** `codecs` in order of preference; `sessionId` consists of digits and is unique to this call. */
   constructor(local: LocalMedia, codecs: readonly CodecName[], sessionId: string, srtp: SrtpPolicy = 'off') {
@@ -72,9 +81,10 @@ export class SdpSession {
   /** Returns our offer, for an INVITE or for a re-INVITE without a body. */
   offer(): string {
     if (this.#sections.length === 0) {
-      this.#sections = [{ type: 'audio', protocol: this.#transport.protocol, formats: '', mid: null }]
+      this.#sections = [{ type: 'audio', protocol: this.#transport.protocol, formats: [], mid: null }]
       this.#audio = 0
     }
+    this.#isReoffer = this.#current !== null
     // Always sendrecv: we never hold, and a peer that held us resumes with such a delayed offer.
     return this.#write(this.#formats.offer(), 'sendrecv', '0 0', this.#transport.offer())
   }
@@ -85,7 +95,9 @@ export class SdpSession {
   answer(offered: string): Negotiated {
     const offer = parseSdp(offered)
     if (!offer.ok) return offer
-    if (offer.media.length < this.#sections.length) return refusal(400, 'an m-line is missing')
+    const revert = this.#snapshot()
+    const removed = this.#readRemoval(offer)
+    if (removed !== null) return { ok: true, revert, ...removed }
     const chosen = this.#choose(offer)
     if (!chosen.ok) return chosen
 
@@ -99,17 +111,50 @@ export class SdpSession {
       offer.timing,
       this.#transport.answer(),
     )
-    return { ok: true, sdp, remote: chosen.remote }
+    return { ok: true, sdp, remote: chosen.remote, revert }
+  }
+
+  #snapshot(): () => void {
+    const restore = [this.#formats.snapshot(), this.#transport.snapshot()]
+    const [version, lastBody, sections] = [this.#version, this.#lastBody, this.#sections]
+    const [audio, current] = [this.#audio, this.#current]
+    return () => {
+      for (const part of restore) part()
+      this.#version = version
+      this.#lastBody = lastBody
+      this.#sections = sections
+      this.#audio = audio
+      this.#current = current
+    }
+  }
+
+  /**
+   * Answers an offer that ends the stream of a call and brings no other one: with port 0, and nothing is sent until a
+   * later offer has a port again. Returns null for another offer.
+   */
+  #readRemoval(offer: SdpDescription): { readonly sdp: string; readonly remote: RemoteMedia } | null {
+    if (this.#current === null) return null
+    const audio = offer.media.filter(({ type }) => type === 'audio')
+    if (audio.length === 0 || audio.some(({ port, wrong }) => port !== 0 || wrong !== null)) return null
+    const remote = stopped(this.#current)
+    this.#sections = offer.media
+    this.#current = remote
+    return { sdp: this.#write(null, 'inactive', offer.timing, []), remote }
   }
 
   /** Reads the peer's answer to our last `offer()`. */
   accept(answered: string): Accepted {
     const answer = parseSdp(answered)
     if (!answer.ok) return answer
-    if (answer.media.length !== this.#sections.length)
-      return refusal(488, 'the answer has a different number of m-lines')
-    const section = answer.media[this.#audio]
-    if (section?.type !== 'audio') return refusal(488, 'the answer has no audio at the m-line of the call')
+    // Peers leave out refused m-lines, and add some: the audio of the call is recognised nevertheless.
+    const own = answer.media[this.#audio]
+    const section =
+      own?.type === 'audio' ? own : answer.media.find(({ type, port }) => type === 'audio' && port !== 0)
+    if (section === undefined) return refusal(488, 'the answer has no audio')
+    if (this.#current !== null && this.#isReoffer && section.port === 0 && section.wrong === null) {
+      this.#current = stopped(this.#current)
+      return { ok: true, remote: this.#current }
+    }
     const admitted = this.#admit(section)
     if (!admitted.ok) return admitted
     const usable = admitted.section
@@ -123,10 +168,11 @@ export class SdpSession {
 
   #choose(offer: SdpDescription): ({ readonly index: number } & ReadAudio) | SdpRefusal {
     let why: SdpRefusal | null = null
+    // Later rounds keep the m-line that carries the call, unless it is removed.
+    const own = this.#current === null ? undefined : offer.media[this.#audio]
+    const only = own?.type === 'audio' && own.port !== 0 ? own : null
     for (const [index, section] of offer.media.entries()) {
-      if (section.type !== 'audio') continue
-      // Later rounds keep the m-line that carries the call.
-      if (this.#current !== null && index !== this.#audio) continue
+      if (section.type !== 'audio' || (only !== null && section !== only)) continue
       const admitted = this.#admit(section)
       if (!admitted.ok) {
         why ??= admitted
@@ -146,8 +192,12 @@ export class SdpSession {
     const { address, rtcp } = section
     const { peer } = this
     // ICE decides about the addresses of a peer that uses it.
-    if (peer === null || address === null || isDtls(section)) return { ok: true, section }
-    const used = isZero(address) ? address : namedAddress(address, peer)
+    if (address === null || isDtls(section)) return { ok: true, section }
+    const isName = isIP(address) === 0
+    if (peer === null && isName) return refusal(488, 'c= must hold an IP address, not a host name')
+    if (peer === null) return { ok: true, section }
+    // A name is not looked up: the SIP peer stands for it, until the media arrives and shows its source.
+    const used = isZero(address) ? address : namedAddress(isName ? bareAddress(peer) : address, peer)
     if (used === null) return refusal(488, 'the media address cannot be used')
     const ownRtcp = rtcp?.address !== null && rtcp !== null && mayName(rtcp.address, peer)
     return {
@@ -170,6 +220,7 @@ export class SdpSession {
     transport: NegotiatedTransport | SdpRefusal,
     agree: () => NegotiatedFormats | 'ptime' | null,
   ): ReadAudio | SdpRefusal {
+    if (section.wrong !== null) return refusal(400, section.wrong)
     if (section.port === 0) return refusal(488, 'audio refused')
     if (!transport.ok) return transport
     if (section.address === null) return refusal(400, 'no c= line')
@@ -197,24 +248,23 @@ export class SdpSession {
     }
   }
 
+  /** `formats`: null for a stream that is removed. */
   #write(
-    { payloads, lines }: ReturnType<SdpFormats['offer']>,
+    formats: ReturnType<SdpFormats['offer']> | null,
     direction: MediaDirection,
     timing: string,
     transport: readonly string[],
   ): string {
     const { address, port } = this.#local
     const family = `IP${isIP(address)}`
-    const audio = [
-      `m=audio ${port} ${this.#transport.protocol} ${payloads.join(' ')}`,
-      ...lines,
+    const audio = formats && [
+      `m=audio ${port} ${this.#transport.protocol} ${formats.payloads.join(' ')}`,
+      ...formats.lines,
       ...transport,
       `a=${direction}`,
     ]
     const media = this.#sections.flatMap((section, index) =>
-      index === this.#audio
-        ? audio
-        : [`m=${section.type} 0 ${section.protocol} ${section.formats}`, ...midLine(section)],
+      index === this.#audio && audio !== null ? audio : [refusedMediaLine(section), ...midLine(section)],
     )
     const session = ['s=-', `c=IN ${family} ${address}`, `t=${timing}`, ...this.#transport.sessionLines()]
     const body = [...session, ...media, ''].join('\r\n')
@@ -226,14 +276,17 @@ export class SdpSession {
 }
 
 /**
- * Returns why an initial offer could never be served, before any limit is used up; null when it could. An
- * empty body (delayed offer) can be served. The address family of our side is not known yet, so either will
+ * Returns why an initial offer of this SIP peer could never be served, before any limit is used up; null when it could.
+ * An empty body (delayed offer) can be served. The address family of our side is not known yet, so either will
  * do.
  */
-export function checkOffer(offered: string): SdpRefusal | null {
+export function checkOffer(offered: string, peer: string | null = null): SdpRefusal | null {
   if (offered.length === 0) return null
-  const judge = (address: string) =>
-    new SdpSession({ address, port: 9, dtls: ANY_DTLS }, ALL_CODECS, '0', 'optional').answer(offered)
+  const judge = (address: string) => {
+    const session = new SdpSession({ address, port: 9, dtls: ANY_DTLS }, ALL_CODECS, '0', 'optional')
+    session.peer = peer
+    return session.answer(offered)
+  }
   const verdict = judge('0.0.0.0')
   return verdict.ok || judge('::').ok ? null : verdict
 }
@@ -267,8 +320,18 @@ function midLine({ mid }: Pick<MediaSection, 'mid'>): string[] {
   return mid === null ? [] : [`a=mid:${mid}`]
 }
 
+/** Returns the address of a SIP peer without brackets and without the prefix of IPv4 on an IPv6 socket. */
+function bareAddress(peer: string): string {
+  return peer.replace(/^\[|\]$/g, '').replace(/^::ffff:(?=\d+\.)/i, '')
+}
+
 function isZero(address: string | null): boolean {
   return address === '0.0.0.0' || address === '::'
+}
+
+/** Returns a stream that the peer removed (RFC 3264 8.2): neither RTP nor RTCP. */
+function stopped({ rtcp: _none, ...current }: RemoteMedia): RemoteMedia {
+  return { ...current, send: false, receive: false }
 }
 
 /** Returns the direction attribute of our side for a remote. */

@@ -4,8 +4,11 @@ import { type CryptoAttribute, newKey, offerCrypto, type SrtpPolicy, writeCrypto
 import { DTLS_PROTOCOLS, type DtlsAgreement, dtlsLines, dtlsSessionLines, readDtls } from './sdp-dtls.js'
 import { type MediaSection, refusal, type SdpRefusal } from './sdp-parser.js'
 
-type Protocol = 'RTP/AVP' | 'RTP/SAVP' | DtlsProtocol
+type Protocol = (typeof SDP_KEYED)[number] | DtlsProtocol
 type DtlsProtocol = (typeof DTLS_PROTOCOLS)[number]
+
+/** RTP in clear or with keys in SDP; the feedback of RFC 4585 may be left out. */
+const SDP_KEYED = ['RTP/AVP', 'RTP/SAVP', 'RTP/AVPF', 'RTP/SAVPF'] as const
 
 /** The address of our RTP socket, as written into descriptions. */
 export interface LocalMedia {
@@ -84,31 +87,36 @@ export class SdpTransport {
     if (this.#agreed !== null && (this.#agreed.dtls !== null) !== (viaDtls !== undefined))
       return refusal(488, 'the keying of a call cannot change')
     if (viaDtls !== undefined) return this.#readDtls(section, viaDtls, ['actpass', 'active'])
-    if (protocol !== 'RTP/AVP' && protocol !== 'RTP/SAVP') {
-      return refusal(488, `${protocol} is not supported`)
-    }
+    const known = sdpKeyed(section)
+    if (known === undefined) return refusal(488, `${protocol} is not supported`)
     const theirs = this.#policy === 'off' ? undefined : lines[0]
     if (theirs === undefined) {
-      if (protocol === 'RTP/SAVP') return refusal(488, 'no usable a=crypto')
+      if (isSecure(known)) return refusal(488, 'no usable a=crypto')
       if (this.#policy === 'required') return refusal(488, 'SRTP is required')
-      return { ok: true, protocol, rtcp: this.#rtcp(section, address), ...CLEAR }
+      return { ok: true, protocol: known, rtcp: this.#rtcp(section, address), ...CLEAR }
     }
     const { tag, suite } = theirs
     // Our key stays as long as its suite does, so that a session refresh needs no rekeying.
     const kept = this.#agreed?.crypto
     const ours = { tag, suite, key: kept?.suite === suite ? kept.key : newKey(suite) }
-    return this.#protected(section, address, protocol, ours, theirs)
+    return this.#protected(section, address, known, ours, theirs)
   }
 
   /** Reads the peer's answer to our last `offer`. */
   readAnswer(section: MediaSection, address: string): NegotiatedTransport | SdpRefusal {
-    const { protocol, crypto: lines } = section
-    if (protocol !== this.protocol) return refusal(488, `${protocol} was not offered`)
-    if (this.#agreed?.dtls) return this.#readDtls(section, this.#agreed.protocol, ['active'])
-    const [theirs] = lines
+    const { protocol } = this
+    if (this.#agreed?.dtls) {
+      if (section.protocol !== protocol) return refusal(488, `${section.protocol} was not offered`)
+      return this.#readDtls(section, protocol, ['active'])
+    }
+    // Some peers write RTP/SAVP or RTP/AVPF into the answer to RTP/AVP; the keys tell what they do.
+    const written = sdpKeyed(section)
+    if (written === undefined) return refusal(488, `${section.protocol} was not offered`)
+    // Without an offer of keys, keys in the answer mean nothing.
+    const theirs = this.#offered.length === 0 && !isSecure(written) ? undefined : section.crypto[0]
     const ours = this.#offered.find(({ tag, suite }) => tag === theirs?.tag && suite === theirs.suite)
     if (theirs === undefined || ours === undefined) {
-      if (protocol === 'RTP/SAVP' || this.#policy === 'required' || theirs !== undefined) {
+      if (isSecure(written) || this.#policy === 'required' || theirs !== undefined) {
         return refusal(488, 'no usable a=crypto')
       }
       return { ok: true, protocol, rtcp: this.#rtcp(section, address), ...CLEAR }
@@ -118,6 +126,16 @@ export class SdpTransport {
 
   commit(read: NegotiatedTransport): void {
     this.#agreed = read
+  }
+
+  /** Returns a function that takes back what happens from now on. */
+  snapshot(): () => void {
+    const agreed = this.#agreed
+    const offered = this.#offered
+    return () => {
+      this.#agreed = agreed
+      this.#offered = offered
+    }
   }
 
   #readDtls(
@@ -169,4 +187,12 @@ export class SdpTransport {
       ...(mux ? ['a=rtcp-mux'] : []),
     ]
   }
+}
+
+function sdpKeyed({ protocol }: MediaSection): (typeof SDP_KEYED)[number] | undefined {
+  return SDP_KEYED.find((name) => name === protocol)
+}
+
+function isSecure(protocol: (typeof SDP_KEYED)[number]): boolean {
+  return protocol.startsWith('RTP/S')
 }

@@ -49,7 +49,7 @@ export interface RawDialog extends EventEmitter {
   agent: unknown
   readonly req: { socket: Socket; readonly source_address?: string }
   /** The 200 of an outgoing call. */
-  readonly res: { get(name: string): string | undefined; readonly source_address?: string | undefined }
+  readonly res: Pick<RawMessage, 'get' | 'body'> & { readonly source_address?: string | undefined }
   readonly sip: { readonly callId: string }
   local: { sdp: string }
   remote: { sdp: string | undefined }

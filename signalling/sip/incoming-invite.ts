@@ -6,6 +6,7 @@ import type { ConnectionBound } from './connection-bound.js'
 import type { DialogHandlers, SipDialog } from './dialog-port.js'
 import type { RawMessage, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import { sessionIntervalError } from './in-dialog-request.js'
+import { readSessionBody } from './session-body.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import { onlyUserIn, userOf } from './sip-uri.js'
 
@@ -20,12 +21,8 @@ export function inviteFormError(
   if (required) return { status: 420, headers: { Unsupported: required } }
   const tooShort = sessionIntervalError(req)
   if (tooShort !== null) return tooShort
-  const encoding = req.get('Content-Encoding')?.trim().toLowerCase()
-  const type = req.get('Content-Type')?.trim()
-  if (req.body && (encoding ?? 'identity') !== 'identity')
-    return { status: 415, headers: { 'Accept-Encoding': 'identity' } }
-  if (req.body && type !== undefined && !/^application\/sdp\s*(;|$)/i.test(type))
-    return { status: 415, headers: { Accept: 'application/sdp' } }
+  const body = readSessionBody(req)
+  if (!body.ok) return { status: body.status, headers: { ...body.headers } }
   return null
 }
 
@@ -70,7 +67,8 @@ export class IncomingInvite {
     this.sourceAddress = req.source_address
     this.sourcePort = req.source_port
     this.transport = req.protocol
-    this.body = req.body ?? ''
+    const body = readSessionBody(req)
+    this.body = body.ok ? body.sdp : ''
     this.#srf = srf
     this.#req = req
     this.#res = res

@@ -15,6 +15,8 @@ import {
   responseOf,
   statusOf,
 } from './drachtio-types.js'
+import { EarlyDescriptions } from './early-descriptions.js'
+import { sessionSdpOf } from './session-body.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import type { InviteHandlers, InviteRequest, OutOfDialogRequest, OutOfDialogResponse } from './sip-port.js'
 
@@ -42,6 +44,7 @@ export class OutgoingInvite {
   #cseq = randomInt(1, 2 ** 30)
   /** The current attempt, once it is sent. */
   #sent: RawRequest | null = null
+  readonly #early = new EarlyDescriptions()
   #cancelled = false
   #settled = false
 
@@ -75,6 +78,7 @@ export class OutgoingInvite {
     const own = `sip:${user}@localhost`
     const identity = fromDomain === undefined ? own : `sip:${user}@${fromDomain}`
     this.#sent = null
+    this.#early.clear()
     try {
       this.#connection.srf.createUAC(
         uri,
@@ -99,7 +103,10 @@ export class OutgoingInvite {
             if (this.#cancelled) this.#sendCancel(invite)
           },
           cbProvisional: (response) => {
-            if (!this.#settled) this.#handlers.progress(response.status, sdpOf(response))
+            if (this.#settled) return
+            const sdp = sessionSdpOf(response)
+            this.#early.received(response, sdp)
+            this.#handlers.progress(response.status, sdp, response.source_address || null)
           },
         },
         (error, raw) => {
@@ -146,7 +153,7 @@ export class OutgoingInvite {
     this.#settle()
     dialog.listen(this.#handlers)
     dialog.refreshBefore(raw.res.get('Session-Expires'))
-    this.#handlers.answered(dialog, raw.remote.sdp ?? '')
+    this.#handlers.answered(dialog, sessionSdpOf(raw.res), this.#early.of(raw.res))
   }
 
   #sendCancel(invite: RawRequest): void {
@@ -252,12 +259,6 @@ function nextHopOf(
   if (route !== undefined) return { proxy: route }
   if (publicOnly && !allowPrivate) return { proxy: `${proxy ?? uri};${PUBLIC_ONLY}` }
   return proxy === null ? {} : { proxy }
-}
-
-/** Returns the description of a provisional response, or ''. */
-function sdpOf(response: RawResponse): string {
-  const type = response.get('Content-Type') ?? ''
-  return /^application\/sdp\s*(;|$)/i.test(type.trim()) ? (response.body ?? '') : ''
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   sessionRefreshDelayMs,
 } from './in-dialog-request.js'
 import { parseInfoDtmf } from './info-dtmf.js'
+import { readSessionBody, sessionSdpOf } from './session-body.js'
 
 /** Value of `Allow` headers, inside and outside of dialogs. */
 export const ALLOWED_METHODS = 'INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, UPDATE'
@@ -73,7 +74,7 @@ export class DialogHandle implements SipDialog {
     open.add(this)
     raw.on('ack', (req: RawRequest) => {
       // The library reports an ACK a turn later, and so perhaps behind the next INVITE.
-      if (!this.#over) this.#handlers?.acknowledged(req.body ?? '', cseqOf(req) < this.#inviteCseq)
+      if (!this.#over) this.#handlers?.acknowledged(sessionSdpOf(req), cseqOf(req) < this.#inviteCseq)
     })
     raw.on('destroy', (req: RawRequest, reason: unknown) => {
       if (!this.#finish()) return
@@ -248,7 +249,7 @@ export class DialogHandle implements SipDialog {
         } else {
           this.#raw.local.sdp = sdp
           this.refreshBefore(response.get('Session-Expires'))
-          resolve(response.body ?? '')
+          resolve(sessionSdpOf(response))
         }
       })
     })
@@ -344,9 +345,9 @@ export class DialogHandle implements SipDialog {
       res.send(500, { headers: { 'Retry-After': '1' } })
       return
     }
-    const type = req.get('Content-Type')
-    if (req.body && type !== undefined && !/^application\/sdp\s*(;|$)/i.test(type.trim())) {
-      res.send(415, { headers: { Accept: 'application/sdp' } })
+    const body = readSessionBody(req)
+    if (!body.ok) {
+      res.send(body.status, { headers: body.headers })
       return
     }
     this.#offerPending = true
@@ -363,7 +364,7 @@ export class DialogHandle implements SipDialog {
       res.send(200, { headers: { 'Content-Type': 'application/sdp' }, body: sdp })
     }
     try {
-      this.#handlers.offered(req.body ?? '', reply)
+      this.#handlers.offered(body.sdp, reply)
     } catch (error) {
       this.#log.error({ error: errorText(error) }, 'sip.reinvite_handling_failed')
       reply(500, '')

@@ -29,10 +29,16 @@ export interface InviteRequest {
 }
 
 export interface InviteHandlers extends DialogHandlers {
-  /** A provisional response above 100 arrived. `body` is its SDP: early media, or '' without. */
-  progress(status: number, body: string): void
-  /** A 200 arrived and was acknowledged. `body` is its SDP. */
-  answered(dialog: SipDialog, body: string): void
+  /**
+   * A provisional response above 100 arrived. `body` is its SDP: early media, or '' without. `peer` is its source
+   * address; null when the SIP server does not name it.
+   */
+  progress(status: number, body: string, peer: string | null): void
+  /**
+   * A 200 arrived and was acknowledged. `body` is its SDP, `early` the SDP that came before it in the same dialog;
+   * either is '' without.
+   */
+  answered(dialog: SipDialog, body: string, early: string): void
   /** The INVITE ended unanswered: EngineError `sip_refused` (context.status) or `sip_failed`. */
   failed(error: EngineError): void
 }

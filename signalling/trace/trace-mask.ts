@@ -17,7 +17,8 @@ const MASK = '***'
 const SECRET_HEADER = /authorization$|^authentication-info$|token|secret|password|api-?key|cookie/i
 
 /** SRTP keys and ICE passwords in session descriptions. */
-const SECRET_LINES = /^(a=(?:crypto:[^\r\n]*?inline:|ice-pwd:|key-mgmt:))[^\r\n]*|^(k=)[^\r\n]*/gim
+const SECRET_LINES =
+  /^([ \t]*a=[ \t]*(?:crypto[ \t]*:[^\r\n]*?inline:|ice-pwd[ \t]*:|key-mgmt[ \t]*:))[^\r\n]*|^([ \t]*k=)[^\r\n]*/gim
 
 /** Digits may be a PIN. */
 const KEYS = /^(\s*Signal\s*=)[^\r\n]*/gim

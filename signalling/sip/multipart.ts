@@ -1,0 +1,160 @@
+/*
+ * Bodies of several parts (RFC 2046 5.1, RFC 5621), as carriers with ISUP, locations or metadata beside the SDP send
+ * them. Reads almost-valid ones too: other line ends, a missing end, a boundary without or with wrong quotes.
+ */
+
+/** One part of a body; header names are lower case. */
+export interface BodyPart {
+  readonly headers: ReadonlyMap<string, string>
+  /** Decoded text. */
+  readonly body: string
+}
+
+const MAX_PARTS = 64
+const MAX_BOUNDARY = 256
+const CR = 0x0d
+const LF = 0x0a
+const HEADER_LINE = /^([!-9;-~]{1,64})[ \t]*:(.*)$/s
+
+/**
+ * Returns the value of a parameter of a header (`name=value`, quoted or not), case-insensitive by name; null without
+ * it. `name` is lower case.
+ */
+export function headerParameter(value: string, name: string): string | null {
+  for (const piece of splitParameters(value).slice(1)) {
+    const at = piece.indexOf('=')
+    if (at < 0 || piece.slice(0, at).trim().toLowerCase() !== name) continue
+    const text = piece.slice(at + 1).trim()
+    return text.startsWith('"') ? text.slice(1).replace(/"$/, '').replaceAll(/\\(.)/g, '$1') : text
+  }
+  return null
+}
+
+/** Returns the value of a header before its parameters, in lower case. */
+export function headerValue(value: string): string {
+  return (splitParameters(value)[0] ?? '').trim().toLowerCase()
+}
+
+/** Splits at semicolons outside of quotes. */
+function splitParameters(value: string): string[] {
+  const pieces: string[] = []
+  let start = 0
+  let quoted = false
+  for (let at = 0; at < value.length; at++) {
+    const c = value[at]
+    if (quoted && c === '\\') at++
+    else if (c === '"') quoted = !quoted
+    else if (c === ';' && !quoted) {
+      pieces.push(value.slice(start, at))
+      start = at + 1
+    }
+  }
+  pieces.push(value.slice(start))
+  return pieces
+}
+
+/**
+ * Splits a multipart body. `contentType` is the header of the whole. Returns null when no delimiter is found or there
+ * are more than 64 parts. Text before the first delimiter and after the last is ignored.
+ */
+export function parseMultipart(contentType: string, body: string): readonly BodyPart[] | null {
+  const named = headerParameter(contentType, 'boundary')
+  for (const boundary of [named, firstDelimiter(body)]) {
+    if (boundary === null || boundary === '' || boundary.length > MAX_BOUNDARY) continue
+    const parts = splitParts(body, `--${boundary}`)
+    if (parts === null || parts.length > 0) return parts?.map(readPart) ?? null
+  }
+  return null
+}
+
+/** Returns the boundary that the body itself begins with; null without one. */
+function firstDelimiter(body: string): string | null {
+  const text = body.trimStart()
+  if (!text.startsWith('--')) return null
+  const end = text.search(/[\r\n]/)
+  return (end < 0 ? text : text.slice(0, end)).slice(2).trimEnd()
+}
+
+function splitParts(body: string, delimiter: string): string[] | null {
+  const parts: string[] = []
+  let start = -1
+  let from = 0
+  while (from < body.length) {
+    const at = body.indexOf(delimiter, from)
+    if (at < 0) break
+    from = at + delimiter.length
+    if (at > 0 && !isBreak(body.charCodeAt(at - 1))) continue
+    const isLast = body.startsWith('--', from)
+    let end = isLast ? from + 2 : from
+    while (body[end] === ' ' || body[end] === '\t') end++
+    // Another boundary may begin with this one.
+    if (end < body.length && !isBreak(body.charCodeAt(end))) continue
+    if (start >= 0) parts.push(body.slice(start, beforeBreak(body, at)))
+    if (parts.length > MAX_PARTS) return null
+    if (isLast) return parts
+    start = afterBreak(body, end)
+    // The line break of a delimiter may be that of the next one.
+    from = Math.max(from, start - 1)
+  }
+  // A part without a delimiter behind it was cut off or not ended.
+  if (start >= 0 && start < body.length) parts.push(body.slice(start))
+  return parts
+}
+
+function isBreak(c: number): boolean {
+  return c === CR || c === LF
+}
+
+function beforeBreak(text: string, at: number): number {
+  if (text.charCodeAt(at - 1) === LF && text.charCodeAt(at - 2) === CR) return at - 2
+  return at - 1
+}
+
+function afterBreak(text: string, at: number): number {
+  if (text.charCodeAt(at) === CR && text.charCodeAt(at + 1) === LF) return at + 2
+  return Math.min(at + 1, text.length)
+}
+
+/** Reads headers until a blank line, or until a line that is no header. */
+function readPart(text: string): BodyPart {
+  const headers = new Map<string, string>()
+  let last = ''
+  let at = 0
+  while (at < text.length) {
+    const found = text.slice(at).search(/[\r\n]/)
+    const end = found < 0 ? text.length : at + found
+    const line = text.slice(at, end)
+    if (line.trim() === '') {
+      at = afterBreak(text, end)
+      break
+    }
+    if (/^[ \t]/.test(line) && last !== '') headers.set(last, `${headers.get(last)} ${line.trim()}`)
+    else {
+      const match = HEADER_LINE.exec(line)
+      if (match === null) break
+      last = longName(match[1]?.toLowerCase() ?? '')
+      headers.set(last, (match[2] ?? '').trim())
+    }
+    at = afterBreak(text, end)
+  }
+  return { headers, body: decoded(text.slice(at), headers.get('content-transfer-encoding') ?? '') }
+}
+
+function longName(name: string): string {
+  return name === 'c' ? 'content-type' : name
+}
+
+function decoded(text: string, encoding: string): string {
+  switch (encoding.toLowerCase()) {
+    case 'base64':
+      return Buffer.from(text, 'base64').toString()
+    case 'quoted-printable':
+      return text
+        .replaceAll(/=\r?\n/g, '')
+        .replaceAll(/=([0-9A-Fa-f]{2})/g, (_all, hex: string) =>
+          String.fromCharCode(Number.parseInt(hex, 16)),
+        )
+    default:
+      return text
+  }
+}
