@@ -7,14 +7,26 @@ function receiver() {
   const heard: [Digit, number][] = []
   const dtmf = new DtmfReceiver((digit, ms) => heard.push([digit, ms]))
   let now = 0
+  let newest = 100
   return {
     heard,
     dtmf,
-    /** A payload (hex) at a timestamp, `after` ms after the previous one. */
-    packet: (hex: string, timestamp: number, after = 20) => {
+    /** A payload (hex) at a timestamp, `after` ms after the previous one, in the order of sending unless told otherwise. */
+    packet: (
+      hex: string,
+      timestamp: number,
+      after = 20,
+      { sequence = newest + 1, marker = false, ssrc = 1 } = {},
+    ) => {
       now += after
+      newest = Math.max(newest, sequence)
       const data = Uint8Array.from(Buffer.from(`ffff${hex}`, 'hex'))
-      return dtmf.packet(data, 2, data.length - 2, timestamp, now)
+      const rtp = { payloadOffset: 2, payloadLength: data.length - 2, timestamp, sequence, marker, ssrc }
+      return dtmf.packet(data, rtp, now)
+    },
+    /** Packets between two events: audio. */
+    skip: (count: number) => {
+      newest += count
     },
     beat: (after: number) => {
       now += after
@@ -71,12 +83,12 @@ t.test('only an end packet arrives', (t) => {
 
 t.test('events out of order, and over the wrap of the timestamp', (t) => {
   const { heard, packet } = receiver()
-  packet('020a0140', 0xfffffff0)
-  packet('020a00a0', 0xfffffff0)
-  packet('028a0280', 0xfffffff0)
-  packet('030a00a0', 0x100)
-  packet('028a0280', 0xfffffff0)
-  packet('038a0280', 0x100)
+  packet('020a0140', 0xfffffff0, 20, { sequence: 102 })
+  packet('020a00a0', 0xfffffff0, 20, { sequence: 101 })
+  packet('028a0280', 0xfffffff0, 20, { sequence: 103 })
+  packet('030a00a0', 0x100, 20, { sequence: 110 })
+  packet('028a0280', 0xfffffff0, 20, { sequence: 105 })
+  packet('038a0280', 0x100, 20, { sequence: 111 })
   t.strictSame(heard, [
     ['2', 80],
     ['3', 80],
@@ -117,20 +129,90 @@ t.test('a new stream may begin with lower timestamps', (t) => {
 
 t.test('a key that a new source repeats at once is one key', (t) => {
   // As Asterisk sends it when an extension holds the call right after the key.
-  const { heard, packet, dtmf } = receiver()
-  packet('010a00a0', 3451311450)
-  packet('018a0320', 3451311450)
-  dtmf.restart()
-  dtmf.restart()
-  packet('010a00a0', 312)
-  packet('018a0500', 312)
-  packet('018a0500', 312)
-  t.strictSame(heard, [['1', 100]])
-  packet('018a0320', 2000, 60)
-  t.equal(heard.length, 2, 'the next key of the same source counts')
-  dtmf.restart()
-  packet('018a0320', 10, 250)
-  t.equal(heard.length, 3, 'and a key that is pressed later')
+  for (const how of ['another SSRC', 'other numbers'] as const) {
+    const { heard, packet, dtmf } = receiver()
+    let ssrc = 1
+    const change = () => {
+      if (how === 'another SSRC') ssrc++
+      else dtmf.restart()
+    }
+    packet('010a00a0', 3451311450)
+    packet('018a0320', 3451311450)
+    change()
+    packet('010a00a0', 312, 20, { ssrc })
+    packet('018a0500', 312, 20, { ssrc })
+    packet('018a0500', 312, 20, { ssrc })
+    t.strictSame(heard, [['1', 100]], how)
+    packet('018a0320', 2000, 60, { ssrc })
+    t.equal(heard.length, 2, 'the next key of the same source counts')
+    change()
+    packet('018a0320', 10, 250, { ssrc })
+    t.equal(heard.length, 3, 'and a key that is pressed later')
+  }
+  t.end()
+})
+
+t.test('end packets whose timestamp moves are one key', (t) => {
+  for (const duration of ['0280', '0140']) {
+    const { heard, packet, skip } = receiver()
+    packet('050a00a0', 1000)
+    packet(`058a${duration}`, 1000)
+    packet(`058a${duration}`, 1160)
+    packet(`058a${duration}`, 1320)
+    t.strictSame(heard, [['5', duration === '0280' ? 80 : 40]])
+    skip(4)
+    packet(`058a${duration}`, 1320 + 640, 100)
+    t.equal(heard.length, 2, 'only the end of the next key arrives')
+  }
+  t.end()
+})
+
+t.test('a timestamp that moves with each packet is one key', (t) => {
+  for (const grows of [true, false]) {
+    const { heard, packet, skip } = receiver()
+    for (const start of [1000, 5000]) {
+      for (let i = 0; i < 8; i++) {
+        const duration = (grows ? 160 * (i + 1) : 160).toString(16).padStart(4, '0')
+        if (i === 3) skip(1)
+        if (i === 3) continue
+        packet(`07${i < 6 ? '0a' : '8a'}${duration}`, start + 160 * i, i === 4 ? 40 : 20, { marker: i === 0 })
+      }
+      skip(10)
+    }
+    t.strictSame(
+      heard.map(([digit]) => digit),
+      ['7', '7'],
+    )
+    t.ok(heard.every(([, ms]) => ms >= 80 && ms <= 160))
+  }
+  t.end()
+})
+
+t.test('a key that uses the timestamp of the last one is not lost', (t) => {
+  const { heard, packet, skip } = receiver()
+  for (const event of ['03', '03', '04']) {
+    packet(`${event}0a00a0`, 1000, 100)
+    packet(`${event}0a0140`, 1000)
+    for (let copy = 0; copy < 3; copy++) packet(`${event}8a0280`, 1000)
+    skip(5)
+  }
+  t.strictSame(
+    heard.map(([digit]) => digit),
+    ['3', '3', '4'],
+  )
+  packet('048a0280', 1000, 600)
+  t.equal(heard.length, 4, 'also when only its end arrives')
+  t.end()
+})
+
+t.test('a key that is held through a silence of the network is told once', (t) => {
+  const { heard, packet, beat } = receiver()
+  packet('060a00a0', 1000)
+  beat(200)
+  t.strictSame(heard, [['6', 20]])
+  packet('060a0780', 1000, 40)
+  packet('068a0820', 1000)
+  t.equal(heard.length, 1)
   t.end()
 })
 
@@ -201,7 +283,7 @@ t.test('sent digits survive 30 % loss, reordering and duplication', (t) => {
   for (let round = 0; round < 200; round++) {
     const sender = new DtmfSender()
     sender.press(digits)
-    const packets: { at: number; timestamp: number; payload: Uint8Array }[] = []
+    const packets: { at: number; timestamp: number; sequence: number; payload: Uint8Array }[] = []
     let timestamp = 0
     for (let frame = 0; sender.busy; frame++) {
       const beat = sender.next()
@@ -209,7 +291,13 @@ t.test('sent digits survive 30 % loss, reordering and duplication', (t) => {
       if (beat.marker) timestamp = (0xfffff000 + frame * 160) >>> 0
       for (let copy = 0; copy < (random.next() < 0.1 ? 2 : 1); copy++) {
         if (random.next() < 0.3) continue
-        packets.push({ at: frame * 20 + random.next() * 45, timestamp, payload: beat.payload.slice() })
+        packets.push({
+          at: frame * 20 + random.next() * 45,
+          timestamp,
+          // Audio between the keys has numbers too; they wrap around.
+          sequence: (65_500 + frame) & 0xffff,
+          payload: beat.payload.slice(),
+        })
       }
     }
     packets.sort((a, b) => a.at - b.at)
@@ -217,7 +305,8 @@ t.test('sent digits survive 30 % loss, reordering and duplication', (t) => {
     const dtmf = new DtmfReceiver((digit) => heard.push(digit))
     for (const packet of packets) {
       dtmf.tick(packet.at)
-      dtmf.packet(packet.payload, 0, 4, packet.timestamp, packet.at)
+      const rtp = { ...packet, payloadOffset: 0, payloadLength: 4, marker: false, ssrc: 1 }
+      dtmf.packet(packet.payload, rtp, packet.at)
     }
     dtmf.tick(1e9)
     if (heard.join('') !== digits.join('')) throw new Error(`round ${round}: heard ${heard.join('')}`)

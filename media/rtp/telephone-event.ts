@@ -1,5 +1,7 @@
 import { type Digit, type DtmfTiming, FRAME_MS } from '../base/frame.js'
+import type { RtpPacket } from './packet.js'
 import { timestampDelta } from './receive/sequence.js'
+import { type EventPacket, type LastKey, MAX_DURATION, relationOf } from './telephone-event-key.js'
 
 /*
  * RFC 4733, section 2.3:
@@ -39,106 +41,119 @@ const SILENCE_MS = 200
  * beginning when a hold ends its direct bridge. No person presses it again within that time.
  */
 const HANDOVER_MS = 200
-/** An event that fills the duration field continues as a new event directly behind it (section 2.5.1.3). */
-const MAX_DURATION = 0xffff
-
 /** Receives digits in telephone-event packets, each once, in spite of loss, duplicates and reordering. */
 export class DtmfReceiver {
   readonly #onDigit: (digit: Digit, durationMs: number) => void
-  #active = false
-  #event = 0
-  #timestamp = 0
-  #duration = 0
+  readonly #key: LastKey = {
+    exists: false,
+    event: 0,
+    ssrc: 0,
+    sequence: 0,
+    timestamp: 0,
+    duration: 0,
+    endedBy: null,
+  }
+  readonly #packet: EventPacket = {
+    event: 0,
+    ended: false,
+    marker: false,
+    duration: 0,
+    timestamp: 0,
+    sequence: 0,
+    ssrc: 0,
+  }
   #perMs = 8
+  /** Units from the first to the last timestamp of a key whose timestamp moves. */
+  #moved = 0
   /** Duration of the earlier segments of a long event. */
   #earlierSegments = 0
   #lastMs = 0
-  /** Timestamp of the last reported event. This event and all earlier ones are over. */
-  #lastTimestamp = 0
-  #hasEmitted = false
-  /** The last event of the source before; -1 without one, or once its time is over. */
-  #formerEvent = -1
   /** The event goes on with one of the source before, which was reported. */
   #isHandedOver = false
+  /** The sender restarted its numbers. */
+  #isRestarted = false
 
   constructor(onDigit: (digit: Digit, durationMs: number) => void) {
     this.#onDigit = onDigit
   }
 
   /**
-   * Takes a telephone-event payload with a duration in ticks of `clockRate`. Returns false when it is
-   * malformed, or not a DTMF digit (events above 15).
+   * Takes the telephone-event payload of an RTP packet, with a duration in ticks of `clockRate`. Returns false when it
+   * is malformed, or not a DTMF digit (events above 15).
    */
   packet(
     data: Uint8Array,
-    offset: number,
-    length: number,
-    timestamp: number,
+    rtp: Pick<RtpPacket, 'payloadOffset' | 'payloadLength' | 'timestamp' | 'sequence' | 'ssrc' | 'marker'>,
     nowMs: number,
     clockRate = 8000,
   ): boolean {
-    if (length < DTMF_PAYLOAD_BYTES) return false
+    const { payloadOffset: offset } = rtp
+    if (rtp.payloadLength < DTMF_PAYLOAD_BYTES) return false
     const event = data[offset] as number
     if (event > 15) return false
-    const ended = ((data[offset + 1] as number) & END) !== 0
-    const duration = ((data[offset + 2] as number) << 8) | (data[offset + 3] as number)
-    if (this.#hasEmitted && timestampDelta(timestamp, this.#lastTimestamp) <= 0) return true
-    if (this.#active && timestamp !== this.#timestamp) {
-      // The timestamp identifies an event, not the marker bit, because the marked packet may be lost.
-      if (timestampDelta(timestamp, this.#timestamp) < 0) return true
-      if (this.#continues(event, timestamp)) {
-        this.#earlierSegments += MAX_DURATION
-        this.#timestamp = timestamp
-        this.#duration = 0
-      } else {
-        this.#emitDigit()
-      }
-    }
-    if (!this.#active) {
-      this.#active = true
-      this.#isHandedOver = event === this.#formerEvent && nowMs - this.#lastMs < HANDOVER_MS
-      this.#formerEvent = -1
-      this.#event = event
-      this.#timestamp = timestamp
-      this.#duration = 0
-      this.#earlierSegments = 0
-    }
-    this.#lastMs = nowMs
+    const packet = this.#packet
+    packet.event = event
+    packet.ended = ((data[offset + 1] as number) & END) !== 0
+    packet.duration = ((data[offset + 2] as number) << 8) | (data[offset + 3] as number)
+    packet.marker = rtp.marker
+    packet.timestamp = rtp.timestamp
+    packet.sequence = rtp.sequence
+    packet.ssrc = rtp.ssrc
     this.#perMs = clockRate / 1000
-    if (duration > this.#duration) this.#duration = duration
-    if (ended) this.#emitDigit()
+    this.#take(packet, nowMs)
     return true
   }
 
   /** Ends an event whose end packets were lost. Call it on every tick. */
   tick(nowMs: number): void {
-    if (this.#active && nowMs - this.#lastMs >= SILENCE_MS) this.#emitDigit()
+    if (this.#isHeld && nowMs - this.#lastMs >= SILENCE_MS) this.#end('silence')
   }
 
-  /** Begins a new stream, whose timestamps are unrelated to the old ones. */
+  /** Begins another numbering of the same or another stream. */
   restart(): void {
-    if (this.#active) this.#emitDigit()
-    if (this.#hasEmitted) this.#formerEvent = this.#event
-    this.#hasEmitted = false
+    if (this.#isHeld) this.#end('silence')
+    this.#isRestarted = true
   }
 
-  #continues(event: number, timestamp: number): boolean {
-    return (
-      event === this.#event &&
-      this.#duration > 0x8000 &&
-      timestampDelta(timestamp, this.#timestamp) === MAX_DURATION
-    )
+  get #isHeld(): boolean {
+    return this.#key.exists && this.#key.endedBy === null
   }
 
-  #emitDigit(): void {
-    this.#active = false
-    this.#hasEmitted = true
-    this.#lastTimestamp = this.#timestamp
+  #take(packet: EventPacket, nowMs: number): void {
+    const key = this.#key
+    const gapMs = nowMs - this.#lastMs
+    const relation = this.#isRestarted ? 'next' : relationOf(key, packet, gapMs, this.#perMs)
+    if (relation === 'old') return
+    this.#lastMs = nowMs
+    if (relation === 'next') {
+      if (this.#isHeld) this.#end('silence')
+      const isOtherSource = key.exists && (this.#isRestarted || packet.ssrc !== key.ssrc)
+      this.#isHandedOver = isOtherSource && packet.event === key.event && gapMs < HANDOVER_MS
+      this.#isRestarted = false
+      key.exists = true
+      key.event = packet.event
+      key.ssrc = packet.ssrc
+      key.duration = 0
+      key.endedBy = null
+      this.#moved = 0
+      this.#earlierSegments = 0
+    } else if (relation === 'segment') {
+      this.#earlierSegments += MAX_DURATION
+      key.duration = 0
+    } else if (relation === 'same') this.#moved += timestampDelta(packet.timestamp, key.timestamp)
+    key.sequence = packet.sequence
+    // An echo has no new place in time: the next key begins behind the key, not behind its last echo.
+    if (relation !== 'echo') key.timestamp = packet.timestamp
+    if (packet.duration > key.duration) key.duration = packet.duration
+    if (packet.ended && key.endedBy === null) this.#end('packet')
+  }
+
+  #end(by: 'packet' | 'silence'): void {
+    const key = this.#key
+    key.endedBy = by
     if (this.#isHandedOver) return
-    this.#onDigit(
-      DIGITS[this.#event] as Digit,
-      Math.round((this.#earlierSegments + this.#duration) / this.#perMs),
-    )
+    const ticks = this.#earlierSegments + Math.max(key.duration, this.#moved)
+    this.#onDigit(DIGITS[key.event] as Digit, Math.round(ticks / this.#perMs))
   }
 }
 

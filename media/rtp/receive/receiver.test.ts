@@ -18,10 +18,10 @@ const REMOTE: RtpRemote = {
   receive: true,
 }
 
-function rig() {
+function rig(onDigit: (digit: string, durationMs: number) => void = () => {}) {
   const frames: { at: number; first: number; flat: boolean; power: number }[] = []
   const source = new SourceLatch()
-  const receiver = new RtpReceiver(8000, source, () => {})
+  const receiver = new RtpReceiver(8000, source, onDigit)
   receiver.start({
     onFrame: ({ at, pcm }) => {
       let power = 0
@@ -257,4 +257,41 @@ t.test('a packet allocates next to nothing', (t) => {
   t.ok(perPacket < 200, `${perPacket.toFixed(0)} bytes a packet`)
   t.comment(`${perPacket.toFixed(0)} bytes a packet`)
   t.end()
+})
+
+t.test('keys on an SSRC of their own, before and beside the audio', async (t) => {
+  const digits: string[] = []
+  const { receiver, frames } = rig((digit, durationMs) => digits.push(`${digit} ${durationMs}`))
+  const event = (sequence: number, timestamp: number, payload: string) => {
+    const data = new Uint8Array(16)
+    writeRtpHeader(data, 101, false, sequence, timestamp, 555)
+    data.set(Buffer.from(payload, 'hex'), 12)
+    return data
+  }
+  const key = (code: string, first: number) =>
+    ['0a00a0', '0a0140', '8a01e0', '8a01e0', '8a01e0'].map((rest, i) =>
+      event(first + i, first * 160, `${code}${rest}`),
+    )
+  let nowMs = 0
+  const take = (data: Uint8Array) => {
+    const taken = receiver.receive(data, REMOTE.address, REMOTE.port, nowMs, nowMs * 8)
+    receiver.tick(nowMs, nowMs * 8)
+    nowMs += 10
+    return taken
+  }
+  for (const data of key('05', 10)) t.ok(take(data), 'before the audio')
+  for (let index = 0; index < 10; index++) {
+    t.ok(take(packetInto(new Uint8Array(172), index)), `audio ${index}`)
+    const beside = key('06', 100)[index - 3]
+    if (beside !== undefined) t.ok(take(beside), 'beside the audio')
+    else nowMs += 10
+  }
+  t.strictSame(digits, ['5 60', '6 60'])
+  t.equal(receiver.refused, 0)
+  t.equal(receiver.lost, 0, 'their numbers are not those of the audio')
+  for (let i = 0; i < 10; i++) {
+    nowMs += 20
+    receiver.tick(nowMs, nowMs * 8)
+  }
+  t.ok(frames.some(({ power }) => power > 0))
 })

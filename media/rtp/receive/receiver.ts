@@ -138,15 +138,21 @@ export class RtpReceiver {
       this.refused++
       return false
     }
-    const verdict = this.#latch.accept(address, port, packet.ssrc, packet.sequence, nowMs)
+    const isEvent = format.kind === 'event'
+    const verdict = this.#latch.accept(address, port, packet.ssrc, packet.sequence, nowMs, isEvent)
     if (verdict === 'refused') {
       this.refused++
       return false
     }
-    if (verdict === 'new') this.#restart()
     this.packetsReceived++
+    if (isEvent && verdict === 'beside') {
+      this.#dtmf.packet(data, packet, nowMs, format.clockRate)
+      return true
+    }
+    if (verdict === 'new') this.#restart()
     const order = this.reception.packet(packet.ssrc, packet.sequence)
     if (order === RESTART) {
+      this.#dtmf.restart()
       this.#reorder.restart()
       this.#restartTime()
     }
@@ -162,12 +168,10 @@ export class RtpReceiver {
     }
     this.#reorder.skip(sequence)
     this.#framer.skip(sequence, now)
-    const { payloadOffset, payloadLength, timestamp } = packet
-    if (format.kind === 'event') {
-      this.#dtmf.packet(data, payloadOffset, payloadLength, timestamp, nowMs, format.clockRate)
-    } else if (remote.receive) {
+    if (isEvent) this.#dtmf.packet(data, packet, nowMs, format.clockRate)
+    else if (remote.receive) {
       this.#silent = true
-      this.#comfortNoise.update(data, payloadOffset, payloadLength)
+      this.#comfortNoise.update(data, packet.payloadOffset, packet.payloadLength)
     }
     return true
   }
@@ -244,7 +248,6 @@ export class RtpReceiver {
     this.#silent = false
     this.#comfortNoise.stop()
     this.reception.restart()
-    this.#dtmf.restart()
     this.#reorder.restart()
     this.#restartTime()
   }

@@ -86,3 +86,16 @@ t.test(
     t.equal(seen.at(-1), 5005)
   },
 )
+
+t.test('a datagram with padding may be longer than what is kept', async (t) => {
+  const { order, put, packet, bytes } = rig()
+  put(0, 2, 1, 3)
+  const padded = new Uint8Array(4000)
+  padded[12] = 77
+  order.put(padded, packet, 5, 10_000, true)
+  order.release()
+  t.equal(bytes.at(-1), 77)
+  packet.payloadLength = 3000
+  order.put(padded, packet, 8, 10_400, true)
+  t.equal(bytes.length, 6, 'a payload that does not fit is not held')
+})

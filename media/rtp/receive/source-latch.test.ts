@@ -3,6 +3,7 @@ import { SourceLatch } from './source-latch.js'
 
 const HOME = '192.0.2.7'
 const ELSEWHERE = '198.51.100.9'
+const STRANGER = '203.0.113.1'
 
 type Verdict = ReturnType<SourceLatch['accept']>
 
@@ -32,23 +33,86 @@ function latched() {
 
 const refused = (count: number): Verdict[] => new Array(count).fill('refused')
 
-t.test('packets go to the SDP address, then to the source of the first packet', async (t) => {
+t.test('packets go to the SDP address, then to the port of its host that sends', async (t) => {
   const { source, packet } = openLatch()
   t.match(source, { address: HOME, port: 4000, latches: 0 })
-  t.equal(packet(ELSEWHERE, 5000, 1, 0), 'new')
-  t.equal(packet(ELSEWHERE, 5000, 1, 20), 'same')
+  t.equal(packet(HOME, 5000, 1, 0), 'new')
+  t.equal(packet(HOME, 5000, 1, 20), 'same')
+  t.match(source, { address: HOME, port: 5000, latches: 1 })
+})
+
+t.test('a source elsewhere is heard at once, and gets packets after ten in sequence', async (t) => {
+  const { source, packets, packet } = openLatch()
+  t.strictSame(packets(ELSEWHERE, 5000, 1, 0, 9), ['new', ...new Array(8).fill('same')])
+  t.match(source, { address: HOME, port: 4000, latches: 0 })
+  t.equal(packet(ELSEWHERE, 5000, 1, 180), 'same')
   t.match(source, { address: ELSEWHERE, port: 5000, latches: 1 })
+})
+
+t.test('one early packet of a stranger does not keep the peer out', async (t) => {
+  for (const laterMs of [10, 2000, 60_000]) {
+    const { source, packet, packets } = openLatch()
+    t.equal(packet(STRANGER, 666, 9, 0), 'new')
+    t.match(source, { address: HOME, port: 4000 }, 'and gets nothing')
+    t.equal(packet(HOME, 6000, 1, laterMs), 'new', 'the host of the SDP, behind a NAT')
+    t.match(source, { address: HOME, port: 6000, latches: 1 })
+    t.strictSame(packets(STRANGER, 666, 9, laterMs + 20, 20), refused(20))
+  }
+})
+
+t.test('a stranger that sends from the beginning on loses the stream to the host of the SDP', async (t) => {
+  const { source, packets } = openLatch()
+  packets(STRANGER, 666, 9, 0, 500)
+  t.match(source, { address: STRANGER, port: 666 })
+  let verdicts: Verdict[] = []
+  for (let at = 10_000; at < 10_300; at += 20) {
+    packets(STRANGER, 666, 9, at, 1)
+    verdicts = [...verdicts, ...packets(HOME, 6000, 1, at + 10, 1)]
+  }
+  t.strictSame(verdicts.slice(0, 10), [...refused(9), 'new'], 'behind a NAT, after ten packets')
+  t.match(source, { address: HOME, port: 6000 })
+  t.strictSame(packets(STRANGER, 666, 9, 10_300, 20), refused(20))
+})
+
+t.test('a peer elsewhere replaces a stranger that was heard first', async (t) => {
+  const silent = openLatch()
+  silent.packet(STRANGER, 666, 9, 0)
+  t.equal(silent.packet(ELSEWHERE, 5000, 1, 20), 'refused')
+  t.equal(silent.packet(ELSEWHERE, 5000, 1, 100), 'new', 'that is silent')
+  const broken = openLatch()
+  const verdicts: Verdict[] = []
+  for (let i = 0; i < 12; i++) {
+    broken.packet(STRANGER, 666, 9, 20 * i, 1000 + 7 * i)
+    verdicts.push(broken.packet(ELSEWHERE, 5000, 1, 20 * i + 10))
+  }
+  t.strictSame(verdicts, [...refused(9), 'new', 'same', 'same'], 'that sends no stream')
+  t.match(broken.source, { address: ELSEWHERE, port: 5000 })
 })
 
 t.test('for a second a source closer to the SDP replaces the first one with a single packet', async (t) => {
   const { source, packet } = openLatch()
   t.equal(packet(ELSEWHERE, 5000, 1, 0), 'new')
-  t.equal(packet('203.0.113.1', 5000, 2, 10), 'refused', 'a stranger is no better than another')
+  t.equal(packet(STRANGER, 5000, 2, 10), 'refused', 'a stranger is no better than another')
   t.equal(packet(HOME, 4002, 3, 20), 'new', 'the same machine')
   t.equal(packet(HOME, 4000, 4, 40), 'new', 'the very port')
   t.equal(packet(HOME, 4002, 3, 60), 'refused')
   t.equal(packet(ELSEWHERE, 5000, 1, 60), 'refused')
-  t.match(source, { port: 4000, latches: 3, unknownSources: 3 })
+  t.match(source, { port: 4000, latches: 2, unknownSources: 3 })
+})
+
+t.test('telephone events may have an SSRC of their own', async (t) => {
+  const { source, packet } = latched()
+  t.equal(source.accept(HOME, 4000, 7, 1, 4010, true), 'beside')
+  t.equal(packet(HOME, 4000, 1, 4020), 'same', 'the audio goes on')
+  t.equal(source.accept(ELSEWHERE, 4000, 7, 2, 4030, true), 'refused')
+  t.equal(source.accept(HOME, 4000, 7, 2, 8000, true), 'beside', 'also in silence')
+  t.equal(packet(HOME, 4000, 1, 8020), 'same')
+
+  const early = openLatch()
+  t.equal(early.source.accept(HOME, 4000, 7, 1, 0, true), 'new', 'before the first audio')
+  t.equal(early.packet(HOME, 4000, 1, 20), 'new', 'which needs no pause')
+  t.equal(early.source.accept(HOME, 4000, 7, 2, 30, true), 'beside')
+  t.equal(early.packet(HOME, 4000, 2, 40), 'refused', 'another SSRC beside the audio')
 })
 
 t.test('the SDP address replaces a source that is alive at any time, with a single packet', async (t) => {
@@ -151,6 +215,7 @@ t.test('a query does not change the latch', async (t) => {
   source.setAuthenticated(true)
   t.equal(source.wouldRefuse(ELSEWHERE, 5000, 2, 4020), true)
   t.equal(source.wouldRefuse(ELSEWHERE, 5000, 2, 6000), false)
+  t.equal(source.wouldRefuse(HOME, 4000, 2, 4020), false, 'it may be an event')
   t.match(source, { address: HOME, latches: 1, unknownSources: 0 })
   t.equal(packet(HOME, 4000, 1, 6000), 'same')
 })

@@ -9,7 +9,7 @@ const HALF_KNOWN_MS = 100
 const PREFER_SDP_MS = 1000
 /** A source that was replaced because of its silence may return within this time (ms). */
 const RETURN_MS = 30_000
-/** Packets in sequence with one SSRC that another port or address must send before it replaces the source. */
+/** Packets in sequence with one SSRC that another port or address must send before it becomes the source. */
 const PROOF_PACKETS = 10
 
 interface SocketAddress {
@@ -18,10 +18,11 @@ interface SocketAddress {
 }
 
 /**
- * Decides which source's packets belong to this leg. Parley sends to the SDP address until the first valid
- * packet, and then to the address of that packet (symmetric RTP, for peers behind NAT). A stranger cannot take
- * over an unencrypted stream, not even a silent one: a source other than the SDP address must know the SSRC of
- * the stream or share its host, and prove itself with several packets in sequence.
+ * Decides which source's packets belong to this leg. Parley sends to the SDP address until a valid packet of that host,
+ * and then to the address of that packet (symmetric RTP, for peers behind NAT). A source elsewhere is heard at once but
+ * gets nothing before it has sent several packets in sequence while the host of the SDP is silent. The host of the SDP
+ * wins the stream back. A stranger cannot take over an unencrypted stream, not even a silent one: a source other than
+ * the SDP address must know the SSRC of the stream or share its host, and prove itself with several packets in sequence.
  */
 export class SourceLatch {
   /** The address to send to; empty before the SDP is known. */
@@ -34,7 +35,13 @@ export class SourceLatch {
   readonly #previous: SocketAddress = { address: '', port: 0 }
   #latched = false
   #latchedMs = 0
+  /** The source that is heard while none is proven; the address is empty without one. */
+  readonly #heard: SocketAddress = { address: '', port: 0 }
+  #heardSequence = 0
+  #heardProofs = 0
   #ssrc = 0
+  /** The stream has had telephone events only. */
+  #isEventsOnly = false
   #lastMs = 0
   #authenticated = false
   #directed = false
@@ -58,6 +65,7 @@ export class SourceLatch {
     this.port = port
     this.#previous.address = ''
     this.#latched = false
+    this.#heard.address = ''
     this.#proofs = 0
   }
 
@@ -81,13 +89,13 @@ export class SourceLatch {
    * authentication.
    */
   wouldRefuse(address: string, port: number, ssrc: number, nowMs: number): boolean {
-    if (this.#directed) return false
+    if (this.#directed || (address === this.address && port === this.port)) return false
     return !this.#isCurrent(address, port, ssrc) && !this.#mayReplace(address, port, ssrc, nowMs)
   }
 
   /**
    * Takes a valid packet. Returns `same` for the current stream, `new` for the first packet of another
-   * stream, or `refused`.
+   * stream, `beside` for a telephone event that the source of the current stream sends with another SSRC, or `refused`.
    */
   accept(
     address: string,
@@ -95,7 +103,11 @@ export class SourceLatch {
     ssrc: number,
     sequence: number,
     nowMs: number,
-  ): 'refused' | 'same' | 'new' {
+    isEvent = false,
+  ): 'refused' | 'same' | 'new' | 'beside' {
+    if (!this.#directed && !this.#latched && !this.#authenticated && this.#sdpMatch(address, port) === 0)
+      return this.#hear(address, port, ssrc, sequence, nowMs, isEvent)
+    if (isEvent && this.#isBeside(address, port, ssrc)) return 'beside'
     if (
       !this.#directed &&
       !this.#isCurrent(address, port, ssrc) &&
@@ -105,13 +117,63 @@ export class SourceLatch {
       this.unknownSources++
       return 'refused'
     }
-    const before = this.#latched && ssrc === this.#ssrc
+    const known = this.#latched || (this.#heard.address === address && this.#heard.port === port)
+    const before = known && ssrc === this.#ssrc
     const sameAddress = address === this.address && port === this.port
     if (!this.#directed && (!this.#latched || !sameAddress)) this.#latch(address, port, nowMs)
     this.#latched = true
+    this.#isEventsOnly = isEvent && (!before || this.#isEventsOnly)
     this.#ssrc = ssrc
     this.#lastMs = nowMs
     return before ? 'same' : 'new'
+  }
+
+  /** Takes a packet of a source elsewhere while no source is proven. The first one is heard, until it is silent. */
+  #hear(
+    address: string,
+    port: number,
+    ssrc: number,
+    sequence: number,
+    nowMs: number,
+    isEvent: boolean,
+  ): 'refused' | 'same' | 'new' {
+    const heard = this.#heard
+    if (heard.address === address && heard.port === port && ssrc === this.#ssrc) {
+      const continues = sequence === ((this.#heardSequence + 1) & 0xffff)
+      this.#heardProofs = continues ? this.#heardProofs + 1 : 1
+      this.#heardSequence = sequence
+      this.#lastMs = nowMs
+      this.#isEventsOnly &&= isEvent
+      if (this.#heardProofs >= PROOF_PACKETS) {
+        this.#latch(address, port, nowMs)
+        this.#latched = true
+      }
+      return 'same'
+    }
+    const isFirst = heard.address === ''
+    if (!isFirst && nowMs - this.#lastMs < HALF_KNOWN_MS && !this.#counts(address, port, ssrc, sequence)) {
+      this.unknownSources++
+      return 'refused'
+    }
+    heard.address = address
+    heard.port = port
+    this.#heardSequence = sequence
+    this.#heardProofs = this.#proofs >= PROOF_PACKETS ? PROOF_PACKETS : 1
+    this.#proofs = 0
+    this.#ssrc = ssrc
+    this.#isEventsOnly = isEvent
+    this.#lastMs = nowMs
+    if (this.#heardProofs >= PROOF_PACKETS) {
+      this.#latch(address, port, nowMs)
+      this.#latched = true
+    }
+    return 'new'
+  }
+
+  /** Tells whether the source of the stream sends with another SSRC, as some do for telephone events. */
+  #isBeside(address: string, port: number, ssrc: number): boolean {
+    const here = this.#directed || (address === this.address && port === this.port)
+    return this.#latched && here && ssrc !== this.#ssrc
   }
 
   #isCurrent(address: string, port: number, ssrc: number): boolean {
@@ -133,7 +195,7 @@ export class SourceLatch {
   /** Returns true when a single packet is enough to replace the source. */
   #mayReplace(address: string, port: number, ssrc: number, nowMs: number): boolean {
     const silentMs = nowMs - this.#lastMs
-    if (address === this.address && port === this.port) return silentMs >= HALF_KNOWN_MS
+    if (address === this.address && port === this.port) return silentMs >= HALF_KNOWN_MS || this.#isEventsOnly
     const match = this.#sdpMatch(address, port)
     // The SDP names this very address, so it replaces a source elsewhere at any time, even one that is still alive.
     if (match === 2) return true
@@ -151,6 +213,14 @@ export class SourceLatch {
     const sameSsrc = ssrc === this.#ssrc
     // An off-path stranger knows neither the SSRC nor an address that can receive what Parley sends.
     if (match === 0 && !sameSsrc && address !== this.address) return false
+    if (!this.#counts(address, port, ssrc, sequence)) return false
+    // The host of the SDP wins back a stream that another source had before.
+    if (match > this.#sdpMatch(this.address, this.port)) return true
+    return nowMs - this.#lastMs >= (sameSsrc ? HALF_KNOWN_MS : TAKE_OVER_MS)
+  }
+
+  /** Counts a packet of a possible successor. Returns true when it has sent enough in sequence. */
+  #counts(address: string, port: number, ssrc: number, sequence: number): boolean {
     const candidate = this.#candidate
     const continues =
       this.#proofs > 0 &&
@@ -163,8 +233,7 @@ export class SourceLatch {
     this.#candidateSsrc = ssrc
     this.#candidateSequence = sequence
     this.#proofs = continues ? this.#proofs + 1 : 1
-    if (this.#proofs < PROOF_PACKETS) return false
-    return nowMs - this.#lastMs >= (sameSsrc ? HALF_KNOWN_MS : TAKE_OVER_MS)
+    return this.#proofs >= PROOF_PACKETS
   }
 
   /** Returns how closely an address matches the SDP. */

@@ -1,0 +1,100 @@
+import { sequenceDelta, timestampDelta } from './receive/sequence.js'
+
+/*
+ * Tells the keys of a stream of telephone events apart (RFC 4733). By the rule, all packets of a key have its timestamp.
+ * Some senders move it with every packet or with every end packet, and some never move it. The sequence number tells
+ * which packet is newer, and a new key cannot begin before the end of the one before.
+ */
+
+/** A packet of a telephone event; one object is reused for all. */
+export interface EventPacket {
+  event: number
+  ended: boolean
+  marker: boolean
+  /** Units of the clock rate. */
+  duration: number
+  timestamp: number
+  sequence: number
+  ssrc: number
+}
+
+/** The newest key of a stream: what its packets said last. */
+export interface LastKey {
+  /** None before the first packet. */
+  exists: boolean
+  event: number
+  ssrc: number
+  /** Of the newest packet. */
+  sequence: number
+  timestamp: number
+  /** The longest duration that was said. */
+  duration: number
+  /** By an end packet, or by silence; null while it is held. */
+  endedBy: 'packet' | 'silence' | null
+}
+
+export type KeyRelation =
+  /** Another packet of the key that is held. */
+  | 'same'
+  /** The key goes on behind the greatest duration of one event (RFC 4733 2.5.1.3). */
+  | 'segment'
+  /** Another packet of the key that has ended. */
+  | 'echo'
+  /** The first packet of another key. */
+  | 'next'
+  /** A packet that newer ones have overtaken, or a repetition. */
+  | 'old'
+
+/** An event that fills the duration field continues as a new event directly behind it. */
+export const MAX_DURATION = 0xffff
+/** A sequence number further back than this (packets) belongs to a sender that restarted. */
+const MAX_OVERTAKEN = 500
+/** The longest distance (ms) of two packets of one key. */
+const PACKET_MS = 30
+/** The step (ms) of a timestamp that moves with every end packet. */
+const MAX_STEP_MS = 20
+/** Packets of a key that may be lost in a row while its timestamp moves: three end packets and a pause are longer. */
+const MAX_MISSING = 3
+/** Repeated end packets are no later than this (ms) behind the first one. */
+const ECHO_MS = 500
+
+/**
+ * Returns what a packet is to the newest key of its stream.
+ *
+ * @param gapMs time since the packet before
+ * @param perMs units of the clock rate in a millisecond
+ */
+export function relationOf(key: LastKey, packet: EventPacket, gapMs: number, perMs: number): KeyRelation {
+  if (!key.exists || packet.ssrc !== key.ssrc) return 'next'
+  const ahead = sequenceDelta(packet.sequence, key.sequence)
+  if (ahead <= 0 && ahead > -MAX_OVERTAKEN) return 'old'
+  if (packet.event !== key.event) return 'next'
+  const moved = timestampDelta(packet.timestamp, key.timestamp)
+  if (key.endedBy === null) return relationToHeld(key, packet, ahead, moved, perMs)
+  // A key that ended in silence may have been held all the time.
+  if (!packet.ended) {
+    const goesOn = key.endedBy === 'silence' && !packet.marker && moved === 0
+    return goesOn && packet.duration > key.duration ? 'echo' : 'next'
+  }
+  const within = moved >= 0 && moved <= key.duration + MAX_STEP_MS * perMs
+  return within && gapMs < ECHO_MS ? 'echo' : 'next'
+}
+
+function relationToHeld(
+  key: LastKey,
+  packet: EventPacket,
+  ahead: number,
+  moved: number,
+  perMs: number,
+): KeyRelation {
+  if (moved === 0) {
+    // The duration begins again: the end was lost, and the sender never moves its timestamp. One that is nearly full
+    // has wrapped around.
+    return packet.duration < key.duration && key.duration <= 0x8000 ? 'next' : 'same'
+  }
+  if (moved === MAX_DURATION && key.duration > 0x8000) return 'segment'
+  if (moved < 0) return 'next'
+  const steady = ahead > 0 && ahead <= MAX_MISSING && moved <= ahead * PACKET_MS * perMs
+  // Between two keys is a pause.
+  return moved <= key.duration || steady ? 'same' : 'next'
+}
