@@ -1,4 +1,5 @@
-import { paramOf, parseAddress } from '../embedded/message/sip-header.js'
+import { parseAddress } from '../embedded/message/name-addr.js'
+import { paramOf } from '../embedded/message/sip-header.js'
 import type { RawMessage } from './drachtio-types.js'
 
 /** Forks whose descriptions are kept. */
