@@ -31,7 +31,7 @@ export async function measureKnowledgeSearch(probe: Probe): Promise<Measured[]> 
     const figures: Measured[] = []
     for (const id of SEARCH_IDS) {
       const byMeaning = id === 'K_search@embeddings'
-      const built = await jobs.index(documents, byMeaning ? { vectors: vectorsOf(documents) } : {})
+      const built = await jobs.index('bench', documents, byMeaning ? { vectors: vectorsOf(documents) } : {})
       if (built.kind === 'refused') throw new Error(built.reason)
       const search = (text: string) => {
         const vector = byMeaning ? toBytes(wordVector(text)) : null
@@ -68,7 +68,7 @@ async function passagesOf(jobs: DocumentJobs): Promise<readonly IndexedDocument[
   const documents: IndexedDocument[] = []
   let left = PASSAGES
   for (let number = 0; number < DOCUMENTS && left > 0; number++) {
-    const outcome = await jobs.read('text/markdown', Buffer.from(benchDocument(number)))
+    const outcome = await jobs.read('bench', 'text/markdown', Buffer.from(benchDocument(number)))
     if (outcome.kind !== 'passages') continue
     const passages = outcome.passages.slice(0, left)
     left -= passages.length

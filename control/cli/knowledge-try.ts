@@ -20,6 +20,8 @@ const TYPES: Readonly<Record<string, string>> = {
   '.txt': 'text/plain',
 }
 const PASSAGES = 5
+/** The one owner of documents of this process. */
+const OWNER = 'cli'
 /** Characters of a passage that are printed. */
 const SHOWN = 300
 
@@ -44,11 +46,11 @@ export async function tryKnowledge(
   })
   const jobs = new DocumentJobs({ clock: systemClock })
   try {
-    const read = await jobs.read(contentType, bytes)
+    const read = await jobs.read(OWNER, contentType, bytes)
     if (read.kind === 'refused') throw new UsageError(read.reason)
     const name = basename(path)
     const extras = embedder === null ? {} : { vectors: await vectorsOf(embedder, name, read.passages) }
-    const index = await jobs.index([{ id: 'doc', name, passages: read.passages }], extras)
+    const index = await jobs.index(OWNER, [{ id: 'doc', name, passages: read.passages }], extras)
     if (index.kind === 'refused') throw new UsageError(index.reason)
     const vector = embedder === null ? null : await embedded(embedder, 'question', [question])
     const asked = { text: question, vector: vector?.[0] ?? null }

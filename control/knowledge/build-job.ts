@@ -89,7 +89,7 @@ async function buildOnce(deps: BuildDeps, job: ClaimedJob, build: KnowledgeBuild
     return failed(`The documents have ${passages} passages; ${MAX_PASSAGES} are allowed. Delete documents.`)
   }
   const { vectors, questions, warnings, prune } = await makeExtras(deps, job, build, documents)
-  const index = await deps.documents.index(documents, { vectors, questions })
+  const index = await deps.documents.index(organizationId, documents, { vectors, questions })
   if (index.kind === 'refused') return failed(index.reason)
   await writeObject(deps.objects, indexKey(knowledgeBaseId, build.id), index.bytes)
   const text = wholeText(documents)
@@ -150,7 +150,7 @@ async function passagesOfDocument(
   await job.write((trx) => updateDocument(trx, row, { status: 'processing' }))
   const bytes = row.key === null ? null : await readObject(objects, row.key)
   if (bytes === null) return 'The file is missing. Upload it again.'
-  const outcome = await deps.documents.read(row.contentType, bytes)
+  const outcome = await deps.documents.read(row.organizationId, row.contentType, bytes)
   if (outcome.kind === 'refused') return outcome.reason
   await writeObject(objects, key, Buffer.from(JSON.stringify(outcome.passages)))
   return outcome.passages

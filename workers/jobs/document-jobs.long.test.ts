@@ -20,7 +20,7 @@ for (const [name, make] of Object.entries(BOMBS)) {
     t.ok(bytes.length < 4 * 1024 * 1024, `${bytes.length} bytes`)
     // Which limit comes first depends on the host.
     const reason = /^The document (takes (more than a minute|too much memory) to read|contains no text)/
-    t.match(await jobs.read('application/pdf', bytes), { kind: 'refused', reason })
-    t.match(await jobs.read('text/plain', Buffer.from('Still here.')), { kind: 'passages' })
+    t.match(await jobs.read('org', 'application/pdf', bytes), { kind: 'refused', reason })
+    t.match(await jobs.read('org', 'text/plain', Buffer.from('Still here.')), { kind: 'passages' })
   })
 }

@@ -23,7 +23,7 @@ const ENTITY = '<!DOCTYPE a [<!ENTITY b "c">]>'
 const jobs = new DocumentJobs({ clock: systemClock })
 t.teardown(() => jobs.close())
 const texts = async (contentType: string, bytes: Uint8Array): Promise<readonly string[] | string> => {
-  const outcome = await jobs.read(contentType, bytes)
+  const outcome = await jobs.read('org', contentType, bytes)
   return outcome.kind === 'refused' ? outcome.reason : outcome.passages.map(({ text }) => text)
 }
 
@@ -37,7 +37,7 @@ t.test('each type is read', async (t) => {
   t.same(await texts('text/html', Buffer.from('<nav>Menu</nav><p>A&amp;B</p><script>x()</script>')), ['A&B'])
   t.same(await texts(DOCX, docx(['Refunds take five days.'])), ['Refunds take five days.'])
   t.same(await texts(PDF, await pdf(['The fee is 450 rupees.'])), ['The fee is 450 rupees.'])
-  const { passages } = (await jobs.read(PDF, await pdf(['The first page.', 'The second page.']))) as {
+  const { passages } = (await jobs.read('org', PDF, await pdf(['The first page.', 'The second page.']))) as {
     passages: readonly { page: number }[]
   }
   t.same(
@@ -101,7 +101,7 @@ t.test('a document that takes too long or too much memory ends, and the next one
     [{ heapMib: 8 }, /too much memory/],
   ] as const) {
     const limited = new DocumentJobs({ clock: systemClock, ...limits })
-    const outcome = await limited.read(PDF, bomb)
+    const outcome = await limited.read('org', PDF, bomb)
     t.match(outcome, { kind: 'refused', reason })
     await limited.close()
   }
@@ -109,13 +109,13 @@ t.test('a document that takes too long or too much memory ends, and the next one
 
 t.test('an index is built, and what is closed rejects', async (t) => {
   const passage = { text: 'The late fee is 450 rupees.', heading: '', page: null }
-  const built = await jobs.index([{ id: 'doc_1', name: 'Fees', passages: [passage] }])
+  const built = await jobs.index('org', [{ id: 'doc_1', name: 'Fees', passages: [passage] }])
   if (built.kind === 'refused') throw new Error(built.reason)
   const [found] = new PassageIndex(Buffer.from(built.bytes)).search({ text: 'late fee' }, 1)
   t.match(found, { ...passage, documentId: 'doc_1' })
   const closed = new DocumentJobs({ clock: systemClock })
   await closed.close()
-  await t.rejects(closed.read('text/plain', Buffer.from('a')), { code: 'closed' })
+  await t.rejects(closed.read('org', 'text/plain', Buffer.from('a')), { code: 'closed' })
 })
 
 t.test('an index over a limit is refused with its size and the limit', async (t) => {
@@ -139,7 +139,7 @@ t.test('an index over a limit is refused with its size and the limit', async (t)
   ] as const) {
     const clock = new VirtualClock()
     const limited = new DocumentJobs({ clock, ...limits })
-    const building = limited.index(documents)
+    const building = limited.index('org', documents)
     // The process begins in this turn, long before it has an index.
     await endOfTurn()
     clock.advance(afterMs)
@@ -161,3 +161,20 @@ function bombPdf(content: Buffer): Buffer {
   )
   return Buffer.concat([head, content, Buffer.from('\nendstream\nendobj\ntrailer\n<< /Root 1 0 R >>\n%%EOF')])
 }
+
+t.test('owners take turns, and each has few places', async (t) => {
+  const shared = new DocumentJobs({ clock: systemClock })
+  const done: string[] = []
+  const read = (owner: string, name: string): Promise<void> =>
+    shared.read(owner, 'text/plain', Buffer.from(name)).then(
+      () => void done.push(name),
+      (error: { readonly code?: string }) => void done.push(`${name} ${error.code}`),
+    )
+  const all = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'c1', 'b2'].map((name) => read(name.slice(0, 1), name))
+  await Promise.all(all)
+  t.equal(done.shift(), 'a5 overloaded', 'four of an owner wait or run')
+  t.same(done, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
+  await read('a', 'a6')
+  t.equal(done.at(-1), 'a6', 'the places are free again')
+  await shared.close()
+})

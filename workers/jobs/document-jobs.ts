@@ -7,8 +7,9 @@ import type { IndexedDocument, PassageExtras } from '../../media/knowledge/passa
 import type { Passage } from '../../media/knowledge/passages.js'
 import type { DocumentReply, DocumentTask } from './document-process.js'
 
-/** Tasks that wait or run. */
-const MAX_WAITING = 16
+/** Tasks that wait or run: of all, and of one owner. */
+const MAX_WAITING = 32
+const MAX_OF_OWNER = 4
 /** Time limit of a task (ms), without its wait. */
 const LIMIT_MS: Readonly<Record<DocumentTask['kind'], number>> = { read: 60_000, index: 300_000 }
 const MIB = 1024 * 1024
@@ -57,13 +58,25 @@ export interface DocumentJobsOptions {
   readonly heapMib?: number
 }
 
-/** Reads documents and builds indexes, one at a time, in a child process that is replaced after a failure. */
+/** A task that waits for its turn. `begin` runs it or rejects its promise, and resolves when it has ended. */
+interface WaitingTask {
+  begin(): Promise<void>
+}
+
+/**
+ * Reads documents and builds indexes, one at a time, in a child process that is replaced after a failure. The owners of
+ * documents take turns: however long the documents of one owner take, another one waits for one task of each at most.
+ */
 export class DocumentJobs {
   readonly #clock: Clock
   readonly #options: DocumentJobsOptions
   #child: ChildProcess | null = null
-  #last: Promise<unknown> = Promise.resolve()
-  #waiting = 0
+  /** Waiting tasks by owner. The first owner is next; a map keeps the order in which owners were added. */
+  readonly #turns = new Map<string, WaitingTask[]>()
+  /** Tasks that wait or run, by owner. */
+  readonly #tasks = new Map<string, number>()
+  /** The work through all turns. Null when no task waits or runs. */
+  #working: Promise<void> | null = null
   #closed = false
   #idle: Timer | null = null
 
@@ -72,17 +85,21 @@ export class DocumentJobs {
     this.#options = options
   }
 
-  /** Reads a document. Rejects with EngineError `overloaded`, `closed`, or `internal` for a fault of the reader. */
-  async read(contentType: string, bytes: Uint8Array): Promise<ReadDocument> {
-    const reply = await this.#queued({ kind: 'read', contentType, bytes })
+  /** Reads a document of an owner, an organization. Rejects with EngineError `overloaded`, `closed`, or `internal` for a fault of the reader. */
+  async read(owner: string, contentType: string, bytes: Uint8Array): Promise<ReadDocument> {
+    const reply = await this.#queued(owner, { kind: 'read', contentType, bytes })
     if (reply.kind === 'passages' || reply.kind === 'refused') return reply
     if (reply.kind === 'stopped') return { kind: 'refused', reason: NOT_READ[reply.by] }
     throw new EngineError('internal', reply.kind === 'failed' ? reply.message : 'the reader answered wrongly')
   }
 
   /** Builds an index. Rejects with EngineError like `read`, also when the process fails within its limits. */
-  async index(documents: readonly IndexedDocument[], extras: PassageExtras = {}): Promise<BuiltIndex> {
-    const reply = await this.#queued({ kind: 'index', documents, extras })
+  async index(
+    owner: string,
+    documents: readonly IndexedDocument[],
+    extras: PassageExtras = {},
+  ): Promise<BuiltIndex> {
+    const reply = await this.#queued(owner, { kind: 'index', documents, extras })
     if (reply.kind === 'index') return reply
     if (reply.kind === 'stopped' && reply.by !== 'crash') {
       return {
@@ -103,24 +120,49 @@ export class DocumentJobs {
   async close(): Promise<void> {
     this.#closed = true
     this.#end()
-    await this.#last
+    await this.#working
   }
 
-  #queued(task: DocumentTask): Promise<DocumentReply | Stopped> {
-    if (this.#closed) return Promise.reject(new EngineError('closed', 'the document reader is closed'))
-    if (this.#waiting >= MAX_WAITING) {
-      return Promise.reject(
-        new EngineError('overloaded', 'the queue of documents is full', { retryable: true }),
-      )
+  async #queued(owner: string, task: DocumentTask): Promise<DocumentReply | Stopped> {
+    if (this.#closed) throw new EngineError('closed', 'the document reader is closed')
+    const own = this.#tasks.get(owner) ?? 0
+    const all = [...this.#tasks.values()].reduce((sum, count) => sum + count, 0)
+    if (own >= MAX_OF_OWNER || all >= MAX_WAITING) {
+      throw new EngineError('overloaded', 'the queue of documents is full', { retryable: true })
     }
-    this.#waiting++
-    const work = this.#last.then(() => this.#run(task))
-    this.#last = work
-      .catch(() => {})
-      .finally(() => {
-        this.#waiting--
-      })
-    return work
+    this.#tasks.set(owner, own + 1)
+    return new Promise((resolve, reject) => {
+      const begin = async (): Promise<void> => {
+        try {
+          resolve(await this.#run(task))
+        } catch (error) {
+          reject(error)
+        }
+        const left = (this.#tasks.get(owner) ?? 1) - 1
+        if (left === 0) this.#tasks.delete(owner)
+        else this.#tasks.set(owner, left)
+      }
+      const waiting = this.#turns.get(owner)
+      if (waiting === undefined) this.#turns.set(owner, [{ begin }])
+      else waiting.push({ begin })
+      this.#working ??= this.#work()
+    })
+  }
+
+  /** Runs waiting tasks until there are none. An owner with more tasks goes to the end of the line after each. */
+  async #work(): Promise<void> {
+    for (let next = this.#nextTask(); next !== undefined; next = this.#nextTask()) await next.begin()
+    this.#working = null
+  }
+
+  #nextTask(): WaitingTask | undefined {
+    const [turn] = this.#turns
+    if (turn === undefined) return undefined
+    const [owner, waiting] = turn
+    const next = waiting.shift()
+    this.#turns.delete(owner)
+    if (waiting.length > 0) this.#turns.set(owner, waiting)
+    return next
   }
 
   async #run(task: DocumentTask): Promise<DocumentReply | Stopped> {

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync'
 import type { TextBlock } from '../../../media/knowledge/text-blocks.js'
-import { RefusedDocument } from './refused-document.js'
+import { CharacterCount, RefusedDocument } from './refused-document.js'
 
 const MAX_COLUMNS = 200
 const MAX_RECORD = 100_000
@@ -25,12 +25,14 @@ export function csvBlocks(text: string): TextBlock[] {
   if (header.length > MAX_COLUMNS) {
     throw new RefusedDocument(`The table has more than ${MAX_COLUMNS} columns. Remove some.`)
   }
-  return (body.length === 0 ? [header] : body).map((row) => ({
-    text: row
+  const count = new CharacterCount()
+  return (body.length === 0 ? [header] : body).map((row) => {
+    const text = row
       .map((value, at) => (value === '' ? '' : body.length === 0 ? value : `${header[at] ?? ''}: ${value}`))
       .filter((cell) => cell !== '')
-      .join('; '),
-    level: null,
-    page: null,
-  }))
+      .join('; ')
+    // Each row repeats the header row, so that the text may be far longer than the file.
+    count.add(text)
+    return { text, level: null, page: null }
+  })
 }

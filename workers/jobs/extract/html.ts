@@ -25,10 +25,7 @@ export function htmlBlocks(html: string): TextBlock[] {
   let level: number | null = null
   let skipped = 0
   const end = (): void => {
-    const trimmed = text
-      .replace(SPACES, ' ')
-      .replace(/(?:\s*\|\s*)+$/, '')
-      .trim()
+    const trimmed = withoutLastCells(text.replace(SPACES, ' ')).trim()
     if (trimmed !== '') blocks.push({ text: trimmed, level, page: null })
     text = ''
   }
@@ -59,6 +56,13 @@ export function htmlBlocks(html: string): TextBlock[] {
   parser.end(html)
   end()
   return blocks
+}
+
+/** Removes the separators of empty cells at the end of a row. */
+function withoutLastCells(text: string): string {
+  let end = text.length
+  while (end > 0 && (text[end - 1] === ' ' || text[end - 1] === '|')) end--
+  return text.slice(0, end)
 }
 
 function headingLevel(name: string): number | null {

@@ -78,9 +78,27 @@ export async function pdfBlocks(bytes: Uint8Array): Promise<TextBlock[]> {
  * a virama.
  */
 export function rejoined(text: string): string {
-  return text
-    .replace(/(?<=\p{L}\p{M}*) (?=\p{M})/gu, '')
-    .replace(/(?<=[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0c4d\u0ccd\u0d4d]) (?=\p{L})/gu, '')
+  const joined: string[] = []
+  /** The end of the text so far, long enough to show a letter with its signs. */
+  let end = ''
+  for (const [at, part] of text.split(' ').entries()) {
+    const glue = at === 0 || continuesWord(end, part) ? '' : ' '
+    joined.push(glue, part)
+    end = `${end.slice(-SYLLABLE)}${glue}${part.slice(-SYLLABLE)}`
+  }
+  return joined.join('')
+}
+
+/** Most UTF-16 units of a letter with its signs. */
+const SYLLABLE = 16
+const SIGN = /^\p{M}/u
+const LETTER = /^\p{L}/u
+/** Ends of texts, which are at most three times `SYLLABLE` long. */
+const LETTER_WITH_SIGNS = /\p{L}\p{M}{0,8}$/u
+const VIRAMA = /[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0c4d\u0ccd\u0d4d]$/u
+
+function continuesWord(end: string, part: string): boolean {
+  return SIGN.test(part) ? LETTER_WITH_SIGNS.test(end) : LETTER.test(part) && VIRAMA.test(end)
 }
 
 async function usesLegacyFont(page: PDFPageProxy, fonts: ReadonlySet<string>): Promise<boolean> {
