@@ -37,7 +37,7 @@ export const SIP_SERVER_HELP = `parley sip-server --secret SECRET [options]
     --tls-require-client-cert         require client certificates of those authorities
     --tls-accept-any-server           connect to servers whose certificate cannot be verified
     --dns ADDRESS[:PORT]              DNS server to use instead of the system's; may be repeated
-    --session-refresher none|uac|uas  session refresher when the caller names none [none]
+    --session-refresher none|uac|uas  session refresher when the caller names none [uac]
     --no-nat                          trust the addresses that peers write instead of their source address
     --exempt ADDRESS/BITS             peers that are never limited or banned, besides loopback; may be
                                       repeated
@@ -59,7 +59,7 @@ const OPTIONS = {
   'tls-require-client-cert': { type: 'boolean', default: false },
   'tls-accept-any-server': { type: 'boolean', default: false },
   dns: { type: 'string', multiple: true },
-  'session-refresher': { type: 'string', default: 'none' },
+  'session-refresher': { type: 'string', default: 'uac' },
   'no-nat': { type: 'boolean', default: false },
   exempt: { type: 'string', multiple: true },
   t1: { type: 'string', default: '500' },

@@ -364,7 +364,12 @@ export class Call {
     const takeovers = this.#takeovers?.end(by)
     const told = transfers?.told ?? takeovers?.told ?? null
     if (told !== null) this.#silenceCaller()
-    const legs = Promise.all([this.#person?.drop(), transfers?.closed, takeovers?.closed, listeners])
+    const legs = Promise.all([
+      this.#person?.drop(ending.reason),
+      transfers?.closed,
+      takeovers?.closed,
+      listeners,
+    ])
     // A session that is still being opened is closed as soon as it exists, also after the watchdog fired.
     this.#opening
       .then(async (opened) => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { EngineError } from '../../media/base/errors.js'
+import { passableReason } from '../sip/reason.js'
 import {
   type Cause,
   type Disposition,
@@ -9,7 +10,45 @@ import {
   endingOfServerBye,
   endingOfStatus,
   outcomeOf,
+  refusalOf,
 } from './ending.js'
+
+t.test('the status of the dialled leg passes to the caller, with what the network said', async (t) => {
+  const refusal = (status: number, reason: string | null = null) => {
+    const { status: passed, reason: told } = refusalOf(endingOfStatus(status, reason))
+    return [passed, told]
+  }
+  for (const status of [403, 404, 408, 410, 484, 488, 500, 502, 503, 504, 600, 604, 606, 607])
+    t.same(refusal(status), [status, `SIP;cause=${status}`])
+  for (const status of [480, 486, 603]) t.same(refusal(status), [status, null])
+  t.same(refusal(404, 'Q.850;cause=1;text="Unallocated"'), [
+    404,
+    'Q.850;cause=1;text="Unallocated", SIP;cause=404',
+  ])
+  // Our own credentials, extensions and routes are no business of the caller.
+  for (const status of [302, 400, 401, 407, 415, 420, 422, 482, 483, 491, 513, 699])
+    t.same(refusal(status), [500, `SIP;cause=${status}`])
+  t.same(refusal(487), [480, 'SIP;cause=487'])
+  t.same(refusalOf({ by: 'engine', cause: 'gate_blocked', fault: 'customer' }), { status: 603, reason: null })
+})
+
+t.test('only a well-formed Reason passes', async (t) => {
+  for (const good of ['Q.850;cause=16;text="Terminated"', 'SIP ;cause=200', 'Q.850;cause=1, SIP;cause=404'])
+    t.equal(passableReason(` ${good} `), good)
+  const quoted = `Q.850;text="${'a'.repeat(300)}"`
+  for (const bad of [
+    null,
+    undefined,
+    '',
+    'Q.850;',
+    'Q.850;text="a',
+    'a b',
+    'x\r\nVia: y',
+    quoted,
+    'a='.repeat(90),
+  ])
+    t.equal(passableReason(bad), null, String(bad))
+})
 
 const base: Ending = { by: 'engine', cause: 'internal', fault: 'ours' }
 

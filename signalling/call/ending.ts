@@ -1,6 +1,7 @@
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { CloseReason } from '../../media/session/endpoint.js'
 import type { SessionEvent } from '../../workers/channel/protocol.js'
+import { reasonOfStatus } from '../sip/reason.js'
 import type { TrunkRefusal } from '../trunk/trunk-limiter.js'
 
 /** Why a call ended: the values of the API field `endedReason` (an open set). */
@@ -31,6 +32,8 @@ export interface Ending {
   readonly cause: Cause
   readonly fault: 'none' | 'customer' | 'carrier' | 'ours' | 'unclear'
   readonly sip?: number
+  /** Reason header (RFC 3326) of the message that ended the leg, for the peer of the other leg. */
+  readonly reason?: string
   /** Detail for people; never compared. */
   readonly note?: string
   /** Why the media session closes, where the cause does not say it. */
@@ -86,7 +89,7 @@ export type Disposition = 'answered' | 'failed' | 'no_answer' | 'busy' | 'voicem
 export interface Outcome {
   readonly endedReason: Cause
   readonly disposition: Disposition
-  /** Final response to an INVITE that is still pending when the call ends. */
+  /** Final response to an INVITE that is still pending when the call ends; see `refusalOf`. */
   readonly sipAnswer: 404 | 480 | 486 | 487 | 500 | 503 | 603
 }
 
@@ -133,8 +136,37 @@ export function outcomeOf(ending: Ending, answered: boolean): Outcome {
   }
 }
 
+/**
+ * Statuses that tell about the called party or the network beyond it. The others concern our own request: its credentials,
+ * its extensions, its route.
+ */
+const PASSED: ReadonlySet<number> = new Set([
+  ...[402, 403, 404, 408, 410, 413, 429, 433, 480, 484, 485, 486, 488],
+  ...[500, 501, 502, 503, 504, 580],
+  ...[600, 603, 604, 606, 607, 608],
+])
+
+/**
+ * Returns the final response to a caller whose call ends unanswered. A status of the leg that was dialled for the caller
+ * passes, so that a telephone system can try another route; one that concerns our own request becomes 500. Either way the
+ * Reason tells which it was.
+ */
+export function refusalOf(ending: Ending): { readonly status: number; readonly reason: string | null } {
+  const { sip, reason = null } = ending
+  const { sipAnswer } = outcomeOf(ending, false)
+  if (sip === undefined || sip < 300 || sip === sipAnswer) return { status: sipAnswer, reason }
+  // A 487 without a CANCEL of ours means that the call was not picked up.
+  const unanswered = sip === 487 ? sipAnswer : 500
+  return { status: PASSED.has(sip) ? sip : unanswered, reason: reasonOfStatus(sip, reason) }
+}
+
 /** Returns the ending for a final non-2xx response to our INVITE. */
-export function endingOfStatus(status: number): Ending {
+export function endingOfStatus(status: number, reason: string | null = null): Ending {
+  const ending = endingByStatus(status)
+  return reason === null ? ending : { ...ending, reason }
+}
+
+function endingByStatus(status: number): Ending {
   switch (status) {
     case 486:
     case 600:
@@ -166,9 +198,9 @@ export function endingOfError(error: unknown): Ending {
     case 'port_unavailable':
       return { by: 'engine', cause: 'pool_full', fault: 'ours', note }
     case 'sip_refused': {
-      const status = error.context.status
+      const { status, reason } = error.context
       return typeof status === 'number'
-        ? endingOfStatus(status)
+        ? endingOfStatus(status, typeof reason === 'string' ? reason : null)
         : { by: 'engine', cause: 'carrier_error', fault: 'carrier', note }
     }
     case 'sdp_invalid':

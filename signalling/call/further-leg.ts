@@ -97,13 +97,13 @@ export class FurtherLeg {
     this.#place(() => leg).catch((error: unknown) => this.#failed(error))
   }
 
-  /** Ends the leg and its media. Idempotent; never rejects. */
-  drop(): Promise<void> {
+  /** Ends the leg, with a Reason header if one is given, and its media. Idempotent; never rejects. */
+  drop(reason?: string): Promise<void> {
     if (!this.#isOver) {
       this.#isOver = true
       // BYE first, so that the person does not hear cut-off audio.
       this.#closed = (async () => {
-        await this.#dialled?.leg.end(DROPPED)
+        await this.#dialled?.leg.end(reason === undefined ? DROPPED : { ...DROPPED, reason })
         this.#release()
         await this.#removeMedia()
       })()

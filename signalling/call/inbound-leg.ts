@@ -7,8 +7,8 @@ import { SdpSession } from '../sdp/sdp-session.js'
 import type { LocalMedia } from '../sdp/sdp-transport.js'
 import type { DialogEnd, OfferReply, SipDialog } from '../sip/dialog-port.js'
 import type { IncomingInvite } from '../sip/incoming-invite.js'
-import { warning } from '../sip/sip-dialog.js'
-import { type Ending, endingOfError, outcomeOf } from './ending.js'
+import { warning } from '../sip/warning.js'
+import { type Ending, endingOfError, refusalOf } from './ending.js'
 import type { Leg, LegEvents } from './leg.js'
 import { endingOfDialog, endingOfRefusal, LegMedia } from './leg-media.js'
 
@@ -21,7 +21,7 @@ export class InboundLeg implements Leg {
   readonly #log: Log
   #sdp: SdpSession | null = null
   /** SDP agreed before the 200; the 200 repeats the answer. */
-  #early: { readonly sdp: SdpSession; readonly answer: string } | null = null
+  #early: { readonly sdp: SdpSession; answer: string } | null = null
   #media: LegMedia | null = null
   #dialog: SipDialog | null = null
   #delayed = false
@@ -44,10 +44,11 @@ export class InboundLeg implements Leg {
     this.#srtp = srtp
     this.#events = events
     this.#log = log
-    invite.onWithdrawn((why) => {
+    invite.onWithdrawn((why, reason) => {
+      const cancelled = { by: 'caller', cause: 'caller_hangup', fault: 'none', sip: 487 } as const
       this.#endedByItself(
         why === 'cancelled'
-          ? { by: 'caller', cause: 'caller_hangup', fault: 'none', sip: 487 }
+          ? { ...cancelled, ...(reason === null ? {} : { reason }) }
           : endingOfDialog({ kind: 'lost' }, 'caller'),
       )
     })
@@ -70,7 +71,15 @@ export class InboundLeg implements Leg {
       this.#invite.ring()
       return null
     }
-    this.#early = { sdp, answer: answer.sdp }
+    const early = { sdp, answer: answer.sdp }
+    this.#early = early
+    this.#media = new LegMedia(sdp, this.#events, this.#log)
+    this.#invite.onOffer((offer, reply) => {
+      this.#offered(offer, (status, renewed, reason) => {
+        if (status === 200) early.answer = renewed
+        reply(status, renewed, reason)
+      })
+    })
     this.#invite.progress(answer.sdp)
     return answer.remote
   }
@@ -85,7 +94,7 @@ export class InboundLeg implements Leg {
     if (this.#over) return
     const sdp = this.#early?.sdp ?? this.#session(local)
     this.#sdp = sdp
-    this.#media = new LegMedia(sdp, this.#events, this.#log)
+    this.#media ??= new LegMedia(sdp, this.#events, this.#log)
     let body: string
     if (this.#early !== null) body = this.#early.answer
     else if (this.#invite.body === '') {
@@ -127,14 +136,19 @@ export class InboundLeg implements Leg {
     if (this.#over) return
     this.#over = true
     if (this.#sdp === null) {
-      const status = outcomeOf(ending, false).sipAnswer
-      this.#invite.refuse(status, status === 503 ? { 'Retry-After': '5' } : {})
+      const { status, reason } = refusalOf(ending)
+      // A 503 of the dialled leg says nothing about the next call.
+      const later = status === 503 && ending.sip === undefined
+      this.#invite.refuse(status, {
+        ...(reason === null ? {} : { Reason: reason }),
+        ...(later ? { 'Retry-After': '5' } : {}),
+      })
       return
     }
     // The 200 is being sent. If the ACK never arrives, the SIP server ends the dialog after 64*T1, which
     // resolves this promise.
     await this.#mayBye.promise
-    await this.#dialog?.bye()
+    await this.#dialog?.bye(ending.reason)
   }
 
   #acked(body: string, stale: boolean): void {

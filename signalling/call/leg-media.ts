@@ -63,7 +63,12 @@ export function endingOfDialog(why: DialogEnd, peer: 'caller' | 'callee'): Endin
   switch (why.kind) {
     case 'peer':
       // `caller_hangup` stands for a hang-up by the person, whichever side called.
-      return { by: peer, cause: 'caller_hangup', fault: 'none' }
+      return {
+        by: peer,
+        cause: 'caller_hangup',
+        fault: 'none',
+        ...(why.reason === null ? {} : { reason: why.reason }),
+      }
     case 'server':
       return endingOfServerBye(why.reason)
     case 'lost':

@@ -100,19 +100,19 @@ export class OutboundLeg implements Leg {
     )
   }
 
-  end(): Promise<void> {
-    this.#ended ??= this.#end()
+  end({ reason }: Pick<Ending, 'reason'>): Promise<void> {
+    this.#ended ??= this.#end(reason)
     return this.#ended
   }
 
-  async #end(): Promise<void> {
+  async #end(reason: string | undefined): Promise<void> {
     if (this.#over) return
     this.#over = true
     if (this.#dialog) {
-      await this.#dialog.bye()
+      await this.#dialog.bye(reason)
       return
     }
-    this.#invite?.cancel()
+    this.#invite?.cancel(reason)
     await this.#final
   }
 

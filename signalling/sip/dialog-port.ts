@@ -3,8 +3,8 @@ import type { InfoDigit } from './info-dtmf.js'
 /* The SIP dialog as legs use it. */
 
 export type DialogEnd =
-  /** The peer sent BYE. */
-  | { readonly kind: 'peer' }
+  /** The peer sent BYE; `reason` is its Reason header (RFC 3326). */
+  | { readonly kind: 'peer'; readonly reason: string | null }
   /** The SIP server ended it: `ACK timeout`, `Session timer expired`. */
   | { readonly kind: 'server'; readonly reason: string }
   /** The connection to the SIP server was lost, and the dialog with it. */
@@ -42,8 +42,8 @@ export interface SipDialog {
   readonly callId: string
   /** Source address of the INVITE or 200 of the peer; null when the SIP server does not name it. */
   readonly peerAddress: string | null
-  /** Sends BYE. Idempotent. Resolves when it was answered or given up; never rejects. */
-  bye(): Promise<void>
+  /** Sends BYE, with a Reason header if one is given. Idempotent. Resolves when it was answered or given up; never rejects. */
+  bye(reason?: string): Promise<void>
   /**
    * Sends a re-INVITE and resolves with the peer's answer. Rejects with EngineError `sip_refused`
    * (context.status) or `sip_failed`.

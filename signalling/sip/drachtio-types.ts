@@ -22,7 +22,10 @@ export interface RawRequest extends RawMessage, EventEmitter {
   readonly protocol: string
   /** Our listener of a request outside of dialogs, as `address:port`. */
   readonly receivedOn?: string
-  cancel(callback: (error: unknown) => void): void
+  cancel(
+    options: { readonly headers: Readonly<Record<string, string>> },
+    callback: (error: unknown) => void,
+  ): void
 }
 
 export interface RawResponse extends RawMessage {

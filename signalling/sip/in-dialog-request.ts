@@ -1,5 +1,6 @@
 import type { DigestClient } from '../trunk/digest-client.js'
 import type { RawDialog, RawMessage, RawResponse } from './drachtio-types.js'
+import { knowsTimer } from './option-tags.js'
 
 /** Share of the interval: well before the half at which the server refreshes. */
 const REFRESH_SHARE = 0.4
@@ -81,13 +82,14 @@ const MIN_SE_S = 90
 
 /**
  * Returns the refusal of an INVITE or UPDATE with a session interval below the minimum; null when the interval
- * is acceptable. The embedded server refuses such a request itself, a drachtio-server does not.
+ * is acceptable. A sender that does not know session timers could not understand it: a proxy added the interval, which the
+ * answer raises (RFC 4028 9). The embedded server refuses such a request itself, a drachtio-server does not.
  */
 export function sessionIntervalError(
   req: RawMessage,
 ): { readonly status: 422; readonly headers: Record<string, string> } | null {
   const [, seconds] = /^\s*(\d{1,10})\s*(?:;|$)/.exec(req.get('Session-Expires') ?? '') ?? []
-  if (seconds === undefined || Number(seconds) >= MIN_SE_S) return null
+  if (seconds === undefined || Number(seconds) >= MIN_SE_S || !knowsTimer(req)) return null
   return { status: 422, headers: { 'Min-SE': String(MIN_SE_S) } }
 }
 

@@ -1,11 +1,15 @@
-import type { Clock } from '../../media/base/clock.js'
+import { randomInt } from 'node:crypto'
+import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { type Credentials, DigestClient } from '../trunk/digest-client.js'
 import type { ConnectionBound } from './connection-bound.js'
-import type { DialogHandlers, SipDialog } from './dialog-port.js'
+import type { DialogHandlers, OfferReply, SipDialog } from './dialog-port.js'
 import type { RawMessage, RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
+import { answerEarlyUpdate } from './early-update.js'
 import { sessionIntervalError } from './in-dialog-request.js'
+import { namesTag, SUPPORTED, unsupportedBy } from './option-tags.js'
+import { passableReason } from './reason.js'
 import { readSessionBody } from './session-body.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import { onlyUserIn, userOf } from './sip-uri.js'
@@ -17,14 +21,25 @@ export function inviteFormError(
   req: RawMessage,
 ): { readonly status: number; readonly headers: Record<string, string> } | null {
   if (!req.has('Contact')) return { status: 400, headers: {} }
-  const required = req.get('Require')?.trim()
-  if (required) return { status: 420, headers: { Unsupported: required } }
+  const unsupported = unsupportedBy(req.get('Require'))
+  if (unsupported !== null) return { status: 420, headers: unsupported }
+  // RFC 3261 13.3.1: it expired on its way.
+  if (expiresS(req) === 0) return { status: 487, headers: {} }
   const tooShort = sessionIntervalError(req)
   if (tooShort !== null) return tooShort
   const body = readSessionBody(req)
   if (!body.ok) return { status: body.status, headers: { ...body.headers } }
   return null
 }
+
+/** Returns the seconds within which the caller wants a final response (RFC 3261 20.19); null when he sets no limit. */
+function expiresS(req: RawMessage): number | null {
+  const seconds = /^\s*(\d{1,10})\s*$/.exec(req.get('Expires') ?? '')?.[1]
+  return seconds === undefined ? null : Math.min(Number(seconds), MAX_EXPIRES_S)
+}
+
+/** Longer than any call rings (s). */
+const MAX_EXPIRES_S = 86_400
 
 /** The error of drachtio-compatible servers for a response to a cancelled request. */
 const GONE = /unknown transaction/i
@@ -49,7 +64,15 @@ export class IncomingInvite {
   readonly #tools: { clock: Clock; log: Log }
   #state: 'pending' | 'accepting' | 'over' = 'pending'
   #digest: DigestClient | null = null
-  #withdrawn: ((why: 'cancelled' | 'lost') => void) | null = null
+  /** Ends an INVITE that the caller limited in time. */
+  #expiry: Timer | null = null
+  /** Takes the offers of the caller before the 200; see `onOffer`. */
+  #offered: ((offer: string, reply: OfferReply) => void) | null = null
+  /** The caller asked that every provisional response be acknowledged (RFC 3262). */
+  readonly #isReliable: boolean
+  /** Such a response carried our answer, so that the caller may make another offer. */
+  #isAnswered = false
+  #withdrawn: ((why: 'cancelled' | 'lost', reason: string | null) => void) | null = null
   /** Settles `accept`: after a CANCEL or a lost connection the library may never call back. */
   #abort: ((why: 'cancelled' | 'lost') => void) | null = null
 
@@ -74,8 +97,18 @@ export class IncomingInvite {
     this.#res = res
     this.#open = open
     this.#tools = tools
+    this.#isReliable = namesTag(req.get('Require'), '100rel')
+    const seconds = expiresS(req)
+    if (seconds !== null) this.#expiry = tools.clock.after(seconds * 1000, () => this.#expire())
     open.add(this)
-    req.on('cancel', () => this.#withdraw('cancelled'))
+    req.on('cancel', (cancel?: RawMessage) => {
+      this.#withdraw('cancelled', passableReason(cancel?.get('Reason')))
+    })
+    req.on('update', (update: RawRequest, answer: RawResponse) => {
+      const offered = this.#isAnswered && this.#state === 'pending' ? this.#offered : null
+      const headers = { 'Retry-After': String(randomInt(0, 11)) }
+      answerEarlyUpdate(update, answer, { offered, tooEarly: { status: 500, headers } })
+    })
   }
 
   /** True after a final response, a CANCEL or the loss of the connection. */
@@ -94,10 +127,15 @@ export class IncomingInvite {
 
   /**
    * Registers a listener, called once when the peer cancels (487 was sent) or the connection is lost before
-   * our final response.
+   * our final response. `reason` is the Reason header of the CANCEL.
    */
-  onWithdrawn(listener: (why: 'cancelled' | 'lost') => void): void {
+  onWithdrawn(listener: (why: 'cancelled' | 'lost', reason: string | null) => void): void {
     this.#withdrawn = listener
+  }
+
+  /** Registers what answers a further offer of the caller before the 200 (UPDATE, RFC 3311). */
+  onOffer(listener: (offer: string, reply: OfferReply) => void): void {
+    this.#offered = listener
   }
 
   lost(): void {
@@ -105,13 +143,14 @@ export class IncomingInvite {
   }
 
   ring(): void {
-    if (this.#state === 'pending') this.#res.send(180)
+    if (this.#state === 'pending') this.#res.send(180, { headers: this.#reliably() })
   }
 
   /** Sends 183 with our answer: early media. The 200 repeats the answer (RFC 3261 13.2.1). */
   progress(sdp: string): void {
     if (this.#state !== 'pending') return
-    this.#res.send(183, { headers: { 'Content-Type': 'application/sdp' }, body: sdp })
+    this.#isAnswered = this.#isReliable
+    this.#res.send(183, { headers: { ...this.#reliably(), 'Content-Type': 'application/sdp' }, body: sdp })
   }
 
   refuse(status: number, headers: Readonly<Record<string, string | string[]>> = {}): void {
@@ -142,7 +181,10 @@ export class IncomingInvite {
       this.#srf.createUAS(
         this.#req,
         this.#res,
-        { localSdp: sdp, headers: { 'Content-Type': 'application/sdp', Allow: ALLOWED_METHODS } },
+        {
+          localSdp: sdp,
+          headers: { 'Content-Type': 'application/sdp', Allow: ALLOWED_METHODS, Supported: SUPPORTED },
+        },
         (error, raw) => {
           if (error || !raw) {
             // The library forgot the INVITE when it sent our 200, and dropped the CANCEL that crossed it.
@@ -164,15 +206,27 @@ export class IncomingInvite {
     })
   }
 
-  #withdraw(why: 'cancelled' | 'lost'): void {
+  #reliably(): Record<string, string> {
+    return this.#isReliable ? { Require: '100rel' } : {}
+  }
+
+  #expire(): void {
+    if (this.#state !== 'pending') return
+    this.#res.send(487)
+    this.#withdraw('cancelled')
+  }
+
+  #withdraw(why: 'cancelled' | 'lost', reason: string | null = null): void {
     if (this.#state === 'over') return
     this.#finish()
-    this.#withdrawn?.(why)
+    this.#withdrawn?.(why, reason)
     this.#abort?.(why)
   }
 
   #finish(): void {
     this.#state = 'over'
+    this.#expiry?.cancel()
+    this.#expiry = null
     this.#open.delete(this)
   }
 }

@@ -16,6 +16,9 @@ import {
   statusOf,
 } from './drachtio-types.js'
 import { EarlyDescriptions } from './early-descriptions.js'
+import { answerEarlyUpdate } from './early-update.js'
+import { namesTag, SUPPORTED } from './option-tags.js'
+import { passableReason } from './reason.js'
 import { sessionSdpOf } from './session-body.js'
 import { ALLOWED_METHODS, DialogHandle } from './sip-dialog.js'
 import type { InviteHandlers, InviteRequest, OutOfDialogRequest, OutOfDialogResponse } from './sip-port.js'
@@ -46,6 +49,10 @@ export class OutgoingInvite {
   #sent: RawRequest | null = null
   readonly #early = new EarlyDescriptions()
   #cancelled = false
+  /** Reason header of the CANCEL. */
+  #cancelReason: string | undefined
+  /** A reliable response carried the answer to our offer (RFC 3262 5), so that the peer may make one. */
+  #isAnswered = false
   #settled = false
 
   constructor(connection: ServerConnection, request: InviteRequest, handlers: InviteHandlers) {
@@ -64,9 +71,10 @@ export class OutgoingInvite {
     this.#fail(new EngineError('sip_failed', 'connection to the SIP server lost'))
   }
 
-  cancel(): void {
+  cancel(reason?: string): void {
     if (this.#cancelled || this.#settled) return
     this.#cancelled = true
+    this.#cancelReason = reason
     if (this.#sent) this.#sendCancel(this.#sent)
   }
 
@@ -91,6 +99,7 @@ export class OutgoingInvite {
             CSeq: `${this.#cseq} INVITE`,
             Contact: `<${transport === 'udp' ? own : `${own};transport=${transport}`}>`,
             Allow: ALLOWED_METHODS,
+            Supported: SUPPORTED,
             'User-Agent': 'Parley',
             ...credentialsOf(this.#digest, { method: 'INVITE', uri, body }),
           },
@@ -100,11 +109,21 @@ export class OutgoingInvite {
           cbRequest: (_error, invite) => {
             if (!invite) return
             this.#sent = invite
+            // The library registers its own listener after this, which answers every UPDATE with our offer.
+            queueMicrotask(() => {
+              invite.removeAllListeners('update')
+              invite.on('update', (update: RawRequest, answer: RawResponse) => {
+                const mayOffer = this.#isAnswered && !this.#settled
+                const offered = mayOffer ? this.#handlers.offered.bind(this.#handlers) : null
+                answerEarlyUpdate(update, answer, { offered, tooEarly: { status: 491 } })
+              })
+            })
             if (this.#cancelled) this.#sendCancel(invite)
           },
           cbProvisional: (response) => {
             if (this.#settled) return
             const sdp = sessionSdpOf(response)
+            if (sdp !== '' && namesTag(response.get('Require'), '100rel')) this.#isAnswered = true
             this.#early.received(response, sdp)
             this.#handlers.progress(response.status, sdp, response.source_address || null)
           },
@@ -137,7 +156,9 @@ export class OutgoingInvite {
       this.#attempt(challenger(this.#request.uri, response))
       return
     }
-    this.#fail(new EngineError('sip_refused', `refused with ${status}`, { context: { status } }))
+    const reason = passableReason(response?.get('Reason'))
+    const context = reason === null ? { status } : { status, reason }
+    this.#fail(new EngineError('sip_refused', `refused with ${status}`, { context }))
   }
 
   #answered(raw: RawDialog): void {
@@ -157,7 +178,8 @@ export class OutgoingInvite {
   }
 
   #sendCancel(invite: RawRequest): void {
-    invite.cancel((error) => {
+    const headers = this.#cancelReason === undefined ? {} : { Reason: this.#cancelReason }
+    invite.cancel({ headers }, (error) => {
       if (error) this.#connection.log.debug({ error: errorText(error) }, 'sip.cancel_failed')
     })
   }

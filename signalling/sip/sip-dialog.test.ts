@@ -61,7 +61,7 @@ t.test('a call over a new connection asks every five seconds whether the peer is
   t.same(state.ends, [])
   state.status = 481
   clock.advance(CHECK_MS)
-  t.same(state.ends, [{ kind: 'peer' }])
+  t.same(state.ends, [{ kind: 'peer', reason: null }])
   clock.advance(10 * CHECK_MS)
   t.equal(state.requests, 6, 'no further question')
   t.equal(open.size, 0)
@@ -94,6 +94,7 @@ t.test('a session interval below 90 s is refused by the application too', async 
   const message = (expires: string, method = 'INVITE'): RawRequest => {
     const headers: Readonly<Record<string, string>> = {
       'Session-Expires': expires,
+      Supported: 'timer',
       Contact: '<sip:a@192.0.2.1>',
     }
     return Object.assign(new EventEmitter(), {
@@ -184,13 +185,25 @@ t.test('a REFER that is decided at once is reported after the 202', async (t) =>
   t.strictSame(sent, ['202', 'NOTIFY refer terminated;reason=noresource SIP/2.0 603 Decline'])
 })
 
-t.test('a REFER without target, without support or after the end', async (t) => {
+t.test('a REFER without support, that cannot be followed, or after the end', async (t) => {
   const { sent, refer } = referable()
   refer('sip:+911140000002@pbx.example')
-  refer(undefined)
+  const declined = ['202', 'NOTIFY refer terminated;reason=noresource SIP/2.0 603 Decline']
+  t.strictSame(sent, declined)
+  const able = referable(() => t.fail('not a transfer'))
+  for (const target of [
+    undefined,
+    '<sip:+911140000002@pbx.example>, <sip:+911140000003@pbx.example>',
+    '"<sip:+911140000002@pbx.example>',
+    'sip:+911140000002@pbx.example?Replaces=a',
+    '<sip:+911140000002@pbx.example?Replaces=a%3Bto-tag%3Db%3Bfrom-tag%3Dc>',
+    '<sip:+911140000002@pbx.example?Subject=x&replaces=a>',
+    '<sip:+911140000002@pbx.example;method=BYE>',
+  ])
+    able.refer(target)
+  t.strictSame(able.sent, ['400', '400', '400', '400', '603', '603', '603'])
   const ended = referable(() => true)
   void ended.dialog.bye()
   ended.refer('sip:+911140000002@pbx.example')
-  t.strictSame(sent, ['405', '400'])
   t.strictSame(ended.sent, ['481'])
 })

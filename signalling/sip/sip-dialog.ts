@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
+import { parseAddress } from '../embedded/message/name-addr.js'
 import type { DigestClient } from '../trunk/digest-client.js'
 import type { ConnectionBound } from './connection-bound.js'
 import type { DialogHandlers, OfferReply, ReferReport, SipDialog } from './dialog-port.js'
@@ -13,11 +14,18 @@ import {
   sessionIntervalError,
   sessionRefreshDelayMs,
 } from './in-dialog-request.js'
-import { parseInfoDtmf } from './info-dtmf.js'
-import { readSessionBody, sessionSdpOf } from './session-body.js'
+import { type InfoDigit, parseInfoDtmf } from './info-dtmf.js'
+import { SUPPORTED, unsupportedBy } from './option-tags.js'
+import { passableReason } from './reason.js'
+import { ACCEPTED_TYPES, readSessionBody, sessionSdpOf } from './session-body.js'
+import { warning } from './warning.js'
 
-/** Value of `Allow` headers, inside and outside of dialogs. */
-export const ALLOWED_METHODS = 'INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, UPDATE'
+/** Value of `Allow` headers. */
+export const ALLOWED_METHODS = 'INVITE, ACK, BYE, CANCEL, OPTIONS, INFO, PRACK, UPDATE, REFER'
+/** Methods that a dialog refuses. */
+const REFUSED_METHODS = ['message', 'publish', 'subscribe'] as const
+
+type Handler = (req: RawRequest, res: RawResponse) => void
 
 /** Lifetime (s) of the subscription of a REFER: longer than two attempts of a transfer. */
 const REFER_SECONDS = 300
@@ -79,16 +87,31 @@ export class DialogHandle implements SipDialog {
     raw.on('destroy', (req: RawRequest, reason: unknown) => {
       if (!this.#finish()) return
       this.#handlers?.ended(
-        req.source === 'application' ? { kind: 'server', reason: String(reason) } : { kind: 'peer' },
+        req.source === 'application'
+          ? { kind: 'server', reason: String(reason) }
+          : { kind: 'peer', reason: passableReason(req.get('Reason')) },
       )
     })
-    raw.on('modify', (req: RawRequest, res: RawResponse) => this.#offered(req, res))
-    raw.on('update', (req: RawRequest, res: RawResponse) => {
+    const serve = (event: string, handler: Handler): void => {
+      raw.on(event, (req: RawRequest, res: RawResponse) => {
+        const unsupported = unsupportedBy(req.get('Require'))
+        if (unsupported === null) handler(req, res)
+        else res.send(420, { headers: unsupported })
+      })
+    }
+    serve('modify', (req, res) => this.#offered(req, res))
+    serve('update', (req, res) => {
       if (req.body) this.#offered(req, res)
       else if (!refusesInterval(req, res)) res.send(200)
     })
-    raw.on('info', (req: RawRequest, res: RawResponse) => this.#infoReceived(req, res))
-    raw.on('refer', (req: RawRequest, res: RawResponse) => this.#referred(req, res))
+    serve('info', (req, res) => this.#infoReceived(req, res))
+    serve('refer', (req, res) => this.#referred(req, res))
+    serve('options', (_req, res) => answerOptions(res))
+    // The only subscriptions are those of REFERs, whose notifier is this side (RFC 6665 4.1.3).
+    serve('notify', (_req, res) => res.send(481))
+    for (const method of REFUSED_METHODS) {
+      serve(method, (_req, res) => res.send(405, { headers: { Allow: ALLOWED_METHODS } }))
+    }
   }
 
   get callId(): string {
@@ -174,14 +197,17 @@ export class DialogHandle implements SipDialog {
       if (status === undefined) this.lost()
       else if (this.#finish()) {
         const hungUp = status === 481
-        this.#handlers?.ended(hungUp ? { kind: 'peer' } : { kind: 'server', reason: 'OPTIONS timeout' })
+        this.#handlers?.ended(
+          hungUp ? { kind: 'peer', reason: null } : { kind: 'server', reason: 'OPTIONS timeout' },
+        )
       }
     })
   }
 
-  bye(): Promise<void> {
+  bye(reason?: string): Promise<void> {
     if (this.#bye) return this.#bye
     if (!this.#finish()) return Promise.resolve()
+    const headers: Record<string, string> = reason === undefined ? {} : { Reason: reason }
     this.#bye = new Promise((resolve) => {
       const deadline = this.#clock.after(BYE_DEADLINE_MS, resolve)
       const done = (error: unknown) => {
@@ -195,16 +221,16 @@ export class DialogHandle implements SipDialog {
         this.#sendPendingBye = () => {
           this.#sendPendingBye = null
           this.#open.delete(this)
-          sendInDialogRequest(this.#raw, this.#digest, { method: 'BYE' }, done)
+          sendInDialogRequest(this.#raw, this.#digest, { method: 'BYE', headers }, done)
         }
         return
       }
       if (this.#digest !== null) {
-        sendInDialogRequest(this.#raw, this.#digest, { method: 'BYE' }, done)
+        sendInDialogRequest(this.#raw, this.#digest, { method: 'BYE', headers }, done)
         return
       }
       try {
-        this.#raw.destroy({}, done)
+        this.#raw.destroy({ headers }, done)
       } catch (error) {
         done(error)
       }
@@ -274,14 +300,8 @@ export class DialogHandle implements SipDialog {
       res.send(481)
       return
     }
-    // An empty INFO only checks whether we are alive (RFC 2976).
-    const key = req.body ? parseInfoDtmf(req.get('Content-Type') ?? '', req.body) : undefined
-    if (key === null) res.send(415, { headers: { Accept: 'application/dtmf-relay, application/dtmf' } })
-    else if (key === 'bad') res.send(400)
-    else {
-      res.send(200)
-      if (key !== undefined) this.#handlers?.digit?.(key)
-    }
+    const key = answerInfo(req, res)
+    if (key !== null) this.#handlers?.digit?.(key)
   }
 
   /** Takes a REFER: 202, and its progress by NOTIFY on the subscription that it implies (RFC 3515). */
@@ -291,8 +311,9 @@ export class DialogHandle implements SipDialog {
       return
     }
     const target = (req.get('Refer-To') ?? '').trim()
-    if (target === '') {
-      res.send(400)
+    const refusal = referRefusal(target)
+    if (refusal !== null) {
+      res.send(refusal.status, { headers: { Warning: warning(refusal.reason) } })
       return
     }
     let isFinal = false
@@ -305,10 +326,7 @@ export class DialogHandle implements SipDialog {
       if (accepted) this.#notify(status, reason)
       else early.push([status, reason])
     }
-    if (this.#handlers?.referred?.(target, report) !== true) {
-      res.send(405, { headers: { Allow: ALLOWED_METHODS } })
-      return
-    }
+    if (this.#handlers?.referred?.(target, report) !== true) report(603, 'Decline')
     res.send(202)
     accepted = true
     for (const [status, reason] of early.length > 0 ? early : [[100, 'Trying'] as const]) {
@@ -390,6 +408,33 @@ export class DialogHandle implements SipDialog {
   }
 }
 
+/** Answers OPTIONS, inside and outside of dialogs (RFC 3261 11.2). */
+export function answerOptions(res: RawResponse): void {
+  res.send(200, { headers: { Allow: ALLOWED_METHODS, Accept: ACCEPTED_TYPES, Supported: SUPPORTED } })
+}
+
+/** Answers an INFO and returns its digit; null when it has none. An empty one only checks whether we are alive (RFC 2976). */
+export function answerInfo(req: RawRequest, res: RawResponse): InfoDigit | null {
+  const key = req.body ? parseInfoDtmf(req.get('Content-Type') ?? '', req.body) : undefined
+  if (key === null) res.send(415, { headers: { Accept: 'application/dtmf-relay, application/dtmf' } })
+  else if (key === 'bad') res.send(400)
+  else res.send(200)
+  return key === undefined || key === 'bad' ? null : key
+}
+
+/** Returns why a REFER with this Refer-To is refused; null when it asks for a plain call to one target (RFC 3515 2.4.2). */
+function referRefusal(referTo: string): { readonly status: 400 | 603; readonly reason: string } | null {
+  const uri = parseAddress(referTo)?.uri
+  if (uri === undefined)
+    return { status: 400, reason: 'Refer-To must be one URI, in angle brackets if it has parameters' }
+  // Transferring to the number instead would leave the consultation call behind, and ring the person again.
+  if (/[?&]replaces=/i.test(uri))
+    return { status: 603, reason: 'a transfer to a call (Replaces) is not supported: refer to the number' }
+  if (/;method=(?!invite(?:[;?]|$))/i.test(uri))
+    return { status: 603, reason: 'only an INVITE can be referred' }
+  return null
+}
+
 function cseqOf(req: RawRequest): number {
   return Number.parseInt(req.get('CSeq') ?? '', 10)
 }
@@ -407,9 +452,4 @@ function refusesInterval(req: RawRequest, res: RawResponse): boolean {
  */
 function glareDelayMs(role: 'uac' | 'uas'): number {
   return role === 'uac' ? 10 * randomInt(210, 401) : 10 * randomInt(0, 201)
-}
-
-/** Returns a Warning header value (RFC 3261 20.43); 399 is "miscellaneous", the text gives the reason. */
-export function warning(reason: string): string {
-  return `399 parley "${reason.replaceAll(/["\\\r\n]/g, ' ')}"`
 }

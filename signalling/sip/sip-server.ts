@@ -5,14 +5,17 @@ import type { Clock, Timer } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import { Scope } from '../../media/base/scope.js'
+import { parseAddress } from '../embedded/message/name-addr.js'
+import { paramOf } from '../embedded/message/sip-header.js'
 import { tapWire, type WireMessage } from '../trace/wire-tap.js'
 import type { ConnectionBound } from './connection-bound.js'
 import type { DialGate } from './dial-gate.js'
 import type { RawRequest, RawResponse, RawSrf } from './drachtio-types.js'
 import { IncomingInvite, inviteFormError } from './incoming-invite.js'
 import { IncomingRegister } from './incoming-register.js'
+import { unsupportedBy } from './option-tags.js'
 import { OutgoingInvite, type ServerConnection, sendOutOfDialogRequest } from './outgoing-request.js'
-import { ALLOWED_METHODS, type DialogHandle } from './sip-dialog.js'
+import { ALLOWED_METHODS, answerInfo, answerOptions, type DialogHandle } from './sip-dialog.js'
 import type {
   InviteHandlers,
   InviteRequest,
@@ -44,7 +47,10 @@ export interface SipServerOptions {
 }
 
 /** Methods refused outside of dialogs, with an Allow header. */
-const REFUSED_METHODS = ['message', 'info', 'notify', 'subscribe', 'publish', 'refer', 'update']
+const REFUSED_METHODS = ['message', 'subscribe', 'publish', 'refer']
+
+/** REFER belongs into a dialog. */
+const ALLOWED_OUTSIDE = ALLOWED_METHODS.replace(', REFER', '')
 
 // drachtio's own back-off with an upper bound, so that a restarted server is found soon.
 const RECONNECT_FIRST_MS = 150
@@ -126,7 +132,7 @@ class DrachtioServer implements SipServer {
     this.#registrar = handler
   }
 
-  invite(request: InviteRequest, handlers: InviteHandlers): { cancel(): void } {
+  invite(request: InviteRequest, handlers: InviteHandlers): { cancel(reason?: string): void } {
     if (!this.#options.gate.spend(request.permit)) {
       queueMicrotask(() =>
         handlers.failed(new EngineError('permit_invalid', 'an INVITE requires a claimed permit')),
@@ -254,15 +260,26 @@ class DrachtioServer implements SipServer {
 
   #route(srf: RawSrf): void {
     srf.use('invite', (req, res) => this.#invited(srf, req, res))
-    srf.use('options', (_req, res) => {
-      res.send(200, { headers: { Allow: ALLOWED_METHODS, Accept: 'application/sdp' } })
+    const use = (method: string, handler: (req: RawRequest, res: RawResponse) => void): void => {
+      srf.use(method, (req, res) => {
+        const unsupported = unsupportedBy(req.get('Require'))
+        if (unsupported === null) handler(req, res)
+        else res.send(420, { headers: unsupported })
+      })
+    }
+    use('options', (_req, res) => answerOptions(res))
+    // The server passes on those of dialogs that are not answered yet. Nothing takes the digits before the answer.
+    use('info', (req, res) => {
+      if (isInDialog(req)) answerInfo(req, res)
+      else res.send(481)
     })
+    for (const method of ['notify', 'update']) use(method, (_req, res) => res.send(481))
     srf.use('register', (req, res) => {
-      if (this.#registrar === null) res.send(405, { headers: { Allow: ALLOWED_METHODS } })
+      if (this.#registrar === null) res.send(405, { headers: { Allow: ALLOWED_OUTSIDE } })
       else this.#registrar(new IncomingRegister(req, res))
     })
     for (const method of REFUSED_METHODS) {
-      srf.use(method, (_req, res) => res.send(405, { headers: { Allow: ALLOWED_METHODS } }))
+      use(method, (_req, res) => res.send(405, { headers: { Allow: ALLOWED_OUTSIDE } }))
     }
   }
 
@@ -297,6 +314,10 @@ class DrachtioServer implements SipServer {
       ended: () => timer.cancel(),
     })
   }
+}
+
+function isInDialog(req: RawRequest): boolean {
+  return paramOf(parseAddress(req.get('To') ?? '')?.params ?? '', 'tag') !== null
 }
 
 /** Returns the socket that `connect` creates; the library hides it until it is connected. */

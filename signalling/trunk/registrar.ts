@@ -2,9 +2,10 @@ import type { Clock } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
 import type { IncomingRegister } from '../sip/incoming-register.js'
-import { warning } from '../sip/sip-dialog.js'
+import { unsupportedBy } from '../sip/option-tags.js'
 import type { SipServer } from '../sip/sip-port.js'
 import { onlyUserIn } from '../sip/sip-uri.js'
+import { warning } from '../sip/warning.js'
 import { contactValues, type RegisteredContact, type RegisterOutcome, register } from './registrar-rules.js'
 import type { TrunkAuthenticator } from './trunk-authenticator.js'
 
@@ -69,8 +70,8 @@ async function serve(options: RegistrarOptions, request: IncomingRegister): Prom
     log.warn({ trunkId, status, reason }, 'trunk.register_refused')
     request.answer(status, { ...headers, Warning: warning(reason) })
   }
-  const required = request.header('Require')?.trim()
-  if (required) return refuse(420, 'an extension is not supported', { Unsupported: required })
+  const unsupported = unsupportedBy(request.header('Require'))
+  if (unsupported !== null) return refuse(420, 'an extension is not supported', unsupported)
   if (onlyUserIn(request.header('To')) !== username)
     return refuse(404, 'the user in To must be the user name of the trunk')
   const { flow } = request

@@ -190,6 +190,30 @@ t.test('a telephone system places calls', { timeout: 120_000 }, async (t) => {
     t.equal(service.of(id, 'answered').length, 0)
   })
 
+  await t.test('the status of the carrier reaches the telephone system, with its Reason', async (t) => {
+    for (const [status, Reason, passed, told] of [
+      [404, 'Q.850;cause=1', 404, 'Q.850;cause=1, SIP;cause=404'],
+      [503, null, 503, 'SIP;cause=503'],
+      [606, null, 606, 'SIP;cause=606'],
+      [420, null, 500, 'SIP;cause=420'],
+    ] as const) {
+      const called = await next()
+      const known = callIds().length
+      const dialog = rig.invite(offerOf(await rig.telephone(PBX)))
+      const person = await called()
+      person.reject(status, 'As said', Reason === null ? [] : [['Reason', Reason]])
+      t.equal(await dialog.final(), passed)
+      const refusal = pbx.log.find(
+        ({ message }) => message.status === passed && header(message, 'call-id') === dialog.callId,
+      )
+      t.equal(refusal && header(refusal.message, 'reason'), told)
+      t.equal(refusal && header(refusal.message, 'retry-after'), '', 'another call may succeed at once')
+      const id = () => callIds()[known] ?? ''
+      await service.until('the end', () => service.of(id(), 'ended').length > 0)
+      t.match(service.of(id(), 'ended'), [{ ending: { cause: 'carrier_error', sip: status } }])
+    }
+  })
+
   await t.test('a caller that gives up during early media', async (t) => {
     const called = await next()
     const own = await rig.telephone(PBX)

@@ -241,7 +241,12 @@ t.test('UPDATE of the caller before the answer; a second one is rejected', async
   t.equal(answer.header('Contact'), `<sip:127.0.0.1:${rig.port}>`)
   t.same(bodies, [SDP_A])
   peer.send(
-    request('UPDATE', peer, { ...inCall(invite, progress, 4, 'UPDATE'), 'Session-Expires': '60' }, SDP_A),
+    request(
+      'UPDATE',
+      peer,
+      { ...inCall(invite, progress, 4, 'UPDATE'), 'Session-Expires': '60', Supported: 'timer' },
+      SDP_A,
+    ),
   )
   const small = await peer.next(final('4 UPDATE'))
   t.match(small.start, '422')

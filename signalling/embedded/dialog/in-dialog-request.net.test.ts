@@ -143,6 +143,19 @@ t.test('glare: 491 while our re-INVITE is open, 500 while that of the peer is', 
   call.ask('ACK', 3, { Contact: null })
 })
 
+t.test('extensions that nobody knows are refused inside a dialog too', async (t) => {
+  const { peer, dialog, ask } = await inbound(t)
+  for (const event of ['info', 'options', 'modify', 'destroy']) dialog.on(event, () => t.fail(event))
+  const Require = 'timer, telepathy, 100rel'
+  for (const [index, method] of ['INFO', 'OPTIONS', 'INVITE', 'BYE'].entries()) {
+    const cseq = index + 2
+    ask(method, cseq, { Require })
+    const refused = await peer.next(of(`${cseq} ${method}`))
+    t.match(refused.start, 'SIP/2.0 420 ')
+    t.equal(refused.header('Unsupported'), 'telepathy')
+  }
+})
+
 t.test('an old CSeq and a request after the end are rejected', async (t) => {
   const call = await inbound(t)
   const { peer, dialog } = call

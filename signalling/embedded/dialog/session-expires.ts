@@ -31,9 +31,13 @@ export function parseSessionExpires(message: { readonly headers: readonly Header
   return { seconds: Number(text), refresher: wanted === 'uac' || wanted === 'uas' ? wanted : null }
 }
 
-/** Returns whether a request asks for less than the minimum interval, which gets a 422. */
+/**
+ * Returns whether a request asks for less than the minimum interval, which gets a 422. A sender that does not know session
+ * timers could not understand that: a proxy added the interval, and the answer raises it (RFC 4028 9).
+ */
 export function isIntervalTooSmall(request: SipRequest): boolean {
   if (request.method !== 'INVITE' && request.method !== 'UPDATE') return false
+  if (!knowsTimer(request)) return false
   const requested = parseSessionExpires(request)
   return requested !== null && requested.seconds < MIN_SE_S
 }
@@ -45,9 +49,14 @@ export function hasOptionTag(message: SipMessage, header: string, option: string
   )
 }
 
+function knowsTimer(request: SipRequest): boolean {
+  return hasOptionTag(request, 'Supported', 'timer') || hasOptionTag(request, 'Require', 'timer')
+}
+
 /**
  * Returns the session timer headers of a 2xx to an INVITE or UPDATE that the application did not set: the
- * interval of the peer, raised to the minimum. Empty when no timer was requested.
+ * interval of the peer, raised to the minimum. Empty when no timer was requested. Without a refresher in the request it is
+ * the `preference`, or this side when the peer does not know session timers (RFC 4028 9, table 2).
  */
 export function sessionTimerHeaders(
   request: SipRequest,
@@ -60,14 +69,14 @@ export function sessionTimerHeaders(
   let refresher = chosen?.refresher ?? null
   if (chosen === null) {
     if (requested === null) return []
-    refresher = requested.refresher ?? (preference === 'none' ? null : preference)
-    if (refresher === null) return []
+    if (requested.refresher === null && preference === 'none') return []
+    refresher = requested.refresher ?? (knowsTimer(request) && preference !== 'none' ? preference : 'uas')
     const seconds = Math.max(MIN_SE_S, requested.seconds)
     headers.push({ name: 'Session-Expires', value: `${seconds};refresher=${refresher}` })
   }
   // RFC 4028 9: a caller that has to refresh must find `timer` in Require.
   const required = given.some((header) => header.name === 'Require' && /\btimer\b/i.test(header.value))
-  if (refresher === 'uac' && !required && hasOptionTag(request, 'Supported', 'timer')) {
+  if (refresher === 'uac' && !required && knowsTimer(request)) {
     headers.push({ name: 'Require', value: 'timer' })
   }
   return headers

@@ -30,7 +30,15 @@ export function applySessionExpires(
   const intervalS = Math.min(Math.max(MIN_SE_S, agreed.seconds), MAX_INTERVAL_S)
   const weRefresh = (agreed.refresher ?? 'uac') === side
   const half = intervalS * 500 + (Math.random() * 2 - 1) * SPREAD_MS
-  startSessionTimer(core, dialog, intervalS, weRefresh, weRefresh ? half : intervalS * 1000)
+  startSessionTimer(core, dialog, intervalS, weRefresh, weRefresh ? half : expiryMs(intervalS))
+}
+
+/**
+ * Returns when a session that was not refreshed ends: before the interval is over, by a third of it but at most 32 s, so
+ * that the BYE arrives while the peer still has the session (RFC 4028 10).
+ */
+function expiryMs(intervalS: number): number {
+  return (intervalS - Math.min(32, intervalS / 3)) * 1000
 }
 
 /** Sets or replaces the timer of a session. */

@@ -3,6 +3,7 @@ import type { EarlyDialog } from '../dialog/early-dialogs.js'
 import { acceptPrack } from '../dialog/prack.js'
 import { isIntervalTooSmall } from '../dialog/session-expires.js'
 import { terminateInvite } from './cancel.js'
+import { unsupportedRequire } from './capabilities.js'
 import type { ReceivedRequest } from './pending-requests.js'
 import { dispatchToApp, MIN_SE, RETRY_AFTER, reject, rejectRetryLater } from './request-dispatch.js'
 
@@ -19,7 +20,10 @@ export function receiveInEarlyDialog(core: Core, received: ReceivedRequest, earl
   }
   dialog.remoteSeq = essentials.cseq
   const { method } = request
-  if (!dialog.app.connected) {
+  const unsupported = unsupportedRequire(request)
+  if (unsupported !== null) {
+    reject(core, received, 420, unsupported)
+  } else if (!dialog.app.connected) {
     reject(core, received, 481)
   } else if (method === 'BYE' && incoming) {
     // The caller may end an early dialog (RFC 3261 15); the callee may not.

@@ -4,7 +4,7 @@ import { dialogId } from '../dialog/dialog.js'
 import { acceptPrack } from '../dialog/prack.js'
 import { isIntervalTooSmall } from '../dialog/session-expires.js'
 import { applyNotifyExpires, holdNotify } from '../dialog/subscription.js'
-import { METHODS } from '../message/sip-message.js'
+import { type Header, METHODS } from '../message/sip-message.js'
 import { schemeRejection, unsupportedRequire } from './capabilities.js'
 import { receiveInEarlyDialog } from './early-dialog-request.js'
 import type { ReceivedRequest } from './pending-requests.js'
@@ -36,13 +36,18 @@ const NEW_METHODS: ReadonlySet<string> = new Set([
   'PUBLISH',
 ])
 
+/** Methods that are served outside of dialogs, for those that are not. */
+const ALLOW_NEW: readonly Header[] = [
+  { name: 'Allow', value: [...NEW_METHODS, 'ACK', 'BYE', 'CANCEL', 'PRACK', 'UPDATE'].join(', ') },
+]
+
 /** Handles a request without a To tag. */
 export function receiveOutOfDialog(core: Core, received: ReceivedRequest): void {
   const { request, essentials, flow } = received
   const { method } = request
   if (!NEW_METHODS.has(method)) {
     if (!METHODS.has(method)) reject(core, received, 501, ALLOW)
-    else reject(core, received, method === 'REFER' ? 405 : 481, method === 'REFER' ? ALLOW : [])
+    else reject(core, received, method === 'REFER' ? 405 : 481, method === 'REFER' ? ALLOW_NEW : [])
     return
   }
   const scheme = schemeRejection(core, request, flow)
@@ -105,6 +110,11 @@ export function receiveInDialog(core: Core, received: ReceivedRequest, toTag: st
   dialog.remoteSeq = essentials.cseq
   if (!METHODS.has(method)) {
     reject(core, received, 501, ALLOW)
+    return
+  }
+  const unsupported = unsupportedRequire(request)
+  if (unsupported !== null) {
+    reject(core, received, 420, unsupported)
     return
   }
   if (isIntervalTooSmall(request)) {

@@ -1,5 +1,7 @@
 import type { Core } from '../core.js'
 import type { Essentials } from '../message/message-validation.js'
+import { parseAddress } from '../message/name-addr.js'
+import { paramOf } from '../message/sip-header.js'
 import { type Header, NO_BODY, type SipRequest, type SipResponse, serialise } from '../message/sip-message.js'
 import type { ServerTransaction } from '../transaction/server-transaction.js'
 import type { Flow } from '../transport/transport.js'
@@ -62,9 +64,7 @@ export function responseTo(
 }
 
 function withTag(to: string, tag: string): string {
-  const end = to.indexOf('>')
-  const params = end < 0 ? to.slice(Math.max(0, to.indexOf(';'))) : to.slice(end + 1)
-  return /;\s*tag\s*=/i.test(params) ? to : `${to};tag=${tag}`
+  return paramOf(parseAddress(to)?.params ?? '', 'tag') === null ? `${to};tag=${tag}` : to
 }
 
 /** Answers without a transaction: invalid requests, overload, unmatched requests. */

@@ -282,7 +282,19 @@ t.test('without an application 503; in unknown dialogs 481; unknown methods 501,
   }
   await expect(request('BYE', peer), '481')
   await expect(request('REFER', peer), '405')
+  const allow = peer.seen.at(-1)?.header('Allow') ?? ''
+  t.match(allow, 'SUBSCRIBE')
+  t.notMatch(allow, 'REFER')
   await expect(request('FETCH', peer), '501')
+})
+
+t.test('a display name in To is no tag: the response gets one', async (t) => {
+  const rig = await openRig(t)
+  const peer = await rig.udpPeer()
+  const To = '"<sip:x@y>;tag=forged" <sip:service@127.0.0.1>'
+  peer.send(request('OPTIONS', peer, { To }))
+  const { header } = await peer.next('SIP/2.0 503')
+  t.ok(header('To').startsWith(`${To};tag=`), header('To'))
 })
 
 t.test('requests the application never answers get an answer of the server', async (t) => {
