@@ -1,4 +1,5 @@
 import { languageData } from '../../media/agent/language/language-data.js'
+import { generateProse } from '../../media/agent/llm/prose.js'
 import type { ChatMessage, LanguageModel } from '../../media/agent/vendor-ports.js'
 import type { Clock } from '../../media/base/clock.js'
 import type { TalkLine } from '../../signalling/call/consult-talk.js'
@@ -80,9 +81,13 @@ function written(
       timer.cancel()
       resolve(brief)
     }
-    const running = model.generate(
+    const running = generateProse(
+      model,
       { model: name, messages, tools: [] },
       {
+        withdrawn: () => {
+          text = ''
+        },
         text: (delta) => {
           if (text.length < MAX_BRIEF) text += delta
         },

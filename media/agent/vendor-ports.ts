@@ -2,6 +2,7 @@ import type { Rate, SessionRate } from '../base/frame.js'
 import type { Scope } from '../base/scope.js'
 import type { RecognitionMode, TimedWord } from './agent-spec.js'
 import type { TokenCount } from './conversation/usage-meter.js'
+import type { MannersOf } from './learnt-manners.js'
 
 /*
  * The four vendor ports. Each operation can be cancelled by its handle and reports through callbacks on the
@@ -146,6 +147,8 @@ export interface ToolCall {
   readonly name: string
   /** Parsed JSON object. `{}` when the model sent nothing. */
   readonly arguments: Readonly<Record<string, unknown>>
+  /** Why the arguments cannot be read, for the model: the tool does not run. */
+  readonly unusable?: string
 }
 
 export type ChatMessage =
@@ -167,6 +170,7 @@ export interface GenerateRequest {
 }
 
 export interface GenerateEvents {
+  /** Delivers text as the model wrote it, which may hold reasoning: `generateProse` separates it. */
   text(delta: string): void
   /** Reports work without words: reasoning, or a part of a tool call. Optional. */
   progress?(): void
@@ -189,6 +193,8 @@ export interface LanguageModel {
   readonly firstTokenDeadlineMs: number
   /** The operator set the deadline. Absent: it is where learning begins. */
   readonly deadlineSet?: boolean
+  /** What is known of how its models mark their reasoning. Absent: they do not reason in their text. */
+  readonly reasoning?: MannersOf<'implicit' | 'plain'>
   generate(request: GenerateRequest, events: GenerateEvents): Cancellable
 }
 

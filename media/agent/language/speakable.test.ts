@@ -1,6 +1,6 @@
 import t from 'tap'
 import { enginePhrases } from '../tts/phrases.js'
-import { speakable, ThoughtFilter } from './speakable.js'
+import { speakable } from './speakable.js'
 import { languageOf } from './text-language.js'
 
 t.test('markdown, pictures and addresses are not spoken', async (t) => {
@@ -28,18 +28,6 @@ t.test('markdown, pictures and addresses are not spoken', async (t) => {
     ['അവന്‍ വന്നു.', 'അവന്‍ വന്നു.'],
   ]
   for (const [text, expected] of cases) t.equal(speakable(text), expected, text)
-})
-
-t.test('reasoning is removed from the stream, however it is chunked', async (t) => {
-  const text = '<think>Hmm, <b> who?</think>Hello <there> you.<think>never closed'
-  for (let size = 1; size < text.length; size++) {
-    const filter = new ThoughtFilter()
-    let out = ''
-    for (let i = 0; i < text.length; i += size) out += filter.push(text.slice(i, i + size))
-    t.equal(out + filter.end(), 'Hello <there> you.', `by ${size}`)
-  }
-  const filter = new ThoughtFilter()
-  t.equal(filter.push('3 <') + filter.end(), '3 <')
 })
 
 t.test('the language by script, among those of the agent', async (t) => {

@@ -317,6 +317,7 @@ export class LlmReplySource implements ReplySource {
   #reply(turn: TurnId): ModelJobEvents {
     const turnContext = this.#turnContext
     const tracer = this.#tracer
+    const takeBack: (() => void)[] = []
     return {
       token: () => {
         this.#models.began()
@@ -331,7 +332,10 @@ export class LlmReplySource implements ReplySource {
         tracer.mark(turn, 'firstSentenceMs')
         turnContext.feed({ type: 'sentence', turn, text, atMs: turnContext.now() })
         const language = languageOf(text, this.#spec.languages, turnContext.language.current)
-        this.#speech.say(turn, text, language)
+        takeBack.push(this.#speech.say(turn, text, language))
+      },
+      withdrawn: () => {
+        for (const take of takeBack.splice(0)) take()
       },
       done: (text, calls) => {
         this.#job = null

@@ -1,8 +1,9 @@
 import type { TokenCount } from '../conversation/usage-meter.js'
 import { SentenceSplitter } from '../language/sentence-splitter.js'
-import { speakable, ThoughtFilter } from '../language/speakable.js'
+import { speakable } from '../language/speakable.js'
 import { toVendorFailure } from '../tts/synthesis.js'
 import type { Cancellable, GenerateRequest, LanguageModel, ToolCall, VendorFailure } from '../vendor-ports.js'
+import { generateProse } from './prose.js'
 
 export interface ModelJobEvents {
   /** The model sent words or a tool call, not only reasoning or blanks. */
@@ -11,6 +12,8 @@ export interface ModelJobEvents {
   progress(): void
   /** A sentence is ready to be spoken. */
   sentence(text: string): void
+  /** All sentences so far were reasoning. What was not spoken yet must not be. */
+  withdrawn(): void
   /** The answer is complete: its full text, its tool calls, and its token usage if the vendor reports it. */
   done(text: string, calls: readonly ToolCall[], usage: TokenCount | null): void
   failed(error: VendorFailure): void
@@ -22,8 +25,7 @@ export function startModelJob(
   request: GenerateRequest,
   events: ModelJobEvents,
 ): Cancellable {
-  const splitter = new SentenceSplitter()
-  const thoughts = new ThoughtFilter()
+  let splitter = new SentenceSplitter()
   const calls: ToolCall[] = []
   let text = ''
   let closed = false
@@ -39,8 +41,7 @@ export function startModelJob(
       if (spoken !== '' && !closed) events.sentence(spoken)
     }
   }
-  const append = (piece: string) => {
-    const said = thoughts.push(piece)
+  const append = (said: string) => {
     if (said.trim() !== '') events.token()
     if (closed) return
     text += said
@@ -53,12 +54,18 @@ export function startModelJob(
   }
   const start = () => {
     if (closed) return
-    const started = model.generate(request, {
+    const started = generateProse(model, request, {
       text: (delta) => {
         if (!closed && delta !== '') append(delta)
       },
       progress: () => {
         if (!closed) events.progress()
+      },
+      withdrawn: () => {
+        if (closed) return
+        text = ''
+        splitter = new SentenceSplitter()
+        events.withdrawn()
       },
       toolCalls: (made) => {
         if (closed) return
@@ -67,9 +74,7 @@ export function startModelJob(
       },
       done: (usage) => {
         if (closed) return
-        const rest = thoughts.end()
-        text += rest
-        emitSentences([...splitter.push(rest), ...splitter.end()])
+        emitSentences(splitter.end())
         if (closed) return
         cancel()
         events.done(text, calls, usage)

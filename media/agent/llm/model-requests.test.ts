@@ -47,6 +47,7 @@ async function ask(requests: ModelRequests, choice: ModelChoice) {
       token() {},
       progress() {},
       sentence() {},
+      withdrawn() {},
       done: (text) => resolve(text),
       failed: ({ code }) => resolve(code),
     })
@@ -80,6 +81,7 @@ t.test('a prompt that cannot be shortened is not sent twice', async (t) => {
       token() {},
       progress() {},
       sentence() {},
+      withdrawn() {},
       done: () => resolve('done'),
       failed: ({ code }) => resolve(code),
     })
@@ -95,6 +97,7 @@ t.test('a cancellation between the two requests cancels the second', async (t) =
     token: () => told++,
     progress: () => {},
     sentence: () => told++,
+    withdrawn: () => told++,
     done: () => told++,
     failed: () => told++,
   })

@@ -61,6 +61,7 @@ export class ModelRequests {
         token: () => events.token(),
         progress: () => events.progress(),
         sentence: (text) => events.sentence(text),
+        withdrawn: () => events.withdrawn(),
         done: (text, calls, usage) => {
           this.#tracer.modelAnswered(vendor, model, usage)
           events.done(text, calls, usage)

@@ -33,6 +33,10 @@ export class SpeculativeAnswer implements Cancellable {
         if (this.#receiver) this.#receiver.sentence(text)
         else this.#sentences.push(text)
       },
+      withdrawn: () => {
+        this.#sentences.length = 0
+        this.#receiver?.withdrawn()
+      },
       done: (text, calls, usage) => {
         if (this.#receiver) this.#receiver.done(text, calls, usage)
         else this.#done = [text, calls, usage]

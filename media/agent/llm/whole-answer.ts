@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js'
 import { EngineError } from '../../base/errors.js'
 import type { TokenCount } from '../conversation/usage-meter.js'
 import type { ChatMessage, LanguageModel } from '../vendor-ports.js'
+import { generateProse } from './prose.js'
 
 export interface WholeAnswer {
   readonly text: string
@@ -10,7 +11,7 @@ export interface WholeAnswer {
 }
 
 /**
- * Asks a model outside of a conversation and resolves with its complete answer. Rejects with EngineError on failure, after
+ * Asks a model outside of a conversation and resolves with its complete answer, without its reasoning. Rejects with EngineError on failure, after
  * `timeoutMs`, when the answer is longer than `maxLength` (UTF-16 units), and with `closed` after a cancellation.
  */
 export function wholeAnswer(
@@ -41,9 +42,13 @@ export function wholeAnswer(
       stop(new EngineError('timeout', 'the model did not answer in time', { retryable: true })),
     )
     signal.addEventListener('abort', aborted, { once: true })
-    const running = model.generate(
+    const running = generateProse(
+      model,
       { ...request, tools: [] },
       {
+        withdrawn: () => {
+          text = ''
+        },
         text: (delta) => {
           text += delta
           if (text.length > maxLength) stop(new EngineError('vendor_failed', 'the answer does not end'))

@@ -14,8 +14,14 @@ t.test('only declared arguments are kept', async (t) => {
     phone: '1',
   })
   t.same(declaredArguments(parameters, { phone: '1', note: null }), { phone: '1' })
-  t.equal(declaredArguments(parameters, { note: 'x' }), 'The parameter phone is missing.')
-  t.equal(declaredArguments(parameters, { phone: null }), 'The parameter phone is missing.')
+  t.equal(
+    declaredArguments(parameters, { note: 'x' }),
+    'Failed: the parameter phone is missing. Nothing was sent.',
+  )
+  t.equal(
+    declaredArguments(parameters, { phone: null }),
+    'Failed: the parameter phone is missing. Nothing was sent.',
+  )
   // Every object inherits this name, so it does not count as given.
   t.match(declaredArguments([parameter('constructor', 'string', true)], {}), /constructor is missing/)
 })
@@ -50,4 +56,17 @@ t.test('arguments get their declared type or are refused', async (t) => {
       t.match(found, /^Failed: the parameter a must be .* Nothing was sent\.$/, `${given}`)
     else t.same(found, { a: expected }, `${type} ${given}`)
   }
+})
+
+t.test('only a declared value is taken, in its declared spelling', async (t) => {
+  const parameters = [{ ...parameter('size', 'string', true), values: ['Small', 'Large'] }]
+  t.same(declaredArguments(parameters, { size: ' large ' }), { size: 'Large' })
+  t.equal(
+    declaredArguments(parameters, { size: 'huge' }),
+    'Failed: the parameter size must be one of: Small, Large. Nothing was sent.',
+  )
+  const many = [
+    { ...parameter('size', 'string', true), values: Array.from({ length: 500 }, (_, n) => `v${n}`) },
+  ]
+  t.ok(String(declaredArguments(many, { size: 'x' })).length < 500, 'the message is bounded')
 })

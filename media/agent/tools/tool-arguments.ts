@@ -3,30 +3,47 @@ import type { ToolSpec } from '../agent-spec.js'
 type Parameter = ToolSpec['parameters'][number]
 type Value = string | number | boolean
 
+/** Length (UTF-16 units) of what the model learns about a wrong argument. */
+const MAX_HINT = 400
+
 /**
- * Returns the declared arguments of an HTTP tool in their declared types, or a message for the model. Arguments
- * that the tool does not declare are left out: a caller may persuade the model to add some.
+ * Returns the declared arguments of a tool in their declared types, or a message for the model: a tool never runs with
+ * arguments that do not satisfy its declaration. Arguments that the tool does not declare are left out: a caller may
+ * persuade the model to add some.
  */
 export function declaredArguments(
   parameters: readonly Parameter[],
   given: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, Value>> | string {
-  const values: [string, Value][] = []
-  for (const { name, type, required } of parameters) {
+  const entries: [string, Value][] = []
+  for (const { name, type, required, values } of parameters) {
     const raw = Object.hasOwn(given, name) ? (given[name] ?? null) : null
     if (raw === null) {
-      if (required) return missingArgument(name)
+      if (required) return failure(`the parameter ${name} is missing`)
       continue
     }
     const value = convert(raw, type)
-    if (value === null) return `Failed: the parameter ${name} must be ${TYPE[type]}. Nothing was sent.`
-    values.push([name, value])
+    if (value === null) return failure(`the parameter ${name} must be ${TYPE[type]}`)
+    const chosen = values === undefined ? value : (oneOf(values, value) ?? null)
+    if (chosen === null) return failure(`the parameter ${name} must be one of: ${values?.join(', ')}`)
+    entries.push([name, chosen])
   }
-  return Object.fromEntries(values)
+  return Object.fromEntries(entries)
 }
 
-export function missingArgument(name: string): string {
-  return `The parameter ${name} is missing.`
+/** Tells the model that a tool did not run. */
+export function failure(reason: string): string {
+  const short = reason.length > MAX_HINT ? `${reason.slice(0, MAX_HINT)} ...` : reason
+  return `Failed: ${short}. Nothing was sent.`
+}
+
+/** Returns the declared value that is meant. Models change the case of names. */
+function oneOf(values: readonly string[], given: Value): string | undefined {
+  const text = String(given).trim()
+  return (
+    values.find((value) => value === text) ??
+    values.find((value) => value.toLowerCase() === text.toLowerCase())
+  )
 }
 
 const TYPE: Readonly<Record<Parameter['type'], string>> = {

@@ -129,6 +129,22 @@ t.test('a wrong argument of a request is reported to the model', async (t) => {
   t.match(first?.outcomes, [{ result: 'Failed: the parameter id must be a whole number. Nothing was sent.' }])
 })
 
+t.test('arguments that cannot be read never run, whatever the tool does', async (t) => {
+  for (const name of ['order', 'person', 'keys', 'end_call', 'slots']) {
+    const made = { ...call('1', name), unusable: 'the arguments are not valid JSON' }
+    const { asked, pressed, first } = run('', [made])
+    t.same([asked, pressed], [[], []], name)
+    t.equal(first?.next, 'again', name)
+    t.match(
+      first?.outcomes[0]?.result,
+      /^Failed: the arguments are not valid JSON; .* Nothing was sent\.$/,
+      name,
+    )
+  }
+  const wrong = run('', [call('1', 'slots', { day: ['Monday'] })])
+  t.match(wrong.first?.outcomes, [{ result: 'Failed: the parameter day must be text. Nothing was sent.' }])
+})
+
 t.test('requests run in parallel; the round ends with the last result', async (t) => {
   const made = [
     call('1', 'order', { id: '7', role: 'owner' }),

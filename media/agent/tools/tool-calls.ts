@@ -1,7 +1,7 @@
 import type { ToolSpec } from '../agent-spec.js'
 import type { Cancellable, ChatMessage, ToolCall, ToolDeclaration } from '../vendor-ports.js'
 import { toolResultText } from './service-tools.js'
-import { declaredArguments, missingArgument } from './tool-arguments.js'
+import { declaredArguments, failure } from './tool-arguments.js'
 
 /** A tool that needs something outside the conversation. */
 export interface ToolRequest {
@@ -39,6 +39,9 @@ export interface ToolRound {
 
 /** Limit of one result (UTF-16 units). Every turn of the call would send a longer one again. */
 const MAX_RESULT = 8000
+
+/** Characters of a name in a message. */
+const MAX_NAME = 64
 
 /** Timeout of a preset, which usually needs only a database. */
 const SERVICE_TIMEOUT_MS = 8000
@@ -135,10 +138,14 @@ class Running implements RunningTools {
   /** Returns the result, or null when it follows later. */
   #begin(at: number, call: ToolCall, tools: readonly ToolSpec[], runner: ToolRunner): string | null {
     const tool = tools.find(({ name }) => name === call.name)
-    if (!tool || tool.action.kind === 'knowledge') return `There is no tool named ${call.name}.`
+    if (!tool || tool.action.kind === 'knowledge')
+      return `There is no tool named ${call.name.slice(0, MAX_NAME)}.`
     const { action, parameters } = tool
-    const missing = parameters.find(({ name, required }) => required && !Object.hasOwn(call.arguments, name))
-    if (missing) return missingArgument(missing.name)
+    if (call.unusable !== undefined) {
+      return failure(`${call.unusable}; call the tool again with its parameters as one JSON object`)
+    }
+    const declared = declaredArguments(parameters, call.arguments)
+    if (typeof declared === 'string') return declared
     switch (action.kind) {
       case 'mock':
         return action.response
@@ -146,16 +153,16 @@ class Running implements RunningTools {
         this.#ends = true
         return 'The call ends after these words.'
       case 'send_dtmf':
-        return pressed(call, runner)
+        return pressed({ ...call.arguments, ...declared }, runner)
       case 'http': {
-        const declared = declaredArguments(parameters, call.arguments)
-        if (typeof declared === 'string') return declared
         const request = { tool: tool.name, arguments: declared, timeoutMs: action.request.timeoutMs }
         return this.#wait(at, call, tool, request, runner.run.bind(runner))
       }
       default: {
         if (runner.serve === undefined) return toolResultText(action.kind, { status: 'not_available' })
-        const request = { tool: tool.name, arguments: call.arguments, timeoutMs: SERVICE_TIMEOUT_MS }
+        // Presets accept the usual names besides the declared ones.
+        const given = { ...call.arguments, ...declared }
+        const request = { tool: tool.name, arguments: given, timeoutMs: SERVICE_TIMEOUT_MS }
         return this.#wait(at, call, tool, request, runner.serve.bind(runner))
       }
     }
@@ -206,9 +213,9 @@ function bounded(result: string): string {
 const KEYS = /^[0-9A-D*#]{1,32}$/i
 
 /** Reads the keys from `digits`, or from the only argument. */
-function pressed(call: ToolCall, runner: ToolRunner): string {
-  const values = Object.values(call.arguments)
-  const given = call.arguments.digits ?? (values.length === 1 ? values[0] : null)
+function pressed(args: ToolCall['arguments'], runner: ToolRunner): string {
+  const values = Object.values(args)
+  const given = args.digits ?? (values.length === 1 ? values[0] : null)
   const digits = String(given ?? '').replace(/[\s-]/g, '')
   if (!KEYS.test(digits)) return 'Failed: digits must be 1 to 32 of 0-9, A-D, * and #. Nothing was sent.'
   return runner.press(digits.toUpperCase())

@@ -170,6 +170,35 @@ t.test('a tool call after thoughts and words, and its result in the next request
   ])
 })
 
+t.test('input of a tool that is whole at the start of its block', async (t) => {
+  const [start = '', ...rest] = TOOL_USE_FRAMES
+  const stop = rest.at(-1) ?? ''
+  const whole = start.replace('"input":{}', '"input":{"day":"Monday"}')
+  const pieces = rest.slice(0, -1)
+  const ends = [messageDelta('tool_use'), MESSAGE_STOP]
+  const { model } = await setUp(
+    t,
+    eventStream([MESSAGE_START, whole, stop, ...ends]),
+    eventStream([MESSAGE_START, whole, ...pieces, stop, ...ends]),
+    eventStream([
+      MESSAGE_START,
+      start.replace('"input":{}', '"input":"{\\"day\\":\\"Monday\\"}"'),
+      stop,
+      ...ends,
+    ]),
+    eventStream(
+      [MESSAGE_START, start, ...pieces, stop, ...ends].map((frame) => frame.replace('"index":1,', '')),
+    ),
+    eventStream([MESSAGE_START, whole, stop, messageDelta('tool_use'), 'data: [DONE]\n\n']),
+  )
+  for (const what of ['at the start', 'and once more in pieces', 'as text', 'without an index', '[DONE]']) {
+    const { calls, error } = await ask(model)
+    t.same(error, null, what)
+    t.match(calls, [{ name: 'book', arguments: { day: 'Monday' } }], what)
+    t.equal(calls.length, 1, what)
+  }
+})
+
 t.test('which way not to think a model takes is learnt from its refusals', async (t) => {
   const refused = (message: string) => jsonReply(errorResponse('invalid_request_error', message), 400)
   const { fake, model } = await setUp(

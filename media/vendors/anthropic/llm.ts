@@ -2,9 +2,9 @@ import { LearntManners } from '../../agent/learnt-manners.js'
 import type { GenerateEvents, GenerateRequest, LanguageModel } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
 import { ToolCallAssembly } from '../openai/tool-calls.js'
-import { isRecord, parseObject } from '../shared/json.js'
+import { isRecord } from '../shared/json.js'
+import type { ReplyMessage } from '../shared/reply-decoder.js'
 import { type ReplyReader, streamReply } from '../shared/reply-stream.js'
-import type { SseEvent } from '../shared/sse.js'
 import { joinUrl, post, type VendorResponse } from '../shared/vendor-http.js'
 import type { VendorDeps } from '../vendor-module.js'
 import { messagesOf } from './messages.js'
@@ -63,12 +63,15 @@ export function anthropicLanguageModel(
     id: ID,
     firstTokenDeadlineMs: settings.firstTokenMs ?? 1800,
     deadlineSet: settings.firstTokenMs !== undefined,
-    generate: (request, events) =>
-      streamReply(
+    reasoning: manners.of(`${ID} reasoning`),
+    generate(request, events) {
+      const tools = request.tools.map(({ name }) => name)
+      return streamReply(
         events,
         (signal) => ask(request, signal),
-        (signal) => new MessageReader(events, signal),
-      ),
+        (signal) => new MessageReader(tools, events, signal),
+      )
+    },
   }
 }
 
@@ -99,26 +102,28 @@ function bodyOf(
 class MessageReader implements ReplyReader {
   readonly #events: GenerateEvents
   readonly #signal: AbortSignal
-  readonly #tools = new ToolCallAssembly()
+  readonly #tools: ToolCallAssembly
   #promptTokens: number | null = null
   #completionTokens: number | null = null
   #stopReason: string | null = null
   #spoke = false
   complete = false
 
-  constructor(events: GenerateEvents, signal: AbortSignal) {
+  /** `tools` are the names of the declared tools. */
+  constructor(tools: readonly string[], events: GenerateEvents, signal: AbortSignal) {
+    this.#tools = new ToolCallAssembly(tools)
     this.#events = events
     this.#signal = signal
   }
 
-  take({ data }: SseEvent): void {
-    if (this.complete || this.#signal.aborted || data.trim() === '') return
-    const event = parseObject(data)
-    if (event === null) {
-      throw new EngineError('vendor_failed', 'the language model sent invalid JSON', {
-        context: { length: data.length },
-      })
+  take(message: ReplyMessage | null): void {
+    if (message === null) {
+      // The vendor has no such mark, compatible servers do.
+      this.complete = true
+      return
     }
+    const { value: event } = message
+    if (message.event === 'error' || isRecord(event.error)) throw streamedError(event.error)
     switch (event.type) {
       case 'message_start':
         if (isRecord(event.message)) this.#readUsage(event.message.usage)
@@ -139,8 +144,6 @@ class MessageReader implements ReplyReader {
       case 'message':
         this.#readWhole(event)
         break
-      case 'error':
-        throw streamedError(event.error)
     }
   }
 
@@ -168,7 +171,7 @@ class MessageReader implements ReplyReader {
     if (!isRecord(block)) return
     if (block.type === 'text') this.#say(block.text)
     else if (block.type === 'tool_use') {
-      this.#tools.add([{ index, id: block.id, function: { name: block.name, arguments: '' } }])
+      this.#tools.add([{ index, id: block.id, function: { name: block.name, arguments: block.input } }])
       this.#events.progress?.()
     }
   }
@@ -226,7 +229,7 @@ class MessageReader implements ReplyReader {
 
 /** Classifies an error after the headers. https://platform.claude.com/docs/en/api/errors */
 function streamedError(error: unknown): EngineError {
-  const { type, message } = isRecord(error) ? error : { type: null, message: null }
+  const { type, message } = isRecord(error) ? error : { type: 'api_error', message: error }
   const text = `the language model reported: ${typeof message === 'string' ? message.slice(0, 300) : String(type)}`
   if (type === 'rate_limit_error') return new EngineError('vendor_rate_limited', text, { retryable: true })
   const passing = type === 'overloaded_error' || type === 'api_error' || type === 'timeout_error'

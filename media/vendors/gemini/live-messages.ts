@@ -1,4 +1,5 @@
 import type { TokenCount } from '../../agent/conversation/usage-meter.js'
+import { boundedCalls, toolCall } from '../../agent/tools/given-arguments.js'
 import type { ChatMessage, SpeechToSpeechOptions, ToolCall } from '../../agent/vendor-ports.js'
 import { isRecord } from '../shared/json.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
@@ -95,14 +96,16 @@ export function phraseTurn(text: string): LiveTurn {
   return turnOf('system', `${order} <<<${text}>>>`)
 }
 
-/** A call of `toolCall`. Arguments are an object. */
+/** Returns the calls of `toolCall`. Throws EngineError `vendor_failed` when they exceed a bound. */
 export function toolCallsOf(message: LiveMessage): readonly ToolCall[] {
   const calls = isRecord(message.toolCall) ? message.toolCall.functionCalls : null
   if (!Array.isArray(calls)) return []
-  return calls.flatMap((call: unknown): ToolCall[] => {
-    if (!isRecord(call) || typeof call.name !== 'string' || typeof call.id !== 'string') return []
-    return [{ id: call.id, name: call.name, arguments: isRecord(call.args) ? call.args : {} }]
+  const read = calls.flatMap((call: unknown, position): ToolCall[] => {
+    if (!isRecord(call) || typeof call.name !== 'string') return []
+    const id = typeof call.id === 'string' && call.id !== '' ? call.id : `call_${position}`
+    return [toolCall(id, call.name, call.args)]
   })
+  return boundedCalls(read)
 }
 
 /** Returns base64 PCM and its rate (Hz) for each part of `modelTurn` that holds sound. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { TokenCount } from '../../agent/conversation/usage-meter.js'
+import { toVendorFailure } from '../../agent/tts/synthesis.js'
 import type {
   Cancellable,
   SpeechToSpeech,
@@ -356,12 +357,23 @@ class LiveStream implements SpeechToSpeechStream {
     if ('setupComplete' in message) this.#configured()
     this.#usage = added(this.#usage, usageOf(message))
     if (isRecord(message.serverContent)) this.#content(message.serverContent)
-    if ('toolCall' in message) {
-      const calls = toolCallsOf(message)
-      for (const { id, name } of calls) this.#calls.set(id, name)
-      this.#ended(calls)
-    }
+    if ('toolCall' in message) this.#called(message)
     if ('goAway' in message) this.#log.info({ goAway: message.goAway }, 'realtime.connection_ends')
+  }
+
+  #called(message: LiveMessage): void {
+    let calls: readonly ToolCall[]
+    try {
+      calls = toolCallsOf(message)
+    } catch (error) {
+      const reply = this.#reply
+      this.#reply = null
+      if (reply?.cancelled === false) reply.events.failed(toVendorFailure(error))
+      this.#nextReply()
+      return
+    }
+    for (const { id, name } of calls) this.#calls.set(id, name)
+    this.#ended(calls)
   }
 
   #configured(): void {

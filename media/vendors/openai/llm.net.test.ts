@@ -195,6 +195,50 @@ t.test('missing and additional fields of compatible servers', async (t) => {
   t.match(await ask(model), { text: 'I cannot.', error: null }, 'a refusal is what the model says')
 })
 
+t.test('contents in parts, a message that is repeated, the older field of calls', async (t) => {
+  const { fake, model } = await setUp(t)
+  const parts =
+    '{"content":[{"type":"thinking","thinking":[{"type":"text","text":"The caller greets."}]},{"type":"text","text":"Ji."}]}'
+  fake.enqueue(
+    'chat',
+    eventStream([deltaFrame(parts), finishFrame('stop')]),
+    eventStream([
+      textFrame('Ji.'),
+      'data: {"choices":[{"message":{"role":"assistant","content":"Ji."},"finish_reason":"stop"}]}\n\n',
+    ]),
+    eventStream([
+      deltaFrame('{"function_call":{"name":"end_call","arguments":"{\\"reason\\":"}}'),
+      deltaFrame('{"function_call":{"arguments":"\\"done\\"}"}}'),
+      finishFrame('stop'),
+    ]),
+    jsonReply('{"choices":[{"message":{"content":"Ji."}}]}\n'),
+  )
+  t.match(await ask(model), { text: 'Ji.', error: null }, 'thoughts are no words')
+  t.match(await ask(model), { text: 'Ji.', error: null }, 'once')
+  t.match(await ask(model), { calls: [{ name: 'end_call', arguments: { reason: 'done' } }], error: null })
+  t.match(await ask(model), { text: 'Ji.', error: null }, 'a body without a reason of its end')
+})
+
+t.test('an error within a stream, in its many shapes', async (t) => {
+  const { fake, model } = await setUp(t)
+  const shapes = [
+    '{"error":"no slot"}',
+    '{"error":{"message":"no slot","code":500}}',
+    '{"object":"error","message":"no slot","type":"BadRequestError","code":400}',
+    '{"choices":[{"delta":{},"finish_reason":"error"}],"message":"no slot"}',
+  ]
+  for (const shape of shapes) {
+    fake.enqueue('chat', eventStream([textFrame('Na'), `data: ${shape}\n\n`, DONE_FRAME]))
+    t.match(await ask(model), { text: 'Na', error: { code: 'vendor_failed', message: /no slot/ } }, shape)
+    fake.enqueue('chat', jsonReply(shape))
+    t.match(await ask(model), { text: '', error: { code: 'vendor_failed', message: /no slot/ } }, shape)
+  }
+  fake.enqueue('chat', eventStream(['event: error\ndata: no slot\n\n']))
+  t.match(await ask(model), { error: { code: 'vendor_failed', message: /no slot/ } })
+  fake.enqueue('chat', eventStream(['data: {"error":{"message":"busy","code":429}}\n\n']))
+  t.match(await ask(model), { error: { code: 'vendor_rate_limited' } })
+})
+
 t.test('stream_options rejected: repeated without, and remembered', async (t) => {
   const { fake, model } = await setUp(t)
   fake.enqueue('chat', jsonReply(errorBody('Unknown parameter: stream_options'), 400))
@@ -277,7 +321,7 @@ t.test('errors in the middle of the stream', async (t) => {
   t.match(await ask(model), { text: 'Na', error: { code: 'vendor_failed', retryable: true } }, 'cut')
   t.match(await ask(model), { text: 'Na', error: { code: 'vendor_failed' } }, 'ended before it was finished')
   t.match(await ask(model), { error: { code: 'vendor_failed' } }, 'not JSON')
-  t.match(await ask(model), { calls: [], error: { code: 'vendor_failed' } }, 'arguments cut short')
+  t.match(await ask(model), { calls: [{ name: 'x', unusable: /JSON/ }], error: null }, 'arguments cut short')
   t.equal(fake.requests.length, 6, 'nothing is repeated once an answer had begun')
 })
 

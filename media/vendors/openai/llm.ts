@@ -2,10 +2,9 @@ import { LearntManners } from '../../agent/learnt-manners.js'
 import { leastTokens } from '../../agent/llm/context-window.js'
 import type { ChatMessage, GenerateEvents, GenerateRequest, LanguageModel } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
-import { parseForeignJson } from '../../base/foreign-text.js'
 import { isRecord } from '../shared/json.js'
+import type { ReplyMessage } from '../shared/reply-decoder.js'
 import { type ReplyReader, streamReply } from '../shared/reply-stream.js'
-import type { SseEvent } from '../shared/sse.js'
 import { errorMessageOf, joinUrl, post, type VendorResponse } from '../shared/vendor-http.js'
 import { OPENAI } from '../vendor-ids.js'
 import type { VendorDeps } from '../vendor-module.js'
@@ -88,11 +87,14 @@ export function openAiLanguageModel(
     id,
     firstTokenDeadlineMs: settings.firstTokenMs ?? 1800,
     deadlineSet: settings.firstTokenMs !== undefined,
+    reasoning: manners.of(`${id} reasoning`),
     generate(request, events) {
+      const tools = request.tools.map(({ name }) => name)
+      const counted = (promptTokens: number): void => compare(request, promptTokens)
       return streamReply(
         events,
         (signal) => ask(request, signal),
-        (signal) => new ChatReader(events, signal, (promptTokens) => compare(request, promptTokens)),
+        (signal) => new ChatReader(tools, events, signal, counted),
       )
     },
   }
@@ -102,7 +104,9 @@ export function openAiLanguageModel(
 class ChatReader implements ReplyReader {
   readonly #events: GenerateEvents
   readonly #signal: AbortSignal
-  readonly #tools = new ToolCallAssembly()
+  readonly #tools: ToolCallAssembly
+  /** A part of the answer was received. */
+  #began = false
   #finished = false
   #usage: { promptTokens: number; completionTokens: number } | null = null
   /** `[DONE]` was received; anything after it is ignored. */
@@ -110,37 +114,35 @@ class ChatReader implements ReplyReader {
 
   readonly #counted: (promptTokens: number) => void
 
-  /** `counted` gets the tokens of the prompt as the server counted them. */
-  constructor(events: GenerateEvents, signal: AbortSignal, counted: (promptTokens: number) => void) {
+  /** `tools` are the names of the declared tools. `counted` gets the tokens of the prompt as the server counted them. */
+  constructor(
+    tools: readonly string[],
+    events: GenerateEvents,
+    signal: AbortSignal,
+    counted: (promptTokens: number) => void,
+  ) {
+    this.#tools = new ToolCallAssembly(tools)
     this.#events = events
     this.#signal = signal
     this.#counted = counted
   }
 
-  take({ event, data }: SseEvent): void {
-    if (this.complete || this.#signal.aborted || data.trim() === '') return
-    if (data.trim() === '[DONE]') {
+  take(message: ReplyMessage | null): void {
+    if (message === null) {
       this.complete = true
       return
     }
-    let chunk: unknown
-    try {
-      chunk = parseForeignJson(data)
-    } catch (error) {
-      throw new EngineError('vendor_failed', 'the language model sent invalid JSON', {
-        cause: error,
-        context: { length: data.length },
-      })
-    }
-    if (!isRecord(chunk)) return
-    if (event === 'error' || (chunk.error !== undefined && chunk.error !== null))
-      throw streamedError(data, chunk)
+    const { event, value: chunk, whole } = message
+    if (isError(event, chunk)) throw streamedError(chunk)
     this.#readUsage(chunk.usage)
     const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined
     if (!isRecord(choice)) return
-    if (typeof choice.finish_reason === 'string') this.#finished = true
-    const delta = choice.delta ?? choice.message
-    if (isRecord(delta)) this.#readDelta(delta)
+    if (choice.finish_reason === 'error') throw streamedError(chunk)
+    // A body that is no stream is complete by itself.
+    if (typeof choice.finish_reason === 'string' || whole) this.#finished = true
+    if (isRecord(choice.delta)) this.#readDelta(choice.delta)
+    // Some servers repeat the whole message at the end of a stream.
+    else if (isRecord(choice.message) && !this.#began) this.#readDelta(choice.message)
   }
 
   /** Ends the reply. Throws when the stream broke off before the model had finished. */
@@ -159,13 +161,20 @@ class ChatReader implements ReplyReader {
     this.#events.done(this.#usage)
   }
 
-  #readDelta(delta: Record<string, unknown>): void {
+  #readDelta(delta: Readonly<Record<string, unknown>>): void {
     if (isWork(delta) && !this.#signal.aborted) this.#events.progress?.()
     // `reasoning_content` is not spoken. A refusal replaces the content.
-    for (const text of [delta.content, delta.refusal]) {
-      if (typeof text === 'string' && text !== '' && !this.#signal.aborted) this.#events.text(text)
+    for (const text of [...textsOf(delta.content), ...textsOf(delta.refusal)]) {
+      if (text === '' || this.#signal.aborted) continue
+      this.#began = true
+      this.#events.text(text)
     }
-    this.#tools.add(delta.tool_calls)
+    // The older field holds one call.
+    const calls = isRecord(delta.function_call)
+      ? [{ index: 0, function: delta.function_call }]
+      : delta.tool_calls
+    if (Array.isArray(calls) && calls.length > 0) this.#began = true
+    this.#tools.add(calls)
   }
 
   #readUsage(usage: unknown): void {
@@ -179,20 +188,44 @@ class ChatReader implements ReplyReader {
 
 /** Tells whether a delta holds reasoning, or a part of a tool call; servers name reasoning differently. */
 function isWork({
-  reasoning_content: content,
+  content,
+  reasoning_content,
   reasoning,
+  thinking,
   tool_calls: calls,
-}: Record<string, unknown>): boolean {
-  const reasons = [content, reasoning].some((text) => typeof text === 'string' && text !== '')
-  return reasons || (Array.isArray(calls) && calls.length > 0)
+}: Readonly<Record<string, unknown>>): boolean {
+  const reasons = [reasoning_content, reasoning, thinking].some(
+    (text) => typeof text === 'string' && text !== '',
+  )
+  const parts = Array.isArray(content) && content.some((part) => isRecord(part) && part.type === 'thinking')
+  return reasons || parts || (Array.isArray(calls) && calls.length > 0)
 }
 
-function streamedError(data: string, chunk: Record<string, unknown>): EngineError {
+/** Returns the texts of a content: one text, or parts of which some are thoughts (Mistral's Magistral). */
+function textsOf(content: unknown): readonly string[] {
+  if (typeof content === 'string') return [content]
+  if (!Array.isArray(content)) return []
+  return content.flatMap((part: unknown) => {
+    if (!isRecord(part) || (part.type !== 'text' && part.type !== 'output_text')) return []
+    return typeof part.text === 'string' ? [part.text] : []
+  })
+}
+
+/** Tells whether a message reports an error: in an event of that name, a field `error`, or as an object of vLLM. */
+function isError(event: string, { error, object, type }: Readonly<Record<string, unknown>>): boolean {
+  return (
+    event === 'error' || (error !== undefined && error !== null) || object === 'error' || type === 'error'
+  )
+}
+
+function streamedError(chunk: Readonly<Record<string, unknown>>): EngineError {
   const detail = isRecord(chunk.error) ? chunk.error : chunk
-  const limited = /rate_limit|insufficient_quota/.test(`${String(detail.code)} ${String(detail.type)}`)
+  const limited = /rate_limit|insufficient_quota|\b429\b/.test(
+    `${String(detail.code)} ${String(detail.type)}`,
+  )
   return new EngineError(
     limited ? 'vendor_rate_limited' : 'vendor_failed',
-    `the language model reported: ${errorMessageOf(data).slice(0, 300)}`,
+    `the language model reported: ${errorMessageOf(JSON.stringify(chunk)).slice(0, 300)}`,
     { retryable: true },
   )
 }

@@ -1,5 +1,6 @@
 import type { TokenCount } from '../../agent/conversation/usage-meter.js'
 import { vendorTag } from '../../agent/language/language-tags.js'
+import { boundedCalls, toolCall } from '../../agent/tools/given-arguments.js'
 import type {
   ChatMessage,
   SpeechToSpeechOptions,
@@ -7,7 +8,6 @@ import type {
   ToolDeclaration,
 } from '../../agent/vendor-ports.js'
 import { EngineError } from '../../base/errors.js'
-import { parseForeignJson } from '../../base/foreign-text.js'
 import { isRecord } from '../shared/json.js'
 import { type FailureClass, PERMANENT, RATE_LIMITED, TRANSIENT } from '../shared/vendor-socket.js'
 import { type RealtimeSettings, SEVERAL_LANGUAGES } from './settings.js'
@@ -148,34 +148,15 @@ export function phraseResponse(text: string): RealtimeMessage {
   }
 }
 
-/** Returns the tool calls of a finished response. Throws EngineError `vendor_failed` when one is invalid. */
+/** Returns the tool calls of a finished response. Throws EngineError `vendor_failed` when they exceed a bound. */
 export function toolCallsOf(output: unknown): readonly ToolCall[] {
   if (!Array.isArray(output)) return []
-  return output.flatMap((item: unknown): ToolCall[] => {
+  const calls = output.flatMap((item: unknown): ToolCall[] => {
     if (!isRecord(item) || item.type !== 'function_call' || typeof item.name !== 'string') return []
     const id = typeof item.call_id === 'string' ? item.call_id : String(item.id ?? '')
-    return [{ id, name: item.name, arguments: argumentsOf(item.name, item.arguments) }]
+    return [toolCall(id, item.name, item.arguments)]
   })
-}
-
-function argumentsOf(tool: string, text: unknown): Readonly<Record<string, unknown>> {
-  if (isRecord(text)) return text
-  if (typeof text !== 'string' || text.trim() === '') return {}
-  let parsed: unknown
-  try {
-    parsed = parseForeignJson(text)
-  } catch (error) {
-    throw new EngineError('vendor_failed', 'the model sent tool arguments that are not JSON', {
-      cause: error,
-      context: { tool, length: text.length },
-    })
-  }
-  if (!isRecord(parsed)) {
-    throw new EngineError('vendor_failed', 'the model sent tool arguments that are not an object', {
-      context: { tool },
-    })
-  }
-  return parsed
+  return boundedCalls(calls)
 }
 
 export function usageOf(usage: unknown): TokenCount | null {

@@ -1,3 +1,4 @@
+import { MAX_CALLS } from '../../agent/tools/given-arguments.js'
 import { toVendorFailure } from '../../agent/tts/synthesis.js'
 import type { Cancellable, SpokenReplyEvents, VendorFailure } from '../../agent/vendor-ports.js'
 import type { Clock, Timer } from '../../base/clock.js'
@@ -21,6 +22,8 @@ interface Job {
   readonly body: RealtimeMessage
   readonly events: SpokenReplyEvents
   readonly decoders: Map<string, (bytes: Uint8Array) => Int16Array>
+  /** Finished items that call a tool. Some compatible servers leave them out of the end. */
+  readonly toolItems: unknown[]
   state: 'queued' | 'sent' | 'over'
   id: string | null
   cancelled: boolean
@@ -67,6 +70,7 @@ export class RealtimeResponses {
       body: { ...body, metadata: { ref } },
       events,
       decoders: new Map(),
+      toolItems: [],
       state: 'queued',
       id: null,
       cancelled: false,
@@ -108,6 +112,9 @@ export class RealtimeResponses {
       case 'response.function_call_arguments.delta':
       case 'response.output_item.added':
         this.#find(message.response_id)?.events.progress()
+        return true
+      case 'response.output_item.done':
+        this.#itemDone(message)
         return true
       case 'response.done':
         if (isRecord(message.response)) this.#done(message.response)
@@ -216,6 +223,12 @@ export class RealtimeResponses {
     this.#find(response_id)?.events.words(item_id, delta)
   }
 
+  #itemDone({ response_id, item }: RealtimeMessage): void {
+    const job = this.#find(response_id)
+    if (job === undefined || !isToolItem(item)) return
+    if (job.toolItems.length <= MAX_CALLS) job.toolItems.push(item)
+  }
+
   #done({ id, status, status_details, output, usage }: RealtimeMessage): void {
     if (typeof id === 'string' && this.#foreign.delete(id)) {
       // This response blocked the conversation.
@@ -227,7 +240,8 @@ export class RealtimeResponses {
     const job = [...this.#jobs.values()].find((job) => job.id === id)
     if (job === undefined) return
     this.#finish(job)
-    if (!job.cancelled) reportEnd(job.events, { status, status_details, output, usage })
+    const items = Array.isArray(output) && output.some(isToolItem) ? output : job.toolItems
+    if (!job.cancelled) reportEnd(job.events, { status, status_details, output: items, usage })
     this.#pump()
   }
 
@@ -242,6 +256,10 @@ export class RealtimeResponses {
     job.timer?.cancel()
     this.#jobs.delete(job.ref)
   }
+}
+
+function isToolItem(item: unknown): boolean {
+  return isRecord(item) && item.type === 'function_call'
 }
 
 function reportEnd(

@@ -227,6 +227,33 @@ t.test('other answer shapes: event stream, plain text', async (t) => {
   t.same(await rig.heardSome(2), [{ final: 'Namaste ji' }, { final: 'Haan.' }])
 })
 
+t.test('what a body holds counts, not its label', async (t) => {
+  const rig = await setUp(t)
+  const events =
+    '\ufeff: proxy\r\n\r\ndata: {"type":"transcript.text.done",\r\ndata: "text":"Namaste ji"}\r\n\r\n'
+  const labelled = (type: string, ...sent: string[]) => ({
+    headers: { 'content-type': type },
+    steps: sent.map((send) => ({ send })),
+  })
+  const replies = [
+    labelled('application/json', events.slice(0, 30), events.slice(30)),
+    labelled('text/event-stream', '{"text":"Haan."}'),
+    labelled('text/plain', ' {"text":', '"Haan."}'),
+    labelled('text/html', '<html>Bad gateway</html>'),
+  ]
+  rig.fake.enqueue('transcriptions', ...replies)
+  for (let n = 0; n < replies.length; n++) {
+    utter(rig, n * 2000)
+    await rig.heardSome(n + 1)
+  }
+  t.same(rig.heard, [
+    { final: 'Namaste ji' },
+    { final: 'Haan.' },
+    { final: 'Haan.' },
+    { failed: 'vendor_failed' },
+  ])
+})
+
 t.test('failures are classified and do not end the stream', async (t) => {
   const rig = await setUp(t)
   const quick = { 'retry-after-ms': '1' }

@@ -11,8 +11,8 @@ import type { Log } from '../../base/log.js'
 import { VOICE_LANGUAGES } from '../espeak/voices.js'
 import { isRecord } from '../shared/json.js'
 import { RecognitionStream } from '../shared/recognition-stream.js'
-import { SseParser } from '../shared/sse.js'
-import { joinUrl, post } from '../shared/vendor-http.js'
+import { type SseEvent, SseParser } from '../shared/sse.js'
+import { joinUrl, post, type VendorResponse } from '../shared/vendor-http.js'
 import { wavFile } from '../shared/wav.js'
 import { OPENAI } from '../vendor-ids.js'
 import type { VendorDeps } from '../vendor-module.js'
@@ -216,40 +216,44 @@ async function recognised(
     ...deps,
     signal,
   })
-  if (response.contentType.startsWith('text/event-stream'))
-    return { text: withoutHallucination(await readStream(response)), language: null }
-  const decoder = new TextDecoder()
-  let body = ''
-  await response.read((bytes) => {
-    body += decoder.decode(bytes, { stream: true })
-    return true
-  })
-  if (!response.contentType.startsWith('application/json')) {
-    return { text: withoutHallucination(body), language: null }
-  }
-  const { text, language } = readJson(body)
+  const { text, language } = await readBody(response)
   return { text: withoutHallucination(text), language }
 }
 
-async function readStream(response: {
-  read(take: (bytes: Uint8Array) => boolean): Promise<void>
-}): Promise<string> {
+const EVENTS = /^(?:data|event|id|retry)?:/
+
+/** Reads a transcript by what the body holds, because servers label it wrongly: events, JSON or the plain text. */
+async function readBody(response: VendorResponse): Promise<Recognition> {
+  const decoder = new TextDecoder()
   const parser = new SseParser()
+  let body = ''
   let deltas = ''
   let done: string | null = null
-  const take = ({ data }: { data: string }): void => {
+  const take = ({ data }: SseEvent): void => {
     if (data === '' || data === '[DONE]') return
     const event = parseJson(data)
     if (!isRecord(event)) return
     if (event.type === 'transcript.text.delta' && typeof event.delta === 'string') deltas += event.delta
     if (event.type === 'transcript.text.done' && typeof event.text === 'string') done = event.text
   }
+  const events = () => EVENTS.test(body.trimStart())
+  let fed = 0
   await response.read((bytes) => {
-    parser.push(bytes, take)
+    body += decoder.decode(bytes, { stream: true })
+    // The kind of the body is known with its first line.
+    if (body.includes('\n') && events()) {
+      parser.pushText(body.slice(fed), take)
+      fed = body.length
+    }
     return done === null
   })
-  parser.end(take)
-  return done ?? deltas
+  if (events()) {
+    parser.pushText(body.slice(fed), take)
+    parser.end(take)
+    return { text: done ?? deltas, language: null }
+  }
+  const plain = response.contentType === '' || response.contentType.startsWith('text/plain')
+  return plain && !body.trimStart().startsWith('{') ? { text: body, language: null } : readJson(body)
 }
 
 function readJson(body: string): Recognition {

@@ -1,25 +1,41 @@
+import { MAX_ARGUMENTS, MAX_CALLS, tooLong, toolCall, tooMany } from '../../agent/tools/given-arguments.js'
 import type { ToolCall } from '../../agent/vendor-ports.js'
-import { EngineError } from '../../base/errors.js'
-import { parseForeignJson } from '../../base/foreign-text.js'
 import { isRecord } from '../shared/json.js'
 
-const MAX_CALLS = 32
-const MAX_ARGUMENTS = 65_536
-
+/** A call whose fragments arrive. */
 interface Slot {
   id: string
   name: string
-  arguments: string
+  text: string
+  /** Arguments that were sent as an object. */
+  whole: Readonly<Record<string, unknown>> | null
+  readonly end: ObjectEnd
+}
+
+/** A fragment of a call. Empty texts are absent. */
+interface Fragment {
+  readonly index: number | null
+  readonly id: string
+  readonly name: string
+  readonly text: string
+  readonly whole: Readonly<Record<string, unknown>> | null
 }
 
 /**
- * Assembles tool calls from streamed fragments. Fragments belong together by `index`, without it by `id`,
- * else by position; a second id under one index starts a second call. Throws EngineError `vendor_failed` when
- * a bound is exceeded or the arguments are not a JSON object.
+ * Assembles tool calls from streamed fragments. Fragments of one index belong together, also when each has an id of
+ * its own; without an index the id decides, else the position. Servers that send every call under index 0 are told
+ * from those by the arguments: a call is over when its object is closed, and another object or name begins the next.
+ * Throws EngineError `vendor_failed` when a bound is exceeded. Arguments that cannot be read make a call `unusable`.
  */
 export class ToolCallAssembly {
   readonly #slots: Slot[] = []
   readonly #byIndex = new Map<number, Slot>()
+  readonly #names: readonly string[]
+
+  /** `names` are those of the declared tools, which may arrive in pieces. */
+  constructor(names: readonly string[] = []) {
+    this.#names = names
+  }
 
   get size(): number {
     return this.#slots.length
@@ -28,73 +44,127 @@ export class ToolCallAssembly {
   /** Adds `tool_calls` of one delta. */
   add(fragments: unknown): void {
     if (!Array.isArray(fragments)) return
-    fragments.forEach((fragment: unknown, position) => {
-      if (isRecord(fragment)) this.#addOne(fragment, position)
+    const touched = new Set<Slot>()
+    fragments.forEach((given: unknown, position) => {
+      if (!isRecord(given)) return
+      const fragment = fragmentOf(given)
+      const single = fragments.length === 1
+      const known = this.#known(fragment, single ? this.#slots.length - 1 : position)
+      const other = known === null || (touched.has(known) && fragment.id !== '' && fragment.id !== known.id)
+      const slot = other || this.#beginsAnother(known, fragment) ? this.#create() : known
+      if (fragment.index !== null) this.#byIndex.set(fragment.index, slot)
+      touched.add(slot)
+      this.#append(slot, fragment)
     })
   }
 
   finish(): readonly ToolCall[] {
     return this.#slots
       .filter((slot) => slot.name !== '')
-      .map((slot, position) => ({
-        id: slot.id === '' ? `call_${position}` : slot.id,
-        name: slot.name,
-        arguments: parseArguments(slot),
-      }))
+      .map(({ id, name, text, whole }, position) => {
+        const call = toolCall(id === '' ? `call_${position}` : id, name, text)
+        // Some servers send the input at the start and once more in pieces.
+        const empty = call.unusable !== undefined || Object.keys(call.arguments).length === 0
+        return whole !== null && empty ? toolCall(call.id, name, whole) : call
+      })
   }
 
-  #addOne(fragment: Record<string, unknown>, position: number): void {
-    const id = typeof fragment.id === 'string' ? fragment.id : ''
-    const slot = this.#slotFor(fragment.index, id, position)
+  /** Returns the call that a fragment continues if it begins no other one. */
+  #known({ index, id, name }: Fragment, position: number): Slot | null {
+    const byIndex = index === null ? undefined : this.#byIndex.get(index)
+    if (byIndex !== undefined) return byIndex
+    const byId = id === '' ? undefined : this.#slots.find((slot) => slot.id === id)
+    if (byId !== undefined) return byId
+    // No call begins without a name.
+    if (name === '') return (id === '' && index === null ? this.#slots[position] : this.#slots.at(-1)) ?? null
+    return index === null ? (this.#slots[position] ?? null) : null
+  }
+
+  #beginsAnother(slot: Slot, { id, name, text, whole }: Fragment): boolean {
+    if (slot.name === '' || name === '') return false
+    const otherId = id !== '' && slot.id !== '' && id !== slot.id
+    if (name !== slot.name) return otherId || !this.#continuesName(slot, name)
+    const complete = slot.whole !== null || slot.end.reached
+    const begins = whole !== null || begin(text)
+    return complete && begins && (id === '' || id !== slot.id)
+  }
+
+  #continuesName(slot: Slot, piece: string): boolean {
+    if (slot.text !== '' || slot.whole !== null || this.#names.includes(slot.name)) return false
+    return this.#names.some((name) => name.startsWith(slot.name + piece))
+  }
+
+  #append(slot: Slot, { id, name, text, whole }: Fragment): void {
     if (slot.id === '') slot.id = id
-    const call = isRecord(fragment.function) ? fragment.function : {}
-    if (typeof call.name === 'string' && slot.name === '') slot.name = call.name
-    const args = call.arguments
-    if (typeof args === 'string') slot.arguments += args
-    else if (isRecord(args)) slot.arguments = JSON.stringify(args)
-    if (slot.arguments.length > MAX_ARGUMENTS) {
-      throw new EngineError('vendor_failed', 'the model sent tool arguments that are too long')
+    if (slot.name === '') slot.name = name
+    else if (name !== slot.name) slot.name += name
+    slot.whole = whole ?? slot.whole
+    // An empty object stands before the arguments, or the whole call is sent again.
+    const said = slot.text.trim()
+    if (slot.end.reached && begin(text) && (said === '{}' || said === text.trim())) {
+      slot.text = ''
+      slot.end.reset()
     }
-  }
-
-  #slotFor(index: unknown, id: string, position: number): Slot {
-    if (typeof index === 'number') {
-      const known = this.#byIndex.get(index)
-      if (known !== undefined && (id === '' || known.id === '' || known.id === id)) return known
-      const slot = this.#create()
-      this.#byIndex.set(index, slot)
-      return slot
-    }
-    const known = id === '' ? this.#slots[position] : this.#slots.find((slot) => slot.id === id)
-    return known ?? this.#create()
+    slot.text += text
+    slot.end.add(text)
+    if (slot.text.length > MAX_ARGUMENTS) throw tooLong()
   }
 
   #create(): Slot {
-    if (this.#slots.length >= MAX_CALLS) {
-      throw new EngineError('vendor_failed', 'the model called too many tools at once')
-    }
-    const slot = { id: '', name: '', arguments: '' }
+    if (this.#slots.length >= MAX_CALLS) throw tooMany()
+    const slot = { id: '', name: '', text: '', whole: null, end: new ObjectEnd() }
     this.#slots.push(slot)
     return slot
   }
 }
 
-function parseArguments(slot: Slot): Readonly<Record<string, unknown>> {
-  if (slot.arguments.trim() === '') return {}
-  let parsed: unknown
-  try {
-    parsed = parseForeignJson(slot.arguments)
-  } catch (error) {
-    throw new EngineError('vendor_failed', 'the model sent tool arguments that are not JSON', {
-      cause: error,
-      context: { tool: slot.name, length: slot.arguments.length },
-    })
+/** Finds the end of a JSON object that arrives in pieces. */
+class ObjectEnd {
+  #depth = 0
+  #inString = false
+  #escaped = false
+  /** The outermost brace is closed. */
+  reached = false
+
+  add(text: string): void {
+    for (let i = 0; i < text.length && !this.reached; i++) {
+      const character = text[i]
+      if (this.#escaped) this.#escaped = false
+      else if (character === '\\') this.#escaped = this.#inString
+      else if (character === '"') this.#inString = !this.#inString
+      else if (this.#inString) continue
+      else if (character === '{') this.#depth++
+      else if (character === '}') this.reached = --this.#depth === 0
+    }
   }
-  if (parsed === null) return {}
-  if (!isRecord(parsed)) {
-    throw new EngineError('vendor_failed', 'the model sent tool arguments that are not an object', {
-      context: { tool: slot.name },
-    })
+
+  reset(): void {
+    this.#depth = 0
+    this.#inString = false
+    this.#escaped = false
+    this.reached = false
   }
-  return parsed
+}
+
+function begin(text: string): boolean {
+  return text.trimStart().startsWith('{')
+}
+
+function fragmentOf(given: Readonly<Record<string, unknown>>): Fragment {
+  const call = isRecord(given.function) ? given.function : given
+  const args = call.arguments
+  return {
+    index: indexOf(given.index),
+    id: typeof given.id === 'string' ? given.id : '',
+    name: typeof call.name === 'string' ? call.name : '',
+    text: typeof args === 'string' ? args : isRecord(args) || args == null ? '' : JSON.stringify(args),
+    // An empty object stands before the pieces of the real one.
+    whole: isRecord(args) && Object.keys(args).length > 0 ? args : null,
+  }
+}
+
+/** Returns null without an index. Some servers write it as text. */
+function indexOf(given: unknown): number | null {
+  const index = typeof given === 'string' && /^\d{1,4}$/.test(given) ? Number(given) : given
+  return typeof index === 'number' && Number.isFinite(index) ? index : null
 }

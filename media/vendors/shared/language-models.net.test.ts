@@ -120,6 +120,32 @@ for (const wire of CHAT_PROTOCOLS) {
       t.equal(end, 'done')
     })
 
+    proves('a reply is read by what it holds, whatever its label and line ends', async (t) => {
+      const text = wire.text(['Namaste', ' ji.']).join('')
+      const bodies = [
+        text,
+        `\ufeff: proxy\n\n${text}`,
+        text.replaceAll('\n', '\r\n'),
+        text.replaceAll('\n', '\r'),
+      ]
+      const labels = ['application/json', 'text/plain', 'application/x-ndjson', 'text/event-stream']
+      for (const [n, body] of bodies.entries()) {
+        const reply = { headers: { 'content-type': labels[n] ?? '' }, steps: [{ send: body }] }
+        const { ask } = await setUp(t, wire, [reply])
+        const { pieces, usage, end } = await ended(ask())
+        t.same([pieces.join(''), usage, end], ['Namaste ji.', wire.usage, 'done'], `${labels[n]}`)
+      }
+    })
+
+    proves('a call whose arguments cannot be read is marked, and does not fail the reply', async (t) => {
+      const frames = wire.toolCall.filter((frame) => !/(?:done|Monday)\\"/.test(frame))
+      t.equal(frames.length, wire.toolCall.length - 1)
+      const { ask } = await setUp(t, wire, [eventStream(frames)])
+      const { calls, end } = await ended(ask())
+      t.match(calls, [{ name: wire.call.name, arguments: {}, unusable: /JSON/ }])
+      t.equal(end, 'done')
+    })
+
     proves('a vendor that stalls, before its answer or within it, fails at the deadline', async (t) => {
       const stall = { headers: { 'content-type': 'text/event-stream' } }
       for (const frames of [[], wire.broken]) {

@@ -1,14 +1,14 @@
 import type { Cancellable, GenerateEvents } from '../../agent/vendor-ports.js'
 import { EngineError, errorText } from '../../base/errors.js'
-import { type SseEvent, SseParser } from './sse.js'
+import { ReplyDecoder, type ReplyMessage } from './reply-decoder.js'
 import type { VendorResponse } from './vendor-http.js'
 
-/** Reads the events of one reply and reports them. */
+/** Reads the messages of one reply and reports them. */
 export interface ReplyReader {
   /** The reply has ended; anything after it is ignored. */
   readonly complete: boolean
-  /** Takes one event, or the whole body of a server that did not stream. Throws EngineError. */
-  take(event: SseEvent): void
+  /** Takes one message, or null for the mark of the end. Throws EngineError. */
+  take(message: ReplyMessage | null): void
   /** Reports the end of the reply. Throws EngineError when the stream broke off before it. */
   finish(): void
 }
@@ -42,23 +42,13 @@ async function read(
   reply: ReplyReader,
 ): Promise<void> {
   const response = await ask(signal)
-  if (response.contentType.startsWith('application/json')) {
-    // The server ignored `stream`.
-    const decoder = new TextDecoder()
-    let text = ''
-    await response.read((bytes) => {
-      text += decoder.decode(bytes, { stream: true })
-      return true
-    })
-    reply.take({ event: '', data: text })
-  } else {
-    const parser = new SseParser()
-    const take = (event: SseEvent): void => reply.take(event)
-    await response.read((bytes) => {
-      parser.push(bytes, take)
-      return !reply.complete && !signal.aborted
-    })
-    if (!reply.complete) parser.end(take)
-  }
+  const decoder = new ReplyDecoder((message) => {
+    if (!reply.complete && !signal.aborted) reply.take(message)
+  })
+  await response.read((bytes) => {
+    decoder.push(bytes)
+    return !reply.complete && !signal.aborted
+  })
+  if (!reply.complete) decoder.end()
   reply.finish()
 }

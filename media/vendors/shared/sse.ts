@@ -33,6 +33,11 @@ export class SseParser {
     this.#feed(this.#decoder.decode(bytes, { stream: true }), emit)
   }
 
+  /** Parses text that is decoded already. */
+  pushText(text: string, emit: (event: SseEvent) => void): void {
+    this.#feed(text, emit)
+  }
+
   /** Ends the stream and emits an event that is still open. */
   end(emit: (event: SseEvent) => void): void {
     this.#feed(`${this.#decoder.decode()}\n\n`, emit)

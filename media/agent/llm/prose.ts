@@ -1,0 +1,100 @@
+import { ProseFilter, type ReasoningForm } from '../language/prose-filter.js'
+import { writtenCalls } from '../language/written-calls.js'
+import { toVendorFailure } from '../tts/synthesis.js'
+import type {
+  Cancellable,
+  GenerateEvents,
+  GenerateRequest,
+  LanguageModel,
+  ToolCall,
+} from '../vendor-ports.js'
+
+export interface ProseEvents extends GenerateEvents {
+  /** All text so far was reasoning. */
+  withdrawn(): void
+}
+
+/** Names of models whose template begins their reasoning for them. */
+const REASONS_FIRST = /(?:^|[^a-z])(?:r1|qwq|qvq)(?:[^a-z]|$)|thinking|reason|magistral/i
+
+/**
+ * Asks a model and delivers words for people alone: no reasoning, no marks of a template, and calls of tools that the
+ * model wrote into its text as calls. How a model separates its reasoning is learnt with its first answers.
+ */
+export function generateProse(
+  model: LanguageModel,
+  request: GenerateRequest,
+  events: ProseEvents,
+): Cancellable {
+  const known = model.reasoning?.get(request.model)
+  const tools = request.tools.map(({ name }) => name)
+  let filter = new ProseFilter(known ?? formOf(model, request.model), tools.length > 0)
+  let closed = false
+  let began = false
+  let job: Cancellable | null = null
+  const cancel = (): void => {
+    closed = true
+    job?.cancel()
+    job = null
+  }
+  const fail = (error: unknown): void => {
+    if (closed) return
+    cancel()
+    events.failed(toVendorFailure(error))
+  }
+  const pass = ({ text, withdrawn, worked }: ReturnType<ProseFilter['push']>): void => {
+    if (withdrawn && !closed) events.withdrawn()
+    if (text !== '' && !closed) events.text(text)
+    else if (worked && !closed) events.progress?.()
+  }
+  /** Ends the text. Returns the calls that it contains. */
+  const endText = (made: readonly ToolCall[]): readonly ToolCall[] => {
+    pass(filter.end())
+    const written = made.length > 0 ? [] : writtenCalls(filter.written, tools)
+    const words = written.length > 0 ? '' : filter.releaseJson()
+    if (words !== '' && !closed) events.text(words)
+    const { learnt } = filter
+    if (learnt === 'plain') model.reasoning?.set(request.model, learnt)
+    return [...made, ...written]
+  }
+  let calls: readonly ToolCall[] = []
+  const started = model.generate(request, {
+    text: (delta) => {
+      if (closed || delta === '') return
+      began = true
+      try {
+        pass(filter.push(delta))
+        if (known !== 'implicit' && filter.learnt === 'implicit')
+          model.reasoning?.set(request.model, 'implicit')
+      } catch (error) {
+        fail(error)
+      }
+    },
+    progress: () => {
+      // The server separates the reasoning itself, so that the text needs not wait.
+      if (!began && known === undefined) filter = new ProseFilter('plain', tools.length > 0)
+      if (!closed) events.progress?.()
+    },
+    toolCalls: (made) => {
+      calls = made
+    },
+    done: (usage) => {
+      if (closed) return
+      const all = endText(calls)
+      if (all.length > 0 && !closed) events.toolCalls(all)
+      if (closed) return
+      closed = true
+      events.done(usage)
+    },
+    failed: fail,
+  })
+  if (closed) started.cancel()
+  else job = started
+  return { cancel }
+}
+
+/** Returns what the name of a model says. A model without a memory of its answers is not made to wait. */
+function formOf(model: LanguageModel, name: string): ReasoningForm {
+  if (REASONS_FIRST.test(name)) return 'guessed'
+  return model.reasoning === undefined ? 'plain' : 'unknown'
+}
