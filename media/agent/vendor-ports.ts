@@ -193,7 +193,7 @@ export interface LanguageModel {
   readonly firstTokenDeadlineMs: number
   /** The operator set the deadline. Absent: it is where learning begins. */
   readonly deadlineSet?: boolean
-  /** What is known of how its models mark their reasoning. Absent: they do not reason in their text. */
+  /** The learnt ways in which its models mark their reasoning. Absent: they do not reason in their text. */
   readonly reasoning?: MannersOf<'implicit' | 'plain'>
   generate(request: GenerateRequest, events: GenerateEvents): Cancellable
 }

@@ -9,7 +9,7 @@ import type { WrittenCall } from './written-calls.js'
  */
 export type ReasoningForm = 'unknown' | 'guessed' | 'implicit' | 'plain'
 
-/** What a piece of a model's text adds to its answer. */
+/** The part that a piece of a model's text adds to its answer. */
 export interface ProsePiece {
   /** Words for the caller. */
   readonly text: string
@@ -74,7 +74,7 @@ export class ProseFilter {
     return this.#written
   }
 
-  /** What the answer taught about the model, after its end. Null: nothing new. */
+  /** The form that the answer taught, after its end. Null: nothing new. */
   get learnt(): 'implicit' | 'plain' | null {
     if (this.#lone) return this.#form === 'implicit' ? null : 'implicit'
     return this.#form === 'unknown' || this.#form === 'guessed' ? 'plain' : null
@@ -256,7 +256,7 @@ export class ProseFilter {
         return
       }
       case 'turnEnd':
-        // Text behind the turn of the model belongs to nobody.
+        // Text behind the turn of the model is not the model's to write.
         if (this.#said || (this.#held ?? '').trim() !== '') this.#mode = 'over'
         return
       case 'callClose':

@@ -4,7 +4,7 @@
  */
 
 /**
- * What a mark means: reasoning begins or ends; a call of a tool begins or ends; a role or channel follows (`header`) and its
+ * The meaning of a mark: reasoning begins or ends; a call of a tool begins or ends; a role or channel follows (`header`) and its
  * text begins (`message`); the turn of the model is over; nothing (`skip`).
  */
 export type MarkKind =

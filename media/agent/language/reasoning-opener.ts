@@ -10,7 +10,7 @@ const VERBS = (
   'follow produce output look understand keep make write generate decide explain'
 ).split(' ')
 
-/** What follows the interjections, in lower case, without marks. */
+/** Beginnings after the interjections, in lower case, without marks. */
 const STEMS: readonly string[] = [
   ...PEOPLE.flatMap((person) => [`the ${person} `, `the ${person}s `, `this ${person} `, `${person} `]),
   'the assistant ',

@@ -9,7 +9,7 @@ const NATIVE: ToolCall = { id: 'c1', name: 'book', arguments: { day: 'Friday' } 
 const TOOLS = [{ name: 'book', description: '', parameters: {} }]
 
 interface Answer {
-  /** What arrived, in order. */
+  /** Events in their order. */
   readonly log: string[]
   words: string
   calls: readonly ToolCall[]
