@@ -5,7 +5,7 @@ import { parseAddress } from '../message/name-addr.js'
 import { paramOf, parseUri, splitList } from '../message/sip-header.js'
 import { type Header, headerOf, headersOf, type SipMessage } from '../message/sip-message.js'
 import { mayName } from '../routing/named-address.js'
-import type { NextHop } from '../routing/next-hop.js'
+import { type NextHop, nextHopAt } from '../routing/next-hop.js'
 import type { OkRetransmitter } from '../transaction/ok-retransmitter.js'
 import type { ReliableResponses } from '../transaction/reliable-responses.js'
 import { isPrivate } from '../transport/local-address.js'
@@ -124,12 +124,21 @@ export class Dialog {
     this.contact = init.contact
   }
 
-  /** Remembers the connection of a message, and its Contact when the method is a target refresh. */
-  refreshTarget(message: SipMessage, method: string, flow: Flow): void {
+  /**
+   * Remembers where a message came from, and its Contact when the method is a target refresh (RFC 3261 12.2). A peer
+   * that has been behind a NAT stays there as long as its Contact is the same. A new Contact is reached at its own address, or
+   * at the source of the message if that is another one.
+   */
+  refreshTarget(message: SipMessage, method: string, flow: Flow, nat: boolean): void {
     if (flow.reliable) this.connection = flow
     if (!TARGET_REFRESHES.has(method)) return
     const contact = contactUri(message)
-    if (contact !== null) this.remoteTarget = contact
+    if (contact === null) return
+    const isNew = contact !== this.remoteTarget
+    this.remoteTarget = contact
+    if (flow.reliable || this.routeSet.length > 0) return
+    const isHidden = isNew ? nat && isBehindNat('uac', [], contact, flow.remote) : this.natNextHop !== null
+    this.natNextHop = isHidden ? nextHopAt(flow.transport, flow.remote) : null
   }
 
   /** Stops all retransmissions and timers of the dialog. Idempotent. */

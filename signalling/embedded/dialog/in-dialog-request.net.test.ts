@@ -224,6 +224,29 @@ t.test('behind a NAT requests go to the source address of the INVITE', async (t)
   t.equal((await asking).status, 200)
 })
 
+t.test('after a target refresh requests go to the new Contact', async (t) => {
+  const call = await inbound(t)
+  const { rig, peer, dialog, ask } = call
+  dialog.on('modify', (_req: TestRequest, res: TestResponse) => res.send(200, { body: SDP_B }))
+  const moved = await rig.udpPeer()
+  ask('INVITE', 2, { Contact: `<sip:moved@127.0.0.1:${moved.port}>` }, SDP_A)
+  await peer.next(of('2 INVITE'))
+  ask('ACK', 2)
+  const asked = dialog.request({ method: 'INFO' })
+  const info = await moved.next('INFO')
+  t.match(info.start, `INFO sip:moved@127.0.0.1:${moved.port}`)
+  moved.send(response(info, '200 OK'))
+  await asked
+  // A Contact that the peer cannot be reached at: it went behind a NAT.
+  ask('UPDATE', 3, { Contact: '<sip:moved@192.0.2.7:5062>' }, SDP_A)
+  await peer.next(of('3 UPDATE'))
+  const ended = dialog.destroy()
+  const bye = await peer.next('BYE')
+  t.match(bye.start, 'BYE sip:moved@192.0.2.7:5062 ')
+  peer.send(response(bye, '200 OK'))
+  await ended
+})
+
 t.test('Record-Route: the first route is the next hop; strict routers get the target last', async (t) => {
   const rig = await openRig(t)
   const app = await rig.app()

@@ -149,9 +149,9 @@ export function sendRequestInDialog(
       if (status < 200 && message.method === 'INVITE' && !acceptProvisional(dialog, response, cseq)) return
       if (isOfferUpdate && status >= 200) dialog.pendingLocalUpdates -= 1
       if (message.method === 'INVITE' && success) {
-        if (!acceptReinvite(dialog, outgoing, response, flow)) return
+        if (!acceptReinvite(dialog, outgoing, response, flow, core.nat)) return
       } else if (success) {
-        dialog.refreshTarget(response, message.method, flow)
+        dialog.refreshTarget(response, message.method, flow, core.nat)
       }
       if (success) applyAccepted(core, dialog, message, response)
       passOn(response, serialise(response), flow)
@@ -191,13 +191,14 @@ function acceptReinvite(
   outgoing: OutgoingRequest,
   response: SipResponse,
   flow: Flow,
+  nat: boolean,
 ): boolean {
   if (outgoing.winningTag !== null) {
     if (outgoing.ack) outgoing.ack.flow.send(outgoing.ack.bytes)
     return false
   }
   outgoing.winningTag = dialog.remoteTag
-  dialog.refreshTarget(response, 'INVITE', flow)
+  dialog.refreshTarget(response, 'INVITE', flow, nat)
   return true
 }
 

@@ -1,8 +1,11 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 import t from 'tap'
+import { VirtualClock } from '../../../fixtures/host/clock.js'
 import type { LeakTest } from '../../../fixtures/host/leaks.js'
 import {
+  failureOf,
   openRig,
   type RawSipMessage,
   type Rig,
@@ -16,6 +19,7 @@ import {
 } from '../../../fixtures/rigs/embedded-rig.js'
 import { type DnsRecord, openDnsServer } from '../../../fixtures/sip/dns-server.js'
 import type { EmbeddedServerSettings } from '../server.js'
+import { STANDARD_TIMERS } from '../transaction/timers.js'
 import { openDns } from './dns.js'
 
 /* Several servers behind one name, large requests, and a server with several addresses. */
@@ -162,6 +166,48 @@ t.test('too large for a datagram: TCP, and UDP for peers without TCP', async (t)
   udpOnly.send(response(await nextOptions(udpOnly), '200 OK'))
   t.equal(await insisted, 200)
 })
+
+t.test(
+  'a large INVITE to a TCP port that does not answer goes over UDP, and later ones at once',
+  async (t) => {
+    const clock = new VirtualClock()
+    const rig = await openRig(t, { listen: [UDP, TCP], clock, timers: STANDARD_TIMERS })
+    const app = await rig.app()
+    const peer = await rig.udpPeer()
+    const silent: Socket[] = []
+    const server = createServer((socket) => silent.push(socket.resume())).listen(peer.port, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => {
+      for (const socket of silent) socket.destroy()
+      return new Promise((resolve) => server.close(resolve))
+    })
+    const call = async (callId: string) => {
+      const calling = app.createUAC(`sip:x@127.0.0.1:${peer.port}`, {
+        localSdp: SDP_A,
+        headers: { 'X-Filler': 'x'.repeat(1400), 'Call-ID': callId },
+      })
+      calling.catch(() => {})
+      let seconds = 0
+      const came = () => peer.seen.find((m) => m.start.startsWith('INVITE') && m.header('Call-ID') === callId)
+      for (; came() === undefined && seconds < 30; seconds += 0.1) {
+        clock.advance(100)
+        for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+      }
+      const invite = came()
+      if (invite === undefined) throw new Error('no INVITE over UDP')
+      t.match(invite.header('Via'), 'SIP/2.0/UDP')
+      peer.send(response(invite, '486 Busy Here', { To: `${invite.header('To')};tag=b` }))
+      t.match(await failureOf(calling), { status: 486 })
+      return seconds
+    }
+    const first = await call('first')
+    t.ok(first >= 3 && first < 5, `${first} s`)
+    t.equal(silent.length, 1)
+    const second = await call('second')
+    t.ok(second < 1, `${second} s`)
+    t.equal(silent.length, 1, 'TCP is not tried again')
+  },
+)
 
 t.test('the side that opened a connection keeps it alive', async (t) => {
   const rig = await openRig(t, { listen: [TCP] })

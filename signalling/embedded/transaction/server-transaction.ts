@@ -23,13 +23,13 @@ const AMPLIFICATION = 3
  * Via, Request-URI, Call-ID, CSeq number and From tag.
  */
 export function serverTransactionKey(request: SipRequest, essentials: Essentials, method: string): string {
-  const { via } = essentials
+  const { via, callId, cseq, fromTag } = essentials
   const sentBy = `${via.host}:${via.port ?? ''}`
   const { branch } = via
-  // The cookie alone is not a unique branch.
+  // The cookie alone is not a unique branch. A sender may also use one branch for several requests, which are told apart
+  // by what all messages of one transaction have in common.
   if (branch !== null && branch.length > MAGIC_COOKIE.length && branch.startsWith(MAGIC_COOKIE))
-    return `${method}|${sentBy}|${branch}`
-  const { callId, cseq, fromTag } = essentials
+    return `${method}|${sentBy}|${branch}|${callId}|${cseq}`
   return `${method}|${sentBy}|${branch ?? ''}|${request.uri}|${callId}|${cseq}|${fromTag}`
 }
 

@@ -32,6 +32,10 @@ export interface Timers extends BaseTimers {
   readonly keepAlive: number
   /** Time during which a destination that did not answer is tried last: 60 s. */
   readonly quarantine: number
+  /** Time in which a peer must answer an INVITE that is sent over TCP for its size, before UDP is tried: 3 s. */
+  readonly tcpTrial: number
+  /** Time for which such a peer gets large requests over UDP: 10 minutes. */
+  readonly silentTcp: number
   /** Time from the disconnect of an application to the BYEs of its dialogs: 5 s. */
   readonly appDisconnectGrace: number
 }
@@ -55,6 +59,8 @@ export function deriveTimers(base: BaseTimers = STANDARD_TIMERS): Timers {
     udpFlowIdle: 128 * T1,
     keepAlive: 60 * T1,
     quarantine: 120 * T1,
+    tcpTrial: 6 * T1,
+    silentTcp: 1_200 * T1,
     appDisconnectGrace: 10 * T1,
   }
 }

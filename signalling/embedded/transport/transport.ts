@@ -44,6 +44,8 @@ export interface Flow {
    * unsubscribes.
    */
   onBroken(broken: () => void): () => void
+  /** Returns the flow to another port of the peer; only over UDP, where a peer may receive at another port than it sends from. */
+  atPort?(port: number): Flow
 }
 
 /** Returns a flow that sends nothing, for a peer that cannot be reached. */

@@ -194,6 +194,10 @@ class UdpReplyFlow implements Flow {
   onBroken(): () => void {
     return () => {}
   }
+
+  atPort(port: number): Flow {
+    return new UdpReplyFlow(this.transport, { address: this.remote.address, port })
+  }
 }
 
 /**

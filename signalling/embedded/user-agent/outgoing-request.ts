@@ -23,6 +23,7 @@ import {
 import { closedFlow, type Flow } from '../transport/transport.js'
 import { viaOf } from './own-headers.js'
 import type { PendingRequest } from './pending-requests.js'
+import { withTag } from './responses.js'
 
 /** Upper bound (s) of Retry-After, so that a server cannot take itself out of service for a day. */
 const MAX_RETRY_AFTER_S = 300
@@ -161,18 +162,33 @@ export class OutgoingRequest implements LocalInvite, PendingRequest {
     const key = clientTransactionKey(branchKey(request), request.method)
     const hopKey = nextHopKey(nextHop)
     let answered = false
+    let trial: Timer | null = null
     const transaction = new ClientTransaction(request, flow, this.#core.clock, this.#core.timers, {
       onResponse: (response, essentials, from) => {
         if (!answered) this.#core.quarantine.release(hopKey)
         answered = true
+        trial?.cancel()
         this.#received(transaction, nextHop, response, essentials, from)
       },
       onFailure: (failure) => {
         if (!answered) this.#core.quarantine.put(hopKey, this.#core.timers.quarantine)
         this.#onTransactionFailure(request, flow, failure)
       },
-      onEnd: () => this.#core.clientTransactions.delete(key),
+      onEnd: () => {
+        trial?.cancel()
+        this.#core.clientTransactions.delete(key)
+      },
     })
+    if (nextHop === next.overTcp && request.method === 'INVITE') {
+      const { clock, scope, timers, quarantine } = this.#core
+      trial = scope.after(clock, timers.tcpTrial, () => {
+        if (answered || this.phase !== 'open' || this.#cancel !== null) return
+        quarantine.put(hopKey, timers.silentTcp)
+        transaction.close()
+        this.#core.clientTransactions.delete(key)
+        this.#attempt()
+      })
+    }
     this.#transaction = transaction
     this.#core.clientTransactions.set(key, transaction)
     this.#core.outgoing.set(this.id, this)
@@ -329,7 +345,7 @@ function syntheticResponse(request: SipRequest, status: number, reason: string):
     headers: [
       { name: 'Via', value: value('Via') },
       { name: 'From', value: value('From') },
-      { name: 'To', value: /;\s*tag=/i.test(to) ? to : `${to};tag=${newTag()}` },
+      { name: 'To', value: withTag(to, newTag()) },
       { name: 'Call-ID', value: value('Call-ID') },
       { name: 'CSeq', value: value('CSeq') },
     ],

@@ -15,7 +15,7 @@ import { forwardAck, forwardInDialog, isProxiedCall } from '../proxy/in-dialog-f
 import { clientTransactionKey } from '../transaction/client-transaction.js'
 import { ServerTransaction, serverTransactionKey } from '../transaction/server-transaction.js'
 import { bindingResponse, isBindingRequest } from '../transport/stun.js'
-import type { Flow } from '../transport/transport.js'
+import { defaultPort, type Flow } from '../transport/transport.js'
 import { receiveCancel } from './cancel.js'
 import type { ReceivedRequest } from './pending-requests.js'
 import { receiveInDialog, receiveOutOfDialog } from './received-request.js'
@@ -62,7 +62,8 @@ export function receive(core: Core, bytes: Buffer, flow: Flow): void {
     return
   }
   const { essentials } = validated
-  receiveRequest(core, withSource(message, essentials, flow), essentials, flow, bytes.length)
+  const back = returnFlow(essentials, flow)
+  receiveRequest(core, withSource(message, essentials, back), essentials, back, bytes.length)
 }
 
 /** Answers a stream that lost its framing, before the connection closes. */
@@ -223,6 +224,18 @@ function receiveAck(core: Core, request: SipRequest, essentials: Essentials, flo
   dialog.okRetransmitters.delete(essentials.cseq)
   if (flow.reliable) dialog.connection = flow
   notifyRequest(core, dialog.app, request, flow, dialog.transactionId, dialog.id, null)
+}
+
+/**
+ * Returns the flow on which a request is answered (RFC 3261 18.2.2). Without `rport` that is the port of the Via, which is
+ * another than the source for senders with a socket for each direction. Behind a NAT, where the Via has another address than the
+ * source, only the source is known to lead back.
+ */
+function returnFlow({ via }: Essentials, flow: Flow): Flow {
+  const { address, port } = flow.remote
+  const wanted = via.port ?? defaultPort('udp')
+  if (flow.atPort === undefined || wanted === port || via.host !== address) return flow
+  return paramOf(via.params, 'rport') === null ? flow.atPort(wanted) : flow
 }
 
 /** Returns the request with the source address of the sender in its top Via (RFC 3261 18.2.1, RFC 3581). */

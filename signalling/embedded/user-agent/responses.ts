@@ -63,7 +63,8 @@ export function responseTo(
   return { kind: 'response', status, reason: reason || (REASONS[status] ?? ''), headers, body }
 }
 
-function withTag(to: string, tag: string): string {
+/** Returns the value of To with a tag, if it has none. */
+export function withTag(to: string, tag: string): string {
   return paramOf(parseAddress(to)?.params ?? '', 'tag') === null ? `${to};tag=${tag}` : to
 }
 

@@ -3,6 +3,7 @@ import t from 'tap'
 import {
   inCall,
   openRig,
+  type RawSipMessage,
   type Rig,
   readRawSipMessage,
   request,
@@ -286,6 +287,42 @@ t.test('without an application 503; in unknown dialogs 481; unknown methods 501,
   t.match(allow, 'SUBSCRIBE')
   t.notMatch(allow, 'REFER')
   await expect(request('FETCH', peer), '501')
+})
+
+t.test('responses go to the port of the Via, or to the source with rport and behind a NAT', async (t) => {
+  const rig = await openRig(t)
+  const sender = await rig.udpPeer()
+  const receiver = await rig.udpPeer()
+  let number = 0
+  const send = (via: string) => {
+    const callId = `via-${++number}`
+    const branch = `branch=z9hG4bK-${callId}`
+    sender.send(request('OPTIONS', sender, { Via: `SIP/2.0/UDP ${via};${branch}`, 'Call-ID': callId }))
+    return (message: RawSipMessage) => message.header('Call-ID') === callId
+  }
+  const separate = `127.0.0.1:${receiver.port}`
+  t.match((await receiver.next(send(separate))).start, '503')
+  t.match((await sender.next(send(`${separate};rport`))).header('Via'), `;rport=${sender.port}`)
+  t.match((await sender.next(send(`192.0.2.7:${receiver.port}`))).header('Via'), ';received=127.0.0.1')
+  t.equal(receiver.seen.length, 1)
+})
+
+t.test('requests with one branch are told apart by Call-ID and CSeq', async (t) => {
+  const rig = await openRig(t)
+  const peer = await rig.udpPeer()
+  const Via = `SIP/2.0/UDP 127.0.0.1:${peer.port};branch=z9hG4bKkdjuw`
+  for (const [callId, cseq] of [
+    ['one', 1],
+    ['one', 2],
+    ['two', 2],
+  ] as const) {
+    const register = request('REGISTER', peer, { Via, 'Call-ID': callId, CSeq: `${cseq} REGISTER` })
+    peer.send(register)
+    await peer.next((m) => m.header('Call-ID') === callId && m.header('CSeq') === `${cseq} REGISTER`)
+    peer.send(register)
+    await peer.next((m) => m.header('Call-ID') === callId && m.header('CSeq') === `${cseq} REGISTER`)
+  }
+  t.equal(peer.seen.length, 6)
 })
 
 t.test('a display name in To is no tag: the response gets one', async (t) => {

@@ -119,7 +119,7 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
     core.dialogs.add(dialog)
     if (invite) cdrStart(core, 'application', 'uas', response)
   } else if (dialog && success) {
-    dialog.refreshTarget(request, request.method, flow)
+    dialog.refreshTarget(request, request.method, flow, core.nat)
   }
   if (dialog && success) {
     if (invite) await2xxAck(core, dialog, incoming, bytes)
