@@ -73,6 +73,13 @@ t.test('number formats of softphones and carriers', async (t) => {
     t.equal(dialledToE164(user), expected, user)
   }
   t.equal(dialledToE164('+14155550100'), '+14155550100')
+  for (const user of ['18001234567', '018001234567', '9118001234567', '+9118001234567', '1800 123 4567'])
+    t.equal(dialledToE164(user), '+9118001234567', user)
+  t.equal(dialledToE164('1800123456'), '+911800123456')
+  t.equal(dialledToE164('18601234567'), '+9118601234567')
+  for (const user of ['0008001001234', '910008001001234', '+910008001001234', '000-800-100-1234'])
+    t.equal(dialledToE164(user), '+910008001001234', user)
+  t.equal(dialledToE164('+18001234567'), '+18001234567', 'a number of another country')
   for (const user of ['', 'alice', '112', 'anonymous', '+', '+91', "1' or '1'='1"]) {
     t.equal(dialledToE164(user), null, user)
   }

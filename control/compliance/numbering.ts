@@ -60,14 +60,19 @@ export function isDialable(text: string, extraMobilePrefixes: readonly string[])
   return classifyNumber(text, extraMobilePrefixes).kind === 'subscriber'
 }
 
+/** Toll-free and shared-cost numbers of India, and toll-free numbers for callers from abroad. */
+const SERVICE_NUMBER = /^(?:91|0)?(18[06]0\d{6,7})$|^(?:91)?(000800\d{7})$/
+
 /**
  * Converts a number of a SIP message to E.164, as carriers and softphones write it: with or without plus,
- * national, with trunk zero. Returns null when it is not a number. Only signalling uses it; the API accepts
+ * national, with trunk zero. Without plus, 1800, 1860 and 000800 are numbers of India. Returns null when it is not a number. Only signalling uses it; the API accepts
  * E.164 only.
  */
 export function dialledToE164(user: string): string | null {
   const digits = user.replace(/[\s().-]/g, '')
   if (isE164(digits)) return digits
+  const service = SERVICE_NUMBER.exec(digits)
+  if (service !== null) return `+91${service[1] ?? service[2]}`
   if (/^00[1-9]\d{6,14}$/.test(digits)) return `+${digits.slice(2)}`
   if (/^0[1-9]\d{9}$/.test(digits)) return `+91${digits.slice(1)}`
   if (/^91[1-9]\d{9}$/.test(digits)) return `+${digits}`

@@ -17,6 +17,8 @@ const states: Readonly<Record<string, CallState>> = {
   answeringIn: { kind: 'answering', direction: 'inbound' },
   answeringOut: { kind: 'answering', direction: 'outbound' },
   connectingIn: { kind: 'answering', direction: 'inbound', agreed: true },
+  answeringForward: { kind: 'answering', direction: 'inbound', published: true },
+  connectingForward: { kind: 'answering', direction: 'inbound', agreed: true, published: true },
   connectingOut: { kind: 'answering', direction: 'outbound', agreed: true },
   live: { kind: 'live' },
   held: { kind: 'held' },
@@ -66,10 +68,13 @@ const table: Readonly<Record<string, string>> = {
   'forwarding personRinging': 'forwarding rings | ring publishRinging:183',
   'forwarding personEarly': 'forwarding early | ringEarly publishRinging:183',
   'forwardRings personEarly': 'forwarding early | ringEarly',
-  'forwarding personAnswered': 'answering inbound | cancelTimer:ring startTimer:ack answer',
-  'forwardEarly personAnswered': 'answering inbound | cancelTimer:ring startTimer:ack answer',
+  'forwarding personAnswered':
+    'answering inbound published | cancelTimer:ring startTimer:ack publishAnswered answer',
+  'forwardEarly personAnswered':
+    'answering inbound published | cancelTimer:ring startTimer:ack publishAnswered answer',
   'forwardEarly ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
-  'forwardRings personAnswered': 'answering inbound | cancelTimer:ring startTimer:ack answer',
+  'forwardRings personAnswered':
+    'answering inbound published | cancelTimer:ring startTimer:ack publishAnswered answer',
   'forwarding ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
   'forwardRings ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
   'queuedIn mediaOpened': 'answering inbound | startTimer:ack answer',
@@ -83,17 +88,28 @@ const table: Readonly<Record<string, string>> = {
   'ringing ring': 'ending no_answer leg media | cancelTimers startTimer:closing endLeg closeMedia',
   'answeringIn legAnswered':
     'answering inbound agreed | cancelTimers startTimer:guard startTimer:reaper connectMedia',
+  'answeringForward legAnswered':
+    'answering inbound agreed published | cancelTimers startTimer:guard startTimer:reaper connectMedia',
+  'answeringForward mediaLive': 'live | ',
+  'connectingForward mediaLive': 'live | ',
   'answeringIn mediaLive': 'live | publishAnswered',
   'answeringOut mediaLive': 'live | publishAnswered',
   'connectingIn mediaLive': 'live | publishAnswered',
   'connectingOut mediaLive': 'live | publishAnswered',
   ...Object.fromEntries(
-    ['answeringIn', 'answeringOut', 'connectingIn', 'connectingOut'].flatMap((state) => {
-      const agreed = state.startsWith('connecting')
+    [
+      ...['answeringIn', 'answeringOut', 'connectingIn', 'connectingOut'],
+      ...['answeringForward', 'connectingForward'],
+    ].flatMap((state) => {
+      // A forwarded call was published when the person answered.
+      const published = state.endsWith('Forward')
+      const agreed = state.startsWith('connecting') && !published
       const ends = (cause: string) =>
-        agreed
-          ? `ending ${cause} leg media | publishAnswered cancelTimers startTimer:closing endLeg closeMedia`
-          : `ending ${cause} leg media unacknowledged | cancelTimers startTimer:closing endLeg closeMedia`
+        published
+          ? `ending ${cause} leg media | cancelTimers startTimer:closing endLeg closeMedia`
+          : agreed
+            ? `ending ${cause} leg media | publishAnswered cancelTimers startTimer:closing endLeg closeMedia`
+            : `ending ${cause} leg media unacknowledged | cancelTimers startTimer:closing endLeg closeMedia`
       const gone = agreed ? 'publishAnswered cancelTimers' : 'cancelTimers'
       return [
         [
@@ -186,7 +202,7 @@ function describe(state: CallState): string {
     case 'queued':
       return `${state.kind} ${state.direction}`
     case 'answering':
-      return `${state.kind} ${state.direction}${state.agreed ? ' agreed' : ''}`
+      return `${state.kind} ${state.direction}${state.agreed ? ' agreed' : ''}${state.published ? ' published' : ''}`
     case 'forwarding':
       return state.early ? 'forwarding early' : state.ringing ? 'forwarding rings' : 'forwarding'
     case 'parting':

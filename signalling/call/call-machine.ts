@@ -28,6 +28,8 @@ export type CallState =
       readonly direction: CallDirection
       /** The answer is agreed (ACK sent or received), so the call counts as answered even if it ends now. */
       readonly agreed?: true
+      /** The call was published as answered when the person answered, whose leg costs from then on. */
+      readonly published?: true
     }
   | { readonly kind: 'live' }
   | { readonly kind: 'held' }
@@ -214,10 +216,11 @@ function stepForwarding(state: CallState & { kind: 'forwarding' }, input: CallIn
   }
   if (input.type === 'personAnswered') {
     return {
-      next: { kind: 'answering', direction: 'inbound' },
+      next: { kind: 'answering', direction: 'inbound', published: true },
       effects: [
         { type: 'cancelTimer', name: 'ring' },
         { type: 'startTimer', name: 'ack' },
+        { type: 'publishAnswered' },
         { type: 'answer' },
       ],
     }
@@ -235,9 +238,9 @@ function stepRinging(state: CallState & { kind: 'dialing' | 'ringing' }, input: 
   return { next: state, effects: [] }
 }
 
-function connect(direction: CallDirection): CallStep {
+function connect(direction: CallDirection, published: { readonly published?: true } = {}): CallStep {
   return {
-    next: { kind: 'answering', direction, agreed: true },
+    next: { kind: 'answering', direction, agreed: true, ...published },
     effects: [
       { type: 'cancelTimers' },
       { type: 'startTimer', name: 'guard' },
@@ -252,14 +255,19 @@ function stepAnswering(state: CallState & { kind: 'answering' }, input: CallInpu
   const ending = endingStep(input)
   if (ending !== null) return endAnswering(state, ending)
   if (input.type === 'legAnswered' && state.direction === 'inbound' && !state.agreed)
-    return connect('inbound')
-  if (input.type === 'mediaLive') return { next: { kind: 'live' }, effects: [{ type: 'publishAnswered' }] }
+    return connect('inbound', state.published ? { published: true } : {})
+  if (input.type === 'mediaLive')
+    return { next: { kind: 'live' }, effects: state.published ? [] : [{ type: 'publishAnswered' }] }
   if (input.type === 'timer' && input.name === 'ack') return end(NO_ACK, true)
   return { next: state, effects: [] }
 }
 
 /** The record of the call agrees with SIP: after an agreed answer, the call was answered. */
-function endAnswering({ agreed }: CallState & { kind: 'answering' }, { next, effects }: CallStep): CallStep {
+function endAnswering(
+  { agreed, published }: CallState & { kind: 'answering' },
+  { next, effects }: CallStep,
+): CallStep {
+  if (published) return { next, effects }
   if (agreed) return { next, effects: [{ type: 'publishAnswered' }, ...effects] }
   if (next.kind !== 'ending' || !next.leg) return { next, effects }
   return { next: { ...next, unacknowledged: true }, effects }

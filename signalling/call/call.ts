@@ -260,8 +260,6 @@ export class Call {
         return
       case 'publishAnswered':
         this.#publisher.answered()
-        // The peer may have put us on hold while media was being connected.
-        this.#machine.input({ type: 'hold', on: this.#remote?.send === false })
         return
       case 'publishHeld':
         this.#publisher.publish({ type: 'held', on: effect.on })
@@ -305,7 +303,11 @@ export class Call {
     const records = this.#person === null ? null : { type: 'record' as const, session, path: recordTo }
     // The requests leave at once; the channel keeps their order.
     Promise.all([records && this.#deps.pool.request(records), this.#startMedia(remote)]).then(
-      () => this.#machine.input({ type: 'mediaLive' }),
+      () => {
+        this.#machine.input({ type: 'mediaLive' })
+        // The peer may have put us on hold while media was being connected.
+        this.#machine.input({ type: 'hold', on: this.#remote?.send === false })
+      },
       (error: unknown) => this.finish(endingOfError(error)),
     )
   }
