@@ -90,8 +90,8 @@ const table: Readonly<Record<string, string>> = {
     'answering inbound agreed | cancelTimers startTimer:guard startTimer:reaper connectMedia',
   'answeringForward legAnswered':
     'answering inbound agreed published | cancelTimers startTimer:guard startTimer:reaper connectMedia',
-  'answeringForward mediaLive': 'live | ',
-  'connectingForward mediaLive': 'live | ',
+  'answeringForward mediaLive': 'live |',
+  'connectingForward mediaLive': 'live |',
   'answeringIn mediaLive': 'live | publishAnswered',
   'answeringOut mediaLive': 'live | publishAnswered',
   'connectingIn mediaLive': 'live | publishAnswered',

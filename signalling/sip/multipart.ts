@@ -30,9 +30,9 @@ export function headerParameter(value: string, name: string): string | null {
   return null
 }
 
-/** Returns the value of a header before its parameters, in lower case. */
+/** Returns the value of a header before its parameters, in lower case. A repeated header counts once: its values are joined. */
 export function headerValue(value: string): string {
-  return (splitParameters(value)[0] ?? '').trim().toLowerCase()
+  return (splitParameters(value)[0]?.split(',', 1)[0] ?? '').trim().toLowerCase()
 }
 
 /** Splits at semicolons outside of quotes. */

@@ -17,7 +17,7 @@ const marker = (number: number) =>
   Buffer.from(
     [
       'OPTIONS sip:marker@example.com SIP/2.0',
-      `Via: SIP/2.0/UDP 127.0.0.1;branch=z9hG4bK-marker-${number}`,
+      `Via: SIP/2.0/UDP 127.0.0.1;rport;branch=z9hG4bK-marker-${number}`,
       'From: <sip:m@example.com>;tag=m',
       'To: <sip:marker@example.com>',
       `Call-ID: marker-${number}`,
