@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operation } from '../api/operation.js'
 import { openEnum } from '../base/schemas.js'
 import { signUpOperations } from './accounts/sign-up-api.js'
+import { factorOperations } from './factors/api.js'
 import { keyOperations } from './keys/api.js'
 import { scanningOperations } from './keys/scanning-api.js'
 import { memberOperations } from './members/api.js'
@@ -41,6 +42,7 @@ export const accessOperations = [
   whoami,
   ...signUpOperations,
   ...sessionOperations,
+  ...factorOperations,
   ...memberOperations,
   ...invitationOperations,
   ...scanningOperations,

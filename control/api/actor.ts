@@ -42,6 +42,10 @@ export interface AccountActor {
   readonly sessionEndsAt: number
   readonly userId: string
   readonly staff: boolean
+  /** Time of the last proof of a second factor in the session (Unix ms). Null without one. */
+  readonly factorAt: number | null
+  /** Time of the last proof that a change in the session asked for (Unix ms). Null without one. */
+  readonly steppedUpAt: number | null
 }
 
 /** A signed-in member of the staff of the service. */

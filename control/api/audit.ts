@@ -12,9 +12,13 @@ export interface ChangeOf {
   readonly organizationId: string
   /**
    * Null for the service itself: a job, or the command line. `invited`: a person who proved an invitation and is not
-   * signed in. `monitor`: a user who monitors a call, at a step that no request made.
+   * signed in. `monitor`: a user who monitors a call, at a step that no request made. `holder`: a user who changed the
+   * own account, which may belong to several organizations.
    */
-  readonly actor: AnyActor | { readonly kind: 'invited' | 'monitor'; readonly userId: string } | null
+  readonly actor:
+    | AnyActor
+    | { readonly kind: 'invited' | 'monitor' | 'holder'; readonly userId: string }
+    | null
   /** Null for a change that no request made. */
   readonly requestId: string | null
 }

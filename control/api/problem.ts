@@ -84,7 +84,11 @@ export const PROBLEMS = {
     'The token is malformed, already used or not issued for this operation.',
   ),
   token_expired: problem(400, 'invalid_request', 'The token has expired.'),
-  mfa_required: problem(401, 'authentication', 'Reserved. Never returned.'),
+  mfa_required: problem(
+    401,
+    'authentication',
+    'A second factor must be proven with POST /v1/auth/login/verify. details.factors lists what is accepted.',
+  ),
   blocked_dnd: problem(
     403,
     'compliance',

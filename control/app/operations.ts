@@ -52,6 +52,7 @@ import { verificationOperations } from '../organization/verification-api.js'
 import { readOverview } from '../overview/api.js'
 import { paymentOperations } from '../payments/api.js'
 import { secretOperations } from '../secrets/api.js'
+import { adjustmentOperations } from '../staff/adjustment-api.js'
 import { staffOperations } from '../staff/api.js'
 import { listInvoicesAsStaff } from '../staff/invoice-api.js'
 import { staffPaymentOperations } from '../staff/payment-api.js'
@@ -151,6 +152,7 @@ export const operations: readonly Operation[] = [
   ...connectionOperations,
   ...staffOperations,
   ...staffWalletOperations,
+  ...adjustmentOperations,
   listInvoicesAsStaff,
   ...staffSipOperations,
   ...staffPaymentOperations,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../media/base/clock.js'
 import type { Log } from '../../media/base/log.js'
 import { sweepUnverifiedUsers } from '../access/accounts/store.js'
+import { sweepFactors } from '../access/factors/store.js'
 import { sweepSessions } from '../access/sessions/sessions.js'
 import { sweepSignatures } from '../access/signature.js'
 import { sweepThrottles } from '../access/throttle.js'
@@ -64,6 +65,7 @@ const SWEEPS: Readonly<Record<string, Sweep>> = {
   'register-scrubs': sweepScrubs,
   'unverified-accounts': sweepUnverifiedUsers,
   sessions: (db, now) => once(sweepSessions(db, now)),
+  'second-factors': (db, now) => once(sweepFactors(db, now)),
   throttles: (db, now) => once(sweepThrottles(db, now)),
   'verification-calls': (db, now) => once(sweepVerificationCalls(db, now)),
   signatures: (db, now) => once(sweepSignatures(db, now)),

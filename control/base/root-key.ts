@@ -24,6 +24,8 @@ export type KeyPurpose =
   | 'known-device'
   | 'trunk-secrets'
   | 'destination-codes'
+  | 'factor-secrets'
+  | 'recovery-codes'
 
 /** The secret from which all other keys are derived. It decrypts everything that is encrypted. */
 export interface RootKey {

@@ -6,8 +6,9 @@ import { systemClock } from '../../media/base/clock.js'
 import { EngineError, errorText } from '../../media/base/errors.js'
 import { projectRoot } from '../../media/base/project-root.js'
 import { type Bootstrap, createOperatorKey } from '../access/accounts/bootstrap.js'
-import { Email } from '../access/accounts/schemas.js'
+import { Email, KnownEmail } from '../access/accounts/schemas.js'
 import { createStaffUser } from '../access/accounts/staff-user.js'
+import { resetFactors } from '../access/factors/reset.js'
 import type { Environment, Scope } from '../api/actor.js'
 import { SCOPES } from '../api/scopes.js'
 import { parseInstant } from '../base/instant.js'
@@ -39,7 +40,11 @@ parley keys rotate-root
 
 parley staff create --email ADDRESS
     Creates a staff account and prints its password once. Staff sign in like other users, may call the
-    operations under /v1/staff only, and belong to no organization.
+    operations under /v1/staff only, and belong to no organization. The first sign-in adds a second factor.
+
+parley factors reset --email ADDRESS
+    Removes all second factors and recovery codes of a member or of staff who lost them, and signs the account out
+    everywhere. Make sure first who asks: the password alone then suffices until a new factor is added.
 
 parley wallet add --rupees AMOUNT --reference TEXT [--organization ID]
     Adds money to the wallet of an organization, by default the first one. A reference adds money once.
@@ -252,6 +257,17 @@ async function createStaff(args: readonly string[]): Promise<number> {
   })
 }
 
+async function resetSecondFactors(args: readonly string[]): Promise<number> {
+  const { values } = parseOptions(args, { email: { type: 'string' } })
+  const email = KnownEmail.safeParse(values.email ?? '')
+  if (!email.success) throw new UsageError('--email must be the address of an account')
+  return withDatabase(async (db) => {
+    const removed = await resetFactors({ db, clock: systemClock }, email.data)
+    if (removed === null) throw new UsageError(`${email.data} has no account`)
+    process.stdout.write(`${removed} second factors removed; the account is signed out everywhere\n`)
+  })
+}
+
 async function resultsAgain(args: readonly string[]): Promise<number> {
   const [callId, ...more] = args
   if (callId === undefined || more.length > 0)
@@ -385,6 +401,7 @@ export async function run(args: readonly string[]): Promise<number> {
     return listenForWebhooks(rest.slice(1), settingsOrThrow)
   }
   if (command === 'staff' && rest[0] === 'create') return createStaff(rest.slice(1))
+  if (command === 'factors' && rest[0] === 'reset') return resetSecondFactors(rest.slice(1))
   if (command === 'wallet' && rest[0] === 'add') {
     return withDatabase(async (db) => void process.stdout.write(`${await addToWallet(db, rest.slice(1))}\n`))
   }

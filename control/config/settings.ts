@@ -96,6 +96,8 @@ export interface Settings {
   readonly dndService: DndServiceSetting | null
   /** Time-stamps the heads of evidence chains. Null asks none. */
   readonly timeStampAuthority: TimeStampAuthority | null
+  /** Adjustments of a wallet by one member of staff within a day (rupees). Above it a second one decides. */
+  readonly adjustmentLimitRupees: number
   /** For development: URLs given by customers may be private and unencrypted. */
   readonly allowPrivateUrls: boolean
   /** Time that live calls may continue after SIGTERM before they are ended (s). */
@@ -226,6 +228,7 @@ export function readSettings(
     policyFile: optional('PARLEY_POLICY_FILE', policyFile(folderPath)),
     dndService: optional('PARLEY_DND_FILE', dndFile(folderPath)),
     timeStampAuthority: tsa === null ? null : { ...tsa, authorities },
+    adjustmentLimitRupees: read('PARLEY_ADJUSTMENT_LIMIT_RUPEES', '100000', integer(0, 10_000_000)),
     allowPrivateUrls: read('PARLEY_ALLOW_PRIVATE_URLS', 'false', flag),
     callGapMinutes: read('PARLEY_CALL_GAP_MINUTES', '60', integer(0, 10_080)),
     drainSeconds: read('PARLEY_DRAIN_SECONDS', '60', integer(0, 7200)),

@@ -120,6 +120,12 @@ const SERVICE_VARIABLES = [
   ...TSA_VARIABLES,
   ...TURN_VARIABLES,
   {
+    name: 'PARLEY_ADJUSTMENT_LIMIT_RUPEES',
+    default: '100000',
+    description:
+      'Larger adjustments of a wallet by staff, also in parts within a day, need a second member of staff',
+  },
+  {
     name: 'PARLEY_ALLOW_PRIVATE_URLS',
     default: 'false',
     description: 'For development: URLs given by customers may use private addresses and plain http or ws',

@@ -3,7 +3,7 @@ import type { RootKey } from '../base/root-key.js'
 import type { Db } from '../db/database.js'
 import type { MailRow } from '../db/tables/access.js'
 import { createMailToken, MAIL_TOKEN_LIFE_MS, wasMailedSince } from './mail-tokens.js'
-import { parseMail } from './outbox.js'
+import { type Mail, parseMail } from './outbox.js'
 
 export interface ComposeDeps {
   readonly db: Db
@@ -44,6 +44,14 @@ export async function composeMail(deps: ComposeDeps, row: MailRow, now: number):
         'Your password was changed, and you were signed out everywhere else.',
         {
           text: 'If this was not you, ask for a new password at once:',
+          url: deps.pageUrl('forgot-password', null),
+        },
+      ])
+    case 'second_factor':
+      return letter(SECOND_FACTOR_MAILS[mail.change].subject, [
+        SECOND_FACTOR_MAILS[mail.change].text,
+        {
+          text: 'If this was not you, choose a new password at once, then look through your second factors:',
           url: deps.pageUrl('forgot-password', null),
         },
       ])
@@ -114,6 +122,37 @@ function resetPassword(url: string): MailText {
 /** Returns a name chosen by a customer as a single line. Names of earlier releases may contain line breaks. */
 function nameText(name: string): string {
   return name.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+}
+
+type FactorChange = Extract<Mail, { kind: 'second_factor' }>['change']
+
+const SECOND_FACTOR_MAILS: Readonly<
+  Record<FactorChange, { readonly subject: string; readonly text: string }>
+> = {
+  added: {
+    subject: 'A second factor was added to your Parley account',
+    text: 'From now on signing in needs a second factor. You were signed out everywhere else if it is the first one.',
+  },
+  removed: {
+    subject: 'A second factor was removed from your Parley account',
+    text: 'It no longer works for signing in.',
+  },
+  reset: {
+    subject: 'The second factors of your Parley account were reset',
+    text: 'The operator of the service removed all second factors and recovery codes, and you were signed out everywhere.',
+  },
+  codes_made: {
+    subject: 'New recovery codes for your Parley account',
+    text: 'New recovery codes were made. The earlier ones no longer work.',
+  },
+  recovery_code_used: {
+    subject: 'A recovery code of your Parley account was used',
+    text: 'Somebody proved a second factor with one of your recovery codes. It does not work again.',
+  },
+  refused: {
+    subject: 'Wrong second factors for your Parley account',
+    text: 'Somebody who knows your password gave a wrong second factor five times. They were not let in.',
+  },
 }
 
 /** A text, or a text that leads to a page of the service. */

@@ -12,6 +12,11 @@ export type Mail =
   /** Not sent to addresses without an account. */
   | { readonly kind: 'reset_password' }
   | { readonly kind: 'password_changed' }
+  /** `refused`: the tries of a sign-in with the right password were used up. */
+  | {
+      readonly kind: 'second_factor'
+      readonly change: 'added' | 'removed' | 'reset' | 'codes_made' | 'recovery_code_used' | 'refused'
+    }
   | { readonly kind: 'invitation'; readonly invitationId: string }
   | {
       readonly kind: 'leaked_key'

@@ -6,6 +6,8 @@ import { EXAMPLE_ULID } from './document-examples.js'
  * exist.
  */
 export const EXAMPLE_BODIES: Readonly<Record<string, unknown>> = {
+  verifyLogin: { challengeId: `mfc_${EXAMPLE_ULID}`, code: '123456' },
+  confirmFactor: { code: '123456' },
   requestBrowserCall: { purpose: 'talk', agentId: `agt_${EXAMPLE_ULID}`, version: 'draft' },
   createAgent: {
     name: 'Front desk',

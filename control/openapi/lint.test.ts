@@ -39,7 +39,7 @@ function mismatch(schema: unknown, example: unknown): string | null {
 /** First words of operation summaries. */
 const VERBS = new Set(
   (
-    'Accept Add Approve Archive Build Buy Cancel Change Check Create Delete Disable Download Enable Get Give Hang Identify Import Invite Launch ' +
+    'Accept Add Approve Archive Build Buy Cancel Change Check Confirm Create Delete Disable Download Enable Get Give Hang Identify Import Invite Launch ' +
     'List Pause Place Publish Receive Record Redeliver Release Remove Repeat Replace Report Request Resend Reset Resolve Resume ' +
     'Revoke Roll Route Say Search Send Set Show Sign Start Stop Submit Test Update Verify Watch Withdraw'
   ).split(' '),

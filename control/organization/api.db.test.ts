@@ -48,6 +48,7 @@ await onEachDialect(t, async (t, open) => {
       windowNarrowing: null,
       campaignSharePercent: 70,
       monitoring: { test: 'listen_and_takeover', live: 'off', developers: false },
+      requireSecondFactor: false,
       createdAt: dataOf(read).createdAt,
     })
     t.equal(dataOf(await stranger.browser.send('GET', PATH)).id, stranger.organizationId)

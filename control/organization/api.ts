@@ -42,6 +42,7 @@ const OrganizationPatch = patchBody({
   monitoring: z
     .strictObject({ test: z.enum(MONITORING), live: z.enum(MONITORING), developers: z.boolean() })
     .partial(),
+  requireSecondFactor: z.boolean(),
 })
 type OrganizationPatch = z.output<typeof OrganizationPatch>
 
@@ -66,16 +67,23 @@ export const updateOrganization = operation({
   tag: 'Organization',
   summary: 'Update the organization',
   description:
-    'Sets the name, billing details, robocall mode, calling hours, the share of agent calls that campaigns may use, and who may monitor live calls.',
+    'Sets the name, billing details, robocall mode, calling hours, the share of agent calls that campaigns may use, who may monitor live calls, and whether members need a second factor. Only a session with a second factor requires it of others.',
   audience: 'session',
   roles: ADMIN_ROLES,
   body: OrganizationPatch,
   status: 200,
   result: Organization,
-  fails: ['unprocessable_entity'],
+  fails: ['unprocessable_entity', 'conflict'],
   run: ({ body, actor, deps, requestId }) => {
     return audited({ actor, deps, requestId }, async (trx, record, now) => {
       const before = required(await lockOrganization(trx, actor.organizationId, now))
+      if (body.requireSecondFactor === true && !(await isProven(trx, actor.sessionId))) {
+        return refuse(
+          'conflict',
+          'Add a second factor to your own account first. You would shut yourself out of the organization.',
+          { path: 'requireSecondFactor' },
+        )
+      }
       const refusal = await change(trx, before, body, deps.policy.rules, now)
       if (isRefusal(refusal)) return refusal
       const after = required(await readOrganizationRows(trx, actor.organizationId))
@@ -201,6 +209,7 @@ async function change(
     ...given('monitoringTest', body.monitoring?.test),
     ...given('monitoringLive', body.monitoring?.live),
     ...given('developersMonitor', flag(body.monitoring?.developers)),
+    ...given('requireSecondFactor', flag(body.requireSecondFactor)),
   })
   if (windowNarrowing !== undefined) {
     await updateCallingProfile(trx, id, {
@@ -209,6 +218,17 @@ async function change(
     })
   }
   return null
+}
+
+/** Returns whether a second factor was proven in a session. */
+async function isProven(trx: Trx, sessionId: string): Promise<boolean> {
+  const session = await trx
+    .selectFrom('sessions')
+    .where('id', '=', sessionId)
+    .where('factorAt', 'is not', null)
+    .select('id')
+    .executeTakeFirst()
+  return session !== undefined
 }
 
 function flag(value: boolean | undefined): number | undefined {

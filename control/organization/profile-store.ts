@@ -134,6 +134,7 @@ function emptyProfile(organizationId: string): OrganizationProfileRow {
     monitoringTest: null,
     monitoringLive: null,
     developersMonitor: 0,
+    requireSecondFactor: 0,
     revision: 0,
     updatedAt: 0,
   }

@@ -53,6 +53,10 @@ export const organizationShape = {
       description:
         'What people may do with live calls of each environment: owners and admins, and with `developers` developers. A call that may be monitored begins with the recording notice of its agent.',
     }),
+  requireSecondFactor: z.boolean().meta({
+    description:
+      'True if members act for the organization only in sessions with a second factor. API keys are not affected.',
+  }),
   createdAt: Timestamp,
 }
 export const Organization = z.object(organizationShape)
@@ -91,6 +95,7 @@ export function organizationView(
     windowNarrowing: narrowingOf(calling),
     campaignSharePercent: profile.campaignSharePercent ?? DEFAULT_CAMPAIGN_SHARE,
     monitoring: monitoringOf(profile),
+    requireSecondFactor: profile.requireSecondFactor === 1,
     createdAt: timestamp(organization.createdAt),
   }
 }

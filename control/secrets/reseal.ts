@@ -23,6 +23,7 @@ const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'webhookEndpoints', column: 'previousSecret', purpose: 'webhook-secrets' },
   { table: 'sipTrunks', column: 'digestPassword', purpose: 'trunk-secrets', suffix: ':inbound' },
   { table: 'sipTrunks', column: 'outboundPassword', purpose: 'trunk-secrets', suffix: ':outbound' },
+  { table: 'secondFactors', column: 'sealed', purpose: 'factor-secrets' },
 ]
 
 export interface Resealed {

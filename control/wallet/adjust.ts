@@ -17,14 +17,8 @@ export async function adjustBalance(
   now: number,
 ): Promise<LedgerEntryRow | Refusal<'conflict'>> {
   const wallet = await lockWallet(trx, organizationId, now)
-  const cause = `adjustment:${reference}`
-  const earlier = await findEntry(trx, organizationId, cause)
-  if (earlier !== null) {
-    return refuse('conflict', 'The reference was used before. Each adjustment needs its own.', {
-      entryId: earlier.id,
-      amountPaise: earlier.amountPaise,
-    })
-  }
+  const used = await refuseUsedReference(trx, organizationId, reference)
+  if (used !== null) return used
   const available = availablePaise(wallet)
   if (available + amountPaise < 0) {
     return refuse('conflict', 'The available balance does not cover the adjustment.', {
@@ -37,10 +31,28 @@ export async function adjustBalance(
     {
       type: 'adjustment',
       amountPaise,
-      cause,
+      cause: causeOf(reference),
       description: `Adjustment ${reference}`,
       reference: { type: 'adjustment', id: reference },
     },
     now,
   )
+}
+
+/** Refuses a reference that the organization has used before. */
+export async function refuseUsedReference(
+  trx: Trx,
+  organizationId: string,
+  reference: string,
+): Promise<Refusal<'conflict'> | null> {
+  const earlier = await findEntry(trx, organizationId, causeOf(reference))
+  if (earlier === null) return null
+  return refuse('conflict', 'The reference was used before. Each adjustment needs its own.', {
+    entryId: earlier.id,
+    amountPaise: earlier.amountPaise,
+  })
+}
+
+function causeOf(reference: string): string {
+  return `adjustment:${reference}`
 }

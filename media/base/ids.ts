@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 /**
  * Prefixes of resource ids in the API. `req` marks requests, `vrf` verifications of organizations, `invt`
  * invitations, `aud` audit entries, `upl` uploads, `pex` payment exceptions, `ers` erasures, `scr` scrub files of the
- * DND register.
+ * DND register, `fac` second factors, `mfc` requests for a proof of one, `sev` security events of accounts, `adj`
+ * adjustments of wallets.
  */
 export type IdPrefix =
   | 'org'
@@ -47,6 +48,10 @@ export type IdPrefix =
   | 'vrf'
   | 'invt'
   | 'aud'
+  | 'fac'
+  | 'mfc'
+  | 'sev'
+  | 'adj'
   | 'led'
   | 'upl'
   | 'req'

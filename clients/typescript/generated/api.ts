@@ -4,8 +4,10 @@ import type { EventStream } from '../event-stream.js'
 import { HttpClient, type Page, type RequestOptions, type UploadBody } from '../http-client.js'
 import type {
   AcceptInvitationBody,
+  AddFactorBody,
   AddRecipientsBody,
   AdjustWalletBody,
+  AdjustWalletResult,
   Agent,
   ApiKey,
   ApproveSipTrunkBody,
@@ -29,6 +31,8 @@ import type {
   CheckEmailAvailableBody,
   Compliance,
   ComplianceCheck,
+  ConfirmFactorBody,
+  ConfirmFactorResult,
   ConfirmTransferDestinationBody,
   Connection,
   Consent,
@@ -51,6 +55,7 @@ import type {
   DecideOrganizationVerificationBody,
   DecideSenderIdBody,
   DecideSipAccessRequestBody,
+  DecideWalletAdjustmentBody,
   DeclareRobocallsBody,
   DisableSipTrunkBody,
   DncEntry,
@@ -63,6 +68,8 @@ import type {
   Events,
   EvidenceHead,
   ExportCallsQuery,
+  Factor,
+  Factors,
   ForgotPasswordBody,
   Handoff,
   HangUpCallBody,
@@ -113,10 +120,13 @@ import type {
   ListRecipientsQuery,
   ListRobocallDeclarationsQuery,
   ListSecretsQuery,
+  ListSecurityEventsQuery,
   ListSenderIdsQuery,
   ListSipAccessRequestsQuery,
   ListSipTrunksQuery,
+  ListStaffSecurityEventsQuery,
   ListTransferDestinationsQuery,
+  ListWalletAdjustmentsQuery,
   ListWebhookDeliveriesQuery,
   ListWebhooksQuery,
   ListenTicket,
@@ -159,6 +169,7 @@ import type {
   Recipient,
   Recipients,
   Recording,
+  RecoveryCodes,
   RedeliverEventBody,
   RedeliverEventResult,
   ReleaseTakeoverBody,
@@ -183,6 +194,7 @@ import type {
   SearchKnowledgeBaseQuery,
   SearchKnowledgeBaseResult,
   Secret,
+  SecurityEvents,
   SenderId,
   SetAgentSenderClassificationBody,
   SetKillSwitchBody,
@@ -226,9 +238,11 @@ import type {
   Verification,
   VerificationUpload,
   VerifyEmailBody,
+  VerifyLoginBody,
   VerifyTransferDestinationBody,
   Voices,
   Wallet,
+  WalletAdjustment,
   WalletUsage,
   WatchHandoffQuery,
   WatchLiveQuery,
@@ -296,7 +310,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/auth/verify-email/resend', reply: 'data' }, input, options)
   }
 
-  /** Sign in. Sets the cookies svc_session and svc_csrf. The cookie svc_device gives this browser sign-in attempts of its own. */
+  /** Sign in. Sets the cookies svc_session and svc_csrf. The cookie svc_device gives this browser sign-in attempts of its own. An account with a second factor gets the code mfa_required instead: details.challengeId, details.factors (totp, passkey, recovery_code), details.passkey (options for the browser, or null) and details.expiresAt. POST /v1/auth/login/verify then starts the session. */
   logIn(input: { readonly body: LogInBody }, options: RequestOptions = {}): Promise<In> {
     return this.send({ method: 'POST', path: '/v1/auth/login', reply: 'data' }, input, options)
   }
@@ -324,6 +338,46 @@ export class Api extends HttpClient {
   /** Change the password. Ends all other sessions of the user. */
   changePassword(input: { readonly body: ChangePasswordBody }, options: RequestOptions = {}): Promise<void> {
     return this.send({ method: 'POST', path: '/v1/auth/password/change', reply: 'empty' }, input, options)
+  }
+
+  /** Verify a second factor. Ends what an answer with the code mfa_required began: details.challengeId and one of the proofs in details.factors. At a sign-in it starts the session and sets its cookies. If a change in a session asked for the proof, the request needs the cookie of that session; repeat the change within 10 minutes. */
+  verifyLogin(input: { readonly body: VerifyLoginBody }, options: RequestOptions = {}): Promise<In> {
+    return this.send({ method: 'POST', path: '/v1/auth/login/verify', reply: 'data' }, input, options)
+  }
+
+  /** Get the second factors of the account. Confirmed factors, oldest first, and the number of recovery codes that were not used. */
+  readFactors(options: RequestOptions = {}): Promise<Factors> {
+    return this.send({ method: 'GET', path: '/v1/auth/factors', reply: 'data' }, {}, options)
+  }
+
+  /** Add a second factor. An authenticator app (totp, RFC 6238) or a passkey (WebAuthn). It counts once it is confirmed, within 10 minutes. An account that has a factor proves it first, unless the session did so in the last 10 minutes. */
+  addFactor(input: { readonly body: AddFactorBody }, options: RequestOptions = {}): Promise<Factor> {
+    return this.send({ method: 'POST', path: '/v1/auth/factors', reply: 'data' }, input, options)
+  }
+
+  /** Confirm a second factor. Takes the first code of the authenticator app, or the passkey that the browser made. With the first factor of the account come ten recovery codes, which are shown once, and all other sessions of the user end. */
+  confirmFactor(input: { readonly id: string; readonly body: ConfirmFactorBody }, options: RequestOptions = {}): Promise<ConfirmFactorResult> {
+    return this.send({ method: 'POST', path: '/v1/auth/factors/{id}/confirm', reply: 'data' }, input, options)
+  }
+
+  /** Remove a second factor. Needs a proof of a factor that was asked for in the last 10 minutes: the first answer is mfa_required. The last factor stays if the account is of staff or an organization of the user requires one. Without a factor there are no recovery codes. */
+  deleteFactor(input: { readonly id: string }, options: RequestOptions = {}): Promise<void> {
+    return this.send({ method: 'DELETE', path: '/v1/auth/factors/{id}', reply: 'empty' }, input, options)
+  }
+
+  /** Replace the recovery codes. Makes ten new recovery codes; the earlier ones stop working. Needs a proof of a factor that was asked for in the last 10 minutes: the first answer is mfa_required. */
+  createRecoveryCodes(options: RequestOptions = {}): Promise<RecoveryCodes> {
+    return this.send({ method: 'POST', path: '/v1/auth/recovery-codes', reply: 'data' }, {}, options)
+  }
+
+  /** List the security events of the account. Changes of second factors, sign-ins with them and refused proofs, newest first. */
+  listSecurityEvents(input: { readonly query?: ListSecurityEventsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<SecurityEvents>> {
+    return this.send({ method: 'GET', path: '/v1/auth/events', reply: 'list' }, input, options)
+  }
+
+  /** List the security events of staff. Security events of all accounts of staff, newest first. */
+  listStaffSecurityEvents(input: { readonly query?: ListStaffSecurityEventsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<SecurityEvents>> {
+    return this.send({ method: 'GET', path: '/v1/staff/security-events', reply: 'list' }, input, options)
   }
 
   /** List members. Newest first. */
@@ -1144,7 +1198,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/organization', reply: 'data' }, {}, options)
   }
 
-  /** Update the organization. Sets the name, billing details, robocall mode, calling hours, the share of agent calls that campaigns may use, and who may monitor live calls. */
+  /** Update the organization. Sets the name, billing details, robocall mode, calling hours, the share of agent calls that campaigns may use, who may monitor live calls, and whether members need a second factor. Only a session with a second factor requires it of others. */
   updateOrganization(input: { readonly body: UpdateOrganizationBody }, options: RequestOptions = {}): Promise<Organization> {
     return this.send({ method: 'PATCH', path: '/v1/organization', reply: 'data' }, input, options)
   }
@@ -1279,14 +1333,24 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/staff/sender-ids/{id}/decision', reply: 'data' }, input, options)
   }
 
-  /** Change the balance of an organization. Adds to the balance or takes from it. A reference is used once in an organization, so that a repeated request moves no money. The balance never falls below what is held. */
-  adjustWallet(input: { readonly id: string; readonly body: AdjustWalletBody }, options: RequestOptions = {}): Promise<OrganizationAsStaff> {
-    return this.send({ method: 'POST', path: '/v1/staff/organizations/{id}/wallet/adjustments', reply: 'data' }, input, options)
-  }
-
   /** Set the hold on the wallet of an organization. While it is on hold no live call is placed and nothing is bought. Calls in progress continue while the balance covers them. The hold of a payment dispute is another one: ending the hold of staff leaves it, and a further request ends it. */
   setWalletHold(input: { readonly id: string; readonly body: SetWalletHoldBody }, options: RequestOptions = {}): Promise<OrganizationAsStaff> {
     return this.send({ method: 'PUT', path: '/v1/staff/organizations/{id}/wallet/hold', reply: 'data' }, input, options)
+  }
+
+  /** Change the balance of an organization. Adds to the balance or takes from it. A reference is used once in an organization, so that a repeated request moves no money. The balance never falls below what is held. Above the limit of PARLEY_ADJUSTMENT_LIMIT_RUPEES, also in several adjustments of an organization within 24 hours, no money moves yet: adjustment.status is pending, and a second member of staff decides. */
+  adjustWallet(input: { readonly id: string; readonly body: AdjustWalletBody }, options: RequestOptions = {}): Promise<AdjustWalletResult> {
+    return this.send({ method: 'POST', path: '/v1/staff/organizations/{id}/wallet/adjustments', reply: 'data' }, input, options)
+  }
+
+  /** List adjustments of wallets. Adjustments by staff of all organizations, newest first. */
+  listWalletAdjustments(input: { readonly query?: ListWalletAdjustmentsQuery | undefined } = {}, options: RequestOptions = {}): Promise<Page<WalletAdjustment>> {
+    return this.send({ method: 'GET', path: '/v1/staff/wallet-adjustments', reply: 'list' }, input, options)
+  }
+
+  /** Approve or reject an adjustment of a wallet. Whoever asked for the adjustment may reject it but not approve it. With the approval the money moves, if the balance still covers it. */
+  decideWalletAdjustment(input: { readonly id: string; readonly body: DecideWalletAdjustmentBody }, options: RequestOptions = {}): Promise<WalletAdjustment> {
+    return this.send({ method: 'POST', path: '/v1/staff/wallet-adjustments/{id}/decision', reply: 'data' }, input, options)
   }
 
   /** List invoices and credit notes of an organization. Newest first. The access is recorded in the audit log. */

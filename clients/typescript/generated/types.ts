@@ -91,9 +91,62 @@ export type In = {
     readonly id: string
     readonly name: string
     readonly role: Open<"owner" | "admin" | "developer" | "viewer" | "billing">
+    /** True if only a session with a proven second factor may act for the organization. */
+    readonly requireSecondFactor: boolean
   })[]
+  readonly secondFactor: {
+    /** True if the account has a second factor. */
+    readonly enrolled: boolean
+    /** True if a second factor was proven in this session. Staff may do nothing else before. */
+    readonly proven: boolean
+  }
   readonly csrfToken: string
   readonly expiresAt: string
+}
+
+export type Factors = {
+  readonly factors: readonly ({
+    readonly id: string
+    readonly kind: Open<"totp" | "passkey">
+    readonly name: string
+    readonly createdAt: string
+    readonly lastUsedAt: string | null
+  })[]
+  readonly recoveryCodesLeft: number
+  /** Origin at which passkeys can be added and used. Null if there is none. */
+  readonly passkeyOrigin: string | null
+}
+
+export type Factor = {
+  readonly id: string
+  readonly kind: Open<"totp" | "passkey">
+  readonly name: string
+  /** The factor can be confirmed until then. */
+  readonly expiresAt: string
+  readonly totp: {
+    /** Base 32, for typing. */
+    readonly secret: string
+    /** otpauth address, for a QR code. */
+    readonly uri: string
+  } | null
+  /** PublicKeyCredentialCreationOptionsJSON (WebAuthn, section 5.1.9). */
+  readonly passkey: Readonly<Record<string, never>> | null
+}
+
+export type ConfirmFactorResult = {
+  readonly factor: {
+    readonly id: string
+    readonly kind: Open<"totp" | "passkey">
+    readonly name: string
+    readonly createdAt: string
+    readonly lastUsedAt: string | null
+  }
+  readonly recoveryCodes: readonly (string)[] | null
+}
+
+export type RecoveryCodes = {
+  /** Ten recovery codes, each for one use. They are shown once. */
+  readonly recoveryCodes: readonly (string)[]
 }
 
 export type MemberRole = {
@@ -2592,6 +2645,8 @@ export type Organization = {
     readonly live: Open<"off" | "listen" | "listen_and_takeover">
     readonly developers: boolean
   }
+  /** True if members act for the organization only in sessions with a second factor. API keys are not affected. */
+  readonly requireSecondFactor: boolean
   readonly createdAt: string
 }
 
@@ -2728,6 +2783,8 @@ export type OrganizationAsStaff = {
     readonly live: Open<"off" | "listen" | "listen_and_takeover">
     readonly developers: boolean
   }
+  /** True if members act for the organization only in sessions with a second factor. API keys are not affected. */
+  readonly requireSecondFactor: boolean
   readonly createdAt: string
   readonly submission: {
     readonly legalName: string
@@ -2784,6 +2841,133 @@ export type OrganizationAsStaff = {
   }
 }
 
+export type AdjustWalletResult = {
+  readonly id: string
+  readonly name: string
+  readonly billing: {
+    readonly name: string | null
+    readonly address: string | null
+    readonly city: string | null
+    readonly pincode: string | null
+    readonly stateCode: string | null
+    readonly gstin: string | null
+    /** True for a unit or a developer of a special economic zone. */
+    readonly sez: boolean
+  }
+  /** Purpose of calls that new agents start with. Null is treated as promotional. */
+  readonly senderClassification: Open<"promotional" | "service" | "transactional" | "collections"> | null
+  readonly verification: {
+    readonly status: Open<"unverified" | "submitted" | "verified" | "rejected">
+    readonly submittedAt: string | null
+    readonly decidedAt: string | null
+    readonly rejectionReason: string | null
+  }
+  /** Principal entity ID in the DLT registers of the access providers. */
+  readonly peId: string | null
+  readonly robocallMode: Open<"off" | "warn" | "block">
+  /** Narrower calling hours of the organization for commercial calls, in minutes after midnight IST. */
+  readonly windowNarrowing: {
+    readonly startMinute: number
+    readonly endMinute: number
+  } | null
+  readonly campaignSharePercent: number
+  /** What people may do with live calls of each environment: owners and admins, and with `developers` developers. A call that may be monitored begins with the recording notice of its agent. */
+  readonly monitoring: {
+    readonly test: Open<"off" | "listen" | "listen_and_takeover">
+    readonly live: Open<"off" | "listen" | "listen_and_takeover">
+    readonly developers: boolean
+  }
+  /** True if members act for the organization only in sessions with a second factor. API keys are not affected. */
+  readonly requireSecondFactor: boolean
+  readonly createdAt: string
+  readonly submission: {
+    readonly legalName: string
+    readonly entityType: Open<"individual" | "proprietorship" | "partnership" | "llp" | "private_limited" | "public_limited" | "trust" | "society" | "government" | "other">
+    readonly gstin: string | null
+    readonly pan: string | null
+    readonly registeredAddress: {
+      readonly address: string
+      readonly city: string
+      readonly pincode: string
+      readonly stateCode: string
+    }
+    readonly authorisedPerson: {
+      readonly name: string
+      readonly email: string
+      readonly phone: string
+    }
+    readonly documents: readonly (string)[]
+  } | null
+  readonly enforcement: {
+    readonly blocked: boolean
+    readonly since: string | null
+    readonly reason: Open<"kill_switch"> | null
+  }
+  readonly limits: {
+    readonly requestsPerMinute: {
+      readonly test: number
+      readonly live: number
+    }
+    readonly agentCalls: {
+      readonly test: number
+      readonly live: number
+    }
+    readonly byoCalls: {
+      readonly test: number
+      readonly live: number
+    }
+  }
+  readonly ratePaisePerMinute: number
+  readonly trunkingEnabled: boolean
+  readonly wallet: {
+    readonly balancePaise: number
+    /** Set aside for calls and purchases in progress. */
+    readonly heldPaise: number
+    readonly thresholdPaise: number
+    readonly currency: string
+    readonly ratePaisePerMinute: number
+    /** No call is placed while the wallet is on hold. */
+    readonly onHold: boolean
+    readonly holdReason: string | null
+    readonly minCallBalancePaise: number
+    readonly environment: Open<"test" | "live">
+    readonly updatedAt: string
+  }
+  readonly adjustment: {
+    readonly id: string
+    readonly organizationId: string
+    readonly organizationName: string
+    readonly amountPaise: number
+    readonly reference: string
+    readonly reason: string
+    /** applied and approved have moved the money; pending waits for a second member of staff. */
+    readonly status: Open<"applied" | "pending" | "approved" | "rejected">
+    readonly requestedBy: string
+    readonly requestedByEmail: string
+    readonly createdAt: string
+    readonly decidedBy: string | null
+    readonly decidedAt: string | null
+    readonly decisionReason: string | null
+  }
+}
+
+export type WalletAdjustment = {
+  readonly id: string
+  readonly organizationId: string
+  readonly organizationName: string
+  readonly amountPaise: number
+  readonly reference: string
+  readonly reason: string
+  /** applied and approved have moved the money; pending waits for a second member of staff. */
+  readonly status: Open<"applied" | "pending" | "approved" | "rejected">
+  readonly requestedBy: string
+  readonly requestedByEmail: string
+  readonly createdAt: string
+  readonly decidedBy: string | null
+  readonly decidedAt: string | null
+  readonly decisionReason: string | null
+}
+
 export type SipAccessRequest = {
   readonly id: string
   readonly organizationId: string
@@ -2833,6 +3017,18 @@ export type SandboxInboundCall = {
   readonly to: string
   readonly persona: string
   readonly callId: string
+}
+
+export type SecurityEvents = {
+  readonly id: string
+  readonly userId: string
+  readonly email: string
+  readonly actor: Open<"user" | "system">
+  /** For example second_factor.added. New actions may be added. */
+  readonly action: string
+  readonly kind: Open<"totp" | "passkey" | "recovery_code"> | null
+  readonly name: string | null
+  readonly createdAt: string
 }
 
 export type Voices = {
@@ -3087,6 +3283,65 @@ export type ResetPasswordBody = {
 export type ChangePasswordBody = {
   readonly currentPassword: string
   readonly newPassword: string
+}
+
+/** Body of `verifyLogin`. */
+export type VerifyLoginBody = {
+  readonly challengeId: string
+  /** Six digits of the authenticator app. */
+  readonly code?: string | undefined
+  /** PublicKeyCredential.toJSON() of the used passkey. */
+  readonly assertion?: {
+    readonly id: string
+    readonly rawId: string
+    readonly type: "public-key"
+    readonly authenticatorAttachment?: string | null | undefined
+    readonly clientExtensionResults: Readonly<Record<string, never>>
+    readonly response: {
+      readonly clientDataJSON: string
+      readonly authenticatorData: string
+      readonly signature: string
+      readonly userHandle?: string | null | undefined
+    }
+  } | undefined
+  readonly recoveryCode?: string | undefined
+}
+
+/** Body of `addFactor`. */
+export type AddFactorBody = {
+  readonly kind: "totp" | "passkey"
+  readonly name?: string | undefined
+}
+
+/** Body of `confirmFactor`. */
+export type ConfirmFactorBody = {
+  /** Six digits of the authenticator app. */
+  readonly code?: string | undefined
+  /** PublicKeyCredential.toJSON() of the new passkey. */
+  readonly attestation?: {
+    readonly id: string
+    readonly rawId: string
+    readonly type: "public-key"
+    readonly authenticatorAttachment?: string | null | undefined
+    readonly clientExtensionResults: Readonly<Record<string, never>>
+    readonly response: {
+      readonly clientDataJSON: string
+      readonly attestationObject: string
+      readonly transports?: readonly (string)[] | undefined
+    }
+  } | undefined
+}
+
+/** Query of `listSecurityEvents`. */
+export type ListSecurityEventsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Query of `listStaffSecurityEvents`. */
+export type ListStaffSecurityEventsQuery = {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
 }
 
 /** Query of `listMembers`. */
@@ -4096,6 +4351,7 @@ export type UpdateOrganizationBody = {
     readonly live?: "off" | "listen" | "listen_and_takeover" | undefined
     readonly developers?: boolean | undefined
   } | undefined
+  readonly requireSecondFactor?: boolean | undefined
 }
 
 /** Body of `setSenderClassification`. */
@@ -4258,6 +4514,13 @@ export type DecideSenderIdBody = {
   readonly reason: string
 }
 
+/** Body of `setWalletHold`. */
+export type SetWalletHoldBody = {
+  readonly onHold: boolean
+  /** Reason of the change. Recorded in the audit log. */
+  readonly reason: string
+}
+
 /** Body of `adjustWallet`. */
 export type AdjustWalletBody = {
   readonly amountPaise: number
@@ -4267,9 +4530,16 @@ export type AdjustWalletBody = {
   readonly reason: string
 }
 
-/** Body of `setWalletHold`. */
-export type SetWalletHoldBody = {
-  readonly onHold: boolean
+/** Query of `listWalletAdjustments`. */
+export type ListWalletAdjustmentsQuery = {
+  readonly status?: "applied" | "pending" | "approved" | "rejected" | undefined
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** Body of `decideWalletAdjustment`. */
+export type DecideWalletAdjustmentBody = {
+  readonly decision: "approved" | "rejected"
   /** Reason of the change. Recorded in the audit log. */
   readonly reason: string
 }

@@ -20,7 +20,22 @@ export const Role = openEnum('owner', 'admin', 'developer', 'viewer', 'billing')
 
 export const SessionRecord = z.object({
   user: z.object({ id: z.string(), email: z.string(), name: z.string(), staff: z.boolean() }),
-  organizations: z.array(z.object({ id: z.string(), name: z.string(), role: Role })),
+  organizations: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      role: Role,
+      requireSecondFactor: z.boolean().meta({
+        description: 'True if only a session with a proven second factor may act for the organization.',
+      }),
+    }),
+  ),
+  secondFactor: z.object({
+    enrolled: z.boolean().meta({ description: 'True if the account has a second factor.' }),
+    proven: z.boolean().meta({
+      description: 'True if a second factor was proven in this session. Staff may do nothing else before.',
+    }),
+  }),
   /** Send it as `x-svc-csrf` with every change. */
   csrfToken: z.string(),
   /** The session ends at this time at the latest. */

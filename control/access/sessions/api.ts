@@ -3,7 +3,6 @@ import type { Deps } from '../../api/deps.js'
 import { operation } from '../../api/operation.js'
 import { isRefusal, type Refusal, refuse } from '../../api/problem.js'
 import { withHeaders } from '../../api/reply.js'
-import { timestamp } from '../../base/schemas.js'
 import { invalidateMailTokens, readMailToken, useMailToken } from '../../mail/mail-tokens.js'
 import { queueMail } from '../../mail/outbox.js'
 import { assignMissingSandboxNumbers } from '../../numbers/sandbox-number.js'
@@ -16,10 +15,13 @@ import {
   SessionRecord,
 } from '../accounts/schemas.js'
 import { findUserByEmail, markEmailVerified, setPassword, type User } from '../accounts/store.js'
+import { askForProof } from '../factors/proof.js'
+import { hasFactor } from '../factors/store.js'
 import { throttle } from '../throttle.js'
 import { DEVICE_COOKIE, hiddenCookie, signInCookies, signOutCookies } from './cookies.js'
 import { DEVICE_LIFE_MS, knownDevice, newDevice } from './known-device.js'
-import { createSession, csrfToken, endSession, endUserSessions } from './sessions.js'
+import { sessionRecord, userOf } from './session-record.js'
+import { createSession, endSession, endUserSessions } from './sessions.js'
 
 /**
  * Attempts per minute: of an account over all addresses, of a browser that the account used before, and in a
@@ -34,13 +36,13 @@ export const logIn = operation({
   tag: 'Sign-up and session',
   summary: 'Sign in',
   description:
-    'Sets the cookies svc_session and svc_csrf. The cookie svc_device gives this browser sign-in attempts of its own.',
+    'Sets the cookies svc_session and svc_csrf. The cookie svc_device gives this browser sign-in attempts of its own. An account with a second factor gets the code mfa_required instead: details.challengeId, details.factors (totp, passkey, recovery_code), details.passkey (options for the browser, or null) and details.expiresAt. POST /v1/auth/login/verify then starts the session.',
   audience: 'public',
   perMinute: 30,
   body: z.strictObject({ email: KnownEmail, password: Password }),
   status: 200,
   result: SessionRecord,
-  fails: ['invalid_credentials', 'email_not_verified', 'rate_limited', 'internal_error'],
+  fails: ['invalid_credentials', 'mfa_required', 'email_not_verified', 'rate_limited', 'internal_error'],
   run: async ({ body, deps, cookie }) => {
     const { email, password } = body
     const device = knownDevice(deps.rootKey, email, cookie(DEVICE_COOKIE), deps.clock.wall())
@@ -53,10 +55,11 @@ export const logIn = operation({
         'Verify your email address first, with the link that was mailed to you.',
       )
     }
+    if (await hasFactor(deps.db, user.id)) return askForProof(deps, user.id, null)
     const now = deps.clock.wall()
     await assignMissingSandboxNumbers(deps.db, user.id, now)
     const session = await createSession(deps.db, deps, user.id)
-    const record = await sessionRecord(deps, user, session.id, session.expiresAt)
+    const record = await sessionRecord(deps, user, { ...session, factorAt: null })
     const known = newDevice(deps.rootKey, user.email, now)
     return withHeaders(record, signInCookies(deps.publicUrl(), session.token, record.csrfToken, known))
   },
@@ -91,7 +94,8 @@ export const readSession = operation({
   fails: [],
   run: async ({ actor, deps }) => {
     const user = await userOf(deps, actor.userId)
-    return sessionRecord(deps, user, actor.sessionId, actor.sessionEndsAt)
+    const { sessionId: id, sessionEndsAt: expiresAt, factorAt } = actor
+    return sessionRecord(deps, user, { id, expiresAt, factorAt })
   },
 })
 
@@ -200,26 +204,4 @@ async function checkPassword(
   return user !== undefined && right
     ? user
     : refuse('invalid_credentials', 'The address or the password is wrong.')
-}
-
-function userOf({ db }: Deps, userId: string): Promise<User> {
-  return db.selectFrom('users').selectAll().where('id', '=', userId).executeTakeFirstOrThrow()
-}
-
-async function sessionRecord(deps: Deps, user: User, sessionId: string, expiresAt: number) {
-  const organizations = await deps.db
-    .selectFrom('members as m')
-    .innerJoin('organizations as o', 'o.id', 'm.organizationId')
-    .where('m.userId', '=', user.id)
-    .select(['o.id', 'o.name', 'm.role'])
-    .orderBy('m.createdAt')
-    .orderBy('o.id')
-    .execute()
-  const { id, email, name, staff } = user
-  return {
-    user: { id, email, name, staff: staff === 1 },
-    organizations,
-    csrfToken: csrfToken(deps.rootKey, sessionId),
-    expiresAt: timestamp(expiresAt),
-  }
 }

@@ -38,15 +38,25 @@ export async function sessionActor(
       `Changes in a session need the header x-svc-csrf with the value of the cookie ${CSRF_COOKIE}, and an Origin of the dashboard.`,
     )
   }
-  const { id: sessionId, userId, staff, expiresAt: sessionEndsAt } = session
-  if (audience === 'account') return { kind: 'account', sessionId, sessionEndsAt, userId, staff }
+  const { id: sessionId, userId, staff, expiresAt: sessionEndsAt, factorAt, steppedUpAt } = session
+  if (audience === 'account') {
+    return { kind: 'account', sessionId, sessionEndsAt, userId, staff, factorAt, steppedUpAt }
+  }
   if (audience === 'staff') {
-    return staff
-      ? { kind: 'staff', sessionId, userId }
-      : refuse('forbidden', 'This operation is for staff only.')
+    if (!staff) return refuse('forbidden', 'This operation is for staff only.')
+    return factorAt === null ? refuseUnproven('Staff') : { kind: 'staff', sessionId, userId }
   }
   if (staff) return refuse('forbidden', 'Staff can use the staff operations only.')
   return memberActor(rules.db, session, request)
+}
+
+/** Refuses a session in which no second factor was proven. Such a session can still add one. */
+function refuseUnproven(who: string): Refusal<'forbidden'> {
+  return refuse(
+    'forbidden',
+    `${who} need a second factor. Add one with POST /v1/auth/factors; other operations work after its confirmation.`,
+    { reason: 'second_factor_required' },
+  )
 }
 
 /**
@@ -79,11 +89,12 @@ async function memberActor(
   }
   const wanted = request.header('x-svc-organization')
   const memberships = await db
-    .selectFrom('members')
-    .where('userId', '=', session.userId)
-    .select(['organizationId', 'role'])
-    .orderBy('createdAt')
-    .orderBy('organizationId')
+    .selectFrom('members as m')
+    .leftJoin('organizationProfiles as p', 'p.organizationId', 'm.organizationId')
+    .where('m.userId', '=', session.userId)
+    .select(['m.organizationId', 'm.role', 'p.requireSecondFactor'])
+    .orderBy('m.createdAt')
+    .orderBy('m.organizationId')
     .execute()
   if (wanted === undefined && memberships.length > 1) {
     return refuse(
@@ -102,6 +113,9 @@ async function memberActor(
         ? 'You do not belong to any organization.'
         : 'You do not belong to the organization in the header x-svc-organization.',
     )
+  }
+  if (member.requireSecondFactor === 1 && session.factorAt === null) {
+    return refuseUnproven('Members of this organization')
   }
   return {
     kind: 'session',

@@ -27,6 +27,10 @@ export interface Session {
   readonly staff: boolean
   readonly createdAt: number
   readonly expiresAt: number
+  /** Time of the last proof of a second factor in the session, its sign-in included. Null without one. */
+  readonly factorAt: number | null
+  /** Time of the last proof that a change in the session asked for. Null without one. */
+  readonly steppedUpAt: number | null
 }
 
 export interface NewSession {
@@ -36,10 +40,12 @@ export interface NewSession {
   readonly expiresAt: number
 }
 
+/** Starts a session. `proven` tells whether the user has proven a second factor. */
 export async function createSession(
   db: Db | Trx,
   { rootKey, clock }: Pick<SessionDeps, 'rootKey' | 'clock'>,
   userId: string,
+  proven = false,
 ): Promise<NewSession> {
   const now = clock.wall()
   const id = ulid(now)
@@ -47,7 +53,11 @@ export async function createSession(
   const expiresAt = now + SESSION_LIFE_MS
   await db
     .insertInto('sessions')
-    .values({ id, userId, hash: hashOf(rootKey, token), createdAt: now, lastSeenAt: now, expiresAt })
+    .values({
+      ...{ id, userId, hash: hashOf(rootKey, token), createdAt: now, lastSeenAt: now, expiresAt },
+      factorAt: proven ? now : null,
+      steppedUpAt: null,
+    })
     .execute()
   return { id, token, expiresAt }
 }
@@ -70,6 +80,7 @@ export async function findSession(
     .where('s.expiresAt', '>', now)
     .where('s.lastSeenAt', '>', now - SESSION_IDLE_MS)
     .select(['s.id', 's.userId', 's.hash', 's.createdAt', 's.expiresAt', 's.lastSeenAt', 'u.staff'])
+    .select(['s.factorAt', 's.steppedUpAt'])
     .executeTakeFirst()
   if (row === undefined || !constantTimeEqual(row.hash, hash)) return null
   if (row.lastSeenAt <= now - SEEN_MS) {
@@ -80,13 +91,13 @@ export async function findSession(
       .where('lastSeenAt', '<', now)
       .execute()
   }
-  const { id, userId, createdAt, expiresAt } = row
-  return { id, userId, staff: row.staff === 1, createdAt, expiresAt }
+  const { id, userId, createdAt, expiresAt, factorAt, steppedUpAt } = row
+  return { id, userId, staff: row.staff === 1, createdAt, expiresAt, factorAt, steppedUpAt }
 }
 
 /**
- * Returns the role that the user of a session has in an organization. Null when the session is over or the user left the
- * organization.
+ * Returns the role that the user of a session has in an organization. Null when the session is over, the user left the
+ * organization, or it requires a second factor and the session has none.
  */
 export async function roleInSession(
   db: Db | Trx,
@@ -96,10 +107,18 @@ export async function roleInSession(
   const row = await db
     .selectFrom('sessions as s')
     .innerJoin('members as m', 'm.userId', 's.userId')
+    .leftJoin('organizationProfiles as p', 'p.organizationId', 'm.organizationId')
     .where('s.id', '=', sessionId)
     .where('s.expiresAt', '>', now)
     .where('s.lastSeenAt', '>', now - SESSION_IDLE_MS)
     .where('m.organizationId', '=', organizationId)
+    .where((eb) =>
+      eb.or([
+        eb('s.factorAt', 'is not', null),
+        eb('p.requireSecondFactor', 'is', null),
+        eb('p.requireSecondFactor', '=', 0),
+      ]),
+    )
     .select('m.role')
     .executeTakeFirst()
   return row?.role ?? null
@@ -114,8 +133,35 @@ export async function endSession(db: Db | Trx, sessionId: string): Promise<void>
   await db.deleteFrom('sessions').where('id', '=', sessionId).execute()
 }
 
-/** Ends all sessions of a user, except the session `except`. */
+/** Records that a second factor was proven in a session. `asked` tells whether a change asked for it. */
+export async function proveSession(
+  db: Db | Trx,
+  sessionId: string,
+  asked: boolean,
+  now: number,
+): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ factorAt: now, ...(asked ? { steppedUpAt: now } : {}) })
+    .where('id', '=', sessionId)
+    .execute()
+}
+
+/** Takes the proof of a second factor from all sessions of a user who has none any more. */
+export async function unproveSessions(db: Db | Trx, userId: string): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ factorAt: null, steppedUpAt: null })
+    .where('userId', '=', userId)
+    .execute()
+}
+
+/**
+ * Ends all sessions of a user, except the session `except`. Sign-ins that wait for a second factor end too: their
+ * password may be another one by now.
+ */
 export async function endUserSessions(db: Db | Trx, userId: string, except: string | null): Promise<void> {
+  await db.deleteFrom('factorChallenges').where('userId', '=', userId).execute()
   let query = db.deleteFrom('sessions').where('userId', '=', userId)
   if (except !== null) query = query.where('id', '<>', except)
   await query.execute()

@@ -223,6 +223,10 @@ const tree = root.addChildren([
       '/webhooks',
       lazyRouteComponent(() => import('./screens/Webhooks.js'), 'Webhooks'),
     ),
+    below(
+      '/security',
+      lazyRouteComponent(() => import('./screens/Security.js'), 'Security'),
+    ),
     wallet,
     settings,
   ]),
@@ -246,6 +250,14 @@ const tree = root.addChildren([
     inStaff(
       '/trunks',
       lazyRouteComponent(() => import('./screens/staff/Decisions.js'), 'TrunkRequests'),
+    ),
+    inStaff(
+      '/adjustments',
+      lazyRouteComponent(() => import('./screens/staff/Adjustments.js'), 'Adjustments'),
+    ),
+    inStaff(
+      '/security',
+      lazyRouteComponent(() => import('./screens/Security.js'), 'Security'),
     ),
   ]),
 ])

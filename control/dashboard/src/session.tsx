@@ -1,5 +1,5 @@
 import { type UseQueryResult, useQuery, useQueryClient } from '@tanstack/react-query'
-import { createContext, type ReactNode, useContext, useMemo } from 'react'
+import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react'
 import { ParleyError } from '../../../clients/typescript/errors.js'
 import { type Environment, hasSessionCookie, type Result, SessionApi } from './api.js'
 
@@ -49,6 +49,22 @@ export function useSignedIn(): Pick<UseQueryResult<SignedIn | null, Error>, 'dat
       }
     },
   })
+}
+
+/**
+ * Tells whether the user has to add a second factor before anything else. Once it began, it lasts until `done`: the session
+ * has its factor before the user has kept the recovery codes.
+ */
+export function useEnrolment(
+  signedIn: SignedIn | null | undefined,
+  demanded: boolean,
+): { readonly isOpen: boolean; readonly done: () => void } {
+  const needed = demanded && signedIn?.secondFactor.proven === false
+  const [begun, setBegun] = useState(false)
+  useEffect(() => {
+    if (needed) setBegun(true)
+  }, [needed])
+  return { isOpen: needed || begun, done: () => setBegun(false) }
 }
 
 /** Provides the session of one organization and environment, or of the staff area. */

@@ -10,6 +10,10 @@ export interface SessionRow {
   readonly lastSeenAt: number
   /** Time at which the session ends, regardless of activity. */
   readonly expiresAt: number
+  /** Time of the last proof of a second factor in this session, its sign-in included. Null without one. */
+  readonly factorAt: number | null
+  /** Time of the last proof that was asked for in this session, for a change that needs one. */
+  readonly steppedUpAt: number | null
 }
 
 export type MailTokenKind = 'verify_email' | 'reset_password' | 'invitation'

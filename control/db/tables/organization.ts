@@ -31,6 +31,8 @@ export interface OrganizationProfileRow {
   readonly monitoringLive: string | null
   /** 1 if developers may monitor calls too. */
   readonly developersMonitor: number
+  /** 1 if members need a second factor to act for the organization in a session. */
+  readonly requireSecondFactor: number
   /** Incremented by every update. */
   readonly revision: number
   readonly updatedAt: number

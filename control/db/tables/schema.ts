@@ -3,6 +3,7 @@ import type { CallingTables } from './calling.js'
 import type { CampaignTables } from './campaigns.js'
 import type { ComplianceTables } from './compliance.js'
 import type { ErasureTables } from './erasures.js'
+import type { FactorTables } from './factors.js'
 import type { IdentityTables } from './identity.js'
 import type { InvoiceTables } from './invoices.js'
 import type { KnowledgeTables } from './knowledge.js'
@@ -27,6 +28,7 @@ export interface Database
     InvoiceTables,
     PaymentTables,
     ErasureTables,
+    FactorTables,
     RequestLimitTables,
     ResultTables,
     TransferTables,

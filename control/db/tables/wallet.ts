@@ -63,7 +63,24 @@ export interface WalletHoldRow {
   readonly createdAt: number
 }
 
+/** A change of a balance by staff. */
+export interface WalletAdjustmentRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly amountPaise: number
+  readonly reference: string
+  readonly reason: string
+  /** `applied`: by one person. `pending` ones wait for a second person; only `approved` ones of those moved money. */
+  readonly status: 'applied' | 'pending' | 'approved' | 'rejected'
+  readonly requestedBy: string
+  readonly createdAt: number
+  readonly decidedBy: string | null
+  readonly decidedAt: number | null
+  readonly decisionReason: string | null
+}
+
 export interface WalletTables {
+  walletAdjustments: WalletAdjustmentRow
   wallets: WalletRow
   ledgerEntries: LedgerEntryRow
   walletHolds: WalletHoldRow

@@ -41,6 +41,7 @@ const SCREENS = [
   'wallet',
   'members',
   'settings',
+  'security',
   'keys',
   'webhooks',
   'events',

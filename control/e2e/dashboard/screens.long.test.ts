@@ -5,8 +5,8 @@ import {
   type DashboardPage,
   openBrowser,
   openDashboard,
-  signIn,
   signInOwner,
+  signInStaff,
   type View,
 } from '../../../fixtures/service/dashboard.js'
 import {
@@ -48,7 +48,7 @@ t.test('every screen in every view', { skip, timeout: 900_000 }, async (t) => {
   await failing.close()
   const account = await createStaff(t, folder)
   const staff = await openDashboard(browser, url, wide)
-  await signIn(staff.page, url, account.email, account.password)
+  await signInStaff(staff.page, url, account.email, account.password)
   const screens = await fillOrganization(service, owner.page, staff.page)
   await fillStaffArea(service, staff.page)
   const areas: readonly Area[] = [

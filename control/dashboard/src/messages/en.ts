@@ -1,11 +1,13 @@
 import { build, buildWords } from './en-build.js'
 import { organization } from './en-organization.js'
 import { reach } from './en-reach.js'
+import { security } from './en-security.js'
 import { days, deeds, palette, persona, reasons, rowErrors, sentences, things, words } from './en-words.js'
 
 /** All texts of the dashboard, in ICU message format. Other languages have the same keys: the type check compares them. */
 export const en = {
   ...reach,
+  ...security,
   ...organization,
   ...build,
   words: { ...words, ...buildWords },
@@ -53,6 +55,7 @@ export const en = {
       validation_error: 'Some fields are not right.',
     },
     offline: 'The service cannot be reached. Check your connection.',
+    passkey: 'The browser gave no passkey. Try again, and follow what it asks.',
     live: 'The live updates are interrupted. The page reconnects by itself.',
     crash: 'This part of the page has failed. The rest still works.',
     missing: 'This page does not exist.',
@@ -101,6 +104,7 @@ export const en = {
     dark: 'Dark',
     auto: 'Use system setting',
     signOut: 'Sign out',
+    security: 'Account security',
     docs: 'API reference',
   },
   signIn: {
@@ -111,6 +115,7 @@ export const en = {
     submit: 'Sign in',
     forgot: 'Forgot your password?',
     noAccount: 'No account yet? Sign up',
+    again: 'Sign in with another account',
   },
   signUp: {
     title: 'Create an account',

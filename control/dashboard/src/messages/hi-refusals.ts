@@ -43,6 +43,20 @@ export const codes: Readonly<Record<string, string>> = {
 
 /** By the words of the sentence (`sentenceKey` in parts/Word.tsx). */
 export const refusals: Readonly<Record<string, string>> = {
+  the_code_or_the_passkey_is_wrong_or_was_used_before: 'कोड या पासकी ग़लत है, या पहले इस्तेमाल हो चुकी है।',
+  this_request_for_a_proof_is_over_start_again: 'इस प्रमाण का समय या मौके ख़त्म हो गए। फिर से शुरू करें।',
+  the_time_for_the_proof_is_over_start_again: 'प्रमाण देने का समय ख़त्म हो गया। फिर से शुरू करें।',
+  there_is_no_such_request_for_a_proof_sign_in_again: 'यह प्रमाण नहीं माँगा गया था। फिर से साइन इन करें।',
+  the_code_is_wrong_check_the_clock_of_the_device_and_send_the_code_that_it_shows_now:
+    'कोड ग़लत है। उपकरण की घड़ी जाँचें और अभी दिख रहा कोड डालें।',
+  your_account_needs_a_second_factor_add_another_one_before_you_remove_this_one:
+    'आपके खाते में दूसरा प्रमाण ज़रूरी है। इसे हटाने से पहले एक और जोड़ें।',
+  add_a_second_factor_to_your_own_account_first_you_would_shut_yourself_out_of_the_organization:
+    'पहले अपने खाते में दूसरा प्रमाण जोड़ें, नहीं तो आप ख़ुद संगठन से बाहर हो जाएँगे।',
+  a_second_member_of_staff_has_to_approve_an_adjustment_that_you_asked_for:
+    'आपके माँगे हुए सुधार को कोई दूसरा कर्मचारी ही मंज़ूर कर सकता है।',
+  the_adjustment_was_decided_before: 'इस सुधार पर फ़ैसला पहले हो चुका है।',
+  an_adjustment_with_this_reference_waits_for_a_decision: 'इस संदर्भ का सुधार पहले से फ़ैसले की प्रतीक्षा में है।',
   a_connection_with_this_name_already_exists_choose_another_name: 'इस नाम का कनेक्शन पहले से है। दूसरा नाम चुनें।',
   a_secret_with_this_name_already_exists_choose_another_name: 'इस नाम का सीक्रेट पहले से है। दूसरा नाम चुनें।',
   a_destination_with_this_key_already_exists_choose_another_key: 'यह नाम पहले से किसी और गंतव्य का है। दूसरा चुनें।',

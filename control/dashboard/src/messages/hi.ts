@@ -3,10 +3,12 @@ import { build, buildWords } from './hi-build.js'
 import { organization } from './hi-organization.js'
 import { reach } from './hi-reach.js'
 import { codes, refusals } from './hi-refusals.js'
+import { security } from './hi-security.js'
 import { days, deeds, palette, persona, reasons, rowErrors, sentences, things, words } from './hi-words.js'
 
 export const hi: Messages = {
   ...reach,
+  ...security,
   ...organization,
   ...build,
   words: { ...words, ...buildWords },
@@ -55,6 +57,7 @@ export const hi: Messages = {
     },
     title: 'यह काम नहीं हुआ',
     offline: 'सेवा तक पहुँच नहीं है। अपना कनेक्शन जाँचें।',
+    passkey: 'ब्राउज़र से पासकी नहीं मिली। फिर कोशिश करें और ब्राउज़र के निर्देश मानें।',
     live: 'लाइव अपडेट रुक गए हैं। पेज अपने आप फिर से जुड़ रहा है।',
     crash: 'पेज का यह भाग विफल हुआ। बाकी काम कर रहा है।',
     missing: 'यह पेज मौजूद नहीं है।',
@@ -103,6 +106,7 @@ export const hi: Messages = {
     dark: 'गहरा',
     auto: 'सिस्टम के अनुसार',
     signOut: 'साइन आउट',
+    security: 'खाते की सुरक्षा',
     docs: 'API संदर्भ',
   },
   signIn: {
@@ -113,6 +117,7 @@ export const hi: Messages = {
     submit: 'साइन इन करें',
     forgot: 'पासवर्ड भूल गए?',
     noAccount: 'खाता नहीं है? साइन अप करें',
+    again: 'दूसरे खाते से साइन इन करें',
   },
   signUp: {
     title: 'खाता बनाएँ',

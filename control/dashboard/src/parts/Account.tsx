@@ -1,5 +1,6 @@
 import { Button, Menu, NativeSelect, Text, useMantineColorScheme } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type Language, useLanguage } from '../i18n.js'
@@ -9,7 +10,8 @@ import { KeyList } from './Shortcuts.js'
 /** The menu of the user: organization, language, colours and sign-out. */
 export function Account() {
   const t = useTranslations('head')
-  const { user, organization, organizations, api } = useSession()
+  const { user, organization, organizations, environment, api } = useSession()
+  const navigate = useNavigate()
   const { language, choose } = useLanguage()
   const { colorScheme, setColorScheme } = useMantineColorScheme()
   const chooseOrganization = useChooseOrganization()
@@ -56,6 +58,16 @@ export function Account() {
             data={(['auto', 'light', 'dark'] as const).map((value) => ({ value, label: t(value) }))}
           />
           <Menu.Divider />
+          <Menu.Item
+            closeMenuOnClick
+            onClick={() =>
+              void (organization === null
+                ? navigate({ to: '/staff/security' })
+                : navigate({ to: '/$environment/security', params: { environment } }))
+            }
+          >
+            {t('security')}
+          </Menu.Item>
           <Menu.Item closeMenuOnClick onClick={() => setKeys(true)}>
             {tKeys('title')}
           </Menu.Item>

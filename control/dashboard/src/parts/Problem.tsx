@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { Component, type ReactNode } from 'react'
 import { useTranslations } from 'use-intl'
 import { ParleyError } from '../../../../clients/typescript/errors.js'
+import { PasskeyError } from './passkey.js'
 import { useSentence } from './Word.js'
 
 /** Codes whose text says all. */
@@ -23,7 +24,9 @@ export function Problem(props: {
   const t = useTranslations()
   const sentence = useSentence()
   const refused = error instanceof ParleyError
-  const [text, original] = refused ? said(error) : [t('problem.offline'), null]
+  const [text, original] = refused
+    ? said(error)
+    : [t(error instanceof PasskeyError ? 'problem.passkey' : 'problem.offline'), null]
   /** The refusal in the language of the page, and the text of the service if that tells more. */
   function said({ code, message }: ParleyError): readonly [text: string, original: string | null] {
     const known = `problem.codes.${code as KnownCode}` as const

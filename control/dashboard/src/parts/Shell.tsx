@@ -1,10 +1,11 @@
 import { Link, Navigate, Outlet, useLocation, useParams } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { chosenOrganization, SessionProvider, useSession, useSignedIn } from '../session.js'
+import { chosenOrganization, SessionProvider, useEnrolment, useSession, useSignedIn } from '../session.js'
 import { Boundary, Missing, Problem } from './Problem.js'
 
 /** The page does not wait for their code. */
+const Enrolment = lazy(() => import('./Enrolment.js').then((module) => ({ default: module.Enrolment })))
 const Account = lazy(() => import('./Account.js').then((module) => ({ default: module.Account })))
 const Live = lazy(() => import('./Live.js').then((module) => ({ default: module.Live })))
 const Shortcuts = lazy(() => import('./Shortcuts.js').then((module) => ({ default: module.Shortcuts })))
@@ -26,13 +27,23 @@ export const pathOf = (entry: string): string => (entry === 'overview' ? '' : en
 export function Shell() {
   const { environment } = useParams({ from: '/$environment' })
   const { data, error, refetch } = useSignedIn()
+  const organization = chosenOrganization(data?.organizations ?? [])
+  const enrolment = useEnrolment(data, organization?.requireSecondFactor === true)
   if (data === undefined && error !== null)
     return <SessionProblem error={error} retry={() => void refetch()} />
   if (data === undefined) return null
   if (data === null) return <Navigate to="/sign-in" search={{ next: location.pathname }} />
-  const organization = chosenOrganization(data.organizations)
   if (organization === undefined && data.user.staff) return <Navigate to="/staff" />
   if ((environment !== 'test' && environment !== 'live') || organization === undefined) return <Missing />
+  if (enrolment.isOpen) {
+    return (
+      <SessionProvider signedIn={data} organization={organization} environment={environment}>
+        <Suspense>
+          <Enrolment done={enrolment.done} />
+        </Suspense>
+      </SessionProvider>
+    )
+  }
   return (
     <SessionProvider signedIn={data} organization={organization} environment={environment}>
       <Frame

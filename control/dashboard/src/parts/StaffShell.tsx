@@ -1,6 +1,7 @@
 import { Link, Navigate, Outlet } from '@tanstack/react-router'
 import { useTranslations } from 'use-intl'
-import { SessionProvider, useSignedIn } from '../session.js'
+import { SessionProvider, useEnrolment, useSignedIn } from '../session.js'
+import { Enrolment } from './Enrolment.js'
 import { Frame, SessionProblem } from './Shell.js'
 import { Word } from './Word.js'
 
@@ -9,12 +10,14 @@ const MENU = [
   { to: '/staff/verifications', label: 'verifications' },
   { to: '/staff/payments', label: 'payments' },
   { to: '/staff/trunks', label: 'trunks' },
+  { to: '/staff/adjustments', label: 'adjustments' },
 ] as const
 
 /** The frame of the staff area. It has a colour of its own. */
 export function StaffShell() {
   const t = useTranslations('staff')
   const { data, error, refetch } = useSignedIn()
+  const enrolment = useEnrolment(data, data?.user.staff === true)
   if (data === undefined && error !== null)
     return <SessionProblem error={error} retry={() => void refetch()} />
   if (data === undefined) return null
@@ -25,6 +28,13 @@ export function StaffShell() {
         <p role="alert">{t('notStaff')}</p>
         <Link to="/">{t('own')}</Link>
       </main>
+    )
+  }
+  if (enrolment.isOpen) {
+    return (
+      <SessionProvider signedIn={data} organization={null} environment="live">
+        <Enrolment done={enrolment.done} />
+      </SessionProvider>
     )
   }
   const menu = (

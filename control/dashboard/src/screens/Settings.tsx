@@ -97,6 +97,7 @@ const minuteOf = (clock: string): number => {
 function Profile({ organization }: { readonly organization: Organization }) {
   const t = useTranslations('settings')
   const tCommon = useTranslations('common')
+  const tSecurity = useTranslations('security')
   const { api, canManage } = useSession()
   const toast = useToast()
   const word = useWord()
@@ -120,6 +121,7 @@ function Profile({ organization }: { readonly organization: Organization }) {
     monitoringTest: organization.monitoring.test as string,
     monitoringLive: organization.monitoring.live as string,
     developersMonitor: organization.monitoring.developers,
+    requireSecondFactor: organization.requireSecondFactor,
   })
   const { values } = form
   const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim())
@@ -145,6 +147,7 @@ function Profile({ organization }: { readonly organization: Organization }) {
       live: values.monitoringLive as Monitoring,
       developers: values.developersMonitor,
     },
+    requireSecondFactor: values.requireSecondFactor,
   }
   const save = useAction(
     async () => {
@@ -225,6 +228,18 @@ function Profile({ organization }: { readonly organization: Organization }) {
                 />
               ))}
               <Checkbox label={t('developersMonitor')} {...form.box('developersMonitor')} />
+            </Stack>
+          </Card>
+          <Card withBorder>
+            <Stack gap="sm">
+              <Title order={2} size="h4">
+                {tSecurity('title')}
+              </Title>
+              <Checkbox
+                label={tSecurity('require')}
+                description={tSecurity('requireHint')}
+                {...form.box('requireSecondFactor')}
+              />
             </Stack>
           </Card>
         </Stack>

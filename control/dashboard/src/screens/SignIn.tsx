@@ -3,28 +3,50 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { useTranslations } from 'use-intl'
-import { SessionApi } from '../api.js'
+import { type Result, SessionApi } from '../api.js'
 import { Problem } from '../parts/Problem.js'
+import { ProofForm } from '../parts/Proof.js'
+import { challengeOf } from '../parts/passkey.js'
 
-/** Signs in with an email address and a password. */
+/** Signs in with an email address and a password, and then with a second factor if the account has one. */
 export function SignIn() {
   const t = useTranslations('signIn')
   const queries = useQueryClient()
   const navigate = useNavigate()
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
+  const tProof = useTranslations('proof')
+  const [api] = useState(() => new SessionApi({ environment: 'test', organizationId: null }))
+  const enter = (session: Result<'logIn'>): void => {
+    queries.setQueryData(['session'], session)
+    // The environment is never remembered: a new session begins in the test environment.
+    void navigate({ to: '/$environment', params: { environment: 'test' } })
+  }
   const signIn = useMutation({
-    mutationFn: () =>
-      new SessionApi({ environment: 'test', organizationId: null }).logIn({ body: { email, password } }),
-    onSuccess: (session) => {
-      queries.setQueryData(['session'], session)
-      // The environment is never remembered: a new session begins in the test environment.
-      void navigate({ to: '/$environment', params: { environment: 'test' } })
-    },
+    mutationFn: () => api.logIn({ body: { email, password } }),
+    onSuccess: enter,
   })
+  const challenge = challengeOf(signIn.error)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     signIn.mutate()
+  }
+  if (challenge !== null) {
+    return (
+      <Container component="main" size={420} py="xl">
+        <Title order={1} size="h2" mb="md">
+          {tProof('title')}
+        </Title>
+        <Paper withBorder p="lg">
+          <Stack>
+            <ProofForm api={api} challenge={challenge} done={enter} />
+            <Anchor component="button" type="button" underline="always" onClick={signIn.reset}>
+              {t('again')}
+            </Anchor>
+          </Stack>
+        </Paper>
+      </Container>
+    )
   }
   return (
     <Container component="main" size={420} py="xl">

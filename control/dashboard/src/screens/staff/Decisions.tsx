@@ -11,12 +11,14 @@ import { Page } from '../../parts/Page.js'
 import { Rows } from '../../parts/Rows.js'
 import { useSession } from '../../session.js'
 
-interface Decision {
+/** A decision that needs a reason. */
+export interface Decision {
   readonly title: string
   readonly run: (reason: string) => Promise<unknown>
 }
 
-function Decide({ decision, close }: { readonly decision: Decision; readonly close: () => void }) {
+/** Asks for the reason of a decision. */
+export function Decide({ decision, close }: { readonly decision: Decision; readonly close: () => void }) {
   const t = useTranslations('staff')
   const form = useFields({ reason: '' })
   const run = useAction(() => decision.run(form.values.reason), close)
@@ -27,8 +29,8 @@ function Decide({ decision, close }: { readonly decision: Decision; readonly clo
   )
 }
 
-/** Two answers to what waits for a decision. */
-function Answers(props: {
+/** Answers to what waits for a decision. */
+export function Answers(props: {
   readonly decisions: readonly Decision[]
   readonly choose: (decision: Decision) => void
 }) {

@@ -23,6 +23,7 @@ import { useFields } from '../../parts/fields.js'
 import { List, useAction, useList } from '../../parts/List.js'
 import { Loaded, Page } from '../../parts/Page.js'
 import { Facts, Rows } from '../../parts/Rows.js'
+import { useToast } from '../../parts/toast.js'
 import { State, useWord } from '../../parts/Word.js'
 import { useKey, useSession } from '../../session.js'
 
@@ -231,6 +232,7 @@ function Reasoned({
 }: DeedProps & { readonly deed: Exclude<Deed, 'limits'> }) {
   const t = useTranslations('staff')
   const { api } = useSession()
+  const toast = useToast()
   const form = useFields({ reason: '', rupees: 0, reference: '' })
   const { reason, rupees, reference } = form.values
   const runs: Readonly<Record<typeof deed, () => Promise<unknown>>> = {
@@ -240,8 +242,11 @@ function Reasoned({
     unkill: () => api.setKillSwitch({ id, body: { enforcement: false, reason } }),
     hold: () => api.setWalletHold({ id, body: { onHold: true, reason } }),
     unhold: () => api.setWalletHold({ id, body: { onHold: false, reason } }),
-    adjust: () =>
-      api.adjustWallet({ id, body: { amountPaise: Math.round(rupees * 100), reference, reason } }),
+    adjust: async () => {
+      const body = { amountPaise: Math.round(rupees * 100), reference, reason }
+      const { adjustment } = await api.adjustWallet({ id, body })
+      if (adjustment.status === 'pending') toast(t('waits'))
+    },
   }
   const run = useAction(() => runs[deed](), close)
   return (
