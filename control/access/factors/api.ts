@@ -30,7 +30,7 @@ import { findChallenge, listFactors } from './store.js'
 
 const TAG = 'Sign-up and session'
 /** A passkey's answer with its certificates. */
-const PROOF_BYTES = 64 * 1024
+const PROOF_LIMITS = { bodyBytes: 64 * 1024, bodyValues: 200 }
 
 export const verifyLogin = operation({
   id: 'verifyLogin',
@@ -42,7 +42,7 @@ export const verifyLogin = operation({
     'Ends what an answer with the code mfa_required began: details.challengeId and one of the proofs in details.factors. At a sign-in it starts the session and sets its cookies. If a change in a session asked for the proof, the request needs the cookie of that session; repeat the change within 10 minutes.',
   audience: 'public',
   perMinute: 30,
-  limits: { bodyBytes: PROOF_BYTES },
+  limits: PROOF_LIMITS,
   body: ProofBody,
   status: 200,
   result: SessionRecord,
@@ -125,7 +125,7 @@ export const confirmFactor = operation({
     'Takes the first code of the authenticator app, or the passkey that the browser made. With the first factor of the account come ten recovery codes, which are shown once, and all other sessions of the user end.',
   audience: 'account',
   params: FactorPath,
-  limits: { bodyBytes: PROOF_BYTES },
+  limits: PROOF_LIMITS,
   body: ConfirmBody,
   status: 200,
   result: z.object({ factor: Factor, recoveryCodes: RecoveryCodes.nullable() }),

@@ -110,6 +110,18 @@ export function useChooseOrganization(): (id: string) => void {
   }
 }
 
+/** Returns a function that ends the session. Pages of the user see at once that nobody is signed in. */
+export function useSignOut(): () => Promise<void> {
+  const { api } = useSession()
+  const client = useQueryClient()
+  return async () => {
+    await api.logOut()
+    // Without the query of the session itself: a removed query tells its pages nothing.
+    client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' })
+    client.setQueryData(['session'], null)
+  }
+}
+
 /** Returns the cache key of a query: data of an organization and environment never mixes with that of another. */
 export function useKey(): (...parts: readonly unknown[]) => readonly unknown[] {
   const { organization, environment } = useSession()

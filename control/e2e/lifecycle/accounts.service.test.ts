@@ -69,7 +69,7 @@ t.test('owner, staff and mail of a running service', async (t) => {
       },
       body: JSON.stringify(body),
     })
-    return (await response.json()).data
+    return JSON.parse(await response.text()).data
   }
   const { id, totp } = await change('/v1/auth/factors', { kind: 'totp' })
   const code = totpCode(totp.secret, Date.now())

@@ -1,28 +1,22 @@
 import { Button, Menu, NativeSelect, Text, useMantineColorScheme } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type Language, useLanguage } from '../i18n.js'
-import { useChooseOrganization, useSession } from '../session.js'
+import { useChooseOrganization, useSession, useSignOut } from '../session.js'
 import { KeyList } from './Shortcuts.js'
 
 /** The menu of the user: organization, language, colours and sign-out. */
 export function Account() {
   const t = useTranslations('head')
-  const { user, organization, organizations, environment, api } = useSession()
+  const { user, organization, organizations, environment } = useSession()
   const navigate = useNavigate()
   const { language, choose } = useLanguage()
   const { colorScheme, setColorScheme } = useMantineColorScheme()
   const chooseOrganization = useChooseOrganization()
-  const queries = useQueryClient()
   const tKeys = useTranslations('keyboard')
   const [keys, setKeys] = useState(false)
-  const signOut = async (): Promise<void> => {
-    await api.logOut()
-    queries.clear()
-    queries.setQueryData(['session'], null)
-  }
+  const signOut = useSignOut()
   return (
     <>
       <Menu closeOnItemClick={false} trapFocus>

@@ -1,7 +1,7 @@
 import { Anchor, Container, Paper, Stack, Text, Title } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useTranslations } from 'use-intl'
-import { useKey, useSession } from '../session.js'
+import { useKey, useSession, useSignOut } from '../session.js'
 import { AddFactor } from './AddFactor.js'
 import { Loaded } from './Page.js'
 
@@ -13,11 +13,7 @@ export function Enrolment({ done }: { readonly done: () => void }) {
   const key = useKey()
   const queries = useQueryClient()
   const factors = useQuery({ queryKey: key('factors'), queryFn: () => api.readFactors() })
-  const leave = async (): Promise<void> => {
-    await api.logOut()
-    queries.clear()
-    queries.setQueryData(['session'], null)
-  }
+  const leave = useSignOut()
   const enter = async (): Promise<void> => {
     await queries.invalidateQueries({ queryKey: ['session'] })
     done()
