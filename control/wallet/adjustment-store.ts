@@ -88,10 +88,7 @@ export interface AdjustmentDecision {
   readonly decisionReason: string
 }
 
-/**
- * Decides on an adjustment that waits. Returns false if it was decided before, or if whoever asked for it would approve
- * it.
- */
+/** Decides on a pending adjustment. Returns false for a decided one, and for an approval by the requester. */
 export async function decideAdjustmentRow(
   trx: Trx,
   id: string,

@@ -5,8 +5,8 @@ import type { Db, Trx } from '../../db/database.js'
 import type { AccountEventRow } from '../../db/tables/factors.js'
 
 /**
- * What is recorded of an account. `session.started` and `session.proven` name the kind of the proof, and
- * `second_factor.refused` the kind that was tried.
+ * Names of the events of an account. `session.started` and `session.proven` state the kind of the proof, and
+ * `second_factor.refused` states the kind that was tried.
  */
 export const ACCOUNT_ACTIONS = [
   'second_factor.added',

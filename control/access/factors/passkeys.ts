@@ -9,8 +9,8 @@ import type { RelyingParty } from './relying-party.js'
 import { FACTOR_ISSUER } from './totp.js'
 
 /*
- * Passkeys as second factors (WebAuthn Level 3, https://www.w3.org/TR/webauthn-3/). The password is the other factor, so
- * that a passkey need not verify its user. The library is loaded when somebody uses a passkey.
+ * Passkeys as second factors (WebAuthn Level 3, https://www.w3.org/TR/webauthn-3/). The password is the other factor,
+ * so a passkey need not verify its user. The library loads at the first use of a passkey.
  */
 
 /** A passkey as it is stored. */
@@ -128,7 +128,7 @@ function descriptors(party: RelyingParty, known: readonly Passkey[]) {
   )
 }
 
-/** The library throws for every answer that it does not accept. What was wrong with a forged answer helps nobody. */
+/** Returns the result of a check of the library, or null. The library throws for each answer that it does not accept. */
 async function outcome<T>(check: () => Promise<T>): Promise<T | null> {
   try {
     return await check()

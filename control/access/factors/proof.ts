@@ -21,7 +21,7 @@ import {
 } from './store.js'
 import { openTotpSecret, totpStep } from './totp.js'
 
-/** What a user sends to prove a second factor. Exactly one field is set. */
+/** A proof of a second factor. Exactly one field is set. */
 export interface Proof {
   /** Six digits of an authenticator app. */
   readonly code?: string | undefined
@@ -36,8 +36,8 @@ type UseUp = (trx: Trx, now: number) => Promise<boolean>
 
 const TRIES_PER_MINUTE = 10
 /**
- * Wrong codes of an account in a day. Whoever knows the password hits one of the three valid codes with a probability of
- * 30 * 3 / 10^6 a day. Passkeys cannot be guessed and do not count.
+ * Limit of the wrong codes of an account in a day. A person with the password hits one of the three valid codes with a
+ * probability of 30 * 3 / 10^6 a day. A passkey cannot be guessed, so wrong passkeys do not count.
  */
 export const WRONG_CODES_PER_DAY = 30
 const DAY_MS = 24 * 3_600_000

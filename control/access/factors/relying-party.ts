@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { Deps } from '../../api/deps.js'
 
-/** Where passkeys of this service work (WebAuthn, section 5.1.2). */
+/** The host name and origin at which passkeys of this service work (WebAuthn, section 5.1.2). */
 export interface RelyingParty {
   /** Host name, without port. */
   readonly id: string

@@ -108,7 +108,7 @@ export async function findPendingFactor(
   return row ?? null
 }
 
-/** What the confirmation of a factor proved. */
+/** The result of the first code or of the registration of a passkey. */
 export type Confirmation = { readonly step: number } | StoredPasskey
 
 /** Confirms a factor. Returns null if it was confirmed, replaced or removed before. */

@@ -110,7 +110,7 @@ export function useChooseOrganization(): (id: string) => void {
   }
 }
 
-/** Returns a function that ends the session. Pages of the user see at once that nobody is signed in. */
+/** Returns a function that ends the session. The page then shows the sign-in. */
 export function useSignOut(): () => Promise<void> {
   const { api } = useSession()
   const client = useQueryClient()

@@ -56,7 +56,7 @@ export interface FactorChallengeRow {
   readonly usedAt: number | null
 }
 
-/** What happened to the factors of an account. A trigger rejects every change and removal. */
+/** An event of the factors of an account. A trigger rejects every change and removal. */
 export interface AccountEventRow {
   readonly id: string
   readonly userId: string

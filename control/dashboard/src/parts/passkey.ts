@@ -8,7 +8,7 @@ import type { ConfirmFactorBody, VerifyLoginBody } from '../../../../clients/typ
 /** The browser made or used no passkey: the user closed its window, or the device has none. */
 export class PasskeyError extends Error {}
 
-/** What the service asks for before it goes on: a proof of a second factor. */
+/** A request of the service for a proof of a second factor. */
 export interface Challenge {
   readonly challengeId: string
   readonly factors: readonly string[]
