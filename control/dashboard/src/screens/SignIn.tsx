@@ -1,12 +1,14 @@
 import { Anchor, Button, Container, Paper, PasswordInput, Stack, TextInput, Title } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, lazy, Suspense, useState } from 'react'
 import { useTranslations } from 'use-intl'
 import { type Result, SessionApi } from '../api.js'
 import { Problem } from '../parts/Problem.js'
-import { ProofForm } from '../parts/Proof.js'
 import { challengeOf } from '../parts/passkey.js'
+
+/** The page does not wait for its code. */
+const ProofForm = lazy(() => import('../parts/Proof.js').then((module) => ({ default: module.ProofForm })))
 
 /** Signs in with an email address and a password, and then with a second factor if the account has one. */
 export function SignIn() {
@@ -39,7 +41,9 @@ export function SignIn() {
         </Title>
         <Paper withBorder p="lg">
           <Stack>
-            <ProofForm api={api} challenge={challenge} done={enter} />
+            <Suspense>
+              <ProofForm api={api} challenge={challenge} done={enter} />
+            </Suspense>
             <Anchor component="button" type="button" underline="always" onClick={signIn.reset}>
               {t('again')}
             </Anchor>
