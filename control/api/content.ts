@@ -72,10 +72,10 @@ export async function* csvRows(
   for await (const part of parts(content)) {
     for (const row of parse(part)) {
       rows++
-      if (rows === 0 && row.cells.length > maxColumns) {
-        throw refused(
-          `The header row has ${row.cells.length} columns. The limit is ${maxColumns}; remove some.`,
-        )
+      // Spreadsheets write empty columns at the end.
+      const columns = rows === 0 ? row.cells.findLastIndex((name) => name.trim() !== '') + 1 : 0
+      if (columns > maxColumns) {
+        throw refused(`The header row has ${columns} columns. The limit is ${maxColumns}; remove some.`)
       }
       if (rows > maxRows) {
         throw refused(`Line ${row.line}: the limit is ${maxRows} rows below the header row. Split the file.`)

@@ -125,7 +125,7 @@ async function* recipientRows(upload: Upload): AsyncGenerator<GivenRow> {
     maxRows: MAX_RECIPIENTS,
   })) {
     if (columns === null) {
-      columns = cells.map((name) => name.trim())
+      columns = headerOf(cells)
       checkHeader(columns)
       continue
     }
@@ -138,11 +138,17 @@ async function* recipientRows(upload: Upload): AsyncGenerator<GivenRow> {
       else if (name === EXTERNAL_ID_COLUMN) externalId = value
       else if (value !== '') variables[name] = value
     }
-    const hasExtraCells = cells.slice(columns.length).some((cell) => cell !== '')
+    const hasExtraCells = cells.slice(columns.length).some((cell) => cell.trim() !== '')
     yield { recipient: { e164, externalId, variables, hasExtraCells }, index, line }
     index++
   }
   if (columns === null) throw new RefusedBody(refuse('bad_request', 'The body has no header row.'))
+}
+
+/** Returns the names of the columns. Spreadsheets write empty columns at the end of every row. */
+function headerOf(cells: readonly string[]): readonly string[] {
+  const names = cells.map((name) => name.trim())
+  return names.slice(0, names.findLastIndex((name) => name !== '') + 1)
 }
 
 function checkHeader(columns: readonly string[]): void {

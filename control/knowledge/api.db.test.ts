@@ -1,13 +1,17 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { inProcessReader } from '../../fixtures/knowledge/in-process.js'
 import { SearchResultText } from '../../media/agent/llm/retrieval.js'
 import { silentLog } from '../../media/base/log.js'
+import { projectRoot } from '../../media/base/project-root.js'
 import type { DocumentReader } from '../../workers/jobs/document-jobs.js'
 import { rootKeyOf } from '../base/root-key.js'
 import { openJobRunner } from '../jobs/runner.js'
 import { openEgress } from '../net/egress.js'
+import { writeObject } from '../objects/whole-object.js'
 import { openAgentTools } from '../tools/runner.js'
 import { serviceTools } from '../tools/service-tools.js'
 import { sweepUploads } from '../uploads/store.js'
@@ -60,6 +64,38 @@ await onEachDialect(t, async (t, open) => {
     }
     return keys
   }
+
+  await t.test(
+    'pages that cannot be read are left out and named, also of a text that was stored before',
+    async (t) => {
+      const base = await created()
+      const file = (name: string) => readFileSync(join(projectRoot, 'fixtures/oddities/documents', name))
+      const mixed = await upload(base, file('second-page-unread.pdf'), 'application/pdf')
+      const unread = await upload(base, file('hindi-pdfkit.pdf'), 'application/pdf')
+      const warnings = [/^Fees\.md: The words of page 2 cannot be read: .* They are left out\./]
+      const built = { status: 'completed', chunkCount: 1, warnings }
+      t.match(await build(base), built)
+      t.match(dataOf(await send('GET', `/${base}/documents/${mixed.id}`)), { status: 'ready', error: null })
+      t.match(dataOf(await send('GET', `/${base}/documents/${unread.id}`)), {
+        status: 'error',
+        error: /^The words of page 1 cannot be read: the vowel signs stand in the order/,
+      })
+      const refused: DocumentReader = {
+        ...inProcessReader,
+        read: () => Promise.reject(new Error('read again')),
+      }
+      await send('DELETE', `/${base}/documents/${unread.id}`)
+      t.match(await build(base, refused), built, 'the stored text keeps its warnings')
+      const stored = await db
+        .selectFrom('knowledgeDocuments')
+        .select('textKey')
+        .where('id', '=', mixed.id)
+        .executeTakeFirstOrThrow()
+      const earlier = [{ text: '\u0000\u0000', heading: '', page: 1, line: null }]
+      await writeObject(objects, String(stored.textKey), Buffer.from(JSON.stringify(earlier)))
+      t.match(await build(base), built, 'a text that was not judged is read again')
+    },
+  )
 
   await t.test('a document is uploaded, built and found', async (t) => {
     const base = await created()

@@ -19,6 +19,8 @@ import { INLINE_TOKENS } from './view.js'
 /** Attempts after faults of the service: a full disk, a database that is away, a process that was killed. */
 const ATTEMPTS = 8
 const MAX_PASSAGES = 50_000
+/** Documents of which a build says that parts cannot be read. */
+const MAX_WARNINGS = 20
 /** Builds at the same time in this process. The documents are read one after the other. */
 const CONCURRENCY = 2
 
@@ -80,7 +82,7 @@ async function buildOnce(deps: BuildDeps, job: ClaimedJob, build: KnowledgeBuild
   const { organizationId, knowledgeBaseId } = build
   const rows = await uploadedDocuments(deps.db, organizationId, knowledgeBaseId)
   if (rows.length === 0) return failed('The knowledge base has no documents.')
-  const documents = await readDocuments(deps, job, build, rows)
+  const { documents, warnings: unread } = await readDocuments(deps, job, build, rows)
   const passages = documents.reduce((sum, document) => sum + document.passages.length, 0)
   if (passages === 0) {
     return failed('None of the documents can be read. The error of each document says why.')
@@ -96,7 +98,13 @@ async function buildOnce(deps: BuildDeps, job: ClaimedJob, build: KnowledgeBuild
   const compiledTokens = estimateTokens(text)
   const inlineText = compiledTokens <= INLINE_TOKENS ? text : null
   const embeddingModel = vectors?.model ?? null
-  const made = { chunkCount: passages, compiledTokens, inlineText, embeddingModel, warnings }
+  const made = {
+    chunkCount: passages,
+    compiledTokens,
+    inlineText,
+    embeddingModel,
+    warnings: [...unread, ...warnings],
+  }
   return { result: { status: 'completed', ...made }, prune }
 }
 
@@ -110,8 +118,9 @@ async function readDocuments(
   job: ClaimedJob,
   build: KnowledgeBuildRow,
   rows: Documents,
-): Promise<IndexedDocument[]> {
-  const read: IndexedDocument[] = []
+): Promise<{ readonly documents: IndexedDocument[]; readonly warnings: readonly string[] }> {
+  const documents: IndexedDocument[] = []
+  const warnings: string[] = []
   for (const [at, row] of rows.entries()) {
     job.signal.throwIfAborted()
     const outcome = await passagesOfDocument(deps, job, row)
@@ -124,15 +133,25 @@ async function readDocuments(
           : {
               status: 'ready',
               error: null,
-              chunkCount: outcome.length,
+              chunkCount: outcome.passages.length,
               textKey: passagesKey(row.knowledgeBaseId, row.id),
             },
       )
       await setProgress(trx, build.id, at + 1, rows.length)
     })
-    if (typeof outcome !== 'string') read.push({ id: row.id, name: row.name, passages: outcome })
+    if (typeof outcome === 'string') continue
+    documents.push({ id: row.id, name: row.name, passages: outcome.passages })
+    for (const warning of outcome.warnings) {
+      if (warnings.length < MAX_WARNINGS) warnings.push(`${row.name}: ${warning}`)
+    }
   }
-  return read
+  return { documents, warnings }
+}
+
+/** The text of a document, as it is stored for later builds. */
+interface StoredText {
+  readonly passages: readonly Passage[]
+  readonly warnings: readonly string[]
 }
 
 /** Returns the passages of a document, or why it cannot be read. */
@@ -140,20 +159,28 @@ async function passagesOfDocument(
   deps: BuildDeps,
   job: ClaimedJob,
   row: Documents[number],
-): Promise<readonly Passage[] | string> {
+): Promise<StoredText | string> {
   const { objects } = deps
   const key = passagesKey(row.knowledgeBaseId, row.id)
-  if (row.textKey === key) {
-    const stored = await readObject(objects, key)
-    if (stored !== null) return JSON.parse(stored.toString('utf8'))
-  }
+  const stored = row.textKey === key ? storedText(await readObject(objects, key)) : null
+  if (stored?.judged) return stored
   await job.write((trx) => updateDocument(trx, row, { status: 'processing' }))
   const bytes = row.key === null ? null : await readObject(objects, row.key)
-  if (bytes === null) return 'The file is missing. Upload it again.'
+  if (bytes === null) return stored ?? 'The file is missing. Upload it again.'
   const outcome = await deps.documents.read(row.organizationId, row.contentType, bytes)
   if (outcome.kind === 'refused') return outcome.reason
-  await writeObject(objects, key, Buffer.from(JSON.stringify(outcome.passages)))
-  return outcome.passages
+  const { passages, warnings } = outcome
+  await writeObject(objects, key, Buffer.from(JSON.stringify({ passages, warnings } satisfies StoredText)))
+  return { passages, warnings }
+}
+
+/** Reads a stored text. Earlier releases stored the passages alone, and did not judge whether they can be read. */
+function storedText(bytes: Buffer | null): (StoredText & { readonly judged: boolean }) | null {
+  if (bytes === null) return null
+  const stored: StoredText | readonly Passage[] = JSON.parse(bytes.toString('utf8'))
+  return 'passages' in stored
+    ? { ...stored, judged: true }
+    : { passages: stored, warnings: [], judged: false }
 }
 
 /** Returns the text of all documents as it stands in a prompt. */

@@ -21,9 +21,16 @@ const MEMORY_CHECK_MS = 250
 const IDLE_MS = 30_000
 const PAGE_BYTES = 4096
 
-/** Result of reading a document: its passages, or the reason of a refusal, as a sentence for its owner. */
+/**
+ * Result of reading a document: its passages with warnings about its other parts, or the reason of a refusal, as sentences
+ * for its owner.
+ */
 export type ReadDocument =
-  | { readonly kind: 'passages'; readonly passages: readonly Passage[] }
+  | {
+      readonly kind: 'passages'
+      readonly passages: readonly Passage[]
+      readonly warnings: readonly string[]
+    }
   | { readonly kind: 'refused'; readonly reason: string }
 
 /** An index, or why none can be built, as a sentence for the owner of the documents. */

@@ -18,7 +18,11 @@ export type DocumentTask =
     }
 
 export type DocumentReply =
-  | { readonly kind: 'passages'; readonly passages: readonly Passage[] }
+  | {
+      readonly kind: 'passages'
+      readonly passages: readonly Passage[]
+      readonly warnings: readonly string[]
+    }
   | { readonly kind: 'index'; readonly bytes: Uint8Array }
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'failed'; readonly message: string }
@@ -29,7 +33,8 @@ const NICE = 10
 async function answer(task: DocumentTask): Promise<DocumentReply> {
   try {
     if (task.kind === 'index') return { kind: 'index', bytes: buildIndex(task.documents, task.extras) }
-    return { kind: 'passages', passages: passagesOf(await extract(task.contentType, task.bytes)) }
+    const { blocks, warnings } = await extract(task.contentType, task.bytes)
+    return { kind: 'passages', passages: passagesOf(blocks), warnings }
   } catch (error) {
     if (error instanceof RefusedDocument) return { kind: 'refused', reason: error.message }
     return { kind: 'failed', message: errorText(error) }

@@ -1,4 +1,5 @@
 import { parse } from 'csv-parse/sync'
+import { csvDelimiter, withoutDelimiterLine } from '../../../media/base/csv-delimiter.js'
 import type { TextBlock } from '../../../media/knowledge/text-blocks.js'
 import { CharacterCount, RefusedDocument } from './refused-document.js'
 
@@ -9,9 +10,10 @@ const MAX_RECORD = 100_000
 export function csvBlocks(text: string): TextBlock[] {
   let rows: string[][]
   try {
-    rows = parse(text, {
+    rows = parse(withoutDelimiterLine(text), {
       bom: true,
-      delimiter: [',', ';', '\t'],
+      // A table of one column is not cut.
+      delimiter: csvDelimiter(text) ?? '\u001f',
       relax_column_count: true,
       relax_quotes: true,
       skip_empty_lines: true,

@@ -1,3 +1,5 @@
+import { posix } from 'node:path'
+import { Parser } from 'htmlparser2'
 import mammoth from 'mammoth'
 import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl'
 import type { TextBlock } from '../../../media/knowledge/text-blocks.js'
@@ -9,6 +11,8 @@ const MAX_ENTRIES = 2000
 const MAX_ENTRY_BYTES = 64 * MIB
 const MAX_TOTAL_BYTES = 200 * MIB
 const MAIN_PART = 'word/document.xml'
+const RELATIONSHIPS = '_rels/.rels'
+const MAX_RELATIONSHIPS = 256 * 1024
 const DAMAGED = 'The file is damaged, or it is not a Word document. Save it again as DOCX.'
 const BOMB = 'The file unpacks to far more data than a document has. It was not read.'
 
@@ -36,14 +40,18 @@ async function checkArchive(buffer: Buffer): Promise<void> {
   const zip = await opened(buffer)
   if (zip.entryCount > MAX_ENTRIES) throw new RefusedDocument(BOMB)
   let total = 0
-  let hasMainPart = false
+  const names = new Set<string>()
+  let relationships = ''
   for await (const entry of zip.eachEntry()) {
     if (entry.isEncrypted())
       throw new RefusedDocument('The file is protected by a password. Remove it first.')
-    if (entry.fileName === MAIN_PART) hasMainPart = true
-    total += await inflatedBytes(zip, entry, MAX_TOTAL_BYTES - total)
+    names.add(entry.fileName)
+    const keep = entry.fileName === RELATIONSHIPS
+    total += await inflatedBytes(zip, entry, MAX_TOTAL_BYTES - total, (part) => {
+      if (keep && relationships.length < MAX_RELATIONSHIPS) relationships += part
+    })
   }
-  if (!hasMainPart) throw new RefusedDocument(DAMAGED)
+  if (!names.has(mainPart(relationships))) throw new RefusedDocument(DAMAGED)
 }
 
 async function opened(buffer: Buffer): Promise<ZipFile> {
@@ -54,14 +62,39 @@ async function opened(buffer: Buffer): Promise<ZipFile> {
   }
 }
 
-async function inflatedBytes(zip: ZipFile, entry: Entry, left: number): Promise<number> {
+/**
+ * Returns the part with the text: the target of the package's relationship `officeDocument` (ECMA-376 part 2, 9.3). Word
+ * Online calls it `word/document2.xml`.
+ */
+function mainPart(relationships: string): string {
+  let target: string | null = null
+  const parser = new Parser(
+    {
+      onopentag(name, { Type: type = '', Target: given = '' }) {
+        if (name.endsWith('Relationship') && type.endsWith('/officeDocument')) target ??= given
+      },
+    },
+    { xmlMode: true, decodeEntities: true },
+  )
+  parser.end(relationships)
+  return posix.normalize(`/${target ?? MAIN_PART}`).slice(1)
+}
+
+async function inflatedBytes(
+  zip: ZipFile,
+  entry: Entry,
+  left: number,
+  keep: (text: string) => void,
+): Promise<number> {
   const limit = Math.min(MAX_ENTRY_BYTES, left)
   let bytes = 0
   const scan = /\.(?:xml|rels)$/.test(entry.fileName) ? new DeclarationScan() : null
   try {
     for await (const chunk of await zip.openReadStreamPromise(entry)) {
       const part = Buffer.from(chunk)
-      scan?.add(part.toString('latin1'))
+      const text = part.toString('latin1')
+      scan?.add(text)
+      keep(text)
       bytes += part.length
       if (bytes > limit) throw new RefusedDocument(BOMB)
     }

@@ -11,7 +11,7 @@ const SCANNED = 10
 
 const DAMAGED = 'The file is damaged, or it is not a PDF document. Save it again as PDF.'
 
-/** Returns the text of a PDF document, one block per page. Throws `RefusedDocument`. */
+/** Returns the text of a PDF document as its glyphs say it, one block per page. Throws `RefusedDocument`. */
 export async function pdfBlocks(bytes: Uint8Array): Promise<TextBlock[]> {
   const { getDocument } = await library()
   const loading = getDocument({
@@ -50,9 +50,9 @@ export async function pdfBlocks(bytes: Uint8Array): Promise<TextBlock[]> {
       }
       page.cleanup()
       count.add(text)
-      const joined = rejoined(text).trim()
-      characters += joined.length
-      if (joined !== '') blocks.push({ text: joined, level: null, page: number })
+      const written = text.trim()
+      characters += written.length
+      if (written !== '') blocks.push({ text: written, level: null, page: number })
     }
     if (characters < SCANNED * Math.min(document.numPages, SCANNED)) {
       throw new RefusedDocument(

@@ -1,3 +1,5 @@
+import { csvText } from './csv-text.js'
+
 /** Saves the body of a response as a file. */
 export async function saveFile(response: Response, name: string): Promise<void> {
   const link = document.createElement('a')
@@ -48,7 +50,9 @@ export type CsvRecords = readonly Readonly<Record<string, string>>[]
 /** Reads a CSV file with a header row. Empty cells are left out. Throws with a text of `csv-parse` when it is not CSV. */
 export async function readCsv(file: File): Promise<CsvRecords> {
   const { parse } = await import('csv-parse/browser/esm/sync')
-  const rows: Record<string, string>[] = parse(await file.text(), {
+  const { text, delimiter } = await csvText(file)
+  const rows: Record<string, string>[] = parse(text, {
+    delimiter,
     columns: (names: string[]) => names.map((name) => name.trim()),
     bom: true,
     skip_empty_lines: true,

@@ -3,6 +3,8 @@
  * row; what is found here only tells the user early.
  */
 
+import { csvText } from './csv-text.js'
+
 export interface Table {
   readonly columns: readonly string[]
   readonly rows: readonly { readonly line: number; readonly cells: readonly string[] }[]
@@ -27,17 +29,20 @@ const DIALABLE = /^\+91[1-9]\d{9}$/
 /** Reads a CSV file. Throws with a text of `csv-parse` when it is not CSV. */
 export async function readTable(file: File): Promise<Table> {
   const { parse } = await import('csv-parse/browser/esm/sync')
-  const options = { bom: true, skip_empty_lines: true, trim: true, relax_column_count: true, info: true }
+  const { text, delimiter } = await csvText(file)
+  const common = { bom: true, skip_empty_lines: true, trim: true, relax_column_count: true, info: true }
+  const options = { ...common, delimiter }
   // The types of the library do not know that `info` changes the rows.
-  const read = parse(await file.text(), options) as unknown as readonly {
+  const read = parse(text, options) as unknown as readonly {
     readonly record: readonly string[]
     readonly info: { readonly lines: number }
   }[]
   const [head, ...rows] = read
-  return {
-    columns: head?.record ?? [],
-    rows: rows.map(({ record, info }) => ({ line: info.lines, cells: record })),
-  }
+  const names = head?.record ?? []
+  // Spreadsheets write empty columns at the end of every row, and rows of empty cells.
+  const columns = names.slice(0, names.findLastIndex((name) => name !== '') + 1)
+  const filled = rows.filter(({ record }) => record.some((cell) => cell !== ''))
+  return { columns, rows: filled.map(({ record, info }) => ({ line: info.lines, cells: record })) }
 }
 
 /** Guesses what each column is. */

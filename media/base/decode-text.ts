@@ -1,0 +1,84 @@
+/** Bytes that are looked at for UTF-16 without a byte order mark. */
+const LOOK = 4096
+
+/**
+ * Decodes a text file: by its byte order mark, or by the zero bytes of UTF-16, else as UTF-8. Bytes that are not UTF-8 are read
+ * as windows-1252, one by one if most of the text is UTF-8 (a list that two programs wrote), else all of them (WHATWG
+ * Encoding Standard).
+ */
+export function decodeText(bytes: Uint8Array): string {
+  const [first, second] = bytes
+  if (first === 0xff && second === 0xfe) return new TextDecoder('utf-16le').decode(bytes)
+  if (first === 0xfe && second === 0xff) return new TextDecoder('utf-16be').decode(bytes)
+  const wide = wideEncoding(bytes)
+  if (wide !== null) return new TextDecoder(wide).decode(bytes)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return mixedText(bytes)
+  }
+}
+
+/** Finds UTF-16 of a script with many characters below U+0100. */
+function wideEncoding(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | null {
+  const look = Math.min(bytes.length, LOOK) & ~1
+  if (look < 4 || bytes.length % 2 !== 0) return null
+  const zeros = [0, 0]
+  for (let at = 0; at < look; at++) if (bytes[at] === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1
+  const [even = 0, odd = 0] = zeros
+  if (odd > look / 8 && even === 0) return 'utf-16le'
+  return even > look / 8 && odd === 0 ? 'utf-16be' : null
+}
+
+/** Characters of the bytes 0x80 to 0x9f in windows-1252, of which Node reads the byte itself (nodejs/node 56542). */
+const C1 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ'
+
+function westernText(bytes: Uint8Array): string {
+  const text = new TextDecoder('windows-1252').decode(bytes)
+  return text.replace(/[\x80-\x9f]/g, (character) => C1[character.charCodeAt(0) - 0x80] ?? character)
+}
+
+function mixedText(bytes: Uint8Array): string {
+  const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+  const parts: string[] = []
+  let characters = 0
+  let stray = 0
+  let start = 0
+  for (let at = 0; at < bytes.length; ) {
+    const length = sequenceLength(bytes, at)
+    if (length > 1) characters++
+    if (length > 0) {
+      at += length
+      continue
+    }
+    stray++
+    parts.push(utf8.decode(bytes.subarray(start, at)), westernText(bytes.subarray(at, at + 1)))
+    start = ++at
+  }
+  // Two letters of windows-1252 rarely look like one character of UTF-8.
+  if (characters <= stray) return westernText(bytes)
+  parts.push(utf8.decode(bytes.subarray(start)))
+  return parts.join('').replace(/^\ufeff/, '')
+}
+
+/** Returns the length of the UTF-8 sequence at a place (RFC 3629), or 0 if there is none. */
+function sequenceLength(bytes: Uint8Array, at: number): number {
+  const lead = bytes[at] ?? 0
+  if (lead < 0x80) return 1
+  const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2
+  if (lead < 0xc2 || lead > 0xf4 || at + length > bytes.length) return 0
+  const second = bytes[at + 1] ?? 0
+  const [low, high] =
+    lead === 0xe0
+      ? [0xa0, 0xbf]
+      : lead === 0xed
+        ? [0x80, 0x9f]
+        : lead === 0xf0
+          ? [0x90, 0xbf]
+          : lead === 0xf4
+            ? [0x80, 0x8f]
+            : [0x80, 0xbf]
+  if (second < low || second > high) return 0
+  for (let n = 2; n < length; n++) if (((bytes[at + n] ?? 0) & 0xc0) !== 0x80) return 0
+  return length
+}
