@@ -148,11 +148,11 @@ export class ProseFilter {
         return
       case 'thought':
         this.#worked = true
-        if (this.#after !== null && this.#after.length < MAX_WAITING) this.#after += text
+        if (this.#after !== null) this.#after += text.slice(0, MAX_WAITING - this.#after.length)
         return
       case 'call':
         this.#worked = true
-        if (this.#call !== null && this.#call.text.length < MAX_WAITING) this.#call.text += text
+        if (this.#call !== null) this.#call.text += text.slice(0, MAX_WAITING - this.#call.text.length)
         return
       case 'role':
       case 'channel':
@@ -334,19 +334,23 @@ export class ProseFilter {
   }
 
   #readHeader(text: string): void {
-    this.#header = (this.#header + text).replace(/^\s+/, '')
-    const long = this.#header.length > MAX_HEADER
-    if (!this.#header.includes('\n') && !long) return
+    const all = (this.#header + text).replace(/^\s+/, '')
+    const line = all.slice(0, MAX_HEADER).indexOf('\n')
+    // The end does not depend on how the text was cut.
+    const end = line >= 0 ? line : all.length > MAX_HEADER ? MAX_HEADER : null
+    this.#header = end === null ? all : all.slice(0, end)
+    if (end === null) return
+    const rest = all.slice(end)
     if (this.#mode === 'channel') {
       // A channel without its text mark: only the words for the caller are sure.
-      const [, rest] = /^\s*final\s*([\s\S]*)$/.exec(this.#header) ?? []
+      const [, words] = /^final\b([\s\S]*)$/.exec(this.#header) ?? []
       this.#openChannel()
-      if (rest !== undefined) this.#flow(rest)
+      this.#flow((words ?? '') + rest)
       return
     }
-    const [, role = '', rest = ''] = /^\s*([a-z]*)([\s\S]*)$/i.exec(this.#header) ?? []
+    const [, role = '', words = ''] = /^([a-z]*)([\s\S]*)$/i.exec(this.#header) ?? []
     this.#header = role
-    this.#openRole(rest.trimStart())
+    this.#openRole(words + rest)
   }
 
   /** A turn of anybody else is not the model's to write. */

@@ -1,4 +1,4 @@
-import { toolCall } from '../tools/given-arguments.js'
+import { boundedCalls, toolCall } from '../tools/given-arguments.js'
 import type { ToolCall } from '../vendor-ports.js'
 
 /** A call of a tool as the model wrote it in its text. */
@@ -15,13 +15,15 @@ const FENCE = /^```\w*\n?|\n?```$/g
 
 /**
  * Reads the calls that a model wrote into its text because its server does not read them: a JSON object with the name
- * and the arguments, several of them, or elements with parameters. Only declared tools are called.
+ * and the arguments, several of them, or elements with parameters. Only declared tools are called. Throws EngineError
+ * `vendor_failed` when the calls exceed a bound.
  */
 export function writtenCalls(written: readonly WrittenCall[], tools: readonly string[]): readonly ToolCall[] {
   const found = written.flatMap(({ name, text }) => (name === null ? named(text) : [given(name, text)]))
-  return found
-    .filter(({ name }) => tools.includes(name))
-    .map(({ name, args }, position) => toolCall(`call_text_${position}`, name, args))
+  const declared = found.filter(({ name }) => tools.includes(name))
+  return boundedCalls(
+    declared.map(({ name, args }, position) => toolCall(`call_text_${position}`, name, args)),
+  )
 }
 
 interface Found {

@@ -103,6 +103,12 @@ t.test('calls in the text are made unless the server made calls itself', async (
   t.equal(ask(modelOf(null, [['{"price": 5}']])).words, '{"price": 5}')
 })
 
+t.test('calls in the text without a bound fail the answer', async (t) => {
+  const list = JSON.stringify(Array.from({ length: 33 }, () => ({ name: 'book', arguments: {} })))
+  const { log, calls } = ask(modelOf(null, [['Yes.', `<tool_call>${list}</tool_call>`]]))
+  t.same([log, calls], [['Yes.', 'progress', 'vendor_failed'], []])
+})
+
 t.test('endless reasoning fails once', async (t) => {
   const manners = new LearntManners()
   manners.of('m').set('m', 'implicit')

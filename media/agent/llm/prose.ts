@@ -80,7 +80,13 @@ export function generateProse(
     },
     done: (usage) => {
       if (closed) return
-      const all = endText(calls)
+      let all: readonly ToolCall[]
+      try {
+        all = endText(calls)
+      } catch (error) {
+        fail(error)
+        return
+      }
       if (all.length > 0 && !closed) events.toolCalls(all)
       if (closed) return
       closed = true
