@@ -103,6 +103,8 @@ export interface Backlog {
   readonly callEvents: number
   /** Time since the job runner last looked for due jobs (ms). Null before its first look. */
   readonly jobsIdleMs: number | null
+  /** The disk of the data folder is almost full. */
+  readonly isDiskLow: boolean
 }
 
 /** Address at which customers' telephone systems reach the service. */

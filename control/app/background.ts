@@ -5,6 +5,7 @@ import type { Embedder } from '../../media/vendors/openai/embeddings.js'
 import type { DocumentReader } from '../../workers/jobs/document-jobs.js'
 import type { Deps } from '../api/deps.js'
 import { expiredCallsHandler, scheduleExpiredCalls } from '../calls/lifecycle/abandoned.js'
+import { adoptionHandler, scheduleAdoption } from '../calls/lifecycle/adopt-recordings.js'
 import { sealingHandler } from '../calls/lifecycle/seal-outcome.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
 import { staffHangupsHandler } from '../calls/lifecycle/staff-hangups.js'
@@ -49,6 +50,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
   const folder = recordingsFolder(deps.settings.dataFolder)
   const recordings = { db, objects, log, nodeId, folder }
   await scheduleStoring(recordings, clock.wall())
+  await scheduleAdoption(db, nodeId, clock.wall())
   return openJobRunner({
     db,
     clock,
@@ -57,6 +59,7 @@ export async function openBackground(deps: BackgroundDeps): Promise<JobRunner> {
       deliveryHandler({ ...deps, onDisabled: mailDisabledNotice, onAttempt: deps.telemetry.delivery }),
       diallerHandler(deps),
       storingHandler(recordings),
+      adoptionHandler({ db, nodeId, folder, clock, log }),
       expiredCallsHandler({ db, nodeId, folder, clock, log, policy }),
       staffHangupsHandler({ db, clock }),
       sealingHandler({ rootKey, clock }),

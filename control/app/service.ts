@@ -25,6 +25,7 @@ import { BrowserConnections } from '../calls/browser/connections.js'
 import { openCallRequests } from '../calls/call-requests.js'
 import { settleAbandonedCalls } from '../calls/lifecycle/abandoned.js'
 import { openCallEventWriter } from '../calls/lifecycle/event-writer.js'
+import { finishStoring } from '../calls/lifecycle/finish-storing.js'
 import { openLeases } from '../calls/lifecycle/leases.js'
 import { recordingsFolder } from '../calls/lifecycle/settle.js'
 import { liveCallRequests } from '../calls/live-call-api.js'
@@ -78,6 +79,7 @@ import { openTrunkCallers } from '../trunks/trunk-callers.js'
 import { openTrustedNetworks } from '../trunks/trusted-networks.js'
 import { analysts, openBackground } from './background.js'
 import { lockDataFolder } from './data-folder-lock.js'
+import { watchDisk } from './disk-watch.js'
 import { serveHttpApi } from './http-api.js'
 import { readNodeId } from './node-id.js'
 import { operations } from './operations.js'
@@ -124,6 +126,8 @@ export interface Parley {
 const MEDIA_TIMEOUT_MS = 15_000
 const FLUSH_MS = 10_000
 const HTTP_GRACE_MS = 3_000
+/** Time that a drained process gives its last recordings to reach the object store (ms). A second signal ends it. */
+const STORING_LIMIT_MS = 120_000
 
 /**
  * Starts the parts in the order of their dependences. On failure releases the parts already started and throws
@@ -392,6 +396,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     nodeId,
     telemetry,
   }
+  const minFreeBytes = settings.minFreeMb * 2 ** 20
+  const disk = scope.add(await watchDisk({ folder: settings.dataFolder, minFreeBytes, clock, log }))
   const documents = scope.add(new DocumentJobs({ clock }))
   let jobs: JobRunner | null = null
   const sipGateway = sipGatewayOf(settings, endpoints)
@@ -414,7 +420,11 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     browserSip,
     sandboxGateway,
     openCircuits: async () => (await pool.load()).flatMap(({ openCircuits }) => openCircuits),
-    backlog: () => ({ callEvents: callEvents.waiting, jobsIdleMs: jobs?.sinceLastPollMs ?? null }),
+    backlog: () => ({
+      callEvents: callEvents.waiting,
+      jobsIdleMs: jobs?.sinceLastPollMs ?? null,
+      isDiskLow: disk.isLow,
+    }),
   }
   jobs = scope.add(await openBackground({ ...deps, documents, embedder }))
   const http = serveHttpApi(listener, { operations, deps })
@@ -435,6 +445,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       const unregistered = registrations.close()
       await callManager.drain(settings.drainSeconds * 1000)
       await unregistered
+      const flush = (ms: number) => callEvents.flush(ms)
+      await finishStoring({ db, nodeId, clock, log, flush }, STORING_LIMIT_MS)
     },
     close: () => scope.close(),
   }

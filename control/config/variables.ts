@@ -142,6 +142,12 @@ const SERVICE_VARIABLES = [
     description: 'Seconds that live calls may continue after SIGTERM before they are ended',
   },
   {
+    name: 'PARLEY_MIN_FREE_MB',
+    default: '256',
+    description:
+      'Free space of the data folder (MiB) below which `/v1/ready` answers 503, because recordings and the database are about to fail; 0 does not look',
+  },
+  {
     name: 'PARLEY_SIP_TRACE_HOURS',
     default: '24',
     description: 'Hours that the SIP messages of a call are kept for parley trace; 0 keeps none',

@@ -1,9 +1,8 @@
-import { rm } from 'node:fs/promises'
 import type { Clock } from '../../media/base/clock.js'
 import { recorder } from '../api/audited.js'
 import type { RootKey } from '../base/root-key.js'
+import { removeLocalFiles } from '../calls/lifecycle/local-files.js'
 import { sealingJobId } from '../calls/lifecycle/seal-outcome.js'
-import { recordingPath } from '../calls/lifecycle/settle.js'
 import { isBeingStored } from '../calls/recording-file.js'
 import { istDate } from '../compliance/calling-hours.js'
 import { ruleOn } from '../compliance/dated-rule.js'
@@ -188,18 +187,11 @@ async function eraseCall(
   callId: string,
 ): Promise<void> {
   const recordings = await db.selectFrom('recordings').select('key').where('callId', '=', callId).execute()
-  const parts = await db
-    .selectFrom('transferRecordings')
-    .select(['key', 'name'])
-    .where('callId', '=', callId)
-    .execute()
+  const parts = await db.selectFrom('transferRecordings').select('key').where('callId', '=', callId).execute()
   // The files first: a crash leaves the rows, by which the next run finds them again.
   for (const { key } of [...recordings, ...parts]) await objects.delete(key)
-  for (const name of [callId, ...parts.map(({ name }) => name)]) {
-    const local = recordingPath(folder, name)
-    await rm(local, { force: true })
-    await rm(local.replace(/\.wav$/, '.opus'), { force: true })
-  }
+  // By the id of the call: a part that was never stored and the track of a person have no row.
+  await removeLocalFiles(folder, callId)
   const marker = markerOf(erasure)
   await db.transaction().execute(async (trx) => {
     const tables = ['recordings', 'transferRecordings', 'transcriptSegments', 'callEvents'] as const

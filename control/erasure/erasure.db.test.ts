@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
@@ -109,10 +109,16 @@ await onEachDialect(t, async (t, open) => {
     t.match(await read(), { state: 'delayed', delayReason: 'live_call', calls: 0 })
 
     await end(mine)
+    // No row names these: the track of a person that was not mixed, and a part that was not stored.
+    const stray = ['.person-160.wav', '-xfr_1-human.wav', '.wav.mixing'].map((rest) =>
+      join(folder, `${mine}${rest}`),
+    )
+    for (const path of stray) writeFileSync(path, 'RIFF')
     const { billedPaise } = dataOf(await send('GET', `/v1/calls/${mine}`))
     clock.advance(60_000)
     await runner.idle()
     t.match(await read(), { state: 'done', e164: null, delayReason: null, calls: 1, records: 2 })
+    t.same(stray.filter(existsSync), [])
     const call = dataOf(await send('GET', `/v1/calls/${mine}`))
     t.match(call, { status: 'ended', to: `erased-${id}`, metadata: {}, hasRecording: false, billedPaise })
     t.match(dataOf(await send('GET', `/v1/calls/${theirs}`)), { to: OTHER, hasTranscript: true })

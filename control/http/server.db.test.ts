@@ -98,7 +98,7 @@ t.test('a port in use is an error that names it', async (t) => {
 })
 
 t.test('health and ready', async (t) => {
-  let backlog: Backlog = { callEvents: 0, jobsIdleMs: 250 }
+  let backlog: Backlog = { callEvents: 0, jobsIdleMs: 250, isDiskLow: false }
   const calls = { live: 0, draining: false, connected: true } as CallControl & { connected: boolean }
   let now = 0
   const clock = { ...systemClock, now: () => now }
@@ -111,22 +111,26 @@ t.test('health and ready', async (t) => {
     status: 200,
     body: {
       status: 'ready',
-      checks: { database: 'ok', calls: 'ok', queue: 'ok', callEvents: 'ok' },
+      checks: { database: 'ok', calls: 'ok', queue: 'ok', callEvents: 'ok', disk: 'ok' },
       data: { status: 'ready', checks: { database: 'ok' } },
     },
   })
   for (const [waits, checks] of [
     [
-      { callEvents: 0, jobsIdleMs: null },
+      { callEvents: 0, jobsIdleMs: null, isDiskLow: false },
       { queue: 'starting', callEvents: 'ok' },
     ],
     [
-      { callEvents: 0, jobsIdleMs: 60_001 },
+      { callEvents: 0, jobsIdleMs: 60_001, isDiskLow: false },
       { queue: 'stuck', callEvents: 'ok' },
     ],
     [
-      { callEvents: 2_001, jobsIdleMs: 250 },
+      { callEvents: 2_001, jobsIdleMs: 250, isDiskLow: false },
       { queue: 'ok', callEvents: 'behind' },
+    ],
+    [
+      { callEvents: 0, jobsIdleMs: 250, isDiskLow: true },
+      { queue: 'ok', callEvents: 'ok', disk: 'low' },
     ],
   ] as const) {
     backlog = waits
@@ -141,7 +145,7 @@ t.test('health and ready', async (t) => {
   })
   calls.connected = true
   await database.close()
-  backlog = { callEvents: 0, jobsIdleMs: 250 }
+  backlog = { callEvents: 0, jobsIdleMs: 250, isDiskLow: false }
   t.equal((await api.send('GET', '/v1/ready')).status, 200, 'an answer of the database counts for a second')
   now += 1000
   t.match(await api.send('GET', '/v1/ready'), {

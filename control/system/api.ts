@@ -67,13 +67,15 @@ export const ready = operation({
     }
     if (!(await databaseAnswered(deps)))
       return unavailable('The service is not ready.', { checks: { database: 'failed' } })
-    const { callEvents, jobsIdleMs } = deps.backlog()
+    const { callEvents, jobsIdleMs, isDiskLow } = deps.backlog()
     const queue = jobsIdleMs === null ? 'starting' : jobsIdleMs > JOBS_IDLE_MS ? 'stuck' : 'ok'
     const events = callEvents > CALL_EVENTS_WAITING ? 'behind' : 'ok'
-    if (queue !== 'ok' || events !== 'ok') {
-      return unavailable('The service is not ready.', { checks: { queue, callEvents: events } })
+    const disk = isDiskLow ? 'low' : 'ok'
+    if (queue !== 'ok' || events !== 'ok' || disk !== 'ok') {
+      return unavailable('The service is not ready.', { checks: { queue, callEvents: events, disk } })
     }
-    const readiness = { status: 'ready', checks: { database: 'ok', calls: 'ok', queue, callEvents: events } }
+    const checks = { database: 'ok', calls: 'ok', queue, callEvents: events, disk }
+    const readiness = { status: 'ready', checks }
     return { ...readiness, data: readiness }
   },
 })

@@ -27,6 +27,11 @@ export function isTranscriptExpired(callId: string, now: number): boolean {
   return callId < endedBefore(now, TRANSCRIPT_DAYS)
 }
 
+/** Returns whether the recordings of a call may have passed their retention time. */
+export function isRecordingExpired(callId: string, now: number): boolean {
+  return callId < minimumId('call', now - RECORDING_DAYS * DAY_MS)
+}
+
 /** Deletes the rows of expired recordings. Their calls then have no recording, and their URLs answer 404. */
 export function sweepRecordings(db: Db, now: number): Promise<boolean> {
   const endedAt = now - RECORDING_DAYS * DAY_MS

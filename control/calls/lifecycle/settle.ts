@@ -5,6 +5,7 @@ import type { TurnTrace } from '../../../media/agent/conversation-events.js'
 import type { BotStats } from '../../../media/byo/bot-event.js'
 import type { CallEvent } from '../../../signalling/call/call-events.js'
 import { type Disposition, outcomeOf } from '../../../signalling/call/ending.js'
+import type { RecordingFile } from '../../../workers/channel/protocol.js'
 import { rateCall } from '../../billing/rating.js'
 import type { PolicyInForce } from '../../config/policy-file.js'
 import { builtOnce } from '../../db/built-once.js'
@@ -40,6 +41,16 @@ export function recordingPath(folder: string, name: string): string {
 /** Returns the key of a recording in the object store. */
 export function recordingKey(name: string): string {
   return `${RECORDING_KEYS}${name}.wav`
+}
+
+/** Names the recording of a part of a call by its file. */
+export function partFile(file: RecordingFile): {
+  readonly name: string
+  readonly key: string
+  readonly file: RecordingFile
+} {
+  const name = basename(file.path, '.wav')
+  return { name, key: recordingKey(name), file }
 }
 
 /** Prefix of the keys of all recordings. They sort by the start of their calls. */
@@ -234,10 +245,7 @@ async function endCall(trx: Trx, rules: PolicyInForce['rules'], event: Ended): P
       })
       .execute()
   }
-  const files = parts.map((file) => {
-    const name = basename(file.path, '.wav')
-    return { name, key: recordingKey(name), file }
-  })
+  const files = parts.map(partFile)
   const stored = [...(recording === null ? [] : [callId]), ...(await storeParts(trx, files, at))]
   const storing = stored.map((name) => storingJob(name, call.nodeId, at))
   const checking = person.bridgedAt === null ? [] : [carrierRecordJob(callId, endedAt)]
@@ -329,8 +337,8 @@ function failedByCarrier({ fault, sip }: Ended['ending'], call: CallRow): boolea
 }
 
 /** Returns the error text of a failed call, or null when nothing failed. */
-function errorOf({ ending }: Ended): string | null {
-  if (ending.fault === 'none') return null
+function errorOf({ ending, recordingCut = false }: Ended): string | null {
+  if (ending.fault === 'none') return recordingCut ? 'the recording could not be written to its end' : null
   const note = ending.note ?? ending.cause
   return ending.sip === undefined ? note : `${note} (SIP ${ending.sip})`
 }

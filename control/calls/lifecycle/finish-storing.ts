@@ -1,0 +1,55 @@
+import type { Clock } from '../../../media/base/clock.js'
+import { errorText } from '../../../media/base/errors.js'
+import type { Log } from '../../../media/base/log.js'
+import type { Db } from '../../db/database.js'
+import { storingKind } from './storing-job.js'
+
+/** Time between two looks (ms). */
+const LOOK_MS = 250
+/** Time for the last events of the calls to be stored (ms). */
+const EVENTS_MS = 10_000
+
+interface Options {
+  readonly db: Db
+  readonly nodeId: string
+  readonly clock: Pick<Clock, 'now' | 'after'>
+  readonly log: Log
+  /** Stores the waiting events of calls; the jobs of their recordings are made with them. */
+  readonly flush: (ms: number) => Promise<boolean>
+}
+
+/**
+ * Waits until the recordings of this node are in the object store, at most `limitMs`: a drained node may be removed with its
+ * disk. Its job runner has to run meanwhile. Returns the number of recordings that are left; they stay on the disk, and
+ * the next start of the node stores them. Never rejects.
+ */
+export async function finishStoring(
+  { db, nodeId, clock, log, flush }: Options,
+  limitMs: number,
+): Promise<number> {
+  const deadline = clock.now() + limitMs
+  await flush(Math.min(EVENTS_MS, limitMs))
+  let left = 0
+  for (;;) {
+    try {
+      left = await countJobs(db, storingKind(nodeId))
+    } catch (error) {
+      log.warn({ error: errorText(error) }, 'recordings.left_unknown')
+    }
+    if (left === 0 || clock.now() >= deadline) break
+    await new Promise<void>((resolve) => {
+      clock.after(LOOK_MS, resolve)
+    })
+  }
+  if (left > 0) log.error({ recordings: left }, 'recordings.left_on_disk')
+  return left
+}
+
+async function countJobs(db: Db, kind: string): Promise<number> {
+  const row = await db
+    .selectFrom('jobs')
+    .select((column) => column.fn.countAll().as('count'))
+    .where('kind', '=', kind)
+    .executeTakeFirst()
+  return Number(row?.count ?? 0)
+}
