@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -119,6 +120,10 @@ async function setUp(t: Test, workers = 1): Promise<Rig> {
       }
     },
   }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
 function pause(ms: number): Promise<void> {
@@ -262,6 +267,31 @@ t.test('a dead worker loses its sessions and is replaced', { timeout: 2 * HANG_M
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   t.equal(worker, first.worker)
+})
+
+t.test('the recordings of a dead worker are recovered', { timeout: 2 * HANG_MS }, async (t) => {
+  const rig = await setUp(t)
+  const folder = t.testdir()
+  const file = (name: string) => join(folder, `${name}.wav`)
+  const opened = await rig.open('one', SILENT, file('one'))
+  await rig.open('two', SILENT, file('two'))
+  await rig.open('plain', SILENT)
+  await rig.pool.setRemote('one', towards(opened))
+  await rig.pool.start('one')
+  await rig.pool.start('two')
+  await rig.until('the recordings', () => sizeOf(file('one')) > 44 && sizeOf(file('two')) > 44)
+  await rig.pool.request({ type: 'record', session: 'two', path: file('part') })
+  await rig.until('the part', () => sizeOf(file('part')) > 44)
+  await rig.pool.terminate(opened.worker)
+  const one = await rig.pool.closeSession('one', 'error')
+  t.match(one, { recording: { path: file('one'), sha256: /^[0-9a-f]{64}$/ }, parts: [] })
+  t.ok((one.recording?.durationMs ?? 0) > 0)
+  t.match(await rig.pool.closeSession('two', 'error'), {
+    recording: { path: file('two') },
+    parts: [{ path: file('part') }],
+  })
+  t.match(await rig.pool.closeSession('plain', 'error'), { recording: null, parts: [] })
+  t.match(await rig.pool.closeSession('one', 'error'), { recording: null }, 'once')
 })
 
 t.test('requests that fail', { timeout: 2 * HANG_MS }, async (t) => {

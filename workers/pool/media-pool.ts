@@ -5,6 +5,7 @@ import { EngineError, errorText } from '../../media/base/errors.js'
 import type { Digit } from '../../media/base/frame.js'
 import { type Log, silentLog } from '../../media/base/log.js'
 import type { TransferUpdate } from '../../media/byo/dialects/wire-format.js'
+import { recoverRecording } from '../../media/recording/finish.js'
 import type { CloseReason } from '../../media/session/endpoint.js'
 import {
   CALLER_LEG,
@@ -15,12 +16,14 @@ import {
   type OpenedSession,
   type OpenSessionOptions,
   type ProviderSettings,
+  type RecordingFile,
   type RemoteMedia,
   type SessionEvent,
   type SessionId,
   type WorkerLoad,
   type WorkerResult,
 } from '../channel/protocol.js'
+import { RecordingJobs } from '../jobs/recording-jobs.js'
 import { chooseWorker } from './placement.js'
 import { withScript } from './sandbox-script.js'
 import { WaitingRoom } from './waiting-room.js'
@@ -71,7 +74,11 @@ const EMPTY: ClosedSession = { stats: { frames: 0, rtp: null }, legs: [], record
 interface Entry {
   readonly slot: WorkerSlot
   readonly events: (event: SessionEvent) => void
+  /** The recordings that it was told to make, in order; the first one is that of the call. Null is none. */
+  readonly recordings: (string | null)[]
   closing: Promise<ClosedSession> | null
+  /** It was reported as lost; its worker lives. */
+  isLost: boolean
 }
 
 /**
@@ -96,12 +103,17 @@ class ThreadPool implements RunningMediaPool {
   readonly #lostListeners: ((session: SessionId) => void)[] = []
   readonly #sandboxScript: (sipCallId: string) => SpeakerScript | null
   readonly #waitingRoom: WaitingRoom<Entry>
+  /** The recordings of sessions that died with their worker and are not closed yet. */
+  readonly #dead = new Map<SessionId, readonly (string | null)[]>()
+  /** Finishes the recordings of dead sessions. */
+  readonly #recordings: RecordingJobs
   #closing: Promise<void> | undefined
 
   constructor(settings: MediaPoolSettings) {
     const { workers, clock = systemClock, log = silentLog, sandboxScript = () => null } = settings
     this.#log = log
     this.#sandboxScript = sandboxScript
+    this.#recordings = new RecordingJobs({ compress: settings.compressRecordings ?? false, log })
     this.#waitingRoom = new WaitingRoom(clock, () => {
       for (const slot of this.#slots) slot.refresh()
     })
@@ -128,7 +140,7 @@ class ThreadPool implements RunningMediaPool {
         clock,
         log,
         onEvent: (session, event) => this.#entries.get(session)?.events(event),
-        onLost: (session) => this.#drop(session),
+        onLost: (session) => this.#lose(session),
         onDied: () => this.#dropAll(slot),
       })
       return slot
@@ -152,7 +164,7 @@ class ThreadPool implements RunningMediaPool {
     if (this.#entries.has(session) || this.#waitingRoom.has(session)) {
       throw new EngineError('internal', 'the session id is already in use', { context: { session } })
     }
-    const attempt = (): Entry | null => this.#place(session, events)
+    const attempt = (): Entry | null => this.#place(session, options.recordTo, events)
     // Those who wait come first.
     const placed = this.#waitingRoom.size === 0 ? attempt() : null
     const entry = placed ?? (await this.#waitingRoom.wait(session, attempt))
@@ -168,6 +180,7 @@ class ThreadPool implements RunningMediaPool {
       return { ...opened, worker: slot.index }
     } catch (error) {
       if (this.#entries.get(session) === entry) this.#entries.delete(session)
+      this.#dead.delete(session)
       if (error instanceof EngineError && error.code === 'timeout') {
         // The session may still open on the worker: close it.
         slot.request({ type: 'close', session, why: 'error' }, CLOSE_MS).catch((failure: unknown) => {
@@ -189,7 +202,9 @@ class ThreadPool implements RunningMediaPool {
         : request.type === 'say'
           ? SAY_MS
           : REQUEST_MS
-    return await this.#entry(request.session).slot.request(withScript(request, this.#sandboxScript), limitMs)
+    const entry = this.#entry(request.session)
+    if (request.type === 'record') entry.recordings.push(request.path)
+    return await entry.slot.request(withScript(request, this.#sandboxScript), limitMs)
   }
 
   async start(session: SessionId, sipCallId: string | null = null): Promise<void> {
@@ -216,6 +231,11 @@ class ThreadPool implements RunningMediaPool {
 
   async closeSession(session: SessionId, why: CloseReason): Promise<ClosedSession> {
     if (this.#waitingRoom.leave(session)) return EMPTY
+    const dead = this.#dead.get(session)
+    if (dead !== undefined) {
+      this.#dead.delete(session)
+      return await this.#recovered(session, dead)
+    }
     const entry = this.#entries.get(session)
     if (entry === undefined) return EMPTY
     entry.closing ??= this.#close(session, entry, why)
@@ -239,14 +259,16 @@ class ThreadPool implements RunningMediaPool {
 
   close(): Promise<void> {
     this.#waitingRoom.close()
-    this.#closing ??= Promise.all(this.#slots.map((slot) => slot.close())).then(() => {
+    this.#closing ??= Promise.all(this.#slots.map((slot) => slot.close())).then(async () => {
       this.#entries.clear()
+      this.#dead.clear()
+      await this.#recordings.close()
     })
     return this.#closing
   }
 
   /** Gives the session a worker; returns null when none has room. */
-  #place(session: SessionId, events: (event: SessionEvent) => void): Entry | null {
+  #place(session: SessionId, recordTo: string | null, events: (event: SessionEvent) => void): Entry | null {
     const chosen = chooseWorker(
       this.#slots.map((slot) => ({
         ready: slot.ready,
@@ -258,7 +280,7 @@ class ThreadPool implements RunningMediaPool {
     )
     const slot = chosen === null ? undefined : this.#slots[chosen]
     if (slot === undefined) return null
-    const entry: Entry = { slot, events, closing: null }
+    const entry: Entry = { slot, events, recordings: [recordTo], closing: null, isLost: false }
     this.#entries.set(session, entry)
     return entry
   }
@@ -280,23 +302,56 @@ class ThreadPool implements RunningMediaPool {
     try {
       return await entry.slot.request({ type: 'close', session, why }, CLOSE_MS)
     } catch (error) {
-      // A dead worker has no session left; its slot ends a hung one.
+      // The slot ends a worker that hangs.
       this.#log.warn({ session, error: errorText(error) }, 'session.stats_lost')
-      return EMPTY
+      const isDead = error instanceof EngineError && error.code === 'worker_lost'
+      return isDead ? await this.#recovered(session, entry.recordings) : EMPTY
     } finally {
       if (this.#entries.get(session) === entry) this.#entries.delete(session)
     }
   }
 
-  #dropAll(slot: WorkerSlot): void {
-    for (const [session, entry] of [...this.#entries]) if (entry.slot === slot) this.#drop(session)
+  /** Repairs and finishes what a dead worker has recorded, as after the death of the process. Never rejects. */
+  async #recovered(session: SessionId, recordings: readonly (string | null)[]): Promise<ClosedSession> {
+    let recording: RecordingFile | null = null
+    const parts: RecordingFile[] = []
+    for (const [index, path] of recordings.entries()) {
+      if (path === null) continue
+      try {
+        const raw = await recoverRecording(path)
+        const file = raw === null ? null : await this.#recordings.finish(raw)
+        if (file === null) continue
+        if (index === 0) recording = file
+        else parts.push(file)
+      } catch (error) {
+        this.#log.error({ session, error: errorText(error) }, 'recording.recover_failed')
+      }
+    }
+    return { ...EMPTY, recording, parts }
   }
 
-  #drop(session: SessionId): void {
+  /** The worker died, and all of its sessions with it. */
+  #dropAll(slot: WorkerSlot): void {
+    for (const [session, entry] of [...this.#entries]) {
+      if (entry.slot !== slot) continue
+      this.#entries.delete(session)
+      // A session that is being closed recovers its recordings itself.
+      if (entry.closing !== null) continue
+      this.#dead.set(session, entry.recordings)
+      if (!entry.isLost) this.#tellLost(session)
+    }
+  }
+
+  /** A session failed in a worker that lives. The worker finishes its recordings, which `closeSession` asks for. */
+  #lose(session: SessionId): void {
     const entry = this.#entries.get(session)
-    if (entry === undefined) return
-    this.#entries.delete(session)
+    if (entry === undefined || entry.isLost) return
+    entry.isLost = true
     // A session that is being closed is not reported as lost.
-    if (entry.closing === null) for (const listener of this.#lostListeners) listener(session)
+    if (entry.closing === null) this.#tellLost(session)
+  }
+
+  #tellLost(session: SessionId): void {
+    for (const listener of this.#lostListeners) listener(session)
   }
 }

@@ -200,9 +200,15 @@ export class WorkerSlot {
           this.#poll(instance)
         },
         (error: unknown) => {
-          if (!(error instanceof EngineError) || error.code !== 'timeout' || this.#closing) return
-          log.error({ worker: this.index }, 'worker.hung')
-          void instance.thread.terminate()
+          // A dead thread is replaced, and a closing one is not watched.
+          if (this.#instance !== instance || this.#closing) return
+          if (error instanceof EngineError && error.code === 'timeout') {
+            log.error({ worker: this.index }, 'worker.hung')
+            void instance.thread.terminate()
+            return
+          }
+          log.error({ worker: this.index, error: errorText(error) }, 'worker.poll_failed')
+          this.#poll(instance)
         },
       )
     })

@@ -139,9 +139,12 @@ async function open(request: Extract<WorkerRequest, { type: 'open' }>): Promise<
 
 function lose(session: SessionId): void {
   port.postMessage({ type: 'lost', session })
-  close(session, 'error').catch((error: unknown) => {
-    log.error({ session, error: errorText(error) }, 'session.close_failed')
-  })
+  // It stays known until the pool closes it, which asks for its recordings.
+  find(session)
+    .then((hosted) => hosted.close('error'))
+    .catch((error: unknown) => {
+      log.error({ session, error: errorText(error) }, 'session.close_failed')
+    })
 }
 
 async function close(
