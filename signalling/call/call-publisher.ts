@@ -14,6 +14,8 @@ export type CallEventBody = CallEvent extends infer E
 
 /** Publishes the events of one call with an increasing `seq`. A sink that throws does not stop the call. */
 export class CallPublisher {
+  /** A recording of the call could not be written to its end. */
+  isRecordingCut = false
   readonly #callId: CallId
   readonly #events: EventSink
   readonly #clock: Clock
@@ -57,6 +59,7 @@ export class CallPublisher {
   }
 
   recordingFailed(message: string): void {
+    this.isRecordingCut = true
     this.#trouble('recording', 'storage_failed', message)
   }
 

@@ -1,4 +1,5 @@
 import type { Turn } from '../../media/agent/conversation-events.js'
+import { errorText } from '../../media/base/errors.js'
 import { CALLER_LEG, type LegId, type LegRequest } from '../../workers/channel/protocol.js'
 import type { CallId, MonitorEvent } from './call-events.js'
 import { outcomeOf, type TransferDeps } from './call-transfer.js'
@@ -66,6 +67,7 @@ export class CallTakeovers {
       { kind: 'idle' },
       step,
       (effect) => this.#perform(effect),
+      (effect, error) => this.#failed(effect, error),
     )
     this.#timers = new NamedTimers(deps.clock, (name) => this.#machine.input({ type: 'timer', name }))
   }
@@ -117,6 +119,13 @@ export class CallTakeovers {
     const ender = this.#plan?.partingLine === null ? 'shutdown' : by
     this.#machine.input({ type: 'callEnding', by: ender })
     return this.#parting.ended(this.#machine.state.kind === 'parting', this.#legs)
+  }
+
+  /** The call ends: nothing tells who hears whom when a step was not done. */
+  #failed(effect: TakeoverEffect, error: unknown): void {
+    const fields = { callId: this.#call.callId, effect: effect.type, error: errorText(error) }
+    this.#deps.log.error(fields, 'call.takeover_effect_failed')
+    this.#call.finish(endingOfError(error))
   }
 
   #perform(effect: TakeoverEffect): void {

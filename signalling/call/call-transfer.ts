@@ -1,6 +1,7 @@
 import type { Turn } from '../../media/agent/conversation-events.js'
 import { asksToReturn } from '../../media/agent/language/person-answer.js'
 import type { Clock, Timer } from '../../media/base/clock.js'
+import { errorText } from '../../media/base/errors.js'
 import type { RoutingMode } from '../../media/session/routing.js'
 import { CALLER_LEG, type LegId, type LegRequest } from '../../workers/channel/protocol.js'
 import type { CallId, TransferEvent } from './call-events.js'
@@ -110,6 +111,7 @@ export class CallTransfers {
       { kind: 'idle', attempts: 0 },
       step,
       (effect) => this.#perform(effect),
+      (effect, error) => this.#failed(effect, error),
     )
     this.#timers = new NamedTimers(deps.clock, (name) => this.#machine.input({ type: 'timer', name }))
   }
@@ -166,6 +168,13 @@ export class CallTransfers {
     this.#talk?.end()
     this.#machine.input({ type: 'callEnding', by })
     return this.#parting.ended(this.#machine.state.kind === 'parting', this.#legs)
+  }
+
+  /** The call ends: nothing tells who hears whom when a step was not done. */
+  #failed(effect: TransferEffect, error: unknown): void {
+    const fields = { callId: this.#call.callId, effect: effect.type, error: errorText(error) }
+    this.#deps.log.error(fields, 'call.transfer_effect_failed')
+    this.#call.finish(endingOfError(error))
   }
 
   #perform(effect: TransferEffect): void {

@@ -77,7 +77,8 @@ export class Call {
     this.#machine = new StepMachine<CallState, CallInput, CallEffect>(
       { kind: 'queued', direction, ...(forward === undefined ? {} : { forwards: true }) },
       step,
-      (effect) => this.#run(effect),
+      (effect) => this.#perform(effect),
+      (effect, error) => this.#failed(effect, error),
     )
     this.#timers = new NamedTimers(deps.clock, (name) => this.#machine.input({ type: 'timer', name }))
     this.#leg = makeLeg({
@@ -207,16 +208,10 @@ export class Call {
     this.finish(endingOfError(new EngineError('worker_lost', 'the media worker of this call died')))
   }
 
-  #run(effect: CallEffect): void {
-    try {
-      this.#perform(effect)
-    } catch (error) {
-      this.#deps.log.error(
-        { callId: this.callId, effect: effect.type, error: errorText(error) },
-        'call.effect_failed',
-      )
-      this.#machine.input({ type: 'finish', ending: endingOfError(error) })
-    }
+  #failed(effect: CallEffect, error: unknown): void {
+    const fields = { callId: this.callId, effect: effect.type, error: errorText(error) }
+    this.#deps.log.error(fields, 'call.effect_failed')
+    this.#machine.input({ type: 'finish', ending: endingOfError(error) })
   }
 
   #perform(effect: CallEffect): void {
@@ -484,6 +479,7 @@ export class Call {
       rtp: this.#closed?.stats.rtp ?? null,
       ...(legs.length > 0 ? { legs } : {}),
       recording: this.#closed?.recording ?? own ?? null,
+      ...(this.#publisher.isRecordingCut ? { recordingCut: true } : {}),
       ...(parts.length > 0 ? { parts } : {}),
     })
     this.#options.onEnded(ending)

@@ -10,14 +10,22 @@ export type Step<State, Input, Effect> = (
 export class StepMachine<State, Input, Effect> {
   readonly #step: Step<State, Input, Effect>
   readonly #perform: (effect: Effect) => void
+  readonly #failed: (effect: Effect, error: unknown) => void
   readonly #queue: Input[] = []
   #state: State
   #running = false
 
-  constructor(state: State, step: Step<State, Input, Effect>, perform: (effect: Effect) => void) {
+  /** `failed` takes what `perform` throws, because inputs come from timers and sockets. The other effects follow. */
+  constructor(
+    state: State,
+    step: Step<State, Input, Effect>,
+    perform: (effect: Effect) => void,
+    failed: (effect: Effect, error: unknown) => void,
+  ) {
     this.#state = state
     this.#step = step
     this.#perform = perform
+    this.#failed = failed
   }
 
   get state(): State {
@@ -32,10 +40,18 @@ export class StepMachine<State, Input, Effect> {
       for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
         const result = this.#step(this.#state, next)
         this.#state = result.next
-        for (const effect of result.effects) this.#perform(effect)
+        for (const effect of result.effects) this.#run(effect)
       }
     } finally {
       this.#running = false
+    }
+  }
+
+  #run(effect: Effect): void {
+    try {
+      this.#perform(effect)
+    } catch (error) {
+      this.#failed(effect, error)
     }
   }
 }
