@@ -44,6 +44,7 @@ function open({ client = new DtlsClient(), suites, hash = 'sha-256' }: RigOption
     clock,
     keys: null as SrtpKeys | null,
     end: null as string | null,
+    reason: '',
     /** Bytes to the address that sent last, and datagrams. */
     sentBytes: 0,
     sent: 0,
@@ -88,9 +89,10 @@ function open({ client = new DtlsClient(), suites, hash = 'sha-256' }: RigOption
       if (rig.keys !== null) throw new Error('keys came twice')
       rig.keys = keys
     },
-    onEnd: (end) => {
+    onEnd: (end, reason) => {
       if (rig.end !== null) throw new Error('the end came twice')
       rig.end = end
+      rig.reason = reason
     },
   })
   return rig
@@ -432,6 +434,29 @@ t.test('the last flight is repeated when the client repeats its Finished', async
   for (let i = 0; i < 100; i++) rig.message(finished, 1)
   t.equal(rig.sent, sent + 7)
   t.same(client.received.slice(-2), LAST_FLIGHT)
+})
+
+t.test('an alert without encryption does not end the handshake', async (t) => {
+  const forged = (rig: ReturnType<typeof open>) => {
+    for (const alert of [
+      [2, 40],
+      [1, 0],
+      [1, 90],
+    ])
+      rig.deliver(rig.client.record(CONTENT.alert, Buffer.from(alert)))
+  }
+  const rig = open()
+  forged(rig)
+  t.equal(rig.end, null)
+  rig.connect()
+  t.equal(rig.server.dropped, 3)
+  t.equal(rig.end, null)
+
+  const late = open()
+  forged(late)
+  late.clock.advance(30_000)
+  t.equal(late.end, 'timeout')
+  t.match(late.reason, 'the client sent alert 90')
 })
 
 t.test('a connected association takes nothing that is not encrypted', async (t) => {

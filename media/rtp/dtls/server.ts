@@ -99,6 +99,8 @@ export class DtlsServer {
   #sendMessage = 0
   /** Record number of the client's last message without encryption. */
   #received = 0
+  /** The last alert without encryption; null without one. */
+  #plainAlert: number | null = null
   /** Next record number of each epoch. */
   readonly #sendRecord: [number, number] = [0, 0]
   #flight: FlightRecord[] = []
@@ -118,7 +120,7 @@ export class DtlsServer {
   constructor(options: DtlsServerOptions) {
     this.#options = options
     this.#deadline = options.clock.after(HANDSHAKE_MS, () =>
-      this.#end('timeout', 'the handshake took too long'),
+      this.#end('timeout', `the handshake took too long${this.#alertText()}`),
     )
   }
 
@@ -143,6 +145,10 @@ export class DtlsServer {
       this.#alert(error.alert)
       this.#end(error.alert, error.message)
     }
+  }
+
+  #alertText(): string {
+    return this.#plainAlert === null ? '' : `; the client sent alert ${this.#plainAlert}`
   }
 
   /** Says goodbye to the client. Idempotent. */
@@ -170,7 +176,7 @@ export class DtlsServer {
       return
     }
     // ChangeCipherSpec needs no action: the epoch of each record states its keys. No application data is expected.
-    if (record.type === CONTENT.alert) this.#takeAlert(content)
+    if (record.type === CONTENT.alert) this.#takeAlert(content, record.epoch)
     else if (record.type === CONTENT.handshake) this.#takeHandshake(content, record.epoch, from)
   }
 
@@ -187,9 +193,18 @@ export class DtlsServer {
     return content
   }
 
-  #takeAlert(content: Buffer): void {
+  /**
+   * Takes an alert. One without encryption may come from a third party that forges the client's address, so that it
+   * does not end the handshake (RFC 6347 4.1.2.7); it is the reason that is told if the handshake takes too long.
+   */
+  #takeAlert(content: Buffer, epoch: number): void {
     if (content.length !== 2) return
     const [level, description] = content
+    if (epoch === 0) {
+      this.dropped++
+      this.#plainAlert = description ?? null
+      return
+    }
     if (description === ALERTS.close_notify) this.#end('closed', 'closed by the client')
     else if (level === 2) this.#end('alert', `the client sent alert ${description}`)
   }
