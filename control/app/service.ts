@@ -429,6 +429,8 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
   jobs = scope.add(await openBackground({ ...deps, documents, embedder }))
   const http = serveHttpApi(listener, { operations, deps })
   scope.own(() => http.close(HTTP_GRACE_MS))
+  const closing = new AbortController()
+  scope.own(() => closing.abort())
   // An earlier run may have queued mail.
   mail.wake()
 
@@ -446,7 +448,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
       await callManager.drain(settings.drainSeconds * 1000)
       await unregistered
       const flush = (ms: number) => callEvents.flush(ms)
-      await finishStoring({ db, nodeId, clock, log, flush }, STORING_LIMIT_MS)
+      await finishStoring({ db, nodeId, clock, log, flush, signal: closing.signal }, STORING_LIMIT_MS)
     },
     close: () => scope.close(),
   }

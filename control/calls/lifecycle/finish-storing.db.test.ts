@@ -9,6 +9,7 @@ await onEachDialect(t, async (t, open) => {
   const { db } = await open()
   const clock = new VirtualClock()
   const said: string[] = []
+  const never = new AbortController().signal
   const say = (_fields: object, event: string) => said.push(event)
   const log = { debug() {}, info: say, warn: say, error: say }
 
@@ -20,9 +21,11 @@ await onEachDialect(t, async (t, open) => {
   ) => {
     const start = clock.now()
     let over: number | null = null
-    const running = finishStoring({ db, nodeId: 'node-1', clock, log, flush }, limitMs).then((left) => {
-      over = left
-    })
+    const running = finishStoring({ db, nodeId: 'node-1', clock, log, flush, signal: never }, limitMs).then(
+      (left) => {
+        over = left
+      },
+    )
     while (over === null) {
       await each(clock.now() - start)
       // The statement runs on real sockets or in another thread.
@@ -59,5 +62,14 @@ await onEachDialect(t, async (t, open) => {
     t.equal(left, 1)
     t.ok(ms >= 3_000 && ms < 10_000, `${ms}`)
     t.strictSame(said, ['recordings.left_on_disk'])
+  })
+
+  await t.test('the end of the service ends the wait', async (t) => {
+    const end = new AbortController()
+    const flush = async () => true
+    const waiting = finishStoring({ db, nodeId: 'node-1', clock, log, flush, signal: end.signal }, 60_000)
+    setImmediate(() => end.abort())
+    await waiting
+    t.equal(clock.pending, 0, 'no timer is left')
   })
 })

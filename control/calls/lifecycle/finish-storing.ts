@@ -16,6 +16,8 @@ interface Options {
   readonly log: Log
   /** Stores the waiting events of calls; the jobs of their recordings are made with them. */
   readonly flush: (ms: number) => Promise<boolean>
+  /** Ends the wait at once. */
+  readonly signal: AbortSignal
 }
 
 /**
@@ -24,25 +26,36 @@ interface Options {
  * the next start of the node stores them. Never rejects.
  */
 export async function finishStoring(
-  { db, nodeId, clock, log, flush }: Options,
+  { db, nodeId, clock, log, flush, signal }: Options,
   limitMs: number,
 ): Promise<number> {
   const deadline = clock.now() + limitMs
   await flush(Math.min(EVENTS_MS, limitMs))
   let left = 0
-  for (;;) {
+  while (!signal.aborted) {
     try {
       left = await countJobs(db, storingKind(nodeId))
     } catch (error) {
       log.warn({ error: errorText(error) }, 'recordings.left_unknown')
     }
     if (left === 0 || clock.now() >= deadline) break
-    await new Promise<void>((resolve) => {
-      clock.after(LOOK_MS, resolve)
-    })
+    await pause(clock, signal)
   }
   if (left > 0) log.error({ recordings: left }, 'recordings.left_on_disk')
   return left
+}
+
+/** Resolves at the time of the next look, or when the wait ends. */
+function pause(clock: Options['clock'], signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      timer.cancel()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = clock.after(LOOK_MS, end)
+    signal.addEventListener('abort', end)
+  })
 }
 
 async function countJobs(db: Db, kind: string): Promise<number> {
