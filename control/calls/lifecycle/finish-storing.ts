@@ -47,6 +47,7 @@ export async function finishStoring(
 
 /** Resolves at the time of the next look, or when the wait ends. */
 function pause(clock: Options['clock'], signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     const end = () => {
       timer.cancel()
