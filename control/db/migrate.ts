@@ -59,6 +59,7 @@ import { addVersionAuthors } from './migrations/0068-version-authors.js'
 import { addHangupCauses } from './migrations/0069-hangup-causes.js'
 import { addDeliveryAttempts } from './migrations/0072-delivery-attempts.js'
 import { indexChecksOfCall } from './migrations/0077-checks-of-call.js'
+import { addTrunkClaims } from './migrations/0080-trunk-claims.js'
 import { createSecondFactors } from './migrations/0084-second-factors.js'
 import { createWalletAdjustments } from './migrations/0085-wallet-adjustments.js'
 
@@ -127,6 +128,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0069_hangup_causes': addHangupCauses,
   '0072_delivery_attempts': addDeliveryAttempts,
   '0077_checks_of_call': indexChecksOfCall,
+  '0080_trunk_claims': addTrunkClaims,
   '0084_second_factors': createSecondFactors,
   '0085_wallet_adjustments': createWalletAdjustments,
 }

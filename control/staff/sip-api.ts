@@ -10,9 +10,11 @@ import type { SipAccessRequestRow, SipTrunkRow } from '../db/tables/trunks.js'
 import { queueMailToAdmins } from '../mail/outbox.js'
 import { lockOrganization, updateOrganizationProfile } from '../organization/profile-store.js'
 import { decideAccessRequest, findAccessRequest, listAccessRequests } from '../trunks/access-store.js'
+import { approveRanges, refuseOverlap } from '../trunks/claims.js'
 import { NO_CONTACTS } from '../trunks/contacts.js'
 import { auditFields } from '../trunks/manage-trunk.js'
 import { findAnyTrunk, lockTrunk, type TrunkChange, updateTrunk } from '../trunks/store.js'
+import { claimedOf, pendingOf } from '../trunks/trunk-route.js'
 import { SipTrunk, trunkView } from '../trunks/view.js'
 import { Reason } from './staff-action.js'
 
@@ -105,6 +107,8 @@ interface TrunkAction {
   readonly action: `staff.${string}`
   readonly reason: string
   change(trunk: SipTrunkRow, now: number): TrunkChange | Refusal<'conflict'>
+  /** Decides on the addresses of the changed trunk. */
+  claim?(trx: Trx, trunk: SipTrunkRow): Promise<Refusal<'conflict'> | null>
   /** Text of the mail to owners and admins. */
   readonly notice?: string
 }
@@ -113,29 +117,48 @@ interface TrunkAction {
 async function changeAsStaff(
   input: { readonly actor: StaffActor; readonly deps: Deps; readonly requestId: string },
   id: string,
-  { action, reason, change, notice }: TrunkAction,
+  { action, reason, change, claim, notice }: TrunkAction,
 ): Promise<z.input<typeof SipTrunk> | Refusal> {
   const { actor, deps, requestId } = input
   const now = deps.clock.wall()
-  const row = await deps.db.transaction().execute(async (trx: Trx) => {
-    const found = await findAnyTrunk(trx, id)
-    const before = found === null ? null : await lockTrunk(trx, found, id, now)
-    if (before === null) return noTrunk()
-    const columns = change(before, now)
-    if (isRefusal(columns)) return columns
-    const after = (await updateTrunk(trx, before, id, columns, null)) ?? before
-    const { organizationId } = before
-    const fields = { before: auditFields(before), after: auditFields(after) }
-    const record = recorder(trx, { organizationId, actor, requestId }, now)
-    await record(action, id, { subject: 'sip_trunk', reason, ...fields })
-    if (notice !== undefined) {
-      const text = `${notice} Trunk: ${before.name}. The reason: ${reason}`
-      await queueMailToAdmins(trx, now, organizationId, { kind: 'notice', subject: notice, text })
-    }
-    return after
-  })
+  const row = await deps.db
+    .transaction()
+    .execute(async (trx: Trx) => {
+      const found = await findAnyTrunk(trx, id)
+      const before = found === null ? null : await lockTrunk(trx, found, id, now)
+      if (before === null) return noTrunk()
+      const columns = change(before, now)
+      if (isRefusal(columns)) return columns
+      const changed = (await updateTrunk(trx, before, id, columns, null)) ?? before
+      const refusal = (await claim?.(trx, changed)) ?? null
+      if (refusal !== null) throw new Refused(refusal)
+      const after = (await findAnyTrunk(trx, id)) ?? changed
+      const { organizationId } = before
+      const fields = { before: auditFields(before), after: auditFields(after) }
+      const record = recorder(trx, { organizationId, actor, requestId }, now)
+      await record(action, id, { subject: 'sip_trunk', reason, ...fields })
+      if (notice !== undefined) {
+        const text = `${notice} Trunk: ${before.name}. The reason: ${reason}`
+        await queueMailToAdmins(trx, now, organizationId, { kind: 'notice', subject: notice, text })
+      }
+      return after
+    })
+    .catch((error: unknown) => {
+      if (error instanceof Refused) return error.refusal
+      throw error
+    })
   deps.mail.wake()
   return isRefusal(row) ? row : trunkView(row, deps.sipGateway, deps.clock.wall())
+}
+
+/** Undoes the transaction. */
+class Refused extends Error {
+  readonly refusal: Refusal<'conflict'>
+
+  constructor(refusal: Refusal<'conflict'>) {
+    super('refused')
+    this.refusal = refusal
+  }
 }
 
 const noTrunk = () => refuse('not_found', 'The SIP trunk does not exist.')
@@ -154,8 +177,9 @@ const approveSipTrunk = operation({
   id: 'approveSipTrunk',
   method: 'post',
   path: '/v1/staff/sip-trunks/:id/approve',
-  summary: 'Approve a SIP trunk',
-  description: 'The trunk carries calls from now on.',
+  summary: 'Approve a SIP trunk or its new addresses',
+  description:
+    'The trunk carries calls from now on, and each address of `ipAcl` identifies its telephone system. Approve an active trunk again when it has `ipAclPending`. Answers 409 when another organization claims one of the addresses.',
   body: z.strictObject({ reason: Reason }),
   run: ({ params, body, ...input }) =>
     changeAsStaff(input, params.id, {
@@ -163,9 +187,10 @@ const approveSipTrunk = operation({
       reason: body.reason,
       notice: 'Your SIP trunk was approved.',
       change: (trunk, now) =>
-        trunk.status === 'pending_verification'
+        trunk.status === 'pending_verification' || (trunk.status === 'active' && pendingOf(trunk).length > 0)
           ? { status: 'active', approvedAt: now }
-          : wrongState('Only a trunk that waits for verification can be approved.', trunk),
+          : wrongState('Only a trunk that waits, or whose addresses wait, can be approved.', trunk),
+      claim: approveRanges,
     }),
 })
 
@@ -204,6 +229,8 @@ const enableSipTrunk = operation({
         trunk.status === 'disabled'
           ? { status: 'active', disabledReason: null, approvedAt: trunk.approvedAt ?? now }
           : wrongState('Only a disabled trunk can be enabled.', trunk),
+      // Meanwhile another organization may have got its addresses.
+      claim: (trx, trunk) => refuseOverlap(trx, trunk, claimedOf(trunk)),
     }),
 })
 

@@ -176,7 +176,8 @@ await onEachDialect(t, async (t, open) => {
         }),
       ),
       {
-        ipAcl: ['8.8.8.0/28', '2a00:1450:4001::1'],
+        ipAcl: ['8.8.8.0/28', '2a00:1450:4001::1/128'],
+        ipAclPending: ['8.8.8.0/28', '2a00:1450:4001::1/128'],
         outboundHost: 'pbx.example.com',
         outboundPort: 5060,
         hasOutboundPassword: true,
@@ -215,6 +216,9 @@ await onEachDialect(t, async (t, open) => {
     await refused({ register: true }, 422, 'register')
     t.equal((await patch({ register: false, outboundAuthUsername: null })).status, 200)
     t.equal((await patch({ inboundAuth: 'digest', ipAcl: ['8.8.8.0/28'] })).status, 200)
+    const single = dataOf(await patch({ ipAcl: ['8.8.8.0/28', '8.8.8.99'] }))
+    t.match(single, { ipAcl: ['8.8.8.0/28', '8.8.8.99/32'] })
+    t.match(dataOf(await patch({ ipAcl: ['8.8.8.0/28'] })), { ipAclPending: ['8.8.8.0/28'] })
 
     const other = await calling.anotherOrganization()
     await admit(other.organizationId, other.liveKey)
@@ -222,7 +226,35 @@ await onEachDialect(t, async (t, open) => {
       key: other.liveKey,
       ...json({ name: 'Theirs', inboundAuth: 'ip_acl', ipAcl: ['8.8.8.0/24'] }),
     })
-    t.same([theirs.status, errorOf(theirs).code], [409, 'conflict'], 'addresses of another organization')
+    t.equal(theirs.status, 201, 'what another organization only wrote down belongs to nobody')
+    const { trunk: stranger } = dataOf(theirs) as { trunk: { id: string; ipAclPending: string[] } }
+    const decide = (id: string, verb: string) =>
+      staff.send('POST', `/v1/staff/sip-trunks/${id}/${verb}`, json({ reason: 'Looked at the addresses.' }))
+    t.match(dataOf(await decide(trunk.id, 'approve')), { status: 'active', ipAclPending: [] })
+    const late = await decide(stranger.id, 'approve')
+    t.same([late.status, errorOf(late).details.range], [409, '8.8.8.0/24'], 'the approved trunk has them')
+    t.match(dataOf(await api.send('GET', `/v1/sip-trunks/${stranger.id}`, { key: other.liveKey })), {
+      status: 'pending_verification',
+    })
+    const wanted = await api.send('POST', '/v1/sip-trunks', {
+      key: other.liveKey,
+      ...json({ name: 'Theirs too', inboundAuth: 'ip_acl', ipAcl: ['8.8.8.8'] }),
+    })
+    t.same([wanted.status, errorOf(wanted).code], [409, 'conflict'], 'addresses of another organization')
+
+    // While a trunk is disabled it claims nothing.
+    await decide(trunk.id, 'disable')
+    t.match(dataOf(await decide(stranger.id, 'approve')), { status: 'active', ipAclPending: [] })
+    t.equal((await decide(trunk.id, 'enable')).status, 409, 'they went to another organization')
+    await decide(stranger.id, 'disable')
+    t.match(dataOf(await decide(trunk.id, 'enable')), { status: 'active' })
+
+    t.match(dataOf(await patch({ ipAcl: ['8.8.8.0/29', '8.8.4.4'] })), {
+      status: 'active',
+      ipAclPending: ['8.8.4.4/32'],
+    })
+    t.match(dataOf(await decide(trunk.id, 'approve')), { ipAclPending: [] })
+    t.equal((await decide(trunk.id, 'approve')).status, 409, 'nothing waits')
     t.equal((await api.send('GET', path, { key: other.liveKey })).status, 404)
     t.equal((await api.send('GET', path)).status, 404, 'the other environment')
     t.equal((await live('POST', '/v1/sip-trunks', { name: 'Own', ipAcl: ['8.8.8.0/28'] })).status, 201)

@@ -5,10 +5,12 @@ import type { RootKey } from '../base/root-key.js'
 import { type FileTrunk, invalidTrunkFile, type TrunkFile } from '../config/trunk-file.js'
 import type { Db, Trx } from '../db/database.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
+import { findOverlap, takeRanges } from './claims.js'
 import { NO_CONTACTS } from './contacts.js'
 import { loadNumbers, releaseNumbers, TrunkFileError } from './load-numbers.js'
-import { findOverlap, insertTrunk, type TrunkChange, updateTrunk } from './store.js'
+import { insertTrunk, type TrunkChange, updateTrunk } from './store.js'
 import { sealPassword, type TrunkPassword, unsealPassword } from './trunk-passwords.js'
+import { rangesOf } from './trunk-route.js'
 
 export interface LoadTrunksOptions {
   readonly db: Db
@@ -33,13 +35,12 @@ export async function loadTrunks(options: LoadTrunksOptions, file: TrunkFile): P
   const now = clock.wall()
   try {
     await db.transaction().execute(async (trx) => {
-      const kept: string[] = []
+      const kept: SipTrunkRow[] = []
       for (const [index, trunk] of file.trunks.entries()) {
-        const row = await loadTrunk(trx, options, trunk, ['trunks', index], now)
-        kept.push(row.id)
+        kept.push(await loadTrunk(trx, options, trunk, ['trunks', index], now))
       }
       for (const removed of await trunksOfFile(trx)) {
-        if (kept.includes(removed.id)) continue
+        if (kept.some(({ id }) => id === removed.id)) continue
         await releaseNumbers(trx, removed, now)
         if (removed.status === 'disabled') continue
         await updateTrunk(
@@ -51,6 +52,7 @@ export async function loadTrunks(options: LoadTrunksOptions, file: TrunkFile): P
         )
         log.warn({ trunkId: removed.id, name: removed.name }, 'trunk.disabled_not_in_file')
       }
+      for (const [index, row] of kept.entries()) await claimAddresses(trx, log, row, index)
     })
   } catch (error) {
     if (error instanceof TrunkFileError) throw invalidTrunkFile(where, [error])
@@ -68,13 +70,6 @@ async function loadTrunk(
 ): Promise<SipTrunkRow> {
   const organizationId = await organizationOf(trx, trunk, path)
   const ranges = trunk.inbound.addresses
-  const overlap = await findOverlap(trx, { organizationId, environment: 'live' }, ranges)
-  if (overlap !== null) {
-    throw new TrunkFileError(
-      [...path, 'inbound', 'addresses'],
-      `${overlap.range} belongs to a trunk of another organization`,
-    )
-  }
   const existing = (await trunksOfFile(trx)).find(
     (row) => row.name === trunk.name && row.organizationId === organizationId,
   )
@@ -113,6 +108,21 @@ async function loadTrunk(
   return row
 }
 
+/** Gives the addresses of a trunk of the file to it, whoever else claims them, unless the file contradicts itself. */
+async function claimAddresses(trx: Trx, log: Log, trunk: SipTrunkRow, index: number): Promise<void> {
+  if (trunk.status !== 'active') return
+  const ranges = rangesOf(trunk)
+  for (const trunkId of await takeRanges(trx, trunk, ranges)) {
+    log.warn({ trunkId, name: trunk.name }, 'trunk.addresses_taken_by_file')
+  }
+  const overlap = await findOverlap(trx, trunk, ranges)
+  if (overlap === null) return
+  throw new TrunkFileError(
+    ['trunks', index, 'inbound', 'addresses'],
+    `${overlap.range} belongs to a trunk of another organization`,
+  )
+}
+
 /** Updates a trunk if it differs from the file, so that a restart without changes writes nothing. */
 async function updateIfChanged(
   trx: Trx,
@@ -123,8 +133,11 @@ async function updateIfChanged(
 ): Promise<SipTrunkRow | null> {
   const stored: Readonly<Record<string, unknown>> = { ...existing }
   const different = Object.entries(change).some(([column, value]) => stored[column] !== value)
-  const list = JSON.stringify(inbound.addresses.map(({ text }) => text))
-  if (!different && list === existing.ipAcl) return existing
+  const same =
+    rangesOf(existing)
+      .map(({ text }) => text)
+      .join() === inbound.addresses.map(({ text }) => text).join()
+  if (!different && same) return existing
   const { digestUsername } = change
   if (digestUsername !== undefined && digestUsername !== null) {
     const holder = await trx

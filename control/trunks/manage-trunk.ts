@@ -9,10 +9,11 @@ import type { Trx } from '../db/database.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { countNumbers } from '../numbers/store.js'
 import { readEntitlement } from './access-store.js'
+import { refuseOverlap } from './claims.js'
 import { NO_CONTACTS } from './contacts.js'
 import { newDigestPassword, newDigestUsername } from './digest-credentials.js'
 import { hostProblem } from './outbound-host.js'
-import { findMadeTrunk, findOverlap, insertTrunk, lockTrunk, updateTrunk } from './store.js'
+import { findMadeTrunk, insertTrunk, lockTrunk, updateTrunk } from './store.js'
 import { sealPassword, unsealPassword } from './trunk-passwords.js'
 import { codecsOf, headersOf } from './trunk-route.js'
 import { applySettings, DEFAULTS, type NewTrunk, type TrunkPatch } from './trunk-settings.js'
@@ -211,19 +212,6 @@ async function refuseHost(
   return refuse('validation_error', `outboundHost ${reason}.`, { issues: [{ path: 'outboundHost', reason }] })
 }
 
-async function refuseOverlap(
-  trx: Trx,
-  actor: Actor,
-  ranges: Parameters<typeof findOverlap>[2],
-): Promise<Refusal<'conflict'> | null> {
-  const overlap = await findOverlap(trx, actor, ranges)
-  if (overlap === null) return null
-  return refuse('conflict', `${overlap.range} overlaps with the addresses of another organization.`, {
-    path: 'ipAcl',
-    range: overlap.range,
-  })
-}
-
 /** Settings for the audit log, without secrets. */
 export function auditFields(row: SipTrunkRow): AuditFields {
   return {
@@ -231,6 +219,7 @@ export function auditFields(row: SipTrunkRow): AuditFields {
     status: row.status,
     inboundAuth: row.inboundAuth,
     ipAcl: row.ipAcl,
+    ipAclPending: row.ipAclPending,
     callerIdPolicy: row.callerIdPolicy,
     codecs: codecsOf(row).join(),
     maxConcurrent: row.maxConcurrent,

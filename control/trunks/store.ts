@@ -7,6 +7,7 @@ import { skipLocked } from '../db/skip-locked.js'
 import type { NumberRow } from '../db/tables/calling.js'
 import type { SipTrunkRow, TrunkTables } from '../db/tables/trunks.js'
 import type { Owner } from '../numbers/store.js'
+import { addRanges, replaceRanges } from './claims.js'
 
 /** Returns a trunk of one environment, or null if it does not exist or was deleted. */
 export async function findTrunk(db: Db | Trx, owner: Owner, id: string): Promise<SipTrunkRow | null> {
@@ -35,29 +36,9 @@ export async function listRealms(db: Db | Trx): Promise<ReadonlyMap<string, SipT
   return new Map(rows.map(({ realm, algorithm }) => [realm, algorithm]))
 }
 
-/**
- * Returns the address ranges that authenticate callers, as ranges of `addressKey`, narrowest first. Trunks
- * with password authentication only have none.
- */
-export function listCallerRanges(
-  db: Db | Trx,
-): Promise<{ readonly trunkId: string; readonly first: string; readonly last: string }[]> {
-  return db
-    .selectFrom('sipTrunkRanges')
-    .innerJoin('sipTrunks', 'sipTrunks.id', 'sipTrunkRanges.trunkId')
-    .select(['sipTrunkRanges.trunkId', 'sipTrunkRanges.first', 'sipTrunkRanges.last'])
-    .where('sipTrunks.deletedAt', 'is', null)
-    .where('sipTrunks.environment', '=', 'live')
-    .where('sipTrunks.inboundAuth', '!=', 'digest')
-    .orderBy('sipTrunkRanges.first', 'desc')
-    .orderBy('sipTrunkRanges.last')
-    .orderBy('sipTrunks.id')
-    .execute()
-}
-
-/** Returns true if any trunk uses password authentication. */
+/** Returns true if any trunk has a password: one that is known by its address proves new addresses with it. */
 export async function hasDigestTrunk(db: Db | Trx): Promise<boolean> {
-  const row = await receiving(db).where('inboundAuth', '!=', 'ip_acl').limit(1).executeTakeFirst()
+  const row = await receiving(db).where('digestPassword', 'is not', null).limit(1).executeTakeFirst()
   return row !== undefined
 }
 
@@ -97,37 +78,6 @@ export async function endRegistrationLeases(db: Db | Trx, nodeId: string): Promi
 /** Returns the active trunks. */
 export function listActiveTrunks(db: Db | Trx): Promise<SipTrunkRow[]> {
   return receiving(db).where('status', '=', 'active').orderBy('id').execute()
-}
-
-/**
- * Returns an overlap of the ranges with a trunk of another organization, or null. Until the end of the transaction no
- * other transaction can look for overlaps or add ranges after it.
- */
-export async function findOverlap(
-  trx: Trx,
-  owner: Owner,
-  ranges: readonly Cidr[],
-): Promise<{ readonly trunkId: string; readonly range: string } | null> {
-  if (ranges.length === 0) return null
-  await trx
-    .updateTable('sipTrunkRangeLock')
-    .set((eb) => ({ revision: eb('revision', '+', 1) }))
-    .execute()
-  for (const { first, last, text } of ranges) {
-    const row = await trx
-      .selectFrom('sipTrunkRanges')
-      .innerJoin('sipTrunks', 'sipTrunks.id', 'sipTrunkRanges.trunkId')
-      .select('sipTrunks.id')
-      .where('sipTrunkRanges.first', '<=', last)
-      .where('sipTrunkRanges.last', '>=', first)
-      .where('sipTrunks.deletedAt', 'is', null)
-      .where('sipTrunks.environment', '=', owner.environment)
-      .where('sipTrunks.organizationId', '!=', owner.organizationId)
-      .limit(1)
-      .executeTakeFirst()
-    if (row !== undefined) return { trunkId: row.id, range: text }
-  }
-  return null
 }
 
 /** Returns a page of trunks, newest first. */
@@ -209,7 +159,10 @@ export async function trunkOfNumber(
   return row?.sipTrunkId ?? null
 }
 
-/** Inserts a trunk. Returns null if the user name is taken. `ranges` must match `ipAcl`. */
+/**
+ * Inserts a trunk. Returns null if the user name is taken. `ranges` must match `ipAcl`. Those of the trunk file identify
+ * callers at once, those of customers wait.
+ */
 export async function insertTrunk(
   trx: Trx,
   row: Insertable<TrunkTables['sipTrunks']>,
@@ -217,21 +170,27 @@ export async function insertTrunk(
 ): Promise<SipTrunkRow | null> {
   const made = await trx
     .insertInto('sipTrunks')
-    .values(row)
+    .values({ ...row, ipAclPending: row.source === 'file' ? '[]' : row.ipAcl })
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .executeTakeFirst()
   if (made === undefined) return null
-  await insertRanges(trx, row.id, ranges)
+  await addRanges(trx, row, ranges)
   return made
 }
 
 /** Fields of a trunk that may change. */
 export type TrunkChange = Partial<
-  Omit<SipTrunkRow, 'id' | 'organizationId' | 'environment' | 'source' | 'createdAt' | 'ipAcl'>
+  Omit<
+    SipTrunkRow,
+    'id' | 'organizationId' | 'environment' | 'source' | 'createdAt' | 'ipAcl' | 'ipAclPending'
+  >
 >
 
-/** Updates a trunk. Returns null if it does not exist. `ranges` replaces the address list; null keeps it. */
+/**
+ * Updates a trunk. Returns null if it does not exist. `ranges` replaces the address list; null keeps it. New addresses of
+ * a customer wait, as in `insertTrunk`.
+ */
 export async function updateTrunk(
   trx: Trx,
   owner: Owner,
@@ -250,11 +209,10 @@ export async function updateTrunk(
     .returningAll()
     .executeTakeFirst()
   if (row === undefined) return null
-  if (ranges !== null) {
-    await trx.deleteFrom('sipTrunkRanges').where('trunkId', '=', id).execute()
-    await insertRanges(trx, id, ranges)
-  }
-  return row
+  if (ranges === null) return row
+  const ipAclPending = await replaceRanges(trx, row, ranges)
+  await trx.updateTable('sipTrunks').set({ ipAclPending }).where('id', '=', id).execute()
+  return { ...row, ipAclPending }
 }
 
 /** Records the time of the last call over a trunk. Waits for no other call that does this, and leaves the time to that one. */
@@ -303,14 +261,6 @@ export function listTrunkNumbers(db: Db | Trx, owner: Owner, trunkId: string): P
     .where('sipTrunkId', '=', trunkId)
     .where('releasedAt', 'is', null)
     .orderBy('e164')
-    .execute()
-}
-
-async function insertRanges(trx: Trx, trunkId: string, ranges: readonly Cidr[]): Promise<void> {
-  if (ranges.length === 0) return
-  await trx
-    .insertInto('sipTrunkRanges')
-    .values(ranges.map(({ first, last, prefix }) => ({ trunkId, first, last, prefix })))
     .execute()
 }
 

@@ -1,45 +1,77 @@
 import type { Clock } from '../../media/base/clock.js'
-import type { TrunkDirectory } from '../../signalling/call/ports.js'
+import type { InboundTrunk, TrunkDirectory } from '../../signalling/call/ports.js'
 import { addressKey, coveringPrefix } from '../../signalling/trunk/cidr.js'
 import type { RootKey } from '../base/root-key.js'
 import { dialledToE164 } from '../compliance/numbering.js'
 import type { Db } from '../db/database.js'
 import { cachedRead } from './cached-read.js'
-import {
-  findInboundTrunk,
-  findTrunkByUsername,
-  listCallerRanges,
-  listRealms,
-  trunkOfNumber,
-} from './store.js'
-import { inboundTrunkOf } from './trunk-route.js'
+import { type Claim, listClaims, storeProof } from './claims.js'
+import { findInboundTrunk, findTrunkByUsername, listRealms, trunkOfNumber } from './store.js'
+import { claimedOf, inboundTrunkOf } from './trunk-route.js'
 
 /** Cache time of address lists and realms (ms). Passwords are not cached. */
 export const LIST_CACHE_MS = 1_000
 
+/** How long (ms) an address is remembered from which a trunk called with its password. */
+const USED_MS = 3_600_000
+const MAX_USED = 10_000
+
+/** The trunk that last called from an address with its password. */
+interface Use {
+  readonly trunkId: string
+  /** Monotonic time (ms) at which another trunk called from there; null when there was none. */
+  readonly sharedAt: number | null
+  readonly at: number
+}
+
 /** Opens the directory of inbound trunks from the database. Unknown addresses cause no query. */
-export function openTrunkCallers(db: Db, rootKey: RootKey, clock: Pick<Clock, 'now'>): TrunkDirectory {
-  const ranges = cachedRead(clock, LIST_CACHE_MS, () => listCallerRanges(db))
+export function openTrunkCallers(
+  db: Db,
+  rootKey: RootKey,
+  clock: Pick<Clock, 'now' | 'wall'>,
+): TrunkDirectory {
+  const claims = cachedRead(clock, LIST_CACHE_MS, () => listClaims(db))
   const realms = cachedRead(clock, LIST_CACHE_MS, () => listRealms(db))
+  const used = new Map<string, Use>()
+
+  /** Returns whether trunks take turns at an address, so that it tells nothing about who calls. */
+  const isShared = (key: string, trunkId: string): boolean => {
+    const use = used.get(key)
+    if (use === undefined || clock.now() - use.at > USED_MS) return false
+    return use.trunkId !== trunkId || (use.sharedAt !== null && clock.now() - use.sharedAt <= USED_MS)
+  }
+
   return {
     async byAddress(address, dialled) {
       const key = addressKey(address)
       if (key === null) return null
-      const covering = (await ranges()).filter(({ first, last }) => first <= key && key <= last)
-      const [firstMatch] = covering
+      const covering = ({ first, last }: Claim) => first <= key && key <= last
+      const { ranges, proofs } = await claims()
+      const approved = ranges.filter(covering)
+      // A range that the operator approved goes before an address that another organization proved by itself.
+      const owner = approved[0]?.organizationId
+      const proven = proofs.filter(
+        (claim) =>
+          covering(claim) &&
+          (owner === undefined || claim.organizationId === owner) &&
+          !isShared(key, claim.trunkId),
+      )
+      const candidates = [...approved, ...proven]
+      const [firstMatch] = candidates
       if (firstMatch === undefined) return null
       let { trunkId } = firstMatch
-      if (covering.some((range) => range.trunkId !== trunkId)) {
+      if (candidates.some((claim) => claim.trunkId !== trunkId)) {
         // A PBX may have several trunks. The dialled number determines which one is used.
         const e164 = dialledToE164(dialled)
-        const ids = covering.map((range) => range.trunkId)
+        const ids = candidates.map((claim) => claim.trunkId)
         trunkId = (e164 === null ? null : await trunkOfNumber(db, ids, e164)) ?? trunkId
       }
       const trunk = await findInboundTrunk(db, trunkId)
-      if (trunk === null || trunk.inboundAuth === 'digest') return null
+      if (trunk === null || trunk.inboundAuth === 'digest' || trunk.status !== 'active') return null
       const found = inboundTrunkOf(trunk, rootKey)
       // The cached list may be outdated, so the range is checked again.
-      return coveringPrefix(found.ranges, address) === null ? null : found
+      const isProof = !approved.some((claim) => claim.trunkId === trunkId)
+      return coveringPrefix(isProof ? found.ranges : claimedOf(trunk), address) === null ? null : found
     },
     async byUsername(username) {
       const trunk = await findTrunkByUsername(db, username)
@@ -48,5 +80,29 @@ export function openTrunkCallers(db: Db, rootKey: RootKey, clock: Pick<Clock, 'n
     async realm(realm) {
       return (await realms()).get(realm) ?? null
     },
+    async proved(trunk, address) {
+      const key = addressKey(address)
+      if (key === null) return
+      const now = clock.now()
+      const before = used.get(key)
+      const changes = before !== undefined && before.trunkId !== trunk.id && now - before.at <= USED_MS
+      used.delete(key)
+      for (const oldest of used.keys()) {
+        if (used.size < MAX_USED) break
+        used.delete(oldest)
+      }
+      used.set(key, { trunkId: trunk.id, sharedAt: changes ? now : (before?.sharedAt ?? null), at: now })
+      if (!(await needsProof(trunk, key))) return
+      await storeProof(db, trunk.id, key, clock.wall())
+    },
+  }
+
+  /** Returns whether an address identifies a trunk only once it is proven. */
+  async function needsProof({ id, inboundAuth }: InboundTrunk, key: string): Promise<boolean> {
+    if (inboundAuth !== 'ip_acl') return false
+    const { ranges, proofs } = await claims()
+    return ![...ranges, ...proofs].some(
+      ({ trunkId, first, last }) => trunkId === id && first <= key && key <= last,
+    )
   }
 }

@@ -35,6 +35,17 @@ export function rangesOf(trunk: SipTrunkRow): Cidr[] {
   return Strings.parse(JSON.parse(trunk.ipAcl)).flatMap((text) => parseCidr(text) ?? [])
 }
 
+/** Returns those of `rangesOf` that identify nobody yet. */
+export function pendingOf(trunk: SipTrunkRow): Cidr[] {
+  return Strings.parse(JSON.parse(trunk.ipAclPending)).flatMap((text) => parseCidr(text) ?? [])
+}
+
+/** Returns those of `rangesOf` that identify the trunk. */
+export function claimedOf(trunk: SipTrunkRow): Cidr[] {
+  const pending = new Set(pendingOf(trunk).map(({ text }) => text))
+  return rangesOf(trunk).filter(({ text }) => !pending.has(text))
+}
+
 export function trunkLimitsOf(trunk: SipTrunkRow): TrunkLimits {
   return {
     maxConcurrent: trunk.maxConcurrent,

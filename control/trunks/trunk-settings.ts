@@ -119,9 +119,10 @@ export function applySettings(
 ): CheckedSettings | Refusal<'unprocessable_entity' | 'validation_error'> {
   const known = z.array(z.string()).parse(JSON.parse(stored.ipAcl))
   const { ipAcl: texts = known, inboundAuth = stored.inboundAuth } = patch
+  const canonical = (list: readonly string[]) => list.map((text) => parseCidr(text)?.text ?? text).join()
   // Addresses also have to satisfy a new kind of proof.
-  const changesProof = texts.join() !== known.join() || inboundAuth !== stored.inboundAuth
-  const ranges = parseRanges(texts, allowPrivate || !changesProof)
+  const changesProof = canonical(texts) !== canonical(known) || inboundAuth !== stored.inboundAuth
+  const ranges = parseRanges(texts, changesProof ? (range) => rangeProblem(range, allowPrivate) : () => null)
   if (!Array.isArray(ranges)) return ranges
   const { outboundHost: host = stored.outboundHost } = patch
   const columns: TrunkColumns = {
@@ -166,23 +167,36 @@ function defaultPort({ outboundTransport }: Partial<TrunkPatch>): number | undef
   return outboundTransport === 'tls' ? 5061 : 5060
 }
 
-function parseRanges(texts: readonly string[], allowPrivate: boolean): Cidr[] | Refusal<'validation_error'> {
+function parseRanges(
+  texts: readonly string[],
+  problemOf: (range: Cidr) => string | null,
+): Cidr[] | Refusal<'validation_error'> {
   const issues: { path: string; reason: string }[] = []
   const ranges = new Map<string, Cidr>()
   for (const [index, text] of texts.entries()) {
     const range = parseCidr(text)
-    const reason =
-      range === null ? 'is not an address or a range such as 198.51.100.0/28' : rangeProblem(range)
-    if (reason !== null && !(allowPrivate && range !== null)) issues.push({ path: `ipAcl[${index}]`, reason })
+    const reason = range === null ? 'is not an address or a range such as 198.51.100.0/28' : problemOf(range)
+    if (reason !== null) issues.push({ path: `ipAcl[${index}]`, reason })
     else if (range !== null) ranges.set(range.text, range)
   }
   if (issues.length === 0) return [...ranges.values()]
   return refuse('validation_error', 'Some addresses cannot be used. details.issues lists them.', { issues })
 }
 
+/** Ranges that the development setting admits although they are not public: loopback, and those of RFC 1918 and RFC 4193. */
+const PRIVATE = [
+  '127.0.0.0/8',
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '::1/128',
+  'fc00::/7',
+].flatMap((text) => parseCidr(text) ?? [])
+
 /** A range within one /24 or /48 is public if its first and its last address are. */
-function rangeProblem({ family, prefix, text, first, last }: Cidr): string | null {
+function rangeProblem({ family, prefix, text, first, last }: Cidr, allowPrivate: boolean): string | null {
   if (prefix < SHORTEST[family]) return `is larger than a /${SHORTEST[family]}`
+  if (allowPrivate && PRIVATE.some((range) => range.first <= first && last <= range.last)) return null
   const ends = [text.split('/')[0] ?? '', addressOf(first, family), addressOf(last, family)]
   return ends.every(isPublicAddress) ? null : 'is not a public address'
 }

@@ -18,10 +18,11 @@ import { isRefusal } from '../api/problem.js'
 import { openAdmission } from '../calls/placement/admission.js'
 import { outboundRoute } from '../calls/placement/outbound-route.js'
 import { parseTrunkFile, readTrunkFile } from '../config/trunk-file.js'
+import { findOverlap } from './claims.js'
 import { loadTrunks } from './load-trunks.js'
 import { originationRefusal } from './origination.js'
 import { openRegistrations } from './registrations.js'
-import { findOverlap, findTrunk, listTrunkNumbers, recordTrunkUse, storeProbe, updateTrunk } from './store.js'
+import { findTrunk, listTrunkNumbers, recordTrunkUse, storeProbe, updateTrunk } from './store.js'
 import { LIST_CACHE_MS, openTrunkCallers } from './trunk-callers.js'
 import { gatewayOf, registrationOf } from './trunk-route.js'
 import type { TrunkPatch } from './trunk-settings.js'
@@ -369,7 +370,7 @@ await onEachDialect(t, async (t, open) => {
       it.db
         .transaction()
         .execute((trx) => findOverlap(trx, { organizationId, environment: 'live' }, ranges(range)))
-    t.match(await overlap('org_other', '203.0.113.7'), { range: '203.0.113.7' })
+    t.match(await overlap('org_other', '203.0.113.7'), { range: '203.0.113.7/32' })
     t.equal(await overlap('org_other', '204.0.0.0/8'), null)
     t.equal(await overlap(it.owner.organizationId, '203.0.113.7'), null, 'its own may overlap')
     await calling.close()
@@ -508,7 +509,13 @@ await onEachDialect(t, async (t, open) => {
     const it = tools(calling)
     await calling.publishAgent({ name: 'Front desk', ...LIVE_MODELS })
     await addFunds(it.db, it.owner.organizationId, 100_000, clock.wall())
-    await it.load(changed({ gateway: { ...FILE.trunks[0]?.gateway, host: '8.8.8.8', register: false } }))
+    const [{ inbound, gateway } = {}] = FILE.trunks
+    await it.load(
+      changed({
+        inbound: { ...inbound, addresses: ['8.8.4.0/24'] },
+        gateway: { ...gateway, host: '8.8.8.8', register: false },
+      }),
+    )
     await it.db.updateTable('sipTrunks').set({ source: 'api' }).execute()
     const { id: trunkId } = await it.trunk()
     const [number] = await listTrunkNumbers(it.db, it.owner, trunkId)
@@ -566,7 +573,7 @@ await onEachDialect(t, async (t, open) => {
 
     type Row = readonly [value: unknown, look: () => Promise<unknown>, before: unknown, after: unknown]
     const rows: { readonly [Field in keyof TrunkPatch]-?: Row } = {
-      ipAcl: [['8.8.4.0/24'], () => caller('8.8.4.4'), null, trunkId],
+      ipAcl: [['8.8.4.0/25'], () => caller('8.8.4.200'), trunkId, null],
       name: ['Branch', name, ['acme'], ['Branch']],
       inboundAuth: ['digest', () => caller('8.8.4.4'), trunkId, null],
       callerIdPolicy: ['did', async () => (await sent()).from, 'pilot', '01171366900'],

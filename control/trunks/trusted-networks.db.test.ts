@@ -73,7 +73,7 @@ t.test('the trusted networks follow every change of the trunks', async (t) => {
   await pass(1)
   const all = [
     '10.0.0.0/8',
-    '192.0.2.1',
+    '192.0.2.1/32',
     '192.0.2.50',
     '198.51.100.0/24',
     '198.51.100.200',
@@ -105,8 +105,19 @@ t.test('the trusted networks follow every change of the trunks', async (t) => {
     ['10.0.0.0/8', '2001:db8::/48', '203.0.113.0/24'],
     'what is disabled is a stranger',
   )
-  await trusted.close()
+  const asCustomer = database.db.updateTable('sipTrunks').set({ source: 'api' })
   await load(file)
+  await asCustomer.execute()
+  await database.db.deleteFrom('sipTrunkRanges').execute()
+  await database.db
+    .updateTable('sipTrunks')
+    .set((eb) => ({ ipAclPending: eb.ref('ipAcl') }))
+    .execute()
   await pass(TRUNK_POLL_MS)
-  t.equal(told.length, 4, 'and nothing is told any more')
+  t.strictSame(told.at(-1), ['10.0.0.0/8'], 'what customers write down is no reason to trust it')
+  const { length } = told
+  await trusted.close()
+  await database.db.updateTable('sipTrunks').set({ ipAclPending: '[]' }).execute()
+  await pass(TRUNK_POLL_MS)
+  t.equal(told.length, length, 'and nothing is told any more')
 })

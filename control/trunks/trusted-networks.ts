@@ -2,14 +2,13 @@ import { isIP } from 'node:net'
 import type { Clock, Timer } from '../../media/base/clock.js'
 import { errorText } from '../../media/base/errors.js'
 import type { Log } from '../../media/base/log.js'
-import { isPublicAddress } from '../../media/base/public-address.js'
 import { type Dns, openDns } from '../../signalling/embedded/routing/dns.js'
 import { LocationCache } from '../../signalling/embedded/routing/location-cache.js'
 import type { Target } from '../../signalling/embedded/routing/target.js'
 import { jittered } from '../base/jitter.js'
 import type { Db } from '../db/database.js'
 import { listActiveTrunks } from './store.js'
-import { isCustomers, rangesOf } from './trunk-route.js'
+import { claimedOf, isCustomers } from './trunk-route.js'
 
 export interface TrustedNetworksOptions {
   readonly db: Db
@@ -38,8 +37,8 @@ interface Named {
 }
 
 /**
- * Follows the address lists and the gateways of active live trunks, by address or resolved name. Sources in
- * these networks are never banned.
+ * Follows the claimed addresses of active live trunks, and the gateways of the trunk file by address or resolved name.
+ * Sources in these networks are never banned.
  */
 export function openTrustedNetworks(options: TrustedNetworksOptions): { close(): Promise<void> } {
   const { db, clock, log, configured: further, apply } = options
@@ -54,21 +53,21 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
       const networks = new Set(further)
       const wanted = new Map<string, Target>()
       for (const trunk of await listActiveTrunks(db)) {
-        for (const { text } of rangesOf(trunk)) networks.add(text)
+        for (const { text } of claimedOf(trunk)) networks.add(text)
         const { outboundHost: host, outboundPort: port, outboundTransport: protocol } = trunk
-        if (host === null) continue
+        // Customers change their host whenever they want: it is no reason to trust an address.
+        if (host === null || isCustomers(trunk)) continue
         if (isIP(host) !== 0) networks.add(host)
         else {
-          const publicOnly = isCustomers(trunk)
           const target = {
             host,
             port: port === 0 ? null : port,
             protocol,
             secure: false,
-            publicOnly,
+            publicOnly: false,
             flow: null,
           }
-          wanted.set(`${host}|${port}|${protocol}|${publicOnly}`, target)
+          wanted.set(`${host}|${port}|${protocol}`, target)
         }
       }
       for (const key of [...names.keys()]) if (!wanted.has(key)) names.delete(key)
@@ -113,9 +112,7 @@ export function openTrustedNetworks(options: TrustedNetworksOptions): { close():
       pending.add(done)
       locator.find(target, protocols, ({ addresses: places }) => {
         pending.delete(done)
-        const found = places.map(({ address }) => address)
-        // A customer's name must not exempt hosts of the operator's network.
-        done(target.publicOnly ? found.filter(isPublicAddress) : found)
+        done(places.map(({ address }) => address))
       })
     })
 

@@ -3,7 +3,7 @@ import type { SipGateway } from '../api/deps.js'
 import { openEnum, Timestamp, timestamp, timestampOrNull } from '../base/schemas.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
 import { contactsOf } from './contacts.js'
-import { codecsOf, headersOf, rangesOf } from './trunk-route.js'
+import { codecsOf, headersOf, pendingOf, rangesOf } from './trunk-route.js'
 
 /** Address to which the customer's telephone system connects, the same for every trunk. */
 export const Connection = z.object({
@@ -54,6 +54,10 @@ export const SipTrunk = z.object({
   hasOutboundPassword: z.boolean(),
   inboundAuth: openEnum('ip_acl', 'digest', 'both'),
   ipAcl: z.array(z.string()),
+  ipAclPending: z.array(z.string()).meta({
+    description:
+      'Those of `ipAcl` that do not identify your telephone system yet. They wait for the operator; until then a call from there is asked for the user name and the password of the trunk, and its address counts from then on.',
+  }),
   lastInboundAt: Timestamp.nullable(),
   lastOutboundAt: Timestamp.nullable(),
   lastProbe: Probe.nullable(),
@@ -107,6 +111,7 @@ export function trunkView(row: SipTrunkRow, gateway: SipGateway, now: number): z
     hasOutboundPassword: row.outboundPassword !== null,
     inboundAuth: row.inboundAuth,
     ipAcl: rangesOf(row).map(({ text }) => text),
+    ipAclPending: pendingOf(row).map(({ text }) => text),
     lastInboundAt: timestampOrNull(row.lastInboundAt),
     lastOutboundAt: timestampOrNull(row.lastOutboundAt),
     lastProbe: probe === null ? null : { ...probe, at: timestamp(probe.at) },

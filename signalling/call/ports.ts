@@ -177,6 +177,8 @@ export interface TrunkDirectory {
   byUsername(username: string): Promise<InboundTrunk | null>
   /** Returns the digest algorithm of a realm; null when no trunk has that realm. */
   realm(realm: string): Promise<DigestAlgorithm | null>
+  /** Learns that a call with the password of a trunk came from `address`, which answered a challenge that was sent there. */
+  proved(trunk: InboundTrunk, address: string): Promise<void>
 }
 
 /** Transfers live calls to people. */

@@ -25,7 +25,10 @@ export interface Limits {
   readonly connectionsPerSource: number
   /** Unread bytes after which a SIP connection is closed. */
   readonly connectionBacklogBytes: number
-  /** Maximum number of server transactions; beyond it new requests get 503 with Retry-After. */
+  /**
+   * Maximum number of server transactions; beyond it new requests get 503 with Retry-After. Unknown sources may use three
+   * quarters of them.
+   */
   readonly transactions: number
   /**
    * Maximum number of server transactions of one call, other than for BYE and CANCEL; beyond it its requests

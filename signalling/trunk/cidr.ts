@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
  */
 export interface Cidr {
   readonly family: 4 | 6
-  /** Network address with host bits zero (`203.0.113.0/24`); a single address has no `/32` or `/128`. */
+  /** Network address with host bits zero and its length: `203.0.113.0/24`, `203.0.113.7/32`. */
   readonly text: string
   /** Prefix length (bits), counted in the address family's own width. */
   readonly prefix: number
@@ -51,7 +51,7 @@ export function parseCidr(text: string): Cidr | null {
   return {
     family,
     prefix,
-    text: prefix === width ? network : `${network}/${prefix}`,
+    text: `${network}/${prefix}`,
     first: keyOf(first),
     last: keyOf(first | hosts),
   }

@@ -113,6 +113,15 @@ export class DigestServer {
   }
 
   /**
+   * Returns whether a claim has a nonce of ours for that place which is still alive. Checked before a user is looked up, so
+   * that nobody causes look-ups who did not get a challenge.
+   */
+  isFresh({ fields, realm }: DigestClaim, place: string): boolean {
+    const bornMs = this.#bornMs(fields.nonce ?? '', scopeOf(realm, place))
+    return bornMs !== null && bornMs > this.#forgottenMs && this.#clock.now() - bornMs <= this.#lifeMs
+  }
+
+  /**
    * Checks a claim for one request. A null `password` means that there is no such user: the same work is
    * done, with the result of a wrong password. `request.uri` is that of the request line.
    */

@@ -68,6 +68,7 @@ async function rigFor(t: Assert, options: Options = {}) {
     byUsername: async (username) =>
       username === PBX.username ? { ...trunk, password: state.password } : null,
     realm: async () => null,
+    proved: async () => {},
   }
   const registrar = openRegistrar({
     sip: rig.sip,
@@ -378,7 +379,12 @@ t.test('guessing passwords ends in a ban; REGISTERs in work are bounded', async 
     proceed = () => resolve(null)
   })
   const busy = await rigFor(t, {
-    directory: { byAddress: () => held, byUsername: async () => null, realm: async () => null },
+    directory: {
+      byAddress: () => held,
+      byUsername: async () => null,
+      realm: async () => null,
+      proved: async () => {},
+    },
   })
   const crowd = await busy.udpPeer()
   for (let i = 0; i < 80; i++) {

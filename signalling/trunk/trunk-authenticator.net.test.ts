@@ -1,3 +1,5 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import t from 'tap'
 import { assertNothingLeft } from '../../fixtures/host/leaks.js'
 import { until } from '../../fixtures/host/until.js'
@@ -268,6 +270,81 @@ t.test(
     await until(() => rig.callManager.live === 0)
   },
 )
+
+t.test("valid credentials win over another trunk's address, wrong ones do not lose it", async (t) => {
+  const trunks = [trunk()]
+  const rig = await rigFor(t, trunks)
+  const asked = await rig.invite()
+  t.equal(asked.status, 401)
+  trunks.push(
+    trunk({ id: 'trk_2', username: 'other', inboundAuth: 'ip_acl', ranges: ranges('127.0.0.0/24') }),
+  )
+  const call = async (password: string, nonceOf = asked) => {
+    const client = new DigestClient({ username: 'acme', password })
+    client.onChallenge(401, header(nonceOf.answer, 'www-authenticate'))
+    const [given] = client.headers({ method: 'INVITE', uri: nonceOf.uri, body: SDP })
+    const made = await rig.invite(TEST_NUMBER, [['Authorization', given?.value ?? '']])
+    if (made.status === 200) made.call.bye()
+    await until(() => rig.callManager.live === 0)
+    return [made.status, made.status === 200 ? rig.invites.at(-1)?.trunkId : null]
+  }
+  t.strictSame(await call('first-secret'), [200, 'trk_1'])
+  t.strictSame(await call('guess'), [200, 'trk_2'], 'the address counts where the password proves nothing')
+  const foreign = 'Digest username="acme", realm="elsewhere", nonce="x", uri="sip:x", response="0"'
+  const made = await rig.invite(TEST_NUMBER, [['Authorization', foreign]])
+  t.equal(made.status, 200, 'credentials for somebody else')
+  t.equal(rig.invites.at(-1)?.trunkId, 'trk_2')
+  made.call.bye()
+  await until(() => rig.callManager.live === 0)
+  t.strictSame(
+    await call('first-secret'),
+    [401, null],
+    'its nonce count is used: it is asked again, not mistaken',
+  )
+})
+
+t.test(
+  'an address that waits for its proof: a call from there needs the password of its trunk',
+  async (t) => {
+    const trunks = [trunk({ inboundAuth: 'ip_acl', ranges: ranges('127.0.0.1') })]
+    const claimed: string[] = []
+    const rig = await rigFor(t, trunks, {
+      claims: false,
+      proved: ({ id }, address) => claimed.push(`${id} ${address}`),
+    })
+    t.equal((await rig.invite()).status, 401)
+    t.equal((await rig.withCredentials({ username: 'acme', password: 'guess' })).status, 401)
+    t.strictSame(claimed, [])
+    const { status, call } = await rig.withCredentials({ username: 'acme', password: 'first-secret' })
+    t.equal(status, 200)
+    t.strictSame(claimed, ['trk_1 127.0.0.1'])
+    call.bye()
+    await until(() => rig.callManager.live === 0)
+  },
+)
+
+t.test('a nonce is valid from the address that it was sent to', async (t) => {
+  const rig = await rigFor(t, [trunk()])
+  const elsewhere = createSocket('udp4')
+  elsewhere.bind(0, '127.0.0.2')
+  await once(elsewhere, 'listening')
+  t.teardown(() => new Promise<void>((resolve) => elsewhere.close(() => resolve())))
+  const { port } = elsewhere.address()
+  const uri = `sip:${TEST_NUMBER}@127.0.0.1:${rig.udp}`
+  elsewhere.send(request('INVITE', { port }, { To: `<${uri}>` }, SDP, { uri }), rig.udp, '127.0.0.1')
+  let challenge = ''
+  elsewhere.on('message', (bytes) => {
+    challenge ||= readRawSipMessage(bytes.toString()).header('WWW-Authenticate')
+  })
+  await until(() => challenge !== '')
+  const client = new DigestClient({ username: 'acme', password: 'first-secret' })
+  client.onChallenge(401, challenge)
+  const [given] = client.headers({ method: 'INVITE', uri, body: SDP })
+  const { status, answer } = await rig.invite(TEST_NUMBER, [['Authorization', given?.value ?? '']])
+  t.equal(status, 401, 'a right password with the nonce of somebody else')
+  t.match(header(answer, 'www-authenticate'), /stale=true/)
+  t.equal(rig.events.length, 0)
+})
 
 t.test('called and calling party in headers beside Request-URI and From', async (t) => {
   const rig = await rigFor(t, [trunk({ inboundAuth: 'ip_acl', ranges: ranges('127.0.0.1') })])

@@ -43,14 +43,22 @@ export class TrunkAuthenticator {
     this.#digest = new DigestServer(options)
   }
 
+  /**
+   * Valid credentials win over the address. The nonce belongs to the source address, so that credentials also prove where
+   * they come from.
+   */
   async identify(invite: IncomingInvite): Promise<InviteSource> {
     const { trunks } = this.#options
     const byAddress = await trunks.byAddress(invite.sourceAddress, invite.to)
-    if (byAddress?.inboundAuth === 'ip_acl') return { kind: 'trunk', trunk: byAddress }
-    const request = { ...digested(invite), method: 'INVITE', place: '' }
-    if (invite.header('Authorization') !== null) return this.#authenticate(request, byAddress)
+    const request = { ...digested(invite), method: 'INVITE', place: invite.sourceAddress }
+    const known: InviteSource | null =
+      byAddress?.inboundAuth === 'ip_acl' ? { kind: 'trunk', trunk: byAddress } : null
+    if (invite.header('Authorization') !== null) return this.#authenticate(request, byAddress, known)
+    if (known !== null) return known
     // The address belongs to a trunk that also requires a password: challenge in its own realm.
-    return byAddress === null ? { kind: 'unauthenticated' } : this.#challenged(byAddress, false, '')
+    return byAddress === null
+      ? { kind: 'unauthenticated' }
+      : this.#challenged(byAddress, false, request.place)
   }
 
   /**
@@ -63,33 +71,40 @@ export class TrunkAuthenticator {
     const request = { ...digested(register), method: 'REGISTER', place }
     const byAddress = await this.#options.trunks.byAddress(sourceAddress, '')
     const known = byAddress?.inboundAuth === 'both' ? byAddress : null
-    if (register.header('Authorization') !== null) return this.#authenticate(request, known)
+    if (register.header('Authorization') !== null) return this.#authenticate(request, known, null)
     return this.#challenged(known ?? (await this.#realmOf(request)), false, place)
   }
 
   /** Returns the challenge for an unauthenticated caller that needs credentials to get in. */
   async challenge(invite: IncomingInvite): Promise<string> {
     const { realm, algorithm } = await this.#realmOf(digested(invite))
-    return this.#digest.challenge(realm, algorithm, false)
+    return this.#digest.challenge(realm, algorithm, false, invite.sourceAddress)
   }
 
-  async #authenticate(request: Asked, byAddress: InboundTrunk | null): Promise<InviteSource> {
-    const { place } = request
-    const challengeRealm = byAddress ?? (await this.#realmOf(request))
-    const claim = this.#digest.claim(
-      request.credentials,
-      (claimed) => claimed === challengeRealm.realm || claimed === this.#realm,
+  /** Checks credentials. A caller whose address is proof enough (`known`) needs none, whatever it sent. */
+  async #authenticate(
+    request: Asked,
+    byAddress: InboundTrunk | null,
+    known: InviteSource | null,
+  ): Promise<InviteSource> {
+    const { place, sourceAddress } = request
+    const named = await this.#realmOf(request)
+    const challengeRealm = byAddress ?? named
+    const claim = this.#digest.claim(request.credentials, (claimed) =>
+      [challengeRealm.realm, named.realm, this.#realm].includes(claimed),
     )
     // Credentials for another realm prove nothing here.
-    if (claim === null) return this.#challenged(challengeRealm, false, place)
+    if (claim === null) return known ?? this.#challenged(challengeRealm, false, place)
+    if (!this.#digest.isFresh(claim, place)) return this.#challenged(challengeRealm, true, place)
     const { trunk, verdict } = await this.#verify(claim, request)
-    if (verdict.ok && trunk !== null) return { kind: 'trunk', trunk }
+    if (verdict.ok && trunk !== null) {
+      await this.#options.trunks.proved(trunk, sourceAddress)
+      return { kind: 'trunk', trunk }
+    }
     const stale = !verdict.ok && verdict.stale
     if (!stale) {
-      this.#options.log.warn(
-        { source: request.sourceAddress, sipCallId: request.callId },
-        'trunk.wrong_credentials',
-      )
+      this.#options.log.warn({ source: sourceAddress, sipCallId: request.callId }, 'trunk.wrong_credentials')
+      if (known !== null) return known
     }
     return this.#challenged(challengeRealm, stale, place)
   }
@@ -100,11 +115,12 @@ export class TrunkAuthenticator {
 
   async #verify(claim: DigestClaim, { method, uri, body, place, sourceAddress }: Asked) {
     const trunk = await this.#options.trunks.byUsername(claim.username)
-    // A trunk that authenticates by address only, or is called from another address or in another realm, is
+    // A trunk that is called in another realm, or from an address that it does not name although it names some, is
     // treated as unknown.
     const open =
       trunk !== null &&
-      trunk.inboundAuth !== 'ip_acl' &&
+      // What is registered gets the calls: that takes a trunk that asks for its password.
+      (method === 'INVITE' || trunk.inboundAuth !== 'ip_acl') &&
       (claim.realm === trunk.realm || claim.realm === this.#realm) &&
       // Naming the weaker algorithm must not bypass the stronger one.
       (claim.algorithm === 'SHA-256' || trunk.algorithm === 'MD5') &&

@@ -719,6 +719,8 @@ export type SipTrunk = {
     readonly hasOutboundPassword: boolean
     readonly inboundAuth: Open<"ip_acl" | "digest" | "both">
     readonly ipAcl: readonly (string)[]
+    /** Those of `ipAcl` that do not identify your telephone system yet. They wait for the operator; until then a call from there is asked for the user name and the password of the trunk, and its address counts from then on. */
+    readonly ipAclPending: readonly (string)[]
     readonly lastInboundAt: string | null
     readonly lastOutboundAt: string | null
     readonly lastProbe: {
@@ -777,6 +779,8 @@ export type ReadSipTrunkResult = {
   readonly hasOutboundPassword: boolean
   readonly inboundAuth: Open<"ip_acl" | "digest" | "both">
   readonly ipAcl: readonly (string)[]
+  /** Those of `ipAcl` that do not identify your telephone system yet. They wait for the operator; until then a call from there is asked for the user name and the password of the trunk, and its address counts from then on. */
+  readonly ipAclPending: readonly (string)[]
   readonly lastInboundAt: string | null
   readonly lastOutboundAt: string | null
   readonly lastProbe: {

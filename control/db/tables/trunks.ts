@@ -26,8 +26,13 @@ export interface SipTrunkRow {
   /** Lower case. */
   readonly realm: string
   readonly inboundAuth: 'ip_acl' | 'digest' | 'both'
-  /** JSON array of canonical address ranges. `sipTrunkRanges` holds the same ranges for searching. */
+  /** JSON array of canonical address ranges. */
   readonly ipAcl: string
+  /**
+   * JSON array: those of `ipAcl` that identify nobody yet. They wait for staff, or for a call with the password of the
+   * trunk. `sipTrunkRanges` holds the others, for searching.
+   */
+  readonly ipAclPending: string
   readonly lastInboundAt: number | null
   readonly lastOutboundAt: number | null
   /** Result of the last test as JSON. Null before the first test. */
@@ -83,6 +88,15 @@ export interface SipTrunkRangeRow {
   readonly prefix: number
 }
 
+/** A single address from which a call arrived with the password of a trunk. It identifies that trunk from then on. */
+export interface SipTrunkProofRow {
+  readonly trunkId: string
+  /** Key of `signalling/trunk/cidr.ts`. */
+  readonly address: string
+  /** Unix time (ms). */
+  readonly provenAt: number
+}
+
 /** Request of an organization for the right to create trunks. At most one per organization is pending. */
 export interface SipAccessRequestRow {
   readonly id: string
@@ -102,14 +116,19 @@ export interface SipTrunkRangeLockRow {
 }
 
 export interface TrunkTables {
-  sipTrunks: Omit<SipTrunkRow, 'srtp' | 'contacts' | 'reportsAnswer' | 'registeredBy' | 'registeredUntil'> & {
+  sipTrunks: Omit<
+    SipTrunkRow,
+    'srtp' | 'contacts' | 'reportsAnswer' | 'registeredBy' | 'registeredUntil' | 'ipAclPending'
+  > & {
     readonly srtp: Generated<SipTrunkRow['srtp']>
     readonly contacts: Generated<string>
     readonly reportsAnswer: Generated<number>
     readonly registeredBy: Generated<string | null>
     readonly registeredUntil: Generated<number>
+    readonly ipAclPending: Generated<string>
   }
   sipTrunkRanges: SipTrunkRangeRow
+  sipTrunkProofs: SipTrunkProofRow
   sipAccessRequests: SipAccessRequestRow
   sipTrunkRangeLock: SipTrunkRangeLockRow
 }

@@ -3,8 +3,8 @@ import { Counts } from '../counts.js'
 import type { Limits } from '../limits.js'
 import { type Guard, sourceKey } from './guard.js'
 
-/** Share of the connections for unknown sources; the rest stays free for carriers during a flood. */
-const UNKNOWN_SHARE = 0.75
+/** Share of connections and transactions for unknown sources; the rest stays free for carriers during a flood. */
+export const UNKNOWN_SHARE = 0.75
 
 /** Limits the open connections of peers, per source and in total, over all transports. */
 export class ConnectionQuota {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
+import { cannotForge, sendForged } from '../../../fixtures/host/forged-datagrams.js'
 import type { LeakTest } from '../../../fixtures/host/leaks.js'
 import { until } from '../../../fixtures/host/until.js'
 import { inCall, openRig, request, SDP_A, SDP_B } from '../../../fixtures/rigs/embedded-rig.js'
@@ -127,7 +128,11 @@ t.test(
     const line = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(ok)?.[1]?.trim() ?? ''
     const answer = { header: line } as Parameters<typeof inCall>[1]
     send(here('ACK', { ...inCall(invite, answer, 1, 'ACK'), Contact: null }))
-    for (let n = 0; n < 6; n++) send(here('OPTIONS', { 'User-Agent': 'friendly-scanner' }))
+    const tcp = rig.server.endpoints.find(({ transport }) => transport === 'tcp')?.port ?? 0
+    dial(t, tcp, '::1', '::1').socket.write(
+      request('OPTIONS', { port }, { 'User-Agent': 'friendly-scanner' }, '', { transport: 'TCP' }),
+    )
+    await until(() => rig.server.stats().guard.banned === 1)
     send(here('OPTIONS'))
     send(here('BYE', inCall(invite, answer, 2, 'BYE')))
     await until(() => seen.some((text) => text.startsWith('SIP/2.0 200') && text.includes('CSeq: 2 BYE')))
@@ -136,7 +141,6 @@ t.test(
       'no word to the banned one',
     )
     t.match(rig.server.stats(), { dialogs: 0, guard: { banned: 1, bans: { scanner: 1 } } })
-    const tcp = rig.server.endpoints.find(({ transport }) => transport === 'tcp')?.port ?? 0
     t.equal(await kept(dial(t, tcp, '::1', '::1'), 'x'), false)
   },
 )
@@ -220,6 +224,71 @@ t.test('an unknown source never gets more than three bytes per byte sent', async
     await new Promise<void>((resolve) => socket.close(() => resolve()))
   }
 })
+
+const forging = cannotForge()
+
+t.test(
+  'forged datagrams: a flood in the names of thousands keeps no transaction, bans nobody and leaves carriers their calls',
+  { skip: forging },
+  async (t) => {
+    const rig = await openRig(t, { guard: GUARD, limits: { transactions: 200 } })
+    const app = await rig.app()
+    app.use('invite', (req, res) => {
+      if (req.has('Subject')) res.send(486)
+      else res.send(401, { headers: { 'WWW-Authenticate': 'Digest realm="x", nonce="y"' } })
+    })
+    app.use('options', (_req, res) => res.send(200))
+    await rig.routed(app)
+    const to = { address: '127.0.0.1', port: rig.port }
+    const carrier = createSocket('udp4')
+    carrier.bind(0, '127.0.30.1')
+    await once(carrier, 'listening')
+    t.teardown(() => new Promise<void>((resolve) => carrier.close(() => resolve())))
+    const got: string[] = []
+    carrier.on('message', (bytes) => got.push(bytes.toString('latin1')))
+    const { port } = carrier.address()
+    rig.server.setTrustedNetworks(['127.0.30.0/24'])
+    for (let round = 0; round < 10; round++) {
+      const datagrams = Array.from({ length: 1_000 }, (_, n) => {
+        const from = { address: `127.9.${round}.${n % 250}`, port: 5060 }
+        const text = tiny(n % 2 === 0 ? 'INVITE' : 'OPTIONS', 5060)
+        return { from, to, bytes: Buffer.from(text) }
+      })
+      await sendForged(datagrams)
+      carrier.send(tiny('INVITE', port).replace('l: 0', 'Subject: call\r\nl: 0'), rig.port, '127.0.0.1')
+      await until(() => got.filter((text) => text.startsWith('SIP/2.0 486')).length > round)
+      const { serverTransactions } = rig.server.stats()
+      if (serverTransactions > 150 + round + 1) t.fail(`${serverTransactions} transactions`)
+    }
+    t.notOk(
+      got.some((text) => text.startsWith('SIP/2.0 503')),
+      'no call of the carrier was refused',
+    )
+    await until(() => rig.server.stats().unanswered === 0)
+    t.ok(rig.server.stats().serverTransactions <= 10, 'the calls of the carrier alone')
+
+    // A scanner in the name of an idle telephone system, which then calls.
+    const victim = createSocket('udp4')
+    victim.bind(0, '127.0.31.1')
+    await once(victim, 'listening')
+    t.teardown(() => new Promise<void>((resolve) => victim.close(() => resolve())))
+    const answers: string[] = []
+    victim.on('message', (bytes) => answers.push(bytes.toString('latin1')))
+    const scan = () =>
+      Buffer.from(tiny('OPTIONS', 5060).replace('l: 0', 'User-Agent: friendly-scanner\r\nl: 0'))
+    const noise = () => Buffer.from(tiny('OPTIONS', 5060).replace('CSeq: 1 OPTIONS', 'CSeq: x'))
+    await sendForged(
+      Array.from({ length: 120 }, (_, n) => ({
+        from: { address: '127.0.31.1', port: 5060 },
+        to,
+        bytes: n % 2 === 0 ? scan() : noise(),
+      })),
+    )
+    victim.send(tiny('INVITE', victim.address().port), rig.port, '127.0.0.1')
+    await until(() => answers.some((text) => text.startsWith('SIP/2.0 401')))
+    t.equal(rig.server.stats().guard.banned, 0)
+  },
+)
 
 let branch = 0
 

@@ -1,5 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import t from 'tap'
 import { VirtualClock } from '../../../fixtures/host/clock.js'
 import { until } from '../../../fixtures/host/until.js'
@@ -75,15 +76,15 @@ t.test(
 t.test('wrong credentials: ten in a row ban, one every 20 seconds does not; bans double', async (t) => {
   const { clock, guard, lines } = guarded()
   for (let n = 0; n < 100; n++) {
-    guard.onAuthenticationFailure('192.0.2.1')
+    guard.onAuthenticationFailure('192.0.2.1', 'n', true)
     clock.advance(20_000)
   }
   t.equal(guard.isBanned('192.0.2.1'), false)
-  for (let n = 0; n < 10; n++) guard.onAuthenticationFailure('192.0.2.9')
+  for (let n = 0; n < 10; n++) guard.onAuthenticationFailure('192.0.2.9', 'n', true)
   t.equal(guard.isBanned('192.0.2.9'), true)
   clock.advance(300_000)
   t.equal(guard.isBanned('192.0.2.9'), false)
-  for (let n = 0; n < 10; n++) guard.onAuthenticationFailure('192.0.2.9')
+  for (let n = 0; n < 10; n++) guard.onAuthenticationFailure('192.0.2.9', 'n', true)
   t.match(lines.at(-1), { seconds: 600 })
 })
 
@@ -123,7 +124,7 @@ t.test(
       t.equal(guard.isBanned(address), false, address)
       t.equal(guard.checkRequest(address, ...scan, true), 'ignore', 'not banned, not served either')
       for (let n = 0; n < 100; n++) guard.checkMalformed(address, 'oversize', true)
-      for (let n = 0; n < 100; n++) guard.onAuthenticationFailure(address)
+      for (let n = 0; n < 100; n++) guard.onAuthenticationFailure(address, 'n', true)
       t.equal(guard.isBanned(address), false)
     }
     t.same(verdicts('192.0.2.15'), { serve: 300, refuse: 6, ignore: 4694 })
@@ -135,15 +136,40 @@ t.test(
   },
 )
 
-t.test('one datagram never bans, because its source address may be forged', async (t) => {
+t.test('datagrams never ban, because their source address may be forged', async (t) => {
   const { guard } = guarded()
   const scan = asked('OPTIONS', { 'User-Agent': 'friendly-scanner' })
-  t.equal(guard.checkRequest('192.0.2.1', ...scan, false), 'ignore')
+  const invite = asked('INVITE')
+  for (let n = 0; n < 5000; n++) {
+    if (guard.checkRequest('192.0.2.1', ...scan, false) !== 'ignore') t.fail('a scanner is not served')
+    guard.checkRequest('192.0.2.1', ...invite, false)
+    guard.checkMalformed('192.0.2.1', 'malformed', false)
+    guard.checkMalformed('192.0.2.1', 'oversize', false)
+    guard.onAuthenticationFailure('192.0.2.1', 'never sent', false)
+  }
   t.equal(guard.isBanned('192.0.2.1'), false)
-  for (let n = 0; n < 4; n++) guard.checkRequest('192.0.2.1', ...scan, false)
-  t.equal(guard.isBanned('192.0.2.1'), true, 'five do')
+  t.equal(guard.checkRequest('192.0.2.1', ...invite, false), 'ignore', 'its rate is limited all the same')
   guard.checkRequest('192.0.2.2', ...scan, true)
   t.equal(guard.isBanned('192.0.2.2'), true, 'over a connection one is enough')
+})
+
+t.test('a nonce proves the address that it was sent to, for bans and for trust', async (t) => {
+  const { guard } = guarded()
+  guard.onChallenge('192.0.2.1', 'nonce')
+  const fail = (address: string) => {
+    for (let n = 0; n < 10; n++) guard.onAuthenticationFailure(address, 'nonce', false)
+  }
+  fail('192.0.2.2')
+  t.equal(guard.isBanned('192.0.2.2'), false, 'somebody else used it in the name of this source')
+  fail('192.0.2.1')
+  t.equal(guard.isBanned('192.0.2.1'), true)
+  guard.onAuthenticated('192.0.2.2', 'nonce', false)
+  t.equal(guard.isTrusted('192.0.2.2'), false)
+  guard.onAuthenticated('192.0.2.1', 'nonce', false)
+  t.equal(guard.isTrusted('192.0.2.1'), true)
+  for (let n = 0; n < 20_000; n++) guard.onChallenge('192.0.2.9', `other ${n}`)
+  guard.onAuthenticated('192.0.2.8', 'nonce', false)
+  t.equal(guard.isTrusted('192.0.2.8'), false, 'the oldest nonces are forgotten')
 })
 
 t.test('a source that authenticated is trusted for an hour', async (t) => {
@@ -151,22 +177,22 @@ t.test('a source that authenticated is trusted for an hour', async (t) => {
   const scan = asked('OPTIONS', { 'User-Agent': 'friendly-scanner' })
   const forge = () => {
     for (let n = 0; n < 50; n++) {
-      guard.checkRequest('192.0.2.1', ...scan, false)
-      guard.checkMalformed('192.0.2.1', 'malformed', false)
+      guard.checkRequest('192.0.2.1', ...scan, true)
+      guard.checkMalformed('192.0.2.1', 'malformed', true)
     }
   }
-  guard.onAuthenticated('192.0.2.1')
+  guard.onAuthenticated('192.0.2.1', 'n', true)
   forge()
   t.equal(guard.isBanned('192.0.2.1'), false)
   clock.advance(3_599_000)
-  guard.onAuthenticated('192.0.2.1')
+  guard.onAuthenticated('192.0.2.1', 'n', true)
   clock.advance(3_599_000)
   forge()
   t.equal(guard.isBanned('192.0.2.1'), false, 'each success renews the trust')
   clock.advance(2_000)
   forge()
   t.equal(guard.isBanned('192.0.2.1'), true)
-  for (let n = 0; n < 200; n++) guard.onAuthenticated(`10.0.0.${n}`)
+  for (let n = 0; n < 200; n++) guard.onAuthenticated(`10.0.0.${n}`, 'n', true)
   t.equal(guard.isTrusted('10.0.0.99'), false, 'the oldest are forgotten')
   t.equal(guard.isTrusted('10.0.0.100'), true)
 })
@@ -288,7 +314,9 @@ t.test('a banned source gets no responses except in its call', async (t) => {
   peer.send(request('OPTIONS', peer))
   await peer.next((m) => m.header('CSeq') === '1 OPTIONS')
 
-  for (let n = 0; n < 6; n++) peer.send(request('OPTIONS', peer, { 'User-Agent': 'friendly-scanner' }))
+  const scanner = await rig.tcpPeer()
+  scanner.send(request('OPTIONS', peer, { 'User-Agent': 'friendly-scanner' }, '', { transport: 'TCP' }))
+  await until(() => rig.server.stats().guard.banned === 1)
   peer.send(request('INVITE', peer, {}, SDP_A))
   peer.send(request('OPTIONS', peer))
   peer.send('NONSENSE\r\nnot SIP at all, and long enough not to be a keep-alive\r\n\r\n')
@@ -305,9 +333,14 @@ t.test('a banned source gets no responses except in its call', async (t) => {
 })
 
 t.test('accepted credentials make a source trusted; another answer does not', async (t) => {
-  const rig = await openRig(t, { guard: NO_EXEMPTIONS })
+  const rig = await openRig(t, { guard: NO_EXEMPTIONS, listen: BOTH })
   const app = await rig.app()
-  app.use('register', (req, res) => res.send(req.get('Authorization')?.includes('right') ? 200 : 404))
+  app.use('register', (req, res) => {
+    const given = req.get('Authorization')
+    if (given === undefined)
+      res.send(401, { headers: { 'WWW-Authenticate': 'Digest realm="r", nonce="n1"' } })
+    else res.send(given.includes('right') ? 200 : 404)
+  })
   app.use('options', (_req, res) => res.send(200))
   await rig.routed(app)
   const [known, stranger] = await Promise.all(['127.0.9.5', '127.0.9.6'].map((at) => sourceAt(t, at)))
@@ -318,17 +351,33 @@ t.test('accepted credentials make a source trusted; another answer does not', as
     if (source.got.length === at)
       await once(source.socket, 'test:got', { signal: AbortSignal.timeout(30_000) })
   }
-  await answeredTo(known, fromSource(known, 'REGISTER', { Authorization: 'Digest username="right"' }))
-  await answeredTo(stranger, fromSource(stranger, 'REGISTER', { Authorization: 'Digest username="no"' }))
-  await answeredTo(stranger, fromSource(stranger, 'OPTIONS', { Authorization: 'Digest username="right"' }))
-  for (const source of [known, stranger]) {
-    const scans = Array.from({ length: 6 }, () =>
-      fromSource(source, 'OPTIONS', { 'User-Agent': 'friendly-scanner' }),
-    )
-    await sendAll(rig, source, scans)
+  const credentials = (name: string) => ({
+    Authorization: `Digest username="${name}", realm="r", nonce="n1"`,
+  })
+  await answeredTo(known, fromSource(known, 'REGISTER'))
+  await answeredTo(known, fromSource(known, 'REGISTER', credentials('right')))
+  await answeredTo(stranger, fromSource(stranger, 'REGISTER', credentials('no')))
+  await answeredTo(stranger, fromSource(stranger, 'REGISTER', credentials('right')))
+  await answeredTo(stranger, fromSource(stranger, 'OPTIONS', credentials('right')))
+  const tcp = rig.server.endpoints.find(({ transport }) => transport === 'tcp')?.port ?? 0
+  const scan = request('OPTIONS', { port: 5060 }, { 'User-Agent': 'friendly-scanner' }, '', {
+    transport: 'TCP',
+  })
+  const ignored = () => rig.server.stats().guard.ignored
+  for (const { address: localAddress } of [known, stranger]) {
+    const before = ignored()
+    const socket = connect({ host: '127.0.0.1', port: tcp, localAddress })
+    socket.on('error', () => {})
+    socket.write(scan)
+    await until(() => ignored() > before)
+    socket.destroy()
   }
+  t.match(
+    rig.server.stats().guard,
+    { banned: 1, bans: { scanner: 1 } },
+    'its nonce was sent to somebody else',
+  )
   await answeredTo(known, fromSource(known, 'OPTIONS'))
-  t.match(rig.server.stats().guard, { banned: 1, bans: { scanner: 1 } })
 })
 
 t.test('requests inside a call have a limit of their own, and its BYE is served', async (t) => {
@@ -370,13 +419,13 @@ t.test('requests inside a call have a limit of their own, and its BYE is served'
   t.equal(rig.server.stats().dialogs, 0)
 })
 
-t.test('malformed floods and wrong credentials ban their source only', async (t) => {
+t.test('wrong credentials ban their source only, malformed datagrams nobody', async (t) => {
   const rig = await openRig(t, { guard: NO_EXEMPTIONS })
   const app = await rig.app()
   app.use('register', (req, res) => {
     const stale = req.get('Authorization')?.includes('old')
     res.send(401, {
-      headers: { 'WWW-Authenticate': `Digest realm="r", nonce="n"${stale ? ', stale=true' : ''}` },
+      headers: { 'WWW-Authenticate': `Digest realm="r", nonce="new"${stale ? ', stale=true' : ''}` },
     })
   })
   app.use('options', (_req, res) => res.send(200))
@@ -393,10 +442,11 @@ t.test('malformed floods and wrong credentials ban their source only', async (t)
     [guessing, 'new'],
     [stale, 'old'],
   ] as const) {
-    for (let n = 1; n <= 12; n++) {
+    // The first one answers no challenge.
+    for (let n = 0; n <= 12; n++) {
       const at = source.got.length
       await sendAll(rig, source, [
-        fromSource(source, 'REGISTER', { Authorization: `Digest username="x", nonce="${nonce}"` }),
+        fromSource(source, 'REGISTER', { Authorization: `Digest realm="r", username="x", nonce="${nonce}"` }),
       ])
       if (source === guessing && n > 11) continue
       if (source.got.length === at)
@@ -405,9 +455,9 @@ t.test('malformed floods and wrong credentials ban their source only', async (t)
   }
   await sendAll(rig, quiet, [fromSource(quiet, 'OPTIONS')])
   if (quiet.got.length === 0) await once(quiet.socket, 'test:got', { signal: AbortSignal.timeout(30_000) })
-  t.match(rig.server.stats().guard, { banned: 2, bans: { malformed: 1, authentication: 1 } })
-  t.equal(guessing.got.length, 11)
-  t.equal(stale.got.length, 12, 'a stale nonce is no offence')
+  t.match(rig.server.stats().guard, { banned: 1, bans: { malformed: 0, authentication: 1 } })
+  t.equal(guessing.got.length, 12)
+  t.equal(stale.got.length, 13, 'a stale nonce is no offence')
 })
 
 t.test('no amplification: at most three bytes per byte to an unknown source', async (t) => {
@@ -419,9 +469,14 @@ t.test('no amplification: at most three bytes per byte to an unknown source', as
   const invite = fromSource(source, 'INVITE')
   await sendAll(rig, source, [invite])
   await once(source.socket, 'test:got', { signal: AbortSignal.timeout(30_000) })
-  // 64 T1: all retransmissions have ended.
   await until(() => rig.server.stats().serverTransactions === 0)
+  await sendAll(rig, source, [invite])
+  while (source.got.length < 2) await once(source.socket, 'test:got', { signal: AbortSignal.timeout(30_000) })
   const bytes = source.got.reduce((sum, answer) => sum + answer.length, 0)
-  t.ok(bytes <= 3 * invite.length, `${bytes} for ${invite.length}`)
-  t.ok(source.got.length >= 3, 'repeated all the same: 100, 486, 486')
+  t.ok(bytes <= 6 * invite.length, `${bytes} for ${2 * invite.length}`)
+  t.strictSame(
+    source.got.map((answer) => answer.toString().slice(8, 11)),
+    ['486', '486'],
+    'one answer for each repetition, and no 100, after which the sender would not repeat its INVITE',
+  )
 })

@@ -45,8 +45,8 @@ export const DEFAULT_GUARD: GuardSettings = {
 /** How long (ms) a source stays trusted after a request with accepted credentials. */
 const AUTHENTICATED_MS = 3_600_000
 
-/** Maximum points of one message whose source address may be forged, so that it never bans on its own. */
-const UNPROVEN_POINTS = 20
+/** Maximum number of nonces that are remembered with the source they were sent to. */
+const MAX_CHALLENGES = 20_000
 
 /** Points of each offence. A wrong password every 20 s never leads to a ban; a dozen in a row do. */
 const OFFENCES = { scanner: 100, oversize: 20, authentication: 10, malformed: 5, flood: 0.1 } as const
@@ -80,9 +80,9 @@ const LOG_BURST = 20
 
 /**
  * Limits and bans source addresses (IPv6: a /64, which is what one customer has). Only requests outside calls
- * are checked, so that a ban never ends a call. UDP addresses can be forged. Messages during a ban therefore
- * do not prolong it, one datagram never bans, and carriers and sources that authenticated in the last hour are
- * trusted: messages in their name never ban them and only meet wider limits.
+ * are checked, so that a ban never ends a call. UDP addresses can be forged: a source is therefore banned only for
+ * what it sends over a connection, or for wrong credentials with a nonce that was sent to it. Carriers and sources that
+ * authenticated in the last hour are trusted: they are never banned and only meet wider limits.
  */
 export class Guard {
   readonly #settings: GuardSettings
@@ -96,6 +96,8 @@ export class Guard {
   readonly #bans = new Map<string, number>()
   /** Ends of the trust in sources that authenticated, in the order of the latest success. */
   readonly #authenticated = new Map<string, number>()
+  /** The sources to which nonces were sent, in order. */
+  readonly #challenges = new Map<string, string>()
   readonly #counts = { scanner: 0, oversize: 0, authentication: 0, malformed: 0, flood: 0 }
   #refused = 0
   #ignored = 0
@@ -134,7 +136,7 @@ export class Guard {
     if (!trusted && this.#bannedKey(key)) return this.#ignore()
     const source = this.#touch(key, trusted)
     if (isScanner(request, essentials)) {
-      if (!trusted) this.#offend(key, source, 'scanner', proven)
+      if (!trusted && proven) this.#offend(key, source, 'scanner')
       return this.#ignore()
     }
     const allowance = request.method === 'INVITE' ? 'invites' : 'requests'
@@ -142,7 +144,7 @@ export class Guard {
       source[allowance] -= 1
       return 'serve'
     }
-    if (!trusted) this.#offend(key, source, 'flood', proven)
+    if (!trusted && proven) this.#offend(key, source, 'flood')
     return this.#refuse(source)
   }
 
@@ -163,22 +165,33 @@ export class Guard {
     const trusted = this.isTrusted(address)
     if (!trusted && this.#bannedKey(key)) return this.#ignore()
     const source = this.#touch(key, trusted)
-    if (!trusted) this.#offend(key, source, offence, proven)
+    if (!trusted && proven) this.#offend(key, source, offence)
     return this.#refuse(source)
   }
 
-  /** Counts wrong credentials. */
-  onAuthenticationFailure(address: string): void {
-    if (this.isExempt(address) || this.isTrusted(address)) return
-    const key = sourceKey(address)
-    // Credentials answer a challenge, which proves the address.
-    if (!this.#bannedKey(key)) this.#offend(key, this.#touch(key, false), 'authentication', true)
+  /** Remembers that a challenge with this nonce was sent to a source. */
+  onChallenge(address: string, nonce: string): void {
+    if (this.isExempt(address)) return
+    evict(this.#challenges, MAX_CHALLENGES - 1)
+    this.#challenges.set(nonce, sourceKey(address))
   }
 
-  /** Trusts a source for an hour, because an application accepted its credentials. */
-  onAuthenticated(address: string): void {
+  /** Counts wrong credentials; `proven` as in `checkRequest`. A nonce that was sent to the source proves its address too. */
+  onAuthenticationFailure(address: string, nonce: string, proven: boolean): void {
+    if (this.isExempt(address) || this.isTrusted(address)) return
+    const key = sourceKey(address)
+    if (!proven && this.#challenges.get(nonce) !== key) return
+    if (!this.#bannedKey(key)) this.#offend(key, this.#touch(key, false), 'authentication')
+  }
+
+  /**
+   * Trusts a source for an hour, because an application accepted its credentials. They prove the address as in
+   * `onAuthenticationFailure`.
+   */
+  onAuthenticated(address: string, nonce: string, proven: boolean): void {
     if (this.isExempt(address)) return
     const key = sourceKey(address)
+    if (!proven && this.#challenges.get(nonce) !== key) return
     this.#authenticated.delete(key)
     evict(this.#authenticated, this.#settings.maxSources - 1)
     this.#authenticated.set(key, this.#clock.now() + AUTHENTICATED_MS)
@@ -244,9 +257,9 @@ export class Guard {
     return existing
   }
 
-  #offend(key: string, source: Source, offence: Offence, proven: boolean): void {
+  #offend(key: string, source: Source, offence: Offence): void {
     const { banPoints, banMs, maxBanMs: longestBanMs, maxSources: sources } = this.#settings
-    source.points += proven ? OFFENCES[offence] : Math.min(OFFENCES[offence], UNPROVEN_POINTS)
+    source.points += OFFENCES[offence]
     if (source.points < banPoints) return
     source.points = 0
     const ms = Math.min(banMs * 2 ** source.bans, longestBanMs)

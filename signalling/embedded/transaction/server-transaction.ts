@@ -37,6 +37,12 @@ export interface ServerHooks {
   /** A failure response to an INVITE was never acknowledged; the transaction ends. */
   onUnacknowledged(): void
   onEnd(): void
+  /**
+   * Tells, at the final response, whether the source address may be forged. Nothing is then kept for a request that had no
+   * other response before (RFC 3261 8.2.7): a flood of forged requests would fill the table, and a real sender repeats its
+   * request until it hears the answer. An accepted INVITE is kept.
+   */
+  readonly isForgettable?: () => boolean
 }
 
 /** Runs the effects of a server transaction machine. */
@@ -56,6 +62,7 @@ export class ServerTransaction {
   readonly #size: number | null
   #received = 0
   #sent = 0
+  #provisional = false
 
   /**
    * With `size` (bytes), for a request from an unverified source address, responses are only retransmitted up
@@ -94,6 +101,11 @@ export class ServerTransaction {
     return this.#status >= 300
   }
 
+  /** True as in `ServerHooks.isForgettable`, while the sender has got no response. */
+  get forgettable(): boolean {
+    return !this.#provisional && (this.#hooks.isForgettable?.() ?? false)
+  }
+
   /** Handles a retransmission of the request. */
   onRetransmission(): void {
     this.#received += this.#size ?? 0
@@ -116,7 +128,10 @@ export class ServerTransaction {
     }
     this.#last = bytes
     this.#status = status
+    const forget = this.forgettable && (this.#invite ? status >= 300 : status >= 200)
+    this.#provisional ||= status < 200
     this.#input({ type: status < 200 ? 'provisional' : status < 300 ? 'success' : 'failure' })
+    if (forget) this.abandon()
     return true
   }
 

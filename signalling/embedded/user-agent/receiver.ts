@@ -1,5 +1,6 @@
 import { notifyRequest } from '../app/app-notifications.js'
 import type { Core } from '../core.js'
+import { UNKNOWN_SHARE } from '../guard/connection-quota.js'
 import { isSpam } from '../guard/spammer-list.js'
 import { type Essentials, validateMessage } from '../message/message-validation.js'
 import { paramOf, splitList } from '../message/sip-header.js'
@@ -140,13 +141,14 @@ function receiveRequest(
   } else {
     const verdict = core.guard.checkRequest(address, request, essentials, flow.reliable)
     if (verdict === 'ignore') return
-    if (verdict === 'refuse' || core.serverTransactions.size >= core.limits.transactions) {
+    if (verdict === 'refuse' || core.serverTransactions.size >= transactionsFor(core, address)) {
       replyStateless(core, request, flow, 503, '', RETRY_AFTER)
       return
     }
   }
   // Bytes sent to a possibly forged address are limited by the bytes received from it.
   const bounded = flow.protocol === 'udp' && !core.guard.isExempt(address)
+  const isForgettable = () => bounded && !inCall && !core.guard.isTrusted(address)
   const merging = essentials.toTag === null && method !== 'CANCEL' ? mergeKey(essentials) : null
   const transaction = new ServerTransaction(
     method === 'INVITE',
@@ -160,6 +162,7 @@ function receiveRequest(
         if (core.serverTransactions.delete(key) && inCall) core.callTransactions.remove(essentials.callId)
         if (merging !== null && core.mergedRequests.get(merging) === key) core.mergedRequests.delete(merging)
       },
+      isForgettable,
     },
   )
   core.serverTransactions.set(key, transaction)
@@ -177,6 +180,12 @@ function receiveRequest(
     if (merging !== null) core.mergedRequests.set(merging, key)
     receiveOutOfDialog(core, received)
   }
+}
+
+/** Returns how many server transactions may be in use for a new request of a source. */
+function transactionsFor({ guard, limits }: Core, address: string): number {
+  const known = guard.isExempt(address) || guard.isTrusted(address)
+  return known ? limits.transactions : limits.transactions * UNKNOWN_SHARE
 }
 
 function isMerged(core: Core, merging: string): boolean {

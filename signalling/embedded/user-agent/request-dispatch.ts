@@ -29,8 +29,12 @@ export function rejectRetryLater(core: Core, received: ReceivedRequest): void {
   reject(core, received, 500, [{ name: 'Retry-After', value: String(Math.floor(Math.random() * 11)) }])
 }
 
-/** Sends `100 Trying`, without a To tag. */
+/**
+ * Sends `100 Trying`, without a To tag. A sender that may be forged gets none: it must repeat its INVITE if the answer is
+ * lost, because the answer is not kept.
+ */
 export function sendTrying(received: ReceivedRequest): void {
+  if (received.transaction.forgettable) return
   received.transaction.respond(100, serialise(responseTo(received.request, 100, '', null)))
 }
 

@@ -1,3 +1,4 @@
+import { parseDigests } from '../../trunk/digest.js'
 import { confirmResponseSent, rejectCommand } from '../app/app-notifications.js'
 import { cdrStart, cdrStop } from '../app/cdr.js'
 import type { App, Command } from '../app/control-port.js'
@@ -20,6 +21,7 @@ import {
 } from '../message/sip-message.js'
 import { OkRetransmitter } from '../transaction/ok-retransmitter.js'
 import { ReliableResponses } from '../transaction/reliable-responses.js'
+import type { Flow } from '../transport/transport.js'
 import { terminateInvite } from './cancel.js'
 import { contactOf, isSips, substituteLocalhost } from './own-headers.js'
 import type { IncomingRequest } from './pending-requests.js'
@@ -102,8 +104,7 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
   } else if (invite) {
     disarm(incoming)
   }
-  if (refusesCredentials(request, response)) core.guard.onAuthenticationFailure(flow.remote.address)
-  else if (acceptsCredentials(request, response)) core.guard.onAuthenticated(flow.remote.address)
+  judgeCredentials(core, request, response, flow)
   if (!incoming.transaction.respond(message.status, bytes)) {
     early?.end()
     rejectCommand(app, messageId, UNKNOWN_TRANSACTION)
@@ -137,6 +138,23 @@ export function sendResponse(core: Core, app: App, command: Command, message: Si
   confirmResponseSent(core, app, messageId, bytes, flow, transactionId, inDialog ? confirmed.id : '')
   const last = request.method === 'NOTIFY' && success && endsSubscription(request)
   if (last && dialog?.method === 'SUBSCRIBE') core.dialogs.remove(dialog)
+}
+
+/** Tells the guard what the application thinks of the credentials of a request, and which challenge it sends. */
+function judgeCredentials(core: Core, request: SipRequest, response: SipResponse, flow: Flow): void {
+  const { address } = flow.remote
+  const nonce = nonceOf(headerOf(request, 'Authorization') ?? headerOf(request, 'Proxy-Authorization') ?? '')
+  if (refusesCredentials(request, response)) core.guard.onAuthenticationFailure(address, nonce, flow.reliable)
+  else if (acceptsCredentials(request, response)) core.guard.onAuthenticated(address, nonce, flow.reliable)
+  const challenge = headerOf(response, 'WWW-Authenticate') ?? headerOf(response, 'Proxy-Authenticate')
+  if (challenge !== null) core.guard.onChallenge(address, nonceOf(challenge))
+}
+
+/** Longest nonce that is remembered (characters). */
+const NONCE_MAX = 256
+
+function nonceOf(header: string): string {
+  return parseDigests(header)[0]?.nonce?.slice(0, NONCE_MAX) ?? ''
 }
 
 /** Returns whether the response rejects credentials of the request; a stale nonce is not an offence. */

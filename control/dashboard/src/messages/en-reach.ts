@@ -15,6 +15,7 @@ export const reach = {
     create: 'Create the trunk',
     auth: 'How your system signs in',
     acl: 'IP addresses of your system, one per line',
+    aclPending: 'Waiting for approval; calls from there need the password',
     host: 'Host for outbound calls',
     port: 'Port',
     transport: 'Transport',

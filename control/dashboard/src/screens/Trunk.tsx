@@ -139,6 +139,9 @@ function Settings({ trunk }: { readonly trunk: TrunkView }) {
           [t('realm'), trunk.realm],
           [t('auth'), word(trunk.inboundAuth)],
           ...(trunk.ipAcl.length === 0 ? [] : [[t('acl'), trunk.ipAcl.join(', ')] as const]),
+          ...(trunk.ipAclPending.length === 0
+            ? []
+            : [[t('aclPending'), trunk.ipAclPending.join(', ')] as const]),
           [t('concurrent'), trunk.maxConcurrent],
           [
             t('host'),
