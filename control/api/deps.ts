@@ -179,6 +179,11 @@ export interface LiveFeed {
   watch(watch: LiveWatch): Promise<EventStream | Refusal>
 }
 
+export interface HandoffFeed {
+  /** Opens a stream of what is said on the call of a transfer after a position. A refusal means that too many are open. */
+  follow(transferId: string, after: number): EventStream | Refusal
+}
+
 /** Everything that operations work with. The composition root (`app/service.ts`) makes it once. */
 export interface Deps {
   readonly db: Db
@@ -209,6 +214,8 @@ export interface Deps {
   readonly knowledge: KnowledgeSearch
   /** Changes that open dashboards receive. */
   readonly live: LiveFeed
+  /** Follows the calls of transfers for the pages of their persons. */
+  readonly handoffs: HandoffFeed
   /** Renders PDF documents. Rejects as `PdfJobs.render` does. */
   readonly pdf: { render(document: PdfDocument): Promise<Uint8Array> }
   /** The only route to URLs and addresses that customers name. */

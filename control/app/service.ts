@@ -69,6 +69,7 @@ import { openAgentTools } from '../tools/runner.js'
 import { serviceTools } from '../tools/service-tools.js'
 import { TRANSFER_REQUEST } from '../transfers/api.js'
 import { TransferDesk } from '../transfers/desk.js'
+import { openHandoffFeed } from '../transfers/handoff-events.js'
 import { takeoverRequests } from '../transfers/takeover-api.js'
 import { openContacts } from '../trunks/contacts.js'
 import { loadTrunks } from '../trunks/load-trunks.js'
@@ -406,6 +407,7 @@ async function start(settings: Settings, options: ParleyOptions, scope: Scope): 
     ...shared,
     knowledge,
     live: scope.add(openLiveFeed({ db, clock, log })),
+    handoffs: scope.add(openHandoffFeed({ db, clock, log })),
     pdf: scope.add(new PdfJobs({ log })),
     passwords,
     mail,

@@ -14,6 +14,7 @@ import { migrate } from '../db/migrate.js'
 import { backUp, restore } from './backup.js'
 
 const rootKey = rootKeyOf(Buffer.alloc(32, 1))
+const KEEP = { sessions: false, keys: false }
 
 async function filled(url: string): Promise<OpenDatabase> {
   const database = openDatabase(url, silentLog)
@@ -61,18 +62,51 @@ async function roundTrip(t: Test, from: string, to: string): Promise<void> {
   const before = await contents(from)
   const late = join(folder, 'late')
   await backUp(from, late)
-  await restore(to, late)
+  await restore(to, late, KEEP, 5)
   t.equal(await contents(to), before, 'everything is back')
-  await t.rejects(restore(to, late), { code: 'config_invalid' }, 'nothing that exists is overwritten')
+  await t.rejects(
+    restore(to, late, KEEP, 5),
+    { code: 'config_invalid' },
+    'nothing that exists is overwritten',
+  )
   await source.close()
 }
+
+t.test('sessions, mailed links and keys that a restore ends', async (t) => {
+  const folder = t.testdir({})
+  const url = (name: string) => `sqlite:${join(folder, name)}`
+  const source = await filled(url('a.db'))
+  const { id: userId } = await source.db.selectFrom('users').select('id').executeTakeFirstOrThrow()
+  await source.db
+    .insertInto('sessions')
+    .values({ id: 'ses_1', userId, hash: 'h', createdAt: 1, lastSeenAt: 1, expiresAt: 9 })
+    .execute()
+  const link = { hash: 'm', kind: 'reset_password', subjectId: userId, expiresAt: 9, usedAt: null } as const
+  await source.db.insertInto('mailTokens').values(link).execute()
+  const file = join(folder, 'backup')
+  await backUp(url('a.db'), file)
+  await source.close()
+  const left = async (name: string, revocation: typeof KEEP) => {
+    await restore(url(name), file, revocation, 5)
+    const { db, close } = openDatabase(url(name), silentLog)
+    const sessions = await db.selectFrom('sessions').select('id').execute()
+    const links = await db.selectFrom('mailTokens').select('hash').where('usedAt', 'is', null).execute()
+    const keys = await db.selectFrom('apiKeys').select('id').where('revokedAt', 'is', null).execute()
+    await close()
+    return [sessions.length, links.length, keys.length]
+  }
+  const [, , keys = 0] = await left('kept.db', KEEP)
+  t.ok(keys > 0)
+  t.strictSame(await left('sessions.db', { sessions: true, keys: false }), [0, 0, keys])
+  t.strictSame(await left('keys.db', { sessions: false, keys: true }), [1, 1, 0])
+})
 
 t.test('SQLite', async (t) => {
   const folder = t.testdir({})
   await roundTrip(t, `sqlite:${join(folder, 'a.db')}`, `sqlite:${join(folder, 'new', 'b.db')}`)
   const nonsense = join(folder, 'nonsense')
   writeFileSync(nonsense, 'not a database at all, but long enough to be read as one'.repeat(100))
-  await t.rejects(restore(`sqlite:${join(folder, 'c.db')}`, nonsense), { code: 'config_invalid' })
+  await t.rejects(restore(`sqlite:${join(folder, 'c.db')}`, nonsense, KEEP, 5), { code: 'config_invalid' })
   t.notOk(existsSync(join(folder, 'c.db')), 'and leaves nothing')
   await t.rejects(backUp(`sqlite:${join(folder, 'missing.db')}`, join(folder, 'x')), {
     code: 'config_invalid',
@@ -89,7 +123,7 @@ t.test('PostgreSQL', async (t) => {
   const folder = t.testdir({})
   const nonsense = join(folder, 'nonsense')
   writeFileSync(nonsense, 'nonsense')
-  await t.rejects(restore(await postgres.createDatabase(), nonsense), { code: 'storage_failed' })
+  await t.rejects(restore(await postgres.createDatabase(), nonsense, KEEP, 5), { code: 'storage_failed' })
 })
 
 t.test('the commands', async (t) => {

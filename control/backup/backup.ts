@@ -3,7 +3,7 @@ import { copyFile, link, mkdir, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { EngineError } from '../../media/base/errors.js'
 import { silentLog } from '../../media/base/log.js'
-import { openDatabase } from '../db/database.js'
+import { type Db, openDatabase } from '../db/database.js'
 import { migrate } from '../db/migrate.js'
 import { dumpPostgres, restorePostgres } from './postgres.js'
 import { checkSqlite, copySqlite } from './sqlite.js'
@@ -35,12 +35,25 @@ export async function backUp(databaseUrl: string, file: string): Promise<number>
   return (await stat(file)).size
 }
 
+/** What a restored database must not bring back to life. */
+export interface Revocation {
+  /** Ends every session of the dashboard and every mailed link. */
+  readonly sessions: boolean
+  /** Revokes every API key. */
+  readonly keys: boolean
+}
+
 /**
- * Restores an empty database from a file of `backUp` and brings its schema up to date. Never changes existing
- * data. Throws EngineError `config_invalid` when the database exists or the file is not a backup of this kind
+ * Restores an empty database from a file of `backUp` and brings its schema up to date. What was revoked after the backup is
+ * valid again, unless `revocation` says otherwise; `now` is Unix time (ms). Never changes existing data. Throws EngineError `config_invalid` when the database exists or the file is not a backup of this kind
  * of database.
  */
-export async function restore(databaseUrl: string, file: string): Promise<void> {
+export async function restore(
+  databaseUrl: string,
+  file: string,
+  revocation: Revocation,
+  now: number,
+): Promise<void> {
   const target = sqliteFile(databaseUrl)
   if (target === null) {
     await restorePostgres(databaseUrl, file)
@@ -60,9 +73,26 @@ export async function restore(databaseUrl: string, file: string): Promise<void> 
   const database = openDatabase(databaseUrl, silentLog)
   try {
     await migrate(database)
+    await revoke(database.db, revocation, now)
   } finally {
     await database.close()
   }
+}
+
+async function revoke(db: Db, { sessions, keys }: Revocation, now: number): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    if (sessions) {
+      await trx.deleteFrom('sessions').execute()
+      await trx.updateTable('mailTokens').set({ usedAt: now }).where('usedAt', 'is', null).execute()
+    }
+    if (keys) {
+      await trx
+        .updateTable('apiKeys')
+        .set({ revokedAt: now, overlapUntil: null })
+        .where('revokedAt', 'is', null)
+        .execute()
+    }
+  })
 }
 
 /** Returns the file of an SQLite URL, or null for a PostgreSQL URL. */

@@ -67,6 +67,20 @@ await onEachDialect(t, async (t, open) => {
     await calling.close()
   })
 
+  await t.test('an opt-out of somebody who called says that the number is not proven', async (t) => {
+    const { calling, id, emit, listed } = await start()
+    await calling.deps.db
+      .updateTable('calls')
+      .set({ direction: 'inbound', fromNumber: PERSON, toNumber: calling.number })
+      .where('id', '=', id)
+      .execute()
+    await emit(said('No. Please do not call me again.', 1))
+    t.match(await listed(), [
+      { e164: PERSON, reason: 'Asked for no more calls (the number that called is not proven)' },
+    ])
+    await calling.close()
+  })
+
   await t.test('words wait until a person is known to have answered; voicemail never opts out', async (t) => {
     const first = await start()
     await first.emit(said('Stop calling me.', 1))

@@ -85,6 +85,12 @@ export async function hearOptOut(
   }
 }
 
+/**
+ * Follows the reason of an opt-out on an inbound call: whoever calls can show the number of somebody else. The entry
+ * protects that person anyway, and who reviews the list sees what it rests on.
+ */
+const UNPROVEN = ' (the number that called is not proven)'
+
 async function optOut(
   trx: Trx,
   rules: Policy,
@@ -95,7 +101,8 @@ async function optOut(
   const e164 = call.direction === 'inbound' ? call.fromNumber : call.toNumber
   if (!INDIAN_NUMBER.test(e164)) return false
   const { organizationId, environment, id } = call
-  const entry = { e164, source: 'opt_out', reason, callId: id }
+  const unproven = call.direction === 'inbound' ? UNPROVEN : ''
+  const entry = { e164, source: 'opt_out', reason: `${reason}${unproven}`, callId: id }
   // The call has the number anyway.
   await suppress(
     trx,

@@ -5,15 +5,26 @@ import type { ObjectStoreSetting } from '../config/object-store.js'
 import type { Settings } from '../config/settings.js'
 import { parseOptions, UsageError } from './options.js'
 
-/** Runs `parley backup --to FILE` or `parley restore --from FILE`. Returns the exit status. */
+/**
+ * Runs `parley backup --to FILE` or `parley restore --from FILE [--revoke-sessions] [--revoke-keys]`. Returns the exit
+ * status.
+ */
 export async function backupCommand(
   command: 'backup' | 'restore',
   args: readonly string[],
   settings: () => Settings,
 ): Promise<number> {
   const option = command === 'backup' ? 'to' : 'from'
-  const { values } = parseOptions(args, { [option]: { type: 'string' } })
-  const name = values[option]
+  const { values } =
+    command === 'backup'
+      ? parseOptions(args, { to: { type: 'string' } })
+      : parseOptions(args, {
+          from: { type: 'string' },
+          'revoke-sessions': { type: 'boolean' },
+          'revoke-keys': { type: 'boolean' },
+        })
+  const given: Readonly<Record<string, unknown>> = values
+  const name = given[option]
   if (typeof name !== 'string' || name === '') throw new UsageError(`--${option} must name a file`)
   const file = resolve(name)
   const { databaseUrl, dataFolder, objectStore, rootKey } = settings()
@@ -29,8 +40,17 @@ export async function backupCommand(
     process.stdout.write(`${file}: ${bytes} bytes.\nIt contains the database only. Also back up:\n${list}`)
     return 0
   }
-  await restore(databaseUrl, file)
+  const revocation = {
+    sessions: given['revoke-sessions'] === true,
+    keys: given['revoke-keys'] === true,
+  }
+  await restore(databaseUrl, file, revocation, Date.now())
   process.stdout.write(`The database is restored. It also needs these of the same time:\n${list}`)
+  if (!revocation.sessions || !revocation.keys) {
+    process.stdout.write(
+      'Sessions and API keys that ended after the backup are valid again, except those that --revoke-sessions and --revoke-keys end.\n',
+    )
+  }
   return 0
 }
 

@@ -66,7 +66,7 @@ parley policy
     Prints the rules of the compliance gate as JSON: the built-in ones with those of PARLEY_POLICY_FILE.
 
 parley backup --to FILE
-parley restore --from FILE
+parley restore --from FILE [--revoke-sessions] [--revoke-keys]
     Copies the database to a new file while the service runs; restores it into an empty database before
     the service starts. PostgreSQL requires pg_dump and pg_restore. Recordings, documents and the root key
     are not copied; the command names their locations.

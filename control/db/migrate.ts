@@ -60,6 +60,7 @@ import { addHangupCauses } from './migrations/0069-hangup-causes.js'
 import { addDeliveryAttempts } from './migrations/0072-delivery-attempts.js'
 import { indexChecksOfCall } from './migrations/0077-checks-of-call.js'
 import { addTrunkClaims } from './migrations/0080-trunk-claims.js'
+import { addOriginationBudgets } from './migrations/0081-origination-budgets.js'
 import { createSecondFactors } from './migrations/0084-second-factors.js'
 import { createWalletAdjustments } from './migrations/0085-wallet-adjustments.js'
 
@@ -129,6 +130,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0072_delivery_attempts': addDeliveryAttempts,
   '0077_checks_of_call': indexChecksOfCall,
   '0080_trunk_claims': addTrunkClaims,
+  '0081_origination_budgets': addOriginationBudgets,
   '0084_second_factors': createSecondFactors,
   '0085_wallet_adjustments': createWalletAdjustments,
 }

@@ -8,11 +8,15 @@ export const CODE_LIFE_MS = 10 * 60_000
 /** Wrong codes that are allowed. */
 export const CODE_TRIES = 5
 
-/** Scopes of a verification call, and the calls that each allows in 24 hours. The number counts platform-wide. */
+/**
+ * Scopes of a verification call, and the calls that each allows in 24 hours. The number also counts platform-wide, with a
+ * limit that no organization reaches alone.
+ */
 function scopesOf({ id, e164, organizationId }: TransferDestinationRow) {
   return [
     { scope: `destination:${id}`, limit: 5 },
-    { scope: `number:${e164}`, limit: 5 },
+    { scope: `number:${organizationId}:${e164}`, limit: 5 },
+    { scope: `number:${e164}`, limit: 20 },
     { scope: `organization:${organizationId}`, limit: 50 },
   ] as const
 }

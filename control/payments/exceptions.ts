@@ -65,19 +65,49 @@ export async function findException(db: Db | Trx, id: string): Promise<PaymentEx
   return row ?? null
 }
 
-/** Records the decision about an exception. Returns false if there is one already. */
+/** The decision of a member of staff about an exception. */
+export interface ExceptionDecision {
+  readonly resolution: string
+  readonly reason: string
+  readonly resolvedBy: string
+}
+
+/**
+ * Claims an exception before its money moves, so that nobody decides otherwise meanwhile. The same decision may claim it
+ * again: the one before may have failed with an unknown outcome. Returns false if it is resolved or claimed otherwise.
+ */
+export async function claimException(db: Db, id: string, decision: ExceptionDecision): Promise<boolean> {
+  return (await undecided(db, id, decision).set(decision).executeTakeFirst()) !== undefined
+}
+
+/** Gives up a claim whose money surely did not move. */
+export async function releaseException(db: Db, id: string): Promise<void> {
+  await db
+    .updateTable('paymentExceptions')
+    .set({ resolution: null, reason: null, resolvedBy: null })
+    .where('id', '=', id)
+    .where('resolvedAt', 'is', null)
+    .execute()
+}
+
+/** Records the decision about an exception. Returns false if there is another one already. */
 export async function resolveException(
   trx: Trx,
   id: string,
-  decision: { readonly resolution: string; readonly reason: string; readonly resolvedBy: string },
+  decision: ExceptionDecision,
   now: number,
 ): Promise<boolean> {
-  const row = await trx
-    .updateTable('paymentExceptions')
+  const row = await undecided(trx, id, decision)
     .set({ ...decision, resolvedAt: now })
-    .where('id', '=', id)
-    .where('resolvedAt', 'is', null)
-    .returning('id')
     .executeTakeFirst()
   return row !== undefined
+}
+
+function undecided(db: Db | Trx, id: string, { resolution }: ExceptionDecision) {
+  return db
+    .updateTable('paymentExceptions')
+    .where('id', '=', id)
+    .where('resolvedAt', 'is', null)
+    .where((eb) => eb.or([eb('resolution', 'is', null), eb('resolution', '=', resolution)]))
+    .returning('id')
 }

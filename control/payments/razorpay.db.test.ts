@@ -171,6 +171,15 @@ await onEachDialect(t, async (t, open) => {
       t.equal((await rig.exceptions()).filter(({ resolution }) => resolution === null).length, 3)
       const left = await rig.staff.send('GET', '/v1/staff/payment-exceptions?resolved=false')
       t.notOk((left.body as { data: { id: string }[] }).data.some(({ id }) => id === found?.id))
+      for (const { id: contested } of (await rig.exceptions()).filter(
+        ({ kind, resolution }) => kind === 'amount_mismatch' && resolution === null,
+      )) {
+        const answers = await Promise.all([resolve('refund', contested), resolve('dismiss', contested)])
+        t.strictSame(answers.map(({ status }) => status).sort(), [200, 409], 'one of two decisions counts')
+        const { resolution } = (await rig.exceptions()).find(({ id }) => id === contested) ?? {}
+        const moved = rig.razorpay.refundRequests.filter(({ key }) => key === contested).length
+        t.equal(moved, resolution === 'refund' ? 1 : 0, 'and money moves for it alone')
+      }
     })
   })
 

@@ -9,7 +9,13 @@ import { idParam, openEnum, Timestamp, timestamp, timestampOrNull } from '../bas
 import type { Trx } from '../db/database.js'
 import type { PaymentExceptionRow } from '../db/tables/payments.js'
 import { creditLostDispute } from '../payments/apply-dispute.js'
-import { findException, resolveException } from '../payments/exceptions.js'
+import {
+  claimException,
+  type ExceptionDecision,
+  findException,
+  releaseException,
+  resolveException,
+} from '../payments/exceptions.js'
 import { gatewayUnavailable } from '../payments/start-topup.js'
 import { Reason } from './staff-action.js'
 
@@ -84,9 +90,10 @@ export const resolvePaymentException = operation({
     const { db, clock } = deps
     const found = await findException(db, params.id)
     if (found === null) return refuse('not_found', 'The exception does not exist.')
-    if (found.resolvedAt !== null) return refuse('conflict', 'The exception was resolved before.')
+    if (found.resolvedAt !== null) return decidedBefore()
+    const decision = { ...body, resolvedBy: actor.userId }
     if (body.resolution === 'refund') {
-      const refused = await refundPayment(deps, found)
+      const refused = await refundPayment(deps, found, decision)
       if (refused !== null) return refused
     }
     const now = clock.wall()
@@ -95,9 +102,8 @@ export const resolvePaymentException = operation({
         const refused = await creditDispute(trx, deps, found, now)
         if (refused !== null) return refused
       }
-      const decision = { ...body, resolvedBy: actor.userId }
       if (!(await resolveException(trx, found.id, decision, now))) {
-        return refuse('conflict', 'The exception was resolved before.')
+        return decidedBefore()
       }
       const { organizationId } = found
       if (organizationId !== null) {
@@ -132,10 +138,17 @@ async function creditDispute(
 
 const REFUNDABLE: readonly string[] = ['amount_mismatch', 'second_payment']
 
-/** Refunds a payment that was never credited. The id of the exception is the idempotency key. Null on success. */
+const decidedBefore = () =>
+  refuse('conflict', 'The exception was resolved before, or a refund of it is in progress.')
+
+/**
+ * Refunds a payment that was never credited. The exception is claimed before, and stays claimed while the outcome is
+ * unknown: the refund can be repeated then, since the id of the exception is its idempotency key. Null on success.
+ */
 async function refundPayment(
-  { payments, log }: Deps,
+  { db, payments, log }: Deps,
   { id, gateway, kind, paymentId, amountPaise }: PaymentExceptionRow,
+  decision: ExceptionDecision,
 ): Promise<Refusal<'conflict' | 'provider_unavailable' | 'provider_rejected'> | null> {
   if (paymentId === null || amountPaise === null || !REFUNDABLE.includes(kind)) {
     return refuse('conflict', `Only exceptions of the kinds ${REFUNDABLE.join(' and ')} can be refunded.`, {
@@ -145,15 +158,16 @@ async function refundPayment(
   if (payments?.id !== gateway) {
     return gatewayUnavailable(`The gateway ${gateway} is not configured.`, gateway)
   }
+  if (!(await claimException(db, id, decision))) return decidedBefore()
   try {
     await payments.refund({ paymentId, amountPaise, key: id })
     log.info({ exceptionId: id, gateway }, 'payment.refunded')
     return null
   } catch (error) {
     if (!(error instanceof EngineError) || !error.code.startsWith('vendor_')) throw error
-    return error.code === 'vendor_rejected'
-      ? refuse('provider_rejected', `${error.message}.`, { provider: gateway, reason: error.message })
-      : gatewayUnavailable(`${error.message}.`, gateway)
+    if (error.code !== 'vendor_rejected') return gatewayUnavailable(`${error.message}.`, gateway)
+    await releaseException(db, id)
+    return refuse('provider_rejected', `${error.message}.`, { provider: gateway, reason: error.message })
   }
 }
 

@@ -241,13 +241,22 @@ const setSipTrunkRights = operation({
   path: '/v1/staff/sip-trunks/:id',
   summary: 'Set the rights of a SIP trunk',
   description:
-    'With `allowOrigination` the customer’s telephone system may call numbers that the service does not host.',
-  body: z.strictObject({ allowOrigination: z.boolean(), reason: Reason }),
+    'With `allowOrigination` the customer’s telephone system may call numbers that the service does not host, and spend `originationBudgetPaise` a day with each number it shows (null: no limit).',
+  body: z.strictObject({
+    allowOrigination: z.boolean(),
+    originationBudgetPaise: z.int().min(0).max(1_000_000_000).nullable().optional(),
+    reason: Reason,
+  }),
   run: ({ params, body, ...input }) =>
     changeAsStaff(input, params.id, {
       action: 'staff.sip_trunk_rights_set',
       reason: body.reason,
-      change: () => ({ allowOrigination: body.allowOrigination ? 1 : 0 }),
+      change: () => ({
+        allowOrigination: body.allowOrigination ? 1 : 0,
+        ...(body.originationBudgetPaise === undefined
+          ? {}
+          : { originationBudgetPaise: body.originationBudgetPaise }),
+      }),
     }),
 })
 

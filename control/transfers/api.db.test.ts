@@ -234,6 +234,16 @@ await onEachDialect(t, async (t, open) => {
       })
     }
     await seen('"role":"human_agent","text":"Hello, this is the desk."')
+    const more = await Promise.all(Array.from({ length: 9 }, () => fetch(`${address}/events?after=${after}`)))
+    t.strictSame(
+      more.map(({ status }) => status).sort(),
+      [200, 200, 200, 200, 200, 200, 200, 429, 429],
+      'eight streams of a transfer',
+    )
+    const refused = more.find(({ status }) => status === 429)
+    t.match(await refused?.json(), { error: { code: 'rate_limited' } })
+    t.equal(refused?.headers.get('retry-after'), '10')
+    for (const { status, body } of more) if (status === 200) await body?.cancel()
     t.match(text, /event: brief\ndata: \{"brief":".*wrong/)
     t.notMatch(text, 'My bill is wrong.","startMs"', 'the page has it already')
     await calling.emitCallEvent(id, ENDED)

@@ -2,6 +2,9 @@ import t from 'tap'
 import { dataOf, itemsOf, openTestCalling } from '../../fixtures/api/calling.js'
 import { onEachDialect } from '../../fixtures/database/databases.js'
 import { languageData } from '../../media/agent/language/language-data.js'
+import { istMinuteOfDay } from '../compliance/calling-hours.js'
+import type { TransferDestinationRow } from '../db/tables/transfers.js'
+import { takeVerificationCall } from '../destinations/verification-store.js'
 import { setRequestLimit } from '../limits/rate-limit-store.js'
 
 const HOUR = 3_600_000
@@ -167,6 +170,40 @@ await onEachDialect(t, async (t, open) => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => verify(one.id)))
     const counted = (status: number) => answers.filter((answer) => answer.status === status).length
     t.same([counted(200), counted(429)], [3, 3], 'the organization has fifty')
+  })
+
+  await t.test('one organization does not use up the calls of a number that another needs', async (t) => {
+    const { organizationId } = await calling.anotherOrganization()
+    const number = { e164: '+919876502000' }
+    const row = (organization: string, destination: string) =>
+      ({ ...number, id: destination, organizationId: organization }) as TransferDestinationRow
+    const take = (organization: string, destination: string) =>
+      db
+        .transaction()
+        .execute((trx) => takeVerificationCall(trx, owner, row(organization, destination), clock.wall()))
+    for (let n = 0; n < 5; n++) t.equal(await take('org_attacker', `dst_${n}`), true)
+    t.equal(await take('org_attacker', 'dst_5'), false, 'a further destination does not help')
+    t.equal(await take(organizationId, 'dst_6'), true)
+  })
+
+  await t.test('live verification calls keep calling hours', async (t) => {
+    const at = (minute: number) =>
+      clock.advance(((minute - istMinuteOfDay(clock.wall()) + 1440) % 1440) * 60_000)
+    at(23 * 60)
+    const night = await live('POST', `${PATH}/${id}/verify`)
+    t.match(
+      [night.status, night.body],
+      [
+        403,
+        {
+          error: {
+            code: 'blocked_opt_out',
+            details: { checkType: 'calling_window', nextAllowedAt: /T04:30/ },
+          },
+        },
+      ],
+    )
+    at(12 * 60)
   })
 
   await t.test('a live organization without a route is told so', async (t) => {

@@ -209,7 +209,7 @@ const verifyTransferDestination = operation({
   tag: TAG,
   summary: 'Verify a transfer destination by a call with a code',
   description:
-    'A call says a code of six digits twice, in the language of the destination. The code is valid for 10 minutes; a new call replaces it. The code of the test environment is 000000. Verification calls cost nothing. In 24 hours, a destination and a number get 5 of them and an organization 50.',
+    'A call says a code of six digits twice, in the language of the destination. The code is valid for 10 minutes; a new call replaces it. The code of the test environment is 000000. Verification calls cost nothing. In 24 hours, an organization has 5 of them for a destination and for a number, and 50 in all; all organizations together have 20 for a number. In the live environment they keep the calling hours of promotional calls.',
   audience: 'key',
   scope: 'admin',
   params: DestinationPath,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { throttle } from '../access/throttle.js'
 import { pageOperation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
 import { withHeaders } from '../api/reply.js'
@@ -23,6 +24,8 @@ const Handoff = z.object({
 
 /** Digits of the caller's number that the page shows. */
 const SHOWN_DIGITS = 3
+/** Loads of the page of one transfer. A page reads the whole transcript. */
+const PAGES_PER_MINUTE = 60
 
 export const readHandoff = pageOperation({
   id: 'readHandoff',
@@ -37,9 +40,11 @@ export const readHandoff = pageOperation({
   query: z.strictObject({ lang: z.enum(['en', 'hi']).optional() }),
   result: Handoff,
   html: handoffHtml,
-  fails: ['not_found'],
+  fails: ['not_found', 'rate_limited'],
   run: async ({ query, actor, deps }) => {
     const { db } = deps
+    const tooMany = await throttle(deps, `readHandoff ${actor.subject}`, PAGES_PER_MINUTE)
+    if (tooMany !== null) return tooMany
     const found = await db
       .selectFrom('transferAttempts')
       .innerJoin('calls', 'calls.id', 'transferAttempts.callId')

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { errorText } from '../../media/base/errors.js'
 import { Scope } from '../../media/base/scope.js'
-import type { Deps } from '../api/deps.js'
+import { throttle } from '../access/throttle.js'
+import type { Deps, HandoffFeed } from '../api/deps.js'
 import { EventQueue } from '../api/event-queue.js'
 import { eventStreamOperation } from '../api/operation.js'
 import { refuse } from '../api/problem.js'
@@ -12,6 +13,8 @@ import type { Db } from '../db/database.js'
 const LOOK_MS = 1_000
 /** Lines in one reading. */
 const BATCH = 200
+/** Streams of one transfer that are opened in a minute: 8 that reconnect every two seconds. */
+const OPENED_PER_MINUTE = 240
 
 export const HandoffLine = z.object({
   role: openEnum('agent', 'caller', 'human_agent'),
@@ -28,7 +31,7 @@ export const watchHandoff = eventStreamOperation({
   tag: 'Transfers',
   summary: 'Get what is said on a transferred call as events',
   description:
-    'What is said on the call after `after` or `Last-Event-ID`, and the brief once it was spoken, until the call is over. The page of the same address uses it.',
+    'What is said on the call after `after` or `Last-Event-ID`, and the brief once it was spoken, until the call is over. The page of the same address uses it. At most 8 streams of a transfer are open in one process.',
   audience: 'address',
   address: 'handoff',
   params: z.object({ token: z.string().max(512) }),
@@ -40,54 +43,105 @@ export const watchHandoff = eventStreamOperation({
       .meta({ description: 'Position of the last line that is known.' }),
   }),
   events: { line: HandoffLine, brief: z.object({ brief: z.string() }) },
-  fails: ['not_found'],
+  fails: ['not_found', 'rate_limited'],
   run: async ({ query, lastEventId, actor, deps }) => {
+    const tooMany = await throttle(deps, `watchHandoff ${actor.subject}`, OPENED_PER_MINUTE)
+    if (tooMany !== null) return tooMany
     const attempt = await readAttempt(deps.db, actor.subject)
     if (attempt === null) return refuse('not_found', 'The transfer no longer exists.')
     const position = /^\d{1,9}$/.test(lastEventId ?? '') ? lastEventId : query.after
-    return openHandoffEvents(deps, actor.subject, position === undefined ? -1 : Number(position))
+    return deps.handoffs.follow(actor.subject, position === undefined ? -1 : Number(position))
   },
 })
 
-/** Follows the call of a transfer from a position on. */
-function openHandoffEvents(
-  { db, clock, log }: Pick<Deps, 'db' | 'clock' | 'log'>,
-  transferId: string,
-  after: number,
-): EventQueue {
-  const scope = new Scope()
-  const queue = new EventQueue(() => void scope.close())
-  let position = after
-  let brief: string | null = null
+/** Streams of one transfer: a person has a few tabs and telephones. */
+const STREAMS = 8
+const RETRY_AFTER_SECONDS = '10'
 
-  async function look(): Promise<void> {
+/** One stream and the position of the last line that it has. */
+interface Follower {
+  readonly queue: EventQueue
+  after: number
+}
+
+/**
+ * Opens the feed of the pages of transfers of this process. A transfer is read once for all its streams, from the
+ * position of the one that is furthest behind.
+ */
+export function openHandoffFeed({
+  db,
+  clock,
+  log,
+}: Pick<Deps, 'db' | 'clock' | 'log'>): HandoffFeed & { close(): Promise<void> } {
+  const scope = new Scope()
+  const followed = new Map<string, Set<Follower>>()
+
+  async function look(transferId: string, followers: ReadonlySet<Follower>): Promise<void> {
     // Read before the lines: a call that is over then has no later ones.
     const attempt = await readAttempt(db, transferId)
-    const lines = attempt === null ? [] : await readLines(db, attempt.callId, position)
-    for (const { seq, role, text, startMs } of lines) {
-      position = Number(seq)
-      if (!(SHOWN_ROLES as readonly string[]).includes(role)) continue
-      const id = String(position)
-      queue.push(id, { event: 'line', data: { role, text, startMs: Math.round(startMs) }, id })
+    for (;;) {
+      const present = [...followers]
+      if (present.length === 0) return
+      const from = Math.min(...present.map(({ after }) => after))
+      const lines = attempt === null ? [] : await readLines(db, attempt.callId, from)
+      for (const follower of present) send(follower, lines)
+      if (lines.length === BATCH) continue
+      for (const { queue } of present) {
+        if (attempt?.brief) queue.push('brief', { event: 'brief', data: { brief: attempt.brief } })
+        if (attempt === null || attempt.endedAt !== null) queue.end('over')
+      }
+      return
     }
-    if (attempt?.brief && attempt.brief !== brief) {
-      brief = attempt.brief
-      queue.push('brief', { event: 'brief', data: { brief } })
-    }
-    if (lines.length === BATCH) await look()
-    else if (attempt === null || attempt.endedAt !== null) queue.end('over')
   }
 
-  function again(): void {
-    look()
+  function again(transferId: string, followers: ReadonlySet<Follower>): void {
+    look(transferId, followers)
       .catch((error: unknown) => log.warn({ transferId, error: errorText(error) }, 'handoff.look_failed'))
       .finally(() => {
-        if (!scope.closed) scope.after(clock, LOOK_MS, again)
+        if (scope.closed || followers.size === 0) return
+        scope.after(clock, LOOK_MS, () => again(transferId, followers))
       })
   }
 
-  again()
-  return queue
+  return {
+    follow(transferId, after) {
+      const known = followed.get(transferId)
+      if ((known?.size ?? 0) >= STREAMS) {
+        return refuse(
+          'rate_limited',
+          `At most ${STREAMS} streams of one transfer are open at the same time. Close one.`,
+          { retry_after_seconds: Number(RETRY_AFTER_SECONDS) },
+          { 'retry-after': RETRY_AFTER_SECONDS },
+        )
+      }
+      const followers = known ?? new Set<Follower>()
+      const follower: Follower = {
+        after,
+        queue: new EventQueue(() => {
+          followers.delete(follower)
+          if (followers.size === 0) followed.delete(transferId)
+        }),
+      }
+      followers.add(follower)
+      if (known === undefined) {
+        followed.set(transferId, followers)
+        again(transferId, followers)
+      }
+      return follower.queue
+    },
+    close: () => scope.close(),
+  }
+}
+
+function send(follower: Follower, lines: Awaited<ReturnType<typeof readLines>>): void {
+  for (const { seq, role, text, startMs } of lines) {
+    const position = Number(seq)
+    if (position <= follower.after) continue
+    follower.after = position
+    if (!(SHOWN_ROLES as readonly string[]).includes(role)) continue
+    const id = String(position)
+    follower.queue.push(id, { event: 'line', data: { role, text, startMs: Math.round(startMs) }, id })
+  }
 }
 
 async function readAttempt(db: Db, id: string) {

@@ -5,10 +5,12 @@ import { callNeverBegan } from '../../signalling/call/call-events.js'
 import { endingOfError } from '../../signalling/call/ending.js'
 import type { Deps } from '../api/deps.js'
 import { isRefusal, type Refusal, refuse, unavailable } from '../api/problem.js'
+import { timestampOrNull } from '../base/schemas.js'
 import { storeCallEvent } from '../calls/lifecycle/settle.js'
 import { releaseSlot, takeTrunkChannel } from '../calls/placement/call-slots.js'
 import { type OutboundRoute, outboundRoute } from '../calls/placement/outbound-route.js'
 import { insertCall } from '../calls/store.js'
+import { hoursOn, isInside, nextAllowedAt } from '../compliance/calling-hours.js'
 import { type Clearance, clearDial } from '../compliance/clearance.js'
 import type { NumberRow } from '../db/tables/calling.js'
 import { hashCode, newCode, verificationText } from '../destinations/code.js'
@@ -29,6 +31,9 @@ const NUMBERS = 100
 
 /** The last allowed call was taken between the check and the dial. */
 class NoCallLeft extends Error {}
+
+/** The calling hours ended between the check and the dial. */
+class OutsideHours extends Error {}
 
 /**
  * Calls a destination and says a code, which `confirm` takes. The call costs nothing, takes no slot of an agent and is
@@ -53,6 +58,7 @@ export async function placeVerificationCall(
   if (deps.calls.draining || !deps.calls.connected) {
     return unavailable('No calls can be placed at the moment. Retry in a moment.', { reason: 'not_ready' })
   }
+  if (!maySpeak(deps, owner, clock.wall())) return outsideHours(deps, owner)
   const from = await callerOf(deps, owner)
   if (isRefusal(from)) return from
   const { number, route } = from
@@ -78,6 +84,7 @@ export async function placeVerificationCall(
         agentVersionId: null,
       },
       async (trx, record, now) => {
+        if (!maySpeak(deps, owner, now)) throw new OutsideHours()
         if (!(await takeVerificationCall(trx, owner, row, now))) throw new NoCallLeft()
         await storeCode(trx, owner, row, hashCode(rootKey, row.id, code), now)
         const { trunk } = route
@@ -99,6 +106,7 @@ export async function placeVerificationCall(
     )
   } catch (error) {
     await releaseSlot(db, callId)
+    if (error instanceof OutsideHours) return outsideHours(deps, owner)
     if (!(error instanceof NoCallLeft)) throw error
     const budget = await verificationCallBudget(db, owner, row, clock.wall())
     return exhausted(budget.nextAt - clock.wall())
@@ -154,6 +162,22 @@ async function callerOf(
       resource: 'number',
     })
   )
+}
+
+/** The number may be that of a stranger: live calls keep the hours of promotional calls. */
+const hoursOf = ({ policy }: Deps, { environment }: Owner) =>
+  ({ rules: policy.rules.hours, purpose: 'promotional', environment, narrowing: null }) as const
+
+function maySpeak(deps: Deps, owner: Owner, now: number): boolean {
+  return owner.environment === 'test' || isInside(hoursOn(hoursOf(deps, owner), now), now)
+}
+
+function outsideHours(deps: Deps, owner: Owner): Refusal<'blocked_opt_out'> {
+  const next = nextAllowedAt(hoursOf(deps, owner), deps.clock.wall())
+  return refuse('blocked_opt_out', 'Verification calls keep the calling hours of promotional calls.', {
+    checkType: 'calling_window',
+    nextAllowedAt: timestampOrNull(next),
+  })
 }
 
 function exhausted(ms: number): Refusal<'rate_limited'> {

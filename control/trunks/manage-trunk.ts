@@ -231,5 +231,6 @@ export function auditFields(row: SipTrunkRow): AuditFields {
     register: row.register,
     customHeaders: Object.keys(headersOf(row)).sort().join(),
     allowOrigination: row.allowOrigination,
+    originationBudgetPaise: row.originationBudgetPaise,
   }
 }

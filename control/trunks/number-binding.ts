@@ -2,6 +2,7 @@ import { newId } from '../../media/base/ids.js'
 import { SERVICE_REALM } from '../../signalling/trunk/trunk-authenticator.js'
 import { audited } from '../api/audited.js'
 import { isRefusal, type Refusal, refuse } from '../api/problem.js'
+import { FIRST_BUDGET_PAISE } from '../calls/placement/origination-budget.js'
 import type { Db, Trx } from '../db/database.js'
 import type { NumberRow } from '../db/tables/calling.js'
 import type { SipTrunkRow } from '../db/tables/trunks.js'
@@ -86,6 +87,8 @@ export async function bindSip(
         digestPassword: sealPassword(rootKey, id, 'inbound', password),
         numberId,
         idempotencyId,
+        // Another binding must not bring a new budget.
+        originationBudgetPaise: earlier === null ? FIRST_BUDGET_PAISE : earlier.originationBudgetPaise,
         createdAt: now,
         updatedAt: now,
       },

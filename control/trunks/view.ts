@@ -41,6 +41,10 @@ export const SipTrunk = z.object({
   disabledReason: z.string().nullable(),
   approvedAt: Timestamp.nullable(),
   allowOrigination: z.boolean(),
+  originationBudgetPaise: z.int().nullable().meta({
+    description:
+      'What your telephone system may spend a day (IST) with each number it shows. Null is no limit.',
+  }),
   callerIdPolicy: openEnum('did', 'trunk_default'),
   codecs: z.array(z.string()),
   connection: Connection,
@@ -97,6 +101,7 @@ export function trunkView(row: SipTrunkRow, gateway: SipGateway, now: number): z
     disabledReason: row.disabledReason,
     approvedAt: timestampOrNull(row.approvedAt),
     allowOrigination: row.allowOrigination === 1,
+    originationBudgetPaise: row.originationBudgetPaise,
     callerIdPolicy: row.callerIdPolicy,
     codecs: [...codecsOf(row)],
     connection: connectionOf(gateway),

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -192,6 +194,46 @@ t.test('bad messages on the socket are answered, and the next utterance is recog
     { type: /completed$/, transcript: '320 samples' },
   ])
   client.close()
+})
+
+t.test('strangers of the network neither end the server nor use it', async (t) => {
+  const none: Recogniser = {
+    model: 'none',
+    kind: 'none',
+    streaming: true,
+    begin: () => ({ write() {}, partial: () => null, end: async () => '' }),
+  }
+  const { url } = await served(t, none)
+  const { port } = new URL(url)
+  /** Sends a request as it is, and returns the status line of the answer. */
+  const raw = async (path: string, ...headers: readonly string[]) => {
+    const socket = connect(Number(port), '127.0.0.1')
+    const lines = [`GET ${path} HTTP/1.1`, 'Host: x', ...headers]
+    socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    socket.destroy()
+    return answer.toString('latin1').split(' ', 2)[1]
+  }
+  const upgrade = [
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+  ]
+  const page = 'Origin: https://attacker.example'
+  for (const path of ['//', '/\\', 'http://[', '/v1/realtime/..//', '/%']) {
+    t.equal(await raw(path, ...upgrade), '404', path)
+    t.equal(await raw(path), '404', path)
+  }
+  t.equal(await raw('/v1/realtime', ...upgrade, page), '403', 'a web page')
+  t.equal(await raw('/v1/models', page), '403')
+  t.equal(await raw('/v1/realtime', ...upgrade), '101')
+  // A peer that resets its connection in the middle of a refused handshake.
+  const reset = connect(Number(port), '127.0.0.1')
+  await once(reset, 'connect')
+  reset.write(['GET // HTTP/1.1', 'Host: x', ...upgrade, '', ''].join('\r\n'))
+  reset.resetAndDestroy()
+  t.equal(await raw('/v1/models'), '200', 'and it serves programs')
 })
 
 t.test('bad requests get an error that names the field', async (t) => {

@@ -45,7 +45,11 @@ export async function serveRecogniser(
   })
   server.requestTimeout = BODY_MS
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const path = new URL(request.url ?? '/', 'http://localhost').pathname
+    const path = pathOf(request)
+    // Programs send no Origin. A web page must not use the recogniser of the machine that shows it.
+    if (request.headers.origin !== undefined) {
+      return refuse(response, 403, 'invalid_request_error', 'web pages have no access')
+    }
     if (request.method === 'GET' && path === '/v1/models') {
       return reply(response, 200, { object: 'list', data: [{ id: recogniser.model, object: 'model' }] })
     }
@@ -65,14 +69,20 @@ export async function serveRecogniser(
   }
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES })
   server.on('upgrade', (request, socket, head) => {
-    const path = new URL(request.url ?? '/', 'http://localhost').pathname
+    // Node's HTTP server listens for errors no longer, and an error without a listener ends the process.
+    socket.on('error', () => socket.destroy())
+    const path = pathOf(request)
     const status =
-      path !== '/v1/realtime' || !recogniser.streaming
-        ? '404 Not Found'
-        : sockets.clients.size >= MAX_SOCKETS
-          ? '503 Service Unavailable'
-          : null
+      request.headers.origin !== undefined
+        ? '403 Forbidden'
+        : path !== '/v1/realtime' || !recogniser.streaming
+          ? '404 Not Found'
+          : sockets.clients.size >= MAX_SOCKETS
+            ? '503 Service Unavailable'
+            : null
     if (status !== null) {
+      // The sockets of an HTTP server stay half open, so that the peer alone could keep one for ever.
+      socket.once('finish', () => socket.destroy())
       socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
       return
     }
@@ -89,6 +99,11 @@ export async function serveRecogniser(
         server.closeAllConnections()
       }),
   }
+}
+
+/** Returns the path of a request, read as text: a URL parser throws for some that a peer may send (`//`). */
+function pathOf({ url }: IncomingMessage): string {
+  return (url ?? '').split('?', 1)[0] ?? ''
 }
 
 function listening(server: Server, host: string, port: number): Promise<void> {

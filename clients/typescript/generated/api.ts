@@ -945,7 +945,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'GET', path: '/v1/handoff/{token}', reply: 'data' }, input, options)
   }
 
-  /** Get what is said on a transferred call as events. What is said on the call after `after` or `Last-Event-ID`, and the brief once it was spoken, until the call is over. The page of the same address uses it. */
+  /** Get what is said on a transferred call as events. What is said on the call after `after` or `Last-Event-ID`, and the brief once it was spoken, until the call is over. The page of the same address uses it. At most 8 streams of a transfer are open in one process. */
   watchHandoff(input: { readonly token: string; readonly query?: WatchHandoffQuery | undefined }, options: RequestOptions = {}): Promise<EventStream<{ readonly event: "line"; readonly data: {
     readonly role: Open<"agent" | "caller" | "human_agent">
     readonly text: string
@@ -983,7 +983,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'DELETE', path: '/v1/transfer-destinations/{id}', reply: 'empty' }, input, options)
   }
 
-  /** Verify a transfer destination by a call with a code. A call says a code of six digits twice, in the language of the destination. The code is valid for 10 minutes; a new call replaces it. The code of the test environment is 000000. Verification calls cost nothing. In 24 hours, a destination and a number get 5 of them and an organization 50. Needs the scope `admin`. */
+  /** Verify a transfer destination by a call with a code. A call says a code of six digits twice, in the language of the destination. The code is valid for 10 minutes; a new call replaces it. The code of the test environment is 000000. Verification calls cost nothing. In 24 hours, an organization has 5 of them for a destination and for a number, and 50 in all; all organizations together have 20 for a number. In the live environment they keep the calling hours of promotional calls. Needs the scope `admin`. */
   verifyTransferDestination(input: { readonly id: string; readonly body?: VerifyTransferDestinationBody | undefined }, options: RequestOptions = {}): Promise<TransferDestination> {
     return this.send({ method: 'POST', path: '/v1/transfer-destinations/{id}/verify', reply: 'data' }, input, options)
   }
@@ -1383,7 +1383,7 @@ export class Api extends HttpClient {
     return this.send({ method: 'POST', path: '/v1/staff/sip-trunks/{id}/enable', reply: 'data' }, input, options)
   }
 
-  /** Set the rights of a SIP trunk. With `allowOrigination` the customer’s telephone system may call numbers that the service does not host. */
+  /** Set the rights of a SIP trunk. With `allowOrigination` the customer’s telephone system may call numbers that the service does not host, and spend `originationBudgetPaise` a day with each number it shows (null: no limit). */
   setSipTrunkRights(input: { readonly id: string; readonly body: SetSipTrunkRightsBody }, options: RequestOptions = {}): Promise<ReadSipTrunkResult> {
     return this.send({ method: 'PATCH', path: '/v1/staff/sip-trunks/{id}', reply: 'data' }, input, options)
   }

@@ -694,6 +694,8 @@ export type SipTrunk = {
     readonly disabledReason: string | null
     readonly approvedAt: string | null
     readonly allowOrigination: boolean
+    /** What your telephone system may spend a day (IST) with each number it shows. Null is no limit. */
+    readonly originationBudgetPaise: number | null
     readonly callerIdPolicy: Open<"did" | "trunk_default">
     readonly codecs: readonly (string)[]
     readonly connection: {
@@ -754,6 +756,8 @@ export type ReadSipTrunkResult = {
   readonly disabledReason: string | null
   readonly approvedAt: string | null
   readonly allowOrigination: boolean
+  /** What your telephone system may spend a day (IST) with each number it shows. Null is no limit. */
+  readonly originationBudgetPaise: number | null
   readonly callerIdPolicy: Open<"did" | "trunk_default">
   readonly codecs: readonly (string)[]
   readonly connection: {
@@ -4590,6 +4594,7 @@ export type EnableSipTrunkBody = {
 /** Body of `setSipTrunkRights`. */
 export type SetSipTrunkRightsBody = {
   readonly allowOrigination: boolean
+  readonly originationBudgetPaise?: number | null | undefined
   /** Reason of the change. Recorded in the audit log. */
   readonly reason: string
 }

@@ -12,11 +12,22 @@ export class BrowserConnections implements BrowserSip {
   }
 
   accept(upgrade: WsUpgrade, userId: string): void {
-    const { address, port } = upgrade.remote
+    const { address } = upgrade.remote
+    const port = this.#freePort(address, upgrade.remote.port)
     const key = `${address} ${port}`
     this.#users.set(key, userId)
     upgrade.request.socket.once('close', () => this.#users.delete(key))
-    this.#acceptWebSocket(upgrade)
+    this.#acceptWebSocket({ ...upgrade, remote: { address, port } })
+  }
+
+  /**
+   * Returns a port that no other connection of the address has towards SIP. Behind reverse proxies the port is that of a
+   * proxy, and two proxies use the same one for two users of one address.
+   */
+  #freePort(address: string, wanted: number): number {
+    let port = wanted
+    while (this.#users.has(`${address} ${port}`)) port = (port % 65_535) + 1
+    return port
   }
 
   userAt(address: string, port: number): string | null {

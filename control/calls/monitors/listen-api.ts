@@ -4,6 +4,7 @@ import type { Deps } from '../../api/deps.js'
 import { sessionOrigins } from '../../http/origins.js'
 import { refuseUpgrade, type Upgrade, type UpgradeRoute } from '../../http/upgrades.js'
 import { ListenConnection } from './listen-connection.js'
+import { readTicket } from './ticket.js'
 
 /** Path of the WebSockets; the id of a process follows. */
 export const LISTEN_PATH = '/v1/listen/'
@@ -38,10 +39,14 @@ export function listenRoute(deps: Deps): UpgradeRoute {
       if (closed || open.size >= MAX_SOCKETS) return refuseUpgrade(socket, 503)
       if (!sessionOrigins(deps).includes(request.headers.origin ?? '')) return refuseUpgrade(socket, 403)
       if (!offered.includes(LISTEN_PROTOCOL) || ticket === undefined) return refuseUpgrade(socket, 400)
+      // Strangers get no socket: only the service makes tickets, and one ticket opens one.
+      const grant = readTicket(deps.rootKey, ticket.slice(TICKET_PREFIX.length), deps.clock.wall())
+      if (grant === null || grant.nodeId !== segment) return refuseUpgrade(socket, 403)
+      if ([...open].some(({ monitorId }) => monitorId === grant.id)) return refuseUpgrade(socket, 403)
       sockets.handleUpgrade(request, socket, head, (accepted) => {
-        const connection = new ListenConnection(deps, accepted, () => open.delete(connection))
+        const connection = new ListenConnection(deps, accepted, grant, () => open.delete(connection))
         open.add(connection)
-        connection.begin(segment, ticket.slice(TICKET_PREFIX.length)).catch((error: unknown) => {
+        connection.begin().catch((error: unknown) => {
           deps.log.error({ error: errorText(error) }, 'listen.failed')
           connection.close('internal')
         })

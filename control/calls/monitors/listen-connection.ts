@@ -6,7 +6,7 @@ import { roleInSession } from '../../access/sessions/sessions.js'
 import type { Deps } from '../../api/deps.js'
 import { mayMonitor, readMonitoring } from '../../organization/monitoring.js'
 import { beginListening } from './store.js'
-import { type ListenTicket, readTicket } from './ticket.js'
+import type { ListenTicket } from './ticket.js'
 
 /** Why the service closes a socket. Clients read the text; the numbers are private (RFC 6455, 7.4.2). */
 const CLOSINGS = {
@@ -37,6 +37,7 @@ const CLOSE_MS = 2_000
 export class ListenConnection {
   readonly #deps: Deps
   readonly #socket: WebSocket
+  readonly #ticket: ListenTicket
   readonly #scope = new Scope()
   readonly #onClosed: () => void
   #audio: LiveAudio | null = null
@@ -46,9 +47,10 @@ export class ListenConnection {
   #droppedMs = 0
   #closing = false
 
-  constructor(deps: Deps, socket: WebSocket, onClosed: () => void) {
+  constructor(deps: Deps, socket: WebSocket, ticket: ListenTicket, onClosed: () => void) {
     this.#deps = deps
     this.#socket = socket
+    this.#ticket = ticket
     this.#onClosed = onClosed
     // 'close' follows.
     socket.on('error', () => {})
@@ -59,11 +61,15 @@ export class ListenConnection {
     socket.on('close', () => this.#closed())
   }
 
+  /** Id of the listening, which is that of its ticket. */
+  get monitorId(): string {
+    return this.#ticket.id
+  }
+
   /** Uses the ticket, and sends the audio from now on. */
-  async begin(nodeId: string, token: string): Promise<void> {
-    const { db, rootKey, clock, calls, nodeId: own } = this.#deps
-    const ticket = readTicket(rootKey, token, clock.wall())
-    if (ticket === null || ticket.nodeId !== nodeId) return this.close('ticket_invalid')
+  async begin(): Promise<void> {
+    const { db, clock, calls, nodeId: own } = this.#deps
+    const ticket = this.#ticket
     if (ticket.nodeId !== own) return this.close('other_process')
     if (!(await this.#allowed(ticket))) return this.close('not_allowed')
     const outcome = await beginListening(db, toRow(ticket), clock.wall())

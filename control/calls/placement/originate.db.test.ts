@@ -89,6 +89,49 @@ await onEachDialect(t, async (t, open) => {
     return { calling, db: calling.deps.db, pbx: await openPbx(calling) }
   }
 
+  await t.test('a stolen password spends the daily budget of the number, and no more', async (t) => {
+    const { calling, db, pbx } = await start()
+    await pbx.ready()
+    await pbx.fund(500_000)
+    const setTrunk = (change: object) =>
+      db
+        .updateTable('sipTrunks')
+        .set({ maxConcurrent: 100, ...change })
+        .execute()
+    await setTrunk({ originationBudgetPaise: 1_000 })
+    const mails = async () =>
+      (await db.selectFrom('mails').select('fields').execute()).filter(({ fields }) =>
+        fields.includes('telephone system of'),
+      ).length
+    const asked = await Promise.all(Array.from({ length: 9 }, () => pbx.ask()))
+    // 150 paise a minute: six calls that may last a minute fit, also of those that arrive at the same time.
+    t.equal(asked.filter(({ admit }) => admit).length, 6)
+    const refused = asked.find(({ admit }) => !admit)
+    t.match(refused, { sip: 403, headers: { 'X-Svc-Code': 'origination_budget_spent' } })
+    t.equal((await pbx.slots()) > 0, true)
+    const told = await mails()
+    t.ok(told > 0, 'customer and staff know')
+    t.match(await pbx.ask(), { admit: false })
+    t.equal(await mails(), told, 'once a day')
+
+    await setTrunk({ originationBudgetPaise: null })
+    t.match(await pbx.ask(), { admit: true }, 'staff can lift the limit')
+    await setTrunk({ originationBudgetPaise: 1_000 })
+    calling.clock.advance(24 * 3_600_000)
+    for (const { id, endedAt } of await pbx.calls()) {
+      if (endedAt !== null) continue
+      await calling.emitCallEvent(id, {
+        type: 'ended',
+        ending: { by: 'caller', cause: 'caller_hangup', fault: 'none' },
+        rtp: null,
+        recording: null,
+      })
+    }
+    calling.clock.advance(24 * 3_600_000)
+    t.match(await pbx.ask(), { admit: true }, 'the next day')
+    await calling.close()
+  })
+
   await t.test('a call is cleared, bridged over the trunk of its caller id, billed and sealed', async (t) => {
     const { calling, db, pbx } = await start()
     await pbx.ready()

@@ -15,8 +15,9 @@ import { originationRefusal } from '../../trunks/origination.js'
 import { recordTrunkUse } from '../../trunks/store.js'
 import { codecsOf } from '../../trunks/trunk-route.js'
 import { recordingPath, storeCallEvent } from '../lifecycle/settle.js'
-import { insertCall } from '../store.js'
+import { insertCall, rateOf } from '../store.js'
 import { releaseSlot, takeSlot, takeTrunkChannel } from './call-slots.js'
+import { BudgetSpent, takeFromBudget, tellBudgetSpent } from './origination-budget.js'
 import { outboundRoute } from './outbound-route.js'
 import { MAX_CALL_SECONDS } from './party-spec.js'
 import { storeRefusedCall } from './refused-call.js'
@@ -100,6 +101,8 @@ export async function originate(
       paid: true,
     },
     async (trx, record, now) => {
+      const terms = { organizationId, numberId: number.id, routingMode: 'byo_sip' } as const
+      await takeFromBudget(trx, trunk, number, await rateOf(trx, terms), now)
       await insert(trx, record, now)
       if (route.trunk !== null) await recordTrunkUse(trx, route.trunk, route.trunk.id, 'outbound', now)
     },
@@ -112,8 +115,13 @@ export async function originate(
     },
   ).catch(async (error: unknown) => {
     await releaseSlot(db, callId)
+    if (error instanceof BudgetSpent) return null
     throw error
   })
+  if (clearance === null) {
+    await tellBudgetSpent(db, number, clock.wall())
+    return refused('rejected', originationRefusal({ code: 'origination_budget_spent' }))
+  }
   if (!clearance.cleared) return { ...originationRefusal(clearance.verdict), callId }
   const { permit } = clearance
   return {

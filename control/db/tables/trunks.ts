@@ -11,6 +11,8 @@ export interface SipTrunkRow {
   readonly disabledReason: string | null
   readonly approvedAt: number | null
   readonly allowOrigination: number
+  /** What the telephone system may spend a day with each number it shows (paise). Null is no limit. */
+  readonly originationBudgetPaise: number | null
   readonly callerIdPolicy: 'did' | 'trunk_default'
   /** Number or account name of the trunk, for `trunk_default`. */
   readonly callerId: string | null
@@ -97,6 +99,17 @@ export interface SipTrunkProofRow {
   readonly provenAt: number
 }
 
+/** A day on which the telephone system of a number placed calls. */
+export interface OriginationDayRow {
+  readonly numberId: string
+  /** Date in India. */
+  readonly day: string
+  readonly calls: number
+  /** Times (Unix ms) of the mails of the day. */
+  readonly fastAt: number | null
+  readonly spentAt: number | null
+}
+
 /** Request of an organization for the right to create trunks. At most one per organization is pending. */
 export interface SipAccessRequestRow {
   readonly id: string
@@ -118,7 +131,13 @@ export interface SipTrunkRangeLockRow {
 export interface TrunkTables {
   sipTrunks: Omit<
     SipTrunkRow,
-    'srtp' | 'contacts' | 'reportsAnswer' | 'registeredBy' | 'registeredUntil' | 'ipAclPending'
+    | 'srtp'
+    | 'contacts'
+    | 'reportsAnswer'
+    | 'registeredBy'
+    | 'registeredUntil'
+    | 'ipAclPending'
+    | 'originationBudgetPaise'
   > & {
     readonly srtp: Generated<SipTrunkRow['srtp']>
     readonly contacts: Generated<string>
@@ -126,9 +145,11 @@ export interface TrunkTables {
     readonly registeredBy: Generated<string | null>
     readonly registeredUntil: Generated<number>
     readonly ipAclPending: Generated<string>
+    readonly originationBudgetPaise: Generated<number | null>
   }
   sipTrunkRanges: SipTrunkRangeRow
   sipTrunkProofs: SipTrunkProofRow
+  originationDays: OriginationDayRow
   sipAccessRequests: SipAccessRequestRow
   sipTrunkRangeLock: SipTrunkRangeLockRow
 }

@@ -93,12 +93,20 @@ export function razorpayGateway(setting: RazorpaySetting, clock: Clock): Payment
     },
     async readPayments(orderRef) {
       const answer = collection(Payment)
-      const { items } = await api({ method: 'GET', path: `/orders/${orderRef}/payments`, answer })
+      const { items } = await api({
+        method: 'GET',
+        path: `/orders/${encodeURIComponent(orderRef)}/payments`,
+        answer,
+      })
       return Promise.all(items.map(withRefunds))
     },
     async readDispute(disputeId) {
       try {
-        const found = await api({ method: 'GET', path: `/disputes/${disputeId}`, answer: Dispute })
+        const found = await api({
+          method: 'GET',
+          path: `/disputes/${encodeURIComponent(disputeId)}`,
+          answer: Dispute,
+        })
         const { id, payment_id: paymentId, phase, status, amount, amount_deducted } = found
         return { id, paymentId, phase, status, amountPaise: amount, deductedPaise: amount_deducted }
       } catch (error) {
@@ -121,7 +129,7 @@ export function razorpayGateway(setting: RazorpaySetting, clock: Clock): Payment
     async refund({ paymentId, amountPaise, key }) {
       await api({
         method: 'POST',
-        path: `/payments/${paymentId}/refund`,
+        path: `/payments/${encodeURIComponent(paymentId)}/refund`,
         headers: { 'x-refund-idempotency': key },
         body: { amount: amountPaise, speed: 'normal', receipt: key },
         answer: Refund,
